@@ -3,10 +3,11 @@
  * policy forbids `new Function`). Slow, and equal to what `scalar_js` prints.
  */
 import { type DType, DTYPES, isBigInt } from "../dtype.ts";
-import { type Expr, exprType, operandType, type ScalarOp } from "./expr.ts";
+import { type Expr, exprType, once, operandsOf, type ScalarOp } from "./expr.ts";
 import * as cm from "./complex.ts";
 import * as m from "./math.ts";
-import { arithmeticOf, constantValue } from "./js.ts";
+import { arithmeticOf, constantValue, partOf } from "./js.ts";
+import { OF_MATH } from "./js_text.ts";
 import type { Pair } from "./math.ts";
 import { UnimplementedError } from "../errors.ts";
 
@@ -24,22 +25,21 @@ const COMPARISONS: Fns = {
   eq: (a: number, b: number) => a === b,
   ne: (a: number, b: number) => a !== b,
 };
-const EXACT: Fns = {
-  isnan: () => false,
-  isinf: () => false,
-  isfinite: () => true,
-  floor: (a: number) => a,
-  ceil: (a: number) => a,
-  round: (a: number) => a,
-  trunc: (a: number) => a,
+const EXACT_TESTS: Fns = { isnan: () => false, isinf: () => false, isfinite: () => true };
+const same = (a: number): number => a;
+/** What numbers do as 64-bit integers do. */
+const NUMBER: Fns = {
+  ...COMPARISONS,
+  add: (a: number, b: number) => a + b,
+  sub: (a: number, b: number) => a - b,
+  neg: (a: number) => -a,
+  real: same,
+  conj: same,
 };
-const REAL: Fns = { real: (a: number) => a, conj: (a: number) => a };
 
 const BOOL: Fns = {
   ...COMPARISONS,
-  isnan: () => false,
-  isinf: () => false,
-  isfinite: () => true,
+  ...EXACT_TESTS,
   and: (a: boolean, b: boolean) => a && b,
   or: (a: boolean, b: boolean) => a || b,
   xor: (a: boolean, b: boolean) => a !== b,
@@ -50,13 +50,22 @@ const BOOL: Fns = {
   min: (a: boolean, b: boolean) => a && b,
 };
 
+const WHOLE: Fns = {
+  ...NUMBER,
+  ...EXACT_TESTS,
+  floor: same,
+  ceil: same,
+  round: same,
+  trunc: same,
+  bitand: (a: number, b: number) => a & b,
+  bitor: (a: number, b: number) => a | b,
+  bitxor: (a: number, b: number) => a ^ b,
+  bitnot: (a: number) => ~a,
+};
+
 const INT: Fns = {
-  ...COMPARISONS,
-  ...EXACT,
-  ...REAL,
+  ...WHOLE,
   imag: () => 0,
-  add: (a: number, b: number) => a + b,
-  sub: (a: number, b: number) => a - b,
   mul: Math.imul,
   div: (a: number, b: number) => (b === 0 ? m.dividedByZero() : Math.trunc(a / b)),
   floordiv: (a: number, b: number) => (b === 0 ? m.dividedByZero() : Math.floor(a / b)),
@@ -65,22 +74,13 @@ const INT: Fns = {
   pow: m.ipow,
   min: Math.min,
   max: Math.max,
-  neg: (a: number) => -a,
   abs: Math.abs,
   sign: Math.sign,
-  bitand: (a: number, b: number) => a & b,
-  bitor: (a: number, b: number) => a | b,
-  bitxor: (a: number, b: number) => a ^ b,
-  bitnot: (a: number) => ~a,
 };
 
 const BIG: Fns = {
-  ...COMPARISONS,
-  ...EXACT,
-  ...REAL,
+  ...WHOLE,
   imag: () => 0n,
-  add: (a: bigint, b: bigint) => a + b,
-  sub: (a: bigint, b: bigint) => a - b,
   mul: (a: bigint, b: bigint) => a * b,
   div: m.bdiv,
   floordiv: m.bfloorDiv,
@@ -89,23 +89,16 @@ const BIG: Fns = {
   pow: m.bpow,
   min: (a: bigint, b: bigint) => (a < b ? a : b),
   max: (a: bigint, b: bigint) => (a > b ? a : b),
-  neg: (a: bigint) => -a,
   abs: (a: bigint) => (a < 0n ? -a : a),
   sign: (a: bigint) => (a < 0n ? -1n : a > 0n ? 1n : 0n),
-  bitand: (a: bigint, b: bigint) => a & b,
-  bitor: (a: bigint, b: bigint) => a | b,
-  bitxor: (a: bigint, b: bigint) => a ^ b,
-  bitnot: (a: bigint) => ~a,
   shl: (a: bigint, b: bigint) => a << (b & 63n),
   shr: (a: bigint, b: bigint) => a >> (b & 63n),
 };
 
 const FLOAT: Fns = {
-  ...COMPARISONS,
-  ...REAL,
+  ...NUMBER,
+  ...Object.fromEntries(OF_MATH.map((op) => [op, Math[op] as Fn])),
   imag: () => 0,
-  add: (a: number, b: number) => a + b,
-  sub: (a: number, b: number) => a - b,
   mul: (a: number, b: number) => a * b,
   div: (a: number, b: number) => a / b,
   floordiv: (a: number, b: number) => Math.floor(a / b),
@@ -115,74 +108,32 @@ const FLOAT: Fns = {
   atan2: Math.atan2,
   min: Math.min,
   max: Math.max,
-  neg: (a: number) => -a,
-  abs: Math.abs,
-  sign: Math.sign,
-  floor: Math.floor,
-  ceil: Math.ceil,
   round: m.roundEven,
-  trunc: Math.trunc,
-  sqrt: Math.sqrt,
   rsqrt: (a: number) => 1 / Math.sqrt(a),
-  exp: Math.exp,
-  expm1: Math.expm1,
-  log: Math.log,
-  log1p: Math.log1p,
-  sin: Math.sin,
-  cos: Math.cos,
-  tan: Math.tan,
-  asin: Math.asin,
-  acos: Math.acos,
-  atan: Math.atan,
-  sinh: Math.sinh,
-  cosh: Math.cosh,
-  tanh: Math.tanh,
-  asinh: Math.asinh,
-  acosh: Math.acosh,
-  atanh: Math.atanh,
   erf: m.erf,
   isnan: (a: number) => a !== a,
   isinf: (a: number) => a === Infinity || a === -Infinity,
   isfinite: Number.isFinite as (a: number) => boolean,
 };
 
-const unaryPair = (f: (a: number, b: number) => Pair): Fn => ([a, b]: Pair) => f(a, b);
-const binaryPair =
-  (f: (a: number, b: number, c: number, d: number) => Pair): Fn => ([a, b]: Pair, [c, d]: Pair) =>
-    f(a, b, c, d);
+/** A function of the parts of one or two complex numbers as one of pairs. */
+function ofPairs(f: (a: number, b: number, c: number, d: number) => Pair): Fn {
+  return ([a, b]: Pair, [c, d]: Pair = [0, 0]) => f(a, b, c, d);
+}
 
 const COMPLEX: Fns = {
-  add: binaryPair((a, b, c, d) => [a + c, b + d]),
-  sub: binaryPair((a, b, c, d) => [a - c, b - d]),
-  mul: binaryPair((a, b, c, d) => [a * c - b * d, a * d + b * c]),
-  div: binaryPair(cm.cdiv),
-  pow: binaryPair(cm.cpow),
-  neg: unaryPair((a, b) => [-a, -b]),
-  conj: unaryPair((a, b) => [a, -b]),
+  // Each is called as its primitive, with a `c` in front.
+  ...Object.fromEntries(Object.entries(cm).map(([name, f]) => [name.slice(1), ofPairs(f)])),
+  add: ofPairs((a, b, c, d) => [a + c, b + d]),
+  sub: ofPairs((a, b, c, d) => [a - c, b - d]),
+  mul: ofPairs((a, b, c, d) => [a * c - b * d, a * d + b * c]),
+  neg: ofPairs((a, b) => [-a, -b]),
+  conj: ofPairs((a, b) => [a, -b]),
   real: ([a]: Pair) => a,
   imag: ([, b]: Pair) => b,
   abs: ([a, b]: Pair) => Math.hypot(a, b),
   eq: ([a, b]: Pair, [c, d]: Pair) => a === c && b === d,
   ne: ([a, b]: Pair, [c, d]: Pair) => a !== c || b !== d,
-  sign: unaryPair(cm.csign),
-  sqrt: unaryPair(cm.csqrt),
-  rsqrt: unaryPair(cm.crsqrt),
-  exp: unaryPair(cm.cexp),
-  expm1: unaryPair(cm.cexpm1),
-  log: unaryPair(cm.clog),
-  log1p: unaryPair(cm.clog1p),
-  sin: unaryPair(cm.csin),
-  cos: unaryPair(cm.ccos),
-  tan: unaryPair(cm.ctan),
-  asin: unaryPair(cm.casin),
-  acos: unaryPair(cm.cacos),
-  atan: unaryPair(cm.catan),
-  sinh: unaryPair(cm.csinh),
-  cosh: unaryPair(cm.ccosh),
-  tanh: unaryPair(cm.ctanh),
-  asinh: unaryPair(cm.casinh),
-  acosh: unaryPair(cm.cacosh),
-  atanh: unaryPair(cm.catanh),
 };
 
 const STRING: Fns = Object.fromEntries(
@@ -196,29 +147,14 @@ const TABLES = { bool: BOOL, int: INT, big: BIG, float: FLOAT, complex: COMPLEX,
 
 /** Brings a result into its dtype's range and precision. */
 function settle(type: DType): ((v: ScalarValue) => ScalarValue) | null {
-  switch (type) {
-    case "float32":
-    case "float16":
-    case "bfloat16":
-      return (v) => Math.fround(v as number);
-    case "int8":
-      return (v) => (v as number) << 24 >> 24;
-    case "int16":
-      return (v) => (v as number) << 16 >> 16;
-    case "int32":
-      return (v) => (v as number) | 0;
-    case "uint8":
-      return (v) => (v as number) & 255;
-    case "uint16":
-      return (v) => (v as number) & 65535;
-    case "uint32":
-      return (v) => (v as number) >>> 0;
-    case "int64":
-      return (v) => BigInt.asIntN(64, v as bigint);
-    case "uint64":
-      return (v) => BigInt.asUintN(64, v as bigint);
+  const { kind, bytes } = DTYPES[type], unused = 32 - 8 * bytes;
+  if (kind === "float") return type === "float64" ? null : (v) => Math.fround(v as number);
+  if (isBigInt(type)) {
+    const wrap = kind === "int" ? BigInt.asIntN : BigInt.asUintN;
+    return (v) => wrap(64, v as bigint);
   }
-  return null;
+  if (kind === "int") return (v) => (v as number) << unused >> unused;
+  return kind === "uint" ? (v) => (v as number) << unused >>> unused : null;
 }
 
 function functionOf(op: ScalarOp, type: DType): (a: ScalarValue, b: ScalarValue) => ScalarValue {
@@ -243,16 +179,14 @@ function functionOf(op: ScalarOp, type: DType): (a: ScalarValue, b: ScalarValue)
 
 function castFunction(from: DType, to: DType): (v: ScalarValue) => ScalarValue {
   const kind = DTYPES[from].kind, target = DTYPES[to].kind;
-  const part = (t: DType): DType =>
-    t === "complex64" ? "float32" : t === "complex128" ? "float64" : t;
   if (target === "complex") {
-    const convert = castFunction(part(from), part(to)) as (v: ScalarValue) => number;
+    const convert = castFunction(partOf(from), partOf(to)) as (v: ScalarValue) => number;
     return kind === "complex"
       ? (v) => [convert((v as Pair)[0]), convert((v as Pair)[1])]
       : (v) => [convert(v), 0];
   }
   if (kind === "complex") {
-    const convert = castFunction(part(from), to);
+    const convert = castFunction(partOf(from), to);
     return (v) => convert((v as Pair)[0]);
   }
   if (to === "bool") return (v) => (typeof v === "bigint" ? v !== 0n : v !== 0 && v !== false);
@@ -291,18 +225,10 @@ export function evaluator(
 ): (args: readonly ScalarValue[]) => ScalarValue[] {
   type Step = (args: readonly ScalarValue[], regs: ScalarValue[]) => ScalarValue;
   const steps: Step[] = [];
-  const memo = new Map<Expr, Map<string, number>>();
-  const visit = (e: Expr, hint: DType): number => {
-    let byHint = memo.get(e);
-    if (!byHint) memo.set(e, byHint = new Map());
-    let r = byHint.get(hint);
-    if (r === undefined) {
-      const step = stepOf(e, hint);
-      r = steps.push(step) - 1;
-      byHint.set(hint, r);
-    }
-    return r;
-  };
+  const visit = once((e, hint): number => {
+    const step = stepOf(e, hint);
+    return steps.push(step) - 1;
+  });
   const stepOf = (e: Expr, hint: DType): Step => {
     if (e.op === "arg") {
       const i = e.value!;
@@ -313,8 +239,7 @@ export function evaluator(
       const v = DTYPES[hint].kind === "complex" ? [c as number, 0] as const : c;
       return () => v;
     }
-    const operands = e.op === "select" ? e.args.slice(1) : e.args;
-    const type = operandType(operands, dtypes, e.op === "cast" ? undefined : hint);
+    const { operands, type } = operandsOf(e, dtypes, hint);
     const [a, b] = operands.map((o) => visit(o, type));
     if (e.op === "select") {
       const c = visit(e.args[0], "bool");

@@ -4,73 +4,8 @@
 import { type DType, DTYPES, isInteger } from "../dtype.ts";
 import { ValueError } from "../errors.ts";
 
-/** Scalar primitives. Adding one means a line in each printer. */
-export type ScalarOp =
-  | "arg"
-  | "const"
-  | "cast"
-  | "keep"
-  | "add"
-  | "sub"
-  | "mul"
-  | "div"
-  | "floordiv"
-  | "floormod"
-  | "truncmod"
-  | "pow"
-  | "atan2"
-  | "min"
-  | "max"
-  | "neg"
-  | "abs"
-  | "sign"
-  | "floor"
-  | "ceil"
-  | "round"
-  | "trunc"
-  | "sqrt"
-  | "rsqrt"
-  | "exp"
-  | "expm1"
-  | "log"
-  | "log1p"
-  | "sin"
-  | "cos"
-  | "tan"
-  | "asin"
-  | "acos"
-  | "atan"
-  | "sinh"
-  | "cosh"
-  | "tanh"
-  | "asinh"
-  | "acosh"
-  | "atanh"
-  | "erf"
-  | "lt"
-  | "le"
-  | "gt"
-  | "ge"
-  | "eq"
-  | "ne"
-  | "and"
-  | "or"
-  | "xor"
-  | "not"
-  | "select"
-  | "isnan"
-  | "isinf"
-  | "isfinite"
-  | "bitand"
-  | "bitor"
-  | "bitxor"
-  | "bitnot"
-  | "shl"
-  | "shr"
-  | "real"
-  | "imag"
-  | "conj"
-  | "complex";
+/** Scalar primitives: the leaves, what surrounds a value, and those that {@linkcode scalar} builds. Adding one means a line in each printer. */
+export type ScalarOp = "arg" | "const" | "cast" | "keep" | keyof typeof scalar;
 
 /** A node of an expression. Shared nodes are computed once. */
 export interface Expr {
@@ -181,7 +116,8 @@ export const scalar = {
   complex: (a: E, b: E): Expr => node("complex", a, b),
 } as const;
 
-const PREDICATES: ReadonlySet<ScalarOp> = new Set([
+/** Primitives that give truth values. */
+export const PREDICATES: ReadonlySet<ScalarOp> = new Set([
   "lt",
   "le",
   "gt",
@@ -211,6 +147,28 @@ export function operandType(
   hint?: DType,
 ): DType {
   return firstType(operands, args) ?? hint ?? "float32";
+}
+
+/** What an expression computes with where its result is to be `hint`: the condition of a `select` is not among it. */
+export function operandsOf(
+  e: Expr,
+  args: readonly DType[],
+  hint: DType,
+): { readonly operands: readonly Expr[]; readonly type: DType } {
+  const operands = valuesOf(e);
+  return { operands, type: operandType(operands, args, e.op === "cast" ? undefined : hint) };
+}
+
+/** What `make` gives for an expression and the type that its constants take, made once for each. */
+export function once<T>(make: (e: Expr, hint: DType) => T): (e: Expr, hint: DType) => T {
+  const known = new Map<Expr, Map<DType, T>>();
+  return (e, hint) => {
+    let byHint = known.get(e);
+    if (!byHint) known.set(e, byHint = new Map());
+    let made = byHint.get(hint);
+    if (made === undefined) byHint.set(hint, made = make(e, hint));
+    return made;
+  };
 }
 
 /** Types of expressions over the arguments that were asked for last: each printer asks for those of every part. */

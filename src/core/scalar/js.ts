@@ -3,7 +3,7 @@
  * complex, float32 results rounded at each step (float16 and bfloat16 compute in float32).
  */
 import { type DType, DTYPES, isBigInt } from "../dtype.ts";
-import { type Expr, exprType, operandType, type ScalarOp } from "./expr.ts";
+import { type Expr, exprType, once, operandsOf, PREDICATES, type ScalarOp } from "./expr.ts";
 import * as complexMath from "./complex.ts";
 import * as scalarMath from "./math.ts";
 import { INTEGER_ENDS } from "./math.ts";
@@ -49,61 +49,12 @@ const EXACT_IN_FLOAT: ReadonlySet<ScalarOp> = new Set([
   "conj",
   "imag",
 ]);
-const BOOL_RESULTS: ReadonlySet<ScalarOp> = new Set([
-  "lt",
-  "le",
-  "gt",
-  "ge",
-  "eq",
-  "ne",
-  "isnan",
-  "isinf",
-  "isfinite",
-]);
-/** Complex functions by calls of `H`. */
-const COMPLEX_CALLS: ReadonlySet<ScalarOp> = new Set([
-  "div",
-  "pow",
-  "sign",
-  "sqrt",
-  "rsqrt",
-  "exp",
-  "expm1",
-  "log",
-  "log1p",
-  "sin",
-  "cos",
-  "tan",
-  "asin",
-  "acos",
-  "atan",
-  "sinh",
-  "cosh",
-  "tanh",
-  "asinh",
-  "acosh",
-  "atanh",
-]);
-
 /** Brings an integer result back into its dtype's range. */
 function wrapText(text: string, type: DType): string {
-  switch (type) {
-    case "int8":
-      return `(${text}) << 24 >> 24`;
-    case "int16":
-      return `(${text}) << 16 >> 16`;
-    case "uint8":
-      return `(${text}) & 255`;
-    case "uint16":
-      return `(${text}) & 65535`;
-    case "uint32":
-      return `(${text}) >>> 0`;
-    case "int64":
-      return `BigInt.asIntN(64, ${text})`;
-    case "uint64":
-      return `BigInt.asUintN(64, ${text})`;
-  }
-  return `(${text}) | 0`;
+  const isSigned = DTYPES[type].kind === "int", bits = 8 * DTYPES[type].bytes;
+  if (isBigInt(type)) return `BigInt.as${isSigned ? "Int" : "Uint"}N(64, ${text})`;
+  if (bits === 32) return `(${text}) ${isSigned ? "|" : ">>>"} 0`;
+  return isSigned ? `(${text}) << ${32 - bits} >> ${32 - bits}` : `(${text}) & ${2 ** bits - 1}`;
 }
 
 const WRAPPING: ReadonlySet<ScalarOp> = new Set([
@@ -135,7 +86,7 @@ function printReal(op: ScalarOp, a: string, b: string, type: DType): string {
       const text = FLOAT[op]?.(a, b) ?? fail();
       // The quotient is rounded before its floor is taken, as TensorFlow does.
       if (op === "floordiv" && type !== "float64") return `Math.floor(Math.fround(${a} / ${b}))`;
-      const rounds = type !== "float64" && !EXACT_IN_FLOAT.has(op) && !BOOL_RESULTS.has(op);
+      const rounds = type !== "float64" && !EXACT_IN_FLOAT.has(op) && !PREDICATES.has(op);
       return rounds ? `Math.fround(${text})` : text;
     }
     case "int": {
@@ -165,26 +116,17 @@ export function printJs(
   args: readonly (readonly string[])[],
 ): Printed {
   const lines: string[] = [];
-  const memo = new Map<Expr, Map<string, string[]>>();
   let n = 0;
   const name = (text: string): string => {
     const v = `t${n++}`;
     lines.push(`const ${v} = ${text};`);
     return v;
   };
-  const print = (e: Expr, hint: DType): string[] => {
+  const print = once((e, hint): string[] => {
     if (e.op === "keep") return print(e.args[0], hint);
-    let byHint = memo.get(e);
-    if (!byHint) memo.set(e, byHint = new Map());
-    let r = byHint.get(hint);
-    if (!r) byHint.set(hint, r = printNode(e, hint));
-    return r;
-  };
-  const printNode = (e: Expr, hint: DType): string[] => {
     if (e.op === "arg") return [...args[e.value!]];
     if (e.op === "const") return printConst(e.value!, hint);
-    const operands = e.op === "select" ? e.args.slice(1) : e.args;
-    const type = operandType(operands, dtypes, e.op === "cast" ? undefined : hint);
+    const { operands, type } = operandsOf(e, dtypes, hint);
     const xs = operands.map((o) => print(o, type));
     if (e.op === "cast") return printCast(xs[0], type, e.dtype!).map(name);
     if (e.op === "select") {
@@ -194,7 +136,7 @@ export function printJs(
     if (e.op === "complex") return [xs[0][0], xs[1][0]];
     if (DTYPES[type].kind === "complex") return printComplex(e.op, xs, name);
     return [name(printReal(e.op, xs[0][0], xs[1]?.[0] ?? "", type))];
-  };
+  });
   const results: string[][] = [], out: DType[] = [];
   for (const e of exprs) {
     const t = exprType(e, dtypes);
@@ -263,7 +205,7 @@ function printCast(x: readonly string[], from: DType, to: DType): string[] {
 }
 
 /** Dtype of the parts of a complex number; others stay. */
-function partOf(t: DType): DType {
+export function partOf(t: DType): DType {
   return t === "complex64" ? "float32" : t === "complex128" ? "float64" : t;
 }
 
@@ -296,7 +238,7 @@ function printComplex(
     case "ne":
       return [name(`${a} !== ${b} || ${ai} !== ${bi}`)];
   }
-  if (!COMPLEX_CALLS.has(op)) {
+  if (!(`c${op}` in complexMath)) {
     throw new UnimplementedError(`Cannot compute ${op} of complex numbers`);
   }
   const pair = name(`H.c${op}(${xs.flat().join(", ")})`);

@@ -42,12 +42,28 @@ export const BOOL: Texts = {
   min: infix("&&"),
 };
 
-/** Integers of at most 32 bits; results still have to be wrapped. */
-export const INT: Texts = {
+/** Integers of whatever width. */
+const WHOLE: Texts = {
   ...COMPARISONS,
   ...EXACT_TESTS,
   add: infix("+"),
   sub: infix("-"),
+  neg: (a) => `-${a}`,
+  floor: same,
+  ceil: same,
+  round: same,
+  trunc: same,
+  bitand: infix("&"),
+  bitor: infix("|"),
+  bitxor: infix("^"),
+  bitnot: (a) => `~${a}`,
+  real: same,
+  conj: same,
+};
+
+/** Integers of at most 32 bits; results still have to be wrapped. */
+export const INT: Texts = {
+  ...WHOLE,
   mul: call("Math.imul"),
   div: (a, b) => `${b} === 0 ? H.dividedByZero() : Math.trunc(${a} / ${b})`,
   floordiv: (a, b) => `${b} === 0 ? H.dividedByZero() : Math.floor(${a} / ${b})`,
@@ -56,28 +72,14 @@ export const INT: Texts = {
   pow: call("H.ipow"),
   min: call("Math.min"),
   max: call("Math.max"),
-  neg: (a) => `-${a}`,
   abs: call("Math.abs"),
   sign: call("Math.sign"),
-  floor: same,
-  ceil: same,
-  round: same,
-  trunc: same,
-  bitand: infix("&"),
-  bitor: infix("|"),
-  bitxor: infix("^"),
-  bitnot: (a) => `~${a}`,
-  real: same,
-  conj: same,
   imag: constant("0"),
 };
 
 /** 64-bit integers; results still have to be wrapped. */
 export const BIG: Texts = {
-  ...COMPARISONS,
-  ...EXACT_TESTS,
-  add: infix("+"),
-  sub: infix("-"),
+  ...WHOLE,
   mul: infix("*"),
   div: call("H.bdiv"),
   floordiv: call("H.bfloorDiv"),
@@ -86,21 +88,10 @@ export const BIG: Texts = {
   pow: call("H.bpow"),
   min: (a, b) => `${a} < ${b} ? ${a} : ${b}`,
   max: (a, b) => `${a} > ${b} ? ${a} : ${b}`,
-  neg: (a) => `-${a}`,
   abs: (a) => `${a} < 0n ? -${a} : ${a}`,
   sign: (a) => `${a} < 0n ? -1n : ${a} > 0n ? 1n : 0n`,
-  floor: same,
-  ceil: same,
-  round: same,
-  trunc: same,
-  bitand: infix("&"),
-  bitor: infix("|"),
-  bitxor: infix("^"),
-  bitnot: (a) => `~${a}`,
   shl: (a, b) => `${a} << (${b} & 63n)`,
   shr: (a, b) => `${a} >> (${b} & 63n)`,
-  real: same,
-  conj: same,
   imag: constant("0n"),
 };
 
@@ -129,10 +120,10 @@ export const FLOAT: Texts = {
   conj: same,
   imag: constant("0"),
 };
-for (
-  const op of [
-    ...["abs", "sign", "floor", "ceil", "trunc", "sqrt", "exp", "expm1", "log", "log1p"],
-    ...["sin", "cos", "tan", "asin", "acos", "atan"],
-    ...["sinh", "cosh", "tanh", "asinh", "acosh", "atanh"],
-  ] as ScalarOp[]
-) FLOAT[op] = call(`Math.${op}`);
+/** Primitives that `Math` has under the same name. */
+export const OF_MATH = [
+  ...["abs", "sign", "floor", "ceil", "trunc", "sqrt", "exp", "expm1", "log", "log1p"],
+  ...["sin", "cos", "tan", "asin", "acos", "atan"],
+  ...["sinh", "cosh", "tanh", "asinh", "acosh", "atanh"],
+] as readonly (ScalarOp & keyof Math)[];
+for (const op of OF_MATH) FLOAT[op] = call(`Math.${op}`);

@@ -2,7 +2,7 @@
  * Prints scalar expressions as WGSL. NaN and infinity are tested by bits: compilers may assume they do not exist.
  */
 import { type DType, DTYPES } from "../dtype.ts";
-import { castTo, type Expr, exprType, operandType, type ScalarOp } from "./expr.ts";
+import { castTo, type Expr, exprType, once, operandsOf, type ScalarOp } from "./expr.ts";
 import { UnimplementedError } from "../errors.ts";
 import { f32Bits, ZERO_PARAM } from "../dispatch.ts";
 import { loadText, storeText } from "../gpu_storage.ts";
@@ -78,28 +78,18 @@ export function printWgsl(
 ): PrintedWgsl {
   const lines: string[] = [];
   const used = new Set<string>();
-  const memo = new Map<Expr, Map<string, string>>();
   let n = 0;
   const use = (helper: string): string => (used.add(helper), helper);
-  const print = (e: Expr, hint: DType): string => {
-    let byHint = memo.get(e);
-    if (!byHint) memo.set(e, byHint = new Map());
-    let r = byHint.get(hint);
-    if (r === undefined) {
-      r = printNode(e, hint);
-      if (e.op !== "arg" && e.op !== "const") {
-        lines.push(`let t${n} = ${r};`);
-        r = `t${n++}`;
-      }
-      byHint.set(hint, r);
-    }
-    return r;
-  };
+  const print = once((e, hint): string => {
+    const text = printNode(e, hint);
+    if (e.op === "arg" || e.op === "const") return text;
+    lines.push(`let t${n} = ${text};`);
+    return `t${n++}`;
+  });
   const printNode = (e: Expr, hint: DType): string => {
     if (e.op === "arg") return args[e.value!];
     if (e.op === "const") return wgslConst(e.value!, hint, use);
-    const operands = e.op === "select" ? e.args.slice(1) : e.args;
-    const type = operandType(operands, dtypes, e.op === "cast" ? undefined : hint);
+    const { operands, type } = operandsOf(e, dtypes, hint);
     const xs = operands.map((o) => print(o, type));
     if (e.op === "cast") return wgslCast(xs[0], type, e.dtype!, use);
     if (e.op === "keep") return keepText(xs[0], type, e.value === 1);
