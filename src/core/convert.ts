@@ -6,6 +6,7 @@ import {
   dtypeOfArray,
   DTYPES,
   type HostData,
+  INTEGER_ENDS,
   isBigInt,
   isInteger,
   isPlain,
@@ -176,7 +177,7 @@ function fillLeaves(leaves: readonly unknown[], dtype: DType, strict: boolean): 
   const data = makeData(dtype, leaves.length) as unknown[];
   const isComplex = DTYPES[dtype].kind === "complex";
   const put = elementWriter(isComplex ? "float64" : dtype, strict);
-  const range = strict ? undefined : RANGE[dtype];
+  const range = strict ? undefined : INTEGER_ENDS[dtype];
   for (let i = 0; i < leaves.length; i++) {
     const leaf = leaves[i];
     // A bigint is meant to be exact.
@@ -191,18 +192,6 @@ function fillLeaves(leaves: readonly unknown[], dtype: DType, strict: boolean): 
   }
   return data as HostData;
 }
-
-/** The least and the greatest that integers hold. */
-const RANGE: Partial<Record<DType, readonly [number | bigint, number | bigint]>> = {
-  int8: [-128, 127],
-  uint8: [0, 255],
-  int16: [-32768, 32767],
-  uint16: [0, 65535],
-  int32: [-2147483648, 2147483647],
-  uint32: [0, 4294967295],
-  int64: [-(2n ** 63n), 2n ** 63n - 1n],
-  uint64: [0n, 2n ** 64n - 1n],
-};
 
 function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknown {
   const kind = DTYPES[dtype].kind;
@@ -227,7 +216,7 @@ function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknow
         : fail(leaf);
   }
   if (isBigInt(dtype)) {
-    const [lo, hi] = RANGE[dtype]!;
+    const [lo, hi] = INTEGER_ENDS[dtype]!;
     return (leaf) => {
       if (typeof leaf === "boolean") return leaf ? 1n : 0n;
       if (typeof leaf === "number") {
@@ -240,7 +229,7 @@ function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknow
       }
     };
   }
-  const range = RANGE[dtype];
+  const range = INTEGER_ENDS[dtype];
   return (leaf) => {
     if (typeof leaf === "boolean") return leaf ? 1 : 0;
     // A float may not hold it.

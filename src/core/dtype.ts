@@ -99,17 +99,16 @@ function info(
   name: DType,
   kind: DTypeKind,
   tf: number,
-  tfName: string,
-  tfEnum: string,
   bytes: number,
   array?: unknown,
+  tfName: string = name,
 ): DTypeInfo {
   return {
     name,
     kind,
     tf,
     tfName,
-    tfEnum,
+    tfEnum: `DT_${tfName.toUpperCase()}`,
     bytes,
     array: array as ArrayMaker | undefined,
     slots: kind === "complex" ? 2 : 1,
@@ -118,24 +117,38 @@ function info(
 
 /** Every dtype and its facts. */
 export const DTYPES: Readonly<Record<DType, DTypeInfo>> = {
-  float32: info("float32", "float", 1, "float", "DT_FLOAT", 4, Float32Array),
-  float64: info("float64", "float", 2, "double", "DT_DOUBLE", 8, Float64Array),
-  int32: info("int32", "int", 3, "int32", "DT_INT32", 4, Int32Array),
-  uint8: info("uint8", "uint", 4, "uint8", "DT_UINT8", 1, Uint8Array),
-  int16: info("int16", "int", 5, "int16", "DT_INT16", 2, Int16Array),
-  int8: info("int8", "int", 6, "int8", "DT_INT8", 1, Int8Array),
-  string: info("string", "string", 7, "string", "DT_STRING", 0),
-  complex64: info("complex64", "complex", 8, "complex64", "DT_COMPLEX64", 8, Float32Array),
-  int64: info("int64", "int", 9, "int64", "DT_INT64", 8, BigInt64Array),
-  bool: info("bool", "bool", 10, "bool", "DT_BOOL", 1, Uint8Array),
-  bfloat16: info("bfloat16", "float", 14, "bfloat16", "DT_BFLOAT16", 2, Uint16Array),
-  uint16: info("uint16", "uint", 17, "uint16", "DT_UINT16", 2, Uint16Array),
-  complex128: info("complex128", "complex", 18, "complex128", "DT_COMPLEX128", 16, Float64Array),
-  float16: info("float16", "float", 19, "half", "DT_HALF", 2, float16Array),
-  resource: info("resource", "handle", 20, "resource", "DT_RESOURCE", 0),
-  variant: info("variant", "handle", 21, "variant", "DT_VARIANT", 0),
-  uint32: info("uint32", "uint", 22, "uint32", "DT_UINT32", 4, Uint32Array),
-  uint64: info("uint64", "uint", 23, "uint64", "DT_UINT64", 8, BigUint64Array),
+  float32: info("float32", "float", 1, 4, Float32Array, "float"),
+  float64: info("float64", "float", 2, 8, Float64Array, "double"),
+  int32: info("int32", "int", 3, 4, Int32Array),
+  uint8: info("uint8", "uint", 4, 1, Uint8Array),
+  int16: info("int16", "int", 5, 2, Int16Array),
+  int8: info("int8", "int", 6, 1, Int8Array),
+  string: info("string", "string", 7, 0),
+  complex64: info("complex64", "complex", 8, 8, Float32Array),
+  int64: info("int64", "int", 9, 8, BigInt64Array),
+  bool: info("bool", "bool", 10, 1, Uint8Array),
+  bfloat16: info("bfloat16", "float", 14, 2, Uint16Array),
+  uint16: info("uint16", "uint", 17, 2, Uint16Array),
+  complex128: info("complex128", "complex", 18, 16, Float64Array),
+  float16: info("float16", "float", 19, 2, float16Array, "half"),
+  resource: info("resource", "handle", 20, 0),
+  variant: info("variant", "handle", 21, 0),
+  uint32: info("uint32", "uint", 22, 4, Uint32Array),
+  uint64: info("uint64", "uint", 23, 8, BigUint64Array),
+};
+
+/** The least and the greatest that integers hold. */
+export const INTEGER_ENDS: Partial<
+  Record<DType, readonly [number, number] | readonly [bigint, bigint]>
+> = {
+  int8: [-128, 127],
+  uint8: [0, 255],
+  int16: [-32768, 32767],
+  uint16: [0, 65535],
+  int32: [-2147483648, 2147483647],
+  uint32: [0, 4294967295],
+  int64: [-(2n ** 63n), 2n ** 63n - 1n],
+  uint64: [0n, 2n ** 64n - 1n],
 };
 
 const byName = new Map<string, DType>(Object.keys(DTYPES).map((k) => [k, k as DType]));
@@ -245,42 +258,21 @@ const MANY = 1 << 20;
 export const MOST_OBJECTS: number = 1 << 26;
 const EMPTY_BYTES = new Uint8Array(0);
 
+const FLOATING: readonly DType[] = ["float32", "float64", "float16", "bfloat16"];
+const COMPLEX: readonly DType[] = ["complex64", "complex128"];
+const INTEGER: readonly DType[] = [
+  ...["int32", "int64", "int8", "int16"] as const,
+  ...["uint8", "uint16", "uint32", "uint64"] as const,
+];
+
 /** Groups that op signatures name, e.g. `T: floating`. */
 export const DTYPE_GROUPS: Readonly<Record<string, readonly DType[]>> = {
   type: Object.keys(DTYPES) as DType[],
-  floating: ["float32", "float64", "float16", "bfloat16"],
-  complex: ["complex64", "complex128"],
-  integer: ["int32", "int64", "int8", "int16", "uint8", "uint16", "uint32", "uint64"],
-  real: [
-    "float32",
-    "float64",
-    "float16",
-    "bfloat16",
-    "int32",
-    "int64",
-    "int8",
-    "int16",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-  ],
-  numeric: [
-    "float32",
-    "float64",
-    "float16",
-    "bfloat16",
-    "int32",
-    "int64",
-    "int8",
-    "int16",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "complex64",
-    "complex128",
-  ],
+  floating: FLOATING,
+  complex: COMPLEX,
+  integer: INTEGER,
+  real: [...FLOATING, ...INTEGER],
+  numeric: [...FLOATING, ...INTEGER, ...COMPLEX],
   index: ["int32", "int64"],
 };
 
@@ -310,35 +302,16 @@ export function promote(a: DType, b: DType): DType {
   return RANK[Math.max(i, j)];
 }
 
+/** Dtypes by what `toString` calls their typed arrays, as in `[object BigInt64Array]`. */
+const byTag = new Map<string, DType>([["[object Uint8ClampedArray]", "uint8"]]);
+for (const name of [...FLOATING, ...INTEGER]) {
+  const array = `${name[0].toUpperCase()}${name.slice(1)}Array`;
+  byTag.set(`[object ${isBigInt(name) ? "Big" : ""}${array}]`, name);
+}
+
 /** The dtype of a typed array's elements, or undefined where it is none. `Uint8ClampedArray` counts as uint8. */
 export function dtypeOfArray(value: unknown): DType | undefined {
-  if (!ArrayBuffer.isView(value) || value instanceof DataView) return undefined;
-  switch (Object.prototype.toString.call(value)) {
-    case "[object Float32Array]":
-      return "float32";
-    case "[object Float64Array]":
-      return "float64";
-    case "[object Float16Array]":
-      return "float16";
-    case "[object Int8Array]":
-      return "int8";
-    case "[object Int16Array]":
-      return "int16";
-    case "[object Int32Array]":
-      return "int32";
-    case "[object BigInt64Array]":
-      return "int64";
-    case "[object Uint8Array]":
-    case "[object Uint8ClampedArray]":
-      return "uint8";
-    case "[object Uint16Array]":
-      return "uint16";
-    case "[object Uint32Array]":
-      return "uint32";
-    case "[object BigUint64Array]":
-      return "uint64";
-  }
-  return undefined;
+  return ArrayBuffer.isView(value) ? byTag.get(Object.prototype.toString.call(value)) : undefined;
 }
 
 /** True where the array of the dtype holds the elements as JavaScript numbers, and rounds, truncates or wraps what it is given. */

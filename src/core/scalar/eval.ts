@@ -2,7 +2,7 @@
  * Evaluates scalar expressions by closures: for places where printed code may not be compiled (a page whose content security
  * policy forbids `new Function`). Slow, and equal to what `scalar_js` prints.
  */
-import { type DType, DTYPES, isBigInt } from "../dtype.ts";
+import { type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../dtype.ts";
 import { type Expr, exprType, once, operandsOf, type ScalarOp } from "./expr.ts";
 import * as cm from "./complex.ts";
 import * as m from "./math.ts";
@@ -202,7 +202,7 @@ function castFunction(from: DType, to: DType): (v: ScalarValue) => ScalarValue {
     if (kind === "float" && to === "int32") return (v) => m.toInt(v as number);
     if (kind === "float" && to === "uint32") return (v) => m.toUint(v as number);
     if (kind === "float") {
-      const [low, high] = m.INTEGER_ENDS[to]!;
+      const [low, high] = INTEGER_ENDS[to] as readonly [number, number];
       return (v) => m.toRange(v as number, low, high);
     }
     return (v) => wrap(typeof v === "bigint" ? Number(BigInt.asIntN(53, v)) : Number(v));

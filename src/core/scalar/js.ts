@@ -2,11 +2,10 @@
  * Prints scalar expressions as JavaScript, in the arithmetic of each dtype: wrapping integers, bigint for 64 bits, pairs for
  * complex, float32 results rounded at each step (float16 and bfloat16 compute in float32).
  */
-import { type DType, DTYPES, isBigInt } from "../dtype.ts";
+import { type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../dtype.ts";
 import { type Expr, exprType, once, operandsOf, PREDICATES, type ScalarOp } from "./expr.ts";
 import * as complexMath from "./complex.ts";
 import * as scalarMath from "./math.ts";
-import { INTEGER_ENDS } from "./math.ts";
 import { BIG, BOOL, COMPARISONS, FLOAT, INT } from "./js_text.ts";
 import { UnimplementedError } from "../errors.ts";
 

@@ -1,7 +1,6 @@
 /**
  * Scalar functions that JavaScript lacks, on numbers, 64-bit integers and complex pairs. Printed code calls them as `H`.
  */
-import type { DType } from "../dtype.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { bfloat16ToNumber, numberToBfloat16 } from "../nd_array.ts";
 
@@ -20,14 +19,6 @@ export function toInt(x: number): number {
 export function toUint(x: number): number {
   return x >= 4294967295 ? 4294967295 : x > 0 ? Math.trunc(x) : 0;
 }
-
-/** Ends of the integers that have fewer bits than a number. */
-export const INTEGER_ENDS: Readonly<Partial<Record<DType, readonly [number, number]>>> = {
-  int8: [-128, 127],
-  uint8: [0, 255],
-  int16: [-32768, 32767],
-  uint16: [0, 65535],
-};
 
 /** Saturating float to an integer between two ends. NaN becomes 0. */
 export function toRange(x: number, low: number, high: number): number {
