@@ -17,9 +17,9 @@ export interface ErrorDetails {
 /** A failure while a graph, an eager op or a script body runs. Follows TensorFlow `tf.errors.OpError`. */
 export class OpError extends Error {
   /** Name of the class. */
-  override readonly name: string = "OpError";
+  override readonly name: string;
   /** TensorFlow's numeric status code. */
-  readonly code: number = 2;
+  readonly code: number;
   /** Op type the error arose in. */
   readonly op: string | undefined;
   /** Node name the error arose in. */
@@ -30,6 +30,9 @@ export class OpError extends Error {
   /** Makes an error with the place it arose in. */
   constructor(message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    const [name, code] = kindOf(new.target);
+    this.name = name;
+    this.code = code;
     this.op = details.op;
     this.node = details.node;
     this.inputs = details.inputs;
@@ -37,116 +40,62 @@ export class OpError extends Error {
 }
 
 /** The operation was cancelled (code 1). */
-export class CancelledError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "CancelledError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 1;
-}
+export class CancelledError extends OpError {}
 /** An error of no known class, such as a plain `Error` thrown by a script body (code 2). */
-export class UnknownError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "UnknownError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 2;
-}
+export class UnknownError extends OpError {}
 /** An argument of wrong value, shape or dtype at run time (code 3). */
-export class InvalidArgumentError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "InvalidArgumentError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 3;
-}
+export class InvalidArgumentError extends OpError {}
 /** The time limit passed before the work ended (code 4). */
-export class DeadlineExceededError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "DeadlineExceededError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 4;
-}
+export class DeadlineExceededError extends OpError {}
 /** Something asked for does not exist (code 5). */
-export class NotFoundError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "NotFoundError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 5;
-}
+export class NotFoundError extends OpError {}
 /** Something to be created exists already (code 6). */
-export class AlreadyExistsError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "AlreadyExistsError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 6;
-}
+export class AlreadyExistsError extends OpError {}
 /** Permission was denied (code 7). */
-export class PermissionDeniedError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "PermissionDeniedError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 7;
-}
+export class PermissionDeniedError extends OpError {}
 /** Memory or another resource ran out (code 8). */
-export class ResourceExhaustedError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "ResourceExhaustedError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 8;
-}
+export class ResourceExhaustedError extends OpError {}
 /** The system is not in the state the operation needs (code 9). */
-export class FailedPreconditionError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "FailedPreconditionError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 9;
-}
+export class FailedPreconditionError extends OpError {}
 /** The operation was aborted (code 10). */
-export class AbortedError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "AbortedError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 10;
-}
+export class AbortedError extends OpError {}
 /** Past the end of a sequence (code 11). */
-export class OutOfRangeError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "OutOfRangeError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 11;
-}
+export class OutOfRangeError extends OpError {}
 /** The operation is not implemented here (code 12). */
-export class UnimplementedError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "UnimplementedError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 12;
-}
+export class UnimplementedError extends OpError {}
 /** An invariant of the runtime was broken (code 13). */
-export class InternalError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "InternalError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 13;
-}
+export class InternalError extends OpError {}
 /** A device or a server is gone for now (code 14). */
-export class UnavailableError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "UnavailableError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 14;
-}
+export class UnavailableError extends OpError {}
 /** Data was lost or corrupted (code 15). */
-export class DataLossError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "DataLossError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 15;
-}
+export class DataLossError extends OpError {}
 /** The caller is not authenticated (code 16). */
-export class UnauthenticatedError extends OpError {
-  /** Name of the class. */
-  override readonly name: string = "UnauthenticatedError";
-  /** TensorFlow's numeric status code. */
-  override readonly code: number = 16;
+export class UnauthenticatedError extends OpError {}
+
+/** Names and codes, as classes are renamed where code is minified. */
+const KINDS = new Map<typeof OpError, readonly [name: string, code: number]>([
+  [CancelledError, ["CancelledError", 1]],
+  [UnknownError, ["UnknownError", 2]],
+  [InvalidArgumentError, ["InvalidArgumentError", 3]],
+  [DeadlineExceededError, ["DeadlineExceededError", 4]],
+  [NotFoundError, ["NotFoundError", 5]],
+  [AlreadyExistsError, ["AlreadyExistsError", 6]],
+  [PermissionDeniedError, ["PermissionDeniedError", 7]],
+  [ResourceExhaustedError, ["ResourceExhaustedError", 8]],
+  [FailedPreconditionError, ["FailedPreconditionError", 9]],
+  [AbortedError, ["AbortedError", 10]],
+  [OutOfRangeError, ["OutOfRangeError", 11]],
+  [UnimplementedError, ["UnimplementedError", 12]],
+  [InternalError, ["InternalError", 13]],
+  [UnavailableError, ["UnavailableError", 14]],
+  [DataLossError, ["DataLossError", 15]],
+  [UnauthenticatedError, ["UnauthenticatedError", 16]],
+  [OpError, ["OpError", 2]],
+]);
+
+/** Name and code of a class, or of the one that a class of somebody else's extends. */
+function kindOf(of: typeof OpError): readonly [string, number] {
+  return KINDS.get(of) ?? kindOf(Object.getPrototypeOf(of));
 }
 
 /**
