@@ -4,6 +4,7 @@
 import "./core/errors.ts";
 import "./core/shape.ts";
 import "./core/tensor.ts";
+import "./core/dynamic.ts";
 import "./core/apply.ts";
 import "./core/dtype.ts";
 import "./core/scalar/expr.ts";

@@ -4,7 +4,8 @@
 import type { Attrs, OpDef } from "./op.ts";
 import type { NdArray } from "./nd_array.ts";
 import type { DType } from "./dtype.ts";
-import { Tensor, type TensorContext, type TensorLike } from "./tensor.ts";
+import { Tensor, type TensorContext } from "./tensor.ts";
+import { Dynamic } from "./dynamic.ts";
 import { InternalError } from "./errors.ts";
 
 /** An input as an interpreter gets it: a tensor, or a literal that need not become one. */
@@ -43,52 +44,41 @@ export interface Recorder {
 }
 
 let base: Interpreter | undefined;
-let current: Interpreter | undefined;
-let recorders: readonly Recorder[] = [];
+const interpreter = new Dynamic<Interpreter | undefined>(undefined);
+const recorders = new Dynamic<readonly Recorder[]>([]);
+const keeping = new Dynamic(false);
 
 /** Sets the interpreter that works where no graph is entered: eager execution. */
-export function setBaseInterpreter(interpreter: Interpreter): void {
-  base = interpreter;
-  current ??= interpreter;
+export function setBaseInterpreter(eager: Interpreter): void {
+  base = eager;
+  interpreter.current ??= eager;
 }
 
 /** The interpreter in force. */
 export function currentInterpreter(): Interpreter {
+  const { current } = interpreter;
   if (current === undefined) throw new InternalError("Cannot apply an op: no runtime is loaded");
   return current;
 }
 
 /** Runs `fn` under another interpreter; `null` means eager execution. */
-export function withInterpreter<R>(interpreter: Interpreter | null, fn: () => R): R {
-  const before = current;
-  if (before === (interpreter ?? base)) return fn();
-  current = interpreter ?? base;
-  try {
-    return fn();
-  } finally {
-    current = before;
-  }
+export function withInterpreter<R>(other: Interpreter | null, fn: () => R): R {
+  return interpreter.within(other ?? base, fn);
 }
 
 /** Runs `fn` with these recorders in place of the current ones. */
 export function withRecorders<R>(list: readonly Recorder[], fn: () => R): R {
-  const before = recorders;
-  recorders = list;
-  try {
-    return fn();
-  } finally {
-    recorders = before;
-  }
+  return recorders.within(list, fn);
 }
 
 /** The recorders in force, outermost first. */
 export function currentRecorders(): readonly Recorder[] {
-  return recorders;
+  return recorders.current;
 }
 
 /** Sets the recorders in force: for a tape that starts and stops outside a callback. */
 export function setRecorders(list: readonly Recorder[]): void {
-  recorders = list;
+  recorders.current = list;
 }
 
 /** What ops without attributes are applied with. */
@@ -100,7 +90,8 @@ export const NO_ATTRS: Attrs = {};
  */
 export function apply(def: OpDef, inputs: readonly OpInput[], attrs: Attrs = NO_ATTRS): Tensor[] {
   const outputs = currentInterpreter().apply(def, inputs, attrs);
-  if (recorders.length > 0) announce({ def, inputs, outputs, attrs }, recorders);
+  const told = recorders.current;
+  if (told.length > 0) announce({ def, inputs, outputs, attrs }, told);
   else if (hasContext(inputs)) flowOn({ def, inputs, outputs, attrs });
   return outputs;
 }
@@ -145,31 +136,15 @@ export function compose<T>(fn: () => T): T {
 
 /** True where what is made on the way to a result is to be disposed. */
 export function disposes(): boolean {
-  return currentInterpreter().tidy !== undefined && !keeping;
+  return currentInterpreter().tidy !== undefined && !keeping.current;
 }
-
-let keeping = false;
 
 /** Runs `fn` with {@linkcode compose} disposing nothing: for recorders that keep no tensors alive themselves. */
 export function keepingAll<R>(fn: () => R): R {
-  const before = keeping;
-  keeping = true;
-  try {
-    return fn();
-  } finally {
-    keeping = before;
-  }
+  return keeping.within(true, fn);
 }
 
 /** Dtype of an input. */
 export function dtypeOf(input: OpInput): DType {
   return input.dtype;
 }
-
-/** True for tensors, eager and symbolic. */
-export function isTensor(value: unknown): value is Tensor {
-  return value instanceof Tensor;
-}
-
-/** Converts a tensor-like value to what `apply` takes. Re-exported by `ops/convert_input.ts` with dtype rules. */
-export type { TensorLike };

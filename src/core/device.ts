@@ -5,6 +5,7 @@ import type { NdArray } from "./nd_array.ts";
 import type { ConcreteSpec } from "./tensor_spec.ts";
 import type { OpDef, Problem } from "./op.ts";
 import type { DType, HostData } from "./dtype.ts";
+import { Dynamic } from "./dynamic.ts";
 
 /** A piece of device memory; only its device looks inside. */
 export type DeviceBuffer = unknown;
@@ -128,22 +129,25 @@ export interface Device {
   destroy(): void;
 }
 
-let urgent = false;
+const urgent = new Dynamic(false);
 
 /** Runs code whose caller cannot wait: devices then read at once also where that costs much more than waiting. */
 export function urgently<R>(fn: () => R): R {
-  if (urgent) return fn();
-  urgent = true;
-  try {
-    return fn();
-  } finally {
-    urgent = false;
-  }
+  return urgent.within(true, fn);
 }
 
 /** True inside of {@linkcode urgently}. */
 export function isUrgent(): boolean {
-  return urgent;
+  return urgent.current;
+}
+
+/** Reads buffers, in one round trip: at once where the device can. */
+export function readNow(
+  device: Device,
+  reads: readonly BufferRead[],
+): NdArray[] | Promise<NdArray[]> {
+  device.check();
+  return device.readSync(reads) ?? device.read(reads);
 }
 
 /** One buffer to read. */

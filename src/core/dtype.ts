@@ -302,16 +302,18 @@ export function promote(a: DType, b: DType): DType {
   return RANK[Math.max(i, j)];
 }
 
-/** Dtypes by what `toString` calls their typed arrays, as in `[object BigInt64Array]`. */
-const byTag = new Map<string, DType>([["[object Uint8ClampedArray]", "uint8"]]);
+/** Dtypes by the classes of their typed arrays. */
+const byClass = new Map<string, DType>([["Uint8ClampedArray", "uint8"]]);
 for (const name of [...FLOATING, ...INTEGER]) {
   const array = `${name[0].toUpperCase()}${name.slice(1)}Array`;
-  byTag.set(`[object ${isBigInt(name) ? "Big" : ""}${array}]`, name);
+  byClass.set(isBigInt(name) ? `Big${array}` : array, name);
 }
 
 /** The dtype of a typed array's elements, or undefined where it is none. `Uint8ClampedArray` counts as uint8. */
 export function dtypeOfArray(value: unknown): DType | undefined {
-  return ArrayBuffer.isView(value) ? byTag.get(Object.prototype.toString.call(value)) : undefined;
+  return ArrayBuffer.isView(value)
+    ? byClass.get((value as Uint8Array)[Symbol.toStringTag])
+    : undefined;
 }
 
 /** True where the array of the dtype holds the elements as JavaScript numbers, and rounds, truncates or wraps what it is given. */

@@ -1,6 +1,7 @@
 /**
  * Scopes that apply to eager and graph building alike: the device asked for and the name prefix.
  */
+import { Dynamic } from "./dynamic.ts";
 
 /** What surrounds the code that builds or runs ops. */
 export interface ScopeContext {
@@ -12,21 +13,16 @@ export interface ScopeContext {
   readonly within: string | null;
 }
 
-let context: ScopeContext = { device: null, opName: null, within: null };
+const scope = new Dynamic<ScopeContext>({ device: null, opName: null, within: null });
 
 /** The scopes in force. */
 export function currentScope(): ScopeContext {
-  return context;
+  return scope.current;
 }
 
 /** Runs `fn` inside changed scopes. */
 export function withScope<R>(change: Partial<ScopeContext>, fn: () => R): R {
-  const before = context;
+  const before = scope.current;
   const { device = before.device, opName = before.opName, within = before.within } = change;
-  context = { device, opName, within };
-  try {
-    return fn();
-  } finally {
-    context = before;
-  }
+  return scope.within({ device, opName, within }, fn);
 }

@@ -2,7 +2,6 @@
  * The eager interpreter: picks a device, finds or prepares the kernel, runs it.
  */
 import {
-  apply,
   type Interpreter,
   type OpInput,
   setBaseInterpreter,
@@ -16,6 +15,7 @@ import type { DType } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { currentScope, withScope } from "../../core/scope_context.ts";
+import { Dynamic } from "../../core/dynamic.ts";
 import { UnimplementedError } from "../../core/errors.ts";
 import { ReadVariableOp } from "../../ops/state/variable.ts";
 import { asEager, EagerTensor, tidy } from "./tensor.ts";
@@ -62,16 +62,16 @@ export type OutputWatch = (
   waits: boolean,
 ) => void | Promise<void>;
 
-let watch: OutputWatch | null = null;
+const watch = new Dynamic<OutputWatch | null>(null);
 
 /** Who looks at outputs now; null for nobody. */
 export function outputWatch(): OutputWatch | null {
-  return watch;
+  return watch.current;
 }
 
 /** Says who looks at outputs. Plans made for another are made anew. */
 export function setOutputWatch(to: OutputWatch | null): void {
-  watch = to;
+  watch.current = to;
   forgetPlans();
 }
 
@@ -88,7 +88,7 @@ export function watched(
   };
   try {
     const inputs = step.inputs.map((slot) => values[slot] as OpInput);
-    const done = watch?.({ def: step.node.def, inputs, outputs: results }, true);
+    const done = watch.current?.({ def: step.node.def, inputs, outputs: results }, true);
     return done ? done.then(() => results, free) : results;
   } catch (error) {
     return free(error);
@@ -98,18 +98,12 @@ type HostResults = readonly (OpInput | null)[];
 
 /** Runs `fn` with nobody looking. */
 export function unwatched<R>(fn: () => R): R {
-  const before = watch;
-  watch = null;
-  try {
-    return fn();
-  } finally {
-    watch = before;
-  }
+  return watch.within(null, fn);
 }
 
 /** Executes one op now. Throws the kernel's error as an `OpError` that names the op and its inputs. */
 export function executeEagerly(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
-  const outputs = watch === null
+  const outputs = watch.current === null
     ? executeNow(def, inputs, attrs)
     : executeWatched(def, inputs, attrs);
   const reads = currentReads();
@@ -124,7 +118,7 @@ function executeWatched(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): T
   const outputs = def.host
     ? executeNow(def, inputs, attrs)
     : unwatched(() => executeNow(def, inputs, attrs));
-  void watch!({ def, inputs, outputs }, false);
+  void watch.current!({ def, inputs, outputs }, false);
   return outputs;
 }
 
@@ -276,5 +270,3 @@ function hostRunner(def: OpDef): HostRunner {
   }
   return r;
 }
-
-export { apply };

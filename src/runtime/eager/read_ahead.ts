@@ -3,6 +3,7 @@
  * that were read before; what it lacks is noted, so that it can be called again once that has been read.
  */
 import type { HostData } from "../../core/dtype.ts";
+import { Dynamic } from "../../core/dynamic.ts";
 import { FailedPreconditionError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Storage } from "./storage.ts";
@@ -97,21 +98,14 @@ export class ReadAhead {
   }
 }
 
-let current: ReadAhead | null = null;
+const readsInForce = new Dynamic<ReadAhead | null>(null);
 
 /** What the code that runs now may read; null where devices answer. */
 export function currentReads(): ReadAhead | null {
-  return current;
+  return readsInForce.current;
 }
 
 /** Runs code with what it may read; null for code that devices answer. */
 export function withReads<R>(reads: ReadAhead | null, fn: () => R): R {
-  if (reads === current) return fn();
-  const before = current;
-  current = reads;
-  try {
-    return fn();
-  } finally {
-    current = before;
-  }
+  return readsInForce.within(reads, fn);
 }

@@ -1,12 +1,13 @@
 /**
  * Scopes (`tidy`, `scope`): who owns the tensors that eager code makes.
  */
+import { Dynamic } from "../../core/dynamic.ts";
 import { isPlainObject, refusePromise } from "../../core/nest.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { EagerTensor } from "./tensor.ts";
 
 /** Lists of the tensors that the scopes in force own, innermost last. */
-export let scopes: EagerTensor[][] = [];
+export const scopes: Dynamic<EagerTensor[][]> = new Dynamic([]);
 const OUTSIDE: EagerTensor[][] = [];
 
 /** Owns what code makes outside scopes: a body that went on after an await. */
@@ -23,39 +24,28 @@ export function setAmbientOwner(find: (() => AmbientOwner | undefined) | null): 
 
 /** Runs `fn` with no scope in force: what it makes is owned by its maker. */
 export function outsideScopes<R>(fn: () => R): R {
-  const before = scopes;
-  scopes = OUTSIDE;
-  try {
-    return fn();
-  } finally {
-    scopes = before;
-  }
+  return scopes.within(OUTSIDE, fn);
 }
 
 /** Runs `fn`; what it makes belongs to `owned`, and is not disposed here. */
 export function withOwner<R>(owned: EagerTensor[], fn: () => R): R {
-  const before = scopes;
-  scopes = [owned];
-  try {
-    return fn();
-  } finally {
-    scopes = before;
-  }
+  return scopes.within([owned], fn);
 }
 
 /** Gives a tensor that no scope owns to the ambient owner, where there is one. */
 export function offerToOwner(t: EagerTensor): void {
-  if (ambientOwner !== null && scopes !== OUTSIDE) ambientOwner()?.adopt(t);
+  if (ambientOwner !== null && scopes.current !== OUTSIDE) ambientOwner()?.adopt(t);
 }
 
 /** Puts a tensor that was made outside scopes under those in force. */
 export function enterScope(t: EagerTensor): void {
-  if (scopes.length > 0) scopes[scopes.length - 1].push(t);
+  const inner = scopes.current.at(-1);
+  if (inner) inner.push(t);
   else offerToOwner(t);
 }
 
 function endScope(owned: EagerTensor[], survivors: ReadonlySet<unknown>): void {
-  const outer = scopes[scopes.length - 1];
+  const outer = scopes.current.at(-1);
   for (const t of owned) {
     if (t.isDisposed) continue;
     if (t.kept) t.guard();
@@ -92,8 +82,8 @@ export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
     throw new TypeError(`Cannot tidy: wanted a function, received ${typeof body}`);
   }
   const owned: EagerTensor[] = [];
-  const before = scopes;
-  scopes = [...scopes, owned];
+  const before = scopes.current;
+  scopes.current = [...before, owned];
   let result: T | undefined;
   try {
     result = body();
@@ -103,7 +93,7 @@ export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
     );
     return result;
   } finally {
-    scopes = before;
+    scopes.current = before;
     endScope(owned, new Set(result === undefined ? [] : tensorsIn(result)));
   }
 }
@@ -152,15 +142,15 @@ export interface Scope extends Disposable {
 export function scope(): Scope {
   const owned: EagerTensor[] = [];
   const survivors = new Set<unknown>();
-  const before = scopes;
-  scopes = [...scopes, owned];
+  const before = scopes.current;
+  scopes.current = [...before, owned];
   return {
     keep<T>(value: T): T {
       for (const t of tensorsIn(value)) survivors.add(t);
       return value;
     },
     [Symbol.dispose]() {
-      scopes = before;
+      scopes.current = before;
       endScope(owned, survivors);
     },
   };

@@ -66,7 +66,8 @@ export class EagerTensor extends Tensor {
     this.staticShape = shape;
     this.storage = storage;
     totals.tensors++;
-    if (scopes.length > 0) scopes[scopes.length - 1].push(this);
+    const { current } = scopes;
+    if (current.length > 0) current[current.length - 1].push(this);
     else this.#goWithoutScope();
   }
 

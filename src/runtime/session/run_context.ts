@@ -4,12 +4,12 @@
 import type { OpInput } from "../../core/apply.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import type { Device } from "../../core/device.ts";
+import { Dynamic } from "../../core/dynamic.ts";
 import { UnimplementedError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { DrawCounts } from "../../ops/random/state.ts";
 import type { RunCounter } from "./metadata.ts";
 import type { RunLimit } from "./run_limit.ts";
-import type { EagerTensor } from "../eager/tensor.ts";
 
 let runs = 0;
 
@@ -201,27 +201,19 @@ export function constantOf(def: OpDef, attrs: Attrs): Tensor | undefined {
   return constantOps.get(def.name)?.(attrs);
 }
 
-let current: RunContext | null = null;
+const called = new Dynamic<RunContext | null>(null);
 
 /** The run whose body is being called, if it has a limit. */
 export function currentRun(): RunContext | null {
-  return current;
+  return called.current;
 }
 
 /** Calls a body of a run: what it starts meanwhile ends when the run is to. */
 export function withinRun<R>(context: RunContext, fn: () => R): R {
-  const before = current;
-  current = context;
-  try {
-    return fn();
-  } finally {
-    current = before;
-  }
+  return called.within(context, fn);
 }
 
 /** A fresh run, which ends when `signal` aborts, and when the run in whose body it begins is to. */
 export function newRunContext(signal?: AbortSignal): RunContext {
-  return new RunContext(signal, current?.limit);
+  return new RunContext(signal, currentRun()?.limit);
 }
-
-export type { EagerTensor };
