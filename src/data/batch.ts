@@ -15,14 +15,13 @@ import type { Settings } from "./settings.ts";
 import {
   checkCount,
   Failure,
-  makeSource,
   type Outcome,
   sameType,
   type Source,
   type SourceInit,
-  type State,
   withLeading,
 } from "./source.ts";
+import { stageOver } from "./stage.ts";
 
 /** Options of {@linkcode Dataset.batch}. */
 export interface BatchOptions {
@@ -69,8 +68,8 @@ function joined(
   },
 ): Source {
   const n = checkCount(batchSize, "batchSize", 1), { dropRemainder = false } = options;
-  return makeSource({
-    ...batched(input, kind, n, options, (rows) => joinRows(rows, specs.length, join)),
+  return batched(input, kind, n, options, {
+    join: (rows) => joinRows(rows, specs.length, join),
     // The bytes of strings are those that came in.
     isFresh: input.isFresh || specs.every(({ dtype }) => dtype !== "string"),
     specs: withLeading(specs, dropRemainder ? n : null),
@@ -78,48 +77,42 @@ function joined(
   });
 }
 
-/** `batchSize` elements at a time, joined. The specs are still those of the input. */
+/** `batchSize` elements at a time, joined. */
 function batched(
   input: Source,
   kind: string,
   batchSize: number,
   { dropRemainder = false }: BatchOptions,
-  join: (rows: readonly Element[]) => Outcome,
-): SourceInit<State> {
+  { join, ...more }: Partial<SourceInit> & { readonly join: (rows: readonly Element[]) => Outcome },
+): Source {
   const n = checkCount(batchSize, "batchSize", 1);
   const batches = input.size === null ? null : input.size / n;
   // What an element takes with it that fails, as in TensorFlow: all of its batch, or of a padded one those before it.
   const isUnit = kind !== "PaddedBatch";
-  return {
+  return stageOver(input, {
     kind,
     ...sameType(input),
+    ...more,
     size: batches === null ? null : dropRemainder ? Math.floor(batches) : Math.ceil(batches),
-    open(place, state?: State) {
-      const elements = input.open(place, state);
-      return {
-        async next() {
-          const rows: Element[] = [];
-          let failure: Failure | null = null;
-          for (let count = 0; count < n; count++) {
-            const item = await elements.next();
-            if (item === null) {
-              if (failure !== null) break;
-              if (count === 0 || dropRemainder) return null;
-              break;
-            }
-            if (!(item instanceof Failure)) rows.push(item);
-            else {
-              failure ??= item;
-              if (!isUnit) break;
-            }
-          }
-          return failure ?? join(rows);
-        },
-        save: () => elements.save(),
-        close: () => elements.close(),
-      };
+    async next({ input }) {
+      const rows: Element[] = [];
+      let failure: Failure | null = null;
+      for (let count = 0; count < n; count++) {
+        const item = await input.next();
+        if (item === null) {
+          if (failure !== null) break;
+          if (count === 0 || dropRemainder) return null;
+          break;
+        }
+        if (!(item instanceof Failure)) rows.push(item);
+        else {
+          failure ??= item;
+          if (!isUnit) break;
+        }
+      }
+      return failure ?? join(rows);
     },
-  };
+  });
 }
 
 /** `n` elements of equal shapes to one. */
@@ -173,9 +166,8 @@ export function raggedBatchSource(input: Source, n: number, options: BatchOption
       return new Failure(error);
     }
   };
-  const lists = batched(input, "RaggedBatch", n, options, joinAll);
-  return makeSource({
-    ...lists,
+  return batched(input, "RaggedBatch", n, options, {
+    join: joinAll,
     specs: components.flatMap(({ specs }) => specs),
     structure: packAs(input.structure, components.map(({ leaf }) => leaf)),
   });

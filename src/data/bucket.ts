@@ -8,19 +8,9 @@ import { packComponents } from "../core/composite.ts";
 import { joinRows, type PaddedBatchOptions } from "./batch.ts";
 import { padding } from "./parts/padding.ts";
 import { type Element, stackRows } from "./element.ts";
-import {
-  checkCount,
-  type Elements,
-  Failure,
-  type Item,
-  makeSource,
-  type Outcome,
-  type Place,
-  type Source,
-  type State,
-  withLeading,
-} from "./source.ts";
-import { type ElementFunction, functionError, Numbering, traceFunction } from "./trace.ts";
+import { checkCount, Failure, type Outcome, type Source, withLeading } from "./source.ts";
+import { stageOver } from "./stage.ts";
+import { type ElementFunction, traceFunction } from "./trace.ts";
 
 /** Options of {@linkcode Dataset.bucketBySequenceLength}. */
 export interface BucketOptions extends PaddedBatchOptions {
@@ -44,13 +34,6 @@ const checkOptions = optionCheck<BucketOptions>("bucketBySequenceLength", {
   paddingValues: true,
 });
 
-type BucketState = {
-  readonly buckets: readonly (readonly Element[])[];
-  readonly number: number;
-  readonly ended: boolean;
-  readonly input: State;
-};
-
 type Joiner = (rows: readonly Element[]) => Outcome;
 
 /** Batches of elements whose lengths are between the same boundaries. */
@@ -73,58 +56,47 @@ export function bucketSource(
   }
   const { specs, joiners } = joinersOf(input, options);
   const same = sizes.every((n) => n === sizes[0]);
-  const source: Source = makeSource({
+  const bucketOf = ([length]: Element): number => {
+    const n = Number(length.at(0)), b = boundaries.findIndex((to) => n < to);
+    if (b >= 0) return b;
+    if (!options.padToBucketBoundary) return boundaries.length;
+    throw new InvalidArgumentError(
+      `When padToBucketBoundary is true, elements must have length < max(bucketBoundaries): received ${n}, wanted less than ${
+        boundaries.at(-1)
+      }`,
+      { op: "BucketBySequenceLengthDataset" },
+    );
+  };
+  return stageOver(input, {
     kind: "BucketBySequenceLength",
     specs: withLeading(specs, dropRemainder && same ? sizes[0] : null),
     structure: input.structure,
     size: null,
-    inputs: [input],
-    open(place: Place, state?: BucketState): Elements {
-      const numbers = new Numbering(place, state?.number);
-      const elements = input.open(place, state?.input);
-      const buckets: Element[][] = sizes.map((_, b) => [...state?.buckets[b] ?? []]);
-      let ended = state?.ended ?? false;
-      const bucketOf = async (element: Element): Promise<number> => {
-        const [answer] = await traced.run(element, place, numbers.next());
-        const n = Number(answer.at(0)), b = boundaries.findIndex((to) => n < to);
-        if (b >= 0) return b;
-        if (!options.padToBucketBoundary) return boundaries.length;
-        throw new InvalidArgumentError(
-          `When padToBucketBoundary is true, elements must have length < max(bucketBoundaries): received ${n}, wanted less than ${
-            boundaries.at(-1)
-          }`,
-          { op: "BucketBySequenceLengthDataset" },
-        );
-      };
-      return {
-        async next(): Promise<Item> {
-          while (!ended) {
-            const item = await elements.next();
-            if (item instanceof Failure) return item;
-            if (item === null) {
-              ended = true;
-              break;
-            }
-            let b: number;
-            try {
-              b = await bucketOf(item);
-            } catch (error) {
-              return new Failure(functionError(error, source.name, place));
-            }
-            if (buckets[b].push(item) === sizes[b]) return joiners[b](buckets[b].splice(0));
-          }
-          const left = dropRemainder ? -1 : buckets.findIndex((rows) => rows.length > 0);
-          return left < 0 ? null : joiners[left](buckets[left].splice(0));
-        },
-        save: async (): Promise<BucketState> => ({
-          ...{ buckets: buckets.map((rows) => [...rows]), number: numbers.given, ended },
-          input: await elements.save(),
-        }),
-        close: () => elements.close(),
-      };
+    traced,
+    begin: () => ({ buckets: sizes.map((): Element[] => []), ended: false }),
+    async next({ input, own, call, fail }) {
+      const { buckets } = own;
+      while (!own.ended) {
+        const item = await input.next();
+        if (item instanceof Failure) return item;
+        if (item === null) {
+          own.ended = true;
+          break;
+        }
+        const answer = await call(item);
+        if (answer instanceof Failure) return answer;
+        let b: number;
+        try {
+          b = bucketOf(answer);
+        } catch (error) {
+          return fail(error);
+        }
+        if (buckets[b].push(item) === sizes[b]) return joiners[b](buckets[b].splice(0));
+      }
+      const left = dropRemainder ? -1 : buckets.findIndex((rows) => rows.length > 0);
+      return left < 0 ? null : joiners[left](buckets[left].splice(0));
     },
   });
-  return source;
 }
 
 function checkBuckets(boundaries: readonly number[], sizes: readonly number[]): void {

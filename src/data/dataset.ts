@@ -17,7 +17,7 @@ import {
   type InterleaveOptions,
   interleaveSource,
 } from "./flat_map.ts";
-import { filterSource, type MapOptions, mapSource, takeWhileSource } from "./map.ts";
+import { type MapOptions, mapSource, predicateSource } from "./map.ts";
 import { reducedSource, scanSource } from "./reduce.ts";
 import { rangeSource, zipSource } from "./sources.ts";
 import { unbatchSource, type WindowOptions, windowSource } from "./window.ts";
@@ -121,7 +121,8 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
   /** `predicate` of the whole element. */
   filter(predicate: (element: E) => unknown): Dataset<E>;
   filter(predicate: ElementFunction): Dataset<E> {
-    return new Dataset(filterSource(this.source, predicate));
+    const kind = { kind: "Filter", method: "filter" } as const;
+    return new Dataset(predicateSource(this.source, predicate, kind));
   }
 
   /**
@@ -139,7 +140,8 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
   /** `predicate` of the whole element. */
   takeWhile(predicate: (element: E) => unknown): Dataset<E>;
   takeWhile(predicate: ElementFunction): Dataset<E> {
-    return new Dataset(takeWhileSource(this.source, predicate));
+    const kind = { kind: "TakeWhile", method: "takeWhile" } as const;
+    return new Dataset(predicateSource(this.source, predicate, kind));
   }
 
   /**

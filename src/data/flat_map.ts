@@ -53,17 +53,10 @@ export function flatMapSource(
   options: FlatMapOptions,
 ): Source {
   checkFlatMap(options);
-  const type = innerType(input, fn, { ...options, method: "flatMap" });
-  const source: Source = cycleSource(input, type, {
-    ...{ kind: "FlatMap", length: 1, block: 1, ahead: 0 },
-    settings: {
-      stage: "FlatMap",
-      trace: (needs) => traceInner({ fn, input, method: "flatMap" }, needs),
-      ...{ cycleLength: 1, blockLength: 1, calls: { calls: 1 } },
-    },
-    open: (element, place) => openInner({ fn, element, input, source }, place),
+  return innerSource(input, fn, {
+    ...{ method: "flatMap", stage: "FlatMap", cycleLength: 1 },
+    ...options,
   });
-  return source;
 }
 
 /** The elements of the datasets of some elements in turn. */
@@ -73,23 +66,31 @@ export function interleaveSource(
   options: InterleaveOptions,
 ): Source {
   checkOptions(options);
+  return innerSource(input, fn, { ...{ method: "interleave", stage: "Interleave" }, ...options });
+}
+
+/** The elements of the datasets that a function makes, gone through in turn. */
+function innerSource(
+  input: Source,
+  fn: ElementFunction,
+  { method, stage, ...options }: InterleaveOptions & {
+    readonly method: string;
+    readonly stage: "FlatMap" | "Interleave";
+  },
+): Source {
   const { cycleLength = 4, blockLength = 1, numParallelCalls = 1, deterministic } = options;
   const length = checkCount(cycleLength, "cycleLength", 1);
   const block = checkCount(blockLength, "blockLength", 1);
   const calls = callCount(numParallelCalls);
-  const type = innerType(input, fn, { ...options, method: "interleave" });
+  const type = innerType(input, fn, { ...options, method });
   const source: Source = cycleSource(input, type, {
-    ...{ kind: calls > 1 ? "ParallelInterleave" : "Interleave", length, block },
+    ...{ kind: calls > 1 ? `Parallel${stage}` : stage, length, block },
     ahead: calls > 1 ? Math.min(calls, length) : 0,
     ...deterministic === undefined ? {} : { deterministic },
     settings: {
-      stage: "Interleave",
-      trace: (needs) => traceInner({ fn, input, method: "interleave" }, needs),
-      ...{
-        cycleLength: length,
-        blockLength: block,
-        calls: { calls: numParallelCalls, deterministic },
-      },
+      ...{ stage, cycleLength: length, blockLength: block },
+      calls: { calls: numParallelCalls, deterministic },
+      trace: (needs) => traceInner({ fn, input, method }, needs),
     },
     open: (element, place) => openInner({ fn, element, input, source }, place),
   });

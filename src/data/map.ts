@@ -18,13 +18,8 @@ import {
   type Source,
   type State,
 } from "./source.ts";
-import {
-  type ElementFunction,
-  functionError,
-  Numbering,
-  type Traced,
-  traceFunction,
-} from "./trace.ts";
+import { Caller, stageOver } from "./stage.ts";
+import { type ElementFunction, traceFunction } from "./trace.ts";
 
 /** Lets the runtime choose a number. TensorFlow's `tf.data.AUTOTUNE`. */
 export const AUTOTUNE: number = -1;
@@ -61,23 +56,26 @@ export function mapSource(
   const { numParallelCalls = 1, deterministic } = options;
   const traced = traceFunction(fn, input, "map");
   const calls = callCount(numParallelCalls);
+  const { specs, structure, isFresh, concrete: f } = traced;
+  const mapped = {
+    ...{ specs, structure, isFresh, size: input.size },
+    settings: { stage: "Map", f, calls: { calls: numParallelCalls, deterministic } } as const,
+  };
+  if (calls === 1) {
+    return stageOver(input, {
+      ...{ kind: "Map", ...mapped, traced },
+      async next({ input, call }) {
+        const item = await input.next();
+        return item === null || item instanceof Failure ? item : await call(item);
+      },
+    });
+  }
   const source: Source = makeSource({
-    kind: calls > 1 ? "ParallelMap" : "Map",
-    specs: traced.specs,
-    structure: traced.structure,
-    isFresh: traced.isFresh,
-    size: input.size,
+    ...{ kind: "ParallelMap", ...mapped },
     inputs: [input],
-    settings: {
-      stage: "Map",
-      f: traced.concrete,
-      calls: { calls: numParallelCalls, deterministic },
-    },
     open(place: Place, state?: CallsState) {
       const caller = new Caller(traced, source, place, state?.number);
-      const elements = input.open(place, state?.input);
-      if (calls === 1) return oneByOne(elements, caller, (item) => caller.call(item));
-      return new ParallelCalls(elements, caller, {
+      return new ParallelCalls(input.open(place, state?.input), caller, {
         calls,
         inOrder: deterministic ?? place.deterministic ?? true,
         again: state?.pending ?? [],
@@ -95,45 +93,6 @@ type CallsState = {
 };
 
 type Call = { readonly number: number; readonly item: Outcome };
-
-/** Calls a traced function, and counts. */
-class Caller {
-  readonly numbers: Numbering;
-  readonly #traced: Traced;
-  readonly #source: Source;
-  readonly #place: Place;
-
-  constructor(traced: Traced, source: Source, place: Place, from?: number) {
-    this.numbers = new Numbering(place, from);
-    this.#traced = traced;
-    this.#source = source;
-    this.#place = place;
-  }
-
-  async call(item: Outcome, number?: number): Promise<Outcome> {
-    if (item instanceof Failure) return item;
-    try {
-      return await this.#traced.run(item, this.#place, number ?? this.numbers.next());
-    } catch (error) {
-      return new Failure(functionError(error, this.#source.name, this.#place));
-    }
-  }
-}
-
-function oneByOne(
-  input: Elements,
-  { numbers }: Caller,
-  use: (item: Outcome) => Promise<Item>,
-): Elements {
-  return {
-    async next() {
-      const item = await input.next();
-      return item === null ? null : await use(item);
-    },
-    save: async (): Promise<CallsState> => ({ number: numbers.given, input: await input.save() }),
-    close: () => input.close(),
-  };
-}
 
 /** A call that was begun. */
 interface Begun {
@@ -215,15 +174,11 @@ class ParallelCalls implements Elements {
   }
 }
 
-/** A stage whose function says true or false of each element; `use` says what becomes of it, null for nothing. */
-function predicateSource(
+/** The elements for which a function says true: all of them, or those before the first of the others. */
+export function predicateSource(
   input: Source,
   predicate: ElementFunction,
-  { kind, method, use }: {
-    readonly kind: "Filter" | "TakeWhile";
-    readonly method: string;
-    readonly use: (answer: boolean) => "pass" | "drop" | "end";
-  },
+  { kind, method }: { readonly kind: "Filter" | "TakeWhile"; readonly method: string },
 ): Source {
   const traced = traceFunction(predicate, input, method);
   const [spec] = traced.specs;
@@ -237,58 +192,30 @@ function predicateSource(
       }.`,
     );
   }
-  const source: Source = makeSource({
+  return stageOver(input, {
     kind,
     ...sameType(input),
     size: null,
     settings: { stage: kind, f: traced.concrete },
-    open(place: Place, state?: CallsState & { readonly ended: boolean }) {
-      const caller = new Caller(traced, source, place, state?.number);
-      const elements = input.open(place, state?.input);
-      let ended = state?.ended ?? false;
-      return {
-        async next() {
-          while (!ended) {
-            const item = await elements.next();
-            if (item === null || item instanceof Failure) return item;
-            const answer = await caller.call(item);
-            if (answer instanceof Failure) return answer;
-            if (answer[0].size !== 1) {
-              return new Failure(
-                new InvalidArgumentError(`${kind} predicate \`f\` must return a scalar bool.`, {
-                  op: `${kind}Dataset`,
-                }),
-              );
-            }
-            const what = use(answer[0].at(0) as boolean);
-            if (what === "pass") return item;
-            ended = what === "end";
-          }
-          return null;
-        },
-        save: async () => ({
-          ...{ number: caller.numbers.given, ended },
-          input: await elements.save(),
-        }),
-        close: () => elements.close(),
-      };
+    traced,
+    begin: () => ({ ended: false }),
+    async next({ input, own, call }) {
+      while (!own.ended) {
+        const item = await input.next();
+        if (item === null || item instanceof Failure) return item;
+        const answer = await call(item);
+        if (answer instanceof Failure) return answer;
+        if (answer[0].size !== 1) {
+          return new Failure(
+            new InvalidArgumentError(`${kind} predicate \`f\` must return a scalar bool.`, {
+              op: `${kind}Dataset`,
+            }),
+          );
+        }
+        if (answer[0].at(0)) return item;
+        own.ended = kind === "TakeWhile";
+      }
+      return null;
     },
-  });
-  return source;
-}
-
-/** Elements for which a function says true. */
-export function filterSource(input: Source, predicate: ElementFunction): Source {
-  return predicateSource(input, predicate, {
-    ...{ kind: "Filter", method: "filter" },
-    use: (answer) => (answer ? "pass" : "drop"),
-  });
-}
-
-/** Elements as long as a function says true. */
-export function takeWhileSource(input: Source, predicate: ElementFunction): Source {
-  return predicateSource(input, predicate, {
-    ...{ kind: "TakeWhile", method: "takeWhile" },
-    use: (answer) => (answer ? "pass" : "end"),
   });
 }

@@ -8,28 +8,12 @@ import {
   checkCount,
   type Elements,
   Failure,
-  type Item,
   makeSource,
   sameType,
   type Source,
   type State,
 } from "./source.ts";
-
-type Counted = { readonly n: number; readonly input: State };
-
-/** A pass over one input that counts. */
-function counting(
-  input: Elements,
-  from: number,
-  next: (count: { n: number }) => Promise<Item>,
-): Elements {
-  const count = { n: from };
-  return {
-    next: () => next(count),
-    save: async (): Promise<Counted> => ({ n: count.n, input: await input.save() }),
-    close: () => input.close(),
-  };
-}
+import { stageOver } from "./stage.ts";
 
 /** The passes over the input one after the other, `count` of them or without end. */
 export function repeatSource(input: Source, count: number): Source {
@@ -81,20 +65,18 @@ export function repeatSource(input: Source, count: number): Source {
 /** The first `count` elements. */
 export function takeSource(input: Source, count: number): Source {
   const n = checkCount(count, "count", -1) === -1 ? Infinity : count;
-  return makeSource({
+  return stageOver(input, {
     kind: "Take",
     ...sameType(input),
     size: n === 0 ? 0 : input.size === null ? null : Math.min(n, input.size),
     settings: { stage: "Take", count },
-    open(place, state?: Counted) {
-      const elements = input.open(place, state?.input);
-      return counting(elements, state?.n ?? 0, async (taken) => {
-        // Asking for one more would compute it.
-        if (taken.n >= n) return null;
-        const item = await elements.next();
-        if (item !== null && !(item instanceof Failure)) taken.n++;
-        return item;
-      });
+    begin: () => ({ n: 0 }),
+    async next({ input, own: taken }) {
+      // Asking for one more would compute it.
+      if (taken.n >= n) return null;
+      const item = await input.next();
+      if (item !== null && !(item instanceof Failure)) taken.n++;
+      return item;
     },
   });
 }
@@ -102,26 +84,24 @@ export function takeSource(input: Source, count: number): Source {
 /** All but the first `count` elements. */
 export function skipSource(input: Source, count: number): Source {
   const n = checkCount(count, "count", -1) === -1 ? Infinity : count;
-  return makeSource({
+  return stageOver(input, {
     kind: "Skip",
     ...sameType(input),
     size: n === Infinity ? 0 : input.size === null ? null : Math.max(0, input.size - n),
     settings: { stage: "Skip", count },
-    open(place, state?: Counted) {
-      const elements = input.open(place, state?.input);
-      return counting(elements, state?.n ?? 0, async (skipped) => {
-        if (n === Infinity) return null;
-        for (;;) {
-          const item = await elements.next();
-          if (item === null || skipped.n >= n) return item;
-          if (item instanceof Failure) {
-            // TensorFlow counts anew from there.
-            skipped.n = 0;
-            return item;
-          }
-          skipped.n++;
+    begin: () => ({ n: 0 }),
+    async next({ input, own: skipped }) {
+      if (n === Infinity) return null;
+      for (;;) {
+        const item = await input.next();
+        if (item === null || skipped.n >= n) return item;
+        if (item instanceof Failure) {
+          // TensorFlow counts anew from there.
+          skipped.n = 0;
+          return item;
         }
-      });
+        skipped.n++;
+      }
     },
   });
 }
@@ -134,20 +114,18 @@ export function shardSource(input: Source, numShards: number, index: number): So
       `Cannot take shard ${index} of ${numShards}: index must be between 0 and ${numShards - 1}`,
     );
   }
-  return makeSource({
+  return stageOver(input, {
     kind: "Shard",
     ...sameType(input),
     size: input.size === null ? null : Math.max(0, Math.ceil((input.size - first) / n)),
     settings: { stage: "Shard", numShards, index },
-    open(place, state?: Counted) {
-      const elements = input.open(place, state?.input);
-      return counting(elements, state?.n ?? 0, async (seen) => {
-        for (;;) {
-          const item = await elements.next();
-          if (item === null || item instanceof Failure) return item;
-          if (seen.n++ % n === first) return item;
-        }
-      });
+    begin: () => ({ n: 0 }),
+    async next({ input, own: seen }) {
+      for (;;) {
+        const item = await input.next();
+        if (item === null || item instanceof Failure) return item;
+        if (seen.n++ % n === first) return item;
+      }
     },
   });
 }
@@ -194,31 +172,24 @@ const checkIgnoreErrors = optionCheck<IgnoreErrorsOptions>("ignoreErrors", { log
 export function ignoreErrorsSource(input: Source, options: IgnoreErrorsOptions): Source {
   checkIgnoreErrors(options);
   const { logWarning = false } = options;
-  return makeSource({
+  return stageOver(input, {
     kind: "IgnoreErrors",
     ...sameType(input),
     size: null,
     settings: { stage: "IgnoreErrors", logWarning },
-    open(place, state?: State) {
-      const elements = input.open(place, state);
-      return {
-        async next() {
-          for (;;) {
-            const item = await elements.next();
-            if (!(item instanceof Failure)) return item;
-            // Who leaves the iteration ends the calls in flight: that is no error of theirs.
-            if (place.signal.aborted) return null;
-            const { error } = item;
-            if (logWarning) {
-              console.warn(
-                `Error raised with error message ${error instanceof Error ? error.message : error}`,
-              );
-            }
-          }
-        },
-        save: () => elements.save(),
-        close: () => elements.close(),
-      };
+    async next({ input, place }) {
+      for (;;) {
+        const item = await input.next();
+        if (!(item instanceof Failure)) return item;
+        // Who leaves the iteration ends the calls in flight: that is no error of theirs.
+        if (place.signal.aborted) return null;
+        const { error } = item;
+        if (logWarning) {
+          console.warn(
+            `Error raised with error message ${error instanceof Error ? error.message : error}`,
+          );
+        }
+      }
     },
   });
 }

@@ -3,23 +3,10 @@
  */
 import { structureText } from "../core/nest.ts";
 import { commonType, type Element, type ElementType } from "./element.ts";
-import {
-  type Elements,
-  Failure,
-  type Item,
-  makeSource,
-  type Place,
-  type Source,
-  type State,
-} from "./source.ts";
+import { Failure, type Outcome, type Source } from "./source.ts";
 import { keepValues } from "./sources.ts";
-import {
-  type ElementFunction,
-  functionError,
-  Numbering,
-  type Traced,
-  traceFunction,
-} from "./trace.ts";
+import { stageOver } from "./stage.ts";
+import { type ElementFunction, type Traced, traceFunction } from "./trace.ts";
 
 /** A traced function of a state and an element, with the type of the state. */
 interface Carrying {
@@ -80,79 +67,47 @@ function exact(fn: ElementFunction): ElementFunction {
   return typeof fn === "function" ? (state, element) => fn(state, element) : fn;
 }
 
-type ScanState = { readonly carried: Element; readonly number: number; readonly input: State };
-
 /** Elements of a function that carries a state along. */
 export function scanSource(input: Source, initialState: unknown, fn: ElementFunction): Source {
   const { traced, initial, carried } = traceCarrying(input, initialState, fn, "scan");
   const [, output] = traced.structure as readonly unknown[];
-  const source: Source = makeSource({
+  return stageOver(input, {
     kind: "Scan",
     specs: traced.specs.slice(carried),
     structure: output,
     size: input.size,
-    inputs: [input],
-    open(place: Place, saved?: ScanState): Elements {
-      const numbers = new Numbering(place, saved?.number);
-      const elements = input.open(place, saved?.input);
-      let state: Element | null = saved?.carried ?? null;
-      return {
-        async next(): Promise<Item> {
-          const item = await elements.next();
-          if (item === null || item instanceof Failure) return item;
-          try {
-            state ??= await initial;
-            const results = await traced.run([...state, ...item], place, numbers.next());
-            state = results.slice(0, carried);
-            return results.slice(carried);
-          } catch (error) {
-            return new Failure(functionError(error, source.name, place));
-          }
-        },
-        save: async (): Promise<ScanState> => ({
-          carried: state ??= await initial,
-          number: numbers.given,
-          input: await elements.save(),
-        }),
-        close: () => elements.close(),
-      };
+    traced,
+    begin: (): { carried: Element | null } => ({ carried: null }),
+    async next({ input, own, call }) {
+      const item = await input.next();
+      if (item === null || item instanceof Failure) return item;
+      const results = await call([...own.carried ?? await initial, ...item]);
+      if (results instanceof Failure) return results;
+      own.carried = results.slice(0, carried);
+      return results.slice(carried);
     },
   });
-  return source;
 }
 
 /** The state after all elements, as a dataset of this one element. */
 export function reducedSource(input: Source, initialState: unknown, fn: ElementFunction): Source {
   const { traced, state, initial } = traceCarrying(input, initialState, fn, "reduce");
-  const source: Source = makeSource({
+  return stageOver(input, {
     kind: "Reduce",
     ...state,
     size: 1,
-    inputs: [input],
-    open(place: Place): Elements {
-      const numbers = new Numbering(place);
-      const elements = input.open(place);
-      let done = false;
-      return {
-        async next(): Promise<Item> {
-          if (done) return null;
-          done = true;
-          let reduced = await initial;
-          for (;;) {
-            const item = await elements.next();
-            if (item === null) return reduced;
-            if (item instanceof Failure) return item;
-            try {
-              reduced = await traced.run([...reduced, ...item], place, numbers.next());
-            } catch (error) {
-              return new Failure(functionError(error, source.name, place));
-            }
-          }
-        },
-        save: () => done,
-        close: () => elements.close(),
-      };
+    traced,
+    begin: () => ({ done: false }),
+    async next({ input, own, call }) {
+      if (own.done) return null;
+      own.done = true;
+      let reduced: Outcome = await initial;
+      while (!(reduced instanceof Failure)) {
+        const item = await input.next();
+        if (item === null) return reduced;
+        reduced = item instanceof Failure ? item : await call([...reduced, ...item]);
+      }
+      return reduced;
     },
   });
-  return source;
 }

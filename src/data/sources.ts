@@ -4,7 +4,7 @@
 import { type DType, isBigInt, makeData } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { isNested } from "../core/nest.ts";
+import { flatten, mapNest, type Nest } from "../core/nest.ts";
 import { Tensor } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
 import { type Element, hostArray, rowOf, takeApart } from "./element.ts";
@@ -100,19 +100,12 @@ export function zipSource(inputs: readonly Source[], nest: unknown): Source {
   if (inputs.length === 0) {
     throw new ValueError("Cannot zip an empty structure: wanted at least one dataset");
   }
-  const build = (n: unknown): unknown => {
-    if (typeof n === "number") return inputs[n].structure;
-    if (Array.isArray(n)) return n.map(build);
-    return Object.fromEntries(
-      Object.entries(n as object).map(([key, value]) => [key, build(value)]),
-    );
-  };
   const sizes = inputs.map((input) => input.size);
-  const order = sortedLeaves(nest);
+  const order = flatten(nest as Nest<number>);
   return makeSource({
     kind: "Zip",
     specs: order.flatMap((i) => inputs[i].specs),
-    structure: build(nest),
+    structure: mapNest((i) => inputs[i].structure, nest as Nest<number>),
     size: sizes.includes(null) ? null : Math.min(...sizes as number[]),
     inputs,
     settings: { stage: "Zip", order },
@@ -140,12 +133,4 @@ export function zipSource(inputs: readonly Source[], nest: unknown): Source {
       };
     },
   });
-}
-
-/** The numbers in a nest, object keys sorted: the order in which components are kept. */
-function sortedLeaves(nest: unknown): number[] {
-  if (!isNested(nest)) return [nest as number];
-  if (Array.isArray(nest)) return nest.flatMap(sortedLeaves);
-  const record = nest as Record<string, unknown>;
-  return Object.keys(record).sort().flatMap((key) => sortedLeaves(record[key]));
 }

@@ -7,17 +7,8 @@ import { NdArray } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
 import { type Element, type ElementType, rowOf, specsNest } from "./element.ts";
-import {
-  checkCount,
-  counted,
-  type Elements,
-  Failure,
-  type Item,
-  makeSource,
-  type Place,
-  type Source,
-  type State,
-} from "./source.ts";
+import { checkCount, counted, Failure, makeSource, type Source } from "./source.ts";
+import { stageOver } from "./stage.ts";
 import type { Window } from "./state.ts";
 
 /** Options of {@linkcode Dataset.window}. */
@@ -80,12 +71,6 @@ function rowsSource({ specs, structure }: ElementType, rows: Window): Source {
   });
 }
 
-type WindowState = {
-  readonly buffer: readonly Element[];
-  readonly skip: number;
-  readonly input: State;
-};
-
 /** Datasets of `size` elements each. */
 export function windowSource(
   input: Source,
@@ -101,7 +86,7 @@ export function windowSource(
   const span = (size - 1) * stride + 1;
   const spec = new DatasetSpec({ specs: input.specs, structure: input.structure }, make);
   const n = input.size;
-  return makeSource({
+  return stageOver(input, {
     kind: "Window",
     specs: spec.components,
     structure: spec,
@@ -110,40 +95,23 @@ export function windowSource(
       : dropRemainder
       ? Math.max(0, Math.floor((n - span) / shift) + 1)
       : Math.ceil(n / shift),
-    inputs: [input],
-    open(place: Place, state?: WindowState): Elements {
-      const elements = input.open(place, state?.input);
-      let buffer = [...state?.buffer ?? []], skip = state?.skip ?? 0;
-      return {
-        async next(): Promise<Item> {
-          while (buffer.length < span) {
-            const item = await elements.next();
-            if (item instanceof Failure) return item;
-            if (item === null) break;
-            if (skip > 0) skip--;
-            else buffer.push(item);
-          }
-          const window = buffer.filter((_, i) => i % stride === 0 && i < span);
-          if (window.length === 0 || (dropRemainder && window.length < size)) return null;
-          skip = Math.max(0, shift - buffer.length);
-          buffer = buffer.slice(shift);
-          return [new NdArray("variant", [], [window])];
-        },
-        save: async (): Promise<WindowState> => ({
-          ...{ buffer: [...buffer], skip },
-          input: await elements.save(),
-        }),
-        close: () => elements.close(),
-      };
+    begin: (): { buffer: Element[]; skip: number } => ({ buffer: [], skip: 0 }),
+    async next({ input, own }) {
+      while (own.buffer.length < span) {
+        const item = await input.next();
+        if (item instanceof Failure) return item;
+        if (item === null) break;
+        if (own.skip > 0) own.skip--;
+        else own.buffer.push(item);
+      }
+      const window = own.buffer.filter((_, i) => i % stride === 0 && i < span);
+      if (window.length === 0 || (dropRemainder && window.length < size)) return null;
+      own.skip = Math.max(0, shift - own.buffer.length);
+      own.buffer = own.buffer.slice(shift);
+      return [new NdArray("variant", [], [window])];
     },
   });
 }
-
-type UnbatchState = {
-  readonly element: Element | null;
-  readonly at: number;
-  readonly input: State;
-};
 
 /** The rows of each element. */
 export function unbatchSource(input: Source): Source {
@@ -159,35 +127,27 @@ export function unbatchSource(input: Source): Source {
       `Cannot unbatch elements whose components have different leading dimensions, ${leading} and ${other}`,
     );
   }
-  return makeSource({
+  return stageOver(input, {
     kind: "Unbatch",
     specs: input.specs.map(({ shape, dtype }) => TensorSpec(shape && shape.slice(1), dtype)),
     structure: input.structure,
     size: input.size === null || leading === undefined ? null : input.size * leading,
-    inputs: [input],
     settings: { stage: "Unbatch" },
-    open(place: Place, state?: UnbatchState): Elements {
-      const elements = input.open(place, state?.input);
-      let element = state?.element ?? null, at = state?.at ?? 0;
-      return {
-        async next(): Promise<Item> {
-          for (;;) {
-            if (element !== null && at < element[0].shape[0]) {
-              const i = at++;
-              return element.map((array) => rowOf(array, i));
-            }
-            element = null;
-            const item = await elements.next();
-            if (item === null || item instanceof Failure) return item;
-            const problem = lengthProblem(item);
-            if (problem) return problem;
-            element = item;
-            at = 0;
-          }
-        },
-        save: async (): Promise<UnbatchState> => ({ element, at, input: await elements.save() }),
-        close: () => elements.close(),
-      };
+    begin: (): { element: Element | null; at: number } => ({ element: null, at: 0 }),
+    async next({ input, own }) {
+      for (;;) {
+        if (own.element !== null && own.at < own.element[0].shape[0]) {
+          const i = own.at++;
+          return own.element.map((array) => rowOf(array, i));
+        }
+        own.element = null;
+        const item = await input.next();
+        if (item === null || item instanceof Failure) return item;
+        const problem = lengthProblem(item);
+        if (problem) return problem;
+        own.element = item;
+        own.at = 0;
+      }
     },
   });
 }

@@ -31,6 +31,7 @@ import {
   type Source,
   type State,
 } from "../source.ts";
+import { stageOver } from "../stage.ts";
 
 /** Files to read: one or more paths, URLs, blobs or arrays of bytes, or a tensor or dataset of paths. */
 export type Files = ByteSource | readonly ByteSource[] | Tensor | Pick<Dataset, "source">;
@@ -335,29 +336,21 @@ export function contentsSource(files: Files, options: FromFilesOptions): Source 
   const { compression = "" } = options;
   compressionFormat(compression);
   const { source, find } = namesOf(files);
-  return makeSource({
+  return stageOver(source, {
     kind: "FromFiles",
     // Components of records are in the order of their names.
     specs: [STRING, STRING],
     structure: { path: 0, contents: 0 },
     size: source.size,
-    inputs: [source],
-    open(place: Place, state?: State): Elements {
-      const names = source.open(place, state);
-      return {
-        async next(): Promise<Item> {
-          const item = await names.next();
-          if (item === null || item instanceof Failure) return item;
-          try {
-            const file = find(decodeString(item[0].data[0] as Uint8Array));
-            return [scalarString(await readAll(file, compression)), item[0]];
-          } catch (error) {
-            return new Failure(error);
-          }
-        },
-        save: () => names.save(),
-        close: () => names.close(),
-      };
+    async next({ input: names }) {
+      const item = await names.next();
+      if (item === null || item instanceof Failure) return item;
+      try {
+        const file = find(decodeString(item[0].data[0] as Uint8Array));
+        return [scalarString(await readAll(file, compression)), item[0]];
+      } catch (error) {
+        return new Failure(error);
+      }
     },
   });
 }

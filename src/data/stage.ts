@@ -1,0 +1,110 @@
+/**
+ * Stages over one input, as most are: where a pass stands is where its input does, and what it keeps of its own.
+ */
+import type { Element } from "./element.ts";
+import {
+  type Elements,
+  Failure,
+  type Item,
+  makeSource,
+  type Outcome,
+  type Place,
+  type Source,
+  type SourceInit,
+  type State,
+} from "./source.ts";
+import { functionError, Numbering, type Traced } from "./trace.ts";
+
+/** Plain values that a pass changes as it goes. */
+type Own = { [key: string]: State };
+
+/** One pass of a stage. */
+export interface Pass<S = Own> {
+  /** The input's pass. */
+  readonly input: Elements;
+  /** What it keeps of its own. */
+  readonly own: S;
+  readonly place: Place;
+  /** Calls the stage's function with an element, or with what stands for one. */
+  readonly call: (element: Element) => Promise<Outcome>;
+  /** What stands in the place of an element for which the stage's function failed. */
+  readonly fail: (error: unknown) => Failure;
+}
+
+/** What a stage over one input is made of. */
+export interface StageInit<S> extends Omit<SourceInit, "inputs" | "open"> {
+  /** The function that it calls. */
+  readonly traced?: Traced;
+  /** What a pass begins with. Default: nothing is its own. */
+  readonly begin?: () => S;
+  readonly next: (pass: Pass<S>) => Promise<Item>;
+}
+
+/** A stage over one input. */
+export function stageOver<S extends object>(
+  input: Source,
+  { traced, begin, next, ...init }: StageInit<S>,
+): Source {
+  // Without anything of its own a pass stands where its input does.
+  const isBare = traced === undefined && begin === undefined;
+  const source: Source = makeSource({
+    ...init,
+    inputs: [input],
+    open(place, state?: State): Elements {
+      const saved = (isBare ? { input: state } : state ?? {}) as Own & { readonly number?: number };
+      const { input: from, number, ...own } = saved;
+      const elements = input.open(place, from);
+      const caller = traced && new Caller(traced, source, place, number);
+      const pass = {
+        ...{ input: elements, place, own: copied({ ...begin?.(), ...own }) as S },
+        call: (element: Element) => caller!.call(element),
+        fail: (error: unknown) => new Failure(functionError(error, source.name, place)),
+      };
+      return {
+        next: () => next(pass),
+        save: async () => {
+          if (isBare) return await elements.save();
+          const counted = caller && { number: caller.numbers.given };
+          return { ...copied(pass.own as Own) as Own, ...counted, input: await elements.save() };
+        },
+        close: () => elements.close(),
+      };
+    },
+  });
+  return source;
+}
+
+/** The same values in lists that nobody else changes. */
+function copied(state: State): State {
+  if (Array.isArray(state)) return state.map(copied);
+  if (
+    state === null || typeof state !== "object" || Object.getPrototypeOf(state) !== Object.prototype
+  ) {
+    return state;
+  }
+  return Object.fromEntries(Object.entries(state).map(([key, value]) => [key, copied(value)]));
+}
+
+/** Calls a traced function, and counts. */
+export class Caller {
+  readonly numbers: Numbering;
+  readonly #traced: Traced;
+  readonly #source: Source;
+  readonly #place: Place;
+
+  constructor(traced: Traced, source: Source, place: Place, from?: number) {
+    this.numbers = new Numbering(place, from);
+    this.#traced = traced;
+    this.#source = source;
+    this.#place = place;
+  }
+
+  async call(item: Outcome, number?: number): Promise<Outcome> {
+    if (item instanceof Failure) return item;
+    try {
+      return await this.#traced.run(item, this.#place, number ?? this.numbers.next());
+    } catch (error) {
+      return new Failure(functionError(error, this.#source.name, this.#place));
+    }
+  }
+}
