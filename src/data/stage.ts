@@ -18,6 +18,9 @@ import { functionError, Numbering, type Traced } from "./trace.ts";
 /** Plain values that a pass changes as it goes. */
 type Own = { [key: string]: State };
 
+/** Where a pass stands: what is its own, its input's place, and how many elements its function got. */
+type Saved = Own & { readonly input?: State; readonly number?: number };
+
 /** One pass of a stage. */
 export interface Pass<S = Own> {
   /** The input's pass. */
@@ -51,14 +54,15 @@ export function stageOver<S extends object>(
     ...init,
     inputs: [input],
     open(place, state?: State): Elements {
-      const saved = (isBare ? { input: state } : state ?? {}) as Own & { readonly number?: number };
-      const { input: from, number, ...own } = saved;
-      const elements = input.open(place, from);
-      const caller = traced && new Caller(traced, source, place, number);
-      const pass = {
-        ...{ input: elements, place, own: copied({ ...begin?.(), ...own }) as S },
-        call: (element: Element) => caller!.call(element),
-        fail: (error: unknown) => new Failure(functionError(error, source.name, place)),
+      const saved = (isBare ? { input: state } : state) as Saved | undefined;
+      const elements = input.open(place, saved?.input);
+      const caller = traced && new Caller(traced, source, place, saved?.number);
+      const pass: Pass<S> = {
+        input: elements,
+        own: (saved === undefined || isBare ? begin?.() : ownOf(saved)) as S,
+        place,
+        call: (element) => caller!.call(element),
+        fail: (error) => new Failure(functionError(error, source.name, place)),
       };
       return {
         next: () => next(pass),
@@ -72,6 +76,10 @@ export function stageOver<S extends object>(
     },
   });
   return source;
+}
+
+function ownOf({ input: _input, number: _number, ...own }: Saved): Own {
+  return copied(own) as Own;
 }
 
 /** The same values in lists that nobody else changes. */
