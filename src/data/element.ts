@@ -2,19 +2,11 @@
  * Elements of a dataset: their types, and the host arrays they are made of while they move through a pipeline.
  */
 import { describe, toNdArray } from "../core/convert.ts";
-import {
-  type DType,
-  dtypeOfArray,
-  DTYPES,
-  type HostData,
-  makeData,
-  type TypedArray,
-} from "../core/dtype.ts";
+import { type DType, DTYPES, type HostData, makeData, type TypedArray } from "../core/dtype.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import { NdArray, type Nested } from "../core/nd_array.ts";
 import { CompositeSpec, CompositeTensor, leafSpecs, packComponents } from "../core/composite.ts";
 import {
-  checkDepth,
   isNested,
   isPlainObject,
   mapDense,
@@ -25,10 +17,11 @@ import {
   structureText,
 } from "../core/nest.ts";
 import { compatible, type PartialShape, sameShape, shapeText, sizeOf } from "../core/shape.ts";
-import { Tensor } from "../core/tensor.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
 import { defaultDevice } from "../runtime/devices.ts";
 import { constantTensor } from "../runtime/eager/eager.ts";
+import { isStructure } from "../script/call.ts";
 import type { Tout } from "../script/tout.ts";
 
 /** An element as it moves through a pipeline: one host array per component. Nobody writes to them. */
@@ -104,24 +97,6 @@ export function takeApart(nest: unknown): { leaves: unknown[]; structure: unknow
     return 0;
   };
   return { structure: visit(nest, 0), leaves };
-}
-
-/** A list with something that is a tensor by itself is a structure; nested lists of plain values are one tensor. */
-function isStructure(
-  list: readonly unknown[],
-  depth: number,
-  known: Map<unknown, boolean>,
-): boolean {
-  checkDepth(depth);
-  let found = known.get(list);
-  if (found !== undefined) return found;
-  found = list.some((v) =>
-    v instanceof Tensor || v instanceof NdArray || v instanceof TensorSpecClass ||
-    v instanceof CompositeTensor || dtypeOfArray(v) !== undefined || isPlainObject(v) ||
-    (Array.isArray(v) && isStructure(v, depth + 1, known))
-  );
-  known.set(list, found);
-  return found;
 }
 
 /** The specs in the element's nest. Records and lists in it write themselves as such: `{x: float32[2]}`. */

@@ -1,5 +1,5 @@
 /**
- * What the four script functions share: reading arguments, adding a node, running now.
+ * What the four script functions share: reading arguments, adding a node, running now, and the form of a decorator.
  */
 import { apply, currentInterpreter, type OpInput } from "../core/apply.ts";
 import { CompositeTensor } from "../core/composite.ts";
@@ -8,15 +8,17 @@ import { isForeignArray } from "../core/arrays/foreign_array.ts";
 import { dtypeOfArray } from "../core/dtype.ts";
 import { checkDepth, isPlainObject, mapDense, NestWalk, setKey } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
-import type { OpDef } from "../core/op.ts";
+import type { Attrs, OpDef } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
 import { Tensor } from "../core/tensor.ts";
+import { TensorSpecClass } from "../core/tensor_spec.ts";
 import { OperatorNotAllowedInGraphError } from "../core/errors.ts";
 import { toInput } from "../ops/input.ts";
 import { scriptSeeds } from "../ops/random/state.ts";
 import { currentGraph } from "../graph/current_graph.ts";
-import type { Script } from "./script.ts";
-import { packOutputs } from "./tout.ts";
+import { decorator } from "./decorator.ts";
+import { checkCallable, makeScript, type Script } from "./script.ts";
+import { missingTout, packOutputs, parseTout } from "./tout.ts";
 
 /** Arguments of a script call: the nest with numbered leaves, and the leaves. */
 export interface Arguments {
@@ -44,7 +46,7 @@ export function readArguments(inp: unknown, op: string): Arguments {
   }
   const inputs: OpInput[] = [], walk = new NestWalk(), known = new Map<unknown, boolean>();
   const visit = (v: unknown, depth: number): unknown => {
-    if (Array.isArray(v) && (depth === 0 || isStructure(v, depth, known))) {
+    if (Array.isArray(v) && (depth === 0 || v.length === 0 || isStructure(v, depth, known))) {
       walk.enter(depth, inputs.length);
       return mapDense(v, (e) => visit(e, depth + 1));
     }
@@ -70,8 +72,8 @@ function areTensors(list: readonly unknown[]): boolean {
   return true;
 }
 
-/** A nested list is a structure where a tensor or typed array is in it; plain numbers are one tensor. */
-function isStructure(
+/** A nested list is a structure where something that is a tensor by itself is in it; plain values are one tensor. */
+export function isStructure(
   list: readonly unknown[],
   depth: number,
   known: Map<unknown, boolean>,
@@ -79,13 +81,11 @@ function isStructure(
   checkDepth(depth);
   let found = known.get(list);
   if (found !== undefined) return found;
-  found = list.length === 0 ||
-    list.some((v) =>
-      v instanceof Tensor || v instanceof NdArray || dtypeOfArray(v) !== undefined ||
-      v instanceof CompositeTensor ||
-      isPlainObject(v) ||
-      (Array.isArray(v) && isStructure(v, depth + 1, known) && v.length > 0)
-    );
+  found = list.some((v) =>
+    v instanceof Tensor || v instanceof NdArray || v instanceof TensorSpecClass ||
+    v instanceof CompositeTensor || dtypeOfArray(v) !== undefined || isPlainObject(v) ||
+    (Array.isArray(v) && isStructure(v, depth + 1, known))
+  );
   known.set(list, found);
   return found;
 }
@@ -103,6 +103,16 @@ function convert(v: unknown, op: string): OpInput {
   }
 }
 
+/** Attributes of a script op. */
+export function attrsOf(script: Script, inputs: readonly OpInput[]): Attrs {
+  return {
+    token: script.token,
+    Tin: inputs.map((x) => x.dtype),
+    Tout: script.outputs.specs.map((s) => s.dtype),
+    _script: script,
+  };
+}
+
 /** Adds the node, or runs the op now; returns outputs in the nest of `Tout`. */
 export function callScript(
   def: OpDef,
@@ -112,13 +122,9 @@ export function callScript(
 ): unknown {
   const seeds = scriptSeeds();
   const script = seeds === null ? given : { ...given, seeds };
-  const attrs: Record<string, unknown> = {
-    token: script.token,
-    Tin: inputs.map((x) => x.dtype),
-    Tout: script.outputs.specs.map((s) => s.dtype),
-    _script: script,
-  };
-  if (!ordered) attrs._unordered = true;
+  const attrs = ordered
+    ? attrsOf(script, inputs)
+    : { ...attrsOf(script, inputs), _unordered: true };
   const n = script.outputs.specs.length;
   const graph = currentGraph();
   if (!graph) return packOutputs(script.outputs, apply(def, inputs, attrs).slice(0, n));
@@ -133,4 +139,75 @@ export function callScript(
 /** True where ops build graphs now. */
 export function isSymbolicNow(): boolean {
   return currentInterpreter().symbolic;
+}
+
+/** What is said of any script. */
+type CallOptions = Parameters<typeof makeScript>[3] & {
+  readonly name?: string;
+  readonly ordered?: boolean;
+};
+
+/** A function that makes script ops. */
+export interface ScriptKind<O extends CallOptions> {
+  /** Its name in `tf`. */
+  readonly name: string;
+  /** Throws `TypeError` for options that it does not have. */
+  readonly check: (options: O | undefined) => void;
+  readonly opOf: (options: O) => OpDef;
+  /** Whether `Tout` may name composite tensors. */
+  readonly takes?: "composites";
+  /** Runs a script in eager code, where the op does not run by itself. */
+  readonly run?: (script: Script, inputs: readonly OpInput[]) => Tensor[];
+  /** Runs a script in eager code, awaiting it. */
+  readonly runAsync: (
+    script: Script,
+    inputs: readonly OpInput[],
+    def: OpDef,
+  ) => Promise<Tensor[]>;
+}
+
+/** A call of a script function. */
+export interface KindCall<O> {
+  readonly func: unknown;
+  readonly inp: unknown;
+  readonly tout: unknown;
+  readonly options: O;
+}
+
+/** Calls a script function, or gives a decorator where the arguments are those of one. */
+export function callOrDecorate<O extends CallOptions>(
+  kind: ScriptKind<O>,
+  { func, inp, tout, options }: KindCall<O>,
+): unknown {
+  const decorated = decorator(
+    ...[kind.name, func, inp, tout] as const,
+    (func, inp, tout, options) =>
+      callOrDecorate(kind, { func, inp, tout, options: options as unknown as O }),
+  );
+  if (decorated !== null) return decorated;
+  const { def, script, inputs } = prepare(kind, { func, inp, tout, options });
+  if (kind.run === undefined || isSymbolicNow()) return callScript(def, script, inputs, options);
+  return packOutputs(script.outputs, kind.run(script, inputs));
+}
+
+/** Calls a script function whose body, or whose inputs, must be awaited. In a graph it adds the node. */
+export async function callAsync<O extends CallOptions>(
+  kind: ScriptKind<O>,
+  call: KindCall<O>,
+): Promise<unknown> {
+  const { def, script, inputs } = prepare(kind, call);
+  if (isSymbolicNow()) return callScript(def, script, inputs, call.options);
+  return packOutputs(script.outputs, await kind.runAsync(script, inputs, def));
+}
+
+function prepare<O extends CallOptions>(
+  { name, check, opOf, takes }: ScriptKind<O>,
+  { func, inp, tout, options }: KindCall<O>,
+): { readonly def: OpDef; readonly script: Script; readonly inputs: OpInput[] } {
+  check(options);
+  checkCallable(func);
+  if (tout === undefined) throw missingTout(name);
+  const def = opOf(options), outputs = parseTout(tout, takes);
+  const { args, inputs } = readArguments(inp, def.name);
+  return { def, script: makeScript(func, args, outputs, options), inputs };
 }

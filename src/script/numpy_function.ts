@@ -9,19 +9,18 @@ import type { TensorLike } from "../core/tensor.ts";
 import type { Operation } from "../graph/operation.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { TensorSpec } from "../core/tensor_spec.ts";
-import { callScript, isSymbolicNow, readArguments } from "./call.ts";
+import { callAsync, callOrDecorate, callScript, readArguments, type ScriptKind } from "./call.ts";
 import {
   checkCallable,
   makeScript,
-  type Script,
   type ScriptFunction,
   type ScriptVjp,
   type ShapeFunction,
 } from "./script.ts";
 import type { WorkerOption } from "./workers/worker_body.ts";
 import { PyFunc, PyFuncStateless } from "./script_ops.ts";
-import { missingTout, outputsOf, packOutputs, parseTout, type Tout } from "./tout.ts";
-import { type Decorated, decorator, type DecoratorOptions } from "./decorator.ts";
+import { outputsOf, parseTout, type Tout } from "./tout.ts";
+import type { Decorated, DecoratorOptions } from "./decorator.ts";
 import { runNumpyStyleAsync } from "./run_numpy_style.ts";
 
 /** Arguments of a script: tensors, values, or nests of them. */
@@ -29,22 +28,26 @@ export type ScriptInput = TensorLike | CompositeTensor | readonly ScriptInput[] 
   readonly [key: string]: ScriptInput;
 };
 
-/** Options of {@linkcode numpyFunction}. */
-export interface NumpyFunctionOptions {
+/** Options of {@linkcode pyFunc}. */
+export interface PyFuncOptions {
   /** False: the body is a pure function and may be folded, merged or dropped. Default true. */
   readonly stateful?: boolean;
   /** False: the body runs each time, but not one call after another: calls that await overlap. Default true. */
   readonly ordered?: boolean;
+  /** True: differentiating through a body without `vjp` is an error, also where other paths carry a gradient. */
+  readonly strictGradients?: boolean;
   /** Node name. */
   readonly name?: string;
+}
+
+/** Options of {@linkcode numpyFunction}. */
+export interface NumpyFunctionOptions extends PyFuncOptions {
   /** Output shapes from input specs. */
   readonly shapeFn?: ShapeFunction;
   /** Gradient. */
   readonly vjp?: ScriptVjp;
   /** Milliseconds one call may take. */
   readonly timeoutMs?: number;
-  /** True: differentiating through a body without `vjp` is an error, also where other paths carry a gradient. */
-  readonly strictGradients?: boolean;
   /**
    * Runs the body in another thread, of which there are as many as the machine has use for: `true` sends its source, which finds
    * `NdArray` and tf's errors there and else must need nothing from around it; `{ module, export }` names a function of a module, which
@@ -73,20 +76,12 @@ export type ScriptResult<T> = [Tout] extends [T] ? Nest<Tensor>
   : T extends CompositeSpec ? Extract<ReturnType<T["pack"]>, CompositeTensor>
   : { [K in keyof T]: ScriptResult<T[K]> };
 
-function prepare(
-  func: unknown,
-  inp: unknown,
-  tout: unknown,
-  options: NumpyFunctionOptions,
-  op: string,
-): { script: Script; inputs: ReturnType<typeof readArguments>["inputs"] } {
-  checkOptions(options);
-  checkCallable(func);
-  if (tout === undefined) throw missingTout(op);
-  const outputs = parseTout(tout);
-  const { args, inputs } = readArguments(inp, op);
-  return { script: makeScript(func, args, outputs, options), inputs };
-}
+const NUMPY_FUNCTION: ScriptKind<NumpyFunctionOptions> = {
+  name: "numpyFunction",
+  check: checkOptions,
+  opOf: ({ stateful }) => (stateful === false ? PyFuncStateless : PyFunc),
+  runAsync: runNumpyStyleAsync,
+};
 
 /**
  * Wraps a function of host arrays as an op. `func(...args, ctx)` gets one `NdArray` per element of `inp` (nests keep their nesting)
@@ -158,18 +153,7 @@ export function numpyFunction(
   tout?: unknown,
   options: NumpyFunctionOptions = {},
 ): unknown {
-  const decorated = decorator(
-    "numpyFunction",
-    func,
-    inp,
-    tout,
-    (f, args, t, given) =>
-      numpyFunction(f, args as ScriptInput[], t as "float32", given as NumpyFunctionOptions),
-  );
-  if (decorated !== null) return decorated;
-  const def = options.stateful === false ? PyFuncStateless : PyFunc;
-  const { script, inputs } = prepare(func, inp, tout, options, def.name);
-  return callScript(def, script, inputs, options);
+  return callOrDecorate(NUMPY_FUNCTION, { func, inp, tout, options });
 }
 
 /**
@@ -189,37 +173,8 @@ export function numpyFunctionAsync<const T extends Tout>(
   Tout: T,
   options: NumpyFunctionOptions = {},
 ): Promise<ScriptResult<T>> {
-  return callAsync(func, inp, Tout, options) as Promise<ScriptResult<T>>;
-}
-
-async function callAsync(
-  func: unknown,
-  inp: unknown,
-  Tout: unknown,
-  options: NumpyFunctionOptions,
-): Promise<unknown> {
-  const def = options.stateful === false ? PyFuncStateless : PyFunc;
-  const { script, inputs } = prepare(func, inp, Tout, options, def.name);
-  if (isSymbolicNow()) return callScript(def, script, inputs, options);
-  const attrs = {
-    token: script.token,
-    Tin: inputs.map((x) => x.dtype),
-    Tout: script.outputs.specs.map((s) => s.dtype),
-    _script: script,
-  };
-  return packOutputs(script.outputs, await runNumpyStyleAsync(inputs, attrs, def));
-}
-
-/** Options of {@linkcode pyFunc}. */
-export interface PyFuncOptions {
-  /** False: the body is a pure function. Default true. */
-  readonly stateful?: boolean;
-  /** False: calls need not wait for each other. Default true. */
-  readonly ordered?: boolean;
-  /** True: differentiating through the body is an error. */
-  readonly strictGradients?: boolean;
-  /** Node name. */
-  readonly name?: string;
+  const call = { func, inp, tout: Tout, options };
+  return callAsync(NUMPY_FUNCTION, call) as Promise<ScriptResult<T>>;
 }
 
 /**
@@ -276,7 +231,7 @@ export function pyFuncOptions(
 }
 
 /** Options of {@linkcode contribPyFunc}. */
-export interface ContribPyFuncOptions {
+export interface ContribPyFuncOptions extends PyFuncOptions {
   /** Positional arguments, in any nest. */
   readonly args?: readonly ScriptInput[];
   /** Keyword arguments: the body gets them as one object after the positional ones. */
@@ -287,14 +242,6 @@ export interface ContribPyFuncOptions {
   /** Output shapes: like `outputTypes` with shapes for dtypes, or a function of the arguments. */
   // deno-lint-ignore no-explicit-any
   readonly outputShapes?: unknown | ((...args: any[]) => unknown);
-  /** False: the body is a pure function. Default true. */
-  readonly stateful?: boolean;
-  /** False: calls need not wait for each other. Default true. */
-  readonly ordered?: boolean;
-  /** True: differentiating through the body is an error. */
-  readonly strictGradients?: boolean;
-  /** Node name. */
-  readonly name?: string;
 }
 
 const checkContribOptions = optionCheck<ContribPyFuncOptions>("contrib.framework.pyFunc", {

@@ -1,34 +1,20 @@
 /**
  * pyFunction: scripts whose bodies get tensors and are differentiated.
  */
-import type { OpInput } from "../core/apply.ts";
 import { optionCheck } from "../core/options.ts";
-import { callScript, isSymbolicNow, readArguments } from "./call.ts";
-import { type Decorated, decorator, type DecoratorOptions } from "./decorator.ts";
+import { callAsync, callOrDecorate, type ScriptKind } from "./call.ts";
+import type { Decorated, DecoratorOptions } from "./decorator.ts";
 import { runEagerly, runEagerlyAsync } from "./eager_style_now.ts";
-import type { ScriptInput, ScriptResult } from "./numpy_function.ts";
-import {
-  checkCallable,
-  makeScript,
-  type Script,
-  type ScriptFunction,
-  type ShapeFunction,
-} from "./script.ts";
+import type { NumpyFunctionOptions, ScriptInput, ScriptResult } from "./numpy_function.ts";
+import type { ScriptFunction } from "./script.ts";
 import { EagerPyFunc } from "./script_ops.ts";
-import { missingTout, packOutputs, parseTout, type Tout } from "./tout.ts";
+import type { Tout } from "./tout.ts";
 
 /** Options of {@linkcode pyFunction}. */
-export interface PyFunctionOptions {
-  /** Node name. */
-  readonly name?: string;
-  /** Output shapes from input specs. */
-  readonly shapeFn?: ShapeFunction;
-  /** Milliseconds one call may take. */
-  readonly timeoutMs?: number;
+export interface PyFunctionOptions
+  extends Pick<NumpyFunctionOptions, "name" | "shapeFn" | "timeoutMs" | "ordered"> {
   /** True: an input that gets no gradient is an error, which finds bodies that cut the tape. */
   readonly strictGradients?: boolean;
-  /** False: the body runs each time, but not one call after another: calls that await overlap. Default true. */
-  readonly ordered?: boolean;
 }
 
 const checkOptions = optionCheck<PyFunctionOptions>("pyFunction", {
@@ -38,6 +24,15 @@ const checkOptions = optionCheck<PyFunctionOptions>("pyFunction", {
   strictGradients: true,
   ordered: true,
 });
+
+const PY_FUNCTION: ScriptKind<PyFunctionOptions> = {
+  name: "pyFunction",
+  check: checkOptions,
+  opOf: () => EagerPyFunc,
+  takes: "composites",
+  run: runEagerly,
+  runAsync: runEagerlyAsync,
+};
 
 /**
  * Wraps a function of tensors as an op that is differentiated through its body. `func(...args, ctx)` runs eagerly on the op's device
@@ -77,18 +72,7 @@ export function pyFunction(
   tout?: unknown,
   options: PyFunctionOptions = {},
 ): unknown {
-  const decorated = decorator(
-    "pyFunction",
-    func,
-    inp,
-    tout,
-    (f, args, t, given) =>
-      pyFunction(f, args as ScriptInput[], t as "float32", given as PyFunctionOptions),
-  );
-  if (decorated !== null) return decorated;
-  const { script, inputs } = prepare(func, inp, tout, options);
-  if (isSymbolicNow()) return callScript(EagerPyFunc, script, inputs, options);
-  return packOutputs(script.outputs, runEagerly(script, inputs));
+  return callOrDecorate(PY_FUNCTION, { func, inp, tout, options });
 }
 
 /**
@@ -111,30 +95,5 @@ export function pyFunctionAsync<const T extends Tout>(
   Tout: T,
   options: PyFunctionOptions = {},
 ): Promise<ScriptResult<T>> {
-  return callAsync(func, inp, Tout, options) as Promise<ScriptResult<T>>;
-}
-
-async function callAsync(
-  func: unknown,
-  inp: unknown,
-  Tout: unknown,
-  options: PyFunctionOptions,
-): Promise<unknown> {
-  const { script, inputs } = prepare(func, inp, Tout, options);
-  if (isSymbolicNow()) return callScript(EagerPyFunc, script, inputs, options);
-  return packOutputs(script.outputs, await runEagerlyAsync(script, inputs));
-}
-
-function prepare(
-  func: unknown,
-  inp: unknown,
-  tout: unknown,
-  options: PyFunctionOptions,
-): { script: Script; inputs: OpInput[] } {
-  checkOptions(options);
-  checkCallable(func);
-  if (tout === undefined) throw missingTout("pyFunction");
-  const outputs = parseTout(tout, "composites");
-  const { args, inputs } = readArguments(inp, "EagerPyFunc");
-  return { script: makeScript(func, args, outputs, options), inputs };
+  return callAsync(PY_FUNCTION, { func, inp, tout: Tout, options }) as Promise<ScriptResult<T>>;
 }

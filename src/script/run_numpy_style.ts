@@ -3,7 +3,7 @@
  */
 import { announce, currentRecorders, type OpInput } from "../core/apply.ts";
 import { type Device, urgently } from "../core/device.ts";
-import type { Attrs } from "../core/op.ts";
+import type { Attrs, OpDef } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { newTensorId, type Tensor } from "../core/tensor.ts";
@@ -24,6 +24,7 @@ import {
   type RunValue,
 } from "../runtime/session/run_value.ts";
 import { callBody, type CallSite } from "./body.ts";
+import { attrsOf } from "./call.ts";
 import { freeReturned } from "./returned.ts";
 import { hostResult, shapesOfCall, splitResult } from "./marshal.ts";
 import { type Script, unknownToken } from "./script.ts";
@@ -237,11 +238,10 @@ function mustAwait(op: string, script: Script, why: string): FailedPreconditionE
 
 /** Runs a numpy-style script now, awaiting its inputs and its body. Tapes that are active at the call see it. */
 export async function runNumpyStyleAsync(
+  script: Script,
   inputs: readonly OpInput[],
-  attrs: Attrs,
-  def: typeof PyFunc,
+  def: OpDef,
 ): Promise<Tensor[]> {
-  const script = scriptOf(attrs);
   const recorders = currentRecorders();
   const device = scopeDevice();
   const call = nextEagerCall();
@@ -251,7 +251,7 @@ export async function runNumpyStyleAsync(
   const site = { op: def.name, token: script.token, context: null, call };
   const arrays = await callNumpyStyle(script, { values, shapes, site });
   const outputs = (arrays as NdArray[]).map((a) => constantTensor(a, device));
-  announce({ def, inputs, outputs, attrs }, recorders);
+  announce({ def, inputs, outputs, attrs: attrsOf(script, inputs) }, recorders);
   return outputs;
 }
 
