@@ -131,7 +131,6 @@ import "./ops/image/color.ts";
 import "./kernels/image/geometry.ts";
 import "./kernels/host/image_resize.ts";
 import "./kernels/host/image_crop.ts";
-import "./ops/array/host_shape.ts";
 import "./ops/image/crop.ts";
 import "./ops/image/resize.ts";
 import "./kernels/image/warp.ts";

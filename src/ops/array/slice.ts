@@ -128,6 +128,12 @@ export function lastExtent(of: TensorLike): OpInput {
   return reshape(slice(dims, sub(shape(dims), 1), [1]), []);
 }
 
+/** Height and width out of the shape of an image batch, as a host input. */
+export function imageSize(of: TensorLike): OpInput {
+  const dims = toInput(of, "shape", "imageSize");
+  return dims instanceof Tensor ? slice(dims, [1], [2]) : intVector(hostInts(dims).slice(1, 3));
+}
+
 function sliceOfRank(rank: number, x: TensorLike, begin: TensorLike, size: TensorLike): Tensor {
   const shape = shapeOfInput(toInput(x, "x", `slice${rank}d`));
   if (shape && shape.length !== rank) {

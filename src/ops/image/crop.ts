@@ -11,7 +11,7 @@ import { cropBoxesGradCpu, cropCpu, cropImageGradCpu } from "../../kernels/host/
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { knownInts } from "../array/view.ts";
 import { shapeFromHost } from "../array/fill_ops.ts";
-import { imageSize } from "../array/host_shape.ts";
+import { imageSize } from "../array/slice.ts";
 import { castInput, shapeOfInput, toFloatInput, toIndexInput, toInput } from "../input.ts";
 
 const METHOD = 'method: string = "bilinear"';

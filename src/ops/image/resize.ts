@@ -19,8 +19,7 @@ import {
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import type * as WindowKernels from "../../kernels/gpu_windows.ts";
 import { expandDims, knownInts, reshape, shape as shapeOf } from "../array/view.ts";
-import { imageSize } from "../array/host_shape.ts";
-import { slice } from "../array/slice.ts";
+import { imageSize, slice } from "../array/slice.ts";
 import { intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 
 const CONVENTION = ["align_corners: bool = false", "half_pixel_centers: bool = false"];

@@ -21,7 +21,7 @@ import {
 import { knownInts, shape as shapeOf } from "../array/view.ts";
 import { reverse } from "../array/move.ts";
 import { shapeFromHost } from "../array/fill_ops.ts";
-import { imageSize } from "../array/host_shape.ts";
+import { imageSize } from "../array/slice.ts";
 import { floatScalar, intVector, shapeOfInput, toInput } from "../input.ts";
 
 const WARP_ATTRS = ["interpolation: string", 'fill_mode: string = "CONSTANT"'];
