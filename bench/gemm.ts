@@ -61,7 +61,6 @@ function innerKernel(): Work {
     bPanelStep: 0,
     cBase: heap.alloc(4 * rows * columns),
     columns,
-    add: false,
     last: true,
     operands: [],
   });

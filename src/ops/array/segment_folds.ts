@@ -193,12 +193,12 @@ export const unsortedSegmentProd: UnsortedSegments = unsorted(
 );
 
 /** Means of segments, 0 where there is nothing. Follows TensorFlow `tf.math.unsorted_segment_mean`. */
-export const unsortedSegmentMean: UnsortedSegments = (x, ids, num) => {
+export const unsortedSegmentMean: UnsortedSegments = (x, ids, num): Tensor => {
   const [sums, counts] = sumsAndCounts(x, ids, num);
   return div(sums, counts);
 };
 /** Sums of segments over the root of how many there are. Follows TensorFlow `tf.math.unsorted_segment_sqrt_n`. */
-export const unsortedSegmentSqrtN: UnsortedSegments = (x, ids, num) => {
+export const unsortedSegmentSqrtN: UnsortedSegments = (x, ids, num): Tensor => {
   const [sums, counts] = sumsAndCounts(x, ids, num);
   return div(sums, sqrt(counts));
 };
