@@ -10,7 +10,7 @@
 import { Engine } from "../src/devices/cpu/engine.ts";
 import { panelArguments } from "../src/devices/cpu/gemm/gemm_call.ts";
 import { panelKernel } from "../src/devices/cpu/gemm/gemm_kernel.ts";
-import { PANEL_COLUMNS, panelRows } from "../src/devices/cpu/gemm/gemm_tile.ts";
+import { LAST, PANEL_COLUMNS, panelRows } from "../src/devices/cpu/gemm/gemm_tile.ts";
 import { createWeftPeer } from "./peers/weft.ts";
 import { normals } from "./random.ts";
 import { BARE_FLOP, bareLoop } from "./rows/peak.ts";
@@ -61,7 +61,7 @@ function innerKernel(): Work {
     bPanelStep: 0,
     cBase: heap.alloc(4 * rows * columns),
     columns,
-    last: true,
+    mode: LAST,
     operands: [],
   });
   return { flop: 2 * rows * columns * depth, call: () => void run(...args) };
