@@ -11,13 +11,12 @@ import {
   type WindowGeometry,
   windowGeometry,
 } from "../../../kernels/conv/geometry.ts";
-import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import type { Epilogue } from "../gemm/epilogue.ts";
 import { prepareOuter, prepareProduct, productKernel, type ProductRun } from "../gemm/gemm.ts";
 import { packing } from "../gemm/gemm_pack.ts";
-import { operandsFrom, type PackB, Sums } from "../gemm/gemm_sums.ts";
+import { operandsFrom, type PackB, prepareSums } from "../gemm/gemm_sums.ts";
 import type { Pointer } from "../heap.ts";
 import { prepareBands } from "./conv_bands.ts";
 import type { Three } from "./conv_edges.ts";
@@ -169,17 +168,9 @@ function runConv(
   columns: number,
   epilogue?: Epilogue,
 ): ProductRun {
-  const sums = parts.map(({ rows, pack }) => {
-    const spec = {
-      columns,
-      segments: rows.segments,
-      length: rows.length,
-      tables: rows.tables,
-      pack,
-      epilogue,
-    };
-    return new Sums(engine, spec);
-  });
+  const sums = parts.map(({ rows: { segments, length, tables }, pack }) =>
+    prepareSums(engine, { columns, segments, length, tables, pack, epilogue })
+  );
   const forms = sums.map((s) => s.packed!);
   const packedBytes = forms.reduce((n, f) => n + f.bytes, 0);
   const packAll = (to: Pointer, b: Pointer): void => {
@@ -191,25 +182,12 @@ function runConv(
   // Packed once for all groups where that is not much memory.
   const keeps = padded.groups.length > 1 &&
     parts.every(({ rows }) => rows.segments.length * rows.length * columns < 1 << 20);
-  const tables = parts.reduce(
-    (n, { rows }) => n + rows.tables.reduce((m, t) => m + roundUp(t.bytes), 0),
-    0,
-  );
   const prepare = (given: boolean): ProductRun => {
     const isPacked = given || keeps;
     const work = sums.map((s) => s.bytes(isPacked ? 0 : 1));
     const workBytes = work.reduce((n, bytes) => n + bytes, given || !keeps ? 0 : packedBytes);
     return (c, a, b, operands = []) => {
-      const base = engine.scratch(workBytes + tables + padded.bytes);
-      let at = base + workBytes;
-      const tablesAt = parts.map(({ rows }) =>
-        rows.tables.map((t) => {
-          t.put(engine.heap, at);
-          const here = at;
-          at += roundUp(t.bytes);
-          return here;
-        })
-      );
+      const base = engine.scratch(workBytes + padded.bytes), at = base + workBytes;
       let first = base;
       if (keeps && !given) {
         packAll(base, b);
@@ -223,7 +201,6 @@ function runConv(
           const kind = group.images === padded.groups[0].images ? 0 : 1;
           const here = {
             table: rows.tables[kind],
-            at: tablesAt[k][kind],
             a: () => image,
             c: c + group.first * rows.imageBytes,
           };

@@ -7,8 +7,8 @@ import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import { prepareProduct } from "../gemm/gemm.ts";
 import { packing } from "../gemm/gemm_pack.ts";
-import { RowTable } from "../gemm/gemm_rows.ts";
-import { type DepthBlock, type RowsHere, Sums } from "../gemm/gemm_sums.ts";
+import { tablesOf } from "../gemm/gemm_rows.ts";
+import { type DepthBlock, prepareSums, type RowsHere } from "../gemm/gemm_sums.ts";
 import { panelRows } from "../gemm/gemm_tile.ts";
 import type { Pointer } from "../heap.ts";
 import { preparePlaces } from "./conv_filter_places.ts";
@@ -44,36 +44,27 @@ export const prepareFilterGradient: FastPrepare = (
   const own = preparePlaces(engine, g, rows);
   if (own) return own;
   const blocks = evenBlocks(count, BLOCK_ROWS, panelRows(engine));
-  const tables = [...new Set(blocks.map((b) => b.size))]
-    .map((size) => new RowTable(engine, size, (i) => i * TURNED_STEP, (i) => 4 * oc * i));
+  const tables = tablesOf(engine, blocks, (i) => i * TURNED_STEP, (i) => 4 * oc * i);
   const kinds = [...new Set(padded.groups.map((group) => group.images))];
   const sums = kinds.map((images) =>
-    new Sums(engine, {
+    prepareSums(engine, {
       columns: oc,
       segments: [0],
       length: images * places,
-      tables,
+      tables: [...tables.values()],
       pack: "rows",
     })
   );
   const lists = kinds.map((images) => rows.list(images));
   const work = Math.max(...sums.map((s) => s.bytes(1)));
-  const tableBytes = tables.reduce((n, t) => n + roundUp(t.bytes), 0);
   const listBytes = roundUp(4 * kinds[0] * places),
     turnedBytes = TURNED_STEP * Math.min(count, BLOCK_ROWS + 6);
-  const bytes = work + tableBytes + listBytes + roundUp(turnedBytes) + padded.bytes;
+  const bytes = work + listBytes + roundUp(turnedBytes) + padded.bytes;
   return ([d], [p, , dy]) => {
     const base = engine.scratch(bytes);
-    const list = base + work + tableBytes,
+    const list = base + work,
       turned = list + listBytes,
       images = turned + roundUp(turnedBytes);
-    let at = base + work;
-    const tablesAt = tables.map((t) => {
-      t.put(engine.heap, at);
-      const here = at;
-      at += roundUp(t.bytes);
-      return here;
-    });
     let held = -1;
     for (const group of padded.groups) {
       const kind = kinds.indexOf(group.images);
@@ -82,10 +73,8 @@ export const prepareFilterGradient: FastPrepare = (
       const image = padded.fill(images, p, group);
       const turn = turner(engine, rows, turned, list, image);
       const here = blocks.map(({ from, size }): RowsHere => {
-        const k = tables.findIndex((t) => t.rows === size);
         return {
-          table: tables[k],
-          at: tablesAt[k],
+          table: tables.get(size)!,
           c: d + 4 * oc * from,
           // As if the rows began with the first element of the segment.
           a: (depth) => turned - 4 * depth.start,

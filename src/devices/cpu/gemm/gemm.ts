@@ -14,9 +14,15 @@ import type { Epilogue } from "./epilogue.ts";
 import { panelArguments } from "./gemm_call.ts";
 import { panelKernel } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
-import { RowTable } from "./gemm_rows.ts";
+import { RowTable, tablesOf } from "./gemm_rows.ts";
 import { isSmall, prepareSmall, type Product } from "./gemm_small.ts";
-import { operandsFrom, type PackB, type RowsHere, Sums, type SumsItem } from "./gemm_sums.ts";
+import {
+  operandsFrom,
+  type PackB,
+  prepareSums,
+  type RowsHere,
+  type SumsItem,
+} from "./gemm_sums.ts";
 import { prepareThin } from "./gemm_thin.ts";
 import { BLOCK_DEPTH, LAST, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
 import { THRESHOLDS } from "../thresholds.ts";
@@ -176,19 +182,11 @@ function prepareBlocks(
   epilogue: Epilogue | undefined,
   most: number,
 ): Blocks {
-  const { heap } = engine;
   const turn = transA ? turner(engine, m, k) : null;
   const blocks = evenBlocks(m, turn ? BLOCK_TURNED : BLOCK_ROWS, panelRows(engine));
-  const tables = new Map<number, RowTable>();
-  for (const { size } of blocks) {
-    if (tables.has(size)) continue;
-    tables.set(
-      size,
-      new RowTable(engine, size, (i) => i * (turn?.step ?? 4 * k), (i) => 4 * n * i),
-    );
-  }
+  const tables = tablesOf(engine, blocks, (i) => i * (turn?.step ?? 4 * k), (i) => 4 * n * i);
   const direct = isDirect({ m, n, k, transA, transB });
-  const sums = new Sums(engine, {
+  const sums = prepareSums(engine, {
     columns: n,
     segments: k === 0 ? [] : [0],
     length: k,
@@ -196,22 +194,15 @@ function prepareBlocks(
     pack: direct ? null : transB ? packTransposed(engine, k) : "rows",
     epilogue,
   });
-  const tableBytes = [...tables.values()].reduce((s, t) => s + roundUp(t.bytes), 0);
-  const more = tableBytes + (turn ? turn.listBytes + most * turn.rowsBytes : 0);
+  const more = turn ? turn.listBytes + most * turn.rowsBytes : 0;
   const run: Blocks["run"] = (products, operands, isPacked = false) => {
     const own = sums.bytes(isPacked ? 0 : most), work = engine.scratch(own + more);
-    const places = new Map<number, Pointer>();
-    let at = work + own;
-    for (const [size, table] of tables) {
-      table.put(heap, at);
-      places.set(size, at);
-      at += roundUp(table.bytes);
-    }
-    if (turn) turn.putList(at);
+    const at = work + own;
+    turn?.putList(at);
     const items = products.map(({ a, b, c }, item): SumsItem => ({
       b,
       rows: blocks.map(({ from, size }): RowsHere => {
-        const here = { table: tables.get(size)!, at: places.get(size)!, c: c + 4 * n * from };
+        const here = { table: tables.get(size)!, c: c + 4 * n * from };
         if (!turn) return { ...here, a: () => a + 4 * k * from };
         const turned = at + turn.listBytes + item * turn.rowsBytes;
         return {

@@ -64,6 +64,17 @@ export class RowTable {
   }
 }
 
+/** The tables of blocks of rows, one for each size. */
+export function tablesOf(
+  engine: Engine,
+  blocks: readonly { readonly size: number }[],
+  a: (row: number) => number,
+  c: (row: number) => number,
+): ReadonlyMap<number, RowTable> {
+  const sizes = [...new Set(blocks.map(({ size }) => size))];
+  return new Map(sizes.map((size) => [size, new RowTable(engine, size, a, c)]));
+}
+
 /** How many panels of how many rows: as many as may be, but no panel of one or two rows beside those. */
 export function splitRows(m: number, most: number): { count: number; rows: number }[] {
   const full = Math.floor(m / most), rest = m % most;

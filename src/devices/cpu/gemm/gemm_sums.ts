@@ -2,11 +2,11 @@
  * Blocks of a product of rows given by pointers: which part of B is packed when, which panels run against it.
  */
 import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import type { Engine, WasmCall } from "../engine.ts";
 import type { PackedForm } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import type { Epilogue } from "./epilogue.ts";
-import { panelArguments } from "./gemm_call.ts";
+import { panelArguments, type PanelCall } from "./gemm_call.ts";
 import { panelKernel } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
 import type { RowTable } from "./gemm_rows.ts";
@@ -51,7 +51,7 @@ export interface SumsSpec {
   readonly segments: readonly number[];
   /** Elements of each segment. */
   readonly length: number;
-  /** Panel sizes that will run. */
+  /** The rows that will be given. */
   readonly tables: readonly RowTable[];
   /** How B is packed. "rows": it lies as dense rows, which are packed where that pays; null: so it does, and never is. */
   readonly pack: PackB | "rows" | null;
@@ -59,12 +59,10 @@ export interface SumsSpec {
   readonly epilogue?: Epilogue | undefined;
 }
 
-/** Rows in memory, and where their A and C are. */
+/** Rows, and where their A and C are. */
 export interface RowsHere {
-  /** The rows. */
+  /** The rows: of the tables that were named. */
   readonly table: RowTable;
-  /** Their table in memory. */
-  readonly at: Pointer;
   /** Base of their C. */
   readonly c: Pointer;
   /** Base of their A for a block of depth. */
@@ -88,33 +86,19 @@ export function panelStep(depth: number): number {
 
 function depthBlocks(segments: number, length: number): DepthBlock[] {
   if (segments === 0) return [{ from: 0, size: 0, segment: 0, segments: 0, start: 0, length: 0 }];
-  const blocks: DepthBlock[] = [];
-  if (length >= BLOCK_DEPTH) {
-    for (let segment = 0; segment < segments; segment++) {
-      for (const { from, size } of evenBlocks(length, BLOCK_DEPTH, 4)) {
-        blocks.push({
-          from: segment * length + from,
-          size,
-          segment,
-          segments: 1,
-          start: from,
-          length: size,
-        });
-      }
-    }
-    return blocks;
+  if (length < BLOCK_DEPTH) {
+    return evenBlocks(segments, Math.floor(BLOCK_DEPTH / length), 1).map(({ from, size }) => (
+      { from: from * length, size: size * length, segment: from, segments: size, start: 0, length }
+    ));
   }
-  for (const { from, size } of evenBlocks(segments, Math.floor(BLOCK_DEPTH / length), 1)) {
-    blocks.push({
-      from: from * length,
-      size: size * length,
-      segment: from,
-      segments: size,
-      start: 0,
-      length,
-    });
-  }
-  return blocks;
+  const pieces = evenBlocks(length, BLOCK_DEPTH, 4);
+  return Array.from(
+    { length: segments },
+    (_, segment) =>
+      pieces.map(({ from: start, size }): DepthBlock => (
+        { from: segment * length + start, size, segment, segments: 1, start, length: size }
+      )),
+  ).flat();
 }
 
 /** Packs B that lies as dense rows. */
@@ -126,164 +110,142 @@ function packRows(engine: Engine, { columns: width }: SumsSpec): PackB {
   };
 }
 
-/** The sums `C[i] = Σ over segments A[i][segment] · B`, in blocks. */
-export class Sums {
-  readonly #engine: Engine;
-  readonly #spec: SumsSpec;
-  readonly #pack: PackB | null;
-  readonly #depths: readonly DepthBlock[];
-  readonly #columns: readonly ColumnBlock[];
-  readonly #kernels: ReadonlyMap<number, WasmFunction>;
-  readonly #segments: Int32Array;
-  readonly #blockBytes: number;
-
-  constructor(engine: Engine, spec: SumsSpec) {
-    this.#engine = engine;
-    this.#spec = spec;
-    this.#depths = depthBlocks(spec.segments.length, spec.length);
-    this.#columns = spec.pack
-      ? evenBlocks(spec.columns, BLOCK_COLUMNS, PANEL_COLUMNS)
-      : [{ from: 0, size: spec.columns }];
-    const width = Math.max(...this.#columns.map((c) => c.size));
-    this.#pack = spec.pack === "rows" ? packRows(engine, spec) : spec.pack;
-    const source = this.#pack ? "packed" : "direct";
-    const sizes = new Set(spec.tables.flatMap((t) => t.groups.map((g) => g.rows)));
-    this.#kernels = new Map(
-      [...sizes].map((rows) => [rows, panelKernel(engine, rows, source, spec.epilogue)]),
-    );
-    this.#segments = Int32Array.from(spec.segments);
-    const depth = Math.max(...this.#depths.map((d) => d.size));
-    this.#blockBytes = this.#pack ? Math.ceil(width / PANEL_COLUMNS) * panelStep(depth) : 0;
-  }
-
-  /** Bytes of memory it works in for this many items at once, none of which is {@linkcode packed}: from there on it is the caller's. */
-  bytes(items: number): number {
-    return roundUp(this.#segments.byteLength) + roundUp(this.#blockBytes * items);
-  }
-
+/** Computes products of one kind, in blocks. */
+export interface Sums {
   /** All of B packed, for who reads it more than once; null where it is read as it lies. */
-  get packed(): PackedForm | null {
-    const { pack, columns, segments: { length } } = this.#spec;
-    if (this.#pack === null) return null;
-    return {
-      key: `${pack === "rows" ? "rows" : "columns"} ${columns} ${length} ${this.#spec.length}`,
-      bytes: roundUp(this.#blockBytes * this.#columns.length * this.#depths.length),
-      pack: (to, b) => {
-        this.#engine.packings++;
-        this.#eachBlock((depth, columns, block) => {
-          const at = to + block * this.#blockBytes;
-          this.#engine.callAll(this.#packing(at, b, depth, columns, 1));
-        });
-      },
-    };
-  }
-
-  #eachBlock(visit: (depth: DepthBlock, columns: ColumnBlock, block: number) => void): void {
-    let block = 0;
-    for (const columns of this.#columns) {
-      for (const depth of this.#depths) visit(depth, columns, block++);
-    }
-  }
-
-  /** Packs a block, in parts of some panels. */
-  #packing(
-    at: Pointer,
-    b: Pointer,
-    depth: DepthBlock,
-    { from, size }: ColumnBlock,
-    parts: number,
-  ): WasmCall[] {
-    const step = panelStep(depth.size);
-    return evenBlocks(size, Math.ceil(size / parts), PANEL_COLUMNS).flatMap((part) => {
-      const to = at + part.from / PANEL_COLUMNS * step;
-      return [...this.#pack!(to, b, depth, { from: from + part.from, size: part.size }, step)];
-    });
-  }
-
+  readonly packed: PackedForm | null;
+  /** Bytes of memory it works in for this many items at once, none of which is packed: from there on it is the caller's. */
+  bytes(items: number): number;
   /**
    * Computes the items. `operands` are from {@linkcode operandsFrom}, `work` is as much memory as {@linkcode bytes} says. With `add`
-   * onto what their C hold; with `isPacked` their B are {@linkcode packed}, and `work` is that of no items.
+   * onto what their C hold; with `isPacked` their B are packed, and `work` is that of no items.
    */
   run(
     work: Pointer,
     items: readonly SumsItem[],
     operands: readonly Pointer[],
-    { add = false, isPacked = false }: { readonly add?: boolean; readonly isPacked?: boolean } = {},
-  ): void {
-    const engine = this.#engine;
-    engine.heap.i32.set(this.#segments, work >>> 2);
-    const rows = items.reduce((n, item) => item.rows.reduce((m, r) => m + r.table.rows, n), 0);
-    const packs = this.#pack !== null, room = work + roundUp(this.#segments.byteLength);
-    if (packs && !isPacked) engine.packings++;
-    this.#eachBlock((depth, columns, number) => {
-      const packedAt = (item: number): Pointer =>
-        isPacked ? items[item].b + number * this.#blockBytes : room + item * this.#blockBytes;
-      const parts = engine.parts(2 * rows * columns.size * depth.size);
-      const each = Math.ceil(parts / items.length);
-      if (packs && !isPacked) {
-        engine.callAll(
-          items.flatMap(({ b }, i) => this.#packing(packedAt(i), b, depth, columns, each)),
-        );
-      }
-      for (let block = 0; block < items[0].rows.length; block++) {
-        const turns = items.flatMap((item) => [...item.rows[block].turn?.(depth) ?? []]);
-        if (turns.length > 0) engine.callAll(turns);
-        engine.callAll(items.flatMap(({ b, rows }, i) => {
-          return this.#panels(
-            work,
-            b,
-            packs ? packedAt(i) : null,
-            rows[block],
-            { depth, columns },
-            operands,
-            add,
-            each,
-          );
-        }));
-      }
-    });
-  }
+    how?: { readonly add?: boolean; readonly isPacked?: boolean },
+  ): void;
+}
 
-  /** The panels of a block of rows against a block of B. */
-  #panels(
-    work: Pointer,
+/** The sums `C[i] = Σ over segments A[i][segment] · B`. */
+export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
+  const { columns: width, segments, length, epilogue, tables } = spec;
+  const pack = spec.pack === "rows" ? packRows(engine, spec) : spec.pack;
+  const depths = depthBlocks(segments.length, length), last = depths.at(-1);
+  const columns = pack
+    ? evenBlocks(width, BLOCK_COLUMNS, PANEL_COLUMNS)
+    : [{ from: 0, size: width }];
+  const blocks = columns.flatMap((columns) => depths.map((depth) => ({ columns, depth })));
+  const kernels = new Map(
+    tables.flatMap((t) => t.groups).map(({ rows }) => [
+      rows,
+      panelKernel(engine, rows, pack ? "packed" : "direct", epilogue),
+    ]),
+  );
+  // The segments, and then the tables.
+  const numbers = Int32Array.from(segments), tablesAt = new Map<RowTable, number>();
+  let tableBytes = roundUp(numbers.byteLength);
+  for (const table of tables) {
+    tablesAt.set(table, tableBytes);
+    tableBytes += roundUp(table.bytes);
+  }
+  const [most, deepest] = [columns, depths].map((list) => Math.max(...list.map((b) => b.size)));
+  const blockBytes = pack ? Math.ceil(most / PANEL_COLUMNS) * panelStep(deepest) : 0;
+
+  /** Packs a block, in parts of some panels. */
+  const packBlock = (
+    to: Pointer,
     b: Pointer,
-    packed: Pointer | null,
-    { table, at: panels, a, c }: RowsHere,
-    { depth, columns }: { depth: DepthBlock; columns: ColumnBlock },
-    operands: readonly Pointer[],
-    add: boolean,
+    { depth, columns: { from, size } }: SumsBlock,
     parts: number,
-  ): WasmCall[] {
-    const { epilogue, columns: width } = this.#spec;
-    const most = Math.ceil(table.panels / parts);
-    const calls: WasmCall[] = [];
-    for (const group of table.groups) {
-      for (let first = 0; first < group.count; first += most) {
+  ): WasmCall[] => {
+    const step = panelStep(depth.size);
+    return evenBlocks(size, Math.ceil(size / parts), PANEL_COLUMNS).flatMap((part) => {
+      const at = to + part.from / PANEL_COLUMNS * step;
+      return [...pack!(at, b, depth, { from: from + part.from, size: part.size }, step)];
+    });
+  };
+  /** The panels of a block of rows against a block of B, in parts. */
+  const panels = (
+    { table, a, c }: RowsHere,
+    { depth, columns }: SumsBlock,
+    parts: number,
+    at: Pick<PanelCall, "operands" | "mode" | "b"> & { readonly work: Pointer },
+  ): WasmCall[] => {
+    const each = Math.ceil(table.panels / parts), calls: WasmCall[] = [];
+    const tableAt = at.work + tablesAt.get(table)!, aBase = a(depth) + 4 * depth.start;
+    for (const { rows, count, at: first } of table.groups) {
+      for (let from = 0; from < count; from += each) {
         const args = panelArguments({
-          panels: panels + group.at + 8 * group.rows * first,
-          count: Math.min(most, group.count - first),
-          segments: work + 4 * depth.segment,
+          panels: tableAt + first + 8 * rows * from,
+          count: Math.min(each, count - from),
+          segments: at.work + 4 * depth.segment,
           segmentCount: depth.segments,
           segmentBytes: 4 * depth.length,
-          aBase: a(depth) + 4 * depth.start,
-          b: packed ?? b + 4 * (depth.from * width + columns.from),
-          bStep: packed === null ? 4 * width : PANEL_BYTES,
-          bPanelStep: packed === null ? PANEL_BYTES : panelStep(depth.size),
+          aBase,
+          b: at.b,
+          bStep: pack ? PANEL_BYTES : 4 * width,
+          bPanelStep: pack ? panelStep(depth.size) : PANEL_BYTES,
           cBase: c + 4 * columns.from,
           columns: columns.size,
-          mode: (add || depth !== this.#depths[0] ? ADD : 0) |
-            (depth === this.#depths.at(-1) ? LAST : 0),
-          operands: epilogue ? operandsAt(epilogue, operands, columns.from) : operands,
+          mode: at.mode,
+          operands: at.operands,
         });
-        calls.push([this.#kernels.get(group.rows)!, args]);
+        calls.push([kernels.get(rows)!, args]);
       }
     }
     return calls;
-  }
+  };
+  return {
+    bytes: (items) => tableBytes + roundUp(blockBytes * items),
+    packed: pack && {
+      key: `${spec.pack === "rows" ? "rows" : "columns"} ${width} ${segments.length} ${length}`,
+      bytes: roundUp(blockBytes * blocks.length),
+      pack: (to, b) => {
+        engine.packings++;
+        blocks.forEach((block, i) => engine.callAll(packBlock(to + i * blockBytes, b, block, 1)));
+      },
+    },
+    run: (work, items, operands, { add = false, isPacked = false } = {}) => {
+      engine.heap.i32.set(numbers, work >>> 2);
+      for (const [table, at] of tablesAt) table.put(engine.heap, work + at);
+      const rows = items.reduce((n, item) => item.rows.reduce((m, r) => m + r.table.rows, n), 0);
+      const packs = pack !== null && !isPacked;
+      if (packs) engine.packings++;
+      blocks.forEach((block, number) => {
+        const { depth, columns } = block;
+        const bAt = items.map(({ b }, i): Pointer => {
+          if (packs) return work + tableBytes + i * blockBytes;
+          return isPacked ? b + number * blockBytes : b + 4 * (depth.from * width + columns.from);
+        });
+        const parts = Math.ceil(
+          engine.parts(2 * rows * columns.size * depth.size) / items.length,
+        );
+        if (packs) engine.callAll(items.flatMap(({ b }, i) => packBlock(bAt[i], b, block, parts)));
+        const mode = (add || depth !== depths[0] ? ADD : 0) | (depth === last ? LAST : 0);
+        const own = epilogue ? operandsAt(epilogue, operands, columns.from) : operands;
+        for (let part = 0; part < items[0].rows.length; part++) {
+          const turns = items.flatMap(({ rows }) => [...rows[part].turn?.(depth) ?? []]);
+          if (turns.length > 0) engine.callAll(turns);
+          engine.callAll(
+            items.flatMap(({ rows }, i) =>
+              panels(rows[part], block, parts, { work, b: bAt[i], mode, operands: own })
+            ),
+          );
+        }
+      });
+    },
+  };
 }
 
-/** What {@linkcode Sums.run} takes as operands: those per element as their distance from C, the others as they are. */
+/** A block of B. */
+interface SumsBlock {
+  readonly depth: DepthBlock;
+  readonly columns: ColumnBlock;
+}
+
+/** What sums take as operands: those per element as their distance from C, the others as they are. */
 export function operandsFrom(
   epilogue: Epilogue | undefined,
   operands: readonly Pointer[],
@@ -296,12 +258,9 @@ export function operandsFrom(
 
 /** Operands per column begin at the block's first column. */
 function operandsAt(
-  epilogue: Epilogue,
+  { operands: kinds }: Epilogue,
   operands: readonly number[],
   column: number,
 ): readonly number[] {
-  return epilogue.operands.map((
-    per,
-    i,
-  ) => (per === "column" ? operands[i] + 4 * column : operands[i]));
+  return operands.map((p, i) => (kinds[i] === "column" ? p + 4 * column : p));
 }
