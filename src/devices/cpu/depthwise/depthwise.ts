@@ -3,7 +3,7 @@
  */
 import { NdArray } from "../../../core/nd_array.ts";
 import type { Problem } from "../../../core/op.ts";
-import { argument, exprKey } from "../../../core/scalar/expr.ts";
+import { argument } from "../../../core/scalar/expr.ts";
 import { type Shape, sizeOf } from "../../../core/shape.ts";
 import {
   inPlaces,
@@ -13,21 +13,16 @@ import {
 } from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
-import type { Epilogue } from "../gemm/epilogue.ts";
+import { type Epilogue, epilogueKey, importEpilogue } from "../gemm/epilogue.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
-import { importHosts, printSimd } from "../pointwise/print_simd.ts";
-import { windowKernel, WindowTable } from "../pool/windows.ts";
+import { windowKernel, windowTable } from "../pool/windows.ts";
 import { prepareReduction } from "../reduce/reduce.ts";
-import type { Local } from "../wasm/function_builder.ts";
-import { f32x4, i32 } from "../wasm/instructions.ts";
-import type { F4 } from "../wasm/simd.ts";
-import type { Value } from "../wasm/value.ts";
+import { i32 } from "../wasm/instructions.ts";
+import { finisher } from "./depthwise_blocks.ts";
 import { prepareFilterGradient } from "./depthwise_filter.ts";
-import { RowPlan, rowWindow } from "./depthwise_plan.ts";
-import { depthwiseRows, type RowEpilogue } from "./depthwise_rows.ts";
+import { rowPlan, rowWindow } from "./depthwise_plan.ts";
+import { depthwiseRows } from "./depthwise_rows.ts";
 import { depthwiseWide, isWide } from "./depthwise_wide.ts";
-
-type I = Local<"i32">;
 
 /** The geometry, or null for channels first. */
 function geometryOf(
@@ -44,25 +39,6 @@ function geometryOf(
 /** The geometry with a channel for each filter. */
 function channelPerFilter(g: WindowGeometry): WindowGeometry {
   return { ...g, channels: g.outChannels };
-}
-
-function rowEpilogueOf(epilogue: Epilogue | undefined): RowEpilogue | undefined {
-  if (!epilogue) return undefined;
-  const { expr, operands } = epilogue;
-  const dtypes = ["float32", ...operands.map(() => "float32" as const)] as const;
-  return {
-    key: `${exprKey(expr)} ${operands}`,
-    operands: operands.length,
-    apply: (s, sum, pointers, channel) => {
-      const args = operands.map((per, i): F4 =>
-        s.f.let(
-          per === "all" ? f32x4.loadSplat(pointers[i]) : f32x4.load(i32.add(pointers[i], channel)),
-        )
-      );
-      return printSimd(s, [expr], dtypes, [sum, ...args])[0] as F4;
-    },
-    imports: (m) => importHosts(m, [expr]),
-  };
 }
 
 /** DepthwiseConv2dNative; `epilogue` reads the inputs after the first two. */
@@ -83,15 +59,13 @@ export function prepareDepthwise(
 
 /** The convolution whose window has code of its own; its inputs are the image, the filter and what `epilogue` reads. */
 function prepareRows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): FastRun {
-  const problem = { ...g, window: rowWindow(g)! },
-    after = rowEpilogueOf(epilogue),
-    wide = isWide(g);
-  const run = (wide ? depthwiseWide : depthwiseRows)(engine, problem, after);
-  const plan = new RowPlan(g, wide);
+  const problem = { ...g, window: rowWindow(g)! }, wide = isWide(g);
+  const run = (wide ? depthwiseWide : depthwiseRows)(engine, problem, epilogue);
+  const plan = rowPlan(engine, g, wide);
   return ([y], ins) => {
     const tables = engine.scratch(plan.bytes);
-    plan.put(engine, tables);
-    plan.run(engine, run, tables, [y, ...ins]);
+    plan.put(tables);
+    plan.run(run, tables, [y, ...ins]);
   };
 }
 
@@ -113,40 +87,29 @@ function prepareRepeated(
     }));
 }
 
-const at = (base: I, offset: I, channel: I): Value<"i32"> =>
-  i32.add(i32.add(base, offset), channel);
-/** Address of a tap's filter at the channel in hand. */
-const ofTap = (base: I, tap: I, channels: Value<"i32">, channel: I): Value<"i32"> =>
-  i32.add(i32.add(base, i32.mul(tap, channels)), channel);
-
 /** Any window, place by place. */
 function prepareWindows(
   engine: Engine,
   g: WindowGeometry,
   epilogue: Epilogue | undefined,
 ): FastRun {
-  const table = new WindowTable(g);
-  const after = rowEpilogueOf(epilogue);
-  const name = `depthwise ${after?.key}`;
+  const table = windowTable(g), operands = epilogue?.operands.length ?? 0;
   const run = windowKernel(
     engine,
-    name,
-    3 + (after?.operands ?? 0),
+    `depthwise ${epilogueKey(epilogue)}`,
+    3 + operands,
     (w, [y, p, weights, ...operands]) => {
       const { f, s } = w;
       const sums = Array.from({ length: w.width }, () => f.variable("f32x4", s.k(0)));
       w.taps((image, tap) => {
-        const factors = w.load(ofTap(weights, tap, w.channelBytes, w.channel));
-        w.load(at(p, image, w.channel)).forEach((v, u) =>
-          f.set(sums[u], s.madd(v, factors[u], sums[u]))
-        );
+        const factors = w.load(w.atTap(weights, tap));
+        w.load(w.at(p, image)).forEach((v, u) => f.set(sums[u], s.madd(v, factors[u], sums[u])));
       });
-      const results = sums.map((sum, u) =>
-        after ? f.let(after.apply(s, sum, operands, i32.add(w.channel, 16 * u))) : sum
-      );
-      w.store(at(y, w.out, w.channel), results);
+      const finish = finisher(s, epilogue, operands);
+      const results = sums.map((sum, u) => finish(sum, i32.add(w.channel, 16 * u)));
+      w.store(w.at(y, w.out), results);
     },
-    after?.imports,
+    importEpilogue(epilogue),
   );
   return ([y], [x, ...rest]) =>
     run(table, [[y, "result"], [x, "image"], ...rest.map((p) => [p, "all"] as const)]);
@@ -177,13 +140,12 @@ export const prepareDepthwiseInputGradient: FastPrepare = (engine, problem) => {
 /** With one filter per channel. */
 function prepareInputGradient(engine: Engine, g: WindowGeometry): FastRun {
   if (rowWindow(g) && g.axes.every((a) => a.stride === 1)) return prepareTurned(engine, g);
-  const bytes = 4 * g.batch * inPlaces(g) * g.channels, table = new WindowTable(g);
+  const bytes = 4 * g.batch * inPlaces(g) * g.channels, table = windowTable(g);
   const run = windowKernel(engine, "depthwise input gradient", 3, (w, [to, weights, dy]) => {
-    const gradient = w.load(at(dy, w.out, w.channel));
+    const gradient = w.load(w.at(dy, w.out));
     w.taps((image, tap) => {
-      const factors = w.load(ofTap(weights, tap, w.channelBytes, w.channel));
-      const here = w.f.let(at(to, image, w.channel));
-      w.store(here, w.load(here).map((v, u) => w.f.let(w.s.madd(gradient[u], factors[u], v))));
+      const factors = w.load(w.atTap(weights, tap));
+      w.update(w.at(to, image), (v, u) => w.s.madd(gradient[u], factors[u], v));
     });
   });
   return ([to], [, weights, dy]) => {

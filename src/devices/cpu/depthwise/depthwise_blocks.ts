@@ -2,23 +2,22 @@
  * Code that walks the images, rows and blocks of places that a {@linkcode RowPlan} tells of.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
+import { applyEpilogue, type Epilogue, epilogueKey, importEpilogue } from "../gemm/epilogue.ts";
 import type { Local } from "../wasm/function_builder.ts";
-import { i32 } from "../wasm/instructions.ts";
-import type { ModuleBuilder } from "../wasm/module_builder.ts";
+import { f32x4, i32 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
-import type { HostImports, Simd } from "../wasm/simd.ts";
+import type { F4, Simd } from "../wasm/simd.ts";
+import type { Value } from "../wasm/value.ts";
 import { BLOCK_WORDS, OUTSIDE, PLAN_PARAMS, type RowWindow } from "./depthwise_plan.ts";
 
 type I = Local<"i32">;
 
 /** What a kernel is written for. */
 export interface BlockSpec {
-  /** Names the code, windows aside. */
+  /** Names the code, windows and epilogues aside. */
   readonly name: string;
   readonly window: RowWindow;
-  /** Addresses it takes after those of a plan: the filter, and more. */
-  readonly pointers: number;
-  readonly imports?: ((m: ModuleBuilder) => HostImports) | undefined;
+  readonly epilogue?: Epilogue | undefined;
 }
 
 /** One block of places of a row while its code is written. Distances are in bytes. */
@@ -43,69 +42,59 @@ export interface BlockCode {
   /** Filters per channel, and the lanes they read. */
   readonly multiplier: I;
   readonly patterns: I;
+  /** Where the filter is, or its gradient. */
+  readonly filter: I;
+  /** Makes the result of sums; `channel` is the offset of the channels in hand. */
+  readonly finish: (sum: F4, channel: Value<"i32">) => F4;
 }
 
-/** A kernel that runs the code of a block for each; its parameters are those of a plan and the pointers. */
+/** Makes the results of sums over windows, by operands for all or per channel. */
+export function finisher(s: Simd, epilogue: Epilogue | undefined, operands: readonly I[]) {
+  return (sum: F4, channel: Value<"i32">): F4 => {
+    if (!epilogue) return sum;
+    const operand = (per: string, i: number): F4 =>
+      s.f.let(
+        per === "all" ? f32x4.loadSplat(operands[i]) : f32x4.load(i32.add(operands[i], channel)),
+      );
+    return s.f.let(applyEpilogue(s, epilogue, sum, operand));
+  };
+}
+
+/** A kernel that runs the code of a block for each; parameters are those of a plan, the filter, and what its epilogue reads. */
 export function blockKernel(
   engine: Engine,
-  { name, window, pointers, imports }: BlockSpec,
-  write: (code: BlockCode, pointers: readonly I[]) => void,
-): WasmFunction {
-  const { height, width, stride, dilation } = window;
-  const key = `depthwise ${name} ${height} ${width} ${stride} ${dilation}`;
-  return kernel(engine, key, PLAN_PARAMS + pointers, (s, p) => {
-    writeBlocks(s, p, height, (c) => write(c, p.slice(PLAN_PARAMS)));
-  }, imports);
-}
-
-function writeBlocks(
-  s: Simd,
-  p: readonly I[],
-  height: number,
+  { name, window: { height, width, stride, dilation }, epilogue }: BlockSpec,
   write: (code: BlockCode) => void,
-): void {
-  const { f } = s;
-  const [result, image, images, rowTable, rows, rowBytes, imageBytes, blockTable, blocks] = p;
-  const [zeros, patterns, pixel, step, multiplier] = p.slice(9);
-  const bases = Array.from({ length: height }, () => f.local("i32"));
-  const words = Array.from({ length: BLOCK_WORDS }, () => f.local("i32"));
-  const [from, to, left, inside, right, bits] = words;
-  const row = f.local("i32"), block = f.local("i32");
-  f.times(images, () => {
-    f.set(row, rowTable);
-    f.times(rows, () => {
-      bases.forEach((base, i) => {
-        f.set(base, i32.load(row, 4 * i));
-        f.if(
-          i32.eq(base, OUTSIDE),
-          () => f.set(base, zeros),
-          () => f.set(base, i32.add(image, base)),
-        );
-      });
-      f.advance(row, 4 * height);
-      f.set(block, blockTable);
-      f.times(blocks, () => {
-        words.forEach((word, i) => f.set(word, i32.load(block, 4 * i)));
-        f.advance(block, 4 * BLOCK_WORDS);
-        f.advance(bits, blockTable);
-        write({
-          s,
-          bases,
-          result,
-          from,
-          to,
-          left,
-          inside,
-          right,
-          bits,
-          pixel,
-          step,
-          multiplier,
-          patterns,
+): WasmFunction {
+  const window = `${height} ${width} ${stride} ${dilation}`;
+  const key = `depthwise ${name} ${window} ${epilogueKey(epilogue)}`;
+  const params = PLAN_PARAMS + 1 + (epilogue?.operands.length ?? 0);
+  return kernel(engine, key, params, (s, p) => {
+    const [result, image, images, rowTable, rows, rowBytes, imageBytes, blockTable, ...more] = p;
+    const [blocks, zeros, patterns, pixel, step, multiplier, filter, ...operands] = more;
+    const { f } = s, bases = f.locals("i32", height), words = f.locals("i32", BLOCK_WORDS);
+    const [from, to, left, inside, right, bits] = words, [row, block] = f.locals("i32", 2);
+    const finish = finisher(s, epilogue, operands);
+    const place = { result, from, to, left, inside, right, bits, pixel, step };
+    f.times(images, () => {
+      f.set(row, rowTable);
+      f.times(rows, () => {
+        bases.forEach((base, i) => {
+          f.set(base, i32.load(row, 4 * i));
+          const isOutside = i32.eq(base, OUTSIDE);
+          f.if(isOutside, () => f.set(base, zeros), () => f.set(base, i32.add(image, base)));
         });
+        f.advance(row, 4 * height);
+        f.set(block, blockTable);
+        f.times(blocks, () => {
+          words.forEach((word, i) => f.set(word, i32.load(block, 4 * i)));
+          f.advance(block, 4 * BLOCK_WORDS);
+          f.advance(bits, blockTable);
+          write({ s, bases, ...place, multiplier, patterns, filter, finish });
+        });
+        f.advance(result, rowBytes);
       });
-      f.advance(result, rowBytes);
+      f.advance(image, imageBytes);
     });
-    f.advance(image, imageBytes);
-  });
+  }, importEpilogue(epilogue));
 }

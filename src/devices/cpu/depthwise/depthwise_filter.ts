@@ -6,10 +6,11 @@ import { outPlaces, type WindowGeometry } from "../../../kernels/conv/geometry.t
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
+import { type PoolPart, rowsOfEach } from "../pool/pool_parts.ts";
 import { settleSums } from "../reduce/settle.ts";
 import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
-import { type RowPart, RowPlan, rowWindow } from "./depthwise_plan.ts";
+import { rowPlan, rowWindow } from "./depthwise_plan.ts";
 import { depthwiseFilterRows } from "./depthwise_rows.ts";
 
 /** Parts that few images are cut into, at most. */
@@ -26,7 +27,7 @@ export function prepareFilterGradient(engine: Engine, g: WindowGeometry): FastRu
   const window = rowWindow(g);
   if (window === null) return null;
   if (g.outChannels === 0) return () => {};
-  const run = depthwiseFilterRows(engine, { ...g, window }), plan = new RowPlan(g);
+  const run = depthwiseFilterRows(engine, { ...g, window }), plan = rowPlan(engine, g);
   const fold = foldKernel(engine), settle = settleSums(engine);
   const parts = partsOf(g, plan.work), size = window.height * window.width * g.outChannels;
   const partBytes = roundUp(4 * size), sumBytes = 32 * Math.ceil(size / 4);
@@ -36,7 +37,7 @@ export function prepareFilterGradient(engine: Engine, g: WindowGeometry): FastRu
   return ([to], [images, , dy]) =>
     engine.heap.lend(bytes, (sums) => {
       const own = sums + roundUp(sumBytes), tables = engine.scratch(plan.bytes);
-      plan.put(engine, tables);
+      plan.put(tables);
       engine.zero(sums, sumBytes);
       for (const { from, size: count } of waves) {
         engine.zero(own, count * partBytes);
@@ -52,15 +53,11 @@ export function prepareFilterGradient(engine: Engine, g: WindowGeometry): FastRu
 }
 
 /** Rows of images, whole images, or several small ones. */
-function partsOf(g: WindowGeometry, work: number): RowPart[] {
+function partsOf(g: WindowGeometry, work: number): PoolPart[] {
   const { batch, axes: [, y] } = g;
   const wanted = Math.min(MOST_PARTS, Math.floor(work / PART_WORK));
   if (batch < wanted) {
-    const rows = evenBlocks(y.out, Math.ceil(y.out * batch / wanted), 1);
-    return Array.from(
-      { length: batch },
-      (_, image) => rows.map(({ from, size }) => ({ image, images: 1, row: from, rows: size })),
-    ).flat();
+    return rowsOfEach(batch, evenBlocks(y.out, Math.ceil(y.out * batch / wanted), 1));
   }
   const together = Math.max(1, Math.floor(PART_PLACES / Math.max(1, outPlaces(g))));
   return evenBlocks(batch, Math.min(together, Math.ceil(batch / Math.max(1, wanted))), 1)

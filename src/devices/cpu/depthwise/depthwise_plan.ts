@@ -4,8 +4,9 @@
  */
 import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import type { Engine, WasmFunction } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
+import { cutRows, type PoolPart } from "../pool/pool_parts.ts";
 
 /** A window: taps along both axes, the step between places of a row, and that between columns of the window. */
 export interface RowWindow {
@@ -13,6 +14,14 @@ export interface RowWindow {
   readonly width: number;
   readonly stride: number;
   readonly dilation: number;
+}
+
+/** What a kernel is made for. */
+export interface RowProblem {
+  readonly window: RowWindow;
+  /** Channels of the image and of the result. */
+  readonly channels: number;
+  readonly outChannels: number;
 }
 
 /** Windows of up to this many taps have code of their own. */
@@ -41,107 +50,65 @@ const BLOCK_BYTES = 1 << 14;
 /** Work of one tap of one channel, in floating point operations. */
 const WORK = 3;
 
-/** Images, or some rows of the result of one. */
-export interface RowPart {
-  readonly image: number;
-  readonly images: number;
-  readonly row: number;
-  readonly rows: number;
+/** Makes calls of kernels over rows. */
+export interface RowPlan {
+  /** Scratch memory it needs. */
+  readonly bytes: number;
+  /** Floating point operations in all. */
+  readonly work: number;
+  /** Writes the tables to memory. */
+  put(at: Pointer): void;
+  /** Calls a kernel for all images, in parts where that pays; `pointers` are the result, the images, and what the body takes. */
+  run(run: WasmFunction, at: Pointer, pointers: readonly Pointer[]): void;
+  /** The arguments of a call over a part of the images. */
+  part(at: Pointer, pointers: readonly Pointer[], part: PoolPart): number[];
 }
 
-/** Makes calls of kernels over rows. */
-export class RowPlan {
-  readonly #data: Int32Array;
-  readonly #tables: { rows: number; blocks: number; zeros: number };
-  readonly #numbers: readonly number[];
-  readonly #blocks: number;
-  readonly #rows: number;
-  readonly #steps: { table: number; row: number; image: number };
-  readonly #zeroBytes: number;
-  readonly #images: number;
-  readonly #work: number;
-
-  /** The geometry must have channels and filters. Places that are `apart` all count as at the left side. */
-  constructor({ axes: [, y, x], batch, channels, outChannels }: WindowGeometry, apart = false) {
-    const pixel = 4 * channels, step = 4 * outChannels, line = pixel * x.in;
-    const rows = rowsOf(y, line),
-      blocks = blocksOf(x, {
-        pixel,
-        step,
-        most: Math.floor(BLOCK_BYTES / (pixel * x.stride * y.filter + step)),
-        apart,
-      });
-    const multiplier = outChannels / channels, patterns = patternsOf(multiplier);
-    // Patterns are vectors, and so stand first.
-    this.#data = Int32Array.from([...patterns, ...rows, ...blocks.table]);
-    this.#tables = {
-      rows: 4 * patterns.length,
-      blocks: 4 * (patterns.length + rows.length),
-      zeros: roundUp(this.#data.byteLength),
-    };
-    this.#zeroBytes = rows.includes(OUTSIDE) ? roundUp(line) + 64 : 0;
-    this.#blocks = blocks.count;
-    this.#numbers = [pixel, step, multiplier];
-    this.#rows = y.out;
-    this.#steps = { table: 4 * y.filter, row: step * x.out, image: line * y.in };
-    this.#images = batch;
-    this.#work = WORK * batch * y.out * x.out * outChannels * y.filter * x.filter;
-  }
-
-  /** Scratch memory it needs. */
-  get bytes(): number {
-    return this.#tables.zeros + this.#zeroBytes;
-  }
-
-  /** Writes the tables to memory. */
-  put(engine: Engine, at: Pointer): void {
-    engine.heap.i32.set(this.#data, at >>> 2);
-    if (this.#zeroBytes > 0) engine.zero(at + this.#tables.zeros, this.#zeroBytes);
-  }
-
-  /** Floating point operations in all. */
-  get work(): number {
-    return this.#work;
-  }
-
-  /** Calls a kernel for all images, in parts where that pays; `pointers` are the result, the images, and what the body takes. */
-  run(
-    engine: Engine,
-    run: WasmFunction,
-    at: Pointer,
-    [result, images, ...rest]: readonly Pointer[],
-  ): void {
-    const parts = engine.parts(this.#work), batch = this.#images;
-    const perImage = Math.ceil(parts / Math.max(1, batch));
-    const rows = evenBlocks(this.#rows, Math.ceil(this.#rows / perImage), 1);
-    const calls = evenBlocks(batch, perImage > 1 ? 1 : Math.ceil(batch / parts), 1)
-      .flatMap(({ from: image, size }) =>
-        rows.map(({ from: row, size: count }): WasmCall => {
-          const part = { image, images: size, row, rows: count };
-          return [run, [...this.part(at, [result, images], part), ...rest]];
-        })
-      );
-    engine.callAll(calls);
-  }
-
-  /** The arguments of a call over a part of the images. */
-  part(at: Pointer, [result, images]: readonly Pointer[], part: RowPart): number[] {
-    const { table, row, image } = this.#steps, { rows, blocks, zeros } = this.#tables;
-    return [
-      result + (part.image * this.#rows + part.row) * row,
-      images + part.image * image,
-      part.images,
-      at + rows + part.row * table,
-      part.rows,
-      row,
-      image,
-      at + blocks,
-      this.#blocks,
-      at + zeros,
-      at,
-      ...this.#numbers,
-    ];
-  }
+/** The plan of a geometry with channels and filters. Places that are `apart` all count as at the left side. */
+export function rowPlan(
+  engine: Engine,
+  { axes: [, y, x], batch, channels, outChannels }: WindowGeometry,
+  apart = false,
+): RowPlan {
+  const pixel = 4 * channels, step = 4 * outChannels, line = pixel * x.in;
+  const most = Math.floor(BLOCK_BYTES / (pixel * x.stride * y.filter + step));
+  const rows = rowsOf(y, line), blocks = blocksOf(x, { pixel, step, most, apart });
+  const multiplier = outChannels / channels, patterns = patternsOf(multiplier);
+  // Patterns are vectors, and so stand first.
+  const data = Int32Array.from([...patterns, ...rows, ...blocks.table]);
+  const rowsAt = 4 * patterns.length, blocksAt = rowsAt + 4 * rows.length;
+  const zeros = roundUp(data.byteLength);
+  const zeroBytes = rows.includes(OUTSIDE) ? roundUp(line) + 64 : 0;
+  const work = WORK * batch * y.out * x.out * outChannels * y.filter * x.filter;
+  const part: RowPlan["part"] = (at, [result, images], part) => [
+    result + (part.image * y.out + part.row) * step * x.out,
+    images + part.image * line * y.in,
+    part.images,
+    at + rowsAt + 4 * y.filter * part.row,
+    part.rows,
+    step * x.out,
+    line * y.in,
+    at + blocksAt,
+    blocks.count,
+    at + zeros,
+    at,
+    pixel,
+    step,
+    multiplier,
+  ];
+  return {
+    bytes: zeros + zeroBytes,
+    work,
+    put: (at) => {
+      engine.heap.i32.set(data, at >>> 2);
+      if (zeroBytes > 0) engine.zero(at + zeros, zeroBytes);
+    },
+    run: (run, at, [result, images, ...rest]) => {
+      const parts = cutRows(engine, { images: batch, rows: y.out, work });
+      engine.callAll(parts.map((one) => [run, [...part(at, [result, images], one), ...rest]]));
+    },
+    part,
+  };
 }
 
 /** For each place the rows its window reads, in bytes. */

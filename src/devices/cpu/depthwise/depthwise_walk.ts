@@ -5,10 +5,11 @@
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i8x16 } from "../wasm/instructions.ts";
-import type { F4, Simd } from "../wasm/simd.ts";
+import type { F4 } from "../wasm/simd.ts";
+import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
 import { type BlockCode, blockKernel, type BlockSpec } from "./depthwise_blocks.ts";
-import type { RowWindow } from "./depthwise_plan.ts";
+import type { RowProblem, RowWindow } from "./depthwise_plan.ts";
 
 type I = Local<"i32">;
 
@@ -16,13 +17,9 @@ type I = Local<"i32">;
 export const TOGETHER = [4, 2, 1] as const;
 
 /** One vector of channels while its code is written. */
-export interface RowCode {
-  /** Vector code. */
-  readonly s: Simd;
+export interface RowCode extends BlockCode {
   /** Address of the place in hand in the result. */
   readonly place: I;
-  /** Bytes of all channels of a place of the result. */
-  readonly step: Value<"i32">;
   /** Offset of the channels in hand from the first of a place of the result, in bytes. */
   readonly channel: I;
   /** How many of the channels in hand were in the vector before, too. */
@@ -45,53 +42,37 @@ export interface RowBody {
   close(): void;
 }
 
-/** What a kernel is written for. */
-export interface RowSpec extends BlockSpec {
-  /** Channels of the image and of the result. */
-  readonly channels: number;
-  readonly outChannels: number;
-  readonly body: (code: RowCode, pointers: readonly I[]) => RowBody;
-}
-
-/** A kernel over rows; its parameters are those of a plan and the pointers. */
-export function rowWalk(engine: Engine, spec: RowSpec): WasmFunction {
-  const { channels, outChannels } = spec;
-  const kind: RowKind = {
-    few: outChannels < 4 ? outChannels : 0,
-    repeated: outChannels !== channels,
-  };
-  const name = `${spec.name} ${kind.few} ${kind.repeated}`;
-  return blockKernel(engine, { ...spec, name }, (block, pointers) => {
-    writeWalk(block, spec, { ...kind, pointers });
+/** A kernel over rows, whose code is that of `body` for each vector of channels. */
+export function rowWalk(
+  engine: Engine,
+  spec: BlockSpec & RowProblem,
+  body: (code: RowCode) => RowBody,
+): WasmFunction {
+  const { channels, outChannels, window } = spec;
+  const few = outChannels < 4 ? outChannels : 0, repeated = outChannels !== channels;
+  const name = `${spec.name} ${few} ${repeated}`;
+  return blockKernel(engine, { ...spec, name }, (block) => {
+    writeWalk(block, body, { window, few, repeated });
   });
-}
-
-/** Variants of the code. */
-interface RowKind {
-  /** How many channels, where they are fewer than a vector has. */
-  readonly few: number;
-  /** Whether several filters read a channel. */
-  readonly repeated: boolean;
 }
 
 function writeWalk(
   block: BlockCode,
-  { window, body }: RowSpec,
-  { few, repeated, pointers }: RowKind & { readonly pointers: readonly I[] },
+  body: (code: RowCode) => RowBody,
+  { window, few, repeated }: {
+    readonly window: RowWindow;
+    /** How many channels, where they are fewer than a vector has. */
+    readonly few: number;
+    /** Whether several filters read a channel. */
+    readonly repeated: boolean;
+  },
 ): void {
   const { s, pixel, step, multiplier, patterns } = block, { f } = s;
-  const lines = block.bases.map(() => f.local("i32"));
-  const place = f.local("i32"), channel = f.local("i32"), again = f.local("i32");
-  const pattern = f.local("i8x16"), bits = f.local("i32"), rest = f.local("i32");
-  const store = (address: Value<"i32">, v: F4): void => {
-    if (few === 0) return f.store(address, v);
-    if (few > 1) f.storeLane(address, v, 8, 0);
-    if (few !== 2) f.storeLane(address, v, 4, few - 1, few === 3 ? 8 : 0);
-  };
-  const { open, begin, tap, end, close } = body(
-    { s, place, step, channel, again, store },
-    pointers,
-  );
+  const lines = f.locals("i32", window.height), pattern = f.local("i8x16");
+  const [place, channel, again, bits, rest] = f.locals("i32", 5);
+  const store = (address: Value<"i32">, v: F4): void =>
+    few ? storePart(f, address, v, few) : f.store(address, v);
+  const { open, begin, tap, end, close } = body({ ...block, place, channel, again, store });
   const load = (at: Value<"i32">): F4 => {
     const v = f32x4.load(at);
     return f.let(repeated ? f32x4.ofBits(i8x16.swizzle(i8x16.ofBits(v), pattern)) : v);

@@ -3,9 +3,10 @@
  */
 import { inPlaces, outPlaces, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
+import type { Epilogue } from "../gemm/epilogue.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { blockKernel } from "./depthwise_blocks.ts";
-import type { RowEpilogue, RowProblem } from "./depthwise_rows.ts";
+import type { RowProblem } from "./depthwise_plan.ts";
 import { columnsOf, eachVector, TOGETHER } from "./depthwise_walk.ts";
 
 /** Vectors of channels computed together. */
@@ -43,20 +44,13 @@ export function isWide(g: WindowGeometry): boolean {
 export function depthwiseWide(
   engine: Engine,
   { window }: RowProblem,
-  epilogue: RowEpilogue | undefined,
+  epilogue: Epilogue | undefined,
 ): WasmFunction {
-  return blockKernel(engine, {
-    name: `wide ${epilogue?.key}`,
-    window,
-    pointers: 1 + (epilogue?.operands ?? 0),
-    imports: epilogue?.imports,
-  }, (block, [filter, ...operands]) => {
-    const { s, bases, pixel, step } = block, { f } = s;
-    const channel = f.local("i32"), has = f.local("i32");
+  return blockKernel(engine, { name: "wide", window, epilogue }, (block) => {
+    const { s, bases, pixel, step, filter, finish } = block, { f } = s;
+    const [channel, has, image, tap] = f.locals("i32", 4), sums = f.locals("f32x4", VECTORS);
     const place = f.variable("i32", i32.add(block.result, block.to));
-    const image = f.local("i32"), tap = f.local("i32"), many = f.let(i32.sub(step, 16 * VECTORS));
-    const gap = f.let(i32.mul(pixel, window.dilation));
-    const sums = Array.from({ length: VECTORS }, () => f.local("f32x4"));
+    const many = f.let(i32.sub(step, 16 * VECTORS)), gap = f.let(i32.mul(pixel, window.dilation));
     const vectors = (count: number): void => {
       const own = sums.slice(0, count);
       own.forEach((sum) => f.set(sum, s.k(0)));
@@ -76,10 +70,7 @@ export function depthwiseWide(
         }
       }
       const to = f.let(i32.add(place, channel));
-      own.forEach((sum, u) => {
-        const here = u === 0 ? channel : i32.add(channel, 16 * u);
-        f.store(to, epilogue ? f.let(epilogue.apply(s, sum, operands, here)) : sum, 16 * u);
-      });
+      own.forEach((sum, u) => f.store(to, finish(sum, i32.add(channel, 16 * u)), 16 * u));
     };
     f.times(block.left, () => {
       f.set(has, i32.load(block.bits));

@@ -11,6 +11,7 @@ import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import { type F4, type I4, laneNumbers, type Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
+import type { Value } from "../wasm/value.ts";
 import { cutRows } from "./pool_parts.ts";
 import { columnsOf, placesOf } from "./pool_rows.ts";
 import { insideOf } from "./windows.ts";
@@ -107,14 +108,9 @@ function writeGradient(
   { kind, lines: down, across, adds, few }: GradientCode,
 ): void {
   const { f } = s;
-  const each = <T>(count: number, make: (i: number) => T): T[] =>
-    Array.from({ length: count }, (_, i) => make(i));
-  const lines = each(down, () => f.local("i32"));
-  const taps = each(down, () => each(across, () => f.local("i32")));
-  const row = f.local("i32"), column = f.local("i32"), image = f.local("i32");
-  const channel = f.local("i32"), left = f.local("i32"), from = f.local("i32");
-  const here = f.local("i32");
-  const tops = each(2, () => f.local("f32x4")), opens = each(2, () => f.local("f32x4"));
+  const lines = f.locals("i32", down), taps = lines.map(() => f.locals("i32", across));
+  const [row, column, image, channel, left, here] = f.locals("i32", 6), all = taps.flat();
+  const tops = f.locals("f32x4", 2), opens = f.locals("f32x4", 2);
   const lanes = adds && !few ? f.let(laneNumbers(f)) : null;
   const loadOne = few === 1 ? f32x4.loadFirst : few === 2 ? f32x4.loadPair : f32x4.load;
   const store = (at: I, v: F4, u: number): void =>
@@ -123,62 +119,61 @@ function writeGradient(
   /** Gives the gradients of so many vectors to their greatest tap; with a mask, only those in it. */
   const toGreatest = (vectors: number, mask: I4 | null): void => {
     const top = tops.slice(0, vectors), open = opens.slice(0, vectors);
-    const load = (at: I): F4[] => top.map((_, u) => loadOne(at, 16 * u));
+    const loadAt = (at: Value<"i32">): F4[] => {
+      f.set(here, at);
+      return top.map((_, u) => loadOne(here, 16 * u));
+    };
     // NaN is passed over.
     top.forEach((v) => f.set(v, s.k(-Infinity)));
-    f.set(from, i32.add(x, channel));
-    for (const tap of taps.flat()) {
-      f.set(here, i32.add(from, tap));
-      load(here).forEach((v, u) => f.set(top[u], f32x4.pmax(top[u], v)));
+    const from = f.variable("i32", i32.add(x, channel));
+    for (const tap of all) {
+      loadAt(i32.add(from, tap)).forEach((v, u) => f.set(top[u], f32x4.pmax(top[u], v)));
     }
-    f.set(here, i32.add(dy, channel));
-    load(here).forEach((v, u) => f.set(open[u], mask ? f32x4.and(v, f32x4.ofBits(mask)) : v));
-    const into = f.local("i32");
-    f.set(into, i32.add(image, channel));
-    const give = (tap: I, { values, add }: { values: readonly F4[]; add: boolean }): void => {
+    loadAt(i32.add(dy, channel)).forEach((v, u) =>
+      f.set(open[u], mask ? f32x4.and(v, f32x4.ofBits(mask)) : v)
+    );
+    const into = f.variable("i32", i32.add(image, channel));
+    const give = (tap: I, values: readonly F4[], add: boolean): void => {
       f.set(here, i32.add(into, tap));
       values.forEach((v, u) =>
         store(here, add ? f.let(f32x4.add(loadOne(here, 16 * u), v)) : v, u)
       );
     };
     // Each gradient goes to the first tap that equals the maximum, and is then spent.
-    for (const tap of taps.flat()) {
-      f.set(here, i32.add(from, tap));
-      const values = load(here).map((v, u) => {
+    for (const tap of all) {
+      const values = loadAt(i32.add(from, tap)).map((v, u) => {
         const first = f.let(f32x4.ofBits(f32x4.eq(v, top[u])));
         const given = f.let(f32x4.and(open[u], first));
         f.set(open[u], f32x4.andNot(open[u], first));
         return given;
       });
-      give(tap, { values, add: adds });
+      give(tap, values, adds);
     }
     // What no tap took belongs to a window of NaN, and goes to its first tap.
     const rest = open.map((v): I4 => i32x4.ofBits(v)).reduce((a, b) => i32x4.or(a, b));
-    f.if(i32.anyTrue(rest), () => give(taps[0][0], { values: open, add: true }));
+    f.if(i32.anyTrue(rest), () => give(all[0], open, true));
   };
   /** Gives the gradients of so many vectors to all taps alike. */
   const toAll = (vectors: number): void => {
-    const count = s.k(down * across);
     f.set(here, i32.add(dy, channel));
-    const shares = each(vectors, (u) => f.let(f32x4.div(loadOne(here, 16 * u), count)));
-    f.set(from, i32.add(image, channel));
-    for (const tap of taps.flat()) {
+    const shares = Array.from(
+      { length: vectors },
+      (_, u) => f.let(f32x4.div(loadOne(here, 16 * u), s.k(all.length))),
+    );
+    const from = f.variable("i32", i32.add(image, channel));
+    for (const tap of all) {
       f.set(here, i32.add(from, tap));
       shares.forEach((v, u) => store(here, v, u));
     }
   };
   const some = kind === "max" ? toGreatest : toAll;
-  const step = (vectors: number): void => {
-    f.advance(channel, 16 * vectors);
-    f.advance(left, -4 * vectors);
-  };
   /** All channels of a place. */
   const channelsOf = (): void => {
     f.set(left, channels);
     for (const vectors of [2, 1]) {
-      f.while(i32.ge(left, 4 * vectors), () => {
+      f.countDown(left, 4 * vectors, () => {
         some(vectors, null);
-        step(vectors);
+        f.advance(channel, 16 * vectors);
       });
     }
     f.if(left, () => {

@@ -27,9 +27,16 @@ export function cutRows(
       { image: from, images: size, row: 0, rows }
     ));
   }
-  const each = evenBlocks(rows, Math.ceil(rows * images / parts), 1);
+  return rowsOfEach(images, evenBlocks(rows, Math.ceil(rows * images / parts), 1));
+}
+
+/** The same blocks of rows of each image. */
+export function rowsOfEach(
+  images: number,
+  blocks: readonly { readonly from: number; readonly size: number }[],
+): PoolPart[] {
   return Array.from(
     { length: images },
-    (_, image) => each.map(({ from, size }) => ({ image, images: 1, row: from, rows: size })),
+    (_, image) => blocks.map(({ from, size }) => ({ image, images: 1, row: from, rows: size })),
   ).flat();
 }

@@ -20,54 +20,35 @@ type I = Local<"i32">;
 const ENTRY = 3;
 
 /** Places along the axes, for each the taps that lie inside: what kernels are told of a geometry. */
-export class WindowTable {
-  readonly #data: Int32Array;
-  readonly #numbers: readonly number[];
-
+export interface WindowTable {
+  readonly data: Int32Array;
+  /** The parameters that every kernel takes last, after the table's place and the number of images. */
+  readonly numbers: readonly number[];
   /** Number of images. */
   readonly images: number;
   /** Taps of all windows and channels, about. */
   readonly taps: number;
   /** Bytes from image to image, of images and of results. */
   readonly imageStep: Readonly<Record<"image" | "result" | "all", number>>;
+}
 
-  /** Distances are in bytes of an image of `channels` floats per place. */
-  constructor({ axes, channels, batch }: WindowGeometry) {
-    const [z, y, x] = axes;
-    const step = [4 * channels * y.in * x.in, 4 * channels * x.in, 4 * channels];
-    const places = z.out * y.out * x.out;
-    this.images = batch;
-    this.taps = batch * places * channels * z.filter * y.filter * x.filter;
-    this.imageStep = { image: step[0] * z.in, result: 4 * channels * places, all: 0 };
-    this.#data = Int32Array.from(
+/** The table of a geometry. Distances are in bytes of an image of `channels` floats per place. */
+export function windowTable({ axes, channels, batch }: WindowGeometry): WindowTable {
+  const [z, y, x] = axes;
+  const step = [4 * channels * y.in * x.in, 4 * channels * x.in, 4 * channels];
+  const outs = axes.map((a) => a.out), filters = axes.map((a) => a.filter);
+  const places = z.out * y.out * x.out, image = step[0] * z.in;
+  return {
+    data: Int32Array.from(
       axes.flatMap((a, i) =>
         insideOf(a).flatMap(({ start, count, first }) => [start * step[i], count, first])
       ),
-    );
-    this.#numbers = [
-      batch,
-      z.out,
-      y.out,
-      x.out,
-      channels,
-      step[0] * z.in,
-      ...axes.map((a, i) => a.dilation * step[i]),
-      z.filter,
-      y.filter,
-      x.filter,
-    ];
-  }
-
-  /** Bytes in memory. */
-  get bytes(): number {
-    return this.#data.byteLength;
-  }
-
-  /** Copies it to scratch memory, `after` bytes from its beginning; returns the parameters every kernel takes last. */
-  put(engine: Engine, at: Pointer): number[] {
-    engine.heap.i32.set(this.#data, at >>> 2);
-    return [at, ...this.#numbers];
-  }
+    ),
+    numbers: [...outs, channels, image, ...axes.map((a, i) => a.dilation * step[i]), ...filters],
+    images: batch,
+    taps: batch * places * channels * z.filter * y.filter * x.filter,
+    imageStep: { image, result: 4 * channels * places, all: 0 },
+  };
 }
 
 /** The part of a window along one axis that lies inside the image. */
@@ -93,7 +74,7 @@ export function insideOf(
   });
 }
 
-/** Parameters that {@linkcode WindowTable.put} gives. */
+/** Parameters that tell of a {@linkcode WindowTable}. */
 const WINDOW_PARAMS = 13;
 
 /** One window while its code is written. */
@@ -108,18 +89,22 @@ export interface WindowCode {
   readonly out: I;
   /** Number of taps inside the image. */
   readonly count: Value<"i32">;
-  /** Bytes of all channels of a place. */
-  readonly channelBytes: Value<"i32">;
   /** Vectors of channels in hand. */
   readonly width: number;
   /** Calls `visit` for each tap: where it reads in the image, in bytes without the channel, and its number in the filter. */
   taps(visit: (image: I, tap: I) => void): void;
   /** Where the first tap reads. */
   readonly first: Value<"i32">;
+  /** Address of the channels in hand of a place. */
+  at(base: I, place: Value<"i32">): Value<"i32">;
+  /** Address of them in the filters of a tap. */
+  atTap(base: I, tap: I): Value<"i32">;
   /** Vectors from an address on. */
   load(address: Value<"i32">): F4[];
   /** Stores vectors, or what of them belongs to the place. */
   store(address: Value<"i32">, v: readonly F4[]): void;
+  /** Stores what becomes of the vectors there. */
+  update(address: Value<"i32">, change: (v: F4, u: number) => F4): void;
 }
 
 /**
@@ -128,75 +113,65 @@ export interface WindowCode {
  */
 function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => void): void {
   const { f } = s;
-  const [at, batch, zOut, yOut, xOut, channels, imageBytes, zStep, yStep, xStep, , yTaps, xTaps] =
-    table;
-  const image = f.variable("i32", 0),
-    out = f.variable("i32", 0),
-    channel = f.local("i32"),
-    left = f.local("i32");
+  const [zTable, batch, zOut, yOut, xOut, channels, imageBytes, ...window] = table;
+  const [zStep, yStep, xStep, , yTaps, xTaps] = window;
+  const [image, out, channel, left] = f.locals("i32", 4);
   const bytes = f.let(i32.shl(channels, 2));
-  const entryBytes = 4 * ENTRY;
-  const yTable = f.let(i32.add(at, i32.mul(zOut, entryBytes))),
-    xTable = f.let(i32.add(yTable, i32.mul(yOut, entryBytes)));
-  const z = entryLocals(f), y = entryLocals(f), x = entryLocals(f);
+  const yTable = f.let(i32.add(zTable, i32.mul(zOut, 4 * ENTRY)));
+  const xTable = f.let(i32.add(yTable, i32.mul(yOut, 4 * ENTRY)));
+  const z = entryOf(f), y = entryOf(f), x = entryOf(f), entries = [z, y, x];
+  const first = i32.add(image, i32.add(z.start, i32.add(y.start, x.start)));
   const visit = (visitTap: (image: I, tap: I) => void): void => {
-    const p0 = f.local("i32"), p1 = f.local("i32"), p2 = f.local("i32");
-    const t0 = f.local("i32"), t1 = f.local("i32"), t2 = f.local("i32");
-    const n0 = f.local("i32"), n1 = f.local("i32"), n2 = f.local("i32");
-    f.set(p0, i32.add(image, i32.add(z.start, i32.add(y.start, x.start))));
-    f.set(t0, i32.add(i32.mul(i32.add(i32.mul(z.first, yTaps), y.first), xTaps), x.first));
-    f.set(n0, z.count);
-    f.countDown(n0, 1, () => {
-      f.set(p1, p0);
-      f.set(t1, t0);
-      f.set(n1, y.count);
-      f.countDown(n1, 1, () => {
-        f.set(p2, p1);
-        f.set(t2, t1);
-        f.set(n2, x.count);
-        f.countDown(n2, 1, () => {
-          visitTap(p2, t2);
-          f.advance(p2, xStep);
-          f.advance(t2, 1);
-        });
-        f.advance(p1, yStep);
-        f.advance(t1, xTaps);
+    const steps = [zStep, yStep, xStep], jumps = [i32.mul(yTaps, xTaps), xTaps, 1];
+    /** The taps along an axis and those after it. */
+    const along = (axis: number, place: Value<"i32">, number: Value<"i32">): void => {
+      const from = f.variable("i32", place), tap = f.variable("i32", number);
+      f.countDown(f.variable("i32", entries[axis].count), 1, () => {
+        if (axis === 2) visitTap(from, tap);
+        else along(axis + 1, from, tap);
+        f.advance(from, steps[axis]);
+        f.advance(tap, jumps[axis]);
       });
-      f.advance(p0, zStep);
-      f.advance(t0, i32.mul(yTaps, xTaps));
-    });
+    };
+    along(0, first, i32.add(i32.mul(i32.add(i32.mul(z.first, yTaps), y.first), xTaps), x.first));
   };
+  const at = (base: I, place: Value<"i32">) => i32.add(i32.add(base, place), channel);
   const run = (width: number, part: boolean): void => {
+    const load = (address: Value<"i32">): F4[] =>
+      Array.from({ length: width }, (_, u) => f.let(f32x4.load(address, 16 * u)));
+    const store = (address: Value<"i32">, v: readonly F4[]): void =>
+      part ? storePart(f, address, v[0], left) : v.forEach((x, u) => f.store(address, x, 16 * u));
     body({
       f,
       s,
       channel,
-      channelBytes: bytes,
       out,
       width,
       count: i32.mul(i32.mul(z.count, y.count), x.count),
       taps: visit,
-      first: i32.add(image, i32.add(z.start, i32.add(y.start, x.start))),
-      load: (address) =>
-        Array.from({ length: width }, (_, u) => f.let(f32x4.load(address, 16 * u))),
-      store: (address, v) =>
-        part ? storePart(f, address, v[0], left) : v.forEach((x, u) => f.store(address, x, 16 * u)),
-    });
-  };
-  const step = (width: number): void => {
-    f.countDown(left, 4 * width, () => {
-      run(width, false);
-      f.advance(channel, 16 * width);
+      first,
+      at,
+      atTap: (base, tap) => at(base, i32.mul(tap, bytes)),
+      load,
+      store,
+      update: (address, change) => {
+        const here = f.let(address);
+        store(here, load(here).map((v, u) => f.let(change(v, u))));
+      },
     });
   };
   f.times(batch, () => {
-    forEntries(f, z, at, zOut, () => {
+    forEntries(f, z, zTable, zOut, () => {
       forEntries(f, y, yTable, yOut, () => {
         forEntries(f, x, xTable, xOut, () => {
           f.set(channel, 0);
           f.set(left, channels);
-          step(4);
-          step(1);
+          for (const width of [4, 1]) {
+            f.countDown(left, 4 * width, () => {
+              run(width, false);
+              f.advance(channel, 16 * width);
+            });
+          }
           f.if(i32.gt(left, 0), () => run(1, true));
           f.advance(out, bytes);
         });
@@ -206,28 +181,24 @@ function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => voi
   });
 }
 
-interface Entry {
-  readonly start: I;
-  readonly count: I;
-  readonly first: I;
-}
+/** What the table has of a place along an axis. */
+type Entry = Readonly<Record<keyof Inside, I>>;
 
-function entryLocals(f: FunctionBuilder): Entry {
-  return { start: f.local("i32"), count: f.local("i32"), first: f.local("i32") };
+function entryOf(f: FunctionBuilder): Entry {
+  const [start, count, first] = f.locals("i32", ENTRY);
+  return { start, count, first };
 }
 
 function forEntries(
   f: FunctionBuilder,
-  e: Entry,
+  { start, count, first }: Entry,
   table: Value<"i32">,
-  count: I,
+  places: I,
   body: () => void,
 ): void {
   const at = f.variable("i32", table);
-  f.times(count, () => {
-    f.set(e.start, i32.load(at));
-    f.set(e.count, i32.load(at, 4));
-    f.set(e.first, i32.load(at, 8));
+  f.times(places, () => {
+    [start, count, first].forEach((value, i) => f.set(value, i32.load(at, 4 * i)));
     body();
     f.advance(at, 4 * ENTRY);
   });
@@ -255,13 +226,13 @@ export function windowKernel(
   const run = kernel(engine, `windows ${name}`, pointers + WINDOW_PARAMS, (s, p) => {
     writeWindows(s, p.slice(pointers), (w) => body(w, p.slice(0, pointers)));
   }, imports);
-  return (table, addresses) => {
-    const numbers = table.put(engine, engine.scratch(table.bytes));
-    const parts = engine.parts(WORK * table.taps);
-    const blocks = evenBlocks(table.images, Math.ceil(table.images / parts), 1);
+  return ({ data, numbers, images, taps, imageStep }, addresses) => {
+    const at = engine.scratch(data.byteLength), parts = engine.parts(WORK * taps);
+    engine.heap.i32.set(data, at >>> 2);
+    const blocks = evenBlocks(images, Math.ceil(images / parts), 1);
     engine.callAll(blocks.map(({ from, size }): WasmCall => {
-      const here = addresses.map(([p, of]) => p + from * table.imageStep[of]);
-      return [run, [...here, numbers[0], size, ...numbers.slice(2)]];
+      const here = addresses.map(([p, of]) => p + from * imageStep[of]);
+      return [run, [...here, at, size, ...numbers]];
     }));
   };
 }
