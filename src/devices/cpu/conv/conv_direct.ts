@@ -15,8 +15,7 @@ import {
   dotsPacking,
   dotsSegmentBytes,
 } from "../gemm/gemm_dots.ts";
-import { panelArguments } from "../gemm/gemm_call.ts";
-import { panelKernel } from "../gemm/gemm_kernel.ts";
+import { panelArguments, panelKernel } from "../gemm/gemm_kernel.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { RowTable } from "../gemm/gemm_rows.ts";
 import { type ColumnBlock, operandsFrom, panelStep } from "../gemm/gemm_sums.ts";

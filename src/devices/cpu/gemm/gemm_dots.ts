@@ -12,7 +12,7 @@ import { kernel } from "../wasm/kernel.ts";
 import { type F4, type I4, laneNumbers, type Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import { applyEpilogue, type Epilogue, epilogueKey, importEpilogue } from "./epilogue.ts";
-import { PANEL_PARAMS, type PanelCall, paramsOf } from "./gemm_call.ts";
+import { PANEL_PARAMS, type PanelCall, paramsOf } from "./gemm_kernel.ts";
 
 /** Most columns. */
 export const DOT_COLUMNS = 4;
