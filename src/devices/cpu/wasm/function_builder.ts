@@ -215,9 +215,9 @@ export class FunctionBuilder {
     });
   }
 
-  /** Takes `step` at a time from `left`, as long as there are so many. */
+  /** Takes `step` at a time from `left`, which is not negative, as long as there are so many. */
   countDown(left: Local<"i32">, step: number, body: () => void): void {
-    this.while(step === 1 ? i32.gt(left, 0) : i32.ge(left, step), () => {
+    this.while(step === 1 ? left : i32.ge(left, step), () => {
       body();
       this.advance(left, -step);
     });
