@@ -1,15 +1,13 @@
 /**
  * Convolutions over two and three axes, and their gradients, as products of rows given by pointers. Channels last, float32.
  */
-import type { Attrs, Problem } from "../../../core/op.ts";
-import type { Shape } from "../../../core/shape.ts";
+import type { Problem } from "../../../core/op.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import {
   isPointwiseWindow,
   outPlaces,
   type WindowAxis,
   type WindowGeometry,
-  windowGeometry,
 } from "../../../kernels/conv/geometry.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
@@ -23,23 +21,14 @@ import type { Three } from "./conv_edges.ts";
 import { prepareDirect } from "./conv_direct.ts";
 import { prepareFold } from "./conv_fold.ts";
 import { type ConvRows, convRows } from "./conv_rows.ts";
+import { floatWindow } from "../pool/windows.ts";
 import { type ConvAxis, forwardAxes, type Padded } from "./padded_images.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
-function geometryOf(input: Shape, filter: Shape, attrs: Attrs): WindowGeometry | null {
-  const g = windowGeometry(input, filter, filter[filter.length - 1], attrs);
-  return g.channelsFirst ? null : g;
-}
-
-function allFloat({ inputs, outputs, hosts }: Problem): boolean {
-  return outputs[0].dtype === "float32" &&
-    inputs.every((s, i) => hosts[i] !== undefined || s.dtype === "float32");
-}
-
 /** Conv2D and Conv3D; `epilogue` reads the inputs after the first two. */
 export function prepareConv(engine: Engine, problem: Problem, epilogue?: Epilogue): FastRun | null {
-  const { inputs: [x, filter], attrs } = problem;
-  const g = allFloat(problem) ? geometryOf(x.shape, filter.shape, attrs) : null;
+  const { inputs: [x, filter] } = problem;
+  const g = floatWindow(problem, x.shape, filter.shape);
   if (g === null) return null;
   if (g.batch * outPlaces(g) === 0 || g.outChannels === 0) return () => {};
   return prepareBands(g, epilogue, (band) => prepareWindows(engine, band, epilogue)) ??
@@ -70,58 +59,57 @@ function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue):
 
 /** Conv2DBackpropInput and Conv3DBackpropInputV2: one product for each phase of the strides. */
 export const prepareInputGradient: FastPrepare = (engine, problem) => {
-  const { inputs: [, filter], outputs: [dx], attrs } = problem;
-  const g = allFloat(problem) ? geometryOf(dx.shape, filter.shape, attrs) : null;
+  const { inputs: [, filter], outputs: [dx] } = problem;
+  const g = floatWindow(problem, dx.shape, filter.shape);
   if (g === null) return null;
   const { channels: c, outChannels: oc } = g;
   if (g.batch * c * g.axes[0].in * g.axes[1].in * g.axes[2].in === 0) return () => {};
   if (isPointwiseWindow(g)) {
-    const product = prepareProduct(engine, {
-      m: g.batch * outPlaces(g),
-      n: c,
-      k: oc,
-      transA: false,
-      transB: true,
-    });
+    const m = g.batch * outPlaces(g);
+    const product = prepareProduct(engine, { m, n: c, k: oc, transA: false, transB: true });
     return ([d], [, f, dy]) => product(d, dy, f);
   }
   const fold = prepareFold(engine, g);
   if (fold) return fold;
-  const pack = packing(engine);
   const phases = g.axes.map(phasesOf) as unknown as Three<Phase[]>;
-  const parts: ConvPart[] = [];
   // Every phase reads the same padded gradient.
   const reach = phases.map((list) => list.flatMap((p) => p.axis)) as unknown as Three<ConvAxis[]>;
-  for (const z of phases[0]) {
-    for (const y of phases[1]) {
-      for (const x of phases[2]) {
+  const parts = phases[0].flatMap((z) =>
+    phases[1].flatMap((y) =>
+      phases[2].map((x): ConvPart => {
         const rows = convRows(engine, g.batch, [z.axis, y.axis, x.axis], oc, c, reach);
         const taps = z.taps.flatMap((i) =>
           y.taps.flatMap((j) =>
             x.taps.map((k) => (i * g.axes[1].filter + j) * g.axes[2].filter + k)
           )
         );
-        // Each tap is a matrix `[c, oc]` of the filter, turned.
-        const packB: PackB = (to, b, depth, columns, step) => {
-          const calls: WasmCall[] = [];
-          for (let at = depth.from; at < depth.from + depth.size;) {
-            const start = at % oc, size = Math.min(oc - start, depth.from + depth.size - at);
-            const from = b + 4 * ((taps[Math.floor(at / oc)] * c + columns.from) * oc + start);
-            calls.push([
-              pack.columns,
-              [to + 32 * (at - depth.from), from, size, columns.size, 4 * oc, step],
-            ]);
-            at += size;
-          }
-          return calls;
-        };
-        parts.push({ rows, pack: packB });
-      }
-    }
-  }
+        return { rows, pack: packTaps(engine, g, taps) };
+      })
+    )
+  );
   const run = runConv(engine, parts, parts[0].rows.padded, c);
   return ([d], [, f, dy]) => run(d, dy, f, []);
 };
+
+/** Packs taps, each a matrix `[c, oc]` of the filter, turned. */
+function packTaps(
+  engine: Engine,
+  { channels: c, outChannels: oc }: WindowGeometry,
+  taps: readonly number[],
+): PackB {
+  const pack = packing(engine);
+  return (to, b, depth, columns, step) => {
+    const calls: WasmCall[] = [], end = depth.from + depth.size;
+    for (let at = depth.from; at < end;) {
+      const start = at % oc, size = Math.min(oc - start, end - at);
+      const from = b + 4 * ((taps[Math.floor(at / oc)] * c + columns.from) * oc + start);
+      const place = to + 32 * (at - depth.from);
+      calls.push([pack.columns, [place, from, size, columns.size, 4 * oc, step]]);
+      at += size;
+    }
+    return calls;
+  };
+}
 
 /** Input places of one remainder by the stride, and the taps that reach them. */
 interface Phase {

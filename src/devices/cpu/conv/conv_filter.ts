@@ -1,7 +1,8 @@
 /**
  * The gradient of a convolution's filter: patches of the image, turned block by block, times the gradient of the result.
  */
-import { isPointwiseWindow, outPlaces, windowGeometry } from "../../../kernels/conv/geometry.ts";
+import { sizeOf } from "../../../core/shape.ts";
+import { isPointwiseWindow, outPlaces } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
@@ -11,6 +12,7 @@ import { tablesOf } from "../gemm/gemm_rows.ts";
 import { type DepthBlock, prepareSums, type RowsHere } from "../gemm/gemm_sums.ts";
 import { panelRows } from "../gemm/gemm_tile.ts";
 import type { Pointer } from "../heap.ts";
+import { floatWindow } from "../pool/windows.ts";
 import { preparePlaces } from "./conv_filter_places.ts";
 import { type ConvRows, convRows } from "./conv_rows.ts";
 import { forwardAxes } from "./padded_images.ts";
@@ -21,18 +23,12 @@ const BLOCK_ROWS = 384;
 const TURNED_STEP = 4 * 256 + 4 * 4 + 16;
 
 /** Conv2DBackpropFilter and Conv3DBackpropFilterV2. */
-export const prepareFilterGradient: FastPrepare = (
-  engine,
-  { inputs: [x], hosts, outputs: [df], attrs },
-) => {
-  if (x.dtype !== "float32" || df.dtype !== "float32" || hosts[1] === undefined) return null;
-  const g = windowGeometry(x.shape, df.shape, df.shape[df.shape.length - 1], attrs);
-  if (g.channelsFirst) return null;
+export const prepareFilterGradient: FastPrepare = (engine, problem) => {
+  const { inputs: [x], outputs: [df] } = problem, g = floatWindow(problem, x.shape, df.shape);
+  if (g === null) return null;
   const { channels: c, outChannels: oc } = g;
   const places = outPlaces(g), total = g.batch * places;
-  if (total === 0) {
-    return ([d]) => engine.zero(d, 4 * df.shape.reduce((n, e) => n * e, 1));
-  }
+  if (total === 0) return ([d]) => engine.zero(d, 4 * sizeOf(df.shape));
   if (isPointwiseWindow(g)) {
     const product = prepareProduct(engine, { m: c, n: oc, k: total, transA: true, transB: false });
     return ([d], [p, , dy]) => product(d, p, dy);
@@ -57,14 +53,12 @@ export const prepareFilterGradient: FastPrepare = (
   );
   const lists = kinds.map((images) => rows.list(images));
   const work = Math.max(...sums.map((s) => s.bytes(1)));
-  const listBytes = roundUp(4 * kinds[0] * places),
-    turnedBytes = TURNED_STEP * Math.min(count, BLOCK_ROWS + 6);
-  const bytes = work + listBytes + roundUp(turnedBytes) + padded.bytes;
+  const listBytes = roundUp(4 * kinds[0] * places);
+  const turnedBytes = roundUp(TURNED_STEP * Math.min(count, BLOCK_ROWS + 6));
+  const bytes = work + listBytes + turnedBytes + padded.bytes;
   return ([d], [p, , dy]) => {
-    const base = engine.scratch(bytes);
-    const list = base + work,
-      turned = list + listBytes,
-      images = turned + roundUp(turnedBytes);
+    const base = engine.scratch(bytes), list = base + work, turned = list + listBytes;
+    const images = turned + turnedBytes;
     let held = -1;
     for (const group of padded.groups) {
       const kind = kinds.indexOf(group.images);
@@ -72,15 +66,13 @@ export const prepareFilterGradient: FastPrepare = (
       held = kind;
       const image = padded.fill(images, p, group);
       const turn = turner(engine, rows, turned, list, image);
-      const here = blocks.map(({ from, size }): RowsHere => {
-        return {
-          table: tables.get(size)!,
-          c: d + 4 * oc * from,
-          // As if the rows began with the first element of the segment.
-          a: (depth) => turned - 4 * depth.start,
-          turn: (depth) => turn(depth, from, size),
-        };
-      });
+      const here = blocks.map(({ from, size }): RowsHere => ({
+        table: tables.get(size)!,
+        c: d + 4 * oc * from,
+        // As if the rows began with the first element of the segment.
+        a: (depth) => turned - 4 * depth.start,
+        turn: (depth) => turn(depth, from, size),
+      }));
       const gradient = dy + 4 * group.first * places * oc;
       sums[kind].run(base, [{ b: gradient, rows: here }], [], { add: group.first > 0 });
     }

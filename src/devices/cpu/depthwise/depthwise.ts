@@ -5,17 +5,12 @@ import { NdArray } from "../../../core/nd_array.ts";
 import type { Problem } from "../../../core/op.ts";
 import { argument } from "../../../core/scalar/expr.ts";
 import { type Shape, sizeOf } from "../../../core/shape.ts";
-import {
-  inPlaces,
-  type WindowAxis,
-  type WindowGeometry,
-  windowGeometry,
-} from "../../../kernels/conv/geometry.ts";
+import { inPlaces, type WindowAxis, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import { type Epilogue, epilogueKey, importEpilogue } from "../gemm/epilogue.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
-import { windowKernel, windowTable } from "../pool/windows.ts";
+import { floatWindow, windowKernel, windowTable } from "../pool/windows.ts";
 import { prepareReduction } from "../reduce/reduce.ts";
 import { i32 } from "../wasm/instructions.ts";
 import { finisher } from "./depthwise_blocks.ts";
@@ -24,16 +19,8 @@ import { rowPlan, rowWindow } from "./depthwise_plan.ts";
 import { depthwiseRows } from "./depthwise_rows.ts";
 import { depthwiseWide, isWide } from "./depthwise_wide.ts";
 
-/** The geometry, or null for channels first. */
-function geometryOf(
-  input: Shape,
-  filter: Shape,
-  { attrs, inputs, outputs, hosts }: Problem,
-): WindowGeometry | null {
-  const isFloat = inputs.every((s, i) => hosts[i] !== undefined || s.dtype === "float32");
-  if (!isFloat || outputs[0].dtype !== "float32") return null;
-  const g = windowGeometry(input, filter, filter[2] * filter[3], attrs);
-  return g.channelsFirst ? null : g;
+function geometryOf(problem: Problem, input: Shape, filter: Shape): WindowGeometry | null {
+  return floatWindow(problem, input, filter, filter[2] * filter[3]);
 }
 
 /** The geometry with a channel for each filter. */
@@ -48,7 +35,7 @@ export function prepareDepthwise(
   epilogue?: Epilogue,
 ): FastRun | null {
   const { inputs: [x, filter] } = problem;
-  const g = geometryOf(x.shape, filter.shape, problem);
+  const g = geometryOf(problem, x.shape, filter.shape);
   if (g === null || epilogue?.operands.includes("element")) return null;
   if (g.outChannels === 0) return () => {};
   if (rowWindow(g)) return prepareRows(engine, g, epilogue);
@@ -118,7 +105,7 @@ function prepareWindows(
 /** DepthwiseConv2dNativeBackpropInput. */
 export const prepareDepthwiseInputGradient: FastPrepare = (engine, problem) => {
   const { inputs: [, filter], outputs: [dx] } = problem;
-  const g = geometryOf(dx.shape, filter.shape, problem);
+  const g = geometryOf(problem, dx.shape, filter.shape);
   if (g === null) return null;
   if (g.channels === 0) return () => {};
   if (g.outChannels === g.channels) return prepareInputGradient(engine, g);
@@ -175,6 +162,6 @@ function prepareTurned(engine: Engine, g: WindowGeometry): FastRun {
 /** DepthwiseConv2dNativeBackpropFilter. */
 export const prepareDepthwiseFilterGradient: FastPrepare = (engine, problem) => {
   const { inputs: [x], outputs: [df] } = problem;
-  const g = geometryOf(x.shape, df.shape, problem);
+  const g = geometryOf(problem, x.shape, df.shape);
   return g && prepareFilterGradient(engine, g);
 };

@@ -44,34 +44,32 @@ export function packing(engine: Engine): Packing {
 type I = Local<"i32">;
 
 function packRows(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panelStep: I): void {
-  const target = f.local("i32"), left = f.local("i32");
-  const run = (count: number): void => {
-    const rows = Array.from({ length: count }, () => f.local("i32"));
-    rows.forEach((r, i) => f.set(r, i === 0 ? from : i32.add(rows[i - 1], step)));
-    f.set(target, to);
-    f.set(left, n);
-    f.while(i32.gt(left, 0), () => {
-      rows.forEach((r, i) => {
-        f.store(target, f32x4.load(r), 32 * i);
-        f.store(target, f32x4.load(r, 16), 32 * i + 16);
-        f.advance(r, 32);
-      });
-      f.advance(target, panelStep);
-      f.advance(left, -PANEL_COLUMNS);
-    });
-    f.advance(to, 32 * count);
-    f.advance(from, i32.mul(step, count));
-    f.advance(k, -count);
-  };
+  const [target, left] = f.locals("i32", 2);
   // Along the rows, four at a time: memory is read in order.
-  f.while(i32.ge(k, 4), () => run(4));
-  f.while(i32.gt(k, 0), () => run(1));
+  for (const count of [4, 1]) {
+    f.countDown(k, count, () => {
+      const rows = f.ramp(from, step, count);
+      f.set(target, to);
+      f.set(left, n);
+      f.while(i32.gt(left, 0), () => {
+        rows.forEach((r, i) => {
+          f.store(target, f32x4.load(r), 32 * i);
+          f.store(target, f32x4.load(r, 16), 32 * i + 16);
+          f.advance(r, 32);
+        });
+        f.advance(target, panelStep);
+        f.advance(left, -PANEL_COLUMNS);
+      });
+      f.advance(to, 32 * count);
+      f.advance(from, i32.mul(step, count));
+    });
+  }
 }
 
 function packColumns(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panelStep: I): void {
-  const target = f.local("i32"), at = f.local("i32"), last = f.local("i32");
+  const [target, at, last] = f.locals("i32", 3);
   f.set(last, i32.add(from, i32.mul(i32.sub(n, 1), step)));
-  const rows = Array.from({ length: PANEL_COLUMNS }, () => f.local("i32"));
+  const rows = f.locals("i32", PANEL_COLUMNS);
   f.while(i32.gt(n, 0), () => {
     rows.forEach((r, i) => {
       // Columns past the last are filled with it: they are never stored.
@@ -96,18 +94,15 @@ function turnRows(
   left: I,
   length: I,
 ): void {
-  const target = f.local("i32");
-  const block = (count: number): void => {
-    const rows = Array.from(
-      { length: count },
-      (_, i) => f.variable("i32", i32.add(i32.load(pointers, 4 * i), base)),
-    );
-    f.set(target, to);
-    turnInto(f, { rows, n: length, to: target, step: toStep });
-    f.advance(pointers, 4 * count);
-    f.advance(to, 4 * count);
-    f.advance(left, -count);
-  };
-  f.while(i32.ge(left, 4), () => block(4));
-  f.while(i32.gt(left, 0), () => block(1));
+  for (const count of [4, 1]) {
+    f.countDown(left, count, () => {
+      const rows = Array.from(
+        { length: count },
+        (_, i) => f.variable("i32", i32.add(i32.load(pointers, 4 * i), base)),
+      );
+      turnInto(f, { rows, n: length, to: f.variable("i32", to), step: toStep });
+      f.advance(pointers, 4 * count);
+      f.advance(to, 4 * count);
+    });
+  }
 }

@@ -78,10 +78,8 @@ function writeSums(s: Simd, m: number, [c, a, b, n, k, step]: readonly I[]): voi
     turn(1, 1, (p) => f32x4.loadFirst(p), (p, v) => f.storeLane(p, v, 4, 0));
     f.advance(a, 4 * depth);
     f.advance(b, i32.mul(step, depth));
-    f.advance(k, -depth);
   };
-  f.while(i32.ge(k, 4), () => pass(4));
-  f.while(i32.gt(k, 0), () => pass(1));
+  for (const depth of [4, 1]) f.countDown(k, depth, () => pass(depth));
 }
 
 /** Dot products of rows of A with rows of B. Parameters: C, A, B, rows of B, length of the rows. */
@@ -121,11 +119,8 @@ function writeDots(s: Simd, m: number, [c, a, b, n, k]: readonly I[]): void {
     });
     f.advance(b, i32.mul(bytes, columns));
     f.advance(c, 4 * columns);
-    f.advance(n, -columns);
   };
-  const columns = m === 1 ? 8 : 4;
-  f.while(i32.ge(n, columns), () => pass(columns));
-  f.while(i32.gt(n, 0), () => pass(1));
+  for (const columns of [m === 1 ? 8 : 4, 1]) f.countDown(n, columns, () => pass(columns));
 }
 
 /** Sum of four lanes. */

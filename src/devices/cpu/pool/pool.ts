@@ -3,12 +3,7 @@
  */
 import type { MeaningOf } from "../../../core/meaning.ts";
 import type { Problem } from "../../../core/op.ts";
-import {
-  inPlaces,
-  spatialAxes,
-  type WindowGeometry,
-  windowGeometry,
-} from "../../../kernels/conv/geometry.ts";
+import { inPlaces, spatialAxes, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Local } from "../wasm/function_builder.ts";
@@ -18,21 +13,9 @@ import type { Value } from "../wasm/value.ts";
 import { prepareAverageGradient, prepareFolds } from "./pool_folds.ts";
 import { prepareGradient } from "./pool_gradient.ts";
 import { prepareRows } from "./pool_rows.ts";
-import { type WindowCode, windowKernel, windowTable } from "./windows.ts";
+import { floatWindow, type WindowCode, windowKernel, windowTable } from "./windows.ts";
 
 type I = Local<"i32">;
-
-/** The geometry of a pooling of an input of this shape, or null where channels come first. */
-function poolGeometry(shape: readonly number[], { attrs }: Problem): WindowGeometry | null {
-  const ksize = attrs.ksize as readonly number[];
-  const g = windowGeometry(
-    shape,
-    spatialAxes(shape.length, false).map((a) => ksize[a]),
-    shape[shape.length - 1],
-    attrs,
-  );
-  return g.channelsFirst ? null : g;
-}
 
 /** The kernel of a pooling or its gradient. */
 export function preparePool(
@@ -41,8 +24,10 @@ export function preparePool(
   { takes, gives }: MeaningOf<"window">,
 ): FastRun | null {
   const kind = takes === "max" ? "max" : "average";
-  const { shape, dtype } = gives === "gradient" ? problem.outputs[0] : problem.inputs[0];
-  const g = dtype === "float32" ? poolGeometry(shape, problem) : null;
+  const { shape } = gives === "gradient" ? problem.outputs[0] : problem.inputs[0];
+  const ksize = problem.attrs.ksize as readonly number[];
+  const filter = spatialAxes(shape.length, false).map((axis) => ksize[axis]);
+  const g = floatWindow(problem, shape, filter, shape[shape.length - 1]);
   if (g === null) return null;
   if (gives === "gradient") return prepareAnyGradient(engine, g, kind);
   const run = prepareRows(engine, g, kind) ?? prepareFolds(engine, g, kind);

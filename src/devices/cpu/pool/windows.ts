@@ -2,7 +2,13 @@
  * Walks the windows of poolings and depthwise convolutions: for each place of the result, the part of the window that lies inside
  * the image, vectors of channels at a time. Channels last.
  */
-import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
+import type { Problem } from "../../../core/op.ts";
+import type { Shape } from "../../../core/shape.ts";
+import {
+  type WindowAxis,
+  type WindowGeometry,
+  windowGeometry,
+} from "../../../kernels/conv/geometry.ts";
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
@@ -15,6 +21,19 @@ import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
 
 type I = Local<"i32">;
+
+/** The window of a problem whose tensors are float32, channels last; null for others. */
+export function floatWindow(
+  { inputs, outputs, hosts, attrs }: Problem,
+  input: Shape,
+  filter: Shape,
+  outChannels: number = filter[filter.length - 1],
+): WindowGeometry | null {
+  const isFloat = outputs[0].dtype === "float32" &&
+    inputs.every((s, i) => hosts[i] !== undefined || s.dtype === "float32");
+  const g = isFloat ? windowGeometry(input, filter, outChannels, attrs) : null;
+  return g?.channelsFirst ? null : g;
+}
 
 /** Numbers of the table that a place along an axis has: where its first tap reads, how many taps, which tap is the first. */
 const ENTRY = 3;

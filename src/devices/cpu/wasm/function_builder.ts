@@ -165,27 +165,16 @@ export class FunctionBuilder {
 
   /** Copies bytes; the ranges may overlap. */
   copy(to: Operand<"i32">, from: Operand<"i32">, bytes: Operand<"i32">): void {
-    this.#code.push(
-      lift("i32", to).code,
-      lift("i32", from).code,
-      lift("i32", bytes).code,
-      PREFIX_MISC,
-      10,
-      0,
-      0,
-    );
+    this.#bulk([to, from, bytes], [10, 0, 0]);
   }
 
   /** Sets bytes. */
   fill(to: Operand<"i32">, byte: Operand<"i32">, bytes: Operand<"i32">): void {
-    this.#code.push(
-      lift("i32", to).code,
-      lift("i32", byte).code,
-      lift("i32", bytes).code,
-      PREFIX_MISC,
-      11,
-      0,
-    );
+    this.#bulk([to, byte, bytes], [11, 0]);
+  }
+
+  #bulk(operands: readonly Operand<"i32">[], code: Code): void {
+    this.#code.push(operands.map((x) => lift("i32", x).code), PREFIX_MISC, code);
   }
 
   /** Runs `then` where the condition is not 0, else `otherwise`. */

@@ -1,16 +1,8 @@
 /**
  * A WebAssembly module: one imported memory, imported and own functions, exports.
- *
- * ```ts ignore
- * const m = new ModuleBuilder({ shared: false });
- * m.function("add", ["i32", "i32", "i32", "i32"], null, (f, out, a, b, end) => {
- *   const i = f.variable("i32", 0);
- *   f.until(i, end, 16, () => f.store(i32.add(out, i), f32x4.add(f32x4.load(i32.add(a, i)), f32x4.load(i32.add(b, i)))));
- * });
- * ```
  */
 import { ByteWriter } from "./bytes.ts";
-import { FunctionBuilder, type FunctionRef, type Local, type Locals } from "./function_builder.ts";
+import { FunctionBuilder, type FunctionRef, type Locals } from "./function_builder.ts";
 import { typeBytes, type ValueType } from "./value.ts";
 
 /** The memory a module imports as `env.memory`. */
@@ -96,5 +88,3 @@ export class ModuleBuilder {
       .finish();
   }
 }
-
-export type { FunctionBuilder, FunctionRef, Local };

@@ -96,16 +96,9 @@ export class Simd {
   wideInts(a: I4, b: I4, signed: boolean, fn: (a: D2, b: D2) => D2): I4 {
     const widen = signed ? f64x2.ofI32 : f64x2.ofU32, narrow = signed ? i32x4.ofF64 : i32x4.ofF64U;
     const half = (x: I4): I4 => i32x4.shuffle(x, x, [2, 3, 2, 3]);
-    const low = narrow(fn(this.f.let(widen(a)), this.f.let(widen(b))));
-    const named = this.f.let(low);
-    return this.f.let(
-      i32x4.shuffle(named, narrow(fn(this.f.let(widen(half(a))), this.f.let(widen(half(b))))), [
-        0,
-        1,
-        4,
-        5,
-      ]),
-    );
+    const two = (a: I4, b: I4): I4 => narrow(fn(this.f.let(widen(a)), this.f.let(widen(b))));
+    const low = this.f.let(two(a, b));
+    return this.f.let(i32x4.shuffle(low, two(half(a), half(b)), [0, 1, 4, 5]));
   }
 
   /** Where any lane of `rare` is set, recomputes all lanes by the JavaScript function. */

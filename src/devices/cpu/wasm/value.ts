@@ -57,34 +57,30 @@ export function typeBytes(type: ValueType): readonly number[] {
 
 /** The constant of this type; a vector has it in all lanes. */
 export function constant<T extends ValueType>(type: T, value: number): Value<T> {
-  const bytes = (
-    lanes: Float32Array | Float64Array | Int32Array | BigInt64Array,
-  ): Code => [0xfd, 0x0c, littleEndian(lanes)];
+  const vector = (lanes: Parameters<typeof littleEndian>[0], known?: number): Value<T> =>
+    new Value(type, [0xfd, 0x0c, littleEndian(lanes)], known);
+  const words = (word: number): Int32Array => new Int32Array(4).fill(word);
   switch (type) {
     case "i32":
       return new Value(type, [0x41, signed(value)], value | 0);
     case "i64":
       return new Value(type, [0x42, signed64(BigInt(value))], value);
     case "f32":
-      return new Value(type, [0x43, littleEndian(new Float32Array([value]))], value);
+      return new Value(type, [0x43, littleEndian(Float32Array.of(value))], value);
     case "f64":
-      return new Value(type, [0x44, littleEndian(new Float64Array([value]))], value);
+      return new Value(type, [0x44, littleEndian(Float64Array.of(value))], value);
     case "f32x4":
-      return new Value(type, bytes(new Float32Array(4).fill(value)), value);
+      return vector(new Float32Array(4).fill(value), value);
     case "f64x2":
-      return new Value(type, bytes(new Float64Array(2).fill(value)), value);
+      return vector(new Float64Array(2).fill(value), value);
     case "i32x4":
-      return new Value(type, bytes(new Int32Array(4).fill(value)), value);
+      return vector(words(value), value);
     case "i64x2":
-      return new Value(type, bytes(new BigInt64Array(2).fill(BigInt(value))), value);
+      return vector(new BigInt64Array(2).fill(BigInt(value)), value);
     case "i16x8":
-      return new Value(
-        type,
-        bytes(new Int32Array(4).fill((value & 0xffff) | (value << 16))),
-        value,
-      );
+      return vector(words((value & 0xffff) | (value << 16)));
     default:
-      return new Value(type, bytes(new Int32Array(4).fill((value & 0xff) * 0x01010101)), value);
+      return vector(words((value & 0xff) * 0x01010101));
   }
 }
 
