@@ -8,8 +8,7 @@
 // who the neighbours are, and the share of the inner kernel what packing and cache misses cost.
 
 import { Engine } from "../src/devices/cpu/engine.ts";
-import { panelArguments } from "../src/devices/cpu/gemm/gemm_call.ts";
-import { panelKernel } from "../src/devices/cpu/gemm/gemm_kernel.ts";
+import { panelArguments, panelKernel } from "../src/devices/cpu/gemm/gemm_kernel.ts";
 import { LAST, PANEL_COLUMNS, panelRows } from "../src/devices/cpu/gemm/gemm_tile.ts";
 import { createWeftPeer } from "./peers/weft.ts";
 import { normals } from "./random.ts";

@@ -7,7 +7,8 @@ import { FUNCTIONS_PER_MODULE, LAYOUT } from "./threads/thread_layout.ts";
 import { workerCount } from "./threads/thread_worker.ts";
 import { type ModuleCode, type ThreadCall, Threads } from "./threads/threads.ts";
 import { probeFeatures, type WasmFeatures } from "./wasm/features.ts";
-import { type FunctionBuilder, type Local, ModuleBuilder } from "./wasm/module_builder.ts";
+import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
+import { ModuleBuilder } from "./wasm/module_builder.ts";
 
 /** A compiled function: takes addresses and numbers. */
 export type WasmFunction = (...args: number[]) => number;

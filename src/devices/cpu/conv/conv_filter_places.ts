@@ -4,7 +4,7 @@
  */
 import { outPlaces, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
+import { type Engine, type WasmCall, type WasmFunction, words } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import { tilesOf } from "../gemm/gemm_kernel.ts";
 import { packing } from "../gemm/gemm_pack.ts";
@@ -147,10 +147,10 @@ type Place = "tableAt" | "linesAt" | "cBase" | "aBase" | "b" | "mode";
  */
 function placesKernel(engine: Engine, rows: number, aStep: number): WasmFunction {
   return engine.compile(`conv places ${rows} ${aStep}`, (m) => {
-    const sums = m.function(null, new Array<"i32">(10).fill("i32"), null, (f, ...p) => {
+    const sums = m.function(null, words(10), null, (f, ...p) => {
       writeTile(new Simd(f, engine.features.relaxed), rows, aStep, p);
     });
-    m.function("run", new Array<"i32">(12).fill("i32"), null, (f, ...p) => {
+    m.function("run", words(12), null, (f, ...p) => {
       const [panels, count, columns, cBase, aBase, b, lines, lineCount, together, ...more] = p;
       const [places, bStep, mode] = more;
       const [here, c, from, left, open, panel] = f.locals("i32", 6);

@@ -5,7 +5,7 @@
  * the row of A, at offsets that are the same for all rows: a plain product has one, a convolution one per row of its filter. So
  * patches of an image are never copied.
  */
-import type { Engine, WasmFunction } from "../engine.ts";
+import { type Engine, type WasmFunction, words } from "../engine.ts";
 import type { FunctionRef, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
@@ -67,14 +67,13 @@ export function panelKernel(
   epilogue: Epilogue | undefined,
 ): WasmFunction {
   const operands = epilogue?.operands ?? [];
-  const types = (count: number) => new Array<"i32">(count + operands.length).fill("i32");
   return engine.compile(`gemm ${rows} ${source} ${epilogueKey(epilogue)}`, (m) => {
     const hosts = importEpilogue(epilogue)(m);
-    const micro = m.function(null, types(MICRO_PARAMS), null, (f, ...p) => {
+    const micro = m.function(null, words(MICRO_PARAMS + operands.length), null, (f, ...p) => {
       const s = new Simd(f, engine.features.relaxed, hosts);
       writeTile(s, tilesOf(s, rows, epilogue), source === "packed", p);
     });
-    m.function("run", types(PANEL_PARAMS), null, (f, ...p) => {
+    m.function("run", words(PANEL_PARAMS + operands.length), null, (f, ...p) => {
       const { panels, segments, segmentCount, segmentBytes, aBase, ...c } = paramsOf(p);
       const [b, at] = f.locals("i32", 2);
       const perColumn = operands.map((per) => per === "column");

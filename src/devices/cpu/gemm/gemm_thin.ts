@@ -6,7 +6,7 @@ import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32 } from "../wasm/instructions.ts";
-import { kernel } from "../wasm/kernel.ts";
+import { vectorKernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 
 /** Columns of C that are summed at once: they stay in the nearest cache. */
@@ -24,15 +24,18 @@ export function prepareThin(
   // Reading B takes the time: as long as some four operations.
   const operations = 8 * n * k;
   if (transB) {
-    const run = kernel(engine, `thin dot ${m}`, 5, (s, p) => writeDots(s, m, p));
-    return (c, a, b) => {
-      const parts = m === 1 ? engine.parts(operations) : 1;
-      const calls = evenBlocks(n, Math.ceil(n / parts), 8)
-        .map(({ from, size }): WasmCall => [run, [c + 4 * from, a, b + 4 * k * from, size, k]]);
-      engine.callAll(calls);
-    };
+    const run = vectorKernel(engine, `thin dot ${m}`, 5, (s, p) => writeDots(s, m, p));
+    const columns = { count: n, work: m === 1 ? operations : 0, multiple: 8 };
+    return (c, a, b) =>
+      engine.inParts(run, columns, (from, size) => [
+        c + 4 * from,
+        a,
+        b + 4 * k * from,
+        size,
+        k,
+      ]);
   }
-  const run = kernel(engine, `thin sum ${m}`, 6, (s, p) => writeSums(s, m, p));
+  const run = vectorKernel(engine, `thin sum ${m}`, 6, (s, p) => writeSums(s, m, p));
   return (c, a, b) => {
     const most = Math.min(BLOCK, Math.ceil(n / engine.parts(operations)));
     const calls = evenBlocks(n, most, 16)

@@ -9,12 +9,11 @@ import {
   type WindowGeometry,
   windowGeometry,
 } from "../../../kernels/conv/geometry.ts";
-import { evenBlocks } from "../blocks.ts";
-import type { Engine, WasmCall } from "../engine.ts";
+import type { Engine } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
-import { kernel } from "../wasm/kernel.ts";
+import { vectorKernel } from "../wasm/kernel.ts";
 import type { ModuleBuilder } from "../wasm/module_builder.ts";
 import type { F4, HostImports, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
@@ -242,16 +241,15 @@ export function windowKernel(
   body: (w: WindowCode, p: readonly I[]) => void,
   imports?: (m: ModuleBuilder) => HostImports,
 ): WindowRun {
-  const run = kernel(engine, `windows ${name}`, pointers + WINDOW_PARAMS, (s, p) => {
+  const run = vectorKernel(engine, `windows ${name}`, pointers + WINDOW_PARAMS, (s, p) => {
     writeWindows(s, p.slice(pointers), (w) => body(w, p.slice(0, pointers)));
   }, imports);
   return ({ data, numbers, images, taps, imageStep }, addresses) => {
-    const at = engine.scratch(data.byteLength), parts = engine.parts(WORK * taps);
+    const at = engine.scratch(data.byteLength);
     engine.heap.i32.set(data, at >>> 2);
-    const blocks = evenBlocks(images, Math.ceil(images / parts), 1);
-    engine.callAll(blocks.map(({ from, size }): WasmCall => {
+    engine.inParts(run, { count: images, work: WORK * taps }, (from, size) => {
       const here = addresses.map(([p, of]) => p + from * imageStep[of]);
-      return [run, [...here, at, size, ...numbers]];
-    }));
+      return [...here, at, size, ...numbers];
+    });
   };
 }
