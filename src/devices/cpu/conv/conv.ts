@@ -20,9 +20,8 @@ import { prepareBands } from "./conv_bands.ts";
 import type { Three } from "./conv_edges.ts";
 import { prepareDirect } from "./conv_direct.ts";
 import { prepareFold } from "./conv_fold.ts";
-import { type ConvRows, convRows } from "./conv_rows.ts";
+import { type ConvAxis, type ConvRows, convRows, forwardAxes, type Padded } from "./conv_rows.ts";
 import { floatWindow } from "../pool/windows.ts";
-import { type ConvAxis, forwardAxes, type Padded } from "./padded_images.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
 /** Conv2D and Conv3D; `epilogue` reads the inputs after the first two. */

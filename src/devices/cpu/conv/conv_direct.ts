@@ -23,7 +23,7 @@ import { LAST, PANEL_BYTES, PANEL_COLUMNS, panelRows } from "../gemm/gemm_tile.t
 import type { Pointer } from "../heap.ts";
 import { type ConvPart, type ConvParts, convParts } from "./conv_parts.ts";
 import { thinRun } from "./conv_thin.ts";
-import { forwardAxes, imageSteps } from "./padded_images.ts";
+import { forwardAxes, imageSteps } from "./conv_rows.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
 /** Rows whose pointers are in memory at once, and bytes of sides. */
@@ -137,29 +137,21 @@ function tileForm(
   columns: number,
   epilogue: Epilogue | undefined,
 ): FilterForm {
-  const shared = { from: 0, columns, most: panelRows(engine) };
-  if (n !== PANEL_COLUMNS && m >= THRESHOLDS.convPackedPlaces) {
-    const { rows } = packing(engine), step = panelStep(k);
-    return {
-      ...shared,
-      kernel: (rows) => panelKernel(engine, rows, "packed", epilogue),
-      bytes: roundUp(step * Math.ceil(columns / PANEL_COLUMNS)),
-      pack: (to, b) => void rows(to, b, k, columns, 4 * n, step),
-      step: PANEL_BYTES,
-      panelStep: step,
-      rowAt: (row) => PANEL_BYTES * row,
-    };
-  }
+  const isPacked = n !== PANEL_COLUMNS && m >= THRESHOLDS.convPackedPlaces;
   // Rows of eight columns lie as if they were packed.
-  const source = n === PANEL_COLUMNS ? "packed" : "direct";
+  const source = isPacked || n === PANEL_COLUMNS ? "packed" : "direct";
+  const packRows = isPacked ? packing(engine).rows : null, panel = panelStep(k);
+  const step = isPacked ? PANEL_BYTES : 4 * n;
   return {
-    ...shared,
+    from: 0,
+    columns,
+    most: panelRows(engine),
     kernel: (rows) => panelKernel(engine, rows, source, epilogue),
-    bytes: 0,
-    pack: () => {},
-    step: 4 * n,
-    panelStep: PANEL_BYTES,
-    rowAt: (row) => 4 * n * row,
+    bytes: isPacked ? roundUp(panel * Math.ceil(columns / PANEL_COLUMNS)) : 0,
+    pack: (to, b) => void packRows?.(to, b, k, columns, 4 * n, panel),
+    step,
+    panelStep: isPacked ? panel : PANEL_BYTES,
+    rowAt: (row) => step * row,
   };
 }
 

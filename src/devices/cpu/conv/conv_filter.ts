@@ -14,8 +14,7 @@ import { panelRows } from "../gemm/gemm_tile.ts";
 import type { Pointer } from "../heap.ts";
 import { floatWindow } from "../pool/windows.ts";
 import { preparePlaces } from "./conv_filter_places.ts";
-import { type ConvRows, convRows } from "./conv_rows.ts";
-import { forwardAxes } from "./padded_images.ts";
+import { type ConvRows, convRows, forwardAxes } from "./conv_rows.ts";
 
 /** Rows of the filter that are turned at once. */
 const BLOCK_ROWS = 384;

@@ -4,8 +4,7 @@
  */
 import type { Engine } from "../engine.ts";
 import { type ConvEdges, convEdges, type Three } from "./conv_edges.ts";
-import { segmentsOf } from "./conv_rows.ts";
-import { type ConvAxis, imageSteps, isInside, reachOf } from "./padded_images.ts";
+import { type ConvAxis, imageSteps, isInside, reachOf, segmentsOf } from "./conv_rows.ts";
 
 /** Images of up to this many bytes, all together, are padded whole: calls cost more than copies. */
 const WHOLE_BYTES = 1 << 15;
@@ -62,13 +61,10 @@ export function convParts(
     const { steps } = edges;
     // Sides begin where the window of their first place does.
     const taps = axes.map((a) => ({ offsets: a.offsets.map((o) => o - a.offsets[0]) }));
-    const columns = [
-      ...range(0, inside.from).map((i) => ({ i, column: i * x.stride })),
-      ...range(inside.to, x.out).map((i) => ({
-        i,
-        column: left.end - left.start + (i - inside.to) * x.stride,
-      })),
-    ];
+    const columns = Array.from({ length: x.out }, (_, i) => {
+      if (i < inside.from) return { i, column: i * x.stride };
+      return { i, column: left.end - left.start + (i - inside.to) * x.stride };
+    }).filter(({ i }) => i < inside.from || i >= inside.to);
     const own = segmentsOf([taps[0], taps[1], taps[2]], steps, channels);
     length = own.length;
     parts.push({
@@ -153,8 +149,4 @@ function joined(part: ConvPart, length: number): { parts: ConvPart[]; length: nu
   return follow && segments.length > 1
     ? { parts: [{ ...part, segments: segments.slice(0, 1) }], length: length * segments.length }
     : { parts: [part], length };
-}
-
-function range(from: number, to: number): number[] {
-  return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
 }

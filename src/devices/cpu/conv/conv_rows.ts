@@ -1,10 +1,130 @@
 /**
- * The rows of a convolution: where each place of the result reads the padded image. One list of offsets serves all places.
+ * The rows of a convolution: where each place of the result reads the image. One list of offsets serves all places. Images have
+ * zeros around them, so that every window lies inside: groups of images at a time, in scratch memory.
  */
+import type { WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
 import { RowTable } from "../gemm/gemm_rows.ts";
-import type { Three } from "./conv_edges.ts";
-import { type ConvAxis, imageSteps, type Padded, padImages } from "./padded_images.ts";
+import type { Pointer } from "../heap.ts";
+import { convEdges, type Reach, type Three } from "./conv_edges.ts";
+
+/** One axis: the result at place `outFirst + outStep q` reads the image at `stride q + offset` for each offset. */
+export interface ConvAxis {
+  /** Extent of the image. */
+  readonly in: number;
+  /** Number of places q. */
+  readonly out: number;
+  /** Step between places of the result. */
+  readonly outStep: number;
+  /** First place of the result. */
+  readonly outFirst: number;
+  /** Extent of the result. */
+  readonly outAll: number;
+  /** Step in the image from place to place. */
+  readonly stride: number;
+  /** What a place reads, rising. */
+  readonly offsets: readonly number[];
+}
+
+/** Images that are computed together. */
+export interface ImageGroup {
+  readonly first: number;
+  readonly images: number;
+}
+
+/** How images lie in memory once padded. */
+export interface Padded {
+  /** Groups of images. */
+  readonly groups: readonly ImageGroup[];
+  /** Zeros before the first element of each axis. */
+  readonly before: readonly number[];
+  /** Bytes from image to image, once padded. */
+  readonly imageBytes: number;
+  /** Bytes from element to element along the axes, once padded. */
+  readonly steps: Three<number>;
+  /** Bytes of memory needed; 0 where nothing is padded. */
+  readonly bytes: number;
+  /** Copies a group; returns where its first image is. */
+  fill(at: Pointer, images: Pointer, group: ImageGroup): Pointer;
+}
+
+/** Images whose padded copies stay in the second or third cache together. */
+const GROUP_BYTES = 1 << 21;
+
+/** The axes of a convolution that goes forward. */
+export function forwardAxes({ axes }: WindowGeometry): Three<ConvAxis> {
+  return axes.map((a): ConvAxis => ({
+    in: a.in,
+    out: a.out,
+    outStep: 1,
+    outFirst: 0,
+    outAll: a.out,
+    stride: a.stride,
+    offsets: Array.from({ length: a.filter }, (_, tap) => tap * a.dilation - a.before),
+  })) as unknown as Three<ConvAxis>;
+}
+
+/** What the windows of the places `[from, to)` read along an axis. */
+export function reachOf(axis: ConvAxis, from: number = 0, to: number = axis.out): Reach {
+  const { in: extent, stride, offsets } = axis;
+  if (from >= to || offsets.length === 0) return { in: extent, start: 0, end: 0 };
+  const end = (to - 1) * stride + offsets[offsets.length - 1] + 1;
+  return { in: extent, start: from * stride + offsets[0], end };
+}
+
+/** True where windows read nothing outside. */
+export function isInside({ in: extent, start, end }: Reach): boolean {
+  return start >= 0 && end <= extent;
+}
+
+/** Bytes from element to element along the axes of an image, and from image to image. */
+export function imageSteps(
+  [z, y, x]: readonly { readonly in: number }[],
+  channels: number,
+): Pick<Padded, "steps" | "imageBytes"> {
+  const steps: Three<number> = [4 * channels * x.in * y.in, 4 * channels * x.in, 4 * channels];
+  return { steps, imageBytes: steps[0] * z.in };
+}
+
+/**
+ * Images of `channels` channels, padded for these axes and those of `reach`. A group holds at most `most` images.
+ */
+export function padImages(
+  engine: Engine,
+  axes: Three<ConvAxis>,
+  { batch, channels, reach = [[], [], []], most = Infinity }: {
+    readonly batch: number;
+    readonly channels: number;
+    readonly reach?: Three<readonly ConvAxis[]>;
+    readonly most?: number;
+  },
+): Padded {
+  const whole = imageSteps(axes, channels);
+  const reaches = axes.map((a, i): Reach => {
+    const all = [a, ...reach[i]].map((axis) => reachOf(axis));
+    const start = Math.min(0, ...all.map((r) => r.start));
+    return { in: a.in, start, end: Math.max(a.in, ...all.map((r) => r.end)) };
+  }) as unknown as Three<Reach>;
+  const edges = reaches.every(isInside) ? null : convEdges(engine, reaches, channels);
+  const { steps, imageBytes } = edges ?? whole;
+  const images = Math.max(1, Math.floor(Math.min(GROUP_BYTES / imageBytes, most, batch)));
+  const groups: ImageGroup[] = [];
+  for (let first = 0; first < batch; first += images) {
+    groups.push({ first, images: Math.min(images, batch - first) });
+  }
+  return {
+    groups,
+    before: reaches.map(({ start }) => -start),
+    imageBytes,
+    steps,
+    bytes: edges?.bytes(images) ?? 0,
+    fill: (at, p, { first, images }) => {
+      const from = p + first * whole.imageBytes;
+      edges?.fill(at, from, images);
+      return edges ? at : from;
+    },
+  };
+}
 
 /** Rows of a convolution. */
 export interface ConvRows {

@@ -71,7 +71,7 @@ export function panelKernel(
     const hosts = importEpilogue(epilogue)(m);
     const micro = m.function(null, words(MICRO_PARAMS + operands.length), null, (f, ...p) => {
       const s = new Simd(f, engine.features.relaxed, hosts);
-      writeTile(s, tilesOf(s, rows, epilogue), source === "packed", p);
+      writeTile(s, { rows, packed: source === "packed", epilogue }, p);
     });
     m.function("run", words(PANEL_PARAMS + operands.length), null, (f, ...p) => {
       const { panels, segments, segmentCount, segmentBytes, aBase, ...c } = paramsOf(p);
@@ -111,13 +111,17 @@ const MICRO_PARAMS = 10;
 
 /** The kernel of one panel of rows and one of columns. */
 function writeTile(
-  { f }: Simd,
-  tiles: readonly Tile[],
-  packed: boolean,
+  s: Simd,
+  { rows, packed, epilogue }: {
+    readonly rows: number;
+    readonly packed: boolean;
+    readonly epilogue: Epilogue | undefined;
+  },
   [panel, segments, segmentCount, segmentBytes, aBase, b, bStep, ...target]: readonly I[],
 ): void {
-  const [tile, ...others] = tiles, [cBase, columns, mode, ...operands] = target;
-  const a = f.locals("i32", tile.rows.length), [end, base] = f.locals("i32", 2);
+  const { f } = s, tiles = tilesOf(s, rows, epilogue), [tile, ...others] = tiles;
+  const [cBase, columns, mode, ...operands] = target;
+  const a = f.locals("i32", rows), [end, base] = f.locals("i32", 2);
   const steps = (count: number): void => {
     for (let k = 0; k < count; k++) {
       const at = packed ? PANEL_BYTES * k : 0;

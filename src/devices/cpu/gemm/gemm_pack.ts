@@ -5,6 +5,7 @@ import type { Engine, WasmExports, WasmFunction } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { turnInto } from "../wasm/turned_rows.ts";
+import type { Value } from "../wasm/value.ts";
 import { PANEL_BYTES, PANEL_COLUMNS } from "./gemm_tile.ts";
 
 /** The functions of the packing module. */
@@ -67,21 +68,31 @@ function packRows(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panel
 }
 
 function packColumns(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panelStep: I): void {
-  const [target, at, last] = f.locals("i32", 3);
-  f.set(last, i32.add(from, i32.mul(i32.sub(n, 1), step)));
-  const rows = f.locals("i32", PANEL_COLUMNS);
+  const last = f.let(i32.add(from, i32.mul(i32.sub(n, 1), step)));
   f.while(i32.gt(n, 0), () => {
-    rows.forEach((r, i) => {
-      // Columns past the last are filled with it: they are never stored.
-      f.set(at, i === 0 ? from : i32.add(rows[i - 1], step));
-      f.if(i32.gtU(at, last), () => f.set(at, last));
-      f.set(r, at);
-    });
-    f.set(target, to);
-    turnInto(f, { rows, n: k, to: target, step: PANEL_BYTES });
+    // Columns past the last are filled with it: they are never stored.
+    const rows = rowsUpTo(f, { last, from, step, count: PANEL_COLUMNS });
+    turnInto(f, { rows, n: k, to: f.variable("i32", to), step: PANEL_BYTES });
     f.advance(to, panelStep);
-    f.advance(from, i32.mul(step, PANEL_COLUMNS));
     f.advance(n, -PANEL_COLUMNS);
+  });
+}
+
+/** Addresses of so many rows, the last again in place of those behind it; `from` moves past them. */
+export function rowsUpTo(
+  f: FunctionBuilder,
+  { last, from, step, count }: {
+    readonly last: Value<"i32">;
+    readonly from: I;
+    readonly step: Value<"i32">;
+    readonly count: number;
+  },
+): I[] {
+  return Array.from({ length: count }, () => {
+    const row = f.variable("i32", from);
+    f.if(i32.gtU(row, last), () => f.set(row, last));
+    f.advance(from, step);
+    return row;
   });
 }
 

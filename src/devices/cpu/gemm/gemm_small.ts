@@ -10,6 +10,7 @@ import { vectorKernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import { turnInto } from "../wasm/turned_rows.ts";
 import type { Value } from "../wasm/value.ts";
+import { rowsUpTo } from "./gemm_pack.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
 /** Rows of which products are small by the elements of B alone. */
@@ -186,12 +187,7 @@ function turnColumns(
   const last = f.let(i32.add(from, i32.mul(i32.sub(n, 1), bytes)));
   const next = f.variable("i32", from);
   f.while(i32.geU(last, next), () => {
-    const rows = Array.from({ length: LANES }, () => {
-      const row = f.variable("i32", next);
-      f.if(i32.gtU(row, last), () => f.set(row, last));
-      f.advance(next, bytes);
-      return row;
-    });
+    const rows = rowsUpTo(f, { last, from: next, step: bytes, count: LANES });
     turnInto(f, { rows, n: k, to: f.variable("i32", target), step });
     f.advance(target, 4 * LANES);
   });

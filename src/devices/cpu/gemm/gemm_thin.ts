@@ -27,13 +27,7 @@ export function prepareThin(
     const run = vectorKernel(engine, `thin dot ${m}`, 5, (s, p) => writeDots(s, m, p));
     const columns = { count: n, work: m === 1 ? operations : 0, multiple: 8 };
     return (c, a, b) =>
-      engine.inParts(run, columns, (from, size) => [
-        c + 4 * from,
-        a,
-        b + 4 * k * from,
-        size,
-        k,
-      ]);
+      engine.inParts(run, columns, (at, size) => [c + 4 * at, a, b + 4 * k * at, size, k]);
   }
   const run = vectorKernel(engine, `thin sum ${m}`, 6, (s, p) => writeSums(s, m, p));
   return (c, a, b) => {

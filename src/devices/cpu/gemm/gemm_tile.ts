@@ -40,8 +40,6 @@ export interface TileTarget {
 
 /** Writes what is done with a tile. */
 export class Tile {
-  /** Numbers of the rows. */
-  readonly rows: readonly number[];
   readonly #s: Simd;
   readonly #epilogue: Epilogue | undefined;
   readonly #sums: readonly (readonly Local<"f32x4">[])[];
@@ -50,8 +48,7 @@ export class Tile {
   constructor(s: Simd, rows: number, epilogue: Epilogue | undefined) {
     this.#s = s;
     this.#epilogue = epilogue;
-    this.rows = Array.from({ length: rows }, (_, i) => i);
-    this.#sums = this.rows.map(() => s.f.locals("f32x4", 2));
+    this.#sums = Array.from({ length: rows }, () => s.f.locals("f32x4", 2));
   }
 
   /** Begins again with zeros. */

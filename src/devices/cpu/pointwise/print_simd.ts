@@ -6,11 +6,10 @@ import { type DType, isInteger } from "../../../core/dtype.ts";
 import { type Expr, exprType, operandType, type ScalarOp } from "../../../core/scalar/expr.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import { logistic } from "../wasm/lane_math.ts";
-import { pow } from "../wasm/lane_power.ts";
 import type { ModuleBuilder } from "../wasm/module_builder.ts";
 import type { F4, HostImports, I4, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
-import { TRIG_LIMIT } from "../wasm/wide_math.ts";
+import { pow, TRIG_LIMIT } from "../wasm/wide_math.ts";
 import { LANE, TRIG, WIDE } from "./lane_functions.ts";
 import { printBool, printInt } from "./print_simd_int.ts";
 

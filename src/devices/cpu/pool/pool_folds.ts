@@ -212,10 +212,8 @@ function writeFolds(
   const { f } = s;
   const [zStep, yStep, xStep, placeStep, planeWeights, rowWeights, weights] = steps;
   const weighted = kind === "weighted";
-  const zCount = f.local("i32"), yCount = f.local("i32"), ofRow = f.local("f32x4");
-  const row = f.local("i32"), start = f.local("i32"), out = f.variable("i32", to);
-  const left = f.local("i32"), at = f.local("i32"), into = f.local("i32");
-  const sums = Array.from({ length: WIDTHS[0] }, () => f.local("f32x4"));
+  const [zCount, yCount, row, start, left, at, into] = f.locals("i32", 7);
+  const ofRow = f.local("f32x4"), out = f.variable("i32", to), sums = f.locals("f32x4", WIDTHS[0]);
   // NaN is passed over.
   const none = s.k(kind === "max" ? -Infinity : 0);
   const fold = (a: F4, b: F4): F4 => kind === "max" ? f32x4.pmax(a, b) : f32x4.add(a, b);
@@ -234,8 +232,7 @@ function writeFolds(
       step();
     });
 
-  const p = f.local("i32"), q = f.local("i32"), n = f.local("i32"), k = f.local("i32");
-  const plane = f.local("i32"), weight = f.local("i32"), own = f.local("i32");
+  const [p, q, n, k, plane, weight, own] = f.locals("i32", 7);
   const down = (width: number): void => {
     clear(width);
     f.set(q, at);

@@ -6,7 +6,7 @@ import { roundUp } from "../blocks.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
-import { pow } from "../wasm/lane_power.ts";
+import { pow } from "../wasm/wide_math.ts";
 import type { F4 } from "../wasm/simd.ts";
 import type { RowWriter } from "./row_writer.ts";
 import { rowKernel, rowsOf } from "./rows.ts";

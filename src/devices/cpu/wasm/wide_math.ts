@@ -1,9 +1,9 @@
 /**
  * Elementary functions on two f64 that come from f32 and go back to f32: exact to about eleven digits, so the rounded result is
- * the nearest or next to it. For functions whose f32 forms lose digits.
+ * the nearest or next to it. For functions whose f32 forms lose digits, and for powers, whose special cases are told in f32.
  */
-import { f64x2, i64x2 } from "./instructions.ts";
-import type { D2, Simd } from "./simd.ts";
+import { f32x4, f64x2, i32, i32x4, i64x2 } from "./instructions.ts";
+import type { D2, F4, Simd } from "./simd.ts";
 
 /** `(eʳ - 1 - r) / r²` for |r| ≤ ln 2 / 2. */
 const EXP = [
@@ -195,6 +195,44 @@ export function tan(s: Simd, x: D2): D2 {
 }
 
 /** xʸ for finite x above 0; for others it is anything. */
-export function powPositive(s: Simd, x: D2, y: D2): D2 {
+function powPositive(s: Simd, x: D2, y: D2): D2 {
   return exp(s, s.f.let(f64x2.mul(y, logPositive(s, x))));
+}
+
+/** xʸ as C and TensorFlow have it: powers of 1 are 1, and of -1 where y is infinite. */
+export function pow(s: Simd, x: F4, y: F4): F4 {
+  const { f } = s;
+  const infinity = s.k(Infinity);
+  const power = s.wide([f.let(s.abs(x)), y], (b, e) => powPositive(s, b, e));
+  const out = f.variable("f32x4", power);
+  const finite = f32x4.and(
+    f32x4.ofBits(f32x4.lt(x, infinity)),
+    f32x4.ofBits(f32x4.lt(s.abs(y), infinity)),
+  );
+  const ordinary = f32x4.and(finite, f32x4.ofBits(f32x4.gt(x, s.k(0))));
+  f.if(i32.eqz(i32.allTrue(i32x4.ofBits(ordinary))), () => f.set(out, special(s, x, y, out)));
+  return out;
+}
+
+/** xʸ for any x and y, where that of ordinary ones is known, and where the magnitude of |x|ʸ is for x < 0. */
+function special(s: Simd, x: F4, y: F4, power: F4): F4 {
+  const { f } = s;
+  const base = f.let(s.abs(x));
+  const endless = f.let(f32x4.ofBits(f32x4.eq(base, s.k(Infinity))));
+  const shrinking = f32x4.ofBits(f32x4.lt(y, s.k(0)));
+  const edge = f32x4.or(endless, f32x4.ofBits(f32x4.eq(base, s.k(0))));
+  const atEdge = f32x4.and(f32x4.xor(endless, shrinking), s.k(Infinity));
+  const inner = f32x4.select(atEdge, power, f.let(edge));
+  const unknown = f32x4.or(f32x4.ofBits(f32x4.ne(x, x)), f32x4.ofBits(f32x4.ne(y, y)));
+  const known = f32x4.select(s.k(NaN), inner, f.let(unknown));
+  const magnitude = f32x4.select(s.k(1), known, f32x4.eq(base, s.k(1)));
+  const whole = f.let(f32x4.ofBits(f32x4.eq(y, f32x4.trunc(y))));
+  const half = f.let(f32x4.mul(y, s.k(0.5)));
+  const odd = f32x4.and(whole, f32x4.ofBits(f32x4.ne(half, f32x4.trunc(half))));
+  const sign = f32x4.and(f32x4.and(odd, x), s.k(-0));
+  // A negative number has only whole powers.
+  const negative = f32x4.ofBits(f32x4.lt(x, s.k(0)));
+  const bad = f.let(f32x4.andNot(f32x4.andNot(negative, whole), endless));
+  const result = f32x4.select(s.k(NaN), f32x4.or(magnitude, sign), bad);
+  return f32x4.select(s.k(1), result, f32x4.eq(y, s.k(0)));
 }
