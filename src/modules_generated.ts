@@ -319,6 +319,8 @@ import "./devices/cpu/copy/one_hot.ts";
 import "./devices/cpu/wasm/lane_math.ts";
 import "./devices/cpu/wasm/lane_arcs.ts";
 import "./devices/cpu/pointwise/lane_functions.ts";
+import "./devices/cpu/pointwise/lane_printer.ts";
+import "./devices/cpu/pointwise/print_simd_float.ts";
 import "./devices/cpu/pointwise/print_simd_int.ts";
 import "./devices/cpu/pointwise/print_simd.ts";
 import "./devices/cpu/gemm/epilogue.ts";

@@ -5,7 +5,7 @@ import type { DType } from "../../../core/dtype.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i16x8, i32, i32x4, i8x16 } from "../wasm/instructions.ts";
 import type { Value } from "../wasm/value.ts";
-import type { Lanes } from "./print_simd.ts";
+import type { Lanes } from "./lane_printer.ts";
 
 /** One element in all lanes. */
 export function loadSplat(f: FunctionBuilder, dtype: DType, p: Value<"i32">): Lanes {

@@ -15,6 +15,7 @@ import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4, i8x16 } from "../wasm/instructions.ts";
 import { laneNumbers, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
+import type { Lanes } from "./lane_printer.ts";
 import { isLongChain, simdWeight } from "./lane_functions.ts";
 import { loadGroup, loadSplat, storeGroup, storePart } from "./lane_memory.ts";
 import {
@@ -24,7 +25,7 @@ import {
   isShortRows,
   shortRowsRun,
 } from "./pointwise_short.ts";
-import { importHosts, type Lanes, printSimd, printSimdGroup, simdPrints } from "./print_simd.ts";
+import { importHosts, printSimd, printSimdGroup, simdPrints } from "./print_simd.ts";
 
 /** Expressions of more instructions than this are not unrolled, but for long chains. */
 export const LIGHT = 12;

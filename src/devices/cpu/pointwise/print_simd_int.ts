@@ -1,116 +1,103 @@
 /**
  * Integer and boolean arithmetic of scalar expressions as vector code: wrapping, exact.
  */
-import { type Expr, mayBeZero, type ScalarOp } from "../../../core/scalar/expr.ts";
+import { mayBeZero } from "../../../core/scalar/expr.ts";
 import { f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import type { I4, Simd } from "../wasm/simd.ts";
+import {
+  instruction,
+  instructionsOf,
+  type LanePrinter,
+  type LanePrinters,
+  same,
+} from "./lane_printer.ts";
 
-/** A primitive on masks. */
-export function printBool(s: Simd, op: ScalarOp, [a, b]: I4[]): I4 {
-  switch (op) {
-    case "and":
-    case "min":
-    case "mul":
-      return i32x4.and(a, b);
-    case "or":
-    case "max":
-    case "add":
-      return i32x4.or(a, b);
-    case "xor":
-    case "ne":
-      return i32x4.xor(a, b);
-    case "eq":
-      return i32x4.not(i32x4.xor(a, b));
-    case "not":
-      return i32x4.not(a);
-    case "lt":
-      return i32x4.andNot(b, a);
-    case "gt":
-      return i32x4.andNot(a, b);
-    case "le":
-      return i32x4.or(b, i32x4.not(a));
-    case "ge":
-      return i32x4.or(a, i32x4.not(b));
-    case "isfinite":
-      return s.i(-1);
-    default:
-      return s.i(0);
-  }
-}
+const instructions = instructionsOf<I4>();
+const yes = (s: Simd): I4 => s.i(-1), no = (s: Simd): I4 => s.i(0);
 
-/** A primitive on int32 or uint32. */
-export function printInt(s: Simd, e: Expr, [a, b]: I4[], signed: boolean): I4 {
-  const { f } = s;
-  switch (e.op) {
-    case "add":
-    case "sub":
-    case "mul":
-    case "eq":
-    case "ne":
-      return i32x4[e.op](a, b);
-    case "lt":
-    case "gt":
-    case "le":
-    case "ge":
-      return signed ? i32x4[e.op](a, b) : i32x4[`${e.op}U`](a, b);
-    case "min":
-    case "max":
-      return signed ? i32x4[e.op](a, b) : i32x4[`${e.op}U`](a, b);
-    case "neg":
-      return i32x4.neg(a);
-    case "abs":
-      return signed ? i32x4.abs(a) : a;
-    case "sign":
-      return signed ? i32x4.max(i32x4.min(a, s.i(1)), s.i(-1)) : i32x4.minU(a, s.i(1));
-    case "bitand":
-      return i32x4.and(a, b);
-    case "bitor":
-      return i32x4.or(a, b);
-    case "bitxor":
-      return i32x4.xor(a, b);
-    case "bitnot":
-      return i32x4.not(a);
-    case "shl":
-    case "shr":
-      return printShift(e, a, b, signed);
-    case "div":
-    case "floordiv":
-      return printDivision(s, e, [a, b], signed, e.op === "floordiv");
-    case "truncmod":
-    case "floormod": {
-      const q = printDivision(s, e, [a, b], signed, e.op === "floormod");
-      return f.let(i32x4.sub(a, i32x4.mul(q, b)));
-    }
-    case "isfinite":
-      return s.i(-1);
-    case "isnan":
-    case "isinf":
-      return s.i(0);
-    default:
-      return a;
-  }
-}
+/** What ops on masks are printed as. */
+export const BOOL: LanePrinters<I4> = {
+  and: instruction<I4>(i32x4.and),
+  min: instruction<I4>(i32x4.and),
+  mul: instruction<I4>(i32x4.and),
+  or: instruction<I4>(i32x4.or),
+  max: instruction<I4>(i32x4.or),
+  add: instruction<I4>(i32x4.or),
+  xor: instruction<I4>(i32x4.xor),
+  ne: instruction<I4>(i32x4.xor),
+  eq: (_, [a, b]) => i32x4.not(i32x4.xor(a, b)),
+  not: instruction<I4>(i32x4.not),
+  lt: (_, [a, b]) => i32x4.andNot(b, a),
+  gt: instruction<I4>(i32x4.andNot),
+  le: (_, [a, b]) => i32x4.or(b, i32x4.not(a)),
+  ge: (_, [a, b]) => i32x4.or(a, i32x4.not(b)),
+  isfinite: yes,
+  isnan: no,
+  isinf: no,
+};
 
-/** Division, which there is none of by 0. -2³¹ / -1 wraps around. */
-function printDivision(s: Simd, e: Expr, [a, b]: I4[], signed: boolean, floored: boolean): I4 {
-  if (mayBeZero(e.args[1])) s.refuse(i32x4.eq(b, s.i(0)));
-  return s.wideInts(a, b, signed, (x, y) => {
-    const r = floored ? f64x2.floor(f64x2.div(x, y)) : f64x2.trunc(f64x2.div(x, y));
-    if (!signed) return r;
-    const named = s.f.let(r);
-    return f64x2.select(s.d(-(2 ** 31)), named, f64x2.eq(named, s.d(2 ** 31)));
-  });
+/** What ops on int32 are printed as. */
+export const INT: LanePrinters<I4> = {
+  ...instructions(i32x4, ["add", "sub", "mul", "min", "max", "neg", "abs"]),
+  ...instructions(i32x4, ["lt", "gt", "le", "ge", "eq", "ne"]),
+  sign: (s, [a]) => i32x4.max(i32x4.min(a, s.i(1)), s.i(-1)),
+  bitand: instruction<I4>(i32x4.and),
+  bitor: instruction<I4>(i32x4.or),
+  bitxor: instruction<I4>(i32x4.xor),
+  bitnot: instruction<I4>(i32x4.not),
+  shl: shift(i32x4.shl, i32.shl),
+  shr: shift(i32x4.shr, i32.shr),
+  ...divisions(true),
+  floor: same,
+  ceil: same,
+  round: same,
+  trunc: same,
+  real: same,
+  conj: same,
+  isfinite: yes,
+  isnan: no,
+  isinf: no,
+};
+
+/** What ops on uint32 are printed as. */
+export const UINT: LanePrinters<I4> = {
+  ...INT,
+  lt: instruction<I4>(i32x4.ltU),
+  gt: instruction<I4>(i32x4.gtU),
+  le: instruction<I4>(i32x4.leU),
+  ge: instruction<I4>(i32x4.geU),
+  min: instruction<I4>(i32x4.minU),
+  max: instruction<I4>(i32x4.maxU),
+  abs: same,
+  sign: (s, [a]) => i32x4.minU(a, s.i(1)),
+  shr: shift(i32x4.shrU, i32.shrU),
+  ...divisions(false),
+};
+
+/** Quotients and remainders. There are none by 0; -2³¹ / -1 wraps around. */
+function divisions(signed: boolean): LanePrinters<I4> {
+  const quotient = (floored: boolean): LanePrinter<I4> => (s, [a, b], { args: [, divisor] }) => {
+    if (mayBeZero(divisor)) s.refuse(i32x4.eq(b, s.i(0)));
+    return s.wideInts(a, b, signed, (x, y) => {
+      const r = floored ? f64x2.floor(f64x2.div(x, y)) : f64x2.trunc(f64x2.div(x, y));
+      if (!signed) return r;
+      const named = s.f.let(r);
+      return f64x2.select(s.d(-(2 ** 31)), named, f64x2.eq(named, s.d(2 ** 31)));
+    });
+  };
+  const rest = (div: LanePrinter<I4>): LanePrinter<I4> => (s, [a, b], e) =>
+    s.f.let(i32x4.sub(a, i32x4.mul(div(s, [a, b], e) as I4, b)));
+  const [div, floordiv] = [quotient(false), quotient(true)];
+  return { div, floordiv, truncmod: rest(div), floormod: rest(floordiv) };
 }
 
 /** Shifts by a count per lane; WebAssembly has only one count for all. */
-function printShift(e: Expr, a: I4, b: I4, signed: boolean): I4 {
-  const count = e.args[1];
-  const left = e.op === "shl";
-  if (count.op === "const") {
-    return (left ? i32x4.shl : signed ? i32x4.shr : i32x4.shrU)(a, count.value! | 0);
-  }
-  const one = left ? i32.shl : signed ? i32.shr : i32.shrU;
-  let r = a;
-  for (let k = 0; k < 4; k++) r = i32x4.withLane(r, k, one(i32x4.lane(a, k), i32x4.lane(b, k)));
-  return r;
+function shift(all: typeof i32x4.shl, one: typeof i32.shl): LanePrinter<I4> {
+  return (_, [a, b], { args: [, count] }) => {
+    if (count.op === "const") return all(a, count.value! | 0);
+    return [0, 1, 2, 3].reduce(
+      (r, k) => i32x4.withLane(r, k, one(i32x4.lane(a, k), i32x4.lane(b, k))),
+      a,
+    );
+  };
 }
