@@ -11,31 +11,26 @@ import type { Span } from "../../core/trace.ts";
 import type { PooledBuffer } from "./buffer_pool.ts";
 import type { ReadRange } from "./readback.ts";
 
-/** What buffers hold, as far as the host has written it; null where the GPU must be asked. */
-export function knownOf(reads: readonly BufferRead[]): (ArrayBuffer | null)[] {
-  return reads.map(({ buffer }) => (buffer as PooledBuffer).given?.slice().buffer ?? null);
+/** Reads, of which the GPU is asked only for what the host has not written itself. */
+export interface SplitReads {
+  /** What must be asked for. */
+  readonly ranges: readonly ReadRange[];
+  /** The arrays of what was known and what was read. */
+  readonly arraysOf: (raw: readonly ArrayBuffer[]) => NdArray[];
 }
 
-/** What must be asked for. */
-export function rangesOf(
-  reads: readonly BufferRead[],
-  known: readonly (ArrayBuffer | null)[],
-): ReadRange[] {
-  const unknown = reads.filter((_, i) => known[i] === null);
-  return unknown.map(({ buffer, spec }) => ({
+/** Looks up what the host knows. */
+export function splitReads(reads: readonly BufferRead[]): SplitReads {
+  const known = reads.map(({ buffer }) => (buffer as PooledBuffer).given?.slice().buffer);
+  const ranges = reads.filter((_, i) => known[i] === undefined).map(({ buffer, spec }) => ({
     buffer: (buffer as PooledBuffer).gpu,
     bytes: storageBytes(spec),
   }));
-}
-
-/** The arrays of what was known and what was read. */
-export function arraysOf(
-  reads: readonly BufferRead[],
-  known: readonly (ArrayBuffer | null)[],
-  raw: readonly ArrayBuffer[],
-): NdArray[] {
-  let at = 0;
-  return reads.map(({ spec }, i) => fromDeviceBytes(known[i] ?? raw[at++], spec));
+  const arraysOf = (raw: readonly ArrayBuffer[]): NdArray[] => {
+    let at = 0;
+    return reads.map(({ spec }, i) => fromDeviceBytes(known[i] ?? raw[at++], spec));
+  };
+  return { ranges, arraysOf };
 }
 
 /** How a read is named in a trace. */

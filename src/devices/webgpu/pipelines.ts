@@ -14,8 +14,6 @@ export interface Pipeline {
   readonly gpu: GPUComputePipeline;
   /** Its bind-group layout. */
   readonly layout: Layout;
-  /** Name for profiles. */
-  readonly name: string;
 }
 
 interface Layout {
@@ -71,7 +69,7 @@ export class Pipelines {
     this.#device.popErrorScope().then((error) => {
       if (error) this.#fail(compileError(program, error.message));
     }, () => {});
-    p = { gpu, layout, name: program.name };
+    p = { gpu, layout };
     this.#pipelines.set(program, p);
     return p;
   }

@@ -14,17 +14,12 @@ export interface ReadRange {
   readonly bytes: number;
 }
 
-interface Staging {
-  readonly buffer: GPUBuffer;
-  readonly bytes: number;
-}
-
 /** Reads buffers through mapped staging memory. */
 export class Readback {
   readonly #device: GPUDevice;
   readonly #counters: DeviceCounters;
   readonly #submit: (record: (encoder: GPUCommandEncoder) => void) => void;
-  readonly #free: Staging[] = [];
+  readonly #free: GPUBuffer[] = [];
   #sync: boolean;
   /** Undefined until somebody cannot wait. */
   #canvas: CanvasReadback | null | undefined;
@@ -62,10 +57,10 @@ export class Readback {
   readSync(ranges: readonly ReadRange[]): ArrayBuffer[] | null {
     if (!this.#sync) return this.canDraw ? this.#draw(this.#canvas!, ranges) : null;
     const { staging, offsets, total } = this.#copy(ranges);
-    staging.buffer.mapAsync(GPUMapMode.READ, 0, total).catch(() => {});
+    staging.mapAsync(GPUMapMode.READ, 0, total).catch(() => {});
     let bytes: ArrayBuffer;
     try {
-      bytes = staging.buffer.getMappedRange(0, total);
+      bytes = staging.getMappedRange(0, total);
     } catch {
       // The runtime changed its mind, or the device is going: never try again.
       this.#sync = false;
@@ -84,11 +79,11 @@ export class Readback {
   /** Reads, awaiting the map. */
   async read(ranges: readonly ReadRange[]): Promise<ArrayBuffer[]> {
     const { staging, offsets, total } = this.#copy(ranges);
-    await staging.buffer.mapAsync(GPUMapMode.READ, 0, total);
-    return this.#finish(staging, staging.buffer.getMappedRange(0, total), ranges, offsets);
+    await staging.mapAsync(GPUMapMode.READ, 0, total);
+    return this.#finish(staging, staging.getMappedRange(0, total), ranges, offsets);
   }
 
-  #copy(ranges: readonly ReadRange[]): { staging: Staging; offsets: number[]; total: number } {
+  #copy(ranges: readonly ReadRange[]): { staging: GPUBuffer; offsets: number[]; total: number } {
     const offsets: number[] = [];
     let total = 0;
     for (const r of ranges) {
@@ -100,7 +95,7 @@ export class Readback {
     this.#submit((encoder) => {
       ranges.forEach((r, i) => {
         if (r.bytes > 0) {
-          encoder.copyBufferToBuffer(r.buffer, 0, staging.buffer, offsets[i], r.bytes);
+          encoder.copyBufferToBuffer(r.buffer, 0, staging, offsets[i], r.bytes);
         }
       });
     });
@@ -114,7 +109,7 @@ export class Readback {
   }
 
   #finish(
-    staging: Staging,
+    staging: GPUBuffer,
     mapped: ArrayBuffer,
     ranges: readonly ReadRange[],
     offsets: readonly number[],
@@ -122,31 +117,32 @@ export class Readback {
     const out = ranges.length === 1
       ? [detach(mapped, ranges[0].bytes)]
       : ranges.map((r, i) => mapped.slice(offsets[i], offsets[i] + r.bytes));
-    staging.buffer.unmap();
+    staging.unmap();
     this.#free.push(staging);
     return out;
   }
 
-  #take(bytes: number): Staging {
+  #take(bytes: number): GPUBuffer {
     const size = Math.max(4096, 2 ** Math.ceil(Math.log2(Math.max(1, bytes))));
-    const i = this.#free.findIndex((s) => s.bytes === size);
+    const i = this.#free.findIndex((buffer) => buffer.size === size);
     if (i >= 0) return this.#free.splice(i, 1)[0];
     this.#counters.buffersCreated++;
-    // Deno aborts when a buffer that was never mapped is read synchronously: map it at creation.
     try {
-      const buffer = this.#device.createBuffer({
-        size,
-        usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
-        mappedAtCreation: true,
-      });
-      buffer.unmap();
-      return { buffer, bytes: size };
+      return mappable(this.#device, size);
     } catch (cause) {
       const message = `Cannot make a buffer of ${size} bytes to read GPU memory`;
       if (cause instanceof RangeError) throw new ResourceExhaustedError(message, { cause });
       throw new UnavailableError(message, { cause });
     }
   }
+}
+
+/** Deno aborts when a buffer that was never mapped is read synchronously: it is mapped at creation. */
+function mappable(device: GPUDevice, size: number): GPUBuffer {
+  const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+  const buffer = device.createBuffer({ size, usage, mappedAtCreation: true });
+  buffer.unmap();
+  return buffer;
 }
 
 /** Deno hands out its own copy, which `transfer` makes ours for nothing; browsers refuse, and the range dies at unmap. */
@@ -177,12 +173,7 @@ const SYNC_MS = 0.1;
 
 /** True where `mapAsync` has already mapped when it returns: Deno. Elsewhere `tell` hears how long it took. */
 function probeSyncMap(device: GPUDevice, tell: (ms: number) => void): boolean {
-  const buffer = device.createBuffer({
-    size: 16,
-    usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
-    mappedAtCreation: true,
-  });
-  buffer.unmap();
+  const buffer = mappable(device, 16);
   device.queue.submit([]);
   const started = performance.now();
   const mapping = buffer.mapAsync(GPUMapMode.READ);

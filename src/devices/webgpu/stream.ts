@@ -51,8 +51,7 @@ export class Stream {
     this.#endPass();
     this.#timestamps ??= Timestamps.of(this.#device);
     const timestampWrites = this.#timestamps?.next(name);
-    this.#encoder ??= this.#device.createCommandEncoder();
-    this.#pass = this.#encoder.beginComputePass(timestampWrites && { timestampWrites });
+    this.#openPass(timestampWrites && { timestampWrites });
     return traced({ name, category: "dispatch", details: { workgroups: grid } }, () => {
       const batch = this.#dispatch(launch, group, bytes);
       this.#endPass();
@@ -82,9 +81,9 @@ export class Stream {
     return batch;
   }
 
-  #openPass(): GPUComputePassEncoder {
+  #openPass(descriptor?: GPUComputePassDescriptor): GPUComputePassEncoder {
     this.#encoder ??= this.#device.createCommandEncoder();
-    return this.#pass = this.#encoder.beginComputePass();
+    return this.#pass = this.#encoder.beginComputePass(descriptor);
   }
 
   #endPass(): void {
@@ -95,21 +94,17 @@ export class Stream {
 
   /** Submits what was recorded. */
   flush(): void {
-    if (this.#encoder) this.#submit();
-  }
-
-  /** Records something else than a dispatch and submits it with all before it. */
-  submit(record: (encoder: GPUCommandEncoder) => void): void {
-    this.#submit(record);
+    if (this.#encoder) this.submit();
   }
 
   /** {@linkcode Stream.submit} for copies to the host: who waits for them begins with small batches again. */
   submitRead(record: (encoder: GPUCommandEncoder) => void): void {
-    this.#submit(record);
+    this.submit(record);
     this.#limit = FIRST_BATCH;
   }
 
-  #submit(record?: (encoder: GPUCommandEncoder) => void): void {
+  /** Records something else than a dispatch and submits it with all before it. */
+  submit(record?: (encoder: GPUCommandEncoder) => void): void {
     this.#endPass();
     const encoder = this.#encoder ?? this.#device.createCommandEncoder();
     this.#encoder = null;

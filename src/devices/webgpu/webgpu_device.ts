@@ -28,14 +28,7 @@ import { runnableVariants } from "../../kernels/pointwise/half.ts";
 import type { AdapterResult } from "./adapter.ts";
 import { BufferPool, type PooledBuffer, type SizeClass, type Taken } from "./buffer_pool.ts";
 import { CanvasReadback } from "./canvas_readback.ts";
-import {
-  arraysOf,
-  knownOf,
-  rangesOf,
-  readbackSpan,
-  storageBytes,
-  toDeviceBytes,
-} from "./device_bytes.ts";
+import { readbackSpan, splitReads, storageBytes, toDeviceBytes } from "./device_bytes.ts";
 import { deviceError, lossError } from "./device_errors.ts";
 import { Launch } from "./launch.ts";
 import { Pipelines } from "./pipelines.ts";
@@ -279,21 +272,21 @@ export class WebGpuDevice implements Device {
 
   readSync(reads: readonly BufferRead[]): NdArray[] | null {
     this.#checkReads(reads);
-    const known = knownOf(reads), ranges = rangesOf(reads, known);
-    if (ranges.length === 0) return arraysOf(reads, known, []);
+    const { ranges, arraysOf } = splitReads(reads);
+    if (ranges.length === 0) return arraysOf([]);
     if (!this.#readback.canSync && !this.canReadUrgently) return null;
     const raw = traced(readbackSpan(ranges), () => this.#readback.readSync(ranges));
-    return raw && arraysOf(reads, known, raw);
+    return raw && arraysOf(raw);
   }
 
   async read(reads: readonly BufferRead[]): Promise<NdArray[]> {
     this.#checkReads(reads);
-    const known = knownOf(reads), ranges = rangesOf(reads, known);
-    if (ranges.length === 0) return arraysOf(reads, known, []);
+    const { ranges, arraysOf } = splitReads(reads);
+    if (ranges.length === 0) return arraysOf([]);
     const raw = await traced(readbackSpan(ranges), () => this.#readback.read(ranges))
       .catch((e) => this.#failedRead(e));
     this.check();
-    return arraysOf(reads, known, raw);
+    return arraysOf(raw);
   }
 
   #checkReads(reads: readonly BufferRead[]): void {

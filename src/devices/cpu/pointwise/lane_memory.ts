@@ -4,6 +4,7 @@
 import type { DType } from "../../../core/dtype.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i16x8, i32, i32x4, i8x16 } from "../wasm/instructions.ts";
+import { storePart as storeLanes } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
 import type { Lanes } from "./lane_printer.ts";
 
@@ -73,9 +74,6 @@ export function storePart(
     f.advance(p, count);
     return;
   }
-  f.if(i32.gt(count, 1), () => {
-    f.storeLane(p, value, 8, 0);
-    f.if(i32.gt(count, 2), () => f.storeLane(p, value, 4, 2, 8));
-  }, () => f.storeLane(p, value, 4, 0));
+  storeLanes(f, p, f32x4.ofBits(value), count);
   f.advance(p, i32.shl(count, 2));
 }

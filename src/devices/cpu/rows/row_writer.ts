@@ -1,9 +1,11 @@
 /**
  * Writes kernels over rows: each row is walked vector by vector, its last elements under a mask.
  */
+import { highHalf, lowHalf } from "../reduce/reducer.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import { type D2, type F4, type I4, laneNumbers, type Simd } from "../wasm/simd.ts";
+import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
 
 /** What can be done at the place in the row where a vector stands. Pointers are named by their numbers. */
@@ -125,8 +127,8 @@ export class RowWriter {
   #addTo(p: number, v: F4, copy: number): void {
     const { f } = this;
     const to = f.let(i32.add(this.#pointers[p], i32.shl(this.#at, 1)));
-    f.store(to, f64x2.add(f64x2.load(to, 32 * copy), f64x2.ofF32(v)), 32 * copy);
-    f.store(to, f64x2.add(f64x2.load(to, 32 * copy + 16), f64x2.ofF32(high(v))), 32 * copy + 16);
+    f.store(to, f64x2.add(f64x2.load(to, 32 * copy), lowHalf(v)), 32 * copy);
+    f.store(to, f64x2.add(f64x2.load(to, 32 * copy + 16), highHalf(v)), 32 * copy + 16);
   }
 
   /** The body for a whole vector, `copy` vectors further on. */
@@ -151,19 +153,10 @@ export class RowWriter {
         : f32x4.select(v, this.s.k(fill), this.#mask);
     body(pointers.map((p) => f.let(clear(f32x4.load(this.#address(p)), fill))), {
       address: (p) => this.#address(p),
-      put: (p, v) => this.#putPart(this.#address(p), v),
+      put: (p, v) => storePart(f, this.#address(p), f.let(v), this.#tail),
       addTo: (p, v) => this.#addTo(p, v, 0),
       clear,
     });
-  }
-
-  #putPart(address: Value<"i32">, v: F4): void {
-    const { f } = this;
-    const to = f.let(address), value = f.let(v);
-    f.if(i32.gt(this.#tail, 1), () => {
-      f.storeLane(to, value, 8, 0);
-      f.if(i32.gt(this.#tail, 2), () => f.storeLane(to, value, 4, 2, 8));
-    }, () => f.storeLane(to, value, 4, 0));
   }
 
   /** Stores lane 0 where a pointer stands. */
@@ -195,7 +188,7 @@ export class RowWriter {
     const { f } = this;
     for (const { parts, total } of this.#open) {
       const both = f.let(f32x4.add(parts[0], parts[1]));
-      f.set(total, f64x2.add(total, f64x2.add(f64x2.ofF32(both), f64x2.ofF32(high(both)))));
+      f.set(total, f64x2.add(total, f64x2.add(lowHalf(both), highHalf(both))));
       parts.forEach((p) => f.set(p, this.s.k(0)));
     }
   }
@@ -232,8 +225,4 @@ export class RowWriter {
     this.vectors([p], ([v]) => this.take(top, v), { fill: -Infinity, unroll: 2 });
     return this.found(top);
   }
-}
-
-function high(v: F4): F4 {
-  return f32x4.shuffle(v, v, [2, 3, 2, 3]);
 }
