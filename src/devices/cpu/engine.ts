@@ -7,7 +7,6 @@ import { FUNCTIONS_PER_MODULE, LAYOUT } from "./threads/thread_layout.ts";
 import { workerCount } from "./threads/thread_worker.ts";
 import { type ModuleCode, type ThreadCall, Threads } from "./threads/threads.ts";
 import { probeFeatures, type WasmFeatures } from "./wasm/features.ts";
-import type { FunctionBuilder, Local } from "./wasm/function_builder.ts";
 import { ModuleBuilder } from "./wasm/module_builder.ts";
 
 /** A compiled function: takes addresses and numbers. */
@@ -16,9 +15,6 @@ export type WasmFunction = (...args: number[]) => number;
 export type WasmCall = readonly [run: WasmFunction, args: readonly number[]];
 /** What a compiled module exports. */
 export type WasmExports = Readonly<Record<string, WasmFunction>>;
-
-/** Writes a function whose parameters are whole numbers. */
-export type WriteFunction = (f: FunctionBuilder, parameters: Local<"i32">[]) => void;
 
 /** Things that a kernel takes one after another, and that may be taken in parts. */
 export interface Pieces {
@@ -183,13 +179,6 @@ export class Engine {
   zero(pointer: Pointer, bytes: number): void {
     if (this.#zero) this.#zero(pointer, bytes);
     else this.heap.u8.fill(0, pointer, pointer + bytes);
-  }
-
-  /** The only function of a module, with so many whole numbers as parameters. */
-  kernel(key: string, parameters: number, write: WriteFunction): WasmFunction {
-    return this.compile(key, (m) => {
-      m.function("run", words(parameters), null, (f, ...p) => write(f, p));
-    }).run;
   }
 
   /** The exports of the module that `build` writes; built once for each key, unless many others were asked for since. */

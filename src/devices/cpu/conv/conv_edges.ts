@@ -8,6 +8,7 @@ import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import type { Value } from "../wasm/value.ts";
+import { kernel } from "../wasm/kernel.ts";
 
 type I = Local<"i32">;
 
@@ -89,7 +90,7 @@ export function convEdges(
 
 /** `run(to, from, images, …)`: images that follow each other; what follows are bytes, and a number of rows. */
 function stripsKernel(engine: Engine): WasmFunction {
-  return engine.kernel("conv strips", 15, (f, p) => {
+  return kernel(engine, "conv strips", 15, ({ f }, p) => {
     const [to, from, images, top, rows, bottom, ...sides] = p;
     const [before, leftFrom, leftBytes, middle, rightFrom, rightBytes, after, ...steps] = sides;
     const [row, count] = f.locals("i32", 2), [rowStep, imageStep] = steps;

@@ -13,6 +13,7 @@ import { cutRows } from "../pool/pool_parts.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import type { F4 } from "../wasm/simd.ts";
+import { kernel } from "../wasm/kernel.ts";
 
 type I = Local<"i32">;
 
@@ -207,7 +208,7 @@ function canFold({ window, step }: FoldCode): boolean {
 function foldKernel(engine: Engine, code: FoldCode): WasmFunction {
   const inVariables = Math.max(code.window, code.step) <= 4 * MOST_VECTORS;
   const key = inVariables ? `${code.lines} ${code.window} ${code.step}` : `${code.lines}`;
-  return engine.kernel(`conv fold ${key}`, 15, (f, p) => {
+  return kernel(engine, `conv fold ${key}`, 15, ({ f }, p) => {
     const [to, rows, table, base, zeros, stage, places, placeBytes, ...more] = p;
     const [skip, rowBytes, stageBytes, images, imageBytes, windowBytes, stepBytes] = more;
     const lines = f.locals("i32", code.lines), [at, entry] = f.locals("i32", 2);

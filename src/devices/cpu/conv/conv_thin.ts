@@ -7,6 +7,7 @@ import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import { prepareThin } from "../gemm/gemm_thin.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import type { ConvParts } from "./conv_parts.ts";
 
 /** The convolution; its image has one part. */
@@ -41,7 +42,7 @@ export function thinRun(
 
 /** `run(to, step, pointers, base, rows, pieces, count)`: from each pointer the pieces (offset and bytes), side by side. */
 function patchKernel(engine: Engine): WasmFunction {
-  return engine.kernel("conv patches", 7, (f, p) => {
+  return kernel(engine, "conv patches", 7, ({ f }, p) => {
     const [to, step, pointers, base, rows, pieces, count] = p;
     const [target, end, from, row, piece, left] = f.locals("i32", 6);
     f.countDown(rows, 1, () => {

@@ -5,6 +5,7 @@ import type { Engine, WasmFunction } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { i32, i32x4, i8x16 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import type { Value } from "../wasm/value.ts";
 
 /** In a table: the place is filled. */
@@ -80,7 +81,7 @@ function rowsModule(engine: Engine, { unit, tables, segments }: CopyTables): Was
     kind + (count <= FEW ? count : kind === "run" && count * unit >= OWN_COPY ? " whole" : "")
   );
   const count = 3 + 3 * axes + 2 * (segments?.length ?? 0);
-  return engine.kernel(`copy rows ${unit} ${fills} ${kinds ?? "table"}`, count, (f, p) => {
+  return kernel(engine, `copy rows ${unit} ${fills} ${kinds ?? "table"}`, count, ({ f }, p) => {
     const [to, from, fill, ...rest] = p;
     const writer = new ElementWriter(f, to, unit);
     const filling = f.let(i32x4.splat(fill));

@@ -4,6 +4,7 @@
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i8x16 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import type { F4 } from "../wasm/simd.ts";
 import { turn4 } from "../wasm/turned_rows.ts";
 import type { Value } from "../wasm/value.ts";
@@ -13,7 +14,7 @@ type I = Local<"i32">;
 
 /** `run(to, from, rows, columns, rowStep, columnStep)`: `to[r][c] = from[c][r]`; rows of `from` are `columnStep` bytes apart. */
 export function turnRun(engine: Engine, unit: Unit): WasmFunction {
-  return engine.kernel(`copy turn ${unit}`, 6, (f, p) => new TurnWriter(f, unit, p).write());
+  return kernel(engine, `copy turn ${unit}`, 6, ({ f }, p) => new TurnWriter(f, unit, p).write());
 }
 
 /** Writes the loops: bands of rows, each over all columns. Whole vectors are read, up to 15 bytes past the end. */

@@ -12,6 +12,7 @@ import type { Heap, Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { draw, drawInts } from "../random/random.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import { type F4, type I4, laneNumbers } from "../wasm/simd.ts";
 
 /** Bytes written in a turn: blocks of memory may be overrun by as many. */
@@ -22,7 +23,7 @@ const COPIED = 16384;
 
 /** Fills this many bytes with a word. */
 function fillRun(engine: Engine, bytes: number): (out: Pointer, word: number) => void {
-  const run = engine.kernel("fill", 3, (f, [out, bytes, word]) => {
+  const run = kernel(engine, "fill", 3, ({ f }, [out, bytes, word]) => {
     const v = f.let(i32x4.splat(word)), first = f.variable("i32", out);
     const stored = f.variable("i32", bytes);
     f.if(i32.gtU(bytes, 2 * COPIED), () => f.set(stored, COPIED));
@@ -104,7 +105,7 @@ function fours(
 }
 
 function intRamp(engine: Engine): RampRun {
-  return engine.kernel("ramp i32", 4, (f, [out, left, start, step]) => {
+  return kernel(engine, "ramp i32", 4, ({ f }, [out, left, start, step]) => {
     const by = f.let(i32x4.splat(step));
     const lanes = laneNumbers(f);
     const at = f.variable("i32x4", i32x4.add(i32x4.splat(start), i32x4.mul(lanes, by)));

@@ -14,6 +14,7 @@ import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import type { Unit } from "./copy_rows.ts";
 
 type I = Local<"i32">;
@@ -62,7 +63,7 @@ export function prepareScatter(
   const add = out.dtype === "float32" ? "add floats" : "add ints";
   const run = moveRun(engine, how === "write" ? how : add, unit);
   const bytes = unit * sizeOf(out.shape);
-  const copy = engine.kernel("copy bytes", 3, (f, [to, from, n]) => f.copy(to, from, n));
+  const copy = kernel(engine, "copy bytes", 3, ({ f }, [to, from, n]) => f.copy(to, from, n));
   return ([o], ins) => {
     const places = find(ins[inputs.indices]);
     if (inputs.start === undefined) engine.zero(o, bytes);
@@ -164,7 +165,7 @@ function moveRows(
 
 /** Sums have elements of four bytes. */
 function moveRun(engine: Engine, move: Move, unit: Unit): WasmFunction {
-  return engine.kernel(`rows ${move} ${unit}`, 7, (f, p) => writeMove(f, move, unit, p));
+  return kernel(engine, `rows ${move} ${unit}`, 7, ({ f }, p) => writeMove(f, move, unit, p));
 }
 
 /** Parameters: table, rows, places, blocks, rows of a block, bytes of a row, and of the part of the table that a block is in. */

@@ -10,6 +10,7 @@ import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { i32, i32x4 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 
 /** Bytes from which on the engine's own copy is worth the call that it is. */
 const OWN_COPY = 128;
@@ -96,21 +97,18 @@ function asFewRows({ rows, widths }: RowParts): RowParts {
 /** `run(to, from, bytes, rows, toStep, fromStep)`: copies the same bytes of each row. */
 function mover(engine: Engine, bytes: number): WasmFunction {
   const kind = bytes >= OWN_COPY ? "wide" : bytes === 4 || bytes === 8 ? bytes : "narrow";
-  return engine.kernel(
-    `copy columns ${kind}`,
-    6,
-    (f, [to, from, bytes, rows, toStep, fromStep]) => {
-      f.while(i32.gt(rows, 0), () => {
-        if (kind === "wide") f.copy(to, from, bytes);
-        else if (kind === 4) f.store(to, i32.load(from));
-        else if (kind === 8) f.storeLane(to, i32x4.loadPair(from), 8, 0);
-        else copyBytes(f, to, from, bytes);
-        f.advance(to, toStep);
-        f.advance(from, fromStep);
-        f.advance(rows, -1);
-      });
-    },
-  );
+  return kernel(engine, `copy columns ${kind}`, 6, ({ f }, p) => {
+    const [to, from, bytes, rows, toStep, fromStep] = p;
+    f.while(i32.gt(rows, 0), () => {
+      if (kind === "wide") f.copy(to, from, bytes);
+      else if (kind === 4) f.store(to, i32.load(from));
+      else if (kind === 8) f.storeLane(to, i32x4.loadPair(from), 8, 0);
+      else copyBytes(f, to, from, bytes);
+      f.advance(to, toStep);
+      f.advance(from, fromStep);
+      f.advance(rows, -1);
+    });
+  });
 }
 
 /** Copies few bytes. */

@@ -7,6 +7,7 @@ import { oneHotLayout } from "../../../kernels/copy/number.ts";
 import type { FastPrepare } from "../fast.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { i32, i32x4 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import { TURN, wordOf } from "./fill.ts";
 
 type I = Local<"i32">;
@@ -27,7 +28,7 @@ export const prepareOneHot: FastPrepare = (
   const { outer, depth, inner } = oneHotLayout(x.shape, depths, axis);
   const groupBytes = 4 * depth * inner, bytes = 4 * sizeOf(out.shape);
   if (bytes === 0) return () => {};
-  const run = engine.kernel("one hot", 8, writeOneHot);
+  const run = kernel(engine, "one hot", 8, ({ f }, p) => writeOneHot(f, p));
   const most = Math.max(1, Math.floor(AT_ONCE / groupBytes));
   const further = [most, depth, inner, wordOf(out.dtype, on), wordOf(out.dtype, off)];
   const pieces = { count: outer, work: bytes, multiple: GROUPS };

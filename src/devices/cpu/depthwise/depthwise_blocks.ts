@@ -5,7 +5,7 @@ import type { Engine, WasmFunction } from "../engine.ts";
 import { applyEpilogue, type Epilogue, epilogueKey, importEpilogue } from "../gemm/epilogue.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
-import { vectorKernel } from "../wasm/kernel.ts";
+import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 import { BLOCK_WORDS, OUTSIDE, PLAN_PARAMS, type RowWindow } from "./depthwise_plan.ts";
@@ -69,7 +69,7 @@ export function blockKernel(
   const window = `${height} ${width} ${stride} ${dilation}`;
   const key = `depthwise ${name} ${window} ${epilogueKey(epilogue)}`;
   const params = PLAN_PARAMS + 1 + (epilogue?.operands.length ?? 0);
-  return vectorKernel(engine, key, params, (s, p) => {
+  return kernel(engine, key, params, (s, p) => {
     const [result, image, images, rowTable, rows, rowBytes, imageBytes, blockTable, ...more] = p;
     const [blocks, zeros, patterns, pixel, step, multiplier, filter, ...operands] = more;
     const { f } = s, bases = f.locals("i32", height), words = f.locals("i32", BLOCK_WORDS);

@@ -9,6 +9,7 @@ import type { FastRun } from "../fast.ts";
 import { type PoolPart, rowsOfEach } from "../pool/pool_parts.ts";
 import { settleSums } from "../reduce/settle.ts";
 import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import { rowPlan, rowWindow } from "./depthwise_plan.ts";
 import { depthwiseFilterRows } from "./depthwise_rows.ts";
 
@@ -65,7 +66,7 @@ function partsOf(g: WindowGeometry, work: number): PoolPart[] {
 
 /** `fold(sums, part, count)` adds float32 to float64, whole vectors. */
 function foldKernel(engine: Engine): WasmFunction {
-  return engine.kernel("depthwise sums", 3, (f, [sums, part, count]) => {
+  return kernel(engine, "depthwise sums", 3, ({ f }, [sums, part, count]) => {
     f.while(i32.gt(count, 0), () => {
       const v = f.let(f32x4.load(part)), high = f32x4.shuffle(v, v, [2, 3, 2, 3]);
       f.store(sums, f64x2.add(f64x2.load(sums), f64x2.ofF32(v)));

@@ -8,7 +8,7 @@
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
-import { vectorKernel } from "../wasm/kernel.ts";
+import { kernel } from "../wasm/kernel.ts";
 import { type F4, type I4, laneNumbers, type Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import { applyEpilogue, type Epilogue, epilogueKey, importEpilogue } from "./epilogue.ts";
@@ -34,7 +34,7 @@ export function dotsKernel(
   epilogue: Epilogue | undefined,
 ): WasmFunction {
   const params = PANEL_PARAMS + (epilogue?.operands.length ?? 0);
-  return vectorKernel(
+  return kernel(
     engine,
     `gemm dots ${rows} ${columns} ${epilogueKey(epilogue)}`,
     params,
@@ -132,7 +132,7 @@ export function dotsLie(length: number, columns: number): boolean {
  * these one column after the other, zeros after the last.
  */
 export function dotsPacking(engine: Engine, columns: number): WasmFunction {
-  return engine.kernel(`gemm dots pack ${columns}`, 5, (f, p) => {
+  return kernel(engine, `gemm dots pack ${columns}`, 5, ({ f }, p) => {
     const [to, from, segments, length, step] = p;
     const bytes = f.variable("i32", i32.shl(length, 2)), left = f.local("i32");
     const mask = restMask(f, bytes);

@@ -6,7 +6,7 @@ import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
-import { vectorKernel } from "../wasm/kernel.ts";
+import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import { turnInto } from "../wasm/turned_rows.ts";
 import type { Value } from "../wasm/value.ts";
@@ -68,7 +68,7 @@ export function prepareSmall(
   }
   const variant = { transA, transB, columns: Math.min(n, LANES) };
   const key = `small products ${Object.values(variant)}`;
-  const run = vectorKernel(engine, key, 9, (s, p) => writeProducts(s, variant, p));
+  const run = kernel(engine, key, 9, (s, p) => writeProducts(s, variant, p));
   const list = Int32Array.from(pairs.flatMap(({ a, b }) => [4 * m * k * a, 4 * k * n * b]));
   const listBytes = roundUp(list.byteLength);
   const roomBytes = transB ? roundUp(4 * k * Math.ceil(n / LANES) * LANES) : 0;

@@ -6,7 +6,7 @@ import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32 } from "../wasm/instructions.ts";
-import { vectorKernel } from "../wasm/kernel.ts";
+import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 
 /** Columns of C that are summed at once: they stay in the nearest cache. */
@@ -24,12 +24,12 @@ export function prepareThin(
   // Reading B takes the time: as long as some four operations.
   const operations = 8 * n * k;
   if (transB) {
-    const run = vectorKernel(engine, `thin dot ${m}`, 5, (s, p) => writeDots(s, m, p));
+    const run = kernel(engine, `thin dot ${m}`, 5, (s, p) => writeDots(s, m, p));
     const columns = { count: n, work: m === 1 ? operations : 0, multiple: 8 };
     return (c, a, b) =>
       engine.inParts(run, columns, (at, size) => [c + 4 * at, a, b + 4 * k * at, size, k]);
   }
-  const run = vectorKernel(engine, `thin sum ${m}`, 6, (s, p) => writeSums(s, m, p));
+  const run = kernel(engine, `thin sum ${m}`, 6, (s, p) => writeSums(s, m, p));
   return (c, a, b) => {
     const most = Math.min(BLOCK, Math.ceil(n / engine.parts(operations)));
     const calls = evenBlocks(n, most, 16)

@@ -6,6 +6,7 @@ import { roundUp } from "../blocks.ts";
 import { type Engine, type WasmFunction, words } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import { type F4, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
@@ -49,11 +50,11 @@ export function interpolation(
   dtype: Dtype,
 ): WasmFunction {
   const name = `interpolate ${method} ${dtype}`;
-  const simd = (f: FunctionBuilder): Simd => new Simd(f, engine.features.relaxed);
   if (method !== "lines") {
-    return engine.kernel(name, 8, (f, p) => writeDirect(simd(f), p, { method, dtype }));
+    return kernel(engine, name, 8, (s, p) => writeDirect(s, p, { method, dtype }));
   }
   return engine.compile(name, (m) => {
+    const simd = (f: FunctionBuilder): Simd => new Simd(f, engine.features.relaxed);
     const line = m.function(null, LINE_PARAMS, null, (f, ...p) => writeLine(simd(f), p, dtype));
     m.function("run", words(9), null, (f, ...p) => {
       writeRows(simd(f), p, (...args) => f.run(line, ...args));

@@ -6,7 +6,8 @@ import type { FillMode, Warp } from "../../../kernels/image/warp.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, f64, f64x2, i32, i32x4, i64x2 } from "../wasm/instructions.ts";
-import { type D2, type F4, type I4, Simd } from "../wasm/simd.ts";
+import { kernel } from "../wasm/kernel.ts";
+import type { D2, F4, I4, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 
 type I = Local<"i32">;
@@ -39,9 +40,9 @@ interface Images {
  * followed by 16 bytes and then by zeros.
  */
 export function pixelReader(engine: Engine, { interpolation, fillMode }: WarpKind): WasmFunction {
-  return engine.kernel(`warp ${interpolation} ${fillMode}`, 10, (f, p) => {
+  return kernel(engine, `warp ${interpolation} ${fillMode}`, 10, (s, p) => {
     const [to, from, numbers, filling, row, end, columns, height, width, depth] = p;
-    const s = new Simd(f, engine.features.relaxed);
+    const { f } = s;
     const [perColumn, perRow, offset, bendColumn, bendRow, origin] = [0, 1, 2, 3, 4, 5]
       .map((i) => f.let(f64x2.load(numbers, 16 * i)));
     const both = (lane: number): D2 => f.let(f64x2.splat(f64x2.lane(origin, lane)));

@@ -8,12 +8,13 @@ import { dividedByZero } from "../../../core/scalar/math.ts";
 import { type Shape, sizeOf } from "../../../core/shape.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { collapseBroadcast, type Walk } from "../../../kernels/pointwise/broadcast.ts";
-import { type Engine, type WasmFunction, words } from "../engine.ts";
+import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import { FAULT } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4, i8x16 } from "../wasm/instructions.ts";
-import { laneNumbers, Simd } from "../wasm/simd.ts";
+import { kernel } from "../wasm/kernel.ts";
+import { laneNumbers, type Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 import type { Lanes } from "./lane_printer.ts";
 import { isLongChain, simdWeight } from "./lane_functions.ts";
@@ -65,17 +66,34 @@ function prepareRun(
   const key = `pointwise ${exprKey(...exprs)}|${dtypes}`;
   if (walk.dims.length === 1) {
     const full = walk.strides.map((s) => s[0] !== 0);
-    const { run } = engine.compile(`${key}|${full}`, (m) => {
-      const hosts = importHosts(m, exprs);
-      m.function("run", words(exprs.length + ins.length + 1), null, (f, ...p) => {
-        const row = new Row(new Simd(f, engine.features.relaxed, hosts), exprs, dtypes, full);
-        row.flat(p);
-        row.end();
-      });
+    const run = rowKernel(engine, `${key}|${full}`, 1, { exprs, dtypes, moves: full }, (row, p) => {
+      row.flat(p);
     });
     return flatRun(engine, run, size, exprs, dtypes, full);
   }
   return nestedRun(engine, key, exprs, dtypes, walk);
+}
+
+/** What a row is computed of: expressions, and inputs, of which some stand still. */
+interface RowSource {
+  readonly exprs: readonly Expr[];
+  readonly dtypes: readonly DType[];
+  readonly moves: readonly boolean[];
+}
+
+/** A kernel over rows; its parameters are outputs, inputs and `count` more. */
+function rowKernel(
+  engine: Engine,
+  key: string,
+  count: number,
+  { exprs, dtypes, moves }: RowSource,
+  write: (row: Row, p: readonly Local<"i32">[], f: FunctionBuilder) => void,
+): WasmFunction {
+  return kernel(engine, key, exprs.length + dtypes.length + count, (s, p) => {
+    const row = new Row(s, exprs, dtypes, moves);
+    write(row, p, s.f);
+    row.end();
+  }, (m) => importHosts(m, exprs));
 }
 
 /** Work of one element, in floating point operations: what reading and writing it costs, and its arithmetic. */
@@ -122,19 +140,6 @@ function nestedRun(
 ): FastRun {
   const rank = dims.length;
   const pattern = strides.map((s) => s.map((x) => (x === 0 ? 0 : 1)).join(""));
-  /** `count`: parameters beside outputs and inputs; `moves`: inputs that do not stand still. */
-  const compile = (
-    { kind, count, moves }: { kind: string; count: number; moves: readonly boolean[] },
-    write: (f: FunctionBuilder, row: Row, p: Local<"i32">[]) => void,
-  ): WasmFunction =>
-    engine.compile(`${key}|${pattern}${kind}`, (m) => {
-      const hosts = importHosts(m, exprs);
-      m.function("run", words(exprs.length + dtypes.length + count), null, (f, ...p) => {
-        const row = new Row(new Simd(f, engine.features.relaxed, hosts), exprs, dtypes, moves);
-        write(f, row, p);
-        row.end();
-      });
-    }).run;
   const bytes = dtypes.map((t) => DTYPES[t].bytes);
   const outBytes = exprs.map((e) => DTYPES[exprType(e, dtypes)].bytes);
   const volume = dims.reduce((n, d) => n * d, 1);
@@ -142,13 +147,19 @@ function nestedRun(
   const along = alongShortRows(dims, strides);
   if (along) {
     const moves = along.map((a) => a !== "still");
-    const run = compile({ kind: " fours", count: 3, moves }, (_, row, p) => row.fours(p, along));
+    const name = `${key}|${pattern} fours`;
+    const run = rowKernel(engine, name, 3, { exprs, dtypes, moves }, (row, p) => {
+      row.fours(p, along);
+    });
     return fourRowsRun(engine, run, { dims, strides, bytes, outBytes, work }, along);
   }
   const count = rank + dtypes.length * (rank - 1), moves = strides.map((s) => s[rank - 1] !== 0);
-  const run = compile(
-    { kind: "", count, moves },
-    (f, row, p) => writeNest(f, row, p, dtypes.length, exprs.length, strides, rank),
+  const run = rowKernel(
+    engine,
+    `${key}|${pattern}`,
+    count,
+    { exprs, dtypes, moves },
+    (row, p, f) => writeNest(f, row, p, dtypes.length, exprs.length, strides, rank),
   );
   if (isShortRows(dims, strides)) {
     return shortRowsRun(engine, run, { dims, strides, bytes, outBytes, work });
@@ -173,7 +184,7 @@ function nestedRun(
 function writeNest(
   f: FunctionBuilder,
   row: Row,
-  p: Local<"i32">[],
+  p: readonly Local<"i32">[],
   ins: number,
   outs: number,
   strides: readonly (readonly number[])[],
@@ -183,7 +194,7 @@ function writeNest(
   const dims = p.slice(outs + ins, outs + ins + rank);
   const step = (k: number, axis: number): Local<"i32"> =>
     p[outs + ins + rank + k * (rank - 1) + axis];
-  const level = (axis: number, at: Local<"i32">[]): void => {
+  const level = (axis: number, at: readonly Local<"i32">[]): void => {
     if (axis === rank - 1) return row.exact(out, at, dims[axis]);
     const here = at.map((x, k) => (strides[k][axis] === 0 ? x : f.variable("i32", x)));
     f.times(dims[axis], () => {
@@ -228,7 +239,7 @@ class Row {
   }
 
   /** Whole blocks, whose ends may be overrun by up to 64 bytes. Parameters: outputs, inputs, number of elements. */
-  flat(p: Local<"i32">[]): void {
+  flat(p: readonly Local<"i32">[]): void {
     const outs = p.slice(0, this.#exprs.length),
       ins = p.slice(outs.length, -1),
       n = p[p.length - 1];
@@ -238,7 +249,7 @@ class Row {
   }
 
   /** Exactly `n` elements. Moves the outputs on, leaves the inputs. */
-  exact(outs: Local<"i32">[], ins: readonly Value<"i32">[], n: Local<"i32">): void {
+  exact(outs: readonly Local<"i32">[], ins: readonly Value<"i32">[], n: Local<"i32">): void {
     const { f } = this.#s;
     const still = this.#still(ins);
     const at = ins.map((x, k) => (this.#moves[k] ? f.variable("i32", x) : x as Local<"i32">));
@@ -251,7 +262,7 @@ class Row {
   }
 
   /** The elements beyond whole vectors of `n`. */
-  #rest(outs: Local<"i32">[], n: Value<"i32">, load: () => Lanes[]): void {
+  #rest(outs: readonly Local<"i32">[], n: Value<"i32">, load: () => Lanes[]): void {
     const { f, fault } = this.#s;
     const left = f.variable("i32", i32.and(n, 3));
     f.if(left, () => {
@@ -266,7 +277,7 @@ class Row {
   }
 
   /** Rows four at a time. Parameters: outputs, inputs (what is the same for each row four times), rows, their length, patterns. */
-  fours(p: Local<"i32">[], along: readonly Along[]): void {
+  fours(p: readonly Local<"i32">[], along: readonly Along[]): void {
     const { f } = this.#s;
     const outs = p.slice(0, this.#exprs.length), ins = p.slice(outs.length, -3);
     const [rows, length, patterns] = p.slice(-3);
@@ -328,8 +339,8 @@ class Row {
   }
 
   #loop(
-    outs: Local<"i32">[],
-    ins: Local<"i32">[],
+    outs: readonly Local<"i32">[],
+    ins: readonly Local<"i32">[],
     still: readonly (Lanes | null)[],
     n: Value<"i32">,
     unroll: number,

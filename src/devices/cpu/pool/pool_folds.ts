@@ -7,7 +7,7 @@ import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
-import { vectorKernel } from "../wasm/kernel.ts";
+import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import { cutRows, type PoolRun } from "./pool_parts.ts";
@@ -116,7 +116,7 @@ function prepare(engine: Engine, folds: Folds): PoolRun {
   const tableBytes = roundUp(table.byteLength), rowBytes = roundUp(used * pixel + 16);
   const { kind, thin } = code;
   const key = `pool ${kind} ${thin?.channels} ${thin?.taps}`;
-  const run = vectorKernel(engine, key, 17, (s, p) => writeFolds(s, p, code));
+  const run = kernel(engine, key, 17, (s, p) => writeFolds(s, p, code));
   const lines = deep.length * down.length, resultRow = pixel * across.length;
   const [most, next] = [deep, down].map((list) => Math.max(0, ...list.map(({ count }) => count)));
   const sideways = across.reduce((n, { count }) => n + count, 0);

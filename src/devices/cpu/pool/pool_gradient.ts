@@ -8,7 +8,7 @@ import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
-import { vectorKernel } from "../wasm/kernel.ts";
+import { kernel } from "../wasm/kernel.ts";
 import { type F4, type I4, laneNumbers, type Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
@@ -64,7 +64,7 @@ export function prepareGradient(
     few: channels < 4 ? channels : 0,
   };
   const key = `${kind} gradient ${code.lines} ${x.filter} ${apart} ${code.few}`;
-  const run = vectorKernel(engine, `pool ${key}`, 10, (s, p) => writeGradient(s, p, code));
+  const run = kernel(engine, `pool ${key}`, 10, (s, p) => writeGradient(s, p, code));
   const imageBytes = plane * z.in, resultRow = pixel * x.out, all = z.out * y.out;
   // Threads do not share rows of the image.
   const [zApart, yApart] = [z, y].map((a) => a.stride >= a.filter && a.before === 0);

@@ -7,7 +7,7 @@ import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
-import { vectorKernel } from "../wasm/kernel.ts";
+import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
@@ -59,7 +59,7 @@ export function prepareRows(
   const vectors = Math.ceil(g.channels / 4), few = vectors <= MOST_VECTORS;
   const lanes = few ? `${vectors} ${g.channels % 4 > 0}` : "";
   const key = `pool ${kind} ${y.filter} ${x.filter} ${stride} ${lanes}`;
-  const run = vectorKernel(engine, key, 11, (s, p) =>
+  const run = kernel(engine, key, 11, (s, p) =>
     writeRows(s, p, {
       kind,
       taps: [y.filter, x.filter],

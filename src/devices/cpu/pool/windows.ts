@@ -13,7 +13,7 @@ import type { Engine } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
-import { vectorKernel } from "../wasm/kernel.ts";
+import { kernel } from "../wasm/kernel.ts";
 import type { ModuleBuilder } from "../wasm/module_builder.ts";
 import type { F4, HostImports, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
@@ -241,7 +241,7 @@ export function windowKernel(
   body: (w: WindowCode, p: readonly I[]) => void,
   imports?: (m: ModuleBuilder) => HostImports,
 ): WindowRun {
-  const run = vectorKernel(engine, `windows ${name}`, pointers + WINDOW_PARAMS, (s, p) => {
+  const run = kernel(engine, `windows ${name}`, pointers + WINDOW_PARAMS, (s, p) => {
     writeWindows(s, p.slice(pointers), (w) => body(w, p.slice(0, pointers)));
   }, imports);
   return ({ data, numbers, images, taps, imageStep }, addresses) => {

@@ -35,7 +35,7 @@ export const prepareMultinomial: FastPrepare = (engine, { inputs, outputs: [out]
 function multinomialModule(engine: Engine): WasmExports {
   return engine.compile("multinomial", (m) => {
     m.function("weigh", ["i32", "i32", "i32", "i32"], null, (f, y, x, rows, n) => {
-      const w = new RowWriter(f, new Simd(f, engine.features.relaxed), [y, x], rows, n);
+      const w = new RowWriter(new Simd(f, engine.features.relaxed), [y, x], rows, n);
       w.each(() => void exponentials(w, 1, w.greatest(1), (e, { put }) => put(0, e)));
     });
     m.function("draw", words(8), null, (f, ...p) => writeDraw(f, p));

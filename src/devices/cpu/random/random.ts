@@ -11,6 +11,7 @@ import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import { type D2, type F4, type I4, laneNumbers, Simd } from "../wasm/simd.ts";
 import { log, sinCos } from "../wasm/wide_math.ts";
 
@@ -79,13 +80,8 @@ const truncated: Draw = (s, x, y) =>
   wideWords(s, x, y, (a, b) => [truncatedOf(s, a), truncatedOf(s, b)]);
 
 /** Writes `run(out, count, k0, k1, …)`. */
-function writeDraw(
-  f: FunctionBuilder,
-  s: Simd,
-  draw: Draw,
-  [out, count, k0, k1]: readonly I[],
-): void {
-  const key0 = f.let(i32x4.splat(k0)), key1 = f.let(i32x4.splat(k1));
+function writeDraw(s: Simd, draw: Draw, [out, count, k0, k1]: readonly I[]): void {
+  const { f } = s, key0 = f.let(i32x4.splat(k0)), key1 = f.let(i32x4.splat(k1));
   const lanes = laneNumbers(f);
   const counters = f.variable("i32x4", lanes);
   // Whole steps of eight: blocks of memory are longer than what they hold.
@@ -101,9 +97,7 @@ function writeDraw(
 
 /** `run(out, count, k0, k1)`, which may write seven elements more. */
 function drawRun(engine: Engine, name: string, draw: Draw): WasmFunction {
-  return engine.kernel(`random ${name}`, 4, (f, p) => {
-    writeDraw(f, new Simd(f, engine.features.relaxed), draw, p);
-  });
+  return kernel(engine, `random ${name}`, 4, (s, p) => writeDraw(s, draw, p));
 }
 
 /** Fills with numbers from 0 to below 1: `run(out, count, k0, k1)`, which may write seven more. */
@@ -145,7 +139,7 @@ export const drawInts: FastPrepare = (engine, { inputs, outputs: [out], hosts })
         const quotient = s.wideInts(w, w, false, (x) => f64x2.floor(f64x2.div(x, wide)));
         return i32x4.add(i32x4.sub(w, i32x4.mul(quotient, step)), least);
       };
-      writeDraw(f, s, (_, x, y) => [within(x), within(y)], [out, count, k0, k1]);
+      writeDraw(s, (_, x, y) => [within(x), within(y)], [out, count, k0, k1]);
     });
   });
   const size = sizeOf(out.shape);

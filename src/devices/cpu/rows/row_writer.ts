@@ -52,14 +52,14 @@ export class RowWriter {
   /** Where in the row the vector begins, in bytes. */
   readonly #at: Local<"i32">;
 
-  /** Writes into `f`, whose parameters are given. */
+  /** Writes a function whose parameters are given. */
   constructor(
-    f: FunctionBuilder,
     s: Simd,
     pointers: readonly Local<"i32">[],
     rows: Local<"i32">,
     n: Local<"i32">,
   ) {
+    const { f } = s;
     this.f = f;
     this.s = s;
     this.#pointers = pointers;

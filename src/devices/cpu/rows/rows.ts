@@ -6,14 +6,15 @@ import { InvalidArgumentError } from "../../../core/errors.ts";
 import { argument, constant, type Expr, scalar } from "../../../core/scalar/expr.ts";
 import { type Shape, sizeOf } from "../../../core/shape.ts";
 import { roundUp } from "../blocks.ts";
-import { type Engine, type WasmFunction, words } from "../engine.ts";
+import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
 import { importHosts } from "../pointwise/print_simd.ts";
 import { settleSums } from "../reduce/settle.ts";
 import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import * as lane from "../wasm/lane_math.ts";
-import { type D2, type F4, Simd } from "../wasm/simd.ts";
+import type { D2, F4 } from "../wasm/simd.ts";
 import * as wide from "../wasm/wide_math.ts";
 import { type Place, RowWriter } from "./row_writer.ts";
 import { LONGEST_ROW, ROWS_AT_ONCE, turnedSoftmax } from "./softmax_turned.ts";
@@ -35,13 +36,13 @@ export function rowKernel(
   body: Body,
   exprs: readonly Expr[] = [],
 ): WasmFunction {
-  return engine.compile(`rows ${name}`, (m) => {
-    const hosts = importHosts(m, exprs);
-    m.function("run", words(pointers + 2), null, (f, ...p) => {
-      const s = new Simd(f, engine.features.relaxed, hosts);
-      body(new RowWriter(f, s, p.slice(0, pointers), p[pointers], p[pointers + 1]));
-    });
-  }).run;
+  return kernel(
+    engine,
+    `rows ${name}`,
+    pointers + 2,
+    (s, p) => body(new RowWriter(s, p.slice(0, pointers), p[pointers], p[pointers + 1])),
+    (m) => importHosts(m, exprs),
+  );
 }
 
 /** Runs a kernel over rows, in parts where that pays. `steps` are the bytes that each pointer moves from row to row. */
@@ -64,27 +65,6 @@ export function overRows(
 /** Work of an element, in floating point operations: most of it an exponential. */
 const HEAVY = 50;
 
-/** A kernel that takes outputs, inputs, and nothing else. Pointers in `single` move by one element a row. */
-function plain(
-  name: string,
-  outs: number,
-  ins: number,
-  work: number,
-  body: Body,
-  single: readonly number[] = [],
-): FastPrepare {
-  return (engine, { inputs, outputs }) => {
-    if ([...inputs, ...outputs].some((s) => s.dtype !== "float32")) return null;
-    const shape = rowsOf(inputs[0].shape);
-    const run = rowKernel(engine, name, outs + ins, body);
-    const steps = Array.from(
-      { length: outs + ins },
-      (_, i) => (single.includes(i) ? 4 : 4 * shape.n),
-    );
-    return (o, i) => overRows(engine, run, [...o, ...i], steps, shape, work);
-  };
-}
-
 /** `eˣ⁻ᵐ` of each element, and their sum. */
 export function exponentials(
   w: RowWriter,
@@ -101,23 +81,22 @@ export function exponentials(
   return w.total(sum);
 }
 
-const softmax: Body = (w) => {
+function softmax(log: boolean): Body {
   const [y, x] = [0, 1];
-  w.each(() => {
-    const sum = exponentials(w, x, w.greatest(x), (e, { put }) => put(y, e));
-    const factor = w.narrow(f64x2.div(w.s.d(1), sum));
-    w.vectors([y], ([e], { put }) => put(y, f32x4.mul(e, factor)), { unroll: 2 });
-  });
-};
-
-const logSoftmax: Body = (w) => {
-  const [y, x] = [0, 1];
-  w.each(() => {
-    const m = w.greatest(x);
-    const l = w.narrow(wide.log(w.s, exponentials(w, x, m, () => {})));
-    w.vectors([x], ([v], { put }) => put(y, f32x4.sub(f32x4.sub(v, m), l)));
-  });
-};
+  return log
+    ? (w) =>
+      w.each(() => {
+        const m = w.greatest(x);
+        const l = w.narrow(wide.log(w.s, exponentials(w, x, m, () => {})));
+        w.vectors([x], ([v], { put }) => put(y, f32x4.sub(f32x4.sub(v, m), l)));
+      })
+    : (w) =>
+      w.each(() => {
+        const sum = exponentials(w, x, w.greatest(x), (e, { put }) => put(y, e));
+        const factor = w.narrow(f64x2.div(w.s.d(1), sum));
+        w.vectors([y], ([e], { put }) => put(y, f32x4.mul(e, factor)), { unroll: 2 });
+      });
+}
 
 /** Pointers: loss, backprop, features, labels. */
 const crossEntropy: Body = (w) => {
@@ -223,30 +202,28 @@ export const prepareLayerNormGrad: FastPrepare = (engine, { inputs, outputs, att
 
 /** Rows are taken several at a time unless they are long, and what is left of them one by one. */
 export function prepareSoftmax(log: boolean): FastPrepare {
-  const name = log ? "logSoftmax" : "softmax", body = log ? logSoftmax : softmax;
   // Of one element, which may be NaN or infinite.
   const nothing = scalar.sub(argument(0), argument(0));
   const one = log ? nothing : scalar.add(nothing, constant(1));
-  const oneByOne = plain(name, 1, 1, HEAVY, body);
-  return (engine, problem) => {
-    const { inputs, outputs } = problem, [{ dtype, shape }] = inputs;
-    if (dtype !== "float32") return null;
-    const { m, n } = rowsOf(shape);
-    if (n > LONGEST_ROW) return oneByOne(engine, problem);
-    if (n === 1) return preparePointwise(engine, [one], inputs, outputs[0].shape);
-    const whole = m - m % ROWS_AT_ONCE, multiple = ROWS_AT_ONCE;
-    const pieces = { count: whole, work: m * n * HEAVY, multiple, room: 4 * multiple * roundUp(n) };
-    const run = turnedSoftmax(engine, log);
-    const single = whole < m ? rowKernel(engine, name, 2, body) : null;
+  return (engine, { inputs, outputs: [{ shape }] }) => {
+    if (inputs[0].dtype !== "float32") return null;
+    const { m, n } = rowsOf(shape), multiple = ROWS_AT_ONCE;
+    if (n === 1) return preparePointwise(engine, [one], inputs, shape);
+    const count = n > LONGEST_ROW ? 0 : m - m % multiple, left = { m: m - count, n };
+    const pieces = { count, work: count * n * HEAVY, multiple, room: 4 * multiple * roundUp(n) };
+    const together = count > 0 ? turnedSoftmax(engine, log) : null;
+    const single = left.m > 0 ? rowKernel(engine, `softmax ${log}`, 2, softmax(log)) : null;
     return ([y], [x]) => {
-      if (pieces.work < engine.worthSharing) run(y, x, whole, n, engine.scratch(pieces.room));
-      else {
-        engine.inParts(run, pieces, (from, size, room) => {
+      if (together && pieces.work < engine.worthSharing) {
+        together(y, x, count, n, engine.scratch(pieces.room));
+      } else if (together) {
+        engine.inParts(together, pieces, (from, size, room) => {
           const at = 4 * from * n;
           return [y + at, x + at, size, n, room];
         });
       }
-      single?.(y + 4 * whole * n, x + 4 * whole * n, m - whole, n);
+      const done = 4 * count * n;
+      if (single) overRows(engine, single, [y + done, x + done], [4 * n, 4 * n], left, HEAVY);
     };
   };
 }
@@ -282,6 +259,9 @@ export const prepareSparseCrossEntropy: FastPrepare = (
 };
 
 /** Cross entropy of logits with labels that are probabilities. */
-export const prepareCrossEntropy: FastPrepare = plain("crossEntropy", 2, 2, HEAVY, crossEntropy, [
-  0,
-]);
+export const prepareCrossEntropy: FastPrepare = (engine, { inputs, outputs }) => {
+  if ([...inputs, ...outputs].some((s) => s.dtype !== "float32")) return null;
+  const shape = rowsOf(inputs[0].shape), row = 4 * shape.n;
+  const run = rowKernel(engine, "crossEntropy", 4, crossEntropy);
+  return (o, i) => overRows(engine, run, [...o, ...i], [4, row, row, row], shape, HEAVY);
+};

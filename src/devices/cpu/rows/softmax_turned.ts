@@ -4,8 +4,9 @@
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import * as lane from "../wasm/lane_math.ts";
-import { type F4, Simd } from "../wasm/simd.ts";
+import type { F4 } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import { turn4 } from "../wasm/turned_rows.ts";
 import type { Value } from "../wasm/value.ts";
@@ -23,8 +24,8 @@ export const ROWS_AT_ONCE = 4;
  * gives the logarithm. `spare` has room for four rows.
  */
 export function turnedSoftmax(engine: Engine, log: boolean): WasmFunction {
-  return engine.kernel(`softmax turned ${log}`, 5, (f, [y, x, m, n, spare]) => {
-    const s = new Simd(f, engine.features.relaxed);
+  return kernel(engine, `softmax turned ${log}`, 5, (s, [y, x, m, n, spare]) => {
+    const { f } = s;
     const bytes = f.let(i32.shl(n, 2)), tail = f.variable("i32", i32.and(n, 3));
     const end = f.let(i32.add(spare, i32.shl(n, 4)));
     const rows = [0, 1, 2, 3].map(() => f.local("i32"));

@@ -10,6 +10,7 @@ import { type Engine, type WasmFunction, words } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64, i32, i32x4 } from "../wasm/instructions.ts";
+import { kernel } from "../wasm/kernel.ts";
 import { type I4, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 import { isRanked, writeRank } from "./topk_rank.ts";
@@ -55,7 +56,9 @@ function topKRun(engine: Engine, isFloat: boolean): WasmFunction {
 /** All of each row in order. */
 function rowsRun(engine: Engine, how: "rank" | "sort", isFloat: boolean): WasmFunction {
   const write = how === "rank" ? writeRank : writeSort;
-  return engine.kernel(`topk ${how} ${isFloat}`, 7, (f, p) => write(f, keysOf(f, isFloat), p));
+  return kernel(engine, `topk ${how} ${isFloat}`, 7, ({ f }, p) => {
+    write(f, keysOf(f, isFloat), p);
+  });
 }
 
 /** Whole numbers ordered as the elements are; of floats NaN is least of all, and both zeros are alike. */

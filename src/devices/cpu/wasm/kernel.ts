@@ -1,23 +1,23 @@
 /**
- * Modules of one function that is written with vector code.
+ * Kernels: modules of one function of addresses and numbers, written with vector code.
  */
-import { type Engine, type WasmFunction, words } from "../engine.ts";
+import type { Engine, WasmFunction } from "../engine.ts";
 import type { Local } from "./function_builder.ts";
 import type { ModuleBuilder } from "./module_builder.ts";
 import { type HostImports, Simd } from "./simd.ts";
 
-/** What {@linkcode Engine.kernel} is, for vector code that may call what `imports` imports. */
-export function vectorKernel(
+/** The kernel of `params` parameters that `write` writes; built once for each key. */
+export function kernel(
   engine: Engine,
   key: string,
   params: number,
-  write: (s: Simd, params: readonly Local<"i32">[]) => void,
+  write: (s: Simd, params: readonly Local<"i32">[], m: ModuleBuilder) => void,
   imports?: (m: ModuleBuilder) => HostImports,
 ): WasmFunction {
   return engine.compile(key, (m) => {
     const hosts = imports?.(m);
-    m.function("run", words(params), null, (f, ...p) => {
-      write(new Simd(f, engine.features.relaxed, hosts), p);
+    m.function("run", new Array<"i32">(params).fill("i32"), null, (f, ...p) => {
+      write(new Simd(f, engine.features.relaxed, hosts), p, m);
     });
   }).run;
 }
