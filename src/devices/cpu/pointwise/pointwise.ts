@@ -11,7 +11,7 @@ import { collapseBroadcast, type Walk } from "../../../kernels/pointwise/broadca
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import { FAULT } from "../heap.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4, i8x16 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import { laneNumbers, type Simd } from "../wasm/simd.ts";
@@ -31,6 +31,16 @@ import { importHosts, printSimd, printSimdGroup, simdPrints } from "./print_simd
 /** Expressions of more instructions than this are not unrolled, but for long chains. */
 export const LIGHT = 12;
 
+/** What is computed, and the bytes of an element of each input and output. */
+interface Source {
+  readonly exprs: readonly Expr[];
+  readonly dtypes: readonly DType[];
+  readonly bytes: readonly number[];
+  readonly outBytes: readonly number[];
+  /** In floating point operations. */
+  readonly work: number;
+}
+
 /** The kernel for these expressions and shapes, or null where an expression or dtype has no vector code. */
 export function preparePointwise(
   engine: Engine,
@@ -38,10 +48,20 @@ export function preparePointwise(
   ins: readonly ConcreteSpec[],
   out: Shape,
 ): FastRun | null {
-  const dtypes = ins.map((i) => i.dtype);
+  const dtypes = ins.map((i) => i.dtype), size = sizeOf(out);
   if (!engine.features.simd || !simdPrints(exprs, dtypes)) return null;
-  if (sizeOf(out) === 0) return () => {};
-  const run = prepareRun(engine, exprs, ins, out);
+  if (size === 0) return () => {};
+  const source: Source = {
+    exprs,
+    dtypes,
+    bytes: dtypes.map((t) => DTYPES[t].bytes),
+    outBytes: exprs.map((e) => DTYPES[exprType(e, dtypes)].bytes),
+    work: size * workOf(exprs, exprs.length + dtypes.length),
+  };
+  const walk = collapseBroadcast(out, ins.map((i) => i.shape));
+  const run = walk.dims.length === 1
+    ? flatRun(engine, source, walk)
+    : nestedRun(engine, source, walk);
   return mayFail(exprs, dtypes) ? checked(engine, run) : run;
 }
 
@@ -55,43 +75,23 @@ function checked({ heap }: Engine, run: FastRun): FastRun {
   };
 }
 
-function prepareRun(
-  engine: Engine,
-  exprs: readonly Expr[],
-  ins: readonly ConcreteSpec[],
-  out: Shape,
-): FastRun {
-  const dtypes = ins.map((i) => i.dtype), size = sizeOf(out);
-  const walk = collapseBroadcast(out, ins.map((i) => i.shape));
-  const key = `pointwise ${exprKey(...exprs)}|${dtypes}`;
-  if (walk.dims.length === 1) {
-    const full = walk.strides.map((s) => s[0] !== 0);
-    const run = rowKernel(engine, `${key}|${full}`, 1, { exprs, dtypes, moves: full }, (row, p) => {
-      row.flat(p);
-    });
-    return flatRun(engine, run, size, exprs, dtypes, full);
-  }
-  return nestedRun(engine, key, exprs, dtypes, walk);
-}
-
-/** What a row is computed of: expressions, and inputs, of which some stand still. */
-interface RowSource {
-  readonly exprs: readonly Expr[];
-  readonly dtypes: readonly DType[];
+/** Which kernel: its kind, its parameters beside outputs and inputs, and which inputs move along a row. */
+interface RowKind {
+  readonly kind: string;
+  readonly count: number;
   readonly moves: readonly boolean[];
 }
 
-/** A kernel over rows; its parameters are outputs, inputs and `count` more. */
 function rowKernel(
   engine: Engine,
-  key: string,
-  count: number,
-  { exprs, dtypes, moves }: RowSource,
-  write: (row: Row, p: readonly Local<"i32">[], f: FunctionBuilder) => void,
+  { exprs, dtypes }: Source,
+  { kind, count, moves }: RowKind,
+  write: (row: Row, p: readonly Local<"i32">[]) => void,
 ): WasmFunction {
+  const key = `pointwise ${exprKey(...exprs)}|${dtypes}|${kind}`;
   return kernel(engine, key, exprs.length + dtypes.length + count, (s, p) => {
     const row = new Row(s, exprs, dtypes, moves);
-    write(row, p, s.f);
+    write(row, p);
     row.end();
   }, (m) => importHosts(m, exprs));
 }
@@ -101,74 +101,51 @@ export function workOf(exprs: readonly Expr[], operands: number): number {
   return 4 * operands + 5 * simdWeight(exprs);
 }
 
-/** Whole blocks; operands that are not `full` stand still. Calls with few arguments are written out: spreading costs more than they do. */
-function flatRun(
-  engine: Engine,
-  run: WasmFunction,
-  n: number,
-  exprs: readonly Expr[],
-  dtypes: readonly DType[],
-  full: readonly boolean[],
-): FastRun {
-  const work = n * workOf(exprs, exprs.length + dtypes.length);
-  const outs = exprs.length, ins = dtypes.length;
+/** Whole blocks, and operands that stand still. Calls with few arguments are written out: spreading costs more than they do. */
+function flatRun(engine: Engine, source: Source, { dims: [n], strides }: Walk): FastRun {
+  const { bytes, outBytes, work } = source, outs = outBytes.length, ins = bytes.length;
+  const moves = strides.map(([stride]) => stride !== 0);
+  const run = rowKernel(engine, source, { kind: `${moves}`, count: 1, moves }, (row, p) => {
+    row.flat(p);
+  });
   const whole: FastRun = outs === 1 && ins === 1
     ? (o, i) => run(o[0], i[0], n)
     : outs === 1 && ins === 2
     ? (o, i) => run(o[0], i[0], i[1], n)
     : (o, i) => run(...o, ...i, n);
-  const outBytes = exprs.map((e) => DTYPES[exprType(e, dtypes)].bytes);
-  const inBytes = dtypes.map((t, k) => (full[k] ? DTYPES[t].bytes : 0));
+  const steps = bytes.map((size, k) => (moves[k] ? size : 0));
   // Parts of whole cache lines: a part may run past its end, but not into another.
   const pieces = { count: n, work, multiple: 64 };
   return (o, i) => {
     if (work < engine.worthSharing) return whole(o, i);
     engine.inParts(run, pieces, (from, size) => [
       ...o.map((p, k) => p + from * outBytes[k]),
-      ...i.map((p, k) => p + from * inBytes[k]),
+      ...i.map((p, k) => p + from * steps[k]),
       size,
     ]);
   };
 }
 
-function nestedRun(
-  engine: Engine,
-  key: string,
-  exprs: readonly Expr[],
-  dtypes: readonly DType[],
-  { dims, strides }: Walk,
-): FastRun {
-  const rank = dims.length;
+function nestedRun(engine: Engine, source: Source, { dims, strides }: Walk): FastRun {
+  const { bytes, outBytes, work } = source, rank = dims.length;
   const pattern = strides.map((s) => s.map((x) => (x === 0 ? 0 : 1)).join(""));
-  const bytes = dtypes.map((t) => DTYPES[t].bytes);
-  const outBytes = exprs.map((e) => DTYPES[exprType(e, dtypes)].bytes);
-  const volume = dims.reduce((n, d) => n * d, 1);
-  const work = volume * workOf(exprs, exprs.length + dtypes.length);
+  const rows = { dims, strides, bytes, outBytes, work };
   const along = alongShortRows(dims, strides);
   if (along) {
-    const moves = along.map((a) => a !== "still");
-    const name = `${key}|${pattern} fours`;
-    const run = rowKernel(engine, name, 3, { exprs, dtypes, moves }, (row, p) => {
-      row.fours(p, along);
-    });
-    return fourRowsRun(engine, run, { dims, strides, bytes, outBytes, work }, along);
+    const kind = { kind: `${pattern} fours`, count: 3, moves: along.map((a) => a !== "still") };
+    const run = rowKernel(engine, source, kind, (row, p) => row.fours(p, along));
+    return fourRowsRun(engine, run, rows, along);
   }
-  const count = rank + dtypes.length * (rank - 1), moves = strides.map((s) => s[rank - 1] !== 0);
-  const run = rowKernel(
-    engine,
-    `${key}|${pattern}`,
-    count,
-    { exprs, dtypes, moves },
-    (row, p, f) => writeNest(f, row, p, dtypes.length, exprs.length, strides, rank),
-  );
-  if (isShortRows(dims, strides)) {
-    return shortRowsRun(engine, run, { dims, strides, bytes, outBytes, work });
-  }
+  const count = rank + bytes.length * (rank - 1), moves = strides.map((s) => s[rank - 1] !== 0);
+  const run = rowKernel(engine, source, { kind: pattern.join(), count, moves }, (row, p) => {
+    row.nest(p, strides, rank);
+  });
+  if (isShortRows(dims, strides)) return shortRowsRun(engine, run, rows);
   const fixed = [
     ...dims.slice(1),
     ...strides.flatMap((s, k) => s.slice(0, rank - 1).map((x) => x * bytes[k])),
   ];
-  const below = volume / dims[0], pieces = { count: dims[0], work };
+  const below = sizeOf(dims.slice(1)), pieces = { count: dims[0], work };
   return (outs, ins) => {
     if (work < engine.worthSharing) return void run(...outs, ...ins, dims[0], ...fixed);
     engine.inParts(run, pieces, (from, size) => [
@@ -178,33 +155,6 @@ function nestedRun(
       ...fixed,
     ]);
   };
-}
-
-/** Parameters: outputs, inputs, extents, then for each input its strides in bytes along the outer axes. */
-function writeNest(
-  f: FunctionBuilder,
-  row: Row,
-  p: readonly Local<"i32">[],
-  ins: number,
-  outs: number,
-  strides: readonly (readonly number[])[],
-  rank: number,
-): void {
-  const out = p.slice(0, outs), first = p.slice(outs, outs + ins);
-  const dims = p.slice(outs + ins, outs + ins + rank);
-  const step = (k: number, axis: number): Local<"i32"> =>
-    p[outs + ins + rank + k * (rank - 1) + axis];
-  const level = (axis: number, at: readonly Local<"i32">[]): void => {
-    if (axis === rank - 1) return row.exact(out, at, dims[axis]);
-    const here = at.map((x, k) => (strides[k][axis] === 0 ? x : f.variable("i32", x)));
-    f.times(dims[axis], () => {
-      level(axis + 1, here);
-      here.forEach((x, k) => {
-        if (strides[k][axis] !== 0) f.advance(x, step(k, axis));
-      });
-    });
-  };
-  level(0, first);
 }
 
 /** Writes loops along one contiguous row. Operands are walked with it, or stand still. */
@@ -246,6 +196,23 @@ class Row {
     // What lies past the end is nobody's: it may be divided by, and must not be told of.
     if (this.#s.fault !== null) this.exact(outs, ins, n);
     else this.#loop(outs, ins, this.#still(ins), n, this.#unroll);
+  }
+
+  /** All rows. Parameters: outputs, inputs, extents, then for each input its strides in bytes along the outer axes. */
+  nest(p: readonly Local<"i32">[], strides: Walk["strides"], rank: number): void {
+    const { f } = this.#s, outs = this.#exprs.length, ins = this.#dtypes.length;
+    const [dims, steps] = [p.slice(outs + ins), p.slice(outs + ins + rank)];
+    const level = (axis: number, at: readonly Local<"i32">[]): void => {
+      if (axis === rank - 1) return this.exact(p.slice(0, outs), at, dims[axis]);
+      const here = at.map((x, k) => (strides[k][axis] === 0 ? x : f.variable("i32", x)));
+      f.times(dims[axis], () => {
+        level(axis + 1, here);
+        here.forEach((x, k) => {
+          if (strides[k][axis] !== 0) f.advance(x, steps[k * (rank - 1) + axis]);
+        });
+      });
+    };
+    level(0, p.slice(outs, outs + ins));
   }
 
   /** Exactly `n` elements. Moves the outputs on, leaves the inputs. */

@@ -24,28 +24,14 @@ export const JOINED_COLUMNS = 16;
 /** Bytes before a table where the accumulators of such rows lie. */
 export const TABLE_ROOM: number = 8 * JOINED_COLUMNS;
 
-/** Words that a table has for each group of axes, of which the steps come last. */
-export function tableWords(operands: number): number {
-  return 3 + operands;
-}
-
-/** The innermost two groups, as words of a table. */
-export interface InnerWords {
-  /** Elements of a row. */
-  readonly n: number;
-  /** Bytes from one row's accumulator to the next: 0 where rows go into one. */
-  readonly accStep: number;
-  /** 0 where rows are reduced; for columns, how many rows are taken as one. */
-  readonly joined: number;
-}
-
 /**
  * The module of a reducer. `x` and `steps` are the operands and their bytes from row to row.
  *
  * - `rows(…x, m, n, acc, accStep, …steps)`, `columns(…x, m, n, acc, …steps)`
- * - `run(…x, acc, table, level, count)`: the nest from a level on, 0 being the innermost. The table has for level 0 the
- *   {@linkcode InnerWords}, for each further one how far accumulators move and the count of the level below, and the steps of each;
- *   `TABLE_ROOM` bytes before it are free.
+ * - `run(…x, acc, table, level, count)`: the nest from a level on, 0 being the innermost. The table has three words and the steps for
+ *   each; `TABLE_ROOM` bytes before it are free. The words of level 0 are the elements of a row, the bytes from one row's accumulator to
+ *   the next, 0 where rows go into one, and for columns how many rows are taken as one; those of the others how far accumulators move
+ *   and the count of the level below.
  * - `whole(…x, out, acc, size, divisor, table, level, count)`: begins, runs and ends.
  * - `fill(acc, size)` begins; `settle(out, acc, size, divisor)` rounds accumulators in float64; `join(from, rows, n, acc)` folds rows
  *   of accumulators.
@@ -134,7 +120,7 @@ function writeRun(
 ): void {
   const operands = dtypes.length, x = p.slice(0, operands);
   const [acc, table, level, count] = p.slice(operands);
-  const own = f.let(i32.add(table, i32.mul(level, 4 * tableWords(operands))));
+  const own = f.let(i32.add(table, i32.mul(level, 4 * (3 + operands))));
   const word = (k: number) => f.let(i32.load(own, 4 * k));
   const steps = x.map((_, k) => word(3 + k));
   f.if(level, () => {
