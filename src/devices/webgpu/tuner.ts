@@ -11,13 +11,8 @@ export interface Trial {
   end(): void;
 }
 
-/** What a tuner needs of its device. */
-export interface TunerHost {
-  /** Milliseconds since some moment. */
-  readonly clock: () => number;
-  /** Buffers for candidates; null where nothing can wait for the device. */
-  readonly begin: (candidates: Candidates) => Trial | null;
-}
+/** Buffers for candidates; null where nothing can wait for the device. */
+type Begin = (candidates: Candidates) => Trial | null;
 
 /** Multiplications and additions below which the first candidate is taken: about a millisecond of a processor's work. */
 const LARGE = 2 ** 24;
@@ -30,11 +25,14 @@ const ROUNDS = 3;
 export class Tuner implements KernelChooser {
   /** True: candidates of a new key are timed when they are first met. */
   timing = false;
-  readonly #host: TunerHost;
+  readonly #begin: Begin;
+  readonly #clock: () => number;
   readonly #fastest = new Map<string, string>();
 
-  constructor(host: TunerHost) {
-    this.#host = host;
+  /** `clock` gives milliseconds since some moment. */
+  constructor(begin: Begin, clock: () => number = () => performance.now()) {
+    this.#begin = begin;
+    this.#clock = clock;
   }
 
   get active(): boolean {
@@ -69,18 +67,17 @@ export class Tuner implements KernelChooser {
 
   /** Index of the fastest; null where it cannot be told. */
   #time(candidates: Candidates): number | null {
-    const trial = this.#host.begin(candidates);
+    const trial = this.#begin(candidates);
     if (trial === null) return null;
-    const { clock } = this.#host;
     const plans = candidates.names.slice(0, MOST).map((_, i) => candidates.plan(i));
     const least = plans.map(() => Infinity);
     try {
       for (const plan of plans) trial.run(plan);
       for (let round = 0; round < ROUNDS; round++) {
         plans.forEach((plan, i) => {
-          const start = clock();
+          const start = this.#clock();
           trial.run(plan);
-          least[i] = Math.min(least[i], clock() - start);
+          least[i] = Math.min(least[i], this.#clock() - start);
         });
       }
     } finally {

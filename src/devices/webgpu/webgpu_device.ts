@@ -73,10 +73,7 @@ export class WebGpuDevice implements Device {
 
   constructor({ device, profile, description, software }: AdapterResult) {
     this.gpu = device;
-    this.tuner = new Tuner({
-      clock: () => performance.now(),
-      begin: (candidates) => this.#trial(candidates),
-    });
+    this.tuner = new Tuner((candidates) => this.#trial(candidates));
     this.profile = { ...profile, chooser: this.tuner };
     this.description = description;
     this.software = software;

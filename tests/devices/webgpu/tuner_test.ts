@@ -19,9 +19,8 @@ function candidates(key: string, times: readonly (readonly number[])[]): {
   let now = 0, runs = 0;
   const plans = times.map((): GpuPlan => ({ dispatches: [] }));
   const left = times.map((list) => [...list]);
-  const tuner = new Tuner({
-    clock: () => now,
-    begin: () => ({
+  const tuner = new Tuner(
+    () => ({
       run(plan) {
         const list = left[plans.indexOf(plan)];
         now += list.length > 1 ? list.shift()! : list[0];
@@ -29,7 +28,8 @@ function candidates(key: string, times: readonly (readonly number[])[]): {
       },
       end() {},
     }),
-  });
+    () => now,
+  );
   const names = times.map((_, i) => `kernel ${i}`);
   const plan = (i: number): GpuPlan => plans[i];
   const work = { key, names, flop: 2 ** 24, plan, inputs: [4], outputs: [4] };
@@ -69,7 +69,7 @@ Deno.test("Tuner follows choices made before, and ignores names it does not know
 });
 
 Deno.test("Tuner takes the first candidate where nothing can wait for the device", () => {
-  const tuner = new Tuner({ clock: () => 0, begin: () => null });
+  const tuner = new Tuner(() => null);
   tuner.timing = true;
   assertEquals([tuner.choose(candidates("a", [[2], [1]]).work), tuner.choices], [0, {}]);
 });

@@ -62,7 +62,7 @@ function writeSteps(
   w.each(
     () => {
       for (const { folds, then } of numberPasses(steps, inputs)) {
-        const kept = folds.map((k) => new Kept(w, found[k].fold!));
+        const kept = folds.map((k) => keep(w, found[k].fold!));
         walk(folds.map((k) => found[k].of), (values, place) => {
           kept.forEach((one, i) => one.take(values[i], place));
         });
@@ -81,26 +81,25 @@ function writeSteps(
 }
 
 /** What is put together along a row. */
-class Kept {
+interface Kept {
   /** Takes a vector of terms. */
   readonly take: (terms: F4, place: Place) => void;
   /** What there is at the end, in all lanes. */
   readonly number: () => F4;
+}
 
-  /** Nothing so far. */
-  constructor(w: RowWriter, fold: "sum" | "mean" | "max" | "min") {
-    if (fold === "max" || fold === "min") {
-      const extreme = w.extreme(fold === "max" ? "pmax" : "pmin");
-      const none = fold === "max" ? -Infinity : Infinity;
-      this.take = (v, { clear }) => w.take(extreme, w.f.let(clear(v, none)));
-      this.number = () => w.found(extreme);
-    } else {
-      const sum = w.sum();
-      this.take = (v, { clear }) => w.add(sum, w.f.let(clear(v)));
-      this.number = () => {
-        const total = w.total(sum);
-        return w.narrow(fold === "mean" ? f64x2.div(total, w.length) : total);
-      };
-    }
+function keep(w: RowWriter, fold: "sum" | "mean" | "max" | "min"): Kept {
+  if (fold === "max" || fold === "min") {
+    const extreme = w.extreme(fold === "max" ? "pmax" : "pmin");
+    const none = fold === "max" ? -Infinity : Infinity;
+    return {
+      take: (v, { clear }) => w.take(extreme, w.f.let(clear(v, none))),
+      number: () => w.found(extreme),
+    };
   }
+  const sum = w.sum();
+  return {
+    take: (v, { clear }) => w.add(sum, w.f.let(clear(v))),
+    number: () => w.narrow(fold === "mean" ? f64x2.div(w.total(sum), w.length) : w.total(sum)),
+  };
 }
