@@ -9,6 +9,7 @@ import type { Engine } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import { type CopyRun, NOWHERE, prepareTables, type Segment, type Unit } from "./copy_rows.ts";
+import { wordAt } from "./fill.ts";
 import { turnRun } from "./copy_turn.ts";
 
 /** Entries that tables may have: they are kept as long as the kernel. */
@@ -24,7 +25,7 @@ export function prepareCopy(
   problem: Problem,
   { from, map, fill }: MeaningOf<"copy">,
 ): FastRun | null {
-  const unit = DTYPES[problem.outputs[0].dtype].bytes as Unit;
+  const [{ dtype }] = problem.outputs, unit = DTYPES[dtype].bytes as Unit;
   const merged = mergeAxes(map(problem));
   if (merged.axes.some((a) => a.dim === 0)) return () => {};
   const turn = turnedAxis(merged);
@@ -32,9 +33,8 @@ export function prepareCopy(
     ? prepareTurn(engine, merged, turn, unit)
     : prepareRows(engine, merged, unit);
   if (run === null) return null;
-  const { heap } = engine;
-  const fillAt = (p: Pointer): number => unit === 4 ? heap.i32[p >>> 2] : 0x01010101 * heap.u8[p];
-  return ([to], ins) => run(to, ins[from], fill === undefined ? 0 : fillAt(ins[fill]));
+  if (fill === undefined) return ([to], ins) => run(to, ins[from], 0);
+  return ([to], ins) => run(to, ins[from], wordAt(engine.heap, dtype, ins[fill]));
 }
 
 /** The axis along which the input is contiguous, where that is not the last: then blocks are turned. */

@@ -56,7 +56,7 @@ export function wordOf(dtype: DType, value: number): number {
 }
 
 /** The same of an element in the heap. */
-function wordAt(heap: Heap, dtype: DType, at: Pointer): number {
+export function wordAt(heap: Heap, dtype: DType, at: Pointer): number {
   return dtype === "bool" ? wordOf(dtype, heap.u8[at]) : heap.i32[at >>> 2];
 }
 

@@ -20,8 +20,6 @@ export class ReduceNest {
   readonly callSize: number;
   /** True where rows are reduced, false where columns are. */
   readonly isRows: boolean;
-  /** True where rows or columns of the innermost loop have accumulators of their own. */
-  readonly keepsRows: boolean;
   /** Rows of the innermost loop, and their elements. */
   readonly m: number;
   readonly n: number;
@@ -56,7 +54,7 @@ export class ReduceNest {
     const moves = strides.map((s) => strides.length === 1 || s[last] !== 0);
     const keepsRows = isRows && taken === 2 && !reduced[last - 1];
     this.source = { expr, dtypes, moves };
-    [this.isRows, this.keepsRows, this.m, this.n] = [isRows, keepsRows, m, n];
+    [this.isRows, this.m, this.n] = [isRows, m, n];
     this.steps = strides.map((s, k) => (taken === 2 ? s[last - 1] * bytes[k] : 0));
     this.widths = bytes.map((b, k) => (moves[k] ? b : 0));
     const outer = dims.slice(0, dims.length - taken);
