@@ -2,18 +2,12 @@
  * Filling with one value on both devices, and how copies see elements: as words whose meaning does not matter.
  */
 import { type DType, DTYPES, type HostData } from "../../core/dtype.ts";
-import {
-  f32Bits,
-  flatId,
-  type GpuPlan,
-  gridFor,
-  makeProgram,
-  type Profile,
-} from "../../core/dispatch.ts";
+import { f32Bits, flatId, type GpuPlan, makeProgram, type Profile } from "../../core/dispatch.ts";
 import { gpuBytes, wordType } from "../../core/gpu_storage.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
+import { flatDispatch } from "../dispatches.ts";
 import { piecesOf } from "./pieces.ts";
 
 /** Invocations in a workgroup of streaming kernels, as in shaders/copy/, shaders/image/ and shaders/random/. */
@@ -60,12 +54,12 @@ out0[i] = ${wide ? `vec4<${word}>(${value})` : value};`,
   return {
     dispatches: piecesOf(size, gpuBytes(out.dtype), profile).map(({ count, range }) => {
       const threads = wide ? count / 4 : count;
-      return {
+      return flatDispatch({
         program,
         buffers: [...(literal ? [] : [{ input: source.from }]), { output: 0, ...range }],
         params: literal ? [threads, valueWord(source.value, out.dtype)] : [threads],
-        grid: gridFor(threads, STREAM_WORKGROUP, profile),
-      };
+        workgroup: STREAM_WORKGROUP,
+      }, profile);
     }),
   };
 }

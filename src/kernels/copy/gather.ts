@@ -1,11 +1,12 @@
 /**
  * Picking rows on the GPU. An index out of range gives zeros.
  */
-import { type GpuPlan, gridFor, type Profile } from "../../core/dispatch.ts";
-import { gpuBytes, wordType } from "../../core/gpu_storage.ts";
+import type { GpuPlan, Profile } from "../../core/dispatch.ts";
+import { gpuBytes, vec, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { COPY_GATHER } from "../../shaders_generated.ts";
+import { flatDispatch } from "../dispatches.ts";
 import { piecedSource, piecesOf } from "./pieces.ts";
 import { STREAM_WORKGROUP } from "./fill.ts";
 import type { RowLayout } from "../../core/meaning.ts";
@@ -20,11 +21,8 @@ export function gatherGpu(layout: RowLayout, dtype: DType, profile: Profile): Gp
   const { batch, outer, dims, inner, count } = layout;
   const size = batch * outer * count * inner;
   if (size === 0) return { dispatches: [] };
-  const wide = inner % 4 === 0;
-  const type = wide ? `vec4<${wordType(dtype)}>` : wordType(dtype);
-  const width = wide ? inner / 4 : inner;
-  const n = wide ? size / 4 : size;
-  const bytes = gpuBytes(dtype) * (wide ? 4 : 1);
+  const group = inner % 4 === 0 ? 4 : 1, width = inner / group;
+  const type = vec(wordType(dtype), group), bytes = gpuBytes(dtype) * group;
   const extent = dims.reduce((a, b) => a * b, 1);
   const table = piecedSource({ input: 0 }, batch * outer * extent * width, type, bytes, 1, profile);
   const program = shaderProgram(COPY_GATHER, {
@@ -34,11 +32,13 @@ export function gatherGpu(layout: RowLayout, dtype: DType, profile: Profile): Gp
     table: table.prelude,
   }, { name: "gather", inputs: table.types.length > 1 ? table.types : [] });
   return {
-    dispatches: piecesOf(n, bytes, profile).map(({ first, count: threads, range }) => ({
-      program,
-      buffers: [{ input: 1 }, ...table.buffers, { output: 0, ...range }],
-      params: [threads, first, outer, count, width, extent, ...dims],
-      grid: gridFor(threads, STREAM_WORKGROUP, profile),
-    })),
+    dispatches: piecesOf(size / group, bytes, profile).map(({ first, count: threads, range }) =>
+      flatDispatch({
+        program,
+        buffers: [{ input: 1 }, ...table.buffers, { output: 0, ...range }],
+        params: [threads, first, outer, count, width, extent, ...dims],
+        workgroup: STREAM_WORKGROUP,
+      }, profile)
+    ),
   };
 }

@@ -2,17 +2,11 @@
  * Numbered elements: ranges, evenly spaced numbers, one-hot rows; on both devices.
  */
 import { type DType, isBigInt } from "../../core/dtype.ts";
-import {
-  f32Bits,
-  flatId,
-  type GpuPlan,
-  gridFor,
-  makeProgram,
-  type Profile,
-} from "../../core/dispatch.ts";
+import { f32Bits, flatId, type GpuPlan, makeProgram, type Profile } from "../../core/dispatch.ts";
 import { accType, wgslType, wordType } from "../../core/gpu_storage.ts";
 import { type ElementValue, type NdArray, setElement } from "../../core/nd_array.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
+import { flatPlan } from "../dispatches.ts";
 import { fillCpu, STREAM_WORKGROUP, valueWord, wordOfParam, wordsOf } from "./fill.ts";
 
 /** `start + i * step`; the last element is `last` where that is given. */
@@ -43,7 +37,6 @@ export function rampGpu(
   profile: Profile,
   last?: number,
 ): GpuPlan {
-  if (size === 0) return { dispatches: [] };
   const type = wgslType(dtype);
   const of = accType(dtype), word = of === "f32" ? f32Bits : (v: number): number => v >>> 0;
   const value = `p.start + ${of}(i) * p.step`;
@@ -58,14 +51,12 @@ export function rampGpu(
 if (i >= p.n) { return; }
 out0[i] = ${type}(${end ? `select(${value}, p.last, i + 1u == p.n)` : value});`,
   });
-  return {
-    dispatches: [{
-      program,
-      buffers: [{ output: 0 }],
-      params: [size, word(start), word(step), word(last ?? 0)],
-      grid: gridFor(size, STREAM_WORKGROUP, profile),
-    }],
-  };
+  return flatPlan({
+    program,
+    buffers: [{ output: 0 }],
+    params: [size, word(start), word(step), word(last ?? 0)],
+    workgroup: STREAM_WORKGROUP,
+  }, profile);
 }
 
 /** How indices of `shape` become one-hot rows along a new axis. */
@@ -112,8 +103,6 @@ export function oneHotGpu(
   { outer, depth, inner }: OneHotLayout,
   profile: Profile,
 ): GpuPlan {
-  const n = outer * depth * inner;
-  if (n === 0) return { dispatches: [] };
   const word = wordType(dtype);
   const program = makeProgram({
     name: "one_hot",
@@ -130,12 +119,10 @@ let d = row - o * p.depth;
 let word = select(p.off, p.on, in0[o * p.inner + c] == i32(d));
 out0[i] = ${wordOfParam(word, "word")};`,
   });
-  return {
-    dispatches: [{
-      program,
-      buffers: [{ input: 0 }, { output: 0 }],
-      params: [n, depth, inner, valueWord(on, dtype), valueWord(off, dtype)],
-      grid: gridFor(n, STREAM_WORKGROUP, profile),
-    }],
-  };
+  return flatPlan({
+    program,
+    buffers: [{ input: 0 }, { output: 0 }],
+    params: [outer * depth * inner, depth, inner, valueWord(on, dtype), valueWord(off, dtype)],
+    workgroup: STREAM_WORKGROUP,
+  }, profile);
 }

@@ -41,10 +41,8 @@ export interface PiecedSource {
   readonly types: readonly string[];
   /** Its bindings. */
   readonly buffers: readonly BufferRef[];
-  /** Function declaration, empty where one binding is enough. */
+  /** Declares `readN(at)`, where N is the first binding; empty where one is enough. */
   readonly prelude: string;
-  /** Reads element `at`. */
-  readonly read: (at: string) => string;
 }
 
 /** Binds a buffer (of `count` elements of type `type`, `bytes` each) from binding `binding` on. */
@@ -59,14 +57,7 @@ export function piecedSource(
   const pieces = piecesOf(count, bytes, profile);
   const buffers = pieces.map(({ range }) => ({ ...buffer, ...range }));
   const types = pieces.map(() => type);
-  if (pieces.length === 1) {
-    return {
-      types,
-      buffers,
-      prelude: "",
-      read: (at) => `in${binding}[${at}]`,
-    };
-  }
+  if (pieces.length === 1) return { types, buffers, prelude: "" };
   const lines = pieces.map(({ first, count: n }, k) =>
     `${k === pieces.length - 1 ? "" : `if (at < ${first + n}u) `}{ return in${
       binding + k
@@ -76,7 +67,6 @@ export function piecedSource(
     types,
     buffers,
     prelude: `fn read${binding}(at: u32) -> ${type} {\n${lines.join("\n")}\n}`,
-    read: (at) => `read${binding}(${at})`,
   };
 }
 

@@ -2,7 +2,7 @@
  * Putting rows in their places on the GPU. Sums run either as one search per result, which is exact in order and right for
  * few rows, or by atomic additions. Rows with an index out of range are left out.
  */
-import { type Dispatch, type GpuPlan, gridFor, type Profile } from "../../core/dispatch.ts";
+import type { GpuPlan, Profile } from "../../core/dispatch.ts";
 import { accType, gpuBytes, vec, wgslType, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import type { RowLayout, ScatterInputs } from "../../core/meaning.ts";
@@ -13,6 +13,7 @@ import {
   COPY_SCATTER_SEARCH,
   COPY_START,
 } from "../../shaders_generated.ts";
+import { flatDispatch, flatPlan } from "../dispatches.ts";
 import { piecesOf } from "./pieces.ts";
 import { STREAM_WORKGROUP } from "./fill.ts";
 import { SEARCH_PLACES, SEARCH_ROWS } from "../thresholds.ts";
@@ -33,164 +34,113 @@ export function atomicFits(layout: RowLayout, dtype: DType): boolean {
     (dtype === "float32" || dtype === "int32" || dtype === "uint32");
 }
 
-/** Each result looks through all rows and adds those that are its own. */
-export function searchAddGpu(
+/** Plans rows of an input that go to places of the result. */
+type Scatter<Inputs = ScatterInputs> = (
   layout: RowLayout,
   dtype: DType,
-  inputs: ScatterInputs,
+  inputs: Inputs,
   profile: Profile,
-): GpuPlan {
-  const { batch, outer, dims, inner, count } = layout;
-  const extent = extentOf(layout);
+) => GpuPlan;
+
+/** Each result looks through all rows and adds those that are its own. */
+export const searchAddGpu: Scatter = (layout, dtype, inputs, profile) => {
+  const { batch, outer, dims, inner, count } = layout, extent = extentOf(layout);
   const size = batch * outer * extent * inner;
   if (size === 0) return { dispatches: [] };
-  const wide = inner % 4 === 0;
-  const type = vec(wgslType(dtype), wide ? 4 : 1), sum = vec(accType(dtype), wide ? 4 : 1);
-  const start = inputs.start !== undefined;
+  const group = inner % 4 === 0 ? 4 : 1, start = inputs.start !== undefined;
   const program = shaderProgram(COPY_SCATTER_SEARCH, {
-    element: type,
-    sum,
+    element: vec(wgslType(dtype), group),
+    sum: vec(accType(dtype), group),
     start,
     rank: dims.length,
   }, { name: "scatter_search" });
-  const group = wide ? 4 : 1;
   return {
-    dispatches: piecesOf(size / group, gpuBytes(dtype) * group, profile).map((piece) => ({
-      program,
-      buffers: [
-        { input: inputs.rows },
-        { input: inputs.indices },
-        ...(start ? [{ input: inputs.start!, ...piece.range }] : []),
-        { output: 0, ...piece.range },
-      ],
-      params: [piece.count, piece.first, outer, count, inner / group, extent, ...dims],
-      grid: gridFor(piece.count, STREAM_WORKGROUP, profile),
-    })),
+    dispatches: piecesOf(size / group, gpuBytes(dtype) * group, profile).map((piece) =>
+      flatDispatch({
+        program,
+        buffers: [
+          { input: inputs.rows },
+          { input: inputs.indices },
+          ...(start ? [{ input: inputs.start!, ...piece.range }] : []),
+          { output: 0, ...piece.range },
+        ],
+        params: [piece.count, piece.first, outer, count, inner / group, extent, ...dims],
+        workgroup: STREAM_WORKGROUP,
+      }, profile)
+    ),
   };
-}
+};
 
 /** Fills the result, then adds every row to its place atomically. */
-export function atomicAddGpu(
-  layout: RowLayout,
-  dtype: DType,
-  inputs: ScatterInputs,
-  profile: Profile,
-): GpuPlan {
-  return {
-    dispatches: [
-      ...startGpu(layout, dtype, inputs, profile),
-      ...addEach(layout, dtype, inputs, profile),
-    ],
-  };
-}
+export const atomicAddGpu: Scatter = (layout, dtype, inputs, profile) => ({
+  dispatches: [
+    ...startGpu(layout, dtype, inputs, profile).dispatches,
+    ...ontoGpu(layout, dtype, { ...inputs, how: "add" }, profile).dispatches,
+  ],
+});
 
 /** Fills the result, then writes every row to its place. Which of several rows for one place stays is not said. */
-export function writeGpu(
-  layout: RowLayout,
-  dtype: DType,
-  inputs: ScatterInputs,
-  profile: Profile,
-): GpuPlan {
+export const writeGpu: Scatter = (layout, dtype, inputs, profile) => ({
+  dispatches: [
+    ...startGpu(layout, dtype, inputs, profile).dispatches,
+    ...ontoGpu(layout, dtype, { ...inputs, how: "write" }, profile).dispatches,
+  ],
+});
+
+const startGpu: Scatter = (layout, dtype, inputs, profile) => {
+  const size = layout.batch * layout.outer * extentOf(layout) * layout.inner;
+  if (size === 0) return { dispatches: [] };
+  const group = size % 4 === 0 ? 4 : 1, start = inputs.start !== undefined;
+  const element = vec(wordType(dtype), group);
+  const program = shaderProgram(COPY_START, { element, start }, { name: "scatter_start" });
   return {
-    dispatches: [
-      ...startGpu(layout, dtype, inputs, profile),
-      ...writeEach(layout, dtype, inputs, profile),
-    ],
+    dispatches: piecesOf(size / group, gpuBytes(dtype) * group, profile).map(({ count, range }) =>
+      flatDispatch({
+        program,
+        buffers: [...(start ? [{ input: inputs.start!, ...range }] : []), { output: 0, ...range }],
+        params: [count],
+        workgroup: STREAM_WORKGROUP,
+      }, profile)
+    ),
   };
-}
+};
 
 /** Puts every row in its place among what the result holds already. */
-export function ontoGpu(
-  layout: RowLayout,
-  dtype: DType,
-  inputs: ScatterInputs & { readonly how: "add" | "write" },
-  profile: Profile,
-): GpuPlan {
-  const each = inputs.how === "add" ? addEach : writeEach;
-  return { dispatches: each(layout, dtype, inputs, profile) };
-}
-
-function addEach(
-  layout: RowLayout,
-  dtype: DType,
-  inputs: ScatterInputs,
-  profile: Profile,
-): Dispatch[] {
-  const type = wgslType(dtype);
-  const cell = type === "f32" ? "u32" : type;
-  return eachElement(layout, dtype, type, `atomic<${cell}>`, inputs, profile);
-}
-
-function writeEach(
-  layout: RowLayout,
-  dtype: DType,
-  inputs: ScatterInputs,
-  profile: Profile,
-): Dispatch[] {
-  const type = wordType(dtype);
-  return eachElement(layout, dtype, type, type, inputs, profile);
-}
-
-function startGpu(
-  layout: RowLayout,
-  dtype: DType,
-  inputs: ScatterInputs,
-  profile: Profile,
-): Dispatch[] {
-  const size = layout.batch * layout.outer * extentOf(layout) * layout.inner;
-  if (size === 0) return [];
-  const word = wordType(dtype);
-  const wide = size % 4 === 0;
-  const type = wide ? `vec4<${word}>` : word;
-  const start = inputs.start !== undefined;
-  const group = wide ? 4 : 1;
-  const program = shaderProgram(COPY_START, { element: type, start }, { name: "scatter_start" });
-  return piecesOf(size / group, gpuBytes(dtype) * group, profile).map(({ count, range }) => ({
-    program,
-    buffers: [...(start ? [{ input: inputs.start!, ...range }] : []), { output: 0, ...range }],
-    params: [count],
-    grid: gridFor(count, STREAM_WORKGROUP, profile),
-  }));
-}
-
-function eachElement(
-  layout: RowLayout,
-  dtype: DType,
-  type: string,
-  cell: string,
-  inputs: ScatterInputs,
-  profile: Profile,
-): Dispatch[] {
-  const { batch, outer, dims, inner, count } = layout;
-  const n = batch * outer * count * inner;
-  if (n === 0) return [];
-  const adds = cell !== type;
+export const ontoGpu: Scatter<ScatterInputs & { readonly how: "add" | "write" }> = (
+  layout,
+  dtype,
+  { rows, indices, how },
+  profile,
+) => {
+  const { batch, outer, dims, inner, count } = layout, extent = extentOf(layout);
+  const n = batch * outer * count * inner, adds = how === "add";
+  if (n === 0) return { dispatches: [] };
+  const type = adds ? wgslType(dtype) : wordType(dtype), floats = type === "f32";
   const program = shaderProgram(COPY_SCATTER, {
     element: type,
-    cell,
+    cell: adds ? `atomic<${floats ? "u32" : type}>` : type,
     adds,
-    floats: type === "f32",
+    floats,
     rank: dims.length,
-  }, { name: adds ? "scatter_add" : "scatter_write" });
-  const size = batch * outer * extentOf(layout) * inner;
-  return piecesOf(size, gpuBytes(dtype), profile).map((piece) => ({
-    program,
-    buffers: [{ input: inputs.rows }, { input: inputs.indices }, { output: 0, ...piece.range }],
-    params: [n, piece.first, piece.count, outer, count, inner, extentOf(layout), ...dims],
-    grid: gridFor(n, STREAM_WORKGROUP, profile),
-  }));
-}
+  }, { name: `scatter_${how}` });
+  return {
+    dispatches: piecesOf(batch * outer * extent * inner, gpuBytes(dtype), profile).map((piece) =>
+      flatDispatch({
+        program,
+        buffers: [{ input: rows }, { input: indices }, { output: 0, ...piece.range }],
+        params: [n, piece.first, piece.count, outer, count, inner, extent, ...dims],
+        workgroup: STREAM_WORKGROUP,
+      }, profile)
+    ),
+  };
+};
 
 /** For each index the place of the first that equals it. */
 export function firstEqualGpu(count: number, profile: Profile): GpuPlan {
-  if (count === 0) return { dispatches: [] };
-  const program = shaderProgram(COPY_FIRST_EQUAL, {}, { name: "first_equal" });
-  return {
-    dispatches: [{
-      program,
-      buffers: [{ input: 0 }, { output: 0 }],
-      params: [count],
-      grid: gridFor(count, STREAM_WORKGROUP, profile),
-    }],
-  };
+  return flatPlan({
+    program: shaderProgram(COPY_FIRST_EQUAL, {}, { name: "first_equal" }),
+    buffers: [{ input: 0 }, { output: 0 }],
+    params: [count],
+    workgroup: STREAM_WORKGROUP,
+  }, profile);
 }

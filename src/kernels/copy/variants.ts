@@ -3,17 +3,12 @@
  * Groups of four move as vectors where the last axis allows, else four results are stored at once.
  */
 import type { AxisMap, CopyMap } from "../../core/meaning.ts";
-import {
-  type BufferRef,
-  type GpuPlan,
-  gridFor,
-  type Profile,
-  type Program,
-} from "../../core/dispatch.ts";
-import { gpuBytes, wordType } from "../../core/gpu_storage.ts";
+import type { BufferRef, GpuPlan, Profile, Program } from "../../core/dispatch.ts";
+import { gpuBytes, vec, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { COPY_MAP } from "../../shaders_generated.ts";
+import { flatDispatch } from "../dispatches.ts";
 import { groupedBy, mayFill, mergeAxes } from "./map.ts";
 import { type PiecedSource, piecedSource, piecesOf } from "./pieces.ts";
 import { STREAM_WORKGROUP } from "./fill.ts";
@@ -72,26 +67,21 @@ export function copyGpu(
   const used = grouped ?? merged;
   const group = form === "one" ? 1 : 4, unit = form === "vector" ? 4 : 1;
   const fill = options.fill !== undefined && mayFill(merged);
-  const type = unit === 4 ? `vec4<${word}>` : word;
   const bytes = gpuBytes(dtype);
-  const from = options.from ?? { input: 0 }, to = options.to ?? { output: 0 };
+  const { from = { input: 0 }, to = { output: 0 } } = options;
   // Elements past the last whole vector are read by no group of four.
-  const source = piecedSource(
-    from,
-    Math.floor((options.fromCount ?? 0) / unit),
-    type,
-    bytes * unit,
-    0,
-    profile,
-  );
+  const count = Math.floor((options.fromCount ?? 0) / unit);
+  const source = piecedSource(from, count, vec(word, unit), bytes * unit, 0, profile);
   const program = copyProgram(used.axes, word, form, fill, source);
   return {
-    dispatches: piecesOf(size, bytes, profile).map(({ first, count, range }) => ({
-      program,
-      buffers: [...source.buffers, ...(fill ? [options.fill!] : []), { ...to, ...range }],
-      params: paramsOf(used, form, count / group, first / group),
-      grid: gridFor(count / group, STREAM_WORKGROUP, profile),
-    })),
+    dispatches: piecesOf(size, bytes, profile).map(({ first, count, range }) =>
+      flatDispatch({
+        program,
+        buffers: [...source.buffers, ...(fill ? [options.fill!] : []), { ...to, ...range }],
+        params: paramsOf(used, form, count / group, first / group),
+        workgroup: STREAM_WORKGROUP,
+      }, profile)
+    ),
   };
 }
 

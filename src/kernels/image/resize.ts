@@ -1,7 +1,7 @@
 /**
  * Resizing on the GPU. Gradients are gathered: each input pixel looks through the output pixels it may have gone into.
  */
-import { f32Bits, type GpuPlan, gridFor, type Profile } from "../../core/dispatch.ts";
+import { f32Bits, type GpuPlan, type Profile, type Program } from "../../core/dispatch.ts";
 import { accType, vec, wgslType, wordType } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { IMAGE_BILINEAR, IMAGE_NEAREST, IMAGE_RESIZE_GRAD } from "../window_shaders_generated.ts";
@@ -9,61 +9,62 @@ import type { Attrs } from "../../core/op.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { STREAM_WORKGROUP } from "../copy/fill.ts";
+import { flatPlan, wordsOf } from "../dispatches.ts";
 import { axisScale, imageDims } from "./geometry.ts";
 
-function paramsOf(
-  from: readonly number[],
-  to: readonly number[],
-  n: number,
-  depth: number,
-  attrs: Attrs,
-): number[] {
-  const { height, width } = imageDims(from);
-  const [, rows, columns] = to;
-  return [
-    n,
-    height,
-    width,
-    depth,
-    rows,
-    columns,
-    f32Bits(axisScale(height, rows, attrs).scale),
-    f32Bits(axisScale(width, columns, attrs).scale),
-  ];
-}
-
 /** What the shaders take of the attributes. */
-function placing({ align_corners, half_pixel_centers }: Attrs): {
+interface Placing {
   readonly halfPixels: boolean;
   readonly aligned: boolean;
-} {
-  return { halfPixels: Boolean(half_pixel_centers), aligned: Boolean(align_corners) };
 }
 
-/** Bilinear interpolation of input 0; four channels at once where there are as many. */
+/** One dispatch that makes `made`, one of an image and its resized copy; four channels at once where there are as many. */
+function resizePlan(
+  made: ConcreteSpec,
+  [image, resized]: readonly [ConcreteSpec, ConcreteSpec],
+  attrs: Attrs,
+  profile: Profile,
+  make: (unit: number, placing: Placing) => Program,
+): GpuPlan {
+  const { height, width, depth } = imageDims(image.shape), unit = depth % 4 === 0 ? 4 : 1;
+  const [, rows, columns] = resized.shape;
+  const program = make(unit, {
+    halfPixels: Boolean(attrs.half_pixel_centers),
+    aligned: Boolean(attrs.align_corners),
+  });
+  const [down, across] = [axisScale(height, rows, attrs), axisScale(width, columns, attrs)]
+    .map(({ scale }) => scale);
+  const inverse = (scale: number): number => f32Bits(scale === 0 ? 0 : 1 / scale);
+  return flatPlan({
+    program,
+    buffers: [{ input: 0 }, { output: 0 }],
+    params: wordsOf(program, {
+      ...{ n: sizeOf(made.shape) / unit, height, width, depth: depth / unit, rows, columns },
+      ...{ down: f32Bits(down), across: f32Bits(across), up: inverse(down), back: inverse(across) },
+    }),
+    workgroup: STREAM_WORKGROUP,
+  }, profile);
+}
+
+/** Bilinear interpolation of input 0. */
 export function resizeBilinearGpu(
   x: ConcreteSpec,
   out: ConcreteSpec,
   attrs: Attrs,
   profile: Profile,
 ): GpuPlan {
-  const size = sizeOf(out.shape);
-  if (size === 0) return { dispatches: [] };
-  const wide = x.shape[3] % 4 === 0;
-  const unit = wide ? 4 : 1;
-  const program = shaderProgram(IMAGE_BILINEAR, {
-    ...placing(attrs),
-    element: vec(wgslType(x.dtype), unit),
-    real: vec("f32", unit),
-  }, { name: "resize_bilinear" });
-  return {
-    dispatches: [{
-      program,
-      buffers: [{ input: 0 }, { output: 0 }],
-      params: paramsOf(x.shape, out.shape, size / unit, x.shape[3] / unit, attrs),
-      grid: gridFor(size / unit, STREAM_WORKGROUP, profile),
-    }],
-  };
+  return resizePlan(
+    out,
+    [x, out],
+    attrs,
+    profile,
+    (unit, placing) =>
+      shaderProgram(IMAGE_BILINEAR, {
+        ...placing,
+        element: vec(wgslType(x.dtype), unit),
+        real: vec("f32", unit),
+      }, { name: "resize_bilinear" }),
+  );
 }
 
 /** Copies the nearest pixels of input 0. */
@@ -73,22 +74,10 @@ export function resizeNearestGpu(
   attrs: Attrs,
   profile: Profile,
 ): GpuPlan {
-  const size = sizeOf(out.shape);
-  if (size === 0) return { dispatches: [] };
-  const wide = x.shape[3] % 4 === 0;
-  const unit = wide ? 4 : 1;
-  const program = shaderProgram(IMAGE_NEAREST, {
-    ...placing(attrs),
-    element: vec(wordType(x.dtype), unit),
-  }, { name: "resize_nearest" });
-  return {
-    dispatches: [{
-      program,
-      buffers: [{ input: 0 }, { output: 0 }],
-      params: paramsOf(x.shape, out.shape, size / unit, x.shape[3] / unit, attrs),
-      grid: gridFor(size / unit, STREAM_WORKGROUP, profile),
-    }],
-  };
+  return resizePlan(out, [x, out], attrs, profile, (unit, placing) => {
+    const element = vec(wordType(x.dtype), unit);
+    return shaderProgram(IMAGE_NEAREST, { ...placing, element }, { name: "resize_nearest" });
+  });
 }
 
 /** Gradient of either way of resizing: input 0 is the gradient of the output. */
@@ -99,32 +88,21 @@ export function resizeGradGpu(
   attrs: Attrs,
   profile: Profile,
 ): GpuPlan {
-  const size = sizeOf(dx.shape);
-  if (size === 0) return { dispatches: [] };
-  const wide = dx.shape[3] % 4 === 0;
-  const unit = wide ? 4 : 1;
   const stored = wgslType(dx.dtype), sum = accType(dx.dtype);
-  const program = shaderProgram(IMAGE_RESIZE_GRAD, {
-    ...placing(attrs),
-    element: vec(wgslType(dy.dtype), unit),
-    stored: vec(stored, unit),
-    sum: vec(sum, unit),
-    bilinear: way === "bilinear",
-    whole: sum !== "f32",
-    converted: stored !== sum,
-  }, { name: `resize_${way}_grad` });
-  const { height, width } = imageDims(dx.shape);
-  const inverse = (scale: number): number => f32Bits(scale === 0 ? 0 : 1 / scale);
-  return {
-    dispatches: [{
-      program,
-      buffers: [{ input: 0 }, { output: 0 }],
-      params: [
-        ...paramsOf(dx.shape, dy.shape, size / unit, dx.shape[3] / unit, attrs),
-        inverse(axisScale(height, dy.shape[1], attrs).scale),
-        inverse(axisScale(width, dy.shape[2], attrs).scale),
-      ],
-      grid: gridFor(size / unit, STREAM_WORKGROUP, profile),
-    }],
-  };
+  return resizePlan(
+    dx,
+    [dx, dy],
+    attrs,
+    profile,
+    (unit, placing) =>
+      shaderProgram(IMAGE_RESIZE_GRAD, {
+        ...placing,
+        element: vec(wgslType(dy.dtype), unit),
+        stored: vec(stored, unit),
+        sum: vec(sum, unit),
+        bilinear: way === "bilinear",
+        whole: sum !== "f32",
+        converted: stored !== sum,
+      }, { name: `resize_${way}_grad` }),
+  );
 }

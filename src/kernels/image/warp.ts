@@ -1,14 +1,7 @@
 /**
  * Reading images through a projective transform or a rotation, on both devices.
  */
-import {
-  f32Bits,
-  flatId,
-  type GpuPlan,
-  gridFor,
-  makeProgram,
-  type Profile,
-} from "../../core/dispatch.ts";
+import { f32Bits, flatId, type GpuPlan, makeProgram, type Profile } from "../../core/dispatch.ts";
 import { wgslType } from "../../core/gpu_storage.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Attrs } from "../../core/op.ts";
@@ -16,6 +9,7 @@ import { setElement } from "../../core/nd_array.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { STREAM_WORKGROUP } from "../copy/fill.ts";
+import { flatPlan } from "../dispatches.ts";
 import { imageDims } from "./geometry.ts";
 import { floatsOf } from "../host/image_resize.ts";
 import { settle } from "../host/numbers.ts";
@@ -184,9 +178,7 @@ export function warpGpu(
   out: ConcreteSpec,
   profile: Profile,
 ): GpuPlan {
-  const n = sizeOf(out.shape);
-  if (n === 0) return { dispatches: [] };
-  const { height, width, depth } = imageDims(image.shape);
+  const { height, width, depth } = imageDims(image.shape), [, rows, columns] = out.shape;
   const stored = wgslType(image.dtype);
   const sample = warp.interpolation === "NEAREST"
     ? "v = at(b, floor(y + 0.5), floor(x + 0.5), d);"
@@ -229,23 +221,14 @@ if (k != 0.0) {
 }
 out0[id] = ${stored}(v);`,
   });
-  return {
-    dispatches: [{
-      program,
-      buffers: [{ input: 0 }, { input: 1 }, { output: 0 }],
-      params: [
-        n,
-        height,
-        width,
-        depth,
-        out.shape[1],
-        out.shape[2],
-        sizeOf(transforms.shape) === 8 ? 0 : 8,
-        f32Bits(warp.fillValue),
-      ],
-      grid: gridFor(n, STREAM_WORKGROUP, profile),
-    }],
-  };
+  const step = sizeOf(transforms.shape) === 8 ? 0 : 8;
+  const sizes = [sizeOf(out.shape), height, width, depth, rows, columns, step];
+  return flatPlan({
+    program,
+    buffers: [{ input: 0 }, { input: 1 }, { output: 0 }],
+    params: [...sizes, f32Bits(warp.fillValue)],
+    workgroup: STREAM_WORKGROUP,
+  }, profile);
 }
 
 /** A rotation by `radians` about a point. */
@@ -327,9 +310,7 @@ export const ROTATE_DEPTH = 16;
 
 /** The same on the GPU. */
 export function rotateGpu(image: ConcreteSpec, rotation: Rotation, profile: Profile): GpuPlan {
-  const n = sizeOf(image.shape);
-  if (n === 0) return { dispatches: [] };
-  const { height, width, depth } = imageDims(image.shape);
+  const { height, width, depth } = imageDims(image.shape), { radians, x, y, fill } = rotation;
   const fills = Array.from({ length: depth }, (_, d) => `fill${d}`);
   const chosen = fills.reduce(
     (text, f, d) => (d === 0 ? `p.${f}` : `select(${text}, p.${f}, d == ${d}u)`),
@@ -340,15 +321,8 @@ export function rotateGpu(image: ConcreteSpec, rotation: Rotation, profile: Prof
     inputs: ["f32"],
     outputs: ["f32"],
     params: [
-      "n",
-      "height",
-      "width",
-      "depth",
-      "sin:f32",
-      "cos:f32",
-      "x:f32",
-      "y:f32",
-      ...fills.map((f) => `${f}:f32`),
+      ...["n", "height", "width", "depth"],
+      ...["sin", "cos", "x", "y", ...fills].map((name) => `${name}:f32`),
     ],
     workgroup: [STREAM_WORKGROUP, 1, 1],
     body: `let id = ${flatId(STREAM_WORKGROUP)};
@@ -367,21 +341,11 @@ if (x >= 0.0 && x < f32(p.width) && y >= 0.0 && y < f32(p.height)) {
 }
 out0[id] = v;`,
   });
-  return {
-    dispatches: [{
-      program,
-      buffers: [{ input: 0 }, { output: 0 }],
-      params: [
-        n,
-        height,
-        width,
-        depth,
-        ...[Math.sin(rotation.radians), Math.cos(rotation.radians), rotation.x, rotation.y].map(
-          f32Bits,
-        ),
-        ...fills.map((_, d) => f32Bits(rotation.fill[d])),
-      ],
-      grid: gridFor(n, STREAM_WORKGROUP, profile),
-    }],
-  };
+  const floats = [Math.sin(radians), Math.cos(radians), x, y, ...fills.map((_, d) => fill[d])];
+  return flatPlan({
+    program,
+    buffers: [{ input: 0 }, { output: 0 }],
+    params: [sizeOf(image.shape), height, width, depth, ...floats.map(f32Bits)],
+    workgroup: STREAM_WORKGROUP,
+  }, profile);
 }

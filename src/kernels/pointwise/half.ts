@@ -9,7 +9,6 @@ import {
   type Dispatch,
   type GpuPlan,
   type GpuVariant,
-  gridFor,
   type Profile,
 } from "../../core/dispatch.ts";
 import { accDType } from "../../core/gpu_storage.ts";
@@ -21,6 +20,7 @@ import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { POINTWISE_HALF, SCALAR_WGSL } from "../../shaders_generated.ts";
 import { piecesOf } from "../copy/pieces.ts";
+import { flatDispatch } from "../dispatches.ts";
 
 const WORKGROUP = 64;
 /** Alignment of offsets in bytes. */
@@ -124,14 +124,14 @@ function convert(
   return piecesOf(words, 8, { ...profile, maxBinding }).map(({ first, count, range }) => {
     const packed = range.size === undefined ? {} : { offset: first * 4, size: count * 4 };
     const [source, target] = way === "unpack" ? [packed, range] : [range, packed];
-    return {
+    return flatDispatch({
       program: shaderProgram(POINTWISE_HALF, {
         pack: way === "pack",
         helper: wgslFunctions(SCALAR_WGSL, [way === "pack" ? "halfbits_" : "halfvalue_"]),
       }, { name: `${way}_half` }),
       buffers: [{ ...from, ...source }, { ...to, ...target }],
       params: [count],
-      grid: gridFor(count, WORKGROUP, profile),
-    };
+      workgroup: WORKGROUP,
+    }, profile);
   });
 }

@@ -2,13 +2,14 @@
  * Random numbers on the GPU: the same bits as on the host, two elements for each counter.
  */
 import type { Distribution } from "../../core/meaning.ts";
-import { type Dispatch, type GpuPlan, gridFor, type Profile } from "../../core/dispatch.ts";
+import type { GpuPlan, Profile } from "../../core/dispatch.ts";
 import { gpuBytes, vec, wgslType } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
 import { piecesOf } from "../copy/pieces.ts";
+import { flatDispatch, flatPlan } from "../dispatches.ts";
 import { STREAM_WORKGROUP } from "../copy/fill.ts";
 import { RANDOM_MULTINOMIAL, RANDOM_PAIRS, RANDOM_WGSL } from "../../shaders_generated.ts";
 import { uniformBits } from "../host/random.ts";
@@ -78,16 +79,13 @@ function pairs(
     draw: helper,
   }, { name });
   return {
-    dispatches: piecesOf(size, gpuBytes(out.dtype), profile).map(
-      ({ first, count, range }): Dispatch => {
-        const threads = wide ? count / 4 : Math.ceil(count / 2);
-        return {
-          program,
-          buffers: [{ input: seed }, { output: 0, ...range }],
-          params: [threads, first / 2, count, ...params],
-          grid: gridFor(threads, STREAM_WORKGROUP, profile),
-        };
-      },
+    dispatches: piecesOf(size, gpuBytes(out.dtype), profile).map(({ first, count, range }) =>
+      flatDispatch({
+        program,
+        buffers: [{ input: seed }, { output: 0, ...range }],
+        params: [wide ? count / 4 : Math.ceil(count / 2), first / 2, count, ...params],
+        workgroup: STREAM_WORKGROUP,
+      }, profile)
     ),
   };
 }
@@ -99,18 +97,11 @@ export function multinomialGpu(
   seed: number,
   profile: Profile,
 ): GpuPlan {
-  const size = sizeOf(out.shape);
-  if (size === 0) return { dispatches: [] };
-  const program = shaderProgram(RANDOM_MULTINOMIAL, {
-    element: wgslType(logits.dtype),
-    threefry: THREEFRY,
-  }, { name: "multinomial" });
-  return {
-    dispatches: [{
-      program,
-      buffers: [{ input: 0 }, { input: seed }, { output: 0 }],
-      params: [size, logits.shape[1], out.shape[1]],
-      grid: gridFor(size, STREAM_WORKGROUP, profile),
-    }],
-  };
+  const own = { element: wgslType(logits.dtype), threefry: THREEFRY };
+  return flatPlan({
+    program: shaderProgram(RANDOM_MULTINOMIAL, own, { name: "multinomial" }),
+    buffers: [{ input: 0 }, { input: seed }, { output: 0 }],
+    params: [sizeOf(out.shape), logits.shape[1], out.shape[1]],
+    workgroup: STREAM_WORKGROUP,
+  }, profile);
 }

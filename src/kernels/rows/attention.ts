@@ -3,16 +3,16 @@
  * registers, so the matrix of scores never exists. The kernels stand in shaders/attention/.
  */
 import {
-  type Dispatch,
+  type BufferRef,
   f32Bits,
   type GpuPlan,
   type GpuVariant,
-  gridFor,
   type Profile,
 } from "../../core/dispatch.ts";
 import type { Problem } from "../../core/op.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { ATTENTION_STREAMING, ATTENTION_TILES } from "../../shaders_generated.ts";
+import { flatPlan } from "../dispatches.ts";
 import { throughFloat32 } from "../pointwise/half.ts";
 import { LOOP_LIMIT } from "../reduce/wgsl.ts";
 
@@ -23,6 +23,7 @@ const WORKGROUP = 64;
 /** Vectors of queries that an invocation of a software adapter keeps, and as many of results. */
 const TILE_VECTORS = 32;
 const MAX_TILE_ROWS = 4;
+const BUFFERS: readonly BufferRef[] = [{ input: 0 }, { input: 1 }, { input: 2 }, { output: 0 }];
 
 /** Extents of attention over `[batch, time, heads, depth]`. */
 interface Extents {
@@ -79,28 +80,17 @@ function planTiles(problem: Problem, profile: Profile, shares: boolean): GpuPlan
     rows,
     ragged: queries % (rows * lanes) !== 0,
   }, { enable: shares && profile.subgroupDirective ? ["enable subgroups;"] : [] });
-  return {
-    dispatches: [{
-      program,
-      buffers: [{ input: 0 }, { input: 1 }, { input: 2 }, { output: 0 }],
-      params: [groups, blocks, queries, keys, heads, f32Bits(problem.attrs.scale)],
-      grid: gridFor(groups, 1, profile),
-    }],
-  };
+  const params = [groups, blocks, queries, keys, heads, f32Bits(problem.attrs.scale)];
+  return flatPlan({ program, buffers: BUFFERS, params, workgroup: 1 }, profile);
 }
 
 function planStreaming(problem: Problem, profile: Profile): GpuPlan {
   const { batch, queries, keys, heads, depth } = extents(problem);
-  const rows = batch * queries * heads;
-  const dispatch: Dispatch = {
-    program: shaderProgram(
-      ATTENTION_STREAMING,
-      { vectors: depth / 4, causal: Boolean(problem.attrs.causal) },
-      { name: "attention" },
-    ),
-    buffers: [{ input: 0 }, { input: 1 }, { input: 2 }, { output: 0 }],
-    params: [rows, queries, keys, heads, f32Bits(problem.attrs.scale)],
-    grid: gridFor(rows, WORKGROUP, profile),
-  };
-  return { dispatches: [dispatch] };
+  const program = shaderProgram(
+    ATTENTION_STREAMING,
+    { vectors: depth / 4, causal: Boolean(problem.attrs.causal) },
+    { name: "attention" },
+  );
+  const params = [batch * queries * heads, queries, keys, heads, f32Bits(problem.attrs.scale)];
+  return flatPlan({ program, buffers: BUFFERS, params, workgroup: WORKGROUP }, profile);
 }
