@@ -3,13 +3,13 @@
  * runs on float32 copies of them. Each result still rounds once.
  */
 import { castArray } from "../../core/convert.ts";
-import {
-  type BufferRange,
-  type BufferRef,
-  type Dispatch,
-  type GpuPlan,
-  type GpuVariant,
-  type Profile,
+import type {
+  BufferRange,
+  BufferRef,
+  Dispatch,
+  GpuPlan,
+  GpuVariant,
+  Profile,
 } from "../../core/dispatch.ts";
 import { accDType } from "../../core/gpu_storage.ts";
 import type { Attrs, Problem } from "../../core/op.ts";

@@ -2,22 +2,17 @@
  * Running sums and products on the GPU. `serial`: an invocation per line. `chunked`: lines cut in chunks, whose totals are
  * scanned first. `workgroup`: a workgroup per line or chunk of it, for lines that lie contiguous in memory.
  */
-import {
-  type BufferRef,
-  type Dispatch,
-  type GpuPlan,
-  type GpuVariant,
-  gridFor,
-  type Profile,
-} from "../../core/dispatch.ts";
+import type { BufferRef, Dispatch, GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { type AccType, accType, isHalf, wgslType } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { SCAN_LINE, SCAN_TILES, SCAN_TOTALS } from "../../shaders_generated.ts";
 import type { Problem } from "../../core/op.ts";
 import type { DType } from "../../core/dtype.ts";
 import type { ScanOp } from "../../core/meaning.ts";
+import { gpuFits } from "../copy/pieces.ts";
+import { flatDispatch } from "../dispatches.ts";
 import { axesOf, type Line, lineOf } from "./layout.ts";
-import { fitsGpu, LOOP_LIMIT } from "./wgsl.ts";
+import { LOOP_LIMIT } from "./wgsl.ts";
 import { thresholdsOf } from "../thresholds.ts";
 
 /** As in shaders/scan/tiles.wgsl. */
@@ -34,45 +29,37 @@ interface Scan {
   readonly line: Line;
 }
 
+function scanOf(op: ScanOp, { inputs: [x], hosts, attrs }: Problem): Scan {
+  const { dtype, shape } = x, { exclusive, reverse } = attrs;
+  const line = lineOf(shape, axesOf(hosts[1]!, shape.length)[0]);
+  return { op, dtype, type: accType(dtype), exclusive, reverse, line };
+}
+
 /** Variants of a running sum or product. */
 export function scanVariants(op: ScanOp): GpuVariant[] {
-  const describe = (problem: Problem): Scan => {
-    const [x] = problem.inputs;
-    const { exclusive, reverse } = problem.attrs;
-    const [axis] = axesOf(problem.hosts[1]!, x.shape.length);
-    return {
-      op,
-      dtype: x.dtype,
-      type: accType(x.dtype),
-      exclusive,
-      reverse,
-      line: lineOf(x.shape, axis),
-    };
-  };
-  const fits = (problem: Problem, profile: Profile): boolean =>
-    fitsGpu([problem.inputs[0], problem.outputs[0]], profile);
+  const variant = (
+    name: string,
+    fits: (line: Line, profile: Profile) => boolean,
+    plan: (scan: Scan, profile: Profile) => GpuPlan,
+  ): GpuVariant => ({
+    name,
+    fits: (problem, profile) =>
+      gpuFits(problem, profile) && fits(scanOf(op, problem).line, profile),
+    plan: (problem, profile) => {
+      const scan = scanOf(op, problem), { outer, length, inner } = scan.line;
+      return outer * length * inner === 0 ? { dispatches: [] } : plan(scan, profile);
+    },
+  });
   return [
-    {
-      name: "workgroup",
-      fits: (problem, profile) => {
-        if (!profile.barriers || !fits(problem, profile)) return false;
-        const { line } = describe(problem);
-        return line.inner === 1 && line.length >= 128;
-      },
-      plan: (problem, profile) => planWorkgroup(describe(problem), profile),
-    },
-    {
-      name: "chunked",
-      fits: (problem, profile) =>
-        fits(problem, profile) && chunksOf(describe(problem).line, profile) > 1,
-      plan: (problem, profile) => planChunked(describe(problem), profile),
-    },
-    {
-      name: "serial",
-      fits: (problem, profile) =>
-        fits(problem, profile) && describe(problem).line.length <= LOOP_LIMIT,
-      plan: (problem, profile) => planSerial(describe(problem), profile),
-    },
+    variant(
+      "workgroup",
+      ({ inner, length }, { barriers }) => barriers && inner === 1 && length >= 128,
+      planWorkgroup,
+    ),
+    variant("chunked", (line, profile) => chunksOf(line, profile) > 1, planChunked),
+    variant("serial", ({ length }) => length <= LOOP_LIMIT, (scan, profile) => ({
+      dispatches: [lineDispatch(scan, scan.line, 1, wholeStep(scan), profile)],
+    })),
   ];
 }
 
@@ -83,171 +70,119 @@ function chunksOf({ outer, length, inner }: Line, profile: Profile): number {
   return Math.max(needed, Math.min(Math.ceil(wanted / lines), Math.floor(length / 32)));
 }
 
-function isEmpty(line: Line): boolean {
-  return line.outer * line.length * line.inner === 0;
-}
-
+/** What a dispatch does with its lines. */
 interface LineStep {
-  /** Where the running value starts; null: at the identity. */
-  readonly init: BufferRef | null;
+  readonly source: BufferRef;
+  readonly target: BufferRef;
+  /** Where running values start. Default: at the identity. */
+  readonly init?: BufferRef;
   /** `scan` writes every element, `total` only the end. */
   readonly write: "scan" | "total";
   readonly exclusive: boolean;
-  /** float16 tensors are widened; partial results are not. */
+  /** Element types of tensors: float16 is widened; null for partial results, which are not. */
   readonly from: DType | null;
   readonly to: DType | null;
 }
 
-function planSerial(scan: Scan, profile: Profile): GpuPlan {
-  if (isEmpty(scan.line)) return { dispatches: [] };
-  const step: LineStep = {
-    init: null,
-    write: "scan",
-    exclusive: scan.exclusive,
-    from: scan.dtype,
-    to: scan.dtype,
-  };
+/** From the input to the output. */
+function wholeStep({ exclusive, dtype }: Scan): LineStep {
+  const ends = { source: { input: 0 }, target: { output: 0 } };
+  return { ...ends, write: "scan", exclusive, from: dtype, to: dtype };
+}
+
+/** Finds the total of each chunk, scans these, and begins with them when the chunks are scanned. */
+function inChunks(
+  scan: Scan,
+  totals: Line,
+  profile: Profile,
+  overChunks: (step: LineStep) => Dispatch,
+): GpuPlan {
+  const whole = wholeStep(scan), bytes = totals.outer * totals.length * totals.inner * 4;
+  const between = { source: { temp: 0 }, target: { temp: 1 }, from: null, to: null };
   return {
-    dispatches: [lineDispatch(scan, scan.line, 1, step, { input: 0 }, { output: 0 }, profile)],
+    temps: [bytes, bytes],
+    dispatches: [
+      overChunks({ ...whole, target: { temp: 0 }, write: "total", exclusive: false, to: null }),
+      lineDispatch(scan, totals, 1, { ...between, write: "scan", exclusive: true }, profile),
+      overChunks({ ...whole, init: { temp: 1 } }),
+    ],
   };
 }
 
 function planChunked(scan: Scan, profile: Profile): GpuPlan {
-  if (isEmpty(scan.line)) return { dispatches: [] };
-  const wanted = Math.max(2, chunksOf(scan.line, profile));
-  const length = Math.ceil(scan.line.length / wanted),
-    chunks = Math.ceil(scan.line.length / length);
-  const totals: Line = { outer: scan.line.outer, length: chunks, inner: scan.line.inner };
-  const bytes = totals.outer * chunks * totals.inner * 4;
-  const { dtype, exclusive } = scan;
-  return {
-    temps: [bytes, bytes],
-    dispatches: [
-      lineDispatch(
-        scan,
-        scan.line,
-        chunks,
-        { init: null, write: "total", exclusive: false, from: dtype, to: null },
-        { input: 0 },
-        { temp: 0 },
-        profile,
-      ),
-      lineDispatch(
-        scan,
-        totals,
-        1,
-        { init: null, write: "scan", exclusive: true, from: null, to: null },
-        { temp: 0 },
-        { temp: 1 },
-        profile,
-      ),
-      lineDispatch(
-        scan,
-        scan.line,
-        chunks,
-        { init: { temp: 1 }, write: "scan", exclusive, from: dtype, to: dtype },
-        { input: 0 },
-        { output: 0 },
-        profile,
-      ),
-    ],
-  };
-}
-
-function lineDispatch(
-  scan: Scan,
-  line: Line,
-  chunks: number,
-  step: LineStep,
-  source: BufferRef,
-  target: BufferRef,
-  profile: Profile,
-): Dispatch {
-  const threads = line.outer * chunks * line.inner;
-  const workgroup = profile.barriers ? 64 : profile.lanes;
-  const buffers = step.init ? [source, step.init, target] : [source, target];
-  const { op, type, reverse } = scan;
-  return {
-    program: shaderProgram(SCAN_LINE, {
-      from: step.from === null ? type : wgslType(step.from),
-      to: step.to === null ? type : wgslType(step.to),
-      acc: type,
-      product: op === "prod",
-      reverse,
-      exclusive: step.exclusive,
-      total: step.write === "total",
-      init: step.init !== null,
-      halfFrom: step.from !== null && isHalf(step.from),
-      halfTo: step.to !== null && isHalf(step.to),
-      workgroup,
-    }, { name: `scan_${op}_${step.write}` }),
-    buffers,
-    params: [threads, line.inner, line.length, chunks, Math.ceil(line.length / chunks)],
-    grid: gridFor(threads, workgroup, profile),
-  };
+  const { line } = scan, wanted = Math.max(2, chunksOf(line, profile));
+  const chunks = Math.ceil(line.length / Math.ceil(line.length / wanted));
+  return inChunks(
+    scan,
+    { ...line, length: chunks },
+    profile,
+    (step) => lineDispatch(scan, line, chunks, step, profile),
+  );
 }
 
 function planWorkgroup(scan: Scan, profile: Profile): GpuPlan {
-  if (isEmpty(scan.line)) return { dispatches: [] };
-  const { outer, length } = scan.line;
-  const tiles = Math.ceil(length / TILE);
+  const { outer, length } = scan.line, tiles = Math.ceil(length / TILE);
   const wanted = outer >= 64 ? 1 : Math.min(Math.ceil(256 / outer), Math.ceil(tiles / 2));
   // A chunk is whole tiles.
   const chunk = Math.ceil(tiles / wanted) * TILE, chunks = Math.ceil(length / chunk);
-  const { dtype, exclusive } = scan;
-  const whole: LineStep = { init: null, write: "scan", exclusive, from: dtype, to: dtype };
-  if (chunks === 1) {
-    return {
-      dispatches: [tileDispatch(scan, chunk, 1, whole, { input: 0 }, { output: 0 }, profile)],
-    };
-  }
-  const bytes = outer * chunks * 4;
-  const totals: Line = { outer, length: chunks, inner: 1 };
-  return {
-    temps: [bytes, bytes],
-    dispatches: [
-      tileDispatch(scan, chunk, chunks, { ...whole, write: "total", to: null }, { input: 0 }, {
-        temp: 0,
-      }, profile),
-      lineDispatch(
-        scan,
-        totals,
-        1,
-        { init: null, write: "scan", exclusive: true, from: null, to: null },
-        { temp: 0 },
-        { temp: 1 },
-        profile,
-      ),
-      tileDispatch(scan, chunk, chunks, { ...whole, init: { temp: 1 } }, { input: 0 }, {
-        output: 0,
-      }, profile),
-    ],
-  };
+  const overChunks = (step: LineStep): Dispatch => tileDispatch(scan, chunk, chunks, step, profile);
+  return chunks === 1
+    ? { dispatches: [overChunks(wholeStep(scan))] }
+    : inChunks(scan, { outer, length: chunks, inner: 1 }, profile, overChunks);
 }
 
+function buffersOf({ source, init, target }: LineStep): BufferRef[] {
+  return init ? [source, init, target] : [source, target];
+}
+
+/** An invocation for each chunk of a line. */
+function lineDispatch(
+  { op, type, reverse }: Scan,
+  { outer, length, inner }: Line,
+  chunks: number,
+  step: LineStep,
+  profile: Profile,
+): Dispatch {
+  const { from, to, exclusive, write, init } = step;
+  const workgroup = profile.barriers ? 64 : profile.lanes;
+  return flatDispatch({
+    program: shaderProgram(SCAN_LINE, {
+      from: from === null ? type : wgslType(from),
+      to: to === null ? type : wgslType(to),
+      acc: type,
+      product: op === "prod",
+      reverse,
+      exclusive,
+      total: write === "total",
+      init: init !== undefined,
+      halfFrom: from !== null && isHalf(from),
+      halfTo: to !== null && isHalf(to),
+      workgroup,
+    }, { name: `scan_${op}_${write}` }),
+    buffers: buffersOf(step),
+    params: [outer * chunks * inner, inner, length, chunks, Math.ceil(length / chunks)],
+    workgroup,
+  }, profile);
+}
+
+/** A workgroup for each chunk of a line. */
 function tileDispatch(
-  scan: Scan,
+  { op, dtype, type, reverse, line }: Scan,
   chunk: number,
   chunks: number,
   step: LineStep,
-  source: BufferRef,
-  target: BufferRef,
   profile: Profile,
 ): Dispatch {
-  const groups = scan.line.outer * chunks;
-  const { op, type, reverse } = scan, from = step.from!;
-  const element = { from: wgslType(from), acc: type, product: op === "prod", half: isHalf(from) };
-  return {
+  const own = { from: wgslType(dtype), acc: type, product: op === "prod", half: isHalf(dtype) };
+  const { exclusive } = step, init = step.init !== undefined;
+  return flatDispatch({
     program: step.write === "total"
-      ? shaderProgram(SCAN_TOTALS, element, { name: `scan_${op}_totals` })
-      : shaderProgram(SCAN_TILES, {
-        ...element,
-        reverse,
-        exclusive: step.exclusive,
-        init: step.init !== null,
-      }, { name: `scan_${op}_tiles` }),
-    buffers: step.init ? [source, step.init, target] : [source, target],
-    params: [groups, scan.line.length, chunks, chunk],
-    grid: gridFor(groups, 1, profile),
-  };
+      ? shaderProgram(SCAN_TOTALS, own, { name: `scan_${op}_totals` })
+      : shaderProgram(SCAN_TILES, { ...own, reverse, exclusive, init }, {
+        name: `scan_${op}_tiles`,
+      }),
+    buffers: buffersOf(step),
+    params: [line.outer * chunks, line.length, chunks, chunk],
+    workgroup: 1,
+  }, profile);
 }

@@ -20,7 +20,6 @@ import { accType, gpuBytes, wgslType } from "../../core/gpu_storage.ts";
 import type { Problem } from "../../core/op.ts";
 import { exprKey } from "../../core/scalar/expr.ts";
 import { sizeOf } from "../../core/shape.ts";
-import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { printEpilogue } from "../matmul/epilogue.ts";
 import type { Epilogue } from "../../core/fusion.ts";
 import type { ReduceMeaning, ReduceOp } from "../../core/meaning.ts";
@@ -28,7 +27,8 @@ import { axesOf, reduceLayout } from "./layout.ts";
 import { type Element, rowsProgram, type Step, stridedProgram, type Wide } from "./programs.ts";
 import { printSource, sourceKey, sourceLayout, sourceWords } from "./source.ts";
 import { type Prologue, type ReduceTask, reduceTask } from "./task.ts";
-import { type Combine, fitsGpu, identityText, LOOP_LIMIT } from "./wgsl.ts";
+import { gpuFits } from "../copy/pieces.ts";
+import { type Combine, identityText, LOOP_LIMIT } from "./wgsl.ts";
 import { COLUMN_RESULTS, FAR_ELEMENTS, REDUCE_ELEMENTS, thresholdsOf } from "../thresholds.ts";
 
 const COMBINE: Readonly<Record<ReduceOp, Combine>> = {
@@ -80,7 +80,7 @@ export function reduceVariants(reduction: ReduceMeaning): GpuVariant[] {
   const { op } = reduction, taskOf = reduceTask(reduction);
   const fits = (problem: Problem, profile: Profile): boolean => {
     const task = taskOf(problem);
-    if (task === null || !fitsGpu(bound(problem), profile)) return false;
+    if (task === null || !gpuFits(problem, profile)) return false;
     const { dtype, prologue } = task;
     // Integer means divide exactly on the host.
     return !(op === "mean" && accType(dtype) !== "f32") &&
@@ -98,11 +98,6 @@ export function reduceVariants(reduction: ReduceMeaning): GpuVariant[] {
       plan: (problem, profile) => planReduction(taskOf(problem)!, profile, false),
     },
   ];
-}
-
-/** What a reduction binds. */
-function bound({ inputs, hosts, outputs }: Problem): ConcreteSpec[] {
-  return [...inputs.filter((_, i) => hosts[i] === undefined), ...outputs];
 }
 
 function planReduction(task: ReduceTask, profile: Profile, workgroups: boolean): GpuPlan {

@@ -1,10 +1,7 @@
 /**
- * What reductions on the GPU share: identities, and what an adapter can bind.
+ * What reductions on the GPU share: how terms are put together, and how many one invocation may take.
  */
-import type { ConcreteSpec } from "../../core/tensor_spec.ts";
-import type { Profile } from "../../core/dispatch.ts";
-import { type AccType, GPU_DTYPES, gpuBytes } from "../../core/gpu_storage.ts";
-import { sizeOf } from "../../core/shape.ts";
+import type { AccType } from "../../core/gpu_storage.ts";
 import { SCALAR_WGSL } from "../../shaders_generated.ts";
 
 /**
@@ -15,14 +12,6 @@ export const LOOP_LIMIT = 60000;
 
 /** How two accumulators become one. */
 export type Combine = "sum" | "prod" | "max" | "min";
-
-/** True where the GPU can hold and bind all of these. */
-export function fitsGpu(specs: readonly ConcreteSpec[], profile: Profile): boolean {
-  return specs.length <= profile.maxBuffers &&
-    specs.every((s) =>
-      GPU_DTYPES.includes(s.dtype) && sizeOf(s.shape) * gpuBytes(s.dtype) <= profile.maxBinding
-    );
-}
 
 /** Text of the value that changes nothing; infinities come from the helper {@linkcode INFINITY}. */
 export function identityText(combine: Combine, type: AccType): string {

@@ -8,7 +8,6 @@ import {
   f32Bits,
   type GpuPlan,
   type GpuVariant,
-  gridFor,
   type Profile,
   workgroupFor,
 } from "../../core/dispatch.ts";
@@ -18,7 +17,9 @@ import { shaderProgram } from "../../core/shader.ts";
 import { ROWS_NORM_COLUMNS, ROWS_WINDOW } from "../../shaders_generated.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { sumRowsDispatch } from "../reduce/variants.ts";
-import { fitsGpu, LOOP_LIMIT } from "../reduce/wgsl.ts";
+import { LOOP_LIMIT } from "../reduce/wgsl.ts";
+import { gpuFits } from "../copy/pieces.ts";
+import { flatDispatch, flatPlan } from "../dispatches.ts";
 import {
   rowDispatch,
   type RowForm,
@@ -29,10 +30,6 @@ import {
   rowsOf,
 } from "./row.ts";
 import { thresholdsOf } from "../thresholds.ts";
-
-function fits({ inputs, outputs }: Problem, profile: Profile): boolean {
-  return fitsGpu([...inputs, ...outputs], profile);
-}
 
 /** Passes that find `mean` and `r`, one over the standard deviation, of input `x`. */
 function standardize(x: string): RowPass[] {
@@ -55,7 +52,8 @@ export const layerNormGradVariants: readonly GpuVariant[] = (["workgroup", "thre
 ) => ({
   name: form,
   fits: (problem, profile) =>
-    rowFormFits(form, rowsOf(problem.inputs[0].shape).columns, profile) && fits(problem, profile),
+    rowFormFits(form, rowsOf(problem.inputs[0].shape).columns, profile) &&
+    gpuFits(problem, profile),
   plan: (problem, profile) => planLayerNormGrad(problem, profile, form),
 }));
 
@@ -138,12 +136,12 @@ function columnDispatch(
     halfTo: to !== null && isHalf(to),
     workgroup,
   }, { name: "layer_norm_columns" });
-  return {
+  return flatDispatch({
     program,
     buffers: [{ input: 0 }, { input: 1 }, { temp: 0 }, { temp: 1 }, ...targets],
     params: [threads, cols, rows, parts],
-    grid: gridFor(threads, workgroup, profile),
-  };
+    workgroup,
+  }, profile);
 }
 
 /** Variants of an op of windows along the last axis; `words` are those of local response normalization, null for a plain sum. */
@@ -154,24 +152,21 @@ function windowVariants(
 ): GpuVariant[] {
   return [{
     name: "windows",
-    fits: (problem, profile) => 2 * radius(problem) < LOOP_LIMIT && fits(problem, profile),
+    fits: (problem, profile) => 2 * radius(problem) < LOOP_LIMIT && gpuFits(problem, profile),
     plan: (problem, profile) => {
-      const [x] = problem.inputs, size = sizeOf(x.shape);
-      if (size === 0) return { dispatches: [] };
-      const { columns } = rowsOf(x.shape);
+      const [x] = problem.inputs, { columns } = rowsOf(x.shape);
       const program = shaderProgram(ROWS_WINDOW, {
         element: wgslType(x.dtype),
         lrn: words !== null,
         half: isHalf(x.dtype),
       }, { name });
-      return {
-        dispatches: [{
-          program,
-          buffers: [{ input: 0 }, { output: 0 }],
-          params: [size, columns, Math.min(radius(problem), columns), ...(words?.(problem) ?? [])],
-          grid: gridFor(size, 64, profile),
-        }],
-      };
+      const reach = Math.min(radius(problem), columns);
+      return flatPlan({
+        program,
+        buffers: [{ input: 0 }, { output: 0 }],
+        params: [sizeOf(x.shape), columns, reach, ...(words?.(problem) ?? [])],
+        workgroup: 64,
+      }, profile);
     },
   }];
 }

@@ -1,9 +1,9 @@
 /**
  * Softmax and what belongs to it on the GPU: row kernels of one dispatch.
  */
-import type { GpuVariant, Profile } from "../../core/dispatch.ts";
-import type { Problem } from "../../core/op.ts";
-import { fitsGpu, NOT_A_NUMBER } from "../reduce/wgsl.ts";
+import type { GpuVariant } from "../../core/dispatch.ts";
+import { gpuFits } from "../copy/pieces.ts";
+import { NOT_A_NUMBER } from "../reduce/wgsl.ts";
 import { type RowKernel, type RowPass, type RowRun, rowsOf, rowVariants } from "./row.ts";
 
 /** The greatest element. Where NaN gets lost here, the sum finds it. */
@@ -19,12 +19,8 @@ fn logarithm_(s: f32) -> f32 {
   return select(log(s), s, (bitcast<u32>(s) & 0x7fffffffu) > 0x7f800000u);
 }`;
 
-function fits({ inputs, outputs }: Problem, profile: Profile): boolean {
-  return fitsGpu([...inputs, ...outputs], profile);
-}
-
 function unary(name: string, passes: readonly RowPass[], text: string): GpuVariant[] {
-  return rowVariants(fits, ({ inputs: [x] }): [RowKernel, RowRun] => [
+  return rowVariants(gpuFits, ({ inputs: [x] }): [RowKernel, RowRun] => [
     {
       name,
       prelude: KEEP_NAN,
@@ -52,7 +48,7 @@ export const logSoftmaxVariants: readonly GpuVariant[] = unary(
 
 /** Variants of SoftmaxCrossEntropyWithLogits: outputs are the loss of each row and its gradient. */
 export const crossEntropyVariants: readonly GpuVariant[] = rowVariants(
-  fits,
+  gpuFits,
   ({ inputs: [x, labels] }): [RowKernel, RowRun] => [
     {
       name: "cross_entropy",
@@ -75,7 +71,7 @@ export const crossEntropyVariants: readonly GpuVariant[] = rowVariants(
 
 /** Variants of SparseSoftmaxCrossEntropyWithLogits. A label out of range makes its row NaN, as on TensorFlow's GPUs. */
 export const sparseCrossEntropyVariants: readonly GpuVariant[] = rowVariants(
-  fits,
+  gpuFits,
   ({ inputs: [x, labels] }): [RowKernel, RowRun] => [
     {
       name: "sparse_cross_entropy",

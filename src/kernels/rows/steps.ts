@@ -9,7 +9,7 @@ import { argumentsOf, type Expr, exprKey } from "../../core/scalar/expr.ts";
 import { printWgsl } from "../../core/scalar/wgsl.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
 import { SCALAR_WGSL } from "../../shaders_generated.ts";
-import { fitsGpu } from "../reduce/wgsl.ts";
+import { gpuFits } from "../copy/pieces.ts";
 import { numberPasses } from "./pass_layout.ts";
 import {
   type Accumulator,
@@ -34,9 +34,9 @@ export function rowStepVariants(
   { steps, columns }: Omit<MeaningOf<"row steps">, "kind">,
 ): GpuVariant[] {
   return rowVariants(
-    ({ inputs, outputs, attrs }, profile) =>
-      fitsGpu([...inputs, ...outputs], profile) &&
-      numberPasses(steps(attrs), inputs.length).length <= MOST_PASSES,
+    (problem, profile) =>
+      gpuFits(problem, profile) &&
+      numberPasses(steps(problem.attrs), problem.inputs.length).length <= MOST_PASSES,
     (problem) => [
       kernelOf(name, steps(problem.attrs), columns, problem),
       {

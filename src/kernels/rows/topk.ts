@@ -4,13 +4,13 @@
  * sorted in buffers, one dispatch a step.
  */
 import type { DType } from "../../core/dtype.ts";
-import {
-  type BufferRef,
-  type Dispatch,
-  type GpuPlan,
-  type GpuVariant,
-  gridFor,
-  type Profile,
+import type {
+  BufferRef,
+  Dispatch,
+  GpuPlan,
+  GpuVariant,
+  Profile,
+  Program,
 } from "../../core/dispatch.ts";
 import { isHalf, wgslType } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
@@ -23,7 +23,9 @@ import {
 } from "../../shaders_generated.ts";
 import type { Problem } from "../../core/op.ts";
 import { keyFunction } from "./order.ts";
-import { fitsGpu, LOOP_LIMIT } from "../reduce/wgsl.ts";
+import { gpuFits } from "../copy/pieces.ts";
+import { flatDispatch, flatPlan } from "../dispatches.ts";
+import { LOOP_LIMIT } from "../reduce/wgsl.ts";
 import { rowsOf } from "./row.ts";
 
 /** Elements that are sorted in workgroup memory, as in shaders/topk/piece.wgsl: keys and indices take 8 bytes each. */
@@ -64,8 +66,7 @@ function variant(
 ): GpuVariant {
   return {
     name,
-    fits: (problem, profile) =>
-      fitsGpu([problem.inputs[0], ...problem.outputs], profile) && fits(describe(problem), profile),
+    fits: (problem, profile) => gpuFits(problem, profile) && fits(describe(problem), profile),
     plan: (problem, profile) => {
       const t = describe(problem);
       return t.rows * t.columns * t.k === 0 ? { dispatches: [] } : plan(t, profile);
@@ -80,15 +81,12 @@ function elements(dtype: DType): { element: string; half: boolean; key: string }
 
 function planThread({ dtype, rows, columns, k }: TopK, profile: Profile): GpuPlan {
   const workgroup = profile.barriers ? 64 : profile.lanes;
-  const program = shaderProgram(TOPK_THREAD, { ...elements(dtype), workgroup });
-  return {
-    dispatches: [{
-      program,
-      buffers: [{ input: 0 }, { output: 0 }, { output: 1 }],
-      params: [rows, columns, k],
-      grid: gridFor(rows, workgroup, profile),
-    }],
-  };
+  return flatPlan({
+    program: shaderProgram(TOPK_THREAD, { ...elements(dtype), workgroup }),
+    buffers: [{ input: 0 }, { output: 0 }, { output: 1 }],
+    params: [rows, columns, k],
+    workgroup,
+  }, profile);
 }
 
 function planWorkgroup({ dtype, rows, columns, k }: TopK, profile: Profile): GpuPlan {
@@ -103,14 +101,13 @@ function planWorkgroup({ dtype, rows, columns, k }: TopK, profile: Profile): Gpu
       ? [{ output: 0 }, { output: 1 }]
       : [{ temp: temps.length }, { temp: temps.length + 1 }];
     if (!last) temps.push(4 * rows * pieces * kept, 4 * rows * pieces * kept);
-    const groups = rows * pieces;
-    dispatches.push({
+    dispatches.push(flatDispatch({
       program: shaderProgram(TOPK_PIECE, { ...elements(dtype), first, last }),
       // The last round fetches values from the tensor by index.
       buffers: last && !first ? [...source, { input: 0 }, ...targets] : [...source, ...targets],
-      params: [groups, length, pieces, kept, columns],
-      grid: gridFor(groups, 1, profile),
-    });
+      params: [rows * pieces, length, pieces, kept, columns],
+      workgroup: 1,
+    }, profile));
     if (last) return { dispatches, temps };
     source = targets;
     length = pieces * kept;
@@ -123,32 +120,24 @@ function planBitonic({ dtype, rows, columns, k }: TopK, profile: Profile): GpuPl
   const workgroup = profile.barriers ? 256 : 64;
   const keys: BufferRef = { temp: 0 }, at: BufferRef = { temp: 1 };
   const own = { ...elements(dtype), workgroup };
-  const fill = shaderProgram(TOPK_KEYS, own);
   const step = shaderProgram(TOPK_STEP, { workgroup });
-  const fetch = shaderProgram(TOPK_VALUES, own);
-  const dispatches: Dispatch[] = [{
-    program: fill,
-    buffers: [{ input: 0 }, keys, at],
-    params: [all, columns, length],
-    grid: gridFor(all, workgroup, profile),
-  }];
+  const dispatches: Dispatch[] = [];
+  const add = (
+    program: Program,
+    buffers: readonly BufferRef[],
+    params: readonly number[],
+  ): void => {
+    dispatches.push(flatDispatch({ program, buffers, params, workgroup }, profile));
+  };
+  add(shaderProgram(TOPK_KEYS, own), [{ input: 0 }, keys, at], [all, columns, length]);
   for (let size = 2; size <= length; size *= 2) {
     // The last round sorts each row one way, whatever row it is.
     const mask = size === length ? 0 : size;
     for (let half = size / 2; half >= 1; half /= 2) {
-      dispatches.push({
-        program: step,
-        buffers: [keys, at],
-        params: [all / 2, mask, half],
-        grid: gridFor(all / 2, workgroup, profile),
-      });
+      add(step, [keys, at], [all / 2, mask, half]);
     }
   }
-  dispatches.push({
-    program: fetch,
-    buffers: [{ input: 0 }, at, { output: 0 }, { output: 1 }],
-    params: [rows * k, columns, length, k],
-    grid: gridFor(rows * k, workgroup, profile),
-  });
+  const found: BufferRef[] = [{ input: 0 }, at, { output: 0 }, { output: 1 }];
+  add(shaderProgram(TOPK_VALUES, own), found, [rows * k, columns, length, k]);
   return { dispatches, temps: [4 * all, 4 * all] };
 }
