@@ -37,16 +37,21 @@ export function flatPlan(work: FlatWork, profile: Profile): GpuPlan {
 /** Values of uniform fields by their names. */
 export type Fields = Readonly<Record<string, number>>;
 
-/** The words of a program's fields, from a table that may have more. Throws `InternalError` where one is missing. */
+/**
+ * The words of a program's fields, from a table that may have more; those of its last fields are `last`. Throws `InternalError`
+ * where one is missing.
+ */
 export function wordsOf(
   { name, params }: Program,
   fields: Fields,
+  last: readonly number[] = [],
 ): number[] {
-  return params.map((field) => {
+  const words = params.slice(0, params.length - last.length).map((field) => {
     const word = fields[field];
     if (word === undefined) {
       throw new InternalError(`Cannot run ${name}: its field ${field} has no value`);
     }
     return word;
   });
+  return [...words, ...last];
 }

@@ -4,7 +4,7 @@
  */
 import type { WindowAxis, WindowGeometry } from "./geometry.ts";
 
-/** One axis of a gather, by the names of its uniform fields. Place `t` of phase `f` reads `t * mul + add + u * step` for its taps `f + u * phases`. */
+/** One axis of a gather. Place `t` of phase `f` reads `t * mul + add + u * step` for its taps `f + u * phases`. */
 export interface GatherAxis {
   /** Places of one phase. */
   readonly rows: number;
@@ -21,11 +21,11 @@ export interface GatherAxis {
   /** Phases: places of a stride that meet different taps. */
   readonly phases: number;
   /** Scale from place to position in the result. */
-  readonly omul: number;
+  readonly outMul: number;
   /** Offset in the result. */
-  readonly oadd: number;
+  readonly outAdd: number;
   /** Extent of the result. */
-  readonly olimit: number;
+  readonly outLimit: number;
 }
 
 /** A gather: rows are places, columns channels of the result, sums run over taps and channels of what is read. */
@@ -52,9 +52,9 @@ export function forwardGather(g: WindowGeometry): Gather {
     limit: a.in,
     taps: a.filter,
     phases: 1,
-    omul: 1,
-    oadd: 0,
-    olimit: a.out,
+    outMul: 1,
+    outAdd: 0,
+    outLimit: a.out,
   });
   const [d, h, w] = g.axes;
   return {
@@ -80,9 +80,9 @@ export function backwardGather(g: WindowGeometry): Gather {
       limit: a.out,
       taps: a.filter,
       phases: a.stride,
-      omul: a.stride,
-      oadd: first * a.stride - a.before,
-      olimit: a.in,
+      outMul: a.stride,
+      outAdd: first * a.stride - a.before,
+      outLimit: a.in,
     };
   };
   const [d, h, w] = g.axes;
@@ -115,9 +115,10 @@ export function isDeep({ axes: [d] }: Gather): boolean {
   return d.rows > 1 || d.taps > 1 || d.limit > 1 || d.phases > 1 || d.add !== 0;
 }
 
-/** The uniform fields of the axes, as shaders/conv/places.wgsl names them. */
-export function gatherFields({ axes }: Gather): Record<string, number> {
-  return Object.fromEntries(
-    axes.flatMap((axis, d) => Object.entries(axis).map(([name, word]) => ["zyx"[d] + name, word])),
-  );
+/** Words of the uniform fields of the axes, in the order of shaders/conv/places.wgsl. */
+export function gatherWords({ axes }: Gather, deep: boolean): number[] {
+  return axes.slice(deep ? 0 : 1).flatMap((a) => [
+    ...[a.rows, a.mul, a.add, a.step, a.limit, a.taps, a.phases],
+    ...[a.outMul, a.outAdd, a.outLimit],
+  ]);
 }

@@ -15,8 +15,8 @@ import {
   backwardGather,
   forwardGather,
   type Gather,
-  gatherFields,
   gatherRows,
+  gatherWords,
   isDeep,
   phaseCount,
 } from "./gather.ts";
@@ -109,7 +109,7 @@ function planGather(
       ofFilter: false,
       deep: isDeep(gather),
       transB: transposed,
-      phased: gather.axes.some((a) => a.phases > 1 || a.omul !== 1 || a.oadd !== 0),
+      phased: gather.axes.some((a) => a.phases > 1 || a.outMul !== 1 || a.outAdd !== 0),
       wideA,
       wideB: transposed ? wideA : wideC,
       wideC,
@@ -160,6 +160,7 @@ function planWork(work: ConvWork): GpuPlan {
   const { ofFilter, transB, phased, wideB, wideC } = source;
   const choice = work.choice ?? tunedKernel(work);
   const { channels } = gather, ldc = n / (wideC ? 4 : 1);
+  const words = gatherWords(gather, source.deep);
   const place = tileFields(choice.tile, m, n, profile);
   const cut = phased || (choice.kind === "register" && !ofFilter) ? 1 : choice.splits;
   return planSplits(task, { size: m * n, columns: n, splits: cut }, profile, (own, splits) => {
@@ -173,12 +174,11 @@ function planWork(work: ConvWork): GpuPlan {
       ldb: (transB ? channels : n) / (wideB ? 4 : 1),
       cz: ofFilter || splits > 1 ? m * ldc : 0,
       ...place,
-      ...gatherFields(gather),
     };
     return gridLayers(splits * (ofFilter ? 1 : phaseCount(gather)), profile, (zbase, depth) => ({
       program,
       buffers: buffersOf(own),
-      params: wordsOf(program, { ...fields, zbase }),
+      params: wordsOf(program, { ...fields, zbase }, words),
       grid: [...foldGrid(place.groups, profile), depth],
     }));
   });

@@ -183,13 +183,11 @@ function dispatchPiece(task: MatMulTask, piece: Piece, way: Way): Dispatch[] {
     accumulate: piece.first ? 0 : 1,
     ...fields,
   };
-  for (let i = 0; i < batchRank; i++) {
-    Object.assign(words, {
-      [`bd_${i}`]: walk.dims[i],
-      [`ba_${i}`]: walk.strides[0][i] * shape.m * shape.k / a4,
-      [`bb_${i}`]: walk.strides[1][i] * shape.k * shape.n / b4,
-    });
-  }
+  const batches = walk.dims.slice(0, batchRank).flatMap((d, i) => [
+    d,
+    walk.strides[0][i] * shape.m * shape.k / a4,
+    walk.strides[1][i] * shape.k * shape.n / b4,
+  ]);
   const operands = (source.epilogue?.operands ?? []).map((o): BufferRef =>
     o.per === "element" ? { ...o.buffer, ...rangeOf(piece.c.ref) } : o.buffer
   );
@@ -197,7 +195,7 @@ function dispatchPiece(task: MatMulTask, piece: Piece, way: Way): Dispatch[] {
   return gridLayers(piece.batch * splits, profile, (zbase, depth) => ({
     program,
     buffers,
-    params: wordsOf(program, { ...words, zbase }),
+    params: wordsOf(program, { ...words, zbase }, batches),
     grid: [...foldGrid(groups, profile), depth],
   }));
 }

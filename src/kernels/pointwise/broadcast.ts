@@ -16,25 +16,35 @@ export function collapseBroadcast(out: Shape, operands: readonly Shape[]): Walk 
   return collapse(out, operands.map((s) => broadcastStrides(s, out)));
 }
 
-/** Merges axes where `stride[axis] = stride[axis+1] * dims[axis+1]` for every operand; drops axes of extent 1. */
-export function collapse(shape: Shape, strides: readonly (readonly number[])[]): Walk {
-  const dims: number[] = [];
+/**
+ * Merges axes where `stride[axis] = stride[axis+1] * dims[axis+1]` for every operand; drops axes of extent 1. Of marked axes,
+ * those that are merged have the same mark.
+ */
+export function collapse(
+  shape: Shape,
+  strides: readonly (readonly number[])[],
+  marked: readonly boolean[] = [],
+): Walk & { readonly marks: readonly boolean[] } {
+  const dims: number[] = [], marks: boolean[] = [];
   const merged: number[][] = strides.map(() => []);
   for (let axis = 0; axis < shape.length; axis++) {
     if (shape[axis] === 1) continue;
-    const last = dims.length - 1;
-    const joins = last >= 0 && strides.every((s, k) => merged[k][last] === s[axis] * shape[axis]);
+    const last = dims.length - 1, mark = marked[axis] ?? false;
+    const joins = last >= 0 && marks[last] === mark &&
+      strides.every((s, k) => merged[k][last] === s[axis] * shape[axis]);
     if (joins) {
       dims[last] *= shape[axis];
       strides.forEach((s, k) => merged[k][last] = s[axis]);
     } else {
       dims.push(shape[axis]);
+      marks.push(mark);
       strides.forEach((s, k) => merged[k].push(s[axis]));
     }
   }
   if (dims.length === 0) {
     dims.push(shape.includes(0) ? 0 : 1);
+    marks.push(false);
     merged.forEach((m) => m.push(0));
   }
-  return { dims, strides: merged };
+  return { dims, strides: merged, marks };
 }

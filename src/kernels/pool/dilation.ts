@@ -1,11 +1,12 @@
 /**
  * Morphological dilation on the GPU: pooling with a filter added.
  */
-import type { BufferRef, GpuPlan, GpuVariant, Profile, Program } from "../../core/dispatch.ts";
+import type { BufferRef, Dispatch, GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import type { Problem } from "../../core/op.ts";
 import { forwardGather, isDeep } from "../conv/gather.ts";
 import { dilationGeometry, tapCount, type WindowGeometry } from "../conv/geometry.ts";
 import { convFits } from "../conv/variants.ts";
+import { flatDispatch } from "../dispatches.ts";
 import {
   dilationFilterProgram,
   poolGradProgram,
@@ -23,13 +24,12 @@ function fits(problem: Problem, profile: Profile): boolean {
     problem.inputs[0].shape.every((d) => d > 0);
 }
 
-/** Windows of the image with the filter added, and what `second` makes of those that are the taps that won. */
+const GRADIENT: readonly BufferRef[] = [{ input: 2 }, { temp: 0 }, { output: 0 }];
+
+/** Windows of the image with the filter added, or which tap won in each, and `second` after that. */
 function variant(
   name: string,
-  second?: {
-    readonly program: (source: PoolSource) => Program;
-    readonly count: (geometry: WindowGeometry) => number;
-  },
+  second?: (geometry: WindowGeometry, source: PoolSource, profile: Profile) => Dispatch,
 ): GpuVariant {
   const plan = (problem: Problem, profile: Profile): GpuPlan => {
     const geometry = geometryOf(problem);
@@ -47,12 +47,8 @@ function variant(
       { geometry, source: filtered, count, profile },
     );
     if (!second) return { dispatches: [first] };
-    const gradient = poolDispatch(
-      second.program(source),
-      [{ input: 2 }, made, { output: 0 }],
-      { geometry, source, count: second.count(geometry), profile },
-    );
-    return { dispatches: [first, gradient], temps: [Math.max(16, count * 4)] };
+    const dispatches = [first, second(geometry, source, profile)];
+    return { dispatches, temps: [Math.max(16, count * 4)] };
   };
   return { name, fits, plan };
 }
@@ -62,13 +58,18 @@ export const DILATION_VARIANTS: readonly GpuVariant[] = [variant("dilation")];
 
 /** Ways to run the gradient of the image. */
 export const DILATION_INPUT_VARIANTS: readonly GpuVariant[] = [
-  variant("dilation_input", { program: (s) => poolGradProgram("max", s), count: inCount }),
+  variant("dilation_input", (geometry, source, profile) => {
+    const work = { geometry, source, count: inCount(geometry), profile };
+    return poolDispatch(poolGradProgram("max", source), GRADIENT, work);
+  }),
 ];
 
 /** Ways to run the gradient of the filter. */
 export const DILATION_FILTER_VARIANTS: readonly GpuVariant[] = [
-  variant("dilation_filter", {
-    program: dilationFilterProgram,
-    count: (g) => tapCount(g) * g.channels,
+  variant("dilation_filter", (g, source, profile) => {
+    const width = source.wide ? 4 : 1, { workgroup } = source;
+    const params = [tapCount(g) * g.channels / width, g.channels / width, outCount(g) / g.channels];
+    const program = dilationFilterProgram(source);
+    return flatDispatch({ program, buffers: GRADIENT, params, workgroup }, profile);
   }),
 ];

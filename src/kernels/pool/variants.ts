@@ -12,7 +12,7 @@ import {
 } from "../../core/dispatch.ts";
 import type { Problem } from "../../core/op.ts";
 import type { Shape } from "../../core/shape.ts";
-import { forwardGather, gatherFields, isDeep } from "../conv/gather.ts";
+import { forwardGather, gatherWords, isDeep } from "../conv/gather.ts";
 import {
   inPlaces,
   isChannelsFirst,
@@ -96,9 +96,7 @@ export function poolDispatch(
     channels: g.channels / width,
     batched: batched ? 1 : 0,
     lowest: f32Bits(-Infinity),
-    places: outCount(g) / g.channels,
-    ...gatherFields(forwardGather(g)),
-  });
+  }, gatherWords(forwardGather(g), source.deep));
   return flatDispatch({ program, buffers, params, workgroup: source.workgroup }, profile);
 }
 

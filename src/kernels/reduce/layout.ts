@@ -1,17 +1,14 @@
 /**
  * How a reduction walks its input: neighbouring axes that are alike are merged, axes of extent 1 dropped.
  */
-import { broadcastStrides, normalizeAxes, type Shape } from "../../core/shape.ts";
+import { broadcastStrides, normalizeAxes, type Shape, sizeOf } from "../../core/shape.ts";
 import type { NdArray } from "../../core/nd_array.ts";
+import { collapse, type Walk } from "../pointwise/broadcast.ts";
 
 /** An input as groups of axes that are reduced and kept by turns, outermost first. */
-export interface ReduceLayout {
-  /** Extent of each group; never empty. */
-  readonly dims: readonly number[];
+export interface ReduceLayout extends Walk {
   /** Whether each group is reduced; neighbours differ, unless an operand walks them differently. */
   readonly reduced: readonly boolean[];
-  /** `strides[operand][group]`, in elements. */
-  readonly strides: readonly (readonly number[])[];
   /** Elements that go into one result. */
   readonly count: number;
 }
@@ -22,32 +19,13 @@ export function reduceLayout(
   axes: readonly number[],
   operands: readonly Shape[] = [],
 ): ReduceLayout {
-  const dims: number[] = [], reduced: boolean[] = [];
-  const each = operands.map((s) => broadcastStrides(s, shape));
-  const strides: number[][] = each.map(() => []);
-  let count = 1;
-  for (let i = 0; i < shape.length; i++) {
-    const r = axes.includes(i);
-    if (r) count *= shape[i];
-    if (shape[i] === 1) continue;
-    const last = dims.length - 1;
-    const joins = last >= 0 && reduced[last] === r &&
-      each.every((s, k) => strides[k][last] === s[i] * shape[i]);
-    if (joins) {
-      dims[last] *= shape[i];
-      each.forEach((s, k) => strides[k][last] = s[i]);
-    } else {
-      dims.push(shape[i]);
-      reduced.push(r);
-      each.forEach((s, k) => strides[k].push(s[i]));
-    }
-  }
-  if (dims.length === 0) {
-    dims.push(1);
-    reduced.push(false);
-    strides.forEach((s) => s.push(0));
-  }
-  return { dims, reduced, strides, count };
+  const isReduced = shape.map((_, i) => axes.includes(i));
+  const { marks: reduced, ...walk } = collapse(
+    shape,
+    operands.map((s) => broadcastStrides(s, shape)),
+    isReduced,
+  );
+  return { ...walk, reduced, count: sizeOf(shape.filter((_, i) => isReduced[i])) };
 }
 
 /** Axes from a host input, counted from the front, sorted and unique. */
@@ -67,8 +45,6 @@ export interface Line {
 
 /** The shape around one axis, counted from the front. */
 export function lineOf(shape: Shape, axis: number): Line {
-  let outer = 1, inner = 1;
-  for (let i = 0; i < axis; i++) outer *= shape[i];
-  for (let i = axis + 1; i < shape.length; i++) inner *= shape[i];
+  const outer = sizeOf(shape.slice(0, axis)), inner = sizeOf(shape.slice(axis + 1));
   return { outer, length: shape[axis], inner };
 }

@@ -3,7 +3,7 @@
  */
 import type { DType } from "../../core/dtype.ts";
 import type { Program } from "../../core/dispatch.ts";
-import { type AccType, EIGHT, isHalf, vec } from "../../core/gpu_storage.ts";
+import { type AccType, EIGHT, isHalf, vec, wgslType } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
 import { REDUCE_ROWS, REDUCE_STRIDED, SCALAR_WGSL } from "../../shaders_generated.ts";
@@ -12,13 +12,6 @@ import type { Combine } from "./wgsl.ts";
 
 /** How shaders/reduce/ counts them. */
 const COMBINES: readonly Combine[] = ["sum", "prod", "max", "min"];
-
-/** Which element types a program reads and writes: a dtype in tensors, an accumulator type in partial results. */
-export interface Element {
-  readonly storage: string;
-  /** float16 in a tensor: the one storage type that is not its accumulator type. */
-  readonly dtype: DType | null;
-}
 
 /** Elements that are computed on the way. */
 export interface Source {
@@ -38,8 +31,9 @@ export interface Step {
   readonly type: AccType;
   /** Text of the result of nothing. */
   readonly identity: string;
-  readonly from: Element;
-  readonly to: Element;
+  /** Dtypes of the tensors that are read and written; null for partial results, which are of the accumulator type. */
+  readonly from: DType | null;
+  readonly to: DType | null;
   /** Divisor of the results; null for none. */
   readonly count: number | null;
   /** Where elements come from; null for one array. */
@@ -52,6 +46,10 @@ export interface Step {
 export interface Wide {
   readonly axis: "inner" | "length" | "none";
   readonly width: 1 | 4 | 8;
+}
+
+function storageOf(dtype: DType | null, type: AccType): string {
+  return dtype === null ? type : wgslType(dtype);
 }
 
 /** What both shaders take. */
@@ -73,9 +71,9 @@ function parametersOf({ combine, type, identity, from, to, count, source, finish
     combine: COMBINES.indexOf(combine),
     identity,
     acc: type,
-    to: to.storage,
-    halfFrom: from.dtype !== null && isHalf(from.dtype),
-    halfTo: to.dtype !== null && isHalf(to.dtype),
+    to: storageOf(to, type),
+    halfFrom: from !== null && isHalf(from),
+    halfTo: to !== null && isHalf(to),
     computed: source !== null,
     divided: count !== null,
     finished: finish !== null,
@@ -103,8 +101,8 @@ export function stridedProgram(step: Step, { axis, width }: Wide, workgroup: num
   const inner = axis === "inner";
   return shaderProgram(REDUCE_STRIDED, {
     ...parametersOf(step),
-    in: eights ? EIGHT : vec(from.storage, width),
-    out: inner && eights ? EIGHT : vec(to.storage, inner ? 4 : 1),
+    in: eights ? EIGHT : vec(storageOf(from, type), width),
+    out: inner && eights ? EIGHT : vec(storageOf(to, type), inner ? 4 : 1),
     v: vec(type, four),
     bits: vec("u32", four),
     inner,
@@ -119,7 +117,7 @@ export function stridedProgram(step: Step, { axis, width }: Wide, workgroup: num
 export function rowsProgram(step: Step, width: number, workgroup: number): Program {
   return shaderProgram(REDUCE_ROWS, {
     ...parametersOf(step),
-    in: vec(step.from.storage, width),
+    in: vec(storageOf(step.from, step.type), width),
     v: vec(step.type, width),
     wide: width === 4,
     workgroup,

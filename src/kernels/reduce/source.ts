@@ -2,17 +2,8 @@
  * WGSL of reductions whose elements are computed on the way.
  */
 import { accType, vec } from "../../core/gpu_storage.ts";
-import type { ConcreteSpec } from "../../core/tensor_spec.ts";
-import type { DType } from "../../core/dtype.ts";
-import { exprKey, exprType } from "../../core/scalar/expr.ts";
-import {
-  indexNames,
-  indexWords,
-  type Layout,
-  layOut,
-  layoutKey,
-  printElements,
-} from "../pointwise/layout.ts";
+import { exprType } from "../../core/scalar/expr.ts";
+import { indexNames, type Layout, layOut, printElements } from "../pointwise/layout.ts";
 import type { Source } from "./programs.ts";
 import type { Prologue } from "./task.ts";
 
@@ -21,27 +12,13 @@ export function sourceLayout({ operands, shape }: Prologue, width: Layout["wide"
   return layOut(operands, shape, width === 1 ? 1 : 4);
 }
 
-/** Words of the fields that {@linkcode printSource} declares. */
-export function sourceWords(layout: Layout): number[] {
-  return indexWords(layout);
-}
-
-/** Equal where {@linkcode printSource} prints the same. */
-export function sourceKey({ expr, operands }: Prologue, layout: Layout): string {
-  return `${exprKey(expr)}|${dtypesOf(operands)}|${layoutKey(layout)}`;
-}
-
-/** The function that computes elements. */
+/** The function that computes elements; its uniform fields are the words of the layout. */
 export function printSource({ expr, operands }: Prologue, layout: Layout): Source {
-  const dtypes = dtypesOf(operands), params = indexNames(layout);
+  const dtypes = operands.map((o) => o.dtype), params = indexNames(layout);
   const printed = printElements([expr], dtypes, layout, (name) => `p.${name}`);
   const dtype = exprType(expr, dtypes), type = vec(accType(dtype), layout.wide);
   const lanes = printed.lanes[0].map((t) => (dtype === "bool" ? `select(0u, 1u, ${t})` : t));
   const result = layout.wide === 1 ? lanes[0] : `${type}(${lanes.join(", ")})`;
   const lines = [`fn load_(i: u32) -> ${type} {`, ...printed.lines, `return ${result};\n}`];
   return { text: lines.join("\n"), helpers: printed.helpers, inputs: printed.inputs, params };
-}
-
-function dtypesOf(operands: readonly ConcreteSpec[]): DType[] {
-  return operands.map((o) => o.dtype);
 }

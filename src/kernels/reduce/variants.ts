@@ -10,22 +10,20 @@ import {
   f32Bits,
   type GpuPlan,
   type GpuVariant,
-  gridFor,
   type Profile,
-  type Program,
-  Programs,
   workgroupFor,
 } from "../../core/dispatch.ts";
-import { accType, gpuBytes, wgslType } from "../../core/gpu_storage.ts";
+import { accType, gpuBytes } from "../../core/gpu_storage.ts";
 import type { Problem } from "../../core/op.ts";
-import { exprKey } from "../../core/scalar/expr.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { printEpilogue } from "../matmul/epilogue.ts";
 import type { Epilogue } from "../../core/fusion.ts";
 import type { ReduceMeaning, ReduceOp } from "../../core/meaning.ts";
 import { axesOf, reduceLayout } from "./layout.ts";
-import { type Element, rowsProgram, type Step, stridedProgram, type Wide } from "./programs.ts";
-import { printSource, sourceKey, sourceLayout, sourceWords } from "./source.ts";
+import { rowsProgram, type Step, stridedProgram, type Wide } from "./programs.ts";
+import { flatDispatch } from "../dispatches.ts";
+import { indexWords } from "../pointwise/layout.ts";
+import { printSource, sourceLayout } from "./source.ts";
 import { type Prologue, type ReduceTask, reduceTask } from "./task.ts";
 import { gpuFits } from "../copy/pieces.ts";
 import { type Combine, identityText, LOOP_LIMIT } from "./wgsl.ts";
@@ -73,7 +71,6 @@ interface Pass extends Extents {
 }
 
 const SINGLE: Wide = { axis: "none", width: 1 };
-const cache = new Programs();
 
 /** Variants for one reduction: as the adapter likes best, and each kind of kernel by itself. */
 export function reduceVariants(reduction: ReduceMeaning): GpuVariant[] {
@@ -84,7 +81,7 @@ export function reduceVariants(reduction: ReduceMeaning): GpuVariant[] {
     const { dtype, prologue } = task;
     // Integer means divide exactly on the host.
     return !(op === "mean" && accType(dtype) !== "f32") &&
-      (prologue === null || sourceWords(sourceLayout(prologue, 1)).length <= MAX_WORDS);
+      (prologue === null || indexWords(sourceLayout(prologue, 1)).length <= MAX_WORDS);
   };
   return [
     {
@@ -109,7 +106,6 @@ function planReduction(task: ReduceTask, profile: Profile, workgroups: boolean):
   const own = words ? profile : { ...profile, words64: false };
   const passes = passesOf(layout.dims, layout.reduced, own, workgroups);
   const type = accType(task.dtype);
-  const partial: Element = { storage: type, dtype: null };
   const temps: number[] = [];
   const dispatches: Dispatch[] = [];
   let source: BufferRef = { input: 0 };
@@ -123,8 +119,8 @@ function planReduction(task: ReduceTask, profile: Profile, workgroups: boolean):
         combine: COMBINE[op],
         type,
         identity: op === "all" ? "1u" : identityText(COMBINE[op], type),
-        from: k === 0 ? { storage: wgslType(task.dtype), dtype: task.dtype } : partial,
-        to: last ? { storage: wgslType(out.dtype), dtype: out.dtype } : partial,
+        from: k === 0 ? task.dtype : null,
+        to: last ? out.dtype : null,
         // A mean of nothing is NaN.
         count: last && op === "mean" ? layout.count || NaN : null,
       },
@@ -218,22 +214,6 @@ function wideOf({ outer, length, inner, parts }: Extents, eights: boolean): Wide
   return { axis: "length", width: eight ? 8 : 4 };
 }
 
-function cached(key: string, make: () => Program): Program {
-  let p = cache.get(key);
-  if (!p) cache.set(key, p = make());
-  return p;
-}
-
-/** What a work's program depends on besides how many elements it takes at once. */
-function workKey({ step, epilogue, dtype }: Work): string {
-  const after = epilogue
-    ? `${dtype}${exprKey(epilogue.expr)}${epilogue.operands.map((o) => o.dtype + o.per)}`
-    : "";
-  return `${step.combine},${step.identity},${step.from.storage},${step.to.storage},${
-    step.count !== null
-  },${after}`;
-}
-
 /** The step with its texts: `width` elements are read at once, `stored` results written. */
 function printStep(work: Work, width: Wide["width"], stored: 1 | 4): Step {
   const { step, prologue, epilogue, dtype } = work;
@@ -242,7 +222,7 @@ function printStep(work: Work, width: Wide["width"], stored: 1 | 4): Step {
   return {
     ...step,
     source,
-    finish: epilogue && printEpilogue(epilogue, dtype, step.to.dtype!, stored, first),
+    finish: epilogue && printEpilogue(epilogue, dtype, step.to!, stored, first),
   };
 }
 
@@ -251,30 +231,15 @@ function widthOf({ prologue }: Work, width: Wide["width"]): Wide["width"] {
   return prologue && sourceLayout(prologue, width).wide < width ? 1 : width;
 }
 
-/** A dispatch of a work; its program is made by `make` where it is not known. */
-function dispatchOf(
-  work: Work,
-  width: Wide["width"],
-  init: {
-    readonly key: string;
-    readonly make: () => Program;
-    readonly params: readonly number[];
-    readonly grid: Dispatch["grid"];
-  },
-): Dispatch {
-  const { step, prologue, epilogue, source, target } = work;
-  const layout = prologue && sourceLayout(prologue, width);
-  const from = prologue && layout ? sourceKey(prologue, layout) : "";
-  return {
-    program: cached(`${init.key},${workKey(work)},${from}`, init.make),
-    buffers: [
-      ...(prologue?.buffers ?? [source]),
-      ...(epilogue?.operands.map((o) => o.buffer) ?? []),
-      target,
-    ],
-    params: [...init.params, f32Bits(step.count ?? 1), ...(layout ? sourceWords(layout) : [])],
-    grid: init.grid,
-  };
+function buffersOf({ prologue, epilogue, source, target }: Work): BufferRef[] {
+  const operands = epilogue?.operands.map((o) => o.buffer) ?? [];
+  return [...(prologue?.buffers ?? [source]), ...operands, target];
+}
+
+/** The words behind those of the kind of kernel. */
+function wordsOf({ step, prologue }: Work, width: Wide["width"]): number[] {
+  const walk = prologue ? indexWords(sourceLayout(prologue, width)) : [];
+  return [f32Bits(step.count ?? 1), ...walk];
 }
 
 /** Sums partial float32 results `[parts, columns]` over the first axis into a tensor of this dtype. */
@@ -291,8 +256,8 @@ export function sumRowsDispatch(
       combine: "sum",
       type: "f32",
       identity: identityText("sum", "f32"),
-      from: { storage: "f32", dtype: null },
-      to: { storage: wgslType(dtype), dtype },
+      from: null,
+      to: dtype,
       count: null,
     },
     prologue: null,
@@ -308,7 +273,7 @@ export function sumRowsDispatch(
 function stridedDispatch(work: Work, pass: Pass, profile: Profile): Dispatch {
   const { outer, length, inner, parts, stripe } = pass;
   const { step, epilogue } = work;
-  const halves = step.from.storage === "f16" || step.to.storage === "f16";
+  const halves = step.from === "float16" || step.to === "float16";
   const wanted = wideOf(pass, profile.words64 && !halves && epilogue === null);
   const wide = widthOf(work, wanted.width) === wanted.width ? wanted : SINGLE;
   const { axis, width } = wide;
@@ -317,12 +282,13 @@ function stridedDispatch(work: Work, pass: Pass, profile: Profile): Dispatch {
   const threads = outer * parts * columns;
   const chunk = Math.ceil(rows / Math.ceil(parts / stripe));
   const workgroup = profile.barriers && threads >= 65536 ? 256 : workgroupFor(threads, profile);
-  return dispatchOf(work, width, {
-    key: `s,${axis},${width},${workgroup}`,
-    make: () => stridedProgram(printStep(work, width, axis === "inner" ? 4 : 1), wide, workgroup),
-    params: [threads, columns, rows, parts, stripe, chunk],
-    grid: gridFor(threads, workgroup, profile),
-  });
+  const printed = printStep(work, width, axis === "inner" ? 4 : 1);
+  return flatDispatch({
+    program: stridedProgram(printed, wide, workgroup),
+    buffers: buffersOf(work),
+    params: [threads, columns, rows, parts, stripe, chunk, ...wordsOf(work, width)],
+    workgroup,
+  }, profile);
 }
 
 function rowsDispatch(work: Work, pass: Pass, profile: Profile): Dispatch {
@@ -330,10 +296,10 @@ function rowsDispatch(work: Work, pass: Pass, profile: Profile): Dispatch {
   const length = pass.length / width;
   const groups = pass.outer * pass.parts;
   const workgroup = length >= 256 ? 256 : 64;
-  return dispatchOf(work, width, {
-    key: `r,${width},${workgroup}`,
-    make: () => rowsProgram(printStep(work, width, 1), width, workgroup),
-    params: [groups, length, pass.parts],
-    grid: gridFor(groups, 1, profile),
-  });
+  return flatDispatch({
+    program: rowsProgram(printStep(work, width, 1), width, workgroup),
+    buffers: buffersOf(work),
+    params: [groups, length, pass.parts, ...wordsOf(work, width)],
+    workgroup: 1,
+  }, profile);
 }
