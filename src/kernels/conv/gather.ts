@@ -43,56 +43,59 @@ export interface Gather {
 }
 
 /** The convolution itself. */
-export function forwardGather(g: WindowGeometry): Gather {
-  const axis = (a: WindowAxis): GatherAxis => ({
-    rows: a.out,
-    mul: a.stride,
-    add: -a.before,
-    step: a.dilation,
-    limit: a.in,
-    taps: a.filter,
-    phases: 1,
-    outMul: 1,
-    outAdd: 0,
-    outLimit: a.out,
-  });
-  const [d, h, w] = g.axes;
+export function forwardGather({ batch, axes, channels, outChannels }: WindowGeometry): Gather {
   return {
-    batch: g.batch,
-    axes: [axis(d), axis(h), axis(w)],
-    channels: g.channels,
-    columns: g.outChannels,
+    batch,
+    axes: eachAxis(axes, (a) => ({
+      rows: a.out,
+      mul: a.stride,
+      add: -a.before,
+      step: a.dilation,
+      limit: a.in,
+      taps: a.filter,
+      phases: 1,
+      outMul: 1,
+      outAdd: 0,
+      outLimit: a.out,
+    })),
+    channels,
+    columns: outChannels,
     transposed: false,
   };
 }
 
 /** The gradient of the image. Strides and dilations may not meet on one axis: {@linkcode hasPhases}. */
-export function backwardGather(g: WindowGeometry): Gather {
-  const axis = (a: WindowAxis): GatherAxis => {
-    // Element i of the image meets tap f of place t where i + before = t * stride + f * dilation.
-    const first = Math.ceil((a.before - (a.stride - 1)) / a.stride);
-    const last = Math.floor((a.in - 1 + a.before) / a.stride);
-    return {
-      rows: last - first + 1,
-      mul: 1,
-      add: first,
-      step: -a.dilation,
-      limit: a.out,
-      taps: a.filter,
-      phases: a.stride,
-      outMul: a.stride,
-      outAdd: first * a.stride - a.before,
-      outLimit: a.in,
-    };
-  };
-  const [d, h, w] = g.axes;
+export function backwardGather({ batch, axes, channels, outChannels }: WindowGeometry): Gather {
   return {
-    batch: g.batch,
-    axes: [axis(d), axis(h), axis(w)],
-    channels: g.outChannels,
-    columns: g.channels,
+    batch,
+    axes: eachAxis(axes, (a) => {
+      // Element i of the image meets tap f of place t where i + before = t * stride + f * dilation.
+      const first = Math.ceil((a.before - (a.stride - 1)) / a.stride);
+      const last = Math.floor((a.in - 1 + a.before) / a.stride);
+      return {
+        rows: last - first + 1,
+        mul: 1,
+        add: first,
+        step: -a.dilation,
+        limit: a.out,
+        taps: a.filter,
+        phases: a.stride,
+        outMul: a.stride,
+        outAdd: first * a.stride - a.before,
+        outLimit: a.in,
+      };
+    }),
+    channels: outChannels,
+    columns: channels,
     transposed: true,
   };
+}
+
+function eachAxis(
+  [d, h, w]: WindowGeometry["axes"],
+  gather: (axis: WindowAxis) => GatherAxis,
+): Gather["axes"] {
+  return [gather(d), gather(h), gather(w)];
 }
 
 /** True where the gradient of the image splits into phases: no axis has both a stride and a dilation. */

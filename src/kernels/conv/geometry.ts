@@ -41,7 +41,7 @@ export interface WindowGeometry {
 export type PaddingName = "SAME" | "VALID" | "EXPLICIT";
 
 /** The axis along which nothing happens. */
-export const TRIVIAL_AXIS: WindowAxis = {
+const TRIVIAL_AXIS: WindowAxis = {
   in: 1,
   out: 1,
   filter: 1,
@@ -54,34 +54,6 @@ export const TRIVIAL_AXIS: WindowAxis = {
 /** Taps and gaps of a dilated window together. */
 export function dilatedExtent(filter: number, dilation: number): number {
   return (filter - 1) * dilation + 1;
-}
-
-/** One axis with its padding resolved. Throws `ValueError` where the window does not fit. */
-export function windowAxis(
-  size: number,
-  filter: number,
-  stride: number,
-  dilation: number,
-  padding: PaddingName,
-  explicit: readonly [number, number] = [0, 0],
-): WindowAxis {
-  const extent = dilatedExtent(filter, dilation);
-  let [before, after] = padding === "EXPLICIT" ? explicit : [0, 0];
-  let out: number;
-  if (padding === "SAME") {
-    out = Math.ceil(size / stride);
-    const total = Math.max(0, (out - 1) * stride + extent - size);
-    before = total >> 1;
-    after = total - before;
-  } else {
-    out = Math.floor((size + before + after - extent) / stride) + 1;
-  }
-  if (out < 0 || filter < 1) {
-    throw new ValueError(
-      `Computed output size would be negative: ${out} [input_size: ${size}, effective_filter_size: ${extent}, stride: ${stride}]`,
-    );
-  }
-  return { in: size, out, filter, stride, dilation, before, after };
 }
 
 /** Positions of the spatial axes of a shape of this rank. */
@@ -106,7 +78,7 @@ export interface SpatialAttrs {
   readonly dilations: number[];
   /** Padding. */
   readonly padding: PaddingName;
-  /** Explicit padding. */
+  /** Explicit padding; zeros where it is another. */
   readonly explicit: [number, number][];
 }
 
@@ -156,6 +128,32 @@ export function spatialAttrs(attrs: Attrs, rank: number): SpatialAttrs {
   };
 }
 
+/** Spatial axis `i` with its padding resolved. Throws `ValueError` where the window does not fit. */
+function windowAxis(
+  size: number,
+  filter: number,
+  { strides, dilations, padding, explicit }: SpatialAttrs,
+  i: number,
+): WindowAxis {
+  const stride = strides[i], dilation = dilations[i], extent = dilatedExtent(filter, dilation);
+  let [before, after] = explicit[i];
+  let out: number;
+  if (padding === "SAME") {
+    out = Math.ceil(size / stride);
+    const total = Math.max(0, (out - 1) * stride + extent - size);
+    before = total >> 1;
+    after = total - before;
+  } else {
+    out = Math.floor((size + before + after - extent) / stride) + 1;
+  }
+  if (out < 0 || filter < 1) {
+    throw new ValueError(
+      `Computed output size would be negative: ${out} [input_size: ${size}, effective_filter_size: ${extent}, stride: ${stride}]`,
+    );
+  }
+  return { in: size, out, filter, stride, dilation, before, after };
+}
+
 /** Output extents along the spatial axes; null where the input's or the filter's is unknown. */
 export function spatialOutputs(
   sizes: readonly (number | null)[],
@@ -165,14 +163,7 @@ export function spatialOutputs(
   return sizes.map((size, i) => {
     const f = filter[i];
     if (size === null || (f === null && spatial.padding !== "SAME")) return null;
-    return windowAxis(
-      size,
-      f ?? 1,
-      spatial.strides[i],
-      spatial.dilations[i],
-      spatial.padding,
-      spatial.explicit[i],
-    ).out;
+    return windowAxis(size, f ?? 1, spatial, i).out;
   });
 }
 
@@ -197,14 +188,7 @@ export function windowGeometry(
   const channelsFirst = isChannelsFirst(attrs);
   const spatial = spatialAttrs(attrs, rank);
   const axes = spatialAxes(rank, channelsFirst).map((a, i) =>
-    windowAxis(
-      input[a],
-      filter[i],
-      spatial.strides[i],
-      spatial.dilations[i],
-      spatial.padding,
-      spatial.explicit[i],
-    )
+    windowAxis(input[a], filter[i], spatial, i)
   );
   while (axes.length < 3) axes.unshift(TRIVIAL_AXIS);
   return {

@@ -6,16 +6,16 @@ import {
   type Dispatch,
   flatId,
   type GpuPlan,
-  gridFor,
   makeProgram,
   type Profile,
   type Program,
 } from "../../core/dispatch.ts";
-import { wordType } from "../../core/gpu_storage.ts";
+import { vec, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { RowParts } from "../../core/meaning.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
+import { flatDispatch } from "../dispatches.ts";
 import { STREAM_WORKGROUP, wordsOf } from "./fill.ts";
 
 /** The rows of parts that meet along an axis: part k has extent `extents[k]` there, and `inner` elements beyond. */
@@ -25,46 +25,33 @@ export function rowParts(shape: Shape, axis: number, extents: readonly number[])
 }
 
 /** Copies the parts into the rows of `whole`. */
-export function joinCpu(
-  parts: readonly NdArray[],
-  whole: NdArray,
-  { rows, widths }: RowParts,
-): void {
-  const from = parts.map((p) => wordsOf(p.data, p.dtype).words);
-  const { words: to, slots } = wordsOf(whole.data, whole.dtype);
-  eachRun(
-    widths.map((w) => w * slots),
-    rows,
-    (k, begin, at, width) => copyRun(from[k], begin, to, at, width),
-  );
+export function joinCpu(parts: readonly NdArray[], whole: NdArray, layout: RowParts): void {
+  const { words: to } = wordsOf(whole.data, whole.dtype);
+  eachRun(parts, layout, (part, begin, at, width) => copyRun(part, begin, to, at, width));
 }
 
 /** Copies the rows of `whole` into the parts. */
-export function splitCpu(
-  whole: NdArray,
-  parts: readonly NdArray[],
-  { rows, widths }: RowParts,
-): void {
-  const to = parts.map((p) => wordsOf(p.data, p.dtype).words);
-  const { words: from, slots } = wordsOf(whole.data, whole.dtype);
-  eachRun(
-    widths.map((w) => w * slots),
-    rows,
-    (k, begin, at, width) => copyRun(from, at, to[k], begin, width),
-  );
+export function splitCpu(whole: NdArray, parts: readonly NdArray[], layout: RowParts): void {
+  const { words: from } = wordsOf(whole.data, whole.dtype);
+  eachRun(parts, layout, (part, begin, at, width) => copyRun(from, at, part, begin, width));
 }
 
+/** Calls `copy` for each run of words of a part: where it begins in the part, and where in the whole. */
 function eachRun(
-  widths: readonly number[],
-  rows: number,
-  copy: (part: number, begin: number, at: number, width: number) => void,
+  parts: readonly NdArray[],
+  { rows, widths }: RowParts,
+  copy: (part: Int32Array, begin: number, at: number, width: number) => void,
 ): void {
+  const runs = parts.map(({ data, dtype }, k) => {
+    const { words, slots } = wordsOf(data, dtype);
+    return { words, width: widths[k] * slots };
+  });
   let at = 0;
   for (let r = 0; r < rows; r++) {
-    widths.forEach((width, k) => {
-      copy(k, r * width, at, width);
+    for (const { words, width } of runs) {
+      copy(words, r * width, at, width);
       at += width;
-    });
+    }
   }
 }
 
@@ -81,48 +68,45 @@ function copyRun(
 
 /** Dispatches that join: as many parts in each as the adapter can bind. */
 export function joinGpu(parts: RowParts, dtype: DType, profile: Profile): GpuPlan {
-  return { dispatches: dispatches("join", parts, dtype, profile) };
+  return plan("join", parts, dtype, profile);
 }
 
 /** Dispatches that split input `from`. */
 export function splitGpu(parts: RowParts, dtype: DType, profile: Profile, from = 0): GpuPlan {
-  return { dispatches: dispatches("split", parts, dtype, profile, from) };
+  return plan("split", parts, dtype, profile, from);
 }
 
-function dispatches(
+function plan(
   way: "join" | "split",
   { rows, widths }: RowParts,
   dtype: DType,
   profile: Profile,
   from = 0,
-): Dispatch[] {
-  const word = wordType(dtype);
-  const wide = widths.every((w) => w % 4 === 0);
-  const unit = wide ? 4 : 1;
+): GpuPlan {
+  const unit = widths.every((w) => w % 4 === 0) ? 4 : 1, type = vec(wordType(dtype), unit);
   const total = widths.reduce((n, w) => n + w, 0) / unit;
   const starts: number[] = [];
   widths.reduce((at, w) => (starts.push(at / unit), at + w), 0);
   const used = widths.flatMap((w, k) => (w > 0 && rows > 0 ? [k] : []));
   const room = Math.min(profile.maxBuffers, 8) - 1;
-  const out: Dispatch[] = [];
+  const dispatches: Dispatch[] = [];
   for (let i = 0; i < used.length; i += room) {
     const chunk = used.slice(i, i + room);
     const start = starts[chunk[0]];
     const sizes = chunk.map((k) => widths[k] / unit);
     const width = sizes.reduce((n, w) => n + w, 0);
-    const n = rows * width;
     const ends = chunk.map((_, c) => sizes.slice(0, c + 1).reduce((a, b) => a + b, 0));
     const buffers: BufferRef[] = way === "join"
       ? [...chunk.map((input) => ({ input })), { output: 0 }]
       : [{ input: from }, ...chunk.map((output) => ({ output }))];
-    out.push({
-      program: joinProgram(way, chunk.length, wide ? `vec4<${word}>` : word),
+    dispatches.push(flatDispatch({
+      program: joinProgram(way, chunk.length, type),
       buffers,
-      params: [n, width, total, start, ...sizes, ...ends],
-      grid: gridFor(n, STREAM_WORKGROUP, profile),
-    });
+      params: [rows * width, width, total, start, ...sizes, ...ends],
+      workgroup: STREAM_WORKGROUP,
+    }, profile));
   }
-  return out;
+  return { dispatches };
 }
 
 function joinProgram(way: "join" | "split", parts: number, type: string): Program {
@@ -138,10 +122,7 @@ function joinProgram(way: "join" | "split", parts: number, type: string): Progra
     inputs: way === "join" ? list.map(() => type) : [type],
     outputs: way === "join" ? [type] : list.map(() => type),
     params: [
-      "n",
-      "width",
-      "total",
-      "start",
+      ...["n", "width", "total", "start"],
       ...list.map((k) => `w${k}`),
       ...list.map((k) => `e${k}`),
     ],

@@ -4,7 +4,7 @@
 import type { DType } from "../../core/dtype.ts";
 import type { Epilogue } from "../../core/fusion.ts";
 import { accDType, accType, vec, wgslType } from "../../core/gpu_storage.ts";
-import { exprKey, exprType } from "../../core/scalar/expr.ts";
+import { exprType } from "../../core/scalar/expr.ts";
 import { loadElement, printWgsl, registerType, storeElement } from "../../core/scalar/wgsl.ts";
 
 export type { Epilogue };
@@ -21,8 +21,6 @@ export interface PrintedEpilogue {
   readonly inputs: readonly string[];
   /** WGSL type of the result's buffer. */
   readonly output: string;
-  /** Equal for equal texts. */
-  readonly key: string;
 }
 
 /**
@@ -42,14 +40,7 @@ export function printEpilogue(
   const head = `fn finish(v: ${own(acc)}, at: u32, column: u32) -> ${output}`;
   if (!epilogue) {
     const text = `${head} { return ${output}(v); }`;
-    return {
-      prelude: text,
-      helpers: [],
-      text,
-      inputs: [],
-      output,
-      key: `${sum}>${out}/${wide}`,
-    };
+    return { prelude: text, helpers: [], text, inputs: [], output };
   }
   const { expr, operands } = epilogue;
   const dtypes = [accDType(sum), ...operands.map((o) => o.dtype)];
@@ -85,6 +76,5 @@ export function printEpilogue(
     text,
     inputs: operands.map((o) => (o.per === "all" ? wgslType(o.dtype) : own(wgslType(o.dtype)))),
     output,
-    key: `${sum}>${out}/${wide}:${exprKey(expr)}:${operands.map((o) => o.dtype + o.per)}`,
   };
 }

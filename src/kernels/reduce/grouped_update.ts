@@ -153,9 +153,6 @@ export function planColumnSums(
 }
 
 function columnSumProgram(members: number): Program {
-  const key = `sums${members}`;
-  let program = programs.get(key);
-  if (program) return program;
   const lines = [`var i = ${flatId(WORKGROUP)};`];
   for (const m of range(members)) {
     // Runs of 16 rows keep the error of long sums small.
@@ -174,7 +171,7 @@ function columnSumProgram(members: number): Program {
 }
 i = i - p.c${m};`);
   }
-  program = makeProgram({
+  return makeProgram({
     name: "grouped_column_sum",
     inputs: range(members).map(() => "f32"),
     outputs: range(members).map(() => "f32"),
@@ -182,6 +179,4 @@ i = i - p.c${m};`);
     workgroup: [WORKGROUP, 1, 1],
     body: lines.join("\n"),
   });
-  programs.set(key, program);
-  return program;
 }

@@ -23,7 +23,7 @@ import { flatDispatch, flatPlan } from "../dispatches.ts";
 import {
   rowDispatch,
   type RowForm,
-  rowFormFits,
+  rowFormVariants,
   type RowKernel,
   type RowPass,
   type RowRun,
@@ -47,15 +47,10 @@ function standardize(x: string): RowPass[] {
 }
 
 /** Gradient of layer normalization: rows for `x`, which leave mean and deviation; then columns for scale and offset. */
-export const layerNormGradVariants: readonly GpuVariant[] = (["workgroup", "thread"] as const).map((
-  form,
-) => ({
-  name: form,
-  fits: (problem, profile) =>
-    rowFormFits(form, rowsOf(problem.inputs[0].shape).columns, profile) &&
-    gpuFits(problem, profile),
-  plan: (problem, profile) => planLayerNormGrad(problem, profile, form),
-}));
+export const layerNormGradVariants: readonly GpuVariant[] = rowFormVariants(
+  gpuFits,
+  planLayerNormGrad,
+);
 
 function planLayerNormGrad(
   { inputs: [dy, x, scale], attrs }: Problem,

@@ -10,7 +10,6 @@ import {
   f32Bits,
   type GpuPlan,
   type GpuVariant,
-  gridFor,
   type Profile,
   type Program,
   Programs,
@@ -29,6 +28,7 @@ import type { Problem } from "../../core/op.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { ROWS_PROGRAM } from "../../shaders_generated.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
+import { flatDispatch } from "../dispatches.ts";
 import { type Combine, INFINITY, LOOP_LIMIT } from "../reduce/wgsl.ts";
 import { ROW_ELEMENTS } from "../thresholds.ts";
 
@@ -111,34 +111,33 @@ export function rowsOf(shape: Shape): { rows: number; columns: number } {
   return { rows: columns === 0 ? 0 : sizeOf(shape) / columns, columns };
 }
 
-/** Variants over rows of the last axis of input 0; `make` gives the kernel and what it is run on. */
+/** Variants over rows of the last axis of input 0, one for each form. */
+export function rowFormVariants(
+  fits: (problem: Problem, profile: Profile) => boolean,
+  plan: (problem: Problem, profile: Profile, form: RowForm) => GpuPlan,
+): GpuVariant[] {
+  return (["workgroup", "thread"] as const).map((form) => ({
+    name: form,
+    fits: (problem, profile) =>
+      rowFormFits(form, rowsOf(problem.inputs[0].shape).columns, profile) &&
+      fits(problem, profile),
+    plan: (problem, profile) => plan(problem, profile, form),
+  }));
+}
+
+/** The same for one dispatch; `make` gives the kernel and what it is run on. */
 export function rowVariants(
   fits: (problem: Problem, profile: Profile) => boolean,
   make: (problem: Problem) => readonly [RowKernel, RowRun],
 ): GpuVariant[] {
-  const plan = (form: RowForm) => (problem: Problem, profile: Profile): GpuPlan => {
+  return rowFormVariants(fits, (problem, profile, form) => {
     const [kernel, run] = make(problem);
     return { dispatches: run.rows === 0 ? [] : [rowDispatch(kernel, run, profile, form)] };
-  };
-  const columnsIn = (problem: Problem): number => rowsOf(problem.inputs[0].shape).columns;
-  return [
-    {
-      name: "workgroup",
-      fits: (problem, profile) =>
-        rowFormFits("workgroup", columnsIn(problem), profile) && fits(problem, profile),
-      plan: plan("workgroup"),
-    },
-    {
-      name: "thread",
-      fits: (problem, profile) =>
-        rowFormFits("thread", columnsIn(problem), profile) && fits(problem, profile),
-      plan: plan("thread"),
-    },
-  ];
+  });
 }
 
 /** True where rows of this many columns can be run in this form. */
-export function rowFormFits(form: RowForm, columns: number, profile: Profile): boolean {
+function rowFormFits(form: RowForm, columns: number, profile: Profile): boolean {
   if (form === "workgroup") return profile.barriers && columns >= 64;
   // The passes and the writing, four elements or vectors an iteration.
   return (MOST_PASSES + 1) * Math.ceil(columns / (columns % 4 === 0 ? 16 : 4)) <= LOOP_LIMIT;
@@ -169,12 +168,8 @@ export function rowDispatch(
     program = makeRowProgram(kernel, { width, workgroup, registers, groups, steps });
     cache.set(key, program);
   }
-  return {
-    program,
-    buffers,
-    params: [rows, cols, f32Bits(columns), ...(run.params ?? [])],
-    grid: groups ? gridFor(rows, 1, profile) : gridFor(rows, workgroup, profile),
-  };
+  const params = [rows, cols, f32Bits(columns), ...(run.params ?? [])];
+  return flatDispatch({ program, buffers, params, workgroup: groups ? 1 : workgroup }, profile);
 }
 
 interface Form {
