@@ -37,6 +37,7 @@ import "./ops/array/cast.ts";
 import "./core/gpu_data.ts";
 import "./core/scope_context.ts";
 import "./core/dispatch.ts";
+import "./kernels/dispatches.ts";
 import "./kernels/copy/fill.ts";
 import "./ops/array/view.ts";
 import "./ops/array/fill_ops.ts";
