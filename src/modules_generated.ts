@@ -232,6 +232,7 @@ import "./runtime/devices.ts";
 import "./runtime/plan/plan.ts";
 import "./runtime/plan/plan_text.ts";
 import "./runtime/debug.ts";
+import "./ops/host/effect.ts";
 import "./ops/state/variable.ts";
 import "./runtime/eager/read_ahead.ts";
 import "./runtime/eager/scopes.ts";

@@ -3,27 +3,24 @@
  */
 import { FailedPreconditionError } from "../core/errors.ts";
 import type { Resource } from "../core/graph_node.ts";
-import { defineOp, type OpDef } from "../core/op.ts";
+import type { OpDef } from "../core/op.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { UnseenGradient } from "../autodiff/unseen.ts";
 import { setHostOp } from "../runtime/session/run_context.ts";
 import { gradientsIn } from "../runtime/functions/unseen_gradients.ts";
 import { addOperation, type StepOperation } from "./step_graph.ts";
+import { defineEffect } from "../ops/host/effect.ts";
 
 /** Updates variables by their gradients, eagerly. */
 export type Update = (gradients: readonly (readonly [Resource, Tensor])[]) => void;
 
-const ApplyUnseen: OpDef = defineOp({
+const ApplyUnseen: OpDef = defineEffect({
   name: "ApplyUnseen",
   portable: { never: "it reads gradients of variables that scripts used unseen" },
   inputs: ["gradients: variant"],
   outputs: [],
   attrs: ["_update: script = null"],
   infer: () => [],
-  grad: null,
-  effects: "ordered",
-  stateful: true,
-  host: true,
 });
 
 setHostOp("ApplyUnseen", ({ inputs, attrs, node }) => {

@@ -4,6 +4,7 @@
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { mergeShapes } from "../../core/shape.ts";
 import { ValueError } from "../../core/errors.ts";
+import { defineEffect } from "./effect.ts";
 
 /** The ops of one spelling: TensorFlow's `Resource…`, or those of version 1. */
 export interface AccumulatorOps {
@@ -18,9 +19,6 @@ export interface AccumulatorOps {
   /** How many gradients were added since the last were taken. */
   readonly count: OpDef;
 }
-
-/** What all but the handle are. */
-const EFFECT = { grad: null, effects: "ordered", stateful: true, host: true } as const;
 
 function accumulatorOps(prefix: string): AccumulatorOps {
   return {
@@ -45,7 +43,7 @@ function accumulatorOps(prefix: string): AccumulatorOps {
       grad: null,
       host: true,
     }),
-    apply: defineOp({
+    apply: defineEffect({
       name: `${prefix}AccumulatorApplyGradient`,
       inputs: ["handle: resource", "local_step: int64", "gradient: dtype"],
       outputs: [],
@@ -56,31 +54,27 @@ function accumulatorOps(prefix: string): AccumulatorOps {
         mergeShapes(_shape, gradient.shape);
         return [];
       },
-      ...EFFECT,
     }),
-    take: defineOp({
+    take: defineEffect({
       name: `${prefix}AccumulatorTakeGradient`,
       inputs: ["handle: resource", "num_required: int32"],
       outputs: ["average: dtype"],
       attrs: ["dtype: floating", "_shape: shape = null"],
       hostInputs: ["num_required"],
       infer: (_, { _shape }) => [_shape],
-      ...EFFECT,
     }),
-    setStep: defineOp({
+    setStep: defineEffect({
       name: `${prefix}AccumulatorSetGlobalStep`,
       inputs: ["handle: resource", "new_global_step: int64"],
       outputs: [],
       hostInputs: ["new_global_step"],
       infer: () => [],
-      ...EFFECT,
     }),
-    count: defineOp({
+    count: defineEffect({
       name: `${prefix}AccumulatorNumAccumulated`,
       inputs: ["handle: resource"],
       outputs: ["num_accumulated: int32"],
       infer: () => [[]],
-      ...EFFECT,
     }),
   };
 }

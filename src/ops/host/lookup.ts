@@ -3,6 +3,7 @@
  *  How they run says the runtime, which holds the tables.
  */
 import { defineOp, type OpDef } from "../../core/op.ts";
+import { defineEffect } from "./effect.ts";
 
 function tableOp(name: string): OpDef {
   return defineOp({
@@ -25,22 +26,18 @@ function tableOp(name: string): OpDef {
 
 function importOp(name: string): OpDef {
   const [key, value] = name.startsWith("Initialize") ? ["Tkey", "Tval"] : ["Tin", "Tout"];
-  return defineOp({
+  return defineEffect({
     name,
     inputs: ["table_handle: resource", `keys: ${key}`, `values: ${value}`],
     outputs: [],
     attrs: [`${key}: type`, `${value}: type`],
     hostInputs: ["keys", "values"],
     infer: () => [],
-    grad: null,
-    effects: "ordered",
-    stateful: true,
-    host: true,
   });
 }
 
 function findOp(name: string): OpDef {
-  return defineOp({
+  return defineEffect({
     name,
     inputs: ["table_handle: resource", "keys: Tin", "default_value: Tout"],
     outputs: ["values: Tout"],
@@ -49,23 +46,15 @@ function findOp(name: string): OpDef {
     infer: ([, keys, missing]) => [
       keys.shape === null || missing.shape === null ? null : [...keys.shape, ...missing.shape],
     ],
-    grad: null,
-    effects: "ordered",
-    stateful: true,
-    host: true,
   });
 }
 
 function sizeOp(name: string): OpDef {
-  return defineOp({
+  return defineEffect({
     name,
     inputs: ["table_handle: resource"],
     outputs: ["size: int64"],
     infer: () => [[]],
-    grad: null,
-    effects: "ordered",
-    stateful: true,
-    host: true,
   });
 }
 
@@ -90,16 +79,12 @@ export const IMPORTS: readonly OpDef[] = [
   "LookupTableInsertV2",
 ].map(importOp);
 /** What is in a table: `LookupTableExportV2`. */
-export const EXPORT: OpDef = defineOp({
+export const EXPORT: OpDef = defineEffect({
   name: "LookupTableExportV2",
   inputs: ["table_handle: resource"],
   outputs: ["keys: Tkeys", "values: Tvalues"],
   attrs: ["Tkeys: type", "Tvalues: type"],
   infer: () => [[null], [null]],
-  grad: null,
-  effects: "ordered",
-  stateful: true,
-  host: true,
 });
 /** Looking keys up: `LookupTableFind`, `LookupTableFindV2`. */
 export const FINDS: readonly OpDef[] = ["LookupTableFind", "LookupTableFindV2"].map(findOp);

@@ -2,7 +2,7 @@
  * TensorFlow's update ops, which read and replace variables: what graphs of TensorFlow are made of. Each is a pure update
  * applied to the values behind its handles.
  */
-import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
+import type { Attrs, OpDef } from "../../core/op.ts";
 import {
   ApplyAdadelta,
   ApplyAdagrad,
@@ -14,6 +14,7 @@ import {
   ApplyMomentum,
   ApplyRmsProp,
 } from "./optimizer_updates.ts";
+import { defineEffect } from "../host/effect.ts";
 
 /** Scalar inputs of an update by name. */
 export type UpdateScalars = Readonly<Record<string, number>>;
@@ -66,7 +67,7 @@ function addUpdate(
 ): void {
   const isArray = (input: string): boolean => ["grad", "delta", "indices"].includes(input);
   const scalars = rest.filter((input) => !isArray(input));
-  const def = defineOp({
+  const def = defineEffect({
     name,
     inputs: [
       ...handles.map((h) => `${h}: resource`),
@@ -76,10 +77,6 @@ function addUpdate(
     attrs: ["T: floating", "use_locking: bool = false", ...attrs],
     hostInputs: scalars,
     infer: () => [],
-    grad: null,
-    effects: "ordered",
-    stateful: true,
-    host: true,
   });
   const at = (input: string): number => handles.length + rest.indexOf(input);
   RESOURCE_UPDATES.push({

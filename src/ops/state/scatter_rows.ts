@@ -16,9 +16,10 @@ import { cast } from "../array/cast.ts";
 import { gather } from "../array/gather.ts";
 import { expandDims } from "../array/view.ts";
 import { intScalar } from "../input.ts";
+import { defineEffect } from "../host/effect.ts";
 
 function scatterOp(name: string): OpDef {
-  return defineOp({
+  return defineEffect({
     name,
     inputs: ["resource: resource", "indices: Tindices", "updates: dtype"],
     outputs: [],
@@ -27,10 +28,6 @@ function scatterOp(name: string): OpDef {
       checkRows(_shape, indices.shape, updates.shape);
       return [];
     },
-    grad: null,
-    effects: "ordered",
-    stateful: true,
-    host: true,
   });
 }
 

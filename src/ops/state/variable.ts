@@ -3,6 +3,7 @@
  */
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { mergeShapes } from "../../core/shape.ts";
+import { defineEffect } from "../host/effect.ts";
 
 /** Names a variable inside a graph. */
 export const VarHandleOp: OpDef = defineOp({
@@ -22,20 +23,17 @@ export const VarHandleOp: OpDef = defineOp({
 });
 
 /** The value a variable holds now. */
-export const ReadVariableOp: OpDef = defineOp({
+export const ReadVariableOp: OpDef = defineEffect({
   name: "ReadVariableOp",
   inputs: ["resource: resource"],
   outputs: ["value: dtype"],
   attrs: ["dtype: type", "_shape: shape = null"],
   infer: (_, { _shape }) => [_shape],
   grad: { saves: [], passesOn: true, vjp: (_, [dy]) => [dy] },
-  effects: "ordered",
-  stateful: true,
-  host: true,
 });
 
 function assignOp(name: string): OpDef {
-  return defineOp({
+  return defineEffect({
     name,
     inputs: ["resource: resource", "value: dtype"],
     outputs: [],
@@ -44,10 +42,6 @@ function assignOp(name: string): OpDef {
       mergeShapes(_shape, value.shape);
       return [];
     },
-    grad: null,
-    effects: "ordered",
-    stateful: true,
-    host: true,
   });
 }
 
@@ -59,13 +53,9 @@ export const AssignAddVariableOp: OpDef = assignOp("AssignAddVariableOp");
 export const AssignSubVariableOp: OpDef = assignOp("AssignSubVariableOp");
 
 /** True where a variable has a value. */
-export const VarIsInitializedOp: OpDef = defineOp({
+export const VarIsInitializedOp: OpDef = defineEffect({
   name: "VarIsInitializedOp",
   inputs: ["resource: resource"],
   outputs: ["is_initialized: bool"],
   infer: () => [[]],
-  grad: null,
-  effects: "ordered",
-  stateful: true,
-  host: true,
 });

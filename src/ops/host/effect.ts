@@ -1,0 +1,9 @@
+/**
+ * Ops that the executor runs itself for what they do to things that are no tensors.
+ */
+import { defineOp, type OpDef, type OpInit } from "../../core/op.ts";
+
+/** Defines an op that is never dropped and keeps its place in the program; it has no gradient unless it says so. */
+export function defineEffect(init: OpInit): OpDef {
+  return defineOp({ grad: null, effects: "ordered", stateful: true, host: true, ...init });
+}
