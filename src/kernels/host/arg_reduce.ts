@@ -1,17 +1,16 @@
 /**
  * Index of the greatest or least element along an axis, on the host.
  */
-import { type DType, isBigInt } from "../../core/dtype.ts";
+import { isBigInt } from "../../core/dtype.ts";
 import type { ArgOp } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { numbersOf } from "./numbers.ts";
+import { numbersOf, setWhole } from "./numbers.ts";
 import { lineOf } from "../reduce/layout.ts";
 
 /** Writes the index of the first extreme element along the axis; NaN is no candidate while there are numbers. */
 export function argReduceCpu(op: ArgOp, x: NdArray, axis: number, out: NdArray): void {
   const { outer, length, inner } = lineOf(x.shape, axis);
   const data = isBigInt(x.dtype) ? x.data as unknown as ArrayLike<number> : numbersOf(x);
-  const put = writer(out, out.dtype);
   const least = op === "min";
   for (let o = 0, k = 0; o < outer; o++) {
     for (let i = 0; i < inner; i++, k++) {
@@ -27,16 +26,7 @@ export function argReduceCpu(op: ArgOp, x: NdArray, axis: number, out: NdArray):
           at = l;
         }
       }
-      put(k, at);
+      setWhole(out, k, at);
     }
   }
-}
-
-function writer(out: NdArray, dtype: DType): (k: number, at: number) => void {
-  if (isBigInt(dtype)) {
-    const d = out.data as BigInt64Array;
-    return (k, at) => d[k] = BigInt(at);
-  }
-  const d = out.data as Int32Array;
-  return (k, at) => d[k] = at;
 }

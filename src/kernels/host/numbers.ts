@@ -3,7 +3,7 @@
  * reductions and scans do.
  */
 import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
-import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
+import { bfloat16ToNumber, NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
 
 /** Something to read numbers from. */
 export interface Numbers extends ArrayLike<number> {
@@ -34,6 +34,22 @@ export function settle(scratch: Numbers, out: NdArray): void {
   const d = out.data as Uint16Array;
   if (out.dtype !== "bfloat16") return d.set(scratch);
   for (let i = 0; i < d.length; i++) d[i] = numberToBfloat16(scratch[i]);
+}
+
+/** Writes a whole number, in the array's own kind. */
+export function setWhole({ dtype, data }: NdArray, at: number, value: number): void {
+  (data as (number | bigint)[])[at] = isBigInt(dtype) ? BigInt(value) : value;
+}
+
+/** Whole numbers as an array. */
+export function wholeArray(
+  dtype: DType,
+  shape: readonly number[],
+  values: readonly number[],
+): NdArray {
+  const out = NdArray.zeros(dtype, shape);
+  values.forEach((v, i) => setWhole(out, i, v));
+  return out;
 }
 
 /** How accumulators calculate. */

@@ -5,7 +5,7 @@
 import { isBigInt } from "../../core/dtype.ts";
 import type { Distribution } from "../../core/meaning.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
-import { numbersOf } from "./numbers.ts";
+import { numbersOf, setWhole } from "./numbers.ts";
 import { threefry } from "../pointwise/threefry.ts";
 
 const TWO_32 = 2 ** 32;
@@ -129,7 +129,6 @@ export function multinomialCpu(logits: NdArray, seed: NdArray, out: NdArray): vo
   const words = new Uint32Array(2);
   const [batch, classes] = logits.shape, samples = out.shape[1];
   const x = numbersOf(logits), sums = new Float64Array(classes);
-  const drawn = isBigInt(out.dtype) ? new Int32Array(out.size) : out.data as Int32Array;
   for (let b = 0, i = 0; b < batch; b++) {
     const first = b * classes;
     let most = -Infinity, total = 0;
@@ -145,10 +144,9 @@ export function multinomialCpu(logits: NdArray, seed: NdArray, out: NdArray): vo
         if (sums[middle] > target) high = middle;
         else low = middle + 1;
       }
-      drawn[i] = low;
+      setWhole(out, i, low);
     }
   }
-  if (isBigInt(out.dtype)) (out.data as BigInt64Array).set(BigInt64Array.from(drawn, BigInt));
 }
 
 /** Numbers with the gamma distribution of shape `alpha` (broadcast along the end) and rate 1, after Marsaglia and Tsang. */

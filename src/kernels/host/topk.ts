@@ -3,7 +3,7 @@
  */
 import { DTYPES, isBigInt } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { type Numbers, numbersOf } from "./numbers.ts";
+import { type Numbers, numbersOf, setWhole } from "./numbers.ts";
 
 /** Elements that compare as they should: numbers, or bigints taken for them. */
 function comparable(x: NdArray): Numbers {
@@ -150,8 +150,6 @@ export function searchSortedCpu(
 ): void {
   const s = comparable(sorted), v = comparable(values);
   const n = sorted.shape[sorted.shape.length - 1], m = values.shape[values.shape.length - 1];
-  const put = out.data as Int32Array & BigInt64Array;
-  const big = isBigInt(out.dtype);
   for (let i = 0; i < v.length; i++) {
     const base = Math.floor(i / m) * n;
     let low = 0, high = n;
@@ -160,6 +158,6 @@ export function searchSortedCpu(
       if (upper ? w <= v[i] : w < v[i]) low = middle + 1;
       else high = middle;
     }
-    (put as unknown as (number | bigint)[])[i] = big ? BigInt(low) : low;
+    setWhole(out, i, low);
   }
 }

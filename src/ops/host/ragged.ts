@@ -2,13 +2,14 @@
  * Ragged tensors as their splits and values: ranges, rows picked by index, and dense tensors of them. They run on the host.
  */
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
-import { type DType, isBigInt } from "../../core/dtype.ts";
+import type { DType } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
-import { NdArray, setElement } from "../../core/nd_array.ts";
+import { NdArray } from "../../core/nd_array.ts";
 import { defineOp } from "../../core/op.ts";
 import { broadcastStrides, compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { copyCpu } from "../../kernels/host/copy.ts";
+import { wholeArray } from "../../kernels/host/numbers.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
 import {
   naturalShape,
@@ -22,9 +23,7 @@ import { hostInts } from "../array/view.ts";
 import { castInput, toIndexInput, toInput } from "../input.ts";
 
 function splitsArray(dtype: DType, splits: readonly number[]): NdArray {
-  const out = NdArray.zeros(dtype, [splits.length]);
-  splits.forEach((v, i) => setElement(out, i, isBigInt(dtype) ? BigInt(v) : v));
-  return out;
+  return wholeArray(dtype, [splits.length], splits);
 }
 
 const RaggedRange = defineOp({

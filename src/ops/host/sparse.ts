@@ -8,6 +8,7 @@ import { isBigInt } from "../../core/dtype.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import { type PartialShape, shapeText, sizeOf, stridesOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { setWhole, wholeArray } from "../../kernels/host/numbers.ts";
 import { Accumulator, addable } from "../../kernels/host/scatter_accumulate.ts";
 import { hostInts, reshape } from "../array/view.ts";
 import { ones } from "../array/creation.ts";
@@ -16,16 +17,6 @@ import { castInput, intScalar, shapeOfInput, toInput } from "../input.ts";
 import { div, sub } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
 import { cast } from "../array/cast.ts";
-
-function indexArray(
-  dtype: "int32" | "int64",
-  shape: readonly number[],
-  values: readonly number[],
-): NdArray {
-  const out = NdArray.zeros(dtype, shape);
-  values.forEach((v, i) => setElement(out, i, dtype === "int64" ? BigInt(v) : v));
-  return out;
-}
 
 const SparseFillEmptyRows = defineOp({
   name: "SparseFillEmptyRows",
@@ -82,10 +73,10 @@ const SparseFillEmptyRows = defineOp({
       }
     });
     return [
-      indexArray(Tindices, [total, rank], outIndices),
+      wholeArray(Tindices, [total, rank], outIndices),
       outValues,
       new NdArray("bool", [rows], Uint8Array.from(perRow, (list) => (list.length === 0 ? 1 : 0))),
-      indexArray(Tindices, [count], map),
+      wholeArray(Tindices, [count], map),
     ];
   },
 });
@@ -132,18 +123,16 @@ const SparseReshape = defineOp({
     const old = hostInts(from), dims = reshapedDims(old, hostInts(target));
     const strides = stridesOf(old), steps = stridesOf(dims);
     const at = hostInts(indices), rank = old.length;
-    const put = (a: NdArray, i: number, v: number): void =>
-      setElement(a, i, isBigInt(a.dtype) ? BigInt(v) : v);
     for (let i = 0; i < indices.shape[0]; i++) {
       let flat = 0;
       for (let d = 0; d < rank; d++) flat += at[i * rank + d] * strides[d];
       for (let d = 0; d < dims.length; d++) {
         const step = Math.floor(flat / steps[d]);
-        put(out, i * dims.length + d, step);
+        setWhole(out, i * dims.length + d, step);
         flat -= step * steps[d];
       }
     }
-    dims.forEach((d, i) => put(shape, i, d));
+    dims.forEach((d, i) => setWhole(shape, i, d));
   },
 });
 

@@ -3,12 +3,12 @@
  */
 import { apply, apply1 } from "../../core/apply.ts";
 import { encodeString } from "../../core/text.ts";
-import { isBigInt } from "../../core/dtype.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
-import { NdArray, setElement } from "../../core/nd_array.ts";
+import { NdArray } from "../../core/nd_array.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { wholeArray } from "../../kernels/host/numbers.ts";
 import { replaceRegex } from "../../kernels/host/text/regex.ts";
 import { fingerprint64 } from "../../kernels/host/text/string_hash.ts";
 import { hostInts } from "../array/view.ts";
@@ -22,16 +22,6 @@ function bytesOf(a: NdArray): Uint8Array[] {
 
 function strings(shape: readonly number[], values: Uint8Array[]): NdArray {
   return new NdArray("string", shape, values);
-}
-
-function integers(
-  dtype: "int32" | "int64",
-  shape: readonly number[],
-  values: readonly number[],
-): NdArray {
-  const out = NdArray.zeros(dtype, shape);
-  values.forEach((v, i) => setElement(out, i, isBigInt(dtype) ? BigInt(v) : v));
-  return out;
 }
 
 /** The parts of a string between delimiters; each byte is one where there are none. */
@@ -61,9 +51,9 @@ const StringSplit = defineOp({
     const flat = parts.flat();
     const at = parts.flatMap((p, row) => p.flatMap((_, column) => [row, column]));
     return [
-      integers("int64", [flat.length, 2], at),
+      wholeArray("int64", [flat.length, 2], at),
       strings([flat.length], flat),
-      integers("int64", [2], [parts.length, most]),
+      wholeArray("int64", [2], [parts.length, most]),
     ];
   },
 });
@@ -164,7 +154,7 @@ const StringNGrams = defineOp({
       out.push(...gramsOf(words.slice(at[i - 1], at[i]), grams));
       ends.push(out.length);
     }
-    return [strings([out.length], out), integers(attrs.Tsplits, splits.shape, ends)];
+    return [strings([out.length], out), wholeArray(attrs.Tsplits, splits.shape, ends)];
   },
 });
 

@@ -1,10 +1,10 @@
 /**
  * Non-maximum suppression of boxes; computed on the host.
  */
-import { apply, type OpInput } from "../../core/apply.ts";
+import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
-import { type Attrs, defineOp } from "../../core/op.ts";
+import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
@@ -22,10 +22,6 @@ function keep(ins: readonly NdArray[], { tfjs }: Attrs): Kept {
   });
 }
 
-function intItem(value: number): NdArray {
-  return new NdArray("int32", [], Int32Array.of(value));
-}
-
 /** A list, filled up with zeros where that is asked for. */
 function listed(
   dtype: DType,
@@ -39,80 +35,66 @@ function listed(
   return out;
 }
 
-const INPUTS = [
-  "boxes: T",
-  "scores: T",
-  "max_output_size: int32",
-  "iou_threshold: T_threshold",
-  "score_threshold: T_threshold",
+/** The third version gives indices; the fourth pads them and says how many are valid; the fifth softens scores, and gives them too. */
+function defineSuppression(version: 3 | 4 | 5): OpDef {
+  const threshold = version === 5 ? "T" : "T_threshold";
+  const ifScores = <V>(x: V): V[] => version === 5 ? [x] : [];
+  const ifPadded = <V>(x: V): V[] => version === 3 ? [] : [x];
+  return defineOp({
+    name: `NonMaxSuppressionV${version}`,
+    // TensorFlow's op stands for both.
+    portable: { without: { tfjs: () => true } },
+    inputs: [
+      "boxes: T",
+      "scores: T",
+      "max_output_size: int32",
+      `iou_threshold: ${threshold}`,
+      `score_threshold: ${threshold}`,
+      ...ifScores("soft_nms_sigma: T"),
+    ],
+    outputs: [
+      "selected_indices: int32",
+      ...ifScores("selected_scores: T"),
+      ...ifPadded("valid_outputs: int32"),
+    ],
+    attrs: [
+      "T: {float16, float32}",
+      ...(version === 5 ? [] : ["T_threshold: {float16, float32}"]),
+      // True: as TensorFlow.js has it, which drops boxes that overlap by the threshold itself, also where scores are softened, and
+      // fills up to no more than there are boxes.
+      "tfjs: bool = false",
+      ...ifPadded("pad_to_max_output_size: bool = false"),
+    ],
+    infer: () => [[null], ...ifScores([null]), ...ifPadded([])],
+    grad: null,
+    cpu: (ins, _, { attrs }) => {
+      const { indices, scores } = keep(ins, attrs);
+      return [
+        listed("int32", indices, { ins, attrs }),
+        ...ifScores(listed(ins[1].dtype, scores, { ins, attrs })),
+        ...ifPadded(intScalar(indices.length)),
+      ];
+    },
+  });
+}
+
+const NonMaxSuppressionV3 = defineSuppression(3);
+const NonMaxSuppressionV4 = defineSuppression(4);
+const NonMaxSuppressionV5 = defineSuppression(5);
+
+/** The most boxes, and the thresholds of overlaps and scores. */
+type Limits = readonly [
+  most: number,
+  iouThreshold: number | null | undefined,
+  scoreThreshold: number | null | undefined,
 ];
-/**
- * True: as TensorFlow.js has it, which drops boxes that overlap by the threshold itself, also where scores are softened, and fills up
- * to no more than there are boxes.
- */
-const TFJS = "tfjs: bool = false";
-/** TensorFlow's op stands for both. */
-const portable = { without: { tfjs: () => true } };
-const TYPES = ["T: {float16, float32}", "T_threshold: {float16, float32}", TFJS];
-
-const NonMaxSuppressionV3 = defineOp({
-  name: "NonMaxSuppressionV3",
-  portable,
-  inputs: INPUTS,
-  outputs: ["selected_indices: int32"],
-  attrs: TYPES,
-  infer: () => [[null]],
-  grad: null,
-  cpu: (ins, _, { attrs }) => [listed("int32", keep(ins, attrs).indices, { ins, attrs })],
-});
-
-const NonMaxSuppressionV4 = defineOp({
-  name: "NonMaxSuppressionV4",
-  portable,
-  inputs: INPUTS,
-  outputs: ["selected_indices: int32", "valid_outputs: int32"],
-  attrs: [...TYPES, "pad_to_max_output_size: bool = false"],
-  infer: () => [[null], []],
-  grad: null,
-  cpu: (ins, _, { attrs }) => {
-    const { indices } = keep(ins, attrs);
-    return [listed("int32", indices, { ins, attrs }), intItem(indices.length)];
-  },
-});
-
-const NonMaxSuppressionV5 = defineOp({
-  name: "NonMaxSuppressionV5",
-  portable,
-  inputs: [
-    "boxes: T",
-    "scores: T",
-    "max_output_size: int32",
-    "iou_threshold: T",
-    "score_threshold: T",
-    "soft_nms_sigma: T",
-  ],
-  outputs: ["selected_indices: int32", "selected_scores: T", "valid_outputs: int32"],
-  attrs: ["T: {float16, float32}", "pad_to_max_output_size: bool = false", TFJS],
-  infer: () => [[null], [null], []],
-  grad: null,
-  cpu: (ins, _, { attrs }) => {
-    const { indices, scores } = keep(ins, attrs);
-    return [
-      listed("int32", indices, { ins, attrs }),
-      listed(ins[1].dtype, scores, { ins, attrs }),
-      intItem(indices.length),
-    ];
-  },
-});
 
 /** Inputs that the three ops share. */
 function boxInputs(
   fn: string,
   boxes: TensorLike,
   scores: TensorLike,
-  most: number,
-  iouThreshold: number | null | undefined,
-  scoreThreshold: number | null | undefined,
+  [most, iouThreshold, scoreThreshold]: Limits,
 ): OpInput[] {
   const frames = toInput(boxes, "boxes", fn);
   const marks = toInput(scores, "scores", fn);
@@ -168,15 +150,10 @@ export function nonMaxSuppression(
   iouThreshold: number | null = 0.5,
   scoreThreshold: number | null = -Infinity,
 ): Tensor {
-  const inputs = boxInputs(
-    "nonMaxSuppression",
-    boxes,
-    scores,
-    maxOutputSize,
-    iouThreshold,
-    scoreThreshold,
-  );
-  return apply(NonMaxSuppressionV3, inputs, { tfjs: true })[0];
+  const limits = [maxOutputSize, iouThreshold, scoreThreshold] as const;
+  return apply1(NonMaxSuppressionV3, boxInputs("nonMaxSuppression", boxes, scores, limits), {
+    tfjs: true,
+  });
 }
 
 /**
@@ -197,13 +174,8 @@ export async function nonMaxSuppressionAsync(
   iouThreshold: number | null = 0.5,
   scoreThreshold: number | null = -Infinity,
 ): Promise<Tensor> {
-  return nonMaxSuppression(
-    await onHost(boxes),
-    await onHost(scores),
-    maxOutputSize,
-    iouThreshold,
-    scoreThreshold,
-  );
+  const limits = [maxOutputSize, iouThreshold, scoreThreshold] as const;
+  return nonMaxSuppression(await onHost(boxes), await onHost(scores), ...limits);
 }
 
 /** Boxes kept, with their scores. */
@@ -241,7 +213,7 @@ export function nonMaxSuppressionWithScore(
   if (!(sigma >= 0 && sigma <= 1)) {
     throw new ValueError(`Error in ${fn}: softNmsSigma must be in [0, 1], but was '${sigma}'`);
   }
-  const inputs = boxInputs(fn, boxes, scores, maxOutputSize, iouThreshold, scoreThreshold);
+  const inputs = boxInputs(fn, boxes, scores, [maxOutputSize, iouThreshold, scoreThreshold]);
   const [selectedIndices, selectedScores, count] = apply(
     NonMaxSuppressionV5,
     [...inputs, floatScalar(sigma)],
@@ -270,15 +242,8 @@ export async function nonMaxSuppressionWithScoreAsync(
   scoreThreshold: number | null = -Infinity,
   softNmsSigma: number | null = 0,
 ): Promise<ScoredBoxes> {
-  const [b, s] = [await onHost(boxes), await onHost(scores)];
-  return nonMaxSuppressionWithScore(
-    b,
-    s,
-    maxOutputSize,
-    iouThreshold,
-    scoreThreshold,
-    softNmsSigma,
-  );
+  const limits = [maxOutputSize, iouThreshold, scoreThreshold, softNmsSigma] as const;
+  return nonMaxSuppressionWithScore(await onHost(boxes), await onHost(scores), ...limits);
 }
 
 /** Boxes kept, and how many of them are not padding. */
@@ -312,7 +277,7 @@ export function nonMaxSuppressionPadded(
   padToMaxOutputSize = false,
 ): PaddedBoxes {
   const fn = "nonMaxSuppressionPadded";
-  const inputs = boxInputs(fn, boxes, scores, maxOutputSize, iouThreshold, scoreThreshold);
+  const inputs = boxInputs(fn, boxes, scores, [maxOutputSize, iouThreshold, scoreThreshold]);
   const [selectedIndices, validOutputs] = apply(NonMaxSuppressionV4, inputs, {
     pad_to_max_output_size: padToMaxOutputSize,
     tfjs: true,
@@ -339,13 +304,6 @@ export async function nonMaxSuppressionPaddedAsync(
   scoreThreshold: number | null = -Infinity,
   padToMaxOutputSize = false,
 ): Promise<PaddedBoxes> {
-  const [b, s] = [await onHost(boxes), await onHost(scores)];
-  return nonMaxSuppressionPadded(
-    b,
-    s,
-    maxOutputSize,
-    iouThreshold,
-    scoreThreshold,
-    padToMaxOutputSize,
-  );
+  const limits = [maxOutputSize, iouThreshold, scoreThreshold, padToMaxOutputSize] as const;
+  return nonMaxSuppressionPadded(await onHost(boxes), await onHost(scores), ...limits);
 }
