@@ -4,7 +4,7 @@
 import { InvalidArgumentError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Attrs } from "../../core/op.ts";
-import { imageDims } from "../image/geometry.ts";
+import { type ImageDims, imageDims } from "../image/geometry.ts";
 import { floatsOf } from "./image_resize.ts";
 import { settle } from "./numbers.ts";
 
@@ -44,19 +44,13 @@ export function checkOwner(box: number, owner: number, batch: number): void {
   }
 }
 
-interface Crops {
-  readonly image: ReturnType<typeof imageDims>;
-  readonly boxes: Float64Array;
-  readonly owners: ArrayLike<number>;
-  readonly rows: number;
-  readonly columns: number;
-}
-
 type Corner = readonly [number, number, number];
 
 /** Visits each crop pixel: its box, image, corners (null outside), and number among all pixels. */
 function eachPixel(
-  { image, boxes, owners, rows, columns }: Crops,
+  image: ImageDims,
+  [boxes, owners]: readonly NdArray[],
+  [, rows, columns]: readonly number[],
   nearest: boolean,
   visit: (
     box: number,
@@ -68,11 +62,12 @@ function eachPixel(
     c: number,
   ) => void,
 ): void {
+  const edges = floatsOf(boxes);
   let pixel = 0;
-  for (let k = 0; k < owners.length; k++) {
-    const owner = owners[k];
+  for (let k = 0; k < owners.size; k++) {
+    const owner = (owners.data as Int32Array)[k];
     checkOwner(k, owner, image.batch);
-    const [y1, x1, y2, x2] = boxes.subarray(4 * k, 4 * k + 4);
+    const [y1, x1, y2, x2] = edges.subarray(4 * k, 4 * k + 4);
     for (let r = 0; r < rows; r++) {
       const y = corners(cropPlace(y1, y2, image.height, r, rows), image.height, nearest);
       for (let c = 0; c < columns; c++, pixel++) {
@@ -84,18 +79,11 @@ function eachPixel(
 }
 
 /** Cuts the boxes out of the images. */
-export function cropCpu([x, boxes, owners]: readonly NdArray[], out: NdArray, attrs: Attrs): void {
+export function cropCpu([x, ...boxes]: readonly NdArray[], out: NdArray, attrs: Attrs): void {
   const image = imageDims(x.shape), { width, height, depth } = image;
   const from = floatsOf(x), to = out.data as Float32Array;
-  const crops: Crops = {
-    image,
-    boxes: floatsOf(boxes),
-    owners: owners.data as Int32Array,
-    rows: out.shape[1],
-    columns: out.shape[2],
-  };
   const nearest = attrs.method === "nearest";
-  eachPixel(crops, nearest, (_, owner, y, x, pixel) => {
+  eachPixel(image, boxes, out.shape, nearest, (_, owner, y, x, pixel) => {
     for (let d = 0; d < depth; d++) {
       if (!y || !x) {
         to[pixel * depth + d] = attrs.extrapolation_value;
@@ -116,20 +104,13 @@ export function cropCpu([x, boxes, owners]: readonly NdArray[], out: NdArray, at
 
 /** Gives each crop pixel's gradient back to the image pixels it was made of. */
 export function cropImageGradCpu(
-  [dy, boxes, owners]: readonly NdArray[],
+  [dy, ...boxes]: readonly NdArray[],
   dx: NdArray,
   attrs: Attrs,
 ): void {
   const image = imageDims(dx.shape), { width, height, depth } = image;
   const from = floatsOf(dy), sums = new Float64Array(dx.size);
-  const crops: Crops = {
-    image,
-    boxes: floatsOf(boxes),
-    owners: owners.data as Int32Array,
-    rows: dy.shape[1],
-    columns: dy.shape[2],
-  };
-  eachPixel(crops, attrs.method === "nearest", (_, owner, y, x, pixel) => {
+  eachPixel(image, boxes, dy.shape, attrs.method === "nearest", (_, owner, y, x, pixel) => {
     if (!y || !x) return;
     for (let d = 0; d < depth; d++) {
       const g = from[pixel * depth + d];
@@ -146,19 +127,12 @@ export function cropImageGradCpu(
 }
 
 /** Gradient with respect to the boxes: how the crops change when their edges move. Bilinear only. */
-export function cropBoxesGradCpu([dy, x, boxes, owners]: readonly NdArray[], out: NdArray): void {
+export function cropBoxesGradCpu([dy, x, ...boxes]: readonly NdArray[], out: NdArray): void {
   const image = imageDims(x.shape), { width, height, depth } = image;
   const from = floatsOf(x), given = floatsOf(dy);
   const rows = dy.shape[1], columns = dy.shape[2];
   const sums = new Float64Array(out.size);
-  const crops: Crops = {
-    image,
-    boxes: floatsOf(boxes),
-    owners: owners.data as Int32Array,
-    rows,
-    columns,
-  };
-  eachPixel(crops, false, (box, owner, y, xx, pixel, r, c) => {
+  eachPixel(image, boxes, dy.shape, false, (box, owner, y, xx, pixel, r, c) => {
     if (!y || !xx) return;
     let downwards = 0, across = 0;
     for (let d = 0; d < depth; d++) {

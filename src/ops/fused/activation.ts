@@ -1,7 +1,7 @@
 /**
  * What `_FusedMatMul`, `_FusedConv2D` and the like do after the product: bias and activation. One definition for all of them.
  */
-import { apply, apply1 } from "../../core/apply.ts";
+import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import type { GpuVariant, Profile } from "../../core/dispatch.ts";
 import {
   type Attrs,
@@ -12,15 +12,15 @@ import {
   type Problem,
 } from "../../core/op.ts";
 import { argument, type Expr, scalar as s } from "../../core/scalar/expr.ts";
-import type { Shape } from "../../core/shape.ts";
-import { sizeOf } from "../../core/shape.ts";
-import type { Spec } from "../../core/tensor_spec.ts";
-import type { Tensor } from "../../core/tensor.ts";
+import type { DType } from "../../core/dtype.ts";
+import type { OptionKeys } from "../../core/options.ts";
+import { isConcrete, type Shape, sizeOf } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { InternalError, UnimplementedError, ValueError } from "../../core/errors.ts";
 import { type EpilogueOperand, withFusion } from "../../core/fusion.ts";
 import type { MeaningOf } from "../../core/meaning.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
-import { asTensor } from "../input.ts";
+import { asTensor, castInput, shapeOfInput, toInput } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
 import { less } from "../pointwise/compare.ts";
 import { where } from "../pointwise/select.ts";
@@ -240,41 +240,96 @@ const NAMES: Readonly<Record<Activation, string | null>> = {
   sigmoid: "Sigmoid",
 };
 
-/** TensorFlow's name of an activation; null for none. Throws `ValueError` for an unknown one. */
-export function activationOp(name: Activation): string | null {
-  const op = NAMES[name];
+/** What comes after a product, as users say it. */
+export interface FusedSteps {
+  /** Added to the product: broadcasts to it, and of a convolution is one number per output channel, or one. */
+  readonly bias?: TensorLike | null;
+  /** Applied last. */
+  readonly activation?: Activation;
+  /** Slopes of `prelu`. */
+  readonly preluActivationWeights?: TensorLike | null;
+  /** Slope of `leakyrelu`. Default 0.2. */
+  readonly leakyreluAlpha?: number;
+}
+
+/** Its options. */
+export const STEP_KEYS: OptionKeys<FusedSteps> = {
+  bias: true,
+  activation: true,
+  preluActivationWeights: true,
+  leakyreluAlpha: true,
+};
+
+/** The same as inputs: bias and slopes where they are given, TensorFlow's name of the activation. */
+export interface StepInputs {
+  readonly bias: OpInput | null;
+  readonly activation: string | null;
+  readonly alpha: OpInput | null;
+  readonly leakyreluAlpha: number;
+}
+
+/** Reads the steps after a product of this dtype. Throws `ValueError` for an unknown activation and `prelu` without slopes. */
+export function stepInputs(options: FusedSteps, dtype: DType, fn: string): StepInputs {
+  const { activation = "linear", leakyreluAlpha = 0.2, preluActivationWeights: slopes } = options;
+  const op = NAMES[activation];
   if (op === undefined) {
     throw new ValueError(
-      `Unknown fused activation ${name}, wanted one of ${Object.keys(NAMES).join(", ")}`,
+      `Unknown fused activation ${activation}, wanted one of ${Object.keys(NAMES).join(", ")}`,
     );
   }
-  return op;
+  if (op === "Prelu" && slopes == null) {
+    throw new ValueError("Cannot apply prelu: preluActivationWeights are missing");
+  }
+  const read = (x: TensorLike | null | undefined, name: string): OpInput | null =>
+    x == null ? null : castInput(toInput(x, name, fn), dtype);
+  return {
+    bias: read(options.bias, "bias"),
+    activation: op,
+    alpha: op === "Prelu" ? read(slopes, "preluActivationWeights") : null,
+    leakyreluAlpha,
+  };
 }
 
 /** The steps after a product as separate ops. */
 export function applySteps(
   x: Tensor,
-  bias: Tensor | null,
-  activation: string | null,
-  alpha: Tensor | null,
-  leakyreluAlpha: number,
+  { bias, activation, alpha, leakyreluAlpha }: StepInputs,
 ): Tensor {
-  const z = bias === null ? x : add(x, bias);
+  const z = bias === null ? x : add(x, asTensor(bias));
   if (activation === null) return z;
-  const rest = activation === "Prelu" ? [alpha!] : [];
-  return apply1(
-    lookupOp(activation)!,
-    [z, ...rest],
-    activationAttrs(activation, { leakyrelu_alpha: leakyreluAlpha }),
-  );
+  const attrs = activationAttrs(activation, { leakyrelu_alpha: leakyreluAlpha });
+  return apply1(lookupOp(activation)!, alpha === null ? [z] : [z, alpha], attrs);
 }
 
-/** True where bias and slopes have shapes that a fused op takes. */
-export function isFusable(operands: readonly (Spec | null)[], columns: number | null): boolean {
-  return operands.every((o) => {
-    if (o === null) return true;
-    if (o.shape === null || columns === null || o.shape.includes(null)) return false;
-    const size = sizeOf(o.shape as Shape);
-    return size === 1 || (size === columns && o.shape[o.shape.length - 1] === columns);
+/** The product of two operands and the steps after it in one op. */
+export function applyFused(
+  fused: OpDef,
+  operands: readonly OpInput[],
+  attrs: Attrs,
+  { bias, activation, alpha, leakyreluAlpha }: StepInputs,
+): Tensor {
+  const args = [bias, alpha].filter((x) => x !== null);
+  return apply1(fused, [...operands, ...args], {
+    ...attrs,
+    fused_ops: [
+      ...(bias === null ? [] : ["BiasAdd"]),
+      ...(activation === null ? [] : [activation]),
+    ],
+    leakyrelu_alpha: leakyreluAlpha,
+    num_args: args.length,
+  });
+}
+
+/** True where there are steps, and bias and slopes have shapes that a fused op takes. */
+export function isFusable(
+  { bias, activation, alpha }: StepInputs,
+  columns: number | null,
+): boolean {
+  return (bias !== null || activation !== null) && [bias, alpha].every((x) => {
+    if (x === null) return true;
+    const shape = shapeOfInput(x);
+    if (!isConcrete(shape) || columns === null) return false;
+    const size = sizeOf(shape);
+    return size === 1 || (size === columns && shape[shape.length - 1] === columns);
   });
 }

@@ -17,9 +17,16 @@ import {
   type PerAxis,
   type RoundingMode,
 } from "../conv/conv_arguments.ts";
-import { type Activation, activationOp, applySteps, defineFused, isFusable } from "./activation.ts";
-import { slopes } from "./matmul.ts";
-import { asTensor, castInput, shapeOfInput, toInput } from "../input.ts";
+import {
+  applyFused,
+  applySteps,
+  defineFused,
+  type FusedSteps,
+  isFusable,
+  STEP_KEYS,
+  stepInputs,
+} from "./activation.ts";
+import { asTensor, shapeOfInput } from "../input.ts";
 
 const FusedConv2D = defineFused({
   name: "_FusedConv2D",
@@ -36,7 +43,7 @@ const FusedDepthwiseConv2D = defineFused({
 });
 
 /** What {@linkcode fusedConv2d} and {@linkcode fusedDepthwiseConv2d} take. */
-export interface FusedConvOptions {
+export interface FusedConvOptions extends FusedSteps {
   /** Image, with or without batch. */
   readonly x: TensorLike;
   /** Filter. */
@@ -51,14 +58,6 @@ export interface FusedConvOptions {
   readonly dilations?: PerAxis;
   /** Rounding of output extents. */
   readonly dimRoundingMode?: RoundingMode;
-  /** One number per output channel, or one. */
-  readonly bias?: TensorLike | null;
-  /** Applied last. */
-  readonly activation?: Activation;
-  /** Slopes of `prelu`. */
-  readonly preluActivationWeights?: TensorLike | null;
-  /** Slope of `leakyrelu`. Default 0.2. */
-  readonly leakyreluAlpha?: number;
 }
 
 const OPTIONS: OptionKeys<FusedConvOptions> = {
@@ -69,10 +68,7 @@ const OPTIONS: OptionKeys<FusedConvOptions> = {
   dataFormat: true,
   dilations: true,
   dimRoundingMode: true,
-  bias: true,
-  activation: true,
-  preluActivationWeights: true,
-  leakyreluAlpha: true,
+  ...STEP_KEYS,
 };
 const checkConvOptions = optionCheck("fused.conv2d", OPTIONS);
 const checkDepthwiseOptions = optionCheck("fused.depthwiseConv2d", OPTIONS);
@@ -138,69 +134,36 @@ function fusedConv(
   channelsOf: (filter: OpInput) => number | null,
 ): Tensor {
   return compose(() => {
-    const { dataFormat = "NHWC", activation = "linear", leakyreluAlpha = 0.2 } = options;
-    const op = activationOp(activation);
+    const { dataFormat = "NHWC" } = options, first = dataFormat === "NCHW";
     const { x, filter, attrs, restore } = convArguments(fn, 4, { ...options, dataFormat });
-    const first = dataFormat === "NCHW";
-    const channels = channelsOf(filter);
-    const bias = options.bias == null ? null : biasInput(options.bias, x, channels, first, fn);
-    const alpha = op === "Prelu"
-      ? slopesInput(options.preluActivationWeights, x, channels, first, fn)
-      : null;
-    const spec = (t: OpInput | null) => t && { dtype: t.dtype, shape: shapeOfInput(t) };
-    if (
-      !first && (bias !== null || op !== null) && isFusable([spec(bias), spec(alpha)], channels)
-    ) {
-      const extra = [bias, alpha].filter((t): t is OpInput => t !== null);
-      return restore(apply1(fused, [x, filter, ...extra], {
-        ...attrs,
-        fused_ops: [...(bias === null ? [] : ["BiasAdd"]), ...(op === null ? [] : [op])],
-        leakyrelu_alpha: leakyreluAlpha,
-        num_args: extra.length,
-      }));
-    }
-    const y = apply1(plain, [x, filter], attrs);
+    const channels = channelsOf(filter), given = stepInputs(options, x.dtype, fn);
+    const fit = (input: OpInput | null, name: string): OpInput | null =>
+      input && perChannel(input, channels, first, `Error in ${fn}: ${name}`);
+    const steps = {
+      ...given,
+      bias: fit(given.bias, "bias"),
+      alpha: fit(given.alpha, "preluActivationWeights"),
+    };
     return restore(
-      applySteps(y, bias && asTensor(bias), op, alpha && asTensor(alpha), leakyreluAlpha),
+      !first && isFusable(steps, channels)
+        ? applyFused(fused, [x, filter], attrs, steps)
+        : applySteps(apply1(plain, [x, filter], attrs), steps),
     );
   });
 }
 
-/** A bias of one number, one per channel (with channels first it gets axes behind it), or shaped like the result. */
-function biasInput(
-  bias: TensorLike,
-  x: OpInput,
+/** An operand of one number, one per channel (with channels first it gets axes behind it), or shaped like the result. */
+function perChannel(
+  input: OpInput,
   channels: number | null,
   first: boolean,
-  fn: string,
+  what: string,
 ): OpInput {
-  const input = castInput(toInput(bias, "bias", fn), x.dtype);
-  const shape = shapeOfInput(input);
-  if (shape === null) return input;
-  const [size] = shape;
-  if (shape.length === 1 && size !== null && channels !== null && size !== channels && size !== 1) {
-    throw new ValueError(
-      `Error in ${fn}: bias must have 1 or ${channels} elements, received ${size}`,
-    );
-  }
-  return first && shape.length === 1 ? reshape(asTensor(input), [-1, 1, 1]) : input;
-}
-
-function slopesInput(
-  weights: TensorLike | null | undefined,
-  x: OpInput,
-  channels: number | null,
-  first: boolean,
-  fn: string,
-): OpInput {
-  const input = slopes(weights, x);
   const shape = shapeOfInput(input);
   if (shape === null || shape.length !== 1) return input;
   const [size] = shape;
   if (size !== null && channels !== null && size !== channels && size !== 1) {
-    throw new ValueError(
-      `Error in ${fn}: preluActivationWeights must have 1 or ${channels} elements, received ${size}`,
-    );
+    throw new ValueError(`${what} must have 1 or ${channels} elements, received ${size}`);
   }
   return first ? reshape(asTensor(input), [-1, 1, 1]) : input;
 }

@@ -1,15 +1,21 @@
 /**
  * Matrix product with bias and activation in one op.
  */
-import { apply1, type OpInput } from "../../core/apply.ts";
 import { isFloating } from "../../core/dtype.ts";
 import { optionCheck } from "../../core/options.ts";
 import { isConcrete } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { ValueError } from "../../core/errors.ts";
 import { reshape } from "../array/view.ts";
-import { type Activation, activationOp, applySteps, defineFused, isFusable } from "./activation.ts";
-import { asTensor, castInput, shapeOfInput, toInput } from "../input.ts";
+import {
+  applyFused,
+  applySteps,
+  defineFused,
+  type FusedSteps,
+  isFusable,
+  STEP_KEYS,
+  stepInputs,
+} from "./activation.ts";
+import { asTensor, shapeOfInput } from "../input.ts";
 import { MatMul, matMul, matrices } from "../linalg/matmul.ts";
 
 const FusedMatMul = defineFused({
@@ -24,7 +30,7 @@ const FusedMatMul = defineFused({
 });
 
 /** What {@linkcode fusedMatMul} takes. */
-export interface FusedMatMulOptions {
+export interface FusedMatMulOptions extends FusedSteps {
   /** Left operand. */
   readonly a: TensorLike;
   /** Right operand. */
@@ -33,14 +39,6 @@ export interface FusedMatMulOptions {
   readonly transposeA?: boolean;
   /** `b` is stored transposed. */
   readonly transposeB?: boolean;
-  /** Added to the product; broadcasts to it. */
-  readonly bias?: TensorLike | null;
-  /** Applied last. */
-  readonly activation?: Activation;
-  /** Slopes of `prelu`. */
-  readonly preluActivationWeights?: TensorLike | null;
-  /** Slope of `leakyrelu`. Default 0.2. */
-  readonly leakyreluAlpha?: number;
 }
 
 const checkOptions = optionCheck<FusedMatMulOptions>("fused.matMul", {
@@ -48,10 +46,7 @@ const checkOptions = optionCheck<FusedMatMulOptions>("fused.matMul", {
   b: true,
   transposeA: true,
   transposeB: true,
-  bias: true,
-  activation: true,
-  preluActivationWeights: true,
-  leakyreluAlpha: true,
+  ...STEP_KEYS,
 });
 
 /**
@@ -68,42 +63,19 @@ const checkOptions = optionCheck<FusedMatMulOptions>("fused.matMul", {
  */
 export function fusedMatMul(options: FusedMatMulOptions): Tensor {
   checkOptions(options);
-  const { transposeA = false, transposeB = false, activation = "linear", leakyreluAlpha = 0.2 } =
-    options;
-  const op = activationOp(activation);
+  const { transposeA = false, transposeB = false } = options;
   const [a, b] = matrices(options.a, options.b, "fused matMul");
-  const bias = options.bias == null
-    ? null
-    : castInput(toInput(options.bias, "bias", "fused matMul"), a.dtype);
-  const alpha = op === "Prelu" ? slopes(options.preluActivationWeights, a) : null;
+  const steps = stepInputs(options, a.dtype, "fused matMul");
   const p = shapeOfInput(a), q = shapeOfInput(b);
   const columns = q?.length === 2 ? q[transposeB ? 0 : 1] : null;
   const flat = isConcrete(p) && p.length > 2 && !transposeA && !p.includes(0);
-  const spec = (x: OpInput | null) => x && { dtype: x.dtype, shape: shapeOfInput(x) };
-  if (
-    isFloating(a.dtype) && (bias !== null || op !== null) && q?.length === 2 &&
-    (p?.length === 2 || flat) &&
-    isFusable([spec(bias), spec(alpha)], columns)
-  ) {
-    const rows = flat ? reshape(asTensor(a), [-1, p![p!.length - 1]!]) : a;
-    const extra = [bias, alpha].filter((x): x is OpInput => x !== null);
-    const y = apply1(FusedMatMul, [rows, b, ...extra], {
-      transpose_a: transposeA,
-      transpose_b: transposeB,
-      fused_ops: [...(bias === null ? [] : ["BiasAdd"]), ...(op === null ? [] : [op])],
-      leakyrelu_alpha: leakyreluAlpha,
-      num_args: extra.length,
-    });
-    return flat ? reshape(y, [...(p as number[]).slice(0, -1), columns!]) : y;
+  const isFused = isFloating(a.dtype) && q?.length === 2 && (p?.length === 2 || flat) &&
+    isFusable(steps, columns);
+  if (!isFused) {
+    return applySteps(matMul(asTensor(a), asTensor(b), transposeA, transposeB), steps);
   }
-  const product = matMul(asTensor(a), asTensor(b), transposeA, transposeB);
-  return applySteps(product, bias && asTensor(bias), op, alpha && asTensor(alpha), leakyreluAlpha);
-}
-
-/** Slopes of `prelu`. Throws `ValueError` where there are none. */
-export function slopes(weights: TensorLike | null | undefined, like: OpInput): OpInput {
-  if (weights == null) {
-    throw new ValueError("Cannot apply prelu: preluActivationWeights are missing");
-  }
-  return castInput(toInput(weights, "preluActivationWeights", "fused prelu"), like.dtype);
+  const rows = flat ? reshape(asTensor(a), [-1, p![p!.length - 1]!]) : a;
+  const attrs = { transpose_a: transposeA, transpose_b: transposeB };
+  const y = applyFused(FusedMatMul, [rows, b], attrs, steps);
+  return flat ? reshape(y, [...(p as number[]).slice(0, -1), columns!]) : y;
 }
