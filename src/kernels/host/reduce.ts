@@ -2,7 +2,7 @@
  * Reductions on the host: two loops, over rows and over columns, compiled once per operation and kind of number.
  */
 import { compileOr } from "../../core/scalar/compile.ts";
-import { type DType, DTYPES } from "../../core/dtype.ts";
+import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
 import type { ReduceOp } from "../../core/meaning.ts";
 import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
 import { sizeOf } from "../../core/shape.ts";
@@ -11,6 +11,7 @@ import {
   arithmeticOf,
   foldOf,
   type FoldOp,
+  limitOf,
   type Num,
   readerOf,
 } from "./numbers.ts";
@@ -99,26 +100,14 @@ function makeAccumulators(
   }
 }
 
-const LIMITS: Partial<Record<DType, readonly [number | bigint, number | bigint]>> = {
-  bool: [0, 1],
-  int8: [-128, 127],
-  uint8: [0, 255],
-  int16: [-32768, 32767],
-  uint16: [0, 65535],
-  int32: [-2147483648, 2147483647],
-  uint32: [0, 4294967295],
-  int64: [-(2n ** 63n), 2n ** 63n - 1n],
-  uint64: [0n, 2n ** 64n - 1n],
-};
-
 /** What the reduction of nothing gives. */
 export function identityOf(op: ReduceOp, dtype: DType): number | bigint {
-  const big = dtype === "int64" || dtype === "uint64";
+  const big = isBigInt(dtype);
   switch (op) {
     case "max":
-      return LIMITS[dtype]?.[0] ?? -Infinity;
+      return limitOf(dtype, true) ?? -Infinity;
     case "min":
-      return LIMITS[dtype]?.[1] ?? Infinity;
+      return limitOf(dtype, false) ?? Infinity;
     case "prod":
     case "all":
       return big ? 1n : 1;

@@ -36,27 +36,23 @@ export function scanCpu(
   { exclusive, reverse }: ScanOptions,
   out: NdArray,
 ): void {
-  const line = lineOf(x.shape, axis);
-  if (DTYPES[x.dtype].kind === "complex") {
-    return complexScan(op, x, line, { exclusive, reverse }, out);
+  const own = lineOf(x.shape, axis), isComplex = DTYPES[x.dtype].kind === "complex";
+  if (isComplex && op === "prod") {
+    return complexRecurrence([x, null], own, { exclusive, reverse, start: 1 }, out);
   }
-  const key = `${op},${exclusive},${x.dtype},${line.inner === 1}`;
+  // Real and imaginary parts are an innermost axis that is kept.
+  const line = isComplex ? { ...own, inner: 2 * own.inner } : own;
+  const dtype = isComplex ? "float64" : x.dtype, isSingle = line.inner === 1;
+  const key = `${op},${exclusive},${dtype},${isSingle}`;
   let loop = loops.get(key);
-  if (!loop) loops.set(key, loop = makeLoop(op, exclusive, x.dtype, line.inner === 1));
-  const big = x.dtype === "int64" || x.dtype === "uint64";
-  loop(
-    x.data,
-    out.data,
-    line,
-    reverse,
-    big ? new Array<bigint>(line.inner) : new Float64Array(line.inner),
-  );
+  if (!loop) loops.set(key, loop = makeLoop(op, exclusive, dtype, isSingle));
+  const state = isBigInt(dtype) ? new Array<bigint>(line.inner) : new Float64Array(line.inner);
+  loop(x.data, out.data, line, reverse, state);
 }
 
 /** The loop of an op on elements of a dtype; single: along the innermost axis. */
 export function makeLoop(op: ScanOp, exclusive: boolean, dtype: DType, single: boolean): Loop {
-  const big = dtype === "int64" || dtype === "uint64";
-  const id = (op === "sum" ? "0" : "1") + (big ? "n" : "");
+  const id = (op === "sum" ? "0" : "1") + (isBigInt(dtype) ? "n" : "");
   const load = dtype === "bfloat16" ? "decode(x[p])" : "x[p]";
   const fold = combineText(op, dtype);
   const store = dtype === "bfloat16" ? "y[p] = encode(a);" : "y[p] = a;";
@@ -113,35 +109,6 @@ function combineText(op: ScanOp, dtype: DType): string {
   return op === "sum" ? `(a + v) ${wrap}` : `Math.imul(a, v) ${wrap}`;
 }
 
-function complexScan(
-  op: ScanOp,
-  x: NdArray,
-  line: Line,
-  { exclusive, reverse }: ScanOptions,
-  out: NdArray,
-): void {
-  const a = x.data as Float64Array, y = out.data as Float64Array;
-  const { outer, length, inner } = line;
-  for (let o = 0; o < outer; o++) {
-    for (let i = 0; i < inner; i++) {
-      let re = op === "sum" ? 0 : 1, im = 0;
-      for (let l = 0; l < length; l++) {
-        const p = 2 * ((o * length + (reverse ? length - 1 - l : l)) * inner + i);
-        const xr = a[p], xi = a[p + 1], before = re, beforeIm = im;
-        if (op === "sum") {
-          re += xr;
-          im += xi;
-        } else {
-          re = before * xr - beforeIm * xi;
-          im = before * xi + beforeIm * xr;
-        }
-        y[p] = exclusive ? before : re;
-        y[p + 1] = exclusive ? beforeIm : im;
-      }
-    }
-  }
-}
-
 /** `s[i] = b[i] + c * s[i-1]` along an axis, where `c` is `a[i]`, or `a[i-1]` with `shift`. */
 export function linearScanCpu(
   [a, b]: readonly NdArray[],
@@ -151,7 +118,7 @@ export function linearScanCpu(
 ): void {
   const { outer, length, inner } = lineOf(a.shape, axis);
   if (DTYPES[a.dtype].kind === "complex") {
-    return complexLinearScan([a, b], { outer, length, inner }, { reverse, shift }, out);
+    return complexRecurrence([a, b], { outer, length, inner }, { reverse, shift }, out);
   }
   const factor = numbersOf(a), term = numbersOf(b), s = scratchFor(out);
   const step = reverse ? -inner : inner;
@@ -167,27 +134,35 @@ export function linearScanCpu(
   settle(s, out);
 }
 
-function complexLinearScan(
-  [a, b]: readonly NdArray[],
+/** `state = term + factor · state` of complex numbers from `start` on; no term is 0. */
+function complexRecurrence(
+  [a, b]: readonly [NdArray, NdArray | null],
   { outer, length, inner }: Line,
-  { reverse, shift }: { readonly reverse: boolean; readonly shift: boolean },
+  { reverse, exclusive = false, shift = false, start = 0 }: {
+    readonly reverse: boolean;
+    readonly exclusive?: boolean;
+    readonly shift?: boolean;
+    readonly start?: number;
+  },
   out: NdArray,
 ): void {
-  const factor = a.data as Float64Array,
-    term = b.data as Float64Array,
-    s = out.data as Float64Array;
-  const step = (reverse ? -inner : inner) * 2;
+  const factor = a.data as Float64Array, term = b?.data as Float64Array | undefined;
+  const s = out.data as Float64Array, step = (reverse ? -inner : inner) * 2;
   for (let o = 0; o < outer; o++) {
     for (let i = 0; i < inner; i++) {
-      let p = ((o * length + (reverse ? length - 1 : 0)) * inner + i) * 2, re = 0, im = 0;
+      let p = ((o * length + (reverse ? length - 1 : 0)) * inner + i) * 2, re = start, im = 0;
       for (let l = 0; l < length; l++, p += step) {
         // Before the first element there is nothing to multiply.
-        const q = l === 0 ? p : shift ? p - step : p;
-        const fr = factor[q], fi = factor[q + 1], before = re;
-        re = term[p] + fr * before - fi * im;
-        im = term[p + 1] + fr * im + fi * before;
-        s[p] = re;
-        s[p + 1] = im;
+        const q = shift && l > 0 ? p - step : p;
+        const fr = factor[q], fi = factor[q + 1], before = re, beforeIm = im;
+        re = fr * before - fi * beforeIm;
+        im = fr * beforeIm + fi * before;
+        if (term) {
+          re += term[p];
+          im += term[p + 1];
+        }
+        s[p] = exclusive ? before : re;
+        s[p + 1] = exclusive ? beforeIm : im;
       }
     }
   }

@@ -3,6 +3,7 @@
  */
 import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
+import { limitOf } from "./numbers.ts";
 
 /** What becomes of the elements of a segment. */
 export type SegmentFold = "max" | "min" | "prod" | "mean";
@@ -17,11 +18,7 @@ const HIGHEST: Readonly<Partial<Record<DType, number>>> = {
 /** The lowest or highest number of a dtype. */
 function extreme(dtype: DType, lowest: boolean): number | bigint {
   const float = HIGHEST[dtype];
-  if (float !== undefined) return lowest ? -float : float;
-  const isSigned = DTYPES[dtype].kind === "int", bits = BigInt(8 * DTYPES[dtype].bytes);
-  const low = isSigned ? -(2n ** (bits - 1n)) : 0n;
-  const value = lowest ? low : low + 2n ** bits - 1n;
-  return isBigInt(dtype) ? value : Number(value);
+  return float === undefined ? limitOf(dtype, lowest)! : lowest ? -float : float;
 }
 
 /** What a segment without elements holds; of sorted segments it is 0, or 1 for products. */

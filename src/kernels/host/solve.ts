@@ -62,27 +62,24 @@ function solveRows(rows: Float64Array[], out: NdArray, at: number, error: string
 }
 
 /**
- * Solves `A · X = B`, or `Aᵀ · X = B`: `[..., n, n]` and `[..., n, k]`. Throws `InvalidArgumentError` for a matrix that has no inverse.
+ * Solves `A · X = B`, or `Aᵀ · X = B`: `[..., n, n]` and `[..., n, k]`; without B the identity stands for it, and X is the inverse.
+ * Throws `InvalidArgumentError` for a matrix that has none.
  */
-export function solveCpu(matrix: NdArray, rhs: NdArray, out: NdArray, adjoint: boolean): void {
-  const { n, count } = matrices(matrix), k = rhs.shape[rhs.shape.length - 1];
-  const b = rhs.data as Numbers;
+export function solveCpu(
+  matrix: NdArray,
+  rhs: NdArray | null,
+  out: NdArray,
+  adjoint: boolean,
+): void {
+  const { n, count } = matrices(matrix), k = out.shape[out.shape.length - 1];
+  const b = rhs?.data as Numbers | undefined;
+  const error = b ? "Input matrix is not invertible" : "Input is not invertible";
   for (let z = 0; z < count; z++) {
     const rows = rowsOf(matrix, z, { adjoint, more: k });
     rows.forEach((row, i) => {
-      for (let j = 0; j < k; j++) row[n + j] = b[(z * n + i) * k + j];
+      for (let j = 0; j < k; j++) row[n + j] = b ? b[(z * n + i) * k + j] : Number(i === j);
     });
-    solveRows(rows, out, z * n * k, "Input matrix is not invertible");
-  }
-}
-
-/** Inverses of `[..., n, n]`, or of the transposes. Throws `InvalidArgumentError` for a matrix that has none. */
-export function inverseCpu(x: NdArray, out: NdArray, adjoint: boolean): void {
-  const { n, count } = matrices(x);
-  for (let z = 0; z < count; z++) {
-    const rows = rowsOf(x, z, { adjoint, more: n });
-    rows.forEach((row, i) => row[n + i] = 1);
-    solveRows(rows, out, z * n * n, "Input is not invertible");
+    solveRows(rows, out, z * n * k, error);
   }
 }
 

@@ -3,8 +3,9 @@
  */
 import { apply, apply1, compose } from "../../core/apply.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
-import { broadcastShapes } from "../../core/shape.ts";
+import { broadcastShapes, type PartialShape } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
 import { UnimplementedError, ValueError } from "../../core/errors.ts";
 import { bandPartCpu, qrCpu, triangularSolveCpu } from "../../kernels/host/linalg.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
@@ -28,6 +29,23 @@ import { add, div, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
 import { norm } from "../reduce/reduce_derived.ts";
 
+/** Extents of matrices. Throws `ValueError` for lower ranks. */
+function extentsOf(shape: NonNullable<PartialShape>, op: string): readonly (number | null)[] {
+  if (shape.length >= 2) return shape.slice(-2);
+  throw new ValueError(
+    `Shape must be at least rank 2 but is rank ${shape.length} for 'input' of ${op}`,
+  );
+}
+
+function checkBand(name: string, { value }: Spec, of: string, limit: number | null): void {
+  const n = value?.at(0);
+  if (n === undefined || limit === null) return;
+  if (Number(n) <= limit && Number.isInteger(Number(n))) return;
+  throw new ValueError(
+    `${name} must be negative or less or equal to number of ${of} (${limit}), received ${n}`,
+  );
+}
+
 const MatrixBandPart = defineOp({
   name: "MatrixBandPart",
   inputs: ["input: T", "num_lower: Tindex", "num_upper: Tindex"],
@@ -36,30 +54,9 @@ const MatrixBandPart = defineOp({
   hostInputs: ["num_lower", "num_upper"],
   infer: ([x, lower, upper]) => {
     if (x.shape === null) return [null];
-    if (x.shape.length < 2) {
-      throw new ValueError(
-        `Shape must be at least rank 2 but is rank ${x.shape.length} for 'input' of MatrixBandPart`,
-      );
-    }
-    const [rows, columns] = x.shape.slice(-2);
-    for (
-      const [what, limit, spec] of [["num_lower", rows, lower], [
-        "num_upper",
-        columns,
-        upper,
-      ]] as const
-    ) {
-      const n = spec.value?.at(0);
-      if (
-        n !== undefined && limit !== null && (Number(n) > limit || !Number.isInteger(Number(n)))
-      ) {
-        throw new ValueError(
-          `${what} must be negative or less or equal to number of ${
-            what === "num_lower" ? "rows" : "columns"
-          } (${limit}), received ${n}`,
-        );
-      }
-    }
+    const [rows, columns] = extentsOf(x.shape, "MatrixBandPart");
+    checkBand("num_lower", lower, "rows", rows);
+    checkBand("num_upper", upper, "columns", columns);
     return [x.shape];
   },
   grad: {
@@ -122,12 +119,7 @@ const Qr = defineOp({
   attrs: ["full_matrices: bool = false", "T: {float64, float32, float16}"],
   infer: ([x], { full_matrices }) => {
     if (x.shape === null) return [null, null];
-    if (x.shape.length < 2) {
-      throw new ValueError(
-        `Shape must be at least rank 2 but is rank ${x.shape.length} for 'input' of Qr`,
-      );
-    }
-    const [m, n] = x.shape.slice(-2), batch = x.shape.slice(0, -2);
+    const [m, n] = extentsOf(x.shape, "Qr"), batch = x.shape.slice(0, -2);
     const k = full_matrices ? m : m === null || n === null ? null : Math.min(m, n);
     return [[...batch, m, k], [...batch, k, n]];
   },

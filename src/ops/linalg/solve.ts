@@ -7,7 +7,7 @@ import { UnimplementedError, ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { mergeShapes, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { choleskyCpu, determinantCpu, inverseCpu, solveCpu } from "../../kernels/host/solve.ts";
+import { choleskyCpu, determinantCpu, solveCpu } from "../../kernels/host/solve.ts";
 import { cast } from "../array/cast.ts";
 import { eye } from "../array/numbering.ts";
 import { expandDims } from "../array/view.ts";
@@ -42,7 +42,7 @@ const MatrixInverse = defineOp({
       neg(matMul(output, matMul(dy, output, adjoint, !adjoint), !adjoint)),
     ],
   },
-  cpu: ([x], [out], { attrs }) => inverseCpu(x, out, attrs.adjoint),
+  cpu: ([x], [out], { attrs }) => solveCpu(x, null, out, attrs.adjoint),
 });
 
 /** Matrices times a number each. */
@@ -99,6 +99,22 @@ const Cholesky = defineOp({
   cpu: ([x], [out]) => choleskyCpu(x, out),
 });
 
+/** Extents of matrices and of the right-hand sides that they have as many rows as. Throws `ValueError` where they do not fit. */
+function systems(what: string, a: NonNullable<PartialShape>, b: NonNullable<PartialShape>) {
+  const n = a.length;
+  if (n < 2 || b.length !== n) {
+    throw new ValueError(
+      `Cannot solve ${what} of matrices of rank ${n} and right-hand sides of rank ${b.length}: wanted equal ranks of 2 or more`,
+    );
+  }
+  return {
+    batch: mergeShapes(a.slice(0, -2), b.slice(0, -2))!,
+    rows: mergeShapes([a[n - 2]], [b[n - 2]])!,
+    columns: [a[n - 1]],
+    results: b[n - 1],
+  };
+}
+
 const MatrixSolve = defineOp({
   name: "MatrixSolve",
   inputs: ["matrix: T", "rhs: T"],
@@ -106,16 +122,8 @@ const MatrixSolve = defineOp({
   attrs: ["adjoint: bool = false", FLOATS],
   infer: ([a, b]) => {
     if (a.shape === null || b.shape === null) return [b.shape];
-    const n = a.shape.length;
-    if (n < 2 || b.shape.length !== n) {
-      throw new ValueError(
-        `Cannot solve a system of matrices of rank ${n} and right-hand sides of rank ${b.shape.length}: wanted equal ranks of 2 or more`,
-      );
-    }
-    const square = mergeShapes([a.shape[n - 2]], [a.shape[n - 1]]);
-    const rows = mergeShapes(square, [b.shape[n - 2]])!;
-    const batch = mergeShapes(a.shape.slice(0, -2), b.shape.slice(0, -2))!;
-    return [[...batch, ...rows, b.shape[n - 1]]];
+    const { batch, rows, columns, results } = systems("a system", a.shape, b.shape);
+    return [[...batch, ...mergeShapes(rows, columns)!, results]];
   },
   grad: {
     saves: ["matrix", "output"],
@@ -156,15 +164,8 @@ const MatrixSolveLs = defineOp({
   attrs: [FLOATS, "fast: bool = true"],
   infer: ([a, b]) => {
     if (a.shape === null || b.shape === null) return [null];
-    const n = a.shape.length;
-    if (n < 2 || b.shape.length !== n) {
-      throw new ValueError(
-        `Cannot solve least squares of matrices of rank ${n} and right-hand sides of rank ${b.shape.length}: wanted equal ranks of 2 or more`,
-      );
-    }
-    mergeShapes([a.shape[n - 2]], [b.shape[n - 2]]);
-    const batch = mergeShapes(a.shape.slice(0, -2), b.shape.slice(0, -2))!;
-    return [[...batch, a.shape[n - 1], b.shape[n - 1]]];
+    const { batch, columns, results } = systems("least squares", a.shape, b.shape);
+    return [[...batch, ...columns, results]];
   },
   expand: ([matrix, rhs, l2], { fast }) => {
     const [rows, columns] = shapeOfInput(matrix)?.slice(-2) ?? [null, null];

@@ -117,10 +117,7 @@ function rowsOf(x: RaggedTensor | TensorLike, fn: string): RaggedTensor {
     throw new ValueError(`Cannot call ${fn} with ${shortText(t)}: wanted rank 1 at least`);
   }
   if (rank === 1) return RaggedTensor.fromTensor(expandDims(t, 0));
-  return RaggedTensor.fromRowLengths(
-    RaggedTensor.fromTensor(t),
-    reshape(RaggedTensor.fromTensor(t).nrows(), [1]),
-  );
+  return rowsOf(RaggedTensor.fromTensor(t), fn);
 }
 
 /** Rows of ragged tensors of one rank, one after another. */
@@ -295,26 +292,25 @@ export function mean(x: RaggedTensor, axis: number | null = null): Tensor | Ragg
   });
 }
 
+/** Extremes of the rows, which are filled up with what is none. */
+function extremes(
+  x: RaggedTensor,
+  axis: number | null,
+  of: typeof denseMax,
+  defaultValue: number,
+): Tensor | RaggedTensor {
+  const along = (at: number) => (rows: RaggedTensor) => of(rows.toTensor({ defaultValue }), at);
+  return reduced(x, axis, { whole: (values) => of(values), rows: along(1), columns: along(0) });
+}
+
 /** Largest values of the rows, -Infinity for empty ones; of integers, their dtype's least. As {@linkcode sum} otherwise. */
 export function max(x: RaggedTensor, axis: number | null = null): Tensor | RaggedTensor {
   const least = x.dtype.startsWith("float") ? -Infinity : x.dtype === "int32" ? -(2 ** 31) : 0;
-  const along = (at: number) => (rows: RaggedTensor) =>
-    denseMax(rows.toTensor({ defaultValue: least }), at);
-  return reduced(x, axis, {
-    whole: (values) => denseMax(values),
-    rows: along(1),
-    columns: along(0),
-  });
+  return extremes(x, axis, denseMax, least);
 }
 
 /** Smallest values of the rows, Infinity for empty ones; of integers, their dtype's largest. As {@linkcode sum} otherwise. */
 export function min(x: RaggedTensor, axis: number | null = null): Tensor | RaggedTensor {
   const most = x.dtype.startsWith("float") ? Infinity : x.dtype === "int32" ? 2 ** 31 - 1 : 255;
-  const along = (at: number) => (rows: RaggedTensor) =>
-    denseMin(rows.toTensor({ defaultValue: most }), at);
-  return reduced(x, axis, {
-    whole: (values) => denseMin(values),
-    rows: along(1),
-    columns: along(0),
-  });
+  return extremes(x, axis, denseMin, most);
 }
