@@ -13,6 +13,14 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffe
   return out;
 }
 
+/** Parts with a separator between them. */
+export function joinBytes(
+  parts: readonly Uint8Array[],
+  separator: Uint8Array,
+): Uint8Array<ArrayBuffer> {
+  return concatBytes(parts.flatMap((part, i) => (i === 0 ? [part] : [separator, part])));
+}
+
 /** A view for reading numbers. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -5,7 +5,7 @@
 import { isBigInt } from "../../core/dtype.ts";
 import type { Distribution } from "../../core/meaning.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
-import { numbersOf, setWhole } from "./numbers.ts";
+import { type Num, numbersOf, setWhole, writerOf } from "./numbers.ts";
 import { threefry } from "../pointwise/threefry.ts";
 
 const TWO_32 = 2 ** 32;
@@ -22,11 +22,11 @@ export function drawCpu(out: NdArray, seed: NdArray, distribution: Distribution)
   const [k0, k1] = keyOf(seed);
   const words = new Uint32Array(2);
   const n = out.size;
-  const put = elementPut(out);
+  const store = writerOf(out.dtype), data = out.data as Num[];
   if (distribution === "uniform" && out.dtype === "float64") {
     for (let i = 0; i < n; i++) {
       threefry(k0, k1, i, 0, words);
-      put(i, ((words[0] >>> 5) * 2 ** 26 + (words[1] >>> 6)) / 2 ** 53);
+      store(data, i, ((words[0] >>> 5) * 2 ** 26 + (words[1] >>> 6)) / 2 ** 53 as Num);
     }
     return;
   }
@@ -46,15 +46,9 @@ export function drawCpu(out: NdArray, seed: NdArray, distribution: Distribution)
       a = truncated(words[0]);
       b = truncated(words[1]);
     }
-    put(i, a);
-    if (i + 1 < n) put(i + 1, b);
+    store(data, i, a as Num);
+    if (i + 1 < n) store(data, i + 1, b as Num);
   }
-}
-
-function elementPut(out: NdArray): (i: number, v: number) => void {
-  if (out.dtype === "bfloat16") return (i, v) => setElement(out, i, v);
-  const data = out.data as Float32Array;
-  return (i, v) => data[i] = v;
 }
 
 /** The two words of a seed tensor. */

@@ -2,6 +2,7 @@
  * The namespace `tf.string`: ops on byte strings. They run on the host.
  */
 import { apply, apply1 } from "../../core/apply.ts";
+import { joinBytes } from "../../core/bytes.ts";
 import { encodeString } from "../../core/text.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
@@ -89,12 +90,11 @@ function gramsOf(words: readonly Uint8Array[], g: Grams): Uint8Array[] {
 
 /** The words from `begin` on, with padding where there are none, joined. */
 function gram(words: readonly Uint8Array[], g: Grams, begin: number, width: number): Uint8Array {
-  const parts: number[] = [];
-  for (let i = begin; i < begin + width; i++) {
-    if (i > begin) parts.push(...g.separator);
-    parts.push(...(i < 0 ? g.left : i >= words.length ? g.right : words[i]));
-  }
-  return Uint8Array.from(parts);
+  const parts = Array.from({ length: width }, (_, k) => {
+    const i = begin + k;
+    return i < 0 ? g.left : words[i] ?? g.right;
+  });
+  return joinBytes(parts, g.separator);
 }
 
 function checkSplits(splits: readonly number[], count: number): void {

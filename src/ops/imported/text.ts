@@ -1,7 +1,7 @@
 /**
  * Ops on strings that only files have: joining, matching, cases, numbers in text. They run on the host.
  */
-import { concatBytes } from "../../core/bytes.ts";
+import { joinBytes } from "../../core/bytes.ts";
 import { decodeString, encodeString } from "../../core/text.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
@@ -107,11 +107,7 @@ defineOp({
   cpu: (xs, [out], { attrs }) => {
     const to = out.data as Uint8Array[], separator = encodeString(attrs.separator);
     for (let i = 0; i < to.length; i++) {
-      const parts = xs.flatMap((x, k) => {
-        const text = textsOf(x)[x.rank === 0 ? 0 : i];
-        return k === 0 ? [text] : [separator, text];
-      });
-      to[i] = concatBytes(parts);
+      to[i] = joinBytes(xs.map((x) => textsOf(x)[x.rank === 0 ? 0 : i]), separator);
     }
   },
 });

@@ -1,7 +1,7 @@
 /**
  * Ops that take parts of strings, and put the strings of axes together, as only files have them. They run on the host.
  */
-import { concatBytes } from "../../core/bytes.ts";
+import { joinBytes } from "../../core/bytes.ts";
 import { encodeString } from "../../core/text.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
@@ -68,12 +68,11 @@ defineOp({
     const inner = order.map((a) => x.shape[a]), outer = rest.map((a) => x.shape[a]);
     for (let i = 0; i < to.length; i++) {
       const base = offset(i, outer, rest.map((a) => x.strides[a]));
-      const parts: Uint8Array[] = [];
-      for (let k = 0; k < sizeOf(inner); k++) {
-        if (k > 0) parts.push(separator);
-        parts.push(textsOf(x)[base + offset(k, inner, order.map((a) => x.strides[a]))]);
-      }
-      to[i] = concatBytes(parts);
+      const parts = Array.from(
+        { length: sizeOf(inner) },
+        (_, k) => textsOf(x)[base + offset(k, inner, order.map((a) => x.strides[a]))],
+      );
+      to[i] = joinBytes(parts, separator);
     }
   },
 });

@@ -54,7 +54,7 @@ function defineUpdate(name: string, { slots, scalars, attrs = [], update }: Upda
           pointwiseGpu([renumber(e, used)], used.map((i) => inputs[i]), outputs[k], profile),
       ),
   });
-  const def = defineOp({
+  return defineOp({
     name,
     inputs: inputs.map((i) => `${i}: T`),
     outputs: state.map((i) => `new_${i}: T`),
@@ -76,7 +76,6 @@ function defineUpdate(name: string, { slots, scalars, attrs = [], update }: Upda
         kernels.pointwiseGpu(expressions(attrs), inputs, outputs[0], profile),
     }, ...(inputs.length + state.length > LEAST_BUFFERS ? [apart(kernels)] : [])]),
   });
-  return def;
 }
 
 /** Argument numbers that an expression reads, ascending. */

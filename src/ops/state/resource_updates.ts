@@ -48,9 +48,12 @@ interface ResourceUpdateInit {
   readonly handles: readonly string[];
   readonly rest: readonly string[];
   readonly pure: OpDef;
-  readonly plan: ResourceUpdate["plan"];
+  /** Default: the learning rate is the scalar, all else are attributes. */
+  readonly plan?: ResourceUpdate["plan"];
   readonly attrs?: readonly string[];
 }
+
+const byRate: ResourceUpdate["plan"] = ({ lr, ...attrs }) => ({ scalars: [lr], attrs });
 
 /** The op on whole variables, and where TensorFlow has it the one on some rows: the indices come after the gradient there. */
 function defineResourceUpdate(name: string, init: ResourceUpdateInit, rows = true): void {
@@ -63,7 +66,7 @@ function defineResourceUpdate(name: string, init: ResourceUpdateInit, rows = tru
 
 function addUpdate(
   name: string,
-  { handles, rest, pure, plan, attrs = [] }: ResourceUpdateInit,
+  { handles, rest, pure, plan = byRate, attrs = [] }: ResourceUpdateInit,
 ): void {
   const isArray = (input: string): boolean => ["grad", "delta", "indices"].includes(input);
   const scalars = rest.filter((input) => !isArray(input));
@@ -110,7 +113,6 @@ defineResourceUpdate("Adagrad", {
   handles: ["var", "accum"],
   rest: ["lr", "grad"],
   pure: ApplyAdagrad,
-  plan: ({ lr }) => ({ scalars: [lr], attrs: {} }),
   attrs: ["update_slots: bool = true"],
 });
 defineResourceUpdate("AdagradV2", {
@@ -124,19 +126,16 @@ defineResourceUpdate("Adadelta", {
   handles: ["var", "accum", "accum_update"],
   rest: ["lr", "rho", "epsilon", "grad"],
   pure: ApplyAdadelta,
-  plan: ({ lr, rho, epsilon }) => ({ scalars: [lr], attrs: { rho, epsilon } }),
 });
 defineResourceUpdate("RMSProp", {
   handles: ["var", "ms", "mom"],
   rest: ["lr", "rho", "momentum", "epsilon", "grad"],
   pure: ApplyRmsProp,
-  plan: ({ lr, ...attrs }) => ({ scalars: [lr], attrs }),
 });
 defineResourceUpdate("CenteredRMSProp", {
   handles: ["var", "mg", "ms", "mom"],
   rest: ["lr", "rho", "momentum", "epsilon", "grad"],
   pure: ApplyCenteredRmsProp,
-  plan: ({ lr, ...attrs }) => ({ scalars: [lr], attrs }),
 });
 defineResourceUpdate("Adam", {
   handles: ["var", "m", "v"],
@@ -168,6 +167,5 @@ defineResourceUpdate("FtrlV2", {
   handles: ["var", "accum", "linear"],
   rest: ["grad", "lr", "l1", "l2", "l2_shrinkage", "lr_power"],
   pure: ApplyFtrl,
-  plan: ({ lr, ...attrs }) => ({ scalars: [lr], attrs }),
   attrs: ["multiply_linear_by_lr: bool = false"],
 });
