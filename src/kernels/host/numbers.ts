@@ -36,17 +36,6 @@ export function settle(scratch: Numbers, out: NdArray): void {
   for (let i = 0; i < d.length; i++) d[i] = numberToBfloat16(scratch[i]);
 }
 
-/** The least or the greatest number of an integer dtype or bool; undefined of others. */
-export function limitOf(dtype: DType, least: boolean): number | bigint | undefined {
-  const { kind, bytes } = DTYPES[dtype];
-  if (kind === "bool") return least ? 0 : 1;
-  if (kind !== "int" && kind !== "uint") return undefined;
-  const bits = kind === "int" ? 8 * bytes - 1 : 8 * bytes, big = isBigInt(dtype);
-  if (least && kind === "uint") return big ? 0n : 0;
-  if (big) return least ? -(2n ** BigInt(bits)) : 2n ** BigInt(bits) - 1n;
-  return least ? -(2 ** bits) : 2 ** bits - 1;
-}
-
 /** Writes a whole number, in the array's own kind. */
 export function setWhole({ dtype, data }: NdArray, at: number, value: number): void {
   (data as (number | bigint)[])[at] = isBigInt(dtype) ? BigInt(value) : value;

@@ -2,7 +2,7 @@
  * Reductions on the host: two loops, over rows and over columns, compiled once per operation and kind of number.
  */
 import { compileOr } from "../../core/scalar/compile.ts";
-import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
+import { type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../../core/dtype.ts";
 import type { ReduceOp } from "../../core/meaning.ts";
 import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
 import { sizeOf } from "../../core/shape.ts";
@@ -11,7 +11,6 @@ import {
   arithmeticOf,
   foldOf,
   type FoldOp,
-  limitOf,
   type Num,
   readerOf,
 } from "./numbers.ts";
@@ -102,12 +101,12 @@ function makeAccumulators(
 
 /** What the reduction of nothing gives. */
 export function identityOf(op: ReduceOp, dtype: DType): number | bigint {
-  const big = isBigInt(dtype);
+  const big = isBigInt(dtype), ends = dtype === "bool" ? [0, 1] : INTEGER_ENDS[dtype];
   switch (op) {
     case "max":
-      return limitOf(dtype, true) ?? -Infinity;
+      return ends?.[0] ?? -Infinity;
     case "min":
-      return limitOf(dtype, false) ?? Infinity;
+      return ends?.[1] ?? Infinity;
     case "prod":
     case "all":
       return big ? 1n : 1;

@@ -1,9 +1,8 @@
 /**
  * Extremes, products and means of segments on the host, in any real dtype.
  */
-import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
+import { type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../../core/dtype.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
-import { limitOf } from "./numbers.ts";
 
 /** What becomes of the elements of a segment. */
 export type SegmentFold = "max" | "min" | "prod" | "mean";
@@ -18,7 +17,8 @@ const HIGHEST: Readonly<Partial<Record<DType, number>>> = {
 /** The lowest or highest number of a dtype. */
 function extreme(dtype: DType, lowest: boolean): number | bigint {
   const float = HIGHEST[dtype];
-  return float === undefined ? limitOf(dtype, lowest)! : lowest ? -float : float;
+  const [low, high] = float === undefined ? INTEGER_ENDS[dtype]! : [-float, float];
+  return lowest ? low : high;
 }
 
 /** What a segment without elements holds; of sorted segments it is 0, or 1 for products. */

@@ -35,20 +35,16 @@ const CropAndResize = defineOp({
   },
   grad: {
     saves: ["image", "boxes", "box_ind"],
-    vjp: ({ image, boxes, box_ind }, [dy], ctx) => {
-      const { method, T } = ctx.attrs;
+    vjp: ({ image, boxes, box_ind }, [dy], { attrs: { method, T }, needs, shapeOf }) => {
+      const toImage = () =>
+        apply1(CropAndResizeGradImage, [dy, boxes, box_ind, toInput(shapeOf(0), "shape", "crop")], {
+          T,
+          method,
+        });
+      const toBoxes = () => apply1(CropAndResizeGradBoxes, [dy, image, boxes, box_ind], { method });
       return [
-        ctx.needs[0]
-          ? apply1(CropAndResizeGradImage, [
-            dy,
-            boxes,
-            box_ind,
-            toInput(ctx.shapeOf(0), "shape", "crop"),
-          ], { T, method })
-          : null,
-        ctx.needs[1] && method === "bilinear"
-          ? apply1(CropAndResizeGradBoxes, [dy, image, boxes, box_ind], { method })
-          : null,
+        needs[0] ? toImage() : null,
+        needs[1] && method === "bilinear" ? toBoxes() : null,
         null,
         null,
       ];

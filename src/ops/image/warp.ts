@@ -1,10 +1,10 @@
 /**
  * Turning and bending images: transform, rotateWithOffset, flips.
  */
-import { apply1 } from "../../core/apply.ts";
+import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
-import { isConcrete, type PartialShape, shapeText } from "../../core/shape.ts";
+import { isConcrete, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { boundWhole } from "../../kernels/copy/pieces.ts";
 import {
@@ -26,6 +26,10 @@ import { floatScalar, intVector, shapeOfInput, toInput } from "../input.ts";
 
 const WARP_ATTRS = ["interpolation: string", 'fill_mode: string = "CONSTANT"'];
 
+function warpAttrs({ interpolation, fill_mode }: Attrs): Attrs {
+  return { interpolation, fill_mode };
+}
+
 const ImageProjectiveTransformV3 = defineOp({
   name: "ImageProjectiveTransformV3",
   inputs: ["images: dtype", "transforms: float32", "output_shape: int32", "fill_value: float32"],
@@ -43,19 +47,10 @@ const ImageProjectiveTransformV3 = defineOp({
   },
   grad: {
     saves: ["transforms"],
-    vjp: ({ transforms }, [dy], ctx) => [
-      apply1(ProjectiveTransformBack, [
-        dy,
-        transforms,
-        toInput(ctx.shapeOf(0), "shape", "transform"),
-      ], {
-        interpolation: ctx.attrs.interpolation,
-        fill_mode: ctx.attrs.fill_mode,
-      }),
-      null,
-      null,
-      null,
-    ],
+    vjp: ({ transforms }, [dy], { attrs, shapeOf }) => {
+      const inputs = [dy, transforms, toInput(shapeOf(0), "shape", "transform")];
+      return [apply1(ProjectiveTransformBack, inputs, warpAttrs(attrs)), null, null, null];
+    },
   },
   meaning: { kind: "sample", how: "transform" },
   cpu: ([images, transforms, , fill], [out], { attrs }) =>
@@ -78,16 +73,10 @@ const ProjectiveTransformBack = defineOp({
   infer: ([, , shape]) => [shapeFromHost(shape)],
   grad: {
     saves: ["transforms"],
-    vjp: ({ transforms }, [ddx], ctx) => [
-      apply1(ImageProjectiveTransformV3, [
-        ddx,
-        transforms,
-        imageSize(ctx.shapeOf(0)),
-        floatScalar(0),
-      ], { interpolation: ctx.attrs.interpolation, fill_mode: ctx.attrs.fill_mode }),
-      null,
-      null,
-    ],
+    vjp: ({ transforms }, [ddx], { attrs, shapeOf }) => {
+      const inputs = [ddx, transforms, imageSize(shapeOf(0)), floatScalar(0)];
+      return [apply1(ImageProjectiveTransformV3, inputs, warpAttrs(attrs)), null, null];
+    },
   },
   cpu: ([dy, transforms], [dx], { attrs }) =>
     warpGradCpu(dy, transforms, warpOf(attrs, undefined), dx),
@@ -132,10 +121,11 @@ const RotateBack = defineOp({
   cpu: ([dy], [dx], { attrs }) => rotateGradCpu(dy, rotationOf(dy.shape, attrs), dx),
 });
 
-function checkRank(shape: PartialShape, fn: string): void {
-  if (shape && shape.length !== 4) {
-    throw new ValueError(`Error in ${fn}: image must be rank 4, but got shape ${shapeText(shape)}`);
-  }
+/** Converts images. Throws `ValueError` for another rank. */
+function imagesInput(image: TensorLike, fn: string): OpInput {
+  const images = toInput(image, "image", fn), shape = shapeOfInput(images);
+  if (!shape || shape.length === 4) return images;
+  throw new ValueError(`Error in ${fn}: image must be rank 4, but got shape ${shapeText(shape)}`);
 }
 
 /**
@@ -161,10 +151,9 @@ export function transform(
   fillValue = 0,
   outputShape?: readonly [number, number],
 ): Tensor {
-  const images = toInput(image, "image", "transform");
+  const images = imagesInput(image, "transform");
   const rows = toInput(transforms, "transforms", "transform");
   const shape = shapeOfInput(images), rowShape = shapeOfInput(rows);
-  checkRank(shape, "transform");
   const fits = !rowShape || !shape || (rowShape.length === 2 && (rowShape[1] ?? 8) === 8 &&
     (rowShape[0] === 1 || rowShape[0] === null || shape[0] === null || rowShape[0] === shape[0]));
   if (!fits) {
@@ -208,9 +197,7 @@ export function rotateWithOffset(
   fillValue: number | readonly [number, number, number] = 0,
   center: number | readonly [number, number] = 0.5,
 ): Tensor {
-  const images = toInput(image, "image", "rotateWithOffset");
-  checkRank(shapeOfInput(images), "rotateWithOffset");
-  return apply1(RotateWithOffset, [images], {
+  return apply1(RotateWithOffset, [imagesInput(image, "rotateWithOffset")], {
     radians,
     fill_value: [fillValue].flat(),
     center: typeof center === "number" ? [center, center] : [...center],
@@ -230,9 +217,7 @@ export function rotateWithOffset(
  * ```
  */
 export function flipLeftRight(image: TensorLike): Tensor {
-  const images = toInput(image, "image", "flipLeftRight");
-  checkRank(shapeOfInput(images), "flipLeftRight");
-  return reverse(images, 2);
+  return reverse(imagesInput(image, "flipLeftRight"), 2);
 }
 
 /**
@@ -248,7 +233,5 @@ export function flipLeftRight(image: TensorLike): Tensor {
  * ```
  */
 export function flipUpDown(image: TensorLike): Tensor {
-  const images = toInput(image, "image", "flipUpDown");
-  checkRank(shapeOfInput(images), "flipUpDown");
-  return reverse(images, 1);
+  return reverse(imagesInput(image, "flipUpDown"), 1);
 }

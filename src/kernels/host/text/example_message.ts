@@ -168,52 +168,45 @@ export class FeatureColumn {
       if (this.counts[row] === 0) continue;
       reader.bytes = this.#records[row];
       reader.at = this.#starts[row];
-      put(this.#ends[row], stride === undefined ? next : row * stride);
+      let offset = stride === undefined ? next : row * stride;
+      while (reader.next(this.#ends[row])) if (reader.number === 1) offset += put(offset);
       next += this.counts[row];
     }
   }
 }
 
-/** Writes the list before `end` from a place on. */
-type Put = (end: number, offset: number) => void;
+/** Writes the values of the reader's field from a place on; gives how many they are. */
+type Put = (offset: number) => number;
 
 function putTexts(reader: Reader, to: Uint8Array[]): Put {
-  return (end, offset) => {
-    while (reader.next(end)) {
-      if (reader.number === 1) to[offset++] = reader.bytes.subarray(reader.from, reader.to);
-    }
+  return (offset) => {
+    to[offset] = reader.bytes.subarray(reader.from, reader.to);
+    return 1;
   };
 }
 
 function putFloats(reader: Reader, to: Uint8Array): Put {
-  return (end, offset) => {
-    let at = 4 * offset;
-    while (reader.next(end)) {
-      if (reader.number !== 1) continue;
-      to.set(reader.bytes.subarray(reader.from, reader.to), at);
-      at += reader.to - reader.from;
-    }
+  return (offset) => {
+    to.set(reader.bytes.subarray(reader.from, reader.to), 4 * offset);
+    return (reader.to - reader.from) / 4;
   };
 }
 
 function putIntegers(reader: Reader, to: Int32Array): Put {
-  return (end, offset) => {
+  return (offset) => {
     let k = 2 * offset;
     const put = (): void => {
       to[k++] = reader.low;
       to[k++] = reader.high;
     };
-    while (reader.next(end)) {
-      if (reader.number !== 1) continue;
-      if (reader.wire === VARINT) put();
-      else {
-        const last = reader.enter();
-        while (reader.at < last) {
-          reader.varint(last);
-          put();
-        }
+    if (reader.wire === VARINT) put();
+    else {
+      for (const last = reader.enter(); reader.at < last;) {
+        reader.varint(last);
+        put();
       }
     }
+    return k / 2 - offset;
   };
 }
 

@@ -1,6 +1,7 @@
 /**
  * Numbers as C's `printf` writes them, rounded from the exact binary value, and as TensorFlow reads them from text.
  */
+import { type DType, INTEGER_ENDS } from "../../../core/dtype.ts";
 
 /** How numbers are written. */
 export interface NumberFormat {
@@ -96,15 +97,14 @@ export function wholeText(x: number | bigint, format: NumberFormat, isSigned: bo
 }
 
 const REAL = /^[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|0x[\da-f]+|inf(inity)?|nan)$/i;
-const LIMITS: Readonly<Record<string, bigint>> = { int32: 1n << 31n, int64: 1n << 63n };
 
 /** The number that a text is, white space around it aside; null where it is none of the dtype. */
-export function parseNumber(text: string, dtype: string): number | bigint | null {
-  const trimmed = text.trim(), limit = LIMITS[dtype];
-  if (limit !== undefined) {
+export function parseNumber(text: string, dtype: DType): number | bigint | null {
+  const trimmed = text.trim(), ends = INTEGER_ENDS[dtype];
+  if (ends !== undefined) {
     if (!/^[-+]?\d+$/.test(trimmed)) return null;
     const value = BigInt(trimmed.replace("+", ""));
-    if (value < -limit || value >= limit) return null;
+    if (value < ends[0] || value > ends[1]) return null;
     return dtype === "int64" ? value : Number(value);
   }
   if (!REAL.test(trimmed)) return null;
