@@ -1,5 +1,5 @@
 /**
- * Strings as tensors hold them, in UTF-8.
+ * Strings as tensors hold them, in UTF-8, and bytes joined and read as numbers.
  */
 
 const encoder = new TextEncoder();
@@ -17,3 +17,27 @@ export function decodeString(value: Uint8Array): string {
 
 /** Whether `data()` and `dataSync()` of string tensors give texts, as TensorFlow.js's programs expect, and not bytes. */
 export const stringReads = { asText: false };
+
+/** Parts one after the other. */
+export function concatBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
+  let at = 0;
+  for (const p of parts) {
+    out.set(p, at);
+    at += p.length;
+  }
+  return out;
+}
+
+/** Parts with a separator between them. */
+export function joinBytes(
+  parts: readonly Uint8Array[],
+  separator: Uint8Array,
+): Uint8Array<ArrayBuffer> {
+  return concatBytes(parts.flatMap((part, i) => (i === 0 ? [part] : [separator, part])));
+}
+
+/** A view for reading numbers. */
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

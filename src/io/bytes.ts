@@ -8,7 +8,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 
-export { concatBytes, viewOf } from "../core/bytes.ts";
+export { concatBytes, viewOf } from "../core/text.ts";
 
 /** Bytes over a plain buffer, as files want them. */
 export type Bytes = Uint8Array<ArrayBuffer>;

@@ -13,7 +13,7 @@ import {
   spatialAttrs,
   spatialOutputs,
 } from "../../kernels/conv/geometry.ts";
-import { dilationCpu, dilationGradCpu } from "../../kernels/host/dilation.ts";
+import { dilationCpu, dilationGradCpu } from "../../kernels/host/pool.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import {
   checkSame,

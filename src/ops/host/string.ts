@@ -2,8 +2,7 @@
  * The namespace `tf.string`: ops on byte strings. They run on the host.
  */
 import { apply, apply1 } from "../../core/apply.ts";
-import { joinBytes } from "../../core/bytes.ts";
-import { encodeString } from "../../core/text.ts";
+import { encodeString, joinBytes } from "../../core/text.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";

@@ -1,8 +1,7 @@
 /**
  * Ops on strings that only files have: joining, matching, cases, numbers in text. They run on the host.
  */
-import { joinBytes } from "../../core/bytes.ts";
-import { decodeString, encodeString } from "../../core/text.ts";
+import { decodeString, encodeString, joinBytes } from "../../core/text.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";

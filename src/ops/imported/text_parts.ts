@@ -1,8 +1,7 @@
 /**
  * Ops that take parts of strings, and put the strings of axes together, as only files have them. They run on the host.
  */
-import { joinBytes } from "../../core/bytes.ts";
-import { encodeString } from "../../core/text.ts";
+import { encodeString, joinBytes } from "../../core/text.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";

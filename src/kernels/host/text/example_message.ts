@@ -1,10 +1,9 @@
 /**
  * tf.train.Example as records hold it: features by name, read from and written in the protocol buffer's own format.
  */
-import { concatBytes } from "../../../core/bytes.ts";
 import { InvalidArgumentError } from "../../../core/errors.ts";
 import type { HostData } from "../../../core/dtype.ts";
-import { decodeString, encodeString } from "../../../core/text.ts";
+import { concatBytes, decodeString, encodeString } from "../../../core/text.ts";
 
 /** Values of one feature. */
 export type Feature =

@@ -2,7 +2,7 @@
  * Hashes of strings as TensorFlow has them. Its fast one is FarmHash's 64-bit fingerprint
  * (after the published algorithm, Geoff Pike, FarmHash, variant "na").
  */
-import { viewOf } from "../../../core/bytes.ts";
+import { viewOf } from "../../../core/text.ts";
 
 const MASK = (1n << 64n) - 1n;
 const K0 = 0xc3a5c85c97cb3127n;

@@ -1,7 +1,7 @@
 /**
  * TensorProto: a tensor in TensorFlow's protocol buffer, as `SerializeTensor` writes it and `ParseTensor` reads it.
  */
-import { concatBytes, viewOf } from "../../../core/bytes.ts";
+import { concatBytes, viewOf } from "../../../core/text.ts";
 import { type DType, DTYPES, isBigInt, makeData } from "../../../core/dtype.ts";
 import { InvalidArgumentError, UnimplementedError } from "../../../core/errors.ts";
 import { NdArray } from "../../../core/nd_array.ts";
