@@ -66,10 +66,9 @@ const ConcatV2 = defineOp({
   outputs: ["output: T"],
   attrs: ["N: int >= 2", "T: type", "Tidx: index = int32"],
   hostInputs: ["axis"],
-  infer: (
-    specs,
-    { N },
-  ) => [concatShape(specs.slice(0, N).map((s) => s.shape), knownInts(specs[N])?.[0])],
+  infer: (specs, { N }) => [
+    concatShape(specs.slice(0, N).map((s) => s.shape), knownInts(specs[N])?.[0]),
+  ],
   grad: {
     saves: ["axis"],
     vjp: ({ axis }, [dy], ctx) => [...concatGrad(dy, axis, ctx), null],

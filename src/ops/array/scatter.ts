@@ -9,6 +9,7 @@ import { defineOp, type OpInit, type Problem } from "../../core/op.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { NdArray } from "../../core/nd_array.ts";
+import { fillCpu } from "../../kernels/copy/fill.ts";
 import { bindable } from "../../kernels/copy/pieces.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { vectorLayout } from "../../kernels/copy/gather_layout.ts";
@@ -142,10 +143,10 @@ const SparseToDense = defineOp({
     const count = indices.shape.length === 0 ? 1 : indices.shape[0];
     const vectors = indices.reshape([count, shape.length]);
     if (attrs.validate_indices) checkOrder(vectors);
-    const rows = values.shape.length === 0 ? repeated(values, count) : values;
+    const rows = values.shape.length === 0 ? repeated(values, [count]) : values;
     scatterCpu(rows, vectors, vectorLayout(shape, vectors.shape), out, {
       how: "write",
-      start: repeated(start, out.size, shape),
+      start: repeated(start, shape),
     });
   },
   expand: ([indices, shape, values, start]) => {
@@ -160,10 +161,9 @@ const SparseToDense = defineOp({
   },
 });
 
-function repeated(value: NdArray, count: number, shape: readonly number[] = [count]): NdArray {
+function repeated(value: NdArray, shape: readonly number[]): NdArray {
   const out = NdArray.zeros(value.dtype, shape);
-  const from = value.data as unknown[], to = out.data as unknown[];
-  for (let i = 0; i < to.length; i++) to[i] = from[i % from.length];
+  fillCpu(out, value);
   return out;
 }
 

@@ -66,9 +66,7 @@ const PickSegments = defineOp({
   inputs: ["segments: T", "segment_ids: Tindices"],
   outputs: ["output: T"],
   attrs: ["T: numeric", "Tindices: {int16, int32, int64}"],
-  infer: (
-    [segments, ids],
-  ) => [segments.shape && ids.shape ? [...ids.shape, ...segments.shape.slice(1)] : null],
+  infer: ([{ shape }, ids]) => [shape && ids.shape && [...ids.shape, ...shape.slice(1)]],
   grad: {
     saves: ["segment_ids"],
     vjp: ({ segment_ids }, [dy], ctx) => {

@@ -10,6 +10,8 @@ import { type ElementValue, NdArray, setElement } from "../../core/nd_array.ts";
 import { normalizeAxis, type PartialShape, sizeOf } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { wordsOf } from "../../kernels/copy/fill.ts";
+import { axisLayout } from "../../kernels/copy/gather_layout.ts";
+import { gatherCpu } from "../../kernels/host/gather.ts";
 import { hostInts, knownInts, reshape, squeeze } from "./view.ts";
 import { cast } from "./cast.ts";
 import { gather } from "./gather.ts";
@@ -108,18 +110,9 @@ const UniqueV2 = defineOp({
       }
       places.push(place);
     }
-    const index = integers(attrs.out_idx, places);
     const y = NdArray.zeros(x.dtype, x.shape.map((d, i) => (i === at ? kept.length : d)));
-    const source = wordsOf(x.data, x.dtype), target = wordsOf(y.data, y.dtype).words;
-    const width = inner * source.slots;
-    let to = 0;
-    for (let o = 0; o < outer; o++) {
-      for (const i of kept) {
-        const from = (o * extent + i) * width;
-        for (let k = 0; k < width; k++) target[to++] = source.words[from + k];
-      }
-    }
-    return [y, index];
+    gatherCpu(x, integers("int32", kept), axisLayout(x.shape, [kept.length], at, 0), y);
+    return [y, integers(attrs.out_idx, places)];
   },
 });
 

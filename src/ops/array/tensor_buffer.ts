@@ -13,7 +13,7 @@ import {
 } from "../../core/dtype.ts";
 import type { DataType, Rank } from "../../core/ranks.ts";
 import { ValueError } from "../../core/errors.ts";
-import { isShape, shapeText, sizeOf } from "../../core/shape.ts";
+import { isShape, shapeText, sizeOf, stridesOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { tensor } from "./creation.ts";
 
@@ -75,8 +75,7 @@ export class TensorBuffer<R extends Rank = Rank, D extends DataType = "float32">
       (this.dtype === "string"
         ? new Array<string>(this.size).fill("")
         : makeData(this.dtype, this.size) as TypedArray);
-    this.strides = [];
-    for (let i = shape.length - 1, n = 1; i > 0; i--) this.strides.unshift(n *= shape[i]);
+    this.strides = stridesOf(shape).slice(0, -1);
   }
 
   /** Number of dimensions. */

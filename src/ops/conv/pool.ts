@@ -155,11 +155,9 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     infer: ([x], a) => [poolShape(name.max, x.shape, a, rank)],
     grad: {
       saves: ["input", "output"],
-      vjp: (
-        { input, output },
-        [dy],
-        ctx,
-      ) => [apply1(maxGrad, [input, output, dy], shared(ctx.attrs))],
+      vjp: ({ input, output }, [dy], { attrs }) => [
+        apply1(maxGrad, [input, output, dy], shared(attrs)),
+      ],
     },
     meaning: { kind: "window", takes: "max", gives: "result" },
     cpu: ([x], [out], { attrs: a }) => maxPoolCpu(geometry(name.max, x.shape, a), x, out),

@@ -1,7 +1,7 @@
 /**
  * Dropout: elements set to zero by chance, the others scaled up.
  */
-import { compose, type OpInput } from "../../core/apply.ts";
+import { compose } from "../../core/apply.ts";
 import { isFloating } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { isConcrete } from "../../core/shape.ts";
@@ -67,9 +67,5 @@ function shapeOfNoise(
   if (isConcrete(filled)) return intVector(filled);
   // A dimension that is not known yet is taken from x at run time.
   const all = shape(x);
-  const parts: OpInput[] = filled.map((
-    d,
-    i,
-  ) => (d === null ? slice(all, [i], [1]) : intVector([d])));
-  return concat(parts);
+  return concat(filled.map((d, i) => (d === null ? slice(all, [i], [1]) : intVector([d]))));
 }

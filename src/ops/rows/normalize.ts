@@ -85,10 +85,9 @@ const LayerNorm = defineRows(
   {
     columns: ["scale", "offset"],
     attrs: ["epsilon: float"],
-    expand: (
-      [x, scale, offset],
-      { epsilon },
-    ) => [add(mul(standardized(x, epsilon).h, scale), offset)],
+    expand: ([x, scale, offset], { epsilon }) => [
+      add(mul(standardized(x, epsilon).h, scale), offset),
+    ],
     grad: {
       saves: ["x", "scale"],
       vjp: ({ x, scale }, [dy], { attrs }) =>
