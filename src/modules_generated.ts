@@ -100,7 +100,6 @@ import "./kernels/host/random.ts";
 import "./ops/random/state.ts";
 import "./ops/random/ops.ts";
 import "./ops/rows/dropout.ts";
-import "./kernels/host/copy_mirror.ts";
 import "./ops/array/pad.ts";
 import "./ops/signal/cosine_window.ts";
 import "./kernels/host/spectral.ts";

@@ -9,7 +9,6 @@ import { type PartialShape, shapeText, stridesOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
-import { mirrorPadGradCpu } from "../../kernels/host/copy_mirror.ts";
 import { hostInts, knownInts, literalInts, reshape } from "./view.ts";
 import { reverse } from "./move.ts";
 import { slice } from "./slice.ts";
@@ -170,8 +169,6 @@ const MirrorPadGrad = defineOp({
     const pairs = pairsOf(literalInts(paddings)!);
     return [pairs.reduce((g, pair, axis) => foldAxis(g, axis, pair, border), asTensor(dy))];
   },
-  cpu: ([dy, paddings], [dx], { attrs }) =>
-    mirrorPadGradCpu(dy, pairsOf(hostInts(paddings)), borderOf(attrs), dx),
 });
 
 function foldAxis(

@@ -240,9 +240,18 @@ export function withBatch(x: TensorLike, rank: number, fn: string, arg = "x"): B
   return { x: input, restore: (y) => y };
 }
 
-/** Runs `fn`, which calls {@linkcode withBatch}; where an axis is added, as one op. */
-export function inBatch(x: TensorLike, rank: number, fn: () => Tensor): Tensor {
-  return x instanceof Tensor && x.staticShape?.length === rank ? fn() : compose(fn);
+/** Applies `op` to the input with a batch axis; where one is added, which the result then loses, all as one op. */
+export function inBatch(
+  x: TensorLike,
+  rank: number,
+  fn: string,
+  op: (x: OpInput) => Tensor,
+): Tensor {
+  if (x instanceof Tensor && x.staticShape?.length === rank) return op(x.asOpInput());
+  return compose(() => {
+    const { x: input, restore } = withBatch(x, rank, fn);
+    return restore(op(input));
+  });
 }
 
 /** Static extent of one axis counted from the front; null where it is not known. */
@@ -304,9 +313,9 @@ export function convArguments(fn: string, rank: 4 | 5, args: ConvArguments): Con
 
 /** Applies a convolution on inputs of `rank`. Throws `ValueError` where they do not fit. */
 export function convolve(op: OpDef, fn: string, rank: 4 | 5, args: ConvArguments): Tensor {
-  return inBatch(args.x, rank, () => {
-    const { x, filter, attrs, restore } = convArguments(fn, rank, args);
-    return restore(apply1(op, [x, filter], attrs));
+  return inBatch(args.x, rank, fn, (x) => {
+    const { filter, attrs } = convArguments(fn, rank, { ...args, x });
+    return apply1(op, [x, filter], attrs);
   });
 }
 
@@ -323,8 +332,7 @@ export function convolveTransposed(
   rank: 4 | 5,
   args: TransposedArguments,
 ): Tensor {
-  return inBatch(args.x, rank, () => {
-    const { x, restore } = withBatch(args.x, rank, fn);
+  return inBatch(args.x, rank, fn, (x) => {
     const filter = toFilter(args.filter, rank, fn);
     checkSame(
       extentOf(x, rank - 1),
@@ -338,7 +346,7 @@ export function convolveTransposed(
       : full[0] === null
       ? concat([slice(shape(asTensor(x)), [0], [1]), intVector(full.slice(1) as number[])])
       : intVector(full as number[]);
-    return restore(apply1(op, [sizes, filter, x], attrs));
+    return apply1(op, [sizes, filter, x], attrs);
   });
 }
 

@@ -118,21 +118,20 @@ function checkGradient(op: string, want: PartialShape, dy: PartialShape): void {
   );
 }
 
-/** The shape that `sizes` holds, where the operands that it completes give a result like `dy`. Throws `ValueError` where they do not. */
+/** The shape that `sizes` holds, where it and the other operand give a result like `dy`. Throws `ValueError` where they do not. */
 function gradientShape(
   family: ConvFamilyDefinition,
-  op: string,
-  { sizes, dy, operands }: {
-    readonly sizes: Spec;
-    readonly dy: Spec;
-    readonly operands: (sized: Spec) => readonly [Spec, Spec];
-  },
+  of: "input" | "filter",
+  [sizes, other, dy]: readonly Spec[],
   attrs: Attrs,
 ): PartialShape {
-  checkRank(dy.shape, family.rank, op, "out_backprop");
-  if (sizes.value === undefined) return new Array<null>(family.rank).fill(null);
-  const shape = hostInts(sizes.value);
-  checkGradient(op, convShape(family, op, operands({ dtype: dy.dtype, shape }), attrs), dy.shape);
+  const op = family[`${of}Gradient`].name, { rank } = family;
+  checkRank(other.shape, rank, op, of === "input" ? "filter" : "input");
+  checkRank(dy.shape, rank, op, "out_backprop");
+  if (sizes.value === undefined) return new Array<null>(rank).fill(null);
+  const shape = hostInts(sizes.value), sized = { dtype: dy.dtype, shape };
+  const operands = of === "input" ? [sized, other] as const : [other, sized] as const;
+  checkGradient(op, convShape(family, op, operands, attrs), dy.shape);
   return shape;
 }
 
@@ -191,11 +190,7 @@ export function defineConvFamily(family: ConvFamilyDefinition): Members<OpDef> {
   const inputGradient = define("inputGradient", "input gradient", {
     inputs: [`input_sizes: ${sizesOf(family.inputGradient)}`, "filter: T", "out_backprop: T"],
     hostInputs: ["input_sizes"],
-    infer: ([sizes, filter, dy], attrs) => {
-      const op = family.inputGradient.name;
-      checkRank(filter.shape, rank, op, "filter");
-      return [gradientShape(family, op, { sizes, dy, operands: (x) => [x, filter] }, attrs)];
-    },
+    infer: (inputs, attrs) => [gradientShape(family, "input", inputs, attrs)],
     grad: {
       saves: ["filter", "out_backprop"],
       vjp: ({ filter, out_backprop }, [g], { attrs, needs, shapeOf }) => [
@@ -210,11 +205,7 @@ export function defineConvFamily(family: ConvFamilyDefinition): Members<OpDef> {
   const filterGradient = define("filterGradient", "filter gradient", {
     inputs: ["input: T", `filter_sizes: ${sizesOf(family.filterGradient)}`, "out_backprop: T"],
     hostInputs: ["filter_sizes"],
-    infer: ([x, sizes, dy], attrs) => {
-      const op = family.filterGradient.name;
-      checkRank(x.shape, rank, op, "input");
-      return [gradientShape(family, op, { sizes, dy, operands: (filter) => [x, filter] }, attrs)];
-    },
+    infer: ([x, sizes, dy], attrs) => [gradientShape(family, "filter", [sizes, x, dy], attrs)],
     grad: {
       saves: ["input", "out_backprop"],
       vjp: ({ input, out_backprop }, [g], { attrs, needs, shapeOf }) => [

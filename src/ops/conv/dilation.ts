@@ -23,7 +23,6 @@ import {
   type PerAxis,
   toFilter,
   windowAttrs,
-  withBatch,
 } from "./conv_arguments.ts";
 import { shapeOfInput } from "../input.ts";
 
@@ -113,8 +112,7 @@ export function dilation2d(
   dilations: PerAxis = 1,
   dataFormat: "NHWC" = "NHWC",
 ): Tensor {
-  return inBatch(x, 4, () => {
-    const { x: input, restore } = withBatch(x, 4, "dilation2d");
+  return inBatch(x, 4, "dilation2d", (input) => {
     const kernel = toFilter(filter, 3, "dilation2d");
     if (typeof pad !== "string") {
       throw new ValueError(`Error in dilation2d: pad must be "same" or "valid", received ${pad}`);
@@ -136,6 +134,6 @@ export function dilation2d(
       dataFormat,
       dilations,
     });
-    return restore(apply1(Dilation2D, [input, kernel], { strides: steps, rates, padding }));
+    return apply1(Dilation2D, [input, kernel], { strides: steps, rates, padding });
   });
 }

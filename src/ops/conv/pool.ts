@@ -2,7 +2,7 @@
  * The pooling ops of two and three axes and their gradients.
  */
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
-import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
+import { type Attrs, defineOp, type GradRule, type OpDef } from "../../core/op.ts";
 import type { Portable } from "../../core/portable.ts";
 import { type PartialShape, type Shape, shapeText } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -76,11 +76,26 @@ function shared(attrs: Attrs): Attrs {
   return { ksize, strides, padding, explicit_paddings, data_format, dilations };
 }
 
+/** The gradients of the greatest are linear in what comes from above, and each other's gradient. */
+function maxGradRule(other: () => OpDef): GradRule {
+  return {
+    saves: ["orig_input", "orig_output"],
+    vjp: ({ orig_input, orig_output }, [g], { attrs }) => [
+      null,
+      null,
+      apply1(other(), [orig_input, orig_output, g], shared(attrs)),
+    ],
+  };
+}
+
 interface PoolOps {
   readonly max: OpDef;
   readonly avg: OpDef;
   readonly maxGrad: OpDef;
 }
+
+const dilations = (v: unknown): boolean => (v as number[]).every((d) => d === 1);
+const explicit_paddings = (v: unknown): boolean => (v as number[]).length === 0;
 
 function definePooling(suffix: "" | "3D"): PoolOps {
   const rank = suffix === "" ? 4 : 5;
@@ -93,8 +108,6 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     `data_format: string = "${suffix === "" ? "NHWC" : "NDHWC"}"`,
     "dilations: list(int) = []",
   ];
-  const dilations = (v: unknown): boolean => (v as number[]).every((d) => d === 1);
-  const explicit_paddings = (v: unknown): boolean => (v as number[]).length === 0;
   const portable: Portable = { without: { dilations, explicit_paddings } };
   const portableMax: Portable = suffix === "" ? { without: { dilations } } : portable;
   const name = { max: `MaxPool${suffix}`, avg: `AvgPool${suffix}` };
@@ -106,14 +119,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     portable,
     attrs: [...attrs, `T: ${REAL}`],
     infer: ([x], a) => [poolShape(`${name.max}GradGrad`, x.shape, a, rank)],
-    grad: {
-      saves: ["orig_input", "orig_output"],
-      vjp: ({ orig_input, orig_output }, [g], ctx) => [
-        null,
-        null,
-        apply1(maxGrad, [orig_input, orig_output, g], shared(ctx.attrs)),
-      ],
-    },
+    grad: maxGradRule(() => maxGrad),
     cpu: ([x, , dd], [out], { attrs: a }) =>
       maxPoolGradGradCpu(geometry(name.max, x.shape, a), [x, dd], out),
     gpu: onGpu(({ MAX_POOL_GRAD_GRAD_VARIANTS }) => MAX_POOL_GRAD_GRAD_VARIANTS, "windows"),
@@ -132,14 +138,7 @@ function definePooling(suffix: "" | "3D"): PoolOps {
       spatialAttrs(a, rank);
       return [x.shape];
     },
-    grad: {
-      saves: ["orig_input", "orig_output"],
-      vjp: ({ orig_input, orig_output }, [g], ctx) => [
-        null,
-        null,
-        apply1(maxGradGrad, [orig_input, orig_output, g], shared(ctx.attrs)),
-      ],
-    },
+    grad: maxGradRule(() => maxGradGrad),
     meaning: { kind: "window", takes: "max", gives: "gradient" },
     cpu: ([x, , dy], [out], { attrs: a }) =>
       maxPoolGradCpu(geometry(name.max, x.shape, a), [x, dy], out),
@@ -209,7 +208,7 @@ const MaxPoolWithArgmax = defineOp({
   name: "MaxPoolWithArgmax",
   inputs: ["input: T"],
   outputs: ["output: T", "argmax: Targmax"],
-  portable: { without: { explicit_paddings: (v) => (v as number[]).length === 0 } },
+  portable: { without: { explicit_paddings } },
   attrs: [
     "ksize: list(int)",
     "strides: list(int)",

@@ -16,7 +16,6 @@ import {
   type Sliding,
   windowAttrs,
   windowKey,
-  withBatch,
 } from "./conv_arguments.ts";
 import { shapeOfInput, toInput } from "../input.ts";
 import { applyArgMaxPool, applyPool } from "./pool.ts";
@@ -48,10 +47,8 @@ function convert(input: OpInput, args: PoolArguments & Sliding): Attrs {
 }
 
 function pooled(type: "max" | "avg", x: TensorLike, args: PoolArguments): Tensor {
-  return inBatch(x, args.axes + 2, () => {
-    const { x: input, restore } = withBatch(x, args.axes + 2, args.fn);
-    return restore(applyPool(type, args.axes, input, poolAttrs(input, args)));
-  });
+  const { axes, fn } = args;
+  return inBatch(x, axes + 2, fn, (input) => applyPool(type, axes, input, poolAttrs(input, args)));
 }
 
 /**

@@ -23,6 +23,7 @@ import {
 } from "../input.ts";
 
 const BINARY = { inputs: ["x", "y"], types: "numeric" };
+const REAL = { inputs: ["x", "y"], types: "real" };
 
 /** Sum, with broadcasting. */
 export const AddV2: OpDef = definePointwise("AddV2", ([x, y]) => s.add(x, y), {
@@ -60,13 +61,11 @@ const DivNoNan = definePointwise("DivNoNan", ([x, y]) => s.select(s.eq(y, 0), 0,
   ),
 });
 const FloorDiv = definePointwise("FloorDiv", ([x, y]) => s.floordiv(x, y), {
-  inputs: ["x", "y"],
-  types: "real",
+  ...REAL,
   grad: null,
 });
 const FloorMod = definePointwise("FloorMod", ([x, y]) => s.floormod(x, y), {
-  inputs: ["x", "y"],
-  types: "real",
+  ...REAL,
   grad: broadcastGrad(["x", "y"], (_, g) => g, ({ x, y }, g) => neg(mul(g, floorDiv(x, y)))),
 });
 const Neg = definePointwise("Neg", ([x]) => s.neg(x), {
@@ -81,21 +80,14 @@ const Conj: OpDef = definePointwise("Conj", ([input]) => s.conj(input), {
 });
 
 // TensorFlow's older names of the same meaning, which graphs still hold.
-definePointwise("Add", ([x, y]) => s.add(x, y), {
-  ...BINARY,
-  grad: broadcastGrad([], (_, g) => g, (_, g) => g),
-});
+definePointwise("Add", ([x, y]) => s.add(x, y), { ...BINARY, grad: AddV2.grad! });
 definePointwise("Div", ([x, y]) => s.div(x, y), { ...BINARY, grad: RealDiv.grad! });
 definePointwise("TruncateDiv", ([x, y]) => s.div(x, y), {
-  inputs: ["x", "y"],
+  ...BINARY,
   types: "integer",
   grad: null,
 });
-definePointwise("TruncateMod", ([x, y]) => s.truncmod(x, y), {
-  inputs: ["x", "y"],
-  types: "real",
-  grad: null,
-});
+definePointwise("TruncateMod", ([x, y]) => s.truncmod(x, y), { ...REAL, grad: null });
 
 /** Terms that one GPU kernel adds up: with the result, as many buffers as WebGPU promises. */
 const MOST_TERMS = 7;

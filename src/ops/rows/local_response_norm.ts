@@ -65,10 +65,9 @@ const Lrn = defineOp({
   },
   grad: {
     saves: ["input", "output"],
-    vjp: ({ input, output }, [dy], { attrs }) => {
-      const { depth_radius, bias, alpha, beta } = attrs;
-      return [apply1(LrnGrad, [dy, input, output], { depth_radius, bias, alpha, beta })];
-    },
+    vjp: ({ input, output }, [dy], { attrs: { depth_radius, bias, alpha, beta } }) => [
+      apply1(LrnGrad, [dy, input, output], { depth_radius, bias, alpha, beta }),
+    ],
   },
   meaning: { kind: "rows", program: "windowResponse" },
   cpu: ([x], [out], { attrs }) => lrnCpu(x, optionsOf(attrs), out),
