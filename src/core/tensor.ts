@@ -154,6 +154,10 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   get components(): readonly Tensor[] | null {
     return null;
   }
+  /** The tensor that has this one's elements now; null where it stands in a graph, or has them itself. */
+  get held(): Tensor | null {
+    return null;
+  }
   /** What an op reads at once: this tensor, or the value a variable holds now, which stays the variable's to free. */
   asOpInput(): Tensor {
     return this;
@@ -188,46 +192,46 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   }
 
   /** Reads the elements, awaiting the device: a typed array, of strings their bytes. `data<"int64">()` types it by dtype. */
-  data<D extends DataType = NumericDataType>(): Promise<DataTypeMap[D]> {
-    return Promise.reject(this.#noValue("data()"));
+  async data<D extends DataType = NumericDataType>(): Promise<DataTypeMap[D]> {
+    return await this.#held("data()").data<D>();
   }
   /**
    * Reads the elements at once: on the CPU everywhere, on the GPU in Deno and, slower than `data()`, in browsers, through a canvas.
    * Throws `FailedPreconditionError` elsewhere.
    */
   dataSync<D extends DataType = NumericDataType>(): DataTypeMap[D] {
-    throw this.#noValue("dataSync()");
+    return this.#held("dataSync()").dataSync<D>();
   }
   /** Reads the elements as nested arrays, typed by the rank where that is known. */
-  array<A = NestedOf<R>>(): Promise<A> {
-    return Promise.reject(this.#noValue("array()"));
+  async array<A = NestedOf<R>>(): Promise<A> {
+    return await this.#held("array()").array<A>();
   }
   /** Reads the elements as nested arrays at once; see {@linkcode Tensor.dataSync}. */
   arraySync<A = NestedOf<R>>(): A {
-    throw this.#noValue("arraySync()");
+    return this.#held("arraySync()").arraySync<A>();
   }
   /** Reads the elements as a host array. */
-  ndarray(): Promise<NdArray> {
-    return Promise.reject(this.#noValue("ndarray()"));
+  async ndarray(): Promise<NdArray> {
+    return await this.#held("ndarray()").ndarray();
   }
   /** Reads the elements as a host array at once; see {@linkcode Tensor.dataSync}. */
   ndarraySync(): NdArray {
-    throw this.#noValue("ndarraySync()");
+    return this.#held("ndarraySync()").ndarraySync();
   }
   /** Reads the only element at once. Throws `ValueError` where there is not exactly one. */
   item(): number {
-    throw this.#noValue("item()");
+    return this.#held("item()").item();
   }
   /** Reads the only element at once, as a number, bigint, boolean, bytes or `[re, im]`. */
   scalar(): ElementValue {
-    throw this.#noValue("scalar()");
+    return this.#held("scalar()").scalar();
   }
   /**
    * The GPU memory itself, to read in shaders of your own, on the device `tf.webgpuDevice()`. Dispose `tensorRef` when that is done.
    * Throws `FailedPreconditionError` for tensors that are not on the GPU.
    */
   dataToGPU(): TensorGpuData {
-    throw this.#noValue("dataToGPU()");
+    return this.#held("dataToGPU()").dataToGPU();
   }
   /**
    * The value that a run of `session`, or of the default session, gives. Follows TensorFlow `tf.Tensor.eval`.
@@ -281,8 +285,11 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
     );
   }
 
-  #noValue(what: string): Error {
-    return new OperatorNotAllowedInGraphError(
+  /** The tensor that has the elements. */
+  #held(what: string): Tensor {
+    const { held } = this;
+    if (held !== null) return held;
+    throw new OperatorNotAllowedInGraphError(
       `Cannot call ${what} of ${this}: it is a symbolic tensor and has no value, run it with Session.run`,
     );
   }

@@ -15,7 +15,7 @@ import { callInputs, ConcreteFunction } from "../runtime/functions/concrete_func
 import { run } from "../runtime/functions/run_body.ts";
 import { tfFunction } from "../runtime/functions/function.ts";
 import { newRunContext } from "../runtime/session/run_context.ts";
-import { toHost } from "../runtime/session/session.ts";
+import { toHost } from "../runtime/session/run_value.ts";
 import { checkElement, type Element, type ElementType, takeApart } from "./element.ts";
 import type { Place } from "./source.ts";
 

@@ -221,15 +221,7 @@ function runExpand(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
     )
   );
   // An expansion may hand an input back; the result must be a handle of its own.
-  return results.map((r) =>
-    inputs.includes(r)
-      ? new EagerTensor(
-        r.dtype,
-        (r as EagerTensor).staticShape,
-        (r as EagerTensor).storage.retain(),
-      )
-      : r
-  );
+  return results.map((r) => inputs.includes(r) ? (r as EagerTensor).alias() : r);
 }
 
 /** The input as a tensor on this device; a new tensor, owned by the caller, where it was elsewhere. */

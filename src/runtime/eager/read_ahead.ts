@@ -70,12 +70,7 @@ export class ReadAhead {
   async fetch(tensors: readonly EagerTensor[], used = true): Promise<void> {
     const wanted = tensors.filter((t) => !this.#copyOf(t));
     if (wanted.length === 0) return;
-    const arrays = await wanted[0].storage.device.read(
-      wanted.map((t) => ({
-        buffer: t.storage.buffer,
-        spec: { dtype: t.dtype, shape: t.staticShape },
-      })),
-    );
+    const arrays = await wanted[0].storage.device.read(wanted.map((t) => t.memory));
     arrays.forEach((array, i) => this.#copies.push({ storage: wanted[i].storage, array, used }));
   }
 

@@ -1,15 +1,9 @@
 /**
  * EagerTensor: a tensor with memory. The scopes that own such tensors are in scopes.ts.
  */
-import { type HostElements, urgently } from "../../core/device.ts";
+import { type BufferRead, type HostElements, readNow, urgently } from "../../core/device.ts";
 import type { DType, HostData } from "../../core/dtype.ts";
-import {
-  isConcrete,
-  mergeShapes,
-  type PartialShape,
-  shapeTuple,
-  sizeOf,
-} from "../../core/shape.ts";
+import { mergeShapes, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import type { DataType, DataTypeMap, NumericDataType } from "../../core/ranks.ts";
 import { tensorText } from "../../core/arrays/format.ts";
 import { decodeString, stringReads } from "../../core/text.ts";
@@ -109,21 +103,25 @@ export class EagerTensor extends Tensor {
     return this.#disposed;
   }
 
+  /** A second handle on the same memory, with an id of its own where none is given. */
+  alias(id?: number): EagerTensor {
+    return new EagerTensor(this.dtype, this.staticShape, this.storage.retain(), id);
+  }
   /** A second handle on the same memory with the same id, owned by nobody but the caller: what tapes keep. */
   hold(): EagerTensor {
     this.#checkAlive();
-    return outsideScopes(() =>
-      new EagerTensor(this.dtype, this.staticShape, this.storage.retain(), this.id)
-    );
+    return outsideScopes(() => this.alias(this.id));
+  }
+  /** The memory and what it holds, to be read. */
+  get memory(): BufferRead {
+    const { dtype, staticShape: shape, storage: { buffer } } = this;
+    return { buffer, spec: { dtype, shape } };
   }
 
   /** Reads the value as a host array. */
   override async ndarray(): Promise<NdArray> {
     this.#checkAlive();
-    const { device, buffer } = this.storage;
-    const reads = [{ buffer, spec: { dtype: this.dtype, shape: this.staticShape } }];
-    device.check();
-    const [out] = device.readSync(reads) ?? await device.read(reads);
+    const [out] = await readNow(this.storage.device, [this.memory]);
     return out;
   }
   /** Reads the value as a host array at once. */
@@ -143,9 +141,8 @@ export class EagerTensor extends Tensor {
 
   #readSync(): HostData {
     this.#checkAlive();
-    const { device, buffer } = this.storage;
+    const { device } = this.storage, { buffer, spec } = this.memory;
     device.check();
-    const spec = { dtype: this.dtype, shape: this.staticShape };
     if (device.readData !== undefined) return device.readData(buffer, spec);
     const reads = [{ buffer, spec }], ahead = currentReads();
     const out = device.readSync(reads);
@@ -206,8 +203,7 @@ export class EagerTensor extends Tensor {
         }: it is on ${device.name}, compute it on the GPU first`,
       );
     }
-    const tensorRef = new EagerTensor(this.dtype, this.staticShape, this.storage.retain());
-    return { buffer: device.lend(buffer), tensorRef };
+    return { buffer: device.lend(buffer), tensorRef: this.alias() };
   }
 
   /** Frees the memory, once no view of it is left. */
@@ -248,11 +244,12 @@ export class EagerTensor extends Tensor {
 
   /** The elements where they lie; null for strings, which are decoded, and where the host cannot get at them. */
   #hostElements(): HostElements | null {
-    const { device, buffer } = this.storage;
+    const { device } = this.storage;
     if (device.hostElements === undefined || this.dtype === "string") return null;
     this.#checkAlive();
     device.check();
-    return device.hostElements(buffer, { dtype: this.dtype, shape: this.staticShape });
+    const { buffer, spec } = this.memory;
+    return device.hostElements(buffer, spec);
   }
 
   #checkAlive(): void {
@@ -284,9 +281,4 @@ export function asEager(t: Tensor): EagerTensor {
   }
   if (t.isDisposed) throw new RuntimeError(`Cannot use ${shortText(t)}: it is disposed`);
   return t;
-}
-
-/** Number of elements a concrete shape holds, or undefined where it is not concrete. */
-export function knownSize(shape: PartialShape): number | undefined {
-  return isConcrete(shape) ? sizeOf(shape) : undefined;
 }

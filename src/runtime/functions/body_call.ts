@@ -7,16 +7,15 @@ import {
   currentRecorders,
   type OpInput,
   type Recorder,
-  withInterpreter,
   withRecorders,
 } from "../../core/apply.ts";
 import { DTYPES, isTrainable } from "../../core/dtype.ts";
 import type { Device } from "../../core/device.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { withScope } from "../../core/scope_context.ts";
 import { newTensorId, Tensor, type TensorContext } from "../../core/tensor.ts";
 import { holdStep } from "../../autodiff/steps.ts";
 import { StepRecorder, tapeMemory } from "../../autodiff/step_recorder.ts";
+import { aside } from "../eager/aside.ts";
 import { constantTensor, onDevice } from "../eager/eager.ts";
 import { EagerTensor, outsideScopes, withOwner } from "../eager/tensor.ts";
 import { beginOwning, endOwning, runOwned } from "./async_owner.ts";
@@ -138,11 +137,7 @@ export class BodyCall implements TensorContext {
     // What is called in place is eager already, and may read what the code around it may.
     if (this.#isHere) return withRecorders(this.#recorders, owned);
     const reading = (): R => withReads(this.#reads, owned);
-    const scope = { device: this.device.name, opName: null };
-    return withInterpreter(
-      null,
-      () => withRecorders(this.#recorders, () => withScope(scope, reading)),
-    );
+    return aside({ device: this.device.name, recorders: this.#recorders }, reading);
   }
 
   /**
@@ -157,9 +152,7 @@ export class BodyCall implements TensorContext {
     if (DTYPES[x.dtype].kind === "handle") return x;
     const there = this.#isHere && x instanceof EagerTensor ? x : onDevice(x, this.device);
     const id = this.#place && x instanceof Tensor ? x.id : undefined;
-    const t = there === x || id !== undefined
-      ? new EagerTensor(there.dtype, there.staticShape, there.storage.retain(), id)
-      : there;
+    const t = there === x || id !== undefined ? there.alias(id) : there;
     t.context = this.#place?.waits === false ? (x as Partial<Tensor>).context ?? null : this;
     if (isTrainable(t.dtype)) this.recorder?.watch(t.id);
     return t;
@@ -170,9 +163,7 @@ export class BodyCall implements TensorContext {
     return outsideScopes(() => {
       if (x instanceof NdArray) return constantTensor(x, this.device);
       const there = onDevice(x, this.device);
-      return there === x
-        ? new EagerTensor(there.dtype, there.staticShape, there.storage.retain())
-        : there;
+      return there === x ? there.alias() : there;
     });
   }
 

@@ -1,11 +1,11 @@
 /**
  * ControlCall: one call of a control flow op inside a plan. It runs the op's functions, taped where a gradient is wanted.
  */
-import { type OpInput, withInterpreter, withRecorders } from "../../core/apply.ts";
+import type { OpInput } from "../../core/apply.ts";
 import type { Device } from "../../core/device.ts";
 import { isTrainable } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { withScope } from "../../core/scope_context.ts";
+import { whenReady } from "../../core/promises.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { StepRecorder } from "../../autodiff/step_recorder.ts";
 import type { DrawCounts } from "../../ops/random/state.ts";
@@ -13,6 +13,7 @@ import type { Branch } from "../branches/branch.ts";
 import { callAttrs, type ConcreteFunction } from "./concrete_function.ts";
 import { run, runTo } from "./run_body.ts";
 import { cpuDevice } from "../devices.ts";
+import { aside } from "../eager/aside.ts";
 import { onDevice } from "../eager/eager.ts";
 import type { Boundary } from "../loops/boundary.ts";
 import { NO_HOST } from "../loops/host_state.ts";
@@ -60,7 +61,7 @@ export class ControlCall {
       // Handles, such as the tape of what ran before, are on no device.
       if (x.dtype === "variant" && x instanceof NdArray) return asTensors([copyArray(x)])[0];
       const t = x.dtype === "variant" ? x as EagerTensor : onDevice(x, device);
-      const own = t === x ? new EagerTensor(t.dtype, t.staticShape, t.storage.retain()) : t;
+      const own = t === x ? t.alias() : t;
       if (isTrainable(own.dtype)) this.recorder!.watch(own.id);
       return own;
     });
@@ -74,9 +75,7 @@ export class ControlCall {
   ): OpInput[] | Promise<OpInput[]> {
     const inputs = this.#inputsOf(branch, args), { context } = this.call;
     const out = run(this.#called(branch), inputs, context, { host, draws: this.#draws });
-    return out instanceof Promise
-      ? out.then((values) => this.#take(branch, inputs, values, host))
-      : this.#take(branch, inputs, out, host);
+    return whenReady(out, (values) => this.#take(branch, inputs, values, host));
   }
 
   /** {@linkcode ControlCall.run} as far as a boundary, where it waits, as for the `late` ones of its arguments. */
@@ -174,11 +173,7 @@ export class ControlCall {
   /** Runs eager code as a part of the call: on its device and taped. What it makes is freed when the call ends. */
   within<R>(fn: () => R, device: Device = this.call.device): R {
     const recorders = this.recorder ? [this.recorder] : [];
-    const scope = { device: device.name, opName: null };
-    return withInterpreter(
-      null,
-      () => withRecorders(recorders, () => withScope(scope, () => withOwner(this.#owned, fn))),
-    );
+    return aside({ device: device.name, recorders }, () => withOwner(this.#owned, fn));
   }
 
   /** Does the work of the call and returns its results with the tape; frees what the call made, also where it fails. */

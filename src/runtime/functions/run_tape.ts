@@ -20,12 +20,13 @@ import { range } from "../../ops/array/numbering.ts";
 import { variableSpec } from "../../graph/handle_spec.ts";
 import { BodyCall } from "./body_call.ts";
 import { onDevice } from "../eager/eager.ts";
+import { Held } from "../eager/storage.ts";
 import { type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
 import { handleIn } from "../session/run_value.ts";
 import { gradientMap, isUnseen, zerosOfVariable } from "./unseen_gradients.ts";
 
-/** The recorded steps of one call. Reference-counted: a tape of higher order keeps the one it was made from. */
-export class RunTape implements Disposable {
+/** The recorded steps of one call. A tape of higher order keeps the one it was made from. */
+export class RunTape extends Held {
   /** Steps in order, those of earlier tapes first. */
   readonly steps: readonly Step[];
   /** Ids of the inputs. */
@@ -36,7 +37,6 @@ export class RunTape implements Disposable {
   readonly variables: ReadonlyMap<number, Resource>;
   readonly #recorder: StepRecorder;
   readonly #parent: RunTape | null;
-  #refs = 1;
 
   /** Takes over the recorder. */
   constructor(
@@ -45,6 +45,7 @@ export class RunTape implements Disposable {
     targets: readonly (OpInput | null)[],
     parent: RunTape | null = null,
   ) {
+    super();
     this.steps = parent ? [...parent.steps, ...recorder.steps] : recorder.steps;
     this.sources = sources.map((s) => (typeof s === "number" ? s : stepValue(s).id));
     this.targets = targets.map((t) => (t === null ? 0 : stepValue(t).id));
@@ -56,15 +57,8 @@ export class RunTape implements Disposable {
     tapeCount.live++;
   }
 
-  /** Adds a holder. */
-  retain(): this {
-    this.#refs++;
-    return this;
-  }
-
-  /** Drops a holder; the last one frees what the steps keep. */
-  [Symbol.dispose](): void {
-    if (--this.#refs !== 0) return;
+  /** Frees what the steps keep. */
+  protected override free(): void {
     tapeCount.live--;
     this.#recorder.release();
     this.#parent?.[Symbol.dispose]();

@@ -11,28 +11,22 @@ import { add } from "../../ops/pointwise/arithmetic.ts";
 import { fill } from "../../ops/array/creation.ts";
 import { setHostOp } from "../session/run_context.ts";
 import { handleIn } from "../session/run_value.ts";
-import { EagerTensor } from "../eager/tensor.ts";
+import { Held } from "../eager/storage.ts";
+import type { EagerTensor } from "../eager/tensor.ts";
 import type { VariableState } from "../variables/variable_state.ts";
 
-/** Gradients by variable. Reference-counted, as an edge may have several readers. */
-class GradientMap implements Disposable {
+/** Gradients by variable: an edge may have several readers. */
+class GradientMap extends Held {
   readonly gradients: ReadonlyMap<Resource, EagerTensor>;
-  #refs = 1;
 
   /** Takes over the gradients. */
   constructor(gradients: ReadonlyMap<Resource, EagerTensor>) {
+    super();
     this.gradients = gradients;
   }
 
-  /** Adds a holder. */
-  retain(): this {
-    this.#refs++;
-    return this;
-  }
-
-  /** Drops a holder; the last one frees the gradients. */
-  [Symbol.dispose](): void {
-    if (--this.#refs === 0) { for (const g of this.gradients.values()) g.dispose(); }
+  protected override free(): void {
+    for (const g of this.gradients.values()) g.dispose();
   }
 }
 
@@ -61,10 +55,10 @@ export function zerosOfVariable(resource: Resource): Tensor {
 
 setHostOp(MergeGradients.name, ({ inputs: [a, b] }) => {
   const sum = new Map<Resource, EagerTensor>();
-  for (const [r, g] of gradientsIn(a)) sum.set(r, own(g));
+  for (const [r, g] of gradientsIn(a)) sum.set(r, g.alias());
   for (const [r, g] of gradientsIn(b)) {
     const before = sum.get(r);
-    sum.set(r, before === undefined ? own(g) : add(before, g) as EagerTensor);
+    sum.set(r, before === undefined ? g.alias() : add(before, g) as EagerTensor);
     before?.dispose();
   }
   return [gradientMap(sum)];
@@ -72,9 +66,5 @@ setHostOp(MergeGradients.name, ({ inputs: [a, b] }) => {
 setHostOp(UnseenGradient.name, ({ inputs: [map, handle] }) => {
   const resource = resourceOf(handle as Tensor)!;
   const found = gradientsIn(map).get(resource);
-  return [found ? own(found) : zerosOfVariable(resource)];
+  return [found ? found.alias() : zerosOfVariable(resource)];
 });
-
-function own(t: EagerTensor): EagerTensor {
-  return new EagerTensor(t.dtype, t.staticShape, t.storage.retain());
-}

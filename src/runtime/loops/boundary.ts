@@ -2,8 +2,9 @@
  * Boundary: where runs of a body wait for what they must read from a device, so that all of them are read in one copy. A loop whose
  * condition is not known yet lets its body run up to there.
  */
-import type { BufferRead, Device } from "../../core/device.ts";
+import { type BufferRead, type Device, readNow } from "../../core/device.ts";
 import type { NdArray } from "../../core/nd_array.ts";
+import { whenReady } from "../../core/promises.ts";
 import { type EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import type { RunContext } from "../session/run_context.ts";
 import { uploadTogether } from "./host_rows.ts";
@@ -118,12 +119,12 @@ export class Boundary {
     const uploading = this.#uploading;
     if (uploading.length === 0) return;
     this.#uploading = [];
-    const { counter } = this.#context, [{ device }] = uploading;
-    const upload = (): EagerTensor[] =>
-      outsideScopes(() => uploadTogether(uploading.flatMap((u) => u.arrays), device));
+    const [{ device }] = uploading;
     let tensors: EagerTensor[];
     try {
-      tensors = counter === null ? upload() : counter.within(upload);
+      tensors = this.#context.counted(() =>
+        outsideScopes(() => uploadTogether(uploading.flatMap((u) => u.arrays), device))
+      );
     } catch (error) {
       for (const u of uploading) u.fail(error);
       return;
@@ -141,16 +142,15 @@ export class Boundary {
     decide: (also: readonly NdArray[]) => boolean = () => true,
   ): void | Promise<void> {
     const waiting = this.#waiting;
-    const go = (goes: readonly (() => void)[]): void => {
-      for (const go of goes) go();
-      if (this.uploads === "together") this.upload();
-    };
     const goes = this.read(also, (arrays) => {
       const isWanted = decide(arrays);
       if (!isWanted) { for (const w of waiting) w.drop(); }
       return isWanted;
     });
-    return goes instanceof Promise ? goes.then(go) : go(goes);
+    return whenReady(goes, (goes) => {
+      for (const go of goes) go();
+      if (this.uploads === "together") this.upload();
+    });
   }
 
   /** {@linkcode Boundary.pass}, but for the last step: what lets each run go on, in the order in which they came. */
@@ -177,14 +177,9 @@ export class Boundary {
       if (also !== null) throw error;
       return [];
     };
-    const { counter } = this.#context;
-    const read = (): NdArray[] | Promise<NdArray[]> => {
-      device.check();
-      return device.readSync(reads) ?? device.read(reads);
-    };
     let arrays: NdArray[] | Promise<NdArray[]>;
     try {
-      arrays = counter === null ? read() : counter.within(read);
+      arrays = this.#context.counted(() => readNow(device, reads));
     } catch (error) {
       return fail(error);
     }

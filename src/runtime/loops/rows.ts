@@ -3,6 +3,7 @@
  */
 import type { OpInput } from "../../core/apply.ts";
 import { NdArray } from "../../core/nd_array.ts";
+import { whenReady } from "../../core/promises.ts";
 import { AssignVariableOp, ReadVariableOp } from "../../ops/state/variable.ts";
 import type { Branch } from "../branches/branch.ts";
 import type { ControlCall } from "../functions/control_call.ts";
@@ -54,8 +55,7 @@ function runTogether(control: ControlCall, { body, args, host }: Rows): Results 
       const a = args[begun.length];
       begun.push(isRead ? control.runTo(boundary, body, a, host) : control.run(body, a, host));
     }
-    const passed = boundary.passAll();
-    return passed ? passed.then(() => collect(begun)) : collect(begun);
+    return whenReady(boundary.passAll(), () => collect(begun));
   };
   return begin();
 }
@@ -79,21 +79,19 @@ function runInTurn(control: ControlCall, rows: Rows): Results {
         if (row === null) return whenDone(control.run(body, a, host));
         const before = boundary.uploading;
         if (place >= 0) goes[place]();
-        const passed = boundary.passAll();
-        const hostDone = () =>
-          boundary.uploading > before ? { row } : whenDone(taken(row), boundary);
-        return passed ? passed.then(hostDone) : hostDone();
+        return whenReady(
+          boundary.passAll(),
+          () => boundary.uploading > before ? { row } : whenDone(taken(row), boundary),
+        );
       });
-      const finish = (gone: readonly Gone[]): Results => {
+      return whenReady(gone, (gone) => {
         boundary.upload();
         return collect(gone.map(({ row }) => row));
-      };
-      return gone instanceof Promise ? gone.then(finish) : finish(gone);
+      });
     };
-    const read = boundary.read();
-    return read instanceof Promise ? read.then(goOn) : goOn(read);
+    return whenReady(boundary.read(), goOn);
   });
-  return results instanceof Promise ? results.then((r) => r.flat()) : results.flat();
+  return whenReady(results, (r) => r.flat());
 }
 
 /** A call for which the host has nothing more to do. */
@@ -128,9 +126,11 @@ export function runFold(control: ControlCall, rows: Rows, carried: Carried): voi
   const { body, args, host } = rows;
   const whole = (a: readonly OpInput[]): OpInput[] => [...a, ...carried.state()];
   const call = (a: readonly OpInput[]): void | Promise<void> => {
-    const given = whole(a), out = control.run(body, given, host);
-    if (!(out instanceof Promise)) return carried.advance(out, given);
-    return out.then((values) => carried.advance(values, given));
+    const given = whole(a);
+    return whenReady(
+      control.run(body, given, host),
+      (values) => carried.advance(values, given),
+    );
   };
   if (control.call.device.type === "CPU" || args.length < 2) return all(inTurn(args, call));
   const late = (): LateFeeds => new LateFeeds(args[0].length, carried.state().length);
@@ -150,13 +150,10 @@ export function runFold(control: ControlCall, rows: Rows, carried: Carried): voi
         if (place >= 0) goes[place]();
         const given = whole(a);
         late?.supply(carried.state());
-        const passed = boundary.passAll();
-        const out = passed ? passed.then(() => taken(row)) : taken(row);
-        if (!(out instanceof Promise)) return carried.advance(out, given);
-        return out.then((values) => carried.advance(values, given));
+        const out = whenReady(boundary.passAll(), () => taken(row));
+        return whenReady(out, (values) => carried.advance(values, given));
       }));
-    const read = boundary.read();
-    return read instanceof Promise ? read.then(goOn) : goOn(read);
+    return whenReady(boundary.read(), goOn);
   }));
 }
 

@@ -5,6 +5,7 @@
 import { apply, type OpInput } from "../../core/apply.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
+import { whenReady } from "../../core/promises.ts";
 import {
   mergeShapes,
   type PartialShape,
@@ -154,23 +155,18 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
         { op: "Scan", node: call.node },
       );
     }
-    const rowsAt = (k: number): OpInput[] => rows.map((r) => r[reverse ? n - 1 - k : k]);
-    const all = (): OpInput[] | Promise<OpInput[]> => {
-      const args = Array.from({ length: n }, (_, k) => rowsAt(k));
-      const collect = (outs: readonly OpInput[][]): OpInput[] => {
-        outs.forEach((values, k) => advance(values, args[k]));
-        return finish(n);
-      };
-      const outs = runRows(control, { body, args, host: host.body });
-      return outs instanceof Promise ? outs.then(collect) : collect(outs);
-    };
-    const fold = (): OpInput[] | Promise<OpInput[]> => {
-      const args = Array.from({ length: n }, (_, k) => rowsAt(k));
-      const carried = { state: () => state, advance };
-      const done = runFold(control, { body, args, host: host.body }, carried);
-      return done ? done.then(() => finish(n)) : finish(n);
-    };
-    return count === 0 ? all() : fold();
+    const args = Array.from(
+      { length: n },
+      (_, k) => rows.map((r) => r[reverse ? n - 1 - k : k]),
+    );
+    const calls = { body, args, host: host.body };
+    if (count > 0) {
+      return whenReady(runFold(control, calls, { state: () => state, advance }), () => finish(n));
+    }
+    return whenReady(runRows(control, calls), (outs) => {
+      outs.forEach((values, k) => advance(values, args[k]));
+      return finish(n);
+    });
   });
 }
 

@@ -2,8 +2,9 @@
  * whileLoop: an op that repeats a function while another says so. Its gradient is the tape of what it did, which flows along an edge.
  */
 import { apply, currentInterpreter, type OpInput } from "../../core/apply.ts";
-import type { BufferRead } from "../../core/device.ts";
+import { readNow } from "../../core/device.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
+import { whenReady } from "../../core/promises.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
@@ -309,7 +310,7 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
     }
     let more = false;
     const passed = boundary.pass(
-      { reads: [readOf(p)], device: p.storage.device },
+      { reads: [p.memory], device: p.storage.device },
       ([a]) => more = Boolean(a.item()),
     );
     const next = (): Next | Promise<Next> => {
@@ -319,12 +320,13 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
         return null;
       }
       if (ahead === null) return runBody();
-      const values = ahead, passed = boundary.passAll();
-      const take = (): OpInput[] | Promise<OpInput[]> =>
-        Array.isArray(values) ? values : values.take();
-      return passed ? passed.then(take) : take();
+      const values = ahead;
+      return whenReady(
+        boundary.passAll(),
+        () => Array.isArray(values) ? values : values.take(),
+      );
     };
-    return passed ? passed.then(next) : next();
+    return whenReady(passed, next);
   };
   /** The next values; null where the loop is over. */
   const turn = ([p]: readonly OpInput[]): Next | Promise<Next> => {
@@ -339,15 +341,10 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
     };
     // An array for one element costs more than a small turn's kernels.
     if (device.hostElements !== undefined) return decide(t.scalar());
-    device.check();
-    const now = device.readSync([readOf(t)]);
-    return now ? decide(now[0].item()) : device.read([readOf(t)]).then(([a]) => decide(a.item()));
+    return whenReady(readNow(device, [t.memory]), ([a]) => decide(a.item()));
   };
   let waits: boolean | undefined;
-  const test = (): Next | Promise<Next> => {
-    const tested = control.run(cond, vars, host.cond);
-    return tested instanceof Promise ? tested.then(turn) : turn(tested);
-  };
+  const test = (): Next | Promise<Next> => whenReady(control.run(cond, vars, host.cond), turn);
   const loop = (): void | Promise<void> => {
     for (;;) {
       const next = test();
@@ -366,18 +363,11 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
       next = test();
     }
   };
-  return control.settle(() => {
-    const done = loop();
-    return done ? done.then(() => vars) : vars;
-  });
+  return control.settle(() => whenReady(loop(), () => vars));
 }
 
 /** What a turn of a loop gives: the next values, or null at its end. */
 type Next = OpInput[] | null;
-
-function readOf({ storage, dtype, staticShape: shape }: EagerTensor): BufferRead {
-  return { buffer: storage.buffer, spec: { dtype, shape } };
-}
 
 for (const { name } of [While, StatelessWhile]) {
   setHostOp(name, runWhile, { hostInputs: (attrs) => hostStateOfWhile(attrs).inputs });

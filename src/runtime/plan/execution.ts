@@ -6,6 +6,7 @@ import type { NdArray } from "../../core/nd_array.ts";
 import { traced, tracer } from "../../core/trace.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
 import { gpuDevice } from "../devices.ts";
+import { aside } from "../eager/aside.ts";
 import { outputWatch, watched } from "../eager/eager.ts";
 import type { Boundary } from "../loops/boundary.ts";
 import type { LateFeeds } from "../loops/late_feeds.ts";
@@ -15,7 +16,6 @@ import type { HostResults, RunContext } from "../session/run_context.ts";
 import { locatedAt } from "../session/run_errors.ts";
 import { releaseValue, type RunValue } from "../session/run_value.ts";
 import { Segment, segmentsOf } from "./segment.ts";
-import { shielded } from "./shielded.ts";
 import { Slots } from "./slots.ts";
 import { checkPromise, computeStep } from "./step.ts";
 
@@ -39,6 +39,11 @@ const WAITING = 0, QUEUED = 1, STARTED = 2, DONE = 3;
 
 /** Most runs hold no step back. */
 const NONE: readonly PlanStep[] = [];
+
+/** Runs code of a plan with nothing of the caller's around it. */
+export function shielded<R>(context: RunContext, fn: () => R): R {
+  return context.counter === null ? aside({}, fn) : context.counted(() => aside({}, fn));
+}
 
 /** One run of a plan. */
 export class Execution {

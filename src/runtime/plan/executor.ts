@@ -5,11 +5,10 @@ import { outputWatch } from "../eager/eager.ts";
 import type { Later } from "../loops/later.ts";
 import type { RunContext } from "../session/run_context.ts";
 import type { RunValue } from "../session/run_value.ts";
-import { type BeginOptions, type ExecuteOptions, Execution } from "./execution.ts";
+import { type BeginOptions, type ExecuteOptions, Execution, shielded } from "./execution.ts";
 import type { Plan } from "./plan.ts";
 import type { Results } from "./results.ts";
 import { segmentsOf } from "./segment.ts";
-import { shielded } from "./shielded.ts";
 
 export type { BeginOptions, ExecuteOptions } from "./execution.ts";
 

@@ -1,9 +1,9 @@
 /**
  * Folder: computes what depends on constants alone, once for everybody who runs a graph through it.
  */
-import { withInterpreter, withRecorders } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
+import { whenReady } from "../../core/promises.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
 import { isFromFile } from "../../graph/from_file.ts";
 import type { IrGraph, IrNode } from "../../graph/ir.ts";
@@ -13,10 +13,11 @@ import { fold } from "../../graph/passes/fold.ts";
 import { checked } from "../../graph/passes/pipeline.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
 import { cpuDevice } from "../devices.ts";
+import { aside } from "../eager/aside.ts";
 import { executeOn, outputWatch } from "../eager/eager.ts";
 import { hostOp, RunContext } from "../session/run_context.ts";
 import { locatedAt } from "../session/run_errors.ts";
-import { type EagerTensor, outsideScopes } from "../eager/tensor.ts";
+import type { EagerTensor } from "../eager/tensor.ts";
 
 /** Results of ordinary ops beyond this many elements are computed at each run instead, unless a file's weights become others by them. */
 const LIMIT = 1 << 14;
@@ -37,8 +38,7 @@ export class Folder {
     // Who looks at outputs wants to see each op run.
     if (outputWatch() !== null) return ir;
     const folded = fold(ir, (node, inputs) => this.#evaluate(node, inputs, context));
-    const check = (made: IrGraph): IrGraph => checked(made, "fold", ir);
-    return folded instanceof Promise ? folded.then(check) : check(folded);
+    return whenReady(folded, (made) => checked(made, "fold", ir));
   }
 
   /** Cancels what is in flight and forgets everything. */
@@ -74,23 +74,20 @@ export class Folder {
       throw locatedAt(e, node);
     };
     try {
-      const out = outsideScopes(() =>
-        withInterpreter(null, () =>
-          withRecorders([], () =>
-            hostOp(node.def)({
-              node: node.name,
-              def: node.def,
-              attrs: node.attrs,
-              inputs,
-              owners: inputs.map(() => "run"),
-              device: cpuDevice(),
-              wanted: node.outputs.map(() => true),
-              sinks: node.outputs.map(() => null),
-              source: node.source,
-              context: this.#context,
-              draws: this.#draws,
-            })))
-      );
+      const out = aside({}, () =>
+        hostOp(node.def)({
+          node: node.name,
+          def: node.def,
+          attrs: node.attrs,
+          inputs,
+          owners: inputs.map(() => "run"),
+          device: cpuDevice(),
+          wanted: node.outputs.map(() => true),
+          sinks: node.outputs.map(() => null),
+          source: node.source,
+          context: this.#context,
+          draws: this.#draws,
+        }));
       return out instanceof Promise ? out.then((r) => r as Results, fail) : out as Results;
     } catch (e) {
       return fail(e);
@@ -122,19 +119,16 @@ function compute(node: IrNode, inputs: readonly NdArray[]): Results {
   }
   for (const x of inputs) read += x.size;
   if (made + read > LIMIT && !(made <= read && isFromFile(node.source))) return null;
-  return outsideScopes(() =>
-    withInterpreter(null, () =>
-      withRecorders([], () => {
-        const owned: EagerTensor[] = [];
-        try {
-          const out = executeOn(node.def, inputs, node.attrs, cpuDevice()) as EagerTensor[];
-          owned.push(...out);
-          return out.map((t) => t.ndarraySync());
-        } catch {
-          return null;
-        } finally {
-          for (const t of owned) t.dispose();
-        }
-      }))
-  );
+  return aside({}, () => {
+    const owned: EagerTensor[] = [];
+    try {
+      const out = executeOn(node.def, inputs, node.attrs, cpuDevice()) as EagerTensor[];
+      owned.push(...out);
+      return out.map((t) => t.ndarraySync());
+    } catch {
+      return null;
+    } finally {
+      for (const t of owned) t.dispose();
+    }
+  });
 }

@@ -1,8 +1,9 @@
 /**
  * What a plan computed that is one segment: bare memory, to be made tensors or host arrays.
  */
-import type { Device, DeviceBuffer } from "../../core/device.ts";
+import { type Device, type DeviceBuffer, readNow } from "../../core/device.ts";
 import type { NdArray } from "../../core/nd_array.ts";
+import { ending } from "../../core/promises.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { Storage } from "../eager/storage.ts";
 import { EagerTensor } from "../eager/tensor.ts";
@@ -36,16 +37,9 @@ export class Results {
   arrays(): NdArray[] | Promise<NdArray[]> {
     const device = this.#device;
     const reads = this.#buffers.map((buffer, i) => ({ buffer, spec: this.#of[i].spec }));
-    const free = (): void => reads.forEach(({ buffer, spec }) => device.free(buffer, spec));
-    let pending = false;
-    try {
-      device.check();
-      const now = device.readSync(reads);
-      if (now) return now;
-      pending = true;
-      return device.read(reads).finally(free);
-    } finally {
-      if (!pending) free();
-    }
+    return ending(
+      () => readNow(device, reads),
+      () => reads.forEach(({ buffer, spec }) => device.free(buffer, spec)),
+    );
   }
 }

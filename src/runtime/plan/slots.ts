@@ -2,7 +2,13 @@
  * Slots: the values of one run of a plan, where they are, and how often they are still read.
  */
 import type { OpInput } from "../../core/apply.ts";
-import type { BufferRead, Device, DeviceBuffer, KernelForm } from "../../core/device.ts";
+import {
+  type BufferRead,
+  type Device,
+  type DeviceBuffer,
+  type KernelForm,
+  readNow,
+} from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { constantTensor } from "../eager/eager.ts";
@@ -151,14 +157,9 @@ export class Slots {
     }
     const wanted = [...slots].filter((s) => this.isRemote(s) && !this.#reading?.has(s));
     return {
-      reads: wanted.map((s) => this.#readOf(s)),
+      reads: wanted.map((s) => (this.values[s] as EagerTensor).memory),
       keep: (arrays) => arrays.forEach((a, i) => this.#hosts[wanted[i]] = a),
     };
-  }
-
-  #readOf(slot: number): BufferRead {
-    const { storage, dtype, staticShape: shape } = this.values[slot] as EagerTensor;
-    return { buffer: storage.buffer, spec: { dtype, shape } };
   }
 
   /** True where the value is in GPU memory and nowhere else. */
@@ -169,15 +170,13 @@ export class Slots {
   }
 
   #readSlots(slots: readonly number[]): Promise<void> | undefined {
-    const { device } = (this.values[slots[0]] as EagerTensor).storage;
-    const reads = slots.map((s) => this.#readOf(s));
+    const tensors = slots.map((s) => this.values[s] as EagerTensor);
     const keep = (arrays: readonly NdArray[]): void =>
       arrays.forEach((a, i) => this.#hosts[slots[i]] = a);
-    device.check();
-    const now = device.readSync(reads);
-    if (now) return void keep(now);
+    const now = readNow(tensors[0].storage.device, tensors.map((t) => t.memory));
+    if (!(now instanceof Promise)) return void keep(now);
     const reading = this.#reading ??= new Map();
-    const pending = device.read(reads).then((arrays) => {
+    const pending = now.then((arrays) => {
       for (const s of slots) reading.delete(s);
       if (!this.#ended) keep(arrays);
     });
@@ -290,9 +289,7 @@ export class Slots {
         if (last) v.dispose();
         return last ? host : copyArray(host);
       }
-      return last || !(v instanceof EagerTensor)
-        ? v
-        : new EagerTensor(v.dtype, v.staticShape, v.storage.retain());
+      return last || !(v instanceof EagerTensor) ? v : v.alias();
     });
   }
 

@@ -8,6 +8,7 @@ import { Dynamic } from "../../core/dynamic.ts";
 import { UnimplementedError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { DrawCounts } from "../../ops/random/state.ts";
+import { setHostRunner } from "../eager/eager.ts";
 import type { RunCounter } from "./metadata.ts";
 import type { RunLimit } from "./run_limit.ts";
 
@@ -45,6 +46,11 @@ export class RunContext {
     if (this.aborted) throw this.reason;
     const error = this.limit?.due();
     if (error) throw error;
+  }
+
+  /** Runs code that works for the run, and counts what it does where somebody asked. */
+  counted<R>(fn: () => R): R {
+    return this.counter === null ? fn() : this.counter.within(fn);
   }
 
   /** True once the run failed, was cancelled or timed out. */
@@ -161,6 +167,16 @@ export function setHostOp(name: string, run: HostOp, options: HostOpOptions = {}
   if (options.local) localOps.add(name);
   if (options.readsAtOnce) readers.set(name, options.readsAtOnce);
   if (options.hostInputs) hostInputs.set(name, options.hostInputs);
+}
+
+/** Says how an op with `host: true` that has an effect and no results runs: eagerly and inside a plan alike. */
+export function setHostEffect(def: OpDef, run: (inputs: readonly OpInput[]) => void): void {
+  const effect = (inputs: readonly OpInput[]): [] => {
+    run(inputs);
+    return [];
+  };
+  setHostRunner(def, effect);
+  setHostOp(def.name, ({ inputs }) => effect(inputs));
 }
 
 /** Inputs that a node wants on the host, beside those its op says; undefined for none. */

@@ -3,7 +3,9 @@
  */
 import type { OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
+import { readNow } from "../../core/device.ts";
 import { copiedLater, elementsOf, NdArray } from "../../core/nd_array.ts";
+import { ending, whenReady } from "../../core/promises.ts";
 import { cpuDevice, defaultDevice } from "../devices.ts";
 import { constantTensor } from "../eager/eager.ts";
 import type { RunContext } from "./run_context.ts";
@@ -59,7 +61,7 @@ export function asTensors(
       return constantTensor(v, onHost?.has(i) ? cpuDevice() : defaultDevice());
     }
     if (!(v instanceof EagerTensor)) return v;
-    const t = new EagerTensor(v.dtype, v.staticShape, v.storage.retain(), v.id);
+    const t = v.alias(v.id);
     v.dispose();
     return t;
   });
@@ -88,21 +90,11 @@ export function toHost(
       return v.storage.device.type === "GPU" ? read[k++] : v.ndarraySync();
     });
   };
-  const free = (): void => values.forEach(releaseValue);
-  let pending = false;
-  try {
-    if (gpu.length === 0) return collect([]);
-    const { device } = gpu[0].storage;
-    const reads = gpu.map((t) => ({
-      buffer: t.storage.buffer,
-      spec: { dtype: t.dtype, shape: t.staticShape },
-    }));
-    device.check();
-    const now = device.readSync(reads);
-    if (now) return collect(now);
-    pending = true;
-    return device.read(reads).then(collect).finally(free);
-  } finally {
-    if (!pending) free();
-  }
+  return ending(
+    () =>
+      gpu.length === 0
+        ? collect([])
+        : whenReady(readNow(gpu[0].storage.device, gpu.map((t) => t.memory)), collect),
+    () => values.forEach(releaseValue),
+  );
 }

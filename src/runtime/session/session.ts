@@ -7,6 +7,7 @@ import { DTYPES } from "../../core/dtype.ts";
 import { flatten, isNested, mapNest, type Nest, packAs } from "../../core/nest.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { whenReady } from "../../core/promises.ts";
 import { CancelledError, RuntimeError, ValueError } from "../../core/errors.ts";
 import { traced, tracer } from "../../core/trace.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
@@ -14,7 +15,7 @@ import { currentGraph } from "../../graph/current_graph.ts";
 import type { Graph } from "../../graph/graph.ts";
 import { Operation, type SymbolicTensor } from "../../graph/operation.ts";
 import { fedParts, feedsIn, fetchIn } from "../../graph/fetches.ts";
-import { buildIr, type IrGraph } from "../../graph/ir.ts";
+import { buildIr } from "../../graph/ir.ts";
 import { RecentMap } from "../../core/recent_map.ts";
 import { defaultDevice, deviceGeneration, listDevices } from "../devices.ts";
 import { mergeEqual, runPasses } from "../../graph/passes/pipeline.ts";
@@ -200,10 +201,10 @@ export class Session {
     this.#running.add(context);
     let work: NdArray[] | Promise<NdArray[]> | undefined;
     try {
-      const plan = this.#plan(request, context);
-      const run = (p: Plan): NdArray[] | Promise<NdArray[]> =>
-        runPlan(p, fed, context, this.#draws);
-      work = plan instanceof Promise ? plan.then(run) : run(plan);
+      work = whenReady(
+        this.#plan(request, context),
+        (plan) => runPlan(plan, fed, context, this.#draws),
+      );
     } finally {
       if (!(work instanceof Promise)) {
         this.#running.delete(context);
@@ -288,7 +289,7 @@ export class Session {
     const built = this.#remote?.cut(asked) ?? mergeEqual(buildIr(asked));
     checkPlacement(built, this.#soft);
     const ir = this.#folder.fold(built, context);
-    const make = (folded: IrGraph): Plan => {
+    return whenReady(ir, (folded) => {
       if (this.#closed) throw closedError();
       const plan = makePlan(runPasses(folded, defaultDevice().type), { ownsFeeds: true });
       // Two runs may have planned the same while a body was folded.
@@ -296,8 +297,7 @@ export class Session {
       if (other?.promises === promises) return other.plan;
       this.#plans.set(key, { plan, promises });
       return plan;
-    };
-    return ir instanceof Promise ? ir.then(make) : make(ir);
+    });
   }
 
   #feeds(feeds: Feeds | undefined): Fed {
@@ -356,17 +356,13 @@ function runPlan(
   context: RunContext,
   draws: DrawCounts,
 ): NdArray[] | Promise<NdArray[]> {
-  const { counter } = context;
-  const counted = <R>(fn: () => R): R => counter === null ? fn() : counter.within(fn);
-  const alone = counted(() => executeAlone(plan, fed.values));
+  const alone = context.counted(() => executeAlone(plan, fed.values));
   if (alone !== null) {
     fed.release();
-    return counted(() => alone.arrays());
+    return context.counted(() => alone.arrays());
   }
-  const fetch = (v: readonly RunValue[]): NdArray[] | Promise<NdArray[]> =>
-    counted(() => toHost(v, context));
   const out = execute(plan, fed.take(plan.feedSinks), context, { toHost: true, draws });
-  return out instanceof Promise ? out.then(fetch) : fetch(out);
+  return whenReady(out, (values) => context.counted(() => toHost(values, context)));
 }
 
 function closedError(): CancelledError {
@@ -380,7 +376,6 @@ function unwrap(a: NdArray): Fetched {
   return a.at(0);
 }
 
-export { toHost };
 export type { SessionDevice, SessionTarget };
 export type {
   Feeds,

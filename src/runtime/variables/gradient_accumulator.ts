@@ -1,7 +1,7 @@
 /**
  * Accumulators of gradients: replicas add theirs, somebody waits until there are enough and takes the mean.
  */
-import { type OpInput, withRecorders } from "../../core/apply.ts";
+import type { OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import {
   CancelledError,
@@ -9,15 +9,15 @@ import {
   InvalidArgumentError,
 } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { withScope } from "../../core/scope_context.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { ACCUMULATOR, ACCUMULATOR_V1 } from "../../ops/host/accumulators.ts";
 import { add, div } from "../../ops/pointwise/arithmetic.ts";
+import { aside } from "../eager/aside.ts";
 import { constantTensor, setHostRunner } from "../eager/eager.ts";
 import { defaultDevice } from "../devices.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
-import { setConstantOp, setHostOp } from "../session/run_context.ts";
+import { setConstantOp, setHostEffect, setHostOp } from "../session/run_context.ts";
 import { asTensors } from "../session/run_value.ts";
 
 /** What an accumulator is made for. */
@@ -146,9 +146,7 @@ export class GradientAccumulator {
 
 /** Computes eagerly what nobody else owns. */
 function computed(fn: () => Tensor): EagerTensor {
-  return outsideScopes(() =>
-    withScope({ device: null }, () => withRecorders([], fn))
-  ) as EagerTensor;
+  return aside({}, fn) as EagerTensor;
 }
 
 /** An accumulator as a value that flows along edges. */
@@ -168,14 +166,16 @@ function accumulatorOf(x: OpInput): GradientAccumulator {
   throw new InvalidArgumentError("Cannot accumulate: wanted the handle of an accumulator");
 }
 
-const integer = (x: OpInput): number | bigint => (x as NdArray).at(0) as number | bigint;
+function integer(x: OpInput): number | bigint {
+  return (x instanceof NdArray ? x : x.ndarraySync()).at(0) as number | bigint;
+}
 
 function countOf(x: OpInput): NdArray {
   return new NdArray("int32", [], Int32Array.of(accumulatorOf(x).count));
 }
 
 function takeNow([handle, required]: readonly OpInput[]): EagerTensor[] {
-  const accumulator = accumulatorOf(handle), wanted = Number(integer(hostValue(required)));
+  const accumulator = accumulatorOf(handle), wanted = Number(integer(required));
   const taken = accumulator.takeNow(wanted);
   // It is the caller's scope that owns it now.
   if (taken !== null) return asTensors([taken]);
@@ -184,35 +184,21 @@ function takeNow([handle, required]: readonly OpInput[]): EagerTensor[] {
   );
 }
 
-function hostValue(x: OpInput): NdArray {
-  return x instanceof NdArray ? x : x.ndarraySync();
-}
-
 for (const { handle, apply, take, setStep, count } of [ACCUMULATOR, ACCUMULATOR_V1]) {
   setHostOp(handle.name, ({ attrs }) => [attrs._accumulator.handle]);
   setConstantOp(handle.name, (attrs) => attrs._accumulator.handle);
-  setHostOp(apply.name, ({ inputs: [accumulator, step, gradient] }) => {
+  setHostEffect(apply, ([accumulator, step, gradient]) => {
     accumulatorOf(accumulator).apply(BigInt(integer(step)), gradient);
-    return [];
   });
   setHostOp(
     take.name,
     ({ inputs: [accumulator, required], context }) =>
       accumulatorOf(accumulator).take(Number(integer(required)), context.signal).then((t) => [t]),
   );
-  setHostOp(setStep.name, ({ inputs: [accumulator, step] }) => {
+  setHostEffect(setStep, ([accumulator, step]) => {
     accumulatorOf(accumulator).setStep(BigInt(integer(step)));
-    return [];
   });
   setHostOp(count.name, ({ inputs: [accumulator] }) => [countOf(accumulator)]);
-  setHostRunner(apply, ([accumulator, step, gradient]) => {
-    accumulatorOf(accumulator).apply(BigInt(integer(hostValue(step))), gradient);
-    return [];
-  });
   setHostRunner(take, takeNow);
-  setHostRunner(setStep, ([accumulator, step]) => {
-    accumulatorOf(accumulator).setStep(BigInt(integer(hostValue(step))));
-    return [];
-  });
   setHostRunner(count, ([accumulator]) => [constantTensor(countOf(accumulator), defaultDevice())]);
 }

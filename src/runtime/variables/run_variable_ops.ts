@@ -1,12 +1,10 @@
 /**
  * How the ops of variables run: eagerly, and as steps of plans.
  */
-import { type OpInput, withRecorders } from "../../core/apply.ts";
-import type { Device } from "../../core/device.ts";
+import type { OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { withScope } from "../../core/scope_context.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import {
   AssignAddVariableOp,
@@ -18,8 +16,9 @@ import {
 } from "../../ops/state/variable.ts";
 import { add, sub } from "../../ops/pointwise/arithmetic.ts";
 import { cpuDevice, defaultDevice } from "../devices.ts";
+import { aside } from "../eager/aside.ts";
 import { constantTensor, setHostRunner } from "../eager/eager.ts";
-import { setConstantOp, setHostOp } from "../session/run_context.ts";
+import { setConstantOp, setHostEffect, setHostOp } from "../session/run_context.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import { noteRead, readsAreFollowed } from "./variable_reads.ts";
 import { VariableHandle, type VariableState } from "./variable_state.ts";
@@ -43,49 +42,32 @@ setHostRunner(ReadVariableOp, ([handle], attrs) => {
   if (attrs._shared && !readsAreFollowed()) return [state.value];
   return [noteRead(state.read(), handle, ReadVariableOp, attrs)];
 });
-setHostRunner(AssignVariableOp, ([handle, value]) => {
-  withEager(value, (v) => stateOf(handle).assign(v));
-  return [];
+setHostOp(ReadVariableOp.name, ({ inputs, attrs }) => [stateOf(inputs[0], attrs.dtype).read()]);
+
+setHostEffect(AssignVariableOp, ([handle, value]) => {
+  const state = stateOf(handle);
+  if (value instanceof EagerTensor) return state.assign(value);
+  const t = outsideScopes(() => constantTensor(value as NdArray, state.home ?? defaultDevice()));
+  state.assign(t);
+  t.dispose();
 });
-setHostRunner(AssignAddVariableOp, ([handle, value]) => combine(stateOf(handle), value, add));
-setHostRunner(AssignSubVariableOp, ([handle, value]) => combine(stateOf(handle), value, sub));
+setHostEffect(AssignAddVariableOp, ([handle, value]) => combine(stateOf(handle), value, add));
+setHostEffect(AssignSubVariableOp, ([handle, value]) => combine(stateOf(handle), value, sub));
 
 /** Replaces the value by what `fn` makes of it, where the variable lives. */
 function combine(
   state: VariableState,
   value: OpInput,
   fn: (a: Tensor, b: OpInput) => Tensor,
-): Tensor[] {
+): void {
   const { name } = state.value.storage.device;
-  const next = outsideScopes(() =>
-    withScope({ device: name }, () => withRecorders([], () => fn(state.value, value)))
-  ) as EagerTensor;
+  const next = aside({ device: name }, () => fn(state.value, value)) as EagerTensor;
   state.assign(next);
   next.dispose();
-  return [];
-}
-
-function withEager(
-  value: OpInput,
-  use: (v: EagerTensor) => void,
-  home: Device | null = null,
-): void {
-  if (value instanceof EagerTensor) return use(value);
-  const t = outsideScopes(() => constantTensor(value as NdArray, home ?? defaultDevice()));
-  use(t);
-  t.dispose();
 }
 
 setHostOp(VarHandleOp.name, ({ attrs }) => [attrs._resource.handle]);
 setConstantOp(VarHandleOp.name, (attrs) => attrs._resource.handle);
-setHostOp(ReadVariableOp.name, ({ inputs, attrs }) => [stateOf(inputs[0], attrs.dtype).read()]);
-setHostOp(AssignVariableOp.name, ({ inputs: [handle, value] }) => {
-  const state = stateOf(handle);
-  withEager(value, (v) => state.assign(v), state.home);
-  return [];
-});
-setHostOp(AssignAddVariableOp.name, ({ inputs: [h, value] }) => combine(stateOf(h), value, add));
-setHostOp(AssignSubVariableOp.name, ({ inputs: [h, value] }) => combine(stateOf(h), value, sub));
 
 const isInitialized = (handle: OpInput): NdArray =>
   new NdArray("bool", [], Uint8Array.of(stateOf(handle).storage === null ? 0 : 1));

@@ -1,10 +1,9 @@
 /**
  * How the ops that change rows of variables run: in the variable's own memory, unless somebody else sees it.
  */
-import { apply, currentInterpreter, type OpInput, withRecorders } from "../../core/apply.ts";
+import { apply, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
-import { lookupOp, type OpDef } from "../../core/op.ts";
-import { withScope } from "../../core/scope_context.ts";
+import { lookupOp } from "../../core/op.ts";
 import { compatible, shapeText } from "../../core/shape.ts";
 import { currentGraph } from "../../graph/current_graph.ts";
 import type { Operation } from "../../graph/operation.ts";
@@ -20,10 +19,11 @@ import {
   ResourceScatterSub,
   ResourceScatterUpdate,
 } from "../../ops/state/scatter_rows.ts";
-import { onDevice, setHostRunner } from "../eager/eager.ts";
+import { aside } from "../eager/aside.ts";
+import { onDevice } from "../eager/eager.ts";
 import { findLaunch } from "../eager/launch_cache.ts";
-import { type EagerTensor, outsideScopes, tidy } from "../eager/tensor.ts";
-import { setHostOp } from "../session/run_context.ts";
+import { type EagerTensor, tidy } from "../eager/tensor.ts";
+import { setHostEffect } from "../session/run_context.ts";
 import { stateOf } from "./run_variable_ops.ts";
 import type { VariableState } from "./variable_state.ts";
 
@@ -33,16 +33,13 @@ type Change = "add" | "sub" | "write";
 /** Changes rows of a variable's value. */
 export function changeRows(state: VariableState, how: Change, given: readonly OpInput[]): void {
   const { value } = state;
-  outsideScopes(() =>
-    withScope({ device: value.storage.device.name }, () =>
-      withRecorders([], () =>
-        tidy(() => {
-          const { device } = value.storage;
-          const [at, rows] = placed(state, given).map((x) => onDevice(x, device));
-          const signed = how === "sub" ? neg(rows) as EagerTensor : rows;
-          changeNow(state, how === "write" ? "write" : "add", [at, signed]);
-        })))
-  );
+  const { device } = value.storage;
+  aside({ device: device.name }, () =>
+    tidy(() => {
+      const [at, rows] = placed(state, given).map((x) => onDevice(x, device));
+      const signed = how === "sub" ? neg(rows) as EagerTensor : rows;
+      changeNow(state, how === "write" ? "write" : "add", [at, signed]);
+    }));
 }
 
 /** Indices and rows in the dtypes and shapes that kernels take. Throws `InvalidArgumentError` for rows that do not fit. */
@@ -78,17 +75,13 @@ function changeNow(state: VariableState, how: "add" | "write", inputs: EagerTens
   state.assign(whole(value, expandDims(at, -1), rows) as EagerTensor);
 }
 
-function setChange(def: OpDef, how: Change): void {
-  const run = ([handle, ...given]: readonly OpInput[]): [] => {
-    changeRows(stateOf(handle), how, given);
-    return [];
-  };
-  setHostRunner(def, run);
-  setHostOp(def.name, ({ inputs }) => run(inputs));
-}
-setChange(ResourceScatterAdd, "add");
-setChange(ResourceScatterSub, "sub");
-setChange(ResourceScatterUpdate, "write");
+for (
+  const [def, how] of [
+    [ResourceScatterAdd, "add"],
+    [ResourceScatterSub, "sub"],
+    [ResourceScatterUpdate, "write"],
+  ] as const
+) setHostEffect(def, ([handle, ...given]) => changeRows(stateOf(handle), how, given));
 
 /** A variable, seen from here. */
 interface Table {

@@ -5,10 +5,9 @@ import { apply, apply1, currentInterpreter, type OpInput } from "../../core/appl
 import type { Attrs } from "../../core/op.ts";
 import { currentScope } from "../../core/scope_context.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
-import { type ElementValue, NdArray } from "../../core/nd_array.ts";
-import type { DataType, DataTypeMap, NestedOf, NumericDataType, Rank } from "../../core/ranks.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import type { Rank } from "../../core/ranks.ts";
 import { compatible, isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
-import type { TensorGpuData } from "../../core/gpu_data.ts";
 import {
   evaluator,
   newTensorId,
@@ -182,41 +181,9 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
     return assigned;
   }
 
-  /** Reads the value as a host array. */
-  override ndarray(): Promise<NdArray> {
-    return this.resource.value.ndarray();
-  }
-  /** Reads the value as a host array at once. */
-  override ndarraySync(): NdArray {
-    return this.resource.value.ndarraySync();
-  }
-  /** Reads the elements, awaiting the device. */
-  override data<D extends DataType = NumericDataType>(): Promise<DataTypeMap[D]> {
-    return this.resource.value.data<D>();
-  }
-  /** Reads the elements at once. */
-  override dataSync<D extends DataType = NumericDataType>(): DataTypeMap[D] {
-    return this.resource.value.dataSync<D>();
-  }
-  /** Reads the elements as nested arrays. */
-  override array<A = NestedOf<R>>(): Promise<A> {
-    return this.resource.value.array<A>();
-  }
-  /** Reads the elements as nested arrays at once. */
-  override arraySync<A = NestedOf<R>>(): A {
-    return this.resource.value.arraySync<A>();
-  }
-  /** Reads the only element at once, in the form its dtype has in JavaScript. */
-  override scalar(): ElementValue {
-    return this.resource.value.scalar();
-  }
-  /** Reads the only element at once. */
-  override item(): number {
-    return this.resource.value.item();
-  }
-  /** The GPU memory of the value that the variable has now. */
-  override dataToGPU(): TensorGpuData {
-    return this.resource.value.dataToGPU();
+  /** The value now. */
+  override get held(): EagerTensor {
+    return this.resource.value;
   }
   /** Checks the value's shape. Throws `ValueError` on conflict. */
   override setShape(shape: PartialShape): void {
@@ -269,9 +236,7 @@ export function variable<R extends Rank = Rank>(
   });
   const value = outsideScopes(() => {
     const cast = wanted === undefined ? input : castInput(input, wanted);
-    if (cast instanceof EagerTensor) {
-      return new EagerTensor(cast.dtype, cast.staticShape, cast.storage.retain());
-    }
+    if (cast instanceof EagerTensor) return cast.alias();
     const literal = cast instanceof Tensor ? evaluator.now!(cast, "initialise a variable") : cast;
     return literal instanceof NdArray
       ? constantTensor(literal, scopeDevice())
