@@ -168,9 +168,7 @@ export interface HostElements {
 
 /** A kernel, as it is shown to who debugs. */
 export interface KernelInfo {
-  /** Device. */
   readonly device: string;
-  /** Op. */
   readonly op: string;
   /** Which of its kernels. */
   readonly name: string;

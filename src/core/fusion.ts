@@ -11,7 +11,6 @@ import type { Spec } from "./tensor_spec.ts";
 
 /** A further operand of an epilogue. */
 export interface EpilogueOperand {
-  /** Element type. */
   readonly dtype: DType;
   /** Where it lies. */
   readonly buffer: BufferRef;
@@ -23,7 +22,6 @@ export interface EpilogueOperand {
 export interface Epilogue {
   /** An expression over the sum (argument 0) and further operands (arguments 1 and up). */
   readonly expr: Expr;
-  /** Its operands. */
   readonly operands: readonly EpilogueOperand[];
 }
 

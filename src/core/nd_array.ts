@@ -269,7 +269,6 @@ const LARGE = 1 << 12;
 export interface Elements {
   /** Element type. */
   readonly dtype: DType;
-  /** Dimensions. */
   readonly shape: Shape;
   /** Where they are. */
   readonly data: HostData;

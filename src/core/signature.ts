@@ -118,7 +118,6 @@ function parseAttr(op: string, text: string): AttrDef {
 export interface Bound {
   /** Complete attributes. */
   readonly attrs: Attrs;
-  /** Output dtypes. */
   readonly outputs: readonly DType[];
 }
 

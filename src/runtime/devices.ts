@@ -187,9 +187,7 @@ export function listDevices(): DeviceInfo[] {
 export interface DeviceSpec {
   /** Job, e.g. `worker`. */
   readonly job?: string;
-  /** Replica number. */
   readonly replica?: number;
-  /** Task number. */
   readonly task?: number;
   /** `CPU` or `GPU`. */
   readonly type?: string;

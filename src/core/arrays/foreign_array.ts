@@ -7,11 +7,9 @@ import { sizeOf, stridesOf } from "../shape.ts";
 
 /** What such an array has. */
 export interface ForeignArray {
-  /** Dimensions. */
   readonly shape: readonly number[];
   /** Name of the element type. */
   readonly dtype: unknown;
-  /** Elements. */
   readonly data: unknown;
   /** Steps along each axis, in elements. */
   readonly strides?: unknown;
@@ -28,9 +26,7 @@ export function isForeignArray(v: unknown): v is ForeignArray {
 
 /** A foreign array read: its elements in row-major order, under our name of their type. */
 export interface RowMajor {
-  /** Element type. */
   readonly dtype: DType;
-  /** Dimensions. */
   readonly shape: readonly number[];
   /** Elements: still the array's own, where they were in this order. */
   readonly data: ArrayLike<unknown>;

@@ -15,7 +15,6 @@ import { TensorArray } from "../loops/tensor_array.ts";
 
 /** A function and where its inputs are among those of the op. */
 export interface Branch {
-  /** The function. */
   readonly f: ConcreteFunction;
   /** For each capture and handle of `f`, its place among the op's inputs. */
   readonly from: readonly number[];
@@ -68,7 +67,6 @@ export function resultTensor(value: unknown, arg: string, fn: string, dtype?: DT
 
 /** A traced body. */
 export interface Traced {
-  /** The function. */
   readonly f: ConcreteFunction;
   /** What it returned: the nest of its results. */
   readonly structure: unknown;

@@ -29,7 +29,6 @@ export interface Launch {
   readonly outputs: readonly ConcreteSpec[];
   /** Numbers of the outputs' specs. */
   readonly outputIds: readonly number[];
-  /** Their bytes. */
   readonly outputBytes: readonly number[];
   /** Values of host inputs. */
   readonly hosts: readonly (NdArray | undefined)[];

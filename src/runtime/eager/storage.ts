@@ -106,7 +106,6 @@ export abstract class Held implements Disposable {
 
 /** Holds handles (tapes and the like) that no device knows: the last holder disposes them. */
 export class HandleStorage extends Storage {
-  /** The handles. */
   readonly handles: readonly unknown[];
 
   /** Takes ownership of the handles; `device` is where ops on them run. */

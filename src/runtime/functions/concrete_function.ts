@@ -64,7 +64,6 @@ export const StatefulPartitionedCall: OpDef = callOp("StatefulPartitionedCall", 
 
 /** A body for one set of input specs. */
 export class ConcreteFunction {
-  /** The body. */
   readonly graph: FuncGraph;
   /** What is computed. */
   readonly outputs: readonly SymbolicTensor[];
@@ -123,7 +122,6 @@ export class ConcreteFunction {
 
 /** A differentiable function: what to call instead, and its gradients. */
 export interface ForwardBackward {
-  /** The function. */
   readonly plain: ConcreteFunction;
   /** Returns the outputs, then every value of the body that gradients of any order read. */
   readonly forward: ConcreteFunction;

@@ -28,7 +28,6 @@ import { EagerTensor, withOwner } from "../eager/tensor.ts";
 
 /** Runs functions for one call of a control flow op, taped where the gradient is wanted. */
 export class ControlCall {
-  /** The call. */
   readonly call: HostCall;
   /** Inputs of the functions: those of the call, or the tape's own handles on them. */
   readonly inputs: readonly OpInput[];

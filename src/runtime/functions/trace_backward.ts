@@ -15,7 +15,6 @@ import type { ConcreteFunction } from "./concrete_function.ts";
 
 /** A gradient as a body: it takes gradients of outputs, then values of the function's body. */
 export interface TracedBackward {
-  /** The body. */
   readonly graph: FuncGraph;
   /** Outputs of the function whose gradients it takes. */
   readonly dyFor: readonly number[];

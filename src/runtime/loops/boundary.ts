@@ -25,7 +25,6 @@ export interface Waiting {
 
 /** A run whose kernels wait for host arrays. */
 export interface Uploading {
-  /** The arrays. */
   readonly arrays: readonly NdArray[];
   /** Where they are wanted. */
   readonly device: Device;
@@ -64,7 +63,6 @@ export class Boundary {
   #isUnattended = false;
   #isDue = false;
 
-  /** A boundary in this run. */
   constructor(context: RunContext, { isClosed = false, uploads = "alone" }: BoundaryOptions = {}) {
     this.#context = context;
     this.isClosed = isClosed;

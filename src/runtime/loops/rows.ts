@@ -19,7 +19,6 @@ const ROWS_AHEAD = 64;
 
 /** What is called. */
 export interface Rows {
-  /** The body. */
   readonly body: Branch;
   /** Arguments of each call. */
   readonly args: readonly (readonly OpInput[])[];

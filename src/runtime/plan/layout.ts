@@ -8,9 +8,7 @@ import type { PlanStep } from "./plan.ts";
 
 /** One kernel of a prepared segment. Registers are numbered as slots; those of views are their sources'. */
 export interface Work {
-  /** The step. */
   readonly step: PlanStep;
-  /** Its kernel. */
   readonly kernel: PreparedKernel;
   /** Registers of the arguments; -1 for what is read on the host, or lies as the kernel wants it. */
   readonly from: readonly number[];
@@ -28,7 +26,6 @@ export interface Work {
 
 /** A variable's value as a kernel wants it: kept with the variable once a run found the value that the run before had read. */
 export interface VariableForm {
-  /** The variable. */
   readonly state: VariableState;
   /** What the kernel wants. */
   readonly form: KernelForm;
@@ -46,13 +43,11 @@ export interface Owner {
 
 /** A value that is read after the segment. */
 export interface Output {
-  /** Its slot. */
   readonly slot: number;
   /** What it is. */
   readonly spec: ConcreteSpec;
   /** Readers inside the segment. */
   readonly uses: number;
-  /** Its memory. */
   readonly owner: Owner;
 }
 
@@ -66,23 +61,19 @@ export interface Value {
 
 /** A variable that is read before it is assigned, and what its value was when the segment was laid out. */
 export interface Load extends Value {
-  /** The variable. */
   readonly state: VariableState;
 }
 
 /** A variable that has another value after the segment. */
 export interface Store {
-  /** The variable. */
   readonly state: VariableState;
   /** Shape of the value. */
   readonly shape: readonly number[];
-  /** Its memory. */
   readonly owner: Owner;
 }
 
 /** An input, and the spec the segment was prepared for. */
 export interface Input {
-  /** Its slot. */
   readonly slot: number;
   /** What it was then. */
   readonly spec: ConcreteSpec;

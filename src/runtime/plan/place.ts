@@ -26,9 +26,7 @@ export interface PlaceOptions {
 
 /** Feeds that are on the host, and fetches that are wanted there, by number. */
 export interface HostPlacing {
-  /** Numbers of the feeds. */
   readonly feeds: ReadonlySet<number>;
-  /** Numbers of the fetches. */
   readonly fetches: ReadonlySet<number>;
 }
 const NO_FEEDS: ReadonlySet<number> = new Set();

@@ -29,7 +29,6 @@ import { constantOf, readsAtOnce } from "../session/run_context.ts";
 export interface PlanStep {
   /** Position in the plan. */
   readonly index: number;
-  /** The node. */
   readonly node: IrNode;
   /** Where it runs. */
   readonly device: Device;

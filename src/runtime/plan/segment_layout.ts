@@ -23,7 +23,6 @@ import { VariableHandle, type VariableState } from "../variables/variable_state.
 
 /** A value that comes into a segment. */
 export interface Given {
-  /** Its slot. */
   readonly slot: number;
   /** A tensor on the segment's device, or a host array. */
   readonly value: EagerTensor | NdArray;
@@ -31,7 +30,6 @@ export interface Given {
 
 /** What laying out needs beside steps and inputs. */
 export interface LayoutContext {
-  /** The plan. */
   readonly plan: Plan;
   /** Where the segment runs. */
   readonly device: Device;

@@ -21,7 +21,6 @@ export class Fed {
   /** Which values are the run's own; what is not may be changed or freed by the caller once the run waits. */
   readonly #isOwn: boolean[] = [];
 
-  /** The values. */
   get values(): readonly RunValue[] {
     return this.#values;
   }

@@ -19,7 +19,6 @@ let runs = 0;
  * before anybody could cancel them.
  */
 export class RunContext {
-  /** Number of the run. */
   readonly run: number = ++runs;
   /** Script bodies called so far. */
   hostCalls = 0;
@@ -117,11 +116,8 @@ export type Owner = "callee" | "run" | "constant";
 
 /** One call of a host op by the executor. */
 export interface HostCall {
-  /** Node name. */
   readonly node: string;
-  /** Op. */
   readonly def: OpDef;
-  /** Attributes. */
   readonly attrs: Attrs;
   /** Inputs; host arrays where the op asked for them. */
   readonly inputs: readonly OpInput[];
@@ -135,7 +131,6 @@ export interface HostCall {
   readonly sinks: readonly (Device | null)[];
   /** The operation the node stems from: knows the place that made it. */
   readonly source: { readonly definitionSite: string };
-  /** The run. */
   readonly context: RunContext;
   /** How often the random ops beside this one have drawn: a function that it calls has its counts within. */
   readonly draws: DrawCounts;

@@ -13,9 +13,7 @@ import { trimStack, userFrames } from "../../core/user_stack.ts";
 
 /** A node as errors name it. */
 export interface ErrorPlace {
-  /** Its name. */
   readonly name: string;
-  /** Its op. */
   readonly def: { readonly name: string };
   /** The operation it stems from. */
   readonly source: { readonly definitionSite: string };

@@ -16,9 +16,7 @@ import { tapeMemory } from "../../autodiff/step_recorder.ts";
 
 /** A step of the stream, and what it made. */
 export interface ReadStep {
-  /** The step. */
   readonly step: Step;
-  /** Its results. */
   readonly outputs: readonly Tensor[];
   /** The variables among its inputs. */
   readonly variables: readonly Resource[];
