@@ -1,7 +1,7 @@
 /**
  * Composite values: several tensors that stand as one in nests, such as ragged and sparse tensors and datasets of windows.
  */
-import { flatten, isNested, type Nest, packAs } from "./nest.ts";
+import { flatten, type Nest, packAs } from "./nest.ts";
 import type { TensorSpec } from "./tensor_spec.ts";
 
 /** What is known of a composite value. In the structure of a nest it stands in the value's place. */
@@ -30,7 +30,7 @@ export abstract class CompositeTensor {
 
 /** The nest of a structure: one component for each of its leaves, and for a composite spec what it packs. */
 export function packComponents<T>(structure: unknown, components: readonly T[]): Nest<T> {
-  const leaves = isNested(structure) ? flatten(structure as Nest<unknown>) : [structure];
+  const leaves = flatten(structure as Nest<unknown>);
   if (!leaves.some((leaf) => leaf instanceof CompositeSpec)) return packAs(structure, components);
   let at = 0;
   const values = leaves.map((leaf) => {
@@ -43,9 +43,8 @@ export function packComponents<T>(structure: unknown, components: readonly T[]):
 
 /** Specs of the components of a leaf of a structure: those of a composite one, else the next of `specs`. */
 export function leafSpecs<S>(structure: unknown, specs: readonly S[]): (S | CompositeSpec)[] {
-  const leaves = isNested(structure) ? flatten(structure as Nest<unknown>) : [structure];
   let at = 0;
-  return leaves.map((leaf) => {
+  return flatten(structure as Nest<unknown>).map((leaf) => {
     if (!(leaf instanceof CompositeSpec)) return specs[at++];
     at += leaf.components.length;
     return leaf;

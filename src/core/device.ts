@@ -170,7 +170,6 @@ export interface HostElements {
 export interface KernelInfo {
   readonly device: string;
   readonly op: string;
-  /** Which of its kernels. */
   readonly name: string;
   /** Specs it was prepared for: inputs, then outputs. */
   readonly specs: string;

@@ -12,7 +12,6 @@ import type { Spec } from "./tensor_spec.ts";
 /** A further operand of an epilogue. */
 export interface EpilogueOperand {
   readonly dtype: DType;
-  /** Where it lies. */
   readonly buffer: BufferRef;
   /** One value for `all` elements, one per `column` of the result (a bias), or one per `element` (a residual). */
   readonly per: "all" | "column" | "element";

@@ -8,11 +8,9 @@ export type AccType = "f32" | "i32" | "u32";
 
 /** How a dtype lies in a buffer. */
 interface Storage {
-  /** WGSL type of an element. */
   readonly type: AccType | "f16";
   /** Type in which it is computed with and summed. */
   readonly acc: AccType;
-  /** Bytes of an element. */
   readonly bytes: 2 | 4;
 }
 

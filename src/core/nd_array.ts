@@ -270,7 +270,6 @@ export interface Elements {
   /** Element type. */
   readonly dtype: DType;
   readonly shape: Shape;
-  /** Where they are. */
   readonly data: HostData;
 }
 

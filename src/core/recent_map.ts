@@ -1,6 +1,17 @@
 /**
- * A map that keeps what was asked for lately: caches are bounded by it, and finding what is in use costs one look-up.
+ * Caches: a map that keeps what was asked for lately, so that they are bounded and finding what is in use costs one look-up; and what is
+ * kept beside an object as long as that lives.
  */
+
+/** `make`, which is asked once for each object. */
+export function remembered<K extends object, V>(make: (of: K) => V): (of: K) => V {
+  const known = new WeakMap<K, V>();
+  return (of) => {
+    let value = known.get(of);
+    if (value === undefined) known.set(of, value = make(of));
+    return value;
+  };
+}
 
 /** A map of at most `limit` entries. Entries that are not asked for while half as many others are set are forgotten. */
 export class RecentMap<K, V> {
@@ -15,7 +26,6 @@ export class RecentMap<K, V> {
     this.#forget = forget;
   }
 
-  /** Number of entries. */
   get size(): number {
     return this.#young.size + this.#old.size;
   }
@@ -50,7 +60,6 @@ export class RecentMap<K, V> {
     this.#young.set(key, value);
   }
 
-  /** Forgets everything. */
   clear(): void {
     const leaving = [...this.#old.values(), ...this.#young.values()];
     this.#old.clear();

@@ -1,22 +1,13 @@
 /**
  * Programs made of the kernels in shaders/: a shader, its parameters, and what the caller adds to its bindings.
  */
-import { makeProgram, type Program, Programs } from "./dispatch.ts";
+import { makeProgram, type Program, type ProgramInit, Programs } from "./dispatch.ts";
 import type { Shader } from "../shaders_generated.ts";
 
-/** What a program has besides its shader's text. */
-export interface ShaderAdditions {
-  /** Name for messages and profiles. Default: the shader's. */
-  readonly name?: string;
-  /** WGSL element types of further inputs, bound behind the shader's: operands of an epilogue. */
-  readonly inputs?: readonly string[];
-  /** WGSL element types of further outputs, bound behind the shader's. */
-  readonly outputs?: readonly string[];
-  /** Further uniform fields, behind the shader's. */
-  readonly params?: readonly string[];
-  /** WGSL directives. */
-  readonly enable?: readonly string[];
-}
+/** What a program has besides its shader's text, behind what that has: operands of an epilogue and the like. Its name is the shader's by default. */
+type ShaderAdditions = Partial<
+  Pick<ProgramInit, "name" | "inputs" | "outputs" | "params" | "enable">
+>;
 
 const programs = new Programs();
 

@@ -116,7 +116,6 @@ function parseAttr(op: string, text: string): AttrDef {
 
 /** Attributes with defaults and inferred dtypes filled in, and the dtype of each output. */
 export interface Bound {
-  /** Complete attributes. */
   readonly attrs: Attrs;
   readonly outputs: readonly DType[];
 }

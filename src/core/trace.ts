@@ -4,17 +4,14 @@
 
 /** Something that took time. */
 export interface Span {
-  /** What it was. */
   readonly name: string;
   /** What sort of thing: `run`, `plan`, `pass`, `step`, `dispatch`, `readback`, `upload`, `script`. */
   readonly category: string;
   /** When it began, in milliseconds as `performance.now()` counts them. */
   readonly start: number;
-  /** When it ended. */
   readonly end: number;
   /** Where: on the GPU by its own clock, on the host, or awaited there, so that spans may overlap. */
   readonly track: "gpu" | "host" | "awaited";
-  /** More about it. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 

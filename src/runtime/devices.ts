@@ -257,19 +257,25 @@ export function isHere(spec: DeviceSpec): boolean {
   return known && (index ?? 0) === 0 && isThisProcess(spec);
 }
 
+/** Name of a device with that of this process. */
+export function fullName({ name }: Pick<Device, "name">): string {
+  return `/job:localhost/replica:0/task:0${name}`;
+}
+
+/** The devices there are, as messages list them. */
+export function devicesText(): string {
+  return `[ ${listDevices().map(fullName).join(", ")} ]`;
+}
+
 /** The device a name means. Throws `InvalidArgumentError` where there is none, naming those there are. */
 export function findDevice(name: string): Device {
   const spec = parseDevice(name);
-  const list = gpu ? [cpu, gpu] : [cpu];
-  const type = spec.type;
-  const isOurs = isThisProcess(spec);
+  const { type } = spec, isOurs = isThisProcess(spec);
   if (type === undefined && isOurs) return defaultDevice();
-  const found = list.find((d) => d.type === type && (spec.index ?? 0) === 0);
+  const found = [cpu, gpu].find((d) => d?.type === type && (spec.index ?? 0) === 0);
   if (!found || !isOurs) {
     throw new InvalidArgumentError(
-      `Cannot find device ${name}: available devices are [ ${
-        list.map((d) => `/job:localhost/replica:0/task:0${d.name}`).join(", ")
-      } ]. Make sure the device specification refers to a valid device, and that tf.ready() was awaited`,
+      `Cannot find device ${name}: available devices are ${devicesText()}. Make sure the device specification refers to a valid device, and that tf.ready() was awaited`,
     );
   }
   return found;

@@ -280,9 +280,7 @@ export function argumentsOf(e: Expr): readonly number[] {
 
 /** Other replacements for arguments where some primitives take them. */
 export interface ReplacedAt {
-  /** These primitives. */
   readonly at: ReadonlySet<ScalarOp>;
-  /** What they take for each argument. */
   readonly by: readonly Expr[];
 }
 

@@ -15,7 +15,6 @@ export interface Printed {
   readonly lines: string[];
   /** One expression text per result; two (re, im) for complex ones. */
   readonly results: string[][];
-  /** Dtype per result. */
   readonly dtypes: DType[];
 }
 

@@ -15,7 +15,6 @@ export interface PrintedWgsl {
   readonly lines: string[];
   /** One text per result, in the register type of its dtype (`bool` for bool). */
   readonly results: string[];
-  /** Dtype per result. */
   readonly dtypes: DType[];
   /** Names of the helper functions that are called. */
   readonly helpers: readonly string[];

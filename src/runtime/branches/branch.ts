@@ -22,7 +22,6 @@ export interface Branch {
 
 /** Collects what several functions capture into one list of inputs. */
 export class CaptureList {
-  /** Inputs so far. */
   readonly inputs: OpInput[] = [];
   readonly #at = new Map<number, number>();
 
@@ -121,15 +120,6 @@ function gradientsInRows(f: ConcreteFunction): number[] {
 export const tapeGrad: GradRule = {
   captures: branchesCapture,
   saves: ["input", "tape"],
-  vjp: (
-    saved: Readonly<Record<string, Tensor>>,
-    dys: readonly Tensor[],
-    ctx: Parameters<typeof tapeGradient>[3],
-  ) =>
-    tapeGradient(
-      saved.tape,
-      Array.from({ length: ctx.inputs.length }, (_, k) => saved[`input:${k}`]),
-      dys,
-      ctx,
-    ),
+  vjp: (saved, dys, ctx) =>
+    tapeGradient(saved.tape, ctx.inputs.map((_, k) => saved[`input:${k}`]), dys, ctx),
 };

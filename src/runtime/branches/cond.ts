@@ -47,7 +47,7 @@ function branchOp(name: string): OpDef {
       saves: ["input", "tape"],
       vjp: (saved, dys, ctx) => {
         const rest = withoutFirst(ctx);
-        const inputs = Array.from({ length: rest.inputs.length }, (_, k) => saved[`input:${k}`]);
+        const inputs = rest.inputs.map((_, k) => saved[`input:${k}`]);
         const { then_branch, else_branch } = ctx.attrs as Record<string, Branch>;
         const rows = rowsPicked([then_branch, else_branch]);
         return [null, ...tapeGradient(saved.tape, inputs, dys, rest, { rows })];

@@ -30,19 +30,15 @@ export interface Launch {
   /** Numbers of the outputs' specs. */
   readonly outputIds: readonly number[];
   readonly outputBytes: readonly number[];
-  /** Values of host inputs. */
   readonly hosts: readonly (NdArray | undefined)[];
 }
 
 /** What to prepare an op for. */
 export interface LaunchRequest {
-  /** Specs of the inputs. */
   readonly specs: readonly ConcreteSpec[];
   /** Values of host inputs, at their places. */
   readonly hosts: readonly (NdArray | undefined)[];
-  /** Attributes as given. */
   readonly attrs: Attrs;
-  /** The device asked for. */
   readonly device: Device;
 }
 

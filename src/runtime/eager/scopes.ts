@@ -12,7 +12,6 @@ const OUTSIDE: EagerTensor[][] = [];
 
 /** Owns what code makes outside scopes: a body that went on after an await. */
 export interface AmbientOwner {
-  /** Takes a tensor over. */
   adopt(t: EagerTensor): void;
 }
 let ambientOwner: (() => AmbientOwner | undefined) | null = null;

@@ -100,7 +100,6 @@ export abstract class Held implements Disposable {
   [Symbol.dispose](): void {
     if (--this.#refs === 0) this.free();
   }
-  /** Gives back what is held. */
   protected abstract free(): void;
 }
 

@@ -34,11 +34,9 @@ export interface InPlace {
 
 /** Owner and tape of one call. */
 export class BodyCall implements TensorContext {
-  /** What the call made. */
   readonly owned: EagerTensor[] = [];
   /** Records what flows from the inputs; null where no gradient is wanted. */
   readonly recorder: StepRecorder | null;
-  /** Where the code runs. */
   readonly device: Device;
   /** Younger tensors are the call's. */
   readonly first: number = newTensorId();

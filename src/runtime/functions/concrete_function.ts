@@ -27,7 +27,7 @@ import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
 import type { Plan } from "../plan/plan.ts";
 import { FunctionPlans } from "./plans.ts";
 import { run, start } from "./run_body.ts";
-import { type ResultPlace, traceBackward, type TracedBackward } from "./trace_backward.ts";
+import { traceBackward, type TracedBackward } from "./trace_backward.ts";
 import { execute } from "../plan/executor.ts";
 import type { HostPlacing } from "../plan/place.ts";
 import { setHostRunner } from "../eager/eager.ts";
@@ -35,8 +35,6 @@ import { Results } from "../plan/results.ts";
 import { asTensors } from "../session/run_value.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 import { newRunContext, setHostOp } from "../session/run_context.ts";
-
-const partsByForward = new WeakMap<ConcreteFunction, ForwardBackward>();
 
 function callOp(name: string, effects: "none" | "ordered"): OpDef {
   return defineOp({
@@ -65,12 +63,14 @@ export const StatefulPartitionedCall: OpDef = callOp("StatefulPartitionedCall", 
 /** A body for one set of input specs. */
 export class ConcreteFunction {
   readonly graph: FuncGraph;
-  /** What is computed. */
   readonly outputs: readonly SymbolicTensor[];
   /** How often its random ops have drawn in eager calls. */
   readonly draws: DrawCounts = new DrawCounts(true);
   readonly #plans: FunctionPlans;
+  /** What it is the forward variant of; null for any other. */
+  variantOf: ForwardBackward | null = null;
   #forward: ForwardBackward | null = null;
+  #callAttrs: Attrs | null = null;
   #mayCapture: boolean | null = null;
 
   /** Outputs may be more than the graph's own: a forward variant also returns what the gradient needs. */
@@ -80,7 +80,6 @@ export class ConcreteFunction {
     this.#plans = new FunctionPlans(graph, outputs);
   }
 
-  /** Name of the function. */
   get name(): string {
     return this.graph.name;
   }
@@ -114,9 +113,21 @@ export class ConcreteFunction {
   get differentiable(): ForwardBackward {
     if (!this.#forward) {
       this.#forward = differentiate(this);
-      partsByForward.set(this.#forward.forward, this.#forward);
+      this.#forward.forward.variantOf = this.#forward;
     }
     return this.#forward;
+  }
+
+  /** Attributes of a call: the same object for all calls with as many inputs. */
+  callAttrs(inputs: readonly OpInput[]): Attrs {
+    const known = this.#callAttrs, { graph } = this;
+    if (known !== null && (known.Tin as DType[]).length === inputs.length) return known;
+    return this.#callAttrs = {
+      Tin: inputs.map((x) => x.dtype),
+      Tout: this.outputs.map((t) => t.dtype),
+      f: this,
+      ...(graph.ordered ? {} : effectAttrs(graph)),
+    };
   }
 }
 
@@ -142,15 +153,11 @@ export interface BackwardAsked {
 }
 
 /** A gradient as a function. */
-export interface Backward {
+export interface Backward extends Pick<TracedBackward, "dyFor" | "dxAt"> {
   /** Takes the gradients of outputs `dyFor`, then the values of outputs `reads`; null where no gradient flows. */
   readonly f: ConcreteFunction | null;
-  /** Outputs of `forward` whose gradients it takes. */
-  readonly dyFor: readonly number[];
   /** Outputs of `forward` whose values it takes. */
   readonly reads: readonly number[];
-  /** For each input of the call, where its gradient is among the results; null where there is none. */
-  readonly dxAt: readonly (ResultPlace | null)[];
 }
 
 /** Traces gradients of the outputs, then of what those read, until nothing more is read. */
@@ -195,27 +202,11 @@ export function callInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInp
   return [...args, ...f.graph.captures.map((c) => c.outer), ...f.graph.resources];
 }
 
-/** Attributes of a call: the same object for all calls of a function. */
-export function callAttrs(f: ConcreteFunction, inputs: readonly OpInput[]): Attrs {
-  const known = attrsOf.get(f);
-  if (known !== undefined && (known.Tin as DType[]).length === inputs.length) return known;
-  const effects = f.graph.ordered ? {} : effectAttrs(f.graph);
-  const attrs = {
-    Tin: inputs.map((x) => x.dtype),
-    Tout: f.outputs.map((t) => t.dtype),
-    f,
-    ...effects,
-  };
-  attrsOf.set(f, attrs);
-  return attrs;
-}
-const attrsOf = new WeakMap<ConcreteFunction, Attrs>();
-
 /** Calls a function from eager code or a graph: the op is applied, so tapes see it. */
 export function callFunction(f: ConcreteFunction, args: readonly OpInput[]): Tensor[] {
   const inputs = callInputs(f, args);
   const called = isTaped(inputs) ? f.differentiable.forward : f;
-  return ownOutputs(f, apply(f.op, inputs, callAttrs(called, inputs)));
+  return ownOutputs(f, apply(f.op, inputs, called.callAttrs(inputs)));
 }
 
 function isTaped(inputs: readonly OpInput[]): boolean {
@@ -238,7 +229,7 @@ export async function callFunctionAsync(
   const inputs = callInputs(f, args);
   const recorders = currentRecorders();
   const called = isTaped(inputs) ? f.differentiable.forward : f;
-  const attrs = callAttrs(called, inputs);
+  const attrs = called.callAttrs(inputs);
   const outputs = asTensors(await run(called, inputs, newRunContext()));
   announce({ def: f.op, inputs, outputs, attrs }, recorders);
   return ownOutputs(f, outputs);
@@ -269,8 +260,7 @@ function callGradient(
 
 /** The parts a recorded call was made with: it called the forward variant. */
 function partsOf(called: ConcreteFunction): ForwardBackward {
-  const known = partsByForward.get(called);
-  if (known) return known;
+  if (called.variantOf) return called.variantOf;
   throw new InternalError(
     `Cannot differentiate a call of ${called.name}: its forward variant was not called`,
   );
@@ -281,8 +271,7 @@ function extendNode(
   node: Operation,
   f: ConcreteFunction,
 ): { parts: ForwardBackward; values: Tensor[] } {
-  const known = partsByForward.get(f);
-  if (known) return { parts: known, values: node.outputs };
+  if (f.variantOf) return { parts: f.variantOf, values: node.outputs };
   const parts = f.differentiable;
   if (parts.forward !== f) {
     for (const t of parts.forward.outputs.slice(node.outputs.length)) {
@@ -318,7 +307,7 @@ for (const def of [PartitionedCall, StatefulPartitionedCall]) {
     def.name,
     ({ inputs, attrs, context, draws, source, wanted }) => {
       const f = attrs.f as ConcreteFunction;
-      const plain = partsByForward.get(f)?.plain ?? f;
+      const plain = f.variantOf?.plain ?? f;
       const further = wanted.indexOf(true, plain.outputs.length) >= 0;
       return run(further ? f : plain, inputs, context, { draws: draws.within(source) });
     },

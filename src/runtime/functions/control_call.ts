@@ -10,7 +10,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { StepRecorder } from "../../autodiff/step_recorder.ts";
 import type { DrawCounts } from "../../ops/random/state.ts";
 import type { Branch } from "../branches/branch.ts";
-import { callAttrs, type ConcreteFunction } from "./concrete_function.ts";
+import type { ConcreteFunction } from "./concrete_function.ts";
 import { run, runTo } from "./run_body.ts";
 import { cpuDevice } from "../devices.ts";
 import { aside } from "../eager/aside.ts";
@@ -163,7 +163,7 @@ export class ControlCall {
     const outputs = withOwner(this.#owned, () => asTensors(values, host?.fetches));
     if (this.#ended) this.#end();
     else {
-      const attrs = callAttrs(f.differentiable.forward, inputs);
+      const attrs = f.differentiable.forward.callAttrs(inputs);
       this.recorder!.record({ def: f.op, inputs, outputs, attrs });
     }
     return outputs.slice(0, f.outputs.length);

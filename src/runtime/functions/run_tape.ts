@@ -29,7 +29,6 @@ import { gradientMap, isUnseen, zerosOfVariable } from "./unseen_gradients.ts";
 export class RunTape extends Held {
   /** Steps in order, those of earlier tapes first. */
   readonly steps: readonly Step[];
-  /** Ids of the inputs. */
   readonly sources: readonly number[];
   /** Ids of the results; 0 for literals. */
   readonly targets: readonly number[];
@@ -38,7 +37,6 @@ export class RunTape extends Held {
   readonly #recorder: StepRecorder;
   readonly #parent: RunTape | null;
 
-  /** Takes over the recorder. */
   constructor(
     recorder: StepRecorder,
     sources: readonly OpInput[] | readonly number[],
@@ -57,7 +55,6 @@ export class RunTape extends Held {
     tapeCount.live++;
   }
 
-  /** Frees what the steps keep. */
   protected override free(): void {
     tapeCount.live--;
     this.#recorder.release();
@@ -98,14 +95,9 @@ export const TapeGradient: OpDef = defineOp({
     captures: true,
     saves: ["input", "tape"],
     vjp: (saved, dys, ctx) => {
-      const inputs = Array.from(
-        { length: ctx.inputs.length - 1 },
-        (_, k) => saved[`input:${k + 1}`],
-      );
-      return [
-        null,
-        ...tapeGradient(saved.tape, inputs, dys, withoutFirst(ctx)),
-      ];
+      const rest = withoutFirst(ctx);
+      const inputs = rest.inputs.map((_, k) => saved[`input:${k + 1}`]);
+      return [null, ...tapeGradient(saved.tape, inputs, dys, rest)];
     },
   },
   host: true,

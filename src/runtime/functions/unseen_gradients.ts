@@ -19,7 +19,6 @@ import type { VariableState } from "../variables/variable_state.ts";
 class GradientMap extends Held {
   readonly gradients: ReadonlyMap<Resource, EagerTensor>;
 
-  /** Takes over the gradients. */
   constructor(gradients: ReadonlyMap<Resource, EagerTensor>) {
     super();
     this.gradients = gradients;

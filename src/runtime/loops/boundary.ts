@@ -13,7 +13,6 @@ import { uploadTogether } from "./host_rows.ts";
 export interface Waiting {
   /** What it must read; none where it only waits to be let go on. */
   readonly reads: readonly BufferRead[];
-  /** Where that is. */
   readonly device: Device | null;
   /** Goes on, with what was read. */
   go(arrays: readonly NdArray[]): void;
@@ -26,7 +25,6 @@ export interface Waiting {
 /** A run whose kernels wait for host arrays. */
 export interface Uploading {
   readonly arrays: readonly NdArray[];
-  /** Where they are wanted. */
   readonly device: Device;
   /** Goes on, with them there. */
   go(tensors: readonly EagerTensor[]): void;
@@ -54,7 +52,6 @@ export class Boundary {
   isClosed: boolean;
   /** True: a run failed before it was known to be wanted. */
   hasFailed = false;
-  /** Which arrays are uploaded together. */
   readonly uploads: Uploads;
   readonly #context: RunContext;
   #waiting: Waiting[] = [];
@@ -79,7 +76,6 @@ export class Boundary {
     return this.#uploading.length;
   }
 
-  /** Lets a run wait. */
   add(waiting: Waiting): void {
     this.#waiting.push(waiting);
     this.#passSoon();

@@ -2,6 +2,7 @@
  * Feeds that come when a run has begun: a loop's state, while what does not need it goes ahead.
  */
 import type { OpInput } from "../../core/apply.ts";
+import { remembered } from "../../core/recent_map.ts";
 import type { Plan } from "../plan/plan.ts";
 
 /** Some feeds of a run, which are supplied once. */
@@ -25,13 +26,11 @@ export class LateFeeds {
   }
 }
 
-const known = new WeakMap<Plan, Map<string, boolean>>();
+const known: (plan: Plan) => Map<string, boolean> = remembered(() => new Map());
 
 /** True where a plan reads something from a device that does not depend on these feeds. */
 export function readsBeside(plan: Plan, { numbers }: LateFeeds): boolean {
-  const key = numbers.join();
-  let byKey = known.get(plan);
-  if (!byKey) known.set(plan, byKey = new Map());
+  const byKey = known(plan), key = numbers.join();
   let reads = byKey.get(key);
   if (reads === undefined) byKey.set(key, reads = findReads(plan, numbers));
   return reads;

@@ -7,11 +7,9 @@ export class Later<T> {
   #outcome: { readonly value: T } | { readonly error: unknown } | null = null;
   readonly #waiting: (() => void)[] = [];
 
-  /** The value has come. */
   resolve(value: T): void {
     this.#settle({ value });
   }
-  /** It will not come. */
   reject(error: unknown): void {
     this.#settle({ error });
   }
@@ -24,30 +22,32 @@ export class Later<T> {
   /** What becomes of the value. */
   map<R>(fn: (value: T) => R): Later<R> {
     const next = new Later<R>();
-    const pass = (): void => {
-      try {
-        next.resolve(fn(this.#value()));
-      } catch (error) {
-        next.reject(error);
-      }
-    };
-    if (this.#outcome === null) this.#waiting.push(pass);
-    else pass();
+    this.#whenSettled(
+      () => next.resolve(fn(this.#value())),
+      (error) => next.reject(error),
+    );
     return next;
   }
 
   /** The value, or a promise of it. Throws (or rejects with) the reason why it will not come. */
   take(): T | Promise<T> {
     if (this.#outcome !== null) return this.#value();
-    return new Promise((resolve, reject) => {
-      this.#waiting.push(() => {
-        try {
-          resolve(this.#value());
-        } catch (error) {
-          reject(error);
-        }
-      });
-    });
+    return new Promise((resolve, reject) =>
+      this.#whenSettled(() => resolve(this.#value()), reject)
+    );
+  }
+
+  /** Calls `tell` when the value has come or will not, and `fail` with what that throws. */
+  #whenSettled(tell: () => void, fail: (error: unknown) => void): void {
+    const pass = (): void => {
+      try {
+        tell();
+      } catch (error) {
+        fail(error);
+      }
+    };
+    if (this.#outcome === null) this.#waiting.push(pass);
+    else pass();
   }
 
   #value(): T {

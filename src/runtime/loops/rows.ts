@@ -20,7 +20,6 @@ const ROWS_AHEAD = 64;
 /** What is called. */
 export interface Rows {
   readonly body: Branch;
-  /** Arguments of each call. */
   readonly args: readonly (readonly OpInput[])[];
   /** What is on the host, or is wanted there. */
   readonly host: HostPlacing;
@@ -111,7 +110,6 @@ function collect(rows: readonly Row[]): Results {
 
 /** What a loop hands on from row to row. */
 export interface Carried {
-  /** The state now. */
   readonly state: () => readonly OpInput[];
   /** Takes what a call gave, which got `args`. */
   readonly advance: (values: readonly OpInput[], args: readonly OpInput[]) => void;

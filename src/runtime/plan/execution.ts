@@ -48,9 +48,7 @@ export function shielded<R>(context: RunContext, fn: () => R): R {
 /** One run of a plan. */
 export class Execution {
   readonly #plan: Plan;
-  /** What it is a run of. */
   readonly context: RunContext;
-  /** How often random ops have drawn. */
   readonly draws: DrawCounts;
   readonly #slots: Slots;
   readonly #states: Uint8Array;

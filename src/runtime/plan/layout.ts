@@ -27,7 +27,6 @@ export interface Work {
 /** A variable's value as a kernel wants it: kept with the variable once a run found the value that the run before had read. */
 export interface VariableForm {
   readonly state: VariableState;
-  /** What the kernel wants. */
   readonly form: KernelForm;
   /** Version of the value that the last run read. */
   version: number;
@@ -35,16 +34,13 @@ export interface VariableForm {
 
 /** Whose memory a value has that outlives the segment: an input's, that of a variable that was read, or memory of its own. */
 export interface Owner {
-  /** Which of these. */
   readonly kind: "input" | "load" | "made";
-  /** Number among them. */
   readonly index: number;
 }
 
 /** A value that is read after the segment. */
 export interface Output {
   readonly slot: number;
-  /** What it is. */
   readonly spec: ConcreteSpec;
   /** Readers inside the segment. */
   readonly uses: number;
@@ -53,9 +49,7 @@ export interface Output {
 
 /** A value in a register; several may be views of one. */
 export interface Value {
-  /** Where it is. */
   readonly register: number;
-  /** What it is. */
   readonly spec: ConcreteSpec;
 }
 
@@ -67,7 +61,6 @@ export interface Load extends Value {
 /** A variable that has another value after the segment. */
 export interface Store {
   readonly state: VariableState;
-  /** Shape of the value. */
   readonly shape: readonly number[];
   readonly owner: Owner;
 }
@@ -75,7 +68,6 @@ export interface Store {
 /** An input, and the spec the segment was prepared for. */
 export interface Input {
   readonly slot: number;
-  /** What it was then. */
   readonly spec: ConcreteSpec;
   /** True: a host array, which is uploaded for the segment alone. */
   readonly isArray: boolean;
@@ -85,25 +77,18 @@ export interface Input {
 
 /** A segment for one set of specs. */
 export interface Layout {
-  /** Where it runs. */
   readonly device: Device;
-  /** How many steps it covers. */
   readonly length: number;
-  /** Inputs, in the order given. */
   readonly inputs: readonly Input[];
-  /** Variables that are read. */
   readonly loads: readonly Load[];
-  /** Kernels in order. */
   readonly work: readonly Work[];
   /** Registers made here that outlive the segment. */
   readonly made: readonly number[];
   /** What is read later. */
   readonly outputs: readonly Output[];
-  /** Variables that are assigned. */
   readonly stores: readonly Store[];
   /** Slots of the run that are read here and later, and how often here. */
   readonly used: readonly (readonly [slot: number, uses: number])[];
-  /** Specs by register. */
   readonly specs: readonly ConcreteSpec[];
   /** Registers; constants hold their places. */
   readonly buffers: DeviceBuffer[];

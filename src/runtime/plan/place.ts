@@ -78,7 +78,6 @@ function nodesForHost(ir: IrGraph, { host, required }: PlaceOptions): Set<IrNode
 export interface HostWork {
   /** The nodes that it runs for that, beyond those it runs anyway. */
   readonly nodes: ReadonlySet<IrNode>;
-  /** The feeds that it reads, by number. */
   readonly feeds: ReadonlySet<number>;
 }
 

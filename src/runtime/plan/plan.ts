@@ -18,6 +18,7 @@ import {
 import {
   cpuDevice,
   defaultDevice,
+  devicesText,
   gpuDevice,
   isHere,
   isThisProcess,
@@ -27,18 +28,14 @@ import { constantOf, readsAtOnce } from "../session/run_context.ts";
 
 /** A node ready to run. */
 export interface PlanStep {
-  /** Position in the plan. */
   readonly index: number;
   readonly node: IrNode;
-  /** Where it runs. */
   readonly device: Device;
-  /** Slots of its inputs. */
   readonly inputs: readonly number[];
   /** Whether the op takes each input as a host array. */
   readonly onHost: readonly boolean[];
   /** Whether each input must be out of GPU memory before the step runs. */
   readonly offGpu: readonly boolean[];
-  /** Slots of its outputs. */
   readonly outputs: readonly number[];
   /** Steps that must have run: control edges, and producers that may be pending. */
   readonly after: readonly number[];
@@ -56,19 +53,15 @@ export interface PlanStep {
 
 /** A plan for one set of fetches and feeds. */
 export interface Plan {
-  /** Steps in order. */
   readonly steps: readonly PlanStep[];
-  /** Number of value slots. */
   readonly slots: number;
   /** Values known from the start, by slot: host arrays, and handles of variables. */
   readonly constants: readonly { readonly slot: number; readonly value: NdArray | Tensor }[];
-  /** Slot per feed. */
   readonly feeds: readonly number[];
   /** The device whose kernels alone read each feed; null where others read it. */
   readonly feedSinks: readonly (Device | null)[];
   /** What each slot holds: 0 a result, or a feed that is the run's own, 1 a constant, 2 a feed. */
   readonly kinds: Uint8Array;
-  /** Slot per fetch. */
   readonly fetches: readonly number[];
   /** Uses of each slot by steps and fetches. */
   readonly uses: readonly number[];
@@ -261,14 +254,8 @@ export function checkPlacement({ nodes }: IrGraph, soft: boolean): void {
 }
 
 function cannotPlace(node: IrNode): InvalidArgumentError {
-  const gpu = gpuDevice();
-  const list = (gpu ? [cpuDevice(), gpu] : [cpuDevice()]).map((d) =>
-    `/job:localhost/replica:0/task:0${d.name}`
-  );
   return new InvalidArgumentError(
-    `Cannot assign a device for operation ${node.name}: {{node ${node.name}}} was explicitly assigned to ${node.device} but available devices are [ ${
-      list.join(", ")
-    } ], or the op has no kernel there. Make sure the device specification refers to a valid device.`,
+    `Cannot assign a device for operation ${node.name}: {{node ${node.name}}} was explicitly assigned to ${node.device} but available devices are ${devicesText()}, or the op has no kernel there. Make sure the device specification refers to a valid device.`,
     { op: node.def.name, node: node.name },
   );
 }

@@ -14,7 +14,6 @@ export class Results {
   readonly #buffers: readonly DeviceBuffer[];
   readonly #of: readonly { readonly spec: ConcreteSpec }[];
 
-  /** Takes over the buffers. */
   constructor(
     device: Device,
     buffers: readonly DeviceBuffer[],

@@ -3,6 +3,7 @@
  * prepared once for each set of concrete input specs and then run on bare buffers: no handles, look-ups or shape rules in between.
  */
 import type { Device, DeviceBuffer, PreparedKernel, Sequence } from "../../core/device.ts";
+import { remembered } from "../../core/recent_map.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { AssignVariableOp } from "../../ops/state/variable.ts";
 import { bytesOf } from "../../core/dtype.ts";
@@ -26,14 +27,8 @@ const MEMORY = 8;
 /** Steps in a segment, at most: one that cannot be prepared ends it, and what follows is looked at again. */
 const MAX_STEPS = 1024;
 
-const segments = new WeakMap<Plan, (Segment | null)[]>();
-
 /** The segments of a plan by their first steps, each looked for when a run comes by. */
-export function segmentsOf(plan: Plan): (Segment | null)[] {
-  let list = segments.get(plan);
-  if (!list) segments.set(plan, list = []);
-  return list;
-}
+export const segmentsOf: (plan: Plan) => (Segment | null)[] = remembered(() => []);
 
 /** Neighbouring steps that may run without handles in between. */
 export class Segment {
@@ -193,7 +188,6 @@ class Prepared {
     this.#sequence = isUploaded ? undefined : layout.device.sequence?.(constants);
   }
 
-  /** How many steps it covers. */
   get length(): number {
     return this.#layout.length;
   }

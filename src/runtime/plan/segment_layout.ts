@@ -31,7 +31,6 @@ export interface Given {
 /** What laying out needs beside steps and inputs. */
 export interface LayoutContext {
   readonly plan: Plan;
-  /** Where the segment runs. */
   readonly device: Device;
   /** The run, for constants. */
   readonly slots: Slots;

@@ -10,6 +10,7 @@ import {
   readNow,
 } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
+import { remembered } from "../../core/recent_map.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { constantTensor } from "../eager/eager.ts";
 import type { Plan, PlanStep } from "./plan.ts";
@@ -29,31 +30,22 @@ export interface PlanMemory {
   released: boolean;
 }
 
-const memories = new WeakMap<Plan, PlanMemory>();
-
 /** What a plan keeps between runs. */
-export function memoryOf(plan: Plan): PlanMemory {
-  let memory = memories.get(plan);
-  if (!memory) memories.set(plan, memory = { constants: new Map(), released: false });
-  return memory;
-}
-
-const givenToKernels = new WeakMap<Plan, readonly number[]>();
+export const memoryOf: (plan: Plan) => PlanMemory = remembered(() => ({
+  constants: new Map(),
+  released: false,
+}));
 
 /** Slots of what the host gives to kernels of a GPU. */
-export function arraySlots(plan: Plan): readonly number[] {
-  let slots = givenToKernels.get(plan);
-  if (!slots) {
-    const made = new Set(plan.steps.flatMap((s) => (s.node.def.host === true ? s.outputs : [])));
-    const read = plan.steps.flatMap((s) =>
-      s.device.type === "GPU" && s.node.def.host !== true
-        ? s.inputs.filter((slot, i) => !s.onHost[i] && made.has(slot))
-        : []
-    );
-    givenToKernels.set(plan, slots = [...new Set(read)]);
-  }
-  return slots;
-}
+export const arraySlots: (plan: Plan) => readonly number[] = remembered(({ steps }) => {
+  const made = new Set(steps.flatMap((s) => (s.node.def.host === true ? s.outputs : [])));
+  const read = steps.flatMap((s) =>
+    s.device.type === "GPU" && s.node.def.host !== true
+      ? s.inputs.filter((slot, i) => !s.onHost[i] && made.has(slot))
+      : []
+  );
+  return [...new Set(read)];
+});
 
 /** Frees what a plan holds between runs. */
 export function releasePlan(plan: Plan): void {

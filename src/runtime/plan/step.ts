@@ -4,14 +4,14 @@
 import type { OpInput } from "../../core/apply.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { compatible } from "../../core/shape.ts";
-import { type DrawCounts, drawingFor } from "../../ops/random/state.ts";
+import { drawingFor } from "../../ops/random/state.ts";
 import { executeOn } from "../eager/eager.ts";
 import {
+  type HostCall,
   hostOp,
   type HostResults,
   isLocal,
   type Owner,
-  type RunContext,
 } from "../session/run_context.ts";
 import { brokenPromise, locatedAt } from "../session/run_errors.ts";
 import { releaseValue, type RunValue } from "../session/run_value.ts";
@@ -19,12 +19,7 @@ import type { PlanStep } from "./plan.ts";
 import type { Slots } from "./slots.ts";
 
 /** The run that a step belongs to. */
-export interface StepRun {
-  /** What it is a run of. */
-  readonly context: RunContext;
-  /** How often random ops have drawn. */
-  readonly draws: DrawCounts;
-}
+type StepRun = Pick<HostCall, "context" | "draws">;
 
 /** What the op of a step gives for what is in the slots of its inputs. */
 export function computeStep(

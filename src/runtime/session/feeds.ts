@@ -15,7 +15,6 @@ import { asEager, EagerTensor } from "../eager/tensor.ts";
 
 /** What a run is fed, in order. */
 export class Fed {
-  /** The tensors that are fed. */
   readonly tensors: SymbolicTensor[] = [];
   readonly #values: RunValue[] = [];
   /** Which values are the run's own; what is not may be changed or freed by the caller once the run waits. */

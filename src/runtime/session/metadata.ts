@@ -30,7 +30,6 @@ function countsSince(before: RunMetadata): RunMetadata {
  * Commands of several runs may be submitted together; who submits them counts the submission.
  */
 export class RunCounter {
-  /** Counts so far. */
   readonly total: RunMetadata = { ...newCounters(), hostCalls: 0 };
   #isCounting = false;
 

@@ -56,7 +56,6 @@ export class RunContext {
   get aborted(): boolean {
     return this.#aborted || this.#outer?.aborted === true;
   }
-  /** Why it was aborted. */
   get reason(): unknown {
     return this.#aborted ? this.#reason : this.#outer?.reason;
   }
@@ -123,7 +122,6 @@ export interface HostCall {
   readonly inputs: readonly OpInput[];
   /** Whose each input is. */
   readonly owners: readonly Owner[];
-  /** Where the node was placed. */
   readonly device: Device;
   /** Which outputs somebody reads. */
   readonly wanted: readonly boolean[];
@@ -151,17 +149,11 @@ export interface HostOpOptions {
   readonly hostInputs?: (attrs: Attrs) => ReadonlySet<number>;
 }
 
-const hostOps = new Map<string, HostOp>();
-const localOps = new Set<string>();
-const readers = new Map<string, (attrs: Attrs) => boolean>();
-const hostInputs = new Map<string, (attrs: Attrs) => ReadonlySet<number>>();
+const hostOps = new Map<string, HostOpOptions & { readonly run: HostOp }>();
 
 /** Says how an op with `host: true` runs inside a plan. */
 export function setHostOp(name: string, run: HostOp, options: HostOpOptions = {}): void {
-  hostOps.set(name, run);
-  if (options.local) localOps.add(name);
-  if (options.readsAtOnce) readers.set(name, options.readsAtOnce);
-  if (options.hostInputs) hostInputs.set(name, options.hostInputs);
+  hostOps.set(name, { run, ...options });
 }
 
 /** Says how an op with `host: true` that has an effect and no results runs: eagerly and inside a plan alike. */
@@ -176,28 +168,26 @@ export function setHostEffect(def: OpDef, run: (inputs: readonly OpInput[]) => v
 
 /** Inputs that a node wants on the host, beside those its op says; undefined for none. */
 export function hostInputsOf(def: OpDef, attrs: Attrs): ReadonlySet<number> | undefined {
-  return hostInputs.get(def.name)?.(attrs);
+  return hostOps.get(def.name)?.hostInputs?.(attrs);
 }
 
 /** True for a node that wants to read its tensors at once; see {@linkcode HostOpOptions}. */
 export function readsAtOnce(def: OpDef, attrs: Attrs): boolean {
-  return readers.get(def.name)?.(attrs) ?? false;
+  return hostOps.get(def.name)?.readsAtOnce?.(attrs) ?? false;
 }
 
 /** How an op with `host: true` runs inside a plan. Throws `UnimplementedError` where nobody said. */
 export function hostOp(def: OpDef): HostOp {
   const op = hostOps.get(def.name);
-  if (!op) {
-    throw new UnimplementedError(`Cannot run ${def.name}: it has no host implementation`, {
-      op: def.name,
-    });
-  }
-  return op;
+  if (op) return op.run;
+  throw new UnimplementedError(`Cannot run ${def.name}: it has no host implementation`, {
+    op: def.name,
+  });
 }
 
 /** True where an op wants its tensors on its own device; see {@linkcode HostOpOptions}. */
 export function isLocal(def: OpDef): boolean {
-  return !def.host || localOps.has(def.name);
+  return !def.host || hostOps.get(def.name)?.local === true;
 }
 
 const constantOps = new Map<string, (attrs: Attrs) => Tensor>();

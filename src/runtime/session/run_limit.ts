@@ -7,7 +7,6 @@ import { CancelledError, DeadlineExceededError, type OpError } from "../../core/
 export interface RunLimitOptions {
   /** Milliseconds from now. */
   readonly timeoutMs?: number | undefined;
-  /** Ends the run when it aborts. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -20,7 +19,6 @@ const MOST_CALLS = 64;
 export class RunLimit {
   /** Milliseconds it was given; undefined for no limit. */
   readonly timeoutMs: number | undefined;
-  /** Ends the run when it aborts. */
   readonly signal: AbortSignal | undefined;
   readonly #deadline: number;
   #looked = 0;
@@ -38,7 +36,6 @@ export class RunLimit {
     this.#deadline = timeoutMs === undefined ? Infinity : performance.now() + timeoutMs;
   }
 
-  /** Milliseconds that are left. */
   get left(): number {
     return Math.max(0, this.#deadline - performance.now());
   }
@@ -59,14 +56,12 @@ export class RunLimit {
     return null;
   }
 
-  /** The error of a run that took too long. */
   expired(): DeadlineExceededError {
     return new DeadlineExceededError(
       `Timed out waiting for notification: the run took longer than ${this.timeoutMs} ms`,
     );
   }
 
-  /** The error of a run whose signal aborted. */
   cancelled(): CancelledError {
     return new CancelledError("The run was cancelled", { cause: this.signal?.reason });
   }

@@ -17,7 +17,7 @@ import { Operation, type SymbolicTensor } from "../../graph/operation.ts";
 import { fedParts, feedsIn, fetchIn } from "../../graph/fetches.ts";
 import { buildIr } from "../../graph/ir.ts";
 import { RecentMap } from "../../core/recent_map.ts";
-import { defaultDevice, deviceGeneration, listDevices } from "../devices.ts";
+import { defaultDevice, deviceGeneration, fullName, listDevices } from "../devices.ts";
 import { mergeEqual, runPasses } from "../../graph/passes/pipeline.ts";
 import { Fed } from "./feeds.ts";
 import {
@@ -123,10 +123,7 @@ export class Session {
   async listDevices(): Promise<SessionDevice[]> {
     if (this.#closed) throw new RuntimeError("Attempted to use a closed Session.");
     if (this.#remote !== null) return await this.#remote.listDevices();
-    return listDevices().map(({ name, type }) => ({
-      name: `/job:localhost/replica:0/task:0${name}`,
-      type,
-    }));
+    return listDevices().map((d) => ({ name: fullName(d), type: d.type }));
   }
 
   /** Runs what the fetches need and returns their values in the same nest. Rejects with the first error of a node. */

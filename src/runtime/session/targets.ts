@@ -25,9 +25,7 @@ export interface RemoteRuns {
   readonly generation: number;
   /** The plan's view of a run in which nodes that run elsewhere are calls. Throws for what can run in neither place. */
   cut(request: IrRequest): IrGraph;
-  /** The devices there. */
   listDevices(): Promise<SessionDevice[]>;
-  /** Ends it. */
   close(): Promise<void>;
 }
 

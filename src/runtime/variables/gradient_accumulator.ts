@@ -22,7 +22,6 @@ import { asTensors } from "../session/run_value.ts";
 
 /** What an accumulator is made for. */
 export interface AccumulatorSpec {
-  /** Dtype of the gradients. */
   readonly dtype: DType;
   /** Shape of the gradients, as far as it is the same for all. */
   readonly shape: PartialShape;
@@ -38,9 +37,7 @@ interface Taker {
 
 /** The state behind an accumulator. Follows TensorFlow `ConditionalAccumulatorBase`. */
 export class GradientAccumulator {
-  /** Name in messages. */
   readonly name: string;
-  /** What it is made for. */
   readonly spec: AccumulatorSpec;
   /** What ops that use it take as input. */
   readonly handle: Tensor = new AccumulatorHandle(this);
@@ -49,13 +46,11 @@ export class GradientAccumulator {
   #step = 0n;
   readonly #takers = new Set<Taker>();
 
-  /** An empty one. */
   constructor(name: string, spec: AccumulatorSpec) {
     this.name = name;
     this.spec = spec;
   }
 
-  /** How many gradients there are. */
   get count(): number {
     return this.#count;
   }

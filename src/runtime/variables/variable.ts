@@ -8,13 +8,7 @@ import { asDType, type DType } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Rank } from "../../core/ranks.ts";
 import { compatible, isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
-import {
-  evaluator,
-  newTensorId,
-  Tensor,
-  type TensorLike,
-  variableMaker,
-} from "../../core/tensor.ts";
+import { evaluator, Tensor, type TensorLike, variableMaker } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import {
   AssignAddVariableOp,
@@ -244,7 +238,6 @@ export function variable<R extends Rank = Rank>(
   });
   const made = new Variable(
     new VariableState(value, {
-      id: newTensorId(),
       dtype: value.dtype,
       shape: value.staticShape,
       sharedName: name ?? defaultName(),
@@ -270,7 +263,7 @@ export function uninitializedVariable(
   let sharedName = name;
   for (let n = 1; named.has(sharedName); n++) sharedName = `${name}_${n}`;
   const made = new Variable(
-    new VariableState(null, { id: newTensorId(), dtype, shape, sharedName, trainable }),
+    new VariableState(null, { dtype, shape, sharedName, trainable }),
   );
   named.set(sharedName, made);
   return made;
@@ -310,7 +303,7 @@ export function graphVariable(
         : graph.convertInput(cast, AssignVariableOp);
     },
     state: ({ dtype, shape }, sharedName) =>
-      new VariableState(null, { id: newTensorId(), dtype, shape, sharedName, trainable }),
+      new VariableState(null, { dtype, shape, sharedName, trainable }),
   });
   const { device } = currentScope();
   // What another process is to keep has no home here.

@@ -18,7 +18,6 @@ import { tapeMemory } from "../../autodiff/step_recorder.ts";
 export interface ReadStep {
   readonly step: Step;
   readonly outputs: readonly Tensor[];
-  /** The variables among its inputs. */
   readonly variables: readonly Resource[];
 }
 

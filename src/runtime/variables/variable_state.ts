@@ -24,7 +24,6 @@ class VariableValue extends EagerTensor {
   override dispose(): void {}
   /** Does nothing: the state is guarded. */
   override guard(): void {}
-  /** Frees the value. */
   release(): void {
     super.dispose();
   }
@@ -45,13 +44,10 @@ const lost = new FinalizationRegistry<Place>(({ storage, forms }) => {
 export class VariableState implements Resource {
   /** How often a variable became trainable or ceased to be: functions were traced for those that were. */
   static trainableChanges = 0;
-  /** The variable's tensor id. */
-  readonly id: number;
-  /** Dtype of the value. */
+  readonly id: number = newTensorId();
   readonly dtype: DType;
   /** Shape of the value, as far as it is the same for all. */
   readonly shape: PartialShape;
-  /** Name graphs give it. */
   readonly sharedName: string;
   /** The variable over it, which users hold. */
   variable: Tensor | null = null;
@@ -67,8 +63,7 @@ export class VariableState implements Resource {
   #value: VariableValue | null = null;
 
   /** Takes over `value`; null leaves the variable uninitialised. */
-  constructor(value: EagerTensor | null, init: Resource) {
-    this.id = init.id;
+  constructor(value: EagerTensor | null, init: Omit<Resource, "id">) {
     this.#trainable = init.trainable;
     this.dtype = init.dtype;
     this.shape = init.shape;
@@ -82,13 +77,7 @@ export class VariableState implements Resource {
 
   /** A variable without a value yet, as imported graphs have. */
   static uninitialized(dtype: DType, shape: PartialShape, sharedName: string): VariableState {
-    return new VariableState(null, {
-      id: newTensorId(),
-      dtype,
-      shape,
-      sharedName,
-      trainable: true,
-    });
+    return new VariableState(null, { dtype, shape, sharedName, trainable: true });
   }
 
   /** True where tapes watch it by themselves. */
