@@ -5,7 +5,7 @@ import type { Attrs, OpDef } from "./op.ts";
 import type { NdArray } from "./nd_array.ts";
 import type { DType } from "./dtype.ts";
 import { Tensor, type TensorContext } from "./tensor.ts";
-import { Dynamic } from "./dynamic.ts";
+import { Dynamic } from "./scope_context.ts";
 import { InternalError } from "./errors.ts";
 
 /** An input as an interpreter gets it: a tensor, or a literal that need not become one. */

@@ -112,14 +112,10 @@ function convertArray(value: object, dtype: DType | undefined): NdArray | null {
       return new NdArray("string", [], [value as Uint8Array]);
     }
     const data = value as TypedArray;
-    const slots = dtype === undefined ? 1 : DTYPES[dtype].slots;
-    if (slots === 2 && (own === "float32" || own === "float64")) {
-      const pairs = own === (dtype === "complex64" ? "float32" : "float64")
-        ? data
-        : (dtype === "complex64"
-          ? new Float32Array(data as Float64Array)
-          : new Float64Array(data as Float32Array));
-      return new NdArray(dtype!, [data.length / 2], pairs);
+    if (dtype !== undefined && DTYPES[dtype].kind === "complex" && /^float(32|64)$/.test(own)) {
+      const array = DTYPES[dtype].array!;
+      const pairs = array === DTYPES[own].array ? data : new array(data as Float32Array);
+      return new NdArray(dtype, [data.length / 2], pairs);
     }
     const plain = data instanceof Uint8ClampedArray
       ? new Uint8Array(data.buffer, data.byteOffset, data.length)

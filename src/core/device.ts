@@ -5,7 +5,7 @@ import type { NdArray } from "./nd_array.ts";
 import type { ConcreteSpec } from "./tensor_spec.ts";
 import type { OpDef, Problem } from "./op.ts";
 import type { DType, HostData } from "./dtype.ts";
-import { Dynamic } from "./dynamic.ts";
+import { Dynamic } from "./scope_context.ts";
 
 /** A piece of device memory; only its device looks inside. */
 export type DeviceBuffer = unknown;

@@ -16,46 +16,21 @@ export function optionCheck<T extends object>(
   keys: OptionKeys<T>,
   hint = "",
 ): (options: T | undefined) => void {
-  const known = new Set(Object.keys(keys));
+  const known = new Set(Object.keys(keys)), also = hint && `; ${hint}`;
+  const list = (): string => [...known].join(", ");
   return (options) => {
     if (options === undefined) return;
-    if (!isPlainObject(options)) throw noRecord(name, known, options, hint);
-    for (const key in options) if (!known.has(key)) throw unknownKey(name, known, key, hint);
+    if (!isPlainObject(options)) {
+      throw new TypeError(
+        `Options of ${name} must be an object of ${list()}: received ${describe(options)}${also}`,
+      );
+    }
+    for (const key in options) {
+      if (known.has(key)) continue;
+      const near = nearest(key, known), meant = near === null ? "" : `did you mean "${near}"? `;
+      throw new TypeError(`Unknown option "${key}" of ${name}: ${meant}It takes ${list()}${also}`);
+    }
   };
-}
-
-function noRecord(
-  name: string,
-  known: ReadonlySet<string>,
-  value: unknown,
-  hint: string,
-): TypeError {
-  return new TypeError(
-    `Options of ${name} must be an object of ${listOf(known)}: received ${describe(value)}${
-      also(hint)
-    }`,
-  );
-}
-
-function unknownKey(
-  name: string,
-  known: ReadonlySet<string>,
-  key: string,
-  hint: string,
-): TypeError {
-  const near = nearest(key, known);
-  return new TypeError(
-    `Unknown option "${key}" of ${name}: ${
-      near === null ? "" : `did you mean "${near}"? `
-    }It takes ${listOf(known)}${also(hint)}`,
-  );
-}
-
-function listOf(known: ReadonlySet<string>): string {
-  return [...known].join(", ");
-}
-function also(hint: string): string {
-  return hint && `; ${hint}`;
 }
 
 /**

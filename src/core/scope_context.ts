@@ -1,7 +1,29 @@
 /**
- * Scopes that apply to eager and graph building alike: the device asked for and the name prefix.
+ * What surrounds code while it runs: values in force, and the scopes that apply to eager and graph building alike, the device asked for
+ * and the name prefix.
  */
-import { Dynamic } from "./dynamic.ts";
+
+/** A value that code finds in force. */
+export class Dynamic<T> {
+  /** The value now. */
+  current: T;
+
+  /** `initial`: the value where nothing surrounds the code. */
+  constructor(initial: T) {
+    this.current = initial;
+  }
+
+  /** Runs `fn` with another value in force. */
+  within<R>(value: T, fn: () => R): R {
+    const before = this.current;
+    this.current = value;
+    try {
+      return fn();
+    } finally {
+      this.current = before;
+    }
+  }
+}
 
 /** What surrounds the code that builds or runs ops. */
 export interface ScopeContext {

@@ -3,7 +3,7 @@
  * that were read before; what it lacks is noted, so that it can be called again once that has been read.
  */
 import type { HostData } from "../../core/dtype.ts";
-import { Dynamic } from "../../core/dynamic.ts";
+import { Dynamic } from "../../core/scope_context.ts";
 import { FailedPreconditionError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Storage } from "./storage.ts";

@@ -1,7 +1,7 @@
 /**
  * Scopes (`tidy`, `scope`): who owns the tensors that eager code makes.
  */
-import { Dynamic } from "../../core/dynamic.ts";
+import { Dynamic } from "../../core/scope_context.ts";
 import { isPlainObject, refusePromise } from "../../core/nest.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { EagerTensor } from "./tensor.ts";

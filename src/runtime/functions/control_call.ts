@@ -5,7 +5,7 @@ import type { OpInput } from "../../core/apply.ts";
 import type { Device } from "../../core/device.ts";
 import { isTrainable } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { whenReady } from "../../core/promises.ts";
+import { whenReady } from "../../core/nest.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { StepRecorder } from "../../autodiff/step_recorder.ts";
 import type { DrawCounts } from "../../ops/random/state.ts";

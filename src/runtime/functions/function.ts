@@ -148,10 +148,8 @@ export function tracedFunction<A extends any[], R>(
     async: {
       value: async (...args: A): Promise<R> => {
         const { trace, inputs } = tracer.bind(args);
-        if (currentInterpreter().symbolic) {
-          return packResult(trace, callFunction(trace.concrete, inputs)) as R;
-        }
-        return packResult(trace, await callFunctionAsync(trace.concrete, inputs)) as R;
+        const call = currentInterpreter().symbolic ? callFunction : callFunctionAsync;
+        return packResult(trace, await call(trace.concrete, inputs)) as R;
       },
     },
     getConcreteFunction: { value: (...args: unknown[]) => tracer.concrete(args) },

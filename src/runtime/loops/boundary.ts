@@ -4,7 +4,7 @@
  */
 import { type BufferRead, type Device, readNow } from "../../core/device.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { whenReady } from "../../core/promises.ts";
+import { whenReady } from "../../core/nest.ts";
 import { type EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import type { RunContext } from "../session/run_context.ts";
 import { uploadTogether } from "./host_rows.ts";

@@ -243,17 +243,10 @@ function startFold(
 ): Fold {
   const { like, tensors } = nestOf(elems, "elems", fn);
   rowsChecked(tensors, fn);
+  const rows = { fn, like, reverse };
   if (initializer !== undefined) {
-    const start = nestOf(initializer, "initializer", fn);
-    return {
-      fn,
-      elems: tensors,
-      like,
-      states: start.tensors,
-      stateLike: start.like,
-      reverse,
-      first: false,
-    };
+    const { tensors: states, like: stateLike } = nestOf(initializer, "initializer", fn);
+    return { ...rows, elems: tensors, states, stateLike, first: false };
   }
   if (rowCount(tensors) === 0) {
     throw new OutOfRangeError(
@@ -262,12 +255,10 @@ function startFold(
   }
   const [at, from] = reverse ? [-1, 0] : [0, 1];
   return {
-    fn,
+    ...rows,
     elems: tensors.map((t) => stridedSlice(t, [from], [-1], [1], 0, reverse ? 0 : 1)),
-    like,
     states: tensors.map((t) => stridedSlice(t, [at], [0], [1], 0, 1, 0, 0, 1)),
     stateLike: like,
-    reverse,
     first: true,
   };
 }

@@ -3,7 +3,7 @@
  */
 import type { OpInput } from "../../core/apply.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { whenReady } from "../../core/promises.ts";
+import { whenReady } from "../../core/nest.ts";
 import { AssignVariableOp, ReadVariableOp } from "../../ops/state/variable.ts";
 import type { Branch } from "../branches/branch.ts";
 import type { ControlCall } from "../functions/control_call.ts";

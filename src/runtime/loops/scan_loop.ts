@@ -5,7 +5,7 @@
 import { apply, type OpInput } from "../../core/apply.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
-import { whenReady } from "../../core/promises.ts";
+import { whenReady } from "../../core/nest.ts";
 import {
   mergeShapes,
   type PartialShape,

@@ -4,7 +4,7 @@
 import { apply, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { readNow } from "../../core/device.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
-import { whenReady } from "../../core/promises.ts";
+import { whenReady } from "../../core/nest.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";

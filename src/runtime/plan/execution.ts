@@ -159,17 +159,7 @@ export class Execution {
     else if (this.#held.length > 0) {
       const steps = this.#held;
       this.#held = NONE;
-      const { reads, keep } = this.#slots.readsOf(steps);
-      this.#boundary!.add({
-        reads,
-        device: reads.length > 0 ? gpuDevice() : null,
-        go: (arrays) => {
-          keep(arrays);
-          this.#goOn(steps);
-        },
-        drop: () => this.#drop(),
-        fail: (error) => this.#fail(locatedAt(error, steps[0].node)),
-      });
+      this.#waitFor(steps, () => this.#goOn(steps));
     } else if (this.#boundary !== null && !this.#states.includes(STARTED)) this.#letUpload();
   }
 
@@ -193,14 +183,22 @@ export class Execution {
   /** Lets all that is there now be read before the late feeds come. */
   #readAhead(): void {
     const reading = this.#plan.steps.filter((step) => step.mayRead);
-    const { reads, keep } = this.#slots.readsOf(reading);
-    if (reads.length === 0) return;
+    if (this.#slots.readsOf(reading).reads.length > 0) this.#waitFor(reading, () => {});
+  }
+
+  /** Waits at the boundary until what these steps need from the GPU has been read. */
+  #waitFor(steps: readonly PlanStep[], go: () => void): void {
+    const { reads, keep } = this.#slots.readsOf(steps);
     this.#boundary!.add({
       reads,
-      device: gpuDevice(),
-      go: (arrays) => void (this.#failed || keep(arrays)),
+      device: reads.length > 0 ? gpuDevice() : null,
+      go: (arrays) => {
+        if (this.#failed) return;
+        keep(arrays);
+        go();
+      },
       drop: () => this.#drop(),
-      fail: (error) => this.#fail(locatedAt(error, reading[0].node)),
+      fail: (error) => this.#fail(locatedAt(error, steps[0].node)),
     });
   }
 

@@ -3,7 +3,7 @@
  */
 import { DTYPES } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { whenReady } from "../../core/promises.ts";
+import { whenReady } from "../../core/nest.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
 import { isFromFile } from "../../graph/from_file.ts";
 import type { IrGraph, IrNode } from "../../graph/ir.ts";

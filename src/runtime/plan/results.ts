@@ -3,7 +3,7 @@
  */
 import { type Device, type DeviceBuffer, readNow } from "../../core/device.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { ending } from "../../core/promises.ts";
+import { ending } from "../../core/nest.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { Storage } from "../eager/storage.ts";
 import { EagerTensor } from "../eager/tensor.ts";

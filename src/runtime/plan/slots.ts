@@ -108,25 +108,13 @@ export class Slots {
 
   /** Reads what this step needs from the GPU, and with it whatever its boundary will need and already has. */
   read(step: PlanStep): Promise<void> | undefined {
-    let slots: number[] | undefined;
-    let waits: Promise<void>[] | undefined;
+    if (this.mustRead(step)) this.#readSlots(this.#wantedBy([step]));
+    const waits: Promise<void>[] = [];
     for (let i = 0; i < step.inputs.length; i++) {
-      const slot = step.inputs[i];
-      if (!step.offGpu[i] || !this.isRemote(slot)) continue;
-      const under = this.#reading?.get(slot);
-      if (under) (waits ??= []).push(under);
-      else if (!slots?.includes(slot)) (slots ??= []).push(slot);
+      const reading = step.offGpu[i] ? this.#reading?.get(step.inputs[i]) : undefined;
+      if (reading && !waits.includes(reading)) waits.push(reading);
     }
-    if (slots) {
-      for (const slot of step.reads) {
-        if (!slots.includes(slot) && this.isRemote(slot) && !this.#reading?.has(slot)) {
-          slots.push(slot);
-        }
-      }
-      const pending = this.#readSlots(slots);
-      if (pending) (waits ??= []).push(pending);
-    }
-    if (waits) return waits.length === 1 ? waits[0] : Promise.all(waits).then(() => {});
+    if (waits.length > 0) return waits.length === 1 ? waits[0] : Promise.all(waits).then(() => {});
   }
 
   /** True where the step needs something from the GPU that nobody reads yet. */
@@ -142,16 +130,20 @@ export class Slots {
     readonly reads: BufferRead[];
     readonly keep: (arrays: readonly NdArray[]) => void;
   } {
+    const wanted = this.#wantedBy(steps);
+    return {
+      reads: wanted.map((s) => (this.values[s] as EagerTensor).memory),
+      keep: (arrays) => arrays.forEach((a, i) => this.#hosts[wanted[i]] = a),
+    };
+  }
+
+  #wantedBy(steps: readonly PlanStep[]): number[] {
     const slots = new Set<number>();
     for (const { inputs, offGpu, reads } of steps) {
       inputs.forEach((slot, i) => offGpu[i] && slots.add(slot));
       for (const slot of reads) slots.add(slot);
     }
-    const wanted = [...slots].filter((s) => this.isRemote(s) && !this.#reading?.has(s));
-    return {
-      reads: wanted.map((s) => (this.values[s] as EagerTensor).memory),
-      keep: (arrays) => arrays.forEach((a, i) => this.#hosts[wanted[i]] = a),
-    };
+    return [...slots].filter((s) => this.isRemote(s) && !this.#reading?.has(s));
   }
 
   /** True where the value is in GPU memory and nowhere else. */
@@ -161,19 +153,18 @@ export class Slots {
       this.#hosts[slot] === undefined;
   }
 
-  #readSlots(slots: readonly number[]): Promise<void> | undefined {
+  #readSlots(slots: readonly number[]): void {
     const tensors = slots.map((s) => this.values[s] as EagerTensor);
     const keep = (arrays: readonly NdArray[]): void =>
       arrays.forEach((a, i) => this.#hosts[slots[i]] = a);
     const now = readNow(tensors[0].storage.device, tensors.map((t) => t.memory));
-    if (!(now instanceof Promise)) return void keep(now);
+    if (!(now instanceof Promise)) return keep(now);
     const reading = this.#reading ??= new Map();
     const pending = now.then((arrays) => {
       for (const s of slots) reading.delete(s);
       if (!this.#ended) keep(arrays);
     });
     for (const s of slots) reading.set(s, pending);
-    return pending;
   }
 
   /** The value as a host array. */

@@ -4,7 +4,7 @@
 import type { OpInput } from "../../core/apply.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import type { Device } from "../../core/device.ts";
-import { Dynamic } from "../../core/dynamic.ts";
+import { Dynamic } from "../../core/scope_context.ts";
 import { UnimplementedError } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { DrawCounts } from "../../ops/random/state.ts";

@@ -5,7 +5,7 @@ import type { OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { readNow } from "../../core/device.ts";
 import { copiedLater, elementsOf, NdArray } from "../../core/nd_array.ts";
-import { ending, whenReady } from "../../core/promises.ts";
+import { ending, whenReady } from "../../core/nest.ts";
 import { cpuDevice, defaultDevice } from "../devices.ts";
 import { constantTensor } from "../eager/eager.ts";
 import type { RunContext } from "./run_context.ts";

@@ -4,10 +4,9 @@
 import { CompositeTensor, packComponents } from "../../core/composite.ts";
 import type { Device } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
-import { flatten, isNested, mapNest, type Nest, packAs } from "../../core/nest.ts";
+import { flatten, isNested, mapNest, type Nest, packAs, whenReady } from "../../core/nest.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { whenReady } from "../../core/promises.ts";
 import { CancelledError, RuntimeError, ValueError } from "../../core/errors.ts";
 import { traced, tracer } from "../../core/trace.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
