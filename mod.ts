@@ -97,18 +97,17 @@ export { foldl, foldr, mapFn, scan } from "./src/runtime/loops/functional_ops.ts
 export { TensorArray } from "./src/runtime/loops/tensor_array.ts";
 export { tfFunction as function } from "./src/runtime/functions/function.ts";
 export { importGraphDef } from "./src/runtime/graph_defs/import_graph_def.ts";
-export {
-  type Feeds,
-  type FeedValue,
-  type Fetch,
-  type Fetched,
-  type FetchedOf,
-  type RunOptions,
-  Session,
-  type SessionDevice,
-  type SessionOptions,
-  type SessionTarget,
-} from "./src/runtime/session/session.ts";
+export type {
+  Feeds,
+  FeedValue,
+  Fetch,
+  Fetched,
+  FetchedOf,
+  RunOptions,
+  SessionOptions,
+} from "./src/runtime/session/requests.ts";
+export { Session } from "./src/runtime/session/session.ts";
+export type { SessionDevice, SessionTarget } from "./src/runtime/session/targets.ts";
 export { disposeVariables } from "./src/runtime/variables/known_variables.ts";
 export { Variable, variable } from "./src/runtime/variables/variable.ts";
 

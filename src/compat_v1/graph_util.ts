@@ -9,7 +9,8 @@ import type { DType } from "../core/dtype.ts";
 import type { GraphDefJson, NodeDefJson } from "../graph/graph_def/graph_def.ts";
 import { freezeVariables } from "../graph/graph_def/freeze.ts";
 import { VarHandleOp } from "../ops/state/variable.ts";
-import type { Fetched, Session } from "../runtime/session/session.ts";
+import type { Fetched } from "../runtime/session/requests.ts";
+import type { Session } from "../runtime/session/session.ts";
 
 const nameOf = (input: string): string => input.replace(/^\^/, "").split(":")[0];
 

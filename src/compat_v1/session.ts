@@ -7,16 +7,16 @@ import type { CompositeTensor } from "../core/composite.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Operation } from "../graph/operation.ts";
 import { defaultSession, enterDefaultSession } from "../runtime/session/default_session.ts";
-import {
-  type Feeds,
-  type FeedValue,
-  type Fetch,
-  type Fetched,
-  type FetchedOf,
-  type RunOptions,
-  Session as BaseSession,
-  type SessionOptions,
-} from "../runtime/session/session.ts";
+import type {
+  Feeds,
+  FeedValue,
+  Fetch,
+  Fetched,
+  FetchedOf,
+  RunOptions,
+  SessionOptions,
+} from "../runtime/session/requests.ts";
+import { Session as BaseSession } from "../runtime/session/session.ts";
 
 /** What a run is fed: a map from tensors, variables or names to values. */
 export type FeedDict = ReadonlyMap<Tensor | CompositeTensor | string, FeedValue>;

@@ -8,7 +8,6 @@ import {
   type HostData,
   INTEGER_ENDS,
   isBigInt,
-  isInteger,
   isPlain,
   makeData,
   type TypedArray,
@@ -262,7 +261,6 @@ export function castArray(array: NdArray, dtype: DType): NdArray {
     return out;
   }
   const put = elementWriter(dtype, false);
-  const int = isInteger(dtype);
   for (let i = 0, n = array.size; i < n; i++) {
     const v = array.at(i);
     if (to.kind === "complex") {
@@ -272,7 +270,6 @@ export function castArray(array: NdArray, dtype: DType): NdArray {
       continue;
     }
     let s: ElementValue = Array.isArray(v) ? v[0] : v;
-    if (int && typeof s === "number" && !isBigInt(dtype)) s = Math.trunc(s);
     if (to.kind === "bool" && typeof s === "bigint") s = s !== 0n;
     dst[i] = put(s) as number | bigint;
   }

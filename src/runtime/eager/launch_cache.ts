@@ -67,7 +67,14 @@ export function findLaunch(
     return entry.launch;
   }
   const hosts = hostValues(def, inputs), specIds = inputs.map(specIdOf);
-  const launch = launchByText(def, { device, inputs, specIds, hosts, attrs });
+  lookups.byText++;
+  const key = launchKey(def, device, specIds, hosts) + attrsKey(attrs);
+  let launch = launches.get(key);
+  if (launch === undefined) {
+    launch = prepareLaunch(def, { specs: inputs.map(specOf), hosts, attrs, device });
+    if (launches.size >= MOST_LAUNCHES) launches.clear();
+    launches.set(key, launch);
+  }
   const entry = entryOf(inputs, specIds, hosts, attrs, launch);
   if (entry !== null) {
     if (entries.length === MOST_RECENT) entries.pop();
@@ -153,31 +160,17 @@ function isComparable(values: ArrayLike<unknown>): boolean {
   return true;
 }
 
-/** An application, and what was found out about it. */
-interface Found {
-  readonly device: Device;
-  readonly inputs: readonly OpInput[];
-  readonly specIds: readonly number[];
-  readonly hosts: readonly (NdArray | undefined)[];
-  readonly attrs: Attrs;
-}
-
-function launchByText(def: OpDef, { device, inputs, specIds, hosts, attrs }: Found): Launch {
-  lookups.byText++;
-  let key = `${def.id}${device.type}`;
-  for (let i = 0; i < inputs.length; i++) {
-    key += `|${specIds[i]}`;
-    const host = hosts[i];
-    if (host !== undefined) key += `=${host.data}`;
-  }
-  key += attrsKey(attrs);
-  let launch = launches.get(key);
-  if (launch === undefined) {
-    launch = prepareLaunch(def, { specs: inputs.map(specOf), hosts, attrs, device });
-    if (launches.size >= MOST_LAUNCHES) launches.clear();
-    launches.set(key, launch);
-  }
-  return launch;
+/** A text that is equal for equal applications, but for their attributes. */
+function launchKey(
+  def: OpDef,
+  device: Device,
+  specIds: readonly number[],
+  hosts: readonly (NdArray | undefined)[],
+): string {
+  const inputs = specIds.map((id, i) =>
+    hosts[i] === undefined ? `|${id}` : `|${id}=${hosts[i].data}`
+  );
+  return `${def.id}${device.type}${inputs.join("")}`;
 }
 
 /** A text that is equal for equal attributes. */

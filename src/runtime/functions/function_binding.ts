@@ -8,8 +8,7 @@ import { flatten, isNested, type Nest, packAs, structureText } from "../../core/
 import { NdArray } from "../../core/nd_array.ts";
 import { compatible } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
-import { type Spec, specText, TensorSpecClass } from "../../core/tensor_spec.ts";
-import type { TensorSpec } from "../../core/tensor_spec.ts";
+import { type Spec, specText, type TensorSpec, TensorSpecClass } from "../../core/tensor_spec.ts";
 import { toInput } from "../../ops/input.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 import { Variable } from "../variables/variable.ts";

@@ -10,8 +10,6 @@ import type { Plan } from "./plan.ts";
 import type { Results } from "./results.ts";
 import { segmentsOf } from "./segment.ts";
 
-export type { BeginOptions, ExecuteOptions } from "./execution.ts";
-
 /**
  * Runs a plan. Returns the fetched values, each a handle of its own that the caller owns; a promise where something had to be awaited.
  * Feeds stay the caller's unless the plan was made to own them. Throws (or rejects with) the first error, located at its node, as soon as it is known: what is in flight

@@ -35,7 +35,7 @@ import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
 import { execute, executeAlone } from "../plan/executor.ts";
 import { currentRun, RunContext } from "./run_context.ts";
 import { RunLimit } from "./run_limit.ts";
-import { openTarget, type RemoteRuns, type SessionDevice, type SessionTarget } from "./targets.ts";
+import { openTarget, type RemoteRuns, type SessionDevice } from "./targets.ts";
 import { copyArray, releaseValue, type RunValue, toHost } from "./run_value.ts";
 import { releasePlan } from "../plan/slots.ts";
 import { RunCounter } from "./metadata.ts";
@@ -371,14 +371,3 @@ function unwrap(a: NdArray): Fetched {
   if (DTYPES[a.dtype].kind === "handle") return a;
   return a.at(0);
 }
-
-export type { SessionDevice, SessionTarget };
-export type {
-  Feeds,
-  FeedValue,
-  Fetch,
-  Fetched,
-  FetchedOf,
-  RunOptions,
-  SessionOptions,
-} from "./requests.ts";
