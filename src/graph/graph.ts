@@ -26,6 +26,15 @@ function checkName(name: string): string {
   throw new ValueError(`'${name}' is not a valid root scope name`);
 }
 
+/** What new operations get from the functions around the code that makes them. */
+interface Surroundings {
+  /** The name scope, with its `/`. */
+  readonly scope: string;
+  readonly controls: readonly ControlScope[];
+  readonly colocation: Operation | null;
+  readonly overrides: Readonly<Record<string, string>> | null;
+}
+
 interface ControlScope {
   readonly controls: readonly Operation[];
   /** Operations made inside: consuming one of them makes a control edge needless. */
@@ -54,10 +63,7 @@ export class Graph {
   readonly #byName = new Map<string, Operation>();
   readonly #names = new Map<string, number>();
   readonly #unfeedable = new Set<number>();
-  #scope = "";
-  #controls: readonly ControlScope[] = [];
-  #colocation: Operation | null = null;
-  #overrides: Readonly<Record<string, string>> | null = null;
+  #around: Surroundings = { scope: "", controls: [], colocation: null, overrides: null };
   #finalized = false;
   /** Shapes promised with `setShape` so far: plans check the promises that were made before them. */
   promises = 0;
@@ -88,7 +94,7 @@ export class Graph {
   }
   /** Current name scope, with its `/`. */
   get scopeName(): string {
-    return this.#scope;
+    return this.#around.scope;
   }
 
   /** Runs `fn` with this graph as the place where ops go: of an async function until its first await, as all scopes. */
@@ -122,7 +128,7 @@ export class Graph {
     } catch (e) {
       throw this.#located(e, def, specs);
     }
-    const scoped = this.#scopedName(wanted);
+    const scoped = this.#scopedName(wanted), { controls, colocation, overrides } = this.#around;
     // A name that ends in `/` is that of a scope, which the caller reserved.
     const isFree = wanted.endsWith("/") && !this.#byName.has(scoped);
     const name = isFree ? scoped : this.uniqueName(scoped);
@@ -131,16 +137,16 @@ export class Graph {
       def,
       inputs: tensors,
       controlInputs: this.#controlsFor(tensors),
-      attrs: this.#colocation || this.#overrides
+      attrs: colocation || overrides
         ? { ...inferred.attrs, ...this.#scopeAttrs(def) }
         : inferred.attrs,
-      device: options.device ?? this.#colocation?.device ?? currentScope().device ?? "",
+      device: options.device ?? colocation?.device ?? currentScope().device ?? "",
       outputs: inferred.outputs,
       site: captureSite(),
     });
     this.#operations.push(op);
     this.#byName.set(name, op);
-    for (const c of this.#controls) c.made.add(op);
+    for (const c of controls) c.made.add(op);
     this.onOperation(op);
     return op;
   }
@@ -195,17 +201,19 @@ export class Graph {
     return this.addOp(lookupOp("Const")!, [], { value, dtype: value.dtype }, { name }).outputs[0];
   }
 
-  /** Runs `fn` outside name scopes and control dependencies. */
-  atRoot<R>(fn: () => R): R {
-    const [scope, controls] = [this.#scope, this.#controls];
-    this.#scope = "";
-    this.#controls = [];
+  #within<R>(part: Partial<Surroundings>, fn: () => R): R {
+    const before = this.#around;
+    this.#around = { ...before, ...part };
     try {
       return fn();
     } finally {
-      this.#scope = scope;
-      this.#controls = controls;
+      this.#around = before;
     }
+  }
+
+  /** Runs `fn` outside name scopes and control dependencies. */
+  atRoot<R>(fn: () => R): R {
+    return this.#within({ scope: "", controls: [] }, fn);
   }
 
   /** A name not taken yet: `x`, `x_1`, …; letters' case does not make a difference. Reserves it. */
@@ -226,55 +234,37 @@ export class Graph {
 
   #scopedName(wanted: string): string {
     if (wanted.endsWith("/")) return checkName(wanted.slice(0, -1));
-    const pattern = this.#scope === "" ? ROOT_NAME : SCOPED_NAME;
-    if (!pattern.test(wanted)) {
-      throw new ValueError(
-        `'${wanted}' is not a valid ${this.#scope === "" ? "root " : ""}scope name`,
-      );
+    const { scope } = this.#around;
+    if (!(scope === "" ? ROOT_NAME : SCOPED_NAME).test(wanted)) {
+      throw new ValueError(`'${wanted}' is not a valid ${scope === "" ? "root " : ""}scope name`);
     }
-    return this.#scope + wanted;
+    return scope + wanted;
   }
 
   /** Runs `fn` with names prefixed; a name that ends in `/` re-enters that scope, empty or null resets to the root. */
   nameScope<R>(name: string | null, fn: (scope: string) => R): R {
-    const before = this.#scope;
-    if (name === null || name === "") this.#scope = "";
-    else if (name.endsWith("/")) this.#scope = `${checkName(name.slice(0, -1))}/`;
-    else this.#scope = `${this.uniqueName(this.#scopedName(name))}/`;
-    try {
-      return fn(this.#scope);
-    } finally {
-      this.#scope = before;
-    }
+    let scope = "";
+    if (name?.endsWith("/")) scope = `${checkName(name.slice(0, -1))}/`;
+    else if (name) scope = `${this.uniqueName(this.#scopedName(name))}/`;
+    return this.#within({ scope }, () => fn(scope));
   }
 
   /** Runs `fn` so that the operations made inside run after `controls`; null clears the dependencies around it. */
   controlDependencies<R>(controls: readonly (Operation | Tensor)[] | null, fn: () => R): R {
-    const before = this.#controls;
-    if (controls === null) this.#controls = [];
-    else {
-      const ops = controls.map((c) => {
-        const op = c instanceof Operation ? c : (c as SymbolicTensor).operation;
-        if (op?.graph !== this) {
-          throw new ValueError(
-            `Cannot depend on ${c}: it is not an operation or tensor of this graph`,
-          );
-        }
-        return op;
-      });
-      this.#controls = [...before, { controls: ops, made: new Set() }];
-    }
-    try {
-      return fn();
-    } finally {
-      this.#controls = before;
-    }
+    if (controls === null) return this.#within({ controls: [] }, fn);
+    const ops = controls.map((c) => {
+      const op = c instanceof Operation ? c : (c as SymbolicTensor).operation;
+      if (op?.graph === this) return op;
+      throw new ValueError(`Cannot depend on ${c}: it is not an operation or tensor of this graph`);
+    });
+    const scope = { controls: ops, made: new Set<Operation>() };
+    return this.#within({ controls: [...this.#around.controls, scope] }, fn);
   }
 
   #controlsFor(inputs: readonly SymbolicTensor[]): Operation[] {
     const out = new Set<Operation>();
     const sources = inputs.map((t) => t.operation);
-    for (const { controls, made } of this.#controls) {
+    for (const { controls, made } of this.#around.controls) {
       if (sources.some((s) => made.has(s))) continue;
       for (const c of controls) if (!sources.includes(c)) out.add(c);
     }
@@ -283,29 +273,19 @@ export class Graph {
 
   /** Runs `fn` with new operations on the device of `op`. */
   colocateWith<R>(op: Operation | Tensor, fn: () => R): R {
-    const before = this.#colocation;
-    this.#colocation = op instanceof Operation ? op : (op as SymbolicTensor).operation;
-    try {
-      return fn();
-    } finally {
-      this.#colocation = before;
-    }
+    const colocation = op instanceof Operation ? op : (op as SymbolicTensor).operation;
+    return this.#within({ colocation }, fn);
   }
 
   /** Runs `fn` so that operations made inside have registered gradients, by type. Follows TensorFlow `tf.Graph.gradient_override_map`. */
   gradientOverrideMap<R>(map: Readonly<Record<string, string>>, fn: () => R): R {
-    const before = this.#overrides;
-    this.#overrides = { ...before, ...map };
-    try {
-      return fn();
-    } finally {
-      this.#overrides = before;
-    }
+    return this.#within({ overrides: { ...this.#around.overrides, ...map } }, fn);
   }
 
   /** Attributes that an operation has from where it is made. */
   #scopeAttrs({ name }: OpDef): Attrs {
-    const gradient = this.#overrides?.[name], near = this.#colocation?.name;
+    const { overrides, colocation } = this.#around;
+    const gradient = overrides?.[name], near = colocation?.name;
     const type = gradient === undefined ? {} : { _gradient_op_type: gradient };
     return near === undefined ? type : { ...type, _class: [`loc:@${near}`] };
   }
@@ -377,7 +357,7 @@ export class Graph {
 
   #located(e: unknown, def: OpDef, specs: readonly Spec[]): unknown {
     if (!(e instanceof Error) || e instanceof OpError) return e;
-    const where = ` (in ${def.name} "${this.#scope}${
+    const where = ` (in ${def.name} "${this.#around.scope}${
       currentScope().opName ?? def.name
     }" with inputs ${specs.map(specText).join(", ")})`;
     if (!e.message.includes(where)) e.message += where;

@@ -131,22 +131,30 @@ interface Argument {
   readonly type: string;
 }
 
-/** A function of nodes, in which `renamed` references are arguments. Controls on what is outside are dropped: it ran before the call. */
-function functionOf(
-  name: string,
-  args: readonly Argument[],
+/**
+ * Adds a function of nodes, in which `renamed` references are arguments, and gives its name, which no other has. Controls on what is
+ * outside are dropped: it ran before the call.
+ */
+function addFunction(
+  functions: FunctionDefJson[],
+  wanted: string,
   parts: {
+    readonly args: readonly Argument[];
     readonly nodes: readonly NodeDefJson[];
-    readonly renamed: ReadonlyMap<string, string>;
+    readonly renamed: Iterable<readonly [string, string]>;
     readonly results: readonly { readonly ref: string; readonly type: string }[];
   },
-): FunctionDefJson {
+): string {
+  const taken = new Set(functions.map((f) => f.signature.name));
+  let name = wanted;
+  for (let n = 1; taken.has(name); n++) name = `${wanted}_${n}`;
+  const renamed = new Map(parts.renamed);
   const inside = new Set(parts.nodes.map((n) => n.name));
-  const ref = (input: string): string => parts.renamed.get(full(input)) ?? input;
-  return {
+  const ref = (input: string): string => renamed.get(full(input)) ?? input;
+  functions.push({
     signature: {
       name,
-      inputArg: args.map(({ name, type }) => ({ name, type })),
+      inputArg: parts.args.map(({ name, type }) => ({ name, type })),
       outputArg: parts.results.map(({ type }, i) => ({ name: `out${i}`, type })),
     },
     nodeDef: parts.nodes.map((n) => ({
@@ -156,7 +164,8 @@ function functionOf(
       ),
     })),
     ret: Object.fromEntries(parts.results.map((r, i) => [`out${i}`, ref(r.ref)])),
-  };
+  });
+  return name;
 }
 
 function typeOf(node: NodeDefJson): string {
@@ -165,14 +174,6 @@ function typeOf(node: NodeDefJson): string {
 
 function list(type: readonly string[]): AttrValueJson {
   return { list: { type: [...type] } };
-}
-
-/** A name that no function has yet. */
-function freeName(wanted: string, functions: readonly FunctionDefJson[]): string {
-  const taken = new Set(functions.map((f) => f.signature.name));
-  let name = wanted;
-  for (let n = 1; taken.has(name); n++) name = `${wanted}_${n}`;
-  return name;
 }
 
 /** A variable of a loop: where it enters, is merged with its next value, goes on, and leaves. */
@@ -243,34 +244,29 @@ function raiseFrame(
     full(c.name),
     `arg${variables.length + k}`,
   ]);
-  const condName = freeName(`${frame}/cond`, functions);
-  functions.push(functionOf(condName, args, {
+  const condName = addFunction(functions, `${frame}/cond`, {
+    args,
     nodes: cond.nodes,
-    renamed: new Map([
+    renamed: [
       ...outside,
-      ...variables.map((v, i): [string, string] => [
-        full(v.merge.name),
-        `arg${i}`,
-      ]),
-    ]),
+      ...variables.map((v, i): [string, string] => [full(v.merge.name), `arg${i}`]),
+    ],
     results: [{ ref: dataInputs(loopCond)[0], type: "DT_BOOL" }],
-  }));
-  const bodyName = freeName(`${frame}/body`, functions);
-  const inBody = new Map([
-    ...outside,
-    ...variables.flatMap((v, i) =>
-      v.switches.map((s): [string, string] => [`${s.name}:1`, `arg${i}`])
-    ),
-  ]);
+  });
+  const switchedTo = (side: number, name: (i: number) => string) =>
+    variables.flatMap((v, i) =>
+      v.switches.map((s): [string, string] => [`${s.name}:${side}`, name(i)])
+    );
   const returned = [
     ...variables.map((v) => dataInputs(v.next)[0]),
     ...constants.map((c) => c.name),
   ];
-  functions.push(functionOf(bodyName, args, {
+  const bodyName = addFunction(functions, `${frame}/body`, {
+    args,
     nodes: body.nodes,
-    renamed: inBody,
+    renamed: [...outside, ...switchedTo(1, (i) => `arg${i}`)],
     results: returned.map((ref, i) => ({ ref, type: args[i].type })),
-  }));
+  });
 
   const loop = `${frame}/While`;
   nodes.put({
@@ -286,11 +282,7 @@ function raiseFrame(
       body: { func: { name: bodyName } },
     },
   });
-  const leaving = new Map(
-    variables.flatMap((v, i) =>
-      v.switches.map((s): [string, string] => [`${s.name}:0`, `${loop}:${i}`])
-    ),
-  );
+  const leaving = new Map(switchedTo(0, (i) => `${loop}:${i}`));
   for (const exit of nodes.all().filter((n) => is(n, "Exit"))) {
     const from = leaving.get(full(dataInputs(exit)[0]));
     if (from !== undefined) nodes.put({ ...exit, op: "Identity", input: [from] });
@@ -368,15 +360,14 @@ function raiseIf(
   const args = switches.map((s, i) => ({ name: `arg${i}`, type: typeOf(s) }));
   const types = choices.map((c) => typeOf(c.merge));
   const base = `${choices[0].merge.name}/If`;
-  const names = ["false", "true"].map((side, k) => {
-    const name = freeName(`${base}_${side}`, functions);
-    functions.push(functionOf(name, args, {
+  const names = ["false", "true"].map((side, k) =>
+    addFunction(functions, `${base}_${side}`, {
+      args,
       nodes: branches[k].nodes,
-      renamed: new Map(switches.map((s, i): [string, string] => [`${s.name}:${k}`, `arg${i}`])),
+      renamed: switches.map((s, i) => [`${s.name}:${k}`, `arg${i}`]),
       results: choices.map((c, i) => ({ ref: c.refs[k], type: types[i] })),
-    }));
-    return name;
-  });
+    })
+  );
   nodes.put({
     name: base,
     op: "If",

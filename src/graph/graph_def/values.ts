@@ -26,11 +26,10 @@ function readAttr(
   budget: Budget,
 ): unknown {
   if (def.type === "tensor") return tensorFromJson(v.tensor, budget);
-  const list = /^list\((.*)\)$/.exec(def.type);
-  const type = list ? list[1] : def.type, kind = KINDS[type];
+  const { kind, isList } = kindOf(def);
   if (kind === undefined) throw new ValueError("a GraphDef does not hold that");
   const { field, read, empty } = kind;
-  if (!list) {
+  if (!isList) {
     const value = v[field] === undefined ? empty() : read(v[field]);
     if (def.least === undefined || value as number >= def.least) return value;
     throw new ValueError(
@@ -41,17 +40,35 @@ function readAttr(
   return listOf(lists[field]).map(read);
 }
 
-/** Where an AttrValue keeps values of a type, how they are read, and what one is that was left out because it is the default. */
-const KINDS: Readonly<
-  Record<string, { field: string; read: (v: unknown) => unknown; empty: () => unknown }>
-> = {
-  type: { field: "type", read: asDType, empty: () => asDType(undefined) },
-  bool: { field: "b", read: boolOf, empty: () => false },
-  int: { field: "i", read: intOf, empty: () => 0 },
-  float: { field: "f", read: floatOf, empty: () => 0 },
-  string: { field: "s", read: text, empty: () => "" },
-  shape: { field: "shape", read: shapeFromJson, empty: () => [] },
+/** How an AttrValue holds values of a type. */
+interface Kind {
+  readonly field: keyof AttrValueJson;
+  readonly read: (v: unknown) => unknown;
+  // deno-lint-ignore no-explicit-any
+  readonly write: (v: any) => unknown;
+  /** A value that was left out because it is the default. */
+  readonly empty: () => unknown;
+}
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  type: {
+    field: "type",
+    read: asDType,
+    write: (t: DType) => DTYPES[t].tfEnum,
+    empty: () => asDType(undefined),
+  },
+  bool: { field: "b", read: boolOf, write: (v) => v, empty: () => false },
+  int: { field: "i", read: intOf, write: String, empty: () => 0 },
+  float: { field: "f", read: floatOf, write: floatToJson, empty: () => 0 },
+  string: { field: "s", read: text, write: base64Text, empty: () => "" },
+  shape: { field: "shape", read: shapeFromJson, write: shapeToJson, empty: () => [] },
 };
+
+/** The kind of an attribute's values, and whether it is a list of them. */
+function kindOf({ type }: AttrDef): { readonly kind: Kind | undefined; readonly isList: boolean } {
+  const list = /^list\((.*)\)$/.exec(type);
+  return { kind: KINDS[list ? list[1] : type], isList: list !== null };
+}
 
 function unlike(v: unknown, wanted: string): never {
   throw new ValueError(`received ${describe(v)}, wanted ${wanted}`);
@@ -249,33 +266,13 @@ export function text(value: unknown): string {
 
 /** An attribute in JSON form. */
 export function attrToJson(def: AttrDef, value: unknown): AttrValueJson {
-  switch (def.type) {
-    case "type":
-      return { type: DTYPES[value as DType].tfEnum };
-    case "bool":
-      return { b: value as boolean };
-    case "int":
-      return { i: String(value) };
-    case "float":
-      return { f: floatToJson(value as number) };
-    case "string":
-      return { s: base64Text(value as string) };
-    case "shape":
-      return { shape: shapeToJson(value as PartialShape) };
-    case "tensor":
-      return { tensor: tensorToJson(value as NdArray) };
-    case "list(type)":
-      return { list: { type: (value as DType[]).map((t) => DTYPES[t].tfEnum) } };
-    case "list(int)":
-      return { list: { i: (value as number[]).map(String) } };
-    case "list(float)":
-      return { list: { f: value as number[] } };
-    case "list(bool)":
-      return { list: { b: value as boolean[] } };
-    case "list(string)":
-      return { list: { s: (value as string[]).map(base64Text) } };
-    case "list(shape)":
-      return { list: { shape: (value as PartialShape[]).map(shapeToJson) } };
+  if (def.type === "tensor") return { tensor: tensorToJson(value as NdArray) };
+  const { kind, isList } = kindOf(def);
+  if (kind !== undefined) {
+    const { field, write } = kind;
+    return isList
+      ? { list: { [field]: (value as unknown[]).map(write) } }
+      : { [field]: write(value) };
   }
   throw new ValueError(`Cannot write attribute "${def.name}" of type ${def.type} to a GraphDef`);
 }
@@ -293,18 +290,19 @@ export function shapeToJson(shape: PartialShape): ShapeJson {
 
 /** A constant in JSON form. */
 export function tensorToJson(a: NdArray): TensorJson {
-  const base = { dtype: DTYPES[a.dtype].tfEnum, tensorShape: shapeToJson(a.shape) };
-  if (a.dtype === "string") return { ...base, stringVal: (a.data as Uint8Array[]).map(base64) };
-  const d = a.data as Float32Array;
-  return { ...base, tensorContent: base64(new Uint8Array(d.buffer, d.byteOffset, d.byteLength)) };
+  return packed(a, base64);
 }
 
 /** A constant whose bytes are its array's own: nothing is copied, for readers of files. */
 export function constantToJson(a: NdArray): TensorJson {
+  return packed(a, (bytes) => bytes);
+}
+
+function packed(a: NdArray, write: (bytes: Uint8Array) => BytesJson): TensorJson {
   const base = { dtype: DTYPES[a.dtype].tfEnum, tensorShape: shapeToJson(a.shape) };
-  if (a.dtype === "string") return { ...base, stringVal: a.data as Uint8Array[] };
+  if (a.dtype === "string") return { ...base, stringVal: (a.data as Uint8Array[]).map(write) };
   const { buffer, byteOffset, byteLength } = a.data as Float32Array;
-  return { ...base, tensorContent: new Uint8Array(buffer, byteOffset, byteLength) };
+  return { ...base, tensorContent: write(new Uint8Array(buffer, byteOffset, byteLength)) };
 }
 
 /** Bytes as the JSON form of protocol buffers has them. */

@@ -15,29 +15,27 @@ import { fuseReductions } from "./reductions.ts";
 import { rewrite } from "./rewrite.ts";
 import { verify } from "./verify.ts";
 
+/** Names of all passes, in their order. */
+const NAMES = [
+  "cse",
+  "filters",
+  "rewrite",
+  "attention",
+  "fuse",
+  "epilogue",
+  "reductions",
+  "merge",
+  "group",
+] as const;
+/** Name of a pass. */
+export type PassName = typeof NAMES[number];
+
 /** Passes by name. */
 export const PASSES: Readonly<Record<PassName, (ir: IrGraph, target: PassTarget) => IrGraph>> = {
-  cse: cse,
-  filters: foldIntoFilters,
-  rewrite: rewrite,
-  attention: fuseAttention,
-  fuse: fuse,
-  epilogue: fuseEpilogues,
-  reductions: fuseReductions,
-  merge: mergePointwise,
+  ...{ cse, filters: foldIntoFilters, rewrite, attention: fuseAttention, fuse },
+  ...{ epilogue: fuseEpilogues, reductions: fuseReductions, merge: mergePointwise },
   group: groupAlike,
 };
-/** Name of a pass. */
-export type PassName =
-  | "cse"
-  | "filters"
-  | "rewrite"
-  | "attention"
-  | "fuse"
-  | "epilogue"
-  | "reductions"
-  | "merge"
-  | "group";
 
 /** What the pipeline does; tests change it. */
 export const pipelineOptions: {
@@ -51,17 +49,7 @@ export const pipelineOptions: {
   passes: {
     // The others pay where a dispatch has a price, or where only the GPU has a kernel.
     CPU: ["cse", "filters", "rewrite", "fuse", "epilogue", "reductions", "merge"],
-    GPU: [
-      "cse",
-      "filters",
-      "rewrite",
-      "attention",
-      "fuse",
-      "epilogue",
-      "reductions",
-      "merge",
-      "group",
-    ],
+    GPU: NAMES,
   },
   verify: false,
   trace: null,
