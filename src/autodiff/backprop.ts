@@ -3,20 +3,28 @@
  */
 import {
   type Application,
-  currentInterpreter,
+  apply1,
+  currentRecorders,
+  keepingAll,
   type OpInput,
   type Recorder,
   withRecorders,
 } from "../core/apply.ts";
 import { isTrainable } from "../core/dtype.ts";
-import { apply1, currentRecorders, keepingAll } from "../core/apply.ts";
 import { type GradContext, lookupOp } from "../core/op.ts";
 import { bindSignature } from "../core/signature.ts";
 import { isConcrete, sameShape } from "../core/shape.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { InternalError, LookupError } from "../core/errors.ts";
-import { makeStep, savedByName, type Step, type StepValue, withVariables } from "./steps.ts";
+import {
+  isDifferentiable,
+  makeStep,
+  savedByName,
+  type Step,
+  type StepValue,
+  withVariables,
+} from "./steps.ts";
 import { cutOf, noteCuts, noticingCuts } from "./cuts.ts";
 import { MergeGradients } from "./unseen.ts";
 import { add } from "../ops/pointwise/arithmetic.ts";
@@ -126,11 +134,6 @@ function propagate(
 function sumOf(a: Tensor, b: Tensor): Tensor {
   if (a instanceof IndexedSlices && b instanceof IndexedSlices) return a.with(b);
   return a.dtype === "variant" ? apply1(MergeGradients, [a, b]) : add(a, b);
-}
-
-/** True where a gradient flows through the step at all. */
-export function isDifferentiable({ def, attrs }: Pick<Step, "def" | "attrs">): boolean {
-  return def.grad !== null && def.grad?.applies?.(attrs) !== false;
 }
 
 function hasGradient(v: StepValue): boolean {
@@ -245,9 +248,4 @@ export function sumToShape(grad: Tensor, have: readonly number[], want: readonly
   const axes = have.flatMap((d, i) => (i < lead || (want[i - lead] === 1 && d !== 1) ? [i] : []));
   const reduced = axes.length > 0 ? sum(grad, axes) : grad;
   return sameShape(reduced.staticShape, want) ? reduced : reshape(reduced, [...want]);
-}
-
-/** True where ops build graphs now. */
-export function isBuildingGraph(): boolean {
-  return currentInterpreter().symbolic;
 }

@@ -5,7 +5,7 @@
 import { isTrainable } from "../core/dtype.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import type { GradRule } from "../core/op.ts";
-import type { Step } from "./steps.ts";
+import { isDifferentiable, type Step } from "./steps.ts";
 
 type GradientCut = NonNullable<ReturnType<NonNullable<GradRule["cut"]>>>;
 
@@ -60,10 +60,8 @@ export function noteCuts(
   const needed = new Set(seeds);
   for (let k = steps.length - 1; k >= 0; k--) {
     const step = steps[k];
-    const { grad } = step.def;
-    const isOpen = grad !== null && grad?.applies?.(step.attrs) !== false;
     if (!step.outputs.some((o) => needed.has(o.id) && isTrainable(o.dtype))) continue;
-    if (isOpen) { for (const i of step.inputs) needed.add(i.id); }
+    if (isDifferentiable(step)) { for (const i of step.inputs) needed.add(i.id); }
     else if (cuts.includes(step)) {
       const cut = cutOf(step)!;
       if (cut.strict) {

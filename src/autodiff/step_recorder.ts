@@ -5,9 +5,9 @@ import type { Application, Recorder } from "../core/apply.ts";
 import { isTrainable } from "../core/dtype.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
 import { Tensor } from "../core/tensor.ts";
-import { isDifferentiable } from "./backprop.ts";
+
 import { cutOf } from "./cuts.ts";
-import { holdStep, makeStep, mayCapture, type Step, stepValue } from "./steps.ts";
+import { holdStep, isDifferentiable, makeStep, mayCapture, type Step, stepValue } from "./steps.ts";
 
 /** How a tape keeps values alive; set by the runtime, since a handle that outlives `dispose()` is its business. */
 export interface TapeMemory {

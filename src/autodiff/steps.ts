@@ -92,6 +92,11 @@ function positionsAmong(
   return positions;
 }
 
+/** True where a gradient flows through the step at all. */
+export function isDifferentiable({ def, attrs }: Pick<Step, "def" | "attrs">): boolean {
+  return def.grad !== null && def.grad?.applies?.(attrs) !== false;
+}
+
 /** What the gradient rule gets: by argument name, `name:k` for variadic ones. */
 export function savedByName(step: Step): Record<string, Tensor> {
   const out: Record<string, Tensor> = {};

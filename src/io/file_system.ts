@@ -1,9 +1,9 @@
 /**
  * The file system where there is one, through Node's functions, which Deno has too: reading in pieces, writing, listing.
  */
-import { NotFoundError, UnimplementedError } from "../core/errors.ts";
+import { NotFoundError } from "../core/errors.ts";
 import type { Bytes } from "./bytes.ts";
-import { fileOf } from "./files.ts";
+import { fileOf, nodeFiles } from "./files.ts";
 
 /** What we use of an open file. */
 interface FileHandle {
@@ -36,21 +36,10 @@ interface FileSystem {
 }
 
 /** The file system. Rejects with `UnimplementedError` where the runtime has none, as in browsers. */
-async function fileSystem(): Promise<FileSystem> {
-  const { process } = globalThis as {
-    process?: { getBuiltinModule?(name: string): unknown };
-  };
-  const name = "node:fs/promises";
-  const builtin = process?.getBuiltinModule?.(name) as FileSystem | undefined;
-  if (builtin) return builtin;
-  try {
-    return await import(/* webpackIgnore: true */ /* @vite-ignore */ name) as FileSystem;
-  } catch (cause) {
-    throw new UnimplementedError(
-      "Cannot use paths here: this runtime has no files, pass URLs, blobs or bytes instead",
-      { cause },
-    );
-  }
+function fileSystem(): Promise<FileSystem> {
+  return nodeFiles(
+    "Cannot use paths here: this runtime has no files, pass URLs, blobs or bytes instead",
+  );
 }
 
 /** The error of a file: `NotFoundError` where there is none, else as it was. */
@@ -60,18 +49,21 @@ export function fileError(error: unknown, path: string | URL): unknown {
   return new NotFoundError(`Cannot read ${path}: there is no such file`, { cause: error });
 }
 
+async function openFile(path: string | URL, flags: "r" | "w"): Promise<FileHandle> {
+  const fs = await fileSystem();
+  try {
+    return await fs.open(fileOf(path), flags);
+  } catch (error) {
+    throw fileError(error, path);
+  }
+}
+
 /** Bytes that are read at once. */
 const CHUNK = 1 << 18;
 
 /** The bytes of a file in pieces, from `start`. Rejects with `NotFoundError` where there is none. */
 export async function* fileChunks(path: string | URL, start = 0): AsyncGenerator<Bytes> {
-  const fs = await fileSystem();
-  let file: FileHandle;
-  try {
-    file = await fs.open(fileOf(path), "r");
-  } catch (error) {
-    throw fileError(error, path);
-  }
+  const file = await openFile(path, "r");
   try {
     for (let at = start;;) {
       const buffer = new Uint8Array(CHUNK);
@@ -95,13 +87,7 @@ export interface FileWriter {
 
 /** Opens a file for writing, replacing what was there. Rejects with `UnimplementedError` in browsers. */
 export async function openWriter(path: string | URL): Promise<FileWriter> {
-  const fs = await fileSystem();
-  let file: FileHandle;
-  try {
-    file = await fs.open(fileOf(path), "w");
-  } catch (error) {
-    throw fileError(error, path);
-  }
+  const file = await openFile(path, "w");
   return {
     async write(bytes) {
       for (let at = 0; at < bytes.length;) {

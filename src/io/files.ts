@@ -20,23 +20,21 @@ interface NodeProcess {
 }
 
 async function fileSystem(): Promise<FilePromises> {
-  const { Deno: deno, process } = globalThis as {
-    Deno?: FilePromises;
-    process?: NodeProcess;
-  };
-  if (deno) return deno;
+  const { Deno: deno } = globalThis as { Deno?: FilePromises };
+  return deno ??
+    await nodeFiles("Cannot use files here: this runtime has none, pass bytes instead of a path");
+}
+
+/** Node's `fs/promises`, which Deno has too. Rejects with `UnimplementedError` of this text where the runtime has no files. */
+export async function nodeFiles<T>(lacking: string): Promise<T> {
+  const { process } = globalThis as { process?: NodeProcess };
   const name = "node:fs/promises";
-  const builtin = process?.getBuiltinModule?.(name) as FilePromises | undefined;
+  const builtin = process?.getBuiltinModule?.(name) as T | undefined;
   if (builtin) return builtin;
   try {
-    return await import(/* webpackIgnore: true */ /* @vite-ignore */ name) as FilePromises;
-  } catch (e) {
-    throw new UnimplementedError(
-      "Cannot use files here: this runtime has none, pass bytes instead of a path",
-      {
-        cause: e,
-      },
-    );
+    return await import(/* webpackIgnore: true */ /* @vite-ignore */ name) as T;
+  } catch (cause) {
+    throw new UnimplementedError(lacking, { cause });
   }
 }
 

@@ -79,13 +79,13 @@ const imageShape = (_: unknown, { channels }: Attrs): PartialShape[] => [[
   channels === 0 ? null : channels,
 ]];
 
-function imageOp(name: string): OpDef {
+function imageOp(name: string, ...dtypeAttr: string[]): OpDef {
   return hostOp(name, {
     inputs: ["contents: string"],
-    outputs: ["image: dtype"],
-    attrs: ["channels: int = 0", "dtype: type = uint8"],
+    outputs: [dtypeAttr.length > 0 ? "image: dtype" : "image: uint8"],
+    attrs: ["channels: int = 0", ...dtypeAttr],
     infer: imageShape,
-    run: async1((contents, { channels, dtype }) =>
+    run: async1((contents, { channels, dtype = "uint8" }) =>
       decodeBytes(bytesOf(contents, name), { channels, dtype, op: name })
     ),
   });
@@ -99,16 +99,9 @@ function async1(fn: (x: NdArray, attrs: Attrs) => NdArray | Promise<NdArray>): B
   };
 }
 
-const DecodePng = imageOp("DecodePng"), DecodeImage = imageOp("DecodeImage");
-const DecodeJpeg = hostOp("DecodeJpeg", {
-  inputs: ["contents: string"],
-  outputs: ["image: uint8"],
-  attrs: ["channels: int = 0"],
-  infer: imageShape,
-  run: async1((contents, { channels }) =>
-    decodeBytes(bytesOf(contents, "DecodeJpeg"), { channels, dtype: "uint8", op: "DecodeJpeg" })
-  ),
-});
+const DecodePng = imageOp("DecodePng", "dtype: type = uint8");
+const DecodeImage = imageOp("DecodeImage", "dtype: type = uint8");
+const DecodeJpeg = imageOp("DecodeJpeg");
 const EncodePng = hostOp("EncodePng", {
   inputs: ["image: T"],
   outputs: ["contents: string"],

@@ -237,7 +237,7 @@ function readHeader(text: string, name: string): Header {
   };
   let dict: unknown;
   try {
-    dict = new PythonLiteral(text).read();
+    dict = pythonLiteral(text);
   } catch {
     return bad("is no Python literal");
   }
@@ -249,66 +249,16 @@ function readHeader(text: string, name: string): Header {
   return { descr, fortran_order, shape: [...shape] };
 }
 
-/** Reader of the Python literals that npy headers are made of. */
-class PythonLiteral {
-  readonly #text: string;
-  #at = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  read(): unknown {
-    const value = this.#value();
-    this.#space();
-    if (this.#at < this.#text.length) throw new SyntaxError("rest");
-    return value;
-  }
-
-  #space(): void {
-    while (/\s/.test(this.#text[this.#at] ?? "")) this.#at++;
-  }
-
-  #take(c: string): boolean {
-    this.#space();
-    if (this.#text[this.#at] !== c) return false;
-    this.#at++;
-    return true;
-  }
-
-  #value(): unknown {
-    this.#space();
-    const rest = this.#text.slice(this.#at);
-    const token = /^(?:'([^'\\]*)'|"([^"\\]*)"|(True|False)|(\d+)L?)/.exec(rest);
-    if (token) {
-      this.#at += token[0].length;
-      if (token[3] !== undefined) return token[3] === "True";
-      return token[4] !== undefined ? Number(token[4]) : token[1] ?? token[2];
-    }
-    if (this.#take("(")) return this.#list(")");
-    if (this.#take("[")) return this.#list("]");
-    if (!this.#take("{")) throw new SyntaxError("value");
-    const dict: Record<string, unknown> = Object.create(null);
-    while (!this.#take("}")) {
-      const key = this.#value();
-      if (typeof key !== "string" || !this.#take(":")) throw new SyntaxError("key");
-      dict[key] = this.#value();
-      if (!this.#take(",")) {
-        if (!this.#take("}")) throw new SyntaxError("dict");
-        break;
-      }
-    }
-    return dict;
-  }
-
-  #list(end: string): unknown[] {
-    const items: unknown[] = [];
-    while (!this.#take(end)) {
-      items.push(this.#value());
-      if (this.#take(",")) continue;
-      if (!this.#take(end)) throw new SyntaxError("list");
-      break;
-    }
-    return items;
-  }
+/** The value of a Python literal of strings, booleans, whole numbers, tuples, lists and dicts: as JSON, but for how these are written. */
+function pythonLiteral(text: string): unknown {
+  const token = /'([^'\\]*)'|"([^"\\]*)"|\b(True|False)\b|(\d+)L?|,\s*([)\]}])|[([)\]{},:\s]|(.)/gs;
+  const json = text.replace(token, (found, single, double, truth, digits, end, other) => {
+    if (other !== undefined) throw new SyntaxError(`${other} in a literal`);
+    if (truth !== undefined) return truth.toLowerCase();
+    if (digits !== undefined) return String(Number(digits));
+    const string = single ?? double;
+    if (string !== undefined) return JSON.stringify(string);
+    return (end ?? found).replace("(", "[").replace(")", "]");
+  });
+  return JSON.parse(json);
 }

@@ -24,12 +24,7 @@ const PASSES = [
   [2, 0, 4, 4],
   [0, 2, 2, 4],
   [1, 0, 2, 2],
-  [
-    0,
-    1,
-    1,
-    2,
-  ],
+  [0, 1, 1, 2],
 ];
 
 /** How many values an image may have: what an ArrayBuffer holds, as TensorFlow limits them. */

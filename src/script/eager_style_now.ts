@@ -8,7 +8,7 @@ import { isTrainable } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { Tensor, TensorContext } from "../core/tensor.ts";
 import { FailedPreconditionError, InvalidArgumentError } from "../core/errors.ts";
-import { isDifferentiable } from "../autodiff/backprop.ts";
+import { isDifferentiable } from "../autodiff/steps.ts";
 import type { StepRecorder } from "../autodiff/step_recorder.ts";
 import { identity } from "../ops/array/view.ts";
 import { asTensor } from "../ops/input.ts";

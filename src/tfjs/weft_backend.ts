@@ -4,6 +4,7 @@
 import * as tfjs from "@tensorflow/tfjs-core";
 import { toNdArray } from "../core/convert.ts";
 import type { DType } from "../core/dtype.ts";
+import { sameShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { scopeDevice } from "../runtime/devices.ts";
 import { constantTensor } from "../runtime/eager/eager.ts";
@@ -115,10 +116,6 @@ class WeftKernelBackend extends tfjs.KernelBackend {
 
 function made(values: BackendValues, shape: readonly number[], dtype: tfjs.DataType): EagerTensor {
   return constantTensor(toNdArray(values, { dtype: dtype as DType, shape }), scopeDevice());
-}
-
-function sameShape(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((size, i) => size === b[i]);
 }
 
 /** Runs a kernel of ours on tensors of TensorFlow.js. */

@@ -17,20 +17,14 @@ import { changeRows } from "../runtime/variables/scatter_rows.ts";
 import type { VariableState } from "../runtime/variables/variable_state.ts";
 
 function run(update: ResourceUpdate, inputs: readonly OpInput[], attrs: Attrs): void {
-  if (attrs.update_slots === false) {
-    throw new UnimplementedError(`Cannot run ${update.def.name} with update_slots = false`, {
-      op: update.def.name,
-    });
+  const op = update.def.name;
+  for (
+    const [name, lacking] of [["update_slots", false], ["multiply_linear_by_lr", true]] as const
+  ) {
+    if (attrs[name] !== lacking) continue;
+    throw new UnimplementedError(`Cannot run ${op} with ${name} = ${lacking}`, { op });
   }
-  if (attrs.multiply_linear_by_lr === true) {
-    throw new UnimplementedError(
-      `Cannot run ${update.def.name} with multiply_linear_by_lr = true`,
-      {
-        op: update.def.name,
-      },
-    );
-  }
-  const states = inputs.slice(0, update.handles).map((handle) => stateOf(handle, update.def.name));
+  const states = inputs.slice(0, update.handles).map((handle) => stateOf(handle, op));
   const named = Object.fromEntries(update.scalars.map(([name, i]) => [name, numberOf(inputs[i])]));
   const plan = update.plan(named, attrs);
   const { dtype } = states[0];
@@ -100,12 +94,7 @@ function numberOf(x: OpInput): number {
 }
 
 for (const update of RESOURCE_UPDATES) {
-  setHostRunner(update.def, (inputs, attrs) => {
-    run(update, inputs, attrs);
-    return [];
-  });
-  setHostOp(update.def.name, ({ inputs, attrs }) => {
-    run(update, inputs, attrs);
-    return [];
-  });
+  const runner = (inputs: readonly OpInput[], attrs: Attrs): [] => (run(update, inputs, attrs), []);
+  setHostRunner(update.def, runner);
+  setHostOp(update.def.name, ({ inputs, attrs }) => runner(inputs, attrs));
 }
