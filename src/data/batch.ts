@@ -5,7 +5,7 @@ import { CompositeSpec, leafSpecs } from "../core/composite.ts";
 import { packAs } from "../core/nest.ts";
 import { ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { optionCheck } from "../core/options.ts";
+import { optionCheck, type OptionKeys } from "../core/options.ts";
 import { sizeOf } from "../core/shape.ts";
 import type { TensorSpec } from "../core/tensor_spec.ts";
 import { RaggedTensorSpec } from "../ops/ragged/ragged_tensor.ts";
@@ -38,11 +38,14 @@ export interface PaddedBatchOptions extends BatchOptions {
 }
 
 const checkBatchOptions = optionCheck<BatchOptions>("batch", { dropRemainder: true });
-const checkPaddedBatchOptions = optionCheck<PaddedBatchOptions>("paddedBatch", {
-  dropRemainder: true,
-  paddedShapes: true,
-  paddingValues: true,
-});
+/** Their keys, for checks of options that have them. */
+export const PADDED_BATCH_OPTIONS: OptionKeys<PaddedBatchOptions> = {
+  ...{ dropRemainder: true, paddedShapes: true, paddingValues: true },
+};
+const checkPaddedBatchOptions = optionCheck<PaddedBatchOptions>(
+  "paddedBatch",
+  PADDED_BATCH_OPTIONS,
+);
 
 /** What joins rows of a component. */
 export type Join = (rows: readonly NdArray[], component: number) => NdArray;

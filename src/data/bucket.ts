@@ -5,9 +5,9 @@ import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { packComponents } from "../core/composite.ts";
-import { joinRows, type PaddedBatchOptions } from "./batch.ts";
+import { joinRows, PADDED_BATCH_OPTIONS, type PaddedBatchOptions } from "./batch.ts";
 import { padding } from "./parts/padding.ts";
-import { type Element, stackRows } from "./element.ts";
+import { type Element, isInteger, stackRows } from "./element.ts";
 import { checkCount, Failure, type Outcome, type Source, withLeading } from "./source.ts";
 import { stageOver } from "./stage.ts";
 import { type ElementFunction, traceFunction } from "./trace.ts";
@@ -29,9 +29,7 @@ const checkOptions = optionCheck<BucketOptions>("bucketBySequenceLength", {
   bucketBatchSizes: true,
   padToBucketBoundary: true,
   noPadding: true,
-  dropRemainder: true,
-  paddedShapes: true,
-  paddingValues: true,
+  ...PADDED_BATCH_OPTIONS,
 });
 
 type Joiner = (rows: readonly Element[]) => Outcome;
@@ -46,10 +44,7 @@ export function bucketSource(
   const { bucketBoundaries: boundaries, bucketBatchSizes: sizes, dropRemainder = false } = options;
   checkBuckets(boundaries, sizes);
   const traced = traceFunction(elementLengthFunc, input, "bucketBySequenceLength");
-  const [length] = traced.specs;
-  if (
-    traced.specs.length !== 1 || !/^u?int/.test(length.dtype) || (length.shape?.length ?? 0) !== 0
-  ) {
+  if (!isInteger(traced)) {
     throw new ValueError(
       `\`elementLengthFunc\` must return a scalar integer. Was ${traced.specs.join(", ")}`,
     );

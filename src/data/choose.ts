@@ -3,7 +3,7 @@
  */
 import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { eagerKey } from "../ops/random/state.ts";
-import { commonType } from "./element.ts";
+import { commonType, isInteger } from "./element.ts";
 import { Random } from "./random.ts";
 import {
   type Elements,
@@ -85,10 +85,7 @@ export function chooseSource(
   choices: Source,
   stopOnEmpty: boolean,
 ): Source {
-  const [spec] = choices.specs;
-  if (
-    choices.specs.length !== 1 || !/^u?int/.test(spec.dtype) || (spec.shape?.length ?? 0) !== 0
-  ) {
+  if (!isInteger(choices)) {
     throw new TypeError(
       `Cannot choose by elements ${
         choices.specs.join(", ")

@@ -22,7 +22,7 @@ import { TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
 import { defaultDevice } from "../runtime/devices.ts";
 import { constantTensor } from "../runtime/eager/eager.ts";
 import { isStructure } from "../script/call.ts";
-import type { Tout } from "../script/tout.ts";
+import { parseTout, type Tout } from "../script/tout.ts";
 
 /** An element as it moves through a pipeline: one host array per component. Nobody writes to them. */
 export type Element = readonly NdArray[];
@@ -72,6 +72,17 @@ export interface ElementType {
   readonly specs: readonly TensorSpec[];
   /** The nest, with any leaf values. */
   readonly structure: unknown;
+}
+
+/** What a nest of dtypes and specs declares. */
+export function declaredType(tout: Tout, takes?: "composites"): ElementType {
+  const { specs, structure } = parseTout(tout, takes);
+  return { specs: specs.map(({ shape, dtype }) => TensorSpec(shape, dtype)), structure };
+}
+
+/** True where elements are integers, each a scalar as far as is known. */
+export function isInteger({ specs: [spec, ...others] }: Pick<ElementType, "specs">): boolean {
+  return others.length === 0 && /^u?int/.test(spec.dtype) && (spec.shape?.length ?? 0) === 0;
 }
 
 /** A nest of values taken apart: what is no structure is one tensor. */
@@ -240,9 +251,14 @@ export function checkElement(element: Element, specs: readonly TensorSpec[]): vo
 
 /** The element as tensors on the default device, owned by the caller or the scope in force. */
 export function handOut(element: Element, structure: unknown): TensorNest {
+  return withDispose(asTensors(element, structure));
+}
+
+/** The element in its nest as tensors on the default device. */
+export function asTensors(element: Element, structure: unknown): TensorNest {
   const device = defaultDevice();
   const components = element.map((a) => (a.dtype === "variant" ? a : constantTensor(a, device)));
-  return withDispose(packComponents<unknown>(structure, components) as TensorNest);
+  return packComponents<unknown>(structure, components) as TensorNest;
 }
 
 /** The element as host arrays that are shared with nobody: copies, unless they are that already. */

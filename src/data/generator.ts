@@ -8,11 +8,18 @@ import { isPlainObject, packAs } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
 import { compatible, shapeTuple } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
-import { TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
+import { type TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
 import { EagerTensor, withOwner } from "../runtime/eager/tensor.ts";
 import { leafPaths, mapScriptError } from "../script/script_errors.ts";
-import { parseTout, type Tout } from "../script/tout.ts";
-import { type Element, type ElementType, hostArray, leavesIn, valueText } from "./element.ts";
+import type { Tout } from "../script/tout.ts";
+import {
+  declaredType,
+  type Element,
+  type ElementType,
+  hostArray,
+  leavesIn,
+  valueText,
+} from "./element.ts";
 import { type Elements, Failure, type Item, makeSource, type Source } from "./source.ts";
 
 /** Yields the values of elements, one after the other. */
@@ -48,15 +55,11 @@ export function generatorSource(
       "`generator` must be a JavaScript callable that returns an iterable or an iterator",
     );
   }
-  const { specs, structure } = parseTout(outputSignature, "composites");
-  const declared = specs.map(({ shape, dtype }) => TensorSpec(shape, dtype));
+  const { specs, structure } = declaredType(outputSignature, "composites");
   return makeSource({
     kind: "Generator",
-    specs: declared,
-    structure,
-    size: null,
-    open: (_, from?: number) =>
-      new GeneratorPass(() => generator(...args), declared, structure, from),
+    ...{ specs, structure, size: null },
+    open: (_, from?: number) => new GeneratorPass(() => generator(...args), specs, structure, from),
   });
 }
 

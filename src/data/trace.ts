@@ -3,7 +3,7 @@
  */
 import { packComponents } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
-import { InvalidArgumentError, OpError, OutOfRangeError, ValueError } from "../core/errors.ts";
+import { InvalidArgumentError, OpError, OutOfRangeError } from "../core/errors.ts";
 import { type Nest, refusePromise } from "../core/nest.ts";
 import { withScope } from "../core/scope_context.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -16,6 +16,7 @@ import { run } from "../runtime/functions/run_body.ts";
 import { tfFunction } from "../runtime/functions/function.ts";
 import { newRunContext } from "../runtime/session/run_context.ts";
 import { toHost } from "../runtime/session/run_value.ts";
+import { checkCallable } from "../script/script.ts";
 import { checkElement, type Element, type ElementType, takeApart } from "./element.ts";
 import type { Place } from "./source.ts";
 
@@ -60,11 +61,16 @@ function drawPath(path: string): string {
   return path.replaceAll("Parallel", "");
 }
 
+/** A function of elements, those that it gets, and the stage that asks. */
+export interface FunctionOf {
+  readonly fn: ElementFunction;
+  readonly input: ElementType;
+  readonly method: string;
+}
+
 /** Traces a function for elements of a type. Throws `TypeError` where it is async or returns what is no tensor. */
 export function traceFunction(fn: ElementFunction, input: ElementType, method: string): Traced {
-  if (typeof fn !== "function") {
-    throw new ValueError(`Expected func to be callable. Received func=${describe(fn)}`);
-  }
+  checkCallable(fn);
   let structure: unknown;
   const body = (...leaves: Tensor[]): Tensor[] => {
     const result = fn(...argumentsOf(fn, packComponents<Tensor>(input.structure, leaves)));
@@ -84,14 +90,7 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
       return own;
     });
   };
-  // Pipelines run on the host, as TensorFlow's do, unless the function itself asks for another device.
-  const { graph } = withScope(
-    { device: "/device:CPU:0" },
-    () =>
-      tfFunction(body, { name: `Dataset_${method}_${fn.name || "fn"}` }).getConcreteFunction(
-        ...input.specs,
-      ),
-  );
+  const graph = traceOnHost(body, { fn, input, method });
   // Promises about outputs are checked here, as properties of the element.
   for (const t of graph.outputs) t.promised = false;
   const concrete = new ConcreteFunction(graph);
@@ -113,6 +112,20 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
       return arrays;
     },
   };
+}
+
+/** Runs `fn` on the host, as TensorFlow's pipelines run, unless what it calls asks for another device. */
+export function onHost<R>(fn: () => R): R {
+  return withScope({ device: "/device:CPU:0" }, fn);
+}
+
+/** The graph of a body that calls `fn` with elements of the input. */
+export function traceOnHost(
+  body: (...leaves: Tensor[]) => Tensor[],
+  { fn, input, method }: FunctionOf,
+): ConcreteFunction["graph"] {
+  const name = `Dataset_${method}_${fn.name || "fn"}`;
+  return onHost(() => tfFunction(body, { name }).getConcreteFunction(...input.specs).graph);
 }
 
 /** A list is spread over a function of several parameters; anything else, and a list for one parameter, is one argument. */

@@ -4,7 +4,7 @@
 import type { CompositeSpec, CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
 import { isPlainObject, type Nest } from "../core/nest.ts";
-import { optionCheck } from "../core/options.ts";
+import { optionCheck, type OptionKeys } from "../core/options.ts";
 import type { TensorLike } from "../core/tensor.ts";
 import type { Operation } from "../graph/operation.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -57,15 +57,13 @@ export interface NumpyFunctionOptions extends PyFuncOptions {
   readonly worker?: WorkerOption;
 }
 
+/** Keys of what all of these functions take. */
+const COMMON: OptionKeys<PyFuncOptions> = {
+  ...{ stateful: true, name: true, ordered: true, strictGradients: true },
+};
 const checkOptions = optionCheck<NumpyFunctionOptions>("numpyFunction", {
-  stateful: true,
-  name: true,
-  shapeFn: true,
-  vjp: true,
-  timeoutMs: true,
-  worker: true,
-  ordered: true,
-  strictGradients: true,
+  ...COMMON,
+  ...{ shapeFn: true, vjp: true, timeoutMs: true, worker: true },
 });
 
 /** The outputs in the nest of `Tout`: a tensor, a list, an object; an operation where there is none. Any nest where `Tout` is any. */
@@ -213,12 +211,7 @@ export function pyFunc<const T extends Tout>(
   return numpyFunction(func, inp, Tout, pyFuncOptions(options, name));
 }
 
-const checkPyFuncOptions = optionCheck<PyFuncOptions>("pyFunc", {
-  stateful: true,
-  name: true,
-  ordered: true,
-  strictGradients: true,
-});
+const checkPyFuncOptions = optionCheck<PyFuncOptions>("pyFunc", COMMON);
 
 /** The options of a call of {@linkcode pyFunc}, whichever way they came. */
 export function pyFuncOptions(
@@ -245,14 +238,8 @@ export interface ContribPyFuncOptions extends PyFuncOptions {
 }
 
 const checkContribOptions = optionCheck<ContribPyFuncOptions>("contrib.framework.pyFunc", {
-  args: true,
-  kwargs: true,
-  outputTypes: true,
-  outputShapes: true,
-  stateful: true,
-  name: true,
-  ordered: true,
-  strictGradients: true,
+  ...{ args: true, kwargs: true, outputTypes: true, outputShapes: true },
+  ...COMMON,
 });
 
 /**

@@ -9,10 +9,11 @@ import type { NdArray } from "../../core/nd_array.ts";
 import { isPlainObject } from "../../core/nest.ts";
 import { optionCheck } from "../../core/options.ts";
 import { TensorSpec } from "../../core/tensor_spec.ts";
-import { parseTout, type Tout } from "../../script/tout.ts";
+import type { Tout } from "../../script/tout.ts";
 import type { ByteSource } from "../../io/byte_stream.ts";
-import { type ElementType, hostArray } from "../element.ts";
+import { declaredType, hostArray } from "../element.ts";
 import {
+  FILE_OPTIONS,
   type FileKind,
   type FileOptions,
   type Files,
@@ -53,8 +54,7 @@ const checkCsv = optionCheck<CsvOptions>("csv", {
   useQuoteDelim: true,
   naValue: true,
   selectCols: true,
-  compression: true,
-  numParallelReads: true,
+  ...FILE_OPTIONS,
 });
 
 /** A column as it is read. */
@@ -298,20 +298,12 @@ export interface JsonlOptions<T extends Tout = Tout> extends FileOptions {
   readonly outputSignature: T;
 }
 
-const checkJsonl = optionCheck<JsonlOptions>("jsonl", {
-  outputSignature: true,
-  compression: true,
-  numParallelReads: true,
-});
+const checkJsonl = optionCheck<JsonlOptions>("jsonl", { outputSignature: true, ...FILE_OPTIONS });
 
 /** The lines of files of JSON. */
 export function jsonlSource(files: Files, options: JsonlOptions): Source {
   checkJsonl(options);
-  const { specs: outputs, structure } = parseTout(options.outputSignature);
-  const type: ElementType = {
-    specs: outputs.map(({ shape, dtype }) => TensorSpec(shape, dtype)),
-    structure,
-  };
+  const type = declaredType(options.outputSignature), { structure } = type;
   const read = (line: Uint8Array, lines: LineReader): Outcome | null | Promise<Outcome> => {
     const text = decodeString(line);
     if (text.trim() === "") return null;

@@ -4,7 +4,7 @@
 import { decodeString, encodeString } from "../../core/text.ts";
 import { describe } from "../../core/convert.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { optionCheck } from "../../core/options.ts";
+import { optionCheck, type OptionKeys } from "../../core/options.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { TensorSpec } from "../../core/tensor_spec.ts";
 import {
@@ -44,6 +44,9 @@ export interface FileOptions {
   readonly numParallelReads?: number;
 }
 
+/** Their keys, for checks of options that have them. */
+export const FILE_OPTIONS: OptionKeys<FileOptions> = { compression: true, numParallelReads: true };
+
 /** A scalar string. */
 export function scalarString(value: Uint8Array | string): NdArray {
   return new NdArray("string", [], [encodeString(value)]);
@@ -59,6 +62,20 @@ export interface FileReader {
   /** Where it stands: a reader that begins there gives those that come now. */
   readonly position: State;
   close(): void | Promise<void>;
+}
+
+/** A reader over one that knows where it stands. */
+function readerOver(
+  below: Pick<FileReader, "position" | "close">,
+  next: FileReader["next"],
+): FileReader {
+  return {
+    next,
+    get position() {
+      return below.position;
+    },
+    close: () => below.close(),
+  };
 }
 
 /** How files of a kind are read. */
@@ -264,32 +281,20 @@ export function lineKind(
     ...{ kind, ...type },
     open(file, position) {
       const lines = new LineReader(file, compression, (position ?? [0, 0]) as [number, number]);
-      return {
-        async next() {
-          for (;;) {
-            const line = await lines.next();
-            if (line === null) return null;
-            const item = await read(line, lines);
-            if (item !== null) return item;
-          }
-        },
-        get position() {
-          return lines.position;
-        },
-        close: () => lines.close(),
-      };
+      return readerOver(lines, async () => {
+        for (;;) {
+          const line = await lines.next();
+          if (line === null) return null;
+          const item = await read(line, lines);
+          if (item !== null) return item;
+        }
+      });
     },
   };
 }
 
-const checkLines = optionCheck<FileOptions>("textLines", {
-  compression: true,
-  numParallelReads: true,
-});
-const checkRecords = optionCheck<FileOptions>("tfrecord", {
-  compression: true,
-  numParallelReads: true,
-});
+const checkLines = optionCheck<FileOptions>("textLines", FILE_OPTIONS);
+const checkRecords = optionCheck<FileOptions>("tfrecord", FILE_OPTIONS);
 
 /** The lines of text files. */
 export function linesSource(files: Files, options: FileOptions): Source {
@@ -308,16 +313,10 @@ export function recordsSource(files: Files, options: FileOptions): Source {
     ...{ kind: "TFRecord", ...STRINGS },
     open(file, position) {
       const records = new RecordReader(file, compression, Number(position ?? 0));
-      return {
-        async next() {
-          const record = await records.next();
-          return record && [scalarString(record.slice())];
-        },
-        get position() {
-          return records.position;
-        },
-        close: () => records.close(),
-      };
+      return readerOver(records, async () => {
+        const record = await records.next();
+        return record && [scalarString(record.slice())];
+      });
     },
   }, options);
 }

@@ -3,23 +3,32 @@
  */
 import { packComponents } from "../../core/composite.ts";
 import { describe } from "../../core/convert.ts";
-import { OperatorNotAllowedInGraphError, ValueError } from "../../core/errors.ts";
+import { OperatorNotAllowedInGraphError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import type { Nest } from "../../core/nest.ts";
-import { withScope } from "../../core/scope_context.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { TensorSpec } from "../../core/tensor_spec.ts";
 import { scalar } from "../../ops/array/creation.ts";
 import { identity } from "../../ops/array/view.ts";
-import { defaultDevice } from "../../runtime/devices.ts";
-import { constantTensor } from "../../runtime/eager/eager.ts";
 import { type EagerTensor, withOwner } from "../../runtime/eager/tensor.ts";
 import { ConcreteFunction } from "../../runtime/functions/concrete_function.ts";
-import { tfFunction } from "../../runtime/functions/function.ts";
-import { parseTout, type Tout } from "../../script/tout.ts";
-import { checkElement, commonType, type Element, type ElementType } from "../element.ts";
+import { checkCallable } from "../../script/script.ts";
+import type { Tout } from "../../script/tout.ts";
+import {
+  asTensors,
+  checkElement,
+  commonType,
+  declaredType,
+  type Element,
+  type ElementType,
+} from "../element.ts";
 import { type Elements, Failure, type Place, type Source, type State } from "../source.ts";
-import { argumentsOf, type ElementFunction, functionError } from "../trace.ts";
+import {
+  argumentsOf,
+  type ElementFunction,
+  functionError,
+  type FunctionOf,
+  onHost,
+  traceOnHost,
+} from "../trace.ts";
 
 /** A call for one element. */
 export interface InnerCall {
@@ -44,7 +53,7 @@ export function openInner(
   };
   let inner: Source;
   try {
-    inner = withOwner(owned, () => onCpu(() => callFor(fn, element, input, source.kind)));
+    inner = withOwner(owned, () => onHost(() => callFor(fn, element, input, source.kind)));
     commonType([source, inner], source.kind);
   } catch (error) {
     free();
@@ -67,22 +76,13 @@ export function openInner(
   };
 }
 
-function onCpu<R>(fn: () => R): R {
-  return withScope({ device: "/device:CPU:0" }, fn);
-}
-
 function callFor(
   fn: ElementFunction,
   element: Element,
   { structure }: ElementType,
   method: string,
 ): Source {
-  const device = defaultDevice();
-  const components = element.map((a) => (a.dtype === "variant" ? a : constantTensor(a, device)));
-  return sourceOf(
-    fn(...argumentsOf(fn, packComponents<unknown>(structure, components) as Nest<Tensor>)),
-    method,
-  );
+  return sourceOf(fn(...argumentsOf(fn, asTensors(element, structure))), method);
 }
 
 /** The stage behind what a function returned. Throws `TypeError` for what is no dataset. */
@@ -96,21 +96,16 @@ function sourceOf(made: unknown, method: string): Source {
 
 /** A function that makes datasets, traced; it returns the tensors that `needs` asks for. */
 export function traceInner(
-  { fn, input, method }: {
-    readonly fn: ElementFunction;
-    readonly input: Source;
-    readonly method: string;
-  },
+  call: FunctionOf,
   needs: (made: Source) => readonly Tensor[],
 ): ConcreteFunction {
+  const { fn, input, method } = call;
   const body = (...leaves: Tensor[]): Tensor[] => {
     const element = packComponents<Tensor>(input.structure, leaves);
     const needed = needs(sourceOf(fn(...argumentsOf(fn, element)), method));
     return needed.length > 0 ? needed.map((t) => identity(t)) : [scalar(0)];
   };
-  const name = `Dataset_${method}_${fn.name || "fn"}`;
-  const { graph } = onCpu(() => tfFunction(body, { name }).getConcreteFunction(...input.specs));
-  return new ConcreteFunction(graph);
+  return new ConcreteFunction(traceOnHost(body, call));
 }
 
 /** What the datasets of a function hold: what was said, else what a call with tensors of a graph that nobody runs tells. */
@@ -119,18 +114,13 @@ export function innerType(
   fn: ElementFunction,
   { outputSignature, method }: { readonly outputSignature?: Tout; readonly method: string },
 ): ElementType {
-  if (typeof fn !== "function") {
-    throw new ValueError(`Expected func to be callable. Received func=${describe(fn)}`);
-  }
-  if (outputSignature !== undefined) {
-    const { specs, structure } = parseTout(outputSignature);
-    return { specs: specs.map(({ shape, dtype }) => TensorSpec(shape, dtype)), structure };
-  }
+  checkCallable(fn);
+  if (outputSignature !== undefined) return declaredType(outputSignature);
   let type: ElementType | undefined;
   const isWindow = input.specs.every(({ dtype }) => dtype === "variant");
   if (isWindow) {
     const empty = input.specs.map(() => new NdArray("variant", [], [[]]));
-    type = onCpu(() => callFor(fn, empty, input, method));
+    type = onHost(() => callFor(fn, empty, input, method));
   } else {
     try {
       traceInner({ fn, input, method }, (made) => {
