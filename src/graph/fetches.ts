@@ -12,20 +12,16 @@ import { Operation, SymbolicTensor } from "./operation.ts";
 
 /** What a fetch means. Throws `TypeError` for what is no fetch, `ValueError` for what is not of the graph. */
 export function fetchIn(graph: Graph, given: unknown): SymbolicTensor | Operation {
+  const refused = (f: unknown, why: string): ValueError =>
+    new ValueError(`Argument \`fetch\` = ${f} cannot be interpreted as a Tensor. (${why})`);
   if (given === null || given === undefined) {
     throw new TypeError(
-      `Argument \`fetch\` = ${given} has invalid type "${
-        given === null ? "null" : "undefined"
-      }". Cannot be null: of what no gradient reaches, gradients() gives null`,
+      `Argument \`fetch\` = ${given} has invalid type "${given}". Cannot be null: of what no gradient reaches, gradients() gives null`,
     );
   }
   const f = given instanceof Tensor ? valueIn(graph, given, "fetch") : given;
   if (f instanceof SymbolicTensor || f instanceof Operation) {
-    if (f.graph !== graph) {
-      throw new ValueError(
-        `Argument \`fetch\` = ${f} cannot be interpreted as a Tensor. (${f} is not an element of this graph.)`,
-      );
-    }
+    if (f.graph !== graph) throw refused(f, `${f} is not an element of this graph.`);
     return f;
   }
   if (typeof f !== "string") {
@@ -38,9 +34,7 @@ export function fetchIn(graph: Graph, given: unknown): SymbolicTensor | Operatio
   try {
     return f.includes(":") ? graph.getTensorByName(f) : graph.getOperationByName(f);
   } catch (e) {
-    throw new ValueError(
-      `Argument \`fetch\` = ${f} cannot be interpreted as a Tensor. ("${(e as Error).message}")`,
-    );
+    throw refused(f, `"${(e as Error).message}"`);
   }
 }
 
@@ -77,31 +71,23 @@ export function fedParts(
 
 /** The tensors that a key of a feed means: of a variable all of its reads. Throws `TypeError` for what is none of the graph's. */
 export function feedsIn(graph: Graph, key: unknown): readonly SymbolicTensor[] {
+  const refused = (why: string): TypeError =>
+    new TypeError(`Cannot interpret feeds key as Tensor: ${why}`);
   if (key instanceof SymbolicTensor) {
-    if (key.graph !== graph) {
-      throw new TypeError(
-        `Cannot interpret feeds key as Tensor: ${key} is not an element of this graph.`,
-      );
-    }
+    if (key.graph !== graph) throw refused(`${key} is not an element of this graph.`);
     return [key];
   }
   const handle = key instanceof Tensor ? handleOf(key) : undefined;
   const resource = handle && resourceOf(handle);
   if (resource) {
     if (graph.variables.find(resource)) return graph.variables.reads(resource);
-    throw new TypeError(
-      `Cannot interpret feeds key as Tensor: ${key} is not an element of this graph.`,
-    );
+    throw refused(`${key} is not an element of this graph.`);
   }
-  if (typeof key !== "string") {
-    throw new TypeError(
-      `Cannot interpret feeds key as Tensor: Can not convert a ${typeof key} into a Tensor.`,
-    );
-  }
+  if (typeof key !== "string") throw refused(`Can not convert a ${typeof key} into a Tensor.`);
   try {
     return [graph.getTensorByName(key)];
   } catch (e) {
     if (!(e instanceof ValueError || e instanceof LookupError)) throw e;
-    throw new TypeError(`Cannot interpret feeds key as Tensor: ${e.message}`);
+    throw refused(e.message);
   }
 }

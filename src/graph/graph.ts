@@ -304,29 +304,23 @@ export class Graph {
   getTensorByName(name: string): SymbolicTensor {
     const m = /^(.+):(\d+)$/.exec(name);
     if (!m) {
+      const is = this.#byName.has(name)
+        ? "refers to an Operation"
+        : "looks like an (invalid) Operation name";
       throw new ValueError(
-        this.#byName.has(name)
-          ? `The name '${name}' refers to an Operation, not a Tensor. Tensor names must be of the form "<op_name>:<output_index>".`
-          : `The name '${name}' looks like an (invalid) Operation name, not a Tensor. Tensor names must be of the form "<op_name>:<output_index>".`,
+        `The name '${name}' ${is}, not a Tensor. Tensor names must be of the form "<op_name>:<output_index>".`,
       );
     }
-    const op = this.#byName.get(m[1]);
-    if (!op) {
-      throw new LookupError(
-        `The name '${name}' refers to a Tensor which does not exist. The operation, '${
-          m[1]
-        }', does not exist in the graph.`,
-      );
-    }
-    const t = op.outputs[Number(m[2])];
-    if (!t) {
-      throw new LookupError(
-        `The name '${name}' refers to a Tensor which does not exist. The operation, '${
-          m[1]
-        }', exists but only has ${op.outputs.length} outputs.`,
-      );
-    }
-    return t;
+    const op = this.#byName.get(m[1]), t = op?.outputs[Number(m[2])];
+    if (t) return t;
+    const why = op
+      ? `exists but only has ${op.outputs.length} outputs`
+      : "does not exist in the graph";
+    throw new LookupError(
+      `The name '${name}' refers to a Tensor which does not exist. The operation, '${
+        m[1]
+      }', ${why}.`,
+    );
   }
 
   /** The operation of this name, or undefined. */

@@ -73,13 +73,7 @@ export function buildIr({ fetches, targets, feeds }: IrRequest): IrGraph {
   const nodes: IrNode[] = [];
   feeds.forEach((t, feed) => {
     const node = makeNode(t.operation, [], [], feed);
-    const value: IrValue = {
-      node,
-      index: 0,
-      dtype: t.dtype,
-      shape: t.staticShape,
-      promised: false,
-    };
+    const value: IrValue = { ...valueOf(t, node), index: 0, promised: false };
     node.outputs.push(value);
     nodes.push(node);
     fed.set(t, value);
@@ -119,15 +113,7 @@ export function buildIr({ fetches, targets, feeds }: IrRequest): IrGraph {
         controls.clear();
       }
       const node = makeNode(op, inputs, [...controls], -1);
-      op.outputs.forEach((t, index) =>
-        node.outputs.push({
-          node,
-          index,
-          dtype: t.dtype,
-          shape: t.staticShape,
-          promised: t.promised,
-        })
-      );
+      for (const t of op.outputs) node.outputs.push(valueOf(t, node));
       made.set(op, node);
       nodes.push(node);
     }
@@ -146,16 +132,14 @@ export function buildIr({ fetches, targets, feeds }: IrRequest): IrGraph {
   };
 }
 
+function valueOf(
+  { dtype, staticShape: shape, valueIndex: index, promised }: SymbolicTensor,
+  node: IrNode,
+): IrValue {
+  return { node, index, dtype, shape, promised };
+}
+
 function makeNode(op: Operation, inputs: IrValue[], controls: IrNode[], feed: number): IrNode {
-  return {
-    name: op.name,
-    def: op.def,
-    attrs: op.attrs,
-    inputs,
-    controls,
-    outputs: [],
-    device: op.device,
-    source: op,
-    feed,
-  };
+  const { name, def, attrs, device } = op;
+  return { name, def, attrs, inputs, controls, outputs: [], device, source: op, feed };
 }

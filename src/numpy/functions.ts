@@ -109,23 +109,14 @@ export function numpyFunction(
  * assertEquals(await y.data(), Float32Array.of(3, 2, 1));
  * ```
  */
-export function numpyFunctionAsync<const T extends Tout>(
+export async function numpyFunctionAsync<const T extends Tout>(
   func: ScriptFunction,
   inp: readonly ScriptInput[],
   Tout: T,
   options: NumpyFunctionOptions = {},
 ): Promise<ScriptResult<T>> {
-  return callAsync(func, inp, Tout, options) as Promise<ScriptResult<T>>;
-}
-
-async function callAsync(
-  func: ScriptFunction,
-  inp: readonly ScriptInput[],
-  Tout: Tout,
-  options: NumpyFunctionOptions,
-): Promise<unknown> {
   checkOptions(options);
-  return await baseNumpyFunctionAsync(bodyOf(func), inp, Tout as "float32", options);
+  return await baseNumpyFunctionAsync(bodyOf(func), inp, Tout, options);
 }
 
 /**

@@ -51,13 +51,25 @@ const CLASSES: readonly OpErrorClass[] = [
  * that made it are in the message. An `OpError` keeps its class.
  */
 export function mapScriptError(thrown: unknown, place: ScriptPlace): OpError {
-  const Class = classFor(thrown);
-  const text = bodyText(thrown, arrayHint(thrown, place));
-  const error = new Class(text + placeText(place.node, place.source?.definitionSite), {
-    op: place.op,
-    node: place.node ?? (thrown instanceof OpError ? thrown.node : undefined),
+  return errorAt(place, bodyText(thrown, arrayHint(thrown, place)), {
+    thrown,
     cause: thrown,
+    node: place.node ?? (thrown instanceof OpError ? thrown.node : undefined),
   });
+}
+
+/** An error of the class that stands for what was thrown, with the place in its text. */
+function errorAt(
+  { op, node: named, source }: Omit<ScriptPlace, "token">,
+  text: string,
+  { thrown, cause, node = named }: {
+    readonly thrown: unknown;
+    readonly cause: unknown;
+    readonly node?: string | undefined;
+  },
+): OpError {
+  const Class = classFor(thrown);
+  const error = new Class(text + placeText(named, source?.definitionSite), { op, node, cause });
   trimStack(error);
   return error;
 }
@@ -71,21 +83,16 @@ export function mapVjpError(
   name: string,
   place: Omit<ScriptPlace, "token">,
 ): OpError {
-  const Class = classFor(thrown);
   const text = thrown instanceof OpError
     ? thrown.message
     : thrown instanceof Error
     ? `${thrown.name}: ${thrown.message}`
     : `Error: ${textOf(thrown)}`;
   const lines = thrown instanceof Error ? userFrames(framesBelow(thrown)) : "";
-  const error = new Class(
-    `In the vjp of '${name}': ${text}${lines && `\n${lines}`}${
-      placeText(place.node, place.source?.definitionSite)
-    }`,
-    { op: place.op, node: place.node, cause: thrown },
-  );
-  trimStack(error);
-  return error;
+  return errorAt(place, `In the vjp of '${name}': ${text}${lines && `\n${lines}`}`, {
+    thrown,
+    cause: thrown,
+  });
 }
 
 /** The stack of an error without its text, which may have lines of a stack in it. */
@@ -99,14 +106,7 @@ export function mapResultError(thrown: unknown, place: ScriptPlace): OpError {
   if (!(thrown instanceof OpError) || thrown.node !== undefined) {
     return mapScriptError(thrown, place);
   }
-  const Class = classFor(thrown);
-  const error = new Class(thrown.message + placeText(place.node, place.source?.definitionSite), {
-    op: place.op,
-    node: place.node,
-    cause: thrown.cause,
-  });
-  trimStack(error);
-  return error;
+  return errorAt(place, thrown.message, { thrown, cause: thrown.cause });
 }
 
 function classFor(thrown: unknown): OpErrorClass {

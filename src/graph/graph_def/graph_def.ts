@@ -186,14 +186,8 @@ export class GraphDefWriter {
   }
 
   #node(op: Operation, place: Place): NodeDefJson {
-    const def: NodeDefJson = { name: place.name(op), op: op.type };
-    const inputs = place.inputs(op);
-    if (inputs.length > 0) def.input = inputs;
-    const device = op.device || place.device;
-    if (device !== "") def.device = device;
-    const attr = this.#attrs(op);
-    if (Object.keys(attr).length > 0) def.attr = attr;
-    return def;
+    const input = place.inputs(op), attr = this.#attrs(op);
+    return place.node(op, { name: place.name(op), type: op.type, input, attr });
   }
 
   #attrs(op: Operation): Record<string, AttrValueJson> {

@@ -151,6 +151,26 @@ export class Place {
     ];
   }
 
+  /** A node that an op, or a part of it, is written as, on the op's device. */
+  node(
+    op: Operation,
+    { name, type, input, attr }: {
+      readonly name: string;
+      readonly type: string;
+      readonly input: string[];
+      readonly attr: NonNullable<NodeDefJson["attr"]>;
+    },
+  ): NodeDefJson {
+    const device = op.device || this.device;
+    return {
+      name,
+      op: type,
+      ...(input.length > 0 ? { input } : {}),
+      ...(device === "" ? {} : { device }),
+      ...(Object.keys(attr).length > 0 ? { attr } : {}),
+    };
+  }
+
   /** The scope of the parts of an op, with its `/`: one that no other op has. */
   scope(op: Operation): string {
     let scope = this.name(op);
@@ -192,13 +212,11 @@ export function resultNode(
   { place, results }: { readonly place: Place; readonly results: readonly string[] },
 ): NodeDefJson {
   const types = op.outputs.slice(0, results.length).map((t) => DTYPES[t.dtype as DType].tfEnum);
-  const device = op.device || place.device;
   const one = results.length === 1;
-  return {
+  return place.node(op, {
     name: place.name(op),
-    op: one ? "Identity" : "IdentityN",
+    type: one ? "Identity" : "IdentityN",
     input: [...results, ...op.controlInputs.map((c) => `^${place.name(c)}`)],
-    ...(device === "" ? {} : { device }),
     attr: { T: one ? { type: types[0] } : { list: { type: types } } },
-  };
+  });
 }

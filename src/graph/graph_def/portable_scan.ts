@@ -32,7 +32,6 @@ export function scanNodes(
   };
   const stacked = visible(op).slice(states);
   const nodes: NodeDefJson[] = [];
-  const device = op.device || place.device;
   const controls = op.controlInputs.map((c) => `^${place.name(c)}`);
   const add = (
     name: string,
@@ -40,13 +39,7 @@ export function scanNodes(
     input: string[],
     attr: Record<string, AttrValueJson>,
   ): string => {
-    nodes.push({
-      name: scope + name,
-      op: type,
-      ...(input.length + controls.length > 0 ? { input: [...input, ...controls] } : {}),
-      ...(device === "" ? {} : { device }),
-      attr,
-    });
+    nodes.push(place.node(op, { name: scope + name, type, input: [...input, ...controls], attr }));
     return place.output(scope + name, { index: 0, arg: `${arg}:0` });
   };
   const inputs = op.inputs.map((t) => place.input(t));
@@ -90,17 +83,11 @@ export function scanNodes(
   };
   const cond = condition(name("rows_cond"), types);
   const turn = iteration(op, { name: name("rows_body"), body, types, stateful, stacked, reverse });
-  nodes.push({
-    name: `${scope}while`,
-    op: stateful ? "While" : "StatelessWhile",
-    input: [...variables, ...read, ...controls],
-    ...(device === "" ? {} : { device }),
-    attr: {
-      T: { list: { type: types } },
-      _loop_vars: { i: String(variables.length) },
-      body: { func: { name: turn.signature.name } },
-      cond: { func: { name: cond.signature.name } },
-    },
+  add("while", [stateful ? "While" : "StatelessWhile", ""], [...variables, ...read], {
+    T: { list: { type: types } },
+    _loop_vars: { i: String(variables.length) },
+    body: { func: { name: turn.signature.name } },
+    cond: { func: { name: cond.signature.name } },
   });
   const out = (k: number): string =>
     place.output(`${scope}while`, { index: k, arg: `output:${k}` });

@@ -3,11 +3,11 @@
  * sums over first axes, such as the gradients of biases.
  */
 import type { MeaningOf } from "../../core/meaning.ts";
-import { lookupOp } from "../../core/op.ts";
 import { argument } from "../../core/scalar/expr.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
+import { addedNode } from "./added.ts";
 import { Clusters, type Joined, joinNodes } from "./clusters.ts";
 import { isPure } from "./cse.ts";
 import { isReduction } from "./pointwise_nodes.ts";
@@ -70,21 +70,14 @@ function sumOf(node: IrNode): "sum" | "mean" | null {
 }
 
 function columnSumNode(members: readonly IrNode[]): IrNode {
-  return {
-    ...members[0],
-    def: lookupOp("_GroupedColumnSum")!,
-    attrs: {
-      N: members.length,
-      T: "float32",
-      shapes: members.map((m) => m.outputs[0].shape),
-      scales: members.map((
-        m,
-      ) => (sumOf(m) === "mean" ? 1 / (m.inputs[0].shape![0] as number) : 1)),
-    },
-    inputs: members.map((m) => m.inputs[0]),
-    controls: [],
-    outputs: [],
-  };
+  const scaleOf = (m: IrNode): number =>
+    sumOf(m) === "mean" ? 1 / (m.inputs[0].shape![0] as number) : 1;
+  return addedNode(members[0], "_GroupedColumnSum", members.map((m) => m.inputs[0]), {
+    N: members.length,
+    T: "float32",
+    shapes: members.map((m) => m.outputs[0].shape),
+    scales: members.map(scaleOf),
+  });
 }
 
 function isUpdate(node: IrNode): boolean {
@@ -120,18 +113,11 @@ function updateNode(members: readonly IrNode[]): IrNode {
   // The rule's arguments: scalars come first, then one member's arrays.
   const args = first.inputs.map((v, i) => argument(scalar(v, i) ? s++ : scalars.length + a++));
   const inputs = [...scalars, ...arrays.flat()];
-  return {
-    ...first,
-    def: lookupOp("_GroupedUpdate")!,
-    attrs: {
-      Tin: inputs.map((v) => v.dtype),
-      Tout: members.flatMap((m) => m.outputs.map((v) => v.dtype)),
-      exprs: (first.def.meaning as MeaningOf<"update">).exprs(args, first.attrs),
-      scalars: scalars.length,
-      arrays: arrays[0].length,
-    },
-    inputs,
-    controls: [],
-    outputs: [],
-  };
+  return addedNode(first, "_GroupedUpdate", inputs, {
+    Tin: inputs.map((v) => v.dtype),
+    Tout: members.flatMap((m) => m.outputs.map((v) => v.dtype)),
+    exprs: (first.def.meaning as MeaningOf<"update">).exprs(args, first.attrs),
+    scalars: scalars.length,
+    arrays: arrays[0].length,
+  });
 }

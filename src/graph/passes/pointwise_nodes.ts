@@ -4,7 +4,6 @@
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { fusionOf } from "../../core/fusion.ts";
 import type { MeaningOf } from "../../core/meaning.ts";
-import { lookupOp } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import {
   argument,
@@ -17,6 +16,7 @@ import {
   substitute,
 } from "../../core/scalar/expr.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
+import { addedNode } from "./added.ts";
 import { isPure } from "./cse.ts";
 
 /** Where most of a plan runs. */
@@ -201,18 +201,11 @@ export function fusedNode(members: ReadonlySet<IrNode>, outputs: readonly IrValu
     v.node.outputs.forEach((w, i) => exprs.set(w, betweenOps(own[i], w.dtype)));
     return exprs.get(v)!;
   };
-  return {
-    ...outputs[outputs.length - 1].node,
-    def: lookupOp("_FusedPointwise")!,
-    attrs: {
-      Tin: inputs.map((v) => v.dtype),
-      Tout: outputs.map((v) => v.dtype),
-      exprs: outputs.map(exprOf),
-    },
-    inputs,
-    controls: [],
-    outputs: [],
-  };
+  return addedNode(outputs.at(-1)!.node, "_FusedPointwise", inputs, {
+    Tin: inputs.map((v) => v.dtype),
+    Tout: outputs.map((v) => v.dtype),
+    exprs: outputs.map(exprOf),
+  });
 }
 
 /** The graph without constants that nobody reads. */
