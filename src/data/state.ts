@@ -8,7 +8,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { isPlainObject, setKey } from "../core/nest.ts";
 import { isShape, sizeOf } from "../core/shape.ts";
 import { arrayFromBytes, type Bytes, bytesOfArray, concatBytes, viewOf } from "../io/bytes.ts";
-import { crc32c } from "../io/crc32c.ts";
+import { crc32c } from "../io/crc.ts";
 import type { Element } from "./element.ts";
 import { Failure, type State } from "./source.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Little helpers on bytes: arrays over them whatever their alignment, byte order, concatenation, CRC-32.
+ * Little helpers on bytes: arrays over them whatever their alignment, byte order.
  */
 import { describe } from "../core/convert.ts";
 import { type DType, dtypeOfArray, DTYPES, type HostData, type TypedArray } from "../core/dtype.ts";
@@ -61,25 +61,4 @@ export function bytesOfArray(array: NdArray): Bytes {
 /** Reverses the bytes of each element of `width` bytes, in place. */
 export function swapBytes(bytes: Uint8Array, width: number): void {
   for (let i = 0; i + width <= bytes.length; i += width) bytes.subarray(i, i + width).reverse();
-}
-
-/** Remainders of a byte, and of one that 1, 2 and 3 zero bytes follow, 256 each: four bytes are looked up at once. */
-const CRC_TABLE = new Uint32Array(4 * 256);
-for (let n = 0; n < CRC_TABLE.length; n++) {
-  let c = n < 256 ? n : CRC_TABLE[n - 256];
-  for (let k = 0; k < 8; k++) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
-  CRC_TABLE[n] = c;
-}
-
-/** CRC-32 as zip files have it. */
-export function crc32(bytes: Uint8Array): number {
-  const whole = bytes.length & ~3;
-  let c = -1;
-  for (let i = 0; i < whole; i += 4) {
-    c ^= bytes[i] | bytes[i + 1] << 8 | bytes[i + 2] << 16 | bytes[i + 3] << 24;
-    c = CRC_TABLE[768 + (c & 255)] ^ CRC_TABLE[512 + (c >>> 8 & 255)] ^
-      CRC_TABLE[256 + (c >>> 16 & 255)] ^ CRC_TABLE[c >>> 24];
-  }
-  for (let i = whole; i < bytes.length; i++) c = CRC_TABLE[(c ^ bytes[i]) & 255] ^ (c >>> 8);
-  return ~c >>> 0;
 }

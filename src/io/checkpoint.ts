@@ -7,14 +7,13 @@ import { NdArray } from "../core/nd_array.ts";
 import { isPlainObject, NestWalk } from "../core/nest.ts";
 import { compatible, shapeText } from "../core/shape.ts";
 import { Tensor, type VariableLike } from "../core/tensor.ts";
-import { tensor } from "../ops/array/creation.ts";
 import {
   checkpointFormat,
   type OpenCheckpoint,
   type SavedObjectNode,
 } from "./checkpoint_format.ts";
 import { folderOf, writeCheckpointState } from "./checkpoint_state.ts";
-import { isStateful, type Stateful, type Variables } from "./variables.ts";
+import { giveWeights, isStateful, type Stateful, type Variables } from "./variables.ts";
 
 const VALUE = ".ATTRIBUTES/VARIABLE_VALUE", SAVE_COUNTER = "save_counter";
 
@@ -274,18 +273,6 @@ function checkedFor(variable: VariableLike, value: NdArray, what: string): Varia
       shapeText(value.shape)
     }, the variable is ${dtype}${shapeText(staticShape)}`,
   );
-}
-
-async function giveWeights(
-  optimizer: Stateful,
-  weights: ReadonlyMap<string, NdArray>,
-): Promise<void> {
-  const tensors = [...weights].map(([name, value]) => ({ name, tensor: tensor(value) }));
-  try {
-    await optimizer.setWeights(tensors);
-  } finally {
-    for (const t of tensors) t.tensor.dispose();
-  }
 }
 
 function statusOf(

@@ -3,7 +3,8 @@
  */
 import { DataLossError, InvalidArgumentError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { type Bytes, concatBytes, crc32, viewOf } from "./bytes.ts";
+import { type Bytes, concatBytes, viewOf } from "./bytes.ts";
+import { crc32 } from "./crc.ts";
 import { deflateZlib, inflateZlib } from "./inflate.ts";
 
 const SIGNATURE = [137, 80, 78, 71, 13, 10, 26, 10];

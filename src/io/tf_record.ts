@@ -6,7 +6,7 @@ import { DataLossError } from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";
 import { type ByteSource, ByteStream, type Compression, compressionFormat } from "./byte_stream.ts";
 import { type Bytes, concatBytes, viewOf } from "./bytes.ts";
-import { crc32c, maskCrc } from "./crc32c.ts";
+import { crc32c, maskCrc } from "./crc.ts";
 import { type FileWriter, openWriter } from "./file_system.ts";
 
 /** Length of a record, 8 bytes, and a checksum of that. */

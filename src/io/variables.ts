@@ -52,6 +52,19 @@ export function isStateful(value: unknown): value is Stateful {
     typeof (value as Partial<Stateful>).getWeights === "function";
 }
 
+/** Gives an optimizer its state back. */
+export async function giveWeights(
+  optimizer: Stateful,
+  weights: Iterable<readonly [string, NdArray]>,
+): Promise<void> {
+  const tensors = [...weights].map(([name, value]) => ({ name, tensor: tensor(value) }));
+  try {
+    await optimizer.setWeights(tensors);
+  } finally {
+    for (const t of tensors) t.tensor.dispose();
+  }
+}
+
 /** Names and what they mean. Throws `ValueError` where a name comes twice. */
 function contentsOf(nest: Variables): Contents {
   const variables = new Map<string, VariableLike>(), optimizers = new Map<string, Stateful>();
@@ -182,15 +195,12 @@ export async function restoreVariables(
   for (const { prefix, optimizer, names } of states) {
     if (missing.has(`${prefix}iter`)) continue;
     const slots = names.filter((name) => name !== `${prefix}iter`);
-    const weights = [`${prefix}iter`, ...slots].map((name) => ({
-      name: renamed(name.slice(prefix.length), here),
-      tensor: tensor(arrays[name]),
-    }));
-    try {
-      await optimizer.setWeights(weights);
-    } finally {
-      for (const w of weights) w.tensor.dispose();
-    }
+    await giveWeights(
+      optimizer,
+      [`${prefix}iter`, ...slots].map((name) =>
+        [renamed(name.slice(prefix.length), here), arrays[name]] as const
+      ),
+    );
   }
   for (const [name, v] of pairs) v.assign(arrays[name]);
 }

@@ -3,7 +3,8 @@
  */
 import { withinMemory } from "../core/dtype.ts";
 import { DataLossError, OpError, UnimplementedError } from "../core/errors.ts";
-import { type Bytes, checkBytes, concatBytes, crc32, viewOf } from "./bytes.ts";
+import { type Bytes, checkBytes, concatBytes, viewOf } from "./bytes.ts";
+import { crc32 } from "./crc.ts";
 
 const LOCAL = 0x04034b50, CENTRAL = 0x02014b50, END = 0x06054b50;
 const END64 = 0x06064b50, LOCATOR64 = 0x07064b50;

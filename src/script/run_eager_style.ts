@@ -8,28 +8,15 @@ import { BodyCall } from "../runtime/functions/body_call.ts";
 import type { ReadAhead } from "../runtime/eager/read_ahead.ts";
 import { type HostCall, type HostResults, setHostOp } from "../runtime/session/run_context.ts";
 import { releaseValue, type RunValue } from "../runtime/session/run_value.ts";
-import { hostCallTotal } from "../runtime/session/metadata.ts";
 import { RunTape, tapeValue } from "../runtime/functions/run_tape.ts";
 import { callEagerStyle } from "./eager_style.ts";
-import { eagerResult, shapesOfCall, splitResult } from "./marshal.ts";
+import { eagerResult, splitResult } from "./marshal.ts";
 import { callReading, readsAtOnce } from "./read_at_once.ts";
 import { findScriptOf } from "./imported.ts";
-import { numberOf, scriptOf } from "./run_numpy_style.ts";
+import { beginCall } from "./run_numpy_style.ts";
 
 function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
-  const script = scriptOf(call.attrs, call.node);
-  const { inputs } = call;
-  const shapes = shapesOfCall(script, inputs);
-  call.context.hostCalls++;
-  hostCallTotal.count++;
-  const site = {
-    op: call.def.name,
-    node: call.node,
-    token: script.token,
-    source: call.source,
-    context: call.context,
-    call: numberOf(call, script),
-  };
+  const { inputs } = call, { script, shapes, site } = beginCall(call);
   const attempt = (
     device: Device,
     reads: ReadAhead | null,

@@ -9,7 +9,7 @@ import type { PartialShape } from "../core/shape.ts";
 import { newTensorId, type Tensor } from "../core/tensor.ts";
 import { FailedPreconditionError } from "../core/errors.ts";
 import { isPromise } from "../core/nest.ts";
-import { type CallNumber, importedSeeds, nextCall, nextEagerCall } from "../ops/random/state.ts";
+import { importedSeeds, nextCall, nextEagerCall } from "../ops/random/state.ts";
 import { constantTensor, setHostRunner } from "../runtime/eager/eager.ts";
 import { currentReads } from "../runtime/eager/read_ahead.ts";
 import { EagerTensor, outsideScopes, withOwner } from "../runtime/eager/tensor.ts";
@@ -32,7 +32,7 @@ import { findScriptOf } from "./imported.ts";
 import { PyFunc, PyFuncStateless } from "./script_ops.ts";
 
 /** The script of a node. Throws `InvalidArgumentError` with TensorFlow's phrase for an unknown token. */
-export function scriptOf(attrs: Attrs, node?: string): Script {
+function scriptOf(attrs: Attrs, node?: string): Script {
   const script = findScriptOf(attrs);
   if (!script) throw unknownToken(attrs.token, node);
   return script;
@@ -111,10 +111,7 @@ function callNumpyStyle(
 }
 
 function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
-  const script = scriptOf(call.attrs, call.node);
-  call.context.hostCalls++;
-  hostCallTotal.count++;
-  const shapes = shapesOfCall(script, call.inputs);
+  const { script, shapes, site } = beginCall(call);
   // What a body writes is its own: it gets what nobody else reads, or a copy. Bytes of strings may be shared by tensors.
   const values = call.inputs.map((x, i) => {
     const owner = call.owners[i];
@@ -126,20 +123,24 @@ function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
     shapes,
     sinks: call.sinks,
     wanted: call.wanted,
-    site: {
-      op: call.def.name,
-      node: call.node,
-      token: script.token,
-      source: call.source,
-      context: call.context,
-      call: numberOf(call, script),
-    },
+    site,
   });
 }
 
-/** Which call of its node this is. */
-export function numberOf({ source, draws }: HostCall, { token, seeds }: Script): CallNumber {
-  return nextCall(seeds ?? importedSeeds(token), source, draws);
+/** Counts a call that a plan makes; says what it runs, where, and which shapes its results must keep to. */
+export function beginCall(
+  call: HostCall,
+): { readonly script: Script; readonly shapes: readonly PartialShape[]; readonly site: CallSite } {
+  const { attrs, node, source, context, draws } = call, script = scriptOf(attrs, node);
+  const { token, seeds } = script, shapes = shapesOfCall(script, call.inputs);
+  context.hostCalls++;
+  hostCallTotal.count++;
+  const number = nextCall(seeds ?? importedSeeds(token), source, draws);
+  return {
+    script,
+    shapes,
+    site: { op: call.def.name, node, token, source, context, call: number },
+  };
 }
 
 /** Reads inputs to the host, those on one device in one copy; null where that must be awaited. The arrays are the caller's. */

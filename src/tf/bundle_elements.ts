@@ -8,7 +8,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { sizeOf } from "../core/shape.ts";
 import { bytesOfArray } from "../io/bytes.ts";
 import { ByteWriter } from "./byte_writer.ts";
-import { crc32c, maskCrc } from "../io/crc32c.ts";
+import { crc32c, maskCrc } from "../io/crc.ts";
 import { Cursor } from "./table.ts";
 
 /** Bytes of a tensor, and the checksum over them that the index tells. */

@@ -4,7 +4,7 @@
  */
 import { DataLossError, UnimplementedError } from "../core/errors.ts";
 import { ByteWriter } from "./byte_writer.ts";
-import { crc32c, maskCrc } from "../io/crc32c.ts";
+import { crc32c, maskCrc } from "../io/crc.ts";
 
 /** What a table ends with: the low and the high half of LevelDB's number. */
 const MAGIC = [0x8b80fb57, 0xdb477524] as const;

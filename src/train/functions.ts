@@ -12,6 +12,8 @@ import {
   SGDOptimizer,
 } from "./optimizers.ts";
 
+export * from "./optimizers.ts";
+
 /**
  * Plain gradient descent; of a table of which rows were gathered only those rows are touched. TensorFlow op `ResourceApplyGradientDescent`.
  *
@@ -179,14 +181,3 @@ export function adamw(
 ): AdamWOptimizer {
   return new AdamWOptimizer(learningRate, weightDecay, beta1, beta2, epsilon);
 }
-
-export {
-  AdadeltaOptimizer,
-  AdagradOptimizer,
-  AdamaxOptimizer,
-  AdamOptimizer,
-  AdamWOptimizer,
-  MomentumOptimizer,
-  RMSPropOptimizer,
-  SGDOptimizer,
-};

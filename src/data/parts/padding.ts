@@ -37,27 +37,15 @@ export function padding(
         `Cannot pad component ${i} of unknown rank: pass paddedShapes, or declare the shape in the stage before`,
       );
     }
-    const rank = spec.shape?.length ?? shape.length;
-    if (rank !== shape.length) {
-      throw new ValueError(
-        `The padded shape ${
-          shapeText(shape)
-        } is not compatible with the corresponding input component shape ${shapeText(spec.shape)}.`,
-      );
-    }
-    const dims = shape.map((d) => (d === null || d < 0 ? null : d));
-    spec.shape?.forEach((d, k) => {
-      if (d !== null && dims[k] !== null && d > dims[k]) {
-        throw new ValueError(
-          `The padded shape ${
-            shapeText(dims)
-          } is not compatible with the corresponding input component shape ${
-            shapeText(spec.shape)
-          }.`,
-        );
-      }
-    });
-    return TensorSpec(dims, spec.dtype);
+    const dims = shape.map((d) => (d === null || d < 0 ? null : d)), own = spec.shape ?? dims;
+    const holds = own.length === dims.length &&
+      own.every((d, k) => d === null || dims[k] === null || d <= dims[k]);
+    if (holds) return TensorSpec(dims, spec.dtype);
+    throw new ValueError(
+      `The padded shape ${
+        shapeText(own.length === dims.length ? dims : shape)
+      } is not compatible with the corresponding input component shape ${shapeText(own)}.`,
+    );
   });
   const values = paddingValues(options.paddingValues, padded, structure);
   // A dimension that is left open and known to be equal in all elements stays known.

@@ -22,10 +22,10 @@ import {
 const batches = (name: string): Pattern =>
   any(name, ({ dtype, shape }) => dtype === "float32" && isConcrete(shape) && shape.length >= 3);
 
-/** `[batch, time, heads, depth]` with heads and time exchanged. */
-const heads = (name: string): Pattern => (v, match) => {
+/** A value `[batch, time, heads, depth]` with heads and time exchanged. */
+const exchanged = (p: Pattern): Pattern => (v, match) => {
   const perm = v.node.def.name === "Transpose" ? integersOf(v.node.inputs[1]) : null;
-  return perm?.join() === "0,2,1,3" && op("Transpose", [batches(name), () => true])(v, match);
+  return perm?.join() === "0,2,1,3" && op("Transpose", [p, () => true])(v, match);
 };
 
 function scores(q: Pattern, k: Pattern): Pattern {
@@ -120,11 +120,7 @@ const attrsOf = (match: Match, causal: boolean): object => ({
 
 /** Between exchanges of heads and time: the op's own layout. */
 const withHeads: Rule = {
-  pattern: (v, match) => {
-    const perm = v.node.def.name === "Transpose" ? integersOf(v.node.inputs[1]) : null;
-    return perm?.join() === "0,2,1,3" &&
-      op("Transpose", [attended(heads), () => true])(v, match);
-  },
+  pattern: exchanged(attended((name) => exchanged(batches(name)))),
   replace: (match, root) => {
     const list = operandsOf(match);
     if (list === null) return null;
