@@ -30,11 +30,7 @@ const MISTAKES: Readonly<Record<string, readonly [() => unknown, string, ...stri
     "InvalidArgumentError",
     "'score' returned undefined: is a return missing?",
   ],
-  "no Tout": [
-    () => untyped.numpyFunction((a: Untyped) => a, x),
-    "TypeError",
-    "'Tout' of numpyFunction",
-  ],
+  "no Tout": [() => untyped.numpyFunction((a: Untyped) => a, x), "TypeError", "of numpyFunction"],
   "no Tout of an eager body": [
     () => untyped.pyFunction((a: Untyped) => a, x),
     "TypeError",

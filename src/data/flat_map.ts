@@ -150,54 +150,43 @@ type CycleState = {
 /** Goes through some datasets in turn, in TensorFlow's order: where one has ended, the next is begun when its turn comes. */
 class Cycle implements Elements {
   readonly #input: Elements;
-  readonly #open: OpenInner;
+  readonly #options: CycleOptions;
   readonly #place: Place;
-  readonly #block: number;
-  readonly #ahead: number;
   readonly #inOrder: boolean;
   readonly #slots: (Inner | null)[];
-  #opened: number;
-  #ended: boolean;
-  /** Whose turn it is, and how many it gave in it. */
-  #at: number;
-  #given: number;
+  /** How many were begun, whether there are no more, whose turn it is, and how many that one gave in it. */
+  readonly #own = { opened: 0, ended: false, at: 0, given: 0 };
 
-  constructor(
-    input: Source,
-    place: Place,
-    { length, block, ahead, deterministic, open }: CycleOptions,
-    state: CycleState | undefined,
-  ) {
-    this.#input = input.open(place, state?.input);
-    this.#open = open;
+  constructor(input: Source, place: Place, options: CycleOptions, state: CycleState | undefined) {
+    const { length, ahead, deterministic } = options;
+    const { input: from, slots, ...own } = state ?? {};
+    this.#input = input.open(place, from);
+    this.#options = options;
     this.#place = place;
-    this.#block = block;
-    this.#ahead = ahead;
     this.#inOrder = ahead === 0 || (deterministic ?? place.deterministic ?? true);
-    this.#opened = state?.opened ?? 0;
-    this.#ended = state?.ended ?? false;
-    this.#at = state?.at ?? 0;
-    this.#given = state?.given ?? 0;
+    Object.assign(this.#own, own);
     this.#slots = Array.from({ length }, (_, i) => {
-      const saved = state?.slots[i];
+      const saved = slots?.[i];
       return saved ? this.#begin(saved.element, saved.number, saved.inner) : null;
     });
   }
 
   async next(): Promise<Item> {
     for (;;) {
-      const problem = this.#ahead > 0 ? await this.#fill() : await this.#fillSlot(this.#at);
+      const problem = this.#options.ahead > 0
+        ? await this.#fill()
+        : await this.#fillSlot(this.#own.at);
       if (problem) return problem;
-      const place = this.#inOrder ? this.#at : await this.#ready();
+      const place = this.#inOrder ? this.#own.at : await this.#ready();
       const inner = this.#slots[place];
       if (inner === null) {
-        if (this.#ended && this.#slots.every((slot) => slot === null)) return null;
+        if (this.#own.ended && this.#slots.every((slot) => slot === null)) return null;
         this.#turn();
         continue;
       }
       const item = await inner.elements.next();
       if (item !== null) {
-        if (++this.#given === this.#block) this.#turn();
+        if (++this.#own.given === this.#options.block) this.#turn();
         return item;
       }
       this.#slots[place] = null;
@@ -208,7 +197,7 @@ class Cycle implements Elements {
 
   async save(): Promise<CycleState> {
     return {
-      ...{ opened: this.#opened, ended: this.#ended, at: this.#at, given: this.#given },
+      ...this.#own,
       input: await this.#input.save(),
       slots: await Promise.all(this.#slots.map(async (slot) =>
         slot && {
@@ -225,34 +214,34 @@ class Cycle implements Elements {
   }
 
   #turn(): void {
-    this.#at = (this.#at + 1) % this.#slots.length;
-    this.#given = 0;
+    this.#own.at = (this.#own.at + 1) % this.#slots.length;
+    this.#own.given = 0;
   }
 
   /** Begins a dataset in every slot that has none, and lets those whose turn is next read ahead. */
   async #fill(): Promise<Failure | null> {
     const { length } = this.#slots;
     for (let i = 0; i < length; i++) {
-      const problem = await this.#fillSlot((this.#at + i) % length);
+      const problem = await this.#fillSlot((this.#own.at + i) % length);
       if (problem) return problem;
     }
-    for (let i = 0; i < this.#ahead; i++) {
-      const inner = this.#slots[(this.#at + i) % length];
+    for (let i = 0; i < this.#options.ahead; i++) {
+      const inner = this.#slots[(this.#own.at + i) % length];
       if (inner?.elements instanceof Ahead) inner.elements.start();
     }
     return null;
   }
 
   async #fillSlot(i: number): Promise<Failure | null> {
-    if (this.#ended || this.#slots[i] !== null) return null;
+    if (this.#own.ended || this.#slots[i] !== null) return null;
     const item = await this.#input.next();
     if (item instanceof Failure) return item;
     if (item === null) {
-      this.#ended = true;
+      this.#own.ended = true;
       return null;
     }
     try {
-      this.#slots[i] = this.#begin(item, this.#opened++);
+      this.#slots[i] = this.#begin(item, this.#own.opened++);
     } catch (error) {
       return new Failure(error);
     }
@@ -262,22 +251,22 @@ class Cycle implements Elements {
   /** The slot whose next element is there first. */
   async #ready(): Promise<number> {
     const { length } = this.#slots;
-    const inTurn = this.#slots.map((_, i) => (this.#at + i) % length);
+    const inTurn = this.#slots.map((_, i) => (this.#own.at + i) % length);
     const first = inTurn.flatMap((i) => {
       const elements = this.#slots[i]?.elements;
       return elements instanceof Ahead ? [elements.first().then(() => i)] : [];
     });
-    return first.length === 0 ? this.#at : await Promise.race(first);
+    return first.length === 0 ? this.#own.at : await Promise.race(first);
   }
 
   #begin(element: Element, number: number, state?: State): Inner {
-    const open = this.#open(element, {
+    const open = this.#options.open(element, {
       ...this.#place,
       path: `${this.#place.path}[${number}]`,
       draws: this.#place.draws.branchOf(number),
     });
-    const elements = this.#ahead > 0
-      ? new Ahead(this.#block, open, state as undefined)
+    const elements = this.#options.ahead > 0
+      ? new Ahead(this.#options.block, open, state as undefined)
       : open(state);
     return { element, number, elements };
   }

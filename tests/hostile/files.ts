@@ -215,7 +215,7 @@ export const HOSTILE_NPY: readonly HostileFile[] = [
     DataLossError,
     "shape that is none",
   ],
-  ["a header nested very deep", npy(deep("(", ")")), DataLossError, "no Python literal"],
+  ["a header nested very deep", npy(deep("(", ")")), DataLossError, "lacks descr"],
   [
     "a header that inherits what it should have",
     npy(`{'__proto__': ${header("<f4", "()")}}`, [0, 0, 0, 0]),
