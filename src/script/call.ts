@@ -177,15 +177,18 @@ export interface KindCall<O> {
 /** Calls a script function, or gives a decorator where the arguments are those of one. */
 export function callOrDecorate<O extends CallOptions>(
   kind: ScriptKind<O>,
-  { func, inp, tout, options }: KindCall<O>,
+  call: KindCall<O>,
 ): unknown {
   const decorated = decorator(
-    ...[kind.name, func, inp, tout] as const,
+    kind.name,
+    call.func,
+    call.inp,
+    call.tout,
     (func, inp, tout, options) =>
       callOrDecorate(kind, { func, inp, tout, options: options as unknown as O }),
   );
   if (decorated !== null) return decorated;
-  const { def, script, inputs } = prepare(kind, { func, inp, tout, options });
+  const { options } = call, { def, script, inputs } = prepare(kind, call);
   if (kind.run === undefined || isSymbolicNow()) return callScript(def, script, inputs, options);
   return packOutputs(script.outputs, kind.run(script, inputs));
 }
