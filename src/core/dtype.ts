@@ -156,6 +156,10 @@ for (const d of Object.values(DTYPES)) {
   if (!byName.has(d.tfName)) byName.set(d.tfName, d.name);
   byName.set(d.tfEnum, d.name);
 }
+// Levels of quantized tensors are the whole numbers that they are made of.
+for (const d of ["int8", "uint8", "int32", "int16", "uint16"] as const) {
+  byName.set(`DT_Q${DTYPES[d].tfEnum.slice(3)}`, d);
+}
 
 /** The dtype a value spells: a name, TensorFlow's C++ name or enum constant. Throws `TypeError` for anything else. */
 export function asDType(value: unknown): DType {

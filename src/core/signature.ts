@@ -24,7 +24,10 @@ export interface ArgDef {
 export interface AttrDef {
   /** Its name. */
   readonly name: string;
-  /** `type`, `bool`, `int`, `float`, `string`, `shape`, `func`, `tensor`, or `list(…)` of these. */
+  /**
+   * `type`, `bool`, `int`, `int64` (a bigint where a number would not be exact), `float`, `string`, `shape`, `func`, `tensor`, or
+   * `list(…)` of these.
+   */
   readonly type: string;
   /** Allowed dtypes. */
   readonly allowed?: readonly DType[];

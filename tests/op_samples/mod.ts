@@ -6,6 +6,7 @@ import { ARRAY_MOVE_SAMPLES } from "./array_move.ts";
 import { DYNAMIC } from "./dynamic.ts";
 import { IMAGE } from "./image.ts";
 import { IMPORTED } from "./imported.ts";
+import { IMPORTED_MORE } from "./imported_more.ts";
 import type { SampleTable } from "./inputs.ts";
 import { LINALG } from "./linalg.ts";
 import { LINEAR } from "./linear.ts";
@@ -23,6 +24,7 @@ export const FAMILIES: Readonly<Record<string, SampleTable>> = {
   dynamic: DYNAMIC,
   image: IMAGE,
   imported: IMPORTED,
+  imported_more: IMPORTED_MORE,
   linalg: LINALG,
   linear: LINEAR,
   optimizer: OPTIMIZER,

@@ -1,4 +1,7 @@
-/** Ops of TensorFlow that are written in ours when a graph is imported: what TensorFlow 2.21 computed (make_op_fixtures.py). */
+/**
+ * Ops of TensorFlow that are written in ours when a graph is imported: what TensorFlow 2.21 computed (make_op_fixtures.py,
+ * make_more_op_fixtures.py).
+ */
 
 import { assertEquals } from "@std/assert";
 import * as tf from "@weft/weft";
@@ -13,12 +16,15 @@ interface Case {
 }
 
 const FIXTURES = new URL("./fixtures/", import.meta.url);
-const CASES: Case[] = JSON.parse(Deno.readTextFileSync(new URL("ops.json", FIXTURES)));
+const FAMILIES = ["ops", "more_ops"].flatMap((file) => {
+  const all: Case[] = JSON.parse(Deno.readTextFileSync(new URL(`${file}.json`, FIXTURES)));
+  const families = Map.groupBy(all, (c) => c.tensor.split("_")[0]!);
+  return [...families].map(([family, cases]) => ({ file, family, cases }));
+});
 
-for (const family of new Set(CASES.map((c) => c.tensor.split("_")[0]))) {
+for (const { file, family, cases } of FAMILIES) {
   testOnDevices(`imported ${family} compute what TensorFlow's do`, async () => {
-    const cases = CASES.filter((c) => c.tensor.startsWith(`${family}_`));
-    const def = await readGraphDef(new URL("ops.pb", FIXTURES));
+    const def = await readGraphDef(new URL(`${file}.pb`, FIXTURES));
     const graph = new tf.Graph();
     const tensors = graph.asDefault(() =>
       tf.importGraphDef(def, { prefix: "", returnElements: cases.map((c) => c.tensor) })

@@ -30,25 +30,34 @@ const asValue = ({ T, ...attr }: Attrs): Attrs => ({ ...asUpdate(attr), dtype: T
 
 const refOp = (op: string, attrs: RefOp["attrs"], refs = 1): RefOp => ({ op, refs, attrs });
 
+/** What scatters make of the rows of a variable, and of its parts. */
+const SCATTERS = "Add Sub Mul Div Min Max Update NdAdd NdSub NdMin NdMax NdUpdate".split(" ");
+
+/** Updates by optimizers that there are for all rows and for some, with how many variables they change. */
+const UPDATES = [
+  ["Momentum", 2],
+  ["Adagrad", 2],
+  ["AdagradV2", 2],
+  ["Adadelta", 3],
+  ["RMSProp", 3],
+  ["CenteredRMSProp", 4],
+  ["Ftrl", 3],
+  ["FtrlV2", 3],
+] as const;
+
 /** Ops that write through their first inputs and hand the first on. */
-const REF_OPS: ReadonlyMap<string, RefOp> = new Map([
+const REF_OPS: ReadonlyMap<string, RefOp> = new Map<string, RefOp>([
   ["Assign", refOp("AssignVariableOp", asValue)],
   ["AssignAdd", refOp("AssignAddVariableOp", asValue)],
   ["AssignSub", refOp("AssignSubVariableOp", asValue)],
-  ["ScatterAdd", refOp("ResourceScatterAdd", asValue)],
-  ["ScatterSub", refOp("ResourceScatterSub", asValue)],
-  ["ScatterUpdate", refOp("ResourceScatterUpdate", asValue)],
-  ["ScatterNdUpdate", refOp("ResourceScatterNdUpdate", asValue)],
-  ["ScatterNdAdd", refOp("ResourceScatterNdAdd", asValue)],
+  ...SCATTERS.map((how) => [`Scatter${how}`, refOp(`ResourceScatter${how}`, asValue)] as const),
   ["ApplyGradientDescent", refOp("ResourceApplyGradientDescent", asUpdate)],
-  ["ApplyMomentum", refOp("ResourceApplyMomentum", asUpdate, 2)],
-  ["ApplyAdagrad", refOp("ResourceApplyAdagrad", asUpdate, 2)],
-  ["ApplyAdagradV2", refOp("ResourceApplyAdagradV2", asUpdate, 2)],
-  ["ApplyAdadelta", refOp("ResourceApplyAdadelta", asUpdate, 3)],
-  ["ApplyRMSProp", refOp("ResourceApplyRMSProp", asUpdate, 3)],
-  ["ApplyCenteredRMSProp", refOp("ResourceApplyCenteredRMSProp", asUpdate, 4)],
   ["ApplyAdam", refOp("ResourceApplyAdam", asUpdate, 3)],
   ["ApplyAdaMax", refOp("ResourceApplyAdaMax", asUpdate, 3)],
+  ...UPDATES.flatMap(([name, refs]) =>
+    [`Apply${name}`, `SparseApply${name}`]
+      .map((op) => [op, refOp(`Resource${op}`, asUpdate, refs)] as const)
+  ),
 ]);
 
 /** Ops that hand a reference on and do nothing else. */

@@ -59,6 +59,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   bool: { field: "b", read: boolOf, write: (v) => v, empty: () => false },
   int: { field: "i", read: intOf, write: String, empty: () => 0 },
+  int64: { field: "i", read: int64Of, write: String, empty: () => 0 },
   float: { field: "f", read: floatOf, write: floatToJson, empty: () => 0 },
   string: { field: "s", read: text, write: base64Text, empty: () => "" },
   shape: { field: "shape", read: shapeFromJson, write: shapeToJson, empty: () => [] },
@@ -88,7 +89,16 @@ function boolOf(v: unknown): boolean {
 function intOf(v: unknown): number {
   const isNumber = typeof v === "number" || typeof v === "bigint";
   const n = isNumber || (typeof v === "string" && /^-?\d+$/.test(v)) ? Number(v) : NaN;
-  return Number.isSafeInteger(n) ? n : unlike(v, "an integer");
+  if (Number.isSafeInteger(n)) return n;
+  return unlike(v, Number.isInteger(n) ? "an integer that numbers hold exactly" : "an integer");
+}
+/** A number where it is exact, else a bigint. */
+function int64Of(v: unknown): number | bigint {
+  const isText = typeof v === "string" && /^-?\d+$/.test(v);
+  if (!isText && typeof v !== "bigint") return intOf(v);
+  const whole = BigInt(v), n = Number(whole);
+  if (BigInt.asIntN(64, whole) !== whole) return unlike(v, "an integer of 64 bits");
+  return Number.isSafeInteger(n) ? n : whole;
 }
 function floatOf(v: unknown): number {
   if (typeof v === "number") return v;

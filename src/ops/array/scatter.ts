@@ -25,7 +25,7 @@ import { sub } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
 
 /** Checks updates against indices and the shape they go into; returns that shape. */
-function scatteredShape(
+export function scatteredShape(
   indices: PartialShape,
   updates: PartialShape,
   into: PartialShape,

@@ -1,12 +1,16 @@
 /**
- * Ops of numerics that only files have: the incomplete beta function, the best path of a CTC network (Graves et al.,
+ * Ops of numerics that only files have: the incomplete beta and gamma functions, the best path of a CTC network (Graves et al.,
  * "Connectionist temporal classification", 2006). On the host.
  */
 import { FailedPreconditionError, InvalidArgumentError } from "../../core/errors.ts";
-import { defineOp } from "../../core/op.ts";
+import { apply1 } from "../../core/apply.ts";
+import { defineOp, type GradRule, type OpDef } from "../../core/op.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { mergeShapes, type PartialShape } from "../../core/shape.ts";
-import { incompleteBeta } from "../../kernels/host/beta.ts";
+import { broadcastShapes, mergeShapes, type PartialShape } from "../../core/shape.ts";
+import { broadcastPairs } from "../../kernels/host/broadcast_pairs.ts";
+import { incompleteBeta } from "../../kernels/host/special/beta.ts";
+import { lowerGamma, lowerGammaSlope, upperGamma } from "../../kernels/host/special/igamma.ts";
 import { add, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { exp, log1p, xlogy } from "../pointwise/exponential.ts";
 import { lgamma } from "../pointwise/special.ts";
@@ -36,6 +40,39 @@ defineOp({
     for (let i = 0; i < to.length; i++) to[i] = incompleteBeta(at(a, i), at(b, i), at(x, i));
   },
 });
+
+function defineGamma(
+  name: string,
+  f: (a: number, x: number) => number,
+  grad: GradRule | null,
+): OpDef {
+  return defineOp({
+    name,
+    inputs: ["a: T", "x: T"],
+    outputs: ["z: T"],
+    attrs: ["T: {float16, float32, float64}"],
+    infer: ([a, x]) => [broadcastShapes(a.shape, x.shape)],
+    grad,
+    cpu: ([a, x], [out]) => broadcastPairs(a, x, out, f),
+  });
+}
+
+/** The gamma density, and the slope in `a`, which has no gradient of its own. */
+const gammaGradient = (sign: 1 | -1): GradRule => ({
+  saves: ["a", "x"],
+  vjp: ({ a, x }, [dy], { needs, sumLike }) => {
+    const density = (): Tensor => exp(sub(sub(xlogy(sub(a, 1), x), x), lgamma(a)));
+    const signed = mul(dy, sign);
+    return [
+      needs[0] ? sumLike(mul(signed, apply1(IgammaGradA, [a, x])), 0) : null,
+      needs[1] ? sumLike(mul(signed, density()), 1) : null,
+    ];
+  },
+});
+
+const IgammaGradA = defineGamma("IgammaGradA", lowerGammaSlope, null);
+defineGamma("Igamma", lowerGamma, gammaGradient(1));
+defineGamma("Igammac", upperGamma, gammaGradient(-1));
 
 defineOp({
   name: "CTCGreedyDecoder",

@@ -97,14 +97,14 @@ function defineHash(
 
 defineHash("StringToHashBucket", "string_tensor", { attrs: [], hash: () => hash64 });
 defineHash("StringToHashBucketStrong", "input", {
-  attrs: ["key: list(int)"],
+  attrs: ["key: list(int64)"],
   hash: ({ key }) => {
     if (key.length !== 2) {
       throw new InvalidArgumentError(`Key must have 2 elements, received ${key.length}`, {
         op: "StringToHashBucketStrong",
       });
     }
-    const [k0, k1] = key.map((k: number) => BigInt.asUintN(64, BigInt(k)));
+    const [k0, k1] = key.map((k: number | bigint) => BigInt.asUintN(64, BigInt(k)));
     return (bytes) => sipHash(bytes, [k0, k1]);
   },
 });

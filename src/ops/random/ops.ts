@@ -44,7 +44,7 @@ function defineDrawn(
 ): Draw {
   const drawn = defineOp({
     ...init,
-    attrs: ["seed: int = 0", "seed2: int = 0", ...init.attrs],
+    attrs: ["seed: int64 = 0", "seed2: int64 = 0", ...init.attrs],
     hostInputs: seeded.hostInputs!,
     infer: (specs, attrs) =>
       seeded.infer(specs.toSpliced(key, 0, { dtype: "int32", shape: [2] }), attrs),
@@ -205,7 +205,7 @@ export const GAMMA: Draw = {
     name: "RandomGamma",
     inputs: ["shape: S", "alpha: T"],
     outputs: ["output: T"],
-    attrs: ["seed: int = 0", "seed2: int = 0", "S: index", "T: {float16, float32, float64}"],
+    attrs: ["seed: int64 = 0", "seed2: int64 = 0", "S: index", "T: {float16, float32, float64}"],
     hostInputs: ["shape"],
     infer: ([shape, alpha]) => {
       const front = shapeFromHost(shape);

@@ -142,7 +142,8 @@ export function setRandomSeed(seed: number | null): void {
   eagerCounts.clear();
 }
 
-function wordsOf(n: number): Words {
+function wordsOf(n: number | bigint): Words {
+  if (typeof n === "bigint") return [Number(n & 0xffffffffn), Number(n >> 32n & 0xffffffffn)];
   return [n >>> 0, Math.floor(n / 2 ** 32) >>> 0];
 }
 
@@ -155,7 +156,7 @@ function seedNumber(seed: Seed): number {
 }
 
 /** The key of draw number `n` of an op with these seeds. */
-function keyFor(seed: number, seed2: number, n: number): Words {
+function keyFor(seed: number | bigint, seed2: number | bigint, n: number): Words {
   return threefryWords(threefryWords(wordsOf(seed), wordsOf(seed2)), wordsOf(n));
 }
 
@@ -168,14 +169,14 @@ const RandomKey = defineOp({
   portable: { never: "its keys come from a sequence that TensorFlow does not have" },
   inputs: [],
   outputs: ["key: int32"],
-  attrs: ["seed: int = 0", "seed2: int = 0"],
+  attrs: ["seed: int64 = 0", "seed2: int64 = 0"],
   infer: () => [[2]],
   grad: null,
   stateful: true,
   cpu: (_, [out], { attrs: { seed, seed2 } }) => (out.data as Int32Array).set(nextKey(seed, seed2)),
 });
 
-function nextKey(seed: number, seed2: number): Words {
+function nextKey(seed: number | bigint, seed2: number | bigint): Words {
   if (seed === 0 && seed2 === 0) return threefryWords(processKey, wordsOf(draws++));
   if (drawing !== null) {
     const { counts, op } = drawing, key = keyFor(seed, seed2, counts.next(op));

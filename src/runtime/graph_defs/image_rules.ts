@@ -1,18 +1,16 @@
 /**
- * Rules for ops on colours and for rounding to few levels, written in several of ours.
+ * Rules for ops on colours, written in several of ours.
  */
 import type { Tensor } from "../../core/tensor.ts";
-import type { AttrValueJson } from "../../graph/graph_def/graph_def.ts";
-import { cast } from "../../ops/array/cast.ts";
 import { gather } from "../../ops/array/gather.ts";
 import { concat } from "../../ops/array/join.ts";
 import { intVector } from "../../ops/input.ts";
 import { add, div, mod, mul, sub } from "../../ops/pointwise/arithmetic.ts";
 import { equal, greater } from "../../ops/pointwise/compare.ts";
-import { abs, round } from "../../ops/pointwise/rounding.ts";
+import { abs } from "../../ops/pointwise/rounding.ts";
 import { clipByValue, maximum, minimum, where } from "../../ops/pointwise/select.ts";
 import { mean } from "../../ops/reduce/reduce.ts";
-import type { ImportedNode, ImportRule } from "./import_rules.ts";
+import type { ImportRule } from "./import_rules.ts";
 
 const channels = (x: Tensor): Tensor[] => [0, 1, 2].map((i) => gather(x, intVector([i]), -1));
 
@@ -42,29 +40,8 @@ const saturation = (value: Tensor, range: Tensor): Tensor => {
   return where(isLit, div(range, where(isLit, value, 1)), mul(value, 0));
 };
 
-/** Rounds to the steps that a number of bits has between two ends, zero among them. */
-function fakeQuant({ inputs: [x, low, high], attr }: ImportedNode): Tensor[] {
-  const least = attr.narrow_range?.b ? 1 : 0;
-  const most = 2 ** Number(attr.num_bits?.i ?? 8) - 1;
-  const step = div(sub(high, low), most - least);
-  const place = clipByValue(round(sub(least, div(low, step))), least, most);
-  const from = mul(sub(least, place), step), to = mul(sub(most, place), step);
-  const inside = where(x.less(from), from, where(x.greater(to), to, x));
-  return [add(mul(round(div(sub(inside, from), step)), step), from)];
-}
-
-const float = (value: AttrValueJson | undefined, otherwise: number): Tensor =>
-  cast(Number(value?.f ?? otherwise), "float32");
-
 /** Rules by op. */
 export const IMAGE_RULES: readonly (readonly [string, ImportRule])[] = [
-  ["FakeQuantWithMinMaxVars", fakeQuant],
-  ["FakeQuantWithMinMaxVarsPerChannel", fakeQuant],
-  [
-    "FakeQuantWithMinMaxArgs",
-    ({ inputs: [x], attr }) =>
-      fakeQuant({ inputs: [x, float(attr.min, -6), float(attr.max, 6)], attr }),
-  ],
   ["RGBToHSV", ({ inputs: [x] }) => {
     const { hue, value, range } = hueOf(x);
     return [concat([hue, saturation(value, range), value], -1)];

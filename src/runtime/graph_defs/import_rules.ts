@@ -19,6 +19,7 @@ import { LIST_RULES } from "./import_lists.ts";
 import { MORE_RULES } from "./more_rules.ts";
 import { NUMERIC_RULES } from "./numeric_rules.ts";
 import { SPARSE_RULES } from "./sparse_rules.ts";
+import { VARIABLE_RULES } from "./variable_rules.ts";
 
 /** A node of a file, as rules see it. */
 export interface ImportedNode {
@@ -107,8 +108,6 @@ const LEAST_INPUTS: Readonly<Record<string, number>> = {
   NonMaxSuppressionV2: 4,
   SpaceToBatch: 2,
   BatchToSpace: 2,
-  FakeQuantWithMinMaxVars: 3,
-  FakeQuantWithMinMaxVarsPerChannel: 3,
   AdjustHue: 2,
   AdjustSaturation: 2,
   AdjustContrastv2: 2,
@@ -120,9 +119,6 @@ const LEAST_INPUTS: Readonly<Record<string, number>> = {
   ApproximateEqual: 2,
   SparseTensorDenseMatMul: 4,
   SparseConcat: 3,
-  SparseDenseCwiseAdd: 4,
-  SparseDenseCwiseDiv: 4,
-  SparseDenseCwiseMul: 4,
   SparseSegmentSqrtN: 3,
   SparseSegmentMeanWithNumSegments: 4,
   SparseSegmentSqrtNWithNumSegments: 4,
@@ -142,8 +138,10 @@ const LEAST_INPUTS: Readonly<Record<string, number>> = {
   ParseExample: 2,
   ResourceGather: 2,
   ResourceGatherNd: 2,
-  ResourceScatterNdUpdate: 3,
-  ResourceScatterNdAdd: 3,
+  ...Object.fromEntries(
+    ["NdUpdate", "NdAdd", "NdSub", "NdMax", "NdMin", "Max", "Min", "Mul", "Div"]
+      .map((how) => [`ResourceScatter${how}`, 3]),
+  ),
 };
 
 /** How many inputs the rule of an op reads at least. */
@@ -177,6 +175,7 @@ export const IMPORT_RULES: ReadonlyMap<string, ImportRule> = new Map<string, Imp
   ...MORE_RULES,
   ...NUMERIC_RULES,
   ...SPARSE_RULES,
+  ...VARIABLE_RULES,
   ["Gather", ({ inputs: [x, indices] }) => [gather(x, indices)]],
 ]);
 

@@ -142,9 +142,4 @@ export const MORE_RULES: readonly (readonly [string, ImportRule])[] = [
   ["ParseExample", parseExample],
   ["ParseSingleExample", parseSingleExample],
   ["DestroyResourceOp", () => []],
-  ["VariableShape", ({ inputs: [handle], attr }) => [
-    apply1(lookupOp("Shape")!, [
-      apply1(lookupOp("ReadVariableOp")!, [handle], { dtype: asDType(attr.dtype?.type) }),
-    ]),
-  ]],
 ];

@@ -7,13 +7,12 @@ import { lookupOp } from "../../core/op.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { onesLike } from "../../ops/array/creation.ts";
-import { gather, gatherND } from "../../ops/array/gather.ts";
+import { gather } from "../../ops/array/gather.ts";
 import { concat } from "../../ops/array/join.ts";
 import { tensorScatterAdd } from "../../ops/array/scatter.ts";
-import { reshape, shape } from "../../ops/array/view.ts";
+import { reshape } from "../../ops/array/view.ts";
 import { intScalar } from "../../ops/input.ts";
 import { add, div, mul } from "../../ops/pointwise/arithmetic.ts";
-import { notEqual } from "../../ops/pointwise/compare.ts";
 import { sqrt } from "../../ops/pointwise/power.ts";
 import { maximum } from "../../ops/pointwise/select.ts";
 import type { ImportedNode, ImportRule } from "./import_rules.ts";
@@ -45,20 +44,6 @@ function sparseConcat({ inputs, attr }: ImportedNode): Tensor[] {
   return [...apply(sorted, [at, values, dims]), dims];
 }
 
-/** Combines the values with those that a dense tensor, whose axes are the last ones, has at their places. */
-function withDense(op: string, combine: (a: Tensor, b: Tensor) => Tensor): ImportRule {
-  return ({ inputs: [indices, values, dims, dense] }) => {
-    const rank = rankOf(op, dims.staticShape?.[0] ?? indices.staticShape?.[1]);
-    const own = rankOf(op, dense.staticShape?.length);
-    if (own > rank) {
-      throw new ValueError(`Cannot import: ${op} of rank ${rank} with a dense tensor of ${own}`);
-    }
-    if (own === 0) return [combine(values, dense)];
-    const last = cast(indices, "int32").slice([0, rank - own]);
-    return [combine(values, gatherND(dense, mul(last, cast(notEqual(shape(dense), 1), "int32"))))];
-  };
-}
-
 /** Sums of the rows of segments, over what `divisor` makes of how many each has. */
 function segments(divisor: ((count: Tensor) => Tensor) | null): ImportRule {
   return ({ inputs: [data, indices, ids, count] }) => {
@@ -77,9 +62,6 @@ function segments(divisor: ((count: Tensor) => Tensor) | null): ImportRule {
 /** Rules by op. */
 export const SPARSE_RULES: readonly (readonly [string, ImportRule])[] = [
   ["SparseConcat", sparseConcat],
-  ["SparseDenseCwiseAdd", withDense("SparseDenseCwiseAdd", add)],
-  ["SparseDenseCwiseDiv", withDense("SparseDenseCwiseDiv", div)],
-  ["SparseDenseCwiseMul", withDense("SparseDenseCwiseMul", mul)],
   ["SparseTensorDenseAdd", ({ inputs: [indices, values, , dense] }) => [
     tensorScatterAdd(dense, indices, values),
   ]],

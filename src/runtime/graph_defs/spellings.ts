@@ -2,15 +2,12 @@
  * Rules for ops that say what ours say, in another version, under another name or in one step.
  */
 import { apply, apply1 } from "../../core/apply.ts";
-import { asDType } from "../../core/dtype.ts";
 import { lookupOp } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Attrs } from "../../core/op.ts";
 import type { AttrValueJson } from "../../graph/graph_def/graph_def.ts";
 import { text } from "../../graph/graph_def/values.ts";
-import type { SymbolicTensor } from "../../graph/operation.ts";
-import { gather, gatherND } from "../../ops/array/gather.ts";
 import { identity, reshape, shape } from "../../ops/array/view.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { intScalar, intVector } from "../../ops/input.ts";
@@ -18,15 +15,19 @@ import { add, div, mod, mul, sub } from "../../ops/pointwise/arithmetic.ts";
 import { abs, sign } from "../../ops/pointwise/rounding.ts";
 import { rsqrt, square } from "../../ops/pointwise/power.ts";
 import { mean, sum } from "../../ops/reduce/reduce.ts";
-import { tensorScatterAdd, tensorScatterUpdate } from "../../ops/array/scatter.ts";
+import "../../ops/imported/bits.ts";
 import "../../ops/imported/boxes.ts";
 import "../../ops/imported/csv.ts";
+import "../../ops/imported/decompositions.ts";
 import "../../ops/imported/examples.ts";
+import "../../ops/imported/fake_quant.ts";
 import "../../ops/imported/numeric.ts";
 import "../../ops/imported/philox.ts";
 import "../../ops/imported/quantize.ts";
+import "../../ops/imported/quantized.ts";
 import "../../ops/imported/resample.ts";
 import "../../ops/imported/shapes.ts";
+import "../../ops/imported/sparse_dense.ts";
 import "../../ops/imported/sparse_parts.ts";
 import "../../ops/imported/sparse_reduce.ts";
 import "../../ops/imported/text.ts";
@@ -42,26 +43,6 @@ function as(name: string, attrs: (attr: ImportedNode["attr"]) => Attrs = () => (
 
 const integer = (value: AttrValueJson | undefined, otherwise: number): number =>
   Number(value?.i ?? otherwise);
-
-/** The value behind a handle. */
-function read(handle: Tensor, dtype: AttrValueJson | undefined): Tensor {
-  const { shape } = (handle as SymbolicTensor).operation.attrs;
-  return apply1(lookupOp("ReadVariableOp")!, [handle], {
-    dtype: asDType(dtype?.type),
-    _shape: shape ?? null,
-  });
-}
-
-function assign(handle: Tensor, value: Tensor): Tensor[] {
-  apply(lookupOp("AssignVariableOp")!, [handle, value]);
-  return [];
-}
-
-/** Replaces elements of a variable by what `update` makes of the whole. */
-function scattered(update: (x: Tensor, places: Tensor, values: Tensor) => Tensor): ImportRule {
-  return ({ inputs: [handle, places, values], attr }) =>
-    assign(handle, update(read(handle, attr.dtype ?? attr.T), places, values));
-}
 
 /** Gradients of a normalization: of `x`, `scale` and `offset`, and two outputs that hold nothing. */
 function batchNormGrad({ inputs, attr }: ImportedNode): Tensor[] {
@@ -148,15 +129,10 @@ export const SPELLING_RULES: readonly (readonly [string, ImportRule])[] = [
   ["FusedBatchNormGrad", batchNormGrad],
   ["FusedBatchNormGradV2", batchNormGrad],
   ["FusedBatchNormGradV3", batchNormGrad],
-  ["ResourceGather", ({ inputs: [handle, indices], attr }) => {
-    const batch = integer(attr.batch_dims, 0);
-    return [gather(read(handle, attr.dtype), indices, batch, batch)];
-  }],
-  ["ResourceGatherNd", ({ inputs: [handle, indices], attr }) => [
-    gatherND(read(handle, attr.dtype), indices),
-  ]],
-  ["ResourceScatterNdUpdate", scattered(tensorScatterUpdate)],
-  ["ResourceScatterNdAdd", scattered(tensorScatterAdd)],
+  ["SegmentSumV2", as("UnsortedSegmentSum")],
+  ["SegmentProdV2", as("UnsortedSegmentProd")],
+  ["SegmentMaxV2", as("UnsortedSegmentMax")],
+  ["SegmentMinV2", as("UnsortedSegmentMin")],
   ["Ones", ({ inputs: [dims] }) => [apply1(lookupOp("Fill")!, [dims, cast(1, "float32")])]],
   ["Zeros", ({ inputs: [dims] }) => [apply1(lookupOp("Fill")!, [dims, cast(0, "float32")])]],
 ];

@@ -3,7 +3,7 @@
  */
 
 /** The logarithm of the gamma function: Stirling's series behind a shift to where it is exact to float64. */
-function logGamma(x: number): number {
+export function logGamma(x: number): number {
   let shift = 0;
   for (; x < 12; x++) shift -= Math.log(x);
   const y = 1 / (x * x);

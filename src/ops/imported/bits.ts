@@ -1,0 +1,86 @@
+/**
+ * Ops on the bits of numbers, which only files have. On the host.
+ */
+import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import { defineOp } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { broadcastShapes, type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
+import { broadcastPairs } from "../../kernels/host/broadcast_pairs.ts";
+
+/** Shape of the same bytes in elements of another width: the last axis holds the parts of one. Throws `InvalidArgumentError`. */
+function recast(shape: PartialShape, from: DType, to: DType): PartialShape {
+  const own = DTYPES[from].bytes, other = DTYPES[to].bytes;
+  if (shape === null || own === other) return shape;
+  if (own > other) return [...shape, own / other];
+  const last = shape.at(-1);
+  if (last === null || last === other / own) return shape.slice(0, -1);
+  throw new InvalidArgumentError(
+    `Cannot bitcast from ${from} to ${to} due to shape ${shapeText(shape)}: wanted a last axis of ${
+      other / own
+    }`,
+  );
+}
+
+defineOp({
+  name: "Bitcast",
+  inputs: ["input: T"],
+  outputs: ["output: type"],
+  attrs: ["T: numeric", "type: numeric"],
+  infer: ([x], { type }) => [recast(x.shape, x.dtype, type)],
+  grad: null,
+  cpu: ([x], _, { attrs: { type } }) => {
+    const shape = recast(x.shape, x.dtype, type) as number[],
+      { array, slots } = DTYPES[type as DType];
+    const { buffer, byteOffset, byteLength } = x.data as Float32Array;
+    const bytes = new Uint8Array(buffer, byteOffset, byteLength).slice();
+    return [new NdArray(type, shape, new array!(bytes.buffer, 0, sizeOf(shape) * slots))];
+  },
+});
+
+defineOp({
+  name: "PopulationCount",
+  inputs: ["x: T"],
+  outputs: ["y: uint8"],
+  attrs: ["T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}"],
+  infer: ([x]) => [x.shape],
+  grad: null,
+  cpu: ([x], [out]) => {
+    const bits = 8 * DTYPES[x.dtype].bytes, to = out.data as Uint8Array;
+    for (let i = 0; i < to.length; i++) {
+      let rest = BigInt.asUintN(
+        bits,
+        isBigInt(x.dtype) ? x.at(i) as bigint : BigInt(x.at(i) as number),
+      );
+      to[i] = 0;
+      for (; rest > 0n; rest &= rest - 1n) to[i]++;
+    }
+  },
+});
+
+/** The next number of a dtype after `x` towards `y`. */
+function nextAfter(x: number, y: number, dtype: DType): number {
+  if (Number.isNaN(x) || Number.isNaN(y)) return NaN;
+  if (x === y) return y;
+  if (x === 0) return Math.sign(y) * (dtype === "float64" ? Number.MIN_VALUE : 2 ** -149);
+  // Of numbers of one sign the bits rise with the magnitude.
+  const isAway = y > x === x > 0;
+  if (dtype === "float64") {
+    const value = Float64Array.of(x), bits = new BigInt64Array(value.buffer);
+    bits[0] += isAway ? 1n : -1n;
+    return value[0];
+  }
+  const value = Float32Array.of(x), bits = new Int32Array(value.buffer);
+  bits[0] += isAway ? 1 : -1;
+  return value[0];
+}
+
+defineOp({
+  name: "NextAfter",
+  inputs: ["x1: T", "x2: T"],
+  outputs: ["output: T"],
+  attrs: ["T: {float64, float32} = float32"],
+  infer: ([x, y]) => [broadcastShapes(x.shape, y.shape)],
+  grad: null,
+  cpu: ([x, y], [out]) => broadcastPairs(x, y, out, (a, b) => nextAfter(a, b, out.dtype)),
+});

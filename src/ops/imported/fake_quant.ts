@@ -1,0 +1,168 @@
+/**
+ * Rounding to the levels that a number of bits has between two ends, as training with TensorFlow's fake quantization does, and its
+ * gradients, which only files have.
+ */
+import { apply, apply1, type OpInput } from "../../core/apply.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
+import { mergeShapes, type PartialShape } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import { zerosLike } from "../array/creation.ts";
+import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
+import { equal, greater, greaterEqual, less, lessEqual } from "../pointwise/compare.ts";
+import { logicalAnd } from "../pointwise/logical.ts";
+import { floor } from "../pointwise/rounding.ts";
+import { clipByValue, maximum, minimum, where } from "../pointwise/select.ts";
+import { sum } from "../reduce/reduce.ts";
+import { toInput } from "../input.ts";
+
+/** Ends between which all is 0 where both are. */
+interface Levels {
+  readonly from: Tensor;
+  readonly to: Tensor;
+  readonly step: Tensor;
+  /** Levels in one unit. */
+  readonly density: Tensor;
+  readonly isNothing: Tensor;
+}
+
+/** The ends, moved so that 0 is one of the levels. */
+function levelsOf(low: OpInput, high: OpInput, { num_bits, narrow_range }: Attrs): Levels {
+  const least = narrow_range ? 1 : 0, most = 2 ** num_bits - 1, range = sub(high, low);
+  const isNothing = logicalAnd(equal(low, 0), equal(high, 0));
+  const width = where(isNothing, 1, range), step = div(width, most - least);
+  const zero = floor(add(clipByValue(sub(least, div(low, step)), least, most), 0.5));
+  return {
+    from: mul(sub(least, zero), step),
+    to: mul(sub(most, zero), step),
+    step,
+    density: div(most - least, width),
+    isNothing,
+  };
+}
+
+function rounded(x: OpInput, low: OpInput, high: OpInput, attrs: Attrs): Tensor {
+  const { from, to, step, density, isNothing } = levelsOf(low, high, attrs);
+  const inside = sub(maximum(minimum(x, to), from), from);
+  const zero = floor(sub(0.5, mul(from, density)));
+  const level = floor(add(sub(mul(inside, density), zero), 0.5));
+  return where(isNothing, zerosLike(x), mul(level, step));
+}
+
+/** What of a gradient reaches what was rounded, the lower end and the upper one: each element's own goes to one of them. */
+function parted(dy: OpInput, x: OpInput, [low, high]: readonly OpInput[], attrs: Attrs): Tensor[] {
+  const { from, to, isNothing } = levelsOf(low, high, attrs), zeros = zerosLike(dy);
+  const own = where(logicalAnd(greaterEqual(x, from), lessEqual(x, to)), dy, zeros);
+  const end = (isOut: Tensor): Tensor => where(isNothing, zeros, where(isOut, dy, zeros));
+  return [where(isNothing, dy, own), end(less(x, from)), end(greater(x, to))];
+}
+
+function checkBits({ num_bits }: Attrs): void {
+  if (num_bits >= 2 && num_bits <= 16) return;
+  throw new InvalidArgumentError(`num_bits must be between 2 and 16, inclusive, not ${num_bits}`);
+}
+
+/** One end for all, or one for each place along the last axis. */
+function checkEnds(x: PartialShape, ends: readonly Spec[], perChannel: boolean): void {
+  if (perChannel && x?.length === 0) {
+    throw new InvalidArgumentError("Shape must be at least rank 1 but is rank 0");
+  }
+  const wanted = perChannel ? [x?.at(-1) ?? null] : [];
+  for (const { shape } of ends) mergeShapes(shape, wanted);
+}
+
+const BITS = ["num_bits: int = 8", "narrow_range: bool = false"];
+
+function defineByInputs(perChannel: boolean): void {
+  const name = `FakeQuantWithMinMaxVars${perChannel ? "PerChannel" : ""}`;
+  const gradient: OpDef = defineOp({
+    name: `${name}Gradient`,
+    inputs: ["gradients: float", "inputs: float", "min: float", "max: float"],
+    outputs: [
+      ...["backprops_wrt_input: float", "backprop_wrt_min: float", "backprop_wrt_max: float"],
+    ],
+    attrs: BITS,
+    infer: ([dy, x, ...ends], attrs) => {
+      checkBits(attrs);
+      checkEnds(x.shape, ends, perChannel);
+      return [mergeShapes(dy.shape, x.shape), ...ends.map((end) => end.shape)];
+    },
+    grad: null,
+    expand: ([dy, x, ...ends], attrs) => {
+      const [dx, ...rest] = parted(dy, x, ends, attrs);
+      const others = perChannel ? x.shape.slice(1).map((_, i) => i) : undefined;
+      return [dx, ...rest.map((d) => sum(d, others))];
+    },
+  });
+  defineOp({
+    name,
+    inputs: ["inputs: float", "min: float", "max: float"],
+    outputs: ["outputs: float"],
+    attrs: BITS,
+    infer: ([x, ...ends], attrs) => {
+      checkBits(attrs);
+      checkEnds(x.shape, ends, perChannel);
+      return [x.shape];
+    },
+    grad: {
+      saves: ["inputs", "min", "max"],
+      vjp: ({ inputs, min, max }, [dy], { attrs: { num_bits, narrow_range } }) =>
+        apply(gradient, [dy, inputs, min, max], { num_bits, narrow_range }),
+    },
+    expand: ([x, low, high], attrs) => [rounded(x, low, high, attrs)],
+  });
+}
+
+defineByInputs(false);
+defineByInputs(true);
+
+function ends(op: string, { min, max }: Attrs): OpInput[] {
+  return [min, max].map((end) => toInput(end, "min", op, { dtype: "float32" }));
+}
+
+const ARGS = ["min: float = -6", "max: float = 6", ...BITS];
+
+function checkArgs(attrs: Attrs): void {
+  checkBits(attrs);
+  if (attrs.min < attrs.max) return;
+  throw new InvalidArgumentError(
+    `min has to be smaller than max, was: ${attrs.min} >= ${attrs.max}`,
+  );
+}
+
+const FakeQuantWithMinMaxArgsGradient = defineOp({
+  name: "FakeQuantWithMinMaxArgsGradient",
+  inputs: ["gradients: float", "inputs: float"],
+  outputs: ["backprops: float"],
+  attrs: ARGS,
+  infer: ([dy, x], attrs) => {
+    checkArgs(attrs);
+    return [mergeShapes(dy.shape, x.shape)];
+  },
+  grad: null,
+  expand: ([dy, x], attrs) => [
+    parted(dy, x, ends("FakeQuantWithMinMaxArgsGradient", attrs), attrs)[0],
+  ],
+});
+
+defineOp({
+  name: "FakeQuantWithMinMaxArgs",
+  inputs: ["inputs: float"],
+  outputs: ["outputs: float"],
+  attrs: ARGS,
+  infer: ([x], attrs) => {
+    checkArgs(attrs);
+    return [x.shape];
+  },
+  grad: {
+    saves: ["inputs"],
+    vjp: ({ inputs }, [dy], { attrs: { min, max, num_bits, narrow_range } }) => [
+      apply1(FakeQuantWithMinMaxArgsGradient, [dy, inputs], { min, max, num_bits, narrow_range }),
+    ],
+  },
+  expand: ([x], attrs) => {
+    const [low, high] = ends("FakeQuantWithMinMaxArgs", attrs);
+    return [rounded(x, low, high, attrs)];
+  },
+});
