@@ -17,8 +17,8 @@ import { maximum, minimum, where } from "../ops/pointwise/select.ts";
 import { all, sum } from "../ops/reduce/reduce.ts";
 import {
   added,
+  checkOptions,
   inMetricScope,
-  listed,
   type Metric,
   METRIC_OPTIONS,
   type MetricOptions,
@@ -29,8 +29,6 @@ import {
   weightsOf,
 } from "./metric_parts.ts";
 import type { Variable } from "../runtime/variables/variable.ts";
-
-const checkOptions = optionCheck<MetricOptions>("metrics", METRIC_OPTIONS);
 
 /** Whether label and prediction are positive, by what is counted. */
 const COUNTS = {
@@ -58,7 +56,7 @@ function counter(what: Count): Counter {
   const [label, prediction] = COUNTS[what];
   return (labels, predictions, options = {}) => {
     checkOptions(options);
-    return inMetricScope(what, options.name, () => {
+    return inMetricScope(what, options, () => {
       const [y, p] = paired(
         cast(toTensor(labels, "labels", what), "bool"),
         cast(toTensor(predictions, "predictions", what), "bool"),
@@ -67,7 +65,7 @@ function counter(what: Count): Counter {
       const { weights } = options;
       const counted = weights == null ? hits : mul(hits, weightsOf(weights, hits, what));
       const count = metricVariable([], "count");
-      return listed([count.readValue(), added(count, sum(counted))], options);
+      return [count.readValue(), added(count, sum(counted))];
     });
   };
 }
@@ -90,14 +88,11 @@ function shareOfCounts(part: Tensor, other: Tensor): Tensor {
 function ratioOfCounts(metric: string, other: Counter): Counter {
   return (labels, predictions, options = {}) => {
     checkOptions(options);
-    return inMetricScope(metric, options.name, () => {
+    return inMetricScope(metric, options, () => {
       const { weights } = options;
       const [part, partUpdate] = truePositives(labels, predictions, { weights });
       const [rest, restUpdate] = other(labels, predictions, { weights });
-      return listed(
-        valueAndUpdate([part, rest], [partUpdate, restUpdate], shareOfCounts),
-        options,
-      );
+      return valueAndUpdate([part, rest], [partUpdate, restUpdate], shareOfCounts);
     });
   };
 }
@@ -170,10 +165,10 @@ function atThresholds(
 ): ThresholdsCounter {
   return (labels, predictions, thresholds, options = {}) => {
     checkOptions(options);
-    return inMetricScope(metric, options.name, () => {
+    return inMetricScope(metric, options, () => {
       const given = { labels, predictions, weights: options.weights, metric };
       const { variables, updates } = countsAt(thresholds, counts, given);
-      return listed(valueAndUpdate(variables, updates, fn), options);
+      return valueAndUpdate(variables, updates, fn);
     });
   };
 }
@@ -323,7 +318,7 @@ export function auc(
   }
   const inner = options.thresholds?.toSorted((a, b) => a - b) ??
     Array.from({ length: numThresholds - 2 }, (_, i) => (i + 1) / (numThresholds - 1));
-  return inMetricScope("auc", options.name, () => {
+  return inMetricScope("auc", options, () => {
     const { variables, updates } = countsAt(
       // The ends lie outside of what predictions may be.
       [-1e-7, ...inner, 1 + 1e-7],
@@ -331,6 +326,6 @@ export function auc(
       { labels, predictions, weights: options.weights, metric: "auc" },
     );
     const fn = (...x: Tensor[]): Tensor => area(x, curve, summationMethod);
-    return listed(valueAndUpdate(variables, updates, fn), options);
+    return valueAndUpdate(variables, updates, fn);
   });
 }

@@ -3,7 +3,7 @@
  */
 import type { DType } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
-import type { OptionKeys } from "../core/options.ts";
+import { optionCheck, type OptionKeys } from "../core/options.ts";
 import { withScope } from "../core/scope_context.ts";
 import { shapeTuple } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
@@ -38,14 +38,20 @@ export const METRIC_OPTIONS: OptionKeys<MetricOptions> = {
   name: true,
 };
 
+/** Throws `TypeError` for options that metrics do not have. */
+export const checkOptions: (options: MetricOptions) => void = optionCheck<MetricOptions>(
+  "metrics",
+  METRIC_OPTIONS,
+);
+
 /** What was counted so far, and an update that counts a batch and gives what was counted then. */
 export type Metric = [value: Tensor, updateOp: Tensor];
 
-/** Runs `fn` in the scope of a metric. Throws `RuntimeError` in eager mode. */
-export function inMetricScope<R>(metric: string, name: string | null | undefined, fn: () => R): R {
+/** Makes a metric in a scope of its own and lists it where the options say. Throws `RuntimeError` in eager mode. */
+export function inMetricScope(metric: string, options: MetricOptions, fn: () => Metric): Metric {
   graphFor(`metrics.${metric}()`);
   const defaultName = metric.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
-  return variableScope(name ?? null, { defaultName }, fn);
+  return variableScope(options.name ?? null, { defaultName }, () => listed(fn(), options));
 }
 
 /** Lists both in the collections that the options name. */

@@ -1,7 +1,7 @@
 /**
  * Namespace `tf.compat.v1.metrics`: metrics over several batches, counted in local variables of the graph.
  */
-import { optionCheck } from "../core/options.ts";
+import type { DType } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import { compatible, isConcrete, shapeTuple } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
@@ -19,10 +19,10 @@ import { maximum, where } from "../ops/pointwise/select.ts";
 import { mean as meanOf, sum } from "../ops/reduce/reduce.ts";
 import {
   added,
+  checkOptions,
   inMetricScope,
   listed,
   type Metric,
-  METRIC_OPTIONS,
   type MetricOptions,
   metricVariable,
   paired,
@@ -35,8 +35,6 @@ import {
 export type { Metric, MetricOptions } from "./metric_parts.ts";
 export * from "./metric_counts.ts";
 
-const checkOptions = optionCheck<MetricOptions>("metrics", METRIC_OPTIONS);
-
 /** The mean of what `fn` makes of labels and predictions. */
 function meanOfPairs(
   metric: string,
@@ -48,12 +46,12 @@ function meanOfPairs(
   fn: (labels: Tensor, predictions: Tensor) => Tensor,
 ): Metric {
   checkOptions(options);
-  return inMetricScope(metric, options.name, () => {
+  return inMetricScope(metric, options, () => {
     const pair = paired(
       toTensor(labels, "labels", metric),
       toTensor(predictions, "predictions", metric),
     );
-    return listed(meanParts(fn(...pair), metric, options), options);
+    return meanParts(fn(...pair), metric, options);
   });
 }
 
@@ -89,8 +87,8 @@ export function mean(values: TensorLike, options: MetricOptions = {}): Metric {
   checkOptions(options);
   return inMetricScope(
     "mean",
-    options.name,
-    () => listed(meanParts(toTensor(values, "values", "mean"), "mean", options), options),
+    options,
+    () => meanParts(toTensor(values, "values", "mean"), "mean", options),
   );
 }
 
@@ -198,7 +196,7 @@ export function percentageBelow(
  * `ValueError` for values of unknown shape. */
 export function meanTensor(values: TensorLike, options: MetricOptions = {}): Metric {
   checkOptions(options);
-  return inMetricScope("mean", options.name, () => {
+  return inMetricScope("mean", options, () => {
     const x = cast(toTensor(values, "values", "meanTensor"), "float32"), shape = x.staticShape;
     if (!isConcrete(shape)) {
       throw new ValueError(
@@ -211,18 +209,34 @@ export function meanTensor(values: TensorLike, options: MetricOptions = {}): Met
     const count = metricVariable(shape, "count_tensor");
     const w = options.weights == null ? onesLike(x) : weightsOf(options.weights, x, "meanTensor");
     const updates = [added(total, mul(x, w)), added(count, w)];
-    return listed(valueAndUpdate([total, count], updates, share), options);
+    return valueAndUpdate([total, count], updates, share);
   });
 }
 
-const flat = (x: TensorLike, arg: string, metric: string): Tensor =>
-  reshape(toTensor(x, arg, metric), [-1]);
-
-/** Weights of labels that were flattened. */
-function flatWeights(weights: TensorLike | null | undefined, like: Tensor, metric: string): Tensor {
-  if (weights == null) return onesLike(like);
-  const w = cast(toTensor(weights, "weights", metric), like.dtype);
-  return mul(w.staticShape?.length === 0 ? w : reshape(w, [-1]), onesLike(like));
+/** A metric of labels and predictions that name one of several classes, each in one list, and of their weights. */
+function ofClasses(
+  metric: string,
+  { labels, predictions, options, scope, dtype }: {
+    readonly labels: TensorLike;
+    readonly predictions: TensorLike;
+    readonly options: MetricOptions;
+    /** TensorFlow's name of the scope. */
+    readonly scope: string;
+    /** Of the weights. */
+    readonly dtype: DType;
+  },
+  fn: (labels: Tensor, predictions: Tensor, weights: Tensor) => Metric,
+): Metric {
+  checkOptions(options);
+  return inMetricScope(scope, options, () => {
+    const flat = (x: TensorLike, arg: string): Tensor => reshape(toTensor(x, arg, metric), [-1]);
+    const y = cast(flat(labels, "labels"), "int32");
+    const p = cast(flat(predictions, "predictions"), "int32");
+    const ones = onesLike(cast(y, dtype)), { weights } = options;
+    if (weights == null) return fn(y, p, ones);
+    const w = cast(toTensor(weights, "weights", metric), dtype);
+    return fn(y, p, mul(w.staticShape?.length === 0 ? w : reshape(w, [-1]), ones));
+  });
 }
 
 /**
@@ -235,19 +249,14 @@ export function meanPerClassAccuracy(
   numClasses: number,
   options: MetricOptions = {},
 ): Metric {
-  checkOptions(options);
-  const metric = "meanPerClassAccuracy";
-  return inMetricScope("meanAccuracy", options.name, () => {
-    const y = cast(flat(labels, "labels", metric), "int32");
-    const p = cast(flat(predictions, "predictions", metric), "int32");
+  const given = { labels, predictions, options, scope: "meanAccuracy", dtype: "float32" } as const;
+  return ofClasses("meanPerClassAccuracy", given, (y, p, w) => {
     const total = metricVariable([numClasses], "total");
     const count = metricVariable([numClasses], "count");
-    const w = flatWeights(options.weights, onesLike(cast(y, "float32")), metric);
     const perClass = (values: Tensor): Tensor => scatterND(expandDims(y, 1), values, [numClasses]);
     const correct = added(count, perClass(mul(cast(equal(p, y), "float32"), w)));
     const all = added(total, perClass(w));
-    const value = meanOf(share(count.readValue(), total.readValue()));
-    return listed([value, share(correct, all)], options);
+    return [meanOf(share(count.readValue(), total.readValue())), share(correct, all)];
   });
 }
 
@@ -262,15 +271,12 @@ export function meanIou(
   numClasses: number,
   options: MetricOptions = {},
 ): Metric {
-  checkOptions(options);
-  return inMetricScope("meanIou", options.name, () => {
-    const y = cast(flat(labels, "labels", "meanIou"), "int32");
-    const p = cast(flat(predictions, "predictions", "meanIou"), "int32");
+  const given = { labels, predictions, options, scope: "meanIou", dtype: "float64" } as const;
+  return ofClasses("meanIou", given, (y, p, w) => {
     const shape = [numClasses, numClasses];
     const matrix = metricVariable(shape, "total_confusion_matrix", "float64");
-    const w = flatWeights(options.weights, onesLike(cast(y, "float64")), "meanIou");
     const update = added(matrix, scatterND(stack([y, p], 1), w, shape));
-    return listed([meanOverlap(matrix.readValue()), update], options);
+    return [meanOverlap(matrix.readValue()), update];
   });
 }
 

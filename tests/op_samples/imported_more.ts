@@ -1,16 +1,7 @@
 /** Samples of ops on parts of variables, levels, decompositions and bits that only files have. */
 
 import { NdArray } from "@weft/weft";
-import {
-  any,
-  distinct,
-  floats,
-  positive,
-  sample,
-  type SampleTable,
-  typed,
-  vector,
-} from "./inputs.ts";
+import { any, distinct, floats, positive, sample, type SampleTable, vector } from "./inputs.ts";
 
 const wide = (shape: readonly number[], values: readonly number[]): NdArray =>
   new NdArray("int64", shape, BigInt64Array.from(values, BigInt));
