@@ -197,3 +197,40 @@ Deno.test("integers beyond 2 ** 53 are read where an op takes 64 bits, and refus
     'attribute "num_buckets"',
   );
 });
+
+Deno.test("rows and segments refuse splits, numbers and axes that there are not", () => {
+  const count = (splits: number[], values: number[]) =>
+    run("RaggedBincount", [wide(splits), ints(values), tf.scalar(3, "int32"), tf.zeros([0])]);
+  assertThrows(() => count([1, 2], [1, 1]), InvalidArgumentError, "must start with 0");
+  assertThrows(() => count([0, 1], [1, 1]), InvalidArgumentError, "up to the number of values, 2");
+  assertThrows(() => count([0, 2, 1, 2], [1, 1]), InvalidArgumentError, "must rise");
+  assertThrows(() => count([0, 2], [1, -1]), InvalidArgumentError, "non-negative");
+  const part = (partitions: number[]) =>
+    run("DynamicPartition", [tf.ones([3]), ints(partitions)], { num_partitions: 2 });
+  assertThrows(() => part([0, 2, 1]), InvalidArgumentError, "partitions[1] = 2 is not in [0, 2)");
+  assertThrows(() => part([0, -1, 1]), InvalidArgumentError, "partitions[1] = -1");
+  assertThrows(() => part([0, 1]), InvalidArgumentError, "Dimension 0");
+  const join = (ids: number[]) =>
+    run("UnsortedSegmentJoin", [
+      ...[tf.tensor(["a", "b"], [2], "string"), ints(ids), tf.scalar(2, "int32")],
+    ]);
+  assertThrows(() => join([0, 2]), InvalidArgumentError, "segment_ids[1] = 2");
+  assertThrows(() => join([0, -1]), InvalidArgumentError, "segment_ids[1] = -1");
+  const state = (x: tf.Tensor) => run("_PhiloxSkip", [x, tf.tensor([1], [1], "uint64")]);
+  assertThrows(() => state(wide([1, 2])), InvalidArgumentError, "at least 3 elements");
+  const key = tf.tensor([1, 2], [2], "uint64");
+  assertThrows(
+    () => run("StatelessShuffle", [tf.scalar(1), key, key, tf.scalar(1, "int32")]),
+    tf.ValueError,
+    "no rows",
+  );
+  const reverse = (attr: Record<string, { i: string }>) =>
+    new tf.Graph().asDefault(() =>
+      tf.importGraphDef({
+        node: [{ name: "y", op: "ReverseSequence", input: ["x", "n"], attr }],
+        versions: { producer: 1 },
+      }, { inputMap: { x: tf.ones([2, 3]), n: ints([1, 2]) } })
+    );
+  assertThrows(() => reverse({ seq_dim: { i: "0" } }), tf.ValueError, "axis 0 for each of axis 0");
+  assertThrows(() => reverse({ seq_dim: { i: "2" } }), tf.ValueError, "of 2 axes");
+});

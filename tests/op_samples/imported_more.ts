@@ -1,7 +1,16 @@
 /** Samples of ops on parts of variables, levels, decompositions and bits that only files have. */
 
 import { NdArray } from "@weft/weft";
-import { any, distinct, floats, positive, sample, type SampleTable, vector } from "./inputs.ts";
+import {
+  any,
+  distinct,
+  floats,
+  number,
+  positive,
+  sample,
+  type SampleTable,
+  vector,
+} from "./inputs.ts";
 
 const wide = (shape: readonly number[], values: readonly number[]): NdArray =>
   new NdArray("int64", shape, BigInt64Array.from(values, BigInt));
@@ -19,6 +28,9 @@ const FIRST_ORDER = { secondOrder: false } as const;
 const NO_VECTORS = { gradient: false } as const;
 const ends = [floats([3], -1, -0.5, -0.25), floats([3], 1, 0.75, 0.5)];
 const few = { num_bits: 3, narrow_range: true };
+
+const key = new NdArray("uint64", [1], BigUint64Array.of(7n));
+const counter = new NdArray("uint64", [2], BigUint64Array.of(1n, 2n));
 
 export const IMPORTED_MORE: SampleTable = {
   TensorScatterMax: [
@@ -47,6 +59,23 @@ export const IMPORTED_MORE: SampleTable = {
     sample([levels, floats([2], -1, -2), floats([2], 1, 3)], { mode: "SCALED", axis: 1 }, FLOAT32),
     sample([levels, end(-1), end(1.5)], { mode: "MIN_FIRST" }, FLOAT32),
   ],
+  RaggedBincount: [
+    sample([wide([3], [0, 1, 3]), vector(1, 0, 2), number(3), any(3)]),
+    sample([wide([3], [0, 1, 3]), vector(1, 2, 2), number(3), any(0)], { binary_output: true }),
+  ],
+  DynamicPartition: [
+    sample([any(3, 2), vector(1, 0, 1)], { num_partitions: 2 }),
+    sample([any(2, 2), vector(1, 0, 2, 2).reshape([2, 2])], { num_partitions: 3 }),
+  ],
+  UnsortedSegmentJoin: [
+    sample([
+      new NdArray("string", [2], [Uint8Array.of(97), Uint8Array.of(98)]),
+      vector(1, 1),
+      number(2),
+    ]),
+  ],
+  StatelessShuffle: [sample([any(5, 2), key, counter, number(1)])],
+  _PhiloxSkip: [sample([wide([3], [1, 2, 3]), key])],
   Igamma: [sample([positive(3, 1), positive(4)], {}, FIRST_ORDER)],
   Igammac: [sample([positive(4), positive(4)], {}, FIRST_ORDER)],
   IgammaGradA: [sample([positive(4), positive(4)])],

@@ -184,7 +184,45 @@ def sparse_dense():
     return out
 
 
-FAMILIES = (scattered, variables, quantized, faked, gammas, decomposed, sparse_dense)
+def rowwise():
+    out = {}
+    x = noise(3, 4, 2)
+    for name, lengths, more in (("front", [4, 0, 2], dict(seq_dim=1)), ("back", wide([1, 3]), dict(seq_dim=0, batch_dim=2)),
+                                ("middle", [2, 3, 0, 1], dict(seq_dim=0, batch_dim=1))):
+        y = raw.ReverseSequence(input=x, seq_lengths=lengths, **more)
+        out[f"reversed_{name}"], out[f"reversed_{name}_d"] = y, tf.gradients(y ** 2, x)[0]
+    for name, partitions in (("rows", [2, 0, 2]), ("cells", [[0, 1, 2, 0], [2, 2, 2, 0], [0, 0, 0, 0]])):
+        parts = tf.dynamic_partition(x, partitions, 4)
+        for k, part in enumerate(parts):
+            out[f"part_{name}_{k}"] = part
+        out[f"part_{name}_d"] = tf.gradients([p * (k + 1) for k, p in enumerate(parts)], x)[0]
+    for name, weights in (("plain", tf.zeros([0])), ("weighted", noise(5))):
+        for binary in (False, True):
+            out[f"count_{name}_{binary}"] = raw.RaggedBincount(
+                splits=wide([0, 2, 2, 5]), values=[1, 1, 0, 7, 2], size=4, weights=weights, binary_output=binary)
+    out["count_wide"] = raw.RaggedBincount(splits=wide([0, 2]), values=wide([1, 1]), size=wide(2), weights=wide([]))
+    out["joined"] = raw.UnsortedSegmentJoin(inputs=["a", "b", "c"], segment_ids=[2, 0, 2], num_segments=4, separator="-")
+    out["joined_rows"] = raw.UnsortedSegmentJoin(
+        inputs=[["a", "b"], ["c", "d"], ["e", "f"]], segment_ids=wide([1, 0, 1]), num_segments=2)
+    out["product"] = raw.MulNoNan(x=[[np.inf, 1, 2], [np.nan, 3, 4]], y=[0., 2, -1])
+    table = tf.constant([["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"]])
+    for k, seed in enumerate(([1, 2], [-5, 2 ** 40])):
+        out[f"shuffled_{k}"] = tf.random.experimental.stateless_shuffle(tf.range(23), wide(seed))
+        out[f"shuffled_rows_{k}"] = tf.random.experimental.stateless_shuffle(table, wide(seed))
+    shuffled = tf.random.experimental.stateless_shuffle(x, [3, 4])
+    out["shuffled_cube"] = shuffled
+    state = raw.VarHandleOp(dtype=tf.int64, shape=[3], shared_name="generator")
+    with tf.control_dependencies([raw.AssignVariableOp(resource=state, value=wide([-3, 7, 9]))]):
+        first = raw.RngReadAndSkip(resource=state, alg=1, delta=tf.constant(10, tf.uint64))
+    with tf.control_dependencies([first]):
+        second = raw.RngReadAndSkip(resource=state, alg=1, delta=tf.constant(2 ** 62 + 1, tf.uint64))
+    out["state_first"], out["state_second"] = number(first), number(second)
+    with tf.control_dependencies([second]):
+        out["state_last"] = number(raw.ReadVariableOp(resource=state, dtype=tf.int64))
+    return out
+
+
+FAMILIES = (scattered, variables, quantized, faked, gammas, decomposed, sparse_dense, rowwise)
 
 
 def values(x):

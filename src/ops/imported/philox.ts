@@ -2,12 +2,16 @@
  * Stateless random ops that take a key and a counter, as files of TensorFlow have them: the same numbers as there. On the host.
  */
 import type { Distribution } from "../../core/meaning.ts";
-import { InvalidArgumentError, UnimplementedError } from "../../core/errors.ts";
-import { defineOp } from "../../core/op.ts";
-import type { NdArray } from "../../core/nd_array.ts";
+import { apply1 } from "../../core/apply.ts";
+import { InvalidArgumentError, UnimplementedError, ValueError } from "../../core/errors.ts";
+import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
+import { sizeOf } from "../../core/shape.ts";
+import { type NdArray, setElement } from "../../core/nd_array.ts";
 import { keyAndCounter, Philox, philoxInts, philoxReals } from "../../kernels/host/philox.ts";
 import { shapeFromHost } from "../array/fill_ops.ts";
-import { hostInts } from "../array/view.ts";
+import { gather } from "../array/gather.ts";
+import { hostInts, shape } from "../array/view.ts";
+import { intScalar } from "../input.ts";
 
 /** Numbers of the algorithms: TensorFlow takes Philox where it may choose. */
 const PHILOX = 1, AUTO = 3;
@@ -115,5 +119,62 @@ defineOp({
   grad: null,
   cpu: (_, [alg]) => {
     (alg.data as Int32Array)[0] = PHILOX;
+  },
+});
+
+const StatelessShuffle: OpDef = defineOp({
+  name: "StatelessShuffle",
+  inputs: ["value: T", "key: uint64", "counter: uint64", "alg: int32"],
+  outputs: ["output: T"],
+  attrs: ["T: type"],
+  infer: ([x]) => {
+    if (x.shape?.length === 0) throw new ValueError("Cannot shuffle a scalar: it has no rows");
+    return [x.shape];
+  },
+  grad: {
+    saves: ["value", "key", "counter", "alg"],
+    // The numbers of the rows, shuffled alike, say where each row came from.
+    vjp: ({ value, ...state }, [dy]) => {
+      const count = gather(shape(value), 0);
+      const rows = apply1(lookupOp("Range")!, [intScalar(0), count, intScalar(1)]);
+      const from = apply1(StatelessShuffle, [rows, state.key, state.counter, state.alg]);
+      return [apply1(lookupOp("UnsortedSegmentSum")!, [dy, from, count]), null, null, null];
+    },
+  },
+  cpu: ([x, ...state], [out]) => {
+    const [rows, ...row] = x.shape, inner = sizeOf(row), from = philoxOf("StatelessShuffle", state);
+    // R. Durstenfeld, "Algorithm 235: random permutation" (1964), from the front.
+    const order = Array.from({ length: rows }, (_, i) => i);
+    for (let i = 0; i < rows - 1; i++) {
+      const j = i + from.next() % (rows - i);
+      [order[i], order[j]] = [order[j], order[i]];
+    }
+    order.forEach((source, to) => {
+      for (let i = 0; i < inner; i++) setElement(out, to * inner + i, x.at(source * inner + i));
+    });
+  },
+});
+
+/** The state of a generator, a counter of two words and a key, once it has drawn so many numbers, with TensorFlow's room for each. */
+defineOp({
+  name: "_PhiloxSkip",
+  portable: { never: "TensorFlow skips in variables alone" },
+  inputs: ["state: int64", "delta: uint64"],
+  outputs: ["output: int64"],
+  infer: ([state]) => [state.shape],
+  grad: null,
+  cpu: ([state, delta], [out]) => {
+    if (state.rank !== 1 || state.size < 3) {
+      throw new InvalidArgumentError(
+        `The state of Philox is a vector of at least 3 elements, received shape [${state.shape}]`,
+        { op: "RngReadAndSkip" },
+      );
+    }
+    const from = state.data as BigInt64Array, to = out.data as BigInt64Array;
+    to.set(from);
+    const words = BigInt.asUintN(64, (delta.at(0) as bigint) * 256n);
+    const counter = (BigInt.asUintN(64, from[1]) << 64n | BigInt.asUintN(64, from[0])) + words;
+    to[0] = BigInt.asIntN(64, counter);
+    to[1] = BigInt.asIntN(64, counter >> 64n);
   },
 });

@@ -304,12 +304,20 @@ export class Reader {
     const effects = this.#graph.operations.slice(before).filter((o) => o.def.stateful);
     outputs.forEach((t, k) => this.#replaced.set(`${def.name}:${k}`, t));
     this.#outputArguments.set(def.name, OUTPUT_ARGUMENTS[def.op] ?? []);
+    // Who reads the result of an op that writes has it write, and what waits for it waits for that.
+    const writes = effects.filter((o) => o.outputs.length === 0);
     const named = outputs.length === 1
-      ? this.#graph.addOp(lookupOp("Identity")!, [outputs[0]], {}, { name: def.name })
+      ? this.#graph.controlDependencies(
+        writes,
+        () => this.#graph.addOp(lookupOp("Identity")!, [outputs[0]], {}, { name: def.name }),
+      )
       : this.#graph.controlDependencies(
         [...controls, ...effects, ...outputs.map((t) => t.operation)],
         () => this.#graph.addOp(lookupOp("NoOp")!, [], {}, { name: def.name }),
       );
+    if (outputs.length === 1 && writes.length > 0) {
+      this.#replaced.set(`${def.name}:0`, named.outputs[0]);
+    }
     this.#operations.set(def.name, named);
   }
 

@@ -2,16 +2,22 @@
  * Rules for ops that say what ours say, in another version, under another name or in one step.
  */
 import { apply, apply1 } from "../../core/apply.ts";
+import { ValueError } from "../../core/errors.ts";
 import { lookupOp } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Attrs } from "../../core/op.ts";
 import type { AttrValueJson } from "../../graph/graph_def/graph_def.ts";
 import { text } from "../../graph/graph_def/values.ts";
-import { identity, reshape, shape } from "../../ops/array/view.ts";
+import { transpose } from "../../ops/array/move.ts";
+import { zerosLike } from "../../ops/array/creation.ts";
+import { expandDims, identity, reshape, shape } from "../../ops/array/view.ts";
+import { gather } from "../../ops/array/gather.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { intScalar, intVector } from "../../ops/input.ts";
 import { add, div, mod, mul, sub } from "../../ops/pointwise/arithmetic.ts";
+import { equal, less } from "../../ops/pointwise/compare.ts";
+import { where } from "../../ops/pointwise/select.ts";
 import { abs, sign } from "../../ops/pointwise/rounding.ts";
 import { rsqrt, square } from "../../ops/pointwise/power.ts";
 import { mean, sum } from "../../ops/reduce/reduce.ts";
@@ -25,6 +31,7 @@ import "../../ops/imported/numeric.ts";
 import "../../ops/imported/philox.ts";
 import "../../ops/imported/quantize.ts";
 import "../../ops/imported/quantized.ts";
+import "../../ops/imported/ragged_parts.ts";
 import "../../ops/imported/resample.ts";
 import "../../ops/imported/shapes.ts";
 import "../../ops/imported/sparse_dense.ts";
@@ -71,6 +78,28 @@ function unique({ inputs: [x], attr }: ImportedNode): Tensor[] {
   })];
 }
 
+/** Rows of which each is turned around up to a length of its own. */
+function reverseSequence({ inputs: [x, lengths], attr }: ImportedNode): Tensor[] {
+  const rank = x.staticShape?.length;
+  if (rank === undefined) {
+    throw new ValueError("Cannot import: ReverseSequence of unknown rank");
+  }
+  const batch = integer(attr.batch_dim, 0), steps = integer(attr.seq_dim, 0);
+  if (!(batch < rank && steps < rank && batch !== steps && batch >= 0 && steps >= 0)) {
+    throw new ValueError(
+      `Cannot import: ReverseSequence along axis ${steps} for each of axis ${batch}, of ${rank} axes`,
+    );
+  }
+  // With rows in front and steps behind them.
+  const order = [batch, steps];
+  for (let i = 0; i < rank; i++) if (i !== batch && i !== steps) order.push(i);
+  const rows = transpose(x, order);
+  const at = apply1(lookupOp("Range")!, [intScalar(0), gather(shape(rows), 1), intScalar(1)]);
+  const size = expandDims(cast(lengths, "int32"), 1);
+  const turned = gather(rows, where(less(at, size), sub(sub(size, 1), at), at), 1, 1);
+  return [transpose(turned, order.map((_, i) => order.indexOf(i)))];
+}
+
 /** A matrix of block sizes in all of an image's two sides. */
 function blocks({ attr }: ImportedNode): NdArray {
   const side = integer(attr.block_size, 2);
@@ -81,8 +110,8 @@ function blocks({ attr }: ImportedNode): NdArray {
 export const SPELLING_RULES: readonly (readonly [string, ImportRule])[] = [
   ["Reverse", ({ inputs: [x, axes] }) => {
     // One flag an axis; where they are not known, the positions of those that hold.
-    const where = reshape(apply1(lookupOp("Where")!, [axes]), [-1]);
-    return [apply1(lookupOp("ReverseV2")!, [x, cast(where, "int32")])];
+    const places = reshape(apply1(lookupOp("Where")!, [axes]), [-1]);
+    return [apply1(lookupOp("ReverseV2")!, [x, cast(places, "int32")])];
   }],
   // The remainder has the sign of the dividend.
   ["Mod", ({ inputs: [x, y] }) => [mul(mod(abs(x), abs(y)), sign(x))]],
@@ -93,6 +122,13 @@ export const SPELLING_RULES: readonly (readonly [string, ImportRule])[] = [
       adj_y: attr.adj_y?.b ?? false,
     })),
   ],
+  ["ReverseSequence", reverseSequence],
+  // Where the second is 0 the product is, whatever the first is.
+  ["MulNoNan", ({ inputs: [x, y] }) => {
+    const product = mul(x, y);
+    return [where(equal(y, 0), zerosLike(product), product)];
+  }],
+  ["GuaranteeConst", ({ inputs: [x] }) => [identity(x)]],
   ["DeepCopy", ({ inputs: [x] }) => [identity(x)]],
   ["ControlTrigger", () => []],
   ["TopK", ({ inputs: [x], attr }) => [

@@ -23,7 +23,7 @@ function read({ inputs: [handle, ...others], attr }: ImportedNode): Tensor {
     others.map((t) => (t as SymbolicTensor).operation),
     () =>
       apply1(lookupOp("ReadVariableOp")!, [handle], {
-        dtype: asDType((attr.dtype ?? attr.T)?.type),
+        dtype: operation.attrs.dtype ?? asDType((attr.dtype ?? attr.T)?.type),
         _shape: operation.attrs.shape ?? null,
       }),
   );
@@ -64,6 +64,12 @@ export const VARIABLE_RULES: readonly (readonly [string, ImportRule])[] = [
     return [gather(read(node), node.inputs[1], batch, batch)];
   }],
   ["ResourceGatherNd", (node) => [gatherND(read(node), node.inputs[1])]],
+  ["RngReadAndSkip", (node) => {
+    const [handle, , delta] = node.inputs, state = read(node);
+    const next = apply1(lookupOp("_PhiloxSkip")!, [state, delta]);
+    apply(lookupOp("AssignVariableOp")!, [handle, next]);
+    return [state];
+  }],
   ["VariableShape", (node) => [shape(read(node))]],
   ["ResourceScatterNdUpdate", scattered(tensorScatterUpdate)],
   ["ResourceScatterNdAdd", scattered(tensorScatterAdd)],
