@@ -7,7 +7,7 @@ import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
-import { eighCpu, luCpu, svdCpu } from "../../kernels/host/decompose.ts";
+import { eighCpu, luCpu, svdCpu } from "../../kernels/host/linalg/decompose.ts";
 import { cast } from "../array/cast.ts";
 import { onesLike, zerosLike } from "../array/creation.ts";
 import { gather } from "../array/gather.ts";

@@ -2,7 +2,7 @@
  * Counts, parts and joined strings of rows and segments, which only files have. On the host.
  */
 import { apply, apply1 } from "../../core/apply.ts";
-import { concatBytes } from "../../core/bytes.ts";
+import { concatBytes } from "../../core/text.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";

@@ -7,7 +7,7 @@ import { broadcastShapes, type PartialShape } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { UnimplementedError, ValueError } from "../../core/errors.ts";
-import { bandPartCpu, qrCpu, triangularSolveCpu } from "../../kernels/host/linalg.ts";
+import { bandPartCpu, qrCpu, triangularSolveCpu } from "../../kernels/host/linalg/linalg.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { concat, stack, unstack } from "../array/join.ts";
 import { transpose } from "../array/move.ts";

@@ -7,7 +7,7 @@ import { UnimplementedError, ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { mergeShapes, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { choleskyCpu, determinantCpu, solveCpu } from "../../kernels/host/solve.ts";
+import { choleskyCpu, determinantCpu, solveCpu } from "../../kernels/host/linalg/solve.ts";
 import { cast } from "../array/cast.ts";
 import { eye } from "../array/numbering.ts";
 import { expandDims } from "../array/view.ts";

@@ -1,9 +1,9 @@
 /**
  * Linear systems on the host: elimination with the largest pivot of each column, and Cholesky's triangle. Sums in float64.
  */
-import { InvalidArgumentError } from "../../core/errors.ts";
-import type { NdArray } from "../../core/nd_array.ts";
-import { sizeOf } from "../../core/shape.ts";
+import { InvalidArgumentError } from "../../../core/errors.ts";
+import type { NdArray } from "../../../core/nd_array.ts";
+import { sizeOf } from "../../../core/shape.ts";
 
 type Numbers = { [i: number]: number };
 

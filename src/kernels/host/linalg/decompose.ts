@@ -2,9 +2,9 @@
  * Singular values, eigenvalues of symmetric matrices and triangular factors on the host, by Jacobi's rotations and by elimination with
  * pivots. In float64.
  */
-import { InvalidArgumentError } from "../../core/errors.ts";
-import type { NdArray } from "../../core/nd_array.ts";
-import { sizeOf } from "../../core/shape.ts";
+import { InvalidArgumentError } from "../../../core/errors.ts";
+import type { NdArray } from "../../../core/nd_array.ts";
+import { sizeOf } from "../../../core/shape.ts";
 
 type Numbers = { [i: number]: number };
 

@@ -1,9 +1,9 @@
 /**
  * Dense linear algebra on the host: QR, triangular systems, bands of matrices. Sums in float64.
  */
-import { DTYPES } from "../../core/dtype.ts";
-import { type ElementValue, type NdArray, setElement } from "../../core/nd_array.ts";
-import { sizeOf } from "../../core/shape.ts";
+import { DTYPES } from "../../../core/dtype.ts";
+import { type ElementValue, type NdArray, setElement } from "../../../core/nd_array.ts";
+import { sizeOf } from "../../../core/shape.ts";
 
 type Numbers = { [i: number]: number };
 
