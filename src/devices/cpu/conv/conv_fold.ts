@@ -108,9 +108,23 @@ function foldRun(engine: Engine, g: WindowGeometry, code: FoldCode): FastRun {
   const rows = evenBlocks(y.out, images > 1 ? y.out : together, 1);
   // Lines that are kept from band to band.
   const kept = rows.length > 1 ? reach : 0, keptBytes = kept * lineBytes;
-  const bands = rows.map(({ from, size }) =>
-    bandOf(y, { from, to: from + size, kept, lineBytes, code })
-  );
+  const bandOf = (from: number, to: number): Band => {
+    const rowOf = (place: number): number =>
+      Math.min(y.in, Math.max(0, place * y.stride - y.before));
+    const start = Math.max(0, from - kept), first = from === 0 ? 0 : rowOf(from);
+    const rows = (to === y.out ? y.in : rowOf(to)) - first;
+    const lines = new Int32Array(most * rows).fill(OUTSIDE);
+    for (let row = 0; row < rows; row++) {
+      let at = most * row;
+      for (let tap = 0; tap < y.filter; tap++) {
+        const reach = first + row + y.before - tap * y.dilation, place = reach / y.stride;
+        if (reach % y.stride !== 0 || place < start || place >= to) continue;
+        lines[at++] = (place - from + kept) * lineBytes + 4 * tap * window;
+      }
+    }
+    return { from, to, first, rows, lines };
+  };
+  const bands = rows.map(({ from, size }) => bandOf(from, from + size));
   const places = groups.flatMap((group) => rows.map((r) => group.size * r.size * x.out));
   const products = new Map([...new Set(places)].map((m) => [
     m,
@@ -168,31 +182,6 @@ function foldRun(engine: Engine, g: WindowGeometry, code: FoldCode): FastRun {
         }
       }
     });
-}
-
-function bandOf(
-  y: WindowAxis,
-  { from, to, kept, lineBytes, code: { lines: most, window } }: {
-    readonly from: number;
-    readonly to: number;
-    readonly kept: number;
-    readonly lineBytes: number;
-    readonly code: FoldCode;
-  },
-): Band {
-  const rowOf = (place: number): number => Math.min(y.in, Math.max(0, place * y.stride - y.before));
-  const start = Math.max(0, from - kept), first = from === 0 ? 0 : rowOf(from);
-  const rows = (to === y.out ? y.in : rowOf(to)) - first;
-  const lines = new Int32Array(most * rows).fill(OUTSIDE);
-  for (let row = 0; row < rows; row++) {
-    let at = most * row;
-    for (let tap = 0; tap < y.filter; tap++) {
-      const reach = first + row + y.before - tap * y.dilation, place = reach / y.stride;
-      if (reach % y.stride !== 0 || place < start || place >= to) continue;
-      lines[at++] = (place - from + kept) * lineBytes + 4 * tap * window;
-    }
-  }
-  return { from, to, first, rows, lines };
 }
 
 /** True where there is code for it: whole vectors, or a line that is kept in variables. */

@@ -53,58 +53,53 @@ export function convParts(
   const edges = hasEdges
     ? convEdges(engine, [reachOf(z), reachOf(y), left, right], channels)
     : null;
-  const result = (k: number, j: number, i: number): number =>
-    4 * outChannels * ((k * y.out + j) * x.out + i);
   const parts: ConvPart[] = [];
   let length = channels;
-  if (edges) {
-    const { steps } = edges;
-    // Sides begin where the window of their first place does.
-    const taps = axes.map((a) => ({ offsets: a.offsets.map((o) => o - a.offsets[0]) }));
-    const columns = Array.from({ length: x.out }, (_, i) => {
-      if (i < inside.from) return { i, column: i * x.stride };
-      return { i, column: left.end - left.start + (i - inside.to) * x.stride };
-    }).filter(({ i }) => i < inside.from || i >= inside.to);
-    const own = segmentsOf([taps[0], taps[1], taps[2]], steps, channels);
+  /** The places of some rows that are in these columns, whose windows begin in columns of what is read. */
+  const add = (
+    { places, columns, steps, taps }: {
+      readonly places: Range;
+      readonly columns: readonly (readonly [place: number, column: number])[];
+      readonly steps: Three<number>;
+      readonly taps: Three<Pick<ConvAxis, "offsets">>;
+    },
+    more: Pick<ConvPart, "padded" | "filterRow">,
+  ): void => {
+    const own = segmentsOf(taps, steps, channels), height = places.to - places.from;
     length = own.length;
     parts.push({
-      padded: true,
-      places: z.out * y.out * columns.length,
+      ...more,
+      places: z.out * height * columns.length,
       at: (place) => {
-        const { i, column } = columns[place % columns.length];
-        const line = Math.floor(place / columns.length), j = line % y.out;
-        const k = Math.floor(line / y.out);
+        const [i, column] = columns[place % columns.length];
+        const line = Math.floor(place / columns.length), j = places.from + line % height;
+        const k = Math.floor(line / height);
         return {
           read: k * z.stride * steps[0] + j * y.stride * steps[1] + column * steps[2],
-          result: result(k, j, i),
+          result: 4 * outChannels * ((k * y.out + j) * x.out + i),
         };
       },
       segments: own.segments,
-      filterRow: 0,
     });
+  };
+  const all = Array.from({ length: x.out }, (_, i) => i);
+  if (edges) {
+    const columns = all.filter((i) => i < inside.from || i >= inside.to).map((i) => {
+      const before = i < inside.from ? 0 : left.end - left.start;
+      return [i, before + (i < inside.from ? i : i - inside.to) * x.stride] as const;
+    });
+    // Sides begin where the window of their first place does.
+    const [a, b, c] = axes.map((a) => ({ offsets: a.offsets.map((o) => o - a.offsets[0]) }));
+    const places = { from: 0, to: y.out };
+    add({ places, columns, steps: edges.steps, taps: [a, b, c] }, { padded: true, filterRow: 0 });
   }
-  const width = inside.to - inside.from;
-  if (width > 0) {
+  if (inside.to > inside.from) {
     const { steps } = imageSteps(axes, channels);
+    const columns = all.slice(inside.from, inside.to).map((i) => [i, i * x.stride] as const);
     for (const { places, taps } of runsOf(y)) {
-      const offsets = y.offsets.slice(taps.from, taps.to);
-      const own = segmentsOf([z, { offsets }, x], steps, channels);
-      const height = places.to - places.from;
-      length = own.length;
-      parts.push({
-        padded: false,
-        places: z.out * height * width,
-        at: (place) => {
-          const i = inside.from + place % width, line = Math.floor(place / width);
-          const j = places.from + line % height, k = Math.floor(line / height);
-          return {
-            read: k * z.stride * steps[0] + j * y.stride * steps[1] + i * x.stride * steps[2],
-            result: result(k, j, i),
-          };
-        },
-        segments: own.segments,
-        filterRow: taps.from * x.offsets.length * channels,
-      });
+      const rows = { offsets: y.offsets.slice(taps.from, taps.to) };
+      const filterRow = taps.from * x.offsets.length * channels;
+      add({ places, columns, steps, taps: [z, rows, x] }, { padded: false, filterRow });
     }
   }
   return parts.length === 1 ? { ...joined(parts[0], length), edges } : { parts, length, edges };

@@ -55,14 +55,10 @@ export function prepareSmall(
   const { m, n, k, transA, transB, pairs } = products;
   if (n === 1 && m > 1) {
     // A matrix times a vector is that vector times the matrix turned.
-    const turned = pairs.map(({ a, b }) => ({ a: b, b: a }));
+    const turned = { m: 1, n: m, k, transA: false, transB: !transA };
     const run = prepareSmall(engine, {
-      m: 1,
-      n: m,
-      k,
-      transA: false,
-      transB: !transA,
-      pairs: turned,
+      ...turned,
+      pairs: pairs.map(({ a, b }) => ({ a: b, b: a })),
     });
     return (c, a, b) => run(c, b, a);
   }

@@ -33,17 +33,14 @@ const I32 = {
   div: ["own", "own", 0x6d],
   divU: ["own", "own", 0x6e],
   rem: ["own", "own", 0x6f],
-  remU: ["own", "own", 0x70],
   and: ["own", "own", 0x71],
   or: ["own", "own", 0x72],
   xor: ["own", "own", 0x73],
   shl: ["own", "own", 0x74],
   shr: ["own", "own", 0x75],
   shrU: ["own", "own", 0x76],
-  rotl: ["own", "own", 0x77],
   /** Truncates; traps where the number does not fit. */
   ofF64: ["f64", 0xaa],
-  ofF32Bits: ["f32", 0xbc],
   /** 1 where any bit is set. */
   anyTrue: ["i32x4", 0xfd053],
   /** 1 where no byte is 0. */
@@ -79,19 +76,8 @@ export const i32: Numbers<"i32"> & Instructions<"i32", typeof I32> & {
 };
 
 const F32 = {
-  abs: ["own", 0x8b],
-  neg: ["own", 0x8c],
-  floor: ["own", 0x8e],
-  sqrt: ["own", 0x91],
   add: ["own", "own", 0x92],
-  sub: ["own", "own", 0x93],
-  mul: ["own", "own", 0x94],
-  div: ["own", "own", 0x95],
-  min: ["own", "own", 0x96],
-  max: ["own", "own", 0x97],
-  ofI32: ["i32", 0xb2],
   ofF64: ["f64", 0xb6],
-  ofBits: ["i32", 0xbe],
 } as const;
 /** Instructions on f32. */
 export const f32: Numbers<"f32"> & Instructions<"f32", typeof F32> = numbers("f32", F32, {
@@ -189,7 +175,6 @@ const I32X4 = {
   maxU: ["own", "own", 0xfd0b9],
   /** Truncates and saturates; NaN becomes 0. */
   ofF32: ["f32x4", 0xfd0f8],
-  ofF32U: ["f32x4", 0xfd0f9],
   /** Two f64, truncated and saturated into the low lanes. */
   ofF64: ["f64x2", 0xfd0fc],
   ofF64U: ["f64x2", 0xfd0fd],
@@ -209,14 +194,9 @@ export const i32x4:
 
 const I64X2 = {
   shl: ["own", "i32", 0xfd0cb],
-  shr: ["own", "i32", 0xfd0cc],
   shrU: ["own", "i32", 0xfd0cd],
   add: ["own", "own", 0xfd0ce],
   sub: ["own", "own", 0xfd0d1],
-  /** Products of the low two lanes of unsigned i32. */
-  mulLowU32: ["i32x4", "i32x4", 0xfd0de],
-  /** Products of the high two lanes of unsigned i32. */
-  mulHighU32: ["i32x4", "i32x4", 0xfd0df],
 } as const;
 /** Instructions on two i64. */
 export const i64x2: Bits<"i64x2"> & Instructions<"i64x2", typeof I64X2> = vectors("i64x2", I64X2);
