@@ -257,7 +257,10 @@ function directRun(
   };
   const call = ({ calls, images }: Plan): void => {
     const parts = engine.parts(imageWork * images);
-    if (parts === 1) return calls.forEach(({ kernel, args }) => kernel(...args));
+    if (parts === 1) {
+      for (let i = 0; i < calls.length; i++) calls[i].kernel(...calls[i].args);
+      return;
+    }
     const panels = calls.reduce((n, { count }) => n + count, 0), most = Math.ceil(panels / parts);
     engine.callAll(
       calls.flatMap(({ kernel, args, panelBytes, count }) =>
@@ -282,7 +285,8 @@ function directRun(
       held = plan;
       const image = x + first * imageBytes, result = y + first * resultBytes;
       edges?.fill(sides, image, plan.images);
-      for (const { relative, args, padded, form } of plan.calls) {
+      for (let i = 0; i < plan.calls.length; i++) {
+        const { relative, args, padded, form } = plan.calls[i];
         args[PANELS] = relative[PANELS] + base;
         args[SEGMENTS] = relative[SEGMENTS] + base;
         args[A] = padded ? sides : image;
@@ -290,7 +294,7 @@ function directRun(
         const own = packed + (form === forms[0] ? 0 : forms[0].bytes);
         args[B] = relative[B] + (form.bytes > 0 ? own : filter);
         args[C] = relative[C] + result;
-        operands.forEach((p, k) => args[OPERANDS + k] = relative[OPERANDS + k] + p);
+        for (let k = OPERANDS; k < args.length; k++) args[k] = relative[k] + operands[k - OPERANDS];
       }
       call(plan);
     }

@@ -292,7 +292,7 @@ function prepareBatches(
   }));
   if (m === 0 || n === 0) return () => {};
   if (!epilogue && isSmall(shape)) {
-    const small = prepareSmall(engine, { ...shape, pairs: matrixPairs(shape) });
+    const small = prepareSmall(engine, shape, matrixPairs(shape));
     return ([c], [a, b]) => small(c, a, b);
   }
   /** Operands per element as they lie beside the matrix of C at this offset. */

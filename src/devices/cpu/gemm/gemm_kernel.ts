@@ -56,14 +56,11 @@ export function paramsOf<T extends Local>(p: readonly T[]): PanelCall<T> {
   return { ...rows, b, bStep, bPanelStep, cBase, columns, mode, operands };
 }
 
-/** How panels are read: rows of B that follow each other as eight floats, or rows of B where they lie. */
-export type PanelSource = "packed" | "direct";
-
-/** The kernel of `rows` rows. */
+/** The kernel of `rows` rows. It reads rows of B that follow each other as eight floats, or where they lie. */
 export function panelKernel(
   engine: Engine,
   rows: number,
-  source: PanelSource,
+  source: "packed" | "direct",
   epilogue: Epilogue | undefined,
 ): WasmFunction {
   const operands = epilogue?.operands ?? [];

@@ -32,12 +32,6 @@ export interface Product {
   readonly transB: boolean;
 }
 
-/** Products of the same shape. */
-export interface SmallProducts extends Product {
-  /** Which matrices of A and B are multiplied, in the order of C. */
-  readonly pairs: readonly { readonly a: number; readonly b: number }[];
-}
-
 /** True where a batch of such products is best computed here. */
 export function isSmall({ m, n, k, transA, transB }: Product): boolean {
   if (k === 0) return false;
@@ -47,19 +41,16 @@ export function isSmall({ m, n, k, transA, transB }: Product): boolean {
   return k * (n > 1 ? n : m) <= (turns ? THRESHOLDS.smallTurned : THRESHOLDS.smallRead);
 }
 
-/** Computes C from A and B. */
+/** Computes C from A and B; `pairs` says which of their matrices are multiplied, in the order of C. */
 export function prepareSmall(
   engine: Engine,
-  products: SmallProducts,
+  { m, n, k, transA, transB }: Product,
+  pairs: readonly { readonly a: number; readonly b: number }[],
 ): (c: Pointer, a: Pointer, b: Pointer) => void {
-  const { m, n, k, transA, transB, pairs } = products;
   if (n === 1 && m > 1) {
     // A matrix times a vector is that vector times the matrix turned.
     const turned = { m: 1, n: m, k, transA: false, transB: !transA };
-    const run = prepareSmall(engine, {
-      ...turned,
-      pairs: pairs.map(({ a, b }) => ({ a: b, b: a })),
-    });
+    const run = prepareSmall(engine, turned, pairs.map(({ a, b }) => ({ a: b, b: a })));
     return (c, a, b) => run(c, b, a);
   }
   const variant = { transA, transB, columns: Math.min(n, LANES) };
