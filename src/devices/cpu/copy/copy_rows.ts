@@ -63,7 +63,7 @@ export function prepareTables(engine: Engine, copied: CopyTables): CopyRun {
     const at = engine.scratch(data.byteLength);
     engine.heap.i32.set(data, at >>> 2);
     const whole = args(to, from, fill, at);
-    if (rows === 1) return void run(...whole);
+    if (rows === 1 || engine.parts(work) === 1) return void run(...whole);
     engine.inParts(run, { count: rows, work }, (first, size) => {
       const begin = [to + first * volumes[0], from, fill, at + 4 * first, size];
       return [...begin, ...whole.slice(5)];
