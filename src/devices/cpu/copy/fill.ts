@@ -42,7 +42,10 @@ function fillRun(engine: Engine, bytes: number): (out: Pointer, word: number) =>
     f.if(left, () => f.copy(out, first, left));
   });
   const pieces = { count: bytes, work: bytes, multiple: TURN };
-  return (out, word) => engine.inParts(run, pieces, (from, size) => [out + from, size, word]);
+  return (out, word) => {
+    if (engine.parts(bytes) === 1) run(out, bytes, word);
+    else engine.inParts(run, pieces, (from, size) => [out + from, size, word]);
+  };
 }
 
 const bits = new DataView(new ArrayBuffer(4));
