@@ -5,12 +5,10 @@
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import type { Value } from "../wasm/value.ts";
 import { kernel } from "../wasm/kernel.ts";
-
-type I = Local<"i32">;
 
 /** Depth, height, width. */
 export type Three<T> = readonly [T, T, T];

@@ -10,12 +10,10 @@ import { prepareProduct } from "../gemm/gemm.ts";
 import { PANEL_COLUMNS } from "../gemm/gemm_tile.ts";
 import type { Pointer } from "../heap.ts";
 import { cutRows } from "../pool/pool_parts.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import type { F4 } from "../wasm/simd.ts";
 import { kernel } from "../wasm/kernel.ts";
-
-type I = Local<"i32">;
 
 /** Bytes of windows that are in memory at once. */
 const BLOCK_BYTES = 1 << 20;

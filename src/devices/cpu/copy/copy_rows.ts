@@ -3,7 +3,7 @@
  */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { i32, i32x4, i8x16 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { Value } from "../wasm/value.ts";
@@ -33,8 +33,6 @@ export interface CopyTables {
 
 /** Fills a block from another; `fill` is the element for places that are read from nowhere, in each of its bytes where it is one byte. */
 export type CopyRun = (to: Pointer, from: Pointer, fill: number) => void;
-
-type I = Local<"i32">;
 
 /** Segments of so few elements are written out. */
 const FEW = 4;

@@ -2,15 +2,13 @@
  * Blocks turned: the loops of transposes.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32x4, i32, i8x16 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { F4 } from "../wasm/simd.ts";
 import { turn4 } from "../wasm/turned_rows.ts";
 import type { Value } from "../wasm/value.ts";
 import type { Unit } from "./copy_rows.ts";
-
-type I = Local<"i32">;
 
 /** `run(to, from, rows, columns, rowStep, columnStep)`: `to[r][c] = from[c][r]`; rows of `from` are `columnStep` bytes apart. */
 export function turnRun(engine: Engine, unit: Unit): WasmFunction {

@@ -6,10 +6,8 @@ import { sizeOf } from "../../../core/shape.ts";
 import { negativeValue } from "../../../kernels/host/count.ts";
 import { type Engine, words } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32, i32 } from "../wasm/instructions.ts";
-
-type I = Local<"i32">;
 
 /** What happens to the bin of a value. */
 type Kind = "one more" | "its weight more" | "one";

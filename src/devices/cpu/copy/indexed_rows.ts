@@ -12,12 +12,10 @@ import { evenBlocks, roundUp } from "../blocks.ts";
 import { type Engine, type WasmCall, type WasmFunction, words } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { Unit } from "./copy_rows.ts";
-
-type I = Local<"i32">;
 
 /** What happens between a row and its place in the table. */
 type Move = "pick" | "write" | "add floats" | "add ints";

@@ -5,12 +5,10 @@ import { DTYPES } from "../../../core/dtype.ts";
 import { normalizeAxis, sizeOf } from "../../../core/shape.ts";
 import { oneHotLayout } from "../../../kernels/copy/number.ts";
 import type { FastPrepare } from "../fast.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import { TURN, wordOf } from "./fill.ts";
-
-type I = Local<"i32">;
 
 /** Indices before the axis, of a part: so many fill whole turns. */
 const GROUPS = 16;

@@ -3,14 +3,12 @@
  */
 import type { Engine, WasmFunction } from "../engine.ts";
 import { applyEpilogue, type Epilogue, epilogueKey, importEpilogue } from "../gemm/epilogue.ts";
-import type { Local } from "../wasm/function_builder.ts";
+import type { I } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 import { BLOCK_WORDS, OUTSIDE, PLAN_PARAMS, type RowWindow } from "./depthwise_plan.ts";
-
-type I = Local<"i32">;
 
 /** What a kernel is written for. */
 export interface BlockSpec {

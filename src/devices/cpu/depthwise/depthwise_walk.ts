@@ -3,15 +3,13 @@
  * together; of others the columns outside are left out.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32x4, i32, i8x16 } from "../wasm/instructions.ts";
 import type { F4 } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
 import { type BlockCode, blockKernel, type BlockSpec } from "./depthwise_blocks.ts";
 import type { RowProblem, RowWindow } from "./depthwise_plan.ts";
-
-type I = Local<"i32">;
 
 /** Places computed together where their windows lie inside: as many as there are, but few at a time. */
 export const TOGETHER = [4, 2, 1] as const;

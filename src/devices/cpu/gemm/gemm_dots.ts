@@ -6,7 +6,7 @@
  * as {@linkcode dotsPacking} does it.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import { type F4, type I4, laneNumbers, type Simd } from "../wasm/simd.ts";
@@ -18,8 +18,6 @@ import { PANEL_PARAMS, type PanelCall, paramsOf } from "./gemm_kernel.ts";
 export const DOT_COLUMNS = 4;
 /** Vectors that one turn of the inner loop takes from each row. */
 const UNROLLED = 4;
-
-type I = Local<"i32">;
 
 /** Rows of a panel: their sums, and what is multiplied, fit in the registers. */
 export function dotRows(engine: Engine, columns: number): number {

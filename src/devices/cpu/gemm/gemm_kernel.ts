@@ -6,13 +6,11 @@
  * patches of an image are never copied.
  */
 import { type Engine, type WasmFunction, words } from "../engine.ts";
-import type { FunctionRef, Local } from "../wasm/function_builder.ts";
+import type { FunctionRef, I, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
 import { type Epilogue, epilogueKey, importEpilogue } from "./epilogue.ts";
 import { PANEL_BYTES, PANEL_COLUMNS, Tile } from "./gemm_tile.ts";
-
-type I = Local<"i32">;
 
 /** Runs panels of rows against panels of columns. */
 export interface PanelCall<T = number> {

@@ -2,7 +2,7 @@
  * What a matrix product needs beside its inner kernel: panels of B, rows of a transposed A, lists of row pointers.
  */
 import type { Engine, WasmExports, WasmFunction } from "../engine.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { turnInto } from "../wasm/turned_rows.ts";
 import type { Value } from "../wasm/value.ts";
@@ -41,8 +41,6 @@ export function packing(engine: Engine): Packing {
   });
   return exports as unknown as Packing;
 }
-
-type I = Local<"i32">;
 
 function packRows(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panelStep: I): void {
   const [target, left] = f.locals("i32", 2);

@@ -4,7 +4,7 @@
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
@@ -15,8 +15,6 @@ import { THRESHOLDS } from "../thresholds.ts";
 
 /** Rows of which products are small by the elements of B alone. */
 const FEW_ROWS = 3;
-
-type I = Local<"i32">;
 
 /** One product `C[m,n] = A[m,k] · B[k,n]` of dense matrices. */
 export interface Product {

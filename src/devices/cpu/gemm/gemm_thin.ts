@@ -4,7 +4,7 @@
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
@@ -13,8 +13,6 @@ import type { F4, Simd } from "../wasm/simd.ts";
 const BLOCK = 2048;
 /** Sums of one row that grow side by side. */
 const SUMS = 4;
-
-type I = Local<"i32">;
 
 /** `C[m,n] = A[m,k] · B[k,n]` for few rows; `transB`: B is stored `[n, k]`. */
 export function prepareThin(

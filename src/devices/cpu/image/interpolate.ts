@@ -4,14 +4,13 @@
 import type { DType } from "../../../core/dtype.ts";
 import { roundUp } from "../blocks.ts";
 import { type Engine, type WasmFunction, words } from "../engine.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import { type F4, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
 
-type I = Local<"i32">;
 type Dtype = "float32" | "int32";
 
 /** True for the dtypes of images that are read. */

@@ -4,13 +4,11 @@
  */
 import type { FillMode, Warp } from "../../../kernels/image/warp.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
-import type { Local } from "../wasm/function_builder.ts";
+import type { I, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64, f64x2, i32, i32x4, i64x2 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { D2, F4, I4, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
-
-type I = Local<"i32">;
 
 /** Which code reads. */
 export type WarpKind = Pick<Warp, "interpolation" | "fillMode">;

@@ -6,7 +6,7 @@ import type { Problem } from "../../../core/op.ts";
 import { inPlaces, spatialAxes, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
-import type { Local } from "../wasm/function_builder.ts";
+import type { I } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import type { I4 } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
@@ -14,8 +14,6 @@ import { prepareAverageGradient, prepareFolds } from "./pool_folds.ts";
 import { prepareGradient } from "./pool_gradient.ts";
 import { prepareRows } from "./pool_rows.ts";
 import { floatWindow, type WindowCode, windowKernel, windowTable } from "./windows.ts";
-
-type I = Local<"i32">;
 
 /** The kernel of a pooling or its gradient. */
 export function preparePool(

@@ -5,15 +5,13 @@
 import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
-import type { Local } from "../wasm/function_builder.ts";
+import type { I } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import { cutRows, type PoolRun } from "./pool_parts.ts";
 import { insideOf } from "./windows.ts";
-
-type I = Local<"i32">;
 
 /** Work of folding one element, in floating point operations. */
 const WORK = 6;

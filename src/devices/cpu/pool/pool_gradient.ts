@@ -6,7 +6,7 @@
 import type { WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
-import type { Local } from "../wasm/function_builder.ts";
+import type { I } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import { type F4, type I4, laneNumbers, type Simd } from "../wasm/simd.ts";
@@ -15,8 +15,6 @@ import type { Value } from "../wasm/value.ts";
 import { cutRows } from "./pool_parts.ts";
 import { columnsOf, placesOf } from "./pool_rows.ts";
 import { insideOf } from "./windows.ts";
-
-type I = Local<"i32">;
 
 /** Most taps that are written out, and of few channels. */
 const MOST_TAPS = 9, MOST_TAPS_FEW = 27;

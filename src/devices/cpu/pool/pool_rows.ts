@@ -5,7 +5,7 @@
 import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
-import type { Local } from "../wasm/function_builder.ts";
+import type { I, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
@@ -13,8 +13,6 @@ import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
 import { cutRows, type PoolRun } from "./pool_parts.ts";
 import { insideOf } from "./windows.ts";
-
-type I = Local<"i32">;
 
 /** A table entry for a place outside: no offset, all of which are multiples of four. Those of large images have the highest bit. */
 const OUTSIDE = -1;

@@ -11,15 +11,13 @@ import {
 } from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { ModuleBuilder } from "../wasm/module_builder.ts";
 import type { F4, HostImports, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
-
-type I = Local<"i32">;
 
 /** The window of a problem whose tensors are float32, channels last; null for others. */
 export function floatWindow(

@@ -27,6 +27,9 @@ export class Local<T extends ValueType = ValueType> extends Value<T> {
   }
 }
 
+/** A variable that holds an address or a number. */
+export type I = Local<"i32">;
+
 /** The parameters of a function as locals. */
 export type Locals<P extends readonly ValueType[]> = {
   [K in keyof P]: P[K] extends ValueType ? Local<P[K]>
