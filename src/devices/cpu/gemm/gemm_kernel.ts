@@ -10,7 +10,7 @@ import type { FunctionRef, I, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
 import { type Epilogue, epilogueKey, importEpilogue } from "./epilogue.ts";
-import { PANEL_BYTES, PANEL_COLUMNS, Tile } from "./gemm_tile.ts";
+import { PANEL_BYTES, PANEL_COLUMNS, type Tile, tileOf } from "./gemm_tile.ts";
 
 /** Runs panels of rows against panels of columns. */
 export interface PanelCall<T = number> {
@@ -99,7 +99,7 @@ const SIDE_BY_SIDE: Readonly<Record<number, number>> = { 1: 4, 2: 2 };
 
 /** The tiles in which sums of so many rows grow side by side. */
 export function tilesOf(s: Simd, rows: number, epilogue?: Epilogue): Tile[] {
-  return Array.from({ length: SIDE_BY_SIDE[rows] ?? 1 }, () => new Tile(s, rows, epilogue));
+  return Array.from({ length: SIDE_BY_SIDE[rows] ?? 1 }, () => tileOf(s, rows, epilogue));
 }
 
 const MICRO_PARAMS = 10;

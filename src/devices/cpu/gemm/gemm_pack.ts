@@ -1,33 +1,18 @@
 /**
  * What a matrix product needs beside its inner kernel: panels of B, rows of a transposed A, lists of row pointers.
  */
-import type { Engine, WasmExports, WasmFunction } from "../engine.ts";
+import type { Engine, WasmExports } from "../engine.ts";
 import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { turnInto } from "../wasm/turned_rows.ts";
 import type { Value } from "../wasm/value.ts";
 import { PANEL_BYTES, PANEL_COLUMNS } from "./gemm_tile.ts";
 
-/** The functions of the packing module. */
-export interface Packing {
-  /**
-   * `rows(to, from, k, n, step, panelStep)`: `k` rows of `n` floats, `step` bytes apart, as panels of eight columns each.
-   * What lies past the last column is taken along.
-   */
-  readonly rows: WasmFunction;
-  /** `columns(to, from, k, n, step, panelStep)`: the same of a matrix stored transposed: `n` rows of `k` floats. */
-  readonly columns: WasmFunction;
-  /** `turn(to, toStep, pointers, base, count, length)`: `to[j][i] = row[i][j]` for rows given by pointers. */
-  readonly turn: WasmFunction;
-  /** `ramp(to, count, from, step)`: pointers that rise evenly. */
-  readonly ramp: WasmFunction;
-}
-
 const I6 = ["i32", "i32", "i32", "i32", "i32", "i32"] as const;
 
-/** The compiled packing module. */
-export function packing(engine: Engine): Packing {
-  const exports: WasmExports = engine.compile("gemm pack", (m) => {
+/** `rows`, `columns`, `turn` as they are written below, and `ramp`: pointers that rise evenly. */
+export function packing(engine: Engine): WasmExports {
+  return engine.compile("gemm pack", (m) => {
     m.function("rows", I6, null, packRows);
     m.function("columns", I6, null, packColumns);
     m.function("turn", I6, null, turnRows);
@@ -39,9 +24,9 @@ export function packing(engine: Engine): Packing {
       });
     });
   });
-  return exports as unknown as Packing;
 }
 
+/** `k` rows of `n` floats, `step` bytes apart, as panels of eight columns each; what lies past the last column is taken along. */
 function packRows(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panelStep: I): void {
   const [target, left] = f.locals("i32", 2);
   // Along the rows, four at a time: memory is read in order.
@@ -65,6 +50,7 @@ function packRows(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panel
   }
 }
 
+/** The same of a matrix stored transposed: `n` rows of `k` floats. */
 function packColumns(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panelStep: I): void {
   const last = f.let(i32.add(from, i32.mul(i32.sub(n, 1), step)));
   f.while(i32.gt(n, 0), () => {
@@ -79,12 +65,7 @@ function packColumns(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, pa
 /** Addresses of so many rows, the last again in place of those behind it; `from` moves past them. */
 export function rowsUpTo(
   f: FunctionBuilder,
-  { last, from, step, count }: {
-    readonly last: Value<"i32">;
-    readonly from: I;
-    readonly step: Value<"i32">;
-    readonly count: number;
-  },
+  { last, from, step, count }: { last: Value<"i32">; from: I; step: Value<"i32">; count: number },
 ): I[] {
   return Array.from({ length: count }, () => {
     const row = f.variable("i32", from);
@@ -94,22 +75,15 @@ export function rowsUpTo(
   });
 }
 
-function turnRows(
-  f: FunctionBuilder,
-  to: I,
-  toStep: I,
-  pointers: I,
-  base: I,
-  left: I,
-  length: I,
-): void {
+/** `to[j][i] = row[i][j]` for rows given by pointers. */
+function turnRows(f: FunctionBuilder, to: I, toStep: I, pointers: I, base: I, left: I, n: I): void {
   for (const count of [4, 1]) {
     f.countDown(left, count, () => {
       const rows = Array.from(
         { length: count },
         (_, i) => f.variable("i32", i32.add(i32.load(pointers, 4 * i), base)),
       );
-      turnInto(f, { rows, n: length, to: f.variable("i32", to), step: toStep });
+      turnInto(f, { rows, n, to: f.variable("i32", to), step: toStep });
       f.advance(pointers, 4 * count);
       f.advance(to, 4 * count);
     });

@@ -2,7 +2,7 @@
  * The tile of C that an inner kernel keeps in registers: up to six rows by eight columns, from zeros to what is stored.
  */
 import type { Engine } from "../engine.ts";
-import type { Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import { applyEpilogue, type Epilogue } from "./epilogue.ts";
@@ -24,111 +24,75 @@ export const BLOCK_COLUMNS = 512;
 /** Bits of what {@linkcode TileTarget} calls the mode. */
 export const ADD = 1, LAST = 2;
 
-/** Where a tile goes. */
-export interface TileTarget {
-  /** Panel of pointers: those of C come first. */
-  readonly panel: Local<"i32">;
-  /** Added to the pointers of C. */
-  readonly cBase: Local<"i32">;
-  /** Columns to store. */
-  readonly columns: Local<"i32">;
-  /** Whether C is added to, and whether these are the last sums. */
-  readonly mode: Local<"i32">;
-  /** Addresses of the operands of the epilogue. */
-  readonly operands: readonly Local<"i32">[];
+/** Where a tile goes: a panel of pointers, what is added to those of C, the columns to store, bits, and operands of the epilogue. */
+export type TileTarget = Readonly<Record<"panel" | "cBase" | "columns" | "mode", I>> & {
+  readonly operands: readonly I[];
+};
+
+/** A tile while code is written. */
+export type Tile = ReturnType<typeof tileOf>;
+
+/** A tile of this many rows, and what is done with it. */
+export function tileOf(s: Simd, rows: number, epilogue: Epilogue | undefined) {
+  const { f } = s, sums = Array.from({ length: rows }, () => f.locals("f32x4", 2));
+  /** Visits the two vectors of each row. */
+  const each = (visit: (sum: Local<"f32x4">, row: number, half: number) => void): void =>
+    sums.forEach((row, i) => row.forEach((sum, h) => visit(sum, i, h)));
+  return {
+    sums,
+    /** Adds the product of a column of A, given element by element in four lanes, and a row of B. */
+    step: (a: (row: number) => F4, b: readonly F4[]): void =>
+      sums.forEach((row, i) => {
+        const x = f.let(a(i));
+        row.forEach((sum, h) => f.set(sum, s.madd(x, b[h], sum)));
+      }),
+    /** Adds the sums of another one. */
+    add: (other: { readonly sums: readonly (readonly F4[])[] }): void =>
+      each((sum, i, h) => f.set(sum, f32x4.add(sum, other.sums[i][h]))),
+    /** Adds what C holds, applies the epilogue, stores. */
+    store: ({ panel, cBase, columns, mode, operands }: TileTarget): void => {
+      const c = sums.map((_, i) => f.variable("i32", i32.add(i32.load(panel, 4 * i), cBase)));
+      f.if(i32.and(mode, ADD), () => {
+        each((sum, i, h) => f.set(sum, f32x4.add(sum, f32x4.load(c[i], 16 * h))));
+      });
+      if (epilogue) {
+        f.if(i32.and(mode, LAST), () => {
+          const operandOf = operandsOf(s, epilogue, operands);
+          each((sum, i, h) =>
+            f.set(sum, applyEpilogue(s, epilogue, sum, (_, k) => operandOf(k, c[i], h)))
+          );
+        });
+      }
+      f.if(i32.ge(columns, PANEL_COLUMNS), () => {
+        each((sum, i, h) => f.store(c[i], sum, 16 * h));
+      }, () => sums.forEach(([low, high], i) => storeSome(f, c[i], low, high, columns)));
+    },
+  };
 }
 
-/** Writes what is done with a tile. */
-export class Tile {
-  readonly #s: Simd;
-  readonly #epilogue: Epilogue | undefined;
-  readonly #sums: readonly (readonly Local<"f32x4">[])[];
+/** Operands of an epilogue, by number, row of C and half of it. Those per column are the same for all rows. */
+function operandsOf(s: Simd, { operands }: Epilogue, pointers: readonly I[]) {
+  const { f } = s;
+  const shared = operands.map((per, i) => {
+    if (per === "all") return [0, 1].map(() => f.let(f32x4.loadSplat(pointers[i])));
+    return per === "column" ? [0, 1].map((h) => f.let(f32x4.load(pointers[i], 16 * h))) : null;
+  });
+  // Those per element lie as C does, at another base.
+  return (k: number, c: I, h: number): F4 =>
+    shared[k]?.[h] ?? f.let(f32x4.load(i32.add(c, pointers[k]), 16 * h));
+}
 
-  /** A tile of this many rows. */
-  constructor(s: Simd, rows: number, epilogue: Epilogue | undefined) {
-    this.#s = s;
-    this.#epilogue = epilogue;
-    this.#sums = Array.from({ length: rows }, () => s.f.locals("f32x4", 2));
-  }
-
-  /** Begins again with zeros. */
-  clear(): void {
-    const zero = this.#s.k(0) as Local<"f32x4">;
-    for (const sum of this.#sums.flat()) this.#s.f.set(sum, zero);
-  }
-
-  /** Adds the product of a column of A, given element by element in four lanes, and a row of B. */
-  step(a: (row: number) => F4, [b0, b1]: readonly [F4, F4]): void {
-    const { f } = this.#s;
-    this.#sums.forEach(([s0, s1], i) => {
-      const x = f.let(a(i));
-      f.set(s0, this.#s.madd(x, b0, s0));
-      f.set(s1, this.#s.madd(x, b1, s1));
-    });
-  }
-
-  /** Adds the sums of another one. */
-  add(other: Tile): void {
-    const { f } = this.#s;
-    this.#sums.forEach((row, i) =>
-      row.forEach((s, h) => f.set(s, f32x4.add(s, other.#sums[i][h])))
-    );
-  }
-
-  /** Adds what C holds, applies the epilogue, stores. */
-  store({ panel, cBase, columns, mode, operands }: TileTarget): void {
-    const { f } = this.#s;
-    const c = this.#sums.map((_, i) => f.variable("i32", i32.add(i32.load(panel, 4 * i), cBase)));
-    f.if(i32.and(mode, ADD), () => {
-      this.#sums.forEach((row, i) =>
-        row.forEach((s, h) => f.set(s, f32x4.add(s, f32x4.load(c[i], 16 * h))))
-      );
-    });
-    const epilogue = this.#epilogue;
-    if (epilogue) f.if(i32.and(mode, LAST), () => this.#applyEpilogue(epilogue, c, operands));
-    f.if(i32.ge(columns, PANEL_COLUMNS), () => {
-      this.#sums.forEach((row, i) => row.forEach((s, h) => f.store(c[i], s, 16 * h)));
-    }, () => this.#sums.forEach((row, i) => this.#storePart(c[i], row[0], row[1], columns)));
-  }
-
-  /** The first one to seven columns of a row. */
-  #storePart(
-    c: Local<"i32">,
-    low: Local<"f32x4">,
-    high: Local<"f32x4">,
-    columns: Local<"i32">,
-  ): void {
-    const { f } = this.#s;
-    f.if(i32.and(columns, 4), () => {
-      f.store(c, low);
-      f.set(low, high);
-      f.advance(c, 16);
-    });
-    f.if(i32.and(columns, 2), () => {
-      f.storeLane(c, low, 8, 0);
-      f.set(low, f32x4.shuffle(low, low, [2, 3, 2, 3]));
-      f.advance(c, 8);
-    });
-    f.if(i32.and(columns, 1), () => f.storeLane(c, low, 4, 0));
-  }
-
-  #applyEpilogue(
-    epilogue: Epilogue,
-    c: readonly Local<"i32">[],
-    pointers: readonly Local<"i32">[],
-  ): void {
-    const { f } = this.#s;
-    // Operands per column are the same for all rows; those per element lie as C does, at another base.
-    const shared = epilogue.operands.map((per, i) => {
-      if (per === "all") return [0, 1].map(() => f.let(f32x4.loadSplat(pointers[i])));
-      return per === "column" ? [0, 1].map((h) => f.let(f32x4.load(pointers[i], 16 * h))) : null;
-    });
-    this.#sums.forEach((row, i) => {
-      row.forEach((s, h) => {
-        const operand = (_: string, k: number): F4 =>
-          shared[k]?.[h] ?? f.let(f32x4.load(i32.add(c[i], pointers[k]), 16 * h));
-        f.set(s, applyEpilogue(this.#s, epilogue, s, operand));
-      });
-    });
-  }
+/** Stores the first one to seven columns of a row. */
+function storeSome(f: FunctionBuilder, c: I, low: Local<"f32x4">, high: F4, columns: I): void {
+  f.if(i32.and(columns, 4), () => {
+    f.store(c, low);
+    f.set(low, high);
+    f.advance(c, 16);
+  });
+  f.if(i32.and(columns, 2), () => {
+    f.storeLane(c, low, 8, 0);
+    f.set(low, f32x4.shuffle(low, low, [2, 3, 2, 3]));
+    f.advance(c, 8);
+  });
+  f.if(i32.and(columns, 1), () => f.storeLane(c, low, 4, 0));
 }
