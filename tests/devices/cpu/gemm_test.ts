@@ -23,7 +23,7 @@ function multiply(
   const arrays = [a, b, ...(finish?.operands ?? [])].map(array);
   const pointers = arrays.map((x) => put(engine, x)), out = put(engine, c);
   const run = prepareProduct(engine, product, finish?.finish);
-  run(out, pointers[0], pointers[1], pointers.slice(2));
+  run([out], pointers);
   const got = take(engine, out, c);
   [...arrays, c].forEach((x, i) => engine.heap.free([...pointers, out][i], 4 * x.size));
   const want = new Float64Array(m * n), scale = new Float64Array(m * n);

@@ -12,7 +12,7 @@ import {
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import type { Epilogue } from "../gemm/epilogue.ts";
-import { prepareOuter, prepareProduct, productKernel, type ProductRun } from "../gemm/gemm.ts";
+import { prepareOuter, prepareProduct } from "../gemm/gemm.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { operandsFrom, type PackB, prepareSums } from "../gemm/gemm_sums.ts";
 import type { Pointer } from "../heap.ts";
@@ -48,12 +48,12 @@ function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue):
       : null;
     if (narrow) return narrow;
     const product = { m, n: oc, k: c, transA: false, transB: false };
-    return productKernel(prepareProduct(engine, product, epilogue));
+    return prepareProduct(engine, product, epilogue);
   }
   const direct = prepareDirect(engine, g, epilogue);
   if (direct) return direct;
   const rows = convRows(engine, g.batch, forwardAxes(g), c, oc);
-  return productKernel(runConv(engine, [{ rows, pack: "rows" }], rows.padded, oc, epilogue));
+  return runConv(engine, [{ rows, pack: "rows" }], rows.padded, oc, epilogue);
 }
 
 /** Conv2DBackpropInput and Conv3DBackpropInputV2: one product for each phase of the strides. */
@@ -66,7 +66,7 @@ export const prepareInputGradient: FastPrepare = (engine, problem) => {
   if (isPointwiseWindow(g)) {
     const m = g.batch * outPlaces(g);
     const product = prepareProduct(engine, { m, n: c, k: oc, transA: false, transB: true });
-    return ([d], [, f, dy]) => product(d, dy, f);
+    return (outs, [, f, dy]) => product(outs, [dy, f]);
   }
   const fold = prepareFold(engine, g);
   if (fold) return fold;
@@ -87,7 +87,7 @@ export const prepareInputGradient: FastPrepare = (engine, problem) => {
     )
   );
   const run = runConv(engine, parts, parts[0].rows.padded, c);
-  return ([d], [, f, dy]) => run(d, dy, f, []);
+  return (outs, [, f, dy]) => run(outs, [dy, f]);
 };
 
 /** Packs taps, each a matrix `[c, oc]` of the filter, turned. */
@@ -154,7 +154,7 @@ function runConv(
   padded: Padded,
   columns: number,
   epilogue?: Epilogue,
-): ProductRun {
+): FastRun {
   const sums = parts.map(({ rows: { segments, length, tables }, pack }) =>
     prepareSums(engine, { columns, segments, length, tables, pack, epilogue })
   );
@@ -169,11 +169,11 @@ function runConv(
   // Packed once for all groups where that is not much memory.
   const keeps = padded.groups.length > 1 &&
     parts.every(({ rows }) => rows.segments.length * rows.length * columns < 1 << 20);
-  const prepare = (given: boolean): ProductRun => {
+  const prepare = (given: boolean): FastRun => {
     const isPacked = given || keeps;
     const work = sums.map((s) => s.bytes(isPacked ? 0 : 1));
     const workBytes = work.reduce((n, bytes) => n + bytes, given || !keeps ? 0 : packedBytes);
-    return (c, a, b, operands = []) => {
+    return ([c], [a, b, ...operands]) => {
       const base = engine.scratch(workBytes + padded.bytes), at = base + workBytes;
       let first = base;
       if (keeps && !given) {
@@ -200,7 +200,6 @@ function runConv(
     };
   };
   const key = forms.map((f) => f.key).join();
-  return Object.assign(prepare(false), {
-    packed: { key, bytes: packedBytes, pack: packAll, run: prepare(true) },
-  });
+  const form = { input: 1, key, bytes: packedBytes, pack: packAll, run: prepare(true) };
+  return Object.assign(prepare(false), { form });
 }

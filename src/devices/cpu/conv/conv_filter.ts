@@ -30,7 +30,7 @@ export const prepareFilterGradient: FastPrepare = (engine, problem) => {
   if (total === 0) return ([d]) => engine.zero(d, 4 * sizeOf(df.shape));
   if (isPointwiseWindow(g)) {
     const product = prepareProduct(engine, { m: c, n: oc, k: total, transA: true, transB: false });
-    return ([d], [p, , dy]) => product(d, p, dy);
+    return (outs, [p, , dy]) => product(outs, [p, dy]);
   }
   const rows = convRows(engine, g.batch, forwardAxes(g), c, oc);
   const { padded } = rows;

@@ -6,10 +6,9 @@ import { outPlaces, type WindowGeometry } from "../../../kernels/conv/geometry.t
 import { evenBlocks, roundUp } from "../blocks.ts";
 import { type Engine, type WasmCall, type WasmFunction, words } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
-import { tilesOf } from "../gemm/gemm_kernel.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { RowTable } from "../gemm/gemm_rows.ts";
-import { ADD, LAST, PANEL_BYTES, PANEL_COLUMNS } from "../gemm/gemm_tile.ts";
+import { ADD, LAST, PANEL_BYTES, PANEL_COLUMNS, tileOf } from "../gemm/gemm_tile.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
@@ -182,12 +181,12 @@ function placesKernel(engine: Engine, rows: number, aStep: number): WasmFunction
 /** The sums of one panel of rows and one of columns. */
 function writeTile(s: Simd, rows: number, aStep: number, p: readonly Local<"i32">[]): void {
   const [panel, columns, cBase, aBase, first, lines, count, places, bStep, mode] = p;
-  const { f } = s, tiles = tilesOf(s, rows), [tile, ...others] = tiles;
+  const { f } = s, tile = tileOf(s, rows);
   const a = f.locals("i32", rows), [base, b, left] = f.locals("i32", 3);
   const steps = (number: number): void => {
     for (let k = 0; k < number; k++) {
       const row = [f.let(f32x4.load(b)), f.let(f32x4.load(b, 16))] as const;
-      tiles[k % tiles.length].step((i) => f32x4.loadSplat(a[i], k * aStep), row);
+      tile.step(k, (i) => f32x4.loadSplat(a[i], k * aStep), row);
       f.advance(b, bStep);
     }
     a.forEach((x) => f.advance(x, number * aStep));
@@ -201,6 +200,5 @@ function writeTile(s: Simd, rows: number, aStep: number, p: readonly Local<"i32"
     f.countDown(left, 1, () => steps(1));
     f.advance(lines, 8);
   });
-  others.forEach((other) => tile.add(other));
   tile.store({ panel, cBase, columns, mode, operands: [] });
 }

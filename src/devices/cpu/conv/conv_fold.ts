@@ -173,7 +173,7 @@ function foldRun(engine: Engine, g: WindowGeometry, code: FoldCode): FastRun {
         for (const band of bands) {
           const count = band.to - band.from;
           const gradient = dy + 4 * outChannels * x.out * (image * y.out + band.from);
-          products.get(images * count * x.out)!(lines, gradient, filter);
+          products.get(images * count * x.out)!([lines], [gradient, filter]);
           fold(dx + image * y.in * rowBytes, band, { images, zeros, base });
           const end = lines + count * lineBytes;
           if (band.to < y.out) heap.u8.copyWithin(base, end - keptBytes, end);

@@ -36,7 +36,7 @@ export function thinRun(
     if (edges) edges.fill(from = base + sides, x, batch);
     engine.heap.i32.set(numbers, base >>> 2);
     gather(rows, 4 * k, base + pointers, from, m, base, segments.length);
-    thin(y, rows, filter);
+    thin([y], [rows, filter]);
   };
 }
 

@@ -7,7 +7,7 @@ import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { type MatMulShape, matMulShape, matrixPairs } from "../../../kernels/matmul/shape.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
-import type { FastRun, PackedForm } from "../fast.ts";
+import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
 import type { Epilogue } from "./epilogue.ts";
@@ -34,15 +34,8 @@ const BLOCK_TURNED = 192;
 /** Matrices of a batch that are computed together, in bytes. */
 const BATCH_BYTES = 1 << 20;
 
-/** Computes C from A and B; operands of the epilogue follow. */
-export interface ProductRun {
-  (c: Pointer, a: Pointer, b: Pointer, operands?: readonly Pointer[]): void;
-  /** How it packs B, and the product that finds it packed. */
-  readonly packed?: PackedForm & { readonly run: ProductRun; readonly differs?: boolean };
-}
-
-/** The kernel of a product. `epilogue` is applied to each sum. */
-export function prepareProduct(engine: Engine, product: Product, epilogue?: Epilogue): ProductRun {
+/** The kernel of a product: of A, B, and the operands of the epilogue, which is applied to each sum. */
+export function prepareProduct(engine: Engine, product: Product, epilogue?: Epilogue): FastRun {
   const { m, n, k, transA } = product;
   if (m === 0 || n === 0) return () => {};
   if (k > 0 && (!epilogue || !isDirect(product))) {
@@ -51,53 +44,42 @@ export function prepareProduct(engine: Engine, product: Product, epilogue?: Epil
       const thin = prepareThin(engine, { m, n, k, transB: product.transB || n === 1 });
       const whole = epilogue ? finished(engine, thin, { m, n, epilogue }) : thin;
       // B is not worth packing for so few rows, but faster to read where it is packed.
-      const isPackable = !product.transB && n > 1 && !isDirect(product);
-      return isPackable
-        ? withPacked(whole, prepareBlocks(engine, product, epilogue, 1), true)
-        : whole;
+      if (product.transB || n === 1 || isDirect(product)) return whole;
+      return withPacked(whole, prepareBlocks(engine, product, epilogue, 1), true);
     }
     if (n === 1 && !epilogue) {
       // A matrix times a vector is that vector times the matrix turned.
       const turned = prepareThin(engine, { m: 1, n: m, k, transB: !transA });
-      return (c, a, b) => turned(c, b, a);
+      return (outs, [a, b]) => turned(outs, [b, a]);
     }
   }
   if (isDirect(product) && k <= BLOCK_DEPTH && m * n * k <= THRESHOLDS.sharedProduct) {
     return prepareDirect(engine, product, epilogue);
   }
   const blocks = prepareBlocks(engine, product, epilogue, 1);
-  return withPacked((c, a, b, operands = []) => blocks.run([{ a, b, c }], operands), blocks);
+  return withPacked(([c], [a, b, ...operands]) => blocks.run([{ a, b, c }], operands), blocks);
 }
 
 /** A product, and the blocks that compute it where B is packed. `differs`: they add in another order. */
-function withPacked(product: ProductRun, { run, packed }: Blocks, differs = false): ProductRun {
+function withPacked(product: FastRun, { run, packed }: Blocks, differs = false): FastRun {
   if (packed === null) return product;
-  const other: ProductRun = (c, a, b, operands = []) => run([{ a, b, c }], operands, true);
-  return Object.assign(product, { packed: { ...packed, run: other, differs } });
-}
-
-/** A product as the kernel of an op whose first two inputs are A and B. */
-export function productKernel(product: ProductRun): FastRun {
-  const { packed } = product;
-  const run = (product: ProductRun): FastRun => ([c], [a, b, ...operands]) =>
-    product(c, a, b, operands);
-  if (packed === undefined) return run(product);
-  return Object.assign(run(product), { form: { ...packed, input: 1, run: run(packed.run) } });
+  const other: FastRun = ([c], [a, b, ...operands]) => run([{ a, b, c }], operands, true);
+  return Object.assign(product, { form: { ...packed, input: 1, run: other, differs } });
 }
 
 /** A product, then its epilogue where the sums are. */
 function finished(
   engine: Engine,
-  product: ProductRun,
+  product: FastRun,
   { m, n, epilogue }: { readonly m: number; readonly n: number; readonly epilogue: Epilogue },
-): ProductRun {
+): FastRun {
   const shapes = { all: [], column: [n], element: [m, n] };
   const specs = [[m, n], ...epilogue.operands.map((per) => shapes[per])]
     .map((shape): ConcreteSpec => ({ dtype: "float32", shape }));
   const finish = preparePointwise(engine, [epilogue.expr], specs, [m, n])!;
-  return (c, a, b, operands = []) => {
-    product(c, a, b);
-    finish([c], [c, ...operands]);
+  return (outs, [a, b, ...operands]) => {
+    product(outs, [a, b]);
+    finish(outs, [outs[0], ...operands]);
   };
 }
 
@@ -114,7 +96,7 @@ function prepareDirect(
   engine: Engine,
   { m, n, k, transA }: Product,
   epilogue: Epilogue | undefined,
-): ProductRun {
+): FastRun {
   const { heap } = engine;
   const turn = transA ? turner(engine, m, k) : null;
   const table = new RowTable(engine, m, (i) => i * (turn?.step ?? 4 * k), (i) => 4 * n * i);
@@ -124,7 +106,7 @@ function prepareDirect(
   }));
   const tableBytes = roundUp(table.bytes);
   const bytes = 64 + tableBytes + (turn ? turn.listBytes + roundUp(turn.step * m) : 0);
-  return (c, a, b, operands = NONE) => {
+  return ([c], [a, b, ...operands]) => {
     const segments = engine.scratch(bytes), panels = segments + 64, list = panels + tableBytes;
     heap.i32[segments >>> 2] = 0;
     table.put(heap, panels);
@@ -155,32 +137,19 @@ function prepareDirect(
     }
   };
 }
-const NONE: readonly Pointer[] = [];
 
 /** The matrices of one product. */
-interface Matrices {
-  readonly a: Pointer;
-  readonly b: Pointer;
-  readonly c: Pointer;
-}
+type Matrices = Readonly<Record<"a" | "b" | "c", Pointer>>;
 
-/** Products of the same shape, and how each packs its B. */
-interface Blocks {
-  readonly run: (
-    products: readonly Matrices[],
-    operands: readonly Pointer[],
-    isPacked?: boolean,
-  ) => void;
-  readonly packed: PackedForm | null;
-}
+type Blocks = ReturnType<typeof prepareBlocks>;
 
-/** Computes up to `most` products of the same shape at once. */
+/** Computes up to `most` products of the same shape at once; says how each packs its B. */
 function prepareBlocks(
   engine: Engine,
   { m, n, k, transA, transB }: Product,
   epilogue: Epilogue | undefined,
   most: number,
-): Blocks {
+) {
   const turn = transA ? turner(engine, m, k) : null;
   const blocks = evenBlocks(m, turn ? BLOCK_TURNED : BLOCK_ROWS, panelRows(engine));
   const tables = tablesOf(engine, blocks, (i) => i * (turn?.step ?? 4 * k), (i) => 4 * n * i);
@@ -194,7 +163,11 @@ function prepareBlocks(
     epilogue,
   });
   const more = turn ? turn.listBytes + most * turn.rowsBytes : 0;
-  const run: Blocks["run"] = (products, operands, isPacked = false) => {
+  const run = (
+    products: readonly Matrices[],
+    operands: readonly Pointer[],
+    isPacked = false,
+  ): void => {
     const own = sums.bytes(isPacked ? 0 : most), work = engine.scratch(own + more);
     const at = work + own;
     turn?.putList(at);
@@ -208,9 +181,7 @@ function prepareBlocks(
           ...here,
           // As if the rows began with the first element of the segment.
           a: (depth) => turned - 4 * depth.start,
-          turn: (
-            depth,
-          ) => [turn.call(turned, at, a + 4 * (depth.from * m + from), depth.size, size)],
+          turn: (d) => [turn.call(turned, at, a + 4 * (d.from * m + from), d.size, size)],
         };
       }),
     }));
@@ -263,7 +234,7 @@ export function prepareMatMul(
     if (epilogue && (shape.m <= THRESHOLDS.thinRows || shape.n === 1)) return null;
     return prepareBatches(engine, shape, epilogue);
   }
-  return productKernel(prepareProduct(engine, shape, epilogue));
+  return prepareProduct(engine, shape, epilogue);
 }
 
 /** Sums of one product each: columns times rows, broadcast. */
@@ -292,18 +263,17 @@ function prepareBatches(
   }));
   if (m === 0 || n === 0) return () => {};
   if (!epilogue && isSmall(shape)) {
-    const small = prepareSmall(engine, shape, matrixPairs(shape));
-    return ([c], [a, b]) => small(c, a, b);
+    return prepareSmall(engine, shape, matrixPairs(shape));
   }
   /** Operands per element as they lie beside the matrix of C at this offset. */
   const beside = (operands: readonly Pointer[], c: number): readonly Pointer[] =>
-    epilogue ? operands.map((p, i) => (epilogue.operands[i] === "element" ? p + c : p)) : NONE;
+    epilogue ? operands.map((p, i) => (epilogue.operands[i] === "element" ? p + c : p)) : [];
   // Matrices that are packed together stay in the second cache together.
   const together = Math.max(1, Math.min(64, Math.floor(BATCH_BYTES / (4 * (k * n + m * k)))));
   if (together === 1 || m <= THRESHOLDS.thinRows || n === 1) {
     const product = prepareProduct(engine, shape, epilogue);
     return ([c], [a, b, ...operands]) =>
-      pairs.forEach((p) => product(c + p.c, a + p.a, b + p.b, beside(operands, p.c)));
+      pairs.forEach((p) => product([c + p.c], [a + p.a, b + p.b, ...beside(operands, p.c)]));
   }
   const blocks = prepareBlocks(engine, shape, epilogue, together);
   return ([c], [a, b, ...operands]) => {

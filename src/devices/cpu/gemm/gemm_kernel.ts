@@ -10,7 +10,7 @@ import type { FunctionRef, I, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
 import { type Epilogue, epilogueKey, importEpilogue } from "./epilogue.ts";
-import { PANEL_BYTES, PANEL_COLUMNS, type Tile, tileOf } from "./gemm_tile.ts";
+import { PANEL_BYTES, PANEL_COLUMNS, tileOf } from "./gemm_tile.ts";
 
 /** Runs panels of rows against panels of columns. */
 export interface PanelCall<T = number> {
@@ -94,14 +94,6 @@ export function panelKernel(
   }).run;
 }
 
-/** Tiles that take turns, by rows: sums of few rows would wait for each other. */
-const SIDE_BY_SIDE: Readonly<Record<number, number>> = { 1: 4, 2: 2 };
-
-/** The tiles in which sums of so many rows grow side by side. */
-export function tilesOf(s: Simd, rows: number, epilogue?: Epilogue): Tile[] {
-  return Array.from({ length: SIDE_BY_SIDE[rows] ?? 1 }, () => tileOf(s, rows, epilogue));
-}
-
 const MICRO_PARAMS = 10;
 
 /** The kernel of one panel of rows and one of columns. */
@@ -114,14 +106,14 @@ function writeTile(
   },
   [panel, segments, segmentCount, segmentBytes, aBase, b, bStep, ...target]: readonly I[],
 ): void {
-  const { f } = s, tiles = tilesOf(s, rows, epilogue), [tile, ...others] = tiles;
+  const { f } = s, tile = tileOf(s, rows, epilogue);
   const [cBase, columns, mode, ...operands] = target;
   const a = f.locals("i32", rows), [end, base] = f.locals("i32", 2);
   const steps = (count: number): void => {
     for (let k = 0; k < count; k++) {
       const at = packed ? PANEL_BYTES * k : 0;
       const row = [f.let(f32x4.load(b, at)), f.let(f32x4.load(b, at + 16))] as const;
-      tiles[k % tiles.length].step((i) => f32x4.loadSplat(a[i], 4 * k), row);
+      tile.step(k, (i) => f32x4.loadSplat(a[i], 4 * k), row);
       if (!packed) f.advance(b, bStep);
     }
     if (packed) f.advance(b, PANEL_BYTES * count);
@@ -139,6 +131,5 @@ function writeTile(
     f.while(i32.ltU(a[0], end), () => steps(1));
     f.advance(segments, 4);
   });
-  others.forEach((other) => tile.add(other));
   tile.store({ panel, cBase, columns, mode, operands });
 }

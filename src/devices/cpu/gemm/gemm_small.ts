@@ -3,7 +3,7 @@
  */
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
-import type { Pointer } from "../heap.ts";
+import type { FastRun } from "../fast.ts";
 import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
@@ -18,11 +18,8 @@ const FEW_ROWS = 3;
 
 /** One product `C[m,n] = A[m,k] · B[k,n]` of dense matrices. */
 export interface Product {
-  /** Rows of C. */
   readonly m: number;
-  /** Columns of C. */
   readonly n: number;
-  /** Length of the sums. */
   readonly k: number;
   /** A is stored `[k, m]`. */
   readonly transA: boolean;
@@ -44,12 +41,12 @@ export function prepareSmall(
   engine: Engine,
   { m, n, k, transA, transB }: Product,
   pairs: readonly { readonly a: number; readonly b: number }[],
-): (c: Pointer, a: Pointer, b: Pointer) => void {
+): FastRun {
   if (n === 1 && m > 1) {
     // A matrix times a vector is that vector times the matrix turned.
     const turned = { m: 1, n: m, k, transA: false, transB: !transA };
     const run = prepareSmall(engine, turned, pairs.map(({ a, b }) => ({ a: b, b: a })));
-    return (c, a, b) => run(c, b, a);
+    return (outs, [a, b]) => run(outs, [b, a]);
   }
   const variant = { transA, transB, columns: Math.min(n, LANES) };
   const key = `small products ${Object.values(variant)}`;
@@ -57,7 +54,7 @@ export function prepareSmall(
   const list = Int32Array.from(pairs.flatMap(({ a, b }) => [4 * m * k * a, 4 * k * n * b]));
   const listBytes = roundUp(list.byteLength);
   const roomBytes = transB ? roundUp(4 * k * Math.ceil(n / LANES) * LANES) : 0;
-  return (c, a, b) => {
+  return ([c], [a, b]) => {
     const most = Math.ceil(pairs.length / engine.parts(2 * m * n * k * pairs.length));
     const blocks = evenBlocks(pairs.length, most, 1);
     const at = engine.scratch(listBytes + roomBytes * blocks.length);

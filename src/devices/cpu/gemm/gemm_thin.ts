@@ -3,7 +3,7 @@
  */
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
-import type { Pointer } from "../heap.ts";
+import type { FastRun } from "../fast.ts";
 import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
@@ -18,17 +18,17 @@ const SUMS = 4;
 export function prepareThin(
   engine: Engine,
   { m, n, k, transB }: { m: number; n: number; k: number; transB: boolean },
-): (c: Pointer, a: Pointer, b: Pointer) => void {
+): FastRun {
   // Reading B takes the time: as long as some four operations.
   const operations = 8 * n * k;
   if (transB) {
     const run = kernel(engine, `thin dot ${m}`, 5, (s, p) => writeDots(s, m, p));
     const columns = { count: n, work: m === 1 ? operations : 0, multiple: 8 };
-    return (c, a, b) =>
+    return ([c], [a, b]) =>
       engine.inParts(run, columns, (at, size) => [c + 4 * at, a, b + 4 * k * at, size, k]);
   }
   const run = kernel(engine, `thin sum ${m}`, 6, (s, p) => writeSums(s, m, p));
-  return (c, a, b) => {
+  return ([c], [a, b]) => {
     const most = Math.min(BLOCK, Math.ceil(n / engine.parts(operations)));
     const calls = evenBlocks(n, most, 16)
       .map(({ from, size }): WasmCall => [run, [c + 4 * from, a, b + 4 * from, size, k, 4 * n]]);

@@ -29,28 +29,30 @@ export type TileTarget = Readonly<Record<"panel" | "cBase" | "columns" | "mode",
   readonly operands: readonly I[];
 };
 
-/** A tile while code is written. */
-export type Tile = ReturnType<typeof tileOf>;
+/** Sums that grow side by side, by rows: those of few rows would wait for each other. */
+const SIDE_BY_SIDE: Readonly<Record<number, number>> = { 1: 4, 2: 2 };
 
 /** A tile of this many rows, and what is done with it. */
-export function tileOf(s: Simd, rows: number, epilogue: Epilogue | undefined) {
-  const { f } = s, sums = Array.from({ length: rows }, () => f.locals("f32x4", 2));
+export function tileOf(s: Simd, rows: number, epilogue?: Epilogue) {
+  const { f } = s;
+  const tiles = Array.from(
+    { length: SIDE_BY_SIDE[rows] ?? 1 },
+    () => Array.from({ length: rows }, () => f.locals("f32x4", 2)),
+  );
+  const [sums, ...others] = tiles;
   /** Visits the two vectors of each row. */
   const each = (visit: (sum: Local<"f32x4">, row: number, half: number) => void): void =>
     sums.forEach((row, i) => row.forEach((sum, h) => visit(sum, i, h)));
   return {
-    sums,
-    /** Adds the product of a column of A, given element by element in four lanes, and a row of B. */
-    step: (a: (row: number) => F4, b: readonly F4[]): void =>
-      sums.forEach((row, i) => {
+    /** Adds the product of column `k` of A, given element by element in four lanes, and a row of B. */
+    step: (k: number, a: (row: number) => F4, b: readonly F4[]): void =>
+      tiles[k % tiles.length].forEach((row, i) => {
         const x = f.let(a(i));
         row.forEach((sum, h) => f.set(sum, s.madd(x, b[h], sum)));
       }),
-    /** Adds the sums of another one. */
-    add: (other: { readonly sums: readonly (readonly F4[])[] }): void =>
-      each((sum, i, h) => f.set(sum, f32x4.add(sum, other.sums[i][h]))),
     /** Adds what C holds, applies the epilogue, stores. */
     store: ({ panel, cBase, columns, mode, operands }: TileTarget): void => {
+      others.forEach((other) => each((sum, i, h) => f.set(sum, f32x4.add(sum, other[i][h]))));
       const c = sums.map((_, i) => f.variable("i32", i32.add(i32.load(panel, 4 * i), cBase)));
       f.if(i32.and(mode, ADD), () => {
         each((sum, i, h) => f.set(sum, f32x4.add(sum, f32x4.load(c[i], 16 * h))));
