@@ -53,21 +53,11 @@ export function convEdges(
   const row = bytes * (first.size + second.size), plane = row * height.size;
   const line = bytes * left.in, image = line * y.in, imageBytes = plane * depth.size;
   const front = plane * depth.before, back = plane * depth.after;
-  const run = stripsKernel(engine),
-    numbers = [
-      row * height.before,
-      height.inside,
-      row * height.after,
-      bytes * first.before,
-      bytes * first.from,
-      bytes * first.inside,
-      bytes * (first.after + second.before),
-      bytes * second.from,
-      bytes * second.inside,
-      bytes * second.after,
-      line,
-      image,
-    ];
+  const run = stripsKernel(engine);
+  const sides = [first.before, first.from, first.inside, first.after + second.before]
+    .concat(second.from, second.inside, second.after).map((elements) => bytes * elements);
+  const rows = [row * height.before, height.inside, row * height.after];
+  const numbers = [...rows, ...sides, line, image];
   const skipped = image * depth.from + line * height.from;
   return {
     imageBytes,
@@ -93,43 +83,36 @@ function stripsKernel(engine: Engine): WasmFunction {
     const [before, leftFrom, leftBytes, middle, rightFrom, rightBytes, after, ...steps] = sides;
     const [row, count] = f.locals("i32", 2), [rowStep, imageStep] = steps;
     f.countDown(images, 1, () => {
-      zeros(f, to, top);
+      put(f, to, top);
       f.set(row, from);
       f.set(count, rows);
       f.countDown(count, 1, () => {
-        zeros(f, to, before);
-        copy(f, to, i32.add(row, leftFrom), leftBytes);
-        zeros(f, to, middle);
-        f.if(rightBytes, () => copy(f, to, i32.add(row, rightFrom), rightBytes));
-        zeros(f, to, after);
+        put(f, to, before);
+        put(f, to, leftBytes, i32.add(row, leftFrom));
+        put(f, to, middle);
+        f.if(rightBytes, () => put(f, to, rightBytes, i32.add(row, rightFrom)));
+        put(f, to, after);
         f.advance(row, rowStep);
       });
-      zeros(f, to, bottom);
+      put(f, to, bottom);
       f.advance(from, imageStep);
     });
   });
 }
 
-/** Zeros from `to` on, which moves past them. Whole vectors: what they write too far is written next. */
-function zeros(f: FunctionBuilder, to: I, bytes: I): void {
-  const end = f.variable("i32", i32.add(to, bytes)), none = f.constant("f32x4", 0);
-  f.if(i32.gt(bytes, SHORT), () => f.fill(to, 0, bytes), () => {
+/**
+ * Puts so many bytes, zeros or those from `first` on, where `to` points, which moves past them. Whole vectors: what they write too
+ * far is written next.
+ */
+export function put(f: FunctionBuilder, to: I, bytes: I, first?: Value<"i32">): void {
+  const end = f.variable("i32", i32.add(to, bytes)), from = first && f.variable("i32", first);
+  const vector = from ? f32x4.load(from) : f.constant("f32x4", 0);
+  const whole = (): void => from ? f.copy(to, from, bytes) : f.fill(to, 0, bytes);
+  f.if(i32.gt(bytes, SHORT), whole, () => {
     f.while(i32.ltU(to, end), () => {
-      f.store(to, none);
+      f.store(to, vector);
       f.advance(to, 16);
-    });
-  });
-  f.set(to, end);
-}
-
-/** The same for a copy. */
-function copy(f: FunctionBuilder, to: I, first: Value<"i32">, bytes: I): void {
-  const end = f.variable("i32", i32.add(to, bytes)), from = f.variable("i32", first);
-  f.if(i32.gt(bytes, SHORT), () => f.copy(to, from, bytes), () => {
-    f.while(i32.ltU(to, end), () => {
-      f.store(to, f32x4.load(from));
-      f.advance(to, 16);
-      f.advance(from, 16);
+      if (from) f.advance(from, 16);
     });
   });
   f.set(to, end);

@@ -46,12 +46,10 @@ interface FoldCode {
   readonly step: number;
 }
 
-/** Rows of the result, whose windows are in memory together, and the rows of the image that no later ones give to. */
+/** Rows `[from, to)` of the result, whose windows are in memory together, and those of the image that no later ones give to. */
 interface Band {
-  /** Rows of the result. */
   readonly from: number;
   readonly to: number;
-  /** Rows of the image. */
   readonly first: number;
   readonly rows: number;
   /** For each of these the lines that meet there, as distances in bytes. */
@@ -204,20 +202,15 @@ function foldKernel(engine: Engine, code: FoldCode): WasmFunction {
       f.times(rows, () => {
         lines.forEach((line, k) => {
           f.set(line, i32.load(entry, 4 * k));
-          f.if(
-            i32.lt(line, 0),
-            () => f.set(line, zeros),
-            () => f.set(line, i32.add(line, base)),
-          );
+          const isOutside = i32.lt(line, 0);
+          f.if(isOutside, () => f.set(line, zeros), () => f.set(line, i32.add(line, base)));
         });
         f.advance(entry, 4 * code.lines);
         f.set(at, stage);
         if (inVariables) {
           inRegisters(f, code, { lines, at, places, placeBytes });
-          f.if(
-            i32.ltU(at, i32.add(stage, stageBytes)),
-            () => f.fill(at, 0, i32.sub(i32.add(stage, stageBytes), at)),
-          );
+          const end = i32.add(stage, stageBytes);
+          f.if(i32.ltU(at, end), () => f.fill(at, 0, i32.sub(end, at)));
         } else {
           f.fill(stage, 0, stageBytes);
           inMemory(f, { lines, at, places, placeBytes, windowBytes, stepBytes });
@@ -231,11 +224,10 @@ function foldKernel(engine: Engine, code: FoldCode): WasmFunction {
 }
 
 /** Addresses and numbers of a row. */
-interface FoldRow {
-  readonly lines: readonly I[];
-  readonly at: I;
-  readonly places: I;
-  readonly placeBytes: I;
+type FoldRow = Readonly<Record<"at" | "places" | "placeBytes", I>> & { lines: readonly I[] };
+
+function sumOf(lines: readonly I[], offset: number): F4 {
+  return lines.map((line): F4 => f32x4.load(line, offset)).reduce((a, b) => f32x4.add(a, b));
 }
 
 /** The window of a place and what has been given to it stays in variables, and moves on by a step. */
@@ -252,8 +244,7 @@ function inRegisters(
     sums.slice(0, vectors).forEach((sum, v) => f.store(at, sum, 16 * v));
   f.times(places, () => {
     for (let v = 0; v < given; v++) {
-      const [first, ...others] = lines.map((line): F4 => f32x4.load(line, 16 * v));
-      const all = others.reduce<F4>((a, b) => f32x4.add(a, b), first);
+      const all = sumOf(lines, 16 * v);
       // The last vector goes on with the next line of the window.
       const own = v === given - 1 && rest > 0 ? f32x4.shuffle(all, none, FIRST_LANES[rest]) : all;
       f.set(sums[v], f32x4.add(sums[v], own));
@@ -276,10 +267,9 @@ function inRegisters(
 /** Vectors of the window are added to those in memory. */
 function inMemory(
   f: FunctionBuilder,
-  { lines, at, places, placeBytes, windowBytes, stepBytes }: FoldRow & {
-    readonly windowBytes: I;
-    readonly stepBytes: I;
-  },
+  { lines, at, places, placeBytes, windowBytes, stepBytes }:
+    & FoldRow
+    & Readonly<Record<"windowBytes" | "stepBytes", I>>,
 ): void {
   const here = f.local("i32"), end = f.local("i32");
   const beyond = f.variable("i32", i32.sub(placeBytes, windowBytes));
@@ -287,9 +277,7 @@ function inMemory(
     f.set(here, at);
     f.set(end, i32.add(at, windowBytes));
     f.while(i32.ltU(here, end), () => {
-      const [first, ...others] = lines.map((line): F4 => f32x4.load(line));
-      const all = others.reduce<F4>((a, b) => f32x4.add(a, b), first);
-      f.store(here, f32x4.add(f32x4.load(here), all));
+      f.store(here, f32x4.add(f32x4.load(here), sumOf(lines, 0)));
       f.advance(here, 16);
       lines.forEach((line) => f.advance(line, 16));
     });

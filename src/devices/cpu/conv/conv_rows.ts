@@ -10,38 +10,31 @@ import { convEdges, type Reach, type Three } from "./conv_edges.ts";
 
 /** One axis: the result at place `outFirst + outStep q` reads the image at `stride q + offset` for each offset. */
 export interface ConvAxis {
-  /** Extent of the image. */
+  /** Extents of the image and of the result, and how many places q there are. */
   readonly in: number;
-  /** Number of places q. */
-  readonly out: number;
-  /** Step between places of the result. */
-  readonly outStep: number;
-  /** First place of the result. */
-  readonly outFirst: number;
-  /** Extent of the result. */
   readonly outAll: number;
-  /** Step in the image from place to place. */
+  readonly out: number;
+  readonly outStep: number;
+  readonly outFirst: number;
   readonly stride: number;
-  /** What a place reads, rising. */
+  /** Rising. */
   readonly offsets: readonly number[];
 }
 
 /** Images that are computed together. */
-export interface ImageGroup {
-  readonly first: number;
-  readonly images: number;
+type ImageGroup = Readonly<Record<"first" | "images", number>>;
+
+/** Bytes from element to element along the axes of an image, and from image to image. */
+interface ImageSteps {
+  readonly steps: Three<number>;
+  readonly imageBytes: number;
 }
 
 /** How images lie in memory once padded. */
-export interface Padded {
-  /** Groups of images. */
+export interface Padded extends ImageSteps {
   readonly groups: readonly ImageGroup[];
   /** Zeros before the first element of each axis. */
   readonly before: readonly number[];
-  /** Bytes from image to image, once padded. */
-  readonly imageBytes: number;
-  /** Bytes from element to element along the axes, once padded. */
-  readonly steps: Three<number>;
   /** Bytes of memory needed; 0 where nothing is padded. */
   readonly bytes: number;
   /** Copies a group; returns where its first image is. */
@@ -77,26 +70,24 @@ export function isInside({ in: extent, start, end }: Reach): boolean {
   return start >= 0 && end <= extent;
 }
 
-/** Bytes from element to element along the axes of an image, and from image to image. */
+/** The steps of images that lie as they are. */
 export function imageSteps(
   [z, y, x]: readonly { readonly in: number }[],
   channels: number,
-): Pick<Padded, "steps" | "imageBytes"> {
+): ImageSteps {
   const steps: Three<number> = [4 * channels * x.in * y.in, 4 * channels * x.in, 4 * channels];
   return { steps, imageBytes: steps[0] * z.in };
 }
 
-/**
- * Images of `channels` channels, padded for these axes and those of `reach`. A group holds at most `most` images.
- */
-export function padImages(
+/** Images of `channels` channels, padded for these axes and those of `reach`. A group holds at most `most` images. */
+function padImages(
   engine: Engine,
   axes: Three<ConvAxis>,
-  { batch, channels, reach = [[], [], []], most = Infinity }: {
+  { batch, channels, reach, most }: {
     readonly batch: number;
     readonly channels: number;
-    readonly reach?: Three<readonly ConvAxis[]>;
-    readonly most?: number;
+    readonly reach: Three<readonly ConvAxis[]>;
+    readonly most: number;
   },
 ): Padded {
   const whole = imageSteps(axes, channels);
@@ -126,19 +117,20 @@ export function padImages(
   };
 }
 
+/** Where windows read: offsets of segments from a row's pointer, in bytes, and floats of each. */
+export interface Segments {
+  readonly segments: readonly number[];
+  readonly length: number;
+}
+
 /** Rows of a convolution. */
-export interface ConvRows {
-  /** Where each place of an image group reads, in bytes: the rows' pointers as a list. */
+export interface ConvRows extends Segments {
+  /** Where each place of so many images reads, in bytes: the rows' pointers as a list. */
   readonly list: (images: number) => Int32Array;
   /** Tables of the first group and of the last, where that is smaller. */
   readonly tables: readonly RowTable[];
-  /** Offsets of segments from a row's pointer, in bytes. */
-  readonly segments: readonly number[];
-  /** Floats of a segment. */
-  readonly length: number;
   /** Bytes of one image of the result. */
   readonly imageBytes: number;
-  /** The image, padded. */
   readonly padded: Padded;
 }
 
@@ -174,14 +166,9 @@ export function convRows(
   const readAt = (row: number): number =>
     at(row, (i, p) => (p * axes[i].stride + before[i]) * steps[i], imageBytes);
   const sizes = [...new Set([groups[0].images, groups[groups.length - 1].images])];
-  const tables = sizes.map((images) =>
-    new RowTable(
-      engine,
-      images * rowsPerImage,
-      readAt,
-      (row) => at(row, (i, p) => (axes[i].outFirst + p * axes[i].outStep) * outStep[i], outImage),
-    )
-  );
+  const writeAt = (row: number): number =>
+    at(row, (i, p) => (axes[i].outFirst + p * axes[i].outStep) * outStep[i], outImage);
+  const tables = sizes.map((n) => new RowTable(engine, n * rowsPerImage, readAt, writeAt));
   return {
     tables,
     list: (images) => Int32Array.from({ length: images * rowsPerImage }, (_, row) => readAt(row)),
@@ -196,7 +183,7 @@ export function segmentsOf(
   axes: Three<Pick<ConvAxis, "offsets">>,
   step: readonly number[],
   channels: number,
-): { segments: number[]; length: number } {
+): Segments {
   const [z, y, x] = axes.map((a) => a.offsets);
   const joined = x.length > 1 && x.every((o, i) => o === x[0] + i);
   const segments = z.flatMap((i) =>

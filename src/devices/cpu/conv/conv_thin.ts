@@ -6,8 +6,9 @@ import { roundUp } from "../blocks.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import { prepareThin } from "../gemm/gemm_thin.ts";
-import { f32x4, i32 } from "../wasm/instructions.ts";
+import { i32 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
+import { put } from "./conv_edges.ts";
 import type { ConvParts } from "./conv_parts.ts";
 
 /** The convolution; its image has one part. */
@@ -44,22 +45,15 @@ export function thinRun(
 function patchKernel(engine: Engine): WasmFunction {
   return kernel(engine, "conv patches", 7, ({ f }, p) => {
     const [to, step, pointers, base, rows, pieces, count] = p;
-    const [target, end, from, row, piece, left] = f.locals("i32", 6);
+    const [target, bytes, row, piece, left] = f.locals("i32", 5);
     f.countDown(rows, 1, () => {
       f.set(target, to);
       f.set(row, i32.add(i32.load(pointers), base));
       f.set(piece, pieces);
       f.set(left, count);
       f.countDown(left, 1, () => {
-        f.set(from, i32.add(row, i32.load(piece)));
-        f.set(end, i32.add(target, i32.load(piece, 4)));
-        // Whole vectors: what they write too far is written next.
-        f.while(i32.ltU(target, end), () => {
-          f.store(target, f32x4.load(from));
-          f.advance(target, 16);
-          f.advance(from, 16);
-        });
-        f.set(target, end);
+        f.set(bytes, i32.load(piece, 4));
+        put(f, target, bytes, i32.add(row, i32.load(piece)));
         f.advance(piece, 8);
       });
       f.advance(to, step);

@@ -32,15 +32,11 @@ export function dotsKernel(
   epilogue: Epilogue | undefined,
 ): WasmFunction {
   const params = PANEL_PARAMS + (epilogue?.operands.length ?? 0);
-  return kernel(
-    engine,
-    `gemm dots ${rows} ${columns} ${epilogueKey(epilogue)}`,
-    params,
-    (s, p) => {
-      writeDots(s, rows, columns, paramsOf(p), epilogue);
-    },
-    importEpilogue(epilogue),
-  );
+  const key = `gemm dots ${rows} ${columns} ${epilogueKey(epilogue)}`;
+  const write = (s: Simd, p: readonly I[]): void => {
+    writeDots(s, rows, columns, paramsOf(p), epilogue);
+  };
+  return kernel(engine, key, params, write, importEpilogue(epilogue));
 }
 
 /** Lanes below the number of floats left over after whole vectors. */

@@ -5,21 +5,14 @@ import type { Engine } from "../engine.ts";
 import type { Heap, Pointer } from "../heap.ts";
 import { panelRows } from "./gemm_tile.ts";
 
-/** Panels of the same number of rows. */
-export interface PanelGroup {
-  /** Rows of each panel. */
-  readonly rows: number;
-  /** How many panels. */
-  readonly count: number;
-  /** Where they begin in the table, in bytes. */
-  readonly at: number;
-}
+/** So many panels of as many rows each, and where they begin in the table, in bytes. */
+export type PanelGroup = Readonly<Record<"rows" | "count" | "at", number>>;
 
 /** Pointers of rows, panel by panel: those of C, then those of A. They are relative to bases given at run time. */
 export class RowTable {
-  /** Number of rows. */
+  /** How many rows. */
   readonly rows: number;
-  /** Panels by size. */
+  /** The panels by size. */
   readonly groups: readonly PanelGroup[];
   /** What lies in memory. */
   readonly data: Int32Array;

@@ -11,26 +11,16 @@ import { packing } from "./gemm_pack.ts";
 import type { RowTable } from "./gemm_rows.ts";
 import { ADD, BLOCK_COLUMNS, BLOCK_DEPTH, LAST, PANEL_BYTES, PANEL_COLUMNS } from "./gemm_tile.ts";
 
-/** Part of the rows of B: some segments whole, or a piece of one. */
-export interface DepthBlock {
-  /** First row of B. */
-  readonly from: number;
-  /** Rows of B. */
-  readonly size: number;
-  /** First segment. */
-  readonly segment: number;
-  /** Segments. */
-  readonly segments: number;
-  /** First element within the segments. */
-  readonly start: number;
-  /** Elements of each segment. */
-  readonly length: number;
-}
-
 /** Columns of B. */
-export interface ColumnBlock {
-  readonly from: number;
-  readonly size: number;
+export type ColumnBlock = Readonly<Record<"from" | "size", number>>;
+
+/** Rows of B: some segments whole, or of one of them `length` elements from `start` on. */
+export interface DepthBlock extends ColumnBlock {
+  /** First segment, and how many. */
+  readonly segment: number;
+  readonly segments: number;
+  readonly start: number;
+  readonly length: number;
 }
 
 /** What copies rows and columns of B into panels of eight columns, {@linkcode panelStep} bytes apart. */
@@ -46,35 +36,28 @@ export type PackB = (
 export interface SumsSpec {
   /** Columns of C. */
   readonly columns: number;
-  /** Offsets of the segments of a row of A, in bytes. */
+  /** Offsets of the segments of a row of A in bytes, and elements of each. */
   readonly segments: readonly number[];
-  /** Elements of each segment. */
   readonly length: number;
   /** The rows that will be given. */
   readonly tables: readonly RowTable[];
-  /** How B is packed. "rows": it lies as dense rows, which are packed where that pays; null: so it does, and never is. */
+  /** How B is packed. "rows": it lies as dense rows, which are packed; null: so it does, and never is. */
   readonly pack: PackB | "rows" | null;
-  /** Applied to each sum. */
   readonly epilogue?: Epilogue | undefined;
 }
 
-/** Rows, and where their A and C are. */
+/** Rows of one of the tables, and the bases of their C and, for a block of depth, of their A. */
 export interface RowsHere {
-  /** The rows: of the tables that were named. */
   readonly table: RowTable;
-  /** Base of their C. */
   readonly c: Pointer;
-  /** Base of their A for a block of depth. */
   readonly a: (depth: DepthBlock) => Pointer;
   /** What brings their A there, where it lies otherwise. */
   readonly turn?: (depth: DepthBlock) => readonly WasmCall[];
 }
 
-/** A product among several of one kind: its B, and its rows in blocks. */
+/** A product among several of one kind: its B, and its rows in blocks, of which all have the same number. */
 export interface SumsItem {
-  /** B. */
   readonly b: Pointer;
-  /** Blocks of rows; all items have the same number. */
   readonly rows: readonly RowsHere[];
 }
 
