@@ -8,9 +8,8 @@ import type { Epilogue } from "../gemm/epilogue.ts";
 /** Images with more places are cut, into bands of about so many. */
 const MOST_PLACES = 1 << 18, BAND_PLACES = 1 << 16;
 
-/** Some places along one axis, and what of the image they read. */
+/** Some places along one axis; where they begin in the image and in the result; and what they are the axis of. */
 interface Band {
-  /** Where they begin in the image and in the result, along the axis. */
   readonly from: number;
   readonly to: number;
   readonly axis: WindowAxis;

@@ -29,11 +29,9 @@ import { THRESHOLDS } from "../thresholds.ts";
 /** Rows whose pointers are in memory at once, and bytes of sides. */
 const GROUP_ROWS = 16384, GROUP_BYTES = 1 << 21;
 
-/** How some columns of the filter are read, and by which kernel. */
+/** How `columns` of the filter from one on are read, and by which kernel. */
 interface FilterForm {
-  /** First column. */
   readonly from: number;
-  /** How many. */
   readonly columns: number;
   /** Most rows of a panel. */
   readonly most: number;
@@ -78,36 +76,23 @@ function fits(m: number, n: number, k: number): boolean {
 }
 
 /** A product `[m, k] · [k, n]` whose sums have segments of this length. */
-interface FilterShape {
-  readonly m: number;
-  readonly n: number;
-  readonly k: number;
-  readonly length: number;
-}
+type FilterShape = Readonly<Record<"m" | "n" | "k" | "length", number>>;
 
-function filterForms(
-  engine: Engine,
-  shape: FilterShape,
-  epilogue: Epilogue | undefined,
-): FilterForm[] {
+function filterForms(engine: Engine, shape: FilterShape, epilogue?: Epilogue): FilterForm[] {
   const { m, n, length } = shape;
-  const dots = (from: number, columns: number): FilterForm =>
-    dotsForm(engine, shape, { from, size: columns }, epilogue);
+  const dots = (from: number, size: number): FilterForm =>
+    dotsForm(engine, shape, { from, size }, epilogue);
   const tile = (columns: number): FilterForm => tileForm(engine, shape, columns, epilogue);
-  if (length > 2) {
-    if (n <= DOT_COLUMNS && (dotsLie(length, n) || m >= THRESHOLDS.convDotsPlaces * n)) {
-      return [dots(0, n)];
-    }
-    // A last panel that is half empty.
-    const rest = n % PANEL_COLUMNS;
-    if (
-      m >= THRESHOLDS.convPackedPlaces && n > rest && n <= THRESHOLDS.convCutColumns && rest > 0 &&
-      rest <= DOT_COLUMNS
-    ) {
-      return [tile(n - rest), dots(n - rest, rest)];
-    }
+  if (length <= 2) return [tile(n)];
+  if (n <= DOT_COLUMNS && (dotsLie(length, n) || m >= THRESHOLDS.convDotsPlaces * n)) {
+    return [dots(0, n)];
   }
-  return [tile(n)];
+  // A last panel that is half empty.
+  const rest = n % PANEL_COLUMNS;
+  const isCut = m >= THRESHOLDS.convPackedPlaces && n <= THRESHOLDS.convCutColumns;
+  return isCut && n > rest && rest > 0 && rest <= DOT_COLUMNS
+    ? [tile(n - rest), dots(n - rest, rest)]
+    : [tile(n)];
 }
 
 function dotsForm(
@@ -167,10 +152,9 @@ interface DirectCall {
   readonly count: number;
 }
 
-/** The places of a number of images, as calls. */
+/** The places of a number of images, as calls; `numbers` are offsets of segments, and pointers of rows. */
 interface Plan {
   readonly images: number;
-  /** Offsets of segments, and pointers of rows. */
   readonly numbers: Int32Array;
   readonly calls: readonly DirectCall[];
 }
@@ -205,16 +189,14 @@ function directRun(
     );
   };
   const planOf = (images: number): Plan => {
-    const tables: Int32Array[] = [], calls: DirectCall[] = [];
-    let words = 0;
-    const put = (own: Int32Array): number => {
-      tables.push(own);
-      words += own.length;
-      return 4 * (words - own.length);
+    const numbers: number[] = [], calls: DirectCall[] = [];
+    const put = (own: Iterable<number>): number => {
+      const at = 4 * numbers.length;
+      for (const n of own) numbers.push(n);
+      return at;
     };
     for (const part of parts) {
-      const { segments: offsets, padded, filterRow } = part;
-      const segments = put(Int32Array.from(offsets));
+      const { segments: offsets, padded, filterRow } = part, segments = put(offsets);
       for (const form of forms) {
         const { step, panelStep, rowAt, columns, from } = form;
         const table = tableOf(part, images, form.most), at = put(table.data);
@@ -239,9 +221,7 @@ function directRun(
         }
       }
     }
-    const numbers = new Int32Array(words);
-    tables.reduce((at, own) => (numbers.set(own, at), at + own.length), 0);
-    return { images, numbers, calls };
+    return { images, numbers: Int32Array.from(numbers), calls };
   };
   const plans = [...new Set([group, batch % group || group])].map(planOf);
   const tableBytes = roundUp(plans[0].numbers.byteLength);
@@ -278,11 +258,9 @@ function directRun(
     const sides = base + tableBytes + formBytes;
     if (!isPacked && formBytes > 0) pack(packed, filter);
     const operands = operandsFrom(epilogue, more, y);
-    let held: Plan | undefined;
     for (let first = 0; first < batch; first += group) {
-      const plan = plans[batch - first < group ? 1 : 0];
-      if (plan !== held) engine.heap.i32.set(plan.numbers, base >>> 2);
-      held = plan;
+      const isLast = batch - first < group, plan = plans[isLast ? 1 : 0];
+      if (isLast || first === 0) engine.heap.i32.set(plan.numbers, base >>> 2);
       const image = x + first * imageBytes, result = y + first * resultBytes;
       edges?.fill(sides, image, plan.images);
       for (let i = 0; i < plan.calls.length; i++) {

@@ -11,7 +11,6 @@ import { packing } from "../gemm/gemm_pack.ts";
 import { tablesOf } from "../gemm/gemm_rows.ts";
 import { type DepthBlock, prepareSums, type RowsHere } from "../gemm/gemm_sums.ts";
 import { panelRows } from "../gemm/gemm_tile.ts";
-import type { Pointer } from "../heap.ts";
 import { floatWindow } from "../pool/windows.ts";
 import { preparePlaces } from "./conv_filter_places.ts";
 import { type ConvRows, convRows, forwardAxes } from "./conv_rows.ts";
@@ -64,7 +63,7 @@ export const prepareFilterGradient: FastPrepare = (engine, problem) => {
       if (held !== kind) engine.heap.i32.set(lists[kind], list >>> 2);
       held = kind;
       const image = padded.fill(images, p, group);
-      const turn = turner(engine, rows, turned, list, image);
+      const turn = turner(engine, rows, { turned, list, image });
       const here = blocks.map(({ from, size }): RowsHere => ({
         table: tables.get(size)!,
         c: d + 4 * oc * from,
@@ -82,9 +81,7 @@ export const prepareFilterGradient: FastPrepare = (engine, problem) => {
 function turner(
   engine: Engine,
   { segments, length }: ConvRows,
-  turned: Pointer,
-  list: Pointer,
-  image: Pointer,
+  { turned, list, image }: Readonly<Record<"turned" | "list" | "image", number>>,
 ): (depth: DepthBlock, from: number, size: number) => WasmCall[] {
   const { turn } = packing(engine);
   return (depth, from, size) => {

@@ -10,10 +10,7 @@ import { type ConvAxis, imageSteps, isInside, reachOf, segmentsOf } from "./conv
 const WHOLE_BYTES = 1 << 15;
 
 /** Places along an axis. */
-interface Range {
-  readonly from: number;
-  readonly to: number;
-}
+type Range = Readonly<Record<"from" | "to", number>>;
 
 /** Places of all images that read alike. */
 export interface ConvPart {
@@ -29,10 +26,9 @@ export interface ConvPart {
   readonly filterRow: number;
 }
 
-/** A convolution in parts. */
+/** A convolution in parts, and rows of the filter in a segment. */
 export interface ConvParts {
   readonly parts: readonly ConvPart[];
-  /** Rows of the filter in a segment. */
   readonly length: number;
   /** The padded sides, where a part reads them. */
   readonly edges: ConvEdges | null;
@@ -50,9 +46,8 @@ export function convParts(
   const inside = insideOf(batch, axes, channels);
   const hasEdges = inside.from > 0 || inside.to < x.out;
   const left = reachOf(x, 0, inside.from), right = reachOf(x, inside.to);
-  const edges = hasEdges
-    ? convEdges(engine, [reachOf(z), reachOf(y), left, right], channels)
-    : null;
+  const reaches = [reachOf(z), reachOf(y), left, right] as const;
+  const edges = hasEdges ? convEdges(engine, reaches, channels) : null;
   const parts: ConvPart[] = [];
   let length = channels;
   /** The places of some rows that are in these columns, whose windows begin in columns of what is read. */
@@ -106,11 +101,7 @@ export function convParts(
 }
 
 /** The places along the last axis that read the images themselves. */
-function insideOf(
-  batch: number,
-  axes: Three<ConvAxis>,
-  channels: number,
-): Range {
+function insideOf(batch: number, axes: Three<ConvAxis>, channels: number): Range {
   const [z, , x] = axes, reaches = axes.map((a) => reachOf(a));
   if (reaches.every(isInside)) return { from: 0, to: x.out };
   const extents = reaches.map((r) => Math.max(r.in, r.end) - Math.min(0, r.start));
@@ -138,7 +129,7 @@ function runsOf({ in: extent, out, stride, offsets }: ConvAxis): { places: Range
 }
 
 /** Segments that follow each other in memory, as they do where windows are as wide as images, are one. */
-function joined(part: ConvPart, length: number): { parts: ConvPart[]; length: number } {
+function joined(part: ConvPart, length: number): Pick<ConvParts, "parts" | "length"> {
   const { segments } = part;
   const follow = segments.every((s, i) => s === segments[0] + 4 * length * i);
   return follow && segments.length > 1
