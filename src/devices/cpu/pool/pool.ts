@@ -12,6 +12,7 @@ import type { I4 } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 import { prepareAverageGradient, prepareFolds } from "./pool_folds.ts";
 import { prepareGradient } from "./pool_gradient.ts";
+import type { PoolKind } from "./pool_parts.ts";
 import { prepareRows } from "./pool_rows.ts";
 import { floatWindow, type WindowCode, windowKernel, windowTable } from "./windows.ts";
 
@@ -21,7 +22,7 @@ export function preparePool(
   problem: Problem,
   { takes, gives }: MeaningOf<"window">,
 ): FastRun | null {
-  const kind = takes === "max" ? "max" : "average";
+  const kind: PoolKind = takes === "max" ? "max" : "average";
   const { shape } = gives === "gradient" ? problem.outputs[0] : problem.inputs[0];
   const ksize = problem.attrs.ksize as readonly number[];
   const filter = spatialAxes(shape.length, false).map((axis) => ksize[axis]);
@@ -33,11 +34,7 @@ export function preparePool(
 }
 
 /** The inputs of a gradient end with that of the result; where the greatest are asked for, they begin with the images. */
-function prepareAnyGradient(
-  engine: Engine,
-  g: WindowGeometry,
-  kind: "max" | "average",
-): FastRun {
+function prepareAnyGradient(engine: Engine, g: WindowGeometry, kind: PoolKind): FastRun {
   const few = prepareGradient(engine, g, kind), isMax = kind === "max";
   if (few) return ([to], ins) => few(to, isMax ? ins[0] : 0, ins[ins.length - 1]);
   const folds = isMax ? null : prepareAverageGradient(engine, g);

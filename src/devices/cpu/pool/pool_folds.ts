@@ -10,7 +10,7 @@ import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
-import { cutRows, type PoolRun } from "./pool_parts.ts";
+import { cutRows, type PoolKind, type PoolRun } from "./pool_parts.ts";
 import { insideOf } from "./windows.ts";
 
 /** Work of folding one element, in floating point operations. */
@@ -29,21 +29,16 @@ const RUN_ENTRY = 5;
 /** What the code depends on. */
 interface FoldCode {
   /** The greatest; means; sums of what is divided before; sums of what is weighted before. */
-  readonly kind: "max" | "average" | "shares" | "weighted";
+  readonly kind: PoolKind | "shares" | "weighted";
   /** Channels and taps where a place is less than a vector, and its taps are written out. */
   readonly thin: { readonly channels: number; readonly taps: number } | null;
 }
 
 /** Elements that are folded into one. */
-interface Taps {
-  readonly start: number;
-  readonly count: number;
-}
+type Taps = Readonly<Record<"start" | "count", number>>;
 
 /** Places next to each other with as many taps, each so many steps from the last. */
-interface Run extends Taps {
-  readonly places: number;
-}
+type Run = Taps & { readonly places: number };
 
 function runsOf(all: readonly Taps[], step: number): Run[] {
   const runs: Run[] = [];
@@ -56,16 +51,13 @@ function runsOf(all: readonly Taps[], step: number): Run[] {
   return runs;
 }
 
-/** What is folded, along depth, height and width. */
+/** What is folded, along depth, height and width: its extents, the taps of each place of the result, and steps from tap to tap. */
 interface Folds {
   readonly code: FoldCode;
   readonly images: number;
   readonly channels: number;
-  /** Extents of what is folded. */
   readonly extents: readonly number[];
-  /** The taps of each place of the result. */
   readonly taps: readonly (readonly Taps[])[];
-  /** From tap to tap. */
   readonly steps: readonly number[];
   /** From place to place along a row. */
   readonly stride: number;
@@ -82,17 +74,14 @@ function prepare(engine: Engine, folds: Folds): PoolRun {
   const runs = runsOf(across, folds.stride);
   // Places one after the other are one long place.
   const joined = folds.stride === 1;
-  const places = runs.flatMap(({ places, start, count }) => [
-    joined ? 1 : places,
-    joined ? places * channels : channels,
-    start * pixel,
-    count,
-    divisor(count, 2),
-  ]);
-  const used = Math.max(
-    0,
-    ...runs.map((r) => r.start + (r.places - 1) * folds.stride + (r.count - 1) * steps[2] + 1),
+  const places = runs.flatMap(({ places, start, count }) => {
+    const floats = joined ? [1, places * channels] : [places, channels];
+    return [...floats, start * pixel, count, divisor(count, 2)];
+  });
+  const ends = runs.map((r) =>
+    r.start + (r.places - 1) * folds.stride + (r.count - 1) * steps[2] + 1
   );
+  const used = Math.max(0, ...ends);
   const rows = deep.flatMap((u) =>
     down.flatMap((v) => [
       u.start * plane + v.start * row,
@@ -146,11 +135,7 @@ function prepare(engine: Engine, folds: Folds): PoolRun {
 }
 
 /** The kernel for any window. */
-export function prepareFolds(
-  engine: Engine,
-  g: WindowGeometry,
-  kind: "max" | "average",
-): PoolRun {
+export function prepareFolds(engine: Engine, g: WindowGeometry, kind: PoolKind): PoolRun {
   const { axes, channels } = g, x = axes[2];
   const few = channels < 4 && x.stride > 1 && x.filter <= MOST_TAPS && x.dilation === 1;
   return prepare(engine, {
@@ -236,28 +221,23 @@ function writeFolds(
     f.set(q, at);
     f.set(k, zCount);
     if (weighted) f.set(plane, i32.add(rowWeights, i32.load(row, 16)));
-    f.while(k, () => {
+    f.countDown(k, 1, () => {
       f.set(p, q);
       f.set(n, yCount);
       if (weighted) f.set(weight, plane);
-      f.while(n, () => {
+      f.countDown(n, 1, () => {
         take(width, p, weighted ? f.let(f32x4.loadSplat(weight)) : undefined);
         f.advance(p, yStep);
-        f.advance(n, -1);
         if (weighted) f.advance(weight, 4);
       });
       f.advance(q, zStep);
-      f.advance(k, -1);
       if (weighted) f.advance(plane, planeWeights);
     });
-    sums.slice(0, width).forEach((v, u) => {
-      const share = weighted
-        ? f32x4.mul(v, f32x4.load(own, 16 * u))
-        : kind === "shares"
-        ? f32x4.div(v, ofRow)
-        : v;
-      f.store(into, share, 16 * u);
-    });
+    const share = (v: F4, u: number): F4 => {
+      if (weighted) return f32x4.mul(v, f32x4.load(own, 16 * u));
+      return kind === "shares" ? f32x4.div(v, ofRow) : v;
+    };
+    sums.slice(0, width).forEach((v, u) => f.store(into, share(v, u), 16 * u));
     f.advance(into, 16 * width);
     if (weighted) f.advance(own, 16 * width);
   };
@@ -283,10 +263,9 @@ function writeFolds(
           clear(width);
           f.set(p, at);
           f.set(n, taps);
-          f.while(n, () => {
+          f.countDown(n, 1, () => {
             take(width, p);
             f.advance(p, xStep);
-            f.advance(n, -1);
           });
           sums.slice(0, width).forEach((v, u) => {
             if (part) storePart(f, out, finish(v), left);
@@ -304,12 +283,10 @@ function writeFolds(
             f.advance(out, i32.shl(left, 2));
           });
         };
-        const few = ({ channels, taps: count }: NonNullable<FoldCode["thin"]>): void => {
-          const columns = Array.from(
-            { length: count },
-            (_, k): F4 => f32x4.load(start, 4 * channels * k),
-          );
-          storePart(f, out, finish(f.let(columns.reduce(fold))), channels);
+        const few = ({ channels, taps }: NonNullable<FoldCode["thin"]>): void => {
+          let all: F4 = f32x4.load(start);
+          for (let k = 1; k < taps; k++) all = fold(all, f32x4.load(start, 4 * channels * k));
+          storePart(f, out, finish(f.let(all)), channels);
           f.advance(out, 4 * channels);
         };
         const places = (once: () => void): void =>

@@ -1,7 +1,6 @@
 /**
  * Gradients of poolings over two and three axes by windows of few taps, which are written out: place by place, some channels at a
- * time.
- * Channels last, float32.
+ * time. Channels last, float32.
  */
 import type { WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine, WasmCall } from "../engine.ts";
@@ -12,7 +11,7 @@ import { kernel } from "../wasm/kernel.ts";
 import { type F4, type I4, laneNumbers, type Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
-import { cutRows } from "./pool_parts.ts";
+import { cutRows, type PoolKind } from "./pool_parts.ts";
 import { columnsOf, placesOf } from "./pool_rows.ts";
 import { insideOf } from "./windows.ts";
 
@@ -21,15 +20,15 @@ const MOST_TAPS = 9, MOST_TAPS_FEW = 27;
 /** Work of one tap, in floating point operations. */
 const WORK = 6;
 
-/** Writes the gradient of images `x` to `to`, from that of what they are pooled to; averages do not look at `x`. */
-export type PoolGradientRun = (to: Pointer, x: Pointer, dy: Pointer) => void;
-
-/** The kernel, or null for other windows, and for averages over windows that overlap or reach outside. */
+/**
+ * The kernel, which takes images and the gradient of what they are pooled to; averages do not look at the images. Null for other
+ * windows, and for averages over windows that overlap or reach outside.
+ */
 export function prepareGradient(
   engine: Engine,
   g: WindowGeometry,
-  kind: "max" | "average",
-): PoolGradientRun | null {
+  kind: PoolKind,
+): ((to: Pointer, x: Pointer, dy: Pointer) => void) | null {
   const { axes, channels } = g, [z, y, x] = axes, taps = z.filter * y.filter * x.filter;
   const most = channels < 4 ? MOST_TAPS_FEW : MOST_TAPS;
   if (taps > most || axes.some((a) => a.dilation > 1)) return null;
@@ -89,7 +88,7 @@ export function prepareGradient(
 }
 
 interface GradientCode {
-  readonly kind: "max" | "average";
+  readonly kind: PoolKind;
   /** Lines of a window, and taps of each. */
   readonly lines: number;
   readonly across: number;

@@ -8,13 +8,11 @@ import type { Pointer } from "../heap.ts";
 /** Pools images of `from`. */
 export type PoolRun = (to: Pointer, from: Pointer) => void;
 
+/** What is made of the elements of a window. */
+export type PoolKind = "max" | "average";
+
 /** What one thread does: whole images, or some rows of one. */
-export interface PoolPart {
-  readonly image: number;
-  readonly images: number;
-  readonly row: number;
-  readonly rows: number;
-}
+export type PoolPart = Readonly<Record<"image" | "images" | "row" | "rows", number>>;
 
 /** Cuts images of so many rows of results, `work` floating point operations in all. */
 export function cutRows(

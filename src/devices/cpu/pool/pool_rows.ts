@@ -1,6 +1,5 @@
 /**
- * Poolings over two axes by windows of few taps, which are written out.
- * Channels last, float32.
+ * Poolings over two axes by windows of few taps, which are written out. Channels last, float32.
  */
 import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { roundUp } from "../blocks.ts";
@@ -11,7 +10,7 @@ import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
-import { cutRows, type PoolRun } from "./pool_parts.ts";
+import { cutRows, type PoolKind, type PoolRun } from "./pool_parts.ts";
 import { insideOf } from "./windows.ts";
 
 /** A table entry for a place outside: no offset, all of which are multiples of four. Those of large images have the highest bit. */
@@ -28,11 +27,7 @@ const MOST_BYTES = 16384;
 const WORK = 6;
 
 /** The kernel, or null for other windows. Past the border stand copies of the border for the greatest, and zeros for averages. */
-export function prepareRows(
-  engine: Engine,
-  g: WindowGeometry,
-  kind: "max" | "average",
-): PoolRun | null {
+export function prepareRows(engine: Engine, g: WindowGeometry, kind: PoolKind): PoolRun | null {
   const [z, y, x] = g.axes;
   const flat = z.filter === 1 && z.in === 1 && z.out === 1;
   const small = Math.max(y.filter, x.filter) <= MOST_TAPS && g.channels >= FEWEST_CHANNELS;
@@ -57,14 +52,9 @@ export function prepareRows(
   const vectors = Math.ceil(g.channels / 4), few = vectors <= MOST_VECTORS;
   const lanes = few ? `${vectors} ${g.channels % 4 > 0}` : "";
   const key = `pool ${kind} ${y.filter} ${x.filter} ${stride} ${lanes}`;
-  const run = kernel(engine, key, 11, (s, p) =>
-    writeRows(s, p, {
-      kind,
-      taps: [y.filter, x.filter],
-      stride,
-      vectors: few ? vectors : 0,
-      part: few && g.channels % 4 > 0,
-    }));
+  const part = few && g.channels % 4 > 0, taps = [y.filter, x.filter] as const;
+  const code: PoolCode = { kind, taps, stride, vectors: few ? vectors : 0, part };
+  const run = kernel(engine, key, 11, (s, p) => writeRows(s, p, code));
   const imageBytes = row * y.in, resultRow = pixel * x.out;
   const work = WORK * g.batch * g.channels * x.out * y.out * (y.filter * stride + x.filter);
   return (to, from) => {
@@ -91,12 +81,7 @@ export function prepareRows(
 /** Where so many places from one on are, in bytes. */
 export function placesOf(
   { in: extent }: WindowAxis,
-  { from, count, step, kind }: {
-    readonly from: number;
-    readonly count: number;
-    readonly step: number;
-    readonly kind: "max" | "average";
-  },
+  { from, count, step, kind }: { from: number; count: number; step: number; kind: PoolKind },
 ): number[] {
   return Array.from({ length: count }, (_, i) => {
     const at = from + i, inside = Math.max(0, Math.min(extent - 1, at));
@@ -107,11 +92,7 @@ export function placesOf(
 /** Where the columns are that windows read: of each window, or each once. */
 export function columnsOf(
   x: WindowAxis,
-  { step, kind, apart }: {
-    readonly step: number;
-    readonly kind: "max" | "average";
-    readonly apart: boolean;
-  },
+  { step, kind, apart }: { step: number; kind: PoolKind; apart: boolean },
 ): number[] {
   const { out, stride, filter, before } = x;
   if (!apart) {
@@ -126,7 +107,7 @@ export function columnsOf(
 
 /** What the code depends on. */
 interface PoolCode {
-  readonly kind: "max" | "average";
+  readonly kind: PoolKind;
   /** Taps of a window. */
   readonly taps: readonly [down: number, across: number];
   /** Columns from window to window; as many as a window has where each has its own in the table. */
@@ -137,21 +118,16 @@ interface PoolCode {
   readonly part: boolean;
 }
 
+/** Where a row of results goes, and how long it is; how many of its lines are inside; the columns, and how many of each window are. */
+type RowNumbers = Readonly<
+  Record<"to" | "width" | "high" | "columns" | "counts" | "zeros" | "channels", I>
+>;
+
 /** A row of results while its code is written. */
-interface RowCode extends PoolCode {
+interface RowCode extends PoolCode, RowNumbers {
   readonly s: Simd;
-  /** The row of results. */
-  readonly to: I;
   /** The rows of the image. */
   readonly lines: readonly I[];
-  /** How many of them are inside. */
-  readonly high: I;
-  /** Where columns are, how many of each window are inside, and zeros for those outside. */
-  readonly columns: I;
-  readonly counts: I;
-  readonly zeros: I;
-  readonly width: I;
-  readonly channels: I;
   /** Bytes of a place. */
   readonly pixel: Value<"i32">;
 }

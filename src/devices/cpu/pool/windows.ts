@@ -40,7 +40,6 @@ export interface WindowTable {
   readonly data: Int32Array;
   /** The parameters that every kernel takes last, after the table's place and the number of images. */
   readonly numbers: readonly number[];
-  /** Number of images. */
   readonly images: number;
   /** Taps of all windows and channels, about. */
   readonly taps: number;
@@ -67,15 +66,8 @@ export function windowTable({ axes, channels, batch }: WindowGeometry): WindowTa
   };
 }
 
-/** The part of a window along one axis that lies inside the image. */
-export interface Inside {
-  /** Number of the first tap inside. */
-  readonly first: number;
-  /** Where it reads. */
-  readonly start: number;
-  /** How many taps are inside. */
-  readonly count: number;
-}
+/** The part of a window along one axis that lies inside the image: number of the first tap, where it reads, how many there are. */
+export type Inside = Readonly<Record<"first" | "start" | "count", number>>;
 
 /** What lies inside at each place of an axis. */
 export function insideOf(
@@ -95,9 +87,7 @@ const WINDOW_PARAMS = 13;
 
 /** One window while its code is written. */
 export interface WindowCode {
-  /** The function. */
   readonly f: FunctionBuilder;
-  /** Vector code. */
   readonly s: Simd;
   /** Offset of the channels in hand from the first of a place, in bytes. */
   readonly channel: I;
@@ -123,10 +113,7 @@ export interface WindowCode {
   update(address: Value<"i32">, change: (v: F4, u: number) => F4): void;
 }
 
-/**
- * Writes a function that runs `body` for each place and vector of channels. The last parameters are those of a
- * {@linkcode WindowTable}.
- */
+/** Writes a function that runs `body` for each place and vector of channels; `table` are the parameters of a {@linkcode WindowTable}. */
 function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => void): void {
   const { f } = s;
   const [zTable, batch, zOut, yOut, xOut, channels, imageBytes, ...window] = table;
@@ -220,9 +207,7 @@ function forEntries(
   });
 }
 
-/**
- * Runs a kernel over the windows of a table. Each address is of what moves from image to image: an image, its result, or nothing.
- */
+/** Runs a kernel over the windows of a table. Each address is of what moves from image to image: an image, its result, or nothing. */
 export type WindowRun = (
   table: WindowTable,
   addresses: readonly (readonly [at: Pointer, of: "image" | "result" | "all"])[],
