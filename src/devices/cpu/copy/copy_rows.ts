@@ -81,8 +81,10 @@ function rowsModule(engine: Engine, { unit, tables, segments }: CopyTables): Was
   const count = 3 + 3 * axes + 2 * (segments?.length ?? 0);
   return kernel(engine, `copy rows ${unit} ${fills} ${kinds ?? "table"}`, count, ({ f }, p) => {
     const [to, from, fill, ...rest] = p;
-    const writer = new ElementWriter(f, to, unit);
+    const writer = elementWriter(f, to, unit);
     const filling = f.let(i32x4.splat(fill));
+    const splat = (source: Value<"i32">): Value<"i32x4"> =>
+      unit === 4 ? i32x4.loadSplat(source) : i32x4.ofBits(i8x16.loadSplat(source));
     const level = (d: number, place: Value<"i32">): void => {
       if (d === axes) return segments!.forEach((s, k) => write(s, k, place));
       const [table, extent, volume] = rest.slice(3 * d);
@@ -104,7 +106,7 @@ function rowsModule(engine: Engine, { unit, tables, segments }: CopyTables): Was
       const bytes = count <= FEW ? count * unit : given;
       const source = f.let(i32.add(place, offset));
       if (kind === "fill") writer.fill(filling, bytes);
-      else if (kind === "still") writer.fill(f.let(splatOf(unit, source)), bytes);
+      else if (kind === "still") writer.fill(f.let(splat(source)), bytes);
       else if (kind === "back") writer.back(source, bytes);
       else if (count > FEW && count * unit >= OWN_COPY) {
         f.copy(to, source, given);
@@ -115,65 +117,17 @@ function rowsModule(engine: Engine, { unit, tables, segments }: CopyTables): Was
   });
 }
 
-function splatOf(unit: Unit, source: Value<"i32">): Value<"i32x4"> {
-  return unit === 4 ? i32x4.loadSplat(source) : i32x4.ofBits(i8x16.loadSplat(source));
-}
-
-/** Writes code that stores elements one after another and moves `to` past them. Lengths are bytes; those that are known are written out. */
-class ElementWriter {
-  readonly #f: FunctionBuilder;
-  readonly #to: I;
-  readonly #unit: Unit;
-
-  constructor(f: FunctionBuilder, to: I, unit: Unit) {
-    this.#f = f;
-    this.#to = to;
-    this.#unit = unit;
-  }
-
-  /** The filling again and again. */
-  fill(filling: Value<"i32x4">, bytes: Value<"i32"> | number): void {
-    this.#steps(bytes, (size) => {
-      if (size === 16) this.#f.store(this.#to, filling);
-      else this.#f.storeLane(this.#to, filling, size, 0);
-    });
-  }
-
-  /** Elements that follow each other in the source. */
-  run(source: Value<"i32">, bytes: Value<"i32"> | number): void {
-    const f = this.#f, to = this.#to, from = f.variable("i32", source);
-    this.#steps(bytes, (size) => {
-      if (size === 16) f.store(to, i32x4.load(from));
-      else if (size === 4) f.store(to, i32.load(from));
-      else f.store8(to, i32.load8u(from));
-      f.advance(from, size);
-    });
-  }
-
-  /** Elements that precede each other in the source, of which the first is named. */
-  back(source: Value<"i32">, bytes: Value<"i32"> | number): void {
-    const f = this.#f, to = this.#to, unit = this.#unit;
-    const end = f.variable("i32", i32.add(source, unit));
-    const turned = (load: Value<"i8x16">, size: number): Value<"i8x16"> => {
-      const v = f.let(load);
-      const lanes = Array.from({ length: 16 }, (_, i) => (size - unit - i + 2 * (i % unit)) & 15);
-      return i8x16.shuffle(v, v, lanes);
-    };
-    this.#steps(bytes, (size) => {
-      const from = i32.add(end, -size);
-      if (size === 16) f.store(to, turned(i8x16.load(from), 16));
-      else if (size === unit) f.storeLane(to, i8x16.loadFour(from), size, 0);
-      else f.storeLane(to, turned(i8x16.loadFour(from), size), size, 0);
-      f.advance(end, -size);
-    });
-  }
-
+/**
+ * What writes code that stores elements one after another and moves `to` past them. Lengths are bytes; those that are known are
+ * written out.
+ */
+function elementWriter(f: FunctionBuilder, to: I, unit: Unit) {
   /** Whole vectors, then words, then bytes. */
-  #steps(bytes: Value<"i32"> | number, store: (size: 16 | 4 | 1) => void): void {
-    const f = this.#f, sizes = ([16, 4, 1] as const).filter((size) => size >= this.#unit);
+  const steps = (bytes: Value<"i32"> | number, store: (size: 16 | 4 | 1) => void): void => {
+    const sizes = ([16, 4, 1] as const).filter((size) => size >= unit);
     const step = (size: 16 | 4 | 1): void => {
       store(size);
-      f.advance(this.#to, size);
+      f.advance(to, size);
     };
     if (typeof bytes === "number") {
       let left = bytes;
@@ -188,5 +142,39 @@ class ElementWriter {
       });
     loop(4, 16);
     sizes.forEach((size) => loop(1, size));
-  }
+  };
+  return {
+    /** The filling again and again. */
+    fill: (filling: Value<"i32x4">, bytes: Value<"i32"> | number): void =>
+      steps(bytes, (size) => {
+        if (size === 16) f.store(to, filling);
+        else f.storeLane(to, filling, size, 0);
+      }),
+    /** Elements that follow each other in the source. */
+    run: (source: Value<"i32">, bytes: Value<"i32"> | number): void => {
+      const from = f.variable("i32", source);
+      steps(bytes, (size) => {
+        if (size === 16) f.store(to, i32x4.load(from));
+        else if (size === 4) f.store(to, i32.load(from));
+        else f.store8(to, i32.load8u(from));
+        f.advance(from, size);
+      });
+    },
+    /** Elements that precede each other in the source, of which the first is named. */
+    back: (source: Value<"i32">, bytes: Value<"i32"> | number): void => {
+      const end = f.variable("i32", i32.add(source, unit));
+      const turned = (load: Value<"i8x16">, size: number): Value<"i8x16"> => {
+        const v = f.let(load);
+        const lanes = Array.from({ length: 16 }, (_, i) => (size - unit - i + 2 * (i % unit)) & 15);
+        return i8x16.shuffle(v, v, lanes);
+      };
+      steps(bytes, (size) => {
+        const from = i32.add(end, -size);
+        if (size === 16) f.store(to, turned(i8x16.load(from), 16));
+        else if (size === unit) f.storeLane(to, i8x16.loadFour(from), size, 0);
+        else f.storeLane(to, turned(i8x16.loadFour(from), size), size, 0);
+        f.advance(end, -size);
+      });
+    },
+  };
 }
