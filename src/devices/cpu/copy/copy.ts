@@ -52,22 +52,14 @@ function prepareTurn(
   turned: number,
   unit: Unit,
 ): CopyRun {
-  const turn = turnRun(engine, unit);
-  const last = axes.length - 1;
-  const outSteps = new Array<number>(axes.length);
-  for (let d = last, n: number = unit; d >= 0; d--) {
-    outSteps[d] = n;
-    n *= axes[d].dim;
-  }
-  const outer = axes.map((axis, d) => ({ axis, step: outSteps[d] })).filter((_, d) =>
-    d !== turned && d !== last
-  );
+  const turn = turnRun(engine, unit), last = axes.length - 1;
+  const steps = axes.map((_, d) => axes.slice(d + 1).reduce((n, a) => n * a.dim, unit as number));
+  const outer = axes.map((axis, d) => ({ axis, step: steps[d] }))
+    .filter((_, d) => d !== turned && d !== last);
+  const sizes = [axes[turned].dim, axes[last].dim, steps[turned], unit * axes[last].stride];
   return (to, from) => {
     const walk = (d: number, o: Pointer, p: Pointer): void => {
-      if (d === outer.length) {
-        turn(o, p, axes[turned].dim, axes[last].dim, outSteps[turned], unit * axes[last].stride);
-        return;
-      }
+      if (d === outer.length) return void turn(o, p, ...sizes);
       const { axis, step } = outer[d];
       for (let c = 0; c < axis.dim; c++) {
         walk(d + 1, o + c * step, p + unit * axis.stride * stepOf(axis, c));

@@ -47,9 +47,9 @@ function writeCount(
     else if (isFloat) f.store(to, f32.add(f32.load(to), more as never));
     else f.store(to, i32.add(i32.load(to), more as never));
   };
-  f.while(i32.gt(rows, 0), () => {
+  f.countDown(rows, 1, () => {
     f.set(left, n);
-    f.while(left, () => {
+    f.countDown(left, 1, () => {
       f.set(value, i32.load(x));
       f.if(i32.ltU(value, size), () => {
         f.set(bin, i32.add(bins, i32.shl(value, 2)));
@@ -57,10 +57,8 @@ function writeCount(
       }, () => f.if(i32.lt(value, 0), () => f.return(value)));
       f.advance(x, 4);
       if (kind === "its weight more") f.advance(weights, 4);
-      f.advance(left, -1);
     });
     f.advance(bins, i32.shl(size, 2));
-    f.advance(rows, -1);
   });
   f.result(i32.const(0));
 }

@@ -6,10 +6,11 @@ import type { MeaningOf } from "../../../core/meaning.ts";
 import type { NdArray } from "../../../core/nd_array.ts";
 import type { Problem } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
+import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import type { Heap, Pointer } from "../heap.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { draw, drawInts } from "../random/random.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
@@ -21,17 +22,20 @@ export const TURN = 64;
 /** Filled in a turn, and then copied: the engine's own copy has wider vectors, and what it reads stays in the nearest cache. */
 const COPIED = 16384;
 
-/** Fills this many bytes with a word. */
-function fillRun(engine: Engine, bytes: number): (out: Pointer, word: number) => void {
+/** Fills a tensor with a word. */
+function fillRun(
+  engine: Engine,
+  { shape, dtype }: ConcreteSpec,
+): (out: Pointer, word: number) => void {
+  const bytes = sizeOf(shape) * DTYPES[dtype].bytes;
   const run = kernel(engine, "fill", 3, ({ f }, [out, bytes, word]) => {
     const v = f.let(i32x4.splat(word)), first = f.variable("i32", out);
     const stored = f.variable("i32", bytes);
     f.if(i32.gtU(bytes, 2 * COPIED), () => f.set(stored, COPIED));
     const turns = f.variable("i32", i32.shrU(i32.add(stored, TURN - 1), Math.log2(TURN)));
-    f.while(turns, () => {
+    f.countDown(turns, 1, () => {
       for (let at = 0; at < TURN; at += 16) f.store(out, v, at);
       f.advance(out, TURN);
-      f.advance(turns, -1);
     });
     const left = f.variable("i32", i32.sub(bytes, stored));
     f.while(i32.gtU(left, COPIED), () => {
@@ -76,11 +80,11 @@ export function prepareFill(
     case "spaced":
       return prepareLinSpace(engine, problem);
     case "element": {
-      const run = fillRun(engine, sizeOf(out.shape) * DTYPES[out.dtype].bytes);
+      const run = fillRun(engine, out);
       return ([o], [, value]) => run(o, wordAt(engine.heap, out.dtype, value));
     }
     case "number": {
-      const run = fillRun(engine, sizeOf(out.shape) * DTYPES[out.dtype].bytes);
+      const run = fillRun(engine, out);
       const word = wordOf(out.dtype, meaning.number(attrs));
       return ([o]) => run(o, word);
     }
@@ -95,11 +99,7 @@ export function prepareFill(
 type RampRun = (out: Pointer, n: number, start: number, step: number) => void;
 
 /** Four elements a turn. */
-function fours(
-  f: FunctionBuilder,
-  [out, left]: readonly Local<"i32">[],
-  next: () => F4 | I4,
-): void {
+function fours(f: FunctionBuilder, [out, left]: readonly I[], next: () => F4 | I4): void {
   f.while(i32.gt(left, 0), () => {
     f.store(out, next());
     f.advance(out, 16);
@@ -109,8 +109,7 @@ function fours(
 
 function intRamp(engine: Engine): RampRun {
   return kernel(engine, "ramp i32", 4, ({ f }, [out, left, start, step]) => {
-    const by = f.let(i32x4.splat(step));
-    const lanes = laneNumbers(f);
+    const by = f.let(i32x4.splat(step)), lanes = laneNumbers(f);
     const at = f.variable("i32x4", i32x4.add(i32x4.splat(start), i32x4.mul(lanes, by)));
     const here = f.local("i32x4"), turn = f.let(i32x4.shl(by, 2));
     fours(f, [out, left], () => {

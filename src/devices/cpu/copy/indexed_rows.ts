@@ -24,11 +24,7 @@ type Move = "pick" | "write" | "add floats" | "add ints";
 const WORK = 8;
 
 /** Where all of them begin. */
-interface Whole {
-  readonly table: Pointer;
-  readonly rows: Pointer;
-  readonly places: Pointer;
-}
+type Whole = Readonly<Record<"table" | "rows" | "places", Pointer>>;
 
 /** Rows of input 0 for input 1, under indices of int32; null for others. */
 export function prepareGather(
@@ -37,9 +33,9 @@ export function prepareGather(
   elements: RowLayout,
 ): FastRun | null {
   if (indices.dtype !== "int32") return null;
-  const unit = unitOf(out), layout = inBytes(elements, unit);
+  const { unit, layout } = inBytes(out, elements), size = sizeOf(out.shape);
   const find = findPlaces(engine, layout, { spec: indices, skip: "none" });
-  const run = moveRun(engine, "pick", unit), size = sizeOf(out.shape);
+  const run = moveRun(engine, "pick", unit);
   if (size === 0) return () => {};
   return ([rows], [table, at]) => {
     const whole = { table, rows, places: find(at) };
@@ -54,10 +50,9 @@ export function prepareScatter(
   { layout: layoutOf, inputs, how, skip }: MeaningOf<"scatter">,
 ): FastRun | null {
   const [out] = problem.outputs, indices = problem.inputs[inputs.indices];
-  const unit = unitOf(out);
+  const { unit, layout } = inBytes(out, layoutOf(problem));
   if (indices.dtype !== "int32" || (unit === 1 && how !== "write")) return null;
-  const layout = inBytes(layoutOf(problem), unit),
-    find = findPlaces(engine, layout, { spec: indices, skip });
+  const find = findPlaces(engine, layout, { spec: indices, skip });
   const add = out.dtype === "float32" ? "add floats" : "add ints";
   const run = moveRun(engine, how === "write" ? how : add, unit);
   const bytes = unit * sizeOf(out.shape);
@@ -72,13 +67,10 @@ export function prepareScatter(
   };
 }
 
-function unitOf(spec: ConcreteSpec): Unit {
-  return DTYPES[spec.dtype].bytes as Unit;
-}
-
 /** The layout of the rows' bytes. */
-function inBytes(layout: RowLayout, unit: Unit): RowLayout {
-  return { ...layout, inner: unit * layout.inner };
+function inBytes({ dtype }: ConcreteSpec, elements: RowLayout): { unit: Unit; layout: RowLayout } {
+  const unit = DTYPES[dtype].bytes as Unit;
+  return { unit, layout: { ...elements, inner: unit * elements.inner } };
 }
 
 /** Finds the place of each index vector, in memory that the next kernel gets. Throws `InvalidArgumentError` where one has none. */
@@ -109,7 +101,7 @@ function writePlaces(
   skipsNegative: boolean,
   [indices, count, depth, dims, to]: readonly I[],
 ): void {
-  const place = f.local("i32"), value = f.local("i32"), extent = f.local("i32");
+  const [place, value, extent] = f.locals("i32", 3);
   f.times(count, (j) => {
     f.set(place, 0);
     f.times(depth, (k) => {
@@ -173,8 +165,7 @@ function writeMove(
   unit: Unit,
   [table, rows, places, blocks, count, width, extent]: readonly I[],
 ): void {
-  const place = f.local("i32");
-  const to = f.local("i32"), from = f.local("i32"), left = f.local("i32");
+  const [place, to, from, left] = f.locals("i32", 4);
   const [inTable, inRows] = move === "pick" ? [from, to] : [to, from];
   const vector = (offset: number): void => {
     const v = i32x4.load(from, offset);
@@ -189,10 +180,9 @@ function writeMove(
   };
   const byte = (): void => f.store8(to, i32.load8u(from));
   const whole = (bytes: number, body: () => void): void =>
-    f.while(i32.ge(left, bytes), () => {
+    f.countDown(left, bytes, () => {
       body();
       [to, from].forEach((p) => f.advance(p, bytes));
-      f.advance(left, -bytes);
     });
   const each = (body: () => void): void =>
     f.times(count, (j) => {
@@ -203,7 +193,7 @@ function writeMove(
         body();
       });
     });
-  f.while(i32.gt(blocks, 0), () => {
+  f.countDown(blocks, 1, () => {
     f.if(i32.eq(width, unit), () => each(unit === 1 ? byte : word), () => {
       each(() => {
         f.set(left, width);
@@ -215,6 +205,5 @@ function writeMove(
     });
     f.advance(rows, i32.mul(count, width));
     f.advance(table, extent);
-    f.advance(blocks, -1);
   });
 }

@@ -8,7 +8,7 @@ import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
-import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 
@@ -21,12 +21,7 @@ const LINE = 64;
 const WORK = 2;
 
 /** One part: where it begins in each row of the whole, and its bytes of the row. */
-interface Run {
-  readonly part: number;
-  readonly at: number;
-  readonly bytes: number;
-  readonly move: WasmFunction;
-}
+type Run = Readonly<Record<"part" | "at" | "bytes", number>> & { readonly move: WasmFunction };
 
 /** The kernel of an op that joins or splits. */
 export function prepareExchange(
@@ -99,20 +94,19 @@ function mover(engine: Engine, bytes: number): WasmFunction {
   const kind = bytes >= OWN_COPY ? "wide" : bytes === 4 || bytes === 8 ? bytes : "narrow";
   return kernel(engine, `copy columns ${kind}`, 6, ({ f }, p) => {
     const [to, from, bytes, rows, toStep, fromStep] = p;
-    f.while(i32.gt(rows, 0), () => {
+    f.countDown(rows, 1, () => {
       if (kind === "wide") f.copy(to, from, bytes);
       else if (kind === 4) f.store(to, i32.load(from));
       else if (kind === 8) f.storeLane(to, i32x4.loadPair(from), 8, 0);
       else copyBytes(f, to, from, bytes);
       f.advance(to, toStep);
       f.advance(from, fromStep);
-      f.advance(rows, -1);
     });
   });
 }
 
 /** Copies few bytes. */
-function copyBytes(f: FunctionBuilder, to: Local<"i32">, from: Local<"i32">, bytes: Local<"i32">) {
+function copyBytes(f: FunctionBuilder, to: I, from: I, bytes: I): void {
   const at = f.variable("i32", 0);
   const source = i32.add(from, at), target = i32.add(to, at);
   const step = (size: number, copy: () => void): void => {

@@ -31,11 +31,9 @@ export const prepareOneHot: FastPrepare = (
   const further = [most, depth, inner, wordOf(out.dtype, on), wordOf(out.dtype, off)];
   const pieces = { count: outer, work: bytes, multiple: GROUPS };
   return ([o], [p]) =>
-    engine.inParts(
-      run,
-      pieces,
-      (from, size) => [o + from * groupBytes, p + 4 * from * inner, size, ...further],
-    );
+    engine.inParts(run, pieces, (from, size) => {
+      return [o + from * groupBytes, p + 4 * from * inner, size, ...further];
+    });
 };
 
 /** Parameters: to, indices, groups, of them at once, depth, indices of a group, word where they point, word elsewhere. */
