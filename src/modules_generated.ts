@@ -369,7 +369,6 @@ import "./devices/cpu/conv/conv_filter_places.ts";
 import "./devices/cpu/conv/conv_filter.ts";
 import "./devices/cpu/depthwise/depthwise_plan.ts";
 import "./devices/cpu/depthwise/depthwise_blocks.ts";
-import "./devices/cpu/depthwise/depthwise_walk.ts";
 import "./devices/cpu/depthwise/depthwise_rows.ts";
 import "./devices/cpu/depthwise/depthwise_filter.ts";
 import "./devices/cpu/depthwise/depthwise_wide.ts";

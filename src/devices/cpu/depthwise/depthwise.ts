@@ -8,10 +8,11 @@ import { type Shape, sizeOf } from "../../../core/shape.ts";
 import { inPlaces, type WindowAxis, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
-import { type Epilogue, epilogueKey, importEpilogue } from "../gemm/epilogue.ts";
+import { type Epilogue, epilogueKey, importEpilogue, type SumsPrepare } from "../gemm/epilogue.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
-import { floatWindow, windowKernel, windowTable } from "../pool/windows.ts";
+import { floatWindow, type WindowCode, windowKernel, windowTable } from "../pool/windows.ts";
 import { prepareReduction } from "../reduce/reduce.ts";
+import type { I } from "../wasm/function_builder.ts";
 import { i32 } from "../wasm/instructions.ts";
 import { finisher } from "./depthwise_blocks.ts";
 import { prepareFilterGradient } from "./depthwise_filter.ts";
@@ -29,11 +30,7 @@ function channelPerFilter(g: WindowGeometry): WindowGeometry {
 }
 
 /** DepthwiseConv2dNative; `epilogue` reads the inputs after the first two. */
-export function prepareDepthwise(
-  engine: Engine,
-  problem: Problem,
-  epilogue?: Epilogue,
-): FastRun | null {
+export const prepareDepthwise: SumsPrepare = (engine, problem, epilogue) => {
   const { inputs: [x, filter] } = problem;
   const g = geometryOf(problem, x.shape, filter.shape);
   if (g === null || epilogue?.operands.includes("element")) return null;
@@ -42,7 +39,7 @@ export function prepareDepthwise(
   return g.outChannels === g.channels
     ? prepareWindows(engine, g, epilogue)
     : prepareRepeated(engine, g, epilogue);
-}
+};
 
 /** The convolution whose window has code of its own; its inputs are the image, the filter and what `epilogue` reads. */
 function prepareRows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): FastRun {
@@ -57,11 +54,7 @@ function prepareRows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): Fa
 }
 
 /** One filter per channel of an image whose channels are repeated. */
-function prepareRepeated(
-  engine: Engine,
-  g: WindowGeometry,
-  epilogue: Epilogue | undefined,
-): FastRun | null {
+function prepareRepeated(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): FastRun | null {
   const size = g.batch * inPlaces(g) * g.channels, shape = [size, g.outChannels / g.channels];
   const bytes = 4 * sizeOf(shape);
   const from = { dtype: "float32", shape: [size, 1] } as const;
@@ -75,29 +68,20 @@ function prepareRepeated(
 }
 
 /** Any window, place by place. */
-function prepareWindows(
-  engine: Engine,
-  g: WindowGeometry,
-  epilogue: Epilogue | undefined,
-): FastRun {
-  const table = windowTable(g), operands = epilogue?.operands.length ?? 0;
-  const run = windowKernel(
-    engine,
-    `depthwise ${epilogueKey(epilogue)}`,
-    3 + operands,
-    (w, [y, p, weights, ...operands]) => {
-      const { f, s } = w;
-      const sums = Array.from({ length: w.width }, () => f.variable("f32x4", s.k(0)));
-      w.taps((image, tap) => {
-        const factors = w.load(w.atTap(weights, tap));
-        w.load(w.at(p, image)).forEach((v, u) => f.set(sums[u], s.madd(v, factors[u], sums[u])));
-      });
-      const finish = finisher(s, epilogue, operands);
-      const results = sums.map((sum, u) => finish(sum, i32.add(w.channel, 16 * u)));
-      w.store(w.at(y, w.out), results);
-    },
-    importEpilogue(epilogue),
-  );
+function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): FastRun {
+  const table = windowTable(g), pointers = 3 + (epilogue?.operands.length ?? 0);
+  const write = (w: WindowCode, [y, p, weights, ...operands]: readonly I[]): void => {
+    const { f, s } = w;
+    const sums = Array.from({ length: w.width }, () => f.variable("f32x4", s.k(0)));
+    w.taps((image, tap) => {
+      const factors = w.load(w.atTap(weights, tap));
+      w.load(w.at(p, image)).forEach((v, u) => f.set(sums[u], s.madd(v, factors[u], sums[u])));
+    });
+    const finish = finisher(s, epilogue, operands);
+    w.store(w.at(y, w.out), sums.map((sum, u) => finish(sum, i32.add(w.channel, 16 * u))));
+  };
+  const key = `depthwise ${epilogueKey(epilogue)}`;
+  const run = windowKernel(engine, key, pointers, write, importEpilogue(epilogue));
   return ([y], [x, ...rest]) =>
     run(table, [[y, "result"], [x, "image"], ...rest.map((p) => [p, "all"] as const)]);
 }

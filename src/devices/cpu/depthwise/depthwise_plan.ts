@@ -9,20 +9,10 @@ import type { Pointer } from "../heap.ts";
 import { cutRows, type PoolPart } from "../pool/pool_parts.ts";
 
 /** A window: taps along both axes, the step between places of a row, and that between columns of the window. */
-export interface RowWindow {
-  readonly height: number;
-  readonly width: number;
-  readonly stride: number;
-  readonly dilation: number;
-}
+export type RowWindow = Readonly<Record<"height" | "width" | "stride" | "dilation", number>>;
 
 /** What a kernel is made for. */
-export interface RowProblem {
-  readonly window: RowWindow;
-  /** Channels of the image and of the result. */
-  readonly channels: number;
-  readonly outChannels: number;
-}
+export type RowProblem = Pick<WindowGeometry, "channels" | "outChannels"> & { window: RowWindow };
 
 /** Windows of up to this many taps have code of their own. */
 const MOST_TAPS = 49;

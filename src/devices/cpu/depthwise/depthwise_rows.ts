@@ -1,13 +1,20 @@
 /**
- * Kernels of depthwise convolutions: the filters of four channels stay in registers while places pass by.
+ * Kernels of depthwise convolutions: the filters of four channels stay in registers while places pass by. The places of a block are
+ * walked once for each vector of channels; windows of neighbours that lie inside are computed together, and of others the columns
+ * outside are left out.
  */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { Epilogue } from "../gemm/epilogue.ts";
-import type { Local } from "../wasm/function_builder.ts";
-import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
-import { laneNumbers } from "../wasm/simd.ts";
+import type { FunctionBuilder, I, Local } from "../wasm/function_builder.ts";
+import { f32x4, i32, i32x4, i8x16 } from "../wasm/instructions.ts";
+import { type F4, laneNumbers } from "../wasm/simd.ts";
+import { storePart } from "../wasm/store_part.ts";
+import type { Value } from "../wasm/value.ts";
+import { type BlockCode, blockKernel, type BlockSpec } from "./depthwise_blocks.ts";
 import type { RowProblem, RowWindow } from "./depthwise_plan.ts";
-import { type RowCode, rowWalk, TOGETHER } from "./depthwise_walk.ts";
+
+/** Places computed together where their windows lie inside: as many as there are, but few at a time. */
+export const TOGETHER = [4, 2, 1] as const;
 
 /** Variables for the taps of a window, and what visits them with the addresses of their filters. */
 function tapsOf({ s: { f }, step, channel, filter }: RowCode, { height, width }: RowWindow) {
@@ -59,5 +66,159 @@ export function depthwiseFilterRows(engine: Engine, problem: RowProblem): WasmFu
         each((tap, at) => store(at, f.let(f32x4.add(f32x4.load(at), f32x4.and(tap, own)))));
       },
     };
+  });
+}
+
+/** One vector of channels while its code is written. */
+interface RowCode extends BlockCode {
+  /** Address of the place in hand in the result. */
+  readonly place: I;
+  /** Offset of the channels in hand from the first of a place of the result, in bytes. */
+  readonly channel: I;
+  /** How many of the channels in hand were in the vector before, too. */
+  readonly again: I;
+  /** Stores a vector, or what of it belongs to the place. */
+  store(address: Value<"i32">, v: F4): void;
+}
+
+/** What is done with the places of a block, with the windows of so many of them, and with what their taps read. */
+interface RowBody {
+  open(): void;
+  begin(count: number): void;
+  /** A vector that the tap in row `i` and column `j` of the window of place `k` reads. */
+  tap(v: F4, tap: { i: number; j: number; k: number }): void;
+  end(count: number): void;
+  close(): void;
+}
+
+/** A kernel over rows, whose code is that of `body` for each vector of channels. */
+function rowWalk(
+  engine: Engine,
+  spec: BlockSpec & RowProblem,
+  body: (code: RowCode) => RowBody,
+): WasmFunction {
+  const { channels, outChannels, window } = spec;
+  const few = outChannels < 4 ? outChannels : 0, repeated = outChannels !== channels;
+  const name = `${spec.name} ${few} ${repeated}`;
+  const how = { window, few, repeated };
+  return blockKernel(engine, { ...spec, name }, (block) => writeWalk(block, body, how));
+}
+
+function writeWalk(
+  block: BlockCode,
+  body: (code: RowCode) => RowBody,
+  { window, few, repeated }: {
+    readonly window: RowWindow;
+    /** How many channels, where they are fewer than a vector has. */
+    readonly few: number;
+    /** Whether several filters read a channel. */
+    readonly repeated: boolean;
+  },
+): void {
+  const { s, pixel, step, multiplier, patterns } = block, { f } = s;
+  const lines = f.locals("i32", window.height), pattern = f.local("i8x16");
+  const [place, channel, again, bits, rest] = f.locals("i32", 5);
+  const store = (address: Value<"i32">, v: F4): void =>
+    few ? storePart(f, address, v, few) : f.store(address, v);
+  const { open, begin, tap, end, close } = body({ ...block, place, channel, again, store });
+  const load = (at: Value<"i32">): F4 => {
+    const v = f32x4.load(at);
+    return f.let(repeated ? f32x4.ofBits(i8x16.swizzle(i8x16.ofBits(v), pattern)) : v);
+  };
+  const pixels = (n: number): Value<"i32"> => n === 1 ? pixel : f.let(i32.mul(pixel, n));
+  const jump = pixels(window.stride), gap = new Map<number, Value<"i32">>();
+  for (const { gap: n } of TOGETHER.flatMap((count) => columnsOf(window, count))) {
+    if (!gap.has(n)) gap.set(n, pixels(n));
+  }
+  const after = (count: number): void => {
+    end(count);
+    lines.forEach((line) => f.advance(line, count === 1 ? jump : i32.mul(jump, count)));
+    f.advance(place, count === 1 ? step : i32.mul(step, count));
+  };
+  const inside = (count: number): void => {
+    begin(count);
+    const columns = columnsOf(window, count);
+    lines.forEach((line, i) => {
+      let at: Value<"i32"> = line;
+      columns.forEach(({ gap: n, taps }) => {
+        if (n > 0) at = f.let(i32.add(at, gap.get(n)!));
+        const v = load(at);
+        for (const { j, k } of taps) tap(v, { i, j, k });
+      });
+    });
+    after(count);
+  };
+  const side = (): void => {
+    begin(1);
+    const has = f.let(i32.load(bits)), offset = f.variable("i32", 0);
+    f.advance(bits, 4);
+    for (let j = 0; j < window.width; j++) {
+      if (j > 0) f.advance(offset, gap.get(window.dilation)!);
+      f.if(i32.and(has, 2 ** j), () => {
+        lines.forEach((line, i) => tap(load(i32.add(line, offset)), { i, j, k: 0 }));
+      });
+    }
+    after(1);
+  };
+  const vector = (): void => {
+    const first = f.variable("i32", block.from);
+    if (repeated) {
+      const lane = f.let(i32.shr(channel, 2)), own = f.let(i32.divU(lane, multiplier));
+      const phase = i32.sub(lane, i32.mul(own, multiplier));
+      f.set(pattern, i8x16.load(i32.add(patterns, i32.shl(phase, 4))));
+      f.advance(first, i32.shl(own, 2));
+    } else f.advance(first, channel);
+    lines.forEach((line, i) => f.set(line, i32.add(block.bases[i], first)));
+    f.set(place, i32.add(i32.add(block.result, block.to), channel));
+    f.set(bits, block.bits);
+    open();
+    f.times(block.left, side);
+    f.set(rest, block.inside);
+    for (const count of TOGETHER) f.countDown(rest, count, () => inside(count));
+    f.times(block.right, side);
+    close();
+  };
+  f.set(channel, 0);
+  f.set(again, 0);
+  if (few > 0) return vector();
+  eachVector(f, { channel, step, again }, vector);
+}
+
+/** A column that windows read: how far from the one before, and the taps that read it. */
+interface Column {
+  readonly gap: number;
+  readonly taps: { readonly j: number; readonly k: number }[];
+}
+
+/** The columns that the windows of so many neighbours read. */
+export function columnsOf(
+  { width, stride, dilation }: Omit<RowWindow, "height">,
+  count: number,
+): Column[] {
+  const taps = Array.from({ length: count * width }, (_, i) => {
+    const j = i % width, k = Math.floor(i / width);
+    return { at: k * stride + j * dilation, j, k };
+  });
+  const places = [...new Set(taps.map((t) => t.at))].sort((a, b) => a - b);
+  return places.map((at, c) => ({
+    gap: c === 0 ? 0 : at - places[c - 1],
+    taps: taps.filter((t) => t.at === at),
+  }));
+}
+
+/** Visits vectors of channels from where `channel` stands; the last one ends with the last channel, and has `again` of the others. */
+export function eachVector(
+  f: FunctionBuilder,
+  { channel, step, again }: { channel: I; step: Value<"i32">; again?: I },
+  visit: () => void,
+): void {
+  const last = f.let(i32.sub(step, 16));
+  f.while(i32.lt(channel, step), () => {
+    f.if(i32.gt(channel, last), () => {
+      if (again) f.set(again, i32.shr(i32.sub(channel, last), 2));
+      f.set(channel, last);
+    });
+    visit();
+    f.advance(channel, 16);
   });
 }

@@ -7,7 +7,7 @@ import type { Epilogue } from "../gemm/epilogue.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { blockKernel } from "./depthwise_blocks.ts";
 import type { RowProblem } from "./depthwise_plan.ts";
-import { columnsOf, eachVector, TOGETHER } from "./depthwise_walk.ts";
+import { columnsOf, eachVector, TOGETHER } from "./depthwise_rows.ts";
 
 /** Vectors of channels computed together. */
 const VECTORS = 4;
@@ -58,13 +58,11 @@ export function depthwiseWide(
       for (const base of bases) {
         f.set(image, i32.add(base, i32.add(block.from, channel)));
         for (let j = 0; j < window.width; j++) {
-          f.if(
-            i32.and(has, 2 ** j),
-            () =>
-              own.forEach((sum, u) =>
-                f.set(sum, s.madd(f32x4.load(image, 16 * u), f32x4.load(tap, 16 * u), sum))
-              ),
-          );
+          f.if(i32.and(has, 2 ** j), () => {
+            own.forEach((sum, u) =>
+              f.set(sum, s.madd(f32x4.load(image, 16 * u), f32x4.load(tap, 16 * u), sum))
+            );
+          });
           f.advance(image, gap);
           f.advance(tap, step);
         }
