@@ -99,11 +99,8 @@ function writePixel(s: Simd, p: Pixels, body: (vector: Vector) => void): void {
   body((at, offset = 0) => {
     const load = (place: Value<"i32">): F4 => {
       const address = i32.add(place, at);
-      return f.let(
-        p.dtype === "int32"
-          ? f32x4.ofI32(i32x4.load(address, offset))
-          : f32x4.load(address, offset),
-      );
+      if (p.dtype === "float32") return f.let(f32x4.load(address, offset));
+      return f.let(f32x4.ofI32(i32x4.load(address, offset)));
     };
     return f.let(p.join(p.lines.map((_, i) => {
       return p.nearest ? load(first[i]) : f.let(mix(s, load(first[i]), load(second[i]), far));
@@ -187,7 +184,7 @@ function writeRows(s: Simd, p: readonly I[], writeLine: (...args: Line) => void)
   const upper = f.variable("i32", room), top = f.variable("i32", -1);
   const lower = f.variable("i32", i32.add(room, i32.add(rowBytes, 16)));
   const bottom = f.variable("i32", -1);
-  const other = f.local("i32"), wanted = f.local("i32");
+  const [other, wanted] = f.locals("i32", 2);
   const swap = (a: I, b: I): void => {
     f.set(other, a);
     f.set(a, b);

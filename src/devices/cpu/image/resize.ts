@@ -1,9 +1,9 @@
 /**
  * Resizing of images: bilinear interpolation and nearest neighbours.
  */
-import type { Problem } from "../../../core/op.ts";
 import { type Shape, sizeOf } from "../../../core/shape.ts";
 import {
+  type AxisScale,
   axisScale,
   between,
   imageDims,
@@ -14,6 +14,7 @@ import { evenBlocks, roundUp } from "../blocks.ts";
 import { prepareTables } from "../copy/copy_rows.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
+import { rowsOfEach } from "../pool/pool_parts.ts";
 import { ENTRY, interpolation, isPixels, putEntry, roomOf } from "./interpolate.ts";
 
 /** Work of an element, in floating point operations. */
@@ -37,14 +38,14 @@ export const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [ou
   const size = batch * rows * columns * depth;
   if (size === 0) return () => {};
   if (isSame(x.shape, out.shape) && x.dtype === out.dtype) return prepareSame(engine, x.shape);
-  const vertical = axisScale(height, rows, attrs), horizontal = axisScale(width, columns, attrs);
   const table = new DataView(new ArrayBuffer(roundUp(ENTRY * (rows + columns))));
-  for (let r = 0; r < rows; r++) {
-    putEntry(table, r, between(vertical, sourceOf(vertical, r)), 4 * width * depth);
-  }
-  for (let c = 0; c < columns; c++) {
-    putEntry(table, rows + c, between(horizontal, sourceOf(horizontal, c)), 4 * depth);
-  }
+  const along = (scale: AxisScale, count: number, first: number, step: number): void => {
+    for (let i = 0; i < count; i++) {
+      putEntry(table, first + i, between(scale, sourceOf(scale, i)), step);
+    }
+  };
+  along(axisScale(height, rows, attrs), rows, 0, 4 * width * depth);
+  along(axisScale(width, columns, attrs), columns, rows, 4 * depth);
   const lines = rows > height, room = lines ? roomOf(columns, depth) : 0;
   const run = interpolation(engine, lines ? "lines" : "bilinear", x.dtype);
   const words = new Int32Array(table.buffer);
@@ -53,32 +54,28 @@ export const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [ou
     const blocks = evenBlocks(rows, Math.ceil(rows / most), 1);
     // What is shared is done at once.
     const rooms = parts > 1 ? batch * blocks.length : 1;
-    const at = engine.scratch(words.byteLength + rooms * room), calls: WasmCall[] = [];
+    const at = engine.scratch(words.byteLength + rooms * room);
     engine.heap.i32.set(words, at >>> 2);
-    for (let b = 0; b < batch; b++) {
-      for (const { from, size } of blocks) {
+    engine.callAll(
+      rowsOfEach(batch, blocks).map(({ image, row, rows: count }, i): WasmCall => {
         const args = [
-          y + 4 * (b * rows + from) * columns * depth,
-          p + 4 * b * height * width * depth,
-          at + ENTRY * from,
-          size,
+          y + 4 * (image * rows + row) * columns * depth,
+          p + 4 * image * height * width * depth,
+          at + ENTRY * row,
+          count,
           at + ENTRY * rows,
           columns,
           depth,
           0,
         ];
-        if (lines) args.push(at + words.byteLength + calls.length % rooms * room);
-        calls.push([run, args]);
-      }
-    }
-    engine.callAll(calls);
+        if (lines) args.push(at + words.byteLength + i % rooms * room);
+        return [run, args];
+      }),
+    );
   };
 };
 
-export const prepareNearest: FastPrepare = (
-  engine: Engine,
-  { inputs: [x], outputs: [out], attrs }: Problem,
-) => {
+export const prepareNearest: FastPrepare = (engine, { inputs: [x], outputs: [out], attrs }) => {
   if (out.dtype === "bool") return null;
   const { batch, height, width, depth } = imageDims(x.shape);
   const [, rows, columns] = out.shape;

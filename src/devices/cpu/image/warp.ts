@@ -9,30 +9,21 @@ import { wordOf } from "../copy/fill.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
+import { rowsOfEach } from "../pool/pool_parts.ts";
 import { NUMBERS, pixelReader, TABLE, type WarpKind } from "./warp_kernel.ts";
 
 /** Work of a pixel and of each of its elements, in floating point operations. */
 const PIXEL_WORK = 40, ELEMENT_WORK = 8;
 
-/** Reading of images. */
-interface Reads {
-  /** Where they are read, `NUMBERS` for each image, or for all. */
-  readonly numbers: Float64Array;
-  /** Fills `to`. */
-  readonly run: (to: Pointer, from: Pointer) => void;
-}
-
-/** Prepares to read images of this shape into others, in `tables` ways. `fills` are the bits of a pixel beyond the edge. */
+/**
+ * Prepares to read images of this shape into others, in `tables` ways. `fills` are the bits of a pixel beyond the edge. Gives where they
+ * are read, `NUMBERS` for each image or for all, and what reads them.
+ */
 function prepareReads(
   engine: Engine,
   kind: WarpKind,
-  { from, to, tables, fills }: {
-    from: Shape;
-    to: Shape;
-    tables: number;
-    fills: readonly number[];
-  },
-): Reads {
+  { from, to, tables, fills }: { from: Shape; to: Shape; tables: number; fills: readonly number[] },
+) {
   const { batch, height, width, depth } = imageDims(from);
   const [, rows, columns] = to;
   const read = pixelReader(engine, kind);
@@ -46,24 +37,20 @@ function prepareReads(
     engine.heap.i32.set(words, table >>> 2);
     const parts = Math.min(rows, Math.ceil(engine.parts(work) / batch));
     const blocks = evenBlocks(rows, Math.ceil(rows / parts), 1);
-    const calls: WasmCall[] = [];
-    for (let b = 0; b < batch; b++) {
-      for (const { from: row, size } of blocks) {
-        calls.push([read, [
-          y + 4 * (b * rows + row) * columns * depth,
-          x + 4 * b * height * width * depth,
-          table + (tables === 1 ? 0 : b * TABLE),
-          table + tables * TABLE,
-          row,
-          row + size,
-          columns,
-          height,
-          width,
-          depth,
-        ]]);
-      }
-    }
-    engine.callAll(calls);
+    engine.callAll(
+      rowsOfEach(batch, blocks).map(({ image, row, rows: count }): WasmCall => [read, [
+        y + 4 * (image * rows + row) * columns * depth,
+        x + 4 * image * height * width * depth,
+        table + (tables === 1 ? 0 : image * TABLE),
+        table + tables * TABLE,
+        row,
+        row + count,
+        columns,
+        height,
+        width,
+        depth,
+      ]]),
+    );
   };
   return { numbers: new Float64Array(words.buffer, 0, tables * NUMBERS), run };
 }
@@ -76,12 +63,8 @@ export const prepareTransform: FastPrepare = (
   if (x.dtype !== "float32" && !(x.dtype === "int32" && nearest)) return null;
   const tables = transforms.shape[0];
   const fills = new Array<number>(x.shape[3]).fill(wordOf(x.dtype, warp.fillValue));
-  const { numbers, run } = prepareReads(engine, warp, {
-    from: x.shape,
-    to: out.shape,
-    tables,
-    fills,
-  });
+  const reads = { from: x.shape, to: out.shape, tables, fills };
+  const { numbers, run } = prepareReads(engine, warp, reads);
   return ([y], [p, t]) => {
     const { f32 } = engine.heap;
     for (let k = 0, at = t >>> 2; k < numbers.length; k += NUMBERS, at += 8) {
@@ -99,16 +82,10 @@ export const prepareTransform: FastPrepare = (
 export const prepareRotation: FastPrepare = (engine, { inputs: [x], outputs: [out], attrs }) => {
   const rotation = rotationOf(x.shape, attrs);
   const sin = Math.sin(rotation.radians), cos = Math.cos(rotation.radians);
-  const { numbers, run } = prepareReads(
-    engine,
-    { interpolation: "NEAREST", fillMode: "CONSTANT" },
-    {
-      from: x.shape,
-      to: out.shape,
-      tables: 1,
-      fills: rotation.fill.map((v) => wordOf("float32", v)),
-    },
-  );
+  const fills = rotation.fill.map((v) => wordOf("float32", v));
+  const kind = { interpolation: "NEAREST", fillMode: "CONSTANT" } as const;
+  const reads = { from: x.shape, to: out.shape, tables: 1, fills };
+  const { numbers, run } = prepareReads(engine, kind, reads);
   numbers.set([sin, cos, cos, -sin, rotation.y, rotation.x, 0, 0, 0, 0, rotation.y, rotation.x]);
   return ([y], [p]) => run(y, p);
 };

@@ -21,17 +21,10 @@ export const NUMBERS = 12;
 /** Bytes of them. */
 export const TABLE: number = 8 * NUMBERS;
 
-/** What the code for a pixel knows. Before the filling pixel's end come as many zeros, 16 bytes further on. */
-interface Images {
-  readonly to: I;
-  readonly from: I;
-  readonly filling: I;
-  /** Height and width. */
+/** What the code for a pixel knows; `extent` is height and width. */
+type Images = Readonly<Record<"to" | "from" | "filling" | "depth" | "width" | "height", I>> & {
   readonly extent: D2;
-  readonly depth: I;
-  readonly width: I;
-  readonly height: I;
-}
+};
 
 /**
  * Rows of an image: `run(to, from, numbers, filling pixel, first row, end, columns, height, width, depth)`. The filling pixel is
@@ -99,10 +92,29 @@ function foldPlace(s: Simd, place: Local<"f64x2">, extent: D2, mode: FillMode): 
   }
 }
 
+/** Stores a pixel vector by vector: each is what `load` makes of the sources, which move on. */
+function writePixel(
+  s: Simd,
+  { to, depth }: Images,
+  { left, sources, load }: { left: I; sources: readonly I[]; load: () => F4 },
+): void {
+  const { f } = s;
+  f.set(left, depth);
+  f.countDown(left, 4, () => {
+    f.store(to, load());
+    f.advance(to, 16);
+    sources.forEach((p) => f.advance(p, 16));
+  });
+  f.if(left, () => {
+    storePart(f, to, f.let(load()), left);
+    f.advance(to, i32.shl(left, 2));
+  });
+}
+
 /** Copies the nearest pixel. */
 function nearestPixel(s: Simd, images: Images): (place: D2) => void {
-  const { f } = s, { to, from, filling, extent, depth, width } = images;
-  const source = f.local("i32"), left = f.local("i32");
+  const { f } = s, { from, filling, extent, depth, width } = images;
+  const [source, left] = f.locals("i32", 2);
   const pixelBytes = f.let(i32.shl(depth, 2));
   return (place) => {
     const at = f.let(f64x2.floor(f64x2.add(place, s.d(0.5))));
@@ -112,25 +124,14 @@ function nearestPixel(s: Simd, images: Images): (place: D2) => void {
       const pixel = i32.add(i32.mul(i32x4.lane(whole, 0), width), i32x4.lane(whole, 1));
       f.set(source, i32.add(from, i32.mul(pixel, pixelBytes)));
     }, () => f.set(source, filling));
-    f.set(left, depth);
-    f.while(i32.ge(left, 4), () => {
-      f.store(to, f32x4.load(source));
-      f.advance(to, 16);
-      f.advance(source, 16);
-      f.advance(left, -4);
-    });
-    f.if(left, () => {
-      storePart(f, to, f32x4.load(source), left);
-      f.advance(to, i32.shl(left, 2));
-    });
+    writePixel(s, images, { left, sources: [source], load: () => f32x4.load(source) });
   };
 }
 
 /** Mixes the four pixels around the place. One of no weight is not read: it may be infinite. */
 function mixedPixel(s: Simd, images: Images): (place: D2) => void {
-  const { f } = s, { to, from, filling, depth, width, height } = images;
-  const left = f.local("i32");
-  const sources = [0, 1, 2, 3].map(() => f.local("i32"));
+  const { f } = s, { from, filling, depth, width, height } = images;
+  const left = f.local("i32"), sources = f.locals("i32", 4);
   const all = (x: I): I4 => f.let(i32x4.splat(x));
   const [base, beyond, wide, high] = [from, filling, width, height].map(all);
   const pixelBytes = f.let(i32x4.splat(i32.shl(depth, 2)));
@@ -154,21 +155,11 @@ function mixedPixel(s: Simd, images: Images): (place: D2) => void {
     const places = f.let(i32x4.select(known, nothing, f32x4.ne(weights, s.k(0))));
     sources.forEach((p, i) => f.set(p, i32x4.lane(places, i)));
     const splats = sources.map((_, i) => f.let(f32x4.shuffle(weights, weights, [i, i, i, i])));
-    const mix = (): F4 =>
-      sources.map((p) => f32x4.load(p)).reduce<F4 | null>(
-        (sum, v, i) => sum === null ? f32x4.mul(v, splats[i]) : s.madd(v, splats[i], sum),
-        null,
-      )!;
-    f.set(left, depth);
-    f.while(i32.ge(left, 4), () => {
-      f.store(to, mix());
-      f.advance(to, 16);
-      sources.forEach((p) => f.advance(p, 16));
-      f.advance(left, -4);
-    });
-    f.if(left, () => {
-      storePart(f, to, f.let(mix()), left);
-      f.advance(to, i32.shl(left, 2));
-    });
+    const load = (): F4 => {
+      const [first, ...others] = sources.map((p): F4 => f32x4.load(p));
+      const start: F4 = f32x4.mul(first, splats[0]);
+      return others.reduce((sum, v, i) => s.madd(v, splats[i + 1], sum), start);
+    };
+    writePixel(s, images, { left, sources, load });
   };
 }
