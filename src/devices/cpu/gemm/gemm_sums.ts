@@ -201,9 +201,8 @@ export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
           if (packs) return work + tableBytes + i * blockBytes;
           return isPacked ? b + number * blockBytes : b + 4 * (depth.from * width + columns.from);
         });
-        const parts = Math.ceil(
-          engine.parts(2 * rows * columns.size * depth.size) / items.length,
-        );
+        const shares = engine.parts(2 * rows * columns.size * depth.size);
+        const parts = Math.ceil(shares / items.length);
         if (packs) engine.callAll(items.flatMap(({ b }, i) => packBlock(bAt[i], b, block, parts)));
         const mode = (add || depth !== depths[0] ? ADD : 0) | (depth === last ? LAST : 0);
         const own = epilogue ? operandsAt(epilogue, operands, columns.from) : operands;
@@ -222,10 +221,7 @@ export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
 }
 
 /** A block of B. */
-interface SumsBlock {
-  readonly depth: DepthBlock;
-  readonly columns: ColumnBlock;
-}
+type SumsBlock = Readonly<{ depth: DepthBlock; columns: ColumnBlock }>;
 
 /** What sums take as operands: those per element as their distance from C, the others as they are. */
 export function operandsFrom(

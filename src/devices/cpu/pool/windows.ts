@@ -122,7 +122,12 @@ function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => voi
   const bytes = f.let(i32.shl(channels, 2));
   const yTable = f.let(i32.add(zTable, i32.mul(zOut, 4 * ENTRY)));
   const xTable = f.let(i32.add(yTable, i32.mul(yOut, 4 * ENTRY)));
-  const z = entryOf(f), y = entryOf(f), x = entryOf(f), entries = [z, y, x];
+  const tables = [zTable, yTable, xTable], outs = [zOut, yOut, xOut];
+  const entries = tables.map((): Entry => {
+    const [start, count, first] = f.locals("i32", ENTRY);
+    return { start, count, first };
+  });
+  const [z, y, x] = entries;
   const first = i32.add(image, i32.add(z.start, i32.add(y.start, x.start)));
   const visit = (visitTap: (image: I, tap: I) => void): void => {
     const steps = [zStep, yStep, xStep], jumps = [i32.mul(yTaps, xTaps), xTaps, 1];
@@ -163,49 +168,36 @@ function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => voi
       },
     });
   };
-  f.times(batch, () => {
-    forEntries(f, z, zTable, zOut, () => {
-      forEntries(f, y, yTable, yOut, () => {
-        forEntries(f, x, xTable, xOut, () => {
-          f.set(channel, 0);
-          f.set(left, channels);
-          for (const width of [4, 1]) {
-            f.countDown(left, 4 * width, () => {
-              run(width, false);
-              f.advance(channel, 16 * width);
-            });
-          }
-          f.if(i32.gt(left, 0), () => run(1, true));
-          f.advance(out, bytes);
-        });
+  const allChannels = (): void => {
+    f.set(channel, 0);
+    f.set(left, channels);
+    for (const width of [4, 1]) {
+      f.countDown(left, 4 * width, () => {
+        run(width, false);
+        f.advance(channel, 16 * width);
       });
+    }
+    f.if(i32.gt(left, 0), () => run(1, true));
+    f.advance(out, bytes);
+  };
+  /** All places along an axis and those after it. */
+  const places = (axis: number): void => {
+    if (axis === 3) return allChannels();
+    const at = f.variable("i32", tables[axis]), { start, count, first } = entries[axis];
+    f.times(outs[axis], () => {
+      [start, count, first].forEach((value, i) => f.set(value, i32.load(at, 4 * i)));
+      places(axis + 1);
+      f.advance(at, 4 * ENTRY);
     });
+  };
+  f.times(batch, () => {
+    places(0);
     f.advance(image, imageBytes);
   });
 }
 
 /** What the table has of a place along an axis. */
 type Entry = Readonly<Record<keyof Inside, I>>;
-
-function entryOf(f: FunctionBuilder): Entry {
-  const [start, count, first] = f.locals("i32", ENTRY);
-  return { start, count, first };
-}
-
-function forEntries(
-  f: FunctionBuilder,
-  { start, count, first }: Entry,
-  table: Value<"i32">,
-  places: I,
-  body: () => void,
-): void {
-  const at = f.variable("i32", table);
-  f.times(places, () => {
-    [start, count, first].forEach((value, i) => f.set(value, i32.load(at, 4 * i)));
-    body();
-    f.advance(at, 4 * ENTRY);
-  });
-}
 
 /** Runs a kernel over the windows of a table. Each address is of what moves from image to image: an image, its result, or nothing. */
 export type WindowRun = (
