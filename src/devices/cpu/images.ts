@@ -3,8 +3,7 @@
  */
 import type { MeaningOf } from "../../core/meaning.ts";
 import type { FastPrepare } from "./fast.ts";
-import { prepareCrop } from "./image/crop.ts";
-import { prepareBilinear, prepareNearest } from "./image/resize.ts";
+import { prepareBilinear, prepareCrop, prepareNearest } from "./image/resize.ts";
 import { prepareRotation, prepareTransform } from "./image/warp.ts";
 
 /** By how images are sampled. */

@@ -1,12 +1,13 @@
 /**
- * One value everywhere, and evenly spaced numbers.
+ * One value everywhere, one-hot rows, and evenly spaced numbers.
  */
 import { type DType, DTYPES } from "../../../core/dtype.ts";
 import type { MeaningOf } from "../../../core/meaning.ts";
 import type { NdArray } from "../../../core/nd_array.ts";
 import type { Problem } from "../../../core/op.ts";
-import { sizeOf } from "../../../core/shape.ts";
+import { normalizeAxis, sizeOf } from "../../../core/shape.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
+import { oneHotLayout } from "../../../kernels/copy/number.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import type { Heap, Pointer } from "../heap.ts";
@@ -17,7 +18,7 @@ import { kernel } from "../wasm/kernel.ts";
 import { type F4, type I4, laneNumbers } from "../wasm/simd.ts";
 
 /** Bytes written in a turn: blocks of memory may be overrun by as many. */
-export const TURN = 64;
+const TURN = 64;
 
 /** Filled in a turn, and then copied: the engine's own copy has wider vectors, and what it reads stays in the nearest cache. */
 const COPIED = 16384;
@@ -93,6 +94,65 @@ export function prepareFill(
     default:
       return draw(engine, problem, meaning.how);
   }
+}
+
+/** Indices before the axis, of a part: so many fill whole turns. */
+const GROUPS = 16;
+
+/** Bytes that are filled before they are marked: what stays in the nearest cache. */
+const AT_ONCE = 16384;
+
+/** One-hot rows, filled and marked in one pass over memory. */
+export const prepareOneHot: FastPrepare = (
+  engine,
+  { inputs: [x], outputs: [out], hosts, attrs },
+) => {
+  if (x.dtype !== "int32" || DTYPES[out.dtype].bytes !== 4) return null;
+  const [, depths, on, off] = hosts.map((host) => Number(host?.item()));
+  const axis = normalizeAxis(attrs.axis as number, x.shape.length + 1);
+  const { outer, depth, inner } = oneHotLayout(x.shape, depths, axis);
+  const groupBytes = 4 * depth * inner, bytes = 4 * sizeOf(out.shape);
+  if (bytes === 0) return () => {};
+  const run = kernel(engine, "one hot", 8, ({ f }, p) => writeOneHot(f, p));
+  const most = Math.max(1, Math.floor(AT_ONCE / groupBytes));
+  const further = [most, depth, inner, wordOf(out.dtype, on), wordOf(out.dtype, off)];
+  const pieces = { count: outer, work: bytes, multiple: GROUPS };
+  return ([o], [p]) =>
+    engine.inParts(run, pieces, (from, size) => {
+      return [o + from * groupBytes, p + 4 * from * inner, size, ...further];
+    });
+};
+
+/** Parameters: to, indices, groups, of them at once, depth, indices of a group, word where they point, word elsewhere. */
+function writeOneHot(
+  f: FunctionBuilder,
+  [out, indices, groups, most, depth, inner, on, off]: readonly I[],
+): void {
+  const words = f.let(i32x4.splat(off)), at = f.variable("i32", out);
+  const bytes = f.let(i32.shl(i32.mul(depth, inner), 2)), column = f.let(i32.shl(inner, 2));
+  // Bytes that are filled of these groups, and then what lies beyond them: less than a turn.
+  const filled = f.local("i32"), wanted = f.local("i32"), index = f.local("i32");
+  f.while(i32.gt(groups, 0), () => {
+    f.if(i32.gt(most, groups), () => f.set(most, groups));
+    f.set(wanted, i32.mul(most, bytes));
+    f.while(i32.lt(filled, wanted), () => {
+      for (let u = 0; u < TURN; u += 16) f.store(at, words, u);
+      f.advance(at, TURN);
+      f.advance(filled, TURN);
+    });
+    f.set(filled, i32.sub(filled, wanted));
+    f.times(most, () => {
+      f.times(inner, (i) => {
+        f.set(index, i32.load(indices));
+        f.if(i32.ltU(index, depth), () => {
+          f.store(i32.add(out, i32.add(i32.mul(index, column), i32.shl(i, 2))), on);
+        });
+        f.advance(indices, 4);
+      });
+      f.advance(out, bytes);
+    });
+    f.set(groups, i32.sub(groups, most));
+  });
 }
 
 /** `start + i step` in `n` elements. */
