@@ -46,11 +46,7 @@ function prepareRows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): Fa
   const problem = { ...g, window: rowWindow(g)! }, wide = isWide(g);
   const run = (wide ? depthwiseWide : depthwiseRows)(engine, problem, epilogue);
   const plan = rowPlan(engine, g, wide);
-  return ([y], ins) => {
-    const tables = engine.scratch(plan.bytes);
-    plan.put(tables);
-    plan.run(run, tables, [y, ...ins]);
-  };
+  return ([y], ins) => plan.run(run, [y, ...ins]);
 }
 
 /** One filter per channel of an image whose channels are repeated. */

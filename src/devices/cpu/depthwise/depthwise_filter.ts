@@ -36,8 +36,7 @@ export function prepareFilterGradient(engine: Engine, g: WindowGeometry): FastRu
   const bytes = roundUp(sumBytes) + most * partBytes;
   return ([to], [images, , dy]) =>
     engine.heap.lend(bytes, (sums) => {
-      const own = sums + roundUp(sumBytes), tables = engine.scratch(plan.bytes);
-      plan.put(tables);
+      const own = sums + roundUp(sumBytes), tables = plan.tables();
       engine.zero(sums, sumBytes);
       for (const { from, size: count } of waves) {
         engine.zero(own, count * partBytes);

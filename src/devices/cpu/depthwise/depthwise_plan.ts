@@ -42,14 +42,12 @@ const WORK = 3;
 
 /** Makes calls of kernels over rows. */
 export interface RowPlan {
-  /** Scratch memory it needs. */
-  readonly bytes: number;
   /** Floating point operations in all. */
   readonly work: number;
-  /** Writes the tables to memory. */
-  put(at: Pointer): void;
+  /** Writes the tables to scratch memory. */
+  tables(): Pointer;
   /** Calls a kernel for all images, in parts where that pays; `pointers` are the result, the images, and what the body takes. */
-  run(run: WasmFunction, at: Pointer, pointers: readonly Pointer[]): void;
+  run(run: WasmFunction, pointers: readonly Pointer[]): void;
   /** The arguments of a call over a part of the images. */
   part(at: Pointer, pointers: readonly Pointer[], part: PoolPart): number[];
 }
@@ -86,14 +84,17 @@ export function rowPlan(
     step,
     multiplier,
   ];
+  const tables = (): Pointer => {
+    const at = engine.scratch(zeros + zeroBytes);
+    engine.heap.i32.set(data, at >>> 2);
+    if (zeroBytes > 0) engine.zero(at + zeros, zeroBytes);
+    return at;
+  };
   return {
-    bytes: zeros + zeroBytes,
     work,
-    put: (at) => {
-      engine.heap.i32.set(data, at >>> 2);
-      if (zeroBytes > 0) engine.zero(at + zeros, zeroBytes);
-    },
-    run: (run, at, [result, images, ...rest]) => {
+    tables,
+    run: (run, [result, images, ...rest]) => {
+      const at = tables();
       const parts = cutRows(engine, { images: batch, rows: y.out, work });
       engine.callAll(parts.map((one) => [run, [...part(at, [result, images], one), ...rest]]));
     },

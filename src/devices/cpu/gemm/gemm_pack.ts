@@ -5,7 +5,7 @@ import type { Engine, WasmExports } from "../engine.ts";
 import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { turnInto } from "../wasm/turned_rows.ts";
-import type { Value } from "../wasm/value.ts";
+import type { Operand, Value } from "../wasm/value.ts";
 import { PANEL_BYTES, PANEL_COLUMNS } from "./gemm_tile.ts";
 
 const I6 = ["i32", "i32", "i32", "i32", "i32", "i32"] as const;
@@ -52,26 +52,34 @@ function packRows(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panel
 
 /** The same of a matrix stored transposed: `n` rows of `k` floats. */
 function packColumns(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panelStep: I): void {
-  const last = f.let(i32.add(from, i32.mul(i32.sub(n, 1), step)));
-  f.while(i32.gt(n, 0), () => {
-    // Columns past the last are filled with it: they are never stored.
-    const rows = rowsUpTo(f, { last, from, step, count: PANEL_COLUMNS });
-    turnInto(f, { rows, n: k, to: f.variable("i32", to), step: PANEL_BYTES });
-    f.advance(to, panelStep);
-    f.advance(n, -PANEL_COLUMNS);
-  });
+  turnPanels(f, { to, from, k, n, step, count: PANEL_COLUMNS, rowStep: PANEL_BYTES, panelStep });
 }
 
-/** Addresses of so many rows, the last again in place of those behind it; `from` moves past them. */
-export function rowsUpTo(
+/** What is turned, panels of so many columns, and where to: `to`, `from` and `n` are used up. */
+interface Turned extends Readonly<Record<"to" | "from" | "k" | "n", I>> {
+  readonly step: Value<"i32">;
+  readonly count: number;
+  /** Bytes from row to row of a panel, and from panel to panel. */
+  readonly rowStep: Operand<"i32">;
+  readonly panelStep: Operand<"i32">;
+}
+
+/** Turns `n` rows of `k` floats into columns of panels. Columns past the last are filled with it: they are never stored. */
+export function turnPanels(
   f: FunctionBuilder,
-  { last, from, step, count }: { last: Value<"i32">; from: I; step: Value<"i32">; count: number },
-): I[] {
-  return Array.from({ length: count }, () => {
-    const row = f.variable("i32", from);
-    f.if(i32.gtU(row, last), () => f.set(row, last));
-    f.advance(from, step);
-    return row;
+  { to, from, k, n, step, count, rowStep, panelStep }: Turned,
+): void {
+  const last = f.let(i32.add(from, i32.mul(i32.sub(n, 1), step)));
+  f.while(i32.gt(n, 0), () => {
+    const rows = Array.from({ length: count }, () => {
+      const row = f.variable("i32", from);
+      f.if(i32.gtU(row, last), () => f.set(row, last));
+      f.advance(from, step);
+      return row;
+    });
+    turnInto(f, { rows, n: k, to: f.variable("i32", to), step: rowStep });
+    f.advance(to, panelStep);
+    f.advance(n, -count);
   });
 }
 

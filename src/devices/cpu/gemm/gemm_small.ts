@@ -4,13 +4,12 @@
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
-import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
+import type { I } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
-import { turnInto } from "../wasm/turned_rows.ts";
 import type { Value } from "../wasm/value.ts";
-import { rowsUpTo } from "./gemm_pack.ts";
+import { turnPanels } from "./gemm_pack.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
 /** Rows of which products are small by the elements of B alone. */
@@ -146,7 +145,9 @@ function writeProducts(
     f.set(b, i32.add(bBase, i32.load(list, 4)));
     f.advance(list, 8);
     if (transB) {
-      turnColumns(f, { to: room, from: b, n, k, step: rowB });
+      const [to, rows] = [room, n].map((x) => f.variable("i32", x)), step = f.let(i32.shl(k, 2));
+      const panel = { count: LANES, rowStep: rowB, panelStep: 4 * LANES };
+      turnPanels(f, { to, from: b, k, n: rows, step, ...panel });
       f.set(b, room);
     }
     const left = f.variable("i32", m);
@@ -157,20 +158,5 @@ function writeProducts(
         f.advance(c, i32.mul(rowC, rows));
       });
     }
-  });
-}
-
-/** Turns a matrix of `n` rows of `k` floats; the last column of the result is repeated to the end of its vector. */
-function turnColumns(
-  f: FunctionBuilder,
-  { to, from, n, k, step }: { to: I; from: I; n: I; k: I; step: Value<"i32"> },
-): void {
-  const target = f.variable("i32", to), bytes = f.let(i32.shl(k, 2));
-  const last = f.let(i32.add(from, i32.mul(i32.sub(n, 1), bytes)));
-  const next = f.variable("i32", from);
-  f.while(i32.geU(last, next), () => {
-    const rows = rowsUpTo(f, { last, from: next, step: bytes, count: LANES });
-    turnInto(f, { rows, n: k, to: f.variable("i32", target), step });
-    f.advance(target, 4 * LANES);
   });
 }

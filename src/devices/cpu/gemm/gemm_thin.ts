@@ -47,30 +47,20 @@ function writeSums(s: Simd, m: number, [c, a, b, n, k, step]: readonly I[]): voi
     );
     const rows = f.ramp(b, step, depth), to = f.ramp(c, step, m);
     const left = f.variable("i32", n);
-    const turn = (
-      vectors: number,
-      columns: number,
-      load: (p: I, offset: number) => F4,
-      store: (p: I, v: F4, offset: number) => void,
-    ): void => {
+    for (const columns of [16, 4, 1]) {
+      const load = columns === 1 ? f32x4.loadFirst : f32x4.load;
       f.countDown(left, columns, () => {
-        for (let v = 0; v < vectors; v++) {
-          const values = rows.map((r) => f.let(load(r, 16 * v)));
+        for (let at = 0; at < 4 * columns; at += 16) {
+          const values = rows.map((r) => f.let(load(r, at)));
           to.forEach((p, i) => {
-            const sum = values.reduce(
-              (sum, x, u) => s.madd(factors[i][u], x, sum),
-              load(p, 16 * v),
-            );
-            store(p, sum, 16 * v);
+            const sum = values.reduce((sum, x, u) => s.madd(factors[i][u], x, sum), load(p, at));
+            if (columns === 1) f.storeLane(p, sum, 4, 0);
+            else f.store(p, sum, at);
           });
         }
         [...rows, ...to].forEach((p) => f.advance(p, 4 * columns));
       });
-    };
-    for (const vectors of [4, 1]) {
-      turn(vectors, 4 * vectors, (p, o) => f32x4.load(p, o), (p, v, o) => f.store(p, v, o));
     }
-    turn(1, 1, (p) => f32x4.loadFirst(p), (p, v) => f.storeLane(p, v, 4, 0));
     f.advance(a, 4 * depth);
     f.advance(b, i32.mul(step, depth));
   };
@@ -88,10 +78,11 @@ function writeDots(s: Simd, m: number, [c, a, b, n, k]: readonly I[]): void {
     const sums = left.map(() =>
       rows.map(() => Array.from({ length: depth }, () => f.variable("f32x4", s.k(0))))
     );
-    const turn = (vectors: number, width: number, load: (p: I, offset: number) => F4): void => {
-      const step = vectors * width;
+    const terms = f.variable("i32", k);
+    for (const step of depth > 1 ? [4 * depth, 4, 1] : [4, 1]) {
+      const load = step === 1 ? f32x4.loadFirst : f32x4.load;
       f.countDown(terms, step, () => {
-        for (let u = 0; u < vectors; u++) {
+        for (let u = 0; 4 * u < step; u++) {
           const values = left.map((p) => f.let(load(p, 16 * u)));
           rows.forEach((r, j) => {
             const v = f.let(load(r, 16 * u));
@@ -100,11 +91,7 @@ function writeDots(s: Simd, m: number, [c, a, b, n, k]: readonly I[]): void {
         }
         [...rows, ...left].forEach((p) => f.advance(p, 4 * step));
       });
-    };
-    const terms = f.variable("i32", k);
-    if (depth > 1) turn(depth, 4, (p, o) => f32x4.load(p, o));
-    turn(1, 4, (p, o) => f32x4.load(p, o));
-    turn(1, 1, (p) => f32x4.loadFirst(p));
+    }
     sums.forEach((row, i) => {
       const to = f.let(i32.add(c, i32.mul(step, i)));
       row.forEach(([first, ...others], j) => {
