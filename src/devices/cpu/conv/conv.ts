@@ -1,7 +1,6 @@
 /**
  * Convolutions over two and three axes, and their gradients, as products of rows given by pointers. Channels last, float32.
  */
-import type { Problem } from "../../../core/op.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import {
   isPointwiseWindow,
@@ -11,7 +10,7 @@ import {
 } from "../../../kernels/conv/geometry.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
-import type { Epilogue } from "../gemm/epilogue.ts";
+import type { Epilogue, SumsPrepare } from "../gemm/epilogue.ts";
 import { prepareOuter, prepareProduct } from "../gemm/gemm.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { operandsFrom, type PackB, prepareSums } from "../gemm/gemm_sums.ts";
@@ -20,19 +19,26 @@ import { prepareBands } from "./conv_bands.ts";
 import type { Three } from "./conv_edges.ts";
 import { prepareDirect } from "./conv_direct.ts";
 import { prepareFold } from "./conv_fold.ts";
-import { type ConvAxis, type ConvRows, convRows, forwardAxes, type Padded } from "./conv_rows.ts";
+import {
+  type ConvAxis,
+  type ConvRows,
+  convRows,
+  cross,
+  forwardAxes,
+  type Padded,
+} from "./conv_rows.ts";
 import { floatWindow } from "../pool/windows.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
 /** Conv2D and Conv3D; `epilogue` reads the inputs after the first two. */
-export function prepareConv(engine: Engine, problem: Problem, epilogue?: Epilogue): FastRun | null {
+export const prepareConv: SumsPrepare = (engine, problem, epilogue) => {
   const { inputs: [x, filter] } = problem;
   const g = floatWindow(problem, x.shape, filter.shape);
   if (g === null) return null;
   if (g.batch * outPlaces(g) === 0 || g.outChannels === 0) return () => {};
   return prepareBands(g, epilogue, (band) => prepareWindows(engine, band, epilogue)) ??
     prepareWindows(engine, g, epilogue);
-}
+};
 
 /** The convolution of all images at once. */
 function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): FastRun | null {
@@ -43,17 +49,15 @@ function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue):
       const spec = (...shape: number[]): ConcreteSpec => ({ dtype: "float32", shape });
       return prepareOuter(engine, [spec(m, 1), spec(1, oc), spec(m, oc)]);
     }
-    const narrow = m > THRESHOLDS.convFewRows && oc <= THRESHOLDS.convFewColumns
-      ? prepareDirect(engine, g, epilogue)
-      : null;
-    if (narrow) return narrow;
+    const isNarrow = m > THRESHOLDS.convFewRows && oc <= THRESHOLDS.convFewColumns;
     const product = { m, n: oc, k: c, transA: false, transB: false };
-    return prepareProduct(engine, product, epilogue);
+    return (isNarrow && prepareDirect(engine, g, epilogue)) ||
+      prepareProduct(engine, product, epilogue);
   }
   const direct = prepareDirect(engine, g, epilogue);
   if (direct) return direct;
   const rows = convRows(engine, g.batch, forwardAxes(g), c, oc);
-  return runConv(engine, [{ rows, pack: "rows" }], rows.padded, oc, epilogue);
+  return runConv(engine, [{ rows, pack: "rows" }], oc, epilogue);
 }
 
 /** Conv2DBackpropInput and Conv3DBackpropInputV2: one product for each phase of the strides. */
@@ -70,23 +74,15 @@ export const prepareInputGradient: FastPrepare = (engine, problem) => {
   }
   const fold = prepareFold(engine, g);
   if (fold) return fold;
-  const phases = g.axes.map(phasesOf) as unknown as Three<Phase[]>;
+  const phases = g.axes.map(phasesOf), [, height, width] = g.axes.map((a) => a.filter);
   // Every phase reads the same padded gradient.
   const reach = phases.map((list) => list.flatMap((p) => p.axis)) as unknown as Three<ConvAxis[]>;
-  const parts = phases[0].flatMap((z) =>
-    phases[1].flatMap((y) =>
-      phases[2].map((x): ConvPart => {
-        const rows = convRows(engine, g.batch, [z.axis, y.axis, x.axis], oc, c, reach);
-        const taps = z.taps.flatMap((i) =>
-          y.taps.flatMap((j) =>
-            x.taps.map((k) => (i * g.axes[1].filter + j) * g.axes[2].filter + k)
-          )
-        );
-        return { rows, pack: packTaps(engine, g, taps) };
-      })
-    )
-  );
-  const run = runConv(engine, parts, parts[0].rows.padded, c);
+  const parts = cross(phases, ([z, y, x]): ConvPart => {
+    const rows = convRows(engine, g.batch, [z.axis, y.axis, x.axis], oc, c, reach);
+    const taps = cross([z.taps, y.taps, x.taps], ([i, j, k]) => (i * height + j) * width + k);
+    return { rows, pack: packTaps(engine, g, taps) };
+  });
+  const run = runConv(engine, parts, c);
   return (outs, [, f, dy]) => run(outs, [dy, f]);
 };
 
@@ -151,10 +147,10 @@ interface ConvPart {
 function runConv(
   engine: Engine,
   parts: readonly ConvPart[],
-  padded: Padded,
   columns: number,
   epilogue?: Epilogue,
 ): FastRun {
+  const { padded } = parts[0].rows;
   const sums = parts.map(({ rows: { segments, length, tables }, pack }) =>
     prepareSums(engine, { columns, segments, length, tables, pack, epilogue })
   );
@@ -184,13 +180,9 @@ function runConv(
       for (const group of padded.groups) {
         const image = padded.fill(at, a, group);
         let own = first, filter = b;
-        parts.forEach(({ rows }, k) => {
-          const kind = group.images === padded.groups[0].images ? 0 : 1;
-          const here = {
-            table: rows.tables[kind],
-            a: () => image,
-            c: c + group.first * rows.imageBytes,
-          };
+        const kind = group.images === padded.groups[0].images ? 0 : 1;
+        parts.forEach(({ rows: { tables, imageBytes } }, k) => {
+          const here = { table: tables[kind], a: () => image, c: c + group.first * imageBytes };
           const items = [{ b: filter, rows: [here] }];
           sums[k].run(own, items, operandsFrom(epilogue, operands, c), { isPacked });
           own += work[k];

@@ -57,14 +57,12 @@ function placesRun(
   const k = segments.length * length, columns = isTurned ? length : oc;
   // Where columns begin in the gradient of the result, or in the image, and where their C does.
   const parts = isTurned ? segments.map((b, i) => ({ b, c: 4 * length * i })) : [{ b: 0, c: 0 }];
-  const table = isTurned ? new RowTable(engine, oc, (i) => 4 * i, (i) => 4 * k * i) : new RowTable(
-    engine,
-    k,
-    (i) => segments[Math.floor(i / length)] + 4 * (i % length),
-    (i) => 4 * oc * i,
-  );
-  const steps = [4 * channels * x.stride, 4 * oc],
-    [aStep, bStep] = isTurned ? steps.reverse() : steps;
+  const readAt = (i: number): number => segments[Math.floor(i / length)] + 4 * (i % length);
+  const table = isTurned
+    ? new RowTable(engine, oc, (i) => 4 * i, (i) => 4 * k * i)
+    : new RowTable(engine, k, readAt, (i) => 4 * oc * i);
+  const steps = [4 * channels * x.stride, 4 * oc];
+  const [aStep, bStep] = isTurned ? steps.reverse() : steps;
   const kernels = table.groups.map((group) => placesKernel(engine, group.rows, aStep));
   /** Lines of places of so many images. */
   const linesOf = (images: number): Int32Array => {

@@ -186,10 +186,15 @@ export function segmentsOf(
 ): Segments {
   const [z, y, x] = axes.map((a) => a.offsets);
   const joined = x.length > 1 && x.every((o, i) => o === x[0] + i);
-  const segments = z.flatMap((i) =>
-    y.flatMap((j) =>
-      (joined ? x.slice(0, 1) : x).map((k) => i * step[0] + j * step[1] + k * step[2])
-    )
-  );
+  const own = joined ? x.slice(0, 1) : x;
+  const segments = cross([z, y, own], ([i, j, k]) => i * step[0] + j * step[1] + k * step[2]);
   return { segments, length: joined ? x.length * channels : channels };
+}
+
+/** What `make` gives for each triple of the lists, those of the last list next to each other. */
+export function cross<T, R>(
+  [first, second, third]: readonly (readonly T[])[],
+  make: (triple: Three<T>) => R,
+): R[] {
+  return first.flatMap((a) => second.flatMap((b) => third.map((c) => make([a, b, c]))));
 }

@@ -87,6 +87,7 @@ export function prepareGradient(
   };
 }
 
+/** What the code depends on. */
 interface GradientCode {
   readonly kind: PoolKind;
   /** Lines of a window, and taps of each. */
@@ -153,9 +154,8 @@ function writeGradient(
   /** Gives the gradients of so many vectors to all taps alike. */
   const toAll = (vectors: number): void => {
     f.set(here, i32.add(dy, channel));
-    const shares = Array.from(
-      { length: vectors },
-      (_, u) => f.let(f32x4.div(loadOne(here, 16 * u), s.k(all.length))),
+    const shares = tops.slice(0, vectors).map((_, u) =>
+      f.let(f32x4.div(loadOne(here, 16 * u), s.k(all.length)))
     );
     const from = f.variable("i32", i32.add(image, channel));
     for (const tap of all) {

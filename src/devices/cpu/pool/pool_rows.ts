@@ -217,11 +217,10 @@ function finish(
   const results = folded.map((v) => (inside ? f.let(f32x4.div(v, inside)) : v));
   results.forEach((v, u) => {
     const store = () => f.store(out, v, 16 * u);
-    if (!part || u < results.length - 1) return store();
+    const some = () => storePart(f, i32.add(out, 16 * u), v, i32.and(channels, 3));
     // What is stored past the place, the next one's results replace.
-    f.if(i32.gt(places, 1), store, () => {
-      storePart(f, i32.add(out, 16 * u), v, i32.and(channels, 3));
-    });
+    if (part && u === results.length - 1) f.if(i32.gt(places, 1), store, some);
+    else store();
   });
 }
 
