@@ -324,6 +324,7 @@ import "./devices/cpu/pointwise/print_simd.ts";
 import "./devices/cpu/gemm/epilogue.ts";
 import "./devices/cpu/pointwise/lane_memory.ts";
 import "./devices/cpu/pointwise/pointwise_short.ts";
+import "./devices/cpu/pointwise/source_row.ts";
 import "./devices/cpu/pointwise/pointwise.ts";
 import "./devices/cpu/gemm/gemm_tile.ts";
 import "./devices/cpu/gemm/gemm_kernel.ts";

@@ -2,42 +2,31 @@
  * Functions of float32 that vector code is called for, and how much work expressions of them are.
  */
 import type { Expr, ScalarOp } from "../../../core/scalar/expr.ts";
-import * as arcs from "../wasm/lane_arcs.ts";
-import * as lane from "../wasm/lane_math.ts";
+import { acos, asin, atan, atan2 } from "../wasm/lane_arcs.ts";
+import { erf, exp, expm1, log, log1p, tanh } from "../wasm/lane_math.ts";
 import type { D2, F4, Simd } from "../wasm/simd.ts";
-import * as wide from "../wasm/wide_math.ts";
+import { acosh, asinh, atanh, cos, cosh, sin, sinh, tan } from "../wasm/wide_math.ts";
+
+type Functions<V> = Partial<Record<ScalarOp, (s: Simd, ...x: V[]) => V>>;
 
 /** Functions computed in f32. */
-export const LANE: Partial<Record<ScalarOp, (s: Simd, ...x: F4[]) => F4>> = {
-  exp: lane.exp,
-  expm1: lane.expm1,
-  log: lane.log,
-  log1p: lane.log1p,
-  tanh: lane.tanh,
-  erf: lane.erf,
-  asin: arcs.asin,
-  acos: arcs.acos,
-  atan: arcs.atan,
-  atan2: arcs.atan2,
-};
+export const LANE: Functions<F4> = { exp, expm1, log, log1p, tanh, erf, asin, acos, atan, atan2 };
 /** Functions computed through f64. */
-export const WIDE: Partial<Record<ScalarOp, (s: Simd, ...x: D2[]) => D2>> = {
-  sinh: wide.sinh,
-  cosh: wide.cosh,
-  asinh: wide.asinh,
-  acosh: wide.acosh,
-  atanh: wide.atanh,
-};
+export const WIDE: Functions<D2> = { sinh, cosh, asinh, acosh, atanh };
 /** Functions computed through f64 up to a limit, and by JavaScript beyond. */
-export const TRIG: Partial<Record<ScalarOp, (s: Simd, x: D2) => D2>> = {
-  sin: wide.sin,
-  cos: wide.cos,
-  tan: wide.tan,
-};
+export const TRIG: Functions<D2> = { sin, cos, tan };
 /** Vector instructions of a function in f32, roughly, and through f64; most wait for the one before. */
 const LANE_WEIGHT = 25, WIDE_WEIGHT = 100;
 
-/** How much work an expression is, in vector instructions, roughly: light ones are unrolled. */
+/** Expressions of more instructions than this are not written several times, but for long chains. */
+const LIGHT = 12;
+
+/** True where expressions are cheap enough to be written several times. */
+export function isLight(exprs: readonly Expr[]): boolean {
+  return simdWeight(exprs) <= LIGHT;
+}
+
+/** How much work an expression is, in vector instructions, roughly. */
 export function simdWeight(exprs: readonly Expr[]): number {
   const seen = new Set<Expr>();
   const visit = (e: Expr): number => {

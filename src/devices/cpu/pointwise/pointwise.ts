@@ -17,7 +17,7 @@ import { kernel } from "../wasm/kernel.ts";
 import { laneNumbers, type Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 import type { Lanes } from "./lane_printer.ts";
-import { isLongChain, simdWeight } from "./lane_functions.ts";
+import { isLight, isLongChain, simdWeight } from "./lane_functions.ts";
 import { loadGroup, loadSplat, storeGroup, storePart } from "./lane_memory.ts";
 import {
   type Along,
@@ -26,10 +26,8 @@ import {
   isShortRows,
   shortRowsRun,
 } from "./pointwise_short.ts";
-import { importHosts, printSimd, printSimdGroup, simdPrints } from "./print_simd.ts";
-
-/** Expressions of more instructions than this are not unrolled, but for long chains. */
-export const LIGHT = 12;
+import { importHosts, printSimdGroup, simdPrints } from "./print_simd.ts";
+import { type RowSource, SourceRow } from "./source_row.ts";
 
 /** What is computed, and the bytes of an element of each input and output. */
 interface Source {
@@ -90,7 +88,7 @@ function rowKernel(
 ): WasmFunction {
   const key = `pointwise ${exprKey(...exprs)}|${dtypes}|${kind}`;
   return kernel(engine, key, exprs.length + dtypes.length + count, (s, p) => {
-    const row = new Row(s, exprs, dtypes, moves);
+    const row = new Row(s, { exprs, dtypes, moves });
     write(row, p);
     row.end();
   }, (m) => importHosts(m, exprs));
@@ -160,25 +158,17 @@ function nestedRun(engine: Engine, source: Source, { dims, strides }: Walk): Fas
 /** Writes loops along one contiguous row. Operands are walked with it, or stand still. */
 class Row {
   readonly #s: Simd;
-  readonly #exprs: readonly Expr[];
-  readonly #dtypes: readonly DType[];
-  readonly #moves: readonly boolean[];
+  readonly #source: RowSource;
   readonly #outTypes: readonly DType[];
   /** Vectors per turn. */
   readonly #unroll: number;
 
-  constructor(
-    s: Simd,
-    exprs: readonly Expr[],
-    dtypes: readonly DType[],
-    moves: readonly boolean[],
-  ) {
+  constructor(s: Simd, source: RowSource) {
+    const { exprs, dtypes } = source;
     this.#s = s;
-    this.#exprs = exprs;
-    this.#dtypes = dtypes;
-    this.#moves = moves;
+    this.#source = source;
     this.#outTypes = exprs.map((e) => exprType(e, dtypes));
-    this.#unroll = simdWeight(exprs) <= LIGHT || isLongChain(exprs) ? 4 : 1;
+    this.#unroll = isLight(exprs) || isLongChain(exprs) ? 4 : 1;
     if (mayFail(exprs, dtypes)) s.fault = s.f.local("i32x4");
   }
 
@@ -190,17 +180,16 @@ class Row {
 
   /** Whole blocks, whose ends may be overrun by up to 64 bytes. Parameters: outputs, inputs, number of elements. */
   flat(p: readonly Local<"i32">[]): void {
-    const outs = p.slice(0, this.#exprs.length),
-      ins = p.slice(outs.length, -1),
-      n = p[p.length - 1];
+    const [n] = p.slice(-1), outs = p.slice(0, this.#outTypes.length);
+    const ins = p.slice(outs.length, -1);
     // What lies past the end is nobody's: it may be divided by, and must not be told of.
     if (this.#s.fault !== null) this.exact(outs, ins, n);
-    else this.#loop(outs, ins, this.#still(ins), n, this.#unroll);
+    else this.#loop(outs, new SourceRow(this.#s, this.#source, ins), n, this.#unroll);
   }
 
   /** All rows. Parameters: outputs, inputs, extents, then for each input its strides in bytes along the outer axes. */
   nest(p: readonly Local<"i32">[], strides: Walk["strides"], rank: number): void {
-    const { f } = this.#s, outs = this.#exprs.length, ins = this.#dtypes.length;
+    const { f } = this.#s, outs = this.#outTypes.length, ins = strides.length;
     const [dims, steps] = [p.slice(outs + ins), p.slice(outs + ins + rank)];
     const level = (axis: number, at: readonly Local<"i32">[]): void => {
       if (axis === rank - 1) return this.exact(p.slice(0, outs), at, dims[axis]);
@@ -216,27 +205,26 @@ class Row {
   }
 
   /** Exactly `n` elements. Moves the outputs on, leaves the inputs. */
-  exact(outs: readonly Local<"i32">[], ins: readonly Value<"i32">[], n: Local<"i32">): void {
-    const { f } = this.#s;
-    const still = this.#still(ins);
-    const at = ins.map((x, k) => (this.#moves[k] ? f.variable("i32", x) : x as Local<"i32">));
-    if (this.#unroll > 1) {
-      this.#loop(outs, at, still, i32.and(n, -4 * this.#unroll), this.#unroll);
-    }
-    const rest = this.#unroll > 1 ? i32.and(n, 4 * this.#unroll - 4) : i32.and(n, -4);
-    this.#loop(outs, at, still, rest, 1);
-    this.#rest(outs, n, () => this.#load(at, still, 1).map((a) => a[0]));
+  exact(outs: readonly Local<"i32">[], ins: readonly Local<"i32">[], n: Local<"i32">): void {
+    const { f } = this.#s, { moves } = this.#source, unroll = this.#unroll;
+    const at = ins.map((x, k) => (moves[k] ? f.variable("i32", x) : x));
+    const row = new SourceRow(this.#s, this.#source, at);
+    if (unroll > 1) this.#loop(outs, row, i32.and(n, -4 * unroll), unroll);
+    this.#loop(outs, row, i32.and(n, unroll > 1 ? 4 * unroll - 4 : -4), 1);
+    this.#rest(outs, n, () => row.load(1));
   }
 
   /** The elements beyond whole vectors of `n`. */
-  #rest(outs: readonly Local<"i32">[], n: Value<"i32">, load: () => Lanes[]): void {
+  #rest(
+    outs: readonly Local<"i32">[],
+    n: Value<"i32">,
+    load: () => (readonly Lanes[])[],
+  ): void {
     const { f, fault } = this.#s;
     const left = f.variable("i32", i32.and(n, 3));
     f.if(left, () => {
       const before = fault && f.variable("i32x4", fault);
-      printSimd(this.#s, this.#exprs, this.#dtypes, load()).forEach((r, k) => {
-        storePart(f, this.#outTypes[k], outs[k], r, left);
-      });
+      load().forEach(([r], k) => storePart(f, this.#outTypes[k], outs[k], r, left));
       if (fault === null) return;
       const within = i32x4.lt(laneNumbers(f), i32x4.splat(i32.and(n, 3)));
       f.set(fault, i32x4.or(before!, i32x4.and(fault, within)));
@@ -245,16 +233,16 @@ class Row {
 
   /** Rows four at a time. Parameters: outputs, inputs (what is the same for each row four times), rows, their length, patterns. */
   fours(p: readonly Local<"i32">[], along: readonly Along[]): void {
-    const { f } = this.#s;
-    const outs = p.slice(0, this.#exprs.length), ins = p.slice(outs.length, -3);
+    const { f } = this.#s, { exprs, dtypes } = this.#source;
+    const outs = p.slice(0, exprs.length), ins = p.slice(outs.length, -3);
     const [rows, length, patterns] = p.slice(-3);
-    const still = this.#still(ins);
-    const bytes = this.#dtypes.map((t) => DTYPES[t].bytes);
+    const still = ins.map((at, k) => along[k] === "still" ? loadSplat(f, dtypes[k], at) : null);
+    const bytes = dtypes.map((t) => DTYPES[t].bytes);
     /** Of the pattern of a vector; four times the number of its first element. */
     const offset = f.local("i32");
-    const loadOne = (k: number, at: Value<"i32">): Lanes => loadGroup(f, this.#dtypes[k], at, 1)[0];
-    const load = (columns: readonly (Lanes | null)[]): Lanes[] =>
-      ins.map((at, k) => {
+    const loadOne = (k: number, at: Value<"i32">): Lanes => loadGroup(f, dtypes[k], at, 1)[0];
+    const load = (columns: readonly (Lanes | null)[]): (readonly Lanes[])[] => {
+      const args = ins.map((at, k) => {
         const column = columns[k];
         if (column) {
           const lanes = i8x16.swizzle(
@@ -266,16 +254,14 @@ class Row {
         if (along[k] !== "row") return still[k] ?? loadOne(k, at);
         return loadOne(k, i32.add(at, bytes[k] === 4 ? offset : i32.shrU(offset, 2)));
       });
+      return printSimdGroup(this.#s, exprs, dtypes, args.map((a) => [a]), 1);
+    };
     const vectors = (count: Value<"i32">): (Lanes | null)[] => {
       const columns = ins.map((at, k) => (along[k] === "column" ? loadOne(k, at) : null));
       const end = f.let(i32.shl(i32.and(count, -4), 2));
       f.set(offset, 0);
       f.until(offset, end, 16, () => {
-        const args = load(columns).map((a) => [a]);
-        printSimdGroup(this.#s, this.#exprs, this.#dtypes, args, 1).forEach((r, k) => {
-          storeGroup(f, this.#outTypes[k], outs[k], r);
-          f.advance(outs[k], 4 * DTYPES[this.#outTypes[k]].bytes);
-        });
+        this.#store(outs, load(columns));
         along.forEach((a, k) => a === "whole" && f.advance(ins[k], 4 * bytes[k]));
       });
       return columns;
@@ -291,38 +277,20 @@ class Row {
     });
   }
 
-  /** The operands that do not move, in all lanes. */
-  #still(ins: readonly Value<"i32">[]): (Lanes | null)[] {
-    return ins.map((p, k) => (this.#moves[k] ? null : loadSplat(this.#s.f, this.#dtypes[k], p)));
-  }
-
-  #load(ins: readonly Local<"i32">[], still: readonly (Lanes | null)[], unroll: number): Lanes[][] {
-    return ins.map((p, k) => {
-      const fixed = still[k];
-      return fixed
-        ? new Array<Lanes>(unroll).fill(fixed)
-        : loadGroup(this.#s.f, this.#dtypes[k], p, unroll);
+  /** Stores whole vectors and moves the outputs past them. */
+  #store(outs: readonly Local<"i32">[], results: readonly (readonly Lanes[])[]): void {
+    results.forEach((r, k) => {
+      storeGroup(this.#s.f, this.#outTypes[k], outs[k], r);
+      this.#s.f.advance(outs[k], 4 * r.length * DTYPES[this.#outTypes[k]].bytes);
     });
   }
 
-  #loop(
-    outs: readonly Local<"i32">[],
-    ins: readonly Local<"i32">[],
-    still: readonly (Lanes | null)[],
-    n: Value<"i32">,
-    unroll: number,
-  ): void {
+  #loop(outs: readonly Local<"i32">[], row: SourceRow, n: Value<"i32">, unroll: number): void {
     const { f } = this.#s;
     const end = f.let(i32.add(outs[0], i32.mul(n, DTYPES[this.#outTypes[0]].bytes)));
     f.while(i32.ltU(outs[0], end), () => {
-      const args = this.#load(ins, still, unroll);
-      printSimdGroup(this.#s, this.#exprs, this.#dtypes, args, unroll).forEach((r, k) => {
-        storeGroup(f, this.#outTypes[k], outs[k], r);
-        f.advance(outs[k], 4 * unroll * DTYPES[this.#outTypes[k]].bytes);
-      });
-      ins.forEach((p, k) => {
-        if (this.#moves[k]) f.advance(p, 4 * unroll * DTYPES[this.#dtypes[k]].bytes);
-      });
+      this.#store(outs, row.load(unroll));
+      row.advance(4 * unroll);
     });
   }
 }

@@ -90,7 +90,7 @@ function prepareResults(engine: Engine, task: ReduceTask, inScratch: boolean): R
     const held = prepareHeld(engine, { name, reducer, divisor }, layout);
     if (held !== null) return held;
   }
-  const nest = new ReduceNest({ expr, dtypes }, layout, reducer);
+  const nest = new ReduceNest({ exprs: [expr], dtypes }, layout, reducer);
   if (prologue && nest.calls > 1 && nest.callSize < WORTH_CALL) return null;
   const size = sizeOf(task.out.shape);
   const module = reducerModule(engine, name, reducer, nest.source);

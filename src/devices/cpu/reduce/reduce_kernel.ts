@@ -5,10 +5,11 @@ import { DTYPES } from "../../../core/dtype.ts";
 import { argument, exprKey } from "../../../core/scalar/expr.ts";
 import { type Engine, type WasmExports, words } from "../engine.ts";
 import { importHosts } from "../pointwise/print_simd.ts";
+import type { RowSource } from "../pointwise/source_row.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
 import { i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
-import { type ReduceSource, writeColumns, writeNarrow, writeRows } from "./reduce_loops.ts";
+import { writeColumns, writeNarrow, writeRows } from "./reduce_loops.ts";
 import type { Reducer } from "./reducer.ts";
 import { writeSettle } from "./settle.ts";
 
@@ -40,11 +41,11 @@ export function reducerModule(
   engine: Engine,
   name: string,
   reducer: Reducer,
-  source: ReduceSource,
+  source: RowSource,
 ): WasmExports {
-  const { expr, dtypes, moves } = source, operands = dtypes.length;
-  return engine.compile(`reduce ${name} ${exprKey(expr)} ${dtypes} ${moves}`, (m) => {
-    const hosts = importHosts(m, [expr]);
+  const { exprs, dtypes, moves } = source, operands = dtypes.length;
+  return engine.compile(`reduce ${name} ${exprKey(...exprs)} ${dtypes} ${moves}`, (m) => {
+    const hosts = importHosts(m, exprs);
     const simd = (f: FunctionBuilder): Simd => new Simd(f, engine.features.relaxed, hosts);
     const rows = m.function("rows", words(2 * operands + 4), null, (f, ...p) => {
       writeRows(simd(f), reducer, source, p);
@@ -75,8 +76,8 @@ export function reducerModule(
 }
 
 /** True where the elements are those of one array. */
-function isPlain({ expr, dtypes, moves }: ReduceSource): boolean {
-  return dtypes.length === 1 && moves[0] && exprKey(expr) === exprKey(argument(0));
+function isPlain({ exprs, dtypes, moves }: RowSource): boolean {
+  return dtypes.length === 1 && moves[0] && exprKey(...exprs) === exprKey(argument(0));
 }
 
 function writeFill(f: FunctionBuilder, r: Reducer, [acc, size]: readonly I[]): void {
@@ -114,7 +115,7 @@ interface Parts {
 function writeRun(
   f: FunctionBuilder,
   r: Reducer,
-  { dtypes, moves }: ReduceSource,
+  { dtypes, moves }: RowSource,
   { rows, columns, narrow, fill, join, run }: Parts,
   p: readonly I[],
 ): void {

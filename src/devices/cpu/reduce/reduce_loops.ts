@@ -1,13 +1,8 @@
 /**
  * The loops of reductions: rows into one accumulator each, columns into one each, short rows four at a time.
  */
-import { type DType, DTYPES } from "../../../core/dtype.ts";
-import type { Expr } from "../../../core/scalar/expr.ts";
-import { simdWeight } from "../pointwise/lane_functions.ts";
-import { loadGroup, loadSplat } from "../pointwise/lane_memory.ts";
-import { LIGHT } from "../pointwise/pointwise.ts";
-import type { Lanes } from "../pointwise/lane_printer.ts";
-import { printSimdGroup } from "../pointwise/print_simd.ts";
+import { isLight, simdWeight } from "../pointwise/lane_functions.ts";
+import { type RowSource, SourceRow } from "../pointwise/source_row.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import { type F4, laneNumbers, type Simd } from "../wasm/simd.ts";
@@ -17,76 +12,19 @@ import { highHalf, type Lane4, lowHalf, type Reducer } from "./reducer.ts";
 
 type I = Local<"i32">;
 
-/** Where elements come from: an expression over operands, read row by row. */
-export interface ReduceSource {
-  /** The expression; argument 0 alone for one array as it is. */
-  readonly expr: Expr;
-  /** Element types of the operands. */
-  readonly dtypes: readonly DType[];
-  /** Whether each operand moves along a row, or is the same for all of it. */
-  readonly moves: readonly boolean[];
-}
-
-/** The elements of one row, as they are computed. */
-class SourceRow<T extends Lane4> {
-  readonly #s: Simd;
-  readonly #source: ReduceSource;
-  readonly #at: readonly I[];
-  #still: readonly (Lanes | null)[] = [];
-
-  /** `at` are variables: where each operand is read next. */
-  constructor(s: Simd, source: ReduceSource, at: readonly I[]) {
-    this.#s = s;
-    this.#source = source;
-    this.#at = at;
-  }
-
-  /** Reads what is the same for the whole row. */
-  begin(): void {
-    const { dtypes, moves } = this.#source;
-    this.#still = this.#at.map((p, k) => moves[k] ? null : loadSplat(this.#s.f, dtypes[k], p));
-  }
-
-  /** The next `count` vectors, 1 or 4. */
-  load(count: number): Value<T>[] {
-    const { expr, dtypes } = this.#source;
-    const args = this.#at.map((p, k) => {
-      const fixed = this.#still[k];
-      return fixed
-        ? new Array<Lanes>(count).fill(fixed)
-        : loadGroup(this.#s.f, dtypes[k], p, count);
-    });
-    return printSimdGroup(this.#s, [expr], dtypes, args, count)[0] as Value<T>[];
-  }
-
-  /** Goes on by so many elements. */
-  advance(elements: number): void {
-    const { dtypes, moves } = this.#source;
-    this.#at.forEach((p, k) => {
-      if (moves[k]) this.#s.f.advance(p, elements * DTYPES[dtypes[k]].bytes);
-    });
-  }
-}
-
-/** True where the expression is cheap enough to be written several times. */
-export function isLight({ expr }: Pick<ReduceSource, "expr">): boolean {
-  return simdWeight([expr]) <= LIGHT;
-}
-
 /** Folds each row of `n` elements into one accumulator. */
 export function writeRows<T extends Lane4, S extends Lane4 | "f64x2">(
   simd: Simd,
   r: Reducer<T, S>,
-  source: ReduceSource,
+  source: RowSource,
   p: readonly I[],
 ): void {
   const { f } = simd, operands = source.dtypes.length;
   const starts = p.slice(0, operands), steps = p.slice(operands + 4);
   const [m, n, acc, accStep] = p.slice(operands, operands + 4);
   const at = starts.map(() => f.local("i32"));
-  const row = new SourceRow<T>(simd, source, at);
   const left = f.local("i32"), again = f.local("i32");
-  const run = isLight(source) ? r.run : Math.min(r.run, 1);
+  const run = isLight(source.exprs) ? r.run : Math.min(r.run, 1);
   const width = run > 1 ? 4 : 1;
   const state = f.local(r.state), bad = f.local("i32x4");
   const sums = Array.from({ length: width }, () => f.local(r.type));
@@ -94,10 +32,6 @@ export function writeRows<T extends Lane4, S extends Lane4 | "f64x2">(
   const tail = f.let(i32.and(n, 3));
   const lanes = f.let(laneNumbers(f));
   const mask = f.let(i32x4.lt(lanes, i32x4.splat(tail)));
-  const next = (): void => {
-    row.advance(4 * width);
-    f.advance(left, -4 * width);
-  };
   const watch = (v: Value<T>): Value<T> => {
     if (r.watchesNaN) f.set(bad, i32x4.or(bad, f32x4.ne(v as unknown as F4, v as unknown as F4)));
     return v;
@@ -106,19 +40,24 @@ export function writeRows<T extends Lane4, S extends Lane4 | "f64x2">(
   const take = (v: Value<T>): void => f.set(state, r.take(state, v));
   f.while(i32.gt(m, 0), () => {
     starts.forEach((x, k) => f.set(at[k], x));
-    row.begin();
+    const row = new SourceRow(simd, source, at);
+    const load = (count: number): Value<T>[] => row.load(count)[0] as Value<T>[];
+    const next = (vectors: number): void => {
+      row.advance(4 * vectors);
+      f.advance(left, -4 * vectors);
+    };
     f.set(left, n);
     f.set(state, f.constant(r.state, r.identity));
     if (r.watchesNaN) f.set(bad, f.constant("i32x4", 0));
     f.while(i32.ge(left, 4 * width), () => {
-      row.load(width).forEach((v, u) => f.set(sums[u], v));
+      load(width).forEach((v, u) => f.set(sums[u], v));
       sums.forEach(watch);
-      next();
+      next(width);
       if (run > 1) {
         f.set(again, run - 1);
         f.while(i32.and(i32.gt(again, 0), i32.ge(left, 4 * width)), () => {
-          row.load(width).forEach((v, u) => f.set(sums[u], r.quick(sums[u], watch(f.let(v)))));
-          next();
+          load(width).forEach((v, u) => f.set(sums[u], r.quick(sums[u], watch(f.let(v)))));
+          next(width);
           f.advance(again, -1);
         });
       }
@@ -126,12 +65,11 @@ export function writeRows<T extends Lane4, S extends Lane4 | "f64x2">(
     });
     if (width > 1) {
       f.while(i32.ge(left, 4), () => {
-        take(f.let(row.load(1)[0]));
-        row.advance(4);
-        f.advance(left, -4);
+        take(f.let(load(1)[0]));
+        next(1);
       });
     }
-    f.if(tail, () => take(f.let(r.table.select(row.load(1)[0], identity, mask))));
+    f.if(tail, () => take(f.let(r.table.select(load(1)[0], identity, mask))));
     if (r.watchesNaN) f.if(i32.anyTrue(bad), () => f.set(state, f.constant(r.state, NaN)));
     r.keep(f, acc, state);
     f.advance(acc, accStep);
@@ -144,16 +82,16 @@ export function writeRows<T extends Lane4, S extends Lane4 | "f64x2">(
 const HEAVY = 60;
 
 /** Rows that are combined before they are folded, at most; pointers of more of them would not stay in registers. */
-function rowsAtOnce(r: Reducer, source: ReduceSource): number {
-  if (r.run === 0 || simdWeight([source.expr]) > HEAVY) return 1;
-  return isLight(source) && source.dtypes.length <= 2 ? 8 : 4;
+function rowsAtOnce(r: Reducer, source: RowSource): number {
+  if (r.run === 0 || simdWeight(source.exprs) > HEAVY) return 1;
+  return isLight(source.exprs) && source.dtypes.length <= 2 ? 8 : 4;
 }
 
 /** Folds `m` rows into `n` accumulators. */
 export function writeColumns<T extends Lane4, S extends Lane4 | "f64x2">(
   simd: Simd,
   r: Reducer<T, S>,
-  source: ReduceSource,
+  source: RowSource,
   p: readonly I[],
 ): void {
   const { f } = simd, operands = source.dtypes.length;
@@ -178,11 +116,10 @@ export function writeColumns<T extends Lane4, S extends Lane4 | "f64x2">(
     at.forEach((row, i) =>
       row.forEach((x, k) => f.set(x, i === 0 ? starts[k] : i32.add(at[i - 1][k], steps[k])))
     );
-    const rows = at.map((pointers) => new SourceRow<T>(simd, source, pointers));
-    rows.forEach((row) => row.begin());
+    const rows = at.map((pointers) => new SourceRow(simd, source, pointers));
     f.set(to, acc);
     f.set(left, n);
-    const next = (): Value<T> => join(rows.map((row) => f.let(row.load(1)[0])));
+    const next = (): Value<T> => join(rows.map((row) => f.let(row.load(1)[0][0] as Value<T>)));
     f.while(i32.ge(left, 4), () => {
       r.fold(f, to, next());
       rows.forEach((row) => row.advance(4));

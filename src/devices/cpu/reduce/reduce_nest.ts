@@ -6,15 +6,16 @@ import { sizeOf } from "../../../core/shape.ts";
 import type { ReduceLayout } from "../../../kernels/reduce/layout.ts";
 import { roundUp } from "../blocks.ts";
 import type { Pointer } from "../heap.ts";
+import { isLight } from "../pointwise/lane_functions.ts";
 import { workOf } from "../pointwise/pointwise.ts";
+import type { RowSource } from "../pointwise/source_row.ts";
 import { JOINED_COLUMNS, TABLE_ROOM } from "./reduce_kernel.ts";
-import { isLight, type ReduceSource } from "./reduce_loops.ts";
 import type { Reducer } from "./reducer.ts";
 
 /** How a reduction goes through its operands: the two innermost groups of axes are one call of a loop. */
 export class ReduceNest {
   /** Where elements come from. */
-  readonly source: ReduceSource;
+  readonly source: RowSource;
   /** Calls of the innermost loop, and elements of each. */
   readonly calls: number;
   readonly callSize: number;
@@ -41,7 +42,7 @@ export class ReduceNest {
 
   /** The nest for operands that lie as the layout says. */
   constructor(
-    { expr, dtypes }: Pick<ReduceSource, "expr" | "dtypes">,
+    { exprs, dtypes }: Omit<RowSource, "moves">,
     { dims, reduced, strides }: ReduceLayout,
     reducer: Reducer,
   ) {
@@ -53,18 +54,18 @@ export class ReduceNest {
     // One array is walked as it lies, whatever its extents.
     const moves = strides.map((s) => strides.length === 1 || s[last] !== 0);
     const keepsRows = isRows && taken === 2 && !reduced[last - 1];
-    this.source = { expr, dtypes, moves };
+    this.source = { exprs, dtypes, moves };
     [this.isRows, this.m, this.n] = [isRows, m, n];
     this.steps = strides.map((s, k) => (taken === 2 ? s[last - 1] * bytes[k] : 0));
     this.widths = bytes.map((b, k) => (moves[k] ? b : 0));
     const outer = dims.slice(0, dims.length - taken);
     this.calls = m === 0 || n === 0 ? 0 : sizeOf(outer);
     this.callSize = m * n;
-    this.work = this.calls * m * n * workOf([expr], dtypes.length);
+    this.work = this.calls * m * n * workOf(exprs, dtypes.length);
 
     const narrow = Math.floor(JOINED_COLUMNS / n);
     const dense = this.steps.every((step, k) => step === n * this.widths[k]);
-    const joins = dense && isLight({ expr }) && narrow >= 2 && m >= 4 * narrow;
+    const joins = dense && isLight(exprs) && narrow >= 2 && m >= 4 * narrow;
     let accStep = keepsRows ? reducer.bytes : 0, steps = this.steps, results = isRows ? 0 : n;
     if (isRows) results = keepsRows ? m : 1;
     const table = [n, accStep, isRows ? 0 : joins ? narrow : 1, ...steps];

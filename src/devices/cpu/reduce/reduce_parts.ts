@@ -4,7 +4,7 @@
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmExports, WasmFunction } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
-import { isLight } from "./reduce_loops.ts";
+import { isLight } from "../pointwise/lane_functions.ts";
 import type { ReduceNest } from "./reduce_nest.ts";
 import type { Reducer } from "./reducer.ts";
 
@@ -33,7 +33,7 @@ export function partsOf(
 ): ReduceParts | null {
   const { m, n, isRows, keepsTop, work } = nest, isOne = nest.top === 0;
   // Light columns wait for memory, which takes them best in whole rows.
-  const waits = isOne && !isRows && isLight(nest.source);
+  const waits = isOne && !isRows && isLight(nest.source.exprs);
   const keepsColumns = isOne && !isRows && (m === 1 || n >= 4 * PART_COLUMNS);
   const least = keepsTop || keepsColumns ? engine.worthSharing / 4 : FOLDED_WORK;
   const parts = Math.min(MOST_PARTS, Math.floor(work / least));

@@ -8,8 +8,8 @@ import { argumentsOf, type Expr, exprKey } from "../../../core/scalar/expr.ts";
 import { numberPasses } from "../../../kernels/rows/pass_layout.ts";
 import type { Engine } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
-import { LIGHT, workOf } from "../pointwise/pointwise.ts";
-import { simdWeight } from "../pointwise/lane_functions.ts";
+import { isLight } from "../pointwise/lane_functions.ts";
+import { workOf } from "../pointwise/pointwise.ts";
 import { printSimd, simdPrints } from "../pointwise/print_simd.ts";
 import { f64x2 } from "../wasm/instructions.ts";
 import type { F4 } from "../wasm/simd.ts";
@@ -57,7 +57,7 @@ function writeSteps(
       read.forEach((a, i) => args[a] = vectors[i]);
       numbers.forEach((n, k) => args[inputs + k] = n);
       use(printSimd(w.s, exprs, dtypes, args) as F4[], place);
-    }, { unroll: simdWeight(exprs) <= LIGHT ? 2 : 1 });
+    }, { unroll: isLight(exprs) ? 2 : 1 });
   };
   w.each(
     () => {

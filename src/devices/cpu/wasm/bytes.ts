@@ -77,21 +77,7 @@ export function signed(value: number): number[] {
   }
 }
 
-/** Signed LEB128 of a 64-bit number. */
-export function signed64(value: bigint): number[] {
-  const out: number[] = [];
-  let v = BigInt.asIntN(64, value);
-  for (;;) {
-    const low = Number(v & 0x7fn);
-    v >>= 7n;
-    if ((v === 0n && (low & 0x40) === 0) || (v === -1n && (low & 0x40) !== 0)) return [...out, low];
-    out.push(low | 0x80);
-  }
-}
-
 /** The little-endian bytes of a typed array. */
-export function littleEndian(
-  values: Float32Array | Float64Array | Int32Array | BigInt64Array,
-): number[] {
-  return [...new Uint8Array(values.buffer, values.byteOffset, values.byteLength)];
+export function littleEndian({ buffer, byteOffset, byteLength }: ArrayBufferView): number[] {
+  return [...new Uint8Array(buffer, byteOffset, byteLength)];
 }

@@ -9,7 +9,7 @@ import {
   constant,
   lift,
   type Operand,
-  typeBytes,
+  typeByte,
   Value,
   type ValueType,
   type VectorType,
@@ -79,11 +79,6 @@ export class FunctionBuilder {
     this.#params = params.length;
   }
 
-  /** The parameters of this signature, as locals. */
-  static parameters(params: readonly ValueType[]): Local[] {
-    return params.map((type, i) => new Local(type, i));
-  }
-
   /** A variable, 0 at first. */
   local<T extends ValueType>(type: T): Local<T> {
     this.#types.push(type);
@@ -144,7 +139,7 @@ export class FunctionBuilder {
       lift("i32", address).code,
       value.code,
       op,
-      value.type === "i64" || value.type === "f64" ? 3 : 2,
+      value.type === "f64" ? 3 : 2,
       unsigned(offset),
     );
   }
@@ -268,15 +263,15 @@ export class FunctionBuilder {
   /** The body in binary form: declarations of locals, instructions, end. */
   finish(): number[] {
     const locals = this.#types.slice(this.#params);
-    const runs: [count: number, name: string, bytes: readonly number[]][] = [];
-    for (const t of locals) {
-      const bytes = typeBytes(t), name = bytes.join(), last = runs.at(-1);
-      if (last && last[1] === name) last[0]++;
-      else runs.push([1, name, bytes]);
+    const runs: { type: number; count: number }[] = [];
+    for (const type of locals.map(typeByte)) {
+      const last = runs.at(-1);
+      if (last?.type === type) last.count++;
+      else runs.push({ type, count: 1 });
     }
-    const declarations = runs.map(([n, , bytes]) => [unsigned(n), bytes]);
+    const declarations = runs.map(({ type, count }) => [unsigned(count), type]);
     return bytesOf([unsigned(runs.length), declarations, this.#prologue, this.#code, END]);
   }
 }
 
-const STORES = { i32: [0x36], i64: [0x37], f32: [0x38], f64: [0x39] } as const;
+const STORES = { i32: [0x36], f32: [0x38], f64: [0x39] } as const;

@@ -2,8 +2,8 @@
  * A WebAssembly module: one imported memory, imported and own functions, exports.
  */
 import { ByteWriter } from "./bytes.ts";
-import { FunctionBuilder, type FunctionRef, type Locals } from "./function_builder.ts";
-import { typeBytes, type ValueType } from "./value.ts";
+import { FunctionBuilder, type FunctionRef, Local, type Locals } from "./function_builder.ts";
+import { typeByte, type ValueType } from "./value.ts";
 
 /** The memory a module imports as `env.memory`. */
 export interface MemoryImport {
@@ -51,14 +51,14 @@ export class ModuleBuilder {
     body: (f: FunctionBuilder, ...params: Locals<P>) => void,
   ): FunctionRef<P, R> {
     const f = new FunctionBuilder(params);
-    body(f, ...FunctionBuilder.parameters(params) as unknown as Locals<P>);
+    body(f, ...params.map((type, i) => new Local(type, i)) as unknown as Locals<P>);
     this.#functions.push({ name, type: this.#type(params, result), body: f.finish() });
     return { index: this.#imports.length + this.#functions.length - 1, params, result };
   }
 
   #type(params: readonly ValueType[], result: ValueType | null): number {
-    const w = new ByteWriter().u8(0x60).u32(params.length).all(params.flatMap(typeBytes));
-    const text = w.sized(result === null ? [] : typeBytes(result)).bytes.join();
+    const w = new ByteWriter().u8(0x60).u32(params.length).all(params.map(typeByte));
+    const text = w.sized(result === null ? [] : [typeByte(result)]).bytes.join();
     const known = this.#types.indexOf(text);
     return known >= 0 ? known : this.#types.push(text) - 1;
   }

@@ -2,10 +2,10 @@
  * Typed WebAssembly expressions: `Value<"f32x4">` is code that leaves one f32x4 on the stack. An expression used twice is
  * computed twice: name it with `FunctionBuilder.let`.
  */
-import { littleEndian, signed, signed64 } from "./bytes.ts";
+import { littleEndian, signed } from "./bytes.ts";
 
 /** Types of one number. */
-export type ScalarType = "i32" | "i64" | "f32" | "f64";
+export type ScalarType = "i32" | "f32" | "f64";
 /** Types of 128 bits, seen as lanes. */
 export type VectorType = "i8x16" | "i16x8" | "i32x4" | "i64x2" | "f32x4" | "f64x2";
 /** Types a value can have. WebAssembly knows one vector type; the lanes are ours. */
@@ -39,48 +39,36 @@ export class Value<T extends ValueType = ValueType> {
 /** A value, or a number that stands for a constant of its type (all lanes of a vector). */
 export type Operand<T extends ValueType> = Value<T> | number;
 
-/** The bytes that name a type in the binary format. */
-export function typeBytes(type: ValueType): readonly number[] {
-  switch (type) {
-    case "i32":
-      return [0x7f];
-    case "i64":
-      return [0x7e];
-    case "f32":
-      return [0x7d];
-    case "f64":
-      return [0x7c];
-    default:
-      return [0x7b];
-  }
+const SCALAR_BYTES: Readonly<Record<ScalarType, number>> = { i32: 0x7f, f32: 0x7d, f64: 0x7c };
+
+/** The byte that names a type in the binary format. */
+export function typeByte(type: ValueType): number {
+  return SCALAR_BYTES[type as ScalarType] ?? 0x7b;
 }
 
 /** The constant of this type; a vector has it in all lanes. */
 export function constant<T extends ValueType>(type: T, value: number): Value<T> {
-  const vector = (lanes: Parameters<typeof littleEndian>[0], known?: number): Value<T> =>
-    new Value(type, [0xfd, 0x0c, littleEndian(lanes)], known);
-  const words = (word: number): Int32Array => new Int32Array(4).fill(word);
+  const vector = (lanes: ArrayBufferView): Value<T> =>
+    new Value(type, [0xfd, 0x0c, littleEndian(lanes)], value);
   switch (type) {
     case "i32":
       return new Value(type, [0x41, signed(value)], value | 0);
-    case "i64":
-      return new Value(type, [0x42, signed64(BigInt(value))], value);
     case "f32":
       return new Value(type, [0x43, littleEndian(Float32Array.of(value))], value);
     case "f64":
       return new Value(type, [0x44, littleEndian(Float64Array.of(value))], value);
     case "f32x4":
-      return vector(new Float32Array(4).fill(value), value);
+      return vector(new Float32Array(4).fill(value));
     case "f64x2":
-      return vector(new Float64Array(2).fill(value), value);
-    case "i32x4":
-      return vector(words(value), value);
+      return vector(new Float64Array(2).fill(value));
     case "i64x2":
-      return vector(new BigInt64Array(2).fill(BigInt(value)), value);
+      return vector(new BigInt64Array(2).fill(BigInt(value)));
+    case "i32x4":
+      return vector(new Int32Array(4).fill(value));
     case "i16x8":
-      return vector(words((value & 0xffff) | (value << 16)));
+      return vector(new Int16Array(8).fill(value));
     default:
-      return vector(words((value & 0xff) * 0x01010101));
+      return vector(new Int8Array(16).fill(value));
   }
 }
 
