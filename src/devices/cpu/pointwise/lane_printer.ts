@@ -13,20 +13,15 @@ export type LanePrinter<T extends Lanes> = (s: Simd, operands: readonly T[], e: 
 /** Printers of the ops that these lanes have code for. */
 export type LanePrinters<T extends Lanes> = Partial<Record<ScalarOp, LanePrinter<T>>>;
 
-/** One instruction. */
-export function instruction<T extends Lanes>(print: (...x: T[]) => Lanes): LanePrinter<T> {
-  return (_, x) => print(...x);
+/** Printers of ops that are one instruction. */
+export function instructions<T extends Lanes>(
+  table: Readonly<Partial<Record<ScalarOp, (...x: T[]) => Lanes>>>,
+): LanePrinters<T> {
+  const printer = (print: (...x: T[]) => Lanes): LanePrinter<T> => (_, x) => print(...x);
+  return Object.fromEntries(Object.entries(table).map(([op, print]) => [op, printer(print)]));
 }
 
-/** Makes printers of ops that are one instruction of the same name. */
-export function instructionsOf<T extends Lanes>(): <K extends ScalarOp>(
-  table: Readonly<Record<K, (...x: T[]) => Lanes>>,
-  ops: readonly K[],
-) => LanePrinters<T> {
-  return (table, ops) => Object.fromEntries(ops.map((op) => [op, instruction(table[op])]));
-}
-
-/** The operand itself. */
-export function same<T extends Lanes>(_: Simd, [a]: readonly T[]): Lanes {
-  return a;
+/** Printers of ops that give back their operand. */
+export function unchanged<T extends Lanes>(...ops: readonly ScalarOp[]): LanePrinters<T> {
+  return Object.fromEntries(ops.map((op): [string, LanePrinter<T>] => [op, (_, [a]) => a]));
 }

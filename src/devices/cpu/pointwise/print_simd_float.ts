@@ -6,13 +6,10 @@ import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import { pow, TRIG_LIMIT } from "../wasm/wide_math.ts";
 import { LANE, TRIG, WIDE } from "./lane_functions.ts";
-import {
-  instruction,
-  instructionsOf,
-  type LanePrinter,
-  type LanePrinters,
-  same,
-} from "./lane_printer.ts";
+import { instructions, type LanePrinter, type LanePrinters, unchanged } from "./lane_printer.ts";
+
+const { add, sub, mul, div, lt, gt, le, ge, eq, ne } = f32x4;
+const { floor, ceil, trunc, nearest, sqrt } = f32x4;
 
 /** JavaScript functions that rare elements need, per scalar op. */
 export const HOST: Partial<Record<ScalarOp, string>> = {
@@ -23,21 +20,16 @@ export const HOST: Partial<Record<ScalarOp, string>> = {
   truncmod: "fmod",
 };
 
-const instructions = instructionsOf<F4>();
-
 /** What ops on float32 are printed as. */
 export const FLOAT: LanePrinters<F4> = {
-  ...instructions(f32x4, ["add", "sub", "mul", "div"]),
-  ...instructions(f32x4, ["lt", "gt", "le", "ge", "eq", "ne"]),
-  ...instructions(f32x4, ["floor", "ceil", "trunc", "sqrt"]),
+  ...instructions<F4>({ add, sub, mul, div, lt, gt, le, ge, eq, ne }),
+  ...instructions<F4>({ floor, ceil, trunc, round: nearest, sqrt }),
+  ...unchanged("real", "conj"),
   min: printBest,
   max: printBest,
   neg: (s, [a]) => f32x4.xor(a, s.k(-0)),
   abs: (s, [a]) => s.abs(a),
-  round: instruction<F4>(f32x4.nearest),
   rsqrt: (s, [a]) => f32x4.div(s.k(1), f32x4.sqrt(a)),
-  real: same,
-  conj: same,
   // 0 and NaN are their own signs.
   sign: (s, [a]) => f32x4.select(s.copySign(s.k(1), a), a, f32x4.gt(s.abs(a), s.k(0))),
   floordiv: (_, [a, b]) => f32x4.floor(f32x4.div(a, b)),

@@ -4,74 +4,49 @@
 import { mayBeZero } from "../../../core/scalar/expr.ts";
 import { f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import type { I4, Simd } from "../wasm/simd.ts";
-import {
-  instruction,
-  instructionsOf,
-  type LanePrinter,
-  type LanePrinters,
-  same,
-} from "./lane_printer.ts";
+import { instructions, type LanePrinter, type LanePrinters, unchanged } from "./lane_printer.ts";
 
-const instructions = instructionsOf<I4>();
-const yes = (s: Simd): I4 => s.i(-1), no = (s: Simd): I4 => s.i(0);
+const { add, sub, mul, min, max, neg, abs, lt, gt, le, ge, eq, ne } = i32x4;
+const { and, andNot, or, xor, not, ltU, gtU, leU, geU, minU, maxU } = i32x4;
+
+/** There is nothing else among whole numbers. */
+const FINITE: LanePrinters<I4> = {
+  isfinite: (s) => s.i(-1),
+  isnan: (s) => s.i(0),
+  isinf: (s) => s.i(0),
+};
 
 /** What ops on masks are printed as. */
 export const BOOL: LanePrinters<I4> = {
-  and: instruction<I4>(i32x4.and),
-  min: instruction<I4>(i32x4.and),
-  mul: instruction<I4>(i32x4.and),
-  or: instruction<I4>(i32x4.or),
-  max: instruction<I4>(i32x4.or),
-  add: instruction<I4>(i32x4.or),
-  xor: instruction<I4>(i32x4.xor),
-  ne: instruction<I4>(i32x4.xor),
-  eq: (_, [a, b]) => i32x4.not(i32x4.xor(a, b)),
-  not: instruction<I4>(i32x4.not),
-  lt: (_, [a, b]) => i32x4.andNot(b, a),
-  gt: instruction<I4>(i32x4.andNot),
-  le: (_, [a, b]) => i32x4.or(b, i32x4.not(a)),
-  ge: (_, [a, b]) => i32x4.or(a, i32x4.not(b)),
-  isfinite: yes,
-  isnan: no,
-  isinf: no,
+  ...FINITE,
+  ...instructions<I4>({ and, min: and, mul: and, or, max: or, add: or, xor, ne: xor, not }),
+  eq: (_, [a, b]) => not(xor(a, b)),
+  lt: (_, [a, b]) => andNot(b, a),
+  gt: (_, [a, b]) => andNot(a, b),
+  le: (_, [a, b]) => or(b, not(a)),
+  ge: (_, [a, b]) => or(a, not(b)),
 };
 
 /** What ops on int32 are printed as. */
 export const INT: LanePrinters<I4> = {
-  ...instructions(i32x4, ["add", "sub", "mul", "min", "max", "neg", "abs"]),
-  ...instructions(i32x4, ["lt", "gt", "le", "ge", "eq", "ne"]),
-  sign: (s, [a]) => i32x4.max(i32x4.min(a, s.i(1)), s.i(-1)),
-  bitand: instruction<I4>(i32x4.and),
-  bitor: instruction<I4>(i32x4.or),
-  bitxor: instruction<I4>(i32x4.xor),
-  bitnot: instruction<I4>(i32x4.not),
+  ...FINITE,
+  ...instructions<I4>({ add, sub, mul, min, max, neg, abs, lt, gt, le, ge, eq, ne }),
+  ...instructions<I4>({ bitand: and, bitor: or, bitxor: xor, bitnot: not }),
+  ...unchanged("floor", "ceil", "round", "trunc", "real", "conj"),
+  ...divisions(true),
+  sign: (s, [a]) => max(min(a, s.i(1)), s.i(-1)),
   shl: shift(i32x4.shl, i32.shl),
   shr: shift(i32x4.shr, i32.shr),
-  ...divisions(true),
-  floor: same,
-  ceil: same,
-  round: same,
-  trunc: same,
-  real: same,
-  conj: same,
-  isfinite: yes,
-  isnan: no,
-  isinf: no,
 };
 
 /** What ops on uint32 are printed as. */
 export const UINT: LanePrinters<I4> = {
   ...INT,
-  lt: instruction<I4>(i32x4.ltU),
-  gt: instruction<I4>(i32x4.gtU),
-  le: instruction<I4>(i32x4.leU),
-  ge: instruction<I4>(i32x4.geU),
-  min: instruction<I4>(i32x4.minU),
-  max: instruction<I4>(i32x4.maxU),
-  abs: same,
-  sign: (s, [a]) => i32x4.minU(a, s.i(1)),
-  shr: shift(i32x4.shrU, i32.shrU),
+  ...instructions<I4>({ lt: ltU, gt: gtU, le: leU, ge: geU, min: minU, max: maxU }),
+  ...unchanged("abs"),
   ...divisions(false),
+  sign: (s, [a]) => minU(a, s.i(1)),
+  shr: shift(i32x4.shrU, i32.shrU),
 };
 
 /** Quotients and remainders. There are none by 0; -2³¹ / -1 wraps around. */

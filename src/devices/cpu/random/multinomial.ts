@@ -10,7 +10,7 @@ import { exponentials } from "../rows/rows.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32, f64, i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
-import { uniformRun } from "./random.ts";
+import { keyAt, uniformRun } from "./random.ts";
 
 type I = Local<"i32">;
 
@@ -25,7 +25,7 @@ export const prepareMultinomial: FastPrepare = (engine, { inputs, outputs: [out]
   return ([o], [x, , key]) => {
     const weights = engine.scratch(weightBytes + numberBytes + 8 * (classes + step));
     const numbers = weights + weightBytes, sums = numbers + numberBytes;
-    uniform(numbers, size, engine.heap.i32[key >>> 2], engine.heap.i32[(key >>> 2) + 1]);
+    uniform(numbers, size, ...keyAt(engine, key));
     weigh(weights, x, batch, classes);
     draw(weights, batch, classes, numbers, out.shape[1], step, sums, o);
   };
@@ -47,9 +47,9 @@ function writeDraw(
   f: FunctionBuilder,
   [weights, batch, classes, numbers, samples, first, sums, out]: readonly I[],
 ): void {
-  const total = f.local("f64"), target = f.local("f64"), sum = f.local("i32");
-  const step = f.local("i32"), low = f.local("i32"), next = f.local("i32");
-  f.while(i32.gt(batch, 0), () => {
+  const total = f.local("f64"), target = f.local("f64");
+  const [sum, step, low, next] = f.locals("i32", 4);
+  f.countDown(batch, 1, () => {
     f.set(total, 0);
     f.set(sum, sums);
     f.times(classes, () => {
@@ -74,6 +74,5 @@ function writeDraw(
       f.advance(numbers, 4);
       f.advance(out, 4);
     });
-    f.advance(batch, -1);
   });
 }

@@ -9,10 +9,11 @@ import { INVERSE_ERF, TRUNCATED_MASS } from "../../../kernels/host/random.ts";
 import { PARITY, ROTATIONS } from "../../../kernels/pointwise/threefry.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
+import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
-import { type D2, type F4, type I4, laneNumbers, Simd } from "../wasm/simd.ts";
+import { type D2, type F4, type I4, laneNumbers, type Simd } from "../wasm/simd.ts";
 import { log, sinCos } from "../wasm/wide_math.ts";
 
 type I = Local<"i32">;
@@ -82,8 +83,7 @@ const truncated: Draw = (s, x, y) =>
 /** Writes `run(out, count, k0, k1, …)`. */
 function writeDraw(s: Simd, draw: Draw, [out, count, k0, k1]: readonly I[]): void {
   const { f } = s, key0 = f.let(i32x4.splat(k0)), key1 = f.let(i32x4.splat(k1));
-  const lanes = laneNumbers(f);
-  const counters = f.variable("i32x4", lanes);
+  const counters = f.variable("i32x4", laneNumbers(f));
   // Whole steps of eight: blocks of memory are longer than what they hold.
   f.while(i32.gt(count, 0), () => {
     const [a, b] = draw(s, ...threefry(f, key0, key1, counters)).map((v) => f.let(f32x4.ofBits(v)));
@@ -95,7 +95,6 @@ function writeDraw(s: Simd, draw: Draw, [out, count, k0, k1]: readonly I[]): voi
   });
 }
 
-/** `run(out, count, k0, k1)`, which may write seven elements more. */
 function drawRun(engine: Engine, name: string, draw: Draw): WasmFunction {
   return kernel(engine, `random ${name}`, 4, (s, p) => writeDraw(s, draw, p));
 }
@@ -107,6 +106,11 @@ export function uniformRun(engine: Engine): WasmFunction {
 
 const DRAWS: Readonly<Record<Distribution, Draw>> = { uniform, normal, truncated };
 
+/** Both words of a seed. */
+export function keyAt({ heap: { i32 } }: Engine, seed: Pointer): [number, number] {
+  return [i32[seed >>> 2], i32[(seed >>> 2) + 1]];
+}
+
 /** Numbers of a distribution, under the seed in input 1. */
 export function draw(
   engine: Engine,
@@ -115,10 +119,7 @@ export function draw(
 ): FastRun | null {
   if (out.dtype !== "float32" || inputs[1].dtype !== "int32" || hosts[1] !== undefined) return null;
   const size = sizeOf(out.shape), run = drawRun(engine, distribution, DRAWS[distribution]);
-  return ([o], ins) => {
-    const seed = ins[1] >>> 2;
-    run(o, size, engine.heap.i32[seed], engine.heap.i32[seed + 1]);
-  };
+  return ([o], ins) => run(o, size, ...keyAt(engine, ins[1]));
 }
 
 /** Whole numbers of 32 bits: `low + word mod range`, or all bits where the range is 0. */
@@ -127,24 +128,21 @@ export const drawInts: FastPrepare = (engine, { inputs, outputs: [out], hosts })
   if (!isInt || inputs[1].dtype !== "int32" || hosts[1] !== undefined) return null;
   const low = hosts[2] ? Number(hosts[2].item()) : 0;
   const range = hosts[3] ? (Number(hosts[3].item()) - low) >>> 0 : 0;
-  const params = ["i32", "i32", "i32", "i32", "i32", "i32", "f64"] as const;
-  const { run } = engine.compile(`random ints ${range === 0}`, (m) => {
-    m.function("run", params, null, (f, out, count, k0, k1, from, by, divisor) => {
-      const s = new Simd(f, engine.features.relaxed);
-      const wide = f.let(f64x2.splat(divisor)),
-        least = f.let(i32x4.splat(from)),
-        step = f.let(i32x4.splat(by));
+  const run = kernel(
+    engine,
+    `random ints ${range === 0}`,
+    6,
+    (s, [out, count, k0, k1, from, by]) => {
+      const { f } = s, least = f.let(i32x4.splat(from)), step = f.let(i32x4.splat(by));
+      const divisor = f.let(f64x2.ofU32(step));
       const within = (w: I4): I4 => {
         if (range === 0) return w;
-        const quotient = s.wideInts(w, w, false, (x) => f64x2.floor(f64x2.div(x, wide)));
+        const quotient = s.wideInts(w, w, false, (x) => f64x2.floor(f64x2.div(x, divisor)));
         return i32x4.add(i32x4.sub(w, i32x4.mul(quotient, step)), least);
       };
       writeDraw(s, (_, x, y) => [within(x), within(y)], [out, count, k0, k1]);
-    });
-  });
+    },
+  );
   const size = sizeOf(out.shape);
-  return ([o], ins) => {
-    const seed = ins[1] >>> 2;
-    run(o, size, engine.heap.i32[seed], engine.heap.i32[seed + 1], low, range, range);
-  };
+  return ([o], ins) => run(o, size, ...keyAt(engine, ins[1]), low, range);
 };

@@ -6,15 +6,14 @@ import type { DType } from "../../../core/dtype.ts";
 import type { ArgOp } from "../../../core/meaning.ts";
 import { type Engine, type WasmExports, words } from "../engine.ts";
 import type { FunctionBuilder, FunctionRef, Local } from "../wasm/function_builder.ts";
-import type { Bits, Comparisons, Loads } from "../wasm/instruction_kinds.ts";
 import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { type F4, type I4, laneNumbers } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import { alongRows } from "../wasm/turned_rows.ts";
 import type { Value } from "../wasm/value.ts";
+import { type Lane4, type Reducer, REDUCERS } from "./reducer.ts";
 
 type I = Local<"i32">;
-type Lane4 = "f32x4" | "i32x4";
 
 /** Elements of a row that are taken before the best of them is compared with that of all before. */
 const BLOCK = 128;
@@ -23,42 +22,20 @@ export const COLUMNS = 1024;
 /** Rows that are taken at once. */
 const ROWS = 8;
 
-/** How elements of one type are compared. */
-interface Order<T extends Lane4 = Lane4> {
-  readonly type: T;
-  readonly table: Bits<T> & Loads<T> & Comparisons<T, "i32x4">;
-  /** No better than anything. */
-  readonly worst: number;
-  /** The better in each lane; `found` is no NaN, and NaN in `v` is passed over. */
-  readonly best: (found: Value<T>, v: Value<T>) => Value<T>;
+/** How elements are compared: as reductions combine them, the better in each lane, NaN passed over. */
+interface Order<T extends Lane4 = Lane4> extends Reducer<T> {
   readonly isBetter: (v: Value<T>, found: Value<T>) => I4;
 }
 
-function orderOf<T extends Lane4>(
-  type: T,
-  table: Order<T>["table"],
-  worst: number,
-  best: Order<T>["best"],
-  isBetter: Order<T>["isBetter"],
-): Order<T> {
-  return { type, table, worst, best, isBetter };
-}
-
-const ORDERS: Readonly<Record<string, Order>> = {
-  "max float32": orderOf("f32x4", f32x4, -Infinity, f32x4.pmax, f32x4.gt),
-  "min float32": orderOf("f32x4", f32x4, Infinity, f32x4.pmin, f32x4.lt),
-  "max int32": orderOf("i32x4", i32x4, -2147483648, i32x4.max, i32x4.gt),
-  "min int32": orderOf("i32x4", i32x4, 2147483647, i32x4.min, i32x4.lt),
-} as unknown as Record<string, Order>;
-
 /** True where {@linkcode argModule} has code for these elements. */
 export function hasArgModule(op: ArgOp, dtype: DType): boolean {
-  return `${op} ${dtype}` in ORDERS;
+  return `${op} ${dtype}` in REDUCERS;
 }
 
 /** `rows(x, m, n, out)`, `narrow` alike, and `columns(x, outer, length, width, step, out, spare)`, where `step` is from row to row. */
 export function argModule(engine: Engine, op: ArgOp, dtype: DType): WasmExports {
-  const order = ORDERS[`${op} ${dtype}`];
+  const reducer = REDUCERS[`${op} ${dtype}`];
+  const order: Order = { ...reducer, isBetter: reducer.table[op === "max" ? "gt" : "lt"] };
   return engine.compile(`arg ${op} ${dtype}`, (m) => {
     const seek = m.function(null, ["i32", "i32", "i32"], "i32", (f, ...p) => {
       writeSeek(f, order, p);
@@ -73,9 +50,11 @@ export function argModule(engine: Engine, op: ArgOp, dtype: DType): WasmExports 
 type Seek = FunctionRef<readonly ["i32", "i32", "i32"], "i32">;
 
 /** Where nothing better than the worst was found, it may stand behind NaN. */
-function writeSeek(f: FunctionBuilder, { type, worst }: Order, [x, step, count]: I[]): void {
+function writeSeek(f: FunctionBuilder, { type, identity }: Order, [x, step, count]: I[]): void {
   f.times(count, (i) => {
-    const isWorst = type === "f32x4" ? f32.eq(f32.load(x), worst) : i32.eq(i32.load(x), worst);
+    const isWorst = type === "f32x4"
+      ? f32.eq(f32.load(x), identity)
+      : i32.eq(i32.load(x), identity);
     f.if(isWorst, () => f.return(i));
     f.advance(x, step);
   });
@@ -84,7 +63,7 @@ function writeSeek(f: FunctionBuilder, { type, worst }: Order, [x, step, count]:
 
 function writeRows<T extends Lane4>(
   f: FunctionBuilder,
-  { type, table, worst, best, isBetter }: Order<T>,
+  { type, table, identity, quick: best, isBetter }: Order<T>,
   [x, m, n, out]: readonly I[],
 ): void {
   const at = f.local("i32"), left = f.local("i32"), blockEnd = f.local("i32");
@@ -92,7 +71,7 @@ function writeRows<T extends Lane4>(
   const start = f.local("i32"), startLeft = f.local("i32");
   const place = f.local("i32"), placeLeft = f.local("i32");
   const top = f.local(type), found = [0, 1, 2, 3].map(() => f.local(type));
-  const none = f.constant(type, worst), tail = f.let(i32.and(n, 3));
+  const none = f.constant(type, identity), tail = f.let(i32.and(n, 3));
   const lanes = laneNumbers(f);
   const mask = f.let(i32x4.lt(lanes, i32x4.splat(tail)));
   const go = (vectors: number): void => {
@@ -177,7 +156,7 @@ class Found<T extends Lane4> {
 
   /** Takes vectors in their order, each with its place. */
   take(v: Value<T>, place: I4): void {
-    const { isBetter, best } = this.#order, better = this.#f.let(isBetter(v, this.value));
+    const { isBetter, quick: best } = this.#order, better = this.#f.let(isBetter(v, this.value));
     this.#f.set(this.place, i32x4.select(place, this.place, better));
     this.#f.set(this.value, best(this.value, v));
   }
@@ -190,7 +169,7 @@ function writeNarrow<T extends Lane4>(
   seek: Seek,
   [x, m, n, out]: readonly I[],
 ): void {
-  const { table } = order, none = f.constant(order.type, order.worst);
+  const { table } = order, none = f.constant(order.type, order.identity);
   const found = new Found(f, order), place = f.local("i32x4"), bytes = f.let(i32.shl(n, 2));
   const rows = [0, 1, 2, 3].map(() => f.local("i32"));
   const one = f.constant("i32x4", 1);
@@ -233,7 +212,7 @@ function writeColumns<T extends Lane4>(
   seek: Seek,
   [x, outer, length, width, step, out, spare]: readonly I[],
 ): void {
-  const { table, best, isBetter } = order, none = f.constant(order.type, order.worst);
+  const { table, quick: best, isBetter } = order, none = f.constant(order.type, order.identity);
   const columns = f.local("i32"), from = f.local("i32"), to = f.local("i32");
   const size = f.local("i32"), left = f.local("i32"), r = f.local("i32");
   const top = f.local("i32"), index = f.local("i32"), found = new Found(f, order);

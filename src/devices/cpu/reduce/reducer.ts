@@ -3,7 +3,7 @@
  * are added up in float64; products are in float64 throughout.
  */
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
-import type { Bits, Loads } from "../wasm/instruction_kinds.ts";
+import type { Bits, Comparisons, Loads } from "../wasm/instruction_kinds.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import type { D2, F4 } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
@@ -11,6 +11,8 @@ import type { Value } from "../wasm/value.ts";
 
 /** Types of four elements. */
 export type Lane4 = "f32x4" | "i32x4";
+type Table<T extends Lane4> = Loads<T> & Bits<T> & Comparisons<T, "i32x4">;
+
 /** How an operation combines elements, and keeps what it has so far in an array of accumulators. */
 export interface Reducer<T extends Lane4 = Lane4, S extends Lane4 | "f64x2" = Lane4 | "f64x2"> {
   /** Type of four elements. */
@@ -28,7 +30,7 @@ export interface Reducer<T extends Lane4 = Lane4, S extends Lane4 | "f64x2" = La
   /** Of two vectors of accumulators in float64; null where these are of the elements' own type. */
   readonly wide: ((a: D2, b: D2) => D2) | null;
   /** Instructions on four elements. */
-  readonly table: Loads<T> & Bits<T>;
+  readonly table: Table<T>;
   /** Of two vectors. */
   readonly quick: (a: Value<T>, b: Value<T>) => Value<T>;
   /** All lanes of a vector into a register. */
@@ -99,7 +101,7 @@ export function highHalf(v: F4): D2 {
 /** Accumulators of the elements' own type. */
 function ownReducer<T extends Lane4>(
   type: T,
-  table: Loads<T> & Bits<T>,
+  table: Table<T>,
   identity: number,
   combine: (a: Value<T>, b: Value<T>) => Value<T>,
   quick?: (a: Value<T>, b: Value<T>) => Value<T>,

@@ -8,7 +8,7 @@ import { kernel } from "../wasm/kernel.ts";
 import * as lane from "../wasm/lane_math.ts";
 import type { F4 } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
-import { turn4 } from "../wasm/turned_rows.ts";
+import { alongRows, turn4 } from "../wasm/turned_rows.ts";
 import type { Value } from "../wasm/value.ts";
 import * as wide from "../wasm/wide_math.ts";
 
@@ -28,35 +28,22 @@ export function turnedSoftmax(engine: Engine, log: boolean): WasmFunction {
     const { f } = s;
     const bytes = f.let(i32.shl(n, 2)), tail = f.variable("i32", i32.and(n, 3));
     const end = f.let(i32.add(spare, i32.shl(n, 4)));
-    const rows = [0, 1, 2, 3].map(() => f.local("i32"));
-    const at = f.local("i32"), left = f.local("i32");
+    const rows = f.locals("i32", 4), at = f.local("i32");
     const top = f.local("f32x4"), sum = f.local("f32x4");
     const setRows = (first: Value<"i32">): void =>
       rows.forEach((p, k) => f.set(p, k === 0 ? first : i32.add(rows[k - 1], bytes)));
-    const take = (columns: readonly F4[]): void =>
-      columns.forEach((v) => f.set(top, f32x4.pmax(top, v)));
-    const load = (): F4[] => {
-      const columns = turn4(f, rows.map((p) => f.let(f32x4.load(p))));
-      columns.forEach((v, k) => f.store(at, v, 16 * k));
-      return columns;
+    const take = (columns: readonly F4[]): void => {
+      columns.forEach((v, k) => {
+        f.set(top, f32x4.pmax(top, v));
+        f.store(at, v, 16 * k);
+      });
+      f.advance(at, 16 * columns.length);
     };
-    f.while(i32.gt(m, 0), () => {
+    f.countDown(m, ROWS_AT_ONCE, () => {
       setRows(x);
       f.set(at, spare);
-      f.set(left, n);
       f.set(top, s.k(-Infinity));
-      f.while(i32.ge(left, 4), () => {
-        take(load());
-        rows.forEach((p) => f.advance(p, 16));
-        f.advance(at, 64);
-        f.advance(left, -4);
-      });
-      f.if(tail, () => {
-        const [p, q, r] = load();
-        take([p]);
-        f.if(i32.gt(tail, 1), () => take([q]));
-        f.if(i32.gt(tail, 2), () => take([r]));
-      });
+      alongRows(f, { rows, n, four: take, one: (column) => take([column]) });
       f.set(sum, s.k(0));
       f.set(at, spare);
       f.while(i32.ltU(at, end), () => {
@@ -84,7 +71,6 @@ export function turnedSoftmax(engine: Engine, log: boolean): WasmFunction {
         store((to, v) => f.store(to, v));
       });
       [x, y].forEach((p) => f.advance(p, i32.shl(bytes, 2)));
-      f.advance(m, -ROWS_AT_ONCE);
     });
   });
 }
