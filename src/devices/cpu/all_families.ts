@@ -2,9 +2,9 @@
  * Has all families of kernels from the start.
  */
 import { bringFamilies } from "./families.ts";
-import { IMAGES } from "./images.ts";
-import { SELECTIONS } from "./selections.ts";
-import { prepareFast } from "./vectors.ts";
-import { WINDOWS } from "./windows.ts";
+import * as images from "./images.ts";
+import * as selections from "./selections.ts";
+import * as vectors from "./vectors.ts";
+import * as windows from "./windows.ts";
 
-bringFamilies({ images: IMAGES, selections: SELECTIONS, vectors: prepareFast, windows: WINDOWS });
+bringFamilies({ images, selections, vectors, windows });

@@ -115,7 +115,7 @@ export class CpuDevice implements Device {
     }
     if (lacksKernels(def.meaning)) this.onMissing(def.meaning);
     try {
-      return families.vectors?.(engine, def, problem) ?? null;
+      return families.vectors?.prepareFast(engine, def, problem) ?? null;
     } catch (e) {
       if (e instanceof CompileRefused) return null;
       throw e;

@@ -4,25 +4,20 @@
  * loaded.
  */
 import type { Meaning, RowProgram } from "../../core/meaning.ts";
-import type { IMAGES } from "./images.ts";
-import type { SELECTIONS } from "./selections.ts";
-import type { prepareFast } from "./vectors.ts";
-import type { WINDOWS } from "./windows.ts";
 
 /** The kernels of each family. */
 export interface Families {
   /** What samples images. */
-  readonly images: typeof IMAGES;
+  readonly images: typeof import("./images.ts");
   /** What finds the greatest elements of rows. */
-  readonly selections: typeof SELECTIONS;
+  readonly selections: typeof import("./selections.ts");
   /** All that is in no other family, and what finds the kernel of an op. */
-  readonly vectors: typeof prepareFast;
+  readonly vectors: typeof import("./vectors.ts");
   /** Convolutions, pools, and sums over windows of channels. */
-  readonly windows: typeof WINDOWS;
+  readonly windows: typeof import("./windows.ts");
 }
 
-/** How each is loaded. */
-export type FamilyLoaders = { readonly [K in keyof Families]: () => Promise<Pick<Families, K>> };
+type FamilyLoaders = { readonly [K in keyof Families]: () => Promise<Families[K]> };
 
 let loaders: FamilyLoaders | null = null;
 
@@ -74,8 +69,7 @@ export async function loadFamilies(meanings: readonly Meaning[]): Promise<boolea
   const wanted = new Set<keyof Families>(["vectors", ...meanings.map(familyOf)]);
   const missing = [...wanted].filter((family) => !families[family]);
   if (loaders === null || missing.length === 0) return false;
-  for (const kernels of await Promise.all(missing.map((family) => loaders![family]()))) {
-    bringFamilies(kernels);
-  }
+  const load = loaders;
+  await Promise.all(missing.map(async (name) => bringFamilies({ [name]: await load[name]() })));
   return true;
 }

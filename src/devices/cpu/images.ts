@@ -1,16 +1,9 @@
 /**
- * The kernels that sample images.
+ * The kernels that sample images, by how.
  */
-import type { MeaningOf } from "../../core/meaning.ts";
-import type { FastPrepare } from "./fast.ts";
-import { prepareBilinear, prepareCrop, prepareNearest } from "./image/resize.ts";
-import { prepareRotation, prepareTransform } from "./image/warp.ts";
-
-/** By how images are sampled. */
-export const IMAGES: Readonly<Record<MeaningOf<"sample">["how"], FastPrepare>> = {
-  bilinear: prepareBilinear,
-  nearest: prepareNearest,
-  crop: prepareCrop,
-  transform: prepareTransform,
-  rotation: prepareRotation,
-};
+export {
+  prepareBilinear as bilinear,
+  prepareCrop as crop,
+  prepareNearest as nearest,
+} from "./image/resize.ts";
+export { prepareRotation as rotation, prepareTransform as transform } from "./image/warp.ts";

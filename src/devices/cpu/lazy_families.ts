@@ -4,8 +4,8 @@
 import { setFamilyLoaders } from "./families.ts";
 
 setFamilyLoaders({
-  images: async () => ({ images: (await import("./images.ts")).IMAGES }),
-  selections: async () => ({ selections: (await import("./selections.ts")).SELECTIONS }),
-  vectors: async () => ({ vectors: (await import("./vectors.ts")).prepareFast }),
-  windows: async () => ({ windows: (await import("./windows.ts")).WINDOWS }),
+  images: () => import("./images.ts"),
+  selections: () => import("./selections.ts"),
+  vectors: () => import("./vectors.ts"),
+  windows: () => import("./windows.ts"),
 });

@@ -266,10 +266,9 @@ class Row {
       });
       return columns;
     };
-    f.while(i32.ge(rows, 4), () => {
+    f.countDown(rows, 4, () => {
       vectors(i32.shl(length, 2));
       along.forEach((a, k) => a === "column" && f.advance(ins[k], 4 * bytes[k]));
-      f.advance(rows, -4);
     });
     f.if(rows, () => {
       const count = f.let(i32.mul(rows, length)), columns = vectors(count);

@@ -3,7 +3,7 @@
  */
 import { mayBeZero } from "../../../core/scalar/expr.ts";
 import { f64x2, i32, i32x4 } from "../wasm/instructions.ts";
-import type { I4, Simd } from "../wasm/simd.ts";
+import type { I4 } from "../wasm/simd.ts";
 import { instructions, type LanePrinter, type LanePrinters, unchanged } from "./lane_printer.ts";
 
 const { add, sub, mul, min, max, neg, abs, lt, gt, le, ge, eq, ne } = i32x4;

@@ -97,7 +97,7 @@ function writeRows<T extends Lane4>(
       f.set(placeLeft, startLeft);
     });
   };
-  f.while(i32.gt(m, 0), () => {
+  f.countDown(m, 1, () => {
     f.set(at, x);
     f.set(left, n);
     f.set(top, none);
@@ -135,7 +135,6 @@ function writeRows<T extends Lane4>(
     });
     f.advance(x, i32.shl(n, 2));
     f.advance(out, 4);
-    f.advance(m, -1);
   });
 }
 
@@ -259,7 +258,7 @@ function writeColumns<T extends Lane4>(
     f.advance(from, i32.mul(step, count));
     f.advance(r, count);
   };
-  f.while(i32.gt(outer, 0), () => {
+  f.countDown(outer, 1, () => {
     f.fill(out, 0, i32.shl(width, 2));
     f.set(columns, 0);
     f.while(i32.lt(columns, width), () => {
@@ -295,6 +294,5 @@ function writeColumns<T extends Lane4>(
     });
     f.advance(x, i32.mul(length, step));
     f.advance(out, i32.shl(width, 2));
-    f.advance(outer, -1);
   });
 }

@@ -143,20 +143,18 @@ function writeRows(f: FunctionBuilder, fold: Fold, [x, m, n, out]: readonly I[])
     i32x4.const(0),
   );
   const mask = f.let(i8x16.ltU(i8x16.ofBits(numbers), i8x16.splat(n)));
-  f.while(i32.gt(m, 0), () => {
+  f.countDown(m, 1, () => {
     f.set(at, x);
     states.forEach((v) => f.set(v, identity));
     f.if(i32.gt(n, 15), () => {
       f.set(left, n);
-      f.while(i32.ge(left, 64), () => {
+      f.countDown(left, 64, () => {
         take(4);
         f.advance(at, 64);
-        f.advance(left, -64);
       });
-      f.while(i32.ge(left, 16), () => {
+      f.countDown(left, 16, () => {
         take(1);
         f.advance(at, 16);
-        f.advance(left, -16);
       });
       // The last sixteen again: what was taken twice changes nothing.
       f.set(at, i32.sub(i32.add(x, n), 16));
@@ -166,7 +164,6 @@ function writeRows(f: FunctionBuilder, fold: Fold, [x, m, n, out]: readonly I[])
     f.store8(out, fold.settle(fold.join(fold.join(a, b), fold.join(c, d))));
     f.advance(x, n);
     f.advance(out, 1);
-    f.advance(m, -1);
   });
 }
 
@@ -184,15 +181,14 @@ function writeColumns(
     f.set(at, i32.add(x, j));
     taken.forEach((v, u) => f.set(v, i8x16.load(at, 16 * u)));
     f.set(left, i32.sub(length, 1));
-    f.while(left, () => {
+    f.countDown(left, 1, () => {
       f.advance(at, step);
       taken.forEach((v, u) => f.set(v, fold.join(v, i8x16.load(at, 16 * u))));
-      f.advance(left, -1);
     });
     taken.forEach((v, u) => put(f.let(i32.add(out, j)), i8x16.minU(v, one), u));
   };
   const whole = (count: number): void => strip(count, (to, v, u) => f.store(to, v, 16 * u));
-  f.while(i32.gt(outer, 0), () => {
+  f.countDown(outer, 1, () => {
     f.set(j, 0);
     f.while(i32.le(j, i32.sub(width, 16 * STRIP)), () => {
       whole(STRIP);
@@ -211,7 +207,6 @@ function writeColumns(
     });
     f.advance(x, size);
     f.advance(out, width);
-    f.advance(outer, -1);
   });
 }
 

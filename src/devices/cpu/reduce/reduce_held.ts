@@ -32,7 +32,7 @@ export function heldReduction(engine: Engine, name: string, reducer: Reducer): W
         [from, to].forEach((p) => f.advance(p, 16 * vectors));
         f.advance(left, -4 * vectors);
       };
-      f.while(i32.gt(outer, 0), () => {
+      f.countDown(outer, 1, () => {
         f.set(from, x);
         f.set(to, out);
         f.set(left, width);
@@ -46,7 +46,6 @@ export function heldReduction(engine: Engine, name: string, reducer: Reducer): W
         });
         f.advance(x, i32.mul(m, step));
         f.advance(out, i32.shl(width, 2));
-        f.advance(outer, -1);
       });
     });
   }).run;

@@ -91,15 +91,13 @@ function writeFill(f: FunctionBuilder, r: Reducer, [acc, size]: readonly I[]): v
 
 function writeJoin(f: FunctionBuilder, r: Reducer, [from, rows, n, acc]: readonly I[]): void {
   const to = f.local("i32"), left = f.local("i32");
-  f.while(i32.gt(rows, 0), () => {
+  f.countDown(rows, 1, () => {
     f.set(to, acc);
     f.set(left, n);
-    f.while(i32.gt(left, 0), () => {
+    f.countDown(left, 1, () => {
       r.join(f, to, from);
       [to, from].forEach((p) => f.advance(p, r.bytes));
-      f.advance(left, -1);
     });
-    f.advance(rows, -1);
   });
 }
 
@@ -126,11 +124,10 @@ function writeRun(
   const steps = x.map((_, k) => word(3 + k));
   f.if(level, () => {
     const accStep = word(0), inner = word(1);
-    f.while(i32.gt(count, 0), () => {
+    f.countDown(count, 1, () => {
       f.run(run, ...x, acc, table, i32.sub(level, 1), inner);
       x.forEach((at, k) => f.advance(at, steps[k]));
       f.advance(acc, accStep);
-      f.advance(count, -1);
     });
     f.return();
   });

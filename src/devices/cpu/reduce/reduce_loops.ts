@@ -38,7 +38,7 @@ export function writeRows<T extends Lane4, S extends Lane4 | "f64x2">(
   };
   const both = (a: Value<T>, b: Value<T>): Value<T> => f.let(r.quick(a, b));
   const take = (v: Value<T>): void => f.set(state, r.take(state, v));
-  f.while(i32.gt(m, 0), () => {
+  f.countDown(m, 1, () => {
     starts.forEach((x, k) => f.set(at[k], x));
     const row = new SourceRow(simd, source, at);
     const load = (count: number): Value<T>[] => row.load(count)[0] as Value<T>[];
@@ -74,7 +74,6 @@ export function writeRows<T extends Lane4, S extends Lane4 | "f64x2">(
     r.keep(f, acc, state);
     f.advance(acc, accStep);
     starts.forEach((x, k) => f.advance(x, steps[k]));
-    f.advance(m, -1);
   });
 }
 
@@ -151,7 +150,7 @@ export function writeNarrow(
   };
   const both = (a: Value<typeof r.type>, b: Value<typeof r.type>): Value<typeof r.type> =>
     f.let(r.wide ? r.quick(a, b) : r.take(a, b) as Value<typeof r.type>);
-  f.while(i32.gt(m, 0), () => {
+  f.countDown(m, 4, () => {
     rows.forEach((p, k) => f.set(p, k === 0 ? x : i32.add(rows[k - 1], step)));
     f.set(state, f.constant(r.type, r.identity));
     halves.forEach((half) => f.set(half, f.constant("f64x2", r.identity)));
@@ -170,6 +169,5 @@ export function writeNarrow(
     halves.forEach((half, h) => f.store(acc, r.wide!(f64x2.load(acc, 16 * h), half), 16 * h));
     f.advance(x, i32.shl(step, 2));
     f.advance(acc, 4 * r.bytes);
-    f.advance(m, -4);
   });
 }

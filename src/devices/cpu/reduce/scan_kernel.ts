@@ -126,13 +126,12 @@ function writeRows(f: FunctionBuilder, kind: ScanKind, [x, y, m, n]: readonly I[
     });
   };
   f.if(i32.eq(n, 2), () => {
-    f.while(i32.ge(m, 2), () => {
+    f.countDown(m, 2, () => {
       f.store(y, turned(carry.pairs(turned(f32x4.load(x)))));
       [x, y].forEach((p) => f.advance(p, 16));
-      f.advance(m, -2);
     });
   });
-  f.while(i32.gt(m, 0), () => {
+  f.countDown(m, 1, () => {
     f.set(from, reverse ? i32.add(x, bytes) : x);
     f.set(to, reverse ? i32.add(y, bytes) : y);
     f.set(left, n);
@@ -140,7 +139,6 @@ function writeRows(f: FunctionBuilder, kind: ScanKind, [x, y, m, n]: readonly I[
     step(4, () => f.store(to, turned(carry.along(turned(f32x4.load(from))))));
     step(1, () => f.storeLane(to, carry.down(f.let(f32x4.loadSplat(from)), 2), 4, 0));
     [x, y].forEach((p) => f.advance(p, bytes));
-    f.advance(m, -1);
   });
 }
 
@@ -161,10 +159,9 @@ function writeColumns(
     f.set(target, to);
     f.set(row, length);
     used.forEach((carry) => carry.clear());
-    f.while(i32.gt(row, 0), () => {
+    f.countDown(row, 1, () => {
       used.forEach((carry, u) => down(carry, 16 * u));
       [source, target].forEach((p) => f.advance(p, stride));
-      f.advance(row, -1);
     });
     [from, to].forEach((p) => f.advance(p, 16 * vectors));
     f.advance(left, -4 * vectors);
@@ -177,7 +174,7 @@ function writeColumns(
     strip(1, (carry) => {
       storePart(f, target, carry.down(f.let(f32x4.load(source)), lanes), width);
     });
-  f.while(i32.gt(outer, 0), () => {
+  f.countDown(outer, 1, () => {
     f.set(from, i32.add(x, begin));
     f.set(to, i32.add(y, begin));
     f.set(left, width);
@@ -192,6 +189,5 @@ function writeColumns(
       });
     }, () => f.if(i32.gt(width, 2), () => part(4), () => part(2)));
     [x, y].forEach((p) => f.advance(p, block));
-    f.advance(outer, -1);
   });
 }

@@ -66,8 +66,7 @@ export class RowWriter {
     this.#rows = rows;
     this.#n = n;
     this.#tail = f.let(i32.and(n, 3));
-    const lanes = laneNumbers(f);
-    this.#mask = f.let(i32x4.lt(lanes, i32x4.splat(this.#tail)));
+    this.#mask = f.let(i32x4.lt(laneNumbers(f), i32x4.splat(this.#tail)));
     this.length = f.let(f64x2.ofI32(i32x4.splat(n)));
     this.#at = f.local("i32");
   }
@@ -80,13 +79,12 @@ export class RowWriter {
   /** Runs `body` for each row. Pointers then move a row on; those in `single` one element, those in `still` not at all. */
   each(body: () => void, single: readonly number[] = [], still: readonly number[] = []): void {
     const { f } = this;
-    f.while(i32.gt(this.#rows, 0), () => {
+    f.countDown(this.#rows, 1, () => {
       body();
       this.#pointers.forEach((p, i) => {
         if (single.includes(i)) f.advance(p, 4);
         else if (!still.includes(i)) f.advance(p, i32.shl(this.#n, 2));
       });
-      f.advance(this.#rows, -1);
     });
   }
 
@@ -103,7 +101,7 @@ export class RowWriter {
     const end = f.let(i32.shl(i32.and(this.#n, -4), 2)), runEnd = f.local("i32");
     const whole = (copies: number, to: Value<"i32">): void =>
       f.until(this.#at, to, 16 * copies, () => {
-        for (let copy = 0; copy < copies; copy++) this.#whole(pointers, body, copy);
+        for (let copy = 0; copy < copies; copy++) this.#vector(pointers, body, { copy });
       });
     f.set(this.#at, 0);
     this.#open.clear();
@@ -115,7 +113,7 @@ export class RowWriter {
       this.#closeSums();
     });
     f.if(this.#tail, () => {
-      this.#part(pointers, body, fill);
+      this.#vector(pointers, body, { fill });
       this.#closeSums();
     });
   }
@@ -124,39 +122,36 @@ export class RowWriter {
     return i32.add(this.#pointers[p], this.#at);
   }
 
-  #addTo(p: number, v: F4, copy: number): void {
-    const { f } = this;
-    const to = f.let(i32.add(this.#pointers[p], i32.shl(this.#at, 1)));
-    f.store(to, f64x2.add(f64x2.load(to, 32 * copy), lowHalf(v)), 32 * copy);
-    f.store(to, f64x2.add(f64x2.load(to, 32 * copy + 16), highHalf(v)), 32 * copy + 16);
-  }
-
-  /** The body for a whole vector, `copy` vectors further on. */
-  #whole(pointers: readonly number[], body: (v: F4[], place: Place) => void, copy: number): void {
-    const { f } = this;
-    this.#copy = copy;
-    body(pointers.map((p) => f.let(f32x4.load(this.#address(p), 16 * copy))), {
-      address: (p) => i32.add(this.#address(p), 16 * copy),
-      put: (p, v) => f.store(this.#address(p), v, 16 * copy),
-      addTo: (p, v) => this.#addTo(p, v, copy),
-      clear: (v) => v,
-    });
-    this.#copy = 0;
-  }
-
-  /** The body for the last one to three elements. */
-  #part(pointers: readonly number[], body: (v: F4[], place: Place) => void, fill: number): void {
+  /** The body for a whole vector, `copy` vectors further on, or with `fill` for the last one to three elements. */
+  #vector(
+    pointers: readonly number[],
+    body: (v: F4[], place: Place) => void,
+    { copy = 0, fill }: { copy?: number; fill?: number },
+  ): void {
     const { f } = this;
     const clear = (v: F4, fill = 0): F4 =>
       fill === 0
         ? f32x4.and(v, f32x4.ofBits(this.#mask))
         : f32x4.select(v, this.s.k(fill), this.#mask);
-    body(pointers.map((p) => f.let(clear(f32x4.load(this.#address(p)), fill))), {
-      address: (p) => this.#address(p),
-      put: (p, v) => storePart(f, this.#address(p), f.let(v), this.#tail),
-      addTo: (p, v) => this.#addTo(p, v, 0),
-      clear,
+    const load = (p: number): F4 => f32x4.load(this.#address(p), 16 * copy);
+    const isWhole = fill === undefined;
+    this.#copy = copy;
+    body(pointers.map((p) => f.let(isWhole ? load(p) : clear(load(p), fill))), {
+      address: (p) => i32.add(this.#address(p), 16 * copy),
+      put: (p, v) =>
+        isWhole
+          ? f.store(this.#address(p), v, 16 * copy)
+          : storePart(f, this.#address(p), f.let(v), this.#tail),
+      addTo: (p, v) => {
+        const to = f.let(i32.add(this.#pointers[p], i32.shl(this.#at, 1)));
+        [lowHalf(v), highHalf(v)].forEach((half, h) => {
+          const offset = 32 * copy + 16 * h;
+          f.store(to, f64x2.add(f64x2.load(to, offset), half), offset);
+        });
+      },
+      clear: isWhole ? (v) => v : clear,
     });
+    this.#copy = 0;
   }
 
   /** Stores lane 0 where a pointer stands. */

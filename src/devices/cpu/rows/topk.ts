@@ -124,7 +124,7 @@ function writeTopK(
       look();
     });
   const one = (): void => f.set(key, i32x4.lane(keysOf(i32x4.loadSplat(element())), 0));
-  f.while(i32.gt(rows, 0), () => {
+  f.countDown(rows, 1, () => {
     f.set(i, 0);
     f.until(i, k, 1, () => {
       one();
@@ -164,6 +164,5 @@ function writeTopK(
     });
     f.advance(x, i32.shl(n, 2));
     [values, places].forEach((p) => f.advance(p, i32.shl(k, 2)));
-    f.advance(rows, -1);
   });
 }

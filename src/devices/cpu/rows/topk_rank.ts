@@ -48,7 +48,7 @@ export function writeRank(
       f.advance(place, 4);
     });
   };
-  f.while(i32.gt(rows, 0), () => {
+  f.countDown(rows, 1, () => {
     along(() => {
       // What lies beyond the row comes after all of it.
       const isOwn = i32x4.lt(i32x4.add(lanes, i32x4.splat(place)), count);
@@ -84,6 +84,5 @@ export function writeRank(
     });
     f.advance(x, i32.shl(n, 2));
     [values, places].forEach((p) => f.advance(p, i32.shl(k, 2)));
-    f.advance(rows, -1);
   });
 }

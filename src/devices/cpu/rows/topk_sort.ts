@@ -66,7 +66,7 @@ export function writeSort(
       f.advance(source, 8);
     });
   };
-  f.while(i32.gt(rows, 0), () => {
+  f.countDown(rows, 1, () => {
     f.fill(counters, 0, DIGITS.length * COUNTER_BYTES);
     count();
     f.set(from, first);
@@ -90,6 +90,5 @@ export function writeSort(
       [from, places, values].forEach((p, i) => f.advance(p, i === 0 ? 8 : 4));
     });
     f.advance(x, i32.shl(n, 2));
-    f.advance(rows, -1);
   });
 }
