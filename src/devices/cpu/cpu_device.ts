@@ -178,7 +178,6 @@ export class CpuDevice implements Device {
     return new NdArray(spec.dtype, spec.shape, data);
   }
 
-  /** Memory for a tensor, zeroed. */
   #make(spec: ConcreteSpec): DeviceBuffer {
     const { engine } = this;
     if (engine === null || !inHeap(spec)) return makeData(spec.dtype, sizeOf(spec.shape));

@@ -11,9 +11,7 @@ import { ModuleBuilder } from "./wasm/module_builder.ts";
 
 /** A compiled function: takes addresses and numbers. */
 export type WasmFunction = (...args: number[]) => number;
-/** A call of a compiled function. */
 export type WasmCall = readonly [run: WasmFunction, args: readonly number[]];
-/** What a compiled module exports. */
 export type WasmExports = Readonly<Record<string, WasmFunction>>;
 
 /** Things that a kernel takes one after another, and that may be taken in parts. */
@@ -53,17 +51,13 @@ function usefulFeatures(): WasmFeatures {
 
 /** Compiles kernels into one memory, each once as long as it is in use. */
 export class Engine {
-  /** What may be emitted. */
   readonly features: WasmFeatures;
-  /** Where tensors live. */
   readonly heap: Heap;
   /** Gets the keys of modules that kernels ask for; null where nobody wants to know. */
   asked: string[] | null = null;
-  /** How often a matrix was packed. */
   packings = 0;
   readonly #compiled = new Map<string, WasmExports>();
   #scratch = { pointer: 0, bytes: 0 };
-  /** Threads over the heap. */
   readonly threads: Threads;
   /** Less work than this, in floating point operations, is done by one thread. */
   worthSharing = 4e6;
@@ -175,7 +169,6 @@ export class Engine {
   }
   #zero: WasmFunction | undefined;
 
-  /** Zeroes memory. */
   zero(pointer: Pointer, bytes: number): void {
     if (this.#zero) this.#zero(pointer, bytes);
     else this.heap.u8.fill(0, pointer, pointer + bytes);

@@ -7,13 +7,10 @@ import type { Meaning, RowProgram } from "../../core/meaning.ts";
 
 /** The kernels of each family. */
 export interface Families {
-  /** What samples images. */
   readonly images: typeof import("./images.ts");
-  /** What finds the greatest elements of rows. */
   readonly selections: typeof import("./selections.ts");
   /** All that is in no other family, and what finds the kernel of an op. */
   readonly vectors: typeof import("./vectors.ts");
-  /** Convolutions, pools, and sums over windows of channels. */
   readonly windows: typeof import("./windows.ts");
 }
 
@@ -26,10 +23,8 @@ export function setFamilyLoaders(given: FamilyLoaders): void {
   loaders = given;
 }
 
-/** The families that are there. */
 export const families: Partial<Families> = {};
 
-/** Hands over kernels. */
 export function bringFamilies(kernels: Partial<Families>): void {
   Object.assign(families, kernels);
 }

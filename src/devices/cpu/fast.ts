@@ -14,7 +14,6 @@ export interface FastRun {
 
 /** How a kernel packs one of its inputs, so that one that stays as it is can be packed once. */
 export interface FastForm extends PackedForm {
-  /** Which input. */
   readonly input: number;
   /** The kernel that finds it packed in its place. */
   readonly run: FastRun;
@@ -26,9 +25,7 @@ export interface FastForm extends PackedForm {
 export interface PackedForm {
   /** The same for those that are packed alike. */
   readonly key: string;
-  /** What it takes. */
   readonly bytes: number;
-  /** Packs it. */
   readonly pack: (to: Pointer, from: Pointer) => void;
 }
 

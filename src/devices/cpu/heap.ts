@@ -21,7 +21,6 @@ export const FAULT: Pointer = 32;
 /** Kept free at the end: kernels may read, not write, this far past a block. */
 const GUARD = 512;
 
-/** A free range of addresses. */
 interface Range {
   start: number;
   end: number;
@@ -29,19 +28,15 @@ interface Range {
 
 /** A memory cut into blocks. Views of a memory that is not shared die when it grows: make them when needed, never keep them. */
 export class Heap {
-  /** The memory that modules import. */
   readonly memory: WebAssembly.Memory;
   /** Pages of {@linkcode memory} from the beginning. */
   readonly minimum: number;
   /** Upper limit of {@linkcode memory}, in pages, as its import must name it. */
   readonly maximum: number;
-  /** True where other threads can see it. */
   readonly shared: boolean;
-  /** All of it as float32; replaced when it grows. */
+  /** All of the memory, as elements of each type; replaced when it grows. */
   f32!: Float32Array;
-  /** All of it as int32; replaced when it grows. */
   i32!: Int32Array;
-  /** All of it as bytes; replaced when it grows. */
   u8!: Uint8Array;
 
   /** What of the memory has been asked for: all of it, where it grows. */

@@ -5,11 +5,8 @@ import type { Profile } from "../../core/dispatch.ts";
 
 /** A device with what is known of its adapter. */
 export interface AdapterResult {
-  /** The device. */
   readonly device: GPUDevice;
-  /** What kernels may rely on. */
   readonly profile: Profile;
-  /** Adapter text. */
   readonly description: string;
   /** True for emulation on the processor. */
   readonly software: boolean;

@@ -4,13 +4,10 @@
 import type { DeviceCounters } from "../../core/device.ts";
 import { ResourceExhaustedError } from "../../core/errors.ts";
 
-/** A pooled buffer. */
 export interface PooledBuffer {
-  /** The WebGPU buffer. */
   readonly gpu: GPUBuffer;
   /** Its size: the class, not what was asked for. */
   readonly bytes: number;
-  /** Number that names it in bind-group keys. */
   readonly id: number;
   /** Last command batch that uses it: an upload must not overtake that batch. */
   batch: number;
@@ -26,7 +23,6 @@ export interface PooledBuffer {
 
 /** Buffers of one size, the last given back at the end. */
 export interface SizeClass {
-  /** Bytes of each. */
   readonly bytes: number;
   /** Free ones, and some that were taken by name meanwhile. */
   readonly list: PooledBuffer[];
@@ -60,7 +56,6 @@ export class BufferPool {
   /** In use, though there was no memory for them. */
   readonly #failed = new Set<PooledBuffer>();
   readonly #onFail: (error: GPUError) => void;
-  /** Bytes of the largest buffer there can be. */
   readonly #most: number;
   readonly #adopted = new WeakMap<GPUBuffer, PooledBuffer>();
   #freeBytes = 0;
@@ -88,11 +83,9 @@ export class BufferPool {
     this.#most = device.limits.maxBufferSize;
   }
 
-  /** Bytes held for reuse. */
   get poolBytes(): number {
     return this.#freeBytes;
   }
-  /** Buffers in use or held. */
   get buffers(): number {
     return this.#live;
   }
@@ -153,7 +146,6 @@ export class BufferPool {
     return taken;
   }
 
-  /** Takes a buffer that is free. */
   claim(buffer: PooledBuffer): PooledBuffer {
     buffer.isFree = false;
     buffer.given = null;

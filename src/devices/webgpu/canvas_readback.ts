@@ -20,7 +20,6 @@ interface Context2d {
   getImageData(x: number, y: number, width: number, height: number): { data: Uint8ClampedArray };
 }
 type CanvasClass = new (width: number, height: number) => Canvas;
-/** A canvas that WebGPU draws on. */
 interface Screen {
   readonly canvas: Canvas;
   readonly context: GpuContext;
@@ -33,7 +32,6 @@ const MOST_ROWS = 4096;
 /** The texture's words: red is the first byte in memory, as all processors that browsers run on order them. */
 const FORMAT = "rgba8unorm", COLOR = 0x00ffffff, ALPHA = 0xff000000;
 
-/** Reads buffers through canvases. */
 export class CanvasReadback {
   /**
    * Whether to try on emulated GPUs too. Chromium's GPU process ends when one draws on a canvas, unless the compositor uses Vulkan as

@@ -13,13 +13,11 @@ import type { ReadRange } from "./readback.ts";
 
 /** Reads, of which the GPU is asked only for what the host has not written itself. */
 export interface SplitReads {
-  /** What must be asked for. */
   readonly ranges: readonly ReadRange[];
   /** The arrays of what was known and what was read. */
   readonly arraysOf: (raw: readonly ArrayBuffer[]) => NdArray[];
 }
 
-/** Looks up what the host knows. */
 export function splitReads(reads: readonly BufferRead[]): SplitReads {
   const known = reads.map(({ buffer }) => (buffer as PooledBuffer).given?.slice().buffer);
   const ranges = reads.filter((_, i) => known[i] === undefined).map(({ buffer, spec }) => ({

@@ -16,19 +16,14 @@ interface Recent {
 
 /** One dispatch, ready to be recorded many times. */
 export class Launch {
-  /** The pipeline. */
   readonly pipeline: Pipeline;
-  /** The dispatch. */
   readonly dispatch: Dispatch;
-  /** Its workgroups. */
   readonly grid: Dispatch["grid"];
-  /** True where it has a uniform block. */
   readonly hasParams: boolean;
   /** The uniform block, whole slots of 16 bytes. */
   readonly words: Uint32Array<ArrayBuffer>;
   /** The same as text. */
   readonly key: string;
-  /** Where the words stand. */
   readonly slot: ParamSlot = { offset: 0, epoch: -1 };
   /** Buffers of the last {@linkcode Launch.bind}, in binding order. */
   readonly buffers: PooledBuffer[];

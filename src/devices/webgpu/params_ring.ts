@@ -8,7 +8,6 @@ const SLOTS = 4096;
 
 /** Where parameters stand, valid while `epoch` is the ring's. */
 export interface ParamSlot {
-  /** Dynamic offset. */
   offset: number;
   /** Ring generation it was written in. */
   epoch: number;
@@ -16,7 +15,6 @@ export interface ParamSlot {
 
 /** Slots of a uniform buffer keyed by their exact words. */
 export class ParamsRing {
-  /** The uniform buffer. */
   readonly buffer: GPUBuffer;
   readonly #queue: GPUQueue;
   readonly #beforeWrap: () => void;

@@ -8,11 +8,8 @@ import { RecentMap } from "../../core/recent_map.ts";
 import { SLOT_BYTES } from "./params_ring.ts";
 import type { PooledBuffer } from "./buffer_pool.ts";
 
-/** A compiled program. */
 export interface Pipeline {
-  /** The WebGPU pipeline. */
   readonly gpu: GPUComputePipeline;
-  /** Its bind-group layout. */
   readonly layout: Layout;
 }
 

@@ -6,9 +6,7 @@ import type { DeviceCounters } from "../../core/device.ts";
 import { ResourceExhaustedError, UnavailableError } from "../../core/errors.ts";
 import { CanvasReadback } from "./canvas_readback.ts";
 
-/** A range to read. */
 export interface ReadRange {
-  /** Source. */
   readonly buffer: GPUBuffer;
   /** Bytes, a multiple of 4. */
   readonly bytes: number;
@@ -76,7 +74,6 @@ export class Readback {
     return ranges.map(({ buffer, bytes }) => canvas.read(buffer, bytes));
   }
 
-  /** Reads, awaiting the map. */
   async read(ranges: readonly ReadRange[]): Promise<ArrayBuffer[]> {
     const { staging, offsets, total } = this.#copy(ranges);
     await staging.mapAsync(GPUMapMode.READ, 0, total);

@@ -7,7 +7,6 @@ import type { Launch } from "./launch.ts";
 import type { Pipelines } from "./pipelines.ts";
 import type { Stream } from "./stream.ts";
 
-/** A dispatch with the buffers it is bound to. */
 interface Command {
   readonly launch: Launch;
   readonly bytes: number;
@@ -20,11 +19,8 @@ interface Command {
 
 /** What dispatches are recorded with. */
 export interface Recorder {
-  /** Where they go. */
   readonly stream: Stream;
-  /** Where memory comes from. */
   readonly pool: BufferPool;
-  /** Who makes bind groups. */
   readonly pipelines: Pipelines;
 }
 
@@ -151,7 +147,6 @@ export class Takes {
   #oldest = 0;
   #misses = 0;
 
-  /** The kernels read these buffers each time. */
   constructor(constants: readonly unknown[]) {
     this.#constants = new Set(constants);
   }
@@ -176,7 +171,6 @@ export class Takes {
     return new Take(inputs, recorder);
   }
 
-  /** Keeps a take in place of the oldest. */
   keep(take: Take): void {
     this.#takes[this.#oldest] = take;
     this.#oldest = (this.#oldest + 1) % KEPT;

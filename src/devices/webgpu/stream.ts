@@ -14,7 +14,6 @@ const MAX_BATCH_BYTES = 256 * 2 ** 20;
 
 /** Records what a device is to do, in order. */
 export class Stream {
-  /** Uniform blocks of the dispatches. */
   readonly params: ParamsRing;
   readonly #device: GPUDevice;
   readonly #counters: DeviceCounters;
@@ -22,7 +21,6 @@ export class Stream {
   #encoder: GPUCommandEncoder | null = null;
   #pass: GPUComputePassEncoder | null = null;
   #pipelineInPass: Pipeline | null = null;
-  /** The dynamic offset that is set next. */
   readonly #offset = new Uint32Array(1);
   #timestamps: Timestamps | null = null;
   #batch = 0;
@@ -38,7 +36,6 @@ export class Stream {
     this.params = new ParamsRing(device, () => this.flush());
   }
 
-  /** Number of the batch that is being recorded. */
   get batch(): number {
     return this.#batch;
   }
@@ -92,7 +89,6 @@ export class Stream {
     this.#pipelineInPass = null;
   }
 
-  /** Submits what was recorded. */
   flush(): void {
     if (this.#encoder) this.submit();
   }

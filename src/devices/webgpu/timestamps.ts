@@ -14,7 +14,6 @@ interface Batch {
   readonly mapped: Promise<void>;
 }
 
-/** Measures dispatches while somebody traces. */
 export class Timestamps {
   readonly #device: GPUDevice;
   readonly #querySet: GPUQuerySet;
@@ -93,7 +92,6 @@ export class Timestamps {
     );
   }
 
-  /** Frees the queries. */
   destroy(): void {
     this.#querySet.destroy();
     this.#resolved.destroy();

@@ -3,11 +3,9 @@
  */
 import type { Candidates, GpuPlan, KernelChooser } from "../../core/dispatch.ts";
 
-/** Runs candidates on buffers of its own. */
 export interface Trial {
   /** Runs a plan and waits for its end. */
   run(plan: GpuPlan): void;
-  /** Gives the buffers up. */
   end(): void;
 }
 
@@ -16,7 +14,6 @@ type Begin = (candidates: Candidates) => Trial | null;
 
 /** Multiplications and additions below which the first candidate is taken: about a millisecond of a processor's work. */
 const LARGE = 2 ** 24;
-/** Candidates that are timed. */
 const MOST = 4;
 /** Times of each candidate, of which the least counts: whatever else the machine does only adds. */
 const ROUNDS = 3;
@@ -44,12 +41,10 @@ export class Tuner implements KernelChooser {
     return Object.fromEntries(this.#fastest);
   }
 
-  /** Adds choices made before. */
   remember(choices: Readonly<Record<string, string>>): void {
     for (const [key, name] of Object.entries(choices)) this.#fastest.set(key, name);
   }
 
-  /** Forgets every choice. */
   forget(): void {
     this.#fastest.clear();
   }

@@ -52,9 +52,7 @@ export class WebGpuDevice implements Device {
   readonly description: string;
   readonly software: boolean;
   readonly counters: DeviceCounters = newCounters();
-  /** What kernels may rely on. */
   readonly profile: Profile;
-  /** Chooses among kernels for large work. */
   readonly tuner: Tuner;
   /** The WebGPU device, for exchange with other libraries. */
   readonly gpu: GPUDevice;
@@ -234,7 +232,6 @@ export class WebGpuDevice implements Device {
     this.#take?.add(launch, group, bytes);
   }
 
-  /** Submits what was recorded. */
   flush(): void {
     this.#stream.flush();
   }
@@ -314,7 +311,6 @@ export class WebGpuDevice implements Device {
   adopt(gpu: GPUBuffer): DeviceBuffer {
     return this.#pool.adopt(gpu);
   }
-  /** Bytes a buffer of this spec takes. */
   bytesOf(spec: ConcreteSpec): number {
     return storageBytes(spec);
   }

@@ -46,7 +46,6 @@ function maskBytes(f: FunctionBuilder, masks: readonly Lanes[]): Value<"i8x16"> 
   return i8x16.and(i8x16.narrow(i16x8.narrow(a, b), i16x8.narrow(c, d)), f.constant("i8x16", 1));
 }
 
-/** Stores vectors from `p` on. */
 export function storeGroup(
   f: FunctionBuilder,
   dtype: DType,

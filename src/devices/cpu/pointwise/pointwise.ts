@@ -35,7 +35,6 @@ interface Source {
   readonly dtypes: readonly DType[];
   readonly bytes: readonly number[];
   readonly outBytes: readonly number[];
-  /** In floating point operations. */
   readonly work: number;
 }
 

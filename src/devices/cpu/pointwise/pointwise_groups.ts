@@ -36,7 +36,6 @@ export function prepareMembers(
   return (outs, ins) => each.forEach((run) => run(outs, ins));
 }
 
-/** Sums of any number of terms. */
 export const prepareSum: FastPrepare = (engine, { inputs, outputs }) => {
   const parts: FastRun[] = [];
   for (const { from, to } of termLists(inputs.length)) {

@@ -24,7 +24,6 @@ export function isShortRows(
     strides.every(([outer, inner]) => outer === 0 || inner !== 0);
 }
 
-/** Short rows. */
 export interface ShortRows {
   /** How many, and their length. */
   readonly dims: readonly number[];
@@ -33,7 +32,6 @@ export interface ShortRows {
   /** Of an element of each operand and of each output. */
   readonly bytes: readonly number[];
   readonly outBytes: readonly number[];
-  /** In floating point operations. */
   readonly work: number;
 }
 

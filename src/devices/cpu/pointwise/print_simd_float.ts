@@ -20,7 +20,6 @@ export const HOST: Partial<Record<ScalarOp, string>> = {
   truncmod: "fmod",
 };
 
-/** What ops on float32 are printed as. */
 export const FLOAT: LanePrinters<F4> = {
   ...instructions<F4>({ add, sub, mul, div, lt, gt, le, ge, eq, ne }),
   ...instructions<F4>({ floor, ceil, trunc, round: nearest, sqrt }),
@@ -67,7 +66,6 @@ function printBest(s: Simd, [a, b]: readonly F4[], { op, args }: Expr): F4 {
   return c === 0 ? f32x4.add(f32x4.pmax(x, s.k(0)), s.k(0)) : f32x4.pmax(x, s.k(c));
 }
 
-/** The value of a constant. */
 export function numberOf(e: Expr): number | undefined {
   return e.op === "const" ? e.value : undefined;
 }

@@ -27,7 +27,6 @@ export const BOOL: LanePrinters<I4> = {
   ge: (_, [a, b]) => or(a, not(b)),
 };
 
-/** What ops on int32 are printed as. */
 export const INT: LanePrinters<I4> = {
   ...FINITE,
   ...instructions<I4>({ add, sub, mul, min, max, neg, abs, lt, gt, le, ge, eq, ne }),
@@ -39,7 +38,6 @@ export const INT: LanePrinters<I4> = {
   shr: shift(i32x4.shr, i32.shr),
 };
 
-/** What ops on uint32 are printed as. */
 export const UINT: LanePrinters<I4> = {
   ...INT,
   ...instructions<I4>({ lt: ltU, gt: gtU, le: leU, ge: geU, min: minU, max: maxU }),

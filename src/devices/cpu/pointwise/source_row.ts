@@ -44,7 +44,6 @@ export class SourceRow {
     return printSimdGroup(this.#s, exprs, dtypes, args, count);
   }
 
-  /** Goes on by so many elements. */
   advance(elements: number): void {
     const { dtypes, moves } = this.#source;
     this.#at.forEach((p, k) => {

@@ -111,7 +111,6 @@ export function keyAt({ heap: { i32 } }: Engine, seed: Pointer): [number, number
   return [i32[seed >>> 2], i32[(seed >>> 2) + 1]];
 }
 
-/** Numbers of a distribution, under the seed in input 1. */
 export function draw(
   engine: Engine,
   { inputs, outputs: [out], hosts }: Problem,

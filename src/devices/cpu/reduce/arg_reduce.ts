@@ -21,7 +21,6 @@ const NARROW = 32;
 /** Columns of a part, at least. */
 const PART_COLUMNS = 64;
 
-/** The kernel of a search along an axis. */
 export function prepareArgReduction(engine: Engine, problem: Problem, op: ArgOp): FastRun | null {
   const { inputs: [{ shape, dtype }], outputs: [out], hosts: [, dimension] } = problem;
   if (dimension === undefined || !hasArgModule(op, dtype) || out.dtype !== "int32") return null;

@@ -19,7 +19,6 @@ type I = Local<"i32">;
 const BLOCK = 128;
 /** Columns whose best elements are kept at hand. */
 export const COLUMNS = 1024;
-/** Rows that are taken at once. */
 const ROWS = 8;
 
 /** How elements are compared: as reductions combine them, the better in each lane, NaN passed over. */
@@ -145,7 +144,6 @@ class Found<T extends Lane4> {
   readonly #f: FunctionBuilder;
   readonly #order: Order<T>;
 
-  /** Nothing found yet. */
   constructor(f: FunctionBuilder, order: Order<T>) {
     this.value = f.local(order.type);
     this.place = f.local("i32x4");

@@ -14,7 +14,6 @@ import type { Reducer } from "./reducer.ts";
 
 /** How a reduction goes through its operands: the two innermost groups of axes are one call of a loop. */
 export class ReduceNest {
-  /** Where elements come from. */
   readonly source: RowSource;
   /** Calls of the innermost loop, and elements of each. */
   readonly calls: number;
@@ -34,7 +33,6 @@ export class ReduceNest {
   /** How far operands and accumulators move with each member of the outermost level, in bytes. */
   readonly topSteps: readonly number[];
   readonly topAccStep: number;
-  /** Operations of all of it. */
   readonly work: number;
   /** Bytes that the table takes, with the room before it. */
   readonly bytes: number;

@@ -17,9 +17,7 @@ export const PART_COLUMNS = 128;
 /** And at most: their accumulators stay in the nearest cache. */
 const MOST_COLUMNS = 2048;
 
-/** A reduction in parts. */
 export interface ReduceParts {
-  /** Bytes of scratch memory that it takes. */
   readonly bytes: number;
   /** Folds all elements into `acc`; the scratch memory begins at `at`. */
   readonly run: (module: WasmExports, x: readonly Pointer[], acc: Pointer, at: Pointer) => void;

@@ -9,19 +9,16 @@ import type { D2, F4 } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
 
-/** Types of four elements. */
 export type Lane4 = "f32x4" | "i32x4";
 type Table<T extends Lane4> = Loads<T> & Bits<T> & Comparisons<T, "i32x4">;
 
 /** How an operation combines elements, and keeps what it has so far in an array of accumulators. */
 export interface Reducer<T extends Lane4 = Lane4, S extends Lane4 | "f64x2" = Lane4 | "f64x2"> {
-  /** Type of four elements. */
   readonly type: T;
   /** Type of what is kept in a register. */
   readonly state: S;
   /** The result of nothing. */
   readonly identity: number;
-  /** Bytes of an accumulator in memory. */
   readonly bytes: 4 | 8;
   /** Vectors that are combined in the elements' own type before they are folded. */
   readonly run: number;
@@ -29,7 +26,6 @@ export interface Reducer<T extends Lane4 = Lane4, S extends Lane4 | "f64x2" = La
   readonly watchesNaN: boolean;
   /** Of two vectors of accumulators in float64; null where these are of the elements' own type. */
   readonly wide: ((a: D2, b: D2) => D2) | null;
-  /** Instructions on four elements. */
   readonly table: Table<T>;
   /** Of two vectors. */
   readonly quick: (a: Value<T>, b: Value<T>) => Value<T>;
@@ -88,12 +84,10 @@ function wideReducer(
   };
 }
 
-/** Lanes 0 and 1 in float64. */
 export function lowHalf(v: F4): D2 {
   return f64x2.ofF32(v);
 }
 
-/** Lanes 2 and 3 in float64. */
 export function highHalf(v: F4): D2 {
   return f64x2.ofF32(f32x4.shuffle(v, v, [2, 3, 2, 3]));
 }
@@ -131,7 +125,6 @@ function ownReducer<T extends Lane4>(
   };
 }
 
-/** The reducers by operation and dtype. */
 export const REDUCERS: Readonly<Record<string, Reducer>> = {
   "sum float32": wideReducer(0, 32, f32x4.add, f64x2.add),
   "prod float32": wideReducer(1, 0, f32x4.mul, f64x2.mul),

@@ -15,7 +15,6 @@ const WORK = 8;
 /** Columns of a part, at least. */
 const PART_COLUMNS = 64;
 
-/** The kernel of running sums or products. */
 export function prepareScan(engine: Engine, problem: Problem, op: ScanOp): FastRun | null {
   const { inputs: [{ shape, dtype }], hosts: [, axis], attrs } = problem;
   if (axis === undefined || dtype === "bool") return null;

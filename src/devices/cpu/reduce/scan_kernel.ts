@@ -14,7 +14,6 @@ type I = Local<"i32">;
 
 /** What a scan is, beside its axis. */
 export interface ScanKind extends ScanOptions {
-  /** What is accumulated. */
   readonly op: ScanOp;
   /** Floats, or integers that wrap. */
   readonly type: "float32" | "int32";
@@ -34,7 +33,6 @@ export function scanModule(engine: Engine, kind: ScanKind): WasmExports {
 
 /** What is carried on in registers. */
 interface Carry {
-  /** Nothing so far. */
   clear(): void;
   /** Takes lane for lane, of which the last two may not matter; gives what there is after it, or before it. */
   down(v: F4, lanes?: 2 | 4): F4;

@@ -14,7 +14,6 @@ export function settleSums(engine: Engine): WasmFunction {
   }).run;
 }
 
-/** The code of it. */
 export function writeSettle(
   f: FunctionBuilder,
   out: I,

@@ -10,7 +10,6 @@ import type { Value } from "../wasm/value.ts";
 
 /** What can be done at the place in the row where a vector stands. Pointers are named by their numbers. */
 export interface Place {
-  /** Where the vector stands. */
   readonly address: (pointer: number) => Value<"i32">;
   /** Stores a vector, or what of it belongs to the row. */
   readonly put: (pointer: number, v: F4) => void;
@@ -20,13 +19,11 @@ export interface Place {
   readonly clear: (v: F4, fill?: number) => F4;
 }
 
-/** A sum along a row. */
 export interface RowSum {
   readonly parts: readonly Local<"f32x4">[];
   readonly total: Local<"f64x2">;
 }
 
-/** The greatest or least element of a row. */
 export interface RowExtreme {
   readonly parts: readonly Local<"f32x4">[];
   /** The better of two in each lane: the first where one is NaN. */
@@ -38,9 +35,7 @@ const RUN_BYTES = 16 * 64;
 
 /** A function over rows of floats. Its parameters are pointers, the number of rows, their length. */
 export class RowWriter {
-  /** The function. */
   readonly f: FunctionBuilder;
-  /** Vector code in it. */
   readonly s: Simd;
   /** Length of a row as a float64, in both lanes. */
   readonly length: D2;
@@ -52,7 +47,6 @@ export class RowWriter {
   /** Where in the row the vector begins, in bytes. */
   readonly #at: Local<"i32">;
 
-  /** Writes a function whose parameters are given. */
   constructor(
     s: Simd,
     pointers: readonly Local<"i32">[],
@@ -165,13 +159,11 @@ export class RowWriter {
     const parts = [0, 1].map(() => f.variable("f32x4", s.k(0)));
     return { parts, total: f.variable("f64x2", s.d(0)) };
   }
-  /** Adds all lanes of a vector. */
   add(sum: RowSum, v: F4): void {
     const part = sum.parts[this.#copy];
     this.f.set(part, f32x4.add(part, v));
     this.#open.add(sum);
   }
-  /** The sum, in both lanes. */
   total({ total }: RowSum): D2 {
     return this.f.let(
       f64x2.add(f64x2.splat(f64x2.lane(total, 0)), f64x2.splat(f64x2.lane(total, 1))),
@@ -196,7 +188,6 @@ export class RowWriter {
     const low = f.let(f32x4.ofF64(x));
     return f.let(f32x4.shuffle(low, low, [0, 0, 0, 0]));
   }
-  /** An extreme, begun. */
   extreme(best: RowExtreme["best"]): RowExtreme {
     const none = this.s.k(best === "pmax" ? -Infinity : Infinity);
     // One for each copy of the body: else each comparison would wait for the one before.
@@ -207,7 +198,6 @@ export class RowWriter {
     const part = parts[this.#copy];
     this.f.set(part, f32x4[best](part, v));
   }
-  /** The extreme, in all lanes. */
   found({ parts: [a, b], best }: RowExtreme): F4 {
     const { f } = this;
     const one = f.let(f32x4[best](a, b));

@@ -19,13 +19,11 @@ import * as wide from "../wasm/wide_math.ts";
 import { type Place, RowWriter } from "./row_writer.ts";
 import { LONGEST_ROW, ROWS_AT_ONCE, turnedSoftmax } from "./softmax_turned.ts";
 
-/** Rows and their length. */
 export function rowsOf(shape: Shape): { m: number; n: number } {
   const n = shape.length === 0 ? 1 : shape[shape.length - 1];
   return { m: n === 0 ? 0 : sizeOf(shape) / n, n };
 }
 
-/** Writes a kernel. */
 export type Body = (w: RowWriter) => void;
 
 /** A kernel of `pointers` addresses, the number of rows and their length; `exprs` are what it prints. */

@@ -16,7 +16,6 @@ type I = Local<"i32">;
 
 /** Rows up to this long are taken so, and summed in float32. */
 export const LONGEST_ROW = 256;
-/** Rows that are taken at once. */
 export const ROWS_AT_ONCE = 4;
 
 /**

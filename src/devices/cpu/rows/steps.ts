@@ -16,7 +16,6 @@ import type { F4 } from "../wasm/simd.ts";
 import type { Place, RowWriter } from "./row_writer.ts";
 import { overRows, rowKernel, rowsOf } from "./rows.ts";
 
-/** The kernel of an op of such steps. */
 export function prepareRowSteps(
   engine: Engine,
   { inputs, outputs, attrs }: Problem,
@@ -82,7 +81,6 @@ function writeSteps(
 
 /** What is put together along a row. */
 interface Kept {
-  /** Takes a vector of terms. */
   readonly take: (terms: F4, place: Place) => void;
   /** What there is at the end, in all lanes. */
   readonly number: () => F4;

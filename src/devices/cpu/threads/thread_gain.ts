@@ -16,11 +16,9 @@ const COARSE = 0.1;
 
 /** A job that threads have just done. Times are in milliseconds. */
 export interface ThreadJob {
-  /** How long it took. */
   readonly took: number;
   /** Threads that could take part, the asking one included. */
   readonly threads: number;
-  /** Calls of the job. */
   readonly calls: number;
   /** How long those took that the asking thread made. */
   readonly own: number[];

@@ -14,9 +14,7 @@ export const LAYOUT = {
   job: 0,
   /** Calls that nobody has taken; the last one is taken first. Below one: there are none. */
   left: 16,
-  /** Calls done. */
   done: 32,
-  /** Threads that are up. */
   ready: 48,
   /** How often the modules were forgotten, and how many there are. */
   forgotten: 49,

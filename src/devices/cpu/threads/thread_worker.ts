@@ -29,9 +29,7 @@ export function workerCount(): number {
   return Math.max(0, Math.min(MOST_WORKERS, cores - 1));
 }
 
-/** What a worker is told. */
 export interface WorkerData {
-  /** The memory they share. */
   readonly memory: WebAssembly.Memory;
   /** Where in it the control block is. */
   readonly control: number;

@@ -12,7 +12,6 @@ import { startWorkers, workerCount } from "./thread_worker.ts";
 export interface ThreadCall {
   /** Number of the module and of its export. */
   readonly number: number;
-  /** The function here. */
   readonly run: (...args: number[]) => number;
   /** Whole numbers of 32 bits. */
   readonly args: readonly number[];
@@ -43,7 +42,6 @@ export class Threads {
   #startAfter = START_AFTER;
   readonly #published = new Set<number>();
 
-  /** Starts nothing yet. */
   constructor(heap: Heap) {
     this.#heap = heap;
   }
@@ -61,7 +59,6 @@ export class Threads {
   /** False: threads take part however busy the machine is. */
   mayRest = true;
 
-  /** Threads that are up, this one included. */
   get #ready(): number {
     return 1 + Atomics.load(this.#heap.i32, this.#word(LAYOUT.ready));
   }

@@ -6,24 +6,20 @@
 export class ByteWriter {
   #bytes: number[] = [];
 
-  /** What was written so far. */
   get bytes(): readonly number[] {
     return this.#bytes;
   }
 
-  /** Appends one byte. */
   u8(value: number): this {
     this.#bytes.push(value & 0xff);
     return this;
   }
 
-  /** Appends an unsigned LEB128 number. */
   u32(value: number): this {
     this.#bytes.push(...unsigned(value));
     return this;
   }
 
-  /** Appends bytes as they are. */
   all(bytes: readonly number[]): this {
     this.#bytes = this.#bytes.concat(bytes);
     return this;
@@ -77,7 +73,6 @@ export function signed(value: number): number[] {
   }
 }
 
-/** The little-endian bytes of a typed array. */
 export function littleEndian({ buffer, byteOffset, byteLength }: ArrayBufferView): number[] {
   return [...new Uint8Array(buffer, byteOffset, byteLength)];
 }

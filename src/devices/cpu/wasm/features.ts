@@ -7,7 +7,6 @@ import type { F4 } from "./simd.ts";
 
 /** Parts of WebAssembly that not every engine has. */
 export interface WasmFeatures {
-  /** 128-bit vectors. */
   readonly simd: boolean;
   /** Fused multiply-add and its kind. */
   readonly relaxed: boolean;

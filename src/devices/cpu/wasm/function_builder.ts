@@ -20,7 +20,6 @@ export class Local<T extends ValueType = ValueType> extends Value<T> {
   /** Number within the function; parameters come first. */
   readonly index: number;
 
-  /** Made by {@linkcode FunctionBuilder}. */
   constructor(type: T, index: number) {
     super(type, [0x20, unsigned(index)]);
     this.index = index;
@@ -30,12 +29,10 @@ export class Local<T extends ValueType = ValueType> extends Value<T> {
 /** A variable that holds an address or a number. */
 export type I = Local<"i32">;
 
-/** The parameters of a function as locals. */
 export type Locals<P extends readonly ValueType[]> = {
   [K in keyof P]: P[K] extends ValueType ? Local<P[K]>
     : never;
 };
-/** The arguments of a call. */
 export type Operands<P extends readonly ValueType[]> = {
   [K in keyof P]: P[K] extends ValueType ? Operand<P[K]>
     : never;
@@ -48,9 +45,7 @@ export interface FunctionRef<
 > {
   /** Number within the module. */
   readonly index: number;
-  /** Types of the parameters. */
   readonly params: P;
-  /** Type of the result; null for none. */
   readonly result: R;
 }
 
@@ -73,7 +68,6 @@ export class FunctionBuilder {
   readonly #types: ValueType[];
   readonly #params: number;
 
-  /** Made by `ModuleBuilder.function`. */
   constructor(params: readonly ValueType[]) {
     this.#types = [...params];
     this.#params = params.length;
@@ -85,7 +79,6 @@ export class FunctionBuilder {
     return new Local(type, this.#types.length - 1);
   }
 
-  /** Variables of one type, 0 at first. */
   locals<T extends ValueType>(type: T, count: number): Local<T>[] {
     return Array.from({ length: count }, () => this.local(type));
   }
@@ -96,7 +89,6 @@ export class FunctionBuilder {
     return this.variable(value.type, value);
   }
 
-  /** A variable with a first value. */
   variable<T extends ValueType>(type: T, value: Operand<T>): Local<T> {
     const x = this.local(type);
     this.set(x, value);
@@ -132,7 +124,6 @@ export class FunctionBuilder {
     if (step !== 0) this.set(x, i32.add(x, step));
   }
 
-  /** Stores a value at `address + offset`. */
   store(address: Operand<"i32">, value: Value, offset = 0): void {
     const op = STORES[value.type as keyof typeof STORES] ?? [0xfd, 0x0b];
     this.#code.push(
@@ -166,7 +157,6 @@ export class FunctionBuilder {
     this.#bulk([to, from, bytes], [10, 0, 0]);
   }
 
-  /** Sets bytes. */
   fill(to: Operand<"i32">, byte: Operand<"i32">, bytes: Operand<"i32">): void {
     this.#bulk([to, byte, bytes], [11, 0]);
   }
@@ -232,7 +222,6 @@ export class FunctionBuilder {
   }
   #depth = 0;
 
-  /** Returns from the function. */
   return(value?: Value): void {
     if (value) this.#code.push(value.code);
     this.#code.push(RETURN);
@@ -243,7 +232,6 @@ export class FunctionBuilder {
     this.#code.push(value.code);
   }
 
-  /** The result of a call. */
   call<P extends readonly ValueType[], R extends ValueType>(
     fn: FunctionRef<P, R>,
     ...args: Operands<P>

@@ -70,7 +70,6 @@ export function load<T extends ValueType>(type: T, op: number, align: number): L
 export type Comparisons<T extends ValueType, M extends ValueType> = Readonly<
   Record<"eq" | "ne" | "lt" | "gt" | "le" | "ge", (a: Operand<T>, b: Operand<T>) => Value<M>>
 >;
-/** From their opcodes. */
 export function comparisons<T extends ValueType, M extends ValueType>(
   type: T,
   mask: M,
@@ -108,7 +107,6 @@ const BITS = {
 } as const;
 /** Operations on bits; the same for every vector type. */
 export interface Bits<T extends VectorType> extends Instructions<T, typeof BITS> {
-  /** The number in all lanes. */
   readonly const: (value: number) => Value<T>;
   /** `mask ? yes : no`, bit by bit. */
   readonly select: (yes: Operand<T>, no: Operand<T>, mask: Value<VectorType>) => Value<T>;
@@ -130,9 +128,7 @@ export function vectors<T extends VectorType, Table extends Entries>(
   return { ...shared, ...instructions(type, table) };
 }
 
-/** Reading and writing single lanes. */
 export interface Lanes<T extends VectorType, S extends ScalarType> {
-  /** The number in all lanes. */
   readonly splat: (x: Operand<S>) => Value<T>;
   readonly lane: (a: Value<T>, lane: number) => Value<S>;
   readonly withLane: (a: Value<T>, lane: number, x: Operand<S>) => Value<T>;
@@ -199,7 +195,6 @@ const FLOATS = {
   pmax: ["own", "own", 11],
 } as const;
 
-/** Floating point in lanes. */
 export interface FloatVector<T extends VectorType, S extends ScalarType, M extends VectorType>
   extends Bits<T>, Comparisons<T, M>, Lanes<T, S>, Instructions<T, typeof FLOATS> {
   /** `a * b + c`, fused or not as the machine likes. Needs relaxed SIMD. */

@@ -63,7 +63,6 @@ function folded(op: number, neutral: number, fold: (a: number, b: number) => num
   };
 }
 type Folded = (a: Operand<"i32">, b: Operand<"i32">) => Value<"i32">;
-/** Instructions on i32. */
 export const i32: Numbers<"i32"> & Instructions<"i32", typeof I32> & {
   readonly add: Folded;
   readonly mul: Folded;
@@ -79,7 +78,6 @@ const F32 = {
   add: ["own", "own", 0x92],
   ofF64: ["f64", 0xb6],
 } as const;
-/** Instructions on f32. */
 export const f32: Numbers<"f32"> & Instructions<"f32", typeof F32> = numbers("f32", F32, {
   compare: [0x5b, 0x5c, 0x5d, 0x5e, 0x5f, 0x60],
   load: [0x2a, 2],
@@ -94,7 +92,6 @@ const F64 = {
   ofI32: ["i32", 0xb7],
   ofF32: ["f32", 0xbb],
 } as const;
-/** Instructions on f64. */
 export const f64: Numbers<"f64"> & Instructions<"f64", typeof F64> = numbers("f64", F64, {
   compare: [0x61, 0x62, 0x63, 0x64, 0x65, 0x66],
   load: [0x2b, 3],
@@ -111,7 +108,6 @@ const F32X4 = {
   ofI32: ["i32x4", 0xfd0fa],
   ofU32: ["i32x4", 0xfd0fb],
 } as const;
-/** Instructions on four f32. */
 export const f32x4:
   & FloatVector<"f32x4", "f32", "i32x4">
   & Loads<"f32x4">
@@ -137,7 +133,6 @@ const F64X2 = {
   /** To the nearest integer, ties to even. */
   nearest: ["own", 0xfd094],
 } as const;
-/** Instructions on two f64. */
 export const f64x2:
   & FloatVector<"f64x2", "f64", "i64x2">
   & Instructions<"f64x2", typeof F64X2>
@@ -179,7 +174,6 @@ const I32X4 = {
   ofF64: ["f64x2", 0xfd0fc],
   ofF64U: ["f64x2", 0xfd0fd],
 } as const;
-/** Instructions on four i32. */
 export const i32x4:
   & Bits<"i32x4">
   & Comparisons<"i32x4", "i32x4">
@@ -198,7 +192,6 @@ const I64X2 = {
   add: ["own", "own", 0xfd0ce],
   sub: ["own", "own", 0xfd0d1],
 } as const;
-/** Instructions on two i64. */
 export const i64x2: Bits<"i64x2"> & Instructions<"i64x2", typeof I64X2> = vectors("i64x2", I64X2);
 
 const I16X8 = {
@@ -220,7 +213,6 @@ const I8X16 = {
   minU: ["own", "own", 0xfd077],
   maxU: ["own", "own", 0xfd079],
 } as const;
-/** Instructions on sixteen bytes. */
 export const i8x16: Bits<"i8x16"> & Instructions<"i8x16", typeof I8X16> & {
   readonly load: Load<"i8x16">;
   readonly loadSplat: Load<"i8x16">;

@@ -72,7 +72,6 @@ function arcTangent(s: Simd, t: F4): F4 {
   return s.madd(f32x4.mul(t, z), s.poly(z, ATAN), t);
 }
 
-/** Inverse tangent. */
 export function atan(s: Simd, x: F4): F4 {
   const { f } = s;
   const a = f.let(s.abs(x));

@@ -86,7 +86,6 @@ function powerOfTwo(s: Simd, n: I4): F4 {
   return f32x4.ofBits(i32x4.shl(i32x4.add(n, s.i(BIAS)), 23));
 }
 
-/** eˣ. */
 export function exp(s: Simd, x: F4): F4 {
   const { f } = s;
   // pmin and pmax hand a NaN in their first operand on.
@@ -113,7 +112,6 @@ export function expNegative(s: Simd, x: F4): F4 {
   return s.f.let(f32x4.andNot(expBounded(s, x), f32x4.ofBits(f32x4.lt(x, s.k(-87.33)))));
 }
 
-/** eˣ - 1. */
 export function expm1(s: Simd, x: F4): F4 {
   const { f } = s;
   // Beyond these the result is -1 or infinite.
@@ -161,7 +159,6 @@ function guardLog(s: Simd, x: F4, result: F4, zero: number): F4 {
   return s.f.let(f32x4.select(large, outside, f32x4.gt(x, s.k(zero))));
 }
 
-/** Natural logarithm. */
 export function log(s: Simd, x: F4): F4 {
   const { f } = s;
   const tiny = f.let(f32x4.lt(x, s.k(2 ** -126)));
@@ -171,7 +168,6 @@ export function log(s: Simd, x: F4): F4 {
   return guardLog(s, x, sumLog(s, exponent, y), 0);
 }
 
-/** log(1 + x). */
 export function log1p(s: Simd, x: F4): F4 {
   const { f } = s;
   const u = f.let(f32x4.add(x, s.k(1)));
@@ -182,7 +178,6 @@ export function log1p(s: Simd, x: F4): F4 {
   return guardLog(s, x, s.copySign(sumLog(s, n, y, lost), x), -1);
 }
 
-/** Hyperbolic tangent. */
 export function tanh(s: Simd, x: F4): F4 {
   const { f } = s;
   const a = f.let(s.abs(x));
@@ -194,7 +189,6 @@ export function tanh(s: Simd, x: F4): F4 {
   return f.let(s.copySign(either, x));
 }
 
-/** Error function. */
 export function erf(s: Simd, x: F4): F4 {
   const { f } = s;
   const a = f.let(s.abs(x));

@@ -7,7 +7,6 @@ import { typeByte, type ValueType } from "./value.ts";
 
 /** The memory a module imports as `env.memory`. */
 export interface MemoryImport {
-  /** Backed by a SharedArrayBuffer. */
   readonly shared: boolean;
   /** Pages that are always there: engines that check addresses in code check offsets below it once, when compiling. */
   readonly minimum?: number;
@@ -25,7 +24,6 @@ export class ModuleBuilder {
   readonly #imports: { name: string; type: number }[] = [];
   readonly #functions: { name: string | null; type: number; body: number[] }[] = [];
 
-  /** Kernels import the one memory. */
   constructor(memory: MemoryImport) {
     this.#memory = memory;
   }
@@ -63,7 +61,6 @@ export class ModuleBuilder {
     return known >= 0 ? known : this.#types.push(text) - 1;
   }
 
-  /** The module in binary form. */
   finish(): Uint8Array<ArrayBuffer> {
     const { shared, minimum = 0, maximum = MAX_PAGES } = this.#memory;
     const limits = (w: ByteWriter): ByteWriter =>

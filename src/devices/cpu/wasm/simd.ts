@@ -5,9 +5,7 @@ import type { FunctionBuilder, FunctionRef, Local } from "./function_builder.ts"
 import { f32, f32x4, f64, f64x2, i32x4 } from "./instructions.ts";
 import type { Value } from "./value.ts";
 
-/** Four f32. */
 export type F4 = Value<"f32x4">;
-/** Two f64. */
 export type D2 = Value<"f64x2">;
 /** Four i32, or four masks of all ones or all zeros. */
 export type I4 = Value<"i32x4">;
@@ -17,7 +15,6 @@ export type HostImports = ReadonlyMap<string, FunctionRef<readonly "f64"[], "f64
 
 /** Vector code within one function. Constants are kept in variables; results are named, so they may be used more than once. */
 export class Simd {
-  /** The function being written. */
   readonly f: FunctionBuilder;
   /** Lanes for which there is no result, so far; null where nobody asks. */
   fault: Local<"i32x4"> | null = null;
@@ -40,11 +37,9 @@ export class Simd {
   k(value: number): F4 {
     return this.f.constant("f32x4", value);
   }
-  /** A constant in two lanes. */
   d(value: number): D2 {
     return this.f.constant("f64x2", value);
   }
-  /** An integer constant in four lanes. */
   i(value: number): I4 {
     return this.f.constant("i32x4", value);
   }

@@ -22,11 +22,9 @@ export function turn4(f: FunctionBuilder, [a, b, c, d]: readonly F4[]): F4[] {
   ].map((v) => f.let(v));
 }
 
-/** What goes along four rows. */
 interface Along {
   /** The rows: where they begin, and in the end where the columns left are. */
   readonly rows: readonly I[];
-  /** Their length. */
   readonly n: I;
   /** Takes four columns. */
   readonly four: (columns: readonly F4[]) => void;
@@ -50,11 +48,9 @@ export function alongRows(f: FunctionBuilder, { rows, n, four, one }: Along): vo
   });
 }
 
-/** Where turned rows go. */
 interface Into {
   /** The rows, one or some fours: where they begin, and in the end where they end. */
   readonly rows: readonly I[];
-  /** Their length. */
   readonly n: I;
   /** Where the first column goes, and in the end where one more would go. */
   readonly to: I;

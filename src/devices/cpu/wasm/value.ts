@@ -4,7 +4,6 @@
  */
 import { littleEndian, signed } from "./bytes.ts";
 
-/** Types of one number. */
 export type ScalarType = "i32" | "f32" | "f64";
 /** Types of 128 bits, seen as lanes. */
 export type VectorType = "i8x16" | "i16x8" | "i32x4" | "i64x2" | "f32x4" | "f64x2";
@@ -19,16 +18,13 @@ export function bytesOf(code: Code): number[] {
   return (code as readonly unknown[]).flat(Infinity) as number[];
 }
 
-/** An expression. */
 export class Value<T extends ValueType = ValueType> {
-  /** Type of what it leaves on the stack. */
   readonly type: T;
   /** The instructions, operands first. */
   readonly code: Code;
   /** Its value, where it is a constant number. */
   readonly constant: number | undefined;
 
-  /** Made by the instruction tables below. */
   constructor(type: T, code: Code, constant?: number) {
     this.type = type;
     this.code = code;
@@ -72,7 +68,6 @@ export function constant<T extends ValueType>(type: T, value: number): Value<T> 
   }
 }
 
-/** The operand as a value. */
 export function lift<T extends ValueType>(type: T, x: Operand<T>): Value<T> {
   return typeof x === "number" ? constant(type, x) : x;
 }

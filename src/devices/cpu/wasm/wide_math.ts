@@ -70,7 +70,6 @@ export function exp(s: Simd, x: D2): D2 {
   return s.f.let(s.madd64(scale, minusOne, scale));
 }
 
-/** eˣ - 1. */
 export function expm1(s: Simd, x: D2): D2 {
   const { scale, minusOne } = reduceExp(s, bounded(s, x));
   const e = s.madd64(scale, minusOne, f64x2.sub(scale, s.d(1)));
@@ -107,7 +106,6 @@ export function log(s: Simd, x: D2): D2 {
   return f.let(f64x2.select(large, outside, f64x2.gt(x, s.d(0))));
 }
 
-/** log(1 + x). */
 export function log1p(s: Simd, x: D2): D2 {
   const { f } = s;
   const u = f.let(f64x2.add(x, s.d(1)));
@@ -120,7 +118,6 @@ export function log1p(s: Simd, x: D2): D2 {
   return f.let(f64x2.select(x, corrected, f64x2.eq(x, s.d(Infinity))));
 }
 
-/** Hyperbolic sine. */
 export function sinh(s: Simd, x: D2): D2 {
   const { f } = s;
   const e = expm1(s, f.let(f64x2.abs(x)));
@@ -128,13 +125,11 @@ export function sinh(s: Simd, x: D2): D2 {
   return f.let(s.copySign64(f64x2.mul(sum, s.d(0.5)), x));
 }
 
-/** Hyperbolic cosine. */
 export function cosh(s: Simd, x: D2): D2 {
   const e = exp(s, s.f.let(f64x2.abs(x)));
   return s.f.let(f64x2.mul(f64x2.add(e, f64x2.div(s.d(1), e)), s.d(0.5)));
 }
 
-/** Inverse hyperbolic sine. */
 export function asinh(s: Simd, x: D2): D2 {
   const { f } = s;
   const a = f.let(f64x2.abs(x));
@@ -144,7 +139,6 @@ export function asinh(s: Simd, x: D2): D2 {
   return f.let(s.copySign64(f64x2.select(a, r, f64x2.eq(a, s.d(Infinity))), x));
 }
 
-/** Inverse hyperbolic cosine. */
 export function acosh(s: Simd, x: D2): D2 {
   const { f } = s;
   const t = f.let(f64x2.sub(x, s.d(1)));
@@ -152,7 +146,6 @@ export function acosh(s: Simd, x: D2): D2 {
   return f.let(f64x2.select(s.d(NaN), r, f64x2.lt(t, s.d(0))));
 }
 
-/** Inverse hyperbolic tangent. */
 export function atanh(s: Simd, x: D2): D2 {
   const { f } = s;
   const a = f.let(f64x2.abs(x));
@@ -184,7 +177,6 @@ export function sinCos(s: Simd, x: D2): { sin: D2; cos: D2 } {
 export function sin(s: Simd, x: D2): D2 {
   return s.f.let(f64x2.select(x, sinCos(s, x).sin, f64x2.eq(x, s.d(0))));
 }
-/** Cosine. */
 export function cos(s: Simd, x: D2): D2 {
   return sinCos(s, x).cos;
 }
