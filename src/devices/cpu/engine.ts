@@ -142,6 +142,25 @@ export class Engine {
     );
   }
 
+  /**
+   * Calls a kernel of pieces at these addresses, which move by so many bytes with each; behind the addresses its arguments are the
+   * number of pieces and the rest.
+   */
+  alongSteps(
+    run: WasmFunction,
+    pieces: Pieces,
+    addresses: readonly Pointer[],
+    steps: readonly number[],
+    rest: readonly number[],
+  ): void {
+    if (pieces.work < this.worthSharing) return void run(...addresses, pieces.count, ...rest);
+    this.inParts(
+      run,
+      pieces,
+      (from, size) => [...addresses.map((p, k) => p + from * steps[k]), size, ...rest],
+    );
+  }
+
   /** False where threads cannot have one of the functions. */
   #share(calls: readonly WasmCall[]): boolean {
     const known: ThreadCall[] = [], modules: ModuleCode[] = [];

@@ -110,16 +110,12 @@ function flatRun(engine: Engine, source: Source, { dims: [n], strides }: Walk): 
     : outs === 1 && ins === 2
     ? (o, i) => run(o[0], i[0], i[1], n)
     : (o, i) => run(...o, ...i, n);
-  const steps = bytes.map((size, k) => (moves[k] ? size : 0));
+  const steps = [...outBytes, ...bytes.map((size, k) => (moves[k] ? size : 0))];
   // Parts of whole cache lines: a part may run past its end, but not into another.
   const pieces = { count: n, work, multiple: 64 };
   return (o, i) => {
     if (work < engine.worthSharing) return whole(o, i);
-    engine.inParts(run, pieces, (from, size) => [
-      ...o.map((p, k) => p + from * outBytes[k]),
-      ...i.map((p, k) => p + from * steps[k]),
-      size,
-    ]);
+    engine.alongSteps(run, pieces, [...o, ...i], steps, []);
   };
 }
 
@@ -143,14 +139,10 @@ function nestedRun(engine: Engine, source: Source, { dims, strides }: Walk): Fas
     ...strides.flatMap((s, k) => s.slice(0, rank - 1).map((x) => x * bytes[k])),
   ];
   const below = sizeOf(dims.slice(1)), pieces = { count: dims[0], work };
+  const steps = [...outBytes.map((b) => below * b), ...bytes.map((b, k) => strides[k][0] * b)];
   return (outs, ins) => {
     if (work < engine.worthSharing) return void run(...outs, ...ins, dims[0], ...fixed);
-    engine.inParts(run, pieces, (from, size) => [
-      ...outs.map((p, k) => p + from * below * outBytes[k]),
-      ...ins.map((p, k) => p + from * strides[k][0] * bytes[k]),
-      size,
-      ...fixed,
-    ]);
+    engine.alongSteps(run, pieces, [...outs, ...ins], steps, fixed);
   };
 }
 

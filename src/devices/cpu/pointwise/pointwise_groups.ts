@@ -20,18 +20,14 @@ export function prepareMembers(
 ): FastRun | null {
   const each: FastRun[] = [];
   for (let m = 0; m * exprs.length < outputs.length; m++) {
-    const own = [
-      ...inputs.slice(0, scalars),
-      ...inputs.slice(scalars + m * arrays, scalars + (m + 1) * arrays),
+    const first = scalars + m * arrays, out = m * exprs.length;
+    const own = <T>(all: readonly T[]): T[] => [
+      ...all.slice(0, scalars),
+      ...all.slice(first, first + arrays),
     ];
-    const run = preparePointwise(engine, exprs, own, outputs[m * exprs.length].shape);
+    const run = preparePointwise(engine, exprs, own(inputs), outputs[out].shape);
     if (run === null) return null;
-    each.push((outs, ins) =>
-      run(outs.slice(m * exprs.length, (m + 1) * exprs.length), [
-        ...ins.slice(0, scalars),
-        ...ins.slice(scalars + m * arrays, scalars + (m + 1) * arrays),
-      ])
-    );
+    each.push((outs, ins) => run(outs.slice(out, out + exprs.length), own(ins)));
   }
   return (outs, ins) => each.forEach((run) => run(outs, ins));
 }

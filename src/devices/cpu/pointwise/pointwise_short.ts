@@ -68,21 +68,15 @@ export function fourRowsRun(
     const element = i >> 2;
     return 4 * Math.floor(element / length) + i % 4;
   });
-  const room = roundUp(16 * length);
+  const room = roundUp(16 * length), pieces = { count: n, work, multiple: 64 };
+  const steps = [...outBytes.map((b) => length * b), ...bytes.map((b, k) => strides[k][0] * b)];
   return (outs, ins) => {
     const at = engine.scratch(room * (1 + ins.length));
     engine.heap.u8.set(patterns, at);
     const from = ins.map((p, k) =>
       along[k] === "row" ? repeat(engine.heap, p, at + room * (1 + k), length * bytes[k], 4) : p
     );
-    if (work < engine.worthSharing) return void run(...outs, ...from, n, length, at);
-    engine.inParts(run, { count: n, work, multiple: 64 }, (first, size) => [
-      ...outs.map((p, k) => p + first * length * outBytes[k]),
-      ...from.map((p, k) => p + first * strides[k][0] * bytes[k]),
-      size,
-      length,
-      at,
-    ]);
+    engine.alongSteps(run, pieces, [...outs, ...from], steps, [length, at]);
   };
 }
 
@@ -94,7 +88,8 @@ export function shortRowsRun(
 ): FastRun {
   const times = rowsAsOne(length), long = times * length;
   const rows = Math.floor(n / times), rest = n % times;
-  const steps = strides.map(([outer], k) => (outer === 0 ? 0 : long * bytes[k]));
+  const inSteps = strides.map(([outer], k) => (outer === 0 ? 0 : long * bytes[k]));
+  const steps = [...outBytes.map((b) => long * b), ...inSteps];
   const isRepeated = strides.map(([outer, inner]) => outer === 0 && inner !== 0);
   const room = roundUp(4 * long);
   return (outs, ins) => {
@@ -102,15 +97,9 @@ export function shortRowsRun(
     const from = ins.map((p, k) =>
       isRepeated[k] ? repeat(engine.heap, p, at + room * k, length * bytes[k], times) : p
     );
-    const argumentsOf = (first: number, size: number, columns: number): number[] => [
-      ...outs.map((p, k) => p + first * long * outBytes[k]),
-      ...from.map((p, k) => p + first * steps[k]),
-      size,
-      columns,
-      ...steps,
-    ];
-    engine.inParts(run, { count: rows, work }, (first, size) => argumentsOf(first, size, long));
-    if (rest > 0) run(...argumentsOf(rows, 1, rest * length));
+    const all = [...outs, ...from];
+    engine.alongSteps(run, { count: rows, work }, all, steps, [long, ...inSteps]);
+    if (rest > 0) run(...all.map((p, k) => p + rows * steps[k]), 1, rest * length, ...inSteps);
   };
 }
 

@@ -84,9 +84,9 @@ function printMod(s: Simd, [a, b]: readonly F4[]): F4 {
     const r = f.let(f64x2.sub(x, f64x2.mul(q, y)));
     // The rounded quotient may be one too large, which turns the sign; and 0 · ∞ is not wanted.
     const turned = f64x2.lt(f64x2.mul(r, x), s.d(0));
-    const back = f64x2.add(r, s.copySign64(f.let(f64x2.abs(y)), x));
+    const back = f64x2.add(r, s.copySign(f.let(f64x2.abs(y)), x));
     const settled = f.let(f64x2.select(x, f64x2.select(back, r, turned), f64x2.eq(q, s.d(0))));
-    return s.copySign64(f64x2.abs(settled), x);
+    return s.copySign(f64x2.abs(settled), x);
   });
   const far = f.let(f32x4.ge(s.abs(f32x4.div(a, b)), s.k(limit)));
   return s.rareHost(near, far, "fmod", [a, b], i32.anyTrue);

@@ -73,7 +73,7 @@ function truncatedOf(s: Simd, word: D2): D2 {
   const x = f.let(f64x2.mul(f64x2.mul(centered, s.d(2 ** -31)), s.d(TRUNCATED_MASS)));
   const square = f.let(f64x2.mul(f64x2.sub(s.d(1), x), f64x2.add(s.d(1), x)));
   const w = f.let(f64x2.sub(f64x2.neg(log(s, square)), s.d(2.5)));
-  const p = s.poly64(w, [...INVERSE_ERF].reverse());
+  const p = s.poly(w, [...INVERSE_ERF].reverse());
   return f64x2.mul(f64x2.mul(p, x), s.d(Math.SQRT2));
 }
 

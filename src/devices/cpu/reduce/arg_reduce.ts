@@ -7,7 +7,7 @@ import type { ArgOp } from "../../../core/meaning.ts";
 import type { Problem } from "../../../core/op.ts";
 import { type Line, lineOf } from "../../../kernels/reduce/layout.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
-import type { Engine, WasmCall, WasmExports, WasmFunction } from "../engine.ts";
+import type { Engine, WasmCall, WasmExports } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import { overLines } from "./lines.ts";
 import { argModule, COLUMNS, hasArgModule } from "./arg_reduce_kernel.ts";
@@ -30,15 +30,12 @@ export function prepareArgReduction(engine: Engine, problem: Problem, op: ArgOp)
   const module = argModule(engine, op, dtype);
   if (inner > 1) return overColumns(engine, module, line);
   if (outer === 1) return overOneRow(engine, module, { op, dtype, length });
-  return overRows(engine, outer >= 4 && length <= NARROW ? module.narrow : module.rows, line);
-}
-
-function overRows(engine: Engine, run: WasmFunction, { outer: m, length: n }: Line): FastRun {
+  const run = outer >= 4 && length <= NARROW ? module.narrow : module.rows;
   // Whole vectors of results.
-  const pieces = { count: m, work: WORK * m * n, multiple: 4 };
+  const pieces = { count: outer, work: WORK * outer * length, multiple: 4 };
   return ([o], [p]) => {
-    if (pieces.work < engine.worthSharing) return void run(p, m, n, o);
-    engine.inParts(run, pieces, (from, size) => [p + 4 * from * n, size, n, o + 4 * from]);
+    if (pieces.work < engine.worthSharing) return void run(o, p, outer, length);
+    engine.alongSteps(run, pieces, [o, p], [4, 4 * length], [length]);
   };
 }
 
@@ -50,11 +47,11 @@ function overOneRow(
 ): FastRun {
   return ([o], [p]) => {
     const parts = Math.min(MOST_PARTS, engine.parts(WORK * length));
-    if (parts === 1) return void rows(p, 1, length, o);
+    if (parts === 1) return void rows(o, p, 1, length);
     const cut = evenBlocks(length, Math.ceil(length / parts), 64);
     const spare = engine.scratch(4 * parts);
     engine.callAll(
-      cut.map(({ from, size }, k): WasmCall => [rows, [p + 4 * from, 1, size, spare + 4 * k]]),
+      cut.map(({ from, size }, k): WasmCall => [rows, [spare + 4 * k, p + 4 * from, 1, size]]),
     );
     const { f32, i32 } = engine.heap, data = dtype === "float32" ? f32 : i32;
     let best = NaN, at = 0;

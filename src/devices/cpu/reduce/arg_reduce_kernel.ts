@@ -31,7 +31,7 @@ export function hasArgModule(op: ArgOp, dtype: DType): boolean {
   return `${op} ${dtype}` in REDUCERS;
 }
 
-/** `rows(x, m, n, out)`, `narrow` alike, and `columns(x, outer, length, width, step, out, spare)`, where `step` is from row to row. */
+/** `rows(out, x, m, n)`, `narrow` alike, and `columns(x, outer, length, width, step, out, spare)`, where `step` is from row to row. */
 export function argModule(engine: Engine, op: ArgOp, dtype: DType): WasmExports {
   const reducer = REDUCERS[`${op} ${dtype}`];
   const order: Order = { ...reducer, isBetter: reducer.table[op === "max" ? "gt" : "lt"] };
@@ -63,7 +63,7 @@ function writeSeek(f: FunctionBuilder, { type, identity }: Order, [x, step, coun
 function writeRows<T extends Lane4>(
   f: FunctionBuilder,
   { type, table, identity, quick: best, isBetter }: Order<T>,
-  [x, m, n, out]: readonly I[],
+  [out, x, m, n]: readonly I[],
 ): void {
   const at = f.local("i32"), left = f.local("i32"), blockEnd = f.local("i32");
   // Where the block begins that is read, and the one with the best so far: addresses, and elements left from there.
@@ -164,7 +164,7 @@ function writeNarrow<T extends Lane4>(
   f: FunctionBuilder,
   order: Order<T>,
   seek: Seek,
-  [x, m, n, out]: readonly I[],
+  [out, x, m, n]: readonly I[],
 ): void {
   const { table } = order, none = f.constant(order.type, order.identity);
   const found = new Found(f, order), place = f.local("i32x4"), bytes = f.let(i32.shl(n, 2));

@@ -95,14 +95,11 @@ function reduceRows(
   [from, to, spare]: readonly [...Places, spare: Pointer],
 ): void {
   const work = WORK * m * n;
-  if (work < engine.worthSharing) return void rows(from, m, n, to);
-  if (m > 1) {
-    const pieces = { count: m, work };
-    return engine.inParts(rows, pieces, (row, size) => [from + row * n, size, n, to + row]);
-  }
+  if (work < engine.worthSharing) return void rows(to, from, m, n);
+  if (m > 1) return engine.alongSteps(rows, { count: m, work }, [to, from], [1, n], [n]);
   const parts = Math.min(32, engine.parts(work)), cut = evenBlocks(n, Math.ceil(n / parts), 64);
-  engine.callAll(cut.map((c, k): WasmCall => [rows, [from + c.from, 1, c.size, spare + k]]));
-  rows(spare, 1, cut.length, to);
+  engine.callAll(cut.map((c, k): WasmCall => [rows, [spare + k, from + c.from, 1, c.size]]));
+  rows(to, spare, 1, cut.length);
 }
 
 function reduceColumns(
@@ -121,7 +118,7 @@ function reduceColumns(
   );
 }
 
-/** `rows(x, m, n, out)`, and `columns(x, outer, length, width, step, out)` where `step` is from row to row. */
+/** `rows(out, x, m, n)`, and `columns(x, outer, length, width, step, out)` where `step` is from row to row. */
 function foldModule(engine: Engine, fold: Fold): WasmExports {
   return engine.compile(`bool ${fold.name}`, (m) => {
     m.function("rows", words(4), null, (f, ...p) => writeRows(f, fold, p));
@@ -129,7 +126,7 @@ function foldModule(engine: Engine, fold: Fold): WasmExports {
   });
 }
 
-function writeRows(f: FunctionBuilder, fold: Fold, [x, m, n, out]: readonly I[]): void {
+function writeRows(f: FunctionBuilder, fold: Fold, [out, x, m, n]: readonly I[]): void {
   const at = f.local("i32"), left = f.local("i32");
   const states = [0, 1, 2, 3].map(() => f.local("i8x16"));
   const identity = f.constant("i8x16", -fold.identity);

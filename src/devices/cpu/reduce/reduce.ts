@@ -91,7 +91,7 @@ function prepareResults(engine: Engine, task: ReduceTask, inScratch: boolean): R
     if (held !== null) return held;
   }
   const nest = new ReduceNest({ exprs: [expr], dtypes }, layout, reducer);
-  if (prologue && nest.calls > 1 && nest.callSize < WORTH_CALL) return null;
+  if (prologue && nest.calls > 1 && nest.m * nest.n < WORTH_CALL) return null;
   const size = sizeOf(task.out.shape);
   const module = reducerModule(engine, name, reducer, nest.source);
   const parts = partsOf(engine, nest, reducer);

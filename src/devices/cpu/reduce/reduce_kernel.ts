@@ -101,20 +101,13 @@ function writeJoin(f: FunctionBuilder, r: Reducer, [from, rows, n, acc]: readonl
   });
 }
 
-interface Parts {
-  readonly rows: Fn;
-  readonly columns: Fn;
-  readonly narrow: Fn | null;
-  readonly fill: Fn;
-  readonly join: Fn;
-  readonly run: Fn;
-}
+type Parts = Readonly<Record<"rows" | "columns" | "fill" | "join" | "run", Fn>>;
 
 function writeRun(
   f: FunctionBuilder,
   r: Reducer,
   { dtypes, moves }: RowSource,
-  { rows, columns, narrow, fill, join, run }: Parts,
+  { rows, columns, narrow, fill, join, run }: Parts & { readonly narrow: Fn | null },
   p: readonly I[],
 ): void {
   const operands = dtypes.length, x = p.slice(0, operands);

@@ -15,9 +15,8 @@ import type { Reducer } from "./reducer.ts";
 /** How a reduction goes through its operands: the two innermost groups of axes are one call of a loop. */
 export class ReduceNest {
   readonly source: RowSource;
-  /** Calls of the innermost loop, and elements of each. */
+  /** Calls of the innermost loop. */
   readonly calls: number;
-  readonly callSize: number;
   /** True where rows are reduced, false where columns are. */
   readonly isRows: boolean;
   /** Rows of the innermost loop, and their elements. */
@@ -26,11 +25,10 @@ export class ReduceNest {
   /** Bytes of operands from row to row, and from element to element. */
   readonly steps: readonly number[];
   readonly widths: readonly number[];
-  /** The outermost level, its extent, and whether its members have results of their own. */
+  /** The outermost level, and its extent. */
   readonly top: number;
   readonly count: number;
-  readonly keepsTop: boolean;
-  /** How far operands and accumulators move with each member of the outermost level, in bytes. */
+  /** How far operands and accumulators move with each member of it, in bytes; these not where members share their results. */
   readonly topSteps: readonly number[];
   readonly topAccStep: number;
   readonly work: number;
@@ -58,7 +56,6 @@ export class ReduceNest {
     this.widths = bytes.map((b, k) => (moves[k] ? b : 0));
     const outer = dims.slice(0, dims.length - taken);
     this.calls = m === 0 || n === 0 ? 0 : sizeOf(outer);
-    this.callSize = m * n;
     this.work = this.calls * m * n * workOf(exprs, dtypes.length);
 
     const narrow = Math.floor(JOINED_COLUMNS / n);
@@ -77,7 +74,6 @@ export class ReduceNest {
     this.top = outer.length;
     // Where there is nothing, no level is gone through.
     this.count = this.calls === 0 ? 0 : outer.length > 0 ? outer[0] : m;
-    this.keepsTop = accStep > 0;
     [this.topSteps, this.topAccStep] = [steps, accStep];
     this.#table = table;
     this.bytes = roundUp(TABLE_ROOM + 4 * table.length);

@@ -29,7 +29,7 @@ export function partsOf(
   nest: ReduceNest,
   reducer: Reducer,
 ): ReduceParts | null {
-  const { m, n, isRows, keepsTop, work } = nest, isOne = nest.top === 0;
+  const { m, n, isRows, work } = nest, isOne = nest.top === 0, keepsTop = nest.topAccStep > 0;
   // Light columns wait for memory, which takes them best in whole rows.
   const waits = isOne && !isRows && isLight(nest.source.exprs);
   const keepsColumns = isOne && !isRows && (m === 1 || n >= 4 * PART_COLUMNS);

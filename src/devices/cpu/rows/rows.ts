@@ -43,23 +43,6 @@ export function rowKernel(
   );
 }
 
-/** Runs a kernel over rows, in parts where that pays. `steps` are the bytes that each pointer moves from row to row. */
-export function overRows(
-  engine: Engine,
-  run: WasmFunction,
-  pointers: readonly number[],
-  steps: readonly number[],
-  { m, n }: { m: number; n: number },
-  work: number,
-): void {
-  if (m * n * work < engine.worthSharing) return void run(...pointers, m, n);
-  engine.inParts(
-    run,
-    { count: m, work: m * n * work },
-    (from, size) => [...pointers.map((p, i) => p + from * steps[i]), size, n],
-  );
-}
-
 /** Work of an element, in floating point operations: most of it an exponential. */
 const HEAVY = 50;
 
@@ -207,10 +190,11 @@ export function prepareSoftmax(log: boolean): FastPrepare {
     if (inputs[0].dtype !== "float32") return null;
     const { m, n } = rowsOf(shape), multiple = ROWS_AT_ONCE;
     if (n === 1) return preparePointwise(engine, [one], inputs, shape);
-    const count = n > LONGEST_ROW ? 0 : m - m % multiple, left = { m: m - count, n };
+    const count = n > LONGEST_ROW ? 0 : m - m % multiple, left = m - count;
     const pieces = { count, work: count * n * HEAVY, multiple, room: 4 * multiple * roundUp(n) };
     const together = count > 0 ? turnedSoftmax(engine, log) : null;
-    const single = left.m > 0 ? rowKernel(engine, `softmax ${log}`, 2, softmax(log)) : null;
+    const single = left > 0 ? rowKernel(engine, `softmax ${log}`, 2, softmax(log)) : null;
+    const singles = { count: left, work: left * n * HEAVY };
     return ([y], [x]) => {
       if (together && pieces.work < engine.worthSharing) {
         together(y, x, count, n, engine.scratch(pieces.room));
@@ -221,7 +205,7 @@ export function prepareSoftmax(log: boolean): FastPrepare {
         });
       }
       const done = 4 * count * n;
-      if (single) overRows(engine, single, [y + done, x + done], [4 * n, 4 * n], left, HEAVY);
+      if (single) engine.alongSteps(single, singles, [y + done, x + done], [4 * n, 4 * n], [n]);
     };
   };
 }
@@ -259,7 +243,8 @@ export const prepareSparseCrossEntropy: FastPrepare = (
 /** Cross entropy of logits with labels that are probabilities. */
 export const prepareCrossEntropy: FastPrepare = (engine, { inputs, outputs }) => {
   if ([...inputs, ...outputs].some((s) => s.dtype !== "float32")) return null;
-  const shape = rowsOf(inputs[0].shape), row = 4 * shape.n;
+  const { m, n } = rowsOf(inputs[0].shape), row = 4 * n;
+  const pieces = { count: m, work: m * n * HEAVY };
   const run = rowKernel(engine, "crossEntropy", 4, crossEntropy);
-  return (o, i) => overRows(engine, run, [...o, ...i], [4, row, row, row], shape, HEAVY);
+  return (o, i) => engine.alongSteps(run, pieces, [...o, ...i], [4, row, row, row], [n]);
 };

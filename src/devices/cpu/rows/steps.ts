@@ -14,7 +14,7 @@ import { printSimd, simdPrints } from "../pointwise/print_simd.ts";
 import { f64x2 } from "../wasm/instructions.ts";
 import type { F4 } from "../wasm/simd.ts";
 import type { Place, RowWriter } from "./row_writer.ts";
-import { overRows, rowKernel, rowsOf } from "./rows.ts";
+import { rowKernel, rowsOf } from "./rows.ts";
 
 export function prepareRowSteps(
   engine: Engine,
@@ -26,14 +26,14 @@ export function prepareRowSteps(
   if (
     [...inputs, ...outputs].some((s) => s.dtype !== "float32") || !simdPrints(exprs, dtypes)
   ) return null;
-  const shape = rowsOf(inputs[0].shape), outs = outputs.length, all = outs + inputs.length;
+  const { m, n } = rowsOf(inputs[0].shape), outs = outputs.length, all = outs + inputs.length;
   const still = columns.map((i) => outs + i);
   const name = `${exprs.map((e, k) => `${own.found[k]?.fold} ${exprKey(e)}`).join(";")} ${still}`;
   const body = (w: RowWriter): void => writeSteps(w, own, inputs.length, still);
   const run = rowKernel(engine, name, all, body, exprs);
-  const moves = Array.from({ length: all }, (_, p) => (still.includes(p) ? 0 : 4 * shape.n));
-  const work = workOf(exprs, all);
-  return (o, i) => overRows(engine, run, [...o, ...i], moves, shape, work);
+  const moves = Array.from({ length: all }, (_, p) => (still.includes(p) ? 0 : 4 * n));
+  const pieces = { count: m, work: m * n * workOf(exprs, all) };
+  return (o, i) => engine.alongSteps(run, pieces, [...o, ...i], moves, [n]);
 }
 
 /** Pointers: the outputs, then the inputs. */

@@ -195,33 +195,21 @@ const FLOATS = {
   pmax: ["own", "own", 11],
 } as const;
 
-export interface FloatVector<T extends VectorType, S extends ScalarType, M extends VectorType>
-  extends Bits<T>, Comparisons<T, M>, Lanes<T, S>, Instructions<T, typeof FLOATS> {
+/** Floating point in lanes. */
+export interface Floats<T extends VectorType> extends Bits<T>, Instructions<T, typeof FLOATS> {
   /** `a * b + c`, fused or not as the machine likes. Needs relaxed SIMD. */
   readonly relaxedMadd: (a: Operand<T>, b: Operand<T>, c: Operand<T>) => Value<T>;
 }
-/** With those of a table; from the opcodes of the first comparison, of `abs`, of lane access and of the multiply-add. */
-export function floats<
-  T extends VectorType,
-  S extends ScalarType,
-  M extends VectorType,
-  Table extends Entries,
->(
-  [type, scalar, mask]: readonly [T, S, M],
+/** With those of a table; from the opcodes of `abs` and of the multiply-add. */
+export function floats<T extends VectorType, Table extends Entries>(
+  type: T,
   table: Table,
-  at: {
-    readonly compare: number;
-    readonly abs: number;
-    readonly lanes: readonly number[];
-    readonly madd: number;
-  },
-): FloatVector<T, S, M> & Instructions<T, Table> {
-  const code = (x: Operand<T>): Code => lift(type, x).code, madd = opcode(at.madd);
+  { abs, madd }: { readonly abs: number; readonly madd: number },
+): Floats<T> & Instructions<T, Table> {
+  const code = opcode(madd);
   return {
     ...vectors(type, table),
-    ...comparisons(type, mask, [0, 1, 2, 3, 4, 5].map((i) => at.compare + i)),
-    ...lanes(type, scalar, at.lanes),
-    ...instructions(type, FLOATS, at.abs),
-    relaxedMadd: (a, b, c) => new Value(type, [code(a), code(b), code(c), madd]),
+    ...instructions(type, FLOATS, abs),
+    relaxedMadd: (...x) => new Value(type, [x.map((operand) => lift(type, operand).code), code]),
   };
 }

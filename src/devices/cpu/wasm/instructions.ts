@@ -6,8 +6,8 @@ import {
   type Bits,
   type Comparisons,
   comparisons,
+  type Floats,
   floats,
-  type FloatVector,
   type Instructions,
   type Lanes,
   lanes,
@@ -109,15 +109,14 @@ const F32X4 = {
   ofU32: ["i32x4", 0xfd0fb],
 } as const;
 export const f32x4:
-  & FloatVector<"f32x4", "f32", "i32x4">
+  & Floats<"f32x4">
+  & Comparisons<"f32x4", "i32x4">
+  & Lanes<"f32x4", "f32">
   & Loads<"f32x4">
   & Instructions<"f32x4", typeof F32X4> = {
-    ...floats(["f32x4", "f32", "i32x4"], F32X4, {
-      compare: 0xfd041,
-      abs: 0xfd0e0,
-      lanes: [0xfd013, 0xfd01f, 0xfd020],
-      madd: 0xfd105,
-    }),
+    ...floats("f32x4", F32X4, { abs: 0xfd0e0, madd: 0xfd105 }),
+    ...comparisons("f32x4", "i32x4", [0xfd041, 0xfd042, 0xfd043, 0xfd044, 0xfd045, 0xfd046]),
+    ...lanes("f32x4", "f32", [0xfd013, 0xfd01f, 0xfd020]),
     ...loads("f32x4"),
   };
 
@@ -134,15 +133,14 @@ const F64X2 = {
   nearest: ["own", 0xfd094],
 } as const;
 export const f64x2:
-  & FloatVector<"f64x2", "f64", "i64x2">
+  & Floats<"f64x2">
+  & Comparisons<"f64x2", "i64x2">
+  & Lanes<"f64x2", "f64">
   & Instructions<"f64x2", typeof F64X2>
   & { readonly load: Load<"f64x2"> } = {
-    ...floats(["f64x2", "f64", "i64x2"], F64X2, {
-      compare: 0xfd047,
-      abs: 0xfd0ec,
-      lanes: [0xfd014, 0xfd021, 0xfd022],
-      madd: 0xfd107,
-    }),
+    ...floats("f64x2", F64X2, { abs: 0xfd0ec, madd: 0xfd107 }),
+    ...comparisons("f64x2", "i64x2", [0xfd047, 0xfd048, 0xfd049, 0xfd04a, 0xfd04b, 0xfd04c]),
+    ...lanes("f64x2", "f64", [0xfd014, 0xfd021, 0xfd022]),
     load: load("f64x2", 0xfd000, 3),
   };
 

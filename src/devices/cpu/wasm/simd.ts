@@ -3,6 +3,7 @@
  */
 import type { FunctionBuilder, FunctionRef, Local } from "./function_builder.ts";
 import { f32, f32x4, f64, f64x2, i32x4 } from "./instructions.ts";
+import type { Floats } from "./instruction_kinds.ts";
 import type { Value } from "./value.ts";
 
 export type F4 = Value<"f32x4">;
@@ -12,6 +13,9 @@ export type I4 = Value<"i32x4">;
 
 /** JavaScript functions of one or two numbers that a module has imported, by name. */
 export type HostImports = ReadonlyMap<string, FunctionRef<readonly "f64"[], "f64">>;
+
+type FloatType = "f32x4" | "f64x2";
+const FLOATS: { readonly [T in FloatType]: Floats<T> } = { f32x4, f64x2 };
 
 /** Vector code within one function. Constants are kept in variables; results are named, so they may be used more than once. */
 export class Simd {
@@ -45,25 +49,15 @@ export class Simd {
   }
 
   /** `a * b + c`. */
-  madd(a: F4, b: F4, c: F4): F4 {
-    return this.#relaxed ? f32x4.relaxedMadd(a, b, c) : f32x4.add(f32x4.mul(a, b), c);
-  }
-  /** `a * b + c`. */
-  madd64(a: D2, b: D2, c: D2): D2 {
-    return this.#relaxed ? f64x2.relaxedMadd(a, b, c) : f64x2.add(f64x2.mul(a, b), c);
+  madd<T extends FloatType>(a: Value<T>, b: Value<T>, c: Value<T>): Value<T> {
+    const { relaxedMadd, add, mul } = FLOATS[a.type];
+    return this.#relaxed ? relaxedMadd(a, b, c) : add(mul(a, b), c);
   }
 
   /** `c[0] + c[1] x + c[2] x² …`. `x` must be a variable. */
-  poly(x: F4, c: readonly number[]): F4 {
-    let r = this.k(c[c.length - 1]);
-    for (let i = c.length - 2; i >= 0; i--) r = this.madd(r, x, this.k(c[i]));
-    return r;
-  }
-  /** `c[0] + c[1] x + c[2] x² …`. `x` must be a variable. */
-  poly64(x: D2, c: readonly number[]): D2 {
-    let r = this.d(c[c.length - 1]);
-    for (let i = c.length - 2; i >= 0; i--) r = this.madd64(r, x, this.d(c[i]));
-    return r;
+  poly<T extends FloatType>(x: Value<T>, c: readonly number[]): Value<T> {
+    const highestFirst = c.toReversed().map((number) => this.f.constant(x.type, number));
+    return highestFirst.reduce((sum, next) => this.madd(sum, x, next));
   }
 
   /** `|x|`, by a mask that stays in a register: engines make that of the instruction anew each time. */
@@ -71,12 +65,9 @@ export class Simd {
     return f32x4.and(x, f32x4.ofBits(this.i(0x7fffffff)));
   }
   /** `|x|` with the sign of `s`. */
-  copySign(x: F4, s: F4): F4 {
-    return f32x4.or(x, f32x4.and(s, this.k(-0)));
-  }
-  /** `|x|` with the sign of `s`. */
-  copySign64(x: D2, s: D2): D2 {
-    return f64x2.or(x, f64x2.and(s, this.d(-0)));
+  copySign<T extends FloatType>(x: Value<T>, s: Value<T>): Value<T> {
+    const { or, and } = FLOATS[x.type];
+    return or(x, and(s, this.f.constant(x.type, -0)));
   }
 
   /** Computes in f64: both halves of the operands are widened, given to `fn`, and rounded back. */

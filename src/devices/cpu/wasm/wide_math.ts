@@ -49,10 +49,10 @@ export const TRIG_LIMIT = 1.6e6;
 /** `2ⁿ` and `eʳ - 1` where `x = n ln 2 + r`. x must lie within ±700. */
 function reduceExp(s: Simd, x: D2): { scale: D2; minusOne: D2 } {
   const { f } = s;
-  const t = f.let(s.madd64(x, s.d(Math.LOG2E), s.d(ROUND)));
+  const t = f.let(s.madd(x, s.d(Math.LOG2E), s.d(ROUND)));
   const n = f.let(f64x2.sub(t, s.d(ROUND)));
-  const r = f.let(s.madd64(n, s.d(-LN2_LOW), s.madd64(n, s.d(-LN2_HIGH), x)));
-  const minusOne = f.let(s.madd64(f64x2.mul(r, r), s.poly64(r, EXP), r));
+  const r = f.let(s.madd(n, s.d(-LN2_LOW), s.madd(n, s.d(-LN2_HIGH), x)));
+  const minusOne = f.let(s.madd(f64x2.mul(r, r), s.poly(r, EXP), r));
   const scale = f.let(
     f64x2.ofBits(i64x2.shl(i64x2.add(i64x2.ofBits(t), f.constant("i64x2", 1023)), 52)),
   );
@@ -67,12 +67,12 @@ function bounded(s: Simd, x: D2): D2 {
 /** eˣ, taken as e^±200 further out. */
 export function exp(s: Simd, x: D2): D2 {
   const { scale, minusOne } = reduceExp(s, bounded(s, x));
-  return s.f.let(s.madd64(scale, minusOne, scale));
+  return s.f.let(s.madd(scale, minusOne, scale));
 }
 
 export function expm1(s: Simd, x: D2): D2 {
   const { scale, minusOne } = reduceExp(s, bounded(s, x));
-  const e = s.madd64(scale, minusOne, f64x2.sub(scale, s.d(1)));
+  const e = s.madd(scale, minusOne, f64x2.sub(scale, s.d(1)));
   return s.f.let(f64x2.select(x, e, f64x2.eq(x, s.d(0))));
 }
 
@@ -93,8 +93,8 @@ function logPositive(s: Simd, x: D2): D2 {
   const q = f.let(f64x2.div(y, f64x2.add(y, s.d(2))));
   const z = f.let(f64x2.mul(q, q));
   const twice = f.let(f64x2.add(q, q));
-  const fraction = s.madd64(f64x2.mul(twice, z), s.poly64(z, LOG), twice);
-  return f.let(s.madd64(n, s.d(Math.LN2), fraction));
+  const fraction = s.madd(f64x2.mul(twice, z), s.poly(z, LOG), twice);
+  return f.let(s.madd(n, s.d(Math.LN2), fraction));
 }
 
 /** Natural logarithm; never of a subnormal f64. */
@@ -122,7 +122,7 @@ export function sinh(s: Simd, x: D2): D2 {
   const { f } = s;
   const e = expm1(s, f.let(f64x2.abs(x)));
   const sum = f64x2.add(e, f64x2.div(e, f64x2.add(e, s.d(1))));
-  return f.let(s.copySign64(f64x2.mul(sum, s.d(0.5)), x));
+  return f.let(s.copySign(f64x2.mul(sum, s.d(0.5)), x));
 }
 
 export function cosh(s: Simd, x: D2): D2 {
@@ -136,7 +136,7 @@ export function asinh(s: Simd, x: D2): D2 {
   const z = f.let(f64x2.mul(a, a));
   const root = f64x2.add(f64x2.sqrt(f64x2.add(z, s.d(1))), s.d(1));
   const r = log1p(s, f.let(f64x2.add(a, f64x2.div(z, root))));
-  return f.let(s.copySign64(f64x2.select(a, r, f64x2.eq(a, s.d(Infinity))), x));
+  return f.let(s.copySign(f64x2.select(a, r, f64x2.eq(a, s.d(Infinity))), x));
 }
 
 export function acosh(s: Simd, x: D2): D2 {
@@ -150,17 +150,17 @@ export function atanh(s: Simd, x: D2): D2 {
   const { f } = s;
   const a = f.let(f64x2.abs(x));
   const r = log1p(s, f.let(f64x2.div(f64x2.add(a, a), f64x2.sub(s.d(1), a))));
-  return f.let(s.copySign64(f64x2.mul(r, s.d(0.5)), x));
+  return f.let(s.copySign(f64x2.mul(r, s.d(0.5)), x));
 }
 
 /** sin and cos of x, which must lie within {@linkcode TRIG_LIMIT}. */
 export function sinCos(s: Simd, x: D2): { sin: D2; cos: D2 } {
   const { f } = s;
   const n = f.let(f64x2.nearest(f64x2.mul(x, s.d(2 / Math.PI))));
-  const r = f.let(s.madd64(n, s.d(-HALF_PI_LOW), s.madd64(n, s.d(-HALF_PI_HIGH), x)));
+  const r = f.let(s.madd(n, s.d(-HALF_PI_LOW), s.madd(n, s.d(-HALF_PI_HIGH), x)));
   const z = f.let(f64x2.mul(r, r));
-  const sin = f.let(s.madd64(f64x2.mul(r, z), s.poly64(z, SIN), r));
-  const cos = f.let(s.madd64(f64x2.mul(z, z), s.poly64(z, COS), s.madd64(z, s.d(-0.5), s.d(1))));
+  const sin = f.let(s.madd(f64x2.mul(r, z), s.poly(z, SIN), r));
+  const cos = f.let(s.madd(f64x2.mul(z, z), s.poly(z, COS), s.madd(z, s.d(-0.5), s.d(1))));
   const half = f.let(f64x2.mul(n, s.d(0.5)));
   const turns = f.let(f64x2.floor(half));
   const odd = f.let(f64x2.ne(half, turns));
