@@ -71,6 +71,8 @@ export interface Program {
   readonly hasParams: boolean;
   /** Names of the fields that dispatches give words for, in order. */
   readonly params: readonly string[];
+  /** Invocations of a workgroup along its first axis. */
+  readonly workgroup: number;
 }
 
 /** The part of a buffer that is bound, in bytes; all of it where absent. `offset` is a multiple of 256. */
@@ -198,7 +200,8 @@ export function makeProgram(init: ProgramInit): Program {
   let program = programs.get(source);
   if (!program) {
     const names = (init.params ?? []).map((f) => f.split(":")[0]);
-    program = { name: init.name, source, bindings, hasParams: params.length > 0, params: names };
+    const { name, workgroup: [workgroup] } = init, hasParams = params.length > 0;
+    program = { name, source, bindings, hasParams, params: names, workgroup };
     programs.set(source, program);
   }
   return program;

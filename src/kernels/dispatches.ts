@@ -15,18 +15,15 @@ import { InternalError } from "../core/errors.ts";
 export interface FlatWork {
   readonly program: Program;
   readonly buffers: readonly BufferRef[];
-  /** Words of the uniform fields: first the number of invocations, or of workgroups where `workgroup` is 1. */
+  /** Words of the uniform fields, of which the first is how many invocations there are, or `groups`: workgroups. */
   readonly params: readonly number[];
-  /** Invocations of a workgroup; 1 where the fields count workgroups. */
-  readonly workgroup: number;
+  readonly groups?: boolean;
 }
 
-/** A dispatch of as many invocations as its first parameter says. */
-export function flatDispatch(
-  { program, buffers, params, workgroup }: FlatWork,
-  profile: Profile,
-): Dispatch {
-  return { program, buffers, params, grid: gridFor(params[0], workgroup, profile) };
+/** A dispatch of as many invocations, or workgroups, as its first parameter says. */
+export function flatDispatch({ groups, ...work }: FlatWork, profile: Profile): Dispatch {
+  const { program, params: [count] } = work;
+  return { ...work, grid: gridFor(count, groups ? 1 : program.workgroup, profile) };
 }
 
 /** One such dispatch, or none where nothing is to be made. */

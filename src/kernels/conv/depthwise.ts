@@ -88,7 +88,7 @@ function planImage(task: ConvTask, profile: Profile, backward: boolean): GpuPlan
   const program = shaderProgram(backward ? DEPTHWISE_INPUT_ONE : DEPTHWISE_ONE, texts, { inputs });
   const params = wordsOf(program, { total, ...windowFields(g, backward) });
   return {
-    dispatches: [flatDispatch({ program, buffers: buffersOf(task), params, workgroup }, profile)],
+    dispatches: [flatDispatch({ program, buffers: buffersOf(task), params }, profile)],
   };
 }
 
@@ -109,7 +109,7 @@ function rows(task: ConvTask, profile: Profile, backward: boolean): Dispatch {
     ...{ total, c4, blocks, yrows, xrows, ylimit, xlimit, ytaps: h.filter, ymul: h.stride },
     ...{ yadd: -sign * h.before, ystep: sign * h.dilation, xadd: -sign * w.before },
   });
-  return flatDispatch({ program, buffers: buffersOf(task), params, workgroup }, profile);
+  return flatDispatch({ program, buffers: buffersOf(task), params }, profile);
 }
 
 /** How many results an invocation makes of so many rows and columns; null where even a few are too much to spell out. */
@@ -151,7 +151,7 @@ function tiles(
     ...{ total, c4, yblocks, xblocks, yrows, xrows, ylimit, xlimit },
     ...{ yadd: sign * h.before, xadd: sign * w.before },
   });
-  return flatDispatch({ program, buffers: buffersOf(task), params, workgroup }, profile);
+  return flatDispatch({ program, buffers: buffersOf(task), params }, profile);
 }
 
 /** Plans the gradient of the filter: neighbours along a row of it, summed over some lines of places. `wid.z` counts parts. */
@@ -171,7 +171,7 @@ function planFilter(task: ConvTask, profile: Profile): GpuPlan {
     const program = shaderProgram(DEPTHWISE_FILTER, { ...texts, taps }, { name });
     const step = Math.ceil(lines / splits);
     const params = wordsOf(program, { total, lines, step, ...windowFields(g, false) });
-    const work = { program, buffers: buffersOf(own), params, workgroup };
+    const work = { program, buffers: buffersOf(own), params };
     const { grid: [x, y], ...dispatch } = flatDispatch(work, profile);
     return [{ ...dispatch, grid: [x, y, splits] }];
   });

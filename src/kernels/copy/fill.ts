@@ -7,8 +7,7 @@ import { gpuBytes, wordType } from "../../core/gpu_storage.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
-import { flatDispatch } from "../dispatches.ts";
-import { piecesOf } from "./pieces.ts";
+import { planPieces } from "./pieces.ts";
 
 /** Invocations in a workgroup of streaming kernels, as in shaders/copy/, shaders/image/ and shaders/random/. */
 export const STREAM_WORKGROUP = 256;
@@ -35,11 +34,8 @@ export function fillGpu(
   profile: Profile,
   source: { readonly value: number } | { readonly from: number },
 ): GpuPlan {
-  const size = sizeOf(out.shape);
-  if (size === 0) return { dispatches: [] };
-  const word = wordType(out.dtype);
-  const wide = size % 4 === 0;
-  const literal = "value" in source;
+  const size = sizeOf(out.shape), wide = size % 4 === 0;
+  const word = wordType(out.dtype), literal = "value" in source;
   const value = literal ? wordOfParam(word, "p.value") : "in0[0]";
   const program = makeProgram({
     name: "fill",
@@ -51,17 +47,10 @@ export function fillGpu(
 if (i >= p.n) { return; }
 out0[i] = ${wide ? `vec4<${word}>(${value})` : value};`,
   });
-  return {
-    dispatches: piecesOf(size, gpuBytes(out.dtype), profile).map(({ count, range }) => {
-      const threads = wide ? count / 4 : count;
-      return flatDispatch({
-        program,
-        buffers: [...(literal ? [] : [{ input: source.from }]), { output: 0, ...range }],
-        params: literal ? [threads, valueWord(source.value, out.dtype)] : [threads],
-        workgroup: STREAM_WORKGROUP,
-      }, profile);
-    }),
-  };
+  return planPieces(program, [size, gpuBytes(out.dtype)], profile, ({ count, range }) => ({
+    buffers: [...(literal ? [] : [{ input: source.from }]), { output: 0, ...range }],
+    params: [wide ? count / 4 : count, ...(literal ? [valueWord(source.value, out.dtype)] : [])],
+  }));
 }
 
 /** Fills `out` with the only element of `value`. */

@@ -6,9 +6,7 @@ import { gpuBytes, vec, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { COPY_GATHER } from "../../shaders_generated.ts";
-import { flatDispatch } from "../dispatches.ts";
-import { piecedSource, piecesOf } from "./pieces.ts";
-import { STREAM_WORKGROUP } from "./fill.ts";
+import { piecedSource, planPieces } from "./pieces.ts";
 import type { RowLayout } from "../../core/meaning.ts";
 
 /** True where the uniform block can hold the layout. */
@@ -20,7 +18,6 @@ export function gatherFits({ dims }: RowLayout): boolean {
 export function gatherGpu(layout: RowLayout, dtype: DType, profile: Profile): GpuPlan {
   const { batch, outer, dims, inner, count } = layout;
   const size = batch * outer * count * inner;
-  if (size === 0) return { dispatches: [] };
   const group = inner % 4 === 0 ? 4 : 1, width = inner / group;
   const type = vec(wordType(dtype), group), bytes = gpuBytes(dtype) * group;
   const extent = dims.reduce((a, b) => a * b, 1);
@@ -31,14 +28,8 @@ export function gatherGpu(layout: RowLayout, dtype: DType, profile: Profile): Gp
     pieced: table.types.length > 1,
     table: table.prelude,
   }, { name: "gather", inputs: table.types.length > 1 ? table.types : [] });
-  return {
-    dispatches: piecesOf(size / group, bytes, profile).map(({ first, count: threads, range }) =>
-      flatDispatch({
-        program,
-        buffers: [{ input: 1 }, ...table.buffers, { output: 0, ...range }],
-        params: [threads, first, outer, count, width, extent, ...dims],
-        workgroup: STREAM_WORKGROUP,
-      }, profile)
-    ),
-  };
+  return planPieces(program, [size / group, bytes], profile, ({ first, count: n, range }) => ({
+    buffers: [{ input: 1 }, ...table.buffers, { output: 0, ...range }],
+    params: [n, first, outer, count, width, extent, ...dims],
+  }));
 }

@@ -103,7 +103,6 @@ function plan(
       program: joinProgram(way, chunk.length, type),
       buffers,
       params: [rows * width, width, total, start, ...sizes, ...ends],
-      workgroup: STREAM_WORKGROUP,
     }, profile));
   }
   return { dispatches };

@@ -55,7 +55,6 @@ out0[i] = ${type}(${end ? `select(${value}, p.last, i + 1u == p.n)` : value});`,
     program,
     buffers: [{ output: 0 }],
     params: [size, word(start), word(step), word(last ?? 0)],
-    workgroup: STREAM_WORKGROUP,
   }, profile);
 }
 
@@ -123,6 +122,5 @@ out0[i] = ${wordOfParam(word, "word")};`,
     program,
     buffers: [{ input: 0 }, { output: 0 }],
     params: [outer * depth * inner, depth, inner, valueWord(on, dtype), valueWord(off, dtype)],
-    workgroup: STREAM_WORKGROUP,
   }, profile);
 }

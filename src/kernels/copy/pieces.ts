@@ -1,11 +1,19 @@
 /**
  * Buffers larger than one binding: results are made in pieces, sources are bound several times, side by side.
  */
-import type { BufferRange, BufferRef, GpuVariant, Profile } from "../../core/dispatch.ts";
+import type {
+  BufferRange,
+  BufferRef,
+  GpuPlan,
+  GpuVariant,
+  Profile,
+  Program,
+} from "../../core/dispatch.ts";
 import { GPU_DTYPES, gpuBytes } from "../../core/gpu_storage.ts";
 import type { Problem } from "../../core/op.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
+import { flatDispatch, type FlatWork } from "../dispatches.ts";
 
 /** Alignment of offsets in bytes. */
 const ALIGN = 256;
@@ -33,6 +41,19 @@ export function piecesOf(count: number, bytes: number, profile: Profile): Buffer
       range: { offset: first * bytes, size: Math.ceil(n * bytes / 4) * 4 },
     };
   });
+}
+
+/** A dispatch of a program for each piece of a result of `count` elements of `bytes` each; `bind` says of one what is bound. */
+export function planPieces(
+  program: Program,
+  [count, bytes]: readonly [number, number],
+  profile: Profile,
+  bind: (piece: BufferPiece) => Omit<FlatWork, "program">,
+): GpuPlan {
+  const pieces = count === 0 ? [] : piecesOf(count, bytes, profile);
+  return {
+    dispatches: pieces.map((piece) => flatDispatch({ program, ...bind(piece) }, profile)),
+  };
 }
 
 /** A source bound piece by piece, and the WGSL that reads it as one. */

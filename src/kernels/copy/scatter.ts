@@ -13,9 +13,8 @@ import {
   COPY_SCATTER_SEARCH,
   COPY_START,
 } from "../../shaders_generated.ts";
-import { flatDispatch, flatPlan } from "../dispatches.ts";
-import { piecesOf } from "./pieces.ts";
-import { STREAM_WORKGROUP } from "./fill.ts";
+import { flatPlan } from "../dispatches.ts";
+import { planPieces } from "./pieces.ts";
 import { SEARCH_PLACES, SEARCH_ROWS } from "../thresholds.ts";
 
 function extentOf({ dims }: RowLayout): number {
@@ -46,7 +45,6 @@ type Scatter<Inputs = ScatterInputs> = (
 export const searchAddGpu: Scatter = (layout, dtype, inputs, profile) => {
   const { batch, outer, dims, inner, count } = layout, extent = extentOf(layout);
   const size = batch * outer * extent * inner;
-  if (size === 0) return { dispatches: [] };
   const group = inner % 4 === 0 ? 4 : 1, start = inputs.start !== undefined;
   const program = shaderProgram(COPY_SCATTER_SEARCH, {
     element: vec(wgslType(dtype), group),
@@ -54,55 +52,42 @@ export const searchAddGpu: Scatter = (layout, dtype, inputs, profile) => {
     start,
     rank: dims.length,
   }, { name: "scatter_search" });
-  return {
-    dispatches: piecesOf(size / group, gpuBytes(dtype) * group, profile).map((piece) =>
-      flatDispatch({
-        program,
-        buffers: [
-          { input: inputs.rows },
-          { input: inputs.indices },
-          ...(start ? [{ input: inputs.start!, ...piece.range }] : []),
-          { output: 0, ...piece.range },
-        ],
-        params: [piece.count, piece.first, outer, count, inner / group, extent, ...dims],
-        workgroup: STREAM_WORKGROUP,
-      }, profile)
-    ),
-  };
+  return planPieces(program, [size / group, gpuBytes(dtype) * group], profile, (piece) => ({
+    buffers: [
+      { input: inputs.rows },
+      { input: inputs.indices },
+      ...(start ? [{ input: inputs.start!, ...piece.range }] : []),
+      { output: 0, ...piece.range },
+    ],
+    params: [piece.count, piece.first, outer, count, inner / group, extent, ...dims],
+  }));
 };
 
-/** Fills the result, then adds every row to its place atomically. */
-export const atomicAddGpu: Scatter = (layout, dtype, inputs, profile) => ({
-  dispatches: [
-    ...startGpu(layout, dtype, inputs, profile).dispatches,
-    ...ontoGpu(layout, dtype, { ...inputs, how: "add" }, profile).dispatches,
-  ],
-});
+/** Fills the result, then puts every row in its place. */
+function startAndPut(how: "add" | "write"): Scatter {
+  return (layout, dtype, inputs, profile) => {
+    const start = startGpu(layout, dtype, inputs, profile);
+    const put = ontoGpu(layout, dtype, { ...inputs, how }, profile);
+    return { dispatches: [...start.dispatches, ...put.dispatches] };
+  };
+}
 
-/** Fills the result, then writes every row to its place. Which of several rows for one place stays is not said. */
-export const writeGpu: Scatter = (layout, dtype, inputs, profile) => ({
-  dispatches: [
-    ...startGpu(layout, dtype, inputs, profile).dispatches,
-    ...ontoGpu(layout, dtype, { ...inputs, how: "write" }, profile).dispatches,
-  ],
-});
+/** Adds rows atomically. */
+export const atomicAddGpu: Scatter = startAndPut("add");
+
+/** Writes rows. Which of several for one place stays is not said. */
+export const writeGpu: Scatter = startAndPut("write");
 
 const startGpu: Scatter = (layout, dtype, inputs, profile) => {
   const size = layout.batch * layout.outer * extentOf(layout) * layout.inner;
-  if (size === 0) return { dispatches: [] };
   const group = size % 4 === 0 ? 4 : 1, start = inputs.start !== undefined;
   const element = vec(wordType(dtype), group);
   const program = shaderProgram(COPY_START, { element, start }, { name: "scatter_start" });
-  return {
-    dispatches: piecesOf(size / group, gpuBytes(dtype) * group, profile).map(({ count, range }) =>
-      flatDispatch({
-        program,
-        buffers: [...(start ? [{ input: inputs.start!, ...range }] : []), { output: 0, ...range }],
-        params: [count],
-        workgroup: STREAM_WORKGROUP,
-      }, profile)
-    ),
-  };
+  const extents = [size / group, gpuBytes(dtype) * group] as const;
+  return planPieces(program, extents, profile, ({ count, range }) => ({
+    buffers: [...(start ? [{ input: inputs.start!, ...range }] : []), { output: 0, ...range }],
+    params: [count],
+  }));
 };
 
 /** Puts every row in its place among what the result holds already. */
@@ -123,16 +108,11 @@ export const ontoGpu: Scatter<ScatterInputs & { readonly how: "add" | "write" }>
     floats,
     rank: dims.length,
   }, { name: `scatter_${how}` });
-  return {
-    dispatches: piecesOf(batch * outer * extent * inner, gpuBytes(dtype), profile).map((piece) =>
-      flatDispatch({
-        program,
-        buffers: [{ input: rows }, { input: indices }, { output: 0, ...piece.range }],
-        params: [n, piece.first, piece.count, outer, count, inner, extent, ...dims],
-        workgroup: STREAM_WORKGROUP,
-      }, profile)
-    ),
-  };
+  const places = [batch * outer * extent * inner, gpuBytes(dtype)] as const;
+  return planPieces(program, places, profile, (piece) => ({
+    buffers: [{ input: rows }, { input: indices }, { output: 0, ...piece.range }],
+    params: [n, piece.first, piece.count, outer, count, inner, extent, ...dims],
+  }));
 };
 
 /** For each index the place of the first that equals it. */
@@ -141,6 +121,5 @@ export function firstEqualGpu(count: number, profile: Profile): GpuPlan {
     program: shaderProgram(COPY_FIRST_EQUAL, {}, { name: "first_equal" }),
     buffers: [{ input: 0 }, { output: 0 }],
     params: [count],
-    workgroup: STREAM_WORKGROUP,
   }, profile);
 }

@@ -10,7 +10,6 @@ import { shaderProgram } from "../../core/shader.ts";
 import { COPY_TRANSPOSE_BLOCKS, COPY_TRANSPOSE_TILES } from "../../shaders_generated.ts";
 import { flatPlan } from "../dispatches.ts";
 import { mergeAxes, plainAxis } from "./map.ts";
-import { STREAM_WORKGROUP } from "./fill.ts";
 import { TRANSPOSE_SIDE } from "../thresholds.ts";
 
 /** Side of a workgroup's tile, as in shaders/copy/transpose_tiles.wgsl. */
@@ -65,10 +64,10 @@ export function transposeGpu(map: CopyMap, from: number, dtype: DType, profile: 
     const name = "transpose_tiles";
     const program = shaderProgram(COPY_TRANSPOSE_TILES, { element: word }, { name });
     const params = [n, down, across, rows, columns, base, batchStride, stride];
-    return flatPlan({ program, buffers, params, workgroup: 1 }, profile);
+    return flatPlan({ program, buffers, params, groups: true }, profile);
   }
   const name = "transpose_blocks";
   const program = shaderProgram(COPY_TRANSPOSE_BLOCKS, { four: vec(word, 4) }, { name });
   const params = [n, down, across, base / 4, batchStride / 4, stride / 4];
-  return flatPlan({ program, buffers, params, workgroup: STREAM_WORKGROUP }, profile);
+  return flatPlan({ program, buffers, params }, profile);
 }

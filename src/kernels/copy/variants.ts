@@ -8,10 +8,8 @@ import { gpuBytes, vec, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { COPY_MAP } from "../../shaders_generated.ts";
-import { flatDispatch } from "../dispatches.ts";
 import { groupedBy, mayFill, mergeAxes } from "./map.ts";
-import { type PiecedSource, piecedSource, piecesOf } from "./pieces.ts";
-import { STREAM_WORKGROUP } from "./fill.ts";
+import { type PiecedSource, piecedSource, planPieces } from "./pieces.ts";
 
 /** How many results an invocation stores, and how it finds them. */
 type Form =
@@ -73,16 +71,10 @@ export function copyGpu(
   const count = Math.floor((options.fromCount ?? 0) / unit);
   const source = piecedSource(from, count, vec(word, unit), bytes * unit, 0, profile);
   const program = copyProgram(used.axes, word, form, fill, source);
-  return {
-    dispatches: piecesOf(size, bytes, profile).map(({ first, count, range }) =>
-      flatDispatch({
-        program,
-        buffers: [...source.buffers, ...(fill ? [options.fill!] : []), { ...to, ...range }],
-        params: paramsOf(used, form, count / group, first / group),
-        workgroup: STREAM_WORKGROUP,
-      }, profile)
-    ),
-  };
+  return planPieces(program, [size, bytes], profile, ({ first, count, range }) => ({
+    buffers: [...source.buffers, ...(fill ? [options.fill!] : []), { ...to, ...range }],
+    params: paramsOf(used, form, count / group, first / group),
+  }));
 }
 
 function paramsOf({ axes, base }: CopyMap, form: Form, threads: number, first: number): number[] {

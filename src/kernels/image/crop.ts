@@ -15,7 +15,7 @@ import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { IMAGE_CROP, IMAGE_CROP_GRAD } from "../window_shaders_generated.ts";
-import { fillGpu, STREAM_WORKGROUP } from "../copy/fill.ts";
+import { fillGpu } from "../copy/fill.ts";
 import { flatPlan } from "../dispatches.ts";
 import { imageDims } from "./geometry.ts";
 
@@ -32,7 +32,7 @@ function cropPlan(
   const { batch, height, width, depth } = imageDims(image.shape), [, rows, columns] = crops.shape;
   const sizes = [sizeOf(crops.shape), batch, height, width, depth, rows, columns];
   const params = [...sizes, f32Bits(attrs.extrapolation_value ?? 0)];
-  return flatPlan({ program, buffers: BUFFERS, params, workgroup: STREAM_WORKGROUP }, profile);
+  return flatPlan({ program, buffers: BUFFERS, params }, profile);
 }
 
 /** Cuts the boxes out of the images: inputs image, boxes, box indices. */

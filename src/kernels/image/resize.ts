@@ -8,7 +8,6 @@ import { IMAGE_BILINEAR, IMAGE_NEAREST, IMAGE_RESIZE_GRAD } from "../window_shad
 import type { Attrs } from "../../core/op.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
-import { STREAM_WORKGROUP } from "../copy/fill.ts";
 import { flatPlan, wordsOf } from "../dispatches.ts";
 import { axisScale, imageDims } from "./geometry.ts";
 
@@ -42,7 +41,6 @@ function resizePlan(
       ...{ n: sizeOf(made.shape) / unit, height, width, depth: depth / unit, rows, columns },
       ...{ down: f32Bits(down), across: f32Bits(across), up: inverse(down), back: inverse(across) },
     }),
-    workgroup: STREAM_WORKGROUP,
   }, profile);
 }
 

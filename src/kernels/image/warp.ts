@@ -227,7 +227,6 @@ out0[id] = ${stored}(v);`,
     program,
     buffers: [{ input: 0 }, { input: 1 }, { output: 0 }],
     params: [...sizes, f32Bits(warp.fillValue)],
-    workgroup: STREAM_WORKGROUP,
   }, profile);
 }
 
@@ -346,6 +345,5 @@ out0[id] = v;`,
     program,
     buffers: [{ input: 0 }, { output: 0 }],
     params: [sizeOf(image.shape), height, width, depth, ...floats.map(f32Bits)],
-    workgroup: STREAM_WORKGROUP,
   }, profile);
 }

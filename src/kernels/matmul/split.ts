@@ -21,9 +21,6 @@ export interface SplitExtents {
   readonly splits: number;
 }
 
-/** As in shaders/matmul/split_sum.wgsl. */
-const WORKGROUP = 64;
-
 /**
  * What `make` dispatches for a task, or for the parts of its sums with one more dispatch that adds these up. Sums whose parts
  * exceed a binding are left whole.
@@ -60,6 +57,5 @@ function sumOfParts(
     }, { name: "gemm_split_sum", inputs: finish.inputs }),
     buffers: [{ temp: 0 }, ...others],
     params: [batch * size / wide, size / wide, columns / wide, splits],
-    workgroup: WORKGROUP,
   }, profile);
 }

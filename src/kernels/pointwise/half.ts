@@ -19,10 +19,8 @@ import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { POINTWISE_HALF, SCALAR_WGSL } from "../../shaders_generated.ts";
-import { piecesOf } from "../copy/pieces.ts";
-import { flatDispatch } from "../dispatches.ts";
+import { planPieces } from "../copy/pieces.ts";
 
-const WORKGROUP = 64;
 /** Alignment of offsets in bytes. */
 const ALIGN = 256;
 
@@ -118,20 +116,17 @@ function convert(
   from: BufferRef,
   to: BufferRef,
   profile: Profile,
-): Dispatch[] {
+): readonly Dispatch[] {
   // Halves of pieces begin at aligned places too.
   const maxBinding = profile.maxBinding - profile.maxBinding % (2 * ALIGN);
-  return piecesOf(words, 8, { ...profile, maxBinding }).map(({ first, count, range }) => {
+  const pack = way === "pack";
+  const program = shaderProgram(POINTWISE_HALF, {
+    pack,
+    helper: wgslFunctions(SCALAR_WGSL, [pack ? "halfbits_" : "halfvalue_"]),
+  }, { name: `${way}_half` });
+  return planPieces(program, [words, 8], { ...profile, maxBinding }, ({ first, count, range }) => {
     const packed = range.size === undefined ? {} : { offset: first * 4, size: count * 4 };
-    const [source, target] = way === "unpack" ? [packed, range] : [range, packed];
-    return flatDispatch({
-      program: shaderProgram(POINTWISE_HALF, {
-        pack: way === "pack",
-        helper: wgslFunctions(SCALAR_WGSL, [way === "pack" ? "halfbits_" : "halfvalue_"]),
-      }, { name: `${way}_half` }),
-      buffers: [{ ...from, ...source }, { ...to, ...target }],
-      params: [count],
-      workgroup: WORKGROUP,
-    }, profile);
-  });
+    const [source, target] = pack ? [range, packed] : [packed, range];
+    return { buffers: [{ ...from, ...source }, { ...to, ...target }], params: [count] };
+  }).dispatches;
 }

@@ -9,8 +9,6 @@ import { bindable } from "../copy/pieces.ts";
 import { flatPlan } from "../dispatches.ts";
 import { POINTWISE_BAND_PART } from "../../shaders_generated.ts";
 
-const WORKGROUP = 64;
-
 /** Ways to run MatrixBandPart, tried in order. */
 export const BAND_PART_VARIANTS: readonly GpuVariant[] = [{
   name: "band_part",
@@ -24,7 +22,6 @@ export const BAND_PART_VARIANTS: readonly GpuVariant[] = [{
       program: shaderProgram(POINTWISE_BAND_PART, own, { name: "band_part" }),
       buffers: [{ input: 0 }, { output: 0 }],
       params: [sizeOf(x.shape), rows, columns, ...kept],
-      workgroup: WORKGROUP,
     }, profile);
   },
 }];

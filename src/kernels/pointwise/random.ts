@@ -8,9 +8,8 @@ import { shaderProgram } from "../../core/shader.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
-import { piecesOf } from "../copy/pieces.ts";
-import { flatDispatch, flatPlan } from "../dispatches.ts";
-import { STREAM_WORKGROUP } from "../copy/fill.ts";
+import { planPieces } from "../copy/pieces.ts";
+import { flatPlan } from "../dispatches.ts";
 import { RANDOM_MULTINOMIAL, RANDOM_PAIRS, RANDOM_WGSL } from "../../shaders_generated.ts";
 import { uniformBits } from "../host/random.ts";
 
@@ -66,10 +65,7 @@ function pairs(
   params: readonly number[],
   profile: Profile,
 ): GpuPlan {
-  const size = sizeOf(out.shape);
-  if (size === 0) return { dispatches: [] };
-  const type = wgslType(out.dtype);
-  const wide = size % 4 === 0;
+  const size = sizeOf(out.shape), wide = size % 4 === 0, type = wgslType(out.dtype);
   const program = shaderProgram(RANDOM_PAIRS, {
     stored: vec(type, wide ? 4 : 1),
     wide,
@@ -78,16 +74,10 @@ function pairs(
     threefry: THREEFRY,
     draw: helper,
   }, { name });
-  return {
-    dispatches: piecesOf(size, gpuBytes(out.dtype), profile).map(({ first, count, range }) =>
-      flatDispatch({
-        program,
-        buffers: [{ input: seed }, { output: 0, ...range }],
-        params: [wide ? count / 4 : Math.ceil(count / 2), first / 2, count, ...params],
-        workgroup: STREAM_WORKGROUP,
-      }, profile)
-    ),
-  };
+  return planPieces(program, [size, gpuBytes(out.dtype)], profile, ({ first, count, range }) => ({
+    buffers: [{ input: seed }, { output: 0, ...range }],
+    params: [wide ? count / 4 : Math.ceil(count / 2), first / 2, count, ...params],
+  }));
 }
 
 /** For each row of logits, indices drawn with the probabilities softmax gives; logits are input 0. */
@@ -102,6 +92,5 @@ export function multinomialGpu(
     program: shaderProgram(RANDOM_MULTINOMIAL, own, { name: "multinomial" }),
     buffers: [{ input: 0 }, { input: seed }, { output: 0 }],
     params: [sizeOf(out.shape), logits.shape[1], out.shape[1]],
-    workgroup: STREAM_WORKGROUP,
   }, profile);
 }

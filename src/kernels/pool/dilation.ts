@@ -67,9 +67,9 @@ export const DILATION_INPUT_VARIANTS: readonly GpuVariant[] = [
 /** Ways to run the gradient of the filter. */
 export const DILATION_FILTER_VARIANTS: readonly GpuVariant[] = [
   variant("dilation_filter", (g, source, profile) => {
-    const width = source.wide ? 4 : 1, { workgroup } = source;
+    const width = source.wide ? 4 : 1;
     const params = [tapCount(g) * g.channels / width, g.channels / width, outCount(g) / g.channels];
     const program = dilationFilterProgram(source);
-    return flatDispatch({ program, buffers: GRADIENT, params, workgroup }, profile);
+    return flatDispatch({ program, buffers: GRADIENT, params }, profile);
   }),
 ];

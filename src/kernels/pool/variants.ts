@@ -97,7 +97,7 @@ export function poolDispatch(
     batched: batched ? 1 : 0,
     lowest: f32Bits(-Infinity),
   }, gatherWords(forwardGather(g), source.deep));
-  return flatDispatch({ program, buffers, params, workgroup: source.workgroup }, profile);
+  return flatDispatch({ program, buffers, params }, profile);
 }
 
 /** Elements of the result of a pooling. */

@@ -100,6 +100,6 @@ function dispatch(
     }, { name: `arg_${op}_${stage}` }),
     buffers,
     params: [outer * parts * inner, inner, length, parts],
-    workgroup: rows ? 1 : workgroup,
+    groups: rows,
   }, profile);
 }

@@ -9,9 +9,6 @@ import { gpuFits } from "../copy/pieces.ts";
 import { flatPlan } from "../dispatches.ts";
 import { clearGpu } from "../rows/topk_search.ts";
 
-/** As in shaders/reduce/bincount.wgsl. */
-const WORKGROUP = 64;
-
 /** Kernel of Bincount and DenseBincount: inputs are values, size (host) and weights. Negative values are left out. */
 export const bincountVariants: readonly GpuVariant[] = [{
   name: "atomics",
@@ -30,7 +27,6 @@ export const bincountVariants: readonly GpuVariant[] = [{
       program: shaderProgram(REDUCE_BINCOUNT, own, { name: "bincount" }),
       buffers: [{ input: 0 }, ...(weighted ? [{ input: 2 }] : []), { output: 0 }],
       params: [size, x.shape.length === 2 ? x.shape[1] : size, out.shape.at(-1)!],
-      workgroup: WORKGROUP,
     }, profile);
     const clear = clearGpu("u32", "bincount_clear", bins, profile);
     return { dispatches: [...clear.dispatches, ...count.dispatches] };

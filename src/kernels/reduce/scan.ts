@@ -161,7 +161,6 @@ function lineDispatch(
     }, { name: `scan_${op}_${write}` }),
     buffers: buffersOf(step),
     params: [outer * chunks * inner, inner, length, chunks, Math.ceil(length / chunks)],
-    workgroup,
   }, profile);
 }
 
@@ -183,6 +182,6 @@ function tileDispatch(
       }),
     buffers: buffersOf(step),
     params: [line.outer * chunks, line.length, chunks, chunk],
-    workgroup: 1,
+    groups: true,
   }, profile);
 }

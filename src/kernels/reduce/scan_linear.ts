@@ -33,7 +33,6 @@ export const linearScanVariants: readonly GpuVariant[] = [{
       }, { name: "linear_scan" }),
       buffers: [{ input: 0 }, { input: 1 }, { output: 0 }],
       params: [outer * inner, inner, length],
-      workgroup,
     }, profile);
   },
 }];
@@ -49,7 +48,6 @@ export const shiftVariants: readonly GpuVariant[] = [{
       program: shaderProgram(SCAN_SHIFT, own, { name: "shift" }),
       buffers: [{ input: 0 }, { output: 0 }],
       params: [sizeOf(out.shape), inner, length, Math.abs(attrs.by)],
-      workgroup: 64,
     }, profile);
   },
 }];

@@ -287,7 +287,6 @@ function stridedDispatch(work: Work, pass: Pass, profile: Profile): Dispatch {
     program: stridedProgram(printed, wide, workgroup),
     buffers: buffersOf(work),
     params: [threads, columns, rows, parts, stripe, chunk, ...wordsOf(work, width)],
-    workgroup,
   }, profile);
 }
 
@@ -300,6 +299,6 @@ function rowsDispatch(work: Work, pass: Pass, profile: Profile): Dispatch {
     program: rowsProgram(printStep(work, width, 1), width, workgroup),
     buffers: buffersOf(work),
     params: [groups, length, pass.parts, ...wordsOf(work, width)],
-    workgroup: 1,
+    groups: true,
   }, profile);
 }

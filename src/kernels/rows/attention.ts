@@ -18,8 +18,6 @@ import { LOOP_LIMIT } from "../reduce/wgsl.ts";
 
 /** Registers for the query and the result of one row: a limit of the hardware. */
 const MAX_DEPTH = 128;
-/** As in shaders/attention/streaming.wgsl. */
-const WORKGROUP = 64;
 /** Vectors of queries that an invocation of a software adapter keeps, and as many of results. */
 const TILE_VECTORS = 32;
 const MAX_TILE_ROWS = 4;
@@ -81,7 +79,7 @@ function planTiles(problem: Problem, profile: Profile, shares: boolean): GpuPlan
     ragged: queries % (rows * lanes) !== 0,
   }, { enable: shares && profile.subgroupDirective ? ["enable subgroups;"] : [] });
   const params = [groups, blocks, queries, keys, heads, f32Bits(problem.attrs.scale)];
-  return flatPlan({ program, buffers: BUFFERS, params, workgroup: 1 }, profile);
+  return flatPlan({ program, buffers: BUFFERS, params, groups: true }, profile);
 }
 
 function planStreaming(problem: Problem, profile: Profile): GpuPlan {
@@ -92,5 +90,5 @@ function planStreaming(problem: Problem, profile: Profile): GpuPlan {
     { name: "attention" },
   );
   const params = [batch * queries * heads, queries, keys, heads, f32Bits(problem.attrs.scale)];
-  return flatPlan({ program, buffers: BUFFERS, params, workgroup: WORKGROUP }, profile);
+  return flatPlan({ program, buffers: BUFFERS, params }, profile);
 }

@@ -135,7 +135,6 @@ function columnDispatch(
     program,
     buffers: [{ input: 0 }, { input: 1 }, { temp: 0 }, { temp: 1 }, ...targets],
     params: [threads, cols, rows, parts],
-    workgroup,
   }, profile);
 }
 
@@ -160,7 +159,6 @@ function windowVariants(
         program,
         buffers: [{ input: 0 }, { output: 0 }],
         params: [sizeOf(x.shape), columns, reach, ...(words?.(problem) ?? [])],
-        workgroup: 64,
       }, profile);
     },
   }];

@@ -169,7 +169,7 @@ export function rowDispatch(
     cache.set(key, program);
   }
   const params = [rows, cols, f32Bits(columns), ...(run.params ?? [])];
-  return flatDispatch({ program, buffers, params, workgroup: groups ? 1 : workgroup }, profile);
+  return flatDispatch({ program, buffers, params, groups }, profile);
 }
 
 interface Form {

@@ -85,7 +85,6 @@ function planThread({ dtype, rows, columns, k }: TopK, profile: Profile): GpuPla
     program: shaderProgram(TOPK_THREAD, { ...elements(dtype), workgroup }),
     buffers: [{ input: 0 }, { output: 0 }, { output: 1 }],
     params: [rows, columns, k],
-    workgroup,
   }, profile);
 }
 
@@ -106,7 +105,7 @@ function planWorkgroup({ dtype, rows, columns, k }: TopK, profile: Profile): Gpu
       // The last round fetches values from the tensor by index.
       buffers: last && !first ? [...source, { input: 0 }, ...targets] : [...source, ...targets],
       params: [rows * pieces, length, pieces, kept, columns],
-      workgroup: 1,
+      groups: true,
     }, profile));
     if (last) return { dispatches, temps };
     source = targets;
@@ -127,7 +126,7 @@ function planBitonic({ dtype, rows, columns, k }: TopK, profile: Profile): GpuPl
     buffers: readonly BufferRef[],
     params: readonly number[],
   ): void => {
-    dispatches.push(flatDispatch({ program, buffers, params, workgroup }, profile));
+    dispatches.push(flatDispatch({ program, buffers, params }, profile));
   };
   add(shaderProgram(TOPK_KEYS, own), [{ input: 0 }, keys, at], [all, columns, length]);
   for (let size = 2; size <= length; size *= 2) {

@@ -11,7 +11,6 @@ import { gpuFits } from "../copy/pieces.ts";
 import { flatPlan } from "../dispatches.ts";
 import { rowsOf } from "./row.ts";
 
-const WORKGROUP = 64;
 const BUFFERS: readonly BufferRef[] = [{ input: 0 }, { input: 1 }, { output: 0 }];
 
 /** One dispatch over the elements of `each`, whose rows meet those of `of`. */
@@ -22,14 +21,13 @@ function overRows(
   profile: Profile,
 ): GpuPlan {
   const params = [sizeOf(each.shape), rowsOf(of.shape).columns, rowsOf(each.shape).columns];
-  return flatPlan({ program, buffers: BUFFERS, params, workgroup: WORKGROUP }, profile);
+  return flatPlan({ program, buffers: BUFFERS, params }, profile);
 }
 
 /** Sets all elements of the output, seen as of this type, to zero. */
 export function clearGpu(element: string, name: string, size: number, profile: Profile): GpuPlan {
   const program = shaderProgram(ROWS_CLEAR, { element }, { name });
-  const work = { program, buffers: [{ output: 0 }], params: [size], workgroup: WORKGROUP };
-  return flatPlan(work, profile);
+  return flatPlan({ program, buffers: [{ output: 0 }], params: [size] }, profile);
 }
 
 /** Kernel of elements of rows by index: inputs are the tensor and int32 indices. */
