@@ -12,11 +12,9 @@ export interface GatherAxis {
   readonly mul: number;
   /** Offset of the position. */
   readonly add: number;
-  /** Step between taps. */
   readonly step: number;
   /** Extent of what is read. */
   readonly limit: number;
-  /** Taps of the filter. */
   readonly taps: number;
   /** Phases: places of a stride that meet different taps. */
   readonly phases: number;
@@ -30,7 +28,6 @@ export interface GatherAxis {
 
 /** A gather: rows are places, columns channels of the result, sums run over taps and channels of what is read. */
 export interface Gather {
-  /** Images. */
   readonly batch: number;
   /** Depth, height, width. */
   readonly axes: readonly [GatherAxis, GatherAxis, GatherAxis];

@@ -13,9 +13,7 @@ export interface WindowAxis {
   readonly out: number;
   /** Taps of the window. */
   readonly filter: number;
-  /** Step between places. */
   readonly stride: number;
-  /** Step between taps. */
   readonly dilation: number;
   /** Zeros before the first element. */
   readonly before: number;
@@ -25,9 +23,7 @@ export interface WindowAxis {
 
 /** What a convolution or a pooling walks: always three axes, so that kernels are written once. */
 export interface WindowGeometry {
-  /** Images. */
   readonly batch: number;
-  /** Channels of the input. */
   readonly channels: number;
   /** Channels of the output; equals `channels` for pooling. */
   readonly outChannels: number;
@@ -72,11 +68,8 @@ export function isChannelsFirst(attrs: Attrs): boolean {
 
 /** What the spatial attributes say along each spatial axis. */
 export interface SpatialAttrs {
-  /** Steps between places. */
   readonly strides: number[];
-  /** Steps between taps. */
   readonly dilations: number[];
-  /** Padding. */
   readonly padding: PaddingName;
   /** Explicit padding; zeros where it is another. */
   readonly explicit: [number, number][];
@@ -225,11 +218,9 @@ export function tapCount(g: WindowGeometry): number {
 
 /** Strides, in elements, of an image in the geometry's data format. */
 export interface ImageStrides {
-  /** From image to image. */
   readonly batch: number;
   /** Depth, height, width. */
   readonly space: readonly [number, number, number];
-  /** From channel to channel. */
   readonly channel: number;
 }
 

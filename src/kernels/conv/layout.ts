@@ -12,9 +12,7 @@ import { plainAxis } from "../copy/map.ts";
 export interface Operand {
   /** Where the op has it. */
   readonly buffer: BufferRef;
-  /** Its shape there. */
   readonly shape: Shape;
-  /** Element type. */
   readonly dtype: DType;
   /** True for images; filters stay as they are. */
   readonly image: boolean;

@@ -37,7 +37,6 @@ import { tunedChoice } from "../matmul/tuning.ts";
 
 /** A convolution or gradient to plan; images have channels last. `a` is what is gathered, or the image; `b` is multiplied with it. */
 export interface ConvTask extends ProductTask {
-  /** Extents. */
   readonly geometry: WindowGeometry;
 }
 

@@ -4,17 +4,10 @@
  * roll and diagonals, on both devices.
  */
 import type { AxisMap, CopyMap } from "../../core/meaning.ts";
-import { type Shape, stridesOf } from "../../core/shape.ts";
 
 /** A plain axis. */
 export function plainAxis(dim: number, stride: number): AxisMap {
   return { dim, stride, rule: "plain" };
-}
-
-/** Reads the whole of an input of this shape, row by row. */
-export function wholeAxes(shape: Shape): AxisMap[] {
-  const strides = stridesOf(shape);
-  return shape.map((dim, i) => plainAxis(dim, strides[i]));
 }
 
 /** The same copy over as few axes as possible: extents of 1 go, neighbours walked as one become one. */

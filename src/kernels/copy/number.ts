@@ -7,6 +7,7 @@ import { accType, wgslType, wordType } from "../../core/gpu_storage.ts";
 import { type ElementValue, type NdArray, setElement } from "../../core/nd_array.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
 import { flatPlan } from "../dispatches.ts";
+import type { Line } from "../reduce/layout.ts";
 import { fillCpu, STREAM_WORKGROUP, valueWord, wordOfParam, wordsOf } from "./fill.ts";
 
 /** `start + i * step`; the last element is `last` where that is given. */
@@ -58,19 +59,9 @@ out0[i] = ${type}(${end ? `select(${value}, p.last, i + 1u == p.n)` : value});`,
   }, profile);
 }
 
-/** How indices of `shape` become one-hot rows along a new axis. */
-export interface OneHotLayout {
-  /** Indices before the axis. */
-  readonly outer: number;
-  /** Extent of the axis. */
-  readonly depth: number;
-  /** Indices behind the axis. */
-  readonly inner: number;
-}
-
-/** Layout for an axis counted from the front. */
-export function oneHotLayout(shape: Shape, depth: number, axis: number): OneHotLayout {
-  return { outer: sizeOf(shape.slice(0, axis)), depth, inner: sizeOf(shape.slice(axis)) };
+/** How indices of `shape` become one-hot rows along a new axis, counted from the front. */
+export function oneHotLayout(shape: Shape, length: number, axis: number): Line {
+  return { outer: sizeOf(shape.slice(0, axis)), length, inner: sizeOf(shape.slice(axis)) };
 }
 
 /** The element of `on` where the index is the place along the axis, else that of `off`. */
@@ -78,7 +69,7 @@ export function oneHotCpu(
   indices: NdArray,
   on: NdArray,
   off: NdArray,
-  { outer, depth, inner }: OneHotLayout,
+  { outer, length, inner }: Line,
   out: NdArray,
 ): void {
   fillCpu(out, off);
@@ -87,8 +78,8 @@ export function oneHotCpu(
   for (let o = 0; o < outer; o++) {
     for (let i = 0; i < inner; i++) {
       const d = Number(list[o * inner + i]);
-      if (d < 0 || d >= depth) continue;
-      const at = ((o * depth + d) * inner + i) * slots;
+      if (d < 0 || d >= length) continue;
+      const at = ((o * length + d) * inner + i) * slots;
       for (let k = 0; k < slots; k++) words[at + k] = mark[k];
     }
   }
@@ -99,7 +90,7 @@ export function oneHotGpu(
   dtype: DType,
   on: number,
   off: number,
-  { outer, depth, inner }: OneHotLayout,
+  { outer, length, inner }: Line,
   profile: Profile,
 ): GpuPlan {
   const word = wordType(dtype);
@@ -121,6 +112,6 @@ out0[i] = ${wordOfParam(word, "word")};`,
   return flatPlan({
     program,
     buffers: [{ input: 0 }, { output: 0 }],
-    params: [outer * depth * inner, depth, inner, valueWord(on, dtype), valueWord(off, dtype)],
+    params: [outer * length * inner, length, inner, valueWord(on, dtype), valueWord(off, dtype)],
   }, profile);
 }

@@ -20,9 +20,7 @@ const ALIGN = 256;
 
 /** Neighbouring elements that one binding holds. */
 export interface BufferPiece {
-  /** First element. */
   readonly first: number;
-  /** How many. */
   readonly count: number;
   /** Where they are; empty for the whole buffer. */
   readonly range: BufferRange;
@@ -58,9 +56,7 @@ export function planPieces(
 
 /** A source bound piece by piece, and the WGSL that reads it as one. */
 export interface PiecedSource {
-  /** Types of its bindings. */
   readonly types: readonly string[];
-  /** Its bindings. */
   readonly buffers: readonly BufferRef[];
   /** Declares `readN(at)`, where N is the first binding; empty where one is enough. */
   readonly prelude: string;

@@ -16,7 +16,6 @@ export interface ConvKernel {
   readonly filter: 1 | 2;
   /** Whether channels may lie first. */
   readonly anyLayout?: boolean;
-  /** Computes it. */
   readonly run: (
     g: WindowGeometry,
     x: HostData,

@@ -18,7 +18,6 @@ export interface SuppressOptions {
 
 /** Kept boxes, best first. */
 export interface Kept {
-  /** Their indices. */
   readonly indices: number[];
   /** Their scores, lowered by overlaps where that is asked for. */
   readonly scores: number[];

@@ -30,15 +30,11 @@ export function windowSumCpu(x: NdArray, radius: number, out: NdArray): void {
   overWindows(x, radius, (v) => v, (s) => s, out);
 }
 
-/** Constants of local response normalization. */
+/** Constants of local response normalization, as in the formula of {@linkcode lrnCpu}. */
 export interface LrnOptions {
-  /** Half of the window. */
   readonly radius: number;
-  /** Added to the scaled sum of squares. */
   readonly bias: number;
-  /** Scale of the sum of squares. */
   readonly alpha: number;
-  /** Exponent. */
   readonly beta: number;
 }
 

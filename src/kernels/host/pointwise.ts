@@ -34,11 +34,9 @@ export function pointwiseCpu(
  */
 const MOST_TERMS = 64;
 
-/** Terms that are added up together; all but the first of these lists begin with what the ones before gave. */
+/** Terms from `from` up to `to` are added up together; all but the first of these lists begin with what the ones before gave. */
 export interface TermList {
-  /** The first of the terms. */
   readonly from: number;
-  /** The one after the last. */
   readonly to: number;
 }
 

@@ -12,7 +12,6 @@ const MOST = 2 ** 31 - 1;
 export interface Ragged {
   /** Where each row begins, and at last where the last ends. */
   readonly splits: readonly (readonly number[])[];
-  /** The values. */
   readonly values: NdArray;
 }
 

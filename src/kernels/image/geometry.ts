@@ -3,11 +3,9 @@
  */
 import type { Attrs } from "../../core/op.ts";
 
-/** How pixels of one axis are matched. */
+/** How pixels of an axis of extent `from` are matched with those of one of extent `to`. */
 export interface AxisScale {
-  /** Extent of the input. */
   readonly from: number;
-  /** Extent of the output. */
   readonly to: number;
   /** Input steps per output step, a float32. */
   readonly scale: number;
@@ -56,13 +54,9 @@ export function between(
 
 /** An image batch `[batch, height, width, depth]`. */
 export interface ImageDims {
-  /** Images. */
   readonly batch: number;
-  /** Rows. */
   readonly height: number;
-  /** Columns. */
   readonly width: number;
-  /** Channels. */
   readonly depth: number;
 }
 

@@ -20,11 +20,8 @@ export type FillMode = "CONSTANT" | "REFLECT" | "WRAP" | "NEAREST";
 
 /** How images are read. */
 export interface Warp {
-  /** Between pixels. */
   readonly interpolation: "NEAREST" | "BILINEAR";
-  /** Beyond the edge. */
   readonly fillMode: FillMode;
-  /** Of constant edges. */
   readonly fillValue: number;
 }
 
@@ -232,7 +229,6 @@ out0[id] = ${stored}(v);`,
 
 /** A rotation by `radians` about a point. */
 export interface Rotation {
-  /** Angle. */
   readonly radians: number;
   /** Column of the centre. */
   readonly x: number;

@@ -8,9 +8,7 @@ import type { MatMulTask } from "./source.ts";
 
 /** A buffer, or the part of it that is bound, and where the matrix begins in it (in elements). */
 export interface Bound {
-  /** What is bound. */
   readonly ref: BufferRef;
-  /** Position of the first element. */
   readonly base: number;
 }
 
@@ -23,7 +21,6 @@ interface Area {
 
 /** Part of a product that one dispatch computes. */
 export interface Piece extends Area {
-  /** Products in it. */
   readonly batch: number;
   /** Nothing was stored before. */
   readonly first: boolean;

@@ -122,7 +122,6 @@ export function dotProgram(source: MatMulSource, tile: DotTile): Program {
 
 /** What shapes a columns kernel besides its source. */
 export interface ColumnsTile {
-  /** Rows of the result. */
   readonly rows: number;
   /** Vectors of 4 columns in a workgroup. */
   readonly columns: number;

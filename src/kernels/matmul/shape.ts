@@ -6,17 +6,13 @@ import { collapseBroadcast, type Walk } from "../pointwise/broadcast.ts";
 
 /** A batched product `C[m,n] = A[m,k] · B[k,n]`, either operand stored transposed. */
 export interface MatMulShape {
-  /** Rows of the result. */
   readonly m: number;
-  /** Columns of the result. */
   readonly n: number;
-  /** Length of the sums. */
   readonly k: number;
   /** True: A is stored `[k, m]`. */
   readonly transA: boolean;
   /** True: B is stored `[n, k]`. */
   readonly transB: boolean;
-  /** Number of products. */
   readonly batch: number;
   /** Loop over the products; strides of A and B count matrices. */
   readonly walk: Walk;

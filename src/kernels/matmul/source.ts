@@ -13,23 +13,18 @@ export interface Stored {
   readonly dtype: DType;
   /** Element type of the result. */
   readonly out: DType;
-  /** What happens before a store. */
   readonly epilogue?: Epilogue | undefined;
 }
 
-/** A product, convolution or gradient of one: sums of products of elements of two operands. */
+/** A product, convolution or gradient of one: sums of products of elements of two operands, which go to `c`. */
 export interface ProductTask extends Stored {
-  /** Where the first operand lies. */
   readonly a: BufferRef;
-  /** Where the second one lies. */
   readonly b: BufferRef;
-  /** Where the result goes. */
   readonly c: BufferRef;
 }
 
 /** A product to plan. */
 export interface MatMulTask extends ProductTask {
-  /** Extents. */
   readonly shape: MatMulShape;
 }
 

@@ -11,7 +11,6 @@ import { buffersOf, partOf, type ProductTask } from "./source.ts";
 
 /** Extents of the results and of their parts, `[batch, splits, size]`. */
 export interface SplitExtents {
-  /** Products. */
   readonly batch?: number;
   /** Elements of one product. */
   readonly size: number;

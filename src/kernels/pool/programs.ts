@@ -30,7 +30,6 @@ export type PoolKind =
 
 /** What shapes a pooling kernel. */
 export interface PoolSource {
-  /** Element type. */
   readonly dtype: DType;
   /** There is a depth axis. */
   readonly deep: boolean;
@@ -38,7 +37,6 @@ export interface PoolSource {
   readonly wide: boolean;
   /** Besides, eight channels in one load, as two fours; only to `max` and `avg`. */
   readonly eights?: boolean;
-  /** Invocations of a workgroup. */
   readonly workgroup: number;
   /** Taps of each axis, depth first where there is one, where the program spells them out; loops otherwise. */
   readonly taps?: readonly number[] | undefined;

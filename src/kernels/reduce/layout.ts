@@ -33,13 +33,10 @@ export function axesOf(axes: NdArray, rank: number): number[] {
   return normalizeAxes(Array.from(axes.data as ArrayLike<number | bigint>, Number), rank);
 }
 
-/** A shape as outer × axis × inner around one axis. */
+/** A shape around one axis of this length: how many places there are before and behind it. */
 export interface Line {
-  /** Product of the extents before the axis. */
   readonly outer: number;
-  /** Extent of the axis. */
   readonly length: number;
-  /** Product of the extents after the axis. */
   readonly inner: number;
 }
 

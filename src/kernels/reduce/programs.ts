@@ -21,7 +21,6 @@ export interface Source {
   readonly helpers: readonly string[];
   /** WGSL types of the operands' buffers. */
   readonly inputs: readonly string[];
-  /** Its uniform fields. */
   readonly params: readonly string[];
 }
 

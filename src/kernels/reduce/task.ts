@@ -11,29 +11,20 @@ import type { Shape } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import type { ReduceMeaning, ReduceOp } from "../../core/meaning.ts";
 
-/** Elements that are computed on the way: an expression over operands that are broadcast. */
+/** Elements that are computed on the way: an expression over operands that are broadcast to `shape`. */
 export interface Prologue {
-  /** The expression. */
   readonly expr: Expr;
-  /** Its operands. */
   readonly operands: readonly ConcreteSpec[];
-  /** Where they lie. */
   readonly buffers: readonly BufferRef[];
-  /** What they are broadcast to. */
   readonly shape: Shape;
 }
 
 /** What is reduced, and how. */
 export interface ReduceTask {
-  /** The reduction. */
   readonly op: ReduceOp;
-  /** Shape of what is reduced. */
   readonly shape: Shape;
-  /** Its element type. */
   readonly dtype: DType;
-  /** Axes that go. */
   readonly axes: NdArray;
-  /** The result. */
   readonly out: ConcreteSpec;
   /** What computes the elements; null where they are input 0. */
   readonly prologue: Prologue | null;

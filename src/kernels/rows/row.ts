@@ -36,7 +36,6 @@ import { ROW_ELEMENTS } from "../thresholds.ts";
 export interface RowInput {
   /** `row`: `[rows, columns]`; `column`: `[columns]`; `scalar`: `[rows]`. In scope as `x0`, `x1`, … in binding order. */
   readonly kind: "row" | "column" | "scalar";
-  /** Element type of the tensor. */
   readonly dtype: DType;
 }
 
@@ -54,7 +53,6 @@ export interface Accumulator {
 
 /** One pass over a row. */
 export interface RowPass {
-  /** What is accumulated. */
   readonly accumulators: readonly Accumulator[];
   /** Statements per element (or four) before the values. */
   readonly each?: string;
@@ -66,7 +64,6 @@ export interface RowPass {
 export interface RowKernel {
   /** Name for profiles; kernels of one name and key differ in dtypes only. */
   readonly name: string;
-  /** See `name`. */
   readonly key?: string;
   /** Inputs in binding order. */
   readonly inputs: readonly RowInput[];
@@ -86,9 +83,7 @@ export interface RowKernel {
 
 /** What a row kernel is run on. */
 export interface RowRun {
-  /** Number of rows. */
   readonly rows: number;
-  /** Elements of a row. */
   readonly columns: number;
   /** Buffers in binding order. */
   readonly buffers: readonly BufferRef[];

@@ -12,14 +12,8 @@ import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { boundWhole } from "../../kernels/copy/pieces.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
-import {
-  oneHotCpu,
-  oneHotGpu,
-  type OneHotLayout,
-  oneHotLayout,
-  rampCpu,
-  rampGpu,
-} from "../../kernels/copy/number.ts";
+import { oneHotCpu, oneHotGpu, oneHotLayout, rampCpu, rampGpu } from "../../kernels/copy/number.ts";
+import type { Line } from "../../kernels/reduce/layout.ts";
 import { hostInts, knownInts, reshape } from "./view.ts";
 import { broadcastTo } from "./repeat.ts";
 import { zeros } from "./creation.ts";
@@ -140,7 +134,7 @@ const DiagPart = defineOp({
   }),
 });
 
-function hotLayout({ inputs, hosts, attrs }: Problem): OneHotLayout {
+function hotLayout({ inputs, hosts, attrs }: Problem): Line {
   const { shape } = inputs[0];
   return oneHotLayout(shape, hostInts(hosts[1]!)[0], normalizeAxis(attrs.axis, shape.length + 1));
 }

@@ -110,7 +110,7 @@ export const prepareOneHot: FastPrepare = (
   if (x.dtype !== "int32" || DTYPES[out.dtype].bytes !== 4) return null;
   const [, depths, on, off] = hosts.map((host) => Number(host?.item()));
   const axis = normalizeAxis(attrs.axis as number, x.shape.length + 1);
-  const { outer, depth, inner } = oneHotLayout(x.shape, depths, axis);
+  const { outer, length: depth, inner } = oneHotLayout(x.shape, depths, axis);
   const groupBytes = 4 * depth * inner, bytes = 4 * sizeOf(out.shape);
   if (bytes === 0) return () => {};
   const run = kernel(engine, "one hot", 8, ({ f }, p) => writeOneHot(f, p));
