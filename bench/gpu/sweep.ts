@@ -3,9 +3,9 @@
 
 import { NdArray } from "@weft/weft";
 import { castArray } from "../../src/core/convert.ts";
-import type { GpuPlan } from "../../src/core/dispatch.ts";
+import type { BufferRef, GpuPlan } from "../../src/core/dispatch.ts";
 import { type Attrs, lookupOp, type OpDef, type Problem } from "../../src/core/op.ts";
-import { planConv, planConvFilter, planConvInput } from "../../src/kernels/conv/plan.ts";
+import { type ConvRole, planConv } from "../../src/kernels/conv/plan.ts";
 import { convGeometry, convTask } from "../../src/kernels/conv/variants.ts";
 import { planMatMul } from "../../src/kernels/matmul/plan.ts";
 import { sharedBytes, sharedThreads, type SharedTile } from "../../src/kernels/matmul/tiled.ts";
@@ -93,17 +93,15 @@ function planBy(problem: Problem, op: string, choice: SharedChoice): GpuPlan {
   const { profile } = gpuDevice();
   const own = { ...profile, barriers: true };
   const [a, b, c] = [{ input: 0 }, { input: 1 }, { output: 0 }];
+  const conv = (role: ConvRole, buffers: readonly BufferRef[]): GpuPlan =>
+    planConv(role, convTask(problem, convGeometry(role, problem), buffers), own, choice);
   switch (op) {
     case "Conv2D":
-      return planConv(convTask(problem, convGeometry("forward", problem), [a, b, c]), own, choice);
-    case "Conv2DBackpropInput": {
-      const task = convTask(problem, convGeometry("input", problem), [{ input: 2 }, b, c]);
-      return planConvInput(task, own, choice);
-    }
-    case "Conv2DBackpropFilter": {
-      const task = convTask(problem, convGeometry("filter", problem), [a, { input: 2 }, c]);
-      return planConvFilter(task, own, choice);
-    }
+      return conv("forward", [a, b, c]);
+    case "Conv2DBackpropInput":
+      return conv("input", [{ input: 2 }, b, c]);
+    case "Conv2DBackpropFilter":
+      return conv("filter", [a, { input: 2 }, c]);
   }
   return planMatMul(matMulTask(problem), own, choice);
 }

@@ -40,124 +40,86 @@ export interface ConvTask extends ProductTask {
   readonly geometry: WindowGeometry;
 }
 
-/** Plans a convolution or gradient, where `choice` overrides the chosen kernel. */
-type Planner = (task: ConvTask, profile: Profile, choice?: TileChoice) => GpuPlan;
+/** A convolution, or which of its gradients. */
+export type ConvRole = "forward" | "input" | "filter";
+
+/** What the operands and the result of each are. */
+const OPERANDS = {
+  forward: ["image", "filter", "result"],
+  input: ["result", "filter", "image"],
+  filter: ["image", "result", "filter"],
+} as const;
 
 /** A convolution or gradient as a product of matrices. */
 interface ConvWork {
+  readonly role: ConvRole;
   readonly task: ConvTask;
   readonly profile: Profile;
-  readonly choice: TileChoice | undefined;
   readonly gather: Gather;
   readonly source: ConvSource;
   /** Rows, columns and terms. */
   readonly extents: readonly [m: number, n: number, k: number];
   /** Lines of places; they are summed where the gradient of a filter is wanted. */
   readonly lines: number;
-  /** What the operands and the result are, for a device that times kernels. */
-  readonly name: string;
-  readonly sizes: readonly ("image" | "filter" | "result")[];
-  readonly planner: Planner;
 }
 
-/** Plans the convolution. */
-export const planConv: Planner = (task, profile, choice) => {
-  const { geometry: g } = task;
-  const places = g.batch * outPlaces(g), taps = tapCount(g);
-  if (places * g.outChannels === 0) return { dispatches: [] };
-  // One tap, or one place that sees the whole image: rows of the image are rows of a matrix.
-  const whole = g.axes.every((a) =>
-    a.out === 1 && a.before === 0 && a.filter === a.in && a.dilation === 1
-  );
-  if (choice === undefined && (isPointwiseWindow(g) || whole)) {
-    const shape = flatShape([places, g.outChannels, taps * g.channels], false, false);
-    return planMatMul({ ...task, shape }, profile);
-  }
-  return planGather(task, forwardGather(g), profile, choice);
-};
+/** Elements of the operands and the result. */
+function sizesOf(role: ConvRole, g: WindowGeometry): number[] {
+  const sizes = {
+    image: g.batch * inPlaces(g) * g.channels,
+    filter: tapCount(g) * g.channels * g.outChannels,
+    result: g.batch * outPlaces(g) * g.outChannels,
+  };
+  return OPERANDS[role].map((of) => sizes[of]);
+}
 
-/** Plans the gradient of the image. The geometry must have phases. */
-export const planConvInput: Planner = (task, profile, choice) => {
-  const { geometry: g } = task;
-  const pixels = g.batch * inPlaces(g);
-  if (pixels * g.channels === 0) return { dispatches: [] };
-  if (choice === undefined && isPointwiseWindow(g)) {
-    const shape = flatShape([pixels, g.channels, g.outChannels], false, true);
-    return planMatMul({ ...task, shape }, profile);
-  }
-  return planGather(task, backwardGather(g), profile, choice);
-};
-
-function planGather(
+/**
+ * Plans a convolution or gradient, where `choice` overrides the chosen kernel. For the gradient of the image the geometry must
+ * have phases.
+ */
+export function planConv(
+  role: ConvRole,
   task: ConvTask,
-  gather: Gather,
   profile: Profile,
-  choice: TileChoice | undefined,
+  choice?: TileChoice,
 ): GpuPlan {
-  const { dtype, out, epilogue } = task, { columns, channels, transposed } = gather;
+  const { geometry: g, dtype, out, epilogue } = task, ofFilter = role === "filter";
+  if (sizesOf(role, g)[2] === 0) return { dispatches: [] };
+  const gather = role === "input" ? backwardGather(g) : forwardGather(g);
+  const { columns, channels, transposed } = gather;
+  const rows = gatherRows(gather), depth = tapCount(g) * channels;
+  const extents = ofFilter ? [depth, columns, rows] as const : [rows, columns, depth] as const;
+  if (choice === undefined && isProduct(role, g) && !(ofFilter && rows === 0)) {
+    return planMatMul({ ...task, shape: flatShape(extents, ofFilter, transposed) }, profile);
+  }
   const wideA = channels > 0 && channels % 4 === 0, wideC = columns % 4 === 0;
-  return planWork({
-    task,
-    profile,
-    choice,
-    gather,
-    source: {
-      dtype,
-      out,
-      epilogue,
-      ofFilter: false,
-      deep: isDeep(gather),
-      transB: transposed,
-      phased: gather.axes.some((a) => a.phases > 1 || a.outMul !== 1 || a.outAdd !== 0),
-      wideA,
-      wideB: transposed ? wideA : wideC,
-      wideC,
-    },
-    extents: [gatherRows(gather), columns, tapCount(task.geometry) * channels],
-    lines: 0,
-    ...(transposed
-      ? { name: "conv_input", sizes: ["result", "filter", "image"], planner: planConvInput }
-      : { name: "conv", sizes: ["image", "filter", "result"], planner: planConv }),
-  });
+  const source = {
+    dtype,
+    out,
+    epilogue,
+    ofFilter,
+    deep: isDeep(gather),
+    transB: transposed,
+    phased: gather.axes.some((a) => a.phases > 1 || a.outMul !== 1 || a.outAdd !== 0),
+    wideA,
+    wideB: transposed ? wideA : wideC,
+    wideC,
+  };
+  const lines = ofFilter ? rows / Math.max(1, gather.axes[2].rows) : 0;
+  const work = { role, task, profile, gather, source, extents, lines };
+  return planWork(work, choice ?? tunedKernel(work));
 }
 
-/** Plans the gradient of the filter. */
-export const planConvFilter: Planner = (task, profile, choice) => {
-  const { geometry: g, dtype, out } = task, gather = forwardGather(g);
-  const m = tapCount(g) * g.channels, n = g.outChannels, k = gatherRows(gather);
-  if (m * n === 0) return { dispatches: [] };
-  if (choice === undefined && isPointwiseWindow(g) && k > 0) {
-    return planMatMul({ ...task, shape: flatShape([m, n, k], true, false) }, profile);
-  }
-  const wideA = g.channels % 4 === 0, wideB = n % 4 === 0;
-  return planWork({
-    task,
-    profile,
-    choice,
-    gather,
-    source: {
-      dtype,
-      out,
-      ofFilter: true,
-      deep: isDeep(gather),
-      transB: false,
-      phased: false,
-      wideA,
-      wideB,
-      wideC: wideB,
-    },
-    extents: [m, n, k],
-    lines: k / Math.max(1, gather.axes[2].rows),
-    name: "conv_filter",
-    sizes: ["image", "result", "filter"],
-    planner: planConvFilter,
-  });
-};
+/** True where there is one tap, or one place that sees the whole image: rows of the image are rows of a matrix. */
+function isProduct(role: ConvRole, g: WindowGeometry): boolean {
+  const isWhole = role === "forward" &&
+    g.axes.every((a) => a.out === 1 && a.before === 0 && a.filter === a.in && a.dilation === 1);
+  return isWhole || isPointwiseWindow(g);
+}
 
-function planWork(work: ConvWork): GpuPlan {
+function planWork(work: ConvWork, choice: TileChoice): GpuPlan {
   const { task, profile, gather, source, extents: [m, n, k], lines } = work;
   const { ofFilter, transB, phased, wideB, wideC } = source;
-  const choice = work.choice ?? tunedKernel(work);
   const { channels } = gather, ldc = n / (wideC ? 4 : 1);
   const words = gatherWords(gather, source.deep);
   const place = tileFields(choice.tile, m, n, profile);
@@ -185,7 +147,7 @@ function planWork(work: ConvWork): GpuPlan {
 
 /** The kernel for some work: by timing where the device does that. */
 function tunedKernel(work: ConvWork): TileChoice {
-  const { task, profile, gather, source, extents: [m, n, k], lines } = work;
+  const { role, task, profile, gather, source, extents: [m, n, k], lines } = work;
   const { ofFilter, wideA, wideB, transB } = source;
   const candidates = tileCandidates(
     [m, n, k, ofFilter ? 1 : phaseCount(gather)],
@@ -194,21 +156,15 @@ function tunedKernel(work: ConvWork): TileChoice {
     (groups) => (ofFilter ? splitsFor(groups, lines, 4, 8) : 1),
   );
   return tunedChoice(candidates, profile, () => {
-    const { geometry: g, dtype, out } = task;
-    const places = g.batch * outPlaces(g), taps = tapCount(g);
-    const sizes = {
-      image: g.batch * inPlaces(g) * g.channels,
-      filter: taps * g.channels * g.outChannels,
-      result: places * g.outChannels,
-    };
-    const [a, b, c] = work.sizes.map((of) => sizes[of]);
+    const { geometry: g, dtype, out } = task, [a, b, c] = sizesOf(role, g);
+    const name = role === "forward" ? "conv" : `conv_${role}`;
     return {
-      name: `${work.name} ${dtype} ${g.channels % 4 === 0} ${g.outChannels % 4 === 0}`,
-      extents: [places, taps, g.channels, g.outChannels],
-      flop: 2 * places * sizes.filter,
+      name: `${name} ${dtype} ${g.channels % 4 === 0} ${g.outChannels % 4 === 0}`,
+      extents: [g.batch * outPlaces(g), tapCount(g), g.channels, g.outChannels],
+      flop: 2 * g.batch * outPlaces(g) * tapCount(g) * g.channels * g.outChannels,
       inputs: [a * gpuBytes(dtype), b * gpuBytes(dtype)],
       output: c * gpuBytes(out),
-      plan: (choice) => work.planner(bareTask(task), profile, choice),
+      plan: (choice) => planConv(role, bareTask(task), profile, choice),
     };
   });
 }

@@ -4,7 +4,7 @@
  */
 import type { Profile, Program } from "../../core/dispatch.ts";
 import { shaderProgram } from "../../core/shader.ts";
-import { laneDirectives, printProduct, registerParameters } from "../matmul/programs.ts";
+import { printProduct, registerAdditions, registerParameters } from "../matmul/programs.ts";
 import type { ProductSource } from "../matmul/source.ts";
 import type { TileChoice } from "../matmul/tiles.ts";
 import {
@@ -38,11 +38,7 @@ export function convProgram(
   const family = source.ofFilter ? "conv_filter" : "conv";
   if (kind === "register") {
     const parameters = { ...own, ...registerParameters(tile, profile) };
-    const additions = {
-      name: `${family}_register_${tile.rows}x${tile.vecs * 4}`,
-      inputs,
-      enable: laneDirectives(tile, profile),
-    };
+    const additions = registerAdditions(family, inputs, tile, profile);
     return source.ofFilter
       ? shaderProgram(CONV_FILTER_REGISTER, parameters, additions)
       : shaderProgram(CONV_REGISTER, parameters, additions);

@@ -9,7 +9,7 @@ import { gpuFits } from "../copy/pieces.ts";
 import { hasPhases } from "./gather.ts";
 import { isChannelsFirst, type WindowGeometry, windowGeometry } from "./geometry.ts";
 import { channelsLast } from "./layout.ts";
-import { type ConvTask, planConv, planConvFilter, planConvInput } from "./plan.ts";
+import { type ConvRole, type ConvTask, planConv } from "./plan.ts";
 
 /** True where the GPU can hold and bind every operand. */
 export function convFits(problem: Problem, profile: Profile): boolean {
@@ -59,9 +59,6 @@ export function imageVariant({ name, operands, images, geometry, plan }: ImageKe
     },
   };
 }
-
-/** A convolution, or which of its gradients. */
-export type ConvRole = "forward" | "input" | "filter";
 
 /** Which inputs of each are operands, what is an image, and where the shapes of image and filter stand. */
 const ROLES: Readonly<
@@ -120,7 +117,7 @@ export function convTask(
 export function convVariant(
   name: string,
   role: ConvRole,
-  plan: (task: ConvTask, profile: Profile) => GpuPlan,
+  plan = (task: ConvTask, profile: Profile): GpuPlan => planConv(role, task, profile),
   depthwise = false,
 ): GpuVariant {
   return imageVariant({
@@ -132,16 +129,16 @@ export function convVariant(
 }
 
 /** Ways to run Conv2D and Conv3D. */
-export const CONV_VARIANTS: readonly GpuVariant[] = [convVariant("conv", "forward", planConv)];
+export const CONV_VARIANTS: readonly GpuVariant[] = [convVariant("conv", "forward")];
 
 /** Ways to run the gradient of the image. */
 export const CONV_INPUT_VARIANTS: readonly GpuVariant[] = [{
-  ...convVariant("conv_input", "input", planConvInput),
+  ...convVariant("conv_input", "input"),
   fits: (problem, profile) =>
     convFits(problem, profile) && hasPhases(convGeometry("input", problem)),
 }];
 
 /** Ways to run the gradient of the filter. */
 export const CONV_FILTER_VARIANTS: readonly GpuVariant[] = [
-  convVariant("conv_filter", "filter", planConvFilter),
+  convVariant("conv_filter", "filter"),
 ];

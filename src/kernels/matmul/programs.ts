@@ -51,18 +51,19 @@ export function printProduct({ dtype, out, wideA, wideB, wideC, epilogue }: Prod
 export function registerParameters(
   { rows, vecs, across = 0 }: RegisterTile,
   { lanes }: Profile,
-): {
-  readonly rows: number;
-  readonly vecs: number;
-  readonly across: number;
-  readonly lanes: number;
-} {
+): Required<RegisterTile> & Pick<Profile, "lanes"> {
   return { rows, vecs, across, lanes };
 }
 
-/** WGSL directives of such a kernel. */
-export function laneDirectives({ across }: RegisterTile, profile: Profile): string[] {
-  return across !== undefined && profile.subgroupDirective ? ["enable subgroups;"] : [];
+/** What programs of such a kernel have besides its text. */
+export function registerAdditions(
+  family: string,
+  inputs: readonly string[],
+  { rows, vecs, across }: RegisterTile,
+  { subgroupDirective }: Profile,
+): { name: string; inputs: readonly string[]; enable: string[] } {
+  const enable = across !== undefined && subgroupDirective ? ["enable subgroups;"] : [];
+  return { name: `${family}_register_${rows}x${vecs * 4}`, inputs, enable };
 }
 
 /** A tile of sums in each invocation's registers: where the lanes of a workgroup are lanes of a processor's vectors. */
@@ -76,11 +77,7 @@ export function registerProgram(
   return shaderProgram(
     MATMUL_REGISTER,
     { ...own, ...registerParameters(tile, profile), ...texts },
-    {
-      name: `matmul_register_${tile.rows}x${tile.vecs * 4}`,
-      inputs,
-      enable: laneDirectives(tile, profile),
-    },
+    registerAdditions("matmul", inputs, tile, profile),
   );
 }
 
