@@ -1,7 +1,7 @@
 /**
  * Filling with one value on both devices, and how copies see elements: as words whose meaning does not matter.
  */
-import { type DType, DTYPES, type HostData } from "../../core/dtype.ts";
+import { type DType, DTYPES, type HostData, isBigInt } from "../../core/dtype.ts";
 import { f32Bits, flatId, type GpuPlan, makeProgram, type Profile } from "../../core/dispatch.ts";
 import { gpuBytes, wordType } from "../../core/gpu_storage.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
@@ -66,19 +66,12 @@ export function fillCpu(out: NdArray, value: NdArray): void {
 
 /** Fills `out` with a number, in whatever dtype it has; strings become empty for 0 and "1" for 1. */
 export function fillNumber(out: NdArray, value: number): void {
-  const { kind, slots } = DTYPES[out.dtype];
-  if (kind === "string") {
-    (out.data as unknown[]).fill(new TextEncoder().encode(value === 0 ? "" : String(value)));
-  } else if (kind === "handle") (out.data as unknown[]).fill(null);
-  else if (slots === 2) {
-    for (let i = 0, n = out.size; i < n; i++) {
-      setElement(out, i, [value, 0]);
-    }
-  } else if (out.dtype === "bfloat16") {
-    for (let i = 0, n = out.size; i < n; i++) setElement(out, i, value);
-  } else if (out.dtype === "int64" || out.dtype === "uint64") {
-    (out.data as BigInt64Array).fill(BigInt(value));
-  } else (out.data as Float32Array).fill(out.dtype === "bool" ? (value ? 1 : 0) : value);
+  if (out.size === 0) return;
+  const { kind } = DTYPES[out.dtype], data = out.data as unknown[];
+  if (kind === "string") data[0] = new TextEncoder().encode(value === 0 ? "" : String(value));
+  else if (kind === "handle") data[0] = null;
+  else setElement(out, 0, isBigInt(out.dtype) ? BigInt(value) : value);
+  fillCpu(out, out);
 }
 
 /** A typed array of words over the same memory, and how many make one element; arrays of objects stay as they are. */

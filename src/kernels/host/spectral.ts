@@ -135,19 +135,30 @@ function eachRow(rows: NdArray, length: number, load: Row, store: Row): void {
 
 /** Transforms rows of complex numbers; the inverse divides by their length. */
 export function fftCpu(input: NdArray, inverse: boolean, out: NdArray): void {
-  const n = lastOf(input), x = input.data as Float64Array, y = out.data as Float64Array;
-  const sign = inverse ? -1 : 1, scale = inverse ? 1 / n : 1;
-  eachRow(input, n, (r, re, im) => {
+  const n = lastOf(input), sign = inverse ? -1 : 1, scale = inverse ? 1 / n : 1;
+  eachRow(input, n, loadComplex(input, sign), storeComplex(out, sign, scale));
+}
+
+/** Loads rows of complex numbers, or of their conjugates where the sign is -1. */
+function loadComplex(from: NdArray, sign: 1 | -1): Row {
+  const x = from.data as Float64Array, n = lastOf(from);
+  return (r, re, im) => {
     for (let i = 0, p = 2 * r * n; i < n; i++, p += 2) {
       re[i] = x[p];
       im[i] = sign * x[p + 1];
     }
-  }, (r, re, im) => {
+  };
+}
+
+/** Stores as many complex numbers of a row as there is room for, likewise, scaled. */
+function storeComplex(to: NdArray, sign: 1 | -1, scale: number): Row {
+  const y = to.data as Float64Array, n = lastOf(to);
+  return (r, re, im) => {
     for (let i = 0, p = 2 * r * n; i < n; i++, p += 2) {
       y[p] = re[i] * scale;
       y[p + 1] = sign * im[i] * scale;
     }
-  });
+  };
 }
 
 /** Loads rows of real numbers, cut or padded to the transform's length. */
@@ -168,13 +179,7 @@ function storeReal(to: NdArray, divisor: number): Row {
 
 /** Transforms rows of real numbers, cut or padded to `length`; writes the first half of the result and its middle. */
 export function rfftCpu(input: NdArray, length: number, out: NdArray): void {
-  const bins = lastOf(out), y = out.data as Float64Array;
-  eachRow(out, length, loadReal(input), (r, re, im) => {
-    for (let k = 0, p = 2 * r * bins; k < bins; k++, p += 2) {
-      y[p] = re[k];
-      y[p + 1] = im[k];
-    }
-  });
+  eachRow(out, length, loadReal(input), storeComplex(out, 1, 1));
 }
 
 /** Inverts {@linkcode rfftCpu}: rows of `length` real numbers from the first half of their transform. */
@@ -198,13 +203,7 @@ export function irfftCpu(input: NdArray, length: number, out: NdArray): void {
 
 /** Adjoint of {@linkcode rfftCpu}: what a gradient of its result says about its input. */
 export function rfftAdjointCpu(gradient: NdArray, length: number, out: NdArray): void {
-  const bins = lastOf(gradient), g = gradient.data as Float64Array;
-  eachRow(out, length, (r, re, im) => {
-    for (let k = 0, p = 2 * r * bins; k < bins; k++, p += 2) {
-      re[k] = g[p];
-      im[k] = -g[p + 1];
-    }
-  }, storeReal(out, 1));
+  eachRow(out, length, loadComplex(gradient, -1), storeReal(out, 1));
 }
 
 /** Adjoint of {@linkcode irfftCpu}. */

@@ -4,9 +4,10 @@
  */
 import { InvalidArgumentError } from "../../../core/errors.ts";
 import type { NdArray } from "../../../core/nd_array.ts";
-import { sizeOf } from "../../../core/shape.ts";
-
-type Numbers = { [i: number]: number };
+import type { Numbers } from "../matmul.ts";
+import { setWhole } from "../numbers.ts";
+import { matrices } from "./linalg.ts";
+import { eliminate, rowsOf } from "./solve.ts";
 
 /** Sweeps over all pairs: Jacobi's methods converge quadratically, in about ten. */
 const MOST_SWEEPS = 60;
@@ -98,12 +99,13 @@ function putColumns(columns: readonly Float64Array[], out: NdArray, z: number): 
 
 /** Singular values, falling, and where they are wanted the vectors of both sides, as many as their shapes say. */
 export function svdCpu(x: NdArray, s: NdArray, sides: readonly [NdArray, NdArray] | null): void {
-  const [m, n] = x.shape.slice(-2), from = x.data as Numbers, values = s.data as Numbers;
+  const { rows: m, columns: n, count } = matrices(x);
+  const from = x.data as Numbers, values = s.data as Numbers;
   const isTall = m >= n, [long, short] = isTall ? [m, n] : [n, m];
-  for (let z = 0; z < sizeOf(x.shape.slice(0, -2)); z++) {
+  for (let z = 0; z < count; z++) {
     const at = z * m * n;
     if (!isFinite(from, at, at + m * n)) {
-      for (const out of [s, ...sides ?? []]) fillMatrix(out, z, sizeOf(x.shape.slice(0, -2)));
+      for (const out of [s, ...sides ?? []]) fillMatrix(out, z, count);
       continue;
     }
     const columns = Array.from({ length: short }, (_, j) =>
@@ -129,8 +131,7 @@ function fillMatrix(out: NdArray, z: number, count: number): void {
 
 /** Eigenvalues of symmetric matrices, rising, of which the lower triangle is read, and their vectors where they are wanted. */
 export function eighCpu(x: NdArray, e: NdArray, vectors: NdArray | null): void {
-  const n = x.shape[x.shape.length - 1], from = x.data as Numbers, values = e.data as Numbers;
-  const count = sizeOf(x.shape.slice(0, -2));
+  const { rows: n, count } = matrices(x), from = x.data as Numbers, values = e.data as Numbers;
   for (let z = 0; z < count; z++) {
     const at = z * n * n;
     const a = Array.from(
@@ -168,29 +169,13 @@ export function eighCpu(x: NdArray, e: NdArray, vectors: NdArray | null): void {
  * each column. Throws `InvalidArgumentError` for a matrix that has no inverse.
  */
 export function luCpu(x: NdArray, lu: NdArray, p: NdArray): void {
-  const n = x.shape[x.shape.length - 1], from = x.data as Numbers, to = lu.data as Numbers;
-  const wide = p.dtype === "int64";
-  for (let z = 0; z < sizeOf(x.shape.slice(0, -2)); z++) {
-    const rows = Array.from({ length: n }, (_, i) => ({
-      i,
-      row: Float64Array.from({ length: n }, (_, j) => from[(z * n + i) * n + j]),
-    }));
-    for (let c = 0; c < n; c++) {
-      let pivot = c;
-      for (let i = c + 1; i < n; i++) {
-        if (Math.abs(rows[i].row[c]) > Math.abs(rows[pivot].row[c])) pivot = i;
-      }
-      [rows[c], rows[pivot]] = [rows[pivot], rows[c]];
-      const top = rows[c].row;
-      if (top[c] === 0) throw new InvalidArgumentError("Input is not invertible.");
-      for (const { row } of rows.slice(c + 1)) {
-        row[c] /= top[c];
-        for (let j = c + 1; j < n; j++) row[j] -= row[c] * top[j];
-      }
-    }
-    rows.forEach(({ row, i }, k) => {
-      for (let j = 0; j < n; j++) to[(z * n + k) * n + j] = row[j];
-      (p.data as unknown[])[z * n + k] = wide ? BigInt(i) : i;
+  const { rows: n, count } = matrices(x), to = lu.data as Numbers;
+  for (let z = 0; z < count; z++) {
+    const rows = rowsOf(x, z), given = [...rows];
+    if (eliminate(rows) === 0) throw new InvalidArgumentError("Input is not invertible.");
+    rows.forEach((row, k) => {
+      row.forEach((v, j) => to[(z * n + k) * n + j] = v);
+      setWhole(p, z * n + k, given.indexOf(row));
     });
   }
 }

@@ -1,14 +1,13 @@
 /**
  * Dense linear algebra on the host: QR, triangular systems, bands of matrices. Sums in float64.
  */
-import { DTYPES } from "../../../core/dtype.ts";
-import { type ElementValue, type NdArray, setElement } from "../../../core/nd_array.ts";
+import { DTYPES, isBigInt } from "../../../core/dtype.ts";
+import { type NdArray, setElement } from "../../../core/nd_array.ts";
 import { sizeOf } from "../../../core/shape.ts";
-
-type Numbers = { [i: number]: number };
+import type { Numbers } from "../matmul.ts";
 
 /** Extents of the last two axes, and how many matrices there are. */
-function matrices(x: NdArray): { rows: number; columns: number; count: number } {
+export function matrices(x: NdArray): { rows: number; columns: number; count: number } {
   const [rows, columns] = x.shape.slice(-2);
   return { rows, columns, count: sizeOf(x.shape.slice(0, -2)) };
 }
@@ -109,11 +108,8 @@ export function triangularSolveCpu(
 /** Keeps `lower` diagonals below the main one and `upper` above it; negative numbers keep all. */
 export function bandPartCpu(x: NdArray, out: NdArray, lower: number, upper: number): void {
   const { rows, columns, count } = matrices(x);
-  const zero: ElementValue = DTYPES[x.dtype].kind === "complex"
-    ? [0, 0]
-    : x.dtype === "int64" || x.dtype === "uint64"
-    ? 0n
-    : 0;
+  const real = isBigInt(x.dtype) ? 0n : 0;
+  const zero = DTYPES[x.dtype].kind === "complex" ? [0, 0] as const : real;
   let at = 0;
   for (let z = 0; z < count; z++) {
     for (let i = 0; i < rows; i++) {

@@ -3,22 +3,16 @@
  */
 import { InvalidArgumentError } from "../../../core/errors.ts";
 import type { NdArray } from "../../../core/nd_array.ts";
-import { sizeOf } from "../../../core/shape.ts";
-
-type Numbers = { [i: number]: number };
-
-/** Extent of square matrices, and how many there are. */
-function matrices(x: NdArray): { n: number; count: number } {
-  return { n: x.shape[x.shape.length - 1], count: sizeOf(x.shape.slice(0, -2)) };
-}
+import type { Numbers } from "../matmul.ts";
+import { matrices } from "./linalg.ts";
 
 /** The rows of a matrix, or of its transpose, with room for `more` columns beside each. */
-function rowsOf(
+export function rowsOf(
   x: NdArray,
   z: number,
   { adjoint = false, more = 0 }: { readonly adjoint?: boolean; readonly more?: number } = {},
 ): Float64Array[] {
-  const { n } = matrices(x), from = x.data as Numbers;
+  const { rows: n } = matrices(x), from = x.data as Numbers;
   return Array.from({ length: n }, (_, i) => {
     const row = new Float64Array(n + more);
     for (let j = 0; j < n; j++) row[j] = from[z * n * n + (adjoint ? j * n + i : i * n + j)];
@@ -26,8 +20,8 @@ function rowsOf(
   });
 }
 
-/** Makes the rows an upper triangle. Says whether the determinant keeps its sign (1), changes it (-1), or there is no inverse (0). */
-function eliminate(rows: Float64Array[]): number {
+/** Makes the rows an upper triangle, with the factors of what was subtracted below it. Says whether the determinant keeps its sign (1), changes it (-1), or there is no inverse (0). */
+export function eliminate(rows: Float64Array[]): number {
   const n = rows.length;
   let sign = 1;
   for (let c = 0; c < n; c++) {
@@ -41,8 +35,8 @@ function eliminate(rows: Float64Array[]): number {
     }
     if (rows[c][c] === 0) return 0;
     for (let i = c + 1; i < n; i++) {
-      const factor = rows[i][c] / rows[c][c];
-      for (let j = c; j < rows[i].length; j++) rows[i][j] -= factor * rows[c][j];
+      const factor = rows[i][c] /= rows[c][c];
+      for (let j = c + 1; j < rows[i].length; j++) rows[i][j] -= factor * rows[c][j];
     }
   }
   return sign;
@@ -71,7 +65,7 @@ export function solveCpu(
   out: NdArray,
   adjoint: boolean,
 ): void {
-  const { n, count } = matrices(matrix), k = out.shape[out.shape.length - 1];
+  const { rows: n, count } = matrices(matrix), k = out.shape[out.shape.length - 1];
   const b = rhs?.data as Numbers | undefined;
   const error = b ? "Input matrix is not invertible" : "Input is not invertible";
   for (let z = 0; z < count; z++) {
@@ -85,7 +79,7 @@ export function solveCpu(
 
 /** Determinants of `[..., n, n]`; where `log` is given, their signs and the logarithms of their absolute values. */
 export function determinantCpu(x: NdArray, out: NdArray, log: NdArray | null): void {
-  const { n, count } = matrices(x), to = out.data as Numbers;
+  const { rows: n, count } = matrices(x), to = out.data as Numbers;
   for (let z = 0; z < count; z++) {
     const rows = rowsOf(x, z);
     let sign = eliminate(rows), size = sign === 0 ? -Infinity : 0;
@@ -106,7 +100,7 @@ export function determinantCpu(x: NdArray, out: NdArray, log: NdArray | null): v
 
 /** Lower triangles L of `L · Lᵀ` for `[..., n, n]`, of which the lower triangles are read; NaN where there is none. */
 export function choleskyCpu(x: NdArray, out: NdArray): void {
-  const { n, count } = matrices(x), to = out.data as Numbers;
+  const { rows: n, count } = matrices(x), to = out.data as Numbers;
   for (let z = 0; z < count; z++) {
     const rows = rowsOf(x, z);
     let fails = false;
