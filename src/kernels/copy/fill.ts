@@ -2,15 +2,30 @@
  * Filling with one value on both devices, and how copies see elements: as words whose meaning does not matter.
  */
 import { type DType, DTYPES, type HostData, isBigInt } from "../../core/dtype.ts";
-import { f32Bits, flatId, type GpuPlan, makeProgram, type Profile } from "../../core/dispatch.ts";
+import {
+  f32Bits,
+  flatId,
+  type GpuPlan,
+  makeProgram,
+  type Profile,
+  type Program,
+  type ProgramInit,
+} from "../../core/dispatch.ts";
 import { gpuBytes, wordType } from "../../core/gpu_storage.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { planPieces } from "./pieces.ts";
 
-/** Invocations in a workgroup of streaming kernels, as in shaders/copy/, shaders/image/ and shaders/random/. */
-export const STREAM_WORKGROUP = 256;
+/** A program of invocations that each make element `i` of `p.n`. */
+export function streamProgram(init: Omit<ProgramInit, "workgroup">): Program {
+  return makeProgram({
+    ...init,
+    params: ["n", ...init.params ?? []],
+    workgroup: [256, 1, 1],
+    body: `let i = ${flatId(256)};\nif (i >= p.n) { return; }\n${init.body}`,
+  });
+}
 
 /** The parameter word of a value of this dtype; float16 travels as float32. */
 export function valueWord(value: number, dtype: DType): number {
@@ -37,15 +52,12 @@ export function fillGpu(
   const size = sizeOf(out.shape), wide = size % 4 === 0;
   const word = wordType(out.dtype), literal = "value" in source;
   const value = literal ? wordOfParam(word, "p.value") : "in0[0]";
-  const program = makeProgram({
+  const program = streamProgram({
     name: "fill",
     inputs: literal ? [] : [word],
     outputs: [wide ? `vec4<${word}>` : word],
-    params: literal ? ["n", "value"] : ["n"],
-    workgroup: [STREAM_WORKGROUP, 1, 1],
-    body: `let i = ${flatId(STREAM_WORKGROUP)};
-if (i >= p.n) { return; }
-out0[i] = ${wide ? `vec4<${word}>(${value})` : value};`,
+    params: literal ? ["value"] : [],
+    body: `out0[i] = ${wide ? `vec4<${word}>(${value})` : value};`,
   });
   return planPieces(program, [size, gpuBytes(out.dtype)], profile, ({ count, range }) => ({
     buffers: [...(literal ? [] : [{ input: source.from }]), { output: 0, ...range }],

@@ -4,9 +4,7 @@
 import {
   type BufferRef,
   type Dispatch,
-  flatId,
   type GpuPlan,
-  makeProgram,
   type Profile,
   type Program,
 } from "../../core/dispatch.ts";
@@ -16,7 +14,7 @@ import type { NdArray } from "../../core/nd_array.ts";
 import type { RowParts } from "../../core/meaning.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
 import { flatDispatch } from "../dispatches.ts";
-import { STREAM_WORKGROUP, wordsOf } from "./fill.ts";
+import { streamProgram, wordsOf } from "./fill.ts";
 
 /** The rows of parts that meet along an axis: part k has extent `extents[k]` there, and `inner` elements beyond. */
 export function rowParts(shape: Shape, axis: number, extents: readonly number[]): RowParts {
@@ -116,19 +114,16 @@ function joinProgram(way: "join" | "split", parts: number, type: string): Progra
     return k === parts - 1 ? `{ ${then} }` : `if (j < p.e${k}) { ${then} }`;
   }).join(" else ");
   const place = "row * p.total + p.start + j";
-  return makeProgram({
+  return streamProgram({
     name: way,
     inputs: way === "join" ? list.map(() => type) : [type],
     outputs: way === "join" ? [type] : list.map(() => type),
     params: [
-      ...["n", "width", "total", "start"],
+      ...["width", "total", "start"],
       ...list.map((k) => `w${k}`),
       ...list.map((k) => `e${k}`),
     ],
-    workgroup: [STREAM_WORKGROUP, 1, 1],
-    body: `let i = ${flatId(STREAM_WORKGROUP)};
-if (i >= p.n) { return; }
-let row = i / p.width;
+    body: `let row = i / p.width;
 let j = i - row * p.width;
 ${
       way === "join"

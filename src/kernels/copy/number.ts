@@ -2,13 +2,13 @@
  * Numbered elements: ranges, evenly spaced numbers, one-hot rows; on both devices.
  */
 import { type DType, isBigInt } from "../../core/dtype.ts";
-import { f32Bits, flatId, type GpuPlan, makeProgram, type Profile } from "../../core/dispatch.ts";
+import { f32Bits, type GpuPlan, type Profile } from "../../core/dispatch.ts";
 import { accType, wgslType, wordType } from "../../core/gpu_storage.ts";
 import { type ElementValue, type NdArray, setElement } from "../../core/nd_array.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
 import { flatPlan } from "../dispatches.ts";
 import type { Line } from "../reduce/layout.ts";
-import { fillCpu, STREAM_WORKGROUP, valueWord, wordOfParam, wordsOf } from "./fill.ts";
+import { fillCpu, streamProgram, valueWord, wordOfParam, wordsOf } from "./fill.ts";
 
 /** `start + i * step`; the last element is `last` where that is given. */
 export function rampCpu(
@@ -42,15 +42,12 @@ export function rampGpu(
   const of = accType(dtype), word = of === "f32" ? f32Bits : (v: number): number => v >>> 0;
   const value = `p.start + ${of}(i) * p.step`;
   const end = last !== undefined && size > 1;
-  const program = makeProgram({
+  const program = streamProgram({
     name: "ramp",
     inputs: [],
     outputs: [type],
-    params: ["n", `start:${of}`, `step:${of}`, `last:${of}`],
-    workgroup: [STREAM_WORKGROUP, 1, 1],
-    body: `let i = ${flatId(STREAM_WORKGROUP)};
-if (i >= p.n) { return; }
-out0[i] = ${type}(${end ? `select(${value}, p.last, i + 1u == p.n)` : value});`,
+    params: [`start:${of}`, `step:${of}`, `last:${of}`],
+    body: `out0[i] = ${type}(${end ? `select(${value}, p.last, i + 1u == p.n)` : value});`,
   });
   return flatPlan({
     program,
@@ -94,15 +91,12 @@ export function oneHotGpu(
   profile: Profile,
 ): GpuPlan {
   const word = wordType(dtype);
-  const program = makeProgram({
+  const program = streamProgram({
     name: "one_hot",
     inputs: ["i32"],
     outputs: [word],
-    params: ["n", "depth", "inner", "on", "off"],
-    workgroup: [STREAM_WORKGROUP, 1, 1],
-    body: `let i = ${flatId(STREAM_WORKGROUP)};
-if (i >= p.n) { return; }
-let row = i / p.inner;
+    params: ["depth", "inner", "on", "off"],
+    body: `let row = i / p.inner;
 let c = i - row * p.inner;
 let o = row / p.depth;
 let d = row - o * p.depth;

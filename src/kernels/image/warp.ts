@@ -1,14 +1,13 @@
 /**
  * Reading images through a projective transform or a rotation, on both devices.
  */
-import { f32Bits, flatId, type GpuPlan, makeProgram, type Profile } from "../../core/dispatch.ts";
+import { f32Bits, type GpuPlan, type Profile } from "../../core/dispatch.ts";
 import { wgslType } from "../../core/gpu_storage.ts";
-import type { NdArray } from "../../core/nd_array.ts";
+import { type NdArray, setElement } from "../../core/nd_array.ts";
 import type { Attrs } from "../../core/op.ts";
-import { setElement } from "../../core/nd_array.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
-import { STREAM_WORKGROUP } from "../copy/fill.ts";
+import { streamProgram } from "../copy/fill.ts";
 import { flatPlan } from "../dispatches.ts";
 import { imageDims } from "./geometry.ts";
 import { floatsOf } from "../host/image_resize.ts";
@@ -55,26 +54,6 @@ function mapPlace(at: number, extent: number, mode: FillMode): number {
   return Math.max(0, Math.min(last, v));
 }
 
-/** Calls `visit` for the pixels that make an output pixel, with their weights; `null` for the constant. */
-function eachSource(
-  y: number,
-  x: number,
-  height: number,
-  width: number,
-  warp: Warp,
-  visit: (pixel: number | null, weight: number) => void,
-): void {
-  const at = (r: number, c: number, weight: number): void =>
-    visit(r >= 0 && r < height && c >= 0 && c < width ? r * width + c : null, weight);
-  if (warp.interpolation === "NEAREST") return at(Math.floor(y + 0.5), Math.floor(x + 0.5), 1);
-  const top = Math.floor(y), left = Math.floor(x);
-  const fy = y - top, fx = x - left;
-  at(top, left, (1 - fy) * (1 - fx));
-  at(top, left + 1, (1 - fy) * fx);
-  at(top + 1, left, fy * (1 - fx));
-  at(top + 1, left + 1, fy * fx);
-}
-
 /** Place in the image for an output pixel, or null where the transform has none. */
 function placeOf(t: Float64Array, o: number, r: number, c: number): [number, number] | null {
   const k = t[o + 6] * c + t[o + 7] * r + 1;
@@ -82,19 +61,22 @@ function placeOf(t: Float64Array, o: number, r: number, c: number): [number, num
   return [(t[o + 3] * c + t[o + 4] * r + t[o + 5]) / k, (t[o] * c + t[o + 1] * r + t[o + 2]) / k];
 }
 
+/** Calls `visit` for the pixels that make each output pixel, with their weights; `null` for the constant. */
 function eachWarped(
   image: readonly number[],
-  out: readonly number[],
+  [, rows, columns]: readonly number[],
   transforms: NdArray,
   warp: Warp,
   visit: (target: number, source: number | null, weight: number) => void,
 ): void {
-  const { batch, height, width } = imageDims(image);
-  const [, rows, columns] = out;
-  const t = floatsOf(transforms);
+  const { batch, height, width } = imageDims(image), t = floatsOf(transforms);
   let target = 0;
   for (let b = 0; b < batch; b++) {
     const o = t.length === 8 ? 0 : 8 * b;
+    const at = (r: number, c: number, weight: number): void => {
+      const isInside = r >= 0 && r < height && c >= 0 && c < width;
+      visit(target, isInside ? (b * height + r) * width + c : null, weight);
+    };
     for (let r = 0; r < rows; r++) {
       for (let c = 0; c < columns; c++, target++) {
         const place = placeOf(t, o, r, c);
@@ -102,17 +84,17 @@ function eachWarped(
           visit(target, null, 1);
           continue;
         }
-        const y = mapPlace(place[0], height, warp.fillMode),
-          x = mapPlace(place[1], width, warp.fillMode);
-        eachSource(
-          y,
-          x,
-          height,
-          width,
-          warp,
-          (pixel, weight) =>
-            visit(target, pixel === null ? null : b * height * width + pixel, weight),
-        );
+        const y = mapPlace(place[0], height, warp.fillMode);
+        const x = mapPlace(place[1], width, warp.fillMode);
+        if (warp.interpolation === "NEAREST") {
+          at(Math.floor(y + 0.5), Math.floor(x + 0.5), 1);
+          continue;
+        }
+        const top = Math.floor(y), left = Math.floor(x), fy = y - top, fx = x - left;
+        at(top, left, (1 - fy) * (1 - fx));
+        at(top, left + 1, (1 - fy) * fx);
+        at(top + 1, left, fy * (1 - fx));
+        at(top + 1, left + 1, fy * fx);
       }
     }
   }
@@ -185,12 +167,11 @@ let fx = x - left;
 let above = (1.0 - fx) * at(b, top, left, d) + fx * at(b, top, left + 1.0, d);
 let below = (1.0 - fx) * at(b, top + 1.0, left, d) + fx * at(b, top + 1.0, left + 1.0, d);
 v = (1.0 - (y - top)) * above + (y - top) * below;`;
-  const program = makeProgram({
+  const program = streamProgram({
     name: "warp",
     inputs: [stored, "f32"],
     outputs: [stored],
-    params: ["n", "height", "width", "depth", "rows", "columns", "step", "fill:f32"],
-    workgroup: [STREAM_WORKGROUP, 1, 1],
+    params: ["height", "width", "depth", "rows", "columns", "step", "fill:f32"],
     prelude: `fn fold(place: f32, extent: f32) -> f32 {
 var v = place;
 let last = extent - 1.0;
@@ -200,10 +181,8 @@ fn at(b: u32, y: f32, x: f32, d: u32) -> f32 {
 if (!(y >= 0.0 && y < f32(p.height) && x >= 0.0 && x < f32(p.width))) { return p.fill; }
 return f32(in0[((b * p.height + u32(y)) * p.width + u32(x)) * p.depth + d]);
 }`,
-    body: `let id = ${flatId(STREAM_WORKGROUP)};
-if (id >= p.n) { return; }
-let pixel = id / p.depth;
-let d = id - pixel * p.depth;
+    body: `let pixel = i / p.depth;
+let d = i - pixel * p.depth;
 let line = pixel / p.columns;
 let c = f32(pixel - line * p.columns);
 let b = line / p.rows;
@@ -216,7 +195,7 @@ if (k != 0.0) {
   let x = fold((in1[o] * c + in1[o + 1u] * r + in1[o + 2u]) / k, f32(p.width));
   ${sample}
 }
-out0[id] = ${stored}(v);`,
+out0[i] = ${stored}(v);`,
   });
   const step = sizeOf(transforms.shape) === 8 ? 0 : 8;
   const sizes = [sizeOf(out.shape), height, width, depth, rows, columns, step];
@@ -311,19 +290,16 @@ export function rotateGpu(image: ConcreteSpec, rotation: Rotation, profile: Prof
     (text, f, d) => (d === 0 ? `p.${f}` : `select(${text}, p.${f}, d == ${d}u)`),
     "",
   );
-  const program = makeProgram({
+  const program = streamProgram({
     name: "rotate",
     inputs: ["f32"],
     outputs: ["f32"],
     params: [
-      ...["n", "height", "width", "depth"],
+      ...["height", "width", "depth"],
       ...["sin", "cos", "x", "y", ...fills].map((name) => `${name}:f32`),
     ],
-    workgroup: [STREAM_WORKGROUP, 1, 1],
-    body: `let id = ${flatId(STREAM_WORKGROUP)};
-if (id >= p.n) { return; }
-let pixel = id / p.depth;
-let d = id - pixel * p.depth;
+    body: `let pixel = i / p.depth;
+let d = i - pixel * p.depth;
 let line = pixel / p.width;
 let c = f32(pixel - line * p.width) - p.x;
 let b = line / p.height;
@@ -334,7 +310,7 @@ var v = ${chosen};
 if (x >= 0.0 && x < f32(p.width) && y >= 0.0 && y < f32(p.height)) {
   v = in0[((b * p.height + u32(y)) * p.width + u32(x)) * p.depth + d];
 }
-out0[id] = v;`,
+out0[i] = v;`,
   });
   const floats = [Math.sin(radians), Math.cos(radians), x, y, ...fills.map((_, d) => fill[d])];
   return flatPlan({
