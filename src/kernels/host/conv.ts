@@ -5,7 +5,7 @@ import type { DType, HostData } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isPointwiseWindow, outPlaces, tapCount, type WindowGeometry } from "../conv/geometry.ts";
 import { type Numbers, rowProduct, sameArray, transposeInto } from "./matmul.ts";
-import { eachWindow, plain, withPlain } from "./windows.ts";
+import { eachWindow, plain, type Window, withPlain } from "./windows.ts";
 
 /** Entries of a block of patches: small enough to stay in the cache. */
 const BLOCK_ENTRIES = 1 << 15;
@@ -59,52 +59,27 @@ export function runConv(
   });
 }
 
-/** Copies the patches of places `[first, end)`, a row each: taps, and channels within them. */
-function gatherPatches(
+/** Copies the patches of places `[first, end)`, a row each: taps, and channels within them; or adds them back to the image. */
+function movePatches(
+  way: "gather" | "scatter",
   g: WindowGeometry,
   image: HostData,
   patches: HostData,
-  first: number,
-  end: number,
+  [first, end]: readonly [number, number],
 ): void {
-  const x = image as Numbers, p = patches as Numbers;
+  const x = image as Numbers, p = patches as Numbers, isGather = way === "gather";
   const c = g.channels, all = tapCount(g), width = all * c;
   const zero = (typeof p[0] === "bigint" ? 0n : 0) as number;
-  eachWindow(
-    g,
-    ({ place, count, from, taps }) => {
-      const row = (place - first) * width;
-      if (count < all) (patches as Float32Array).fill(zero, row, row + width);
-      for (let t = 0; t < count; t++) {
-        for (let i = 0, s = from[t], q = row + taps[t] * c; i < c; i++) p[q + i] = x[s + i];
-      }
-    },
-    first,
-    end,
-  );
-}
-
-/** Adds patches back into the image they were gathered from. */
-function scatterPatches(
-  g: WindowGeometry,
-  patches: HostData,
-  image: HostData,
-  first: number,
-  end: number,
-): void {
-  const x = image as Numbers, p = patches as Numbers;
-  const c = g.channels, width = tapCount(g) * c;
-  eachWindow(
-    g,
-    ({ place, count, from, taps }) => {
-      const row = (place - first) * width;
-      for (let t = 0; t < count; t++) {
-        for (let i = 0, s = from[t], q = row + taps[t] * c; i < c; i++) x[s + i] += p[q + i];
-      }
-    },
-    first,
-    end,
-  );
+  const visit = ({ place, count, from, taps }: Window): void => {
+    const row = (place - first) * width;
+    if (isGather && count < all) (patches as Float32Array).fill(zero, row, row + width);
+    for (let t = 0; t < count; t++) {
+      const s = from[t], q = row + taps[t] * c;
+      if (isGather) { for (let i = 0; i < c; i++) p[q + i] = x[s + i]; }
+      else for (let i = 0; i < c; i++) x[s + i] += p[q + i];
+    }
+  };
+  eachWindow(g, visit, first, end);
 }
 
 /** Calls `use` for blocks of places, with room for their patches. */
@@ -130,7 +105,7 @@ export const convForward: ConvKernel = {
       return product(g.batch * outPlaces(g), oc, width, x, 0, filter, 0, out, 0, false);
     }
     inBlocks(g, x, (patches, first, end) => {
-      gatherPatches(g, x, patches, first, end);
+      movePatches("gather", g, x, patches, [first, end]);
       product(end - first, oc, width, patches, 0, filter, 0, out, first * oc, false);
     });
   },
@@ -145,7 +120,7 @@ export const convBackwardInput: ConvKernel = {
     transposeInto(filter, 0, width, oc, weights, 0, 1);
     inBlocks(g, dy, (patches, first, end) => {
       product(end - first, width, oc, dy, first * oc, weights, 0, patches, 0, false);
-      scatterPatches(g, patches, dx, first, end);
+      movePatches("scatter", g, dx, patches, [first, end]);
     });
   },
 };
@@ -158,7 +133,7 @@ export const convBackwardFilter: ConvKernel = {
     let columns: HostData | null = null;
     inBlocks(g, x, (patches, first, end) => {
       columns ??= sameArray(x, (end - first) * width);
-      gatherPatches(g, x, patches, first, end);
+      movePatches("gather", g, x, patches, [first, end]);
       transposeInto(patches, 0, end - first, width, columns, 0, 1);
       product(width, oc, end - first, columns, 0, dy, first * oc, df, 0, true);
     });
