@@ -11,7 +11,6 @@ import {
 } from "../core/dispatch.ts";
 import { InternalError } from "../core/errors.ts";
 
-/** A program and what it runs on. */
 export interface FlatWork {
   readonly program: Program;
   readonly buffers: readonly BufferRef[];
@@ -31,7 +30,6 @@ export function flatPlan(work: FlatWork, profile: Profile): GpuPlan {
   return { dispatches: work.params[0] === 0 ? [] : [flatDispatch(work, profile)] };
 }
 
-/** Values of uniform fields by their names. */
 export type Fields = Readonly<Record<string, number>>;
 
 /**

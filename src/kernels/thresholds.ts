@@ -31,7 +31,6 @@ const PROCESSOR: GpuThresholds = {
   oneDispatchTerms: 1024,
 };
 
-/** The constants of an adapter. */
 export function thresholdsOf({ barriers }: Pick<Profile, "barriers">): GpuThresholds {
   return barriers ? HARDWARE : PROCESSOR;
 }

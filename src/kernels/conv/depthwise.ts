@@ -177,17 +177,14 @@ function planFilter(task: ConvTask, profile: Profile): GpuPlan {
   });
 }
 
-/** Ways to run DepthwiseConv2dNative. */
 export const DEPTHWISE_VARIANTS: readonly GpuVariant[] = [
   convVariant("depthwise", "forward", (task, profile) => planImage(task, profile, false), true),
 ];
 
-/** Ways to run the gradient of the image. */
 export const DEPTHWISE_INPUT_VARIANTS: readonly GpuVariant[] = [
   convVariant("depthwise_input", "input", (task, profile) => planImage(task, profile, true), true),
 ];
 
-/** Ways to run the gradient of the filter. */
 export const DEPTHWISE_FILTER_VARIANTS: readonly GpuVariant[] = [
   convVariant("depthwise_filter", "filter", planFilter, true),
 ];

@@ -39,7 +39,6 @@ export interface Gather {
   readonly transposed: boolean;
 }
 
-/** The convolution itself. */
 export function forwardGather({ batch, axes, channels, outChannels }: WindowGeometry): Gather {
   return {
     batch,
@@ -100,12 +99,10 @@ export function hasPhases(g: WindowGeometry): boolean {
   return g.axes.every((a) => a.stride === 1 || a.dilation === 1);
 }
 
-/** Rows of one phase. */
 export function gatherRows({ batch, axes }: Gather): number {
   return batch * axes[0].rows * axes[1].rows * axes[2].rows;
 }
 
-/** Number of phases. */
 export function phaseCount({ axes }: Gather): number {
   return axes[0].phases * axes[1].phases * axes[2].phases;
 }

@@ -33,7 +33,6 @@ export interface WindowGeometry {
   readonly channelsFirst: boolean;
 }
 
-/** Padding as TensorFlow spells it. */
 export type PaddingName = "SAME" | "VALID" | "EXPLICIT";
 
 /** The axis along which nothing happens. */
@@ -170,7 +169,6 @@ export function orderShape(
   return channelsFirst ? [batch, channels, ...spatial] : [batch, ...spatial, channels];
 }
 
-/** The geometry of a window over a concrete input. */
 export function windowGeometry(
   input: Shape,
   filter: readonly number[],
@@ -203,15 +201,12 @@ export function dilationGeometry(
   return windowGeometry(image, filter, filter[2], { strides, dilations: rates, padding });
 }
 
-/** Number of output places of one image. */
 export function outPlaces(g: WindowGeometry): number {
   return g.axes[0].out * g.axes[1].out * g.axes[2].out;
 }
-/** Number of input places of one image. */
 export function inPlaces(g: WindowGeometry): number {
   return g.axes[0].in * g.axes[1].in * g.axes[2].in;
 }
-/** Number of taps of the window. */
 export function tapCount(g: WindowGeometry): number {
   return g.axes[0].filter * g.axes[1].filter * g.axes[2].filter;
 }
@@ -224,7 +219,6 @@ export interface ImageStrides {
   readonly channel: number;
 }
 
-/** Strides of an image of these extents. */
 export function imageStrides(
   extents: readonly [number, number, number],
   channels: number,

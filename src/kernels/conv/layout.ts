@@ -8,7 +8,6 @@ import { type Shape, sizeOf } from "../../core/shape.ts";
 import { copyGpu } from "../copy/variants.ts";
 import { plainAxis } from "../copy/map.ts";
 
-/** An operand or a result of a plan. */
 export interface Operand {
   /** Where the op has it. */
   readonly buffer: BufferRef;

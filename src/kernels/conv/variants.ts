@@ -113,7 +113,6 @@ export function convTask(
   };
 }
 
-/** The variant of a convolution or gradient. */
 export function convVariant(
   name: string,
   role: ConvRole,
@@ -131,14 +130,12 @@ export function convVariant(
 /** Ways to run Conv2D and Conv3D. */
 export const CONV_VARIANTS: readonly GpuVariant[] = [convVariant("conv", "forward")];
 
-/** Ways to run the gradient of the image. */
 export const CONV_INPUT_VARIANTS: readonly GpuVariant[] = [{
   ...convVariant("conv_input", "input"),
   fits: (problem, profile) =>
     convFits(problem, profile) && hasPhases(convGeometry("input", problem)),
 }];
 
-/** Ways to run the gradient of the filter. */
 export const CONV_FILTER_VARIANTS: readonly GpuVariant[] = [
   convVariant("conv_filter", "filter"),
 ];

@@ -7,7 +7,6 @@ import type { RowLayout } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
 
-/** Layout of a gather along one axis. */
 export function axisLayout(
   table: Shape,
   indices: Shape,

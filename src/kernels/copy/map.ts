@@ -5,7 +5,6 @@
  */
 import type { AxisMap, CopyMap } from "../../core/meaning.ts";
 
-/** A plain axis. */
 export function plainAxis(dim: number, stride: number): AxisMap {
   return { dim, stride, rule: "plain" };
 }

@@ -16,7 +16,7 @@ import { sizeOf } from "../../core/shape.ts";
 import { flatDispatch, type FlatWork } from "../dispatches.ts";
 
 /** Alignment of offsets in bytes. */
-const ALIGN = 256;
+export const ALIGN = 256;
 
 /** Neighbouring elements that one binding holds. */
 export interface BufferPiece {

@@ -25,7 +25,6 @@ type Form =
 /** Uniform words: the block holds 64. */
 const MAX_PARAMS = 64;
 
-/** What {@linkcode copyGpu} takes besides the map. */
 export interface CopyOptions {
   /** Buffer of the input; default input 0. */
   readonly from?: BufferRef;

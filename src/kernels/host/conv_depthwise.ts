@@ -6,7 +6,6 @@ import type { WindowGeometry } from "../conv/geometry.ts";
 import type { Numbers } from "./matmul.ts";
 import { channelSteps, eachWindow } from "./windows.ts";
 
-/** Filters per channel. */
 export function multiplier(g: WindowGeometry): number {
   return g.channels === 0 ? 0 : g.outChannels / g.channels;
 }

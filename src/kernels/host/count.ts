@@ -34,7 +34,6 @@ export function bincountCpu(
   }
 }
 
-/** Refuses a value below 0. */
 export function negativeValue(value: number): InvalidArgumentError {
   return new InvalidArgumentError(`Input arr must be non-negative, received ${value}`);
 }

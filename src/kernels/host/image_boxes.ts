@@ -2,7 +2,6 @@
  * Non-maximum suppression on the host: keeps the best of boxes that overlap.
  */
 
-/** What may be asked of {@linkcode suppress}. */
 export interface SuppressOptions {
   /** At most so many boxes. */
   readonly most: number;
@@ -101,7 +100,6 @@ export function overlapOf(boxes: ArrayLike<number>): Overlap {
   return (a, b) => overlap(frames[a] ??= frameOf(boxes, a), frames[b] ??= frameOf(boxes, b));
 }
 
-/** Chooses boxes by score. */
 export function suppress(
   overlap: Overlap,
   scores: ArrayLike<number>,

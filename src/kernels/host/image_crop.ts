@@ -78,7 +78,6 @@ function eachPixel(
   }
 }
 
-/** Cuts the boxes out of the images. */
 export function cropCpu([x, ...boxes]: readonly NdArray[], out: NdArray, attrs: Attrs): void {
   const image = imageDims(x.shape), { width, height, depth } = image;
   const from = floatsOf(x), to = out.data as Float32Array;

@@ -100,7 +100,6 @@ function eachNearest(
   }
 }
 
-/** Copies the nearest pixels. */
 export function resizeNearestCpu(x: NdArray, out: NdArray, attrs: Attrs): void {
   const source = wordsOf(x.data, x.dtype), target = wordsOf(out.data, out.dtype).words;
   const width = x.shape[3] * source.slots;
@@ -139,7 +138,6 @@ function adder(from: Float64Array, to: Float64Array, n: number) {
   };
 }
 
-/** Samples the images `x` into `out`. */
 export function resample(x: NdArray, out: NdArray, { rows, columns }: Sampling): void {
   const { batch, height, width, depth } = imageDims(x.shape), row = width * depth;
   const between = doubles([batch, rows.length, row]), to = doubles(out.shape);

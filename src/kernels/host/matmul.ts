@@ -161,7 +161,6 @@ export function sameArray(like: HostData, entries: number): HostData {
   return new (like.constructor as new (n: number) => HostData)(entries);
 }
 
-/** Batched product. */
 export function matMulCpu(
   shape: MatMulShape,
   a: NdArray,

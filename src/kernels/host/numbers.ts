@@ -41,7 +41,6 @@ export function setWhole({ dtype, data }: NdArray, at: number, value: number): v
   (data as (number | bigint)[])[at] = isBigInt(dtype) ? BigInt(value) : value;
 }
 
-/** Whole numbers as an array. */
 export function wholeArray(
   dtype: DType,
   shape: readonly number[],

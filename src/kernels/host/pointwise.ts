@@ -40,7 +40,6 @@ export interface TermList {
   readonly to: number;
 }
 
-/** The lists for so many terms. */
 export function termLists(count: number): TermList[] {
   const lists: TermList[] = [];
   for (let from = 0; from < count;) {
@@ -56,7 +55,6 @@ export function sumOf(count: number): Expr {
   return Array.from({ length: count }, (_, i) => argument(i)).reduce((a, b) => scalar.add(a, b));
 }
 
-/** Adds up all inputs. */
 export function sumCpu(ins: readonly NdArray[], outs: readonly NdArray[]): void {
   for (const { from, to } of termLists(ins.length)) {
     const terms = [...(from === 0 ? [] : outs), ...ins.slice(from, to)];

@@ -139,7 +139,6 @@ function withWinners(
   (out.data as Float32Array).set(castArray(wide, out.dtype).data as Float32Array);
 }
 
-/** Dilation. */
 export function dilationCpu(g: WindowGeometry, x: NdArray, filter: NdArray, out: NdArray): void {
   withWinners(g, x, filter, out, (y, place, _, __, value) => y[place] = value);
 }

@@ -19,7 +19,6 @@ import { axesOf, type ReduceLayout, reduceLayout } from "../reduce/layout.ts";
 /** `acc[o + m] = combine(acc[o + m], x[p + m * n ..])`, or columns: `acc[o + i] = combine(acc[o + i], x[p + m * n + i])`. */
 type Loop = (x: unknown, p: number, m: number, n: number, acc: unknown, o: number) => void;
 
-/** Loops over rows and over columns. */
 export interface Loops {
   readonly rows: Loop;
   readonly columns: Loop;
@@ -170,7 +169,6 @@ function loopsFor(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Loops {
   return loops;
 }
 
-/** The loops of an op on elements of a dtype. */
 export function makeLoops(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Loops {
   const load = (
     index: string,

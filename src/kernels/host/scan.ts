@@ -17,7 +17,6 @@ import {
 } from "./numbers.ts";
 import { type Line, lineOf } from "../reduce/layout.ts";
 
-/** How a scan runs along its axis. */
 export interface ScanOptions {
   /** True: a result leaves its own element out. */
   readonly exclusive: boolean;

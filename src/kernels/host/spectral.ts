@@ -113,7 +113,6 @@ function bluestein(n: number): Fft {
   };
 }
 
-/** The last dimension. */
 function lastOf({ shape }: NdArray): number {
   return shape[shape.length - 1];
 }

@@ -37,7 +37,6 @@ export function sourceOf({ scale, half }: AxisScale, at: number): number {
   return Math.fround(Math.fround((at + 0.5) * scale) - 0.5);
 }
 
-/** Nearest pixel of the input. */
 export function nearestOf({ from, scale, half, align }: AxisScale, at: number): number {
   const place = Math.fround((half ? at + 0.5 : at) * scale);
   return Math.max(0, Math.min(from - 1, align ? Math.floor(place + 0.5) : Math.floor(place)));
@@ -60,7 +59,6 @@ export interface ImageDims {
   readonly depth: number;
 }
 
-/** The dimensions of an image batch. */
 export function imageDims(shape: readonly number[]): ImageDims {
   const [batch, height, width, depth] = shape;
   return { batch, height, width, depth };

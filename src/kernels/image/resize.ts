@@ -11,7 +11,6 @@ import { sizeOf } from "../../core/shape.ts";
 import { flatPlan, wordsOf } from "../dispatches.ts";
 import { axisScale, imageDims } from "./geometry.ts";
 
-/** What the shaders take of the attributes. */
 interface Placing {
   readonly halfPixels: boolean;
   readonly aligned: boolean;
@@ -44,7 +43,6 @@ function resizePlan(
   }, profile);
 }
 
-/** Bilinear interpolation of input 0. */
 export function resizeBilinearGpu(
   x: ConcreteSpec,
   out: ConcreteSpec,

@@ -10,7 +10,6 @@ export interface Taps {
   readonly weights: readonly number[];
 }
 
-/** The taps of both axes. */
 export interface Sampling {
   readonly rows: readonly Taps[];
   readonly columns: readonly Taps[];

@@ -17,7 +17,6 @@ import { Accumulator } from "../host/scatter_accumulate.ts";
 /** What is read beyond the edge: a constant, the image mirrored, the image repeated, the edge. */
 export type FillMode = "CONSTANT" | "REFLECT" | "WRAP" | "NEAREST";
 
-/** How images are read. */
 export interface Warp {
   readonly interpolation: "NEAREST" | "BILINEAR";
   readonly fillMode: FillMode;
@@ -100,7 +99,6 @@ function eachWarped(
   }
 }
 
-/** Reads the images through the transforms. */
 export function warpCpu(image: NdArray, transforms: NdArray, warp: Warp, out: NdArray): void {
   const depth = image.shape[3];
   const from = floatsOf(image), sums = new Float64Array(out.size);
@@ -250,7 +248,6 @@ function rotatedPixels(height: number, width: number, { radians, x, y }: Rotatio
   return out;
 }
 
-/** Rotates images, taking nearest pixels. */
 export function rotateCpu(image: NdArray, rotation: Rotation, out: NdArray): void {
   const { batch, height, width, depth } = imageDims(image.shape);
   const places = rotatedPixels(height, width, rotation);
@@ -265,7 +262,6 @@ export function rotateCpu(image: NdArray, rotation: Rotation, out: NdArray): voi
   }
 }
 
-/** Gives gradients of rotated images back. */
 export function rotateGradCpu(dy: NdArray, rotation: Rotation, dx: NdArray): void {
   const { batch, height, width, depth } = imageDims(dx.shape);
   const places = rotatedPixels(height, width, rotation);
@@ -282,7 +278,6 @@ export function rotateGradCpu(dy: NdArray, rotation: Rotation, dx: NdArray): voi
 /** Channels up to which a rotation's fill values fit the uniform block. */
 export const ROTATE_DEPTH = 16;
 
-/** The same on the GPU. */
 export function rotateGpu(image: ConcreteSpec, rotation: Rotation, profile: Profile): GpuPlan {
   const { height, width, depth } = imageDims(image.shape), { radians, x, y, fill } = rotation;
   const fills = Array.from({ length: depth }, (_, d) => `fill${d}`);

@@ -3,6 +3,7 @@
  */
 import type { BufferRef } from "../../core/dispatch.ts";
 import { gpuBytes } from "../../core/gpu_storage.ts";
+import { ALIGN } from "../copy/pieces.ts";
 import { matrixCounts, matrixPairs } from "./shape.ts";
 import type { MatMulTask } from "./source.ts";
 
@@ -30,9 +31,6 @@ export interface Piece extends Area {
   readonly b: Bound;
   readonly c: Bound;
 }
-
-/** Alignment of offsets in bytes. */
-const ALIGN = 256;
 
 /**
  * One piece where everything fits; else one product at a time, cut along the axis that makes the largest part fit. Null where

@@ -40,10 +40,10 @@ export type KernelChoice =
   | ({ readonly kind: "dot" } & Omit<DotTile, "vectors">)
   | ({ readonly kind: "columns" } & ColumnsTile);
 
-/** Which accesses can be four wide. */
-function wideAccess(
-  { m, n, k, transA, transB }: MatMulShape,
-): Pick<MatMulSource, "wideA" | "wideB" | "wideC" | "skewB"> {
+/** Which accesses are four wide. */
+type Access = Pick<MatMulSource, "wideA" | "wideB" | "wideC" | "skewB">;
+
+function wideAccess({ m, n, k, transA, transB }: MatMulShape): Access {
   const filled = m > 0 && n > 0 && k > 0;
   return {
     wideA: filled && (transA ? m : k) % 4 === 0,
@@ -55,10 +55,7 @@ function wideAccess(
 }
 
 /** The accesses of a kernel: not each can have all that are possible. */
-function accessOf(
-  kind: KernelChoice["kind"],
-  shape: MatMulShape,
-): Pick<MatMulSource, "wideA" | "wideB" | "wideC" | "skewB"> {
+function accessOf(kind: KernelChoice["kind"], shape: MatMulShape): Access {
   const wide = wideAccess(shape);
   switch (kind) {
     case "register":
@@ -142,7 +139,6 @@ export function planMatMul(
     }));
 }
 
-/** How a piece is dispatched. */
 interface Way {
   readonly profile: Profile;
   readonly choice: KernelChoice;

@@ -90,7 +90,6 @@ export function sharedProgram(source: MatMulSource, tile: SharedTile): Program {
   });
 }
 
-/** What shapes a dot kernel besides its source. */
 export interface DotTile {
   /** The matrix is B, its rows are columns of the result; else it is A. */
   readonly matrixIsB: boolean;
@@ -117,7 +116,6 @@ export function dotProgram(source: MatMulSource, tile: DotTile): Program {
   }, { name: `matmul_dot_${tile.matrixIsB ? "b" : "a"}${tile.vectors}`, inputs });
 }
 
-/** What shapes a columns kernel besides its source. */
 export interface ColumnsTile {
   readonly rows: number;
   /** Vectors of 4 columns in a workgroup. */

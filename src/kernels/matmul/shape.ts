@@ -40,7 +40,6 @@ export function matMulShape(
   return { m, n, k, transA, transB, batch, walk: collapseBroadcast(batches, [ofA, ofB]) };
 }
 
-/** One product of matrices. */
 export function flatShape(
   [m, n, k]: readonly [number, number, number],
   transA: boolean,

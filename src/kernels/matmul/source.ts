@@ -7,7 +7,6 @@ import { accDType } from "../../core/gpu_storage.ts";
 import type { Epilogue } from "./epilogue.ts";
 import type { MatMulShape } from "./shape.ts";
 
-/** What is summed and stored. */
 export interface Stored {
   /** Element type of both operands. */
   readonly dtype: DType;
@@ -23,7 +22,6 @@ export interface ProductTask extends Stored {
   readonly c: BufferRef;
 }
 
-/** A product to plan. */
 export interface MatMulTask extends ProductTask {
   readonly shape: MatMulShape;
 }

@@ -17,12 +17,10 @@ export interface SharedTile {
   readonly tn: number;
 }
 
-/** Invocations of a workgroup. */
 export function sharedThreads({ bm, bn, tm, tn }: SharedTile): number {
   return (bm / tm) * (bn / tn);
 }
 
-/** Bytes of workgroup memory. */
 export function sharedBytes({ bm, bn, bk }: SharedTile): number {
   return (bm + bn) * bk * 4;
 }

@@ -29,7 +29,6 @@ export function sharedCost(
   return fills * tm * tn * (1 + registers * (1 / tm + 1 / tn) + loads * (1 / bm + 1 / bn));
 }
 
-/** Workgroups of a tile. */
 export function sharedGroups({ bm, bn }: SharedTile, m: number, n: number, batch: number): number {
   return Math.ceil(m / bm) * Math.ceil(n / bn) * batch;
 }

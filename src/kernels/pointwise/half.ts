@@ -19,10 +19,7 @@ import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { POINTWISE_HALF, SCALAR_WGSL } from "../../shaders_generated.ts";
-import { planPieces } from "../copy/pieces.ts";
-
-/** Alignment of offsets in bytes. */
-const ALIGN = 256;
+import { ALIGN, planPieces } from "../copy/pieces.ts";
 
 /** The variants of an op as this adapter can run them on a problem. */
 export function runnableVariants(

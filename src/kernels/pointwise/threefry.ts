@@ -3,7 +3,6 @@
  * After Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
  */
 
-/** Rotations of the rounds. */
 export const ROTATIONS = [13, 15, 26, 6, 17, 29, 16, 24] as const;
 /** What the third word of the key is made with. */
 export const PARITY = 0x1bd11bda;
@@ -43,7 +42,6 @@ export function threefry(k0: number, k1: number, c0: number, c1: number, out: Ui
   out[1] = y + k0 + 5;
 }
 
-/** The two words for a counter. */
 export function threefryWords(key: Words, counter: Words): Words {
   const out = new Uint32Array(2);
   threefry(key[0], key[1], counter[0], counter[1], out);

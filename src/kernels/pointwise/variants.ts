@@ -21,13 +21,12 @@ import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { POINTWISE_FRAME, SCALAR_WGSL } from "../../shaders_generated.ts";
 import { indexNames, indexWords, type Layout, layOut, layoutKey, printElements } from "./layout.ts";
+import { ALIGN } from "../copy/pieces.ts";
 import { WIDE_ELEMENTS } from "../thresholds.ts";
 
 const WORKGROUP = 256;
 /** Words that fit the uniform block, beside the number of elements and a zero. */
 const MAX_WORDS = 62;
-/** Alignment of the parts of buffers that are bound, in bytes. */
-const ALIGN = 256;
 const programs = new Programs();
 
 /** True where the GPU can hold every dtype and bind every buffer. */

@@ -53,10 +53,8 @@ function variant(
   return { name, fits, plan };
 }
 
-/** Ways to run Dilation2D. */
 export const DILATION_VARIANTS: readonly GpuVariant[] = [variant("dilation")];
 
-/** Ways to run the gradient of the image. */
 export const DILATION_INPUT_VARIANTS: readonly GpuVariant[] = [
   variant("dilation_input", (geometry, source, profile) => {
     const work = { geometry, source, count: inCount(geometry), profile };
@@ -64,7 +62,6 @@ export const DILATION_INPUT_VARIANTS: readonly GpuVariant[] = [
   }),
 ];
 
-/** Ways to run the gradient of the filter. */
 export const DILATION_FILTER_VARIANTS: readonly GpuVariant[] = [
   variant("dilation_filter", (g, source, profile) => {
     const width = source.wide ? 4 : 1;

@@ -28,7 +28,6 @@ export type PoolKind =
   /** Greatest elements and their flat positions. */
   | "argmax";
 
-/** What shapes a pooling kernel. */
 export interface PoolSource {
   readonly dtype: DType;
   /** There is a depth axis. */

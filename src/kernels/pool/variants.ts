@@ -104,7 +104,6 @@ export function poolDispatch(
 export function outCount(g: WindowGeometry): number {
   return g.batch * outPlaces(g) * g.channels;
 }
-/** Elements of its image. */
 export function inCount(g: WindowGeometry): number {
   return g.batch * inPlaces(g) * g.channels;
 }
@@ -133,18 +132,14 @@ function windows(kind: PoolKind, name: string, operands: readonly number[]): Gpu
   });
 }
 
-/** Greatest element of each window. */
 export const MAX_POOL_VARIANTS: readonly GpuVariant[] = [windows("max", "max_pool", [0])];
 
-/** Mean of each window. */
 export const AVG_POOL_VARIANTS: readonly GpuVariant[] = [windows("avg", "avg_pool", [0])];
 
-/** Gradient of the gradient of the greatest element. */
 export const MAX_POOL_GRAD_GRAD_VARIANTS: readonly GpuVariant[] = [
   windows("pick", "max_pool_grad_grad", [0, 2]),
 ];
 
-/** Greatest element and where it stands. */
 export const ARG_MAX_POOL_VARIANTS: readonly GpuVariant[] = [
   windows("argmax", "max_pool_argmax", [0]),
 ];
@@ -188,7 +183,6 @@ export const MAX_POOL_GRAD_VARIANTS: readonly GpuVariant[] = [
   }),
 ];
 
-/** Gradient of the mean. */
 export const AVG_POOL_GRAD_VARIANTS: readonly GpuVariant[] = [
   variant("avg_pool_grad", [1], (geometry, buffers, problem, profile) => {
     const count = inCount(geometry), source = sourceOf(geometry, last(problem), count, profile);

@@ -23,7 +23,6 @@ function lineIn({ inputs: [{ shape }], hosts }: Problem): Line {
   return lineOf(shape, axesOf(hosts[1]!, shape.length)[0]);
 }
 
-/** Variants of argMax and argMin. */
 export function argReduceVariants(op: ArgOp): GpuVariant[] {
   return [
     {
@@ -69,7 +68,6 @@ function plan(op: ArgOp, problem: Problem, profile: Profile, rows: boolean): Gpu
   };
 }
 
-/** What a dispatch does. */
 interface Work {
   readonly op: ArgOp;
   readonly dtype: DType;

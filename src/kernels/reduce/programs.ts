@@ -6,7 +6,12 @@ import type { Program } from "../../core/dispatch.ts";
 import { type AccType, EIGHT, isHalf, vec, wgslType } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
-import { REDUCE_ROWS, REDUCE_STRIDED, SCALAR_WGSL } from "../../shaders_generated.ts";
+import {
+  REDUCE_ROWS,
+  REDUCE_STRIDED,
+  type ReduceRows,
+  SCALAR_WGSL,
+} from "../../shaders_generated.ts";
 import type { PrintedEpilogue } from "../matmul/epilogue.ts";
 import type { Combine } from "./wgsl.ts";
 
@@ -52,20 +57,9 @@ function storageOf(dtype: DType | null, type: AccType): string {
 }
 
 /** What both shaders take. */
-function parametersOf({ combine, type, identity, from, to, count, source, finish }: Step): {
-  readonly combine: number;
-  readonly identity: string;
-  readonly acc: AccType;
-  readonly to: string;
-  readonly halfFrom: boolean;
-  readonly halfTo: boolean;
-  readonly computed: boolean;
-  readonly divided: boolean;
-  readonly finished: boolean;
-  readonly helpers: string;
-  readonly source: string;
-  readonly finish: string;
-} {
+function parametersOf(
+  { combine, type, identity, from, to, count, source, finish }: Step,
+): Omit<ReduceRows, "in" | "v" | "wide" | "workgroup"> {
   return {
     combine: COMBINES.indexOf(combine),
     identity,

@@ -35,7 +35,6 @@ function scanOf(op: ScanOp, { inputs: [x], hosts, attrs }: Problem): Scan {
   return { op, dtype, type: accType(dtype), exclusive, reverse, line };
 }
 
-/** Variants of a running sum or product. */
 export function scanVariants(op: ScanOp): GpuVariant[] {
   const variant = (
     name: string,

@@ -19,7 +19,6 @@ export interface Prologue {
   readonly shape: Shape;
 }
 
-/** What is reduced, and how. */
 export interface ReduceTask {
   readonly op: ReduceOp;
   readonly shape: Shape;

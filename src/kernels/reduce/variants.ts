@@ -64,7 +64,6 @@ interface Extents {
   readonly parts: number;
 }
 
-/** One pass. */
 interface Pass extends Extents {
   /** Parts that lie interleaved; their number is a multiple of it. */
   readonly stripe: number;

@@ -24,5 +24,4 @@ export function identityText(combine: Combine, type: AccType): string {
 
 /** Declares `inf_()`: WGSL has no literal for infinity. */
 export const INFINITY: string = SCALAR_WGSL.inf_.text;
-/** Declares `nan_()`. */
 export const NOT_A_NUMBER: string = SCALAR_WGSL.nan_.text;

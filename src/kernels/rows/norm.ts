@@ -164,14 +164,12 @@ function windowVariants(
   }];
 }
 
-/** Variants of the sum over windows. */
 export const windowSumVariants: readonly GpuVariant[] = windowVariants(
   "window_sum",
   null,
   ({ attrs }) => attrs.radius,
 );
 
-/** Variants of local response normalization. */
 export const lrnVariants: readonly GpuVariant[] = windowVariants(
   "lrn",
   ({ attrs }) => [attrs.bias, attrs.alpha, attrs.beta].map(f32Bits),

@@ -32,7 +32,6 @@ import { flatDispatch } from "../dispatches.ts";
 import { type Combine, INFINITY, LOOP_LIMIT } from "../reduce/wgsl.ts";
 import { ROW_ELEMENTS } from "../thresholds.ts";
 
-/** An input of a row kernel. */
 export interface RowInput {
   /** `row`: `[rows, columns]`; `column`: `[columns]`; `scalar`: `[rows]`. In scope as `x0`, `x1`, … in binding order. */
   readonly kind: "row" | "column" | "scalar";
@@ -51,7 +50,6 @@ export interface Accumulator {
   readonly value: string;
 }
 
-/** One pass over a row. */
 export interface RowPass {
   readonly accumulators: readonly Accumulator[];
   /** Statements per element (or four) before the values. */
@@ -81,7 +79,6 @@ export interface RowKernel {
   readonly params?: readonly string[];
 }
 
-/** What a row kernel is run on. */
 export interface RowRun {
   readonly rows: number;
   readonly columns: number;
@@ -91,10 +88,8 @@ export interface RowRun {
   readonly params?: readonly number[];
 }
 
-/** Which form a kernel takes. */
 export type RowForm = "workgroup" | "thread";
 
-/** Passes that a kernel may have. */
 export const MOST_PASSES = 4;
 /** Vectors of a row that an invocation of a workgroup keeps in registers. */
 const REGISTERS = 4;
@@ -138,7 +133,6 @@ function rowFormFits(form: RowForm, columns: number, profile: Profile): boolean 
   return (MOST_PASSES + 1) * Math.ceil(columns / (columns % 4 === 0 ? 16 : 4)) <= LOOP_LIMIT;
 }
 
-/** One dispatch of a row kernel. */
 export function rowDispatch(
   kernel: RowKernel,
   run: RowRun,

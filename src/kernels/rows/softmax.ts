@@ -32,14 +32,12 @@ function unary(name: string, passes: readonly RowPass[], text: string): GpuVaria
   ]);
 }
 
-/** Variants of Softmax. */
 export const softmaxVariants: readonly GpuVariant[] = unary(
   "softmax",
   [GREATEST, { accumulators: [TOTAL], after: "let q = 1.0 / s;" }],
   "exp(x0 - m) * q",
 );
 
-/** Variants of LogSoftmax. */
 export const logSoftmaxVariants: readonly GpuVariant[] = unary(
   "log_softmax",
   [GREATEST, { accumulators: [TOTAL], after: "let l = logarithm_(s);" }],

@@ -28,7 +28,6 @@ const FOLDS = {
   min: ["min", "inf_()"],
 } as const;
 
-/** Variants of an op of such steps. */
 export function rowStepVariants(
   name: string,
   { steps, columns }: Omit<MeaningOf<"row steps">, "kind">,

@@ -5,7 +5,6 @@ import { InvalidArgumentError } from "../../../core/errors.ts";
 import type { HostData } from "../../../core/dtype.ts";
 import { concatBytes, decodeString, encodeString } from "../../../core/text.ts";
 
-/** Values of one feature. */
 export type Feature =
   | { readonly kind: "string"; readonly values: readonly Uint8Array[] }
   | { readonly kind: "float32"; readonly values: Float32Array }

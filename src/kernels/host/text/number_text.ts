@@ -3,7 +3,6 @@
  */
 import { type DType, INTEGER_ENDS } from "../../../core/dtype.ts";
 
-/** How numbers are written. */
 export interface NumberFormat {
   /** Digits after the point; significant ones where the shorter text is chosen; below 0 six. */
   readonly precision: number;
