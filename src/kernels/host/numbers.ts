@@ -106,6 +106,19 @@ export function foldOf(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Fold {
   return (a, v) => wrap(64, fold(a, v)) as Num;
 }
 
+/** Text of the sum or product of two accumulators that calculate so; bigints are not wrapped. */
+export function foldText(op: "sum" | "prod", arithmetic: Arithmetic, a: string, v: string): string {
+  const isWord = arithmetic === "int" || arithmetic === "uint";
+  const sum = `${a} + ${v}`, product = isWord ? `Math.imul(${a}, ${v})` : `${a} * ${v}`;
+  const text = op === "sum" ? sum : product;
+  return isWord ? `(${text}) ${arithmetic === "uint" ? ">>> 0" : "| 0"}` : text;
+}
+
+/** Text of a number that accumulators hold, wrapped to 64 bits where they are bigints. */
+export function wrapText(dtype: DType, text: string): string {
+  return isBigInt(dtype) ? `BigInt.as${dtype === "uint64" ? "Uint" : "Int"}N(64, ${text})` : text;
+}
+
 /** How numbers of a dtype are added and multiplied. */
 export function arithmeticOf(dtype: DType): Arithmetic {
   if (isBigInt(dtype)) return "bigint";

@@ -11,8 +11,10 @@ import {
   arithmeticOf,
   foldOf,
   type FoldOp,
+  foldText,
   type Num,
   readerOf,
+  wrapText,
 } from "./numbers.ts";
 import { axesOf, type ReduceLayout, reduceLayout } from "../reduce/layout.ts";
 
@@ -151,14 +153,8 @@ function combineText(op: FoldOp, arithmetic: Arithmetic, a: string, v: string): 
       return `if (${v} !== 0) ${a} = 1;`;
     case "all":
       return `if (${v} === 0) ${a} = 0;`;
-    case "prod":
-      if (arithmetic === "int") return `${a} = Math.imul(${a}, ${v});`;
-      if (arithmetic === "uint") return `${a} = Math.imul(${a}, ${v}) >>> 0;`;
-      return `${a} = ${a} * ${v};`;
     default:
-      if (arithmetic === "int") return `${a} = (${a} + ${v}) | 0;`;
-      if (arithmetic === "uint") return `${a} = (${a} + ${v}) >>> 0;`;
-      return `${a} = ${a} + ${v};`;
+      return `${a} = ${foldText(op, arithmetic, a, v)};`;
   }
 }
 
@@ -175,12 +171,6 @@ export function makeLoops(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Loo
   ): string => (dtype === "bfloat16" ? `decode(x[${index}])` : `x[${index}]`);
   const id = identityOf(op, dtype);
   const identity = typeof id === "bigint" ? `${id}n` : String(id);
-  const wrap = (a: string): string =>
-    arithmetic !== "bigint"
-      ? a
-      : dtype === "uint64"
-      ? `BigInt.asUintN(64, ${a})`
-      : `BigInt.asIntN(64, ${a})`;
   const fold = (a: string, v: string): string => combineText(op, arithmetic, a, v);
   // Four accumulators a row: additions need not wait for each other.
   const lanes = [0, 1, 2, 3];
@@ -193,7 +183,7 @@ export function makeLoops(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Loo
     }
     for (; j < n; j++, p++) { const v = ${load("p")}; ${fold("a0", "v")} }
     ${fold("a0", "a1")} ${fold("a2", "a3")} ${fold("a0", "a2")}
-    acc[o + r] = ${wrap("a0")};
+    acc[o + r] = ${wrapText(dtype, "a0")};
   }
 };`;
   const columns = `function (x, p, m, n, acc, o) {
@@ -201,7 +191,7 @@ export function makeLoops(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Loo
     for (let i = 0; i < n; i++, p++) {
       const v = ${load("p")}; let a = acc[o + i];
       ${fold("a", "v")}
-      acc[o + i] = ${wrap("a")};
+      acc[o + i] = ${wrapText(dtype, "a")};
     }
   }
 };`;

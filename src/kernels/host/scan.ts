@@ -8,11 +8,13 @@ import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../../core/nd_
 import {
   arithmeticOf,
   foldOf,
+  foldText,
   type Num,
   numbersOf,
   readerOf,
   scratchFor,
   settle,
+  wrapText,
   writerOf,
 } from "./numbers.ts";
 import { type Line, lineOf } from "../reduce/layout.ts";
@@ -53,7 +55,7 @@ export function scanCpu(
 export function makeLoop(op: ScanOp, exclusive: boolean, dtype: DType, single: boolean): Loop {
   const id = (op === "sum" ? "0" : "1") + (isBigInt(dtype) ? "n" : "");
   const load = dtype === "bfloat16" ? "decode(x[p])" : "x[p]";
-  const fold = combineText(op, dtype);
+  const fold = wrapText(dtype, foldText(op, arithmeticOf(dtype), "a", "v"));
   const store = dtype === "bfloat16" ? "y[p] = encode(a);" : "y[p] = a;";
   const element = exclusive
     ? `const v = ${load}; ${store} a = ${fold};`
@@ -97,15 +99,6 @@ export function interpretLoop(op: ScanOp, exclusive: boolean, dtype: DType): Loo
       }
     }
   };
-}
-
-function combineText(op: ScanOp, dtype: DType): string {
-  if (dtype === "int64" || dtype === "uint64") {
-    return `BigInt.as${dtype === "int64" ? "Int" : "Uint"}N(64, a ${op === "sum" ? "+" : "*"} v)`;
-  }
-  if (DTYPES[dtype].kind === "float") return op === "sum" ? "a + v" : "a * v";
-  const wrap = dtype === "uint32" ? ">>> 0" : "| 0";
-  return op === "sum" ? `(a + v) ${wrap}` : `Math.imul(a, v) ${wrap}`;
 }
 
 /** `s[i] = b[i] + c * s[i-1]` along an axis, where `c` is `a[i]`, or `a[i-1]` with `shift`. */
