@@ -106,11 +106,12 @@ Deno.test("affected() finds the tests of a change by the names they use, nearest
     ["tests/op_test.ts", to("src/core/op.ts")],
   ]);
   const texts: Record<string, string> = {
+    "src/ops/rows/softmax.ts": "export function softmax(x: TensorLike): Tensor {}",
     "tests/softmax_test.ts": "tf.softmax(x)",
     "tests/session_test.ts": 'import { type X, add } from "@weft/weft";',
   };
   const entry =
-    'export { logSoftmax, softmax } from "./src/ops/rows/softmax.ts";\nexport { add } from "./src/ops/add.ts";';
+    'export * from "./src/ops/rows/softmax.ts";\nexport { add } from "./src/ops/add.ts";';
   const sources = {
     graph: { imports, errors: new Map() },
     entry,

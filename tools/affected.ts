@@ -20,8 +20,12 @@ const GENERIC = /^(test|gpu|cpu|wgsl|kernel|kernels|ops|op|mod|random|plan|plans
 const FAR = 50, NEARER = 3;
 
 /** Which files the names of a module lead to: `add` to `src/ops/pointwise/arithmetic.ts`. */
-export function exportsOf(text: string): Map<string, string> {
+export function exportsOf(text: string, read: (file: string) => string): Map<string, string> {
   const found = new Map<string, string>();
+  for (const [, from] of text.matchAll(/export \* from "\.\/([^"]+)"/g)) {
+    const defined = /^export (?:async )?(?:function|const|class) (\w+)/gm;
+    for (const [, name] of read(from).matchAll(defined)) found.set(name, from);
+  }
   for (const [, names, from] of text.matchAll(/export (?:type )?\{([^}]*)\} from "\.\/([^"]+)"/g)) {
     for (const name of names.split(",")) {
       const exported = name.trim().split(/\s+/).at(-1)!;
@@ -54,7 +58,7 @@ export interface Sources {
 
 /** The tests that changed files concern, nearest first. */
 export function affected(changed: readonly string[], { graph, entry, read }: Sources): string[] {
-  const homes = exportsOf(entry), importers = new Map<string, Set<string>>();
+  const homes = exportsOf(entry, read), importers = new Map<string, Set<string>>();
   const add = (target: string, file: string) => {
     const list = importers.get(target);
     if (list === undefined) importers.set(target, new Set([file]));

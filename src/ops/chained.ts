@@ -6,6 +6,11 @@ import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { bufferOf } from "./array/tensor_buffer.ts";
 import * as ops from "./functions.ts";
 import { print } from "./host/print.ts";
+import * as activation from "./pointwise/activation.ts";
+import * as compare from "./pointwise/compare.ts";
+import * as power from "./pointwise/power.ts";
+import * as rounding from "./pointwise/rounding.ts";
+import * as trigonometric from "./pointwise/trigonometric.ts";
 
 /** A method as a function of the tensor it is called on. */
 type Method<F extends (...args: never[]) => unknown> = (
@@ -13,10 +18,15 @@ type Method<F extends (...args: never[]) => unknown> = (
   ...args: Parameters<F>
 ) => ReturnType<F>;
 
-const METHODS: { readonly [K in keyof ChainedOps]: Method<ChainedOps[K]> } = {
-  abs: ops.abs,
-  acos: ops.acos,
-  acosh: ops.acosh,
+/** Files of which every function is a method. */
+const FAMILIES = { ...activation, ...compare, ...power, ...rounding, ...trigonometric };
+
+const METHODS: {
+  readonly [K in keyof ChainedOps | keyof typeof FAMILIES]: K extends keyof ChainedOps
+    ? Method<ChainedOps[K]>
+    : never;
+} = {
+  ...FAMILIES,
   add: ops.add,
   all: ops.all,
   any: ops.any,
@@ -27,13 +37,8 @@ const METHODS: { readonly [K in keyof ChainedOps]: Method<ChainedOps[K]> } = {
   as3D: (self, ...shape) => ops.reshape(self, shape),
   as4D: (self, ...shape) => ops.reshape(self, shape),
   as5D: (self, ...shape) => ops.reshape(self, shape),
-  asin: ops.asin,
-  asinh: ops.asinh,
   asScalar: (self) => ops.reshape(self, []),
   asType: (self, dtype) => ops.cast(self, dtype),
-  atan: ops.atan,
-  atan2: ops.atan2,
-  atanh: ops.atanh,
   avgPool: ops.avgPool,
   batchNorm: ops.batchNorm,
   batchToSpaceND: ops.batchToSpaceND,
@@ -47,15 +52,12 @@ const METHODS: { readonly [K in keyof ChainedOps]: Method<ChainedOps[K]> } = {
       : new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice();
   },
   cast: ops.cast,
-  ceil: ops.ceil,
   clipByValue: ops.clipByValue,
   clone: (self) => ops.identity(self),
   concat: (self, tensors, axis) => ops.concat([self, ...listOf(tensors)], axis),
   conv1d: ops.conv1d,
   conv2d: ops.conv2d,
   conv2dTranspose: ops.conv2dTranspose,
-  cos: ops.cos,
-  cosh: ops.cosh,
   cumprod: ops.cumprod,
   cumsum: ops.cumsum,
   depthToSpace: ops.depthToSpace,
@@ -64,8 +66,6 @@ const METHODS: { readonly [K in keyof ChainedOps]: Method<ChainedOps[K]> } = {
   div: ops.div,
   divNoNan: ops.divNoNan,
   dot: ops.dot,
-  elu: ops.elu,
-  equal: ops.equal,
   erf: ops.erf,
   euclideanNorm: ops.euclideanNorm,
   exp: ops.exp,
@@ -73,19 +73,10 @@ const METHODS: { readonly [K in keyof ChainedOps]: Method<ChainedOps[K]> } = {
   expm1: ops.expm1,
   fft: (self) => ops.fft(self),
   flatten: (self) => ops.reshape(self, [-1]),
-  floor: ops.floor,
   floorDiv: ops.floorDiv,
   gather: ops.gather,
-  greater: ops.greater,
-  greaterEqual: ops.greaterEqual,
   ifft: (self) => ops.ifft(self),
   irfft: (self) => ops.irfft(self),
-  isFinite: ops.isFinite,
-  isInf: ops.isInf,
-  isNaN: ops.isNaN,
-  leakyRelu: ops.leakyRelu,
-  less: ops.less,
-  lessEqual: ops.lessEqual,
   localResponseNormalization: ops.localResponseNormalization,
   log: ops.log,
   log1p: ops.log1p,
@@ -108,48 +99,30 @@ const METHODS: { readonly [K in keyof ChainedOps]: Method<ChainedOps[K]> } = {
   mul: ops.mul,
   neg: ops.neg,
   norm: ops.norm,
-  notEqual: ops.notEqual,
   oneHot: ops.oneHot,
   onesLike: ops.onesLike,
   pad: ops.pad,
   pool: ops.pool,
-  pow: ops.pow,
-  prelu: ops.prelu,
   print,
   prod: ops.prod,
-  reciprocal: ops.reciprocal,
-  relu: ops.relu,
-  relu6: ops.relu6,
   reshape: ops.reshape,
   reshapeAs: (self, x) => ops.reshape(self, x.shape),
   resizeBilinear: ops.image.resizeBilinear,
   resizeNearestNeighbor: ops.image.resizeNearestNeighbor,
   reverse: ops.reverse,
   rfft: (self) => ops.rfft(self),
-  round: ops.round,
-  rsqrt: ops.rsqrt,
-  selu: ops.selu,
   separableConv2d: ops.separableConv2d,
   sigmoid: ops.sigmoid,
-  sign: ops.sign,
-  sin: ops.sin,
-  sinh: ops.sinh,
   slice: ops.slice,
   softmax: ops.softmax,
   softplus: ops.softplus,
   spaceToBatchND: ops.spaceToBatchND,
   split: ops.split,
-  sqrt: ops.sqrt,
-  square: ops.square,
-  squaredDifference: ops.squaredDifference,
   squeeze: ops.squeeze,
   stack: (self, x, axis) => ops.stack([self, ...listOf(x)], axis),
-  step: ops.step,
   stridedSlice: ops.stridedSlice,
   sub: ops.sub,
   sum: ops.sum,
-  tan: ops.tan,
-  tanh: ops.tanh,
   tile: ops.tile,
   toBool: (self) => ops.cast(self, "bool"),
   toFloat: (self) => ops.cast(self, "float32"),

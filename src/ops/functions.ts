@@ -4,20 +4,10 @@
 /** Losses. */
 export * as losses from "./rows/losses.ts";
 export { Reduction } from "./rows/losses.ts";
-export { elu, leakyRelu, prelu, relu, relu6, selu } from "./pointwise/activation.ts";
+export * from "./pointwise/activation.ts";
 export { add, addN, div, divNoNan, floorDiv, mod, mul, neg, sub } from "./pointwise/arithmetic.ts";
-export {
-  equal,
-  greater,
-  greaterEqual,
-  isFinite,
-  isInf,
-  isNaN,
-  less,
-  lessEqual,
-  notEqual,
-} from "./pointwise/compare.ts";
-export { complex, conj, imag, real } from "./pointwise/complex.ts";
+export * from "./pointwise/compare.ts";
+export * from "./pointwise/complex.ts";
 export { erf, exp, expm1, log, log1p, xdivy, xlogy } from "./pointwise/exponential.ts";
 export {
   bitwiseAnd,
@@ -31,26 +21,12 @@ export {
   logicalXor,
   rightShift,
 } from "./pointwise/logical.ts";
-export { pow, reciprocal, rsqrt, sqrt, square, squaredDifference } from "./pointwise/power.ts";
-export { abs, ceil, floor, round, sign, step } from "./pointwise/rounding.ts";
+export * from "./pointwise/power.ts";
+export * from "./pointwise/rounding.ts";
 export { clipByValue, maximum, minimum, where } from "./pointwise/select.ts";
-export { gelu, logSigmoid, sigmoid, softplus, softsign } from "./pointwise/sigmoid.ts";
-export {
-  acos,
-  acosh,
-  asin,
-  asinh,
-  atan,
-  atan2,
-  atanh,
-  cos,
-  cosh,
-  sin,
-  sinh,
-  tan,
-  tanh,
-} from "./pointwise/trigonometric.ts";
-export { cast } from "./array/cast.ts";
+export * from "./pointwise/sigmoid.ts";
+export * from "./pointwise/trigonometric.ts";
+export * from "./array/cast.ts";
 export {
   expandDims,
   identity,
@@ -64,44 +40,21 @@ export {
 } from "./array/view.ts";
 export { all, any, type Axes, max, mean, min, prod, sum } from "./reduce/reduce.ts";
 export * from "./reduce/reduce_derived.ts";
-export { argMax, argMin } from "./reduce/arg_reduce.ts";
-export { dropout } from "./rows/dropout.ts";
+export * from "./reduce/arg_reduce.ts";
+export * from "./rows/dropout.ts";
 /** Windows and short-time transforms. */
 export * as signal from "./signal/signal.ts";
-export { inTopKAsync } from "./reduce/in_top_k.ts";
-export { fft, ifft, irfft, rfft } from "./signal/spectral.ts";
+export * from "./reduce/in_top_k.ts";
+export * from "./signal/spectral.ts";
 /** Fourier transforms. */
 export * as spectral from "./signal/spectral.ts";
 export { bincount, denseBincount } from "./array/count.ts";
 /** Functions that TensorFlow.js keeps in `tf.math`. */
 export * as math from "./math.ts";
-export {
-  argsort,
-  lowerBound,
-  searchSorted,
-  sort,
-  type SortDirection,
-  topk,
-  type TopKResult,
-  upperBound,
-} from "./reduce/topk.ts";
-export {
-  batchNorm,
-  batchNorm2d,
-  batchNorm3d,
-  batchNorm4d,
-  layerNorm,
-  movingAverage,
-} from "./rows/normalize.ts";
-export { localResponseNormalization } from "./rows/local_response_norm.ts";
-export {
-  type CrossEntropyArgs,
-  logSoftmax,
-  softmax,
-  softmaxCrossEntropyWithLogits,
-  type SparseCrossEntropyArgs,
-  sparseSoftmaxCrossEntropyWithLogits,
-} from "./rows/softmax.ts";
+export * from "./reduce/topk.ts";
+export * from "./rows/normalize.ts";
+export * from "./rows/local_response_norm.ts";
+export * from "./rows/softmax.ts";
 export { cumprod, cumsum } from "./reduce/scan.ts";
 export {
   constant,
@@ -119,22 +72,13 @@ export {
   zeros,
   zerosLike,
 } from "./array/creation.ts";
-export {
-  concat,
-  concat1d,
-  concat2d,
-  concat3d,
-  concat4d,
-  split,
-  stack,
-  unstack,
-} from "./array/join.ts";
+export * from "./array/join.ts";
 export * from "./array/move.ts";
 export { mirrorPad, pad, pad1d, pad2d, pad3d, pad4d } from "./array/pad.ts";
-export { broadcastArgs, broadcastTo, tile } from "./array/repeat.ts";
+export * from "./array/repeat.ts";
 export { slice, slice1d, slice2d, slice3d, slice4d } from "./array/slice.ts";
-export { stridedSlice } from "./array/strided_slice.ts";
-export { diag, diagPart, eye, linspace, meshgrid, oneHot, range } from "./array/numbering.ts";
+export * from "./array/strided_slice.ts";
+export * from "./array/numbering.ts";
 export {
   buffer,
   type BufferElement,
@@ -150,16 +94,7 @@ export {
   tensorScatterUpdate,
 } from "./array/scatter.ts";
 export { segmentSum, unsortedSegmentSum } from "./array/segment.ts";
-export {
-  multinomial,
-  rand,
-  randomGamma,
-  randomNormal,
-  randomStandardNormal,
-  randomUniform,
-  randomUniformInt,
-  truncatedNormal,
-} from "./random/random.ts";
+export * from "./random/random.ts";
 export { type Seed, setRandomSeed } from "./random/state.ts";
 /** Random seeds and numbers. */
 export * as random from "./random/namespace.ts";
@@ -180,39 +115,24 @@ export {
   RaggedTensorSpec,
   type RaggedValues,
 } from "./ragged/ragged_tensor.ts";
-export { type SparseArray, SparseTensor, SparseTensorSpec } from "./ragged/sparse_tensor.ts";
-export {
-  booleanMaskAsync,
-  setdiff1dAsync,
-  unique,
-  type UniqueResult,
-  whereAsync,
-} from "./array/set_ops.ts";
-export { batchToSpaceND, depthToSpace, spaceToBatchND, spaceToDepth } from "./array/space_batch.ts";
-export { basicLSTMCell, type LSTMCellFunc, multiRNNCell } from "./rows/rnn_cell.ts";
+export * from "./ragged/sparse_tensor.ts";
+export * from "./array/set_ops.ts";
+export * from "./array/space_batch.ts";
+export * from "./rows/rnn_cell.ts";
 export { dot, matMul, outerProduct } from "./linalg/matmul.ts";
 export { conv1d, conv2d, conv2dTranspose } from "./conv/conv.ts";
-export { conv3d, conv3dTranspose } from "./conv/conv_3d.ts";
+export * from "./conv/conv_3d.ts";
 export { depthwiseConv2d, separableConv2d } from "./conv/conv_depthwise.ts";
-export { dilation2d } from "./conv/dilation.ts";
-export { einsum } from "./linalg/einsum.ts";
+export * from "./conv/dilation.ts";
+export * from "./linalg/einsum.ts";
 /** Products and convolutions with bias and activation in one op. */
 export * as fused from "./fused/namespace.ts";
 export { tensordot } from "./linalg/linalg.ts";
 /** Linear algebra. */
 export * as linalg from "./linalg/namespace.ts";
-export {
-  avgPool,
-  avgPool3d,
-  maxPool,
-  maxPool3d,
-  maxPoolWithArgmax,
-  pool,
-} from "./conv/pool_functions.ts";
-export { type AttentionOptions, scaledDotProductAttention } from "./rows/attention.ts";
+export * from "./conv/pool_functions.ts";
+export * from "./rows/attention.ts";
 
 // types that signatures mention
 export type { Paddings } from "./array/pad.ts";
 export type { Padding, PerAxis, RoundingMode } from "./conv/conv_arguments.ts";
-export type { PooledWithArgmax } from "./conv/pool_functions.ts";
-export type { Pairs } from "./array/space_batch.ts";
