@@ -134,7 +134,6 @@ export const ARRAY_MOVE_SAMPLES: SampleTable = {
     sample([any(0, 2), any(3, 2), number(0)]),
     sample([...Array.from({ length: 9 }, (_, i) => any(2, i + 1, 2)), number(1)]),
   ],
-  ConcatParts: [sample([any(2, 7), vector(2, 3), vector(2, 4), number(1)], { N: 2 })],
   Pack: [
     sample([any(2, 3), any(2, 3)], { axis: 1 }),
     sample([any(), any(), any()], { axis: 0 }),

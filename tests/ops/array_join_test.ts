@@ -23,6 +23,19 @@ testOnDevices("concat() joins more parts than one dispatch can bind", () => {
   back.forEach((t, i) => assertEquals(t.arraySync(), parts[i].arraySync()));
 });
 
+testOnDevices("concat() parts its gradient where extents are known only when it runs", async () => {
+  for (const [shape, axis] of [[[2, null], 1], [null, 1], [null, -1]] as const) {
+    const graph = new tf.Graph();
+    const gradients = graph.asDefault(() => {
+      const xs = ["x", "y"].map((name) => tf.placeholder("float32", shape, name));
+      return tf.gradients(tf.sum(tf.square(tf.concat(xs, axis))), xs) as tf.Tensor[];
+    });
+    const feeds = { "x:0": [[1, 2], [3, 4]], "y:0": [[5], [6]] };
+    const found = await new tf.Session({ graph }).run(gradients, { feeds }) as tf.NdArray[];
+    assertEquals(found.map((g) => g.toArray()), [[[2, 4], [6, 8]], [[10], [12]]], `axis ${axis}`);
+  }
+});
+
 testOnDevices("stack() and unstack() undo each other along every axis", () => {
   const parts = [0, 1, 2].map((k) =>
     tf.tensor([[1, 2, 3, 4], [5, 6, 7, 8]].map((r) => r.map((v) => v + 10 * k)))

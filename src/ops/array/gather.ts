@@ -181,8 +181,7 @@ const GatherNd = defineOp({
 /** A shape in the dtype that the indices have, as ScatterNd wants it. */
 function shapeFor(shape: TensorLike, indices: Spec): OpInput {
   const dims = toInput(shape, "shape", "gatherND");
-  if (dims.dtype === indices.dtype || indices.dtype === "int16") return dims;
-  return apply1(lookupOp("Cast")!, [dims], { DstT: indices.dtype });
+  return indices.dtype === "int16" ? dims : castInput(dims, indices.dtype);
 }
 
 /**

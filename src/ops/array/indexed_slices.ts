@@ -199,20 +199,12 @@ export class IndexedSlices extends Tensor {
   }
 
   #read<R>(how: (dense: Tensor) => R): R {
-    const dense = this.toTensor();
-    try {
-      return how(dense);
-    } finally {
-      dense.dispose();
-    }
+    using dense = this.toTensor();
+    return how(dense);
   }
   async #reading<R>(how: (dense: Tensor) => Promise<R>): Promise<R> {
-    const dense = this.toTensor();
-    try {
-      return await how(dense);
-    } finally {
-      dense.dispose();
-    }
+    using dense = this.toTensor();
+    return await how(dense);
   }
 
   /** True once its parts are disposed. */

@@ -4,7 +4,7 @@
 import type { RowParts } from "../../core/meaning.ts";
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
-import { defineOp, type GradContext, type OpDef, type Problem } from "../../core/op.ts";
+import { defineOp, type GradContext, lookupOp, type OpDef, type Problem } from "../../core/op.ts";
 import {
   compatible,
   mergeShapes,
@@ -17,7 +17,7 @@ import type { Spec } from "../../core/tensor_spec.ts";
 import { boundWhole } from "../../kernels/copy/pieces.ts";
 import { joinCpu, joinGpu, rowParts, splitCpu, splitGpu } from "../../kernels/copy/join.ts";
 import { hostInts, knownInts, literalInts } from "./view.ts";
-import { intScalar, intVector, toInput } from "../input.ts";
+import { castInput, intScalar, intVector, toInput } from "../input.ts";
 
 /** What an op that joins its first inputs or splits input `from` is, and its kernels. */
 function exchangeKernels(
@@ -106,39 +106,21 @@ function concatShape(shapes: readonly PartialShape[], axis: number | undefined):
   return merged!.map((d, i) => (i === a ? extent : d));
 }
 
-function concatGrad(dy: Tensor, axis: Tensor, ctx: GradContext): (Tensor | null)[] {
-  const n = ctx.inputs.length - 1;
-  const known = literalInts(axis)?.[0];
-  const rank = ctx.inputs.slice(0, n).find((s) => s.shape !== null)?.shape?.length;
+/** Cuts into parts of the inputs' extents, which may be known only when it runs. */
+function concatGrad(dy: Tensor, axis: Tensor, ctx: GradContext): readonly Tensor[] {
+  const parts = ctx.inputs.slice(0, -1), known = literalInts(axis)?.[0];
+  const rank = parts.find((s) => s.shape !== null)?.shape?.length;
   if (known !== undefined && rank !== undefined) {
     const a = normalizeAxis(known, rank);
-    const extents = ctx.inputs.slice(0, n).map((s) => s.shape?.[a] ?? null);
+    const extents = parts.map((s) => s.shape?.[a] ?? null);
     if (extents.every((e) => e !== null)) return splitInto(dy, extents, intScalar(a));
   }
-  const shapes = Array.from({ length: n }, (_, i) => toInput(ctx.shapeOf(i), "shape", "concat"));
-  return apply(ConcatParts, [dy, ...shapes, axis], { N: n });
+  const shapes = parts.map((_, i) => toInput(ctx.shapeOf(i), "shape", "concat"));
+  const ndims = apply1(lookupOp("Size")!, [shapes[0]]);
+  const dim = apply1(lookupOp("FloorMod")!, [castInput(axis, "int32"), ndims]);
+  const extents = shapes.map((shape) => apply1(lookupOp("GatherV2")!, [shape, dim, intScalar(0)]));
+  return apply(SplitV, [dy, packed(extents, 0), dim], { num_split: parts.length });
 }
-
-/** Undoes ConcatV2 where the extents of the parts are known only when it runs. */
-const ConcatParts = defineOp({
-  name: "ConcatParts",
-  portable: "parts",
-  inputs: ["whole: T", "shapes: N * int32", "axis: Tidx"],
-  outputs: ["parts: N * T"],
-  attrs: ["N: int >= 1", "T: type", "Tidx: index = int32"],
-  hostInputs: ["shapes", "axis"],
-  infer: ([whole, ...rest], { N }) =>
-    rest.slice(0, N).map((s) => knownInts(s) ?? unknownLike(whole.shape)),
-  grad: {
-    saves: ["axis"],
-    vjp: ({ axis }, dys) => [joined(dys, axis), ...dys.map(() => null), null],
-  },
-  ...exchangeKernels(
-    "split",
-    ({ inputs, hosts, outputs }) =>
-      partsAlong(inputs[0].shape, hostInts(hosts.at(-1)!)[0], outputs),
-  ),
-});
 
 const Pack = defineOp({
   name: "Pack",

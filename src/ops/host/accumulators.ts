@@ -7,18 +7,9 @@ import { ValueError } from "../../core/errors.ts";
 import { defineEffect } from "./effect.ts";
 
 /** The ops of one spelling: TensorFlow's `Resource…`, or those of version 1. */
-export interface AccumulatorOps {
-  /** The handle. */
-  readonly handle: OpDef;
-  /** Adds a gradient. */
-  readonly apply: OpDef;
-  /** Waits for gradients and takes their mean. */
-  readonly take: OpDef;
-  /** Says which step it is. */
-  readonly setStep: OpDef;
-  /** How many gradients were added since the last were taken. */
-  readonly count: OpDef;
-}
+export type AccumulatorOps = Readonly<
+  Record<"handle" | "apply" | "take" | "setStep" | "count", OpDef>
+>;
 
 function accumulatorOps(prefix: string): AccumulatorOps {
   return {

@@ -11,7 +11,7 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { setWhole, wholeArray } from "../../kernels/host/numbers.ts";
 import { Accumulator, addable } from "../../kernels/host/scatter_accumulate.ts";
 import { hostInts, reshape } from "../array/view.ts";
-import { ones } from "../array/creation.ts";
+import { onesLike } from "../array/creation.ts";
 import { gather, indexInput } from "../array/gather.ts";
 import { castInput, intScalar, shapeOfInput, toInput } from "../input.ts";
 import { div, sub } from "../pointwise/arithmetic.ts";
@@ -141,11 +141,7 @@ function defineSegments(name: string, mean: boolean): OpDef {
     name,
     inputs: ["data: T", "indices: Tidx", "segment_ids: Tsegmentids"],
     outputs: ["output: T"],
-    attrs: [
-      "T: real",
-      "Tidx: index = int32",
-      "Tsegmentids: index = int32",
-    ],
+    attrs: ["T: real", "Tidx: index = int32", "Tsegmentids: index = int32"],
     infer: ([data]) => [data.shape && [null, ...data.shape.slice(1)]],
     grad: {
       saves: ["indices", "segment_ids"],
@@ -162,19 +158,12 @@ function defineSegments(name: string, mean: boolean): OpDef {
 
 /** Gradients of means as gradients of sums: divided by how many rows each mean is of. */
 function perRow(dy: Tensor, ids: Tensor): Tensor {
-  const counts = apply1(lookupOp("SegmentSum")!, [onesFor(ids), ids]);
+  const counts = apply1(lookupOp("SegmentSum")!, [onesLike(ids), ids]);
   const rank = dy.staticShape?.length;
   if (rank === undefined) {
     throw new ValueError("Cannot differentiate SparseSegmentMean: the rank must be known");
   }
   return div(dy, cast(reshape(counts, [-1, ...new Array(rank - 1).fill(1)]), dy.dtype));
-}
-
-function onesFor(ids: Tensor): Tensor {
-  const shape = shapeOfInput(ids);
-  return shape && !shape.includes(null)
-    ? ones(shape as number[])
-    : cast(apply1(lookupOp("OnesLike")!, [ids]), "float32");
 }
 
 function sumSegments(

@@ -2,7 +2,7 @@
  * What ops that TensorFlow does not know mean in ops that it does, where that is not their `expand`: those with kernels of their
  * own, and those whose `expand` looks at shapes that are known only when it runs.
  */
-import { apply, apply1, type OpInput } from "../../core/apply.ts";
+import { apply1, type OpInput } from "../../core/apply.ts";
 import { UnimplementedError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { lookupOp, type OpInit } from "../../core/op.ts";
@@ -66,15 +66,6 @@ const sumLike: Expansion = ([dy, like]) => {
   const lead = apply1(lookupOp("Fill")!, [reshape(sub(size(have), size(want)), [1]), intScalar(1)]);
   const ones = apply1(lookupOp("Where")!, [equal(concat([lead, want]), 1)]);
   return [reshape(sum(dy, reshape(ones, [-1])), want)];
-};
-
-const concatParts: Expansion = ([whole, ...rest], { N }) => {
-  const shapes = rest.slice(0, N).map((s) => asTensor(s)), axis = rest[N];
-  const rank = rankOf(whole, "ConcatParts");
-  const a = axisOf(axis, rank, "ConcatParts");
-  return apply(lookupOp("SplitV")!, [whole, concat(shapes.map((s) => at(s, a))), intScalar(a)], {
-    num_split: N,
-  });
 };
 
 const keptShape: Expansion = ([dims, axes]) => {
@@ -274,7 +265,6 @@ const emptyRows: Expansion = ([n], { dtype, row }) => [
 /** By op. */
 export const PARTS: ReadonlyMap<string, Expansion> = new Map<string, Expansion>([
   ["SumLike", sumLike],
-  ["ConcatParts", concatParts],
   ["_KeptShape", keptShape],
   ["GatherGrad", gatherGrad],
   ["PickSegments", pickSegments],

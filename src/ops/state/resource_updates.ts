@@ -16,9 +16,6 @@ import {
 } from "./optimizer_updates.ts";
 import { defineEffect } from "../host/effect.ts";
 
-/** Scalar inputs of an update by name. */
-export type UpdateScalars = Readonly<Record<string, number>>;
-
 /** How a resource op is a pure update. */
 export interface ResourceUpdate {
   /** The op. */
@@ -33,9 +30,9 @@ export interface ResourceUpdate {
   readonly indices?: number;
   /** Names and positions of the scalar inputs. */
   readonly scalars: readonly (readonly [string, number])[];
-  /** The pure update's scalars and attributes. */
+  /** The pure update's scalars and attributes, from the scalar inputs by name. */
   readonly plan: (
-    scalars: UpdateScalars,
+    scalars: Readonly<Record<string, number>>,
     attrs: Attrs,
   ) => { scalars: readonly number[]; attrs: Attrs };
 }
@@ -43,9 +40,8 @@ export interface ResourceUpdate {
 /** Every resource update. */
 export const RESOURCE_UPDATES: ResourceUpdate[] = [];
 
-/** What a resource op is made of; `rest` are its inputs after the handles in TensorFlow's order, the gradient among them. */
 interface ResourceUpdateInit {
-  readonly handles: readonly string[];
+  /** Inputs after the handles in TensorFlow's order, the gradient among them. */
   readonly rest: readonly string[];
   readonly pure: OpDef;
   /** Default: the learning rate is the scalar, all else are attributes. */
@@ -64,10 +60,12 @@ function defineResourceUpdate(name: string, init: ResourceUpdateInit, rows = tru
   addUpdate(`ResourceSparseApply${name}`, { ...init, rest, attrs });
 }
 
+/** There is a handle for all that the pure update makes anew. */
 function addUpdate(
   name: string,
-  { handles, rest, pure, plan = byRate, attrs = [] }: ResourceUpdateInit,
+  { rest, pure, plan = byRate, attrs = [] }: ResourceUpdateInit,
 ): void {
+  const handles = pure.signature.outputArgs.map((made) => made.name.replace("new_", ""));
   const isArray = (input: string): boolean => ["grad", "delta", "indices"].includes(input);
   const scalars = rest.filter((input) => !isArray(input));
   const def = defineEffect({
@@ -94,13 +92,11 @@ function addUpdate(
 }
 
 defineResourceUpdate("GradientDescent", {
-  handles: ["var"],
   rest: ["alpha", "delta"],
   pure: ApplyGradientDescent,
   plan: ({ alpha }) => ({ scalars: [alpha], attrs: {} }),
 }, false);
 defineResourceUpdate("Momentum", {
-  handles: ["var", "accum"],
   rest: ["lr", "grad", "momentum"],
   pure: ApplyMomentum,
   plan: ({ lr, momentum }, { use_nesterov }) => ({
@@ -110,35 +106,26 @@ defineResourceUpdate("Momentum", {
   attrs: ["use_nesterov: bool = false"],
 });
 defineResourceUpdate("Adagrad", {
-  handles: ["var", "accum"],
   rest: ["lr", "grad"],
   pure: ApplyAdagrad,
   attrs: ["update_slots: bool = true"],
 });
 defineResourceUpdate("AdagradV2", {
-  handles: ["var", "accum"],
   rest: ["lr", "epsilon", "grad"],
   pure: ApplyAdagrad,
   plan: ({ lr, epsilon }) => ({ scalars: [lr], attrs: { epsilon, outside: true } }),
   attrs: ["update_slots: bool = true"],
 });
-defineResourceUpdate("Adadelta", {
-  handles: ["var", "accum", "accum_update"],
-  rest: ["lr", "rho", "epsilon", "grad"],
-  pure: ApplyAdadelta,
-});
+defineResourceUpdate("Adadelta", { rest: ["lr", "rho", "epsilon", "grad"], pure: ApplyAdadelta });
 defineResourceUpdate("RMSProp", {
-  handles: ["var", "ms", "mom"],
   rest: ["lr", "rho", "momentum", "epsilon", "grad"],
   pure: ApplyRmsProp,
 });
 defineResourceUpdate("CenteredRMSProp", {
-  handles: ["var", "mg", "ms", "mom"],
   rest: ["lr", "rho", "momentum", "epsilon", "grad"],
   pure: ApplyCenteredRmsProp,
 });
 defineResourceUpdate("Adam", {
-  handles: ["var", "m", "v"],
   rest: ["beta1_power", "beta2_power", "lr", "beta1", "beta2", "epsilon", "grad"],
   pure: ApplyAdam,
   plan: ({ beta1_power, beta2_power, lr, beta1, beta2, epsilon }, { use_nesterov }) => ({
@@ -148,7 +135,6 @@ defineResourceUpdate("Adam", {
   attrs: ["use_nesterov: bool = false"],
 }, false);
 defineResourceUpdate("AdaMax", {
-  handles: ["var", "m", "v"],
   rest: ["beta1_power", "lr", "beta1", "beta2", "epsilon", "grad"],
   pure: ApplyAdaMax,
   plan: ({ beta1_power, lr, beta1, beta2, epsilon }) => ({
@@ -157,14 +143,12 @@ defineResourceUpdate("AdaMax", {
   }),
 }, false);
 defineResourceUpdate("Ftrl", {
-  handles: ["var", "accum", "linear"],
   rest: ["grad", "lr", "l1", "l2", "lr_power"],
   pure: ApplyFtrl,
   plan: ({ lr, ...attrs }) => ({ scalars: [lr], attrs: { ...attrs, l2_shrinkage: 0 } }),
   attrs: ["multiply_linear_by_lr: bool = false"],
 });
 defineResourceUpdate("FtrlV2", {
-  handles: ["var", "accum", "linear"],
   rest: ["grad", "lr", "l1", "l2", "l2_shrinkage", "lr_power"],
   pure: ApplyFtrl,
   attrs: ["multiply_linear_by_lr: bool = false"],
