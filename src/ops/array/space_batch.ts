@@ -16,10 +16,6 @@ import { asTensor, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 /** Two numbers for each axis. */
 export type Pairs = readonly (readonly [number, number])[];
 
-function listed(x: OpInput): number[] {
-  return literalInts(x)!;
-}
-
 function blockedShape(
   x: PartialShape,
   block: Spec,
@@ -79,7 +75,7 @@ function defineBlocks(
       vjp: (saved, [dy]) => [apply1(inverse(), [dy, saved.block_shape, saved[pairs]]), null, null],
     },
     expand: ([x, block, margins]) => [
-      expand(asTensor(x), listed(block), pairsOf(listed(margins))),
+      expand(asTensor(x), literalInts(block)!, pairsOf(literalInts(margins)!)),
     ],
   });
 }
@@ -147,7 +143,6 @@ function defineDepth(
   name: string,
   way: "toSpace" | "toDepth",
   inverse: () => OpDef,
-  move: (x: OpInput, shape: readonly number[], b: number, channelsFirst: boolean) => Tensor,
 ): OpDef {
   return defineOp({
     name,
@@ -163,43 +158,25 @@ function defineDepth(
         apply1(inverse(), [dy], { block_size, data_format }),
       ],
     },
-    expand: ([x], { block_size, data_format }) => [
-      move(x, x.shape as number[], block_size, data_format === "NCHW"),
-    ],
+    expand: ([x], { block_size: b, data_format }) => {
+      const shape = x.shape as number[], to = depthShape(shape, b, data_format, way) as number[];
+      const toSpace = way === "toSpace", [deep, flat] = toSpace ? [shape, to] : [to, shape];
+      let cut: number[], order = [0, 1, 3, 2, 4, 5];
+      if (data_format === "NCHW") {
+        const [n, , h, w] = deep, c = flat[1];
+        cut = toSpace ? [n, b, b, c, h, w] : [n, c, h, b, w, b];
+        order = toSpace ? [0, 3, 4, 1, 5, 2] : [0, 3, 5, 1, 2, 4];
+      } else {
+        const [n, h, w] = deep, c = flat[3];
+        cut = toSpace ? [n, h, w, b, b, c] : [n, h, b, w, b, c];
+      }
+      return [reshape(transpose(reshape(x, cut), order), to)];
+    },
   });
 }
 
-const DepthToSpace = defineDepth(
-  "DepthToSpace",
-  "toSpace",
-  () => SpaceToDepth,
-  (x, shape, b, channelsFirst) => {
-    if (channelsFirst) {
-      const [n, c, h, w] = shape;
-      const moved = transpose(reshape(x, [n, b, b, c / (b * b), h, w]), [0, 3, 4, 1, 5, 2]);
-      return reshape(moved, [n, c / (b * b), h * b, w * b]);
-    }
-    const [n, h, w, c] = shape;
-    const moved = transpose(reshape(x, [n, h, w, b, b, c / (b * b)]), [0, 1, 3, 2, 4, 5]);
-    return reshape(moved, [n, h * b, w * b, c / (b * b)]);
-  },
-);
-
-const SpaceToDepth = defineDepth(
-  "SpaceToDepth",
-  "toDepth",
-  () => DepthToSpace,
-  (x, shape, b, channelsFirst) => {
-    if (channelsFirst) {
-      const [n, c, h, w] = shape;
-      const moved = transpose(reshape(x, [n, c, h / b, b, w / b, b]), [0, 3, 5, 1, 2, 4]);
-      return reshape(moved, [n, c * b * b, h / b, w / b]);
-    }
-    const [n, h, w, c] = shape;
-    const moved = transpose(reshape(x, [n, h / b, b, w / b, b, c]), [0, 1, 3, 2, 4, 5]);
-    return reshape(moved, [n, h / b, w / b, c * b * b]);
-  },
-);
+const DepthToSpace: OpDef = defineDepth("DepthToSpace", "toSpace", () => SpaceToDepth);
+const SpaceToDepth = defineDepth("SpaceToDepth", "toDepth", () => DepthToSpace);
 
 /**
  * Pads the axes behind the batch, cuts them into blocks, and moves the places within a block into the batch.

@@ -3,11 +3,11 @@
  * scalars to the new variable and slots.
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
-import type { BufferRef, Dispatch, GpuPlan, GpuVariant } from "../../core/dispatch.ts";
+import type { GpuVariant } from "../../core/dispatch.ts";
 import { InternalError } from "../../core/errors.ts";
-import { NdArray, setElement } from "../../core/nd_array.ts";
+import { toNdArray } from "../../core/convert.ts";
 import { type Attrs, defineOp, lookupOp, type OpDef } from "../../core/op.ts";
-import { argument, type Expr, scalar as s, type ScalarOp } from "../../core/scalar/expr.ts";
+import { type Expr, scalar as s, type ScalarOp } from "../../core/scalar/expr.ts";
 import { mergeShapes } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { asTensor } from "../input.ts";
@@ -21,15 +21,13 @@ const LEAST_BUFFERS = 8;
 /** New variable first, then the new slots, from the arguments in the op's order. */
 export type UpdateExpressions = (args: readonly Expr[], attrs: Attrs) => readonly Expr[];
 
-/** Parts of an update op's signature. */
 interface UpdateInit {
   /** Names of the slots: same shape as the variable, replaced as it is. */
   readonly slots: readonly string[];
   /** Names of the scalars that change from step to step. */
   readonly scalars: readonly string[];
-  /** Attributes: what stays the same while the optimizer lives. */
+  /** What stays the same while the optimizer lives. */
   readonly attrs?: readonly string[];
-  /** The meaning. */
   readonly update: UpdateExpressions;
 }
 
@@ -40,19 +38,19 @@ function defineUpdate(name: string, { slots, scalars, attrs = [], update }: Upda
   const same = [...state.map((_, i) => i), inputs.length - 1];
   const bind = boundExprs(update);
   const expressions = (attrs: Attrs): readonly Expr[] => bind(attrs, inputs.length);
+  /** One dispatch per output: for adapters that bind too few buffers for all. */
   const apart = ({ pointwiseFits, pointwiseGpu }: GpuKernels): GpuVariant => ({
     name: "one output each",
     fits: ({ inputs, attrs }, profile) =>
-      expressions(attrs).every((e) => {
-        const used = usedBy(e);
-        return pointwiseFits([renumber(e, used)], used.map((i) => inputs[i]), profile);
-      }),
-    plan: ({ inputs, outputs, attrs }, profile) =>
-      planApart(
-        expressions(attrs),
-        (e, used, k) =>
-          pointwiseGpu([renumber(e, used)], used.map((i) => inputs[i]), outputs[k], profile),
+      expressions(attrs).every((e) => pointwiseFits([e], inputs, profile)),
+    plan: ({ inputs, outputs, attrs }, profile) => ({
+      dispatches: expressions(attrs).flatMap((e, output) =>
+        pointwiseGpu([e], inputs, outputs[output], profile).dispatches.map((d) => ({
+          ...d,
+          buffers: d.buffers.map((ref) => "output" in ref ? { ...ref, output } : ref),
+        }))
       ),
+    }),
   });
   return defineOp({
     name,
@@ -78,39 +76,6 @@ function defineUpdate(name: string, { slots, scalars, attrs = [], update }: Upda
   });
 }
 
-/** Argument numbers that an expression reads, ascending. */
-function usedBy(e: Expr): number[] {
-  const used = new Set<number>();
-  const visit = (n: Expr): void => {
-    if (n.op === "arg") used.add(n.value!);
-    else n.args.forEach(visit);
-  };
-  visit(e);
-  return [...used].sort((a, b) => a - b);
-}
-
-/** One dispatch per output, with only the inputs it reads: for adapters that bind few buffers. */
-function planApart(
-  exprs: readonly Expr[],
-  planOne: (e: Expr, used: readonly number[], output: number) => GpuPlan,
-): GpuPlan {
-  const dispatches = exprs.flatMap((e, k): Dispatch[] => {
-    const used = usedBy(e);
-    const plan = planOne(e, used, k);
-    const place = (ref: BufferRef): BufferRef => {
-      if ("input" in ref) return { ...ref, input: used[ref.input] };
-      return "output" in ref ? { ...ref, output: k } : ref;
-    };
-    return plan.dispatches.map((d) => ({ ...d, buffers: d.buffers.map(place) }));
-  });
-  return { dispatches };
-}
-
-function renumber(e: Expr, used: readonly number[]): Expr {
-  if (e.op === "arg") return argument(used.indexOf(e.value!));
-  return e.args.length === 0 ? e : { ...e, args: e.args.map((a) => renumber(a, used)) };
-}
-
 /** TensorFlow ops of the scalar primitives that updates use. */
 const OPS: Partial<Record<ScalarOp, string>> = {
   add: "AddV2",
@@ -134,9 +99,7 @@ function asOps(exprs: readonly Expr[], tensors: readonly OpInput[]): Tensor[] {
     let t = made.get(e);
     if (t !== undefined) return t;
     if (e.op === "const") {
-      const literal = NdArray.zeros(dtype, []);
-      setElement(literal, 0, e.value!);
-      t = literal;
+      t = toNdArray(e.value!, { dtype });
     } else {
       const def = lookupOp(OPS[e.op] ?? "");
       if (!def) throw new InternalError(`Cannot expand an optimizer update: no op for "${e.op}"`);
