@@ -8,7 +8,7 @@ import { describe, toNdArray } from "../core/convert.ts";
 import { ValueError } from "../core/errors.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { type Attrs, lookupOp, type OpDef } from "../core/op.ts";
-import type { PartialShape } from "../core/shape.ts";
+import { type PartialShape, shapeText } from "../core/shape.ts";
 
 /** Dtype rules for {@linkcode toInput}. */
 export interface InputOptions {
@@ -67,10 +67,7 @@ export function castInput(x: OpInput, dtype: DType): OpInput {
   return apply1(lookupOp("Cast")!, [x], { DstT: dtype });
 }
 
-/**
- * {@linkcode apply1} to inputs that were made of these arguments: tensors that were cast on the way are disposed, since nobody else
- * has them.
- */
+/** {@linkcode apply1} to inputs that were made of these arguments; tensors that were cast on the way are disposed. */
 export function applyConverted(
   def: OpDef,
   inputs: readonly OpInput[],
@@ -85,10 +82,7 @@ export function applyConverted(
 }
 
 /** Disposes inputs that were made of these arguments and are not theirs. */
-export function disposeConverted(
-  inputs: readonly OpInput[],
-  given: readonly TensorLike[],
-): void {
+export function disposeConverted(inputs: readonly OpInput[], given: readonly TensorLike[]): void {
   if (!disposes()) return;
   for (let i = 0; i < inputs.length; i++) {
     const made = inputs[i], from = given[i];
@@ -266,6 +260,28 @@ function wholeNumbers(values: readonly number[]): Int32Array<ArrayBuffer> {
 /** Static shape of an input. */
 export function shapeOfInput(x: OpInput): PartialShape {
   return x instanceof Tensor ? x.staticShape : x.shape;
+}
+
+/** Throws `ValueError` with a text about its shape for an input that is known to have another rank. */
+export function wantRank(x: OpInput, rank: number, refusal: (shape: string) => string): void {
+  const shape = shapeOfInput(x);
+  if (shape && shape.length !== rank) throw new ValueError(refusal(shapeText(shape)));
+}
+
+/** {@linkcode wantRank} of an argument by name. */
+export function wantArgument(x: OpInput, rank: number, fn: string, arg: string): void {
+  wantRank(
+    x,
+    rank,
+    (shape) => `Cannot apply ${fn}: ${arg} should be of rank ${rank} but received shape ${shape}`,
+  );
+}
+
+/** int64 as int32, as TensorFlow.js has it; the wide tensor goes. */
+export function narrowed(wide: Tensor): Tensor {
+  const out = castInput(wide, "int32") as Tensor;
+  if (!wide.isSymbolic) wide.dispose();
+  return out;
 }
 
 /** The input as a tensor: literals become constants. */

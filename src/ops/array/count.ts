@@ -1,7 +1,7 @@
 /**
  * Counting: bincount, denseBincount, confusionMatrix.
  */
-import { apply1, compose, type OpInput } from "../../core/apply.ts";
+import { apply1, compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
 import { compatible, isConcrete, type PartialShape, shapeText } from "../../core/shape.ts";
@@ -10,7 +10,7 @@ import type { Spec } from "../../core/tensor_spec.ts";
 import { bincountCpu } from "../../kernels/host/count.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { hostInts, knownInts, reshape } from "./view.ts";
-import { asTensor, castInput, intScalar, shapeOfInput, toInput } from "../input.ts";
+import { asTensor, castInput, intScalar, toInput, wantRank } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
 import { greaterEqual, less } from "../pointwise/compare.ts";
 import { logicalAnd } from "../pointwise/logical.ts";
@@ -166,12 +166,7 @@ export function confusionMatrix(
 }
 
 function wholeVector(x: TensorLike, arg: string): Tensor {
-  const input: OpInput = castInput(toInput(x, arg, "confusionMatrix"), "int32");
-  const known = shapeOfInput(input);
-  if (known !== null && known.length !== 1) {
-    throw new ValueError(
-      `Cannot count: ${arg} must be a vector, received shape ${shapeText(known)}`,
-    );
-  }
+  const input = castInput(toInput(x, arg, "confusionMatrix"), "int32");
+  wantRank(input, 1, (shape) => `Cannot count: ${arg} must be a vector, received shape ${shape}`);
   return asTensor(input);
 }

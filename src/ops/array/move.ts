@@ -17,7 +17,7 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
 import { hostInts, knownInts, literalInts, setInts } from "./view.ts";
 import { copyKernels } from "./define_copy.ts";
-import { intScalar, intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+import { intScalar, intVector, shapeOfInput, toIndexInput, toInput, wantRank } from "../input.ts";
 
 /** `inverse[order[i]] = i`. Throws `ValueError` where `order` is no permutation. */
 function inverted(order: readonly number[]): number[] {
@@ -195,12 +195,12 @@ function reverseOfRank(
   x: TensorLike,
   axis?: number | readonly number[] | null,
 ): Tensor {
-  const shape = shapeOfInput(toInput(x, "x", `reverse${rank}d`));
-  if (shape && shape.length !== rank) {
-    throw new ValueError(
-      `Cannot apply reverse${rank}d to shape ${shapeText(shape)}: wanted rank ${rank}`,
-    );
-  }
+  const fn = `reverse${rank}d`;
+  wantRank(
+    toInput(x, "x", fn),
+    rank,
+    (shape) => `Cannot apply ${fn} to shape ${shape}: wanted rank ${rank}`,
+  );
   return reverse(x, axis);
 }
 

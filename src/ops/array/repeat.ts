@@ -20,7 +20,7 @@ import { stack } from "./join.ts";
 import { hostInts, knownInts, literalInts, reshape, setInts } from "./view.ts";
 import { copyKernels } from "./define_copy.ts";
 import { shapeFromHost } from "./fill_ops.ts";
-import { intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+import { intVector, shapeOfInput, toIndexInput, toInput, wantRank } from "../input.ts";
 
 const Tile = defineOp({
   name: "Tile",
@@ -159,12 +159,11 @@ function shapeInput(shape: TensorLike, input: OpInput): OpInput {
 export function broadcastArgs(s0: TensorLike, s1: TensorLike): Tensor {
   const a = toIndexInput(s0, "s0", "broadcastArgs"), b = toIndexInput(s1, "s1", "broadcastArgs");
   for (const s of [a, b]) {
-    const shape = shapeOfInput(s);
-    if (shape && shape.length !== 1) {
-      throw new ValueError(
-        `Cannot apply broadcastArgs to shape ${shapeText(shape)}: shapes must be vectors (rank=1)`,
-      );
-    }
+    wantRank(
+      s,
+      1,
+      (shape) => `Cannot apply broadcastArgs to shape ${shape}: shapes must be vectors (rank=1)`,
+    );
   }
   return apply1(BroadcastArgs, [a, b]);
 }

@@ -12,7 +12,7 @@ import { scatterCpu } from "../../kernels/host/scatter.ts";
 import { hostInts, knownInts, reshape } from "./view.ts";
 import { scatterAddKernels } from "./define_scatter.ts";
 import { gather, indexInput, wideIndexInput } from "./gather.ts";
-import { intScalar, shapeOfInput, toInput } from "../input.ts";
+import { intScalar, toInput, wantRank } from "../input.ts";
 
 export function segmentShape(
   data: PartialShape,
@@ -177,11 +177,6 @@ export function unsortedSegmentSum(
  */
 export function segmentSum(x: TensorLike, segmentIds: TensorLike): Tensor {
   const ids = wideIndexInput(segmentIds, "segmentSum");
-  const shape = shapeOfInput(ids);
-  if (shape && shape.length !== 1) {
-    throw new ValueError(
-      `Cannot sum segments with ids of shape ${shapeText(shape)}: wanted a vector`,
-    );
-  }
+  wantRank(ids, 1, (shape) => `Cannot sum segments with ids of shape ${shape}: wanted a vector`);
   return apply1(SegmentSum, [toInput(x, "x", "segmentSum"), ids]);
 }

@@ -12,10 +12,10 @@ import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { wordsOf } from "../../kernels/copy/fill.ts";
 import { axisLayout } from "../../kernels/copy/gather_layout.ts";
 import { gatherCpu } from "../../kernels/host/gather.ts";
+import { wholeArray } from "../../kernels/host/numbers.ts";
 import { hostInts, knownInts, reshape, squeeze } from "./view.ts";
-import { cast } from "./cast.ts";
 import { gather } from "./gather.ts";
-import { asTensor, intVector, shapeOfInput, toInput } from "../input.ts";
+import { asTensor, intVector, narrowed, shapeOfInput, toInput, wantRank } from "../input.ts";
 
 const Where = defineOp({
   name: "Where",
@@ -70,12 +70,6 @@ function keysOf(x: NdArray): (start: number, count: number) => Key {
   };
 }
 
-/** A vector of whole numbers. */
-function integers(dtype: "int32" | "int64", values: readonly number[]): NdArray {
-  const data = dtype === "int64" ? BigInt64Array.from(values, BigInt) : Int32Array.from(values);
-  return new NdArray(dtype, [values.length], data);
-}
-
 const UniqueV2 = defineOp({
   name: "UniqueV2",
   inputs: ["x: T", "axis: Taxis"],
@@ -111,8 +105,13 @@ const UniqueV2 = defineOp({
       places.push(place);
     }
     const y = NdArray.zeros(x.dtype, x.shape.map((d, i) => (i === at ? kept.length : d)));
-    gatherCpu(x, integers("int32", kept), axisLayout(x.shape, [kept.length], at, 0), y);
-    return [y, integers(attrs.out_idx, places)];
+    gatherCpu(
+      x,
+      wholeArray("int32", [kept.length], kept),
+      axisLayout(x.shape, [kept.length], at, 0),
+      y,
+    );
+    return [y, wholeArray(attrs.out_idx, [extent], places)];
   },
 });
 
@@ -130,7 +129,7 @@ const ListDiff = defineOp({
     for (let i = 0; i < x.size; i++) if (!gone.has(key(i, 1))) kept.push(i);
     const out = NdArray.zeros(x.dtype, [kept.length]);
     kept.forEach((from, to) => setElement(out, to, x.at(from) as ElementValue));
-    return [out, integers(attrs.out_idx, kept)];
+    return [out, wholeArray(attrs.out_idx, [kept.length], kept)];
   },
 });
 
@@ -164,13 +163,6 @@ function mustBeBool(x: OpInput, arg: string, fn: string): OpInput {
     );
   }
   return x;
-}
-
-/** int64 as int32; the wide tensor goes. */
-function narrowed(wide: Tensor): Tensor {
-  const out = cast(wide, "int32");
-  release(wide);
-  return out;
 }
 
 /** Lets go of tensors that only led to others. */
@@ -269,10 +261,7 @@ export function unique(x: TensorLike, axis = 0): UniqueResult {
 export async function setdiff1dAsync(x: TensorLike, y: TensorLike): Promise<[Tensor, Tensor]> {
   const a = await onHost(x, "x", "setdiff1d"), b = await onHost(y, "y", "setdiff1d");
   for (const [name, t] of [["x", a], ["y", b]] as const) {
-    const shape = shapeOfInput(t);
-    if (shape && shape.length !== 1) {
-      throw new ValueError(`${name} should be 1D tensor, but got ${name} (${shape}).`);
-    }
+    wantRank(t, 1, () => `${name} should be 1D tensor, but got ${name} (${shapeOfInput(t)}).`);
   }
   if (a.dtype !== b.dtype) {
     throw new TypeError(

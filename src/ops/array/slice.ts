@@ -12,7 +12,7 @@ import { plainAxis } from "../../kernels/copy/map.ts";
 import { hostInts, knownInts, literalInts, reshape, shape } from "./view.ts";
 import { stack } from "./join.ts";
 import { copyKernels } from "./define_copy.ts";
-import { intScalar, intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+import { intScalar, intVector, shapeOfInput, toIndexInput, toInput, wantRank } from "../input.ts";
 import { sub } from "../pointwise/arithmetic.ts";
 
 const Slice = defineOp({
@@ -135,12 +135,9 @@ export function imageSize(of: TensorLike): OpInput {
 }
 
 function sliceOfRank(rank: number, x: TensorLike, begin: TensorLike, size: TensorLike): Tensor {
-  const shape = shapeOfInput(toInput(x, "x", `slice${rank}d`));
-  if (shape && shape.length !== rank) {
-    throw new ValueError(
-      `slice${rank}d expects a rank-${rank} tensor, but got a rank-${shape.length} tensor`,
-    );
-  }
+  const input = toInput(x, "x", `slice${rank}d`), got = shapeOfInput(input)?.length;
+  const wanted = `slice${rank}d expects a rank-${rank} tensor`;
+  wantRank(input, rank, () => `${wanted}, but got a rank-${got} tensor`);
   return slice(x, begin, size);
 }
 

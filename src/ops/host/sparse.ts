@@ -6,14 +6,14 @@ import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { isBigInt } from "../../core/dtype.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
-import { type PartialShape, shapeText, sizeOf, stridesOf } from "../../core/shape.ts";
+import { sizeOf, stridesOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { setWhole, wholeArray } from "../../kernels/host/numbers.ts";
 import { Accumulator, addable } from "../../kernels/host/scatter_accumulate.ts";
 import { hostInts, reshape } from "../array/view.ts";
 import { onesLike } from "../array/creation.ts";
 import { gather, indexInput } from "../array/gather.ts";
-import { castInput, intScalar, shapeOfInput, toInput } from "../input.ts";
+import { castInput, intScalar, shapeOfInput, toInput, wantArgument } from "../input.ts";
 import { div, sub } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
 import { cast } from "../array/cast.ts";
@@ -201,14 +201,6 @@ function sumSegments(
 const SparseSegmentSum = defineSegments("SparseSegmentSum", false);
 const SparseSegmentMean = defineSegments("SparseSegmentMean", true);
 
-function checkRank(fn: string, arg: string, shape: PartialShape, rank: number): void {
-  if (shape && shape.length !== rank) {
-    throw new ValueError(
-      `Cannot apply ${fn}: ${arg} should be of rank ${rank} but received shape ${shapeText(shape)}`,
-    );
-  }
-}
-
 /** What {@linkcode sparseFillEmptyRows} gives. */
 export interface FilledRows {
   /** Indices in row order. */
@@ -251,10 +243,10 @@ export function sparseFillEmptyRows(
     fn,
     typeof defaultValue === "number" ? { dtype: list.dtype } : {},
   );
-  checkRank(fn, "indices", shapeOfInput(at), 2);
-  checkRank(fn, "values", shapeOfInput(list), 1);
-  checkRank(fn, "denseShape", shapeOfInput(dims), 1);
-  checkRank(fn, "defaultValue", shapeOfInput(start), 0);
+  wantArgument(at, 2, fn, "indices");
+  wantArgument(list, 1, fn, "values");
+  wantArgument(dims, 1, fn, "denseShape");
+  wantArgument(start, 0, fn, "defaultValue");
   const [outputIndices, outputValues, emptyRowIndicator, reverseIndexMap] = apply(
     SparseFillEmptyRows,
     [at, list, castInput(dims, at.dtype), start],
@@ -294,9 +286,9 @@ export function sparseReshape(
   const at = indexInput(inputIndices, fn),
     from = indexInput(inputShape, fn),
     to = indexInput(newShape, fn);
-  checkRank(fn, "inputIndices", shapeOfInput(at), 2);
-  checkRank(fn, "inputShape", shapeOfInput(from), 1);
-  checkRank(fn, "newShape", shapeOfInput(to), 1);
+  wantArgument(at, 2, fn, "inputIndices");
+  wantArgument(from, 1, fn, "inputShape");
+  wantArgument(to, 1, fn, "newShape");
   const [outputIndices, outputShape] = apply(
     SparseReshape,
     [at, castInput(from, at.dtype), castInput(to, at.dtype)],
@@ -315,12 +307,12 @@ function segments(
   const rows = toInput(data, "data", fn),
     at = indexInput(indices, fn),
     ids = indexInput(segmentIds, fn);
-  const shape = shapeOfInput(rows), a = shapeOfInput(at), b = shapeOfInput(ids);
-  if (shape?.length === 0) {
+  if (shapeOfInput(rows)?.length === 0) {
     throw new ValueError(`Cannot apply ${fn}: data should be at least 1 dimensional`);
   }
-  checkRank(fn, "indices", a, 1);
-  checkRank(fn, "segmentIds", b, 1);
+  wantArgument(at, 1, fn, "indices");
+  wantArgument(ids, 1, fn, "segmentIds");
+  const a = shapeOfInput(at), b = shapeOfInput(ids);
   if (a && b && a[0] !== null && b[0] !== null && a[0] !== b[0]) {
     throw new ValueError(
       `Cannot apply ${fn}: segmentIds and indices should have same size, received ${b[0]} and ${

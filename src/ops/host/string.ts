@@ -6,15 +6,13 @@ import { encodeString, joinBytes } from "../../core/text.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { wholeArray } from "../../kernels/host/numbers.ts";
 import { replaceRegex } from "../../kernels/host/text/regex.ts";
 import { fingerprint64 } from "../../kernels/host/text/string_hash.ts";
 import { hostInts } from "../array/view.ts";
-import { cast } from "../array/cast.ts";
 import { indexInput } from "../array/gather.ts";
-import { shapeOfInput, toInput } from "../input.ts";
+import { narrowed, toInput, wantArgument } from "../input.ts";
 
 function bytesOf(a: NdArray): Uint8Array[] {
   return a.data as Uint8Array[];
@@ -184,21 +182,6 @@ const StringToHashBucketFast = defineOp({
   },
 });
 
-/** int64 as int32, as TensorFlow.js has it; the wide tensor goes. */
-function narrow(wide: Tensor): Tensor {
-  const out = cast(wide, "int32");
-  if (!wide.isSymbolic) wide.dispose();
-  return out;
-}
-
-function checkRank(fn: string, arg: string, shape: PartialShape, rank: number): void {
-  if (shape && shape.length !== rank) {
-    throw new ValueError(
-      `Cannot apply ${fn}: ${arg} should be of rank ${rank} but received shape ${shapeText(shape)}`,
-    );
-  }
-}
-
 /** What {@linkcode stringSplit} gives: a sparse matrix of words. */
 export interface SplitStrings {
   /** Row and column of each word, int32. */
@@ -231,10 +214,10 @@ export function stringSplit(
 ): SplitStrings {
   const text = toInput(input, "input", "stringSplit", { dtype: "string" });
   const at = toInput(delimiter, "delimiter", "stringSplit", { dtype: "string" });
-  checkRank("stringSplit", "input", shapeOfInput(text), 1);
-  checkRank("stringSplit", "delimiter", shapeOfInput(at), 0);
+  wantArgument(text, 1, "stringSplit", "input");
+  wantArgument(at, 0, "stringSplit", "delimiter");
   const [indices, values, shape] = apply(StringSplit, [text, at], { skip_empty: skipEmpty });
-  return { indices: narrow(indices), values, shape: narrow(shape) };
+  return { indices: narrowed(indices), values, shape: narrowed(shape) };
 }
 
 /** What {@linkcode stringNGrams} gives. */
@@ -272,7 +255,7 @@ export function stringNGrams(
   preserveShortSequences: boolean,
 ): NGrams {
   const words = toInput(data, "data", "stringNGrams", { dtype: "string" });
-  checkRank("stringNGrams", "data", shapeOfInput(words), 1);
+  wantArgument(words, 1, "stringNGrams", "data");
   const [nGrams, nGramsSplits] = apply(StringNGrams, [
     words,
     indexInput(dataSplits, "stringNGrams"),
@@ -326,5 +309,5 @@ export function stringToHashBucketFast(input: TensorLike, numBuckets: number): T
     );
   }
   const text = toInput(input, "input", "stringToHashBucketFast", { dtype: "string" });
-  return narrow(apply1(StringToHashBucketFast, [text], { num_buckets: numBuckets }));
+  return narrowed(apply1(StringToHashBucketFast, [text], { num_buckets: numBuckets }));
 }
