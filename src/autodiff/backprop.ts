@@ -31,7 +31,7 @@ import { add } from "../ops/pointwise/arithmetic.ts";
 import { dense, IndexedSlices } from "../ops/array/indexed_slices.ts";
 import { reshape } from "../ops/array/view.ts";
 import { sum } from "../ops/reduce/reduce.ts";
-import { zerosOfSpec } from "../ops/array/creation.ts";
+import { zerosOfSpec } from "../ops/array/fill_ops.ts";
 
 /** A value to differentiate, and the gradient that flows into it. */
 export interface Seed {

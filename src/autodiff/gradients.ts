@@ -13,7 +13,7 @@ import { backprop, type Seed } from "./backprop.ts";
 import { registeredGradient } from "./gradient_registry.ts";
 import { jacobians } from "./jacobians.ts";
 import { type Step, stepValue, withVariables } from "./steps.ts";
-import { onesOfTensor, zerosOfTensor } from "../ops/array/creation.ts";
+import { onesOfTensor, zerosOfTensor } from "../ops/array/fill_ops.ts";
 import { IndexedSlices } from "../ops/array/indexed_slices.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 

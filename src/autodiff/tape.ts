@@ -13,7 +13,7 @@ import { backprop, type Seed } from "./backprop.ts";
 import { jacobians, rowJacobian } from "./jacobians.ts";
 import { type FollowedVariables, StepRecorder, tapeCount, tapeMemory } from "./step_recorder.ts";
 import { dense } from "../ops/array/indexed_slices.ts";
-import { onesOfTensor, zerosOfTensor } from "../ops/array/creation.ts";
+import { onesOfTensor, zerosOfTensor } from "../ops/array/fill_ops.ts";
 
 /** Options of {@linkcode GradientTape}. */
 export interface GradientTapeOptions {

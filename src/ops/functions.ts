@@ -56,22 +56,7 @@ export * from "./rows/normalize.ts";
 export * from "./rows/local_response_norm.ts";
 export * from "./rows/softmax.ts";
 export { cumprod, cumsum } from "./reduce/scan.ts";
-export {
-  constant,
-  fill,
-  ones,
-  onesLike,
-  scalar,
-  tensor,
-  tensor1d,
-  tensor2d,
-  tensor3d,
-  tensor4d,
-  tensor5d,
-  tensor6d,
-  zeros,
-  zerosLike,
-} from "./array/creation.ts";
+export * from "./array/creation.ts";
 export * from "./array/join.ts";
 export * from "./array/move.ts";
 export { mirrorPad, pad, pad1d, pad2d, pad3d, pad4d } from "./array/pad.ts";
@@ -87,12 +72,7 @@ export {
 } from "./array/tensor_buffer.ts";
 export { gather, gatherND } from "./array/gather.ts";
 export { IndexedSlices } from "./array/indexed_slices.ts";
-export {
-  scatterND,
-  sparseToDense,
-  tensorScatterAdd,
-  tensorScatterUpdate,
-} from "./array/scatter.ts";
+export * from "./array/scatter.ts";
 export { segmentSum, unsortedSegmentSum } from "./array/segment.ts";
 export * from "./random/random.ts";
 export { type Seed, setRandomSeed } from "./random/state.ts";

@@ -15,7 +15,7 @@ import { makeStep, savedByName } from "../autodiff/steps.ts";
 import { GradientTape } from "../autodiff/tape.ts";
 import { mul } from "../ops/pointwise/arithmetic.ts";
 import { dense } from "../ops/array/indexed_slices.ts";
-import { onesOfTensor } from "../ops/array/creation.ts";
+import { onesOfTensor } from "../ops/array/fill_ops.ts";
 import { cpuDevice, device } from "../runtime/devices.ts";
 import { tidy } from "../runtime/eager/tensor.ts";
 import { difference } from "./compare.ts";

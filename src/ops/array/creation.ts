@@ -1,7 +1,7 @@
 /**
  * Making tensors: from values, filled, numbered.
  */
-import { currentInterpreter, type OpInput } from "../../core/apply.ts";
+import { currentInterpreter } from "../../core/apply.ts";
 import { describe, isAssignable, toNdArray } from "../../core/convert.ts";
 import { firstLeaf } from "../../core/nest.ts";
 import { asDType, type DType, dtypeOfArray, DTYPES } from "../../core/dtype.ts";
@@ -9,7 +9,7 @@ import { InternalError, ValueError } from "../../core/errors.ts";
 import { type GpuData, gpuDataReader, isGpuData } from "../../core/gpu_data.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { withScope } from "../../core/scope_context.ts";
-import { isConcrete, shapeText, sizeOf } from "../../core/shape.ts";
+import { shapeText, sizeOf } from "../../core/shape.ts";
 import type { Rank } from "../../core/ranks.ts";
 import {
   type Scalar,
@@ -23,9 +23,8 @@ import {
   type Tensor6D,
   type TensorLike,
 } from "../../core/tensor.ts";
-import type { Spec } from "../../core/tensor_spec.ts";
 import { dimsInput, filled, filledLike, filledWith } from "./fill_ops.ts";
-import { asTensor, intVector, toInput } from "../input.ts";
+import { asTensor, toInput } from "../input.ts";
 
 /**
  * A tensor of these values: nested arrays, typed arrays, or flat values with a shape.
@@ -361,28 +360,4 @@ export function zerosLike(x: TensorLike): Tensor {
  */
 export function onesLike(x: TensorLike): Tensor {
   return filledLike(toInput(x, "x", "onesLike"), 1);
-}
-
-/** Zeros shaped like a spec, for missing gradients. `like` is the tensor itself where its shape is unknown. */
-export function zerosOfSpec(spec: Spec, like?: OpInput): Tensor {
-  if (isConcrete(spec.shape)) return filled(intVector(spec.shape), spec.dtype, 0);
-  if (like === undefined) {
-    throw new InternalError("Cannot make zeros: the shape is unknown and no tensor is at hand");
-  }
-  return filledLike(like, 0);
-}
-
-/** Ones of a tensor's shape and dtype. */
-export function onesOfTensor(t: Tensor): Tensor {
-  return filledAs(t, 1);
-}
-
-/** Zeros of a tensor's shape and dtype. */
-export function zerosOfTensor(t: Tensor): Tensor {
-  return filledAs(t, 0);
-}
-
-function filledAs(t: Tensor, value: 0 | 1): Tensor {
-  const shape = t.staticShape;
-  return isConcrete(shape) ? filled(intVector(shape), t.dtype, value) : filledLike(t, value);
 }

@@ -6,9 +6,9 @@ import { type DType, DTYPES } from "../../core/dtype.ts";
 import { toNdArray } from "../../core/convert.ts";
 import { type Attrs, defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { type PartialShape, sameShape, shapeText } from "../../core/shape.ts";
+import { isConcrete, type PartialShape, sameShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { ValueError } from "../../core/errors.ts";
+import { InternalError, ValueError } from "../../core/errors.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { fillCpu, fillGpu, fillNumber } from "../../kernels/copy/fill.ts";
 import { knownInts, reshape } from "./view.ts";
@@ -127,6 +127,30 @@ export function filledWith(dims: OpInput, value: OpInput): Tensor {
 /** Zeros or ones of another tensor's shape and dtype. */
 export function filledLike(like: OpInput, value: 0 | 1): Tensor {
   return apply1(value === 0 ? ZerosLike : OnesLike, [like]);
+}
+
+/** Zeros shaped like a spec, for missing gradients. `like` is the tensor itself where its shape is unknown. */
+export function zerosOfSpec(spec: Spec, like?: OpInput): Tensor {
+  if (isConcrete(spec.shape)) return filled(intVector(spec.shape), spec.dtype, 0);
+  if (like === undefined) {
+    throw new InternalError("Cannot make zeros: the shape is unknown and no tensor is at hand");
+  }
+  return filledLike(like, 0);
+}
+
+/** Ones of a tensor's shape and dtype. */
+export function onesOfTensor(t: Tensor): Tensor {
+  return filledAs(t, 1);
+}
+
+/** Zeros of a tensor's shape and dtype. */
+export function zerosOfTensor(t: Tensor): Tensor {
+  return filledAs(t, 0);
+}
+
+function filledAs(t: Tensor, value: 0 | 1): Tensor {
+  const shape = t.staticShape;
+  return isConcrete(shape) ? filled(intVector(shape), t.dtype, value) : filledLike(t, value);
 }
 
 /** The dimensions of something to be made, as a host input. Throws `ValueError` for negative or fractional ones. */

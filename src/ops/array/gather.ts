@@ -22,7 +22,7 @@ import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { axisLayout, vectorLayout } from "../../kernels/copy/gather_layout.ts";
 import { pickedRows } from "./indexed_slices.ts";
 import { hostInts, knownInts, literalInts } from "./view.ts";
-import { scatterAddKernels } from "./define_scatter.ts";
+import { scatterKernels } from "./define_scatter.ts";
 import { shapeFromHost } from "./fill_ops.ts";
 import { castInput, intScalar, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 
@@ -145,7 +145,7 @@ const GatherGrad = defineOp({
       null,
     ],
   },
-  ...scatterAddKernels(gradLayout, { rows: 0, indices: 1 }),
+  ...scatterKernels(gradLayout, { rows: 0, indices: 1 }),
 });
 
 function gatheredVectors(table: Spec, indices: Spec): PartialShape {

@@ -10,46 +10,17 @@ import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { fillCpu } from "../../kernels/copy/fill.ts";
-import { bindable } from "../../kernels/copy/pieces.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { vectorLayout } from "../../kernels/copy/gather_layout.ts";
 import { scatterCpu } from "../../kernels/host/scatter.ts";
 import { hostInts, literalInts, reshape } from "./view.ts";
 import { broadcastTo } from "./repeat.ts";
-import { scatterAddKernels, scatterKernel } from "./define_scatter.ts";
+import { scatteredShape, scatterKernels } from "./define_scatter.ts";
 import { filledWith, shapeFromHost } from "./fill_ops.ts";
 import { zerosLike } from "./creation.ts";
 import { gatherND, indexInput } from "./gather.ts";
 import { castInput, shapeOfInput, toIndexInput, toInput, toOperand } from "../input.ts";
 import { sub } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
-
-/** Checks updates against indices and the shape they go into; returns that shape. */
-export function scatteredShape(
-  indices: PartialShape,
-  updates: PartialShape,
-  into: PartialShape,
-): PartialShape {
-  const depth = indices?.at(-1);
-  if (indices?.length === 0) {
-    throw new ValueError("Cannot scatter: indices must be at least a vector");
-  }
-  if (indices === null || into === null || depth == null) return into;
-  if (depth > into.length) {
-    throw new ValueError(
-      `Cannot scatter: index vectors of ${depth} elements do not fit into shape ${shapeText(into)}`,
-    );
-  }
-  const wanted = [...indices.slice(0, -1), ...into.slice(depth)];
-  if (!compatible(updates, wanted)) {
-    throw new ValueError(
-      `Cannot scatter updates of shape ${shapeText(updates)}: must have updates.shape = ${
-        shapeText(wanted)
-      } for indices ${shapeText(indices)} and shape ${shapeText(into)}`,
-    );
-  }
-  return into;
-}
 
 function layoutOf({ inputs, outputs }: Problem, indices: number): RowLayout {
   return vectorLayout(outputs[0].shape, inputs[indices].shape);
@@ -65,7 +36,7 @@ const ScatterNd = defineOp({
     scatteredShape(indices.shape, updates.shape, shapeFromHost(shape)),
   ],
   grad: { saves: ["indices"], vjp: ({ indices }, [dy]) => [null, gatherND(dy, indices), null] },
-  ...scatterAddKernels((problem) => layoutOf(problem, 0), { rows: 1, indices: 0 }),
+  ...scatterKernels((problem) => layoutOf(problem, 0), { rows: 1, indices: 0 }),
 });
 
 const INTO_TENSOR: Pick<OpInit, "inputs" | "outputs" | "infer"> = {
@@ -79,7 +50,7 @@ const TensorScatterAdd = defineOp({
   name: "TensorScatterAdd",
   attrs: ["T: numeric", "Tindices: index = int32"],
   grad: { saves: ["indices"], vjp: ({ indices }, [dy]) => [dy, null, gatherND(dy, indices)] },
-  ...scatterAddKernels((problem) => layoutOf(problem, 1), { rows: 2, indices: 1, start: 0 }),
+  ...scatterKernels((problem) => layoutOf(problem, 1), { rows: 2, indices: 1, start: 0 }),
 });
 
 const TensorScatterUpdate = defineOp({
@@ -93,25 +64,9 @@ const TensorScatterUpdate = defineOp({
       return [apply1(TensorScatterUpdate, [dy, indices, zerosLike(picked)]), null, picked];
     },
   },
-  ...scatterKernel({
-    layout: (problem) => layoutOf(problem, 1),
-    inputs: { rows: 2, indices: 1, start: 0 },
+  ...scatterKernels((problem) => layoutOf(problem, 1), { rows: 2, indices: 1, start: 0 }, {
     how: "write",
-    skip: "none",
   }),
-  gpu: onGpu(({ gatherFits, writeGpu }) => [{
-    name: "write",
-    fits: (problem, profile) =>
-      problem.inputs[1].dtype === "int32" && gatherFits(layoutOf(problem, 1)) &&
-      bindable(problem.inputs[1], profile) && bindable(problem.inputs[2], profile),
-    plan: (problem, profile) =>
-      writeGpu(
-        layoutOf(problem, 1),
-        problem.outputs[0].dtype,
-        { rows: 2, indices: 1, start: 0 },
-        profile,
-      ),
-  }]),
 });
 
 const SparseToDense = defineOp({

@@ -10,7 +10,7 @@ import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { RowLayout } from "../../core/meaning.ts";
 import { scatterCpu } from "../../kernels/host/scatter.ts";
 import { hostInts, knownInts, reshape } from "./view.ts";
-import { scatterAddKernels } from "./define_scatter.ts";
+import { scatterKernels } from "./define_scatter.ts";
 import { gather, indexInput, wideIndexInput } from "./gather.ts";
 import { intScalar, toInput, wantRank } from "../input.ts";
 
@@ -52,10 +52,10 @@ const UnsortedSegmentSum = defineOp({
     saves: ["segment_ids"],
     vjp: ({ segment_ids }, [dy]) => [pickSegments(dy, segment_ids), null, null],
   },
-  ...scatterAddKernels(
+  ...scatterKernels(
     ({ inputs: [data, ids], outputs: [out] }) => rowsInto(out, data, ids),
     { rows: 0, indices: 1 },
-    "negative",
+    { skip: "negative" },
   ),
 });
 

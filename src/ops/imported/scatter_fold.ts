@@ -8,7 +8,7 @@ import type { Portable } from "../../core/portable.ts";
 import { rowsOf, vectorLayout } from "../../kernels/copy/gather_layout.ts";
 import { cast } from "../array/cast.ts";
 import { gatherND } from "../array/gather.ts";
-import { scatteredShape } from "../array/scatter.ts";
+import { scatteredShape } from "../array/define_scatter.ts";
 import { div, mul } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
 

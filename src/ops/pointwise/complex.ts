@@ -8,7 +8,7 @@ import { mergeShapes } from "../../core/shape.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
-import { zerosOfTensor } from "../array/creation.ts";
+import { zerosOfTensor } from "../array/fill_ops.ts";
 import { broadcastGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { asTensor, shapeOfInput, toFloatInput, toInput, toMatchingInputs } from "../input.ts";
 import { conjugate, mul } from "./arithmetic.ts";

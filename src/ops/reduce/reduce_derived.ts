@@ -9,7 +9,7 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
 import { squeeze, stopGradient } from "../array/view.ts";
 import { asTensor, shapeOfInput, toFloatInput } from "../input.ts";
-import { onesOfTensor } from "../array/creation.ts";
+import { onesOfTensor } from "../array/fill_ops.ts";
 import { IndexedSlices } from "../array/indexed_slices.ts";
 import { add, addN, conjugate, div, mul, sub } from "../pointwise/arithmetic.ts";
 import { real } from "../pointwise/complex.ts";

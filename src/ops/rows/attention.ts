@@ -12,7 +12,7 @@ import { ValueError } from "../../core/errors.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { transpose } from "../array/move.ts";
 import { expandDims, reshape, squeeze } from "../array/view.ts";
-import { onesOfTensor } from "../array/creation.ts";
+import { onesOfTensor } from "../array/fill_ops.ts";
 import { cumsum } from "../reduce/scan.ts";
 import { range } from "../array/numbering.ts";
 import { matMul } from "../linalg/matmul.ts";

@@ -6,7 +6,7 @@ import { mergeShapes, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import { cast } from "../array/cast.ts";
-import { onesOfTensor } from "../array/creation.ts";
+import { onesOfTensor } from "../array/fill_ops.ts";
 import { asTensor, castInput, shapeOfInput, toFloatInput, toInput } from "../input.ts";
 import { add, div, divNoNan, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { notEqual } from "../pointwise/compare.ts";

@@ -16,7 +16,7 @@ import { RecentMap } from "../../core/recent_map.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { FailedPreconditionError, InternalError } from "../../core/errors.ts";
 import { resourceOf } from "../../core/graph_node.ts";
-import { zerosOfTensor } from "../../ops/array/creation.ts";
+import { zerosOfTensor } from "../../ops/array/fill_ops.ts";
 import { IndexedSlices } from "../../ops/array/indexed_slices.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
 import { mayCapture } from "../../autodiff/steps.ts";
