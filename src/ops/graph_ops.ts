@@ -12,10 +12,9 @@ import {
   type PartialShape,
   shapeText,
 } from "../core/shape.ts";
-import { ValueError } from "../core/errors.ts";
 import { withScope } from "../core/scope_context.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
-import { InvalidArgumentError, RuntimeError } from "../core/errors.ts";
+import { InvalidArgumentError, RuntimeError, ValueError } from "../core/errors.ts";
 import { toInput } from "./input.ts";
 
 defineOp({

@@ -10,18 +10,12 @@ import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { type Attrs, lookupOp, type OpDef } from "../core/op.ts";
 import { type PartialShape, shapeText } from "../core/shape.ts";
 
-/** Dtype rules for {@linkcode toInput}. */
-export interface InputOptions {
-  /** Dtype that JavaScript values take. */
-  readonly dtype?: DType | undefined;
-}
-
-/** Converts one argument. Throws `TypeError` naming the argument and the function where it is no tensor. */
+/** Converts one argument; JavaScript values take `dtype`. Throws `TypeError` naming the argument and the function where it is no tensor. */
 export function toInput(
   x: TensorLike,
   arg: string,
   fn: string,
-  options: InputOptions = {},
+  options: { readonly dtype?: DType | undefined } = {},
 ): OpInput {
   if (x instanceof Tensor) return x.asOpInput();
   if (x instanceof NdArray && options.dtype === undefined) return x;

@@ -181,12 +181,9 @@ function orderOf(input: OpInput, perm: TensorLike | null | undefined): OpInput {
  */
 export function reverse(x: TensorLike, axis?: number | readonly number[] | null): Tensor {
   const input = toInput(x, "x", "reverse");
+  if (axis === undefined || axis === null) return apply1(ReverseV2, [input, orderOf(input, null)]);
   const rank = shapeOfInput(input)?.length;
-  if (rank === undefined && (axis === undefined || axis === null)) {
-    const all = [intScalar(0), apply1(lookupOp("Rank")!, [input]), intScalar(1)];
-    return apply1(ReverseV2, [input, apply1(lookupOp("Range")!, all)]);
-  }
-  const axes = rank === undefined ? [axis!].flat() as number[] : normalizeAxes(axis, rank);
+  const axes = rank === undefined ? [axis].flat() as number[] : normalizeAxes(axis, rank);
   return apply1(ReverseV2, [input, intVector(axes)]);
 }
 

@@ -51,7 +51,8 @@ function ofProducts(
   return mul(where(greater(zeros, 1), zerosLike(data), without), own(dy));
 }
 
-function defineSortedFold(name: string, how: SegmentFold): OpDef {
+/** A fold of segments whose ids do not decrease: its op and the function. */
+function sortedFold(name: string, how: SegmentFold): SortedSegments {
   const vjp: GradRule["vjp"] = ({ data, segment_ids: ids, output }, [dy]) => {
     const segments = {
       sum: (x: Tensor) => segmentSum(x, ids),
@@ -65,21 +66,21 @@ function defineSortedFold(name: string, how: SegmentFold): OpDef {
     return [ofProducts(data, dy, segments, (x) => apply1(def, [x, ids])), null];
   };
   const grad = { saves: ["data", "segment_ids", "output"], vjp };
-  const def = defineSorted(
-    name,
-    "real",
-    grad,
-    (data, ids, out) =>
-      segmentCpu(data, hostInts(ids), out, {
-        how,
-        inner: sizeOf(out.shape.slice(1)),
-        sorted: true,
-      }),
-  );
-  return def;
+  const def: OpDef = defineSorted(name, "real", grad, (data, ids, out) => {
+    const inner = sizeOf(out.shape.slice(1));
+    segmentCpu(data, hostInts(ids), out, { how, inner, sorted: true });
+  });
+  const fn = functionOf(name);
+  return (x, ids) => apply1(def, [toInput(x, "x", fn), wideIndexInput(ids, fn)]);
 }
 
-function defineUnsorted(name: string, how: SegmentFold): OpDef {
+/** The name of an op's function. */
+function functionOf(op: string): string {
+  return op[0].toLowerCase() + op.slice(1);
+}
+
+/** The same for any order of ids. */
+function unsortedFold(name: string, how: SegmentFold): UnsortedSegments {
   const vjp: GradRule["vjp"] = ({ data, segment_ids: ids, num_segments: num, output }, [dy]) => {
     const segments = {
       sum: (x: Tensor) => apply1(lookupOp("UnsortedSegmentSum")!, [x, ids, num]),
@@ -92,7 +93,7 @@ function defineUnsorted(name: string, how: SegmentFold): OpDef {
       : where(there(), ofExtremes(data, output, dy, segments), zerosLike(data));
     return [dx, null, null];
   };
-  const def = defineOp({
+  const def: OpDef = defineOp({
     name,
     inputs: ["data: T", "segment_ids: Tindices", "num_segments: Tnumsegments"],
     outputs: ["output: T"],
@@ -111,16 +112,14 @@ function defineUnsorted(name: string, how: SegmentFold): OpDef {
       segmentCpu(data, list, out, { how, inner: sizeOf(out.shape.slice(1)), sorted: false });
     },
   });
-  return def;
+  const fn = functionOf(name);
+  return (x, ids, num) =>
+    apply1(def, [
+      toInput(x, "x", fn),
+      wideIndexInput(ids, fn),
+      typeof num === "number" ? intScalar(num) : toInput(num, "numSegments", fn),
+    ]);
 }
-
-const SegmentMean = defineSortedFold("SegmentMean", "mean");
-const SegmentMax = defineSortedFold("SegmentMax", "max");
-const SegmentMin = defineSortedFold("SegmentMin", "min");
-const SegmentProd = defineSortedFold("SegmentProd", "prod");
-const UnsortedSegmentMax = defineUnsorted("UnsortedSegmentMax", "max");
-const UnsortedSegmentMin = defineUnsorted("UnsortedSegmentMin", "min");
-const UnsortedSegmentProd = defineUnsorted("UnsortedSegmentProd", "prod");
 
 /** A function of slices and of their segments' ids, which do not decrease. */
 export type SortedSegments = (x: TensorLike, segmentIds: TensorLike) => Tensor;
@@ -130,19 +129,6 @@ export type UnsortedSegments = (
   segmentIds: TensorLike,
   numSegments: number | Tensor,
 ) => Tensor;
-
-function sorted(def: OpDef, fn: string): SortedSegments {
-  return (x, ids) => apply1(def, [toInput(x, "x", fn), wideIndexInput(ids, fn)]);
-}
-
-function unsorted(def: OpDef, fn: string): UnsortedSegments {
-  return (x, ids, num) =>
-    apply1(def, [
-      toInput(x, "x", fn),
-      wideIndexInput(ids, fn),
-      typeof num === "number" ? intScalar(num) : toInput(num, "numSegments", fn),
-    ]);
-}
 
 /**
  * Means of the slices of `x` that have the same id, 0 where there are none; ids must not decrease. Of whole numbers they are rounded towards
@@ -157,13 +143,13 @@ function unsorted(def: OpDef, fn: string): UnsortedSegments {
  * assertEquals(tf.math.segmentMax([1, 2, 3], ids).arraySync(), [2, 0, 3]);
  * ```
  */
-export const segmentMean: SortedSegments = sorted(SegmentMean, "segmentMean");
+export const segmentMean: SortedSegments = sortedFold("SegmentMean", "mean");
 /** The largest of each segment, as {@linkcode segmentMean}. TensorFlow op `SegmentMax`. */
-export const segmentMax: SortedSegments = sorted(SegmentMax, "segmentMax");
+export const segmentMax: SortedSegments = sortedFold("SegmentMax", "max");
 /** The smallest of each segment, as {@linkcode segmentMean}. TensorFlow op `SegmentMin`. */
-export const segmentMin: SortedSegments = sorted(SegmentMin, "segmentMin");
+export const segmentMin: SortedSegments = sortedFold("SegmentMin", "min");
 /** Products of segments, 1 where there is nothing, as {@linkcode segmentMean}. TensorFlow op `SegmentProd`. */
-export const segmentProd: SortedSegments = sorted(SegmentProd, "segmentProd");
+export const segmentProd: SortedSegments = sortedFold("SegmentProd", "prod");
 /**
  * The largest of the slices of `x` that have the same id, the lowest number of the dtype where there are none. Negative ids are left out.
  * TensorFlow op `UnsortedSegmentMax`. Throws `InvalidArgumentError` for ids that are too large, `ValueError` for shapes that do not fit.
@@ -177,20 +163,11 @@ export const segmentProd: SortedSegments = sorted(SegmentProd, "segmentProd");
  * assertEquals(tf.math.unsortedSegmentMean([1, 2, 4], ids, 2).arraySync(), [2, 2.5]);
  * ```
  */
-export const unsortedSegmentMax: UnsortedSegments = unsorted(
-  UnsortedSegmentMax,
-  "unsortedSegmentMax",
-);
+export const unsortedSegmentMax: UnsortedSegments = unsortedFold("UnsortedSegmentMax", "max");
 /** The smallest of each segment, the highest number where there is none, as {@linkcode unsortedSegmentMax}. TensorFlow op `UnsortedSegmentMin`. */
-export const unsortedSegmentMin: UnsortedSegments = unsorted(
-  UnsortedSegmentMin,
-  "unsortedSegmentMin",
-);
+export const unsortedSegmentMin: UnsortedSegments = unsortedFold("UnsortedSegmentMin", "min");
 /** Products of segments, 1 where there is nothing, as {@linkcode unsortedSegmentMax}. TensorFlow op `UnsortedSegmentProd`. */
-export const unsortedSegmentProd: UnsortedSegments = unsorted(
-  UnsortedSegmentProd,
-  "unsortedSegmentProd",
-);
+export const unsortedSegmentProd: UnsortedSegments = unsortedFold("UnsortedSegmentProd", "prod");
 
 /** Means of segments, 0 where there is nothing. Follows TensorFlow `tf.math.unsorted_segment_mean`. */
 export const unsortedSegmentMean: UnsortedSegments = (x, ids, num): Tensor => {

@@ -23,21 +23,16 @@ import { intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 const MASKS = ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"];
 const ATTRS = ["T: type", "Index: index = int32", ...MASKS.map((mask) => `${mask}: int = 0`)];
 
-/** What is taken of one axis of the input. */
+/** What is taken of one axis of the input; `count` is null where it is not known. */
 interface Taken {
-  /** First index. */
   readonly begin: number;
-  /** Step. */
   readonly step: number;
-  /** How many; null where that is not known. */
   readonly count: number | null;
 }
 
-/** A strided slice worked out. */
+/** What is taken of each axis of the input, and the shape of the result: new axes in, shrunk ones out. */
 interface Cut {
-  /** For each axis of the input. */
   readonly taken: readonly Taken[];
-  /** Shape of the result: new axes in, shrunk ones out. */
   readonly shape: PartialShape;
 }
 

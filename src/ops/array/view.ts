@@ -2,7 +2,7 @@
  * Ops that only change how memory is read: reshape, identity, expandDims, squeeze; and shape queries.
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
-import { defineOp, type OpDef } from "../../core/op.ts";
+import { defineOp, type GradRule, type OpDef } from "../../core/op.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import {
   isConcrete,
@@ -35,25 +35,25 @@ export function literalInts(x: Tensor | NdArray | undefined): number[] | undefin
   return x.op.type === "Const" ? hostInts(x.op.attrs.value) : undefined;
 }
 
-const Identity = defineOp({
-  name: "Identity",
-  inputs: ["input: T"],
-  outputs: ["output: T"],
-  attrs: ["T: type"],
-  infer: ([x]) => [x.shape],
-  meaning: { kind: "view" },
-  grad: { saves: [], passesOn: true, vjp: (_, [dy]) => [dy] },
-});
+/** An op that gives its input under another handle. */
+function defineSame(name: string, grad: GradRule | null): OpDef {
+  return defineOp({
+    name,
+    inputs: ["input: T"],
+    outputs: ["output: T"],
+    attrs: ["T: type"],
+    infer: ([x]) => [x.shape],
+    meaning: { kind: "view" },
+    grad,
+  });
+}
 
-const StopGradient = defineOp({
-  name: "StopGradient",
-  inputs: ["input: T"],
-  outputs: ["output: T"],
-  attrs: ["T: type"],
-  infer: ([x]) => [x.shape],
-  meaning: { kind: "view" },
-  grad: null,
+const Identity = defineSame("Identity", {
+  saves: [],
+  passesOn: true,
+  vjp: (_, [dy]) => [dy],
 });
+const StopGradient = defineSame("StopGradient", null);
 
 const Reshape = defineOp({
   name: "Reshape",
@@ -160,10 +160,7 @@ export function stopGradient(x: TensorLike): Tensor {
  * ```
  */
 export function reshape(x: TensorLike, shape: TensorLike): Tensor {
-  const target = Array.isArray(shape) && shape.length === 0
-    ? intVector([])
-    : toIndexInput(shape, "shape", "reshape");
-  return apply1(Reshape, [toInput(x, "x", "reshape"), target]);
+  return apply1(Reshape, [toInput(x, "x", "reshape"), toIndexInput(shape, "shape", "reshape")]);
 }
 
 /**

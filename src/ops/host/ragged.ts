@@ -2,7 +2,6 @@
  * Ragged tensors as their splits and values: ranges, rows picked by index, and dense tensors of them. They run on the host.
  */
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
-import type { DType } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { defineOp } from "../../core/op.ts";
@@ -22,10 +21,6 @@ import {
 import { hostInts } from "../array/view.ts";
 import { castInput, toIndexInput, toInput } from "../input.ts";
 
-function splitsArray(dtype: DType, splits: readonly number[]): NdArray {
-  return wholeArray(dtype, [splits.length], splits);
-}
-
 const RaggedRange = defineOp({
   name: "RaggedRange",
   inputs: ["starts: T", "limits: T", "deltas: T"],
@@ -39,7 +34,7 @@ const RaggedRange = defineOp({
   grad: null,
   cpu: ([starts, limits, deltas], _, { attrs: { Tsplits } }) => {
     const { splits, values } = rangesOf(starts, limits, deltas);
-    return [splitsArray(Tsplits, splits[0]), values];
+    return [wholeArray(Tsplits, [splits[0].length], splits[0]), values];
   },
 });
 
@@ -73,7 +68,7 @@ const RaggedGather = defineOp({
     const [values, indices] = inputs.slice(-2);
     const params = { splits: inputs.slice(0, -2).map(hostInts), values };
     const out = gatherRows(params, indices);
-    return [...out.splits.map((s) => splitsArray(Tsplits, s)), out.values];
+    return [...out.splits.map((s) => wholeArray(Tsplits, [s.length], s)), out.values];
   },
 });
 

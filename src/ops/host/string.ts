@@ -65,16 +65,11 @@ interface Grams {
   readonly short: boolean;
 }
 
-/** How much padding a window of this width may reach over. */
-function reach(g: Grams, width: number): number {
-  return Math.min(g.padWidth < 0 ? width - 1 : g.padWidth, width - 1);
-}
-
 /** The windows over one row of words. */
 function gramsOf(words: readonly Uint8Array[], g: Grams): Uint8Array[] {
   const out: Uint8Array[] = [];
   for (const width of g.widths) {
-    const pad = reach(g, width);
+    const pad = Math.min(g.padWidth < 0 ? width - 1 : g.padWidth, width - 1);
     const count = Math.max(0, words.length + 2 * pad - width + 1);
     for (let i = 0; i < count; i++) out.push(gram(words, g, i - pad, width));
   }

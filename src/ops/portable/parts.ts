@@ -109,13 +109,9 @@ const gatherGrad: Expansion = ([dy, indices, given, axis], { batch_dims: b }) =>
     sums,
     concat([part(dims, 0, b), extent, part(dims, b, a), part(dims, a + 1, null)]),
   );
-  const back = [
-    ...axes(0, b),
-    ...axes(b + 1, before),
-    b,
-    ...axes(a + 1, rank - a - 1),
+  return [
+    transpose(parted, [...axes(0, b), ...axes(b + 1, before), b, ...axes(a + 1, rank - a - 1)]),
   ];
-  return [transpose(parted, back)];
 };
 
 function intTensor(values: readonly number[]): Tensor {
@@ -126,9 +122,8 @@ const resizeBilinearBack: Expansion = ([dy, given], attrs) => {
   const dims = shape(dy);
   const image = zerosOf(concat([at(dims, 0), asTensor(given), at(dims, 3)]), attrs.T);
   const { align_corners, half_pixel_centers } = attrs;
-  return [
-    apply1(lookupOp("ResizeBilinearGrad")!, [dy, image], { align_corners, half_pixel_centers }),
-  ];
+  const back = lookupOp("ResizeBilinearGrad")!;
+  return [apply1(back, [dy, image], { align_corners, half_pixel_centers })];
 };
 
 /** A product with the matrix of windows. */
@@ -203,17 +198,10 @@ const irfftAdjoint: Expansion = ([g, length, n], { Treal, Tcomplex }) => {
   const k = iota(add(apply1(lookupOp("FloorDiv")!, [count, intScalar(2)]), 1));
   // A bin of the inside stands for itself and its conjugate.
   const single = logicalOr(equal(k, 0), equal(mul(k, 2), count));
-  const weights = div(where(single, onesOf(k, Treal), twosOf(k, Treal)), cast(count, Treal));
+  const weights = div(sub(2, cast(single, Treal)), cast(count, Treal));
   const scaled = mul(bins, cast(weights, Tcomplex));
   return [resized(scaled, reshape(asTensor(n), [1]))];
 };
-
-function onesOf(k: Tensor, dtype: Tensor["dtype"]): Tensor {
-  return cast(onesLike(k), dtype);
-}
-function twosOf(k: Tensor, dtype: Tensor["dtype"]): Tensor {
-  return cast(mul(onesLike(k), 2), dtype);
-}
 
 const pick: Expansion = ([x, indices]) => {
   const last = rankOf(x, "_Pick") - 1;
@@ -223,11 +211,8 @@ const pick: Expansion = ([x, indices]) => {
 const place: Expansion = ([indices, updates, n]) => {
   const last = rankOf(indices, "_Place") - 1;
   const dims = concat([part(shape(indices), 0, last), reshape(asTensor(n), [1])]);
-  return [
-    apply1(lookupOp("GatherGrad")!, [updates, indices, dims, intScalar(last)], {
-      batch_dims: last,
-    }),
-  ];
+  const inputs = [updates, indices, dims, intScalar(last)];
+  return [apply1(lookupOp("GatherGrad")!, inputs, { batch_dims: last })];
 };
 
 /** The rows of a list; zeros for those of a list whose rows had no shape yet. */
@@ -237,20 +222,16 @@ function shapedRows(rows: OpInput, row: OpInput): Tensor {
   return reshape(concat([reshape(rows, [-1]), zerosOf(missing, rows.dtype)]), wanted);
 }
 
-function columnOf(places: OpInput): Tensor {
-  return expandDims(places, -1);
-}
-
 const writeRows: Expansion = ([rows, places, values]) => {
   // Of no rows there is a row too: its dimensions are those of the values but the first.
   const dims = part(shape(values), 1, null);
   const row = zerosOf(dims, values.dtype);
-  return [tensorScatterUpdate(shapedRows(rows, row), columnOf(places), values)];
+  return [tensorScatterUpdate(shapedRows(rows, row), expandDims(places, -1), values)];
 };
 
 const clearRows: Expansion = ([rows, places, dy]) => {
   const dims = concat([at(shape(asTensor(places)), 0), part(shape(dy), 1, null)]);
-  const cleared = tensorScatterUpdate(dy, columnOf(places), zerosOf(dims, dy.dtype));
+  const cleared = tensorScatterUpdate(dy, expandDims(places, -1), zerosOf(dims, dy.dtype));
   // Where the rows had no elements, neither has their gradient.
   const flat = slice(reshape(cleared, [-1]), [0], reshape(size(rows), [1]) as unknown as number[]);
   return [reshape(flat, shape(rows))];

@@ -5,10 +5,8 @@ import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type GradContext, type OpDef } from "../../core/op.ts";
-import type { NdArray } from "../../core/nd_array.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import type { Spec } from "../../core/tensor_spec.ts";
 import {
   fftCpu,
   irfftAdjointCpu,
@@ -17,7 +15,7 @@ import {
   rfftCpu,
 } from "../../kernels/host/spectral.ts";
 import { lastExtent, slice } from "../array/slice.ts";
-import { hostInts, shape } from "../array/view.ts";
+import { hostInts, knownInts, shape } from "../array/view.ts";
 import { cast } from "../array/cast.ts";
 import { asTensor, intVector, shapeOfInput, toInput } from "../input.ts";
 import { div, mul, sub } from "../pointwise/arithmetic.ts";
@@ -57,21 +55,14 @@ function defineFft(name: string, inverse: boolean, other: () => OpDef): OpDef {
 const Fft: OpDef = defineFft("FFT", false, () => Ifft);
 const Ifft = defineFft("IFFT", true, () => Fft);
 
-function lengthOf(length: Spec): number | null {
-  return length.value === undefined ? null : hostInts(length.value)[0];
-}
-
-/** A host kernel: input, length of the transform, result. */
-type HalfKernel = (x: NdArray, length: number, out: NdArray) => void;
-
 /** What is the transform's own among those between real numbers and the first half of what they become. */
 interface HalfInit {
   readonly from: "Treal" | "Tcomplex";
   readonly to: "Treal" | "Tcomplex";
   /** The result's last dimension. */
   readonly last: (length: number) => number;
-  readonly cpu: HalfKernel;
-  readonly adjoint: HalfKernel;
+  readonly cpu: typeof rfftCpu;
+  readonly adjoint: typeof rfftCpu;
 }
 
 /** A transform, and what a gradient of its result says about its input, whose last dimension is `size`: each the other's gradient. */
@@ -83,10 +74,7 @@ function defineHalf(name: string, { from, to, last, cpu, adjoint }: HalfInit): O
     outputs: [`output: ${to}`],
     attrs,
     hostInputs: ["fft_length"],
-    infer: ([x, length]) => {
-      const n = lengthOf(length);
-      return [withLast(x.shape, n === null ? null : last(n), name)];
-    },
+    infer: ([x, length]) => [withLast(x.shape, knownInts(length)?.map(last)[0] ?? null, name)],
     grad: {
       saves: ["fft_length"],
       vjp: ({ fft_length }, [dy], { attrs, shapeOf }) => [
@@ -103,7 +91,7 @@ function defineHalf(name: string, { from, to, last, cpu, adjoint }: HalfInit): O
     outputs: [`output: ${from}`],
     attrs,
     hostInputs: ["fft_length", "size"],
-    infer: ([g, , size]) => [withLast(g.shape, lengthOf(size), `_${name}Adjoint`)],
+    infer: ([g, , size]) => [withLast(g.shape, knownInts(size)?.[0] ?? null, `_${name}Adjoint`)],
     grad: {
       saves: ["fft_length"],
       vjp: ({ fft_length }, [d], { attrs }) => [

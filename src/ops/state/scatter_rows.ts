@@ -3,7 +3,7 @@
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { defineOp, lookupOp, type OpDef, type Problem } from "../../core/op.ts";
-import { mergeShapes, type PartialShape, sizeOf } from "../../core/shape.ts";
+import { mergeShapes, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { bindable } from "../../kernels/copy/pieces.ts";
 import type { RowLayout } from "../../core/meaning.ts";
@@ -24,17 +24,13 @@ function scatterOp(name: string): OpDef {
     inputs: ["resource: resource", "indices: Tindices", "updates: dtype"],
     outputs: [],
     attrs: ["dtype: type", "Tindices: index", "_shape: shape = null"],
-    infer: ([, indices, updates], { _shape }) => {
-      checkRows(_shape, indices.shape, updates.shape);
+    infer: ([, { shape: indices }, { shape: updates }], { _shape }) => {
+      // One number serves for all rows.
+      const fits = updates?.length === 0 || indices === null || _shape === null;
+      if (!fits) mergeShapes(updates, [...indices, ..._shape.slice(1)]);
       return [];
     },
   });
-}
-
-/** Rows for a variable of a shape; one number serves for all. Throws `ValueError` where they do not fit. */
-function checkRows(shape: PartialShape, indices: PartialShape, updates: PartialShape): void {
-  if (updates?.length === 0 || indices === null || shape === null) return;
-  mergeShapes(updates, [...indices, ...shape.slice(1)]);
 }
 
 /** Adds to rows of a variable; what is named twice is added twice. */
