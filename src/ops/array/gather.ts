@@ -82,16 +82,17 @@ function gatherKernels(
   };
 }
 
+const AXIS_ATTRS = [
+  "batch_dims: int = 0",
+  "Tindices: {int16, int32, int64} = int64",
+  "Taxis: index = int32",
+];
+
 const GatherV2 = defineOp({
   name: "GatherV2",
   inputs: ["params: Tparams", "indices: Tindices", "axis: Taxis"],
   outputs: ["output: Tparams"],
-  attrs: [
-    "batch_dims: int = 0",
-    "Tparams: type",
-    "Tindices: {int16, int32, int64} = int64",
-    "Taxis: index = int32",
-  ],
+  attrs: ["Tparams: type", ...AXIS_ATTRS],
   hostInputs: ["axis"],
   infer: ([table, indices, axis], { batch_dims }) => [
     gatheredShape(table.shape, indices.shape, knownInts(axis)?.[0], batch_dims),
@@ -128,22 +129,14 @@ const GatherGrad = defineOp({
   portable: "parts",
   inputs: ["dy: T", "indices: Tindices", "shape: int32", "axis: Taxis"],
   outputs: ["output: T"],
-  attrs: [
-    "batch_dims: int = 0",
-    "T: numeric",
-    "Tindices: {int16, int32, int64} = int64",
-    "Taxis: index = int32",
-  ],
+  attrs: ["T: numeric", ...AXIS_ATTRS],
   hostInputs: ["shape", "axis"],
   infer: ([, , shape]) => [shapeFromHost(shape)],
   grad: {
     saves: ["indices", "axis"],
-    vjp: ({ indices, axis }, [ddx], { attrs }) => [
-      apply1(GatherV2, [ddx, indices, axis], { batch_dims: attrs.batch_dims }),
-      null,
-      null,
-      null,
-    ],
+    vjp: ({ indices, axis }, [ddx], { attrs: { batch_dims } }) => {
+      return [apply1(GatherV2, [ddx, indices, axis], { batch_dims }), null, null, null];
+    },
   },
   ...scatterKernels(gradLayout, { rows: 0, indices: 1 }),
 });

@@ -2,9 +2,16 @@
  * Padding: with a constant, or by mirroring.
  */
 import type { AxisMap, CopyMap } from "../../core/meaning.ts";
-import { apply1 } from "../../core/apply.ts";
+import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
-import { type Attrs, defineOp, type GradContext, type Problem } from "../../core/op.ts";
+import {
+  type Attrs,
+  defineOp,
+  type GradContext,
+  type OpDef,
+  type OpInit,
+  type Problem,
+} from "../../core/op.ts";
 import { type PartialShape, shapeText, stridesOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
@@ -70,13 +77,20 @@ function unpadded(dy: Tensor, paddings: Tensor, ctx: GradContext): Tensor {
   return slice(dy, begin, ctx.shapeOf(0));
 }
 
-const Pad = defineOp({
-  name: "Pad",
-  inputs: ["input: T", "paddings: Tpaddings"],
-  outputs: ["output: T"],
-  attrs: ["T: type", "Tpaddings: index = int32"],
-  hostInputs: ["paddings"],
-  infer: ([x, paddings]) => [paddedShape(x, paddings)],
+/** An op of a tensor and its paddings, which widens it where nothing else is said. */
+function definePad(name: string, init: Partial<OpInit>): OpDef {
+  return defineOp({
+    name,
+    inputs: ["input: T", "paddings: Tpaddings"],
+    outputs: ["output: T"],
+    attrs: ["T: type", "Tpaddings: index = int32"],
+    hostInputs: ["paddings"],
+    infer: ([x, paddings]) => [paddedShape(x, paddings)],
+    ...init,
+  });
+}
+
+const Pad = definePad("Pad", {
   grad: {
     saves: ["paddings"],
     vjp: ({ paddings }, [dy], ctx) => [unpadded(dy, paddings, ctx), null],
@@ -84,13 +98,8 @@ const Pad = defineOp({
   ...copyKernels(0, constantMap),
 });
 
-const PadV2 = defineOp({
-  name: "PadV2",
+const PadV2 = definePad("PadV2", {
   inputs: ["input: T", "paddings: Tpaddings", "constant_values: T"],
-  outputs: ["output: T"],
-  attrs: ["T: type", "Tpaddings: index = int32"],
-  hostInputs: ["paddings"],
-  infer: ([x, paddings]) => [paddedShape(x, paddings)],
   grad: {
     saves: ["paddings"],
     vjp: ({ paddings }, [dy], ctx) => {
@@ -120,12 +129,8 @@ function checkMirror(shape: PartialShape, paddings: number[] | undefined, border
   });
 }
 
-const MirrorPad = defineOp({
-  name: "MirrorPad",
-  inputs: ["input: T", "paddings: Tpaddings"],
-  outputs: ["output: T"],
+const MirrorPad: OpDef = definePad("MirrorPad", {
   attrs: ["T: type", "Tpaddings: index = int32", "mode: string"],
-  hostInputs: ["paddings"],
   infer: ([x, paddings], attrs) => {
     const shape = paddedShape(x, paddings);
     checkMirror(x.shape, knownInts(paddings), borderOf(attrs));
@@ -144,12 +149,8 @@ const MirrorPad = defineOp({
   ),
 });
 
-const MirrorPadGrad = defineOp({
-  name: "MirrorPadGrad",
-  inputs: ["input: T", "paddings: Tpaddings"],
-  outputs: ["output: T"],
+const MirrorPadGrad = definePad("MirrorPadGrad", {
   attrs: ["T: numeric", "Tpaddings: index = int32", "mode: string"],
-  hostInputs: ["paddings"],
   infer: ([dy, paddings]) => {
     const known = knownInts(paddings);
     if (!known || !dy.shape) return [dy.shape?.map(() => null) ?? null];
@@ -216,12 +217,7 @@ export function pad(
   paddings: Paddings | TensorLike,
   constantValue: TensorLike = 0,
 ): Tensor {
-  const input = toInput(x, "x", "pad");
-  const shape = shapeOfInput(input);
-  if (shape?.length === 0) {
-    throw new ValueError("pad(scalar) is not defined. Pass non-scalar to pad");
-  }
-  const pairs = toIndexInput(paddings as TensorLike, "paddings", "pad");
+  const [input, pairs] = padInputs("pad", x, paddings);
   if (constantValue === 0) return apply1(Pad, [input, pairs]);
   const own = typeof constantValue === "number" ? { dtype: input.dtype } : {};
   const value = toInput(constantValue, "constantValue", "pad", own);
@@ -317,11 +313,13 @@ export function mirrorPad(
   if (mode !== "reflect" && mode !== "symmetric") {
     throw new ValueError(`Cannot mirrorPad in mode ${mode}: wanted "reflect" or "symmetric"`);
   }
-  const input = toInput(x, "x", "mirrorPad");
+  return apply1(MirrorPad, padInputs("mirrorPad", x, paddings), { mode: mode.toUpperCase() });
+}
+
+function padInputs(fn: string, x: TensorLike, paddings: Paddings | TensorLike): [OpInput, OpInput] {
+  const input = toInput(x, "x", fn);
   if (shapeOfInput(input)?.length === 0) {
-    throw new ValueError("mirrorPad(scalar) is not defined. Pass non-scalar to mirrorPad");
+    throw new ValueError(`${fn}(scalar) is not defined. Pass non-scalar to ${fn}`);
   }
-  return apply1(MirrorPad, [input, toIndexInput(paddings as TensorLike, "paddings", "mirrorPad")], {
-    mode: mode.toUpperCase(),
-  });
+  return [input, toIndexInput(paddings as TensorLike, "paddings", fn)];
 }

@@ -186,13 +186,10 @@ const StridedSliceGrad = defineOp({
   infer: ([shape]) => [shapeFromHost(shape)],
   grad: {
     saves: ["begin", "end", "strides"],
-    vjp: ({ begin, end, strides }, [ddx], { attrs }) => [
-      null,
-      null,
-      null,
-      null,
-      apply1(StridedSlice, [ddx, begin, end, strides], masksOf(attrs)),
-    ],
+    vjp: ({ begin, end, strides }, [ddx], { attrs }) => {
+      const back = apply1(StridedSlice, [ddx, begin, end, strides], masksOf(attrs));
+      return [null, null, null, null, back];
+    },
   },
   ...copyKernels(4, (problem) => {
     const { shape } = problem.outputs[0], taken = takenOf(shape, problem);

@@ -1,10 +1,10 @@
 /**
  * Ops on accumulators of gradients: a handle, adding to one, taking the mean. How they run says the runtime, which holds the state.
  */
-import { defineOp, type OpDef } from "../../core/op.ts";
+import type { OpDef } from "../../core/op.ts";
 import { mergeShapes } from "../../core/shape.ts";
 import { ValueError } from "../../core/errors.ts";
-import { defineEffect } from "./effect.ts";
+import { defineEffect, defineHandle } from "./effect.ts";
 
 /** The ops of one spelling: TensorFlow's `Resource…`, or those of version 1. */
 export type AccumulatorOps = Readonly<
@@ -13,9 +13,8 @@ export type AccumulatorOps = Readonly<
 
 function accumulatorOps(prefix: string): AccumulatorOps {
   return {
-    handle: defineOp({
+    handle: defineHandle({
       name: `${prefix}ConditionalAccumulator`,
-      inputs: [],
       outputs: ["handle: resource"],
       attrs: [
         "dtype: floating",
@@ -31,8 +30,6 @@ function accumulatorOps(prefix: string): AccumulatorOps {
           `Attr 'reduction_type' of '${prefix}ConditionalAccumulator' Op passed string '${reduction}' not in: "MEAN", "SUM".`,
         );
       },
-      grad: null,
-      host: true,
     }),
     apply: defineEffect({
       name: `${prefix}AccumulatorApplyGradient`,

@@ -2,13 +2,12 @@
  * Ops on lookup tables, as graphs from files have them: a handle, filling it, finding in it.
  *  How they run says the runtime, which holds the tables.
  */
-import { defineOp, type OpDef } from "../../core/op.ts";
-import { defineEffect } from "./effect.ts";
+import type { OpDef } from "../../core/op.ts";
+import { defineEffect, defineHandle } from "./effect.ts";
 
 function tableOp(name: string): OpDef {
-  return defineOp({
+  return defineHandle({
     name,
-    inputs: [],
     outputs: ["table_handle: resource"],
     attrs: [
       'container: string = ""',
@@ -18,9 +17,6 @@ function tableOp(name: string): OpDef {
       "value_dtype: type",
       "_table: table = null",
     ],
-    infer: () => [[]],
-    grad: null,
-    host: true,
   });
 }
 

@@ -3,7 +3,7 @@
  */
 import { apply, apply1 } from "../../core/apply.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
-import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
+import { defineOp, lookupOp } from "../../core/op.ts";
 import { isBigInt } from "../../core/dtype.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import { sizeOf, stridesOf } from "../../core/shape.ts";
@@ -136,8 +136,15 @@ const SparseReshape = defineOp({
   },
 });
 
-function defineSegments(name: string, mean: boolean): OpDef {
-  return defineOp({
+/** Rows of `data` that `indices` pick, put together over runs of equal `segmentIds`. */
+export type SparseSegments = (
+  data: TensorLike,
+  indices: TensorLike,
+  segmentIds: TensorLike,
+) => Tensor;
+
+function defineSegments(name: string, mean: boolean): SparseSegments {
+  const def = defineOp({
     name,
     inputs: ["data: T", "indices: Tidx", "segment_ids: Tsegmentids"],
     outputs: ["output: T"],
@@ -154,6 +161,24 @@ function defineSegments(name: string, mean: boolean): OpDef {
     },
     cpu: ([data, indices, ids]) => [sumSegments(data, hostInts(indices), hostInts(ids), mean)],
   });
+  const fn = name.replace("S", "s");
+  return (data, indices, segmentIds) => {
+    const rows = toInput(data, "data", fn),
+      at = indexInput(indices, fn),
+      ids = indexInput(segmentIds, fn);
+    if (shapeOfInput(rows)?.length === 0) {
+      throw new ValueError(`Cannot apply ${fn}: data should be at least 1 dimensional`);
+    }
+    wantArgument(at, 1, fn, "indices");
+    wantArgument(ids, 1, fn, "segmentIds");
+    const a = shapeOfInput(at)?.[0] ?? null, b = shapeOfInput(ids)?.[0] ?? null;
+    if (a !== null && b !== null && a !== b) {
+      throw new ValueError(
+        `Cannot apply ${fn}: segmentIds and indices should have same size, received ${b} and ${a}`,
+      );
+    }
+    return apply1(def, [rows, at, ids]);
+  };
 }
 
 /** Gradients of means as gradients of sums: divided by how many rows each mean is of. */
@@ -197,9 +222,6 @@ function sumSegments(
   }
   return out;
 }
-
-const SparseSegmentSum = defineSegments("SparseSegmentSum", false);
-const SparseSegmentMean = defineSegments("SparseSegmentMean", true);
 
 /** What {@linkcode sparseFillEmptyRows} gives. */
 export interface FilledRows {
@@ -297,32 +319,6 @@ export function sparseReshape(
   return { outputIndices, outputShape };
 }
 
-function segments(
-  def: OpDef,
-  fn: string,
-  data: TensorLike,
-  indices: TensorLike,
-  segmentIds: TensorLike,
-): Tensor {
-  const rows = toInput(data, "data", fn),
-    at = indexInput(indices, fn),
-    ids = indexInput(segmentIds, fn);
-  if (shapeOfInput(rows)?.length === 0) {
-    throw new ValueError(`Cannot apply ${fn}: data should be at least 1 dimensional`);
-  }
-  wantArgument(at, 1, fn, "indices");
-  wantArgument(ids, 1, fn, "segmentIds");
-  const a = shapeOfInput(at), b = shapeOfInput(ids);
-  if (a && b && a[0] !== null && b[0] !== null && a[0] !== b[0]) {
-    throw new ValueError(
-      `Cannot apply ${fn}: segmentIds and indices should have same size, received ${b[0]} and ${
-        a[0]
-      }`,
-    );
-  }
-  return apply1(def, [rows, at, ids]);
-}
-
 /**
  * Sums of the rows that `indices` pick, over runs of equal `segmentIds`, which must not decrease.
  * Throws `ValueError` for shapes that do not fit, `InvalidArgumentError` for indices out of range.
@@ -335,13 +331,7 @@ function segments(
  * assertEquals(tf.sparse.sparseSegmentSum([[1], [2], [4]], [0, 2, 1], [0, 0, 1]).arraySync(), [[5], [2]]);
  * ```
  */
-export function sparseSegmentSum(
-  data: TensorLike,
-  indices: TensorLike,
-  segmentIds: TensorLike,
-): Tensor {
-  return segments(SparseSegmentSum, "sparseSegmentSum", data, indices, segmentIds);
-}
+export const sparseSegmentSum: SparseSegments = defineSegments("SparseSegmentSum", false);
 
 /**
  * Means of the rows that `indices` pick, over runs of equal `segmentIds`, which must not decrease.
@@ -354,10 +344,4 @@ export function sparseSegmentSum(
  * assertEquals(tf.sparse.sparseSegmentMean([[1], [2], [3]], [0, 2, 1], [0, 0, 1]).arraySync(), [[2], [2]]);
  * ```
  */
-export function sparseSegmentMean(
-  data: TensorLike,
-  indices: TensorLike,
-  segmentIds: TensorLike,
-): Tensor {
-  return segments(SparseSegmentMean, "sparseSegmentMean", data, indices, segmentIds);
-}
+export const sparseSegmentMean: SparseSegments = defineSegments("SparseSegmentMean", true);

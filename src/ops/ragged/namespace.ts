@@ -72,20 +72,14 @@ export function constant(
       0,
       ...rows.map((row) => {
         if (Array.isArray(row)) return end += row.length;
-        throw new ValueError(
-          "Cannot make a ragged tensor: all scalar values must have the same nesting depth",
-        );
+        throw unequalDepths();
       }),
     ];
     splits.push(ends);
     rows = (rows as unknown[][]).flat();
   }
   const dtype = options.dtype === undefined ? {} : { dtype: asDType(options.dtype) };
-  if (depth - raggedRank === 1 && rows.some(Array.isArray)) {
-    throw new ValueError(
-      "Cannot make a ragged tensor: all scalar values must have the same nesting depth",
-    );
-  }
+  if (depth - raggedRank === 1 && rows.some(Array.isArray)) throw unequalDepths();
   let flat: Tensor;
   try {
     const array = toNdArray(rows, rows.length === 0 ? { dtype: dtype.dtype ?? "float32" } : dtype);
@@ -98,6 +92,12 @@ export function constant(
     );
   }
   return RaggedTensor.fromNestedRowSplits(flat, splits.map((s) => denseConstant(s, "int32")));
+}
+
+function unequalDepths(): ValueError {
+  return new ValueError(
+    "Cannot make a ragged tensor: all scalar values must have the same nesting depth",
+  );
 }
 
 /** How deep scalars are. */

@@ -212,14 +212,16 @@ export const ApplyFtrl: OpDef = defineUpdate("_ApplyFtrl", {
   },
 });
 
+const ADAM = { slots: ["m", "v"], attrs: ["beta1: float", "beta2: float", "epsilon: float"] };
+
 /**
  * Adam. `alpha` is the learning rate over `1 - beta1^t`; `c2` is `1 / (1 - beta2^t)`. TensorFlow's `ResourceApplyAdam`
  * is the case `alpha = lr · sqrt(1 - beta2^t) / (1 - beta1^t)`, `c2 = 1`.
  */
 export const ApplyAdam: OpDef = defineUpdate("_ApplyAdam", {
-  slots: ["m", "v"],
+  ...ADAM,
   scalars: ["alpha", "c2"],
-  attrs: ["beta1: float", "beta2: float", "epsilon: float", "use_nesterov: bool = false"],
+  attrs: [...ADAM.attrs, "use_nesterov: bool = false"],
   update: ([x, m, v, alpha, c2, g], { beta1, beta2, epsilon, use_nesterov }) => {
     const m1 = blend(m, g, beta1), v1 = blend(v, square(g), beta2);
     const first = use_nesterov ? blend(m1, g, beta1) : m1;
@@ -229,9 +231,8 @@ export const ApplyAdam: OpDef = defineUpdate("_ApplyAdam", {
 
 /** AdaMax: `alpha` is the learning rate over `1 - beta1^t`. `ResourceApplyAdaMax`. */
 export const ApplyAdaMax: OpDef = defineUpdate("_ApplyAdaMax", {
-  slots: ["m", "v"],
+  ...ADAM,
   scalars: ["alpha"],
-  attrs: ["beta1: float", "beta2: float", "epsilon: float"],
   update: ([x, m, v, alpha, g], { beta1, beta2, epsilon }) => {
     const m1 = blend(m, g, beta1), v1 = s.max(s.mul(v, beta2), s.abs(g));
     return [s.sub(x, s.mul(alpha, s.div(m1, s.add(v1, epsilon)))), m1, v1];
@@ -240,9 +241,8 @@ export const ApplyAdaMax: OpDef = defineUpdate("_ApplyAdaMax", {
 
 /** AdamW: the variable decays by `decay` (learning rate times weight decay), then Adam as TensorFlow's Keras computes it. */
 export const ApplyAdamW: OpDef = defineUpdate("_ApplyAdamW", {
-  slots: ["m", "v"],
+  ...ADAM,
   scalars: ["alpha", "decay"],
-  attrs: ["beta1: float", "beta2: float", "epsilon: float"],
   update: ([x, m, v, alpha, decay, g], { beta1, beta2, epsilon }) => {
     const m1 = blend(m, g, beta1), v1 = blend(v, square(g), beta2);
     const kept = s.sub(x, s.mul(x, decay));

@@ -1,14 +1,13 @@
 /**
  * Resource-variable ops: handle, read, assign.
  */
-import { defineOp, type OpDef } from "../../core/op.ts";
+import type { OpDef } from "../../core/op.ts";
 import { mergeShapes } from "../../core/shape.ts";
-import { defineEffect } from "../host/effect.ts";
+import { defineEffect, defineHandle } from "../host/effect.ts";
 
 /** Names a variable inside a graph. */
-export const VarHandleOp: OpDef = defineOp({
+export const VarHandleOp: OpDef = defineHandle({
   name: "VarHandleOp",
-  inputs: [],
   outputs: ["resource: resource"],
   attrs: [
     "dtype: type",
@@ -17,9 +16,6 @@ export const VarHandleOp: OpDef = defineOp({
     'container: string = ""',
     "_resource: resource = null",
   ],
-  infer: () => [[]],
-  grad: null,
-  host: true,
 });
 
 /** The value a variable holds now. */
