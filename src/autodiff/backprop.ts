@@ -35,9 +35,7 @@ import { zerosOfSpec } from "../ops/array/fill_ops.ts";
 
 /** A value to differentiate, and the gradient that flows into it. */
 export interface Seed {
-  /** Tensor id. */
   readonly id: number;
-  /** Incoming gradient. */
   readonly grad: Tensor;
 }
 
@@ -47,15 +45,12 @@ export type AroundStep = (
   run: () => readonly (Tensor | null)[],
 ) => readonly (Tensor | null)[];
 
-/** What {@linkcode backprop} takes besides steps and seeds. */
 export interface BackpropOptions {
-  /** Ids of the values wanted. */
   readonly sources: readonly number[];
   /** Ids through which no gradient flows; those that are sources get theirs. */
   readonly stops?: ReadonlySet<number>;
   /** Handles of variables among the sources: steps that may read variables unseen get them as inputs. */
   readonly variables?: readonly Tensor[];
-  /** Wraps each gradient rule. */
   readonly around?: AroundStep;
   /** True: the gradient of picking rows is given as `IndexedSlices`. */
   readonly slices?: boolean;

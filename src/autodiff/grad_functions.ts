@@ -187,9 +187,7 @@ function gradientIn(unseen: Tensor, resource: Resource): Tensor {
 
 /** The value of a function and its gradients with respect to variables. */
 export interface VariableGradients {
-  /** The scalar the function returned. */
   readonly value: Tensor;
-  /** The variables. */
   readonly resources: Resource[];
   /** Their gradients; null where not connected. */
   readonly grads: (Tensor | null)[];

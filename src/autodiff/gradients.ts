@@ -142,9 +142,7 @@ function build(
 
 /** A step and the operation it stands for. */
 export interface NodeStep {
-  /** The operation. */
   readonly node: GraphNode;
-  /** The step. */
   readonly step: Step;
 }
 const nodeOf = new WeakMap<Step, GraphNode>();

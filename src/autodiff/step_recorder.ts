@@ -33,7 +33,6 @@ export const tapeCount = { live: 0 };
 export function setTapeMemory(part: Partial<TapeMemory>): void {
   memory = { ...memory, ...part };
 }
-/** How tapes keep values alive. */
 export function tapeMemory(): TapeMemory {
   return memory;
 }
@@ -43,7 +42,6 @@ export type FollowedVariables = "none" | "trainable" | "all";
 
 /** A recorder that keeps steps which depend on watched tensors. */
 export class StepRecorder implements Recorder {
-  /** Steps so far. */
   readonly steps: Step[] = [];
   /** Variables that were read and are trainable or watched, by id. */
   readonly variables: Map<number, Resource> = new Map();

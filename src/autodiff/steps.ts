@@ -11,19 +11,15 @@ import { resourceOf } from "../core/graph_node.ts";
 
 /** A value's name and spec; `id` is 0 for literals. */
 export interface StepValue extends Spec {
-  /** Tensor id. */
   readonly id: number;
 }
 
 /** One application, with what its gradient rule needs kept alive. */
 export interface Step {
-  /** The op. */
   readonly def: OpDef;
   /** Attributes, defaults filled in. */
   readonly attrs: Attrs;
-  /** Inputs. */
   readonly inputs: readonly StepValue[];
-  /** Outputs. */
   readonly outputs: readonly StepValue[];
   /** Kept inputs and outputs by position: `i0`, `o1`. */
   readonly kept: ReadonlyMap<string, OpInput>;
@@ -31,7 +27,6 @@ export interface Step {
 
 /** Where a flat input or output of an op belongs. */
 interface Position {
-  /** Argument. */
   readonly name: string;
   /** Index within a variadic argument; null for others. */
   readonly index: number | null;

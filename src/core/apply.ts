@@ -54,7 +54,6 @@ export function setBaseInterpreter(eager: Interpreter): void {
   interpreter.current ??= eager;
 }
 
-/** The interpreter in force. */
 export function currentInterpreter(): Interpreter {
   const { current } = interpreter;
   if (current === undefined) throw new InternalError("Cannot apply an op: no runtime is loaded");
@@ -71,7 +70,6 @@ export function withRecorders<R>(list: readonly Recorder[], fn: () => R): R {
   return recorders.within(list, fn);
 }
 
-/** The recorders in force, outermost first. */
 export function currentRecorders(): readonly Recorder[] {
   return recorders.current;
 }
@@ -144,7 +142,6 @@ export function keepingAll<R>(fn: () => R): R {
   return keeping.within(true, fn);
 }
 
-/** Dtype of an input. */
 export function dtypeOf(input: OpInput): DType {
   return input.dtype;
 }

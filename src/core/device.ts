@@ -177,7 +177,6 @@ export interface KernelInfo {
   readonly parts: readonly KernelPart[];
 }
 
-/** A part of a kernel. */
 export interface KernelPart {
   /** What tells the part from all others. */
   readonly key: string;

@@ -66,7 +66,6 @@ export interface Float16ArrayLike extends ArrayLike<number> {
 /** What a host array stores: a typed array, byte strings, or opaque handles. */
 export type HostData = TypedArray | Uint8Array[] | unknown[];
 
-/** What kind of number a dtype holds. */
 export type DTypeKind = "float" | "int" | "uint" | "bool" | "complex" | "string" | "handle";
 
 interface ArrayMaker {
@@ -75,7 +74,6 @@ interface ArrayMaker {
   new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): TypedArray;
 }
 
-/** Facts about one dtype. */
 export interface DTypeInfo {
   readonly name: DType;
   readonly kind: DTypeKind;
@@ -115,7 +113,6 @@ function info(
   };
 }
 
-/** Every dtype and its facts. */
 export const DTYPES: Readonly<Record<DType, DTypeInfo>> = {
   float32: info("float32", "float", 1, 4, Float32Array, "float"),
   float64: info("float64", "float", 2, 8, Float64Array, "double"),

@@ -36,12 +36,10 @@ export interface Fusion {
   readonly dtype: DType;
 }
 
-/** Attributes with a fusion. */
 export function withFusion(attrs: Attrs, fusion: Fusion): Attrs {
   return { ...attrs, _fusion: fusion };
 }
 
-/** Attributes of the op alone. */
 export function withoutFusion({ _fusion, ...attrs }: Attrs): Attrs {
   return attrs;
 }

@@ -25,7 +25,6 @@ export const gpuDataReader: {
   read: ((data: GpuData, shape: readonly number[], dtype: DType) => Tensor) | null;
 } = { read: null };
 
-/** Whether a value is GPU data. */
 export function isGpuData(value: unknown): value is GpuData {
   if (typeof value !== "object" || value === null || !("buffer" in value)) return false;
   // Deno loads its WebGPU when the name is read first, which takes milliseconds: not for arrays.

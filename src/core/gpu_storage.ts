@@ -6,7 +6,6 @@ import type { DType } from "./dtype.ts";
 /** Type in which a kernel computes with elements. */
 export type AccType = "f32" | "i32" | "u32";
 
-/** How a dtype lies in a buffer. */
 interface Storage {
   readonly type: AccType | "f16";
   /** Type in which it is computed with and summed. */
@@ -37,7 +36,6 @@ export function wgslType(dtype: DType): string {
   return storageOf(dtype).type;
 }
 
-/** Bytes of one element in a GPU buffer. */
 export function gpuBytes(dtype: DType): number {
   return storageOf(dtype).bytes;
 }

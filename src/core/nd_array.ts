@@ -267,7 +267,6 @@ const LARGE = 1 << 12;
 
 /** Elements, which may lie among others. */
 export interface Elements {
-  /** Element type. */
   readonly dtype: DType;
   readonly shape: Shape;
   readonly data: HostData;
@@ -355,7 +354,6 @@ export function setElement(array: NdArray, flat: number, value: ElementValue): v
 const f32 = new Float32Array(1);
 const u32 = new Uint32Array(f32.buffer);
 
-/** Value of bfloat16 bits. */
 export function bfloat16ToNumber(bits: number): number {
   u32[0] = bits << 16;
   return f32[0];

@@ -160,7 +160,6 @@ export function defineOp(init: OpInit): OpDef {
   return def;
 }
 
-/** The op of this name, or undefined. */
 export function lookupOp(name: string): OpDef | undefined {
   return registry.get(name);
 }

@@ -5,7 +5,6 @@
 
 /** A value that code finds in force. */
 export class Dynamic<T> {
-  /** The value now. */
   current: T;
 
   /** `initial`: the value where nothing surrounds the code. */
@@ -37,12 +36,10 @@ export interface ScopeContext {
 
 const scope = new Dynamic<ScopeContext>({ device: null, opName: null, within: null });
 
-/** The scopes in force. */
 export function currentScope(): ScopeContext {
   return scope.current;
 }
 
-/** Runs `fn` inside changed scopes. */
 export function withScope<R>(change: Partial<ScopeContext>, fn: () => R): R {
   const before = scope.current;
   const { device = before.device, opName = before.opName, within = before.within } = change;

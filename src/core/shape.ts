@@ -48,7 +48,6 @@ export function isShape(dims: unknown): dims is Shape {
   return true;
 }
 
-/** Number of elements. */
 export function sizeOf(shape: Shape): number {
   let n = 1;
   for (let i = 0; i < shape.length; i++) n *= shape[i];

@@ -74,7 +74,6 @@ export const evaluator: {
 
 let nextId = 1;
 
-/** A fresh tensor id. */
 export function newTensorId(): number {
   return nextId++;
 }
@@ -285,7 +284,6 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
     );
   }
 
-  /** The tensor that has the elements. */
   #held(what: string): Tensor {
     const { held } = this;
     if (held !== null) return held;

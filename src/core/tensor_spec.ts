@@ -83,7 +83,6 @@ export function specText(spec: Spec): string {
   return `${spec.dtype}${spec.shape === null ? "<unknown>" : shapeText(spec.shape)}`;
 }
 
-/** True where every dimension is known. */
 export function isConcreteSpec(spec: Spec): spec is ConcreteSpec {
   return isConcrete(spec.shape);
 }

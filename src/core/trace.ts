@@ -18,7 +18,6 @@ export interface Span {
 /** Who listens, or null. Read it before measuring anything. */
 export let tracer: ((span: Span) => void) | null = null;
 
-/** Says who listens. */
 export function setTracer(listener: ((span: Span) => void) | null): void {
   tracer = listener;
 }

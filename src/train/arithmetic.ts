@@ -28,7 +28,6 @@ export interface Arithmetic<N> {
   sqrt(a: N): N;
 }
 
-/** On JavaScript numbers. */
 export const numberArithmetic: Arithmetic<number> = {
   number: (value) => value,
   add: (a, b) => a + b,

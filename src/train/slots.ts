@@ -29,11 +29,9 @@ export interface SlotPlan {
   readonly savedOrder: readonly number[];
 }
 
-/** A value with a name. */
 export interface SavedSlot {
   /** `variable/slot`. */
   readonly name: string;
-  /** The value. */
   readonly value: NdArray;
 }
 

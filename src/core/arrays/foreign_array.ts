@@ -8,7 +8,6 @@ import { sizeOf, stridesOf } from "../shape.ts";
 /** What such an array has. */
 export interface ForeignArray {
   readonly shape: readonly number[];
-  /** Name of the element type. */
   readonly dtype: unknown;
   readonly data: unknown;
   /** Steps along each axis, in elements. */

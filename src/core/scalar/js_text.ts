@@ -5,7 +5,6 @@ import type { ScalarOp } from "./expr.ts";
 
 /** Prints an operation of one or two operands (`b` is empty for one). */
 export type Text = (a: string, b: string) => string;
-/** How operations are printed. */
 export type Texts = Partial<Record<ScalarOp, Text>>;
 
 const call = (fn: string): Text => (a, b) => (b === "" ? `${fn}(${a})` : `${fn}(${a}, ${b})`);
@@ -28,7 +27,6 @@ const EXACT_TESTS: Texts = {
   isfinite: constant("true"),
 };
 
-/** Booleans. */
 export const BOOL: Texts = {
   ...COMPARISONS,
   ...EXACT_TESTS,
@@ -95,7 +93,6 @@ export const BIG: Texts = {
   imag: constant("0n"),
 };
 
-/** Floating-point numbers. */
 export const FLOAT: Texts = {
   ...COMPARISONS,
   add: infix("+"),

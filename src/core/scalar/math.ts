@@ -37,11 +37,9 @@ export function toUint64(x: number): bigint {
   return x > 0 ? BigInt(Math.trunc(x)) : 0n;
 }
 
-/** Nearest float16. */
 export const roundToHalf: (x: number) => number =
   (Math as unknown as { f16round?: (x: number) => number }).f16round ?? Math.fround;
 
-/** Nearest bfloat16. */
 export function roundToBfloat(x: number): number {
   return bfloat16ToNumber(numberToBfloat16(x));
 }
@@ -159,23 +157,19 @@ function horner(coefficients: readonly number[], x: number): number {
   return r;
 }
 
-/** 64-bit quotient. */
 export function bdiv(a: bigint, b: bigint): bigint {
   return b === 0n ? dividedByZero() : a / b;
 }
 
-/** 64-bit quotient rounded down. */
 export function bfloorDiv(a: bigint, b: bigint): bigint {
   const q = bdiv(a, b);
   return a % b !== 0n && (a < 0n) !== (b < 0n) ? q - 1n : q;
 }
 
-/** 64-bit remainder. */
 export function bmod(a: bigint, b: bigint): bigint {
   return b === 0n ? dividedByZero() : a % b;
 }
 
-/** 64-bit remainder with the sign of the divisor. */
 export function bfloorMod(a: bigint, b: bigint): bigint {
   const r = bmod(a, b);
   return r !== 0n && (r < 0n) !== (b < 0n) ? r + b : r;

@@ -21,7 +21,6 @@ import {
 import { defineConvFamily } from "./conv_family.ts";
 import { asTensor } from "../input.ts";
 
-/** Attributes shared by the two-dimensional ops. */
 export const CONV_2D_ATTRS: readonly string[] = [
   "T: {float16, bfloat16, float32, float64, int32}",
   "strides: list(int)",
@@ -47,7 +46,6 @@ const FAMILY = defineConvFamily({
   filterGradient: { name: "Conv2DBackpropFilter", ...SIZED },
 });
 
-/** Convolution over two axes. */
 export const Conv2D: OpDef = FAMILY.forward;
 
 /**

@@ -23,7 +23,6 @@ export type PerAxis = number | readonly number[];
 export interface Sliding {
   /** Steps between places. */
   readonly strides: PerAxis;
-  /** Padding. */
   readonly pad: Padding;
   /** `NHWC`, `NCHW`, `NDHWC`, `NCDHW`. */
   readonly dataFormat: string;
@@ -33,7 +32,6 @@ export interface Sliding {
   readonly dimRoundingMode?: RoundingMode | undefined;
 }
 
-/** What {@linkcode windowAttrs} takes. */
 export interface WindowArguments extends Sliding {
   /** Function for messages. */
   readonly fn: string;
@@ -51,7 +49,6 @@ export type WindowAttrs = {
   readonly padding: string;
   /** Two per axis of the input; empty unless explicit. */
   readonly explicit_paddings: number[];
-  /** As given. */
   readonly data_format: string;
   /** Per axis of the input. */
   readonly dilations: number[];
@@ -219,7 +216,6 @@ function explicitSides(
 
 /** An input with a batch axis, and how to take the axis away again. */
 export interface Batched {
-  /** The input with a batch axis. */
   readonly x: OpInput;
   /** Undoes what was added. */
   readonly restore: (y: Tensor) => Tensor;
@@ -279,11 +275,8 @@ export function toFilter(filter: TensorLike, rank: number, fn: string, arg = "fi
   return input;
 }
 
-/** What users pass to a convolution. */
 export interface ConvArguments extends Sliding {
-  /** Input, with or without batch. */
   readonly x: TensorLike;
-  /** Filter. */
   readonly filter: TensorLike;
 }
 
@@ -319,7 +312,6 @@ export function convolve(op: OpDef, fn: string, rank: 4 | 5, args: ConvArguments
   });
 }
 
-/** What users pass to a transposed convolution. */
 interface TransposedArguments extends ConvArguments {
   /** Shape of the result, with or without batch. */
   readonly outputShape: readonly number[] | Tensor;

@@ -24,7 +24,6 @@ import {
 } from "./conv_arguments.ts";
 import { defineConvFamily } from "./conv_family.ts";
 
-/** Attributes shared by the depthwise ops. */
 export const DEPTHWISE_ATTRS: readonly string[] = [
   "T: floating",
   "strides: list(int)",
@@ -34,7 +33,6 @@ export const DEPTHWISE_ATTRS: readonly string[] = [
   "dilations: list(int) = [1, 1, 1, 1]",
 ];
 
-/** Convolution of each channel. */
 export const DepthwiseConv2dNative: OpDef = defineConvFamily({
   fn: "depthwiseConv2d",
   rank: 4,

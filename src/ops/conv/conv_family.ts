@@ -34,9 +34,7 @@ import { toIndexInput } from "../input.ts";
 /** The ops of a family: the convolution and its gradients with respect to input and filter. */
 type Members<T> = Readonly<Record<"forward" | "inputGradient" | "filterGradient", T>>;
 
-/** One op of a family. */
 interface ConvMember {
-  /** TensorFlow's name. */
   readonly name: string;
   /** Gradients: the attribute that types the input of a shape. Without it that is int32. */
   readonly sizes?: string;
@@ -47,7 +45,6 @@ interface ConvMember {
 /** Kernels on the host and on GPUs. */
 type ConvKernels = Members<{ readonly cpu: ConvKernel; readonly gpu: readonly GpuVariant[] }>;
 
-/** What {@linkcode defineConvFamily} takes. */
 interface ConvFamilyDefinition extends Members<ConvMember> {
   /** Function of users, for messages. */
   readonly fn: string;
@@ -55,7 +52,6 @@ interface ConvFamilyDefinition extends Members<ConvMember> {
   readonly rank: 4 | 5;
   /** Kernels where each channel is convolved with filters of its own: the filter then ends in `[channels, multiplier]`. */
   readonly depthwise?: ConvKernels;
-  /** Attributes of all three. */
   readonly attrs: readonly string[];
 }
 
@@ -135,7 +131,6 @@ function gradientShape(
   return shape;
 }
 
-/** Defines a convolution and its gradients. */
 export function defineConvFamily(family: ConvFamilyDefinition): Members<OpDef> {
   const { fn, rank, depthwise } = family, kernels = depthwise ?? MIXING;
   const sizesOf = (member: ConvMember): string => member.sizes ?? "int32";

@@ -50,13 +50,11 @@ function windowOf(op: string, attrs: Attrs, rank: number): number[] {
   return axes.map((a) => ksize[a]);
 }
 
-/** The geometry of a pooling over this input. */
 function geometry(op: string, shape: Shape, attrs: Attrs): WindowGeometry {
   const channels = shape[isChannelsFirst(attrs) ? 1 : shape.length - 1];
   return windowGeometry(shape, windowOf(op, attrs, shape.length), channels, attrs);
 }
 
-/** Shape of the result. */
 function poolShape(op: string, shape: PartialShape, attrs: Attrs, rank: number): PartialShape {
   checkRank(shape, rank, op, "input");
   const s = shape ?? new Array<null>(rank).fill(null);
@@ -238,12 +236,10 @@ const MaxPoolWithArgmax = defineOp({
   gpu: onGpu(({ ARG_MAX_POOL_VARIANTS }) => ARG_MAX_POOL_VARIANTS, "windows"),
 });
 
-/** Applies a pooling op of two or three axes. */
 export function applyPool(type: "max" | "avg", axes: 2 | 3, x: OpInput, attrs: Attrs): Tensor {
   return apply1((axes === 2 ? flat : deep)[type], [x], attrs);
 }
 
-/** Applies MaxPoolWithArgmax. */
 export function applyArgMaxPool(x: OpInput, attrs: Attrs): Tensor[] {
   return apply(MaxPoolWithArgmax, [x], attrs);
 }

@@ -57,7 +57,6 @@ function stepsOf({ fused_ops }: Attrs): Steps {
   return { bias, activation };
 }
 
-/** Operands besides the first two. */
 function operandCount({ bias, activation }: Steps): number {
   return (bias ? 1 : 0) + (activation === "Prelu" ? 1 : 0);
 }
@@ -119,7 +118,6 @@ function fusedVariant({ gpu = [] }: OpDef): GpuVariant {
 
 /** What a fused op is made of. */
 export interface FusedInit {
-  /** TensorFlow op name. */
   readonly name: string;
   /** The op of the product; its inputs and attributes are the fused op's first ones. */
   readonly base: OpDef;

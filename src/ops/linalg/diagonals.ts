@@ -56,7 +56,6 @@ function bandOf(
   return { lower, upper, rows, columns, align: problem.attrs.align as string };
 }
 
-/** Shape of the diagonals of matrices. */
 function partShape(x: PartialShape, k: Spec): PartialShape {
   const range = endsOf(k);
   if (x === null || range === null) return null;

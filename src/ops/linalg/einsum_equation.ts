@@ -14,11 +14,7 @@ export interface EinsumEquation {
 }
 
 /** An equation in which every axis has a label of its own. */
-export interface EinsumTerms {
-  /** Labels of each operand. */
-  readonly inputs: readonly (readonly string[])[];
-  /** Labels of the result. */
-  readonly output: readonly string[];
+export interface EinsumTerms extends Pick<EinsumEquation, "inputs" | "output"> {
   /** Labels that stand for axes of an ellipsis. */
   readonly dots: ReadonlySet<string>;
 }

@@ -62,7 +62,6 @@ function rows(shape: PartialShape, last: boolean): number | null {
   return shape === null ? null : shape[shape.length - (last ? 1 : 2)];
 }
 
-/** Product of two matrices. */
 export const MatMul: OpDef = defineOp({
   name: "MatMul",
   inputs: ["a: T", "b: T"],
@@ -123,10 +122,8 @@ function defineBatched(name: string): OpDef {
   return def;
 }
 defineBatched("BatchMatMul");
-/** Products of batches of matrices. */
 export const BatchMatMulV2: OpDef = defineBatched("BatchMatMulV2");
 
-/** Product of two inputs of one dtype. */
 function product(a: OpInput, b: OpInput, transA: boolean, transB: boolean): Tensor {
   const [p, q] = [shapeOfInput(a), shapeOfInput(b)];
   if (p?.length === 2 && q?.length === 2) {

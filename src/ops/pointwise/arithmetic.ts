@@ -25,12 +25,10 @@ import {
 const BINARY = { inputs: ["x", "y"], types: "numeric" };
 const REAL = { inputs: ["x", "y"], types: "real" };
 
-/** Sum, with broadcasting. */
 export const AddV2: OpDef = definePointwise("AddV2", ([x, y]) => s.add(x, y), {
   ...BINARY,
   grad: broadcastGrad([], (_, g) => g, (_, g) => g),
 });
-/** Difference, with broadcasting. */
 export const Sub: OpDef = definePointwise("Sub", ([x, y]) => s.sub(x, y), {
   ...BINARY,
   grad: broadcastGrad([], (_, g) => g, (_, g) => neg(g)),

@@ -21,7 +21,6 @@ import { expandDims, hostInts, reshape } from "../array/view.ts";
 import { asTensor } from "../input.ts";
 import type { Saved } from "../pointwise/define_pointwise.ts";
 
-/** What a reduction is made of. */
 export interface ReductionInit {
   /** How terms are put together. */
   readonly op: ReduceMeaning["op"];

@@ -109,19 +109,12 @@ const prodGrad: GradRule = {
   },
 };
 
-/** TensorFlow op `Sum`. */
 export const Sum: OpDef = defineReduction("Sum", { op: "sum", grad: sumGrad });
-/** TensorFlow op `Mean`. */
 export const Mean: OpDef = defineReduction("Mean", { op: "mean", grad: meanGrad });
-/** TensorFlow op `Prod`. */
 export const Prod: OpDef = defineReduction("Prod", { op: "prod", grad: prodGrad });
-/** TensorFlow op `Max`. */
 export const Max: OpDef = defineReduction("Max", { op: "max", types: "real", grad: extremeGrad });
-/** TensorFlow op `Min`. */
 export const Min: OpDef = defineReduction("Min", { op: "min", types: "real", grad: extremeGrad });
-/** TensorFlow op `Any`. */
 export const Any: OpDef = defineReduction("Any", { op: "any", types: "bool", grad: null });
-/** TensorFlow op `All`. */
 export const All: OpDef = defineReduction("All", { op: "all", types: "bool", grad: null });
 
 /** Integers and booleans are taken as float32. */

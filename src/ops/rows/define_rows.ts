@@ -12,7 +12,6 @@ import { onGpu } from "../../kernels/gpu_kernels.ts";
 /** Finds numbers of a row, each from a term of its elements. Terms may hold numbers that were found before. */
 export type Row = Readonly<Record<"sum" | "mean" | "max" | "min", (term: Expr) => Expr>>;
 
-/** What a row op is made of. */
 export interface RowsInit {
   /** Names of the inputs that are rows; default `["x"]`. */
   readonly inputs?: readonly string[];
@@ -20,7 +19,6 @@ export interface RowsInit {
   readonly columns?: readonly string[];
   /** Name of the output; default `y`. */
   readonly output?: string;
-  /** Further attributes. */
   readonly attrs?: readonly string[];
   /** The meaning in TensorFlow's ops. It runs where no device has a kernel, as for float64. */
   readonly expand: NonNullable<OpInit["expand"]>;
