@@ -329,6 +329,8 @@ export type {
   Cost,
   NamedGradients,
   NamedTensor,
-  SlotInit,
+  OptimizerRule,
+  StepNumbers,
   StepOperation,
 } from "./src/train/optimizer.ts";
+export type { SlotInit, SlotPlan } from "./src/train/slots.ts";

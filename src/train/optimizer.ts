@@ -24,7 +24,7 @@ import {
   tensorArithmetic,
 } from "./arithmetic.ts";
 import { updateRows } from "./row_updates.ts";
-import { type SlotInit, Slots } from "./slots.ts";
+import { type SlotPlan, Slots } from "./slots.ts";
 import { after, group, type StepOperation } from "./step_graph.ts";
 import { applyUnseen, unseenIn } from "./unseen_updates.ts";
 
@@ -41,6 +41,30 @@ export type NamedGradients = Readonly<Record<string, Tensor | null>> | readonly 
 
 /** Settings of an optimizer as plain JSON values. */
 export type OptimizerConfig = Readonly<Record<string, number | boolean>>;
+
+/** What the scalars of an update follow from. */
+export interface StepNumbers<N> {
+  /** Number of this step, from 1. */
+  readonly step: N;
+  /** The learning rate. */
+  readonly rate: N;
+  /** How to compute with them. */
+  readonly a: Arithmetic<N>;
+  /** The optimizer's settings. */
+  readonly options: OptimizerConfig;
+}
+
+/** What tells an optimizer from others. */
+export interface OptimizerRule extends SlotPlan {
+  /** The update op: inputs are the variable, the slots, the scalars and the gradient. */
+  readonly update: OpDef;
+  /** Attributes of the update op. Default: none. */
+  readonly attrs?: (options: OptimizerConfig) => Attrs;
+  /** The update op's scalars. Default: the learning rate. */
+  readonly scalars?: <N>(numbers: StepNumbers<N>) => readonly N[];
+  /** True where a gradient of zero changes neither the variable nor a slot: rows that slices do not name are left alone then. */
+  readonly leavesUnnamedRows?: boolean;
+}
 
 /** A cost: a function that computes it or, in a graph, a tensor. */
 export type Cost = (() => Tensor) | Tensor;
@@ -76,11 +100,8 @@ interface OptimizerClass<T> {
 export abstract class Optimizer {
   /** Name in saved configurations, as in Keras. */
   static readonly className: string = "Optimizer";
-  readonly #slots: Slots = new Slots(() => ({
-    className: this.getClassName(),
-    slots: this.slots,
-    savedOrder: this.savedOrder,
-  }));
+  readonly #rule: OptimizerRule;
+  readonly #slots: Slots;
   #count = 0;
   #countVariable: Variable | null = null;
   #rate: number;
@@ -88,33 +109,16 @@ export abstract class Optimizer {
   readonly #rateVariables = new Map<ScalarDType, Variable>();
 
   /** Starts with a learning rate, and what else was chosen. Throws `ValueError` where the rate is no number. */
-  constructor(learningRate: number, options: OptimizerConfig = {}) {
+  constructor(learningRate: number, rule: OptimizerRule, options: OptimizerConfig = {}) {
+    const className = this.getClassName();
+    this.#rule = rule;
+    this.#slots = new Slots(className, rule);
     this.options = options;
-    this.#rate = checkedNumber(learningRate, "learningRate", this.getClassName());
+    this.#rate = checkedNumber(learningRate, "learningRate", className);
   }
 
   /** Settings besides the learning rate. */
   protected options: OptimizerConfig;
-  /** Slots of each variable, in the update op's order. */
-  protected abstract readonly slots: readonly SlotInit[];
-  /** The update op: inputs are the variable, the slots, the scalars and the gradient. */
-  protected abstract readonly update: OpDef;
-  /** Attributes of the update op. Default: none. */
-  protected attrs(): Attrs {
-    return {};
-  }
-  /** The update op's scalars from the number of this step (from 1) and the learning rate. */
-  protected scalars<N>(_step: N, rate: N, _a: Arithmetic<N>): readonly N[] {
-    return [rate];
-  }
-  /** Order of the slots in `getWeights()`. */
-  protected get savedOrder(): readonly number[] {
-    return this.slots.map((_, i) => i);
-  }
-  /** True where a gradient of zero changes neither the variable nor a slot: rows that slices do not name are left alone then. */
-  protected get leavesUnnamedRows(): boolean {
-    return false;
-  }
   /** Settings as plain values, from which `fromConfig` makes an equal optimizer. */
   getConfig(): OptimizerConfig {
     return { learningRate: this.learningRate, ...this.options };
@@ -241,22 +245,19 @@ export abstract class Optimizer {
   #update(pairs: readonly Pair[], isSymbolic: boolean): (StepOperation | null)[] {
     const done: (StepOperation | null)[] = [];
     const scalars = this.#stepScalars(isSymbolic);
-    const attrs = this.attrs();
+    const { update, leavesUnnamedRows } = this.#rule;
+    const attrs = this.#rule.attrs?.(this.options) ?? {};
     for (const [v, gradient] of pairs) {
       const slots = this.#slots.of(v);
       if (gradient === null) continue;
       const all = [v, ...slots];
-      if (gradient instanceof IndexedSlices && this.leavesUnnamedRows) {
-        const made = { update: this.update, scalars: scalars(v.dtype), attrs };
-        done.push(...updateRows(all, gradient, made));
+      if (gradient instanceof IndexedSlices && leavesUnnamedRows) {
+        done.push(...updateRows(all, gradient, { update, scalars: scalars(v.dtype), attrs }));
         continue;
       }
       const state = all.map((s) => s.readValue());
-      const next = apply(
-        this.update,
-        [...state, ...scalars(v.dtype), dense(gradient, v.shape)],
-        attrs,
-      );
+      const inputs = [...state, ...scalars(v.dtype), dense(gradient, v.shape)];
+      const next = apply(update, inputs, attrs);
       all.forEach((s, i) => done.push(s.assign(next[i])?.operation ?? null));
     }
     return done;
@@ -273,8 +274,12 @@ export abstract class Optimizer {
     };
   }
 
+  #scalars<N>(step: N, rate: N, a: Arithmetic<N>): readonly N[] {
+    return this.#rule.scalars?.({ step, rate, a, options: this.options }) ?? [rate];
+  }
+
   #eagerScalars(): (dtype: DType) => Tensor[] {
-    const values = this.scalars(this.iterations + 1, this.#rate, numberArithmetic);
+    const values = this.#scalars(this.iterations + 1, this.#rate, numberArithmetic);
     return (dtype) =>
       values.map((value) => {
         const literal = NdArray.zeros(dtype, []);
@@ -291,7 +296,7 @@ export abstract class Optimizer {
         const arithmetic = tensorArithmetic(dtype);
         const step = cast(this.#hostCount().readValue(), dtype);
         const rate = this.#hostRate(dtype).readValue();
-        return this.scalars(arithmetic.add(step, arithmetic.number(1)), rate, arithmetic);
+        return this.#scalars(arithmetic.add(step, arithmetic.number(1)), rate, arithmetic);
       });
     return (dtype) => {
       const within = dtype === "float64" ? dtype : "float32";
@@ -389,4 +394,4 @@ function variableOf(resource: Resource): Variable {
   throw new ValueError(`Cannot train '${resource.sharedName}': no variable stands for it here`);
 }
 
-export type { SlotInit, StepOperation };
+export type { StepOperation };

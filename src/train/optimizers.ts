@@ -1,7 +1,7 @@
 /**
  * The optimizers, in TensorFlow.js's numerics; AdamW in Keras's.
  */
-import type { Attrs, OpDef } from "../core/op.ts";
+import type { Attrs } from "../core/op.ts";
 import {
   ApplyAdadelta,
   ApplyAdagrad,
@@ -13,24 +13,20 @@ import {
   ApplyMomentum,
   ApplyRmsProp,
 } from "../ops/state/optimizer_updates.ts";
-import type { Arithmetic } from "./arithmetic.ts";
-import { Optimizer, type OptimizerConfig, type SlotInit } from "./optimizer.ts";
+import { Optimizer, type OptimizerConfig, type StepNumbers } from "./optimizer.ts";
 
 /** What stands under roots and in denominators where no epsilon is given. */
 const EPSILON = 1e-7;
 
-/** Slots of Adam and what follows it: two running means. */
-const MOMENTS: readonly SlotInit[] = [{ name: "m" }, { name: "v" }];
-
-const momentAttrs = ({ beta1, beta2, epsilon }: OptimizerConfig): Attrs => ({
-  beta1,
-  beta2,
-  epsilon,
-});
+/** Adam and what follows it keep two running means. */
+const OF_MOMENTS = {
+  slots: [{ name: "m" }, { name: "v" }],
+  attrs: ({ beta1, beta2, epsilon }: OptimizerConfig): Attrs => ({ beta1, beta2, epsilon }),
+};
 
 /** `1 - beta^step`: the weight that a running mean has gathered so far. */
-function missing<N>(a: Arithmetic<N>, beta: OptimizerConfig[string], step: N): N {
-  return a.sub(a.number(1), a.pow(a.number(Number(beta)), step));
+function missing<N>({ step, a, options }: StepNumbers<N>, beta: "beta1" | "beta2"): N {
+  return a.sub(a.number(1), a.pow(a.number(Number(options[beta])), step));
 }
 
 /** Plain gradient descent: `x -= lr · g`. */
@@ -39,14 +35,10 @@ export class SGDOptimizer extends Optimizer {
   static override readonly className: string = "SGD";
   /** Order of the constructor's arguments. */
   static readonly configOrder: readonly string[] = ["learningRate"];
-  /** Slots of the optimizer. */
-  protected readonly slots: readonly SlotInit[] = [];
-  /** The update op. */
-  protected readonly update: OpDef = ApplyGradientDescent;
 
-  /** True: it moves nothing without a gradient. */
-  protected override get leavesUnnamedRows(): boolean {
-    return true;
+  /** `learningRate` is the part of the gradient that a step takes away. */
+  constructor(learningRate: number) {
+    super(learningRate, { update: ApplyGradientDescent, leavesUnnamedRows: true });
   }
   /** Changes the learning rate. */
   setLearningRate(learningRate: number): void {
@@ -60,19 +52,14 @@ export class MomentumOptimizer extends Optimizer {
   static override readonly className: string = "Momentum";
   /** Order of the constructor's arguments. */
   static readonly configOrder: readonly string[] = ["learningRate", "momentum", "useNesterov"];
-  /** Slots of the optimizer. */
-  protected readonly slots: readonly SlotInit[] = [{ name: "momentum" }];
-  /** The update op. */
-  protected readonly update: OpDef = ApplyMomentum;
 
   /** `momentum` is the part of the last step that is kept. */
   constructor(learningRate: number, momentum: number, useNesterov = false) {
-    super(learningRate, { momentum, useNesterov });
-  }
-  /** Attributes of the update op. */
-  protected override attrs(): Attrs {
-    const { momentum, useNesterov } = this.options;
-    return { momentum, use_nesterov: useNesterov };
+    super(learningRate, {
+      update: ApplyMomentum,
+      slots: [{ name: "momentum" }],
+      attrs: ({ momentum, useNesterov }) => ({ momentum, use_nesterov: useNesterov }),
+    }, { momentum, useNesterov });
   }
   /** Changes the learning rate. */
   setLearningRate(learningRate: number): void {
@@ -90,23 +77,15 @@ export class AdagradOptimizer extends Optimizer {
   static override readonly className: string = "Adagrad";
   /** Order of the constructor's arguments. */
   static readonly configOrder: readonly string[] = ["learningRate", "initialAccumulatorValue"];
-  /** Slots of the optimizer. */
-  protected readonly slots: readonly SlotInit[];
-  /** The update op. */
-  protected readonly update: OpDef = ApplyAdagrad;
 
   /** `initialAccumulatorValue` is where the sums start. */
   constructor(learningRate: number, initialAccumulatorValue = 0.1) {
-    super(learningRate, { initialAccumulatorValue });
-    this.slots = [{ name: "accumulator", initial: initialAccumulatorValue }];
-  }
-  /** Attributes of the update op. */
-  protected override attrs(): Attrs {
-    return { epsilon: EPSILON };
-  }
-  /** True: sums grow by what gradients there are. */
-  protected override get leavesUnnamedRows(): boolean {
-    return true;
+    super(learningRate, {
+      update: ApplyAdagrad,
+      slots: [{ name: "accumulator", initial: initialAccumulatorValue }],
+      attrs: () => ({ epsilon: EPSILON }),
+      leavesUnnamedRows: true,
+    }, { initialAccumulatorValue });
   }
 }
 
@@ -116,18 +95,14 @@ export class AdadeltaOptimizer extends Optimizer {
   static override readonly className: string = "Adadelta";
   /** Order of the constructor's arguments. */
   static readonly configOrder: readonly string[] = ["learningRate", "rho", "epsilon"];
-  /** Slots of the optimizer. */
-  protected readonly slots: readonly SlotInit[] = [{ name: "accum_grad" }, { name: "accum_var" }];
-  /** The update op. */
-  protected readonly update: OpDef = ApplyAdadelta;
 
   /** `rho` is the decay of both averages. */
   constructor(learningRate: number, rho: number, epsilon: number | null = null) {
-    super(learningRate, { rho, epsilon: epsilon ?? EPSILON });
-  }
-  /** Attributes of the update op. */
-  protected override attrs(): Attrs {
-    return { ...this.options, tfjs: true };
+    super(learningRate, {
+      update: ApplyAdadelta,
+      slots: [{ name: "accum_grad" }, { name: "accum_var" }],
+      attrs: (options) => ({ ...options, tfjs: true }),
+    }, { rho, epsilon: epsilon ?? EPSILON });
   }
 }
 
@@ -139,10 +114,6 @@ export class RMSPropOptimizer extends Optimizer {
   static readonly configOrder: readonly string[] = [
     ...["learningRate", "decay", "momentum", "epsilon", "centered"],
   ];
-  /** Slots of the optimizer. */
-  protected readonly slots: readonly SlotInit[];
-  /** The update op. */
-  protected readonly update: OpDef;
 
   /** `decay` is that of the averages; `centered` subtracts the squared mean from the mean square. */
   constructor(
@@ -152,18 +123,13 @@ export class RMSPropOptimizer extends Optimizer {
     epsilon: number | null = null,
     centered = false,
   ) {
-    super(learningRate, { decay, momentum, epsilon: epsilon ?? EPSILON, centered });
-    this.update = centered ? ApplyCenteredRmsProp : ApplyRmsProp;
-    this.slots = [...(centered ? [{ name: "mg" }] : []), { name: "rms" }, { name: "momentum" }];
-  }
-  /** Attributes of the update op. */
-  protected override attrs(): Attrs {
-    const { decay, momentum, epsilon } = this.options;
-    return { rho: decay, momentum, epsilon };
-  }
-  /** Order in which TensorFlow.js saves the slots. */
-  protected override get savedOrder(): readonly number[] {
-    return this.options.centered ? [1, 2, 0] : [0, 1];
+    super(learningRate, {
+      update: centered ? ApplyCenteredRmsProp : ApplyRmsProp,
+      slots: [...(centered ? [{ name: "mg" }] : []), { name: "rms" }, { name: "momentum" }],
+      // As TensorFlow.js saves them.
+      savedOrder: centered ? [1, 2, 0] : [0, 1],
+      attrs: ({ decay, momentum, epsilon }) => ({ rho: decay, momentum, epsilon }),
+    }, { decay, momentum, epsilon: epsilon ?? EPSILON, centered });
   }
 }
 
@@ -173,25 +139,17 @@ export class AdamOptimizer extends Optimizer {
   static override readonly className: string = "Adam";
   /** Order of the constructor's arguments. */
   static readonly configOrder: readonly string[] = ["learningRate", "beta1", "beta2", "epsilon"];
-  /** Slots of the optimizer. */
-  protected readonly slots: readonly SlotInit[] = MOMENTS;
-  /** The update op. */
-  protected readonly update: OpDef = ApplyAdam;
 
   /** `beta1` and `beta2` are the decays of the two means. */
   constructor(learningRate: number, beta1: number, beta2: number, epsilon: number | null = null) {
-    super(learningRate, { beta1, beta2, epsilon: epsilon ?? EPSILON });
-  }
-  /** Attributes of the update op. */
-  protected override attrs(): Attrs {
-    return momentAttrs(this.options);
-  }
-  /** The update op's scalars. */
-  protected override scalars<N>(step: N, rate: N, a: Arithmetic<N>): readonly N[] {
-    return [
-      a.div(rate, missing(a, this.options.beta1, step)),
-      a.div(a.number(1), missing(a, this.options.beta2, step)),
-    ];
+    super(learningRate, {
+      ...OF_MOMENTS,
+      update: ApplyAdam,
+      scalars: (now) => [
+        now.a.div(now.rate, missing(now, "beta1")),
+        now.a.div(now.a.number(1), missing(now, "beta2")),
+      ],
+    }, { beta1, beta2, epsilon: epsilon ?? EPSILON });
   }
 }
 
@@ -203,10 +161,6 @@ export class AdamaxOptimizer extends Optimizer {
   static readonly configOrder: readonly string[] = [
     ...["learningRate", "beta1", "beta2", "epsilon", "decay"],
   ];
-  /** Slots of the optimizer. */
-  protected readonly slots: readonly SlotInit[] = MOMENTS;
-  /** The update op. */
-  protected readonly update: OpDef = ApplyAdaMax;
 
   /** `decay` lowers the learning rate to `lr / (1 + decay · steps done)`. */
   constructor(
@@ -216,17 +170,15 @@ export class AdamaxOptimizer extends Optimizer {
     epsilon: number | null = null,
     decay = 0,
   ) {
-    super(learningRate, { beta1, beta2, epsilon: epsilon ?? EPSILON, decay });
-  }
-  /** Attributes of the update op. */
-  protected override attrs(): Attrs {
-    return momentAttrs(this.options);
-  }
-  /** The update op's scalars. */
-  protected override scalars<N>(step: N, rate: N, a: Arithmetic<N>): readonly N[] {
-    const one = a.number(1), decay = a.number(Number(this.options.decay));
-    const slower = a.add(a.mul(a.sub(step, one), decay), one);
-    return [a.div(a.div(rate, slower), missing(a, this.options.beta1, step))];
+    super(learningRate, {
+      ...OF_MOMENTS,
+      update: ApplyAdaMax,
+      scalars: (now) => {
+        const { a } = now, one = a.number(1), decay = a.number(Number(now.options.decay));
+        const slower = a.add(a.mul(a.sub(now.step, one), decay), one);
+        return [a.div(a.div(now.rate, slower), missing(now, "beta1"))];
+      },
+    }, { beta1, beta2, epsilon: epsilon ?? EPSILON, decay });
   }
 }
 
@@ -238,10 +190,6 @@ export class AdamWOptimizer extends Optimizer {
   static readonly configOrder: readonly string[] = [
     ...["learningRate", "weightDecay", "beta1", "beta2", "epsilon"],
   ];
-  /** Slots of the optimizer. */
-  protected readonly slots: readonly SlotInit[] = MOMENTS;
-  /** The update op. */
-  protected readonly update: OpDef = ApplyAdamW;
 
   /** Each step takes `learningRate · weightDecay` of every variable away. */
   constructor(
@@ -251,18 +199,16 @@ export class AdamWOptimizer extends Optimizer {
     beta2: number,
     epsilon: number | null = null,
   ) {
-    super(learningRate, { weightDecay, beta1, beta2, epsilon: epsilon ?? EPSILON });
-  }
-  /** Attributes of the update op. */
-  protected override attrs(): Attrs {
-    return momentAttrs(this.options);
-  }
-  /** The update op's scalars. */
-  protected override scalars<N>(step: N, rate: N, a: Arithmetic<N>): readonly N[] {
-    const root = a.sqrt(missing(a, this.options.beta2, step));
-    return [
-      a.div(a.mul(rate, root), missing(a, this.options.beta1, step)),
-      a.mul(rate, a.number(Number(this.options.weightDecay))),
-    ];
+    super(learningRate, {
+      ...OF_MOMENTS,
+      update: ApplyAdamW,
+      scalars: (now) => {
+        const { a, rate, options } = now, root = a.sqrt(missing(now, "beta2"));
+        return [
+          a.div(a.mul(rate, root), missing(now, "beta1")),
+          a.mul(rate, a.number(Number(options.weightDecay))),
+        ];
+      },
+    }, { weightDecay, beta1, beta2, epsilon: epsilon ?? EPSILON });
   }
 }

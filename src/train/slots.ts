@@ -21,12 +21,10 @@ export interface SlotInit {
 
 /** What an optimizer says about its slots. */
 export interface SlotPlan {
-  /** The optimizer, for messages. */
-  readonly className: string;
-  /** Slots of each variable, in the update op's order. */
-  readonly slots: readonly SlotInit[];
-  /** Their order when saved. */
-  readonly savedOrder: readonly number[];
+  /** Slots of each variable, in the update op's order. Default: none. */
+  readonly slots?: readonly SlotInit[];
+  /** Order of the slots in `getWeights()`. Default: that of `slots`. */
+  readonly savedOrder?: readonly number[];
 }
 
 export interface SavedSlot {
@@ -37,7 +35,9 @@ export interface SavedSlot {
 
 /** The slots of one optimizer. */
 export class Slots {
-  readonly #plan: () => SlotPlan;
+  readonly #className: string;
+  readonly #slots: readonly SlotInit[];
+  readonly #savedOrder: readonly number[];
   readonly #kept = new Map<
     number,
     { readonly name: string; readonly slots: readonly Variable[] }
@@ -45,16 +45,17 @@ export class Slots {
   /** Values restored for variables that were not trained yet. */
   #saved: readonly SavedSlot[] = [];
 
-  /** `plan` is asked when slots are made, saved or restored. */
-  constructor(plan: () => SlotPlan) {
-    this.#plan = plan;
+  /** `className` names the optimizer in messages. */
+  constructor(className: string, { slots = [], savedOrder = [...slots.keys()] }: SlotPlan) {
+    this.#className = className;
+    this.#slots = slots;
+    this.#savedOrder = savedOrder;
   }
 
   /** The slots of a variable, made where there are none yet. Throws `ValueError` where a restored value has another shape. */
   of(v: Variable): readonly Variable[] {
     const known = this.#kept.get(v.id);
     if (known) return known.slots;
-    const { slots } = this.#plan();
     const index = this.#kept.size;
     const initial = (slot: SlotInit, k: number): Tensor => {
       const saved = this.#savedFor(v.name, k, index, v.shape);
@@ -67,7 +68,7 @@ export class Slots {
       () =>
         device(
           v.device,
-          () => tidy(() => slots.map((slot, k) => variable(initial(slot, k), false))),
+          () => tidy(() => this.#slots.map((slot, k) => variable(initial(slot, k), false))),
         ),
     );
     this.#kept.set(v.id, { name: v.name, slots: made });
@@ -81,14 +82,13 @@ export class Slots {
     index: number,
     shape: readonly number[],
   ): NdArray | null {
-    const { className, slots, savedOrder } = this.#plan();
-    const count = this.#saved.length / Math.max(1, slots.length);
-    const found = this.#saved.find((s) => s.name === `${name}/${slots[slot].name}`) ??
-      this.#saved[savedOrder.indexOf(slot) * count + index];
+    const count = this.#saved.length / Math.max(1, this.#slots.length);
+    const found = this.#saved.find((s) => s.name === `${name}/${this.#slots[slot].name}`) ??
+      this.#saved[this.#savedOrder.indexOf(slot) * count + index];
     if (!found) return null;
     if (!sameShape(found.value.shape, shape)) {
       throw new ValueError(
-        `Cannot restore ${found.name} of ${className}: the saved shape is ${
+        `Cannot restore ${found.name} of ${this.#className}: the saved shape is ${
           shapeText(found.value.shape)
         }, that of variable '${name}' ${shapeText(shape)}`,
       );
@@ -98,10 +98,9 @@ export class Slots {
 
   /** All slots, named by their variables. They are the optimizer's own. */
   list(): { name: string; tensor: Tensor }[] {
-    const { slots, savedOrder } = this.#plan();
-    return savedOrder.flatMap((k) =>
+    return this.#savedOrder.flatMap((k) =>
       [...this.#kept.values()].map((kept) => ({
-        name: `${kept.name}/${slots[k].name}`,
+        name: `${kept.name}/${this.#slots[k].name}`,
         tensor: kept.slots[k] as Tensor,
       }))
     );
@@ -112,10 +111,10 @@ export class Slots {
    * Throws `ValueError` where the number of slots or a shape differs; nothing is changed then.
    */
   restore(saved: readonly SavedSlot[]): void {
-    const { className, slots } = this.#plan();
-    if (slots.length === 0 ? saved.length > 0 : saved.length % slots.length !== 0) {
+    const each = this.#slots.length;
+    if (each === 0 ? saved.length > 0 : saved.length % each !== 0) {
       throw new ValueError(
-        `Cannot set the weights of ${className}: received ${saved.length} slots, wanted a multiple of ${slots.length}`,
+        `Cannot set the weights of ${this.#className}: received ${saved.length} slots, wanted a multiple of ${each}`,
       );
     }
     const before = this.#saved;
