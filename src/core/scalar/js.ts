@@ -6,7 +6,7 @@ import { type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../dtype.ts";
 import { type Expr, exprType, once, operandsOf, PREDICATES, type ScalarOp } from "./expr.ts";
 import * as complexMath from "./complex.ts";
 import * as scalarMath from "./math.ts";
-import { BIG, BOOL, COMPARISONS, FLOAT, INT } from "./js_text.ts";
+import { BIG, BOOL, COMPARISONS, COMPLEX, type ComplexParts, FLOAT, INT } from "./js_text.ts";
 import { UnimplementedError } from "../errors.ts";
 
 /** Printed statements and the names that hold the results. */
@@ -212,30 +212,8 @@ function printComplex(
   xs: readonly (readonly string[])[],
   name: (text: string) => string,
 ): string[] {
-  const [a, ai] = xs[0], [b, bi] = xs[1] ?? ["", ""];
-  const both = (re: string, im: string): string[] => [name(re), name(im)];
-  switch (op) {
-    case "add":
-      return both(`${a} + ${b}`, `${ai} + ${bi}`);
-    case "sub":
-      return both(`${a} - ${b}`, `${ai} - ${bi}`);
-    case "mul":
-      return both(`${a} * ${b} - ${ai} * ${bi}`, `${a} * ${bi} + ${ai} * ${b}`);
-    case "neg":
-      return both(`-${a}`, `-${ai}`);
-    case "conj":
-      return [a, name(`-${ai}`)];
-    case "real":
-      return [a];
-    case "imag":
-      return [ai];
-    case "abs":
-      return [name(`Math.hypot(${a}, ${ai})`)];
-    case "eq":
-      return [name(`${a} === ${b} && ${ai} === ${bi}`)];
-    case "ne":
-      return [name(`${a} !== ${b} || ${ai} !== ${bi}`)];
-  }
+  const texts = COMPLEX[op]?.(...xs.flat() as ComplexParts);
+  if (texts) return texts.map((text) => (xs[0].includes(text) ? text : name(text)));
   if (!(`c${op}` in complexMath)) {
     throw new UnimplementedError(`Cannot compute ${op} of complex numbers`);
   }

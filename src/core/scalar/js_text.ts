@@ -117,6 +117,22 @@ export const FLOAT: Texts = {
   conj: same,
   imag: constant("0"),
 };
+
+/** Real and imaginary parts of one or two operands. */
+export type ComplexParts = [a: string, ai: string, b: string, bi: string];
+/** Complex numbers, part by part; what is not here is a function of `complex.ts`. */
+export const COMPLEX: Partial<Record<ScalarOp, (...parts: ComplexParts) => readonly string[]>> = {
+  add: (a, ai, b, bi) => [`${a} + ${b}`, `${ai} + ${bi}`],
+  sub: (a, ai, b, bi) => [`${a} - ${b}`, `${ai} - ${bi}`],
+  mul: (a, ai, b, bi) => [`${a} * ${b} - ${ai} * ${bi}`, `${a} * ${bi} + ${ai} * ${b}`],
+  neg: (a, ai) => [`-${a}`, `-${ai}`],
+  conj: (a, ai) => [a, `-${ai}`],
+  real: (a) => [a],
+  imag: (_, ai) => [ai],
+  abs: (a, ai) => [`Math.hypot(${a}, ${ai})`],
+  eq: (a, ai, b, bi) => [`${a} === ${b} && ${ai} === ${bi}`],
+  ne: (a, ai, b, bi) => [`${a} !== ${b} || ${ai} !== ${bi}`],
+};
 /** Primitives that `Math` has under the same name. */
 export const OF_MATH = [
   ...["abs", "sign", "floor", "ceil", "trunc", "sqrt", "exp", "expm1", "log", "log1p"],

@@ -50,24 +50,92 @@ export function storeElement(dtype: DType, text: string): string {
   return storeText(dtype, text);
 }
 
-const INFIX: Partial<Record<ScalarOp, string>> = {
-  add: "+",
-  sub: "-",
-  mul: "*",
-  div: "/",
-  lt: "<",
-  le: "<=",
-  gt: ">",
-  ge: ">=",
-  eq: "==",
-  ne: "!=",
-  bitand: "&",
-  bitor: "|",
-  bitxor: "^",
+/** What operands are, and how a helper function is named so that it is declared. */
+interface Printing {
+  readonly type: DType;
+  readonly use: (helper: string) => string;
+}
+type Nodes = Partial<Record<ScalarOp, (a: string, b: string, to: Printing) => string>>;
+
+const same = (a: string): string => a;
+const infix = (sign: string) => (a: string, b: string): string => `(${a} ${sign} ${b})`;
+const builtin = (name: string) => (a: string): string => `${name}(${a})`;
+const ofWords = (sign: string) => (a: string, b: string): string => `(u32(${a}) ${sign} u32(${b}))`;
+/** A helper function for signed integers, or another for others. */
+const helper = (signed: string, unsigned: string) => (a: string, b: string, to: Printing): string =>
+  `${to.use(to.type === "int32" ? signed : unsigned)}(${a}, ${b})`;
+
+const EXACT_TESTS: Nodes = { isnan: () => "false", isinf: () => "false", isfinite: () => "true" };
+const BOOL: Nodes = {
+  ...EXACT_TESTS,
+  not: (a) => `!(${a})`,
+  eq: infix("=="),
+  ne: infix("!="),
+  xor: infix("!="),
+  or: infix("|"),
+  add: infix("|"),
+  max: infix("|"),
+  and: infix("&"),
+  mul: infix("&"),
+  min: infix("&"),
+  lt: ofWords("<"),
+  le: ofWords("<="),
+  gt: ofWords(">"),
+  ge: ofWords(">="),
 };
-const ARITHMETIC: ReadonlySet<ScalarOp> = new Set(["add", "sub", "mul", "div"]);
-/** Built-in functions that are right everywhere. */
-const FLOAT_BUILTIN: ReadonlySet<ScalarOp> = new Set(["abs", "floor", "ceil", "round", "trunc"]);
+const NUMBER: Nodes = {
+  add: infix("+"),
+  sub: infix("-"),
+  mul: infix("*"),
+  real: same,
+  conj: same,
+  imag: (_a, _b, { type }) => wgslConst(0, type),
+};
+const INTEGER: Nodes = {
+  ...NUMBER,
+  ...EXACT_TESTS,
+  lt: infix("<"),
+  le: infix("<="),
+  gt: infix(">"),
+  ge: infix(">="),
+  eq: infix("=="),
+  ne: infix("!="),
+  bitand: infix("&"),
+  bitor: infix("|"),
+  bitxor: infix("^"),
+  bitnot: (a) => `(~${a})`,
+  shl: (a, b) => `(${a} << (u32(${b}) & 31u))`,
+  shr: (a, b) => `(${a} >> (u32(${b}) & 31u))`,
+  div: helper("idiv_", "udiv_"),
+  floordiv: helper("ifloordiv_", "udiv_"),
+  floormod: helper("ifloormod_", "umod_"),
+  truncmod: helper("itruncmod_", "umod_"),
+  pow: helper("ipow_", "upow_"),
+  neg: (a, _, { type }) => type === "int32" ? `(-${a})` : `(0u - ${a})`,
+  abs: (a, _, { type }) => type === "int32" ? `abs(${a})` : a,
+  sign: (a, _, { type }) => type === "int32" ? `sign(${a})` : `min(${a}, 1u)`,
+  min: (a, b) => `min(${a}, ${b})`,
+  max: (a, b) => `max(${a}, ${b})`,
+  floor: same,
+  ceil: same,
+  round: same,
+  trunc: same,
+};
+const FLOAT: Nodes = {
+  ...NUMBER,
+  div: infix("/"),
+  neg: (a) => `(-${a})`,
+  // Comparisons must hold for NaN although compilers may turn them round.
+  gt: (a, b, { use }) => `${use("lt_")}(${b}, ${a})`,
+  ge: (a, b, { use }) => `${use("le_")}(${b}, ${a})`,
+  ne: (a, b, { use }) => `!${use("eq_")}(${a}, ${b})`,
+  // Built-in functions that are right everywhere.
+  abs: builtin("abs"),
+  floor: builtin("floor"),
+  ceil: builtin("ceil"),
+  round: builtin("round"),
+  trunc: builtin("trunc"),
+};
 
 /** Prints expressions over arguments whose register texts are `args`. */
 export function printWgsl(
@@ -93,7 +161,7 @@ export function printWgsl(
     if (e.op === "cast") return wgslCast(xs[0], type, e.dtype!, use);
     if (e.op === "keep") return keepText(xs[0], type, e.value === 1);
     if (e.op === "select") return `select(${xs[1]}, ${xs[0]}, ${print(e.args[0], "bool")})`;
-    return wgslNode(e.op, xs[0], xs[1], type, use);
+    return wgslNode(e.op, xs[0], xs[1], { type, use });
   };
   const out: DType[] = [];
   const results = exprs.map((e) => {
@@ -154,136 +222,25 @@ function wgslCast(x: string, from: DType, to: DType, use: (helper: string) => st
   return `${registerType(to)}(${x})`;
 }
 
-function wgslNode(
-  op: ScalarOp,
-  a: string,
-  b: string,
-  type: DType,
-  use: (helper: string) => string,
-): string {
-  const text = nodeOfKind(op, a, b, type, use);
+function wgslNode(op: ScalarOp, a: string, b: string, to: Printing): string {
+  const text = nodeOfKind(op, a, b, to);
   if (text === undefined) {
-    throw new UnimplementedError(`Cannot print scalar ${op} of ${type} as WGSL`);
+    throw new UnimplementedError(`Cannot print scalar ${op} of ${to.type} as WGSL`);
   }
   return text;
 }
 
-function nodeOfKind(
-  op: ScalarOp,
-  a: string,
-  b: string,
-  type: DType,
-  use: (helper: string) => string,
-): string | undefined {
-  const { kind } = DTYPES[type];
-  if (kind === "bool") return boolNode(op, a, b);
-  switch (op) {
-    case "real":
-    case "conj":
-      return a;
-    case "imag":
-      return wgslConst(0, type);
+function nodeOfKind(op: ScalarOp, a: string, b: string, to: Printing): string | undefined {
+  const { kind } = DTYPES[to.type];
+  if (kind === "bool") return BOOL[op]?.(a, b, to);
+  if (kind === "float") {
+    const call = b === undefined ? `(${a})` : `(${a}, ${b})`;
+    return FLOAT[op]?.(a, b, to) ??
+      (`${op}_` in SCALAR_WGSL ? to.use(`${op}_`) + call : undefined);
   }
-  if (kind !== "float") return integerNode(op, a, b, type, use);
-  switch (op) {
-    case "neg":
-      return `(-${a})`;
-    // Comparisons must hold for NaN although compilers may turn them round.
-    case "lt":
-    case "le":
-    case "eq":
-      return `${use(`${op}_`)}(${a}, ${b})`;
-    case "gt":
-      return `${use("lt_")}(${b}, ${a})`;
-    case "ge":
-      return `${use("le_")}(${b}, ${a})`;
-    case "ne":
-      return `!${use("eq_")}(${a}, ${b})`;
-  }
-  if (ARITHMETIC.has(op)) return `(${a} ${INFIX[op]} ${b})`;
-  const call = b === undefined ? `(${a})` : `(${a}, ${b})`;
-  if (FLOAT_BUILTIN.has(op)) return op + call;
-  return `${op}_` in SCALAR_WGSL ? use(`${op}_`) + call : undefined;
-}
-
-function boolNode(op: ScalarOp, a: string, b: string): string | undefined {
-  switch (op) {
-    case "not":
-      return `!(${a})`;
-    case "eq":
-    case "ne":
-      return `(${a} ${INFIX[op]} ${b})`;
-    case "xor":
-      return `(${a} != ${b})`;
-    case "or":
-    case "add":
-    case "max":
-      return `(${a} | ${b})`;
-    case "and":
-    case "mul":
-    case "min":
-      return `(${a} & ${b})`;
-    case "isfinite":
-      return "true";
-    case "isnan":
-    case "isinf":
-      return "false";
-    case "lt":
-    case "le":
-    case "gt":
-    case "ge":
-      return `(u32(${a}) ${INFIX[op]} u32(${b}))`;
-  }
-}
-
-function integerNode(
-  op: ScalarOp,
-  a: string,
-  b: string,
-  type: DType,
-  use: (helper: string) => string,
-): string | undefined {
-  const signed = type === "int32";
-  const call = (i: string, u: string): string => `${use(signed ? i : u)}(${a}, ${b})`;
-  switch (op) {
-    case "div":
-      return call("idiv_", "udiv_");
-    case "floordiv":
-      return call("ifloordiv_", "udiv_");
-    case "floormod":
-      return call("ifloormod_", "umod_");
-    case "truncmod":
-      return call("itruncmod_", "umod_");
-    case "pow":
-      return call("ipow_", "upow_");
-    case "neg":
-      return signed ? `(-${a})` : `(0u - ${a})`;
-    case "abs":
-      return signed ? `abs(${a})` : a;
-    case "sign":
-      return signed ? `sign(${a})` : `min(${a}, 1u)`;
-    case "min":
-    case "max":
-      return `${op}(${a}, ${b})`;
-    case "floor":
-    case "ceil":
-    case "round":
-    case "trunc":
-      return a;
-    case "isnan":
-    case "isinf":
-      return "false";
-    case "isfinite":
-      return "true";
-    case "bitnot":
-      return `(~${a})`;
-    case "shl":
-      return `(${a} << (u32(${b}) & 31u))`;
-    case "shr":
-      return `(${a} >> (u32(${b}) & 31u))`;
-  }
-  if (INFIX[op]) return `(${a} ${INFIX[op]} ${b})`;
+  const text = INTEGER[op]?.(a, b, to);
+  if (text !== undefined) return text;
   // A function of floats: computed as such and cut.
-  const float = nodeOfKind(op, `f32(${a})`, b && `f32(${b})`, "float32", use);
-  return float && wgslCast(float, "float32", type, use);
+  const float = nodeOfKind(op, `f32(${a})`, b && `f32(${b})`, { ...to, type: "float32" });
+  return float && wgslCast(float, "float32", to.type, to.use);
 }
