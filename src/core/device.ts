@@ -11,23 +11,23 @@ import { Dynamic } from "./scope_context.ts";
 export type DeviceBuffer = unknown;
 
 /** What a device has done so far; differences give a run's metadata. */
-export interface DeviceCounters {
+export class DeviceCounters {
   /** Compute dispatches recorded. */
-  dispatches: number;
+  dispatches = 0;
   /** Queue submissions. */
-  submits: number;
+  submits = 0;
   /** Copies from device to host that were waited for. */
-  readbacks: number;
+  readbacks = 0;
   /** Bytes they brought. */
-  bytesToHost: number;
+  bytesToHost = 0;
   /** Bytes uploaded. */
-  bytesToDevice: number;
+  bytesToDevice = 0;
   /** Buffers created (not taken from the pool). */
-  buffersCreated: number;
+  buffersCreated = 0;
   /** Bind groups created. */
-  bindGroupsCreated: number;
+  bindGroupsCreated = 0;
   /** Pipelines compiled. */
-  pipelinesCreated: number;
+  pipelinesCreated = 0;
 }
 
 /** A kernel chosen, planned and compiled for one problem; may be run many times. */
@@ -188,17 +188,3 @@ export interface KernelPart {
 
 /** Told of each kernel that is prepared; for debugging. */
 export const kernelTrace: { print: ((kernel: KernelInfo) => void) | null } = { print: null };
-
-/** Fresh counters. */
-export function newCounters(): DeviceCounters {
-  return {
-    dispatches: 0,
-    submits: 0,
-    readbacks: 0,
-    bytesToHost: 0,
-    bytesToDevice: 0,
-    buffersCreated: 0,
-    bindGroupsCreated: 0,
-    pipelinesCreated: 0,
-  };
-}

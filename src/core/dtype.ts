@@ -113,25 +113,26 @@ function info(
   };
 }
 
+/** Facts about every dtype, numbers in the order in which operands are brought to the later one. */
 export const DTYPES: Readonly<Record<DType, DTypeInfo>> = {
+  bool: info("bool", "bool", 10, 1, Uint8Array),
+  uint8: info("uint8", "uint", 4, 1, Uint8Array),
+  int8: info("int8", "int", 6, 1, Int8Array),
+  uint16: info("uint16", "uint", 17, 2, Uint16Array),
+  int16: info("int16", "int", 5, 2, Int16Array),
+  int32: info("int32", "int", 3, 4, Int32Array),
+  uint32: info("uint32", "uint", 22, 4, Uint32Array),
+  int64: info("int64", "int", 9, 8, BigInt64Array),
+  uint64: info("uint64", "uint", 23, 8, BigUint64Array),
+  bfloat16: info("bfloat16", "float", 14, 2, Uint16Array),
+  float16: info("float16", "float", 19, 2, float16Array, "half"),
   float32: info("float32", "float", 1, 4, Float32Array, "float"),
   float64: info("float64", "float", 2, 8, Float64Array, "double"),
-  int32: info("int32", "int", 3, 4, Int32Array),
-  uint8: info("uint8", "uint", 4, 1, Uint8Array),
-  int16: info("int16", "int", 5, 2, Int16Array),
-  int8: info("int8", "int", 6, 1, Int8Array),
-  string: info("string", "string", 7, 0),
   complex64: info("complex64", "complex", 8, 8, Float32Array),
-  int64: info("int64", "int", 9, 8, BigInt64Array),
-  bool: info("bool", "bool", 10, 1, Uint8Array),
-  bfloat16: info("bfloat16", "float", 14, 2, Uint16Array),
-  uint16: info("uint16", "uint", 17, 2, Uint16Array),
   complex128: info("complex128", "complex", 18, 16, Float64Array),
-  float16: info("float16", "float", 19, 2, float16Array, "half"),
+  string: info("string", "string", 7, 0),
   resource: info("resource", "handle", 20, 0),
   variant: info("variant", "handle", 21, 0),
-  uint32: info("uint32", "uint", 22, 4, Uint32Array),
-  uint64: info("uint64", "uint", 23, 8, BigUint64Array),
 };
 
 /** The least and the greatest that integers hold. */
@@ -277,23 +278,8 @@ export const DTYPE_GROUPS: Readonly<Record<string, readonly DType[]>> = {
   index: ["int32", "int64"],
 };
 
-const RANK: readonly DType[] = [
-  "bool",
-  "uint8",
-  "int8",
-  "uint16",
-  "int16",
-  "int32",
-  "uint32",
-  "int64",
-  "uint64",
-  "bfloat16",
-  "float16",
-  "float32",
-  "float64",
-  "complex64",
-  "complex128",
-];
+/** Numbers, from the narrowest on. */
+const RANK = Object.values(DTYPES).filter((d) => d.bytes > 0).map((d) => d.name);
 
 /** The dtype two operands are brought to, as TensorFlow.js does: the wider one of bool < int < float < complex. */
 export function promote(a: DType, b: DType): DType {

@@ -7,10 +7,9 @@ import {
   type BufferRead,
   type Device,
   type DeviceBuffer,
-  type DeviceCounters,
+  DeviceCounters,
   type HostElements,
   kernelTrace,
-  newCounters,
   type PreparedKernel,
   type TransferCost,
 } from "../../core/device.ts";
@@ -47,7 +46,7 @@ export class CpuDevice implements Device {
   readonly managed = true;
   readonly canReadSync = true;
   readonly transfer: TransferCost = { latencyMs: 0, bytesPerMs: Infinity };
-  readonly counters: DeviceCounters = newCounters();
+  readonly counters: DeviceCounters = new DeviceCounters();
   /** Called where an op has to run in loops as its kernels have not been loaded. */
   onMissing: (meaning: Meaning) => void = () => {};
   #engine: Engine | null | undefined;

@@ -5,10 +5,9 @@ import {
   type BufferRead,
   type Device,
   type DeviceBuffer,
-  type DeviceCounters,
+  DeviceCounters,
   isUrgent,
   kernelTrace,
-  newCounters,
   type PreparedKernel,
   type Sequence,
   type TransferCost,
@@ -51,7 +50,7 @@ export class WebGpuDevice implements Device {
   readonly managed = true;
   readonly description: string;
   readonly software: boolean;
-  readonly counters: DeviceCounters = newCounters();
+  readonly counters: DeviceCounters = new DeviceCounters();
   readonly profile: Profile;
   readonly tuner: Tuner;
   /** The WebGPU device, for exchange with other libraries. */

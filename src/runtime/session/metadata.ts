@@ -1,7 +1,7 @@
 /**
  * What a run did: dispatches, readbacks, bytes, calls of script bodies.
  */
-import { type DeviceCounters, newCounters } from "../../core/device.ts";
+import { DeviceCounters } from "../../core/device.ts";
 import { gpuDevice } from "../devices.ts";
 
 /** Counts of one run or one profiled function. */
@@ -15,7 +15,7 @@ export const hostCallTotal = { count: 0 };
 
 /** Counters as they stand. */
 export function snapshotCounters(): RunMetadata {
-  return { ...(gpuDevice()?.counters ?? newCounters()), hostCalls: hostCallTotal.count };
+  return { ...(gpuDevice()?.counters ?? new DeviceCounters()), hostCalls: hostCallTotal.count };
 }
 
 /** What was counted since `before`. */
@@ -30,7 +30,7 @@ function countsSince(before: RunMetadata): RunMetadata {
  * Commands of several runs may be submitted together; who submits them counts the submission.
  */
 export class RunCounter {
-  readonly total: RunMetadata = { ...newCounters(), hostCalls: 0 };
+  readonly total: RunMetadata = { ...new DeviceCounters(), hostCalls: 0 };
   #isCounting = false;
 
   /** Runs code that works for the run. */

@@ -1,7 +1,7 @@
 /** The pool of GPU buffers, on a device that only counts. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { ResourceExhaustedError } from "../../../src/core/errors.ts";
-import { newCounters } from "../../../src/core/device.ts";
+import { DeviceCounters } from "../../../src/core/device.ts";
 import {
   BufferPool,
   type PooledBuffer,
@@ -23,7 +23,7 @@ function countingPool(...errors: (GPUError | null)[]): {
   } as unknown as GPUDevice;
   const onDestroy = (id: number): void => void destroyed.push(id);
   return {
-    pool: new BufferPool(device, newCounters(), {
+    pool: new BufferPool(device, new DeviceCounters(), {
       onDestroy,
       onFail: ({ message }) => failures.push(message),
       limit: 1024,
