@@ -23,7 +23,7 @@ import "./core/arrays/format.ts";
 import "./core/nd_array.ts";
 import "./core/scalar/complex.ts";
 import "./core/scalar/math.ts";
-import "./core/scalar/js_text.ts";
+import "./core/scalar/operations.ts";
 import "./core/scalar/js.ts";
 import "./core/scalar/eval.ts";
 import "./kernels/pointwise/broadcast.ts";

@@ -7,121 +7,18 @@ import { type Expr, exprType, once, operandsOf, type ScalarOp } from "./expr.ts"
 import * as cm from "./complex.ts";
 import * as m from "./math.ts";
 import { arithmeticOf, constantValue, partOf } from "./js.ts";
-import { OF_MATH } from "./js_text.ts";
+import { BIG, BOOL, COMPARISONS, FLOAT, INT, type Run, type ScalarValue } from "./operations.ts";
 import type { Pair } from "./math.ts";
 import { UnimplementedError } from "../errors.ts";
 
-/** A value in the arithmetic of its dtype. */
-export type ScalarValue = number | bigint | boolean | Uint8Array | Pair;
-
-type Fn = (a: never, b: never, c: never) => ScalarValue;
-type Fns = Partial<Record<ScalarOp, Fn>>;
-
-const COMPARISONS: Fns = {
-  lt: (a: number, b: number) => a < b,
-  le: (a: number, b: number) => a <= b,
-  gt: (a: number, b: number) => a > b,
-  ge: (a: number, b: number) => a >= b,
-  eq: (a: number, b: number) => a === b,
-  ne: (a: number, b: number) => a !== b,
-};
-const EXACT_TESTS: Fns = { isnan: () => false, isinf: () => false, isfinite: () => true };
-const same = (a: number): number => a;
-/** What numbers do as 64-bit integers do. */
-const NUMBER: Fns = {
-  ...COMPARISONS,
-  add: (a: number, b: number) => a + b,
-  sub: (a: number, b: number) => a - b,
-  neg: (a: number) => -a,
-  real: same,
-  conj: same,
-};
-
-const BOOL: Fns = {
-  ...COMPARISONS,
-  ...EXACT_TESTS,
-  and: (a: boolean, b: boolean) => a && b,
-  or: (a: boolean, b: boolean) => a || b,
-  xor: (a: boolean, b: boolean) => a !== b,
-  not: (a: boolean) => !a,
-  add: (a: boolean, b: boolean) => a || b,
-  max: (a: boolean, b: boolean) => a || b,
-  mul: (a: boolean, b: boolean) => a && b,
-  min: (a: boolean, b: boolean) => a && b,
-};
-
-const WHOLE: Fns = {
-  ...NUMBER,
-  ...EXACT_TESTS,
-  floor: same,
-  ceil: same,
-  round: same,
-  trunc: same,
-  bitand: (a: number, b: number) => a & b,
-  bitor: (a: number, b: number) => a | b,
-  bitxor: (a: number, b: number) => a ^ b,
-  bitnot: (a: number) => ~a,
-};
-
-const INT: Fns = {
-  ...WHOLE,
-  imag: () => 0,
-  mul: Math.imul,
-  div: (a: number, b: number) => (b === 0 ? m.dividedByZero() : Math.trunc(a / b)),
-  floordiv: (a: number, b: number) => (b === 0 ? m.dividedByZero() : Math.floor(a / b)),
-  truncmod: (a: number, b: number) => (b === 0 ? m.dividedByZero() : a % b),
-  floormod: (a: number, b: number) => (b === 0 ? m.dividedByZero() : m.floorMod(a, b)),
-  pow: m.ipow,
-  min: Math.min,
-  max: Math.max,
-  abs: Math.abs,
-  sign: Math.sign,
-};
-
-const BIG: Fns = {
-  ...WHOLE,
-  imag: () => 0n,
-  mul: (a: bigint, b: bigint) => a * b,
-  div: m.bdiv,
-  floordiv: m.bfloorDiv,
-  truncmod: m.bmod,
-  floormod: m.bfloorMod,
-  pow: m.bpow,
-  min: (a: bigint, b: bigint) => (a < b ? a : b),
-  max: (a: bigint, b: bigint) => (a > b ? a : b),
-  abs: (a: bigint) => (a < 0n ? -a : a),
-  sign: (a: bigint) => (a < 0n ? -1n : a > 0n ? 1n : 0n),
-  shl: (a: bigint, b: bigint) => a << (b & 63n),
-  shr: (a: bigint, b: bigint) => a >> (b & 63n),
-};
-
-const FLOAT: Fns = {
-  ...NUMBER,
-  ...Object.fromEntries(OF_MATH.map((op) => [op, Math[op] as Fn])),
-  imag: () => 0,
-  mul: (a: number, b: number) => a * b,
-  div: (a: number, b: number) => a / b,
-  floordiv: (a: number, b: number) => Math.floor(a / b),
-  truncmod: (a: number, b: number) => a % b,
-  floormod: m.floorMod,
-  pow: m.pow,
-  atan2: Math.atan2,
-  min: Math.min,
-  max: Math.max,
-  round: m.roundEven,
-  rsqrt: (a: number) => 1 / Math.sqrt(a),
-  erf: m.erf,
-  isnan: (a: number) => a !== a,
-  isinf: (a: number) => a === Infinity || a === -Infinity,
-  isfinite: Number.isFinite as (a: number) => boolean,
-};
+type Runs = Partial<Record<ScalarOp, Run>>;
 
 /** A function of the parts of one or two complex numbers as one of pairs. */
-function ofPairs(f: (a: number, b: number, c: number, d: number) => Pair): Fn {
+function ofPairs(f: (a: number, b: number, c: number, d: number) => Pair): Run {
   return ([a, b]: Pair, [c, d]: Pair = [0, 0]) => f(a, b, c, d);
 }
 
-const COMPLEX: Fns = {
+const COMPLEX: Runs = {
   // Each is called as its primitive, with a `c` in front.
   ...Object.fromEntries(Object.entries(cm).map(([name, f]) => [name.slice(1), ofPairs(f)])),
   add: ofPairs((a, b, c, d) => [a + c, b + d]),
@@ -136,14 +33,8 @@ const COMPLEX: Fns = {
   ne: ([a, b]: Pair, [c, d]: Pair) => a !== c || b !== d,
 };
 
-const STRING: Fns = Object.fromEntries(
-  Object.entries(COMPARISONS).map(([op, test]) => [
-    op,
-    (a: Uint8Array, b: Uint8Array) => test(m.compareBytes(a, b) as never, 0 as never, 0 as never),
-  ]),
-);
-
-const TABLES = { bool: BOOL, int: INT, big: BIG, float: FLOAT, complex: COMPLEX, string: STRING };
+/** What an arithmetic other than that of complex numbers does. */
+const OPERATIONS = { bool: BOOL, int: INT, big: BIG, float: FLOAT, string: COMPARISONS };
 
 /** Brings a result into its dtype's range and precision. */
 function settle(type: DType): ((v: ScalarValue) => ScalarValue) | null {
@@ -160,15 +51,19 @@ function settle(type: DType): ((v: ScalarValue) => ScalarValue) | null {
 function functionOf(op: ScalarOp, type: DType): (a: ScalarValue, b: ScalarValue) => ScalarValue {
   const kind = arithmeticOf(type);
   const bits = 8 * DTYPES[type].bytes - 1;
-  let fn = TABLES[kind][op];
+  let fn = kind === "complex" ? COMPLEX[op] : OPERATIONS[kind][op]?.run;
+  if (kind === "string" && fn) {
+    const test = fn;
+    fn = (a: Uint8Array, b: Uint8Array) => test(m.compareBytes(a, b) as never, 0 as never);
+  }
   if (kind === "int") {
     if (op === "shl") fn = (a: number, b: number) => a << (b & bits);
     if (op === "shr") {
       fn = (a: number, b: number) => (type === "uint32" ? a >>> (b & bits) : a >> (b & bits));
     }
-    const real = FLOAT[op];
+    const real = FLOAT[op]?.run;
     const cut = type === "uint32" ? m.toUint : m.toInt;
-    if (!fn && real) fn = (a: never, b: never) => cut(real(a, b, b) as number);
+    if (!fn && real) fn = (a: never, b: never) => cut(real(a, b) as number);
   }
   if (op === "floordiv" && kind === "float" && type !== "float64") {
     fn = (a: number, b: number) => Math.floor(Math.fround(a / b));

@@ -6,7 +6,7 @@ import { type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../dtype.ts";
 import { type Expr, exprType, once, operandsOf, PREDICATES, type ScalarOp } from "./expr.ts";
 import * as complexMath from "./complex.ts";
 import * as scalarMath from "./math.ts";
-import { BIG, BOOL, COMPARISONS, COMPLEX, type ComplexParts, FLOAT, INT } from "./js_text.ts";
+import { BIG, BOOL, COMPARISONS, COMPLEX, type ComplexParts, FLOAT, INT } from "./operations.ts";
 import { UnimplementedError } from "../errors.ts";
 
 /** Printed statements and the names that hold the results. */
@@ -77,11 +77,11 @@ function printReal(op: ScalarOp, a: string, b: string, type: DType): string {
   };
   switch (kind) {
     case "bool":
-      return BOOL[op]?.(a, b) ?? fail();
+      return BOOL[op]?.text(a, b) ?? fail();
     case "string":
-      return COMPARISONS[op]?.(`H.compareBytes(${a}, ${b})`, "0") ?? fail();
+      return COMPARISONS[op]?.text(`H.compareBytes(${a}, ${b})`, "0") ?? fail();
     case "float": {
-      const text = FLOAT[op]?.(a, b) ?? fail();
+      const text = FLOAT[op]?.text(a, b) ?? fail();
       // The quotient is rounded before its floor is taken, as TensorFlow does.
       if (op === "floordiv" && type !== "float64") return `Math.floor(Math.fround(${a} / ${b}))`;
       const rounds = type !== "float64" && !EXACT_IN_FLOAT.has(op) && !PREDICATES.has(op);
@@ -92,16 +92,16 @@ function printReal(op: ScalarOp, a: string, b: string, type: DType): string {
       if (op === "shr") {
         return `${a} ${type === "uint32" ? ">>>" : ">>"} (${b} & ${8 * DTYPES[type].bytes - 1})`;
       }
-      const text = INT[op]?.(a, b);
+      const text = INT[op]?.text(a, b);
       // A function of floats: computed as such and cut.
       if (text === undefined) {
         const cut = type === "uint32" ? "H.toUint" : "H.toInt";
-        return wrapText(`${cut}(${FLOAT[op]?.(a, b) ?? fail()})`, type);
+        return wrapText(`${cut}(${FLOAT[op]?.text(a, b) ?? fail()})`, type);
       }
       return WRAPPING.has(op) ? wrapText(text, type) : text;
     }
     default: {
-      const text = BIG[op]?.(a, b) ?? fail();
+      const text = BIG[op]?.text(a, b) ?? fail();
       return WRAPPING.has(op) || op === "shl" ? wrapText(text, type) : text;
     }
   }

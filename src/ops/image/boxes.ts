@@ -168,13 +168,8 @@ export function nonMaxSuppression(
  * ```
  */
 export async function nonMaxSuppressionAsync(
-  boxes: TensorLike,
-  scores: TensorLike,
-  maxOutputSize: number,
-  iouThreshold: number | null = 0.5,
-  scoreThreshold: number | null = -Infinity,
+  ...[boxes, scores, ...limits]: Parameters<typeof nonMaxSuppression>
 ): Promise<Tensor> {
-  const limits = [maxOutputSize, iouThreshold, scoreThreshold] as const;
   return nonMaxSuppression(await onHost(boxes), await onHost(scores), ...limits);
 }
 
@@ -235,14 +230,8 @@ export function nonMaxSuppressionWithScore(
  * ```
  */
 export async function nonMaxSuppressionWithScoreAsync(
-  boxes: TensorLike,
-  scores: TensorLike,
-  maxOutputSize: number,
-  iouThreshold: number | null = 0.5,
-  scoreThreshold: number | null = -Infinity,
-  softNmsSigma: number | null = 0,
+  ...[boxes, scores, ...limits]: Parameters<typeof nonMaxSuppressionWithScore>
 ): Promise<ScoredBoxes> {
-  const limits = [maxOutputSize, iouThreshold, scoreThreshold, softNmsSigma] as const;
   return nonMaxSuppressionWithScore(await onHost(boxes), await onHost(scores), ...limits);
 }
 
@@ -297,13 +286,7 @@ export function nonMaxSuppressionPadded(
  * ```
  */
 export async function nonMaxSuppressionPaddedAsync(
-  boxes: TensorLike,
-  scores: TensorLike,
-  maxOutputSize: number,
-  iouThreshold: number | null = 0.5,
-  scoreThreshold: number | null = -Infinity,
-  padToMaxOutputSize = false,
+  ...[boxes, scores, ...limits]: Parameters<typeof nonMaxSuppressionPadded>
 ): Promise<PaddedBoxes> {
-  const limits = [maxOutputSize, iouThreshold, scoreThreshold, padToMaxOutputSize] as const;
   return nonMaxSuppressionPadded(await onHost(boxes), await onHost(scores), ...limits);
 }
