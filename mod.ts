@@ -236,7 +236,7 @@ export type { Quantization } from "./src/graph_model/mod.ts";
 export type { GradientsOptions } from "./src/autodiff/gradients.ts";
 export type { TapeGradientOptions, UnconnectedGradients } from "./src/autodiff/tape.ts";
 export type { Application, Interpreter, OpInput } from "./src/core/apply.ts";
-export type { ChainedBuffer, ChainedOps } from "./src/core/chained/chained_ops.ts";
+export type { ChainedAxes, ChainedBuffer, ChainedOps } from "./src/core/chained/chained_ops.ts";
 export type {
   ChainedPadding,
   ChainedPerAxis,

@@ -127,21 +127,18 @@ function recordingWhatIsSaved<R>(
   }
 }
 
+const MUST_RETURN = "The function f passed in customGrad(f) must return an object";
+
 function checkResult(result: CustomGradResult): CustomGradResult {
   refusePromise(
     result,
-    () =>
-      "The function f passed in customGrad(f) must return an object, but it returned a promise: what leads to a gradient is synchronous",
+    () => `${MUST_RETURN}, but it returned a promise: what leads to a gradient is synchronous`,
   );
   if (!(result?.value instanceof Tensor)) {
-    throw new TypeError(
-      "The function f passed in customGrad(f) must return an object where `obj.value` is a tensor",
-    );
+    throw new TypeError(`${MUST_RETURN} where \`obj.value\` is a tensor`);
   }
   if (typeof result.gradFunc !== "function") {
-    throw new TypeError(
-      "The function f passed in customGrad(f) must return an object where `obj.gradFunc` is a function",
-    );
+    throw new TypeError(`${MUST_RETURN} where \`obj.gradFunc\` is a function`);
   }
   return result;
 }
@@ -159,14 +156,14 @@ function vectorJacobian(
     const dxs = found instanceof Tensor ? [found] : found;
     if (!Array.isArray(dxs) || dxs.length !== inputs) {
       throw new ValueError(
-        `The function f passed in customGrad(f) must return an object where \`obj.gradFunc\` is a function that returns the same number of tensors as inputs passed to f(...): received ${
+        `${MUST_RETURN} where \`obj.gradFunc\` is a function that returns the same number of tensors as inputs passed to f(...): received ${
           Array.isArray(dxs) ? dxs.length : describe(dxs)
         }, wanted ${inputs}`,
       );
     }
     if (!dxs.every((d) => d instanceof Tensor)) {
       throw new TypeError(
-        "The function f passed in customGrad(f) must return an object where `obj.gradFunc` is a function that returns a list of only tensors",
+        `${MUST_RETURN} where \`obj.gradFunc\` is a function that returns a list of only tensors`,
       );
     }
     dxs.forEach((dx: Tensor, i) => checkGradient(dx, { ...specs[i], input: i }));

@@ -2,8 +2,7 @@
  * grad, grads, valueAndGrad, valueAndGrads, variableGrads: functions from functions to their gradients.
  */
 import { apply1 } from "../core/apply.ts";
-import type { Tensor, TensorLike } from "../core/tensor.ts";
-import { Tensor as TensorClass } from "../core/tensor.ts";
+import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { describe } from "../core/convert.ts";
 import { sameShape, shapeText } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
@@ -319,7 +318,7 @@ function checkList(xs: unknown, fn: string): void {
 }
 
 function checkTensor(x: unknown, arg: string, fn: string): void {
-  if (!(x instanceof TensorClass)) {
+  if (!(x instanceof Tensor)) {
     throw new TypeError(
       `Argument '${arg}' passed to ${fn}(f)(x) must be a tensor, but got ${describe(x)}`,
     );
@@ -332,7 +331,7 @@ function checkResult(value: unknown, fn: string): void {
     () =>
       `The f passed in ${fn}(f) must return a tensor, but it returned a promise: what leads to a gradient is synchronous`,
   );
-  if (!(value instanceof TensorClass)) {
+  if (!(value instanceof Tensor)) {
     throw new TypeError(
       `The f passed in ${fn}(f) must return a tensor, but it returned ${describe(value)}`,
     );
@@ -340,7 +339,7 @@ function checkResult(value: unknown, fn: string): void {
 }
 
 function variablesIn(list: readonly Tensor[]): VariableLike[] {
-  if (!Array.isArray(list) || !list.every((v) => v instanceof TensorClass && "trainable" in v)) {
+  if (!Array.isArray(list) || !list.every((v) => v instanceof Tensor && "trainable" in v)) {
     throw new TypeError(
       "The varList passed in variableGrads(f, varList) must be an array of variables",
     );

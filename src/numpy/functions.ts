@@ -2,6 +2,7 @@
  * numpyFunction and pyFunc whose bodies get arrays of numpy-ts.
  */
 import { isPlainObject, mapNest } from "../core/nest.ts";
+import { remembered } from "../core/recent_map.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { ValueError } from "../core/errors.ts";
 import type { Decorated, DecoratorOptions } from "../script/decorator.ts";
@@ -26,19 +27,13 @@ import { toNumpy } from "./arrays.ts";
 /** Options of {@linkcode numpyFunction}: those of `tf.numpyFunction`, but for `worker`, since a body's source does not bring numpy-ts along. */
 export type NumpyFunctionOptions = Omit<BaseOptions, "worker">;
 
-const bodies = new WeakMap<ScriptFunction, ScriptFunction>();
+const convert = (v: unknown): unknown => (v instanceof NdArray ? toNumpy(v) : v);
 
 /** The body as `tf.numpyFunction` calls it: host arrays in, the same for the same function. */
-function bodyOf(func: ScriptFunction): ScriptFunction {
+const bodyOf = remembered((func: ScriptFunction): ScriptFunction => {
   checkCallable(func);
-  let body = bodies.get(func);
-  if (body === undefined) {
-    const convert = (v: unknown): unknown => (v instanceof NdArray ? toNumpy(v) : v);
-    body = (...args) => func(...args.map((a) => mapNest(convert, a)));
-    bodies.set(func, body);
-  }
-  return body;
-}
+  return (...args) => func(...args.map((a) => mapNest(convert, a)));
+});
 
 function checkOptions(options: NumpyFunctionOptions): void {
   if ((options as BaseOptions).worker) {

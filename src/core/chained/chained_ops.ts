@@ -22,6 +22,9 @@ export interface ChainedBuffer {
   toTensor(): Tensor;
 }
 
+/** Axes: one, several, or all where none is given. */
+export type ChainedAxes = number | readonly number[] | null;
+
 /** Methods every tensor has, named as the functions of the same name. */
 export interface ChainedOps extends ChainedWindows {
   /** Magnitude. See `tf.abs`. */
@@ -33,9 +36,9 @@ export interface ChainedOps extends ChainedWindows {
   /** `this + b`. See `tf.add`. */
   add<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Whether every element is true. See `tf.all`. */
-  all<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
+  all<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** Whether any element is true. See `tf.any`. */
-  any<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
+  any<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** Index of the largest element along an axis. See `tf.argMax`. */
   argMax<T extends Tensor = Tensor>(axis?: number): T;
   /** Index of the smallest element along an axis. See `tf.argMin`. */
@@ -117,10 +120,7 @@ export interface ChainedOps extends ChainedWindows {
   /** Error function. See `tf.erf`. */
   erf<T extends Tensor = Tensor>(): T;
   /** Square root of the sum of squares. See `tf.euclideanNorm`. */
-  euclideanNorm<T extends Tensor = Tensor>(
-    axis?: number | readonly number[] | null,
-    keepDims?: boolean,
-  ): T;
+  euclideanNorm<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** `e ** x`. See `tf.exp`. */
   exp<T extends Tensor = Tensor>(): T;
   /** With an axis of extent 1 inserted. See `tf.expandDims`. */
@@ -174,20 +174,17 @@ export interface ChainedOps extends ChainedWindows {
   /** Logarithm of the softmax. See `tf.logSoftmax`. */
   logSoftmax<T extends Tensor = Tensor>(axis?: number): T;
   /** Logarithm of the sum of exponentials. See `tf.logSumExp`. */
-  logSumExp<T extends Tensor = Tensor>(
-    axis?: number | readonly number[] | null,
-    keepDims?: boolean,
-  ): T;
+  logSumExp<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** Matrix product. See `tf.matMul`. */
   matMul<T extends Tensor = Tensor>(b: TensorLike, transposeA?: boolean, transposeB?: boolean): T;
   /** Largest element along axes. See `tf.max`. */
-  max<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
+  max<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** The larger of `this` and `b`. See `tf.maximum`. */
   maximum<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Mean along axes. See `tf.mean`. */
-  mean<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
+  mean<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** Smallest element along axes. See `tf.min`. */
-  min<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
+  min<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** The smaller of `this` and `b`. See `tf.minimum`. */
   minimum<T extends Tensor = Tensor>(b: TensorLike): T;
   /** With its mirror image around it. See `tf.mirrorPad`. */
@@ -204,7 +201,7 @@ export interface ChainedOps extends ChainedWindows {
   /** Norm of vectors or matrices. See `tf.norm`. */
   norm<T extends Tensor = Tensor>(
     ord?: number | "euclidean" | "fro",
-    axis?: number | readonly number[] | null,
+    axis?: ChainedAxes,
     keepDims?: boolean,
   ): T;
   /** Where different from `b`. See `tf.notEqual`. */
@@ -225,7 +222,7 @@ export interface ChainedOps extends ChainedWindows {
   /** Writes the elements to the console. See `tf.print`. */
   print(verbose?: boolean): void;
   /** Product along axes. See `tf.prod`. */
-  prod<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
+  prod<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** `1 / x`. See `tf.reciprocal`. */
   reciprocal<T extends Tensor = Tensor>(): T;
   /** `max(x, 0)`. See `tf.relu`. */
@@ -237,7 +234,7 @@ export interface ChainedOps extends ChainedWindows {
   /** In the shape of another tensor. See `tf.reshape`. */
   reshapeAs<T extends Tensor = Tensor>(x: Tensor): T;
   /** Turned round along axes. See `tf.reverse`. */
-  reverse<T extends Tensor = Tensor>(axis?: number | readonly number[] | null): T;
+  reverse<T extends Tensor = Tensor>(axis?: ChainedAxes): T;
   /** Discrete Fourier transform of a real tensor. See `tf.rfft`. */
   rfft<T extends Tensor = Tensor>(): T;
   /** Nearest integer, halves to even. See `tf.round`. */
@@ -269,7 +266,7 @@ export interface ChainedOps extends ChainedWindows {
   /** `(this - b) ** 2`. See `tf.squaredDifference`. */
   squaredDifference<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Without axes of extent 1. See `tf.squeeze`. */
-  squeeze<T extends Tensor = Tensor>(axis?: number | readonly number[] | null): T;
+  squeeze<T extends Tensor = Tensor>(axis?: ChainedAxes): T;
   /** Joined with other tensors along a new axis. See `tf.stack`. */
   stack<T extends Tensor = Tensor>(x: Tensor | readonly Tensor[], axis?: number): T;
   /** 1 where positive, else `alpha`. See `tf.step`. */
@@ -288,7 +285,7 @@ export interface ChainedOps extends ChainedWindows {
   /** `this - b`. See `tf.sub`. */
   sub<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Sum along axes. See `tf.sum`. */
-  sum<T extends Tensor = Tensor>(axis?: number | readonly number[] | null, keepDims?: boolean): T;
+  sum<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** Tangent. See `tf.tan`. */
   tan<T extends Tensor = Tensor>(): T;
   /** Hyperbolic tangent. See `tf.tanh`. */

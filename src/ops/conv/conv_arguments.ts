@@ -23,6 +23,7 @@ export type PerAxis = number | readonly number[];
 export interface Sliding {
   /** Steps between places. */
   readonly strides: PerAxis;
+  /** Padding. */
   readonly pad: Padding;
   /** `NHWC`, `NCHW`, `NDHWC`, `NCDHW`. */
   readonly dataFormat: string;
@@ -275,8 +276,11 @@ export function toFilter(filter: TensorLike, rank: number, fn: string, arg = "fi
   return input;
 }
 
+/** What users pass to a convolution. */
 export interface ConvArguments extends Sliding {
+  /** Input, with or without batch. */
   readonly x: TensorLike;
+  /** Filter. */
   readonly filter: TensorLike;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Depthwise and separable convolutions.
  */
-import { compose } from "../../core/apply.ts";
+import { compose, type OpInput } from "../../core/apply.ts";
 import type { OpDef } from "../../core/op.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -83,6 +83,12 @@ export function depthwiseConv2d(
   return convolve(DepthwiseConv2dNative, "depthwiseConv2d", 4, args);
 }
 
+/** How many channels a depthwise filter gives; null where that is not known. */
+export function depthwiseChannels(filter: OpInput): number | null {
+  const channels = extentOf(filter, 2), multiplier = extentOf(filter, 3);
+  return channels === null || multiplier === null ? null : channels * multiplier;
+}
+
 /**
  * Depthwise convolution followed by a 1×1 convolution: `pointwiseFilter` is `[1, 1, channels * multiplier, outChannels]`.
  * Follows TensorFlow `separable_conv2d`. Throws `ValueError` where shapes do not fit.
@@ -116,16 +122,12 @@ export function separableConv2d(
     const depthwise = toFilter(depthwiseFilter, 4, "separableConv2d", "depthwiseFilter");
     const pointwise = toFilter(pointwiseFilter, 4, "separableConv2d", "pointwiseFilter");
     for (const axis of [0, 1]) {
-      checkSame(
-        extentOf(pointwise, axis),
-        1,
-        "Error in separableConv2d: pointwise filter must be 1×1",
-      );
+      const what = "Error in separableConv2d: pointwise filter must be 1×1";
+      checkSame(extentOf(pointwise, axis), 1, what);
     }
-    const channels = extentOf(depthwise, 2), m = extentOf(depthwise, 3);
     checkSame(
       extentOf(pointwise, 2),
-      channels === null || m === null ? null : channels * m,
+      depthwiseChannels(depthwise),
       "Error in separableConv2d: third dimension of pointwise filter must match the output channels of the depthwise one",
     );
     const middle = depthwiseConv2d(image, depthwise, strides, pad, dataFormat, dilation);

@@ -9,14 +9,12 @@ import { ValueError } from "../../core/errors.ts";
 import { reshape } from "../array/view.ts";
 import { Conv2D, CONV_2D_ATTRS } from "../conv/conv.ts";
 import { convAttrs } from "../conv/conv_family.ts";
-import { DEPTHWISE_ATTRS, DepthwiseConv2dNative } from "../conv/conv_depthwise.ts";
 import {
-  convArguments,
-  extentOf,
-  type Padding,
-  type PerAxis,
-  type RoundingMode,
-} from "../conv/conv_arguments.ts";
+  DEPTHWISE_ATTRS,
+  depthwiseChannels,
+  DepthwiseConv2dNative,
+} from "../conv/conv_depthwise.ts";
+import { type ConvArguments, convArguments, extentOf } from "../conv/conv_arguments.ts";
 import {
   applyFused,
   applySteps,
@@ -43,21 +41,9 @@ const FusedDepthwiseConv2D = defineFused({
 });
 
 /** What {@linkcode fusedConv2d} and {@linkcode fusedDepthwiseConv2d} take. */
-export interface FusedConvOptions extends FusedSteps {
-  /** Image, with or without batch. */
-  readonly x: TensorLike;
-  /** Filter. */
-  readonly filter: TensorLike;
-  /** Steps between places. */
-  readonly strides: PerAxis;
-  /** Padding. */
-  readonly pad: Padding;
+export interface FusedConvOptions extends FusedSteps, Omit<ConvArguments, "dataFormat"> {
   /** Layout of the image. Default `NHWC`. */
   readonly dataFormat?: "NHWC" | "NCHW";
-  /** Steps between taps. */
-  readonly dilations?: PerAxis;
-  /** Rounding of output extents. */
-  readonly dimRoundingMode?: RoundingMode;
 }
 
 const OPTIONS: OptionKeys<FusedConvOptions> = {
@@ -89,13 +75,7 @@ const checkDepthwiseOptions = optionCheck("fused.depthwiseConv2d", OPTIONS);
  */
 export function fusedConv2d(options: FusedConvOptions): Tensor {
   checkConvOptions(options);
-  return fusedConv(
-    options,
-    "fused conv2d",
-    FusedConv2D,
-    Conv2D,
-    (filter) => extentOf(filter, 3),
-  );
+  return fusedConv(options, "fused conv2d", [FusedConv2D, Conv2D], (filter) => extentOf(filter, 3));
 }
 
 /**
@@ -114,23 +94,14 @@ export function fusedConv2d(options: FusedConvOptions): Tensor {
  */
 export function fusedDepthwiseConv2d(options: FusedConvOptions): Tensor {
   checkDepthwiseOptions(options);
-  return fusedConv(
-    options,
-    "fused depthwiseConv2d",
-    FusedDepthwiseConv2D,
-    DepthwiseConv2dNative,
-    (filter) => {
-      const channels = extentOf(filter, 2), m = extentOf(filter, 3);
-      return channels === null || m === null ? null : channels * m;
-    },
-  );
+  const ops = [FusedDepthwiseConv2D, DepthwiseConv2dNative] as const;
+  return fusedConv(options, "fused depthwiseConv2d", ops, depthwiseChannels);
 }
 
 function fusedConv(
   options: FusedConvOptions,
   fn: string,
-  fused: OpDef,
-  plain: OpDef,
+  [fused, plain]: readonly [OpDef, OpDef],
   channelsOf: (filter: OpInput) => number | null,
 ): Tensor {
   return compose(() => {

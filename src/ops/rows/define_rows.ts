@@ -5,6 +5,7 @@
 import { ValueError } from "../../core/errors.ts";
 import type { RowNumber, RowSteps } from "../../core/meaning.ts";
 import { type Attrs, defineOp, type GradRule, type OpDef, type OpInit } from "../../core/op.ts";
+import { remembered } from "../../core/recent_map.ts";
 import { argument, argumentsOf, type Expr } from "../../core/scalar/expr.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
@@ -32,12 +33,10 @@ export function defineRows(
   element: (args: readonly Expr[], row: Row, attrs: Attrs) => Expr,
   { inputs = ["x"], columns = [], output = "y", attrs = [], expand, grad }: RowsInit,
 ): OpDef {
-  const names = [...inputs, ...columns], known = new WeakMap<Attrs, RowSteps>();
-  const steps = (attrs: Attrs): RowSteps => {
-    let own = known.get(attrs);
-    if (!own) known.set(attrs, own = stepsOf(names.length, (...a) => element(...a, attrs)));
-    return own;
-  };
+  const names = [...inputs, ...columns];
+  const steps = remembered((attrs: Attrs) =>
+    stepsOf(names.length, (...args) => element(...args, attrs))
+  );
   const meaning = { steps, columns: columns.map((_, i) => inputs.length + i) };
   return defineOp({
     name,
