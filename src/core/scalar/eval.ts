@@ -2,13 +2,12 @@
  * Evaluates scalar expressions by closures: for places where printed code may not be compiled (a page whose content security
  * policy forbids `new Function`). Slow, and equal to what `scalar_js` prints.
  */
-import { type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../dtype.ts";
+import { type DType, DTYPES } from "../dtype.ts";
 import { type Expr, exprType, once, operandsOf, type ScalarOp } from "./expr.ts";
 import * as cm from "./complex.ts";
-import * as m from "./math.ts";
-import { arithmeticOf, constantValue, partOf } from "./js.ts";
-import { BIG, BOOL, COMPARISONS, FLOAT, INT, type Run, type ScalarValue } from "./operations.ts";
+import { constantValue } from "./js.ts";
 import type { Pair } from "./math.ts";
+import { castOf, operationOf, partOf, type Run, type ScalarValue } from "./operations.ts";
 import { UnimplementedError } from "../errors.ts";
 
 type Runs = Partial<Record<ScalarOp, Run>>;
@@ -33,84 +32,18 @@ const COMPLEX: Runs = {
   ne: ([a, b]: Pair, [c, d]: Pair) => a !== c || b !== d,
 };
 
-/** What an arithmetic other than that of complex numbers does. */
-const OPERATIONS = { bool: BOOL, int: INT, big: BIG, float: FLOAT, string: COMPARISONS };
-
-/** Brings a result into its dtype's range and precision. */
-function settle(type: DType): ((v: ScalarValue) => ScalarValue) | null {
-  const { kind, bytes } = DTYPES[type], unused = 32 - 8 * bytes;
-  if (kind === "float") return type === "float64" ? null : (v) => Math.fround(v as number);
-  if (isBigInt(type)) {
-    const wrap = kind === "int" ? BigInt.asIntN : BigInt.asUintN;
-    return (v) => wrap(64, v as bigint);
-  }
-  if (kind === "int") return (v) => (v as number) << unused >> unused;
-  return kind === "uint" ? (v) => (v as number) << unused >>> unused : null;
-}
-
 function functionOf(op: ScalarOp, type: DType): (a: ScalarValue, b: ScalarValue) => ScalarValue {
-  const kind = arithmeticOf(type);
-  const bits = 8 * DTYPES[type].bytes - 1;
-  let fn = kind === "complex" ? COMPLEX[op] : OPERATIONS[kind][op]?.run;
-  if (kind === "string" && fn) {
-    const test = fn;
-    fn = (a: Uint8Array, b: Uint8Array) => test(m.compareBytes(a, b) as never, 0 as never);
-  }
-  if (kind === "int") {
-    if (op === "shl") fn = (a: number, b: number) => a << (b & bits);
-    if (op === "shr") {
-      fn = (a: number, b: number) => (type === "uint32" ? a >>> (b & bits) : a >> (b & bits));
-    }
-    const real = FLOAT[op]?.run;
-    const cut = type === "uint32" ? m.toUint : m.toInt;
-    if (!fn && real) fn = (a: never, b: never) => cut(real(a, b) as number);
-  }
-  if (op === "floordiv" && kind === "float" && type !== "float64") {
-    fn = (a: number, b: number) => Math.floor(Math.fround(a / b));
-  }
-  if (!fn) throw new UnimplementedError(`Cannot compute ${op} of ${type}`);
-  return fn as unknown as (a: ScalarValue, b: ScalarValue) => ScalarValue;
+  const run = DTYPES[type].kind === "complex" ? COMPLEX[op] : operationOf(op, type).run;
+  if (!run) throw new UnimplementedError(`Cannot compute ${op} of ${type}`);
+  return run as (a: ScalarValue, b: ScalarValue) => ScalarValue;
 }
 
 function castFunction(from: DType, to: DType): (v: ScalarValue) => ScalarValue {
-  const kind = DTYPES[from].kind, target = DTYPES[to].kind;
-  if (target === "complex") {
-    const convert = castFunction(partOf(from), partOf(to)) as (v: ScalarValue) => number;
-    return kind === "complex"
-      ? (v) => [convert((v as Pair)[0]), convert((v as Pair)[1])]
-      : (v) => [convert(v), 0];
-  }
-  if (kind === "complex") {
-    const convert = castFunction(partOf(from), to);
-    return (v) => convert((v as Pair)[0]);
-  }
-  if (to === "bool") return (v) => (typeof v === "bigint" ? v !== 0n : v !== 0 && v !== false);
-  if (isBigInt(to)) {
-    if (kind === "float") {
-      return to === "int64" ? (v) => m.toInt64(v as number) : (v) => m.toUint64(v as number);
-    }
-    const wrap = settle(to)!;
-    return (v) => wrap(BigInt(v as number));
-  }
-  if (target === "int" || target === "uint") {
-    const wrap = settle(to)!;
-    if (kind === "float" && to === "int32") return (v) => m.toInt(v as number);
-    if (kind === "float" && to === "uint32") return (v) => m.toUint(v as number);
-    if (kind === "float") {
-      const [low, high] = INTEGER_ENDS[to] as readonly [number, number];
-      return (v) => m.toRange(v as number, low, high);
-    }
-    return (v) => wrap(typeof v === "bigint" ? Number(BigInt.asIntN(53, v)) : Number(v));
-  }
-  switch (to) {
-    case "float32":
-      return (v) => Math.fround(Number(v));
-    case "float16":
-      return (v) => m.roundToHalf(Number(v));
-    case "bfloat16":
-      return (v) => m.roundToBfloat(Number(v));
-  }
-  return (v) => Number(v);
+  const convert = castOf(partOf(from), partOf(to)).run as (v: ScalarValue) => ScalarValue;
+  const isPair = DTYPES[from].kind === "complex";
+  if (DTYPES[to].kind !== "complex") return isPair ? (v) => convert((v as Pair)[0]) : convert;
+  const part = convert as (v: ScalarValue) => number;
+  return isPair ? (v) => [part((v as Pair)[0]), part((v as Pair)[1])] : (v) => [part(v), 0];
 }
 
 /** A function from the values of the arguments to those of the expressions. Throws `UnimplementedError` as printing does. */
@@ -147,12 +80,7 @@ export function evaluator(
     if (e.op === "keep") return (_, r) => r[a];
     if (e.op === "complex") return (_, r) => [r[a] as number, r[b] as number];
     const f = functionOf(e.op, type);
-    const finish = settle(type);
-    if (!finish) return (_, r) => f(r[a], r[b]);
-    return (_, r) => {
-      const v = f(r[a], r[b]);
-      return typeof v === "boolean" ? v : finish(v);
-    };
+    return (_, r) => f(r[a], r[b]);
   };
   const roots = exprs.map((e) => visit(e, exprType(e, dtypes)));
   return (args) => {

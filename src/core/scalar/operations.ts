@@ -1,7 +1,9 @@
 /**
  * The scalar primitives in JavaScript, by arithmetic: their texts, and what they compute where nothing may be compiled.
  */
-import type { ScalarOp } from "./expr.ts";
+import { type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../dtype.ts";
+import { UnimplementedError } from "../errors.ts";
+import { PREDICATES, type ScalarOp } from "./expr.ts";
 import * as helpers from "./math.ts";
 import type { Pair } from "./math.ts";
 
@@ -17,7 +19,7 @@ interface Operation {
   readonly run: Run;
 }
 /** The operations of an arithmetic. */
-export type Operations = Partial<Record<ScalarOp, Operation>>;
+type Operations = Partial<Record<ScalarOp, Operation>>;
 
 /** What numbers do here, booleans and 64-bit integers do as well. */
 const INFIX = {
@@ -63,13 +65,16 @@ const unlessZero = ({ text, run }: Operation): Operation =>
     (a, b) => `${b} === 0 ? H.dividedByZero() : ${text(a, b)}`,
     (a, b) => (b === 0 ? helpers.dividedByZero() : run(a, b)),
   );
+/** The second of two operations on the result of the first. */
+const then = (first: Operation, last: Operation): Operation =>
+  op((a, b) => last.text(first.text(a, b), ""), (a, b) => last.run(first.run(a, b) as never, b));
 const quotientDown = op(
   (a, b) => `Math.floor(${a} / ${b})`,
   (a: number, b: number) => Math.floor(a / b),
 );
 
 /** Comparisons, the same for whatever JavaScript compares. */
-export const COMPARISONS: Operations = {
+const COMPARISONS: Operations = {
   lt: infix("<"),
   le: infix("<="),
   gt: infix(">"),
@@ -83,7 +88,7 @@ const EXACT_TESTS: Operations = {
   isfinite: constant(true),
 };
 
-export const BOOL: Operations = {
+const BOOL: Operations = {
   ...COMPARISONS,
   ...EXACT_TESTS,
   and: infix("&&"),
@@ -116,7 +121,7 @@ const WHOLE: Operations = {
 };
 
 /** Integers of at most 32 bits; results still have to be wrapped. */
-export const INT: Operations = {
+const INT: Operations = {
   ...WHOLE,
   mul: call("Math.imul"),
   div: unlessZero(
@@ -134,7 +139,7 @@ export const INT: Operations = {
 };
 
 /** 64-bit integers; results still have to be wrapped. */
-export const BIG: Operations = {
+const BIG: Operations = {
   ...WHOLE,
   mul: infix("*"),
   div: call("H.bdiv"),
@@ -154,7 +159,7 @@ export const BIG: Operations = {
   imag: constant(0n),
 };
 
-export const FLOAT: Operations = {
+const FLOAT: Operations = {
   ...COMPARISONS,
   add: infix("+"),
   sub: infix("-"),
@@ -204,3 +209,152 @@ const OF_MATH = [
   ...["sinh", "cosh", "tanh", "asinh", "acosh", "atanh"],
 ] as readonly (ScalarOp & keyof Math)[];
 for (const op of OF_MATH) FLOAT[op] = call(`Math.${op}`);
+
+/** What does not leave the floats of any width. */
+const EXACT_IN_FLOAT: ReadonlySet<ScalarOp> = new Set([
+  "neg",
+  "abs",
+  "sign",
+  "floor",
+  "ceil",
+  "round",
+  "trunc",
+  "min",
+  "max",
+  "real",
+  "conj",
+  "imag",
+]);
+/** What may leave the range of integers. */
+const WRAPPING: ReadonlySet<ScalarOp> = new Set([
+  "add",
+  "sub",
+  "mul",
+  "div",
+  "floordiv",
+  "pow",
+  "neg",
+  "abs",
+  "bitand",
+  "bitor",
+  "bitxor",
+  "bitnot",
+  "shl",
+]);
+const toFloat32 = call("Math.fround");
+
+/** Brings an integer result back into its dtype's range. */
+function wrapTo(type: DType): Operation {
+  const isSigned = DTYPES[type].kind === "int", bits = 8 * DTYPES[type].bytes;
+  if (isBigInt(type)) {
+    const name = isSigned ? "asIntN" : "asUintN";
+    return op((a) => `BigInt.${name}(64, ${a})`, (a: bigint) => BigInt[name](64, a));
+  }
+  if (bits === 32 && isSigned) return op((a) => `(${a}) | 0`, (a: number) => a | 0);
+  if (bits === 32) return op((a) => `(${a}) >>> 0`, (a: number) => a >>> 0);
+  const unused = 32 - bits, mask = 2 ** bits - 1;
+  return isSigned
+    ? op((a) => `(${a}) << ${unused} >> ${unused}`, (a: number) => a << unused >> unused)
+    : op((a) => `(${a}) & ${mask}`, (a: number) => a & mask);
+}
+
+function shift(name: "shl" | "shr", type: DType): Operation {
+  const bits = 8 * DTYPES[type].bytes - 1;
+  if (name === "shl") {
+    return op((a, b) => `${a} << (${b} & ${bits})`, (a: number, b: number) => a << (b & bits));
+  }
+  return type === "uint32"
+    ? op((a, b) => `${a} >>> (${b} & ${bits})`, (a: number, b: number) => a >>> (b & bits))
+    : op((a, b) => `${a} >> (${b} & ${bits})`, (a: number, b: number) => a >> (b & bits));
+}
+
+/** What a primitive does to real numbers, booleans or strings of a dtype. Throws `UnimplementedError` where it does nothing. */
+export function operationOf(name: ScalarOp, type: DType): Operation {
+  const made = isBigInt(type) ? wholeNumbers(name, BIG[name], type) : realOperation(name, type);
+  if (made === undefined) throw new UnimplementedError(`Cannot compute ${name} of ${type}`);
+  return made;
+}
+
+function realOperation(name: ScalarOp, type: DType): Operation | undefined {
+  switch (DTYPES[type].kind) {
+    case "bool":
+      return BOOL[name];
+    case "string": {
+      const test = COMPARISONS[name];
+      return test &&
+        then(call("H.compareBytes"), op((a) => test.text(a, "0"), (a) => test.run(a, 0 as never)));
+    }
+    case "float": {
+      const own = FLOAT[name];
+      if (type === "float64" || own === undefined) return own;
+      // The quotient is rounded before its floor is taken, as TensorFlow does.
+      if (name === "floordiv") return then(then(infix("/"), toFloat32), call("Math.floor"));
+      return EXACT_IN_FLOAT.has(name) || PREDICATES.has(name) ? own : then(own, toFloat32);
+    }
+    case "int":
+    case "uint": {
+      if (name === "shl" || name === "shr") return wholeNumbers(name, shift(name, type), type);
+      const own = INT[name], float = FLOAT[name];
+      if (own !== undefined || float === undefined) return wholeNumbers(name, own, type);
+      // A function of floats: computed as such and cut.
+      return then(then(float, call(type === "uint32" ? "H.toUint" : "H.toInt")), wrapTo(type));
+    }
+  }
+  throw new UnimplementedError(`Cannot compute with elements of ${type}`);
+}
+
+function wholeNumbers(
+  name: ScalarOp,
+  own: Operation | undefined,
+  type: DType,
+): Operation | undefined {
+  return own && WRAPPING.has(name) ? then(own, wrapTo(type)) : own;
+}
+
+/** Conversion from a dtype that is not complex to another. */
+export function castOf(from: DType, to: DType): Operation {
+  const { kind } = DTYPES[from], isBig = isBigInt(from), target = DTYPES[to].kind;
+  const isFloat = kind === "float";
+  if (from === to && !isFloat) return same;
+  if (to === "bool") {
+    return isBig
+      ? op((a) => `${a} !== 0n`, (a: bigint) => a !== 0n)
+      : op((a) => `${a} !== 0`, (a: number) => a !== 0);
+  }
+  if (isBigInt(to)) {
+    if (isFloat) return call(to === "int64" ? "H.toInt64" : "H.toUint64");
+    return then(isBig ? same : op((a) => `BigInt(${a})`, (a: number) => BigInt(a)), wrapTo(to));
+  }
+  if ((target === "int" || target === "uint") && isFloat) {
+    if (to === "uint32") return call("H.toUint");
+    if (to === "int32") return call("H.toInt");
+    const [low, high] = INTEGER_ENDS[to] as readonly [number, number];
+    return op(
+      (a) => `H.toRange(${a}, ${low}, ${high})`,
+      (a: number) => helpers.toRange(a, low, high),
+    );
+  }
+  const plain = kind === "bool" ? op((a) => `+${a}`, (a: boolean) => +a) : same;
+  if (target === "int" || target === "uint") {
+    const low = op(
+      (a) => `Number(BigInt.asIntN(53, ${a}))`,
+      (a: bigint) => Number(BigInt.asIntN(53, a)),
+    );
+    return then(isBig ? low : plain, wrapTo(to));
+  }
+  const number = isBig ? op((a) => `Number(${a})`, (a: bigint) => Number(a)) : plain;
+  switch (to) {
+    case "float32":
+      return then(number, toFloat32);
+    case "float16":
+      return then(number, call("H.roundToHalf"));
+    case "bfloat16":
+      return then(number, call("H.roundToBfloat"));
+  }
+  return number;
+}
+
+/** Dtype of the parts of a complex number; others stay. */
+export function partOf(t: DType): DType {
+  return t === "complex64" ? "float32" : t === "complex128" ? "float64" : t;
+}
