@@ -2,11 +2,11 @@
  * Ops on the bits of numbers, which only files have. On the host.
  */
 import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
-import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { broadcastShapes, type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
 import { broadcastPairs } from "../../kernels/host/broadcast_pairs.ts";
+import { refuse } from "./shared.ts";
 
 /** Shape of the same bytes in elements of another width: the last axis holds the parts of one. Throws `InvalidArgumentError`. */
 function recast(shape: PartialShape, from: DType, to: DType): PartialShape {
@@ -15,7 +15,7 @@ function recast(shape: PartialShape, from: DType, to: DType): PartialShape {
   if (own > other) return [...shape, own / other];
   const last = shape.at(-1);
   if (last === null || last === other / own) return shape.slice(0, -1);
-  throw new InvalidArgumentError(
+  refuse(
     `Cannot bitcast from ${from} to ${to} due to shape ${shapeText(shape)}: wanted a last axis of ${
       other / own
     }`,

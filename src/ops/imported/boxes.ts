@@ -6,6 +6,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { defineOp } from "../../core/op.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import { knownInts } from "../array/view.ts";
+import { refuse, wholeArray } from "./shared.ts";
 import { overlapOf, suppress } from "../../kernels/host/image_boxes.ts";
 
 defineOp({
@@ -32,7 +33,7 @@ defineOp({
       scoreThreshold: Number(least.item()),
       softSigma: 0,
     });
-    return [new NdArray("int32", [indices.length], Int32Array.from(indices))];
+    return [wholeArray("int32", indices)];
   },
 });
 
@@ -90,9 +91,7 @@ defineOp({
     const frames = boxes.data as Float32Array, given = scores.data as Float32Array;
     const most = Number(perClass.item()), iouThreshold = Number(iou.item());
     if (!(iouThreshold >= 0 && iouThreshold <= 1)) {
-      throw new InvalidArgumentError(`iou_threshold must be in [0, 1], received ${iouThreshold}`, {
-        op: "CombinedNonMaxSuppression",
-      });
+      refuse(`iou_threshold must be in [0, 1], received ${iouThreshold}`);
     }
     const size = slots({
       ...{ perClass: most, total: Number(total.item()) },
@@ -192,15 +191,11 @@ for (const colours of [[], ["colors: float32"]]) {
     cpu: ([images, boxes, colors], [out]) => {
       const depth = images.shape[3];
       if (![1, 3, 4].includes(depth)) {
-        throw new InvalidArgumentError(
-          `Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA), received ${depth}`,
-          { op: name },
-        );
+        refuse(`Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA), received ${depth}`);
       }
       if (colors && colors.shape[1] < depth) {
-        throw new InvalidArgumentError(
+        refuse(
           `colors must have equal or more channels than the image provided: [${colors.shape}] for ${depth}`,
-          { op: name },
         );
       }
       const [rows, each] = colors?.shape ?? [0, 0];

@@ -2,18 +2,13 @@
  * DecodeCSV: columns of numbers and strings out of records of text, in TensorFlow's reading of RFC 4180. On the host.
  */
 import { type DType, DTYPES } from "../../core/dtype.ts";
-import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import { decodeString, encodeString } from "../../core/text.ts";
 import { parseNumber } from "../../kernels/host/text/number_text.ts";
+import { refuse, textsOf } from "./shared.ts";
 
-const OP = { op: "DecodeCSV" };
 const QUOTE = 34, LF = 10, CR = 13;
-
-function refuse(why: string): never {
-  throw new InvalidArgumentError(why, OP);
-}
 
 /** All fields of a record. */
 function fieldsOf(text: Uint8Array, delimiter: number, quotes: boolean): Uint8Array[] {
@@ -73,7 +68,7 @@ defineOp({
     if (delimiter.length !== 1) refuse("field_delim should be only 1 char");
     const chosen = attrs.select_cols as readonly number[];
     const outs = types.map((dtype) => NdArray.zeros(dtype, records.shape));
-    (records.data as Uint8Array[]).forEach((record, r) => {
+    textsOf(records).forEach((record, r) => {
       const all = fieldsOf(record, delimiter[0], attrs.use_quote_delim);
       const fields = chosen.length === 0 ? all : chosen.flatMap((c) => all[c] ?? []);
       if (fields.length !== types.length) {

@@ -1,9 +1,9 @@
 /**
  * Singular values, eigenvalues of symmetric matrices and triangular factors, which only files have. On the host.
  */
-import { apply, apply1 } from "../../core/apply.ts";
+import { apply } from "../../core/apply.ts";
 import { UnimplementedError, ValueError } from "../../core/errors.ts";
-import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
@@ -12,7 +12,6 @@ import { cast } from "../array/cast.ts";
 import { onesLike, zerosLike } from "../array/creation.ts";
 import { gather } from "../array/gather.ts";
 import { expandDims, rank, shape } from "../array/view.ts";
-import { intScalar } from "../input.ts";
 import { diag, diagPart, setDiag } from "../linalg/diagonals.ts";
 import { bandPart, flip, triangularSolve } from "../linalg/linalg.ts";
 import { matMul } from "../linalg/matmul.ts";
@@ -20,6 +19,7 @@ import { square } from "../pointwise/power.ts";
 import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
 import { where } from "../pointwise/select.ts";
+import { iota } from "./shared.ts";
 
 const FLOATS = "T: {float64, float32, float16}";
 
@@ -134,8 +134,6 @@ const Eigh: OpDef = defineOp({
 });
 
 const strictlyLower = (x: Tensor): Tensor => sub(bandPart(x, -1, 0), bandPart(x, 0, 0));
-
-const iota = (n: Tensor): Tensor => apply1(lookupOp("Range")!, [intScalar(0), n, intScalar(1)]);
 
 defineOp({
   name: "Lu",

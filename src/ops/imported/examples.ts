@@ -2,16 +2,15 @@
  * ParseExampleV2 and DecodeRaw: records as tensors. They run on the host.
  */
 import { type DType, DTYPES, type HostData, makeData } from "../../core/dtype.ts";
-import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, type PartialShape, sameShape, shapeText, sizeOf } from "../../core/shape.ts";
 import { decodeString } from "../../core/text.ts";
 import { type FeatureColumn, scanExamples } from "../../kernels/host/text/example_message.ts";
 
-export { type Feature, writeExample } from "../../kernels/host/text/example_message.ts";
+import { refuse, textsOf, wholeArray } from "./shared.ts";
 
-const OP = { op: "ParseExampleV2" };
+export { type Feature, writeExample } from "../../kernels/host/text/example_message.ts";
 
 /** One feature of all records, as it is asked for. */
 interface Column {
@@ -45,13 +44,12 @@ function checkDType(column: Column, isDense: boolean): void {
     const kind = found.kindOf(r);
     if (kind === null || kind === dtype) continue;
     const wanted = DTYPES[dtype].tfName, given = DTYPES[kind].tfName;
-    throw new InvalidArgumentError(
+    refuse(
       `${placeText(column, r)}  Data types don't match. ${
         isDense
           ? `Data type: ${given} but expected type: ${wanted}`
           : `Expected type: ${wanted}, Actual type: ${given}`
       }`,
-      OP,
     );
   }
 }
@@ -63,13 +61,6 @@ function joined({ dtype, found }: Column): NdArray {
   return new NdArray(dtype, [size], out);
 }
 
-const indexArray = (shape: readonly number[], values: ArrayLike<number>): NdArray =>
-  new NdArray(
-    "int64",
-    shape,
-    BigInt64Array.from({ length: values.length }, (_, i) => BigInt(values[i])),
-  );
-
 /** Coordinates, values and shape of a sparse feature. */
 function sparseFeature(column: Column): NdArray[] {
   const at: number[] = [];
@@ -78,22 +69,17 @@ function sparseFeature(column: Column): NdArray[] {
   });
   const values = joined(column), { batch } = column;
   return [
-    indexArray([values.size, batch.length + 1], at),
+    wholeArray("int64", at, [values.size, batch.length + 1]),
     values,
-    indexArray([batch.length + 1], [...batch, most(column)]),
+    wholeArray("int64", [...batch, most(column)]),
   ];
 }
 
 /** Values and splits of a ragged feature; a single record has none. */
-function raggedFeature(column: Column, splitsDtype: DType): NdArray[] {
+function raggedFeature(column: Column, splitsDtype: "int32" | "int64"): NdArray[] {
   const splits = new Int32Array(isSingle(column) ? 0 : rowCount(column) + 1);
   for (let r = 1; r < splits.length; r++) splits[r] = splits[r - 1] + column.found.counts[r - 1];
-  return [
-    joined(column),
-    splitsDtype === "int64"
-      ? indexArray([splits.length], splits)
-      : new NdArray("int32", [splits.length], splits),
-  ];
+  return [joined(column), wholeArray(splitsDtype, splits)];
 }
 
 /** A dense feature whose shape is known. Records without it have `fallback`. */
@@ -103,16 +89,15 @@ function fixedFeature(column: Column, shape: readonly number[], fallback: NdArra
   for (let r = 0; r < n; r++) {
     const isAbsent = found.kindOf(r) === null;
     if (isAbsent && fallback.size !== size) {
-      throw new InvalidArgumentError(
+      refuse(
         `${nameText(column, r)}Feature: ${key} (data type: ${
           DTYPES[dtype].tfName
         }) is required but could not be found.`,
-        OP,
       );
     }
     if (isAbsent) { for (let i = 0; i < size; i++) out[r * size + i] = fallback.data[i]; }
     else if (found.counts[r] !== size) {
-      throw wrongCount(
+      refuseCount(
         column,
         r,
         `!= expected.  Values size: ${found.counts[r]} but output shape: ${shapeText(shape)}`,
@@ -129,7 +114,7 @@ function sequenceFeature(column: Column, part: readonly number[], fallback: NdAr
   const wrong = counts.findIndex((count) => count % stride !== 0);
   if (wrong >= 0) {
     const shown = shapeText([null, ...part]);
-    throw wrongCount(
+    refuseCount(
       column,
       wrong,
       `is not a multiple of stride length. Saw ${
@@ -143,15 +128,13 @@ function sequenceFeature(column: Column, part: readonly number[], fallback: NdAr
   return new NdArray(dtype, [...batch, size / stride, ...part], out);
 }
 
-function wrongCount(column: Column, row: number, how: string): Error {
+function refuseCount(column: Column, row: number, how: string): never {
   const { tfName } = DTYPES[column.dtype], what = tfName === "string" ? "bytes" : tfName;
-  return new InvalidArgumentError(`${placeText(column, row)}  Number of ${what} values ${how}`, OP);
+  refuse(`${placeText(column, row)}  Number of ${what} values ${how}`);
 }
 
 function denseFeature(column: Column, shape: PartialShape, fallback: NdArray): NdArray {
-  if (shape === null) {
-    throw new InvalidArgumentError(`Feature ${column.key} has no shape`, OP);
-  }
+  if (shape === null) refuse(`Feature ${column.key} has no shape`);
   return isConcrete(shape)
     ? fixedFeature(column, shape, fallback)
     : sequenceFeature(column, shape.slice(1) as number[], fallback);
@@ -202,24 +185,20 @@ export const ParseExampleV2: OpDef = defineOp({
   grad: null,
   cpu: ([serialized, names, sparseKeys, denseKeys, raggedKeys, ...defaults], _, { attrs }) => {
     if (serialized.rank > 1) {
-      throw new InvalidArgumentError(
-        `Expected serialized to be a scalar or vector, got shape: [${serialized.shape}]`,
-        OP,
-      );
+      refuse(`Expected serialized to be a scalar or vector, got shape: [${serialized.shape}]`);
     }
     const batch = serialized.shape,
-      texts = (a: NdArray) => (a.data as Uint8Array[]).map(decodeString);
+      texts = (a: NdArray) => textsOf(a).map(decodeString);
     const labels = texts(names);
     if (labels.length > 0 && !sameShape(names.shape, batch)) {
-      throw new InvalidArgumentError(
+      refuse(
         `Expected names have the same shape as serialized: name.shape=${
           shapeText(names.shape)
         }, serialized.shape=${shapeText(batch)}`,
-        OP,
       );
     }
     const keys = [sparseKeys, denseKeys, raggedKeys].map(texts);
-    const found = scanExamples(serialized.data as Uint8Array[], keys.flat());
+    const found = scanExamples(textsOf(serialized), keys.flat());
     const columns = (k: number, dtypes: readonly DType[]): Column[] => {
       const list = keys[k].map((key, i) => ({
         ...{ key, dtype: dtypes[i], found: found.get(key)! },
@@ -232,7 +211,7 @@ export const ParseExampleV2: OpDef = defineOp({
     const dense = columns(1, attrs.Tdense as readonly DType[]).map((column, k) =>
       denseFeature(column, (attrs.dense_shapes as readonly PartialShape[])[k], defaults[k])
     );
-    const splits = attrs.ragged_split_types as readonly DType[];
+    const splits = attrs.ragged_split_types as readonly ("int32" | "int64")[];
     const ragged = columns(2, attrs.ragged_value_types as readonly DType[]).map((
       column,
       k,
@@ -260,13 +239,12 @@ defineOp({
   grad: null,
   cpu: ([x], _, { attrs }) => {
     const dtype = attrs.out_type as DType, { bytes: width, array } = DTYPES[dtype];
-    const texts = x.data as Uint8Array[], length = texts[0]?.length ?? 0;
+    const texts = textsOf(x), length = texts[0]?.length ?? 0;
     if (length % width !== 0 || texts.some((t) => t.length !== length)) {
-      throw new InvalidArgumentError(
+      refuse(
         `DecodeRaw requires input strings to all be the same size, a multiple of ${width} bytes: received ${
           texts.map((t) => t.length).slice(0, 5)
         }`,
-        { op: "DecodeRaw" },
       );
     }
     const all = new Uint8Array(length * texts.length);

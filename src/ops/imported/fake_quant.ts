@@ -3,7 +3,6 @@
  * gradients, which only files have.
  */
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
-import { InvalidArgumentError } from "../../core/errors.ts";
 import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -16,6 +15,7 @@ import { floor } from "../pointwise/rounding.ts";
 import { clipByValue, maximum, minimum, where } from "../pointwise/select.ts";
 import { sum } from "../reduce/reduce.ts";
 import { toInput } from "../input.ts";
+import { refuse } from "./shared.ts";
 
 /** Ends between which all is 0 where both are. */
 interface Levels {
@@ -60,14 +60,12 @@ function parted(dy: OpInput, x: OpInput, [low, high]: readonly OpInput[], attrs:
 
 function checkBits({ num_bits }: Attrs): void {
   if (num_bits >= 2 && num_bits <= 16) return;
-  throw new InvalidArgumentError(`num_bits must be between 2 and 16, inclusive, not ${num_bits}`);
+  refuse(`num_bits must be between 2 and 16, inclusive, not ${num_bits}`);
 }
 
 /** One end for all, or one for each place along the last axis. */
 function checkEnds(x: PartialShape, ends: readonly Spec[], perChannel: boolean): void {
-  if (perChannel && x?.length === 0) {
-    throw new InvalidArgumentError("Shape must be at least rank 1 but is rank 0");
-  }
+  if (perChannel && x?.length === 0) refuse("Shape must be at least rank 1 but is rank 0");
   const wanted = perChannel ? [x?.at(-1) ?? null] : [];
   for (const { shape } of ends) mergeShapes(shape, wanted);
 }
@@ -126,9 +124,7 @@ const ARGS = ["min: float = -6", "max: float = 6", ...BITS];
 function checkArgs(attrs: Attrs): void {
   checkBits(attrs);
   if (attrs.min < attrs.max) return;
-  throw new InvalidArgumentError(
-    `min has to be smaller than max, was: ${attrs.min} >= ${attrs.max}`,
-  );
+  refuse(`min has to be smaller than max, was: ${attrs.min} >= ${attrs.max}`);
 }
 
 const FakeQuantWithMinMaxArgsGradient = defineOp({

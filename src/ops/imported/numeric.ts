@@ -2,7 +2,7 @@
  * Ops of numerics that only files have: the incomplete beta and gamma functions, the best path of a CTC network (Graves et al.,
  * "Connectionist temporal classification", 2006). On the host.
  */
-import { FailedPreconditionError, InvalidArgumentError } from "../../core/errors.ts";
+import { FailedPreconditionError } from "../../core/errors.ts";
 import { apply1 } from "../../core/apply.ts";
 import { defineOp, type GradRule, type OpDef } from "../../core/op.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -14,6 +14,7 @@ import { lowerGamma, lowerGammaSlope, upperGamma } from "../../kernels/host/spec
 import { add, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { exp, log1p, xlogy } from "../pointwise/exponential.ts";
 import { lgamma } from "../pointwise/special.ts";
+import { refuse, wholeArray } from "./shared.ts";
 
 defineOp({
   name: "Betainc",
@@ -100,16 +101,14 @@ defineOp({
     if (longest >= 0) {
       throw new FailedPreconditionError(
         `sequence_length(${longest}) <= ${steps} does not hold: it is ${sizes[longest]}`,
-        { op: "CTCGreedyDecoder" },
       );
     }
     const blank = attrs.blank_index < 0 ? classes + attrs.blank_index : attrs.blank_index;
     if (blank < 0 || blank >= classes) {
-      throw new InvalidArgumentError(
+      refuse(
         `blank_index expected to be between ${-classes} and ${
           classes - 1
         }, received ${attrs.blank_index}`,
-        { op: "CTCGreedyDecoder" },
       );
     }
     const paths = sizes.map((size, item) =>
@@ -118,11 +117,10 @@ defineOp({
     const values = paths.flatMap((p) => p.labels);
     const at = paths.flatMap((p, item) => p.labels.flatMap((_, i) => [item, i]));
     const shape = [batch, Math.max(0, ...paths.map((p) => p.labels.length))];
-    const wide = (list: readonly number[], shape: readonly number[]): NdArray =>
-      new NdArray("int64", shape, BigInt64Array.from(list, BigInt));
     const scores = NdArray.zeros(attrs.T, [batch, 1]);
     paths.forEach(({ score }, i) => (scores.data as Float32Array)[i] = score);
-    return [wide(at, [values.length, 2]), wide(values, [values.length]), wide(shape, [2]), scores];
+    const places = wholeArray("int64", at, [values.length, 2]);
+    return [places, wholeArray("int64", values), wholeArray("int64", shape), scores];
   },
 });
 

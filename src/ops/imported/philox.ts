@@ -3,15 +3,15 @@
  */
 import type { Distribution } from "../../core/meaning.ts";
 import { apply1 } from "../../core/apply.ts";
-import { InvalidArgumentError, UnimplementedError, ValueError } from "../../core/errors.ts";
-import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
+import { UnimplementedError, ValueError } from "../../core/errors.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
 import { keyAndCounter, Philox, philoxInts, philoxReals } from "../../kernels/host/philox.ts";
 import { shapeFromHost } from "../array/fill_ops.ts";
 import { gather } from "../array/gather.ts";
 import { hostInts, shape } from "../array/view.ts";
-import { intScalar } from "../input.ts";
+import { iota, refuse, sumInto } from "./shared.ts";
 
 /** Numbers of the algorithms: TensorFlow takes Philox where it may choose. */
 const PHILOX = 1, AUTO = 3;
@@ -19,19 +19,17 @@ const INPUTS = ["shape: Tshape", "key: uint64", "counter: uint64", "alg: int32"]
 const INTEGERS = "{int32, int64, uint32, uint64}";
 
 /** The sequence of a key and a counter. Throws where they are of another algorithm. */
-function philoxOf(op: string, [key, counter, alg]: readonly NdArray[]): Philox {
+function philoxOf([key, counter, alg]: readonly NdArray[]): Philox {
   const name = hostInts(alg)[0];
   if (name !== PHILOX && name !== AUTO) {
     throw new UnimplementedError(
       `Cannot draw with algorithm ${name}: it is neither Philox (${PHILOX}) nor left open (${AUTO})`,
-      { op },
     );
   }
   const [k] = key.data as BigUint64Array, [low, top] = counter.data as BigUint64Array;
   if (key.size < 1 || counter.size < 2) {
-    throw new InvalidArgumentError(
+    refuse(
       `Philox needs a key of 1 and a counter of 2 elements, received ${key.size} and ${counter.size}`,
-      { op },
     );
   }
   return new Philox(k, top << 64n | low);
@@ -46,7 +44,7 @@ function defineReal(name: string, distribution: Distribution): void {
     hostInputs: ["shape"],
     infer: ([shape]) => [shapeFromHost(shape)],
     grad: null,
-    cpu: ([, ...state], [out]) => philoxReals(out, philoxOf(name, state), distribution),
+    cpu: ([, ...state], [out]) => philoxReals(out, philoxOf(state), distribution),
   });
 }
 
@@ -63,12 +61,9 @@ defineOp({
   infer: ([shape]) => [shapeFromHost(shape)],
   grad: null,
   cpu: ([, key, counter, alg, low, high], [out]) => {
-    const op = "StatelessRandomUniformIntV2", from = philoxOf(op, [key, counter, alg]);
+    const from = philoxOf([key, counter, alg]);
     if (!(low.item() < high.item())) {
-      throw new InvalidArgumentError(
-        `Need minval < maxval, got ${low.item()} >= ${high.item()}`,
-        { op },
-      );
+      refuse(`Need minval < maxval, got ${low.item()} >= ${high.item()}`);
     }
     philoxInts(out, from, low, high);
   },
@@ -82,7 +77,7 @@ defineOp({
   hostInputs: ["shape"],
   infer: ([shape]) => [shapeFromHost(shape)],
   grad: null,
-  cpu: ([, ...state], [out]) => philoxInts(out, philoxOf("StatelessRandomUniformFullIntV2", state)),
+  cpu: ([, ...state], [out]) => philoxInts(out, philoxOf(state)),
 });
 
 function defineKeys(name: string, hasAlgorithm: boolean): void {
@@ -94,11 +89,7 @@ function defineKeys(name: string, hasAlgorithm: boolean): void {
     infer: () => [[1], [2], ...(hasAlgorithm ? [[]] : [])],
     grad: null,
     cpu: ([seed], [key, counter, alg]) => {
-      if (seed.size !== 2) {
-        throw new InvalidArgumentError(`seed must have shape [2], not [${seed.shape}]`, {
-          op: name,
-        });
-      }
+      if (seed.size !== 2) refuse(`seed must have shape [2], not [${seed.shape}]`);
       const [first, second] = Array.from(seed.data as Int32Array, BigInt);
       const [k, low, top] = keyAndCounter([first, second]);
       (key.data as BigUint64Array)[0] = k;
@@ -136,13 +127,12 @@ const StatelessShuffle: OpDef = defineOp({
     // The numbers of the rows, shuffled alike, say where each row came from.
     vjp: ({ value, ...state }, [dy]) => {
       const count = gather(shape(value), 0);
-      const rows = apply1(lookupOp("Range")!, [intScalar(0), count, intScalar(1)]);
-      const from = apply1(StatelessShuffle, [rows, state.key, state.counter, state.alg]);
-      return [apply1(lookupOp("UnsortedSegmentSum")!, [dy, from, count]), null, null, null];
+      const from = apply1(StatelessShuffle, [iota(count), state.key, state.counter, state.alg]);
+      return [sumInto(dy, from, count), null, null, null];
     },
   },
   cpu: ([x, ...state], [out]) => {
-    const [rows, ...row] = x.shape, inner = sizeOf(row), from = philoxOf("StatelessShuffle", state);
+    const [rows, ...row] = x.shape, inner = sizeOf(row), from = philoxOf(state);
     // R. Durstenfeld, "Algorithm 235: random permutation" (1964), from the front.
     const order = Array.from({ length: rows }, (_, i) => i);
     for (let i = 0; i < rows - 1; i++) {
@@ -165,9 +155,8 @@ defineOp({
   grad: null,
   cpu: ([state, delta], [out]) => {
     if (state.rank !== 1 || state.size < 3) {
-      throw new InvalidArgumentError(
+      refuse(
         `The state of Philox is a vector of at least 3 elements, received shape [${state.shape}]`,
-        { op: "RngReadAndSkip" },
       );
     }
     const from = state.data as BigInt64Array, to = out.data as BigInt64Array;

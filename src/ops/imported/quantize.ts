@@ -2,7 +2,7 @@
  * Rounding to the levels that a number of bits has between two ends, zero among them, which only files have.
  */
 import { apply, type OpInput } from "../../core/apply.ts";
-import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -15,6 +15,7 @@ import { logicalAnd } from "../pointwise/logical.ts";
 import { floor, round } from "../pointwise/rounding.ts";
 import { maximum, minimum, where } from "../pointwise/select.ts";
 import { max, min } from "../reduce/reduce.ts";
+import { refuse } from "./shared.ts";
 
 const TYPES = "T: {float16, bfloat16, float32, float64}";
 const RANGED = ["input: T", "input_min: T", "input_max: T"];
@@ -47,21 +48,15 @@ function quantized([x, first, last]: readonly OpInput[], bits: number, attrs: At
 /** What TensorFlow says of numbers that do not fit. */
 function check([x, low, high]: readonly Spec[], bits: number | undefined, attrs: Attrs): void {
   const { signed_input: isSigned, range_given: isGiven, axis, round_mode } = attrs;
-  if (axis < -1) throw new InvalidArgumentError(`Axis must be at least -1. Found ${axis}`);
+  if (axis < -1) refuse(`Axis must be at least -1. Found ${axis}`);
   if (x.shape !== null && axis >= x.shape.length) {
-    throw new ValueError(
-      `Shape must be at least rank ${axis + 1} but is rank ${x.shape.length}`,
-    );
+    throw new ValueError(`Shape must be at least rank ${axis + 1} but is rank ${x.shape.length}`);
   }
   if (bits !== undefined && !(bits > 0 && bits < (isSigned ? 62 : 63))) {
-    throw new InvalidArgumentError(
-      `num_bits is out of range: ${bits} with signed_input_ ${isSigned ? 1 : 0}`,
-    );
+    refuse(`num_bits is out of range: ${bits} with signed_input_ ${isSigned ? 1 : 0}`);
   }
   if (round_mode !== undefined && round_mode !== "HALF_TO_EVEN" && round_mode !== "HALF_UP") {
-    throw new InvalidArgumentError(
-      `Round mode string must be 'HALF_TO_EVEN' or 'HALF_UP', is '${round_mode}'`,
-    );
+    refuse(`Round mode string must be 'HALF_TO_EVEN' or 'HALF_UP', is '${round_mode}'`);
   }
   if (!isGiven) return;
   for (const { shape } of [low, high]) {

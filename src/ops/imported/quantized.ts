@@ -16,6 +16,7 @@ import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
 import { equal, greater } from "../pointwise/compare.ts";
 import { abs, floor, round, sign } from "../pointwise/rounding.ts";
 import { maximum, minimum, where } from "../pointwise/select.ts";
+import { refuse } from "./shared.ts";
 
 const LEVELS = "T: {int8, uint8, int32, int16, uint16}";
 const MODES = ["MIN_COMBINED", "MIN_FIRST", "SCALED"];
@@ -40,20 +41,16 @@ function along(end: OpInput, x: OpInput, axis: number): OpInput {
 /** Checks what TensorFlow does. Throws `InvalidArgumentError`. */
 function check([x, low, high]: readonly Spec[], { mode, axis }: Attrs, levels: DType): void {
   if (!MODES.includes(mode)) {
-    throw new InvalidArgumentError(
-      `Mode string must be 'MIN_COMBINED', 'MIN_FIRST', or 'SCALED', is '${mode}'`,
-    );
+    refuse(`Mode string must be 'MIN_COMBINED', 'MIN_FIRST', or 'SCALED', is '${mode}'`);
   }
   if (mode === "MIN_FIRST" && !["int8", "uint8", "int32"].includes(levels)) {
-    throw new InvalidArgumentError(`MIN_FIRST mode is not implemented for levels of ${levels}`);
+    refuse(`MIN_FIRST mode is not implemented for levels of ${levels}`);
   }
   if (mode === "MIN_FIRST" && axis !== -1) {
     throw new UnimplementedError(`MIN_FIRST mode is not implemented with axis ${axis}`);
   }
   if (axis < -1 || x.shape !== null && axis >= x.shape.length) {
-    throw new InvalidArgumentError(
-      `Axis must be at least -1 and less than the rank of the input, is ${axis}`,
-    );
+    refuse(`Axis must be at least -1 and less than the rank of the input, is ${axis}`);
   }
   const size = axis < 0 ? 1 : x.shape?.[axis] ?? null;
   for (const { shape } of [low, high]) {
@@ -62,7 +59,7 @@ function check([x, low, high]: readonly Spec[], { mode, axis }: Attrs, levels: D
         ? shape.every((d) => d === 1 || d === null)
         : shape.length === 1 && (shape[0] === size || shape[0] === null || size === null));
     if (!fits) {
-      throw new InvalidArgumentError(
+      refuse(
         `Ranges must have as many elements as the input has along the axis (${axis}), got shape [${shape}], expected ${size}`,
       );
     }
@@ -127,14 +124,12 @@ defineOp({
     const { mode, round_mode, axis, T } = attrs;
     check(specs, attrs, T);
     if (round_mode !== "HALF_AWAY_FROM_ZERO" && round_mode !== "HALF_TO_EVEN") {
-      throw new InvalidArgumentError(
+      refuse(
         `Round mode string must be 'HALF_AWAY_FROM_ZERO' or 'HALF_TO_EVEN', is '${round_mode}'`,
       );
     }
     if (round_mode === "HALF_TO_EVEN" && mode !== "SCALED") {
-      throw new InvalidArgumentError(
-        `Round mode 'HALF_TO_EVEN' only supported for mode 'SCALED', but mode is '${mode}'`,
-      );
+      refuse(`Round mode 'HALF_TO_EVEN' only supported for mode 'SCALED', but mode is '${mode}'`);
     }
     const [x, low, high] = specs;
     checkOrder(low.value, high.value);

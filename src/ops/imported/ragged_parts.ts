@@ -1,31 +1,23 @@
 /**
  * Counts, parts and joined strings of rows and segments, which only files have. On the host.
  */
-import { apply, apply1 } from "../../core/apply.ts";
-import { concatBytes } from "../../core/text.ts";
-import { InvalidArgumentError } from "../../core/errors.ts";
-import { defineOp, lookupOp } from "../../core/op.ts";
+import { apply } from "../../core/apply.ts";
+import { defineOp } from "../../core/op.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import { isBigInt } from "../../core/dtype.ts";
 import { mergeShapes, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { encodeString } from "../../core/text.ts";
+import { encodeString, joinBytes } from "../../core/text.ts";
 import { concat } from "../array/join.ts";
 import { hostInts, knownInts, reshape, shape, size } from "../array/view.ts";
 import { segmentShape } from "../array/segment.ts";
-import { intScalar } from "../input.ts";
+import { iota, refuse, sumInto, textsOf } from "./shared.ts";
 
 /** Throws `InvalidArgumentError` where row splits are none of so many values. */
 function checkSplits(splits: readonly number[], count: number): void {
-  const op = "RaggedBincount";
-  if (splits[0] !== 0) {
-    throw new InvalidArgumentError(`Splits must start with 0, not with ${splits[0]}`, { op });
-  }
+  if (splits[0] !== 0) refuse(`Splits must start with 0, not with ${splits[0]}`);
   if (splits.at(-1) !== count || splits.some((v, i) => v < (splits[i - 1] ?? 0))) {
-    throw new InvalidArgumentError(
-      `Splits must rise up to the number of values, ${count}, received [${splits}]`,
-      { op },
-    );
+    refuse(`Splits must rise up to the number of values, ${count}, received [${splits}]`);
   }
 }
 
@@ -47,11 +39,7 @@ defineOp({
     (out.data as number[]).fill(one(0));
     for (let row = 0, i = 0; row < ends.length - 1; row++) {
       for (; i < ends[row + 1]; i++) {
-        if (all[i] < 0) {
-          throw new InvalidArgumentError(`Input must be non-negative, received ${all[i]}`, {
-            op: "RaggedBincount",
-          });
-        }
+        if (all[i] < 0) refuse(`Input must be non-negative, received ${all[i]}`);
         if (all[i] >= bins) continue;
         const at = row * bins + all[i];
         const more = weights.size === 0 ? one(1) : weights.at(i) as number;
@@ -81,15 +69,11 @@ const DynamicPartition = defineOp({
     vjp: ({ data, partitions }, dys, { attrs: { num_partitions } }) => {
       const count = size(partitions);
       const rows = reshape(
-        apply1(lookupOp("Range")!, [intScalar(0), count, intScalar(1)]),
+        iota(count),
         shape(partitions),
       );
       const places = concat(parts(rows, partitions, num_partitions));
-      const back = apply1(lookupOp("UnsortedSegmentSum")!, [
-        concat(dys as Tensor[]),
-        places,
-        count,
-      ]);
+      const back = sumInto(concat(dys as Tensor[]), places, count);
       return [reshape(back, shape(data)), null];
     },
   },
@@ -97,10 +81,7 @@ const DynamicPartition = defineOp({
     const list = hostInts(partitions), row = data.shape.slice(partitions.rank), inner = sizeOf(row);
     const wrong = list.findIndex((p) => p < 0 || p >= num_partitions);
     if (wrong >= 0) {
-      throw new InvalidArgumentError(
-        `partitions[${wrong}] = ${list[wrong]} is not in [0, ${num_partitions})`,
-        { op: "DynamicPartition" },
-      );
+      refuse(`partitions[${wrong}] = ${list[wrong]} is not in [0, ${num_partitions})`);
     }
     return Array.from({ length: num_partitions }, (_, k) => {
       const rows = list.flatMap((p, i) => p === k ? [i] : []);
@@ -127,19 +108,12 @@ defineOp({
   grad: null,
   cpu: ([x, ids], [out], { attrs: { separator } }) => {
     const list = hostInts(ids), count = out.shape[0], inner = sizeOf(out.shape.slice(1));
-    const texts = x.data as Uint8Array[], between = encodeString(separator);
+    const texts = textsOf(x), between = encodeString(separator), to = textsOf(out);
     const found: Uint8Array[][] = Array.from({ length: out.size }, () => []);
     list.forEach((id, row) => {
-      if (id < 0 || id >= count) {
-        throw new InvalidArgumentError(`segment_ids[${row}] = ${id} is not in [0, ${count})`, {
-          op: "UnsortedSegmentJoin",
-        });
-      }
+      if (id < 0 || id >= count) refuse(`segment_ids[${row}] = ${id} is not in [0, ${count})`);
       for (let i = 0; i < inner; i++) found[id * inner + i].push(texts[row * inner + i]);
     });
-    const to = out.data as Uint8Array[];
-    found.forEach((all, at) =>
-      to[at] = concatBytes(all.flatMap((t, i) => i > 0 ? [between, t] : [t]))
-    );
+    found.forEach((all, at) => to[at] = joinBytes(all, between));
   },
 });

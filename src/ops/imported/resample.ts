@@ -15,6 +15,7 @@ import {
   type Taps,
 } from "../../kernels/image/taps.ts";
 import { resizedShape } from "../image/resize.ts";
+import { refuse } from "./shared.ts";
 
 const IMAGES = "T: {int8, uint8, int16, uint16, int32, int64, float16, float32, float64, bfloat16}";
 const CONVENTION = ["align_corners: bool = false", "half_pixel_centers: bool = false"];
@@ -105,15 +106,11 @@ function moved(
 ): Sampling {
   for (const [name, { size }] of Object.entries({ scale, translation })) {
     if (size === 2) continue;
-    throw new InvalidArgumentError(`${name} must have two elements, received ${size}`, {
-      op: "ScaleAndTranslate",
-    });
+    refuse(`${name} must have two elements, received ${size}`);
   }
   const [scales, moves] = [scale, translation].map((v) => v.data as Float32Array);
   if (!(scales[0] > 0 && scales[1] > 0)) {
-    throw new InvalidArgumentError(`Scale must be greater than zero, received [${scales}]`, {
-      op: "ScaleAndTranslate",
-    });
+    refuse(`Scale must be greater than zero, received [${scales}]`);
   }
   const kernel = SAMPLING_KERNELS[attrs.kernel_type], { antialias } = attrs;
   return both(from, to, (n, m, axis) => {

@@ -1,9 +1,9 @@
 /**
  * BroadcastGradientArgs: the axes along which gradients of broadcast operands are summed.
  */
-import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
-import { NdArray } from "../../core/nd_array.ts";
+import { hostInts } from "../array/view.ts";
+import { refuse, wholeArray } from "./shared.ts";
 
 /** Axes of the common shape along which the first operand was repeated, and the second. */
 function repeatedAxes(a: readonly number[], b: readonly number[]): [number[], number[]] {
@@ -11,12 +11,7 @@ function repeatedAxes(a: readonly number[], b: readonly number[]): [number[], nu
   const out: [number[], number[]] = [[], []];
   for (let i = 0; i < rank; i++) {
     const x = a[a.length - rank + i] ?? 1, y = b[b.length - rank + i] ?? 1;
-    if (x !== y && x !== 1 && y !== 1) {
-      throw new InvalidArgumentError(
-        `Incompatible shapes: [${a}] vs. [${b}]`,
-        { op: "BroadcastGradientArgs" },
-      );
-    }
+    if (x !== y && x !== 1 && y !== 1) refuse(`Incompatible shapes: [${a}] vs. [${b}]`);
     if (x === 1) out[0].push(i);
     if (y === 1) out[1].push(i);
   }
@@ -31,13 +26,6 @@ defineOp({
   infer: () => [[null], [null]],
   grad: null,
   cpu: ([s0, s1], _, { attrs }) => {
-    const list = (x: NdArray): number[] => Array.from(x.data as ArrayLike<number | bigint>, Number);
-    return repeatedAxes(list(s0), list(s1)).map((axes) =>
-      new NdArray(
-        attrs.T,
-        [axes.length],
-        attrs.T === "int64" ? BigInt64Array.from(axes, BigInt) : Int32Array.from(axes),
-      )
-    );
+    return repeatedAxes(hostInts(s0), hostInts(s1)).map((axes) => wholeArray(attrs.T, axes));
   },
 });

@@ -1,7 +1,6 @@
 /**
  * Values of a sparse tensor combined with those that a dense one has at their places, which only files have. On the host.
  */
-import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
 import { stridesOf } from "../../core/shape.ts";
@@ -15,30 +14,26 @@ import { hostInts, rank, shape } from "../array/view.ts";
 import { div, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { notEqual } from "../pointwise/compare.ts";
 import { sum } from "../reduce/reduce.ts";
+import { refuse } from "./shared.ts";
 
 /** Where in a dense tensor each index of a sparse one points. Throws `InvalidArgumentError` where one of them does not fit. */
-function placesIn(op: string, dense: NdArray, indices: NdArray, dims: NdArray): number[] {
+function placesIn(dense: NdArray, indices: NdArray, dims: NdArray): number[] {
   const extents = hostInts(dims), offset = extents.length - dense.rank;
   if (offset < 0 || dense.shape.some((d, i) => d !== 1 && d !== extents[offset + i])) {
-    throw new InvalidArgumentError(
+    refuse(
       `Cannot broadcast the dense tensor to the sparse one: got incompatible shapes [${extents}] and [${dense.shape}]`,
-      { op },
     );
   }
   if (indices.rank !== 2 || indices.shape[1] !== extents.length) {
-    throw new InvalidArgumentError(
+    refuse(
       `Indices should be a matrix of ${extents.length} columns but received shape [${indices.shape}]`,
-      { op },
     );
   }
   const at = hostInts(indices), strides = stridesOf(dense.shape);
   return Array.from({ length: indices.shape[0] }, (_, row) => {
     const index = at.slice(row * extents.length, (row + 1) * extents.length);
     if (index.some((v, d) => v < 0 || v >= extents[d])) {
-      throw new InvalidArgumentError(
-        `Index [${index}] at row ${row} is out of range of shape [${extents}]`,
-        { op },
-      );
+      refuse(`Index [${index}] at row ${row} is out of range of shape [${extents}]`);
     }
     return strides.reduce(
       (place, stride, i) => place + (dense.shape[i] === 1 ? 0 : stride * index[offset + i]),
@@ -78,7 +73,7 @@ function defineCwise(
       },
     },
     cpu: ([indices, values, dims, dense], [out]) => {
-      placesIn(`SparseDenseCwise${name}`, dense, indices, dims).forEach((place, i) => {
+      placesIn(dense, indices, dims).forEach((place, i) => {
         setElement(out, i, combine(values.at(i) as number, dense.at(place) as number));
       });
     },

@@ -2,7 +2,6 @@
  * Sums, parts and orders of sparse tensors, as only files have them. On the host.
  */
 import { apply } from "../../core/apply.ts";
-import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import { sameShape } from "../../core/shape.ts";
@@ -10,6 +9,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { gather } from "../array/gather.ts";
 import { hostInts, reshape, shape } from "../array/view.ts";
 import { intScalar } from "../input.ts";
+import { iota, refuse, sumInto, wholeArray } from "./shared.ts";
 
 /** Where an entry of a sparse tensor is, and its number there. */
 interface Entry {
@@ -18,12 +18,11 @@ interface Entry {
 }
 
 /** The entries of indices. Throws `InvalidArgumentError` where they are no matrix of as many columns. */
-function entriesOf(op: string, indices: NdArray, extents: readonly number[]): Entry[] {
+function entriesOf(indices: NdArray, extents: readonly number[]): Entry[] {
   const all = hostInts(indices), rank = extents.length;
   if (indices.rank !== 2 || indices.shape[1] !== rank) {
-    throw new InvalidArgumentError(
+    refuse(
       `Input indices should be a matrix of ${rank} columns but received shape [${indices.shape}]`,
-      { op },
     );
   }
   return Array.from(
@@ -38,10 +37,7 @@ function order(a: readonly number[], b: readonly number[]): number {
 }
 
 const matrix = (rows: readonly (readonly number[])[], rank: number): NdArray =>
-  new NdArray("int64", [rows.length, rank], BigInt64Array.from(rows.flat(), BigInt));
-
-const vector = (list: readonly number[]): NdArray =>
-  new NdArray("int64", [list.length], BigInt64Array.from(list, BigInt));
+  wholeArray("int64", rows.flat(), [rows.length, rank]);
 
 function picked(values: NdArray, entries: readonly Entry[]): NdArray {
   const out = NdArray.zeros(values.dtype, [entries.length]);
@@ -56,9 +52,7 @@ function pickedGradient(
   take: (numbers: Tensor) => readonly Tensor[],
 ): Tensor {
   const count = reshape(gather(shape(indices), intScalar(0)), []);
-  const [numbers] = apply(lookupOp("Range")!, [intScalar(0), count, intScalar(1)]);
-  const taken = take(numbers)[1];
-  return apply(lookupOp("UnsortedSegmentSum")!, [dy, taken, count])[0];
+  return sumInto(dy, take(iota(count))[1], count);
 }
 
 const SparseReorder = defineOp({
@@ -77,7 +71,7 @@ const SparseReorder = defineOp({
   },
   cpu: ([indices, values, dims]) => {
     const extents = hostInts(dims);
-    const entries = entriesOf("SparseReorder", indices, extents).sort((a, b) => order(a.at, b.at));
+    const entries = entriesOf(indices, extents).sort((a, b) => order(a.at, b.at));
     return [matrix(entries.map(({ at }) => at), extents.length), picked(values, entries)];
   },
 });
@@ -105,17 +99,16 @@ const SparseSlice = defineOp({
   cpu: ([indices, values, dims, start, size]) => {
     const extents = hostInts(dims), from = hostInts(start), most = hostInts(size);
     if (from.length !== extents.length || most.length !== extents.length) {
-      throw new InvalidArgumentError(
+      refuse(
         `Expected start and size to have ${extents.length} elements but received ${from.length} and ${most.length}`,
-        { op: "SparseSlice" },
       );
     }
     const to = extents.map((d, k) => Math.max(0, Math.min(most[k], d - from[k])));
-    const entries = entriesOf("SparseSlice", indices, extents).filter(({ at }) =>
+    const entries = entriesOf(indices, extents).filter(({ at }) =>
       at.every((v, k) => v >= from[k] && v < from[k] + to[k])
     );
     const places = entries.map(({ at }) => at.map((v, k) => v - from[k]));
-    return [matrix(places, extents.length), picked(values, entries), vector(to)];
+    return [matrix(places, extents.length), picked(values, entries), wholeArray("int64", to)];
   },
 });
 
@@ -175,13 +168,10 @@ defineOp({
   cpu: ([aIndices, a, aShape, bIndices, b, bShape, thresh]) => {
     const extents = hostInts(aShape), others = hostInts(bShape);
     if (!sameShape(extents, others)) {
-      throw new InvalidArgumentError(
-        `Operands' shapes do not match: received [${extents}] and [${others}]`,
-        { op: "SparseAdd" },
-      );
+      refuse(`Operands' shapes do not match: received [${extents}] and [${others}]`);
     }
-    const left = entriesOf("SparseAdd", aIndices, extents);
-    const right = entriesOf("SparseAdd", bIndices, extents);
+    const left = entriesOf(aIndices, extents);
+    const right = entriesOf(bIndices, extents);
     const least = Number(thresh.item()), kept: (readonly number[])[] = [], values: unknown[] = [];
     for (let i = 0, j = 0; i < left.length || j < right.length;) {
       const x = left[i], y = right[j];
@@ -197,6 +187,6 @@ defineOp({
     }
     const out = NdArray.zeros(a.dtype, [values.length]);
     values.forEach((v, k) => setElement(out, k, v as number));
-    return [matrix(kept, extents.length), out, vector(extents)];
+    return [matrix(kept, extents.length), out, wholeArray("int64", extents)];
   },
 });

@@ -1,19 +1,17 @@
 /**
  * Sums and maxima of sparse tensors over axes, as dense tensors, which only files have. On the host.
  */
-import { apply1 } from "../../core/apply.ts";
-import { InvalidArgumentError } from "../../core/errors.ts";
-import { defineOp, type GradRule, lookupOp } from "../../core/op.ts";
+import { defineOp, type GradRule } from "../../core/op.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import { normalizeAxes, type PartialShape, sizeOf, stridesOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
 import { gatherND } from "../array/gather.ts";
 import { hostInts, reshape, shape as shapeOf } from "../array/view.ts";
-import { intScalar } from "../input.ts";
 import { add, mod, mul, sub } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
 import { any } from "../reduce/reduce.ts";
+import { iota, refuse } from "./shared.ts";
 
 /** Which axes remain, and the shape with ones for those that do not. */
 function reduced(shape: readonly number[], axes: NdArray): { kept: number[]; ones: number[] } {
@@ -53,11 +51,10 @@ function defineSparseReduce(
         const index = at.slice(i * rank, (i + 1) * rank);
         const wrong = index.findIndex((v, d) => v < 0 || v >= shape[d]);
         if (wrong >= 0) {
-          throw new InvalidArgumentError(
+          refuse(
             `Index ${
               index[wrong]
             } of axis ${wrong} at row ${i} is out of range of shape [${shape}]`,
-            { op: name },
           );
         }
         const place = kept.reduce((sum, d) => sum + index[d] * strides[d], 0);
@@ -74,9 +71,8 @@ function defineSparseReduce(
 /** Each value has the gradient of the sum that it is in. */
 function sumGradient(dy: Tensor, indices: Tensor, dims: Tensor, axes: Tensor): Tensor {
   const extents = cast(dims, "int32"), rank = reshape(shapeOf(extents), []);
-  const all = apply1(lookupOp("Range")!, [intScalar(0), rank, intScalar(1)]);
   const places = reshape(mod(add(axes, rank), rank), [-1, 1]);
-  const isGone = cast(any(equal(places, all), 0), "int32"), stays = sub(1, isGone);
+  const isGone = cast(any(equal(places, iota(rank)), 0), "int32"), stays = sub(1, isGone);
   const ones = add(mul(extents, stays), isGone);
   return gatherND(reshape(dy, ones), mul(cast(indices, "int32"), stays));
 }

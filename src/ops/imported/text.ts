@@ -3,7 +3,6 @@
  */
 import { decodeString, encodeString, joinBytes } from "../../core/text.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
-import { InvalidArgumentError } from "../../core/errors.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { mergeShapes } from "../../core/shape.ts";
@@ -15,82 +14,76 @@ import {
   wholeText,
 } from "../../kernels/host/text/number_text.ts";
 import { regexOf, replaceRegex } from "../../kernels/host/text/regex.ts";
+import { defineStringMap, refuse, textsOf, wholeArray } from "./shared.ts";
 
-const textsOf = (a: NdArray): Uint8Array[] => a.data as Uint8Array[];
+const withCase = { attrs: ['encoding: string = ""'] };
 
-/** An op that makes a string of each string. */
-function defineTextMap(
-  name: string,
-  attrs: readonly string[],
-  map: (text: Uint8Array, attrs: Readonly<Record<string, unknown>>) => Uint8Array,
-): void {
-  defineOp({
-    name,
-    inputs: ["input: string"],
-    outputs: ["output: string"],
-    attrs: [...attrs],
-    infer: ([x]) => [x.shape],
-    grad: null,
-    cpu: ([x], [out], { attrs }) => {
-      const to = out.data as Uint8Array[];
-      textsOf(x).forEach((s, i) => to[i] = map(s, attrs));
-    },
-  });
-}
-
-/** A change of case: of ASCII letters where there is no encoding, as TensorFlow has it. */
-function changed(
-  text: Uint8Array,
-  encoding: unknown,
-  { ascii, utf8 }: {
-    readonly ascii: (byte: number) => number;
-    readonly utf8: (s: string) => string;
-  },
-): Uint8Array {
-  return encoding === "utf-8" ? encodeString(utf8(decodeString(text))) : text.map(ascii);
-}
-
-defineTextMap(
+defineStringMap(
   "StringLower",
-  ['encoding: string = ""'],
-  (text, { encoding }) =>
-    changed(text, encoding, {
-      ascii: (b) => (b >= 65 && b <= 90 ? b + 32 : b),
-      utf8: (s) => s.toLowerCase(),
-    }),
+  withCase,
+  ({ encoding }) =>
+    encoding === "utf-8"
+      ? (s) => encodeString(decodeString(s).toLowerCase())
+      : (s) => s.map((b) => (b >= 65 && b <= 90 ? b + 32 : b)),
 );
-defineTextMap(
+defineStringMap(
   "StringUpper",
-  ['encoding: string = ""'],
-  (text, { encoding }) =>
-    changed(text, encoding, {
-      ascii: (b) => (b >= 97 && b <= 122 ? b - 32 : b),
-      utf8: (s) => s.toUpperCase(),
-    }),
+  withCase,
+  ({ encoding }) =>
+    encoding === "utf-8"
+      ? (s) => encodeString(decodeString(s).toUpperCase())
+      : (s) => s.map((b) => (b >= 97 && b <= 122 ? b - 32 : b)),
 );
 
 const isSpace = (b: number): boolean => b === 32 || b >= 9 && b <= 13;
 
-defineTextMap("StringStrip", [], (text) => {
+defineStringMap("StringStrip", {}, () => (text) => {
   let from = 0, to = text.length;
   while (from < to && isSpace(text[from])) from++;
   while (to > from && isSpace(text[to - 1])) to--;
   return text.subarray(from, to);
 });
 
-defineOp({
-  name: "StaticRegexFullMatch",
-  inputs: ["input: string"],
-  outputs: ["output: bool"],
-  attrs: ["pattern: string"],
-  infer: ([x]) => [x.shape],
-  grad: null,
-  cpu: ([x], [out], { attrs }) => {
-    const regex = regexOf(`^(?:${attrs.pattern})$`, "");
-    const to = out.data as Uint8Array;
-    textsOf(x).forEach((s, i) => to[i] = regex.test(decodeString(s)) ? 1 : 0);
+defineStringMap(
+  "StaticRegexFullMatch",
+  { output: "bool", attrs: ["pattern: string"] },
+  ({ pattern }) => {
+    const regex = regexOf(`^(?:${pattern})$`, "");
+    return (s) => Number(regex.test(decodeString(s)));
   },
-});
+);
+
+defineStringMap(
+  "StringLength",
+  { output: "int32", attrs: ['unit: string = "BYTE"'] },
+  ({ unit }) => unit === "UTF8_CHAR" ? (s) => [...decodeString(s)].length : (s) => s.length,
+);
+
+defineStringMap(
+  "StringToNumber",
+  {
+    inputs: ["string_tensor: string"],
+    output: "out_type",
+    attrs: ["out_type: {float32, float64, int32, int64} = float32"],
+  },
+  ({ out_type }) => (s) => {
+    const text = decodeString(s);
+    return parseNumber(text, out_type) ??
+      refuse(`StringToNumberOp could not correctly convert string: ${text}`);
+  },
+);
+
+defineStringMap(
+  "RegexReplace",
+  {
+    inputs: ["input: string", "pattern: string", "rewrite: string"],
+    attrs: ["replace_global: bool = true"],
+  },
+  ({ replace_global: all }, texts) => {
+    const [pattern, rewrite] = texts.map((x) => decodeString(textsOf(x)[0]));
+    return (s) => replaceRegex(s, { pattern, rewrite, all });
+  },
+);
 
 defineOp({
   name: "StringJoin",
@@ -111,68 +104,10 @@ defineOp({
   },
 });
 
-defineOp({
-  name: "StringLength",
-  inputs: ["input: string"],
-  outputs: ["output: int32"],
-  attrs: ['unit: string = "BYTE"'],
-  infer: ([x]) => [x.shape],
-  grad: null,
-  cpu: ([x], [out], { attrs }) => {
-    const to = out.data as Int32Array;
-    const length = (s: Uint8Array): number =>
-      attrs.unit === "UTF8_CHAR" ? [...decodeString(s)].length : s.length;
-    textsOf(x).forEach((s, i) => to[i] = length(s));
-  },
-});
-
-defineOp({
-  name: "StringToNumber",
-  inputs: ["string_tensor: string"],
-  outputs: ["output: out_type"],
-  attrs: ["out_type: {float32, float64, int32, int64} = float32"],
-  infer: ([x]) => [x.shape],
-  grad: null,
-  cpu: ([x], [out], { attrs }) => {
-    const to = out.data as { [i: number]: number | bigint };
-    textsOf(x).forEach((s, i) => {
-      const text = decodeString(s), value = parseNumber(text, attrs.out_type);
-      if (value === null) {
-        throw new InvalidArgumentError(
-          `StringToNumberOp could not correctly convert string: ${text}`,
-          { op: "StringToNumber" },
-        );
-      }
-      to[i] = value;
-    });
-  },
-});
-
-defineOp({
-  name: "RegexReplace",
-  inputs: ["input: string", "pattern: string", "rewrite: string"],
-  outputs: ["output: string"],
-  attrs: ["replace_global: bool = true"],
-  infer: ([x]) => [x.shape],
-  grad: null,
-  cpu: ([x, pattern, rewrite], [out], { attrs }) => {
-    const to = out.data as Uint8Array[];
-    const options = {
-      pattern: decodeString(textsOf(pattern)[0]),
-      rewrite: decodeString(textsOf(rewrite)[0]),
-      all: attrs.replace_global,
-    };
-    textsOf(x).forEach((s, i) => to[i] = replaceRegex(s, options));
-  },
-});
-
 /** Refuses what `AsString` cannot write. */
 function checkFormat(dtype: DType, attrs: Attrs): void {
   const { precision, scientific, shortest, fill } = attrs, { kind, tfName } = DTYPES[dtype];
   const isCounted = kind === "int" || kind === "uint" || kind === "bool";
-  const refuse = (why: string): never => {
-    throw new InvalidArgumentError(why, { op: "AsString" });
-  };
   if (fill.length > 1) refuse("Fill string must be one or fewer characters");
   if (!" +-0#".includes(fill)) refuse(`Fill argument not supported: "${fill}"`);
   if (scientific && shortest) refuse("Cannot select both scientific and shortest notation");
@@ -250,13 +185,13 @@ defineOp({
   cpu: ([x, sep], _, { attrs }) => {
     const separator = decodeString(textsOf(sep)[0]);
     const rows = textsOf(x).map((s) => splitText(decodeString(s), separator, attrs.maxsplit));
-    const at = rows.flatMap((parts, r) => parts.flatMap((_, k) => [BigInt(r), BigInt(k)]));
+    const at = rows.flatMap((parts, r) => parts.flatMap((_, k) => [r, k]));
     const values = rows.flat().map(encodeString);
     const most = rows.reduce((n, parts) => Math.max(n, parts.length), 0);
     return [
-      new NdArray("int64", [values.length, 2], BigInt64Array.from(at)),
+      wholeArray("int64", at, [values.length, 2]),
       new NdArray("string", [values.length], values),
-      new NdArray("int64", [2], BigInt64Array.of(BigInt(rows.length), BigInt(most))),
+      wholeArray("int64", [rows.length, most]),
     ];
   },
 });

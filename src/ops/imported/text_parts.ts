@@ -2,12 +2,10 @@
  * Ops that take parts of strings, and put the strings of axes together, as only files have them. They run on the host.
  */
 import { encodeString, joinBytes } from "../../core/text.ts";
-import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
-import type { NdArray } from "../../core/nd_array.ts";
 import { broadcastShapes, broadcastStrides, normalizeAxes, sizeOf } from "../../core/shape.ts";
-
-const textsOf = (a: NdArray): Uint8Array[] => a.data as Uint8Array[];
+import { hostInts } from "../array/view.ts";
+import { refuse, textsOf } from "./shared.ts";
 
 /** Where the characters of UTF-8 begin, and the end behind them. */
 function starts(text: Uint8Array, unit: unknown): number[] {
@@ -35,10 +33,7 @@ defineOp({
       const many = Number((len.data as Int32Array)[length(i)]);
       const from = at < 0 ? count + at : at;
       if (from < 0 || from > count) {
-        throw new InvalidArgumentError(
-          `pos ${at} out of range for string of ${count} characters at index ${i}`,
-          { op: "Substr" },
-        );
+        refuse(`pos ${at} out of range for string of ${count} characters at index ${i}`);
       }
       const end = Math.min(count, from + Math.max(0, many));
       to[i] = text.subarray(begins[from], begins[end]);
@@ -54,14 +49,14 @@ defineOp({
   hostInputs: ["reduction_indices"],
   infer: ([x, axes], { keep_dims }) => {
     if (x.shape === null || axes.value === undefined) return [null];
-    const joined = normalizeAxes(axesOf(axes.value), x.shape.length);
+    const joined = normalizeAxes(hostInts(axes.value), x.shape.length);
     if (keep_dims) return [x.shape.map((d, i) => (joined.includes(i) ? 1 : d))];
     return [x.shape.filter((_, i) => !joined.includes(i))];
   },
   grad: null,
   cpu: ([x, axes], [out], { attrs }) => {
     // The axis that is named first is joined first: its strings stand beside each other.
-    const order = axesOf(axes).map((a) => (a < 0 ? a + x.rank : a)).reverse();
+    const order = hostInts(axes).map((a) => (a < 0 ? a + x.rank : a)).reverse();
     const rest = x.shape.map((_, i) => i).filter((i) => !order.includes(i));
     const to = out.data as Uint8Array[], separator = encodeString(attrs.separator);
     const inner = order.map((a) => x.shape[a]), outer = rest.map((a) => x.shape[a]);
@@ -75,10 +70,6 @@ defineOp({
     }
   },
 });
-
-function axesOf({ data }: NdArray): number[] {
-  return Array.from(data as Int32Array);
-}
 
 /** Where element `i` of a part of the axes is. */
 function offset(i: number, extents: readonly number[], strides: readonly number[]): number {

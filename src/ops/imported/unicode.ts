@@ -1,11 +1,12 @@
 /**
  * Characters of strings as code points and back, as only files ask for them. Invalid bytes are taken apart as ICU does. On the host.
  */
-import { InvalidArgumentError, UnimplementedError } from "../../core/errors.ts";
+import { UnimplementedError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { encodeString } from "../../core/text.ts";
+import { refuse, textsOf, wholeArray } from "./shared.ts";
 
 /** Told of each character: its code point, -1 where the bytes are none, and its first byte. */
 type Visit = (code: number, start: number) => void;
@@ -113,12 +114,10 @@ function defineDecode(name: string, hasOffsets: boolean): OpDef {
     cpu: ([input], _, { attrs }) => {
       const decode = decoderOf(attrs.input_encoding);
       const codes: number[] = [], starts: number[] = [], splits = [0];
-      for (const text of input.data as Uint8Array[]) {
+      for (const text of textsOf(input)) {
         decode(text, (code, start) => {
           if (code === INVALID || (attrs.replace_control_characters && code < 0x20)) {
-            if (attrs.errors === "strict") {
-              throw new InvalidArgumentError("Invalid formatting on input string", { op: name });
-            }
+            if (attrs.errors === "strict") refuse("Invalid formatting on input string");
             if (attrs.errors === "ignore") return;
             code = attrs.replacement_char;
           }
@@ -127,12 +126,11 @@ function defineDecode(name: string, hasOffsets: boolean): OpDef {
         });
         splits.push(codes.length);
       }
-      const wide = (list: readonly number[]): NdArray =>
-        new NdArray("int64", [list.length], BigInt64Array.from(list, BigInt));
-      const narrow = (list: readonly number[]): NdArray =>
-        new NdArray("int32", [list.length], Int32Array.from(list));
-      const rows = attrs.Tsplits === "int64" ? wide(splits) : narrow(splits);
-      return [rows, narrow(codes), ...(hasOffsets ? [wide(starts)] : [])];
+      return [
+        wholeArray(attrs.Tsplits, splits),
+        wholeArray("int32", codes),
+        ...(hasOffsets ? [wholeArray("int64", starts)] : []),
+      ];
     },
   });
 }
@@ -156,9 +154,6 @@ const ENCODERS: Readonly<Record<string, Encode>> = {
 
 /** Throws `InvalidArgumentError` for splits that do not part `count` values. */
 function checkSplits(splits: readonly number[], count: number): void {
-  const refuse = (why: string): never => {
-    throw new InvalidArgumentError(why, { op: "UnicodeEncode" });
-  };
   if (splits.length === 0) {
     refuse(`Input_splits should contain elements, but given input_values has ${count} elements`);
   }
@@ -187,11 +182,10 @@ defineOp({
     const encode = ENCODERS[attrs.output_encoding],
       splits = Array.from(rows.data as Int32Array, Number);
     if (encode === undefined) {
-      throw new InvalidArgumentError(
+      refuse(
         `Cannot encode strings in "${attrs.output_encoding}": it is none of ${
           Object.keys(ENCODERS)
         }`,
-        { op: "UnicodeEncode" },
       );
     }
     checkSplits(splits, values.size);
@@ -199,10 +193,7 @@ defineOp({
     const bytesOf = (code: number): readonly number[] => {
       if (code >= 0 && code <= 0x10ffff && !isSurrogate(code)) return encode(code);
       if (attrs.errors === "strict") {
-        throw new InvalidArgumentError(
-          `Code point is out of range for Unicode, or is a surrogate: ${code}`,
-          { op: "UnicodeEncode" },
-        );
+        refuse(`Code point is out of range for Unicode, or is a surrogate: ${code}`);
       }
       return attrs.errors === "ignore" ? [] : encode(attrs.replacement_char);
     };
