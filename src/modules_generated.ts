@@ -433,6 +433,7 @@ import "./graph/graph_def/check.ts";
 import "./graph/graph_def/control_flow_v1.ts";
 import "./graph/graph_def/ref_variables.ts";
 import "./graph/graph_def/version_1.ts";
+import "./runtime/graph_defs/rule.ts";
 import "./runtime/graph_defs/grouped_conv.ts";
 import "./ops/imported/shared.ts";
 import "./ops/imported/bits.ts";

@@ -1,14 +1,12 @@
 /**
  * Convolutions in groups: TensorFlow's Conv2D has as many as filters have fewer channels than images.
  */
-import { apply1 } from "../../core/apply.ts";
-import { type Attrs, lookupOp } from "../../core/op.ts";
+import type { Attrs } from "../../core/op.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { AttrValueJson } from "../../graph/graph_def/graph_def.ts";
-import { text } from "../../graph/graph_def/values.ts";
 import { concat, split } from "../../ops/array/join.ts";
 import { reshape } from "../../ops/array/view.ts";
-import type { ImportedNode } from "./import_rules.ts";
+import { type ImportedNode, put1, textOf } from "./rule.ts";
 
 /** Number of groups, 1 where extents are not known. */
 export function groupsOf({ inputs: [x, filter], attr }: ImportedNode): number {
@@ -17,7 +15,7 @@ export function groupsOf({ inputs: [x, filter], attr }: ImportedNode): number {
 }
 
 function channelAxis(attr: ImportedNode["attr"]): number {
-  return attr.data_format?.s !== undefined && text(attr.data_format.s) === "NCHW" ? 1 : 3;
+  return textOf(attr.data_format, "NHWC") === "NCHW" ? 1 : 3;
 }
 
 /** A Conv2D in groups: a depthwise one where each channel is a group, else one convolution a group. */
@@ -27,13 +25,11 @@ export function groupedConv(node: ImportedNode): Tensor[] {
   const [height, width, depth] = (filter.staticShape ?? []).map((d) => d ?? -1);
   if (depth === 1) {
     const rearranged = reshape(filter, [height, width, groups, -1]);
-    return [apply1(lookupOp("DepthwiseConv2dNative")!, [x, rearranged], attrs)];
+    return [put1("DepthwiseConv2dNative", [x, rearranged], attrs)];
   }
   const axis = channelAxis(attr);
   const filters = split(filter, groups, 3);
-  const parts = split(x, groups, axis).map((part, i) =>
-    apply1(lookupOp("Conv2D")!, [part, filters[i]], attrs)
-  );
+  const parts = split(x, groups, axis).map((part, i) => put1("Conv2D", [part, filters[i]], attrs));
   return [concat(parts, axis)];
 }
 
@@ -42,8 +38,8 @@ function convAttrs(attr: ImportedNode["attr"]): Attrs {
   const strides = ints(attr.strides), dilations = ints(attr.dilations);
   const explicit = ints(attr.explicit_paddings);
   return {
-    padding: text(attr.padding?.s ?? ""),
-    ...(attr.data_format?.s === undefined ? {} : { data_format: text(attr.data_format.s) }),
+    padding: textOf(attr.padding, ""),
+    data_format: textOf(attr.data_format, "NHWC"),
     ...(strides && { strides }),
     ...(dilations?.length && { dilations }),
     ...(explicit?.length && { explicit_paddings: explicit }),

@@ -10,7 +10,7 @@ import { equal, greater } from "../../ops/pointwise/compare.ts";
 import { abs } from "../../ops/pointwise/rounding.ts";
 import { clipByValue, maximum, minimum, where } from "../../ops/pointwise/select.ts";
 import { mean } from "../../ops/reduce/reduce.ts";
-import type { ImportRule } from "./import_rules.ts";
+import type { RuleEntry } from "./rule.ts";
 
 const channels = (x: Tensor): Tensor[] => [0, 1, 2].map((i) => gather(x, intVector([i]), -1));
 
@@ -41,7 +41,7 @@ const saturation = (value: Tensor, range: Tensor): Tensor => {
 };
 
 /** Rules by op. */
-export const IMAGE_RULES: readonly (readonly [string, ImportRule])[] = [
+export const IMAGE_RULES: readonly RuleEntry[] = [
   ["RGBToHSV", ({ inputs: [x] }) => {
     const { hue, value, range } = hueOf(x);
     return [concat([hue, saturation(value, range), value], -1)];
@@ -53,14 +53,14 @@ export const IMAGE_RULES: readonly (readonly [string, ImportRule])[] = [
   ["AdjustHue", ({ inputs: [x, delta] }) => {
     const { hue, value, range } = hueOf(x);
     return [colours(mod(add(hue, delta), 1), value, range)];
-  }],
+  }, 2],
   ["AdjustSaturation", ({ inputs: [x, scale] }) => {
     const { hue, value, range } = hueOf(x);
     const s = clipByValue(mul(saturation(value, range), scale), 0, 1);
     return [colours(hue, value, mul(s, value))];
-  }],
+  }, 2],
   ["AdjustContrastv2", ({ inputs: [x, factor] }) => {
     const average = mean(x, [-3, -2], true);
     return [add(mul(sub(x, average), factor), average)];
-  }],
+  }, 2],
 ];

@@ -1,8 +1,6 @@
 /**
  * TensorFlow's tensor lists, written as stacked tensors while a graph is imported.
  */
-import { apply1 } from "../../core/apply.ts";
-import { lookupOp } from "../../core/op.ts";
 import { concat } from "../../ops/array/join.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { zerosLike } from "../../ops/array/creation.ts";
@@ -20,7 +18,7 @@ import { identity, reshape, shape } from "../../ops/array/view.ts";
 import { gather } from "../../ops/array/gather.ts";
 import { asTensor, intScalar, intVector, toInput } from "../../ops/input.ts";
 import { appendRow, emptyRows, writeRow, writeRows } from "../../ops/array/list_rows.ts";
-import type { ImportedNode, ImportRule } from "./import_rules.ts";
+import { type ImportedNode, put1, type RuleEntry } from "./rule.ts";
 
 /** The shape of elements that an input tells; a single -1 stands for any rank. */
 function elementShape(x: Tensor): readonly number[] {
@@ -61,8 +59,8 @@ function resized(rows: Tensor, n: Tensor): Tensor {
   const zero = rows.dtype === "string"
     ? asTensor(toInput("", "zero", "resize"))
     : cast(0, rows.dtype);
-  const more = apply1(lookupOp("Fill")!, [concat([reshape(missing, [1]), rest]), zero]);
-  return apply1(lookupOp("Slice")!, [
+  const more = put1("Fill", [concat([reshape(missing, [1]), rest]), zero]);
+  return put1("Slice", [
     concat([rows, more]),
     zerosLike(dims),
     concat([reshape(n, [1]), rest]),
@@ -85,7 +83,7 @@ function joined(rows: Tensor): Tensor {
 function lengths(rows: Tensor): Tensor {
   const dims = shape(rows);
   return cast(
-    apply1(lookupOp("Fill")!, [slice(dims, [0], [1]), reshape(slice(dims, [1], [1]), [])]),
+    put1("Fill", [slice(dims, [0], [1]), reshape(slice(dims, [1], [1]), [])]),
     "int64",
   );
 }
@@ -97,29 +95,29 @@ function parted(values: Tensor, each: Tensor): Tensor {
 }
 
 /** Rules by op. A list is its rows `[n, …]`. */
-export const LIST_RULES: readonly (readonly [string, ImportRule])[] = [
+export const LIST_RULES: readonly RuleEntry[] = [
   ["TensorListReserve", (node) => [
     emptyRows(node.inputs[1], elementShape(node.inputs[0]), dtypeOf(node)),
-  ]],
+  ], 2],
   ["EmptyTensorList", (node) => [
     emptyRows(intScalar(0), elementShape(node.inputs[0]), dtypeOf(node)),
   ]],
   ["TensorListFromTensor", ({ inputs: [x] }) => [identity(x)]],
   ["TensorListStack", ({ inputs: [rows] }) => [identity(rows)]],
-  ["TensorListGetItem", ({ inputs: [rows, i] }) => [gather(rows, i)]],
-  ["TensorListSetItem", (node) => [setItem(node)]],
-  ["TensorListGather", ({ inputs: [rows, at] }) => [gather(rows, at)]],
-  ["TensorListScatter", ({ inputs: [values, at] }) => [scatteredRows(at, values)]],
-  ["TensorListScatterV2", ({ inputs: [values, at] }) => [scatteredRows(at, values)]],
-  ["TensorListResize", ({ inputs: [rows, n] }) => [resized(rows, n)]],
+  ["TensorListGetItem", ({ inputs: [rows, i] }) => [gather(rows, i)], 2],
+  ["TensorListSetItem", (node) => [setItem(node)], 3],
+  ["TensorListGather", ({ inputs: [rows, at] }) => [gather(rows, at)], 2],
+  ["TensorListScatter", ({ inputs: [values, at] }) => [scatteredRows(at, values)], 2],
+  ["TensorListScatterV2", ({ inputs: [values, at] }) => [scatteredRows(at, values)], 2],
+  ["TensorListResize", ({ inputs: [rows, n] }) => [resized(rows, n)], 2],
   // Rows of one extent: those of several, which lengths tell apart, are no stacked tensor.
   ["TensorListConcat", ({ inputs: [rows] }) => [joined(rows), lengths(rows)]],
   ["TensorListConcatV2", ({ inputs: [rows] }) => [joined(rows), lengths(rows)]],
-  ["TensorArrayConcatV3", ({ inputs: [, rows] }) => [joined(rows), lengths(rows)]],
-  ["TensorListSplit", ({ inputs: [values, , each] }) => [parted(values, each)]],
-  ["TensorArraySplitV3", ({ inputs: [, values, each] }) => [parted(values, each)]],
+  ["TensorArrayConcatV3", ({ inputs: [, rows] }) => [joined(rows), lengths(rows)], 2],
+  ["TensorListSplit", ({ inputs: [values, , each] }) => [parted(values, each)], 3],
+  ["TensorArraySplitV3", ({ inputs: [, values, each] }) => [parted(values, each)], 3],
   ["TensorListLength", ({ inputs: [rows] }) => [count(rows)]],
-  ["TensorListPushBack", ({ inputs: [rows, row] }) => [appendRow(rows, row)]],
+  ["TensorListPushBack", ({ inputs: [rows, row] }) => [appendRow(rows, row)], 2],
   ["TensorListPopBack", ({ inputs: [rows] }) => [
     stridedSlice(rows, [0], [-1], [1]),
     stridedSlice(rows, [-1], [0], [1], 0, 0, 0, 0, 1),
@@ -129,10 +127,10 @@ export const LIST_RULES: readonly (readonly [string, ImportRule])[] = [
     const rows = emptyRows(node.inputs[0], rowShape(node), asDType(node.attr.dtype?.type));
     return [rows, rows];
   }],
-  ["TensorArrayWriteV3", ({ inputs: [, i, row, rows] }) => [writeRow(rows, i, row)]],
-  ["TensorArrayScatterV3", ({ inputs: [, at, values, rows] }) => [writeRows(rows, at, values)]],
-  ["TensorArrayReadV3", ({ inputs: [, i, rows] }) => [gather(rows, i)]],
-  ["TensorArrayGatherV3", ({ inputs: [, at, rows] }) => [gather(rows, at)]],
-  ["TensorArraySizeV3", ({ inputs: [, rows] }) => [count(rows)]],
-  ["TensorArrayCloseV3", () => []],
+  ["TensorArrayWriteV3", ({ inputs: [, i, row, rows] }) => [writeRow(rows, i, row)], 4],
+  ["TensorArrayScatterV3", ({ inputs: [, at, values, rows] }) => [writeRows(rows, at, values)], 4],
+  ["TensorArrayReadV3", ({ inputs: [, i, rows] }) => [gather(rows, i)], 3],
+  ["TensorArrayGatherV3", ({ inputs: [, at, rows] }) => [gather(rows, at)], 3],
+  ["TensorArraySizeV3", ({ inputs: [, rows] }) => [count(rows)], 2],
+  ["TensorArrayCloseV3", () => [], 0],
 ];

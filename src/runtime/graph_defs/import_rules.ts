@@ -1,11 +1,8 @@
 /**
  * Ops that only files have, written in ours while a graph is imported, so that passes and gradients need no rules for them.
  */
-import { apply, apply1 } from "../../core/apply.ts";
 import { lookupOp } from "../../core/op.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import type { AttrValueJson } from "../../graph/graph_def/graph_def.ts";
-import { text } from "../../graph/graph_def/values.ts";
 import { identity, reshape, shape } from "../../ops/array/view.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { gather } from "../../ops/array/gather.ts";
@@ -18,35 +15,26 @@ import { IMAGE_RULES } from "./image_rules.ts";
 import { LIST_RULES } from "./import_lists.ts";
 import { MORE_RULES } from "./more_rules.ts";
 import { NUMERIC_RULES } from "./numeric_rules.ts";
+import {
+  type ImportedNode,
+  type ImportRule,
+  indexOf,
+  put,
+  put1,
+  type RuleEntry,
+  textOf,
+} from "./rule.ts";
 import { SPARSE_RULES } from "./sparse_rules.ts";
 import { VARIABLE_RULES } from "./variable_rules.ts";
 
-/** A node of a file, as rules see it. */
-export interface ImportedNode {
-  /** Its inputs in the graph that is being built. */
-  readonly inputs: readonly Tensor[];
-  /** Its attributes as the file has them. */
-  readonly attr: Readonly<Record<string, AttrValueJson>>;
-}
-
-/** Adds what a node means and gives its outputs. */
-export type ImportRule = (node: ImportedNode) => readonly Tensor[];
-
 function channelsFirst({ attr }: ImportedNode): boolean {
-  const format = attr.data_format?.s;
-  return format !== undefined && text(format).startsWith("NC");
-}
-
-/** A vector shaped so that it is broadcast along the axis of channels. */
-function alongChannels(bias: Tensor, x: Tensor, first: boolean): Tensor {
-  const rank = x.staticShape?.length;
-  if (!first || rank === undefined || rank < 3) return bias;
-  return reshape(bias, [-1, ...new Array<number>(rank - 2).fill(1)]);
+  return textOf(attr.data_format, "").startsWith("NC");
 }
 
 function biasAdd(node: ImportedNode): Tensor[] {
-  const [x, bias] = node.inputs;
-  return [add(x, alongChannels(bias, x, channelsFirst(node)))];
+  const [x, bias] = node.inputs, rank = x.staticShape?.length;
+  if (!channelsFirst(node) || rank === undefined || rank < 3) return [add(x, bias)];
+  return [add(x, reshape(bias, [-1, ...new Array<number>(rank - 2).fill(1)]))];
 }
 
 function biasAddGrad(node: ImportedNode): Tensor[] {
@@ -58,124 +46,31 @@ function biasAddGrad(node: ImportedNode): Tensor[] {
 
 /** The first five outputs of `FusedBatchNormV3`, which has one more for its gradient. */
 function fusedBatchNorm({ inputs, attr }: ImportedNode): readonly Tensor[] {
-  return apply(lookupOp("FusedBatchNormV3")!, [...inputs], {
+  return put("FusedBatchNormV3", inputs, {
     epsilon: Number(attr.epsilon?.f ?? 0.0001),
     exponential_avg_factor: Number(attr.exponential_avg_factor?.f ?? 1),
-    data_format: attr.data_format?.s === undefined ? "NHWC" : text(attr.data_format.s),
+    data_format: textOf(attr.data_format, "NHWC"),
     is_training: attr.is_training?.b ?? true,
   }).slice(0, 5);
 }
 
 const pass: ImportRule = ({ inputs }) => inputs.map((x) => identity(x));
 
-function literal(value: number, x: Tensor): Tensor {
-  return cast(value, x.dtype);
-}
-
-/** How many inputs a rule reads at least, where that is not one. */
-const LEAST_INPUTS: Readonly<Record<string, number>> = {
-  BiasAdd: 2,
-  BiasAddV1: 2,
-  FusedBatchNorm: 5,
-  FusedBatchNormV2: 5,
-  Concat: 2,
-  Gather: 2,
-  IdentityN: 0,
-  ShapeN: 0,
-  DisableCopyOnRead: 0,
-  TensorListReserve: 2,
-  TensorListGetItem: 2,
-  TensorListSetItem: 3,
-  TensorListGather: 2,
-  TensorListPushBack: 2,
-  TensorArrayWriteV3: 4,
-  TensorArrayScatterV3: 4,
-  TensorArrayReadV3: 3,
-  TensorArrayGatherV3: 3,
-  TensorArraySizeV3: 2,
-  TensorArrayCloseV3: 0,
-  TensorListScatter: 2,
-  TensorListScatterV2: 2,
-  TensorListResize: 2,
-  TensorListSplit: 3,
-  TensorArrayConcatV3: 2,
-  TensorArraySplitV3: 3,
-  Conv2D: 2,
-  Reverse: 2,
-  Mod: 2,
-  MulNoNan: 2,
-  ReverseSequence: 2,
-  RngReadAndSkip: 3,
-  SegmentSumV2: 3,
-  SegmentProdV2: 3,
-  SegmentMaxV2: 3,
-  SegmentMinV2: 3,
-  BatchMatMulV3: 2,
-  ControlTrigger: 0,
-  NonMaxSuppressionV2: 4,
-  SpaceToBatch: 2,
-  BatchToSpace: 2,
-  AdjustHue: 2,
-  AdjustSaturation: 2,
-  AdjustContrastv2: 2,
-  FusedBatchNormGrad: 5,
-  FusedBatchNormGradV2: 5,
-  FusedBatchNormGradV3: 5,
-  DynamicStitch: 2,
-  ParallelDynamicStitch: 2,
-  ApproximateEqual: 2,
-  SparseTensorDenseMatMul: 4,
-  SparseConcat: 3,
-  SparseSegmentSqrtN: 3,
-  SparseSegmentMeanWithNumSegments: 4,
-  SparseSegmentSqrtNWithNumSegments: 4,
-  SparseSegmentSumWithNumSegments: 4,
-  SparseTensorDenseAdd: 4,
-  InTopK: 2,
-  InTopKV2: 3,
-  MatrixDiagV2: 5,
-  MatrixDiagPartV2: 3,
-  MatrixSetDiag: 2,
-  MatrixSetDiagV2: 3,
-  TensorScatterSub: 3,
-  ScatterNdNonAliasingAdd: 3,
-  HistogramFixedWidth: 3,
-  NthElement: 2,
-  UniqueWithCountsV2: 2,
-  ParseExample: 2,
-  ResourceGather: 2,
-  ResourceGatherNd: 2,
-  ...Object.fromEntries(
-    ["NdUpdate", "NdAdd", "NdSub", "NdMax", "NdMin", "Max", "Min", "Mul", "Div"]
-      .map((how) => [`ResourceScatter${how}`, 3]),
-  ),
-};
-
-/** How many inputs the rule of an op reads at least. */
-export function leastInputs(op: string): number {
-  return Object.hasOwn(LEAST_INPUTS, op) ? LEAST_INPUTS[op] : 1;
-}
-
-/** Rules by op. */
-export const IMPORT_RULES: ReadonlyMap<string, ImportRule> = new Map<string, ImportRule>([
-  ["BiasAdd", biasAdd],
-  ["BiasAddV1", biasAdd],
+const ENTRIES: readonly RuleEntry[] = [
+  ["BiasAdd", biasAdd, 2],
+  ["BiasAddV1", biasAdd, 2],
   ["BiasAddGrad", biasAddGrad],
-  ["FusedBatchNorm", fusedBatchNorm],
-  ["FusedBatchNormV2", fusedBatchNorm],
-  ["Erfc", ({ inputs: [x] }) => [sub(literal(1, x), erf(x))]],
-  ["IdentityN", pass],
+  ["FusedBatchNorm", fusedBatchNorm, 5],
+  ["FusedBatchNormV2", fusedBatchNorm, 5],
+  ["Erfc", ({ inputs: [x] }) => [sub(cast(1, x.dtype), erf(x))]],
+  ["IdentityN", pass, 0],
   ["Snapshot", pass],
   ["PreventGradient", pass],
-  ["DisableCopyOnRead", () => []],
+  ["DisableCopyOnRead", () => [], 0],
   ["Print", ({ inputs: [x] }) => [identity(x)]],
-  ["ShapeN", ({ inputs, attr }) => {
-    const wide = attr.out_type?.type === "DT_INT64";
-    return inputs.map((x) => (wide ? cast(shape(x), "int64") : shape(x)));
-  }],
-  ["Concat", ({ inputs: [axis, ...values] }) => [
-    apply1(lookupOp("ConcatV2")!, [...values, axis]),
-  ]],
+  ["ShapeN", ({ inputs, attr }) => inputs.map((x) => cast(shape(x), indexOf(attr.out_type))), 0],
+  ["Concat", ({ inputs: [axis, ...values] }) => [put1("ConcatV2", [...values, axis])], 2],
+  ["Gather", ({ inputs: [x, indices] }) => [gather(x, indices)], 2],
   ...LIST_RULES,
   ...SPELLING_RULES,
   ...IMAGE_RULES,
@@ -183,8 +78,21 @@ export const IMPORT_RULES: ReadonlyMap<string, ImportRule> = new Map<string, Imp
   ...NUMERIC_RULES,
   ...SPARSE_RULES,
   ...VARIABLE_RULES,
-  ["Gather", ({ inputs: [x, indices] }) => [gather(x, indices)]],
-]);
+];
+
+/** Rules by op. */
+export const IMPORT_RULES: ReadonlyMap<string, ImportRule> = new Map(
+  ENTRIES.map(([op, rule]) => [op, rule]),
+);
+
+const LEAST_INPUTS: ReadonlyMap<string, number> = new Map(
+  ENTRIES.map(([op, , least = 1]) => [op, least]),
+);
+
+/** How many inputs the rule of an op reads at least. */
+export function leastInputs(op: string): number {
+  return LEAST_INPUTS.get(op) ?? 1;
+}
 
 /** How a node is written in ours; undefined where it stands as it is, as it does once the op is one of ours. */
 export function importRule(op: string, node: ImportedNode): ImportRule | undefined {
@@ -192,13 +100,16 @@ export function importRule(op: string, node: ImportedNode): ImportRule | undefin
   return lookupOp(op) === undefined ? IMPORT_RULES.get(op) : undefined;
 }
 
+const NORM = ["y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"];
+const NORM_GRAD = ["x_backprop", "scale_backprop", "offset_backprop"];
+
 /** Names of the outputs of ops that have several and rules, as bodies of functions tell them. */
 export const OUTPUT_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
-  FusedBatchNorm: ["y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"],
-  FusedBatchNormV2: ["y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"],
-  FusedBatchNormGrad: ["x_backprop", "scale_backprop", "offset_backprop"],
-  FusedBatchNormGradV2: ["x_backprop", "scale_backprop", "offset_backprop"],
-  FusedBatchNormGradV3: ["x_backprop", "scale_backprop", "offset_backprop"],
+  FusedBatchNorm: NORM,
+  FusedBatchNormV2: NORM,
+  FusedBatchNormGrad: NORM_GRAD,
+  FusedBatchNormGradV2: NORM_GRAD,
+  FusedBatchNormGradV3: NORM_GRAD,
   Unique: ["y", "idx"],
   UniqueWithCounts: ["y", "idx", "count"],
   TopK: ["values", "indices"],

@@ -18,9 +18,10 @@ import { attrFromJson } from "../../graph/graph_def/values.ts";
 import { switchCase } from "../branches/case.ts";
 import { callFunction, ConcreteFunction } from "../functions/concrete_function.ts";
 import { mergeDevices } from "../devices.ts";
-import { type ImportRule, importRule, leastInputs, OUTPUT_ARGUMENTS } from "./import_rules.ts";
+import { importRule, leastInputs, OUTPUT_ARGUMENTS } from "./import_rules.ts";
 import { nodeAttributes } from "./import_attributes.ts";
 import type { ScriptFunctions } from "./missing.ts";
+import type { ImportRule } from "./rule.ts";
 import type { GraphResources } from "./resources.ts";
 
 /** Options of {@linkcode importGraphDef}. */

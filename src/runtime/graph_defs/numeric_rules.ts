@@ -1,9 +1,7 @@
 /**
  * Rules for ops of numerics that only files have: diagonals as TensorFlow first had them, buckets, histograms, order statistics.
  */
-import { apply, apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
-import { lookupOp } from "../../core/op.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { onesLike } from "../../ops/array/creation.ts";
@@ -11,18 +9,18 @@ import { gather } from "../../ops/array/gather.ts";
 import { unstack } from "../../ops/array/join.ts";
 import { tensorScatterAdd } from "../../ops/array/scatter.ts";
 import { expandDims, reshape, shape } from "../../ops/array/view.ts";
-import { intScalar } from "../../ops/input.ts";
+import { intScalar, intVector } from "../../ops/input.ts";
 import { div, neg, sub } from "../../ops/pointwise/arithmetic.ts";
 import { greaterEqual } from "../../ops/pointwise/compare.ts";
 import { floor } from "../../ops/pointwise/rounding.ts";
 import { maximum, minimum } from "../../ops/pointwise/select.ts";
 import { sum } from "../../ops/reduce/reduce.ts";
-import type { ImportedNode, ImportRule } from "./import_rules.ts";
+import { type ImportedNode, type ImportRule, indexOf, put, put1, type RuleEntry } from "./rule.ts";
 
 /** The version of an op that says how diagonals are aligned, with what the first version leaves out. */
 function diagonals(name: string, missing: (x: Tensor) => readonly unknown[]): ImportRule {
   return ({ inputs }) => [
-    apply1(lookupOp(name)!, [...inputs, ...missing(inputs[0]) as Tensor[]], { align: "LEFT_LEFT" }),
+    put1(name, [...inputs, ...missing(inputs[0]) as Tensor[]], { align: "LEFT_LEFT" }),
   ];
 }
 
@@ -43,8 +41,7 @@ function histogram({ inputs: [values, range, bins], attr }: ImportedNode): Tenso
     div(sub(reshape(cast(values, "float64"), [-1]), low), div(sub(high, low), count)),
   );
   const bin = cast(minimum(maximum(place, 0), sub(count, 1)), "int32");
-  const dtype = attr.dtype?.type === "DT_INT64" ? "int64" : "int32";
-  return [cast(apply1(lookupOp("UnsortedSegmentSum")!, [onesLike(bin), bin, bins]), dtype)];
+  return [cast(put1("UnsortedSegmentSum", [onesLike(bin), bin, bins]), indexOf(attr.dtype))];
 }
 
 /** The n-th smallest of each row, or the n-th largest. */
@@ -53,35 +50,44 @@ function nthElement({ inputs: [x, n], attr }: ImportedNode): Tensor[] {
   if (size == null) {
     throw new ValueError("Cannot import: NthElement of rows of unknown length");
   }
-  const [sorted] = apply(lookupOp("TopKV2")!, [x, intScalar(size)]);
+  const [sorted] = put("TopKV2", [x, intScalar(size)]);
   return [gather(sorted, attr.reverse?.b ? n : sub(size - 1, n), -1)];
 }
 
-/** Unique slices along an axis, where each slice is among them, and how often each is there. */
-function uniqueWithCounts({ inputs: [x, axis], attr }: ImportedNode): Tensor[] {
-  const out_idx = attr.out_idx?.type === "DT_INT64" ? "int64" : "int32";
-  const [y, at] = apply(lookupOp("UniqueV2")!, [x, axis], { out_idx });
+/** Unique slices along an axis, the first where none is named, where each slice is among them, and how often each is there. */
+function uniqueWithCounts({ inputs: [x, given], attr }: ImportedNode): Tensor[] {
+  const axis = given ?? intVector([0]), out_idx = indexOf(attr.out_idx);
+  const [y, at] = put("UniqueV2", [x, axis], { out_idx });
   const along = reshape(gather(shape(y), cast(axis, "int32")), []);
   const ones = onesLike(cast(at, "int32"));
-  const counts = apply1(lookupOp("UnsortedSegmentSum")!, [ones, cast(at, "int32"), along]);
+  const counts = put1("UnsortedSegmentSum", [ones, cast(at, "int32"), along]);
   return [y, at, cast(counts, out_idx)];
 }
 
 /** Rules by op. */
-export const NUMERIC_RULES: readonly (readonly [string, ImportRule])[] = [
+export const NUMERIC_RULES: readonly RuleEntry[] = [
   [
     "MatrixDiag",
     diagonals("MatrixDiagV3", (x) => [intScalar(0), intScalar(-1), intScalar(-1), zero(x)]),
   ],
-  ["MatrixDiagV2", diagonals("MatrixDiagV3", () => [])],
+  ["MatrixDiagV2", diagonals("MatrixDiagV3", () => []), 5],
   ["MatrixDiagPart", diagonals("MatrixDiagPartV3", (x) => [intScalar(0), zero(x)])],
-  ["MatrixDiagPartV2", diagonals("MatrixDiagPartV3", () => [])],
-  ["MatrixSetDiag", diagonals("MatrixSetDiagV3", () => [intScalar(0)])],
-  ["MatrixSetDiagV2", diagonals("MatrixSetDiagV3", () => [])],
-  ["TensorScatterSub", ({ inputs: [x, at, updates] }) => [tensorScatterAdd(x, at, neg(updates))]],
-  ["ScatterNdNonAliasingAdd", ({ inputs: [x, at, updates] }) => [tensorScatterAdd(x, at, updates)]],
+  ["MatrixDiagPartV2", diagonals("MatrixDiagPartV3", () => []), 3],
+  ["MatrixSetDiag", diagonals("MatrixSetDiagV3", () => [intScalar(0)]), 2],
+  ["MatrixSetDiagV2", diagonals("MatrixSetDiagV3", () => []), 3],
+  [
+    "TensorScatterSub",
+    ({ inputs: [x, at, updates] }) => [tensorScatterAdd(x, at, neg(updates))],
+    3,
+  ],
+  [
+    "ScatterNdNonAliasingAdd",
+    ({ inputs: [x, at, updates] }) => [tensorScatterAdd(x, at, updates)],
+    3,
+  ],
   ["Bucketize", bucketize],
-  ["HistogramFixedWidth", histogram],
-  ["NthElement", nthElement],
-  ["UniqueWithCountsV2", uniqueWithCounts],
+  ["HistogramFixedWidth", histogram, 3],
+  ["NthElement", nthElement, 2],
+  ["UniqueWithCounts", uniqueWithCounts],
+  ["UniqueWithCountsV2", uniqueWithCounts, 2],
 ];

@@ -1,9 +1,7 @@
 /**
  * Rules for ops on sparse tensors that are written in several of ours, which tell their gradients.
  */
-import { apply, apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
-import { lookupOp } from "../../core/op.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { onesLike } from "../../ops/array/creation.ts";
@@ -15,7 +13,7 @@ import { intScalar } from "../../ops/input.ts";
 import { add, div, mul } from "../../ops/pointwise/arithmetic.ts";
 import { sqrt } from "../../ops/pointwise/power.ts";
 import { maximum } from "../../ops/pointwise/select.ts";
-import type { ImportedNode, ImportRule } from "./import_rules.ts";
+import { type ImportedNode, type ImportRule, intOf, put, put1, type RuleEntry } from "./rule.ts";
 
 function rankOf(op: string, rank: number | null | undefined): number {
   if (rank != null) return rank;
@@ -26,7 +24,7 @@ function rankOf(op: string, rank: number | null | undefined): number {
 function sparseConcat({ inputs, attr }: ImportedNode): Tensor[] {
   const n = inputs.length / 3, extents = inputs.slice(2 * n);
   const rank = rankOf("SparseConcat", extents[0].staticShape?.[0] ?? inputs[0].staticShape?.[1]);
-  const given = Number(attr.concat_dim?.i ?? 0), axis = given < 0 ? given + rank : given;
+  const given = intOf(attr.concat_dim, 0), axis = given < 0 ? given + rank : given;
   if (!(axis >= 0 && axis < rank)) {
     throw new ValueError(`Cannot import: SparseConcat along axis ${given} of ${rank}`);
   }
@@ -40,8 +38,7 @@ function sparseConcat({ inputs, attr }: ImportedNode): Tensor[] {
   const others = mul(extents[0], cast(along.mul(-1).add(1), "int64"));
   const dims = add(others, mul(end, along));
   const [at, values] = [places, inputs.slice(n, 2 * n)].map((parts) => concat(parts));
-  const sorted = lookupOp("SparseReorder")!;
-  return [...apply(sorted, [at, values, dims]), dims];
+  return [...put("SparseReorder", [at, values, dims]), dims];
 }
 
 /** Sums of the rows of segments, over what `divisor` makes of how many each has. */
@@ -49,8 +46,8 @@ function segments(divisor: ((count: Tensor) => Tensor) | null): ImportRule {
   return ({ inputs: [data, indices, ids, count] }) => {
     const total = (rows: Tensor): Tensor =>
       count === undefined
-        ? apply1(lookupOp("SegmentSum")!, [rows, ids])
-        : apply1(lookupOp("UnsortedSegmentSum")!, [rows, ids, cast(count, "int32")]);
+        ? put1("SegmentSum", [rows, ids])
+        : put1("UnsortedSegmentSum", [rows, ids, cast(count, "int32")]);
     const sums = total(gather(data, indices));
     if (divisor === null) return [sums];
     const rank = rankOf("SparseSegment", data.staticShape?.length);
@@ -60,13 +57,13 @@ function segments(divisor: ((count: Tensor) => Tensor) | null): ImportRule {
 }
 
 /** Rules by op. */
-export const SPARSE_RULES: readonly (readonly [string, ImportRule])[] = [
-  ["SparseConcat", sparseConcat],
+export const SPARSE_RULES: readonly RuleEntry[] = [
+  ["SparseConcat", sparseConcat, 3],
   ["SparseTensorDenseAdd", ({ inputs: [indices, values, , dense] }) => [
     tensorScatterAdd(dense, indices, values),
-  ]],
-  ["SparseSegmentSqrtN", segments(sqrt)],
-  ["SparseSegmentSumWithNumSegments", segments(null)],
-  ["SparseSegmentMeanWithNumSegments", segments((count) => count)],
-  ["SparseSegmentSqrtNWithNumSegments", segments(sqrt)],
+  ], 4],
+  ["SparseSegmentSqrtN", segments(sqrt), 3],
+  ["SparseSegmentSumWithNumSegments", segments(null), 4],
+  ["SparseSegmentMeanWithNumSegments", segments((count) => count), 4],
+  ["SparseSegmentSqrtNWithNumSegments", segments(sqrt), 4],
 ];

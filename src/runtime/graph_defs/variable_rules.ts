@@ -1,9 +1,7 @@
 /**
  * Rules for ops that read and change parts of variables.
  */
-import { apply, apply1 } from "../../core/apply.ts";
 import { asDType } from "../../core/dtype.ts";
-import { lookupOp } from "../../core/op.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
 import { onesLike } from "../../ops/array/creation.ts";
@@ -14,7 +12,7 @@ import { tensorScatterAdd, tensorScatterUpdate } from "../../ops/array/scatter.t
 import { expandDims, shape } from "../../ops/array/view.ts";
 import "../../ops/imported/scatter_fold.ts";
 import { neg } from "../../ops/pointwise/arithmetic.ts";
-import type { ImportedNode, ImportRule } from "./import_rules.ts";
+import { type ImportedNode, type ImportRule, intOf, put, put1, type RuleEntry } from "./rule.ts";
 
 /** The value behind the first input, a handle, once the others are there: files have the op wait for what made them. */
 function read({ inputs: [handle, ...others], attr }: ImportedNode): Tensor {
@@ -22,7 +20,7 @@ function read({ inputs: [handle, ...others], attr }: ImportedNode): Tensor {
   return operation.graph.controlDependencies(
     others.map((t) => (t as SymbolicTensor).operation),
     () =>
-      apply1(lookupOp("ReadVariableOp")!, [handle], {
+      put1("ReadVariableOp", [handle], {
         dtype: operation.attrs.dtype ?? asDType((attr.dtype ?? attr.T)?.type),
         _shape: operation.attrs.shape ?? null,
       }),
@@ -37,7 +35,7 @@ function scattered(update: Scatter): ImportRule {
   return (node) => {
     const [handle, places, updates] = node.inputs;
     const value = update(read(node), places, updates);
-    apply(lookupOp("AssignVariableOp")!, [handle, value]);
+    put("AssignVariableOp", [handle, value]);
     return [];
   };
 }
@@ -53,40 +51,40 @@ function scatteredRows(update: Scatter): ImportRule {
   });
 }
 
-const fold = (name: string): Scatter => (...inputs) => apply1(lookupOp(name)!, inputs);
+const fold = (name: string): Scatter => (...inputs) => put1(name, inputs);
 
 const products: Scatter = fold("_TensorScatterMul");
 
 /** Rules by op. */
-export const VARIABLE_RULES: readonly (readonly [string, ImportRule])[] = [
+export const VARIABLE_RULES: readonly RuleEntry[] = [
   ["ResourceGather", (node) => {
-    const batch = Number(node.attr.batch_dims?.i ?? 0);
+    const batch = intOf(node.attr.batch_dims, 0);
     return [gather(read(node), node.inputs[1], batch, batch)];
-  }],
-  ["ResourceGatherNd", (node) => [gatherND(read(node), node.inputs[1])]],
+  }, 2],
+  ["ResourceGatherNd", (node) => [gatherND(read(node), node.inputs[1])], 2],
   ["RngReadAndSkip", (node) => {
     const [handle, , delta] = node.inputs, state = read(node);
-    const next = apply1(lookupOp("_PhiloxSkip")!, [state, delta]);
-    apply(lookupOp("AssignVariableOp")!, [handle, next]);
+    const next = put1("_PhiloxSkip", [state, delta]);
+    put("AssignVariableOp", [handle, next]);
     return [state];
-  }],
+  }, 3],
   ["VariableShape", (node) => [shape(read(node))]],
-  ["ResourceScatterNdUpdate", scattered(tensorScatterUpdate)],
-  ["ResourceScatterNdAdd", scattered(tensorScatterAdd)],
+  ["ResourceScatterNdUpdate", scattered(tensorScatterUpdate), 3],
+  ["ResourceScatterNdAdd", scattered(tensorScatterAdd), 3],
   [
     "ResourceScatterNdSub",
     scattered((x, places, updates) => tensorScatterAdd(x, places, neg(updates))),
+    3,
   ],
-  ["ResourceScatterNdMax", scattered(fold("TensorScatterMax"))],
-  ["ResourceScatterNdMin", scattered(fold("TensorScatterMin"))],
-  ["ResourceScatterMax", scatteredRows(fold("TensorScatterMax"))],
-  ["ResourceScatterMin", scatteredRows(fold("TensorScatterMin"))],
-  ["ResourceScatterMul", scatteredRows(products)],
+  ["ResourceScatterNdMax", scattered(fold("TensorScatterMax")), 3],
+  ["ResourceScatterNdMin", scattered(fold("TensorScatterMin")), 3],
+  ["ResourceScatterMax", scatteredRows(fold("TensorScatterMax")), 3],
+  ["ResourceScatterMin", scatteredRows(fold("TensorScatterMin")), 3],
+  ["ResourceScatterMul", scatteredRows(products), 3],
   [
     "ResourceScatterDiv",
     // Whole numbers are cut, as in TensorFlow's first division.
-    scatteredRows((x, places, updates) =>
-      apply1(lookupOp("Div")!, [x, products(onesLike(x), places, updates)])
-    ),
+    scatteredRows((x, places, updates) => put1("Div", [x, products(onesLike(x), places, updates)])),
+    3,
   ],
 ];
