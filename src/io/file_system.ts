@@ -3,7 +3,7 @@
  */
 import { NotFoundError } from "../core/errors.ts";
 import type { Bytes } from "./bytes.ts";
-import { fileOf, nodeFiles } from "./files.ts";
+import { fileError, fileOf, nodeFiles } from "./files.ts";
 
 /** What we use of an open file. */
 interface FileHandle {
@@ -35,26 +35,14 @@ interface FileSystem {
   stat(path: string | URL): Promise<{ readonly size: number }>;
 }
 
-/** The file system. Rejects with `UnimplementedError` where the runtime has none, as in browsers. */
-function fileSystem(): Promise<FileSystem> {
-  return nodeFiles(
-    "Cannot use paths here: this runtime has no files, pass URLs, blobs or bytes instead",
-  );
-}
-
-/** The error of a file: `NotFoundError` where there is none, else as it was. */
-export function fileError(error: unknown, path: string | URL): unknown {
-  const { code, name } = error as { readonly code?: string; readonly name?: string };
-  if (code !== "ENOENT" && name !== "NotFound") return error;
-  return new NotFoundError(`Cannot read ${path}: there is no such file`, { cause: error });
-}
-
 async function openFile(path: string | URL, flags: "r" | "w"): Promise<FileHandle> {
-  const fs = await fileSystem();
+  const fs = await nodeFiles<FileSystem>();
   try {
     return await fs.open(fileOf(path), flags);
   } catch (error) {
-    throw fileError(error, path);
+    throw flags === "r"
+      ? fileError(error, `read ${path}`, "file")
+      : fileError(error, `write ${path}`, "folder");
   }
 }
 
@@ -100,29 +88,37 @@ export async function openWriter(path: string | URL): Promise<FileWriter> {
 
 /** Gives a file another name; one that has that name already is replaced. */
 export async function renameFile(from: string, to: string): Promise<void> {
-  await (await fileSystem()).rename(from, to);
+  await (await nodeFiles<FileSystem>()).rename(from, to);
 }
 
 /** Deletes a file if there is one. */
 export async function removeFile(path: string): Promise<void> {
-  await (await fileSystem()).rm(path, { force: true });
+  await (await nodeFiles<FileSystem>()).rm(path, { force: true });
 }
 
-/** True where there is a file. */
-export async function fileExists(path: string): Promise<boolean> {
+/** What `look` finds in the file system; undefined where there is nothing. */
+async function found<T>(
+  look: (fs: FileSystem) => Promise<T>,
+  path: string,
+): Promise<T | undefined> {
+  const fs = await nodeFiles<FileSystem>();
   try {
-    await (await fileSystem()).stat(path);
-    return true;
-  } catch (error) {
-    if (fileError(error, path) instanceof NotFoundError) return false;
+    return await look(fs);
+  } catch (cause) {
+    const error = fileError(cause, `read ${path}`, "file");
+    if (error instanceof NotFoundError) return undefined;
     throw error;
   }
 }
 
+/** True where there is a file. */
+export async function fileExists(path: string): Promise<boolean> {
+  return await found((fs) => fs.stat(path), path) !== undefined;
+}
+
 /** The paths that fit a pattern, sorted. `*` and `?` fit in one name, `[abc]` one of some characters, `{a,b}` one of some texts, `**` any folders. */
 export async function matchFiles(pattern: string): Promise<string[]> {
-  const fs = await fileSystem();
-  const found: string[] = [];
+  const paths: string[] = [];
   const visit = async (folder: string, parts: readonly string[]): Promise<void> => {
     const [part, ...rest] = parts;
     if (part === undefined) return;
@@ -131,17 +127,12 @@ export async function matchFiles(pattern: string): Promise<string[]> {
     if (!/[*?[{]/.test(part)) {
       const path = join(part);
       if (rest.length > 0) await visit(path, rest);
-      else if (await fileExists(path)) found.push(path);
+      else if (await fileExists(path)) paths.push(path);
       return;
     }
-    let entries: DirectoryEntry[];
-    try {
-      entries = await fs.readdir(folder === "" ? "." : folder, { withFileTypes: true });
-    } catch (error) {
-      const { code } = error as { readonly code?: string };
-      if (code === "ENOENT" || code === "ENOTDIR") return;
-      throw error;
-    }
+    const place = folder === "" ? "." : folder;
+    const entries = await found((fs) => fs.readdir(place, { withFileTypes: true }), place);
+    if (entries === undefined) return;
     if (part === "**") await visit(folder, rest);
     const fits = part === "**" ? /^[^.]/ : nameExpression(part);
     for (const entry of entries) {
@@ -150,12 +141,12 @@ export async function matchFiles(pattern: string): Promise<string[]> {
       if (part === "**") {
         if (entry.isDirectory()) await visit(path, parts);
       } else if (rest.length > 0) await visit(path, rest);
-      else if (!entry.isDirectory()) found.push(path);
+      else if (!entry.isDirectory()) paths.push(path);
     }
   };
   const parts = pattern.split("/").filter((part) => part !== "");
   await visit(pattern.startsWith("/") ? "/" : "", parts);
-  return [...new Set(found)].sort();
+  return [...new Set(paths)].sort();
 }
 
 /** The names that fit a part of a pattern. */

@@ -9,32 +9,40 @@ import {
 } from "../core/errors.ts";
 import type { Bytes } from "./bytes.ts";
 
-/** What we use of Node's `fs/promises`. */
-interface FilePromises {
+/** What we use of Node's `fs/promises`, and of Deno, to read and write whole files. */
+interface WholeFiles {
   readFile(path: string | URL): Promise<Uint8Array>;
   writeFile(path: string | URL, bytes: Uint8Array): Promise<void>;
 }
 
-interface NodeProcess {
-  getBuiltinModule?(name: string): unknown;
-}
-
-async function fileSystem(): Promise<FilePromises> {
-  const { Deno: deno } = globalThis as { Deno?: FilePromises };
-  return deno ??
-    await nodeFiles("Cannot use files here: this runtime has none, pass bytes instead of a path");
-}
-
-/** Node's `fs/promises`, which Deno has too. Rejects with `UnimplementedError` of this text where the runtime has no files. */
-export async function nodeFiles<T>(lacking: string): Promise<T> {
-  const { process } = globalThis as { process?: NodeProcess };
+/** Node's `fs/promises`, which Deno has too. Rejects with `UnimplementedError` where the runtime has no files, as in browsers. */
+export async function nodeFiles<T>(): Promise<T> {
+  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } };
   const name = "node:fs/promises";
   const builtin = process?.getBuiltinModule?.(name) as T | undefined;
   if (builtin) return builtin;
   try {
     return await import(/* webpackIgnore: true */ /* @vite-ignore */ name) as T;
   } catch (cause) {
-    throw new UnimplementedError(lacking, { cause });
+    throw new UnimplementedError(
+      "Cannot use paths here: this runtime has no files, pass URLs, blobs or bytes instead",
+      { cause },
+    );
+  }
+}
+
+/** Does something with whole files. What goes wrong is an error of ours that says `what` could not be done. */
+async function withFiles<T>(
+  work: (files: WholeFiles) => Promise<T>,
+  what: string,
+  missing: string,
+): Promise<T> {
+  const { Deno: deno } = globalThis as { Deno?: WholeFiles };
+  const files = deno ?? await nodeFiles<WholeFiles>();
+  try {
+    return await work(files);
+  } catch (e) {
+    throw fileError(e, what, missing);
   }
 }
 
@@ -42,26 +50,16 @@ export async function nodeFiles<T>(lacking: string): Promise<T> {
  * The bytes of a file. Rejects with `NotFoundError` where there is none, `PermissionDeniedError` where it may not be read,
  * `FailedPreconditionError` where it is none (a folder), `UnimplementedError` in browsers.
  */
-export async function readBytes(path: string | URL): Promise<Uint8Array> {
-  const fs = await fileSystem();
-  try {
-    return await fs.readFile(fileOf(path));
-  } catch (e) {
-    throw fileError(e, `read ${path}`, "file");
-  }
+export function readBytes(path: string | URL): Promise<Uint8Array> {
+  return withFiles((files) => files.readFile(fileOf(path)), `read ${path}`, "file");
 }
 
 /**
  * Writes a file, replacing what was there. Rejects with `NotFoundError` where its folder is not there, `PermissionDeniedError` where it may
  * not be written, `FailedPreconditionError` where a folder stands there, `UnimplementedError` in browsers.
  */
-export async function writeBytes(path: string | URL, bytes: Bytes): Promise<void> {
-  const fs = await fileSystem();
-  try {
-    await fs.writeFile(fileOf(path), bytes);
-  } catch (e) {
-    throw fileError(e, `write ${path}`, "folder");
-  }
+export function writeBytes(path: string | URL, bytes: Bytes): Promise<void> {
+  return withFiles((files) => files.writeFile(fileOf(path), bytes), `write ${path}`, "folder");
 }
 
 /** A path as file systems take it: a text that is a URL of a file, as `import.meta.resolve` gives one, names that file. */

@@ -1,8 +1,8 @@
 /**
  * Files read in parts, and written so that a crash leaves the old or the new one.
  */
-import { DataLossError, UnimplementedError } from "../core/errors.ts";
-import { fileError } from "../io/files.ts";
+import { DataLossError } from "../core/errors.ts";
+import { fileError, nodeFiles } from "../io/files.ts";
 import { readSource } from "./source.ts";
 
 /** A file that is read in parts. */
@@ -36,18 +36,8 @@ interface FileSystem {
 }
 
 /** The file system of this runtime. Rejects with `UnimplementedError` in browsers. */
-export async function fileSystem(): Promise<FileSystem> {
-  const { process } = globalThis as {
-    process?: { getBuiltinModule?(name: string): unknown };
-  };
-  const name = "node:fs/promises";
-  const builtin = process?.getBuiltinModule?.(name) as FileSystem | undefined;
-  if (builtin) return builtin;
-  try {
-    return await import(/* webpackIgnore: true */ /* @vite-ignore */ name) as FileSystem;
-  } catch (cause) {
-    throw new UnimplementedError("Cannot use files here: this runtime has none", { cause });
-  }
+export function fileSystem(): Promise<FileSystem> {
+  return nodeFiles();
 }
 
 /** Opens a file of this machine, or downloads one. Rejects with `NotFoundError` where there is none. */
