@@ -2,7 +2,7 @@
  * Rounding to the levels that a number of bits has between two ends, as training with TensorFlow's fake quantization does, and its
  * gradients, which only files have.
  */
-import { apply, apply1, type OpInput } from "../../core/apply.ts";
+import { apply, type OpInput } from "../../core/apply.ts";
 import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -14,7 +14,7 @@ import { logicalAnd } from "../pointwise/logical.ts";
 import { floor } from "../pointwise/rounding.ts";
 import { clipByValue, maximum, minimum, where } from "../pointwise/select.ts";
 import { sum } from "../reduce/reduce.ts";
-import { toInput } from "../input.ts";
+import { floatScalar } from "../input.ts";
 import { refuse } from "./shared.ts";
 
 /** Ends between which all is 0 where both are. */
@@ -58,107 +58,70 @@ function parted(dy: OpInput, x: OpInput, [low, high]: readonly OpInput[], attrs:
   return [where(isNothing, dy, own), end(less(x, from)), end(greater(x, to))];
 }
 
-function checkBits({ num_bits }: Attrs): void {
-  if (num_bits >= 2 && num_bits <= 16) return;
-  refuse(`num_bits must be between 2 and 16, inclusive, not ${num_bits}`);
+/** Whose ends are attributes, inputs for all, or inputs for each place along the last axis. */
+type Ends = "attributes" | "whole" | "channels";
+
+function check(of: Ends, x: PartialShape, ends: readonly Spec[], attrs: Attrs): void {
+  const { num_bits, min, max } = attrs;
+  if (!(num_bits >= 2 && num_bits <= 16)) {
+    refuse(`num_bits must be between 2 and 16, inclusive, not ${num_bits}`);
+  }
+  if (of === "attributes" && !(min < max)) {
+    refuse(`min has to be smaller than max, was: ${min} >= ${max}`);
+  }
+  const isByChannel = of === "channels";
+  if (isByChannel && x?.length === 0) refuse("Shape must be at least rank 1 but is rank 0");
+  for (const { shape } of ends) mergeShapes(shape, isByChannel ? [x?.at(-1) ?? null] : []);
 }
 
-/** One end for all, or one for each place along the last axis. */
-function checkEnds(x: PartialShape, ends: readonly Spec[], perChannel: boolean): void {
-  if (perChannel && x?.length === 0) refuse("Shape must be at least rank 1 but is rank 0");
-  const wanted = perChannel ? [x?.at(-1) ?? null] : [];
-  for (const { shape } of ends) mergeShapes(shape, wanted);
-}
-
-const BITS = ["num_bits: int = 8", "narrow_range: bool = false"];
-
-function defineByInputs(perChannel: boolean): void {
-  const name = `FakeQuantWithMinMaxVars${perChannel ? "PerChannel" : ""}`;
+function defineFakeQuant(name: string, of: Ends): void {
+  const hasInputs = of !== "attributes", inputs = hasInputs ? ["min: float", "max: float"] : [];
+  const attrs = [
+    ...hasInputs ? [] : ["min: float = -6", "max: float = 6"],
+    ...["num_bits: int = 8", "narrow_range: bool = false"],
+  ];
+  const saves = ["inputs", ...hasInputs ? ["min", "max"] : []];
+  const endsOf = (given: readonly OpInput[], { min, max }: Attrs): readonly OpInput[] =>
+    hasInputs ? given : [floatScalar(min), floatScalar(max)];
   const gradient: OpDef = defineOp({
     name: `${name}Gradient`,
-    inputs: ["gradients: float", "inputs: float", "min: float", "max: float"],
-    outputs: [
-      ...["backprops_wrt_input: float", "backprop_wrt_min: float", "backprop_wrt_max: float"],
-    ],
-    attrs: BITS,
+    inputs: ["gradients: float", "inputs: float", ...inputs],
+    outputs: hasInputs
+      ? ["backprops_wrt_input: float", "backprop_wrt_min: float", "backprop_wrt_max: float"]
+      : ["backprops: float"],
+    attrs,
     infer: ([dy, x, ...ends], attrs) => {
-      checkBits(attrs);
-      checkEnds(x.shape, ends, perChannel);
+      check(of, x.shape, ends, attrs);
       return [mergeShapes(dy.shape, x.shape), ...ends.map((end) => end.shape)];
     },
     grad: null,
     expand: ([dy, x, ...ends], attrs) => {
-      const [dx, ...rest] = parted(dy, x, ends, attrs);
-      const others = perChannel ? x.shape.slice(1).map((_, i) => i) : undefined;
-      return [dx, ...rest.map((d) => sum(d, others))];
+      const [dx, ...rest] = parted(dy, x, endsOf(ends, attrs), attrs);
+      const others = of === "channels" ? x.shape.slice(1).map((_, i) => i) : undefined;
+      return [dx, ...(hasInputs ? rest : []).map((d) => sum(d, others))];
     },
   });
   defineOp({
     name,
-    inputs: ["inputs: float", "min: float", "max: float"],
+    inputs: ["inputs: float", ...inputs],
     outputs: ["outputs: float"],
-    attrs: BITS,
+    attrs,
     infer: ([x, ...ends], attrs) => {
-      checkBits(attrs);
-      checkEnds(x.shape, ends, perChannel);
+      check(of, x.shape, ends, attrs);
       return [x.shape];
     },
     grad: {
-      saves: ["inputs", "min", "max"],
-      vjp: ({ inputs, min, max }, [dy], { attrs: { num_bits, narrow_range } }) =>
-        apply(gradient, [dy, inputs, min, max], { num_bits, narrow_range }),
+      saves,
+      vjp: (saved, [dy], { attrs }) =>
+        apply(gradient, [dy, ...saves.map((name) => saved[name])], attrs),
     },
-    expand: ([x, low, high], attrs) => [rounded(x, low, high, attrs)],
+    expand: ([x, ...given], attrs) => {
+      const [low, high] = endsOf(given, attrs);
+      return [rounded(x, low, high, attrs)];
+    },
   });
 }
 
-defineByInputs(false);
-defineByInputs(true);
-
-function ends(op: string, { min, max }: Attrs): OpInput[] {
-  return [min, max].map((end) => toInput(end, "min", op, { dtype: "float32" }));
-}
-
-const ARGS = ["min: float = -6", "max: float = 6", ...BITS];
-
-function checkArgs(attrs: Attrs): void {
-  checkBits(attrs);
-  if (attrs.min < attrs.max) return;
-  refuse(`min has to be smaller than max, was: ${attrs.min} >= ${attrs.max}`);
-}
-
-const FakeQuantWithMinMaxArgsGradient = defineOp({
-  name: "FakeQuantWithMinMaxArgsGradient",
-  inputs: ["gradients: float", "inputs: float"],
-  outputs: ["backprops: float"],
-  attrs: ARGS,
-  infer: ([dy, x], attrs) => {
-    checkArgs(attrs);
-    return [mergeShapes(dy.shape, x.shape)];
-  },
-  grad: null,
-  expand: ([dy, x], attrs) => [
-    parted(dy, x, ends("FakeQuantWithMinMaxArgsGradient", attrs), attrs)[0],
-  ],
-});
-
-defineOp({
-  name: "FakeQuantWithMinMaxArgs",
-  inputs: ["inputs: float"],
-  outputs: ["outputs: float"],
-  attrs: ARGS,
-  infer: ([x], attrs) => {
-    checkArgs(attrs);
-    return [x.shape];
-  },
-  grad: {
-    saves: ["inputs"],
-    vjp: ({ inputs }, [dy], { attrs: { min, max, num_bits, narrow_range } }) => [
-      apply1(FakeQuantWithMinMaxArgsGradient, [dy, inputs], { min, max, num_bits, narrow_range }),
-    ],
-  },
-  expand: ([x], attrs) => {
-    const [low, high] = ends("FakeQuantWithMinMaxArgs", attrs);
-    return [rounded(x, low, high, attrs)];
-  },
-});
+defineFakeQuant("FakeQuantWithMinMaxArgs", "attributes");
+defineFakeQuant("FakeQuantWithMinMaxVars", "whole");
+defineFakeQuant("FakeQuantWithMinMaxVarsPerChannel", "channels");

@@ -1,7 +1,6 @@
 /**
  * Stateless random ops that take a key and a counter, as files of TensorFlow have them: the same numbers as there. On the host.
  */
-import type { Distribution } from "../../core/meaning.ts";
 import { apply1 } from "../../core/apply.ts";
 import { UnimplementedError, ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
@@ -35,49 +34,49 @@ function philoxOf([key, counter, alg]: readonly NdArray[]): Philox {
   return new Philox(k, top << 64n | low);
 }
 
-function defineReal(name: string, distribution: Distribution): void {
+/** An op that draws numbers of a shape, which `draw` writes; it may take more inputs. */
+function defineDraw(
+  name: string,
+  dtype: string,
+  { more = [], draw }: {
+    readonly more?: readonly string[];
+    readonly draw: (out: NdArray, from: Philox, more: readonly NdArray[]) => void;
+  },
+): void {
   defineOp({
     name,
-    inputs: INPUTS,
+    inputs: [...INPUTS, ...more],
     outputs: ["output: dtype"],
-    attrs: ["dtype: {float16, bfloat16, float32, float64} = float32", "Tshape: index = int32"],
+    attrs: [`dtype: ${dtype}`, "Tshape: index = int32"],
     hostInputs: ["shape"],
     infer: ([shape]) => [shapeFromHost(shape)],
     grad: null,
-    cpu: ([, ...state], [out]) => philoxReals(out, philoxOf(state), distribution),
+    cpu: ([, key, counter, alg, ...more], [out]) => draw(out, philoxOf([key, counter, alg]), more),
   });
 }
 
-defineReal("StatelessRandomUniformV2", "uniform");
-defineReal("StatelessRandomNormalV2", "normal");
-defineReal("StatelessTruncatedNormalV2", "truncated");
-
-defineOp({
-  name: "StatelessRandomUniformIntV2",
-  inputs: [...INPUTS, "minval: dtype", "maxval: dtype"],
-  outputs: ["output: dtype"],
-  attrs: [`dtype: ${INTEGERS}`, "Tshape: index = int32"],
-  hostInputs: ["shape"],
-  infer: ([shape]) => [shapeFromHost(shape)],
-  grad: null,
-  cpu: ([, key, counter, alg, low, high], [out]) => {
-    const from = philoxOf([key, counter, alg]);
+for (
+  const [name, distribution] of [
+    ["StatelessRandomUniformV2", "uniform"],
+    ["StatelessRandomNormalV2", "normal"],
+    ["StatelessTruncatedNormalV2", "truncated"],
+  ] as const
+) {
+  defineDraw(name, "{float16, bfloat16, float32, float64} = float32", {
+    draw: (out, from) => philoxReals(out, from, distribution),
+  });
+}
+defineDraw("StatelessRandomUniformIntV2", INTEGERS, {
+  more: ["minval: dtype", "maxval: dtype"],
+  draw: (out, from, [low, high]) => {
     if (!(low.item() < high.item())) {
       refuse(`Need minval < maxval, got ${low.item()} >= ${high.item()}`);
     }
     philoxInts(out, from, low, high);
   },
 });
-
-defineOp({
-  name: "StatelessRandomUniformFullIntV2",
-  inputs: INPUTS,
-  outputs: ["output: dtype"],
-  attrs: [`dtype: ${INTEGERS} = uint64`, "Tshape: index = int32"],
-  hostInputs: ["shape"],
-  infer: ([shape]) => [shapeFromHost(shape)],
-  grad: null,
-  cpu: ([, ...state], [out]) => philoxInts(out, philoxOf(state)),
+defineDraw("StatelessRandomUniformFullIntV2", `${INTEGERS} = uint64`, {
+  draw: (out, from) => philoxInts(out, from),
 });
 
 function defineKeys(name: string, hasAlgorithm: boolean): void {

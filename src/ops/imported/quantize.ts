@@ -21,7 +21,7 @@ const TYPES = "T: {float16, bfloat16, float32, float64}";
 const RANGED = ["input: T", "input_min: T", "input_max: T"];
 
 /** Ends of a range, one for all elements or one for each place along an axis, as they are compared with the elements. */
-function along(end: OpInput, x: OpInput, axis: number): OpInput {
+export function along(end: OpInput, x: OpInput, axis: number): OpInput {
   if (axis < 0) return end;
   return reshape(end, x.shape.map((_, i) => (i === axis ? -1 : 1)));
 }
@@ -64,55 +64,38 @@ function check([x, low, high]: readonly Spec[], bits: number | undefined, attrs:
   }
 }
 
-for (const name of ["QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4"]) {
+for (const version of [2, 3, 4]) {
+  const hasBits = version === 3;
+  const bitsOf = (attrs: Attrs, given: readonly number[] | undefined): number | undefined =>
+    hasBits ? given?.[0] : attrs.num_bits;
   defineOp({
-    name,
-    inputs: RANGED,
+    name: `QuantizeAndDequantizeV${version}`,
+    inputs: hasBits ? [...RANGED, "num_bits: int32"] : RANGED,
     outputs: ["output: T"],
     attrs: [
       TYPES,
       "signed_input: bool = true",
-      "num_bits: int = 8",
-      "range_given: bool = false",
-      'round_mode: string = "HALF_TO_EVEN"',
+      `range_given: bool = ${hasBits}`,
+      ...hasBits ? [] : ["num_bits: int = 8", 'round_mode: string = "HALF_TO_EVEN"'],
       "narrow_range: bool = false",
       "axis: int = -1",
     ],
+    hostInputs: hasBits ? ["num_bits"] : [],
     infer: (specs, attrs) => {
-      check(specs, attrs.num_bits, attrs);
+      check(specs, bitsOf(attrs, knownInts(specs[3])), attrs);
       return [specs[0].shape];
     },
-    expand: (inputs, attrs) => quantized(inputs, attrs.num_bits, attrs),
-    grad: name === "QuantizeAndDequantizeV2"
-      // As if nothing had been rounded.
-      ? { saves: [], vjp: (_, [dy]) => [dy, null, null] }
-      : {
+    expand: (inputs, attrs) => quantized(inputs, bitsOf(attrs, literalInts(inputs[3]))!, attrs),
+    grad: version === 4
+      ? {
         saves: ["input", "input_min", "input_max"],
         vjp: ({ input, input_min, input_max }, [dy], { attrs: { axis } }) =>
           apply(QuantizeAndDequantizeV4Grad, [dy, input, input_min, input_max], { axis }),
-      },
+      }
+      // As if nothing had been rounded.
+      : { saves: [], vjp: (_, [dy], { inputs }) => inputs.map((_, i) => i === 0 ? dy : null) },
   });
 }
-
-defineOp({
-  name: "QuantizeAndDequantizeV3",
-  inputs: [...RANGED, "num_bits: int32"],
-  outputs: ["output: T"],
-  attrs: [
-    TYPES,
-    "signed_input: bool = true",
-    "range_given: bool = true",
-    "narrow_range: bool = false",
-    "axis: int = -1",
-  ],
-  hostInputs: ["num_bits"],
-  infer: (specs, attrs) => {
-    check(specs, knownInts(specs[3])?.[0], attrs);
-    return [specs[0].shape];
-  },
-  expand: (inputs, attrs) => quantized(inputs, literalInts(inputs[3])![0], attrs),
-  grad: { saves: [], vjp: (_, [dy]) => [dy, null, null, null] },
-});
 
 const QuantizeAndDequantizeV4Grad = defineOp({
   name: "QuantizeAndDequantizeV4Grad",

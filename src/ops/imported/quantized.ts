@@ -16,6 +16,7 @@ import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
 import { equal, greater } from "../pointwise/compare.ts";
 import { abs, floor, round, sign } from "../pointwise/rounding.ts";
 import { maximum, minimum, where } from "../pointwise/select.ts";
+import { along } from "./quantize.ts";
 import { refuse } from "./shared.ts";
 
 const LEVELS = "T: {int8, uint8, int32, int16, uint16}";
@@ -32,11 +33,6 @@ function span(dtype: DType): readonly [number, number] {
 }
 
 const halfAway = (x: Tensor): Tensor => mul(sign(x), floor(add(abs(x), 0.5)));
-
-/** An end, or the ends along an axis, as they are compared with the elements. */
-function along(end: OpInput, x: OpInput, axis: number): OpInput {
-  return axis < 0 ? end : reshape(end, x.shape.map((_, i) => (i === axis ? -1 : 1)));
-}
 
 /** Checks what TensorFlow does. Throws `InvalidArgumentError`. */
 function check([x, low, high]: readonly Spec[], { mode, axis }: Attrs, levels: DType): void {

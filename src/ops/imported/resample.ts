@@ -2,6 +2,7 @@
  * Images sampled anew by cubics, areas and other kernels, which only files have. On the host.
  */
 import { apply1 } from "../../core/apply.ts";
+import type { DType } from "../../core/dtype.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
@@ -18,7 +19,6 @@ import { resizedShape } from "../image/resize.ts";
 import { refuse } from "./shared.ts";
 
 const IMAGES = "T: {int8, uint8, int16, uint16, int32, int64, float16, float32, float64, bfloat16}";
-const CONVENTION = ["align_corners: bool = false", "half_pixel_centers: bool = false"];
 
 /** Samples each axis of images, from their shape to another. */
 function both(
@@ -29,52 +29,72 @@ function both(
   return { rows: taps(from[1], to[1], 0), columns: taps(from[2], to[2], 1) };
 }
 
-function checkConvention({ align_corners, half_pixel_centers }: Attrs): void {
-  if (!align_corners || !half_pixel_centers) return;
-  throw new ValueError(
-    "Cannot resize images: If half_pixel_centers is True, align_corners must be False",
-  );
-}
-
-function bicubic(from: readonly number[], to: readonly number[], attrs: Attrs): Sampling {
-  return both(from, to, (n, m) => bicubicTaps(n, m, attrs));
-}
-
-defineOp({
-  name: "ResizeBicubic",
-  inputs: ["images: T", "size: int32"],
-  outputs: ["resized_images: float32"],
-  attrs: [IMAGES, ...CONVENTION],
-  hostInputs: ["size"],
-  infer: ([images, size], attrs) => {
-    checkConvention(attrs);
-    return [resizedShape(images.shape, size)];
+/** An op that samples images anew, and the one that is its gradient. */
+function defineResample(
+  name: string,
+  { given = [], attrs, grads, dtypes, check, sampling }: {
+    /** Names of vectors that both ops are given. */
+    readonly given?: readonly string[];
+    readonly attrs: readonly string[];
+    /** Dtype of the gradients, and dtypes of images that have some, as in TensorFlow. */
+    readonly grads: string;
+    readonly dtypes: readonly DType[];
+    readonly check: (attrs: Attrs) => void;
+    readonly sampling: (
+      from: readonly number[],
+      to: readonly number[],
+      options: { readonly attrs: Attrs; readonly given: readonly NdArray[] },
+    ) => Sampling;
   },
-  grad: {
-    saves: ["images"],
-    vjp: ({ images }, [dy], { attrs: { align_corners, half_pixel_centers } }) => {
-      // As in TensorFlow there is none for other dtypes.
-      if (images.dtype !== "float32" && images.dtype !== "float64") return [null, null];
-      return [
-        apply1(ResizeBicubicGrad, [dy, images], { align_corners, half_pixel_centers }),
-        null,
-      ];
+): void {
+  const vectors = given.map((name) => `${name}: float32`);
+  const gradient = defineOp({
+    name: `${name}Grad`,
+    inputs: [`grads: ${grads}`, "original_image: T", ...vectors],
+    outputs: ["output: T"],
+    attrs: [`T: {${dtypes.join(", ")}}`, ...attrs],
+    infer: ([, image], attrs) => {
+      check(attrs);
+      return [image.shape];
     },
-  },
-  cpu: ([x], [out], { attrs }) => resample(x, out, bicubic(x.shape, out.shape, attrs)),
-});
+    grad: null,
+    cpu: ([dy, , ...given], [dx], { attrs }) =>
+      resampleBack(dy, dx, sampling(dx.shape, dy.shape, { attrs, given })),
+  });
+  defineOp({
+    name,
+    inputs: ["images: T", "size: int32", ...vectors],
+    outputs: ["resized_images: float32"],
+    attrs: [IMAGES, ...attrs],
+    hostInputs: ["size"],
+    infer: ([images, size], attrs) => {
+      check(attrs);
+      return [resizedShape(images.shape, size)];
+    },
+    grad: {
+      saves: ["images", ...given],
+      vjp: ({ images, ...saved }, [dy], { attrs: { T: _, ...attrs } }) => {
+        const isKnown = dtypes.includes(images.dtype);
+        const inputs = [dy, images, ...given.map((name) => saved[name])];
+        return [isKnown ? apply1(gradient, inputs, attrs) : null, null, ...given.map(() => null)];
+      },
+    },
+    cpu: ([x, , ...given], [out], { attrs }) =>
+      resample(x, out, sampling(x.shape, out.shape, { attrs, given })),
+  });
+}
 
-const ResizeBicubicGrad = defineOp({
-  name: "ResizeBicubicGrad",
-  inputs: ["grads: float32", "original_image: T"],
-  outputs: ["output: T"],
-  attrs: ["T: {float32, float64}", ...CONVENTION],
-  infer: ([, image], attrs) => {
-    checkConvention(attrs);
-    return [image.shape];
+defineResample("ResizeBicubic", {
+  attrs: ["align_corners: bool = false", "half_pixel_centers: bool = false"],
+  grads: "float32",
+  dtypes: ["float32", "float64"],
+  check: ({ align_corners, half_pixel_centers }) => {
+    if (!align_corners || !half_pixel_centers) return;
+    throw new ValueError(
+      "Cannot resize images: If half_pixel_centers is True, align_corners must be False",
+    );
   },
-  grad: null,
-  cpu: ([dy], [dx], { attrs }) => resampleBack(dy, dx, bicubic(dx.shape, dy.shape, attrs)),
+  sampling: (from, to, { attrs }) => both(from, to, (n, m) => bicubicTaps(n, m, attrs)),
 });
 
 defineOp({
@@ -89,20 +109,28 @@ defineOp({
     resample(x, out, both(x.shape, out.shape, (n, m) => areaTaps(n, m, attrs))),
 });
 
-const KERNEL = ['kernel_type: string = "lanczos3"', "antialias: bool = true"];
-
-function checkKernel({ kernel_type }: Attrs): void {
-  if (Object.hasOwn(SAMPLING_KERNELS, kernel_type)) return;
-  throw new InvalidArgumentError(`Unrecognized kernel type: ${kernel_type}`, {
-    op: "ScaleAndTranslate",
-  });
-}
+defineResample("ScaleAndTranslate", {
+  given: ["scale", "translation"],
+  attrs: ['kernel_type: string = "lanczos3"', "antialias: bool = true"],
+  grads: "T",
+  dtypes: ["float32"],
+  check: ({ kernel_type }) => {
+    if (Object.hasOwn(SAMPLING_KERNELS, kernel_type)) return;
+    throw new InvalidArgumentError(`Unrecognized kernel type: ${kernel_type}`, {
+      op: "ScaleAndTranslate",
+    });
+  },
+  sampling: moved,
+});
 
 /** How images are sampled that are made `scale` times as large and moved. */
 function moved(
   from: readonly number[],
   to: readonly number[],
-  { scale, translation, attrs }: { scale: NdArray; translation: NdArray; attrs: Attrs },
+  { attrs, given: [scale, translation] }: {
+    readonly attrs: Attrs;
+    readonly given: readonly NdArray[];
+  },
 ): Sampling {
   for (const [name, { size }] of Object.entries({ scale, translation })) {
     if (size === 2) continue;
@@ -118,44 +146,3 @@ function moved(
     return kernelTaps(n, m, { kernel, antialias, ...place });
   });
 }
-
-defineOp({
-  name: "ScaleAndTranslate",
-  inputs: ["images: T", "size: int32", "scale: float32", "translation: float32"],
-  outputs: ["resized_images: float32"],
-  attrs: [IMAGES, ...KERNEL],
-  hostInputs: ["size"],
-  infer: ([images, size], attrs) => {
-    checkKernel(attrs);
-    return [resizedShape(images.shape, size)];
-  },
-  grad: {
-    saves: ["images", "scale", "translation"],
-    vjp: ({ images, scale, translation }, [dy], { attrs: { kernel_type, antialias } }) => {
-      // As in TensorFlow there is none for other dtypes.
-      const dx = images.dtype === "float32"
-        ? apply1(ScaleAndTranslateGrad, [dy, images, scale, translation], {
-          kernel_type,
-          antialias,
-        })
-        : null;
-      return [dx, null, null, null];
-    },
-  },
-  cpu: ([x, , scale, translation], [out], { attrs }) =>
-    resample(x, out, moved(x.shape, out.shape, { scale, translation, attrs })),
-});
-
-const ScaleAndTranslateGrad = defineOp({
-  name: "ScaleAndTranslateGrad",
-  inputs: ["grads: T", "original_image: T", "scale: float32", "translation: float32"],
-  outputs: ["output: T"],
-  attrs: ["T: {float32}", ...KERNEL],
-  infer: ([, image], attrs) => {
-    checkKernel(attrs);
-    return [image.shape];
-  },
-  grad: null,
-  cpu: ([dy, , scale, translation], [dx], { attrs }) =>
-    resampleBack(dy, dx, moved(dx.shape, dy.shape, { scale, translation, attrs })),
-});
