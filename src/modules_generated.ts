@@ -241,6 +241,7 @@ import "./graph/scopes.ts";
 import "./graph/collections.ts";
 import "./graph/graph_variables.ts";
 import "./graph/graph_def/values.ts";
+import "./graph/graph_def/nodes.ts";
 import "./graph/graph_def/portable.ts";
 import "./graph/graph_def/portable_scan.ts";
 import "./graph/graph_def/graph_def.ts";

@@ -6,6 +6,7 @@ import { ValueError } from "../../core/errors.ts";
 import { flatten, type Nest } from "../../core/nest.ts";
 import type { OpDef } from "../../core/op.ts";
 import type { AttrValueJson, NodeDefJson, ShapeJson } from "./graph_def.ts";
+import { isLoop } from "./nodes.ts";
 import { text } from "./values.ts";
 
 /** A function that was read. */
@@ -13,11 +14,6 @@ interface Called {
   readonly name: string;
   readonly graph: { readonly inputs: readonly { readonly dtype: DType }[] };
   readonly outputs: readonly { readonly dtype: DType }[];
-}
-
-/** True for While, stateless or not. */
-export function isLoop(op: OpDef): boolean {
-  return /^(Stateless)?While$/.test(op.name);
 }
 
 /** How many inputs of an op of control flow are arguments of its functions rather than captured. -1: the predicate of If is none either. */
@@ -59,12 +55,12 @@ export function checkCall(
       })`,
     );
   if (taken.join() !== given.join()) throw differ("takes", taken, given);
-  if (isLoop(op) && attr === "cond") {
+  if (isLoop(op.name) && attr === "cond") {
     if (returned.length !== 1) throw differ("returns", returned, ["bool"]);
     return;
   }
   // The body of a While also returns what it was only given.
-  const kept = isLoop(op) ? returned.slice(0, results.length) : returned;
+  const kept = isLoop(op.name) ? returned.slice(0, results.length) : returned;
   // A list, which is a handle in the file, is a stacked tensor here.
   const fits = (t: DType, i: number): boolean =>
     t === results[i] || results[i] === "variant" || (isNarrow && results[i] === "int64");

@@ -6,6 +6,7 @@ import { describe } from "../../core/convert.ts";
 import { isDType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { ArgDefJson, FunctionDefJson, GraphDefJson, NodeDefJson } from "./graph_def.ts";
+import { dataInputs } from "./nodes.ts";
 
 /** What a file may make that it does not hold itself: a small one must not cost much. */
 export class Budget {
@@ -124,11 +125,11 @@ function nodesOf(given: unknown, what: string): NodeDefJson[] {
 }
 
 /** Throws `ValueError` for a node that has fewer data inputs than what reads them wants. */
-export function checkInputCount({ name, op, input }: NodeDefJson, least: number): void {
-  const count = (input ?? []).filter((i) => !i.startsWith("^")).length;
+export function checkInputCount(node: NodeDefJson, least: number): void {
+  const count = dataInputs(node).length;
   if (count >= least) return;
   throw new ValueError(
-    `Cannot import: node "${name}" of type ${op} has ${count} inputs, wanted ${least}`,
+    `Cannot import: node "${node.name}" of type ${node.op} has ${count} inputs, wanted ${least}`,
   );
 }
 

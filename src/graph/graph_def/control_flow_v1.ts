@@ -5,6 +5,7 @@
 import { UnimplementedError } from "../../core/errors.ts";
 import type { AttrValueJson, FunctionDefJson, GraphDefJson, NodeDefJson } from "./graph_def.ts";
 import { checkInputCount } from "./check.ts";
+import { controlInputs, dataInputs, isControl, sourceOf } from "./nodes.ts";
 import { text } from "./values.ts";
 
 const CONTROL = /^(Ref)?(Switch|Merge|Enter|Exit|NextIteration)$|^LoopCond$/;
@@ -60,7 +61,7 @@ class Nodes {
   /** All nodes but switches and what only they or removed nodes led to. */
   needed(): NodeDefJson[] {
     const all = this.all(), gone = [...this.#removed].filter((name) => !this.#byName.has(name));
-    const edges = all.flatMap((n) => dataInputs(n).map((i) => ({ from: nameOf(i), to: n.name })));
+    const edges = all.flatMap((n) => dataInputs(n).map((i) => ({ from: sourceOf(i), to: n.name })));
     const readers = Map.groupBy(edges, ({ from }) => from);
     const dead = new Set<string>();
     const open = [
@@ -74,17 +75,9 @@ class Nodes {
     }
     return all.filter((n) => !dead.has(n.name)).map((n) => ({
       ...n,
-      input: (n.input ?? []).filter((i) => !i.startsWith("^") || !dead.has(nameOf(i))),
+      input: (n.input ?? []).filter((i) => !isControl(i) || !dead.has(sourceOf(i))),
     }));
   }
-}
-
-function nameOf(input: string): string {
-  return input.replace(/^\^/, "").split(":")[0];
-}
-
-function dataInputs(node: NodeDefJson): string[] {
-  return (node.input ?? []).filter((i) => !i.startsWith("^"));
 }
 
 /** A reference with its output's number: `x` is `x:0`. */
@@ -114,7 +107,7 @@ function bodyBehind(
   let isBlocked = false;
   while (open.length > 0) {
     const input = open.pop()!;
-    const node = nodes.get(nameOf(input));
+    const node = nodes.get(sourceOf(input));
     if (node === undefined || found.has(node.name) || isEdge(node, input)) continue;
     if (CONTROL.test(node.op)) {
       isBlocked = true;
@@ -159,8 +152,8 @@ function addFunction(
     },
     nodeDef: parts.nodes.map((n) => ({
       ...n,
-      input: (n.input ?? []).filter((i) => !i.startsWith("^") || inside.has(nameOf(i))).map((i) =>
-        i.startsWith("^") ? i : ref(i)
+      input: (n.input ?? []).filter((i) => !isControl(i) || inside.has(sourceOf(i))).map((i) =>
+        isControl(i) ? i : ref(i)
       ),
     })),
     ret: Object.fromEntries(parts.results.map((r, i) => [`out${i}`, ref(r.ref)])),
@@ -203,19 +196,19 @@ function raiseFrame(
 ): boolean {
   const entering = new Set(enters.map((e) => e.name));
   const merges = nodes.all().filter((n) =>
-    is(n, "Merge") && dataInputs(n).some((i) => entering.has(nameOf(i)))
+    is(n, "Merge") && dataInputs(n).some((i) => entering.has(sourceOf(i)))
   );
   const switches = nodes.all().filter((n) => is(n, "Switch"));
   const variables = merges.flatMap((merge): LoopVariable[] => {
-    const inputs = dataInputs(merge).map((i) => nodes.get(nameOf(i)));
+    const inputs = dataInputs(merge).map((i) => nodes.get(sourceOf(i)));
     const enter = inputs.find((n) => is(n, "Enter"));
     const next = inputs.find((n) => is(n, "NextIteration"));
     if (!enter || !next) return [];
-    const own = switches.filter((s) => nameOf(dataInputs(s)[0]) === merge.name);
+    const own = switches.filter((s) => sourceOf(dataInputs(s)[0]) === merge.name);
     return [{ enter, merge, next, switches: own }];
   });
   const loopCond = variables.flatMap((v) => v.switches).map((s) =>
-    nodes.get(nameOf(dataInputs(s)[1]))
+    nodes.get(sourceOf(dataInputs(s)[1]))
   ).find((n) => n?.op === "LoopCond");
   if (variables.length === 0 || loopCond === undefined) return false;
   const varying = new Set(variables.map((v) => v.enter.name));
@@ -274,7 +267,7 @@ function raiseFrame(
     op: "While",
     input: [
       ...[...variables.map((v) => v.enter), ...constants].map((e) => dataInputs(e)[0]),
-      ...enters.flatMap((e) => (e.input ?? []).filter((i) => i.startsWith("^"))),
+      ...enters.flatMap(controlInputs),
     ],
     attr: {
       T: list(args.map((a) => a.type)),
@@ -324,7 +317,7 @@ function switchesBehind(nodes: Nodes, ref: string) {
   const edges: { predicate: string; side: number }[] = [];
   const { isBlocked } = bodyBehind(nodes, [ref], (n, input) => {
     if (!is(n, "Switch")) return false;
-    const side = input.startsWith("^") ? NaN : Number(input.split(":")[1] ?? 0);
+    const side = isControl(input) ? NaN : Number(input.split(":")[1] ?? 0);
     edges.push({ predicate: full(dataInputs(n)[1]), side });
     return true;
   });

@@ -5,7 +5,7 @@ import { DTYPES } from "../../core/dtype.ts";
 import { UnimplementedError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { AttrValueJson, FunctionDefJson, GraphDefJson, NodeDefJson } from "./graph_def.ts";
-import { tensorToJson } from "./values.ts";
+import { calledFunctions, constantAttrs, dataInputs } from "./nodes.ts";
 
 /** Ops that hand their inputs to functions: where the first of these is, and the lists of their types. */
 const CALLS: readonly (readonly [RegExp, { readonly first: number; readonly types: string }])[] = [
@@ -33,30 +33,6 @@ export function freezeVariables(
   const { library: _, ...rest } = def;
   const functions = calledFunctions(node, freezer.functions);
   return { ...rest, node, ...(functions.length > 0 && { library: { function: functions } }) };
-}
-
-/** Functions that nodes call, and those that these call. */
-function calledFunctions(
-  nodes: readonly NodeDefJson[],
-  functions: readonly FunctionDefJson[],
-): FunctionDefJson[] {
-  const called = new Set<string>();
-  const open = [...nodes];
-  for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    for (const value of Object.values(node.attr ?? {})) {
-      for (const { name } of [value.func ?? [], value.list?.func ?? []].flat()) {
-        if (called.has(name)) continue;
-        called.add(name);
-        open.push(...functions.find((f) => f.signature.name === name)?.nodeDef ?? []);
-      }
-    }
-  }
-  return functions.filter((f) => called.has(f.signature.name));
-}
-
-function constantAttrs(value: NdArray): NonNullable<NodeDefJson["attr"]> {
-  const type = DTYPES[value.dtype].tfEnum;
-  return { dtype: { type }, value: { tensor: tensorToJson(value) } };
 }
 
 /** Types of what was a handle, by position; undefined for what is as it was. */
@@ -163,14 +139,14 @@ class Body {
     if (given !== undefined) return given;
     const node = this.#byName.get(name);
     if (node === undefined) return undefined;
-    if (node.op === "Identity") return this.#typeOf(data(node)[0]);
+    if (node.op === "Identity") return this.#typeOf(dataInputs(node)[0]);
     if (callOf(node.op) === undefined || !this.#frozenInputs(node).some(Boolean)) return undefined;
     const [f] = this.#callees(node);
     return f.outputs[Number(rest.at(-1) ?? 0)];
   }
 
   #frozenInputs(node: NodeDefJson): FrozenTypes {
-    return data(node).map((i) => this.#typeOf(i));
+    return dataInputs(node).map((i) => this.#typeOf(i));
   }
 
   /** What a node calls, made to take values: of a loop the body first, which gives what the loop does. */
@@ -235,8 +211,4 @@ function withoutShapes(shapes: AttrValueJson, frozen: FrozenTypes): AttrValueJso
 function functionAttrs({ attr = {} }: NodeDefJson): [string, AttrValueJson][] {
   return Object.entries(attr).filter(([, v]) => v.func !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-}
-
-function data({ input = [] }: NodeDefJson): string[] {
-  return input.filter((i) => !i.startsWith("^"));
 }

@@ -9,6 +9,7 @@ import { ValueError } from "../../core/errors.ts";
 import type { FuncGraph } from "../func_graph.ts";
 import { attrToJson, base64Text, shapeToJson } from "./values.ts";
 import type { Graph } from "../graph.ts";
+import { isLoop } from "./nodes.ts";
 import {
   attrsOfOurOwn,
   Place,
@@ -124,11 +125,6 @@ export class GraphDefWriter {
     this.#options = options;
   }
 
-  /** Writes a function that no node calls, if it is not written yet. Returns its name. */
-  function(f: FunctionAttr): string {
-    return this.#functionName(f);
-  }
-
   /** Throws `ValueError` for scripts that have no registered name, where they may not be written. */
   checkAnonymous(): void {
     if (this.anonymous.length === 0) return;
@@ -168,7 +164,7 @@ export class GraphDefWriter {
     if (replacement.scan) {
       const scan = scanNodes(op, {
         place,
-        body: this.#functionName(op.attrs.body, op),
+        body: this.function(op.attrs.body, op),
         taken: (name) => this.functions.has(name),
       });
       for (const f of scan.functions) this.functions.set(f.signature.name, f);
@@ -196,20 +192,20 @@ export class GraphDefWriter {
       if (a.name.startsWith("_")) continue;
       if (a.name in attrsOfOurOwn(op.def) && this.#options.portable !== false) continue;
       const value = op.attrs[a.name];
-      if (a.type === "func") out[a.name] = { func: { name: this.#functionName(value, op) } };
+      if (a.type === "func") out[a.name] = { func: { name: this.function(value, op) } };
       else if (value !== undefined && value !== null || a.type === "shape") {
         out[a.name] = attrToJson(a, value);
       }
     }
-    if (isLoop(op)) writeLoop(op, out);
+    if (isLoop(op.type)) writeLoop(op, out);
     if (op.attrs._class) {
       out._class = { list: { s: (op.attrs._class as string[]).map(base64Text) } };
     }
     const script = op.attrs._script as ScriptAttr | null | undefined;
     if (script) this.#scriptAttrs(op, script, out);
-    else if (op.type === "VarHandleOp" || op.type === "ReadVariableOp") {
+    else if (op.type === "ReadVariableOp") {
       const shape = (op.attrs._shape ?? op.attrs.shape ?? null) as PartialShape;
-      if (op.type === "ReadVariableOp") out._shape = { shape: shapeToJson(shape) };
+      out._shape = { shape: shapeToJson(shape) };
     }
     if (this.#options.addShapes || script) {
       const n = visibleOutputs(op);
@@ -233,16 +229,16 @@ export class GraphDefWriter {
     out._script_structure = { s: base64Text(JSON.stringify(script.outputs.structure)) };
   }
 
-  #functionName(value: unknown, op?: Operation): string {
-    const attr = value as FunctionAttr;
+  /** Writes a function, if it is not written yet, that an op calls, or no node. Returns its name. */
+  function(attr: FunctionAttr, op?: Operation): string {
     const concrete = (attr.f ?? attr) as Required<Pick<FunctionAttr, "graph" | "outputs" | "name">>;
     let name = concrete.name;
     // One body may be called with other captures, or return more for a gradient: each is a function of its own.
-    for (let n = 1; this.functions.has(name) && this.#made.get(name) !== value; n++) {
+    for (let n = 1; this.functions.has(name) && this.#made.get(name) !== attr; n++) {
       name = `${concrete.name}_${n}`;
     }
     if (!this.functions.has(name)) {
-      this.#made.set(name, value);
+      this.#made.set(name, attr);
       this.#function(name, concrete.graph, concrete.outputs, attr, op);
     }
     return name;
@@ -325,10 +321,6 @@ function writeLoop(op: Operation, attr: Record<string, AttrValueJson>): void {
   attr.output_shapes.list!.shape!.push(...rest.map((t) => shapeToJson(t.staticShape)));
 }
 
-function isLoop(op: Operation): boolean {
-  return /^(Stateless)?While$/.test(op.type);
-}
-
 /** TensorFlow's While bodies hand on what they only read. */
 function passedOn(
   attr: FunctionAttr,
@@ -336,7 +328,7 @@ function passedOn(
   args: number,
   outputs: number,
 ): string[] {
-  if (op === undefined || !isLoop(op) || op.attrs.body !== attr) return [];
+  if (op === undefined || !isLoop(op.type) || op.attrs.body !== attr) return [];
   return Array.from({ length: args - outputs }, (_, k) => `arg${outputs + k}`);
 }
 

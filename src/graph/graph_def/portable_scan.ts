@@ -5,7 +5,7 @@ import { DTYPES } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import type { AttrValueJson, FunctionDefJson, NodeDefJson } from "./types.ts";
-import { tensorToJson } from "./values.ts";
+import { constantAttrs } from "./nodes.ts";
 import type { Operation, SymbolicTensor } from "../operation.ts";
 import { type Place, resultNode } from "./portable.ts";
 
@@ -125,10 +125,7 @@ function constant(
   values: readonly number[],
   shape: readonly number[],
 ): Record<string, AttrValueJson> {
-  return {
-    dtype: INT,
-    value: { tensor: tensorToJson(new NdArray("int32", shape, Int32Array.from(values))) },
-  };
+  return constantAttrs(new NdArray("int32", shape, Int32Array.from(values)));
 }
 
 function signature(name: string, types: readonly string[]): FunctionDefJson["signature"] {

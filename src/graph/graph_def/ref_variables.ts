@@ -6,6 +6,7 @@
  */
 import { ValueError } from "../../core/errors.ts";
 import type { AttrValueJson, GraphDefJson, NodeDefJson } from "./graph_def.ts";
+import { controlInputs, dataInputs } from "./nodes.ts";
 import { base64Text, text } from "./values.ts";
 
 type Attrs = Record<string, AttrValueJson>;
@@ -97,7 +98,7 @@ class Rewriter {
 
   rewrite(node: NodeDefJson): NodeDefJson[] {
     if (VARIABLE.test(node.op)) return variableNodes(node);
-    const [data, controls] = partition(node.input ?? []);
+    const data = dataInputs(node), controls = controlInputs(node);
     if (node.op === "IsVariableInitialized") {
       const { variable, after } = this.#writable(node, data[0]);
       const input = [handleName(variable), ...controls, ...control(after)];
@@ -171,7 +172,7 @@ class Rewriter {
       if (VARIABLE.test(node.op)) return { variable: node, ...(after !== undefined && { after }) };
       if (node.op !== PASSES && !REF_OPS.has(node.op)) return null;
       after ??= node.name;
-      const [[next]] = partition(node.input ?? []);
+      const [next] = dataInputs(node);
       if (next === undefined) return null;
       name = next;
     }
@@ -186,7 +187,7 @@ function variableNodes(node: NodeDefJson): NodeDefJson[] {
     name: handleName(node),
     op: "VarHandleOp",
     ...(node.device !== undefined && { device: node.device }),
-    input: (node.input ?? []).filter((i) => i.startsWith("^")),
+    input: controlInputs(node),
     attr: {
       ...(dtype !== undefined && { dtype }),
       ...(shape !== undefined && { shape }),
@@ -214,9 +215,4 @@ function readNode(
 
 function control(name: string | undefined): string[] {
   return name === undefined ? [] : [`^${name}`];
-}
-
-/** Inputs that are tensors, and those that are controls. */
-function partition(input: readonly string[]): [string[], string[]] {
-  return [input.filter((i) => !i.startsWith("^")), input.filter((i) => i.startsWith("^"))];
 }

@@ -9,15 +9,10 @@ import type { PartialShape } from "../../core/shape.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { UNSEEN } from "../../autodiff/unseen.ts";
 import { effectAttrs } from "../../graph/func_graph.ts";
-import {
-  checkCall,
-  isLoop,
-  nestOf,
-  OWN_ARGUMENTS,
-  whileAttrs,
-} from "../../graph/graph_def/calls.ts";
+import { checkCall, nestOf, OWN_ARGUMENTS, whileAttrs } from "../../graph/graph_def/calls.ts";
 import type { Budget } from "../../graph/graph_def/check.ts";
 import type { AttrValueJson, NodeDefJson } from "../../graph/graph_def/graph_def.ts";
+import { isLoop } from "../../graph/graph_def/nodes.ts";
 import { attrFromJson } from "../../graph/graph_def/values.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
 import type { Branch } from "../branches/branch.ts";
@@ -53,7 +48,7 @@ export function nodeAttributes(
   { inputs, library, options }: AttributeContext,
 ): Record<string, unknown> {
   const { resources = new GraphResources() } = options;
-  const given = isLoop(op) ? whileAttrs(def, inputs) : def.attr;
+  const given = isLoop(op.name) ? whileAttrs(def, inputs) : def.attr;
   const out: Record<string, unknown> = {};
   for (const a of op.signature.attrDefs) {
     const value = given?.[a.name];
@@ -186,6 +181,6 @@ function branchOf(
   const total = own < 0 ? inputs - 1 : inputs;
   const from = Array.from({ length: total }, (_, i) => i).slice(Math.max(own, 0));
   // The body of a While also returns what it was only given.
-  if (!isLoop(op) || f.outputs.length <= own) return { f, from };
+  if (!isLoop(op.name) || f.outputs.length <= own) return { f, from };
   return { f: new ConcreteFunction(f.graph, f.outputs.slice(0, own)), from };
 }

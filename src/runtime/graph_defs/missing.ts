@@ -3,11 +3,8 @@
  */
 import { InternalError, NotFoundError, ValueError } from "../../core/errors.ts";
 import type { Attrs } from "../../core/op.ts";
-import type {
-  FunctionDefJson,
-  GraphDefJson,
-  NodeDefJson,
-} from "../../graph/graph_def/graph_def.ts";
+import type { GraphDefJson, NodeDefJson } from "../../graph/graph_def/graph_def.ts";
+import { calledFunctions } from "../../graph/graph_def/nodes.ts";
 import { wellFormedText } from "../../graph/graph_def/values.ts";
 
 /** Functions for the tokens of scripts. */
@@ -82,25 +79,8 @@ export function missingOps(
 }
 
 /** The nodes of the graph and of the functions that it calls. */
-function nodesOf(def: GraphDefJson): NodeDefJson[] {
-  const library = new Map<string, FunctionDefJson>(
-    (def.library?.function ?? []).map((f) => [f.signature.name, f]),
-  );
-  const out: NodeDefJson[] = [], open: (readonly NodeDefJson[])[] = [def.node];
-  while (open.length > 0) {
-    for (const n of open.pop()!) {
-      out.push(n);
-      for (const { func, list } of Object.values(n.attr ?? {})) {
-        for (const { name } of [func ?? [], list?.func ?? []].flat()) {
-          const f = library.get(name);
-          if (!f) continue;
-          library.delete(name);
-          open.push(f.nodeDef);
-        }
-      }
-    }
-  }
-  return out;
+function nodesOf({ node, library }: GraphDefJson): NodeDefJson[] {
+  return [node, ...calledFunctions(node, library?.function ?? []).map((f) => f.nodeDef)].flat();
 }
 
 function tokenOf(n: NodeDefJson): string | null {

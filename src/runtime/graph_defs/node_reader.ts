@@ -14,6 +14,7 @@ import { noteFromFile } from "../../graph/from_file.ts";
 import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
 import type { FunctionDefJson, NodeDefJson } from "../../graph/graph_def/graph_def.ts";
 import { type Budget, checkInputCount, located } from "../../graph/graph_def/check.ts";
+import { controlInputs, dataInputs, sourceOf } from "../../graph/graph_def/nodes.ts";
 import { attrFromJson } from "../../graph/graph_def/values.ts";
 import { switchCase } from "../branches/case.ts";
 import { callFunction, ConcreteFunction } from "../functions/concrete_function.ts";
@@ -197,7 +198,7 @@ export class Reader {
         state.set(def.name, "open");
         stack.push([def, true]);
         for (const input of def.input ?? []) {
-          const source = input.replace(/^\^/, "").split(":")[0];
+          const source = sourceOf(input);
           const next = byName.get(source);
           if (
             next && state.get(source) !== "done" && !this.#replaced.has(input) &&
@@ -211,11 +212,8 @@ export class Reader {
   }
 
   #add(def: NodeDefJson): void {
-    const data = (def.input ?? []).filter((i) => !i.startsWith("^"));
-    const controls = (def.input ?? []).filter((i) => i.startsWith("^")).map((i) =>
-      this.operation(i.slice(1), def.name)
-    );
-    const inputs = data.map((i) => this.tensor(i, def.name));
+    const inputs = dataInputs(def).map((i) => this.tensor(i, def.name));
+    const controls = controlInputs(def).map((i) => this.operation(i.slice(1), def.name));
     if (this.#options.inlineCalls && CALL.test(def.op)) {
       return this.#inline(def, inputs, controls);
     }

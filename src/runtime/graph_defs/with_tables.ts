@@ -5,7 +5,7 @@ import { DTYPES } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Graph } from "../../graph/graph.ts";
 import type { GraphDefJson, NodeDefJson } from "../../graph/graph_def/graph_def.ts";
-import { tensorToJson } from "../../graph/graph_def/values.ts";
+import { constantAttrs } from "../../graph/graph_def/nodes.ts";
 import { makesTable } from "../../ops/host/lookup.ts";
 import { LookupTable } from "./lookup_table.ts";
 
@@ -43,8 +43,7 @@ function filling(name: string, type: string, table: LookupTable): NodeDefJson[] 
 }
 
 function constant(name: string, array: NdArray): NodeDefJson {
-  const attr = { dtype: typeOf(array), value: { tensor: tensorToJson(array) } };
-  return { name, op: "Const", input: [], attr };
+  return { name, op: "Const", input: [], attr: constantAttrs(array) };
 }
 
 function typeOf({ dtype }: NdArray): { type: string } {
