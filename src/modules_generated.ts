@@ -191,7 +191,6 @@ import "./graph/passes/pointwise_nodes.ts";
 import "./graph/passes/patterns.ts";
 import "./graph/passes/attention.ts";
 import "./graph/passes/epilogue.ts";
-import "./graph/from_file.ts";
 import "./graph/passes/filters.ts";
 import "./graph/passes/fuse.ts";
 import "./graph/passes/group.ts";

@@ -1,11 +1,10 @@
 /**
  * What assigning gives in a graph: the operation, and as a tensor the value after it.
  */
-import { lookupOp } from "../core/op.ts";
-import { withScope } from "../core/scope_context.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Graph } from "./graph.ts";
+import { addRead } from "./graph_variables.ts";
 import type { Operation, SymbolicTensor } from "./operation.ts";
 
 /** A variable as an assignment leaves it. Follows TensorFlow's `_UnreadVariable`: nobody reads it until it is used. */
@@ -44,19 +43,9 @@ export class AssignedVariable extends Tensor {
   override readValue(): SymbolicTensor {
     if (this.#value !== null) return this.#value;
     const { graph, inputs: [handle] } = this.operation;
-    return this.#value = graph.controlDependencies(
-      null,
-      () =>
-        graph.controlDependencies(
-          [this.operation],
-          () =>
-            withScope({ opName: null, device: null }, () =>
-              graph.addOp(lookupOp("ReadVariableOp")!, [handle], {
-                dtype: this.dtype,
-                _shape: this.staticShape,
-              }).outputs[0]),
-        ),
-    );
+    const spec = { dtype: this.dtype, shape: this.staticShape };
+    const read = () => graph.controlDependencies([this.operation], () => addRead(handle, spec));
+    return this.#value = graph.controlDependencies(null, read);
   }
   /** The value after the assignment. */
   override asOpInput(): SymbolicTensor {

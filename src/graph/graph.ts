@@ -114,7 +114,7 @@ export class Graph {
     attrs: Attrs,
     options: { name?: string | undefined; device?: string } = {},
   ): Operation {
-    this.#checkOpen();
+    if (this.#finalized) throw new RuntimeError("Graph is finalized and cannot be modified.");
     const wanted = options.name ?? currentScope().opName ?? def.name.replace(/^_+/, "");
     const tensors = withScope({ opName: null }, () => inputs.map((x) => this.convertInput(x, def)));
     const specs = tensors.map((t): Spec => ({
@@ -179,9 +179,9 @@ export class Graph {
   protected resource(x: Tensor, resource: Resource): SymbolicTensor {
     const known = this.variables.find(resource);
     if (known) return known;
-    const t = this.variables.add(resource);
-    this.onResource(x, t);
-    return t;
+    const node = this.variables.add(resource);
+    this.onResource(x);
+    return node;
   }
   /** Adds a value to a collection. Follows TensorFlow `tf.Graph.add_to_collection`. */
   addToCollection(name: string, value: unknown): void {
@@ -193,7 +193,7 @@ export class Graph {
   }
 
   /** Called when a variable is first used in this graph. */
-  protected onResource(_x: Tensor, _node: SymbolicTensor): void {}
+  protected onResource(_x: Tensor): void {}
 
   /** A `Const` node. The graph has a copy: it must not see what the caller writes later. */
   constant(given: NdArray, name?: string): SymbolicTensor {
@@ -343,10 +343,6 @@ export class Graph {
   /** False after `preventFeeding`. */
   isFeedable(t: Tensor): boolean {
     return !this.#unfeedable.has(t.id);
-  }
-
-  #checkOpen(): void {
-    if (this.#finalized) throw new RuntimeError("Graph is finalized and cannot be modified.");
   }
 
   #located(e: unknown, def: OpDef, specs: readonly Spec[]): unknown {

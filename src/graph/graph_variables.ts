@@ -31,6 +31,18 @@ export interface OwnVariable<R extends Resource> {
   readonly state: (spec: Spec & { readonly shape: readonly number[] }, name: string) => R;
 }
 
+/** Adds a read of a variable: it is called and placed like none of the code that asks for it. */
+export function addRead(
+  handle: SymbolicTensor,
+  { dtype, shape }: Pick<Spec, "dtype" | "shape">,
+): SymbolicTensor {
+  const attrs = { dtype, _shape: shape };
+  return withScope(
+    { opName: null, device: null },
+    () => handle.graph.addOp(lookupOp("ReadVariableOp")!, [handle], attrs).outputs[0],
+  );
+}
+
 /** The nodes of a graph that stand for variables. */
 export class GraphVariables {
   readonly #graph: Graph;
@@ -74,16 +86,9 @@ export class GraphVariables {
         `Variable '${resource.sharedName}' is not an element of this graph (${graph.key})`,
       );
     }
-    const attrs = { dtype: resource.dtype, _shape: resource.shape };
-    const add = (): SymbolicTensor =>
-      withScope(
-        { opName: null, device: null },
-        () => graph.addOp(lookupOp("ReadVariableOp")!, [node], attrs).outputs[0],
-      );
-    const made = graph.controlDependencies(
-      null,
-      () => graph.nameScope(`${node.operation.name}/Read/`, add),
-    );
+    const read = () =>
+      graph.nameScope(`${node.operation.name}/Read/`, () => addRead(node, resource));
+    const made = graph.controlDependencies(null, read);
     this.#snapshots.set(resource, made);
     return made;
   }

@@ -2,8 +2,7 @@
  * Operation and SymbolicTensor: the nodes of a graph and what they put out.
  */
 import type { Attrs, OpDef } from "../core/op.ts";
-import { lookupOp } from "../core/op.ts";
-import { compatible, mergeShapes, type PartialShape, sameShape } from "../core/shape.ts";
+import { mergeShapes, type PartialShape, sameShape } from "../core/shape.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { type EvalFeeds, evaluator, type SessionLike, Tensor } from "../core/tensor.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
@@ -14,19 +13,8 @@ import type { GraphNode } from "../core/graph_node.ts";
 import type { Graph } from "./graph.ts";
 
 /** What a graph says when it makes an operation. */
-export interface OperationInit {
-  /** Unique name. */
-  readonly name: string;
-  /** Op definition. */
-  readonly def: OpDef;
-  /** Data inputs, all of the same graph. */
-  readonly inputs: readonly SymbolicTensor[];
-  /** Operations that must run before. */
-  readonly controlInputs: readonly Operation[];
-  /** Attributes, defaults filled in. */
-  readonly attrs: Attrs;
-  /** Requested device. */
-  readonly device: string;
+export interface OperationInit
+  extends Pick<Operation, "name" | "def" | "inputs" | "controlInputs" | "attrs" | "device"> {
   /** Output specs. */
   readonly outputs: readonly Spec[];
   /** Made where user code made it: its stack says so. */
@@ -56,6 +44,11 @@ export class Operation implements GraphNode {
   readonly graph: Graph;
   /** Position in the graph. */
   readonly index: number;
+  /**
+   * True where it was read from a file: plans may compute it otherwise than op by op, as long as results stay within rounding. What
+   * users wrote here gives the bits of eager calls instead.
+   */
+  isFromFile = false;
   readonly #site: Error;
   #attrs: Attrs;
 
@@ -66,7 +59,7 @@ export class Operation implements GraphNode {
     this.name = init.name;
     this.def = init.def;
     this.inputs = init.inputs;
-    this.controlInputs = [...init.controlInputs];
+    this.controlInputs = init.controlInputs;
     this.device = init.device;
     this.#attrs = init.attrs;
     this.#site = init.site;
@@ -187,10 +180,3 @@ export function constantValue(t: SymbolicTensor): NdArray | undefined {
   if (operation.type === "Identity") return constantValue(operation.inputs[0]);
   return undefined;
 }
-
-/** True where a value of this spec may stand for the tensor. */
-export function fits(t: Tensor, spec: Spec): boolean {
-  return t.dtype === spec.dtype && compatible(t.staticShape, spec.shape);
-}
-
-export { lookupOp };

@@ -41,6 +41,11 @@ export function isPure(node: IrNode): boolean {
   return !def.host || isConstant(node) || runsScript(def);
 }
 
+/** True for a pure node that waits for nothing but its inputs, and of whose shapes nobody promised anything: it may become part of another. */
+export function mayJoin(node: IrNode): boolean {
+  return isPure(node) && node.controls.length === 0 && node.outputs.every((v) => !v.promised);
+}
+
 /** True for ops whose kernel is a user's function. */
 export function runsScript(def: OpDef): boolean {
   return def.signature.attrDefs.some((a) => a.type === "script");

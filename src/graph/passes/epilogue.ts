@@ -9,17 +9,16 @@ import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { type Joined, joinNodes } from "./clusters.ts";
 import {
   applied,
-  heldNodes,
   isPointwise,
   MAX_BUFFERS,
   type PassTarget,
-  readersOf,
   takesEpilogue,
+  usesOf,
 } from "./pointwise_nodes.ts";
 
 /** The graph with pointwise readers moved into the products before them. */
 export function fuseEpilogues(ir: IrGraph, target: PassTarget): IrGraph {
-  const readers = readersOf(ir), held = heldNodes(ir);
+  const { readers, held } = usesOf(ir);
   const taken = new Set<IrNode>();
   const joins: Joined[] = [];
   for (const node of ir.nodes) {

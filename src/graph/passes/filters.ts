@@ -5,11 +5,10 @@
  */
 import { NdArray } from "../../core/nd_array.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
-import { isFromFile } from "../from_file.ts";
 import { addedNode, addedValue, constantNode } from "./added.ts";
 import { type Joined, joinNodes } from "./clusters.ts";
-import { isPure } from "./cse.ts";
-import { heldNodes, readersOf, withoutUnused } from "./pointwise_nodes.ts";
+import { mayJoin } from "./cse.ts";
+import { joined, usesOf } from "./pointwise_nodes.ts";
 
 /** A float32 with all its digits is at least this large. */
 const LEAST = 2 ** -126;
@@ -36,11 +35,11 @@ interface Affine {
 export function foldIntoFilters(given: IrGraph): IrGraph {
   const ir = withPlainNorms(given);
   const products = ir.nodes.flatMap((product) => {
-    const channels = isFromFile(product.source) ? channelsOf(product) : null;
+    const channels = product.source.isFromFile ? channelsOf(product) : null;
     return channels === null ? [] : [{ product, channels }];
   });
   if (products.length === 0) return ir;
-  const readers = readersOf(ir), held = heldNodes(ir);
+  const { readers, held } = usesOf(ir);
   const joins: Joined[] = [];
   for (const { product, channels } of products) {
     const members = [product];
@@ -58,7 +57,7 @@ export function foldIntoFilters(given: IrGraph): IrGraph {
     const node = all !== null && scales ? folded(product, root, channels, all) : null;
     if (node !== null) joins.push({ members, node, outputs: root.outputs });
   }
-  return joins.length === 0 ? ir : withoutUnused(joinNodes(ir, joins));
+  return joined(ir, joins);
 }
 
 /** Channels of a product with a constant filter; null for other nodes. */
@@ -89,8 +88,7 @@ function channelsOf(node: IrNode): Channels | null {
 
 /** True for a node that computes one value of its inputs and nothing else. */
 function isPlain(node: IrNode): boolean {
-  return isPure(node) && node.controls.length === 0 && node.outputs.length === 1 &&
-    !node.outputs[0].promised;
+  return mayJoin(node) && node.outputs.length === 1;
 }
 
 function arrayOf({ node, dtype }: IrValue): NdArray | null {

@@ -4,20 +4,19 @@
  */
 import { sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
-import { joinNodes } from "./clusters.ts";
 import {
   fusedNode,
-  heldNodes,
   isPointwise,
+  joined,
   literal,
   MAX_BUFFERS,
   MAX_WORK,
   mayBeCopied,
   outside,
   type PassTarget,
-  readersOf,
   takesEpilogue,
-  withoutUnused,
+  type Uses,
+  usesOf,
   workOfNode,
 } from "./pointwise_nodes.ts";
 
@@ -33,9 +32,7 @@ interface Group {
 }
 
 /** What groups are made from. */
-interface Context {
-  readonly readers: ReadonlyMap<IrNode, readonly IrNode[]>;
-  readonly held: ReadonlySet<IrNode>;
+interface Context extends Uses {
   readonly groups: ReadonlyMap<IrNode, readonly Group[]>;
   readonly target: PassTarget;
 }
@@ -43,21 +40,13 @@ interface Context {
 /** The graph with chains and trees of pointwise ops fused. */
 export function fuse(ir: IrGraph, target: PassTarget): IrGraph {
   const groups = new Map<IrNode, Group[]>();
-  const context: Context = { readers: readersOf(ir), held: heldNodes(ir), groups, target };
+  const context: Context = { ...usesOf(ir), groups, target };
   for (let i = ir.nodes.length - 1; i >= 0; i--) {
     const node = ir.nodes[i];
     if (!isPointwise(node, target) || node.outputs.length !== 1) continue;
-    const joined = groupsToJoin(node, context);
-    for (const group of joined) join(group, node);
-    groups.set(
-      node,
-      joined.length > 0 ? joined : [{
-        root: node,
-        members: new Set([node]),
-        inputs: new Set(outside(node)),
-        work: workOfNode(node),
-      }],
-    );
+    const open = groupsToJoin(node, context);
+    for (const group of open) join(group, node);
+    groups.set(node, open.length > 0 ? open : [groupOf(node)]);
   }
   const joins = [...new Set([...groups.values()].flat())]
     .filter((g) => g.members.size > 1 || foldsConstants(g))
@@ -66,7 +55,12 @@ export function fuse(ir: IrGraph, target: PassTarget): IrGraph {
       node: fusedNode(members, root.outputs),
       outputs: root.outputs,
     }));
-  return joins.length === 0 ? ir : withoutUnused(joinNodes(ir, joins));
+  return joined(ir, joins);
+}
+
+function groupOf(node: IrNode): Group {
+  const inputs = new Set(outside(node));
+  return { root: node, members: new Set([node]), inputs, work: workOfNode(node) };
 }
 
 /** The groups that read this node, where nothing else does and it may become part of them; none where it must stay apart. */
@@ -74,12 +68,12 @@ function groupsToJoin(node: IrNode, context: Context): Group[] {
   const { readers, held, groups } = context;
   const list = readers.get(node)!;
   if (held.has(node) || list.length === 0 || !list.every((r) => groups.has(r))) return [];
-  const joined = [...new Set(list.flatMap((r) => groups.get(r)!))];
-  if (!joined.every((g) => mayJoin(node, g))) return [];
-  return joined.length === 1 || isWorthCopies(node, joined, context) ? joined : [];
+  const open = [...new Set(list.flatMap((r) => groups.get(r)!))];
+  if (!open.every((g) => mayTake(g, node))) return [];
+  return open.length === 1 || isWorthCopies(node, open, context) ? open : [];
 }
 
-function mayJoin(node: IrNode, group: Group): boolean {
+function mayTake(group: Group, node: IrNode): boolean {
   const inputs = new Set([...group.inputs, ...outside(node)]);
   inputs.delete(node.outputs[0]);
   return group.root.device === node.device &&
@@ -97,11 +91,8 @@ function isWorthCopies(node: IrNode, groups: readonly Group[], context: Context)
     context.held.has(v.node) || new Set(context.readers.get(v.node)).size > 1 ||
     !(isPointwise(v.node, context.target) || takesEpilogue(v.node))
   );
-  const further = groups.reduce(
-    (n, g) => n + large.filter((v) => !g.inputs.has(v)).length - 1,
-    0,
-  );
-  return stored && further <= 0;
+  const further = groups.flatMap((g) => large.filter((v) => !g.inputs.has(v)));
+  return stored && further.length <= groups.length;
 }
 
 function join(group: Group, node: IrNode): void {

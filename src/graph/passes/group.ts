@@ -9,7 +9,7 @@ import { isConcrete, sizeOf } from "../../core/shape.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
 import { addedNode } from "./added.ts";
 import { Clusters, type Joined, joinNodes } from "./clusters.ts";
-import { isPure } from "./cse.ts";
+import { mayJoin } from "./cse.ts";
 import { isReduction } from "./pointwise_nodes.ts";
 
 /** Members one group may have: its kernel has a branch for each. */
@@ -20,16 +20,12 @@ const MAX_ROWS = 1024;
 /** The graph with updates that differ in their arrays only joined, and small column sums joined. */
 export function groupAlike(ir: IrGraph): IrGraph {
   const groups = new Map<string, IrNode[][]>();
-  const numbers = new Map<IrNode, number>();
-  ir.nodes.forEach((n, i) => numbers.set(n, i));
+  const numbers = new Map(ir.nodes.map((n, i) => [n, i]));
   const clusters = new Clusters(ir);
   for (const node of ir.nodes) {
-    const key = isUpdate(node)
-      ? ruleOf(node, numbers)
-      : isColumnSum(node)
-      ? `sums@${node.device}`
-      : null;
-    if (key === null) continue;
+    const isRule = isUpdate(node);
+    if (!isRule && !isColumnSum(node)) continue;
+    const key = isRule ? ruleOf(node, numbers) : `sums@${node.device}`;
     const lists = groups.get(key) ?? [];
     groups.set(key, lists);
     const open = lists.find((list) =>
@@ -50,17 +46,13 @@ export function groupAlike(ir: IrGraph): IrGraph {
 
 /** A sum or mean over the first axis of a matrix, or over a vector, that is too small to fill an adapter by itself. */
 export function isColumnSum(node: IrNode): boolean {
-  if (sumOf(node) === null || !isPure(node) || node.controls.length > 0) return false;
-  const [x, axes] = node.inputs;
-  if (
-    x.dtype !== "float32" || !isConcrete(x.shape) || x.shape.length < 1 || x.shape.length > 2 ||
-    node.outputs[0].promised
-  ) return false;
-  if (!isConstant(axes.node)) return false;
-  const list = Array.from((axes.node.attrs.value as NdArray).data as Int32Array);
-  return list.length === 1 && (list[0] === 0 || list[0] === -x.shape.length) && x.shape[0] > 0 &&
-    x.shape[0] <= MAX_ROWS &&
-    sizeOf(x.shape) > 0;
+  if (sumOf(node) === null || !mayJoin(node)) return false;
+  const [{ dtype, shape }, axes] = node.inputs;
+  const isSmall = dtype === "float32" && isConcrete(shape) && sizeOf(shape) > 0 &&
+    (shape.length === 1 || shape.length === 2) && shape[0] <= MAX_ROWS;
+  if (!isSmall || !isConstant(axes.node)) return false;
+  const list = (axes.node.attrs.value as NdArray).data as Int32Array;
+  return list.length === 1 && (list[0] === 0 || list[0] === -shape.length);
 }
 
 /** Whether elements are added up or their mean is taken; null for everything else. */
@@ -82,11 +74,8 @@ function columnSumNode(members: readonly IrNode[]): IrNode {
 
 function isUpdate(node: IrNode): boolean {
   const { meaning } = node.def;
-  return meaning.kind === "update" && meaning.members === undefined && isPure(node) &&
-    node.controls.length === 0 &&
-    node.outputs.every((v) =>
-      v.dtype === "float32" && !v.promised && isConcrete(v.shape) && sizeOf(v.shape) > 0
-    );
+  return meaning.kind === "update" && meaning.members === undefined && mayJoin(node) &&
+    node.outputs.every((v) => v.dtype === "float32" && isConcrete(v.shape) && sizeOf(v.shape) > 0);
 }
 
 /** Equal for nodes of the same op, attributes, device and scalars. */

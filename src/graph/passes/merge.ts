@@ -4,15 +4,17 @@
  */
 import { isConcrete, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
-import { Clusters, type Joined, joinNodes } from "./clusters.ts";
+import { Clusters, type Joined } from "./clusters.ts";
 import {
   fusedNode,
+  inputsOf,
   isPointwise,
+  joined,
   MAX_BUFFERS,
   MAX_WORK,
   outside,
   type PassTarget,
-  withoutUnused,
+  usesOf,
   workOfNode,
 } from "./pointwise_nodes.ts";
 
@@ -28,10 +30,10 @@ export function mergePointwise(ir: IrGraph, target: PassTarget): IrGraph {
     isPointwise(n, target) && n.outputs.every((v) => isConcrete(v.shape))
   );
   const known = new Set(mergeable), work = new Map(mergeable.map((n) => [n, workOfNode(n)]));
-  const readers = readersOfValues(ir), clusters = new Clusters(ir), waits = hostWaits(ir);
+  const { readers } = usesOf(ir), clusters = new Clusters(ir), waits = hostWaits(ir);
   const fetched = new Set(ir.fetches);
   const leaves = (v: IrValue, set: ReadonlySet<IrNode>): boolean =>
-    fetched.has(v) || (readers.get(v) ?? []).some((r) => !set.has(r));
+    fetched.has(v) || readers.get(v.node)!.some((r) => !set.has(r) && r.inputs.includes(v));
   const outputsOf = (set: ReadonlySet<IrNode>): IrValue[] =>
     [...set].flatMap((n) => n.outputs.filter((v) => leaves(v, set)));
   const fits = (a: IrNode, b: IrNode): boolean => {
@@ -43,8 +45,7 @@ export function mergePointwise(ir: IrGraph, target: PassTarget): IrGraph {
     let total = 0;
     for (const n of set) total += work.get(n)!;
     if (total > MAX_WORK) return false;
-    const inputs = new Set([...set].flatMap(outside).filter((v) => !set.has(v.node)));
-    const outputs = outputsOf(set).length;
+    const inputs = inputsOf(set), outputs = outputsOf(set).length;
     // Ops that others only wait for have no value to give.
     return inputs.size > 0 && outputs > 0 && inputs.size + outputs <= MAX_BUFFERS;
   };
@@ -71,19 +72,7 @@ export function mergePointwise(ir: IrGraph, target: PassTarget): IrGraph {
     const outputs = outputsOf(members);
     return { members, node: fusedNode(members, outputs), outputs };
   });
-  return joins.length === 0 ? ir : withoutUnused(joinNodes(ir, joins));
-}
-
-function readersOfValues({ nodes }: IrGraph): Map<IrValue, IrNode[]> {
-  const readers = new Map<IrValue, IrNode[]>();
-  for (const node of nodes) {
-    for (const v of node.inputs) {
-      const list = readers.get(v);
-      if (list) list.push(node);
-      else readers.set(v, [node]);
-    }
-  }
-  return readers;
+  return joined(ir, joins);
 }
 
 /** How many steps on the host lie before each node: ops of different numbers must not wait for each other. */

@@ -3,9 +3,9 @@
  */
 import type { NdArray } from "../../core/nd_array.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
-import { type Joined, joinNodes } from "./clusters.ts";
-import { isPure } from "./cse.ts";
-import { heldNodes, readersOf, withoutUnused } from "./pointwise_nodes.ts";
+import type { Joined } from "./clusters.ts";
+import { mayJoin } from "./cse.ts";
+import { joined, usesOf } from "./pointwise_nodes.ts";
 
 /** What a match has found. */
 export class Match {
@@ -51,7 +51,7 @@ export function op(names: string, operands: readonly Pattern[], both = false): P
     const { node } = v;
     if (
       !allowed.includes(node.def.name) || node.inputs.length !== operands.length ||
-      node.outputs.length !== 1 || node.controls.length > 0 || v.promised || !isPure(node)
+      node.outputs.length !== 1 || !mayJoin(node)
     ) return false;
     const { values, nodes } = match;
     for (const list of both ? [operands, [...operands].reverse()] : [operands]) {
@@ -109,7 +109,7 @@ export interface Rule {
 
 /** The graph with every place where a rule fits replaced; the first of the rules comes first. */
 export function applyRules(ir: IrGraph, rules: readonly Rule[]): IrGraph {
-  const readers = readersOf(ir), held = heldNodes(ir);
+  const { readers, held } = usesOf(ir);
   const taken = new Set<IrNode>();
   const joins: Joined[] = [];
   const isApart = (nodes: ReadonlySet<IrNode>, root: IrNode): boolean =>
@@ -129,5 +129,5 @@ export function applyRules(ir: IrGraph, rules: readonly Rule[]): IrGraph {
       break;
     }
   }
-  return joins.length === 0 ? ir : withoutUnused(joinNodes(ir, joins));
+  return joined(ir, joins);
 }

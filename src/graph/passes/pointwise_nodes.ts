@@ -17,7 +17,8 @@ import {
 } from "../../core/scalar/expr.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
 import { addedNode } from "./added.ts";
-import { isPure } from "./cse.ts";
+import { type Joined, joinNodes } from "./clusters.ts";
+import { mayJoin } from "./cse.ts";
 
 /** Where most of a plan runs. */
 export type PassTarget = "CPU" | "GPU";
@@ -44,9 +45,7 @@ export function mayBeCopied(node: IrNode, copies: number): boolean {
 /** True for a pure op whose outputs are expressions of few inputs, in dtypes whose arithmetic every printer has. */
 export function isPointwise(node: IrNode, target: PassTarget): boolean {
   return node.def.meaning.kind === "pointwise" && node.inputs.length < MAX_BUFFERS &&
-    isPure(node) &&
-    node.controls.length === 0 &&
-    node.outputs.every((v) => !v.promised) &&
+    mayJoin(node) &&
     [...node.inputs, ...node.outputs].every((v) => isSimple(v.dtype, target)) &&
     !(target === "CPU" && mayThrow(node));
 }
@@ -65,13 +64,13 @@ function isSimple(dtype: DType, target: PassTarget): boolean {
 }
 
 /** An op's result as the next op would find it: float16 rounds between them. */
-export function betweenOps(e: Expr, dtype: DType): Expr {
+function betweenOps(e: Expr, dtype: DType): Expr {
   const isRounded = dtype !== "float16" || (e.op === "cast" && e.dtype === "float16");
   return isRounded ? e : castTo(castTo(e, "float32"), "float16");
 }
 
 /** One expression over the node's inputs for each of its outputs. */
-export function expressionsOf({ def, attrs, inputs }: IrNode): readonly Expr[] {
+function expressionsOf({ def, attrs, inputs }: IrNode): readonly Expr[] {
   return (def.meaning as MeaningOf<"pointwise">).exprs(inputs.map((_, i) => argument(i)), attrs);
 }
 
@@ -82,7 +81,7 @@ const LIGHT: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
 ]);
 
 /** Instructions that expressions take for an element, roughly. */
-export function workOf(exprs: readonly Expr[]): number {
+function workOf(exprs: readonly Expr[]): number {
   const seen = new Set<Expr>();
   const visit = (e: Expr): number => {
     if (seen.has(e)) return 0;
@@ -124,6 +123,11 @@ export function literal(v: IrValue): Expr | null {
 /** Inputs that stay inputs: small constants become part of the expression. */
 export function outside(node: IrNode): IrValue[] {
   return node.inputs.filter((v) => literal(v) === null);
+}
+
+/** What several nodes read together that none of them makes. */
+export function inputsOf(members: ReadonlySet<IrNode>): Set<IrValue> {
+  return new Set([...members].flatMap(outside).filter((v) => !members.has(v.node)));
 }
 
 /** Primitives between which drivers do algebra. */
@@ -184,9 +188,7 @@ function isOpaque(op: ScalarOp, e: Expr, other: Expr): boolean {
 
 /** The node that computes `outputs`, which are values of `members`, from what is outside of these. */
 export function fusedNode(members: ReadonlySet<IrNode>, outputs: readonly IrValue[]): IrNode {
-  const inputs = [
-    ...new Set([...members].flatMap(outside).filter((v) => !members.has(v.node))),
-  ];
+  const inputs = [...inputsOf(members)];
   const exprs = new Map<IrValue, Expr>(inputs.map((v, i) => [v, argument(i)]));
   const kept = new Map<Expr, Expr>();
   const exprOf = (v: IrValue): Expr => {
@@ -208,29 +210,29 @@ export function fusedNode(members: ReadonlySet<IrNode>, outputs: readonly IrValu
   });
 }
 
-/** The graph without constants that nobody reads. */
-export function withoutUnused(ir: IrGraph): IrGraph {
-  const used = new Set<IrNode>([...ir.fetches.map((v) => v.node), ...ir.targets]);
-  for (const node of ir.nodes) {
-    for (const v of node.inputs) used.add(v.node);
-    for (const c of node.controls) used.add(c);
-  }
-  return {
-    ...ir,
-    nodes: ir.nodes.filter((n) => !isConstant(n) || used.has(n)),
-  };
+/** Who uses the nodes of a graph. */
+export interface Uses {
+  /** Who reads each node's values. */
+  readonly readers: ReadonlyMap<IrNode, readonly IrNode[]>;
+  /** Nodes whose results somebody outside the graph wants, or that others wait for. */
+  readonly held: ReadonlySet<IrNode>;
 }
 
-/** Who reads each node's values. */
-export function readersOf(ir: IrGraph): Map<IrNode, IrNode[]> {
+/** Who uses the nodes of a graph. */
+export function usesOf(ir: IrGraph): Uses {
   const readers = new Map<IrNode, IrNode[]>(ir.nodes.map((n) => [n, []]));
-  for (const node of ir.nodes) for (const v of node.inputs) readers.get(v.node)!.push(node);
-  return readers;
+  const held = new Set<IrNode>([...ir.fetches.map((v) => v.node), ...ir.targets]);
+  for (const node of ir.nodes) {
+    for (const v of node.inputs) readers.get(v.node)!.push(node);
+    for (const c of node.controls) held.add(c);
+  }
+  return { readers, held };
 }
 
-/** Nodes whose results somebody outside the graph wants, or waits for. */
-export function heldNodes(ir: IrGraph): Set<IrNode> {
-  const held = new Set<IrNode>([...ir.fetches.map((v) => v.node), ...ir.targets]);
-  for (const node of ir.nodes) for (const c of node.controls) held.add(c);
-  return held;
+/** The graph with clusters replaced, without constants that nobody reads any more. */
+export function joined(ir: IrGraph, joins: readonly Joined[]): IrGraph {
+  if (joins.length === 0) return ir;
+  const made = joinNodes(ir, joins), { readers, held } = usesOf(made);
+  const isUsed = (n: IrNode): boolean => held.has(n) || readers.get(n)!.length > 0;
+  return { ...made, nodes: made.nodes.filter((n) => !isConstant(n) || isUsed(n)) };
 }

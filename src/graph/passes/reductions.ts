@@ -6,70 +6,58 @@ import { type EpilogueOperand, withFusion } from "../../core/fusion.ts";
 import { argument, type Expr, substitute } from "../../core/scalar/expr.ts";
 import { isConcrete, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
-import { type Joined, joinNodes } from "./clusters.ts";
-import { isPure } from "./cse.ts";
+import type { Joined } from "./clusters.ts";
+import { mayJoin } from "./cse.ts";
 import { isColumnSum } from "./group.ts";
 import {
   fusedNode,
-  heldNodes,
   isPointwise,
   isReduction,
+  joined,
   MAX_BUFFERS,
   mayBeCopied,
   outside,
-  readersOf,
-  withoutUnused,
+  type Uses,
+  usesOf,
 } from "./pointwise_nodes.ts";
 
 /** float16 stays apart: what is reduced would not be rounded before. */
 const WITHOUT_HALF = "CPU";
 
-/** What the pass knows of a graph. */
-interface Context {
-  readonly readers: ReadonlyMap<IrNode, readonly IrNode[]>;
-  readonly held: ReadonlySet<IrNode>;
-}
-
 /** The graph with pointwise ops moved into the reductions beside them. */
 export function fuseReductions(ir: IrGraph): IrGraph {
-  const context: Context = { readers: readersOf(ir), held: heldNodes(ir) };
+  const uses = usesOf(ir);
   // Small ones are grouped: what only ends a sum stays apart for that.
   const groups = ir.nodes.filter(isColumnSum).length > 1;
   const taken = new Set<IrNode>();
   const joins: Joined[] = [];
   for (const node of ir.nodes) {
     if (!mayFuse(node)) continue;
-    const before = taken.has(node.inputs[0].node) ? null : producerOf(node, context);
-    const reader = before === null && groups && isColumnSum(node)
-      ? null
-      : readerOf(node, before, context);
+    const before = taken.has(node.inputs[0].node) ? null : producerOf(node, uses);
+    const isGrouped = before === null && groups && isColumnSum(node);
+    const reader = isGrouped ? null : readerOf(node, before, uses);
     // One that reads two reductions can stand in the place of one of them only.
     const after = reader !== null && taken.has(reader) ? null : reader;
     if (before === null && after === null) continue;
     if (after) taken.add(after);
     const members = [before, node, after].filter((n) => n !== null);
-    joins.push({
-      members,
-      node: fusedReduction(node, before, after),
-      outputs: (after ?? node).outputs,
-    });
+    const made = fusedReduction(node, before, after);
+    joins.push({ members, node: made, outputs: (after ?? node).outputs });
   }
-  return joins.length === 0 ? ir : withoutUnused(joinNodes(ir, joins));
+  return joined(ir, joins);
 }
 
 function mayFuse(node: IrNode): boolean {
-  return isReduction(node) && isPure(node) && node.controls.length === 0 &&
-    node.outputs[0].promised === false;
+  return isReduction(node) && mayJoin(node);
 }
 
 /** The op whose elements are reduced, where it need not stand by itself. */
-function producerOf(node: IrNode, { readers, held }: Context): IrNode | null {
+function producerOf(node: IrNode, { readers, held }: Uses): IrNode | null {
   const producer = node.inputs[0].node;
   const list = readers.get(producer)!;
   const inputs = outside(producer);
   const fits = isPointwise(producer, WITHOUT_HALF) && producer.outputs.length === 1 &&
-    !held.has(producer) &&
-    inputs.length > 0 && inputs.length < MAX_BUFFERS &&
+    !held.has(producer) && inputs.length > 0 && inputs.length < MAX_BUFFERS &&
     list.every((r) =>
       mayFuse(r) && r.device === producer.device && r.inputs[0].node === producer &&
       r.inputs[1].node !== producer
@@ -86,14 +74,13 @@ function isWorthCopies(producer: IrNode, copies: number): boolean {
 }
 
 /** The op that reads the results, and nothing else does, where it may be done as they are stored. */
-function readerOf(node: IrNode, before: IrNode | null, { readers, held }: Context): IrNode | null {
+function readerOf(node: IrNode, before: IrNode | null, { readers, held }: Uses): IrNode | null {
   const [reader, ...others] = readers.get(node)!;
   if (reader === undefined || others.length > 0 || held.has(node)) return null;
   const [result] = node.outputs, [out] = reader.outputs;
   if (
     !isPointwise(reader, WITHOUT_HALF) || reader.outputs.length !== 1 ||
-    reader.device !== node.device ||
-    !sameShape(out.shape, result.shape) || result.dtype === "bool"
+    reader.device !== node.device || !sameShape(out.shape, result.shape) || result.dtype === "bool"
   ) return null;
   const further = furtherOf(reader, result);
   // An operand with unknown extents may broadcast the results, whatever their shapes look like.

@@ -10,7 +10,6 @@ import type { Spec } from "../../core/tensor_spec.ts";
 import { NotFoundError, ValueError } from "../../core/errors.ts";
 import type { Graph } from "../../graph/graph.ts";
 import { FuncGraph } from "../../graph/func_graph.ts";
-import { noteFromFile } from "../../graph/from_file.ts";
 import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
 import type { FunctionDefJson, NodeDefJson } from "../../graph/graph_def/graph_def.ts";
 import { type Budget, checkInputCount, located } from "../../graph/graph_def/check.ts";
@@ -253,7 +252,7 @@ export class Reader {
         if (!isListOutput(def, i)) made.outputs[i]?.setShape(s);
       });
     });
-    noteFromFile(made);
+    made.isFromFile = true;
     this.#operations.set(def.name, made);
     if (this.#options.narrowIntegers) this.#narrow(def.name, made);
   }

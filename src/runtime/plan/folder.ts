@@ -5,7 +5,6 @@ import { DTYPES } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { whenReady } from "../../core/nest.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
-import { isFromFile } from "../../graph/from_file.ts";
 import type { IrGraph, IrNode } from "../../graph/ir.ts";
 import type { Operation } from "../../graph/operation.ts";
 import { runsScript } from "../../graph/passes/cse.ts";
@@ -118,7 +117,7 @@ function compute(node: IrNode, inputs: readonly NdArray[]): Results {
     made += sizeOf(shape);
   }
   for (const x of inputs) read += x.size;
-  if (made + read > LIMIT && !(made <= read && isFromFile(node.source))) return null;
+  if (made + read > LIMIT && !(made <= read && node.source.isFromFile)) return null;
   return aside({}, () => {
     const owned: EagerTensor[] = [];
     try {
