@@ -147,7 +147,7 @@ testOnDevices("kernels alone run without slots once they are prepared, scripts d
   };
   for (const [name, { body, alone }] of Object.entries(bodies)) {
     const { graph } = tf.function(body).getConcreteFunction(tf.TensorSpec([null], "float32"));
-    const plan = new ConcreteFunction(graph).plan();
+    const plan = new ConcreteFunction(graph).plans.of();
     for (const n of [2, 3, 2]) {
       const x = tf.ones([n]) as EagerTensor;
       if (n === 3) assertEquals(executeAlone(plan, [x]), null, `${name}, new shape`);

@@ -1,14 +1,14 @@
 /**
  * Functions as attributes of control flow ops: tracing them, and what they capture as inputs of the op.
  */
-import { type OpInput, withRecorders } from "../../core/apply.ts";
+import { apply, type OpInput, withRecorders } from "../../core/apply.ts";
 import { type DType, isTrainable } from "../../core/dtype.ts";
-import type { Attrs, GradRule } from "../../core/op.ts";
+import type { Attrs, GradRule, OpDef } from "../../core/op.ts";
 import { flatten, type Nest, packAs, refusePromise } from "../../core/nest.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
-import { FuncGraph } from "../../graph/func_graph.ts";
+import { effectAttrs, FuncGraph } from "../../graph/func_graph.ts";
 import { callInputs, ConcreteFunction } from "../functions/concrete_function.ts";
 import { tapeGradient } from "../functions/run_tape.ts";
 import { TensorArray } from "../loops/tensor_array.ts";
@@ -20,27 +20,37 @@ export interface Branch {
   readonly from: readonly number[];
 }
 
-/** Collects what several functions capture into one list of inputs. */
-export class CaptureList {
-  readonly inputs: OpInput[] = [];
-  readonly #at = new Map<number, number>();
-
-  /** The function with the places of what it captures; `offset` inputs come before those collected here. */
-  branch(f: ConcreteFunction, offset: number): Branch {
-    const outer = [...f.graph.captures.map((c) => c.outer), ...f.graph.resources];
-    return {
-      f,
-      from: outer.map((t) => {
-        let i = this.#at.get(t.id);
-        if (i === undefined) {
-          i = offset + this.inputs.length;
-          this.#at.set(t.id, i);
-          this.inputs.push(t);
-        }
-        return i;
-      }),
-    };
+/**
+ * Applies an op of control flow to inputs of its own and to what its functions capture, and returns its results without the tape. The
+ * first of its own inputs are for itself, as many as `apart` says: the others and what is captured are the functions'.
+ */
+export function applyControl(
+  def: OpDef,
+  own: readonly OpInput[],
+  { functions, attrs = {}, apart = 0 }: {
+    readonly functions: Readonly<Record<string, ConcreteFunction>>;
+    readonly attrs?: Attrs;
+    readonly apart?: number;
+  },
+): Tensor[] {
+  const inputs = own.slice(), places = new Map<number, number>();
+  const placeOf = (t: Tensor): number => {
+    const known = places.get(t.id), at = known ?? inputs.push(t) - 1;
+    if (known === undefined) places.set(t.id, at);
+    return at - apart;
+  };
+  const branches: Record<string, Branch> = {};
+  for (const [name, f] of Object.entries(functions)) {
+    branches[name] = { f, from: (callInputs(f, []) as Tensor[]).map(placeOf) };
   }
+  const called = Object.values(functions);
+  return apply(def, inputs, {
+    Tin: inputs.slice(apart).map((x) => x.dtype),
+    Tout: called.at(-1)!.outputs.map((o) => o.dtype),
+    ...branches,
+    ...attrs,
+    ...effectAttrs(...called.map((f) => f.graph)),
+  }).slice(0, -1);
 }
 
 /** The tensor that stands for a TensorArray inside ops; anything else as it is. */

@@ -1,7 +1,7 @@
 /**
  * cond: an op that runs one of two functions. Its gradient is the tape of what it did, which flows along an edge as a script's does.
  */
-import { apply, currentInterpreter } from "../../core/apply.ts";
+import { currentInterpreter } from "../../core/apply.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { type Nest, structureText } from "../../core/nest.ts";
@@ -10,14 +10,13 @@ import { relaxShapes, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
 import {
+  applyControl,
   type Branch,
   branchesCapture,
-  CaptureList,
   packResults,
   rowsPicked,
   trace,
 } from "./branch.ts";
-import { effectAttrs } from "../../graph/func_graph.ts";
 import { ControlCall } from "../functions/control_call.ts";
 import { type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
 import { tapeGradient, withoutFirst } from "../functions/run_tape.ts";
@@ -95,12 +94,8 @@ export function cond<T extends Nest<Tensor | TensorArray>>(
     );
   }
   if (!currentInterpreter().symbolic) return p.scalar() ? thenFn() : elseFn();
-  const list = new CaptureList();
-  const traced = [thenFn, elseFn].map((fn, i) =>
-    trace(fn, [], i === 0 ? "cond_true" : "cond_false")
-  );
-  const [a, b] = traced;
-  const texts = traced.map((t) =>
+  const a = trace(thenFn, [], "cond_true"), b = trace(elseFn, [], "cond_false");
+  const texts = [a, b].map((t) =>
     structureText(t.structure) + t.f.outputs.map((o) => o.dtype).join()
   );
   if (texts[0] !== texts[1]) {
@@ -110,16 +105,10 @@ export function cond<T extends Nest<Tensor | TensorArray>>(
       } and ${texts[1]}`,
     );
   }
-  const then_branch = list.branch(a.f, 0), else_branch = list.branch(b.f, 0);
   const effects = a.f.graph.stateful || b.f.graph.stateful;
-  const outputs = apply(effects ? If : StatelessIf, [p, ...list.inputs], {
-    Tin: list.inputs.map((x) => x.dtype),
-    Tout: a.f.outputs.map((o) => o.dtype),
-    then_branch,
-    else_branch,
-    ...effectAttrs(a.f.graph, b.f.graph),
-  });
-  return packResults(a, outputs.slice(0, a.f.outputs.length)) as T;
+  const functions = { then_branch: a.f, else_branch: b.f };
+  const outputs = applyControl(effects ? If : StatelessIf, [p], { functions, apart: 1 });
+  return packResults(a, outputs) as T;
 }
 
 function runIf(call: HostCall): HostResults | Promise<HostResults> {

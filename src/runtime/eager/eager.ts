@@ -2,7 +2,6 @@
  * The eager interpreter: picks a device, finds or prepares the kernel, runs it.
  */
 import {
-  type Interpreter,
   type OpInput,
   setBaseInterpreter,
   withInterpreter,
@@ -24,17 +23,14 @@ import { findLaunch, specOf } from "./launch_cache.ts";
 import { Storage } from "./storage.ts";
 import { cpuDevice, defaultDevice, findDevice, forgetPlans, gpuDevice } from "../devices.ts";
 
-/** Runs ops at once. */
-export const eagerInterpreter: Interpreter = {
-  symbolic: false,
-  apply: executeEagerly,
-  constant: (value, dtype) => constantTensor(value, targetDevice(), dtype),
-  tidy: (fn) => tidy(fn),
-};
-
 /** Installs eager execution as what happens outside graphs. */
 export function installEager(): void {
-  setBaseInterpreter(eagerInterpreter);
+  setBaseInterpreter({
+    symbolic: false,
+    apply: executeEagerly,
+    constant: (value, dtype) => constantTensor(value, targetDevice(), dtype),
+    tidy: (fn) => tidy(fn),
+  });
 }
 
 /** The device asked for; else the GPU where an input lives there; else the default. */
@@ -101,10 +97,9 @@ export function unwatched<R>(fn: () => R): R {
 }
 
 /** Executes one op now. Throws the kernel's error as an `OpError` that names the op and its inputs. */
-export function executeEagerly(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
-  const outputs = watch.current === null
-    ? executeNow(def, inputs, attrs)
-    : executeWatched(def, inputs, attrs);
+function executeEagerly(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
+  const run = watch.current === null ? executeNow : executeWatched;
+  const outputs = run(def, inputs, attrs);
   const reads = currentReads();
   if (reads !== null && def.effects !== "none" && def !== ReadVariableOp) {
     reads.noteEffect(def.name);
@@ -122,9 +117,12 @@ function executeWatched(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): T
 }
 
 function executeNow(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
-  return def.host
-    ? hostRunner(def)(inputs, attrs)
-    : executeOn(def, inputs, attrs, targetDevice(inputs));
+  if (!def.host) return executeOn(def, inputs, attrs, targetDevice(inputs));
+  const run = hostRunners.get(def.name);
+  if (run) return run(inputs, attrs);
+  throw new UnimplementedError(`Cannot run ${def.name} eagerly: it has meaning only in a graph`, {
+    op: def.name,
+  });
 }
 
 /** Executes an op on a device, or on the CPU where that device has no kernel for it. */
@@ -244,20 +242,10 @@ export function constantTensor(
 }
 
 /** Runs ops that the host executes itself (scripts, control flow); set by those who define them. */
-export type HostRunner = (inputs: readonly OpInput[], attrs: Attrs) => Tensor[];
+type HostRunner = (inputs: readonly OpInput[], attrs: Attrs) => Tensor[];
 const hostRunners = new Map<string, HostRunner>();
 
 /** Says how an op with `host: true` runs eagerly. */
 export function setHostRunner(def: OpDef, runner: HostRunner): void {
   hostRunners.set(def.name, runner);
-}
-
-function hostRunner(def: OpDef): HostRunner {
-  const r = hostRunners.get(def.name);
-  if (!r) {
-    throw new UnimplementedError(`Cannot run ${def.name} eagerly: it has meaning only in a graph`, {
-      op: def.name,
-    });
-  }
-  return r;
 }

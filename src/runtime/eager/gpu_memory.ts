@@ -70,34 +70,25 @@ function tensorOfGpuData(
     );
   }
   const device = found(`make ${what}`);
-  if (shape.some((d) => !Number.isInteger(d) || d < 0)) {
-    throw new ValueError(`Cannot make ${what}: the shape must be of non-negative integers`);
-  }
-  if (!device.supports(dtype)) {
-    throw new ValueError(`Cannot make ${what}: the device does not hold this dtype`);
-  }
-  const spec = { dtype, shape: [...shape] };
+  const check = (isFine: boolean, why: string): void => {
+    if (!isFine) throw new ValueError(`Cannot make ${what}${why}`);
+  };
+  const isShape = shape.every((d) => Number.isInteger(d) && d >= 0);
+  check(isShape, ": the shape must be of non-negative integers");
+  check(device.supports(dtype), ": the device does not hold this dtype");
+  const spec = { dtype, shape: [...shape] }, { size } = buffer;
   const bytes = device.bytesOf(spec);
-  if (buffer.size < bytes) {
-    throw new ValueError(`Cannot make ${what}: it takes ${bytes} bytes, received ${buffer.size}`);
-  }
+  check(size >= bytes, `: it takes ${bytes} bytes, received ${size}`);
   const usage = zeroCopy ? "STORAGE" : "COPY_SRC";
-  if ((buffer.usage & GPUBufferUsage[usage]) === 0) {
-    throw new ValueError(`Cannot make ${what}: its usage must include ${usage}`);
-  }
-  if (!zeroCopy) {
-    return new EagerTensor(
-      dtype,
-      spec.shape,
-      new Storage(device, device.copyIn(buffer, spec), spec),
-    );
-  }
-  if (buffer.size % BINDING_BYTES !== 0) {
-    throw new ValueError(
-      `Cannot make ${what} without a copy: its size must be a multiple of ${BINDING_BYTES} bytes, received ${buffer.size}`,
-    );
-  }
-  return new EagerTensor(dtype, spec.shape, new AdoptedStorage(device, buffer, spec));
+  check((buffer.usage & GPUBufferUsage[usage]) !== 0, `: its usage must include ${usage}`);
+  check(
+    !zeroCopy || size % BINDING_BYTES === 0,
+    ` without a copy: its size must be a multiple of ${BINDING_BYTES} bytes, received ${size}`,
+  );
+  const storage = zeroCopy
+    ? new AdoptedStorage(device, buffer, spec)
+    : new Storage(device, device.copyIn(buffer, spec), spec);
+  return new EagerTensor(dtype, spec.shape, storage);
 }
 
 gpuDataReader.read = tensorOfGpuData;

@@ -21,22 +21,14 @@ interface Copy {
 export class ReadAhead {
   readonly #copies: Copy[] = [];
   readonly #missing = new Set<EagerTensor>();
-  #effect: string | null = null;
-  #wasLate = false;
-
   /** True where the code read urgently what would better have been read before. */
-  get wasLate(): boolean {
-    return this.#wasLate;
-  }
-
+  wasLate = false;
   /** What the code has done that must not be done twice; null where it may be called again. */
-  get effect(): string | null {
-    return this.#effect;
-  }
+  effect: string | null = null;
 
   /** Notes that the code has done something that must not be done twice. */
   noteEffect(what: string): void {
-    this.#effect ??= what;
+    this.effect ??= what;
   }
 
   /** A copy of a tensor's elements; null where there is none, which is noted. */
@@ -53,7 +45,7 @@ export class ReadAhead {
   /** Notes that the code has read after all what it lacked. */
   readLate(tensors: readonly EagerTensor[]): void {
     for (const t of tensors) this.#missing.delete(t);
-    this.#wasLate = true;
+    this.wasLate = true;
   }
 
   /** Views share memory, in whatever shape. */

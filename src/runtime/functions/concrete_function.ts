@@ -22,14 +22,11 @@ import { DrawCounts } from "../../ops/random/state.ts";
 import { mayCapture } from "../../autodiff/steps.ts";
 import { UNSEEN } from "../../autodiff/unseen.ts";
 import { effectAttrs, type FuncGraph } from "../../graph/func_graph.ts";
-import type { IrGraph } from "../../graph/ir.ts";
 import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
-import type { Plan } from "../plan/plan.ts";
 import { FunctionPlans } from "./plans.ts";
 import { run, start } from "./run_body.ts";
 import { traceBackward, type TracedBackward } from "./trace_backward.ts";
 import { execute } from "../plan/executor.ts";
-import type { HostPlacing } from "../plan/place.ts";
 import { setHostRunner } from "../eager/eager.ts";
 import { Results } from "../plan/results.ts";
 import { asTensors } from "../session/run_value.ts";
@@ -66,7 +63,7 @@ export class ConcreteFunction {
   readonly outputs: readonly SymbolicTensor[];
   /** How often its random ops have drawn in eager calls. */
   readonly draws: DrawCounts = new DrawCounts(true);
-  readonly #plans: FunctionPlans;
+  readonly plans: FunctionPlans;
   /** What it is the forward variant of; null for any other. */
   variantOf: ForwardBackward | null = null;
   #forward: ForwardBackward | null = null;
@@ -77,7 +74,7 @@ export class ConcreteFunction {
   constructor(graph: FuncGraph, outputs: readonly SymbolicTensor[] = graph.outputs) {
     this.graph = graph;
     this.outputs = outputs;
-    this.#plans = new FunctionPlans(graph, outputs);
+    this.plans = new FunctionPlans(graph, outputs);
   }
 
   get name(): string {
@@ -88,19 +85,9 @@ export class ConcreteFunction {
     return this.graph.stateful ? StatefulPartitionedCall : PartitionedCall;
   }
 
-  /** The plan for the default device in force. `host`: what is on the host, or is wanted there. */
-  plan(host?: HostPlacing): Plan {
-    return this.#plans.of(host);
-  }
-
-  /** What a run computes, before any pass: {@linkcode FunctionPlans.ir}. */
-  ir(): IrGraph {
-    return this.#plans.ir();
-  }
-
   /** Frees what it and its gradients keep between calls. It may be called again: then it is planned anew. */
   release(): void {
-    this.#plans.release();
+    this.plans.release();
     this.#forward?.release();
   }
 
@@ -205,12 +192,13 @@ export function callInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInp
 /** Calls a function from eager code or a graph: the op is applied, so tapes see it. */
 export function callFunction(f: ConcreteFunction, args: readonly OpInput[]): Tensor[] {
   const inputs = callInputs(f, args);
-  const called = isTaped(inputs) ? f.differentiable.forward : f;
-  return ownOutputs(f, apply(f.op, inputs, called.callAttrs(inputs)));
+  return ownOutputs(f, apply(f.op, inputs, variantFor(f, inputs).callAttrs(inputs)));
 }
 
-function isTaped(inputs: readonly OpInput[]): boolean {
-  return currentRecorders().length > 0 || hasContext(inputs);
+/** What to call: the forward variant where a tape listens. */
+function variantFor(f: ConcreteFunction, inputs: readonly OpInput[]): ConcreteFunction {
+  const isTaped = currentRecorders().length > 0 || hasContext(inputs);
+  return isTaped ? f.differentiable.forward : f;
 }
 
 /** The function's own outputs. The further ones of a forward variant are the tapes' alone, who hold what they need by now. */
@@ -226,10 +214,8 @@ export async function callFunctionAsync(
   f: ConcreteFunction,
   args: readonly OpInput[],
 ): Promise<Tensor[]> {
-  const inputs = callInputs(f, args);
-  const recorders = currentRecorders();
-  const called = isTaped(inputs) ? f.differentiable.forward : f;
-  const attrs = called.callAttrs(inputs);
+  const inputs = callInputs(f, args), recorders = currentRecorders();
+  const called = variantFor(f, inputs), attrs = called.callAttrs(inputs);
   const outputs = asTensors(await run(called, inputs, newRunContext()));
   announce({ def: f.op, inputs, outputs, attrs }, recorders);
   return ownOutputs(f, outputs);
@@ -253,7 +239,8 @@ function callGradient(
   const given = backward.dyFor.map((i) => dys[i] ?? zerosOfTensor(values[i]));
   const grads = callFunction(backward.f, [...given, ...backward.reads.map((i) => values[i])]);
   return backward.dxAt.map((at) => {
-    if (at === null || typeof at === "number") return at === null ? null : grads[at];
+    if (at === null) return null;
+    if (typeof at === "number") return grads[at];
     return new IndexedSlices(grads[at.values], grads[at.indices], at.shape);
   });
 }
@@ -277,11 +264,8 @@ function extendNode(
     for (const t of parts.forward.outputs.slice(node.outputs.length)) {
       node.addOutput({ dtype: t.dtype, shape: t.staticShape });
     }
-    node.setAttrs({
-      ...node.attrs,
-      f: parts.forward,
-      Tout: parts.forward.outputs.map((t) => t.dtype),
-    });
+    const Tout = parts.forward.outputs.map((t) => t.dtype);
+    node.setAttrs({ ...node.attrs, f: parts.forward, Tout });
   }
   return { parts, values: node.outputs };
 }

@@ -82,7 +82,7 @@ function startNow<P>(
   isComplete: boolean,
 ): Results | RunValue[] | P {
   const n = f.graph.inputs.length + f.graph.captures.length;
-  const feeds = inputs.slice(0, n) as RunValue[], plan = f.plan(host);
+  const feeds = inputs.slice(0, n) as RunValue[], plan = f.plans.of(host);
   const results = context.counter === null && isComplete ? executeAlone(plan, feeds) : null;
   return results ?? go(plan, feeds, context, { draws });
 }

@@ -2,7 +2,7 @@
  * Scan: the op behind mapFn, scan and folds. It runs a function on each row of its elements, hands on a state and stacks the results,
  * each once: a loop that carries a TensorArray would copy it at every step.
  */
-import { apply, type OpInput } from "../../core/apply.ts";
+import type { OpInput } from "../../core/apply.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { whenReady } from "../../core/nest.ts";
@@ -19,8 +19,7 @@ import { InvalidArgumentError } from "../../core/errors.ts";
 import { stack, unstack } from "../../ops/array/join.ts";
 import { fill } from "../../ops/array/creation.ts";
 import { shapeOfInput } from "../../ops/input.ts";
-import { type Branch, CaptureList, tapeGrad, type Traced } from "../branches/branch.ts";
-import { effectAttrs } from "../../graph/func_graph.ts";
+import { applyControl, type Branch, tapeGrad, type Traced } from "../branches/branch.ts";
 import { ControlCall } from "../functions/control_call.ts";
 import { cpuDevice } from "../devices.ts";
 import { rowsOnHost, stackOnHost } from "./host_rows.ts";
@@ -81,18 +80,8 @@ export function addScan(
     readonly reverse: boolean;
   },
 ): Tensor[] {
-  const list = new CaptureList();
-  const body = list.branch(f, elems.length + states.length);
-  const inputs = [...elems, ...states, ...list.inputs];
-  return apply(Scan, inputs, {
-    Tin: inputs.map((x) => x.dtype),
-    Tout: f.outputs.map((t) => t.dtype),
-    body,
-    elems: elems.length,
-    states: states.length,
-    reverse,
-    ...effectAttrs(f.graph),
-  }).slice(0, f.outputs.length);
+  const attrs = { elems: elems.length, states: states.length, reverse };
+  return applyControl(Scan, [...elems, ...states], { functions: { body: f }, attrs });
 }
 
 function runScan(call: HostCall): HostResults | Promise<HostResults> {
@@ -118,8 +107,7 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
   const collected: OpInput[][] = outputs.map(() => []);
   let state = mine(inputs.slice(elems, elems + count), inputs);
   const advance = (values: readonly OpInput[], args: readonly OpInput[]): void => {
-    const results = mine(values, args);
-    const before = state;
+    const results = mine(values, args), before = state;
     state = results.slice(0, count);
     results.slice(count).forEach((v, k) => collected[k].push(v));
     control.freeAll(before);
@@ -150,15 +138,12 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
     const n = rows[0].length;
     const unequal = rows.find((r) => r.length !== n);
     if (unequal) {
-      throw new InvalidArgumentError(
+      throw failed(
+        call.node,
         `Cannot visit elements of ${n} and of ${unequal.length} rows at once: all elems must have the same first dimension`,
-        { op: "Scan", node: call.node },
       );
     }
-    const args = Array.from(
-      { length: n },
-      (_, k) => rows.map((r) => r[reverse ? n - 1 - k : k]),
-    );
+    const args = rows[0].map((_, k) => rows.map((r) => r[reverse ? n - 1 - k : k]));
     const calls = { body, args, host: host.body };
     if (count > 0) {
       return whenReady(runFold(control, calls, { state: () => state, advance }), () => finish(n));
@@ -173,13 +158,7 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
 function rowsOf(x: OpInput, node: string, onHost: boolean): OpInput[] {
   const shape = shapeOfInput(x);
   if (shape?.length === 0) {
-    throw new InvalidArgumentError(
-      "Elements in elems must be 1+ dimensional Tensors, not scalars",
-      {
-        op: "Scan",
-        node,
-      },
-    );
+    throw failed(node, "Elements in elems must be 1+ dimensional Tensors, not scalars");
   }
   if (shape?.[0] === 0) return [];
   return onHost && x instanceof NdArray ? rowsOnHost(x) : unstack(x);
@@ -189,13 +168,17 @@ function checkStates(next: readonly OpInput[], before: readonly OpInput[], node:
   next.forEach((v, i) => {
     const want = shapeOfInput(before[i]), have = shapeOfInput(v);
     if (sameShape(want, have)) return;
-    throw new InvalidArgumentError(
+    throw failed(
+      node,
       `State ${i} enters an iteration with shape ${shapeText(want)}, but has shape ${
         shapeText(have)
       } after it`,
-      { op: "Scan", node },
     );
   });
+}
+
+function failed(node: string, message: string): InvalidArgumentError {
+  return new InvalidArgumentError(message, { op: "Scan", node });
 }
 
 setHostOp("Scan", runScan, { hostInputs: (attrs) => hostStateOfScan(attrs).inputs });

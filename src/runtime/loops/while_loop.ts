@@ -1,7 +1,7 @@
 /**
  * whileLoop: an op that repeats a function while another says so. Its gradient is the tape of what it did, which flows along an edge.
  */
-import { apply, currentInterpreter, type OpInput } from "../../core/apply.ts";
+import { currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { readNow } from "../../core/device.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { whenReady } from "../../core/nest.ts";
@@ -17,8 +17,7 @@ import { asTensor, intScalar } from "../../ops/input.ts";
 import { add } from "../../ops/pointwise/arithmetic.ts";
 import { less } from "../../ops/pointwise/compare.ts";
 import { logicalAnd } from "../../ops/pointwise/logical.ts";
-import { type Branch, CaptureList, resultTensor, tapeGrad, trace } from "../branches/branch.ts";
-import { effectAttrs } from "../../graph/func_graph.ts";
+import { applyControl, type Branch, resultTensor, tapeGrad, trace } from "../branches/branch.ts";
 import { ControlCall } from "../functions/control_call.ts";
 import { Boundary } from "./boundary.ts";
 import { hostStateOfWhile } from "./host_state.ts";
@@ -194,29 +193,19 @@ function addLoop({ test, next, start, shapes }: Loop): Tensor[] {
   const c = trace(test, specs, "while_cond");
   const b = trace(next, specs, "while_body");
   checkLoop(b.f.outputs, start, shapes);
-  const list = new CaptureList();
-  const n = start.length;
-  const cond = list.branch(c.f, n), body = list.branch(b.f, n);
-  const inputs = [...start, ...list.inputs];
   const effects = c.f.graph.stateful || b.f.graph.stateful;
-  return apply(effects ? While : StatelessWhile, inputs, {
-    Tin: inputs.map((x) => x.dtype),
-    Tout: start.map((t) => t.dtype),
-    cond,
-    body,
-    output_shapes: shapes,
-    ...effectAttrs(c.f.graph, b.f.graph),
-  }).slice(0, n);
+  return applyControl(effects ? While : StatelessWhile, start, {
+    functions: { cond: c.f, body: b.f },
+    attrs: { output_shapes: shapes },
+  });
 }
 
 function predicate(value: TensorLike): Tensor {
   const t = resultTensor(value, "condition", "whileLoop");
-  if (t.staticShape !== null && t.staticShape.length !== 0) {
-    throw new ValueError(
-      `The condition of whileLoop must be a scalar: received shape ${shapeText(t.staticShape)}`,
-    );
-  }
-  return t;
+  if ((t.staticShape?.length ?? 0) === 0) return t;
+  throw new ValueError(
+    `The condition of whileLoop must be a scalar: received shape ${shapeText(t.staticShape)}`,
+  );
 }
 
 function loopEagerly(
@@ -247,14 +236,13 @@ function checkLoop(
         }, but has type ${r.dtype} after one iteration`,
       );
     }
-    const want = shapes[i];
-    const varies = want !== null &&
-      (r.staticShape === null || r.staticShape.length !== want.length ||
-        want.some((d, k) => d !== null && r.staticShape![k] !== d));
-    if (varies) {
+    const want = shapes[i], have = r.staticShape;
+    const varies = have === null || have.length !== want?.length ||
+      want.some((d, k) => d !== null && have[k] !== d);
+    if (want !== null && varies) {
       throw new ValueError(
         `Input tensor '${start[i]}' enters the loop with shape ${shapeText(want)}, but has shape ${
-          shapeText(r.staticShape)
+          shapeText(have)
         } after one iteration. To allow the shape to vary across iterations, use the \`shape_invariants\` argument`,
       );
     }
@@ -321,10 +309,7 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
       }
       if (ahead === null) return runBody();
       const values = ahead;
-      return whenReady(
-        boundary.passAll(),
-        () => Array.isArray(values) ? values : values.take(),
-      );
+      return whenReady(boundary.passAll(), () => Array.isArray(values) ? values : values.take());
     };
     return whenReady(passed, next);
   };

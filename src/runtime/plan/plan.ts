@@ -70,16 +70,14 @@ export interface Plan {
 /** Told of each plan; for debugging. */
 export const planTrace: { print: ((plan: Plan) => void) | null } = { print: null };
 
-/** Options of {@linkcode makePlan}. */
-export interface PlanOptions {
-  /** What is on the host, or is wanted there. */
-  readonly host?: HostPlacing | undefined;
-  /** True: the feeds of a run are its own, to be changed, handed on and freed. */
-  readonly ownsFeeds?: boolean;
-}
-
-/** Makes a plan. An op that cannot run on the device asked for runs elsewhere. */
-export function makePlan(ir: IrGraph, { host, ownsFeeds = false }: PlanOptions = {}): Plan {
+/**
+ * Makes a plan. An op that cannot run on the device asked for runs elsewhere. `host`: what is on the host, or is wanted there;
+ * `ownsFeeds`: the feeds of a run are its own, to be changed, handed on and freed.
+ */
+export function makePlan(
+  ir: IrGraph,
+  { host, ownsFeeds = false }: { host?: HostPlacing | undefined; ownsFeeds?: boolean } = {},
+): Plan {
   const { type: preferred } = defaultDevice();
   const gpu = gpuDevice();
   const types = place(ir, {
@@ -194,8 +192,7 @@ function readsOfBoundaries(
       const slot = slotOf.get(v)!;
       if (seen.has(slot) || !runsOnGpu(v.node) || !leavesGpu(node, i, runsOnGpu)) return;
       seen.add(slot);
-      const d = depth.get(node)!;
-      const list = byDepth.get(d);
+      const d = depth.get(node)!, list = byDepth.get(d);
       if (list) list.push(slot);
       else byDepth.set(d, [slot]);
     });
@@ -212,12 +209,8 @@ export function requiredDevice(node: IrNode): DeviceType | null {
     if (spec.type === "GPU" && able && isHere(spec)) return "GPU";
     if (spec.type !== undefined) return "CPU";
   }
-  return able && !mustReadElsewhere(node, gpu) ? null : "CPU";
-}
-
-/** True for a node that wants to read at once what this device can only be awaited for. */
-function mustReadElsewhere({ def, attrs }: IrNode, device: Device): boolean {
-  return def.host === true && !device.canReadSync && readsAtOnce(def, attrs);
+  // What is to be read at once cannot be where reads must be awaited.
+  return able && (gpu.canReadSync || !readsAtOnce(node)) ? null : "CPU";
 }
 
 function canRunOnGpu(node: IrNode, gpu: Device): boolean {
@@ -249,13 +242,10 @@ export function checkPlacement({ nodes }: IrGraph, soft: boolean): void {
     const spec = parseDevice(node.device);
     if (soft && isThisProcess(spec)) continue;
     const able = spec.type !== "GPU" || (gpu !== null && canRunOnGpu(node, gpu));
-    if (!able || !isHere(spec)) throw cannotPlace(node);
+    if (able && isHere(spec)) continue;
+    throw new InvalidArgumentError(
+      `Cannot assign a device for operation ${node.name}: {{node ${node.name}}} was explicitly assigned to ${node.device} but available devices are ${devicesText()}, or the op has no kernel there. Make sure the device specification refers to a valid device.`,
+      { op: node.def.name, node: node.name },
+    );
   }
-}
-
-function cannotPlace(node: IrNode): InvalidArgumentError {
-  return new InvalidArgumentError(
-    `Cannot assign a device for operation ${node.name}: {{node ${node.name}}} was explicitly assigned to ${node.device} but available devices are ${devicesText()}, or the op has no kernel there. Make sure the device specification refers to a valid device.`,
-    { op: node.def.name, node: node.name },
-  );
 }

@@ -15,6 +15,7 @@ import {
   ReadVariableOp,
 } from "../../ops/state/variable.ts";
 import { type Launch, type LaunchRequest, prepareLaunch } from "../eager/launch.ts";
+import { specOf } from "../eager/launch_cache.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { CONSTANT, type Slots } from "./slots.ts";
 import type { Layout, Load, Output, Owner, Store, Value, VariableForm, Work } from "./layout.ts";
@@ -85,10 +86,7 @@ class Registers {
     this.#given = given;
     this.#context = context;
     this.#next = context.plan.slots;
-    for (const { slot, value } of given) {
-      const shape = value instanceof NdArray ? value.shape : value.staticShape;
-      this.#specs[slot] = { dtype: value.dtype, shape };
-    }
+    for (const { slot, value } of given) this.#specs[slot] = specOf(value);
   }
 
   /** True where there is no kernel to run: views alone are no work worth preparing. */
@@ -322,10 +320,6 @@ export function isLoaded({ state, spec }: Load, device: Device): boolean {
 
 function keepsPromise({ node }: PlanStep, specs: readonly ConcreteSpec[]): boolean {
   return node.outputs.every((o, i) => !o.promised || compatible(o.shape, specs[i].shape));
-}
-
-function specOf(x: EagerTensor | NdArray): ConcreteSpec {
-  return { dtype: x.dtype, shape: x instanceof NdArray ? x.shape : x.staticShape };
 }
 
 /** How often a slot is read after these steps, where all before them have run. */

@@ -60,11 +60,7 @@ export function releasePlan(plan: Plan): void {
   memory.constants.clear();
 }
 
-/** A constant of a plan, which lives and ends with it: no tensor of the user's. */
-function planConstant(value: NdArray, device: Device): EagerTensor {
-  return uncounted(constantTensor(value, device));
-}
-
+/** What lives and ends with a plan is no tensor of the user's. */
 function uncounted(t: EagerTensor): EagerTensor {
   t.storage.uncount();
   totals.tensors--;
@@ -108,7 +104,7 @@ export class Slots {
 
   /** Reads what this step needs from the GPU, and with it whatever its boundary will need and already has. */
   read(step: PlanStep): Promise<void> | undefined {
-    if (this.mustRead(step)) this.#readSlots(this.#wantedBy([step]));
+    if (this.mustRead(step)) this.#readFor(step);
     const waits: Promise<void>[] = [];
     for (let i = 0; i < step.inputs.length; i++) {
       const reading = step.offGpu[i] ? this.#reading?.get(step.inputs[i]) : undefined;
@@ -127,23 +123,21 @@ export class Slots {
 
   /** What steps need from the GPU, with whatever their boundary will need and already has, for somebody else to read. */
   readsOf(steps: readonly PlanStep[]): {
+    readonly slots: readonly number[];
     readonly reads: BufferRead[];
     readonly keep: (arrays: readonly NdArray[]) => void;
   } {
-    const wanted = this.#wantedBy(steps);
-    return {
-      reads: wanted.map((s) => (this.values[s] as EagerTensor).memory),
-      keep: (arrays) => arrays.forEach((a, i) => this.#hosts[wanted[i]] = a),
-    };
-  }
-
-  #wantedBy(steps: readonly PlanStep[]): number[] {
-    const slots = new Set<number>();
+    const wanted = new Set<number>();
     for (const { inputs, offGpu, reads } of steps) {
-      inputs.forEach((slot, i) => offGpu[i] && slots.add(slot));
-      for (const slot of reads) slots.add(slot);
+      inputs.forEach((slot, i) => offGpu[i] && wanted.add(slot));
+      for (const slot of reads) wanted.add(slot);
     }
-    return [...slots].filter((s) => this.isRemote(s) && !this.#reading?.has(s));
+    const slots = [...wanted].filter((s) => this.isRemote(s) && !this.#reading?.has(s));
+    return {
+      slots,
+      reads: slots.map((s) => (this.values[s] as EagerTensor).memory),
+      keep: (arrays) => arrays.forEach((a, i) => this.#hosts[slots[i]] = a),
+    };
   }
 
   /** True where the value is in GPU memory and nowhere else. */
@@ -153,11 +147,9 @@ export class Slots {
       this.#hosts[slot] === undefined;
   }
 
-  #readSlots(slots: readonly number[]): void {
-    const tensors = slots.map((s) => this.values[s] as EagerTensor);
-    const keep = (arrays: readonly NdArray[]): void =>
-      arrays.forEach((a, i) => this.#hosts[slots[i]] = a);
-    const now = readNow(tensors[0].storage.device, tensors.map((t) => t.memory));
+  #readFor(step: PlanStep): void {
+    const { slots, reads, keep } = this.readsOf([step]);
+    const now = readNow((this.values[slots[0]] as EagerTensor).storage.device, reads);
     if (!(now instanceof Promise)) return keep(now);
     const reading = this.#reading ??= new Map();
     const pending = now.then((arrays) => {
@@ -204,7 +196,8 @@ export class Slots {
       case FEED:
         return v;
       case CONSTANT:
-        return this.#constant(slot, v, device);
+        if (this.#memory.released) return v;
+        return this.#kept(slot, device, () => uncounted(constantTensor(v, device)));
     }
     // A script's result: uploaded once, however many steps read it; the host array stays for scripts.
     this.#hosts[slot] = v;
@@ -223,11 +216,6 @@ export class Slots {
   brought(slot: number, tensor: EagerTensor): void {
     this.#hosts[slot] = this.values[slot] as NdArray;
     this.values[slot] = tensor;
-  }
-
-  #constant(slot: number, value: NdArray, device: Device): OpInput {
-    if (this.#memory.released) return value;
-    return this.#kept(slot, device, () => planConstant(value, device));
   }
 
   /** A constant as a kernel wants it, made once; `t` is the constant on its device. */

@@ -172,8 +172,8 @@ export function hostInputsOf(def: OpDef, attrs: Attrs): ReadonlySet<number> | un
 }
 
 /** True for a node that wants to read its tensors at once; see {@linkcode HostOpOptions}. */
-export function readsAtOnce(def: OpDef, attrs: Attrs): boolean {
-  return hostOps.get(def.name)?.readsAtOnce?.(attrs) ?? false;
+export function readsAtOnce({ def, attrs }: { def: OpDef; attrs: Attrs }): boolean {
+  return def.host === true && hostOps.get(def.name)?.readsAtOnce?.(attrs) === true;
 }
 
 /** How an op with `host: true` runs inside a plan. Throws `UnimplementedError` where nobody said. */

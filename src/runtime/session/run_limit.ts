@@ -2,13 +2,10 @@
  * RunLimit: when a run is to end, by its time limit or by its caller's signal.
  */
 import { CancelledError, DeadlineExceededError, type OpError } from "../../core/errors.ts";
+import type { RunOptions } from "./requests.ts";
 
 /** What a caller says of when a run is to end. */
-export interface RunLimitOptions {
-  /** Milliseconds from now. */
-  readonly timeoutMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
+type RunLimitOptions = Pick<RunOptions, "timeoutMs" | "signal">;
 
 /** Milliseconds between two looks at the clock. */
 const LOOK_EVERY = 1;

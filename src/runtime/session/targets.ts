@@ -29,14 +29,13 @@ export interface RemoteRuns {
   close(): Promise<void>;
 }
 
-/** How a session is opened. */
-export interface OpenOptions {
-  /** False: an op that cannot run on the device asked for is an error. */
+/** How a session is opened; `allowSoftPlacement`: false where an op that cannot run on the device asked for is an error. */
+interface OpenOptions {
   readonly allowSoftPlacement: boolean;
 }
 
 /** Begins to run parts of a graph elsewhere. */
-export type OpenTarget = (graph: Graph, options: OpenOptions) => RemoteRuns;
+type OpenTarget = (graph: Graph, options: OpenOptions) => RemoteRuns;
 
 const opens = new WeakMap<SessionTarget, OpenTarget>();
 const schemes = new Map<string, (address: string) => SessionTarget>();
