@@ -227,7 +227,7 @@ export type { EvalFeeds, SessionLike } from "./src/core/tensor.ts";
 export type { Portable } from "./src/core/portable.ts";
 export type { AssignedVariable } from "./src/graph/assigned_variable.ts";
 export type { Collections } from "./src/graph/collections.ts";
-export type { GraphVariables, OwnVariable, VariableNode } from "./src/graph/graph_variables.ts";
+export type { GraphVariables, VariableNode } from "./src/graph/graph_variables.ts";
 export type { BytesJson, FuncJson } from "./src/graph/graph_def/types.ts";
 export type { NamedSpec } from "./src/runtime/functions/function.ts";
 export type { ScriptFunctions } from "./src/runtime/graph_defs/missing.ts";

@@ -50,7 +50,8 @@ export class FuncGraph extends Graph {
   #stateful = false;
   #ordered = false;
   readonly #captured = new Map<number, SymbolicTensor>();
-  readonly #outer: Graph | null;
+  /** The graph that it is a part of; null where it was made in eager code. */
+  readonly outer: Graph | null;
   /** Functions around this one. */
   readonly #inside: number = 0;
   /** Functions that are called in turn, this one included. */
@@ -60,7 +61,7 @@ export class FuncGraph extends Graph {
   constructor(name: string, outer: Graph | null = currentGraph()) {
     super();
     this.name = name;
-    this.#outer = outer;
+    this.outer = outer;
     if (outer instanceof FuncGraph) {
       this.#inside = outer.#inside + 1;
       this.#checkDepth(this.#inside, "is made inside of");
@@ -78,11 +79,6 @@ export class FuncGraph extends Graph {
   /** True where two calls with the same arguments may differ: it reads variables or has effects. */
   get stateful(): boolean {
     return this.#stateful;
-  }
-
-  /** The graph that it is a part of; null where it was made in eager code. */
-  get outer(): Graph | null {
-    return this.#outer;
   }
 
   /** True where its effects have an order: a call of it keeps its place among others. */
@@ -106,22 +102,17 @@ export class FuncGraph extends Graph {
     );
   }
 
-  /** Brings an eager tensor in as a further input. */
-  protected override capture(x: Tensor): SymbolicTensor {
-    return this.#captureAs(x);
+  /** The tensor as the body knows it: itself where it belongs here, else the placeholder that stands for it. */
+  inside(x: Tensor): SymbolicTensor {
+    const isHere = x.isSymbolic && (x as SymbolicTensor).graph === this;
+    return isHere ? x as SymbolicTensor : this.capture(x);
   }
   /** Brings a tensor of another graph in as a further input. */
   protected override foreign(x: SymbolicTensor, _def: OpDef): SymbolicTensor {
-    return this.#captureAs(x);
+    return this.capture(x);
   }
-  /** The tensor as the body knows it: itself where it belongs here, else the placeholder that stands for it. */
-  inside(x: Tensor): SymbolicTensor {
-    return x.isSymbolic && (x as SymbolicTensor).graph === this
-      ? x as SymbolicTensor
-      : this.#captureAs(x);
-  }
-
-  #captureAs(x: Tensor): SymbolicTensor {
+  /** Brings a tensor from outside in as a further input. */
+  protected override capture(x: Tensor): SymbolicTensor {
     let inner = this.#captured.get(x.id);
     if (!inner) {
       this.#checkScope(x);
@@ -136,9 +127,9 @@ export class FuncGraph extends Graph {
   #checkScope(x: Tensor): void {
     if (!x.isSymbolic) return;
     const { graph } = x as SymbolicTensor;
-    let outer = this.#outer;
+    let { outer } = this;
     while (outer !== null && outer !== graph) {
-      outer = outer instanceof FuncGraph ? outer.#outer : null;
+      outer = outer instanceof FuncGraph ? outer.outer : null;
     }
     if (outer !== null) return;
     throw new TypeError(

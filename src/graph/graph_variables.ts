@@ -1,10 +1,8 @@
 /**
  * Variables of a graph: the nodes that stand for them and read them, and those that belong to the graph itself.
  */
-import { withRecorders } from "../core/apply.ts";
-import { lookupOp, type OpDef } from "../core/op.ts";
+import { lookupOp } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
-import { isConcrete, shapeTuple } from "../core/shape.ts";
 import { ValueError } from "../core/errors.ts";
 import type { Resource } from "../core/graph_node.ts";
 import type { Spec } from "../core/tensor_spec.ts";
@@ -19,16 +17,6 @@ export interface VariableNode {
   readonly handle: SymbolicTensor;
   /** The operation that gives it its initial value, if there is one. */
   readonly initializer: Operation | null;
-}
-
-/** How a variable that belongs to a graph is made. */
-export interface OwnVariable<R extends Resource> {
-  /** The op that assigns. */
-  readonly assign: OpDef;
-  /** Adds the initial value to the graph. */
-  readonly initial: () => SymbolicTensor;
-  /** Makes the state behind it, without a value. */
-  readonly state: (spec: Spec & { readonly shape: readonly number[] }, name: string) => R;
 }
 
 /** Adds a read of a variable: it is called and placed like none of the code that asks for it. */
@@ -96,34 +84,5 @@ export class GraphVariables {
   reads(resource: Resource): SymbolicTensor[] {
     const { operation: { def } } = this.snapshot(resource);
     return this.find(resource)!.consumers().filter((o) => o.def === def).map((o) => o.outputs[0]);
-  }
-
-  /**
-   * Adds a variable that belongs to the graph, with the operations that TensorFlow makes: the handle, the assignment of the initial
-   * value, the read that fetches give. Throws `ValueError` where the initial shape is not known.
-   */
-  own<R extends Resource>(
-    name: string,
-    { assign, initial, state }: OwnVariable<R>,
-  ): { readonly resource: R; readonly node: VariableNode } {
-    const graph = this.#graph;
-    const make = (scope: string) => {
-      const value = initial(), { dtype, staticShape: shape } = value;
-      if (!isConcrete(shape)) {
-        throw new ValueError(
-          `initial_value must have a shape specified: ${value} of variable '${name}' has shape ${
-            shapeTuple(shape)
-          }`,
-        );
-      }
-      const resource = state({ dtype, shape }, scope.slice(0, -1));
-      const handle = this.add(resource, scope);
-      const attrs = { dtype, _shape: shape };
-      const initializer = graph.addOp(assign, [handle, value], attrs, { name: "Assign" });
-      this.snapshot(resource);
-      return { resource, node: { graph, handle, initializer } };
-    };
-    const inScope = () => graph.controlDependencies(null, () => graph.nameScope(name, make));
-    return withScope({ opName: null }, () => withRecorders([], inScope));
   }
 }

@@ -77,13 +77,14 @@ function masked(p: Pattern): Pattern {
   );
 }
 
-/** Whether keys are masked; null where the mask is made for other numbers of queries and keys. */
-function isCausal(match: Match, queries: number, keys: number): boolean | null {
+/** Attributes, with the `time` axis of queries and keys; null where they differ in another one, or the mask is made for other numbers of them. */
+function attrsOf(match: Match, [q, k]: readonly Shape[], time: number): object | null {
   const mask = match.values.get("mask")?.shape as Shape | undefined;
-  if (mask === undefined) return false;
+  if (q.some((d, i) => i !== time && d !== k[i])) return null;
   // A mask of more axes than scores have would add some to the result.
-  if (mask.length > match.get("query").shape!.length) return null;
-  return mask.at(-2) === queries && mask.at(-1) === keys ? true : null;
+  const fits = mask === undefined ||
+    mask.length <= q.length && mask.at(-2) === q[time] && mask.at(-1) === k[time];
+  return fits ? { T: "float32", scale: scaleOf(match), causal: mask !== undefined } : null;
 }
 
 function attended(part: (name: string) => Pattern): Pattern {
@@ -112,22 +113,13 @@ function operandsOf(match: Match): readonly IrValue[] | null {
 /** Other depths have no kernel: their parts are better apart. */
 const MAX_DEPTH = 128;
 
-const attrsOf = (match: Match, causal: boolean): object => ({
-  T: "float32",
-  scale: scaleOf(match),
-  causal,
-});
-
 /** Between exchanges of heads and time: the op's own layout. */
 const withHeads: Rule = {
   pattern: exchanged(attended((name) => exchanged(batches(name)))),
   replace: (match, root) => {
     const list = operandsOf(match);
-    if (list === null) return null;
-    const [q, k] = list.map((v) => v.shape as Shape);
-    const causal = isCausal(match, q[1], k[1]);
-    if (q[0] !== k[0] || q[2] !== k[2] || q[3] !== k[3] || causal === null) return null;
-    return addedNode(root, "_Attention", list, attrsOf(match, causal));
+    const attrs = list && attrsOf(match, list.map((v) => v.shape as Shape), 1);
+    return attrs && addedNode(root, "_Attention", list!, attrs);
   },
 };
 
@@ -137,15 +129,13 @@ const withBatches: Rule = {
   replace: (match, root) => {
     const list = operandsOf(match);
     if (list === null) return null;
-    const [q, k] = list.map((v) => v.shape as Shape);
-    const outer = q.slice(0, -2);
-    const causal = isCausal(match, q.at(-2)!, k.at(-2)!);
-    if (causal === null || outer.some((d, i) => d !== k[i]) || q.at(-1) !== k.at(-1)) return null;
-    const single = list.map((v) => {
-      const shape = v.shape as Shape;
-      return reshaped(root, v, [sizeOf(outer), shape.at(-2)!, 1, shape.at(-1)!]);
-    });
-    const result = addedValue(root, "_Attention", single, attrsOf(match, causal));
+    const shapes = list.map((v) => v.shape as Shape), [q] = shapes, outer = q.slice(0, -2);
+    const attrs = attrsOf(match, shapes, outer.length);
+    if (attrs === null) return null;
+    const single = list.map((v, i) =>
+      reshaped(root, v, [sizeOf(outer), shapes[i].at(-2)!, 1, shapes[i].at(-1)!])
+    );
+    const result = addedValue(root, "_Attention", single, attrs);
     return addedNode(root, "Reshape", [result, vector(root, q)], { T: "float32", Tshape: "int32" });
   },
 };

@@ -34,17 +34,11 @@ export class Clusters {
     return this.#unitOf.get(node)!.members;
   }
 
-  /** Unites the sets of two nodes; false, and nothing done, where a way from one to the other leads through a third. */
-  unite(a: IrNode, b: IrNode): boolean {
-    return this.#unite(a, b, false);
-  }
-
-  /** Unites the sets of two nodes; false, and nothing done, where one needs the other. */
-  uniteApart(a: IrNode, b: IrNode): boolean {
-    return this.#unite(a, b, true);
-  }
-
-  #unite(a: IrNode, b: IrNode, apart: boolean): boolean {
+  /**
+   * Unites the sets of two nodes; false, and nothing done, where a way from one to the other leads through a third, or with `apart`
+   * where there is a way at all.
+   */
+  unite(a: IrNode, b: IrNode, apart = false): boolean {
     const one = this.#unitOf.get(a)!, other = this.#unitOf.get(b)!;
     if (one === other) return true;
     const [first, last] = one.at < other.at ? [one, other] : [other, one];

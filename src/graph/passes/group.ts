@@ -29,7 +29,7 @@ export function groupAlike(ir: IrGraph): IrGraph {
     const lists = groups.get(key) ?? [];
     groups.set(key, lists);
     const open = lists.find((list) =>
-      list.length < MAX_MEMBERS && clusters.uniteApart(list[0], node)
+      list.length < MAX_MEMBERS && clusters.unite(list[0], node, true)
     );
     if (open) open.push(node);
     else lists.push([node]);

@@ -54,22 +54,16 @@ export function replaceValues(
   };
 }
 
-/** Control edges of a graph from which nodes were taken. */
-interface Controls {
-  /** What a node that stays waits for. */
-  of(node: IrNode): readonly IrNode[];
-  /** What a node that goes has waited for, and its replacement does not. */
-  behind(node: IrNode): readonly IrNode[];
-  /** What to wait for instead of a node. */
-  instead(node: IrNode): readonly IrNode[];
-}
-
 const NONE: readonly IrNode[] = [];
 
-function controlsAfter(ir: IrGraph, nodes: ReadonlyMap<IrNode, IrNode | null>): Controls {
+/** Control edges of a graph from which nodes were taken. */
+function controlsAfter(ir: IrGraph, nodes: ReadonlyMap<IrNode, IrNode | null>) {
   const changed = new Map<IrNode, readonly IrNode[]>();
+  /** What a node that stays waits for. */
   const of = (node: IrNode): readonly IrNode[] => changed.get(node) ?? node.controls;
+  /** What a node that goes has waited for, and its replacement does not. */
   const behind = (node: IrNode): readonly IrNode[] => nodes.has(node) ? of(node) : NONE;
+  /** What to wait for instead of a node. */
   const instead = (node: IrNode): readonly IrNode[] => {
     const other = nodes.get(node);
     return other === undefined ? [node] : other === null ? of(node) : [other, ...of(node)];

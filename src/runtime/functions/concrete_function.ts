@@ -228,9 +228,9 @@ function callGradient(
 ): (Tensor | null)[] {
   const called = attrs.f as ConcreteFunction;
   const first = saved["output:0"];
-  const { parts, values } = first?.isSymbolic
-    ? extendNode(first.op as unknown as Operation, called)
-    : { parts: partsOf(called), values: called.outputs.map((_, k) => saved[`output:${k}`]) };
+  const node = first?.isSymbolic ? first.op as unknown as Operation : null;
+  const parts = node === null ? partsOf(called) : extendNode(node, called);
+  const values = node?.outputs ?? called.outputs.map((_, k) => saved[`output:${k}`]);
   const own = callInputs(called, called.graph.inputs).length;
   const unseen = needs.slice(own).map((_, k) => saved[`args:${own + k}`]);
   const order = dys.slice(parts.plain.outputs.length).some((d) => d) ? "full" : "first";
@@ -254,11 +254,8 @@ function partsOf(called: ConcreteFunction): ForwardBackward {
 }
 
 /** Gives a call in a graph the further outputs that its gradient reads. */
-function extendNode(
-  node: Operation,
-  f: ConcreteFunction,
-): { parts: ForwardBackward; values: Tensor[] } {
-  if (f.variantOf) return { parts: f.variantOf, values: node.outputs };
+function extendNode(node: Operation, f: ConcreteFunction): ForwardBackward {
+  if (f.variantOf) return f.variantOf;
   const parts = f.differentiable;
   if (parts.forward !== f) {
     for (const t of parts.forward.outputs.slice(node.outputs.length)) {
@@ -267,7 +264,7 @@ function extendNode(
     const Tout = parts.forward.outputs.map((t) => t.dtype);
     node.setAttrs({ ...node.attrs, f: parts.forward, Tout });
   }
-  return { parts, values: node.outputs };
+  return parts;
 }
 
 for (const def of [PartitionedCall, StatefulPartitionedCall]) {

@@ -152,10 +152,7 @@ export function tableOf(x: unknown): LookupTable {
   throw new InvalidArgumentError("Cannot look up: wanted the handle of a table");
 }
 
-for (const { name } of TABLES) {
-  setHostOp(name, ({ attrs }) => [handleOf(attrs._table)]);
-  setConstantOp(name, (attrs) => handleOf(attrs._table));
-}
+for (const { name } of TABLES) setConstantOp(name, (attrs) => handleOf(attrs._table));
 for (const { name } of IMPORTS) {
   setHostOp(name, ({ inputs: [handle, keys, values] }) => {
     const table = tableOf(handle);

@@ -13,8 +13,8 @@ import { expandDims } from "../../ops/array/view.ts";
 import { fill } from "../../ops/array/creation.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
 import { nameScope } from "../../graph/scopes.ts";
-import { resultTensor, trace, type Traced } from "../branches/branch.ts";
-import { addScan, rowCount, rowsShape } from "./scan_loop.ts";
+import { applyControl, resultTensor, trace, type Traced } from "../branches/branch.ts";
+import { rowCount, rowsShape, Scan } from "./scan_loop.ts";
 import { tidy } from "../eager/tensor.ts";
 
 /** A JavaScript literal that stands for one tensor. */
@@ -199,12 +199,11 @@ function visit<R>(name: string, fn: unknown, scope: string, body: () => R): R {
 }
 
 /** Tensors and the nest they came in; a literal array is one tensor. */
-interface Nested {
-  readonly like: unknown;
-  readonly tensors: Tensor[];
-}
-
-function nestOf(value: unknown, arg: string, fn: string): Nested {
+function nestOf(
+  value: unknown,
+  arg: string,
+  fn: string,
+): { readonly like: unknown; readonly tensors: Tensor[] } {
   const nested = isNested(value) &&
     flatten(value as Nest<unknown>).some((v) => typeof v === "object");
   const leaves = nested ? flatten(value as Nest<unknown>) : [value];
@@ -213,25 +212,17 @@ function nestOf(value: unknown, arg: string, fn: string): Nested {
 }
 
 function rowsChecked(tensors: readonly Tensor[], fn: string): readonly Tensor[] {
-  for (const t of tensors) {
-    if (t.staticShape?.length === 0) {
-      throw new ValueError(
-        `Elements in elems of ${fn} must be 1+ dimensional Tensors, not scalars`,
-      );
-    }
+  if (tensors.some((t) => t.staticShape?.length === 0)) {
+    throw new ValueError(`Elements in elems of ${fn} must be 1+ dimensional Tensors, not scalars`);
   }
   rowCount(tensors);
   return tensors;
 }
 
 /** Where a fold begins. */
-interface Fold {
-  readonly fn: string;
-  readonly elems: readonly Tensor[];
+interface Fold extends Omit<Loop, "body"> {
   readonly like: unknown;
-  readonly states: readonly Tensor[];
   readonly stateLike: unknown;
-  readonly reverse: boolean;
   /** True where the state is the first row. */
   readonly first: boolean;
 }
@@ -342,9 +333,11 @@ function traceLoop({ fn, elems, states, body }: Loop): { traced: Traced; structu
 }
 
 function loopInGraph(l: Loop): LoopResult {
-  const { traced, structure } = traceLoop(l);
-  const outputs = addScan(traced, l);
-  const n = l.states.length;
+  const { traced, structure } = traceLoop(l), { elems, states, reverse } = l, n = states.length;
+  const outputs = applyControl(Scan, [...elems, ...states], {
+    functions: { body: traced.f },
+    attrs: { elems: elems.length, states: n, reverse },
+  });
   return { states: outputs.slice(0, n), stacked: outputs.slice(n), structure };
 }
 

@@ -2,7 +2,6 @@
  * Feeds that come when a run has begun: a loop's state, while what does not need it goes ahead.
  */
 import type { OpInput } from "../../core/apply.ts";
-import { remembered } from "../../core/recent_map.ts";
 import type { Plan } from "../plan/plan.ts";
 
 /** Some feeds of a run, which are supplied once. */
@@ -26,17 +25,8 @@ export class LateFeeds {
   }
 }
 
-const known: (plan: Plan) => Map<string, boolean> = remembered(() => new Map());
-
 /** True where a plan reads something from a device that does not depend on these feeds. */
-export function readsBeside(plan: Plan, { numbers }: LateFeeds): boolean {
-  const byKey = known(plan), key = numbers.join();
-  let reads = byKey.get(key);
-  if (reads === undefined) byKey.set(key, reads = findReads(plan, numbers));
-  return reads;
-}
-
-function findReads({ feeds, steps }: Plan, numbers: readonly number[]): boolean {
+export function readsBeside({ feeds, steps }: Plan, { numbers }: LateFeeds): boolean {
   const late = new Set(numbers.map((i) => feeds[i])), made = new Set<number>();
   for (const { node, inputs, outputs, offGpu, device } of steps) {
     if (inputs.some((slot, i) => offGpu[i] && made.has(slot))) return true;

@@ -199,23 +199,26 @@ function taken(row: Row): OpInput[] | Promise<OpInput[]> {
 /** What `fn` gives for each, each after the one before. */
 function inTurn<T, R>(list: readonly T[], fn: (x: T) => R | Promise<R>): R[] | Promise<R[]> {
   const results: R[] = [];
-  for (const x of list) {
-    const r = fn(x);
-    if (r instanceof Promise) return restInTurn(results, r, list, fn);
-    results.push(r);
-  }
-  return results;
+  const take = (r: R): boolean => results.push(r) < list.length;
+  if (list.length === 0) return results;
+  return whenReady(repeat(() => whenReady(fn(list[results.length]), take)), () => results);
 }
 
-async function restInTurn<T, R>(
-  results: R[],
-  pending: Promise<R>,
-  list: readonly T[],
-  fn: (x: T) => R | Promise<R>,
-): Promise<R[]> {
-  results.push(await pending);
-  while (results.length < list.length) results.push(await fn(list[results.length]));
-  return results;
+/** Calls `turn` again and again, as long as it gives true: one promise from its first wait on, however many turns there are. */
+export function repeat(turn: () => boolean | Promise<boolean>): void | Promise<void> {
+  for (;;) {
+    const goesOn = turn();
+    if (goesOn instanceof Promise) return repeatAfter(goesOn, turn);
+    if (!goesOn) return;
+  }
+}
+
+async function repeatAfter(
+  first: Promise<boolean>,
+  turn: () => boolean | Promise<boolean>,
+): Promise<void> {
+  let goesOn: boolean | Promise<boolean> = first;
+  while (goesOn instanceof Promise ? await goesOn : goesOn) goesOn = turn();
 }
 
 /** True for a body that computes something for the host to read, and has no effect but what the host does then. */

@@ -19,7 +19,7 @@ import { InvalidArgumentError } from "../../core/errors.ts";
 import { stack, unstack } from "../../ops/array/join.ts";
 import { fill } from "../../ops/array/creation.ts";
 import { shapeOfInput } from "../../ops/input.ts";
-import { applyControl, type Branch, tapeGrad, type Traced } from "../branches/branch.ts";
+import { type Branch, tapeGrad } from "../branches/branch.ts";
 import { ControlCall } from "../functions/control_call.ts";
 import { cpuDevice } from "../devices.ts";
 import { rowsOnHost, stackOnHost } from "./host_rows.ts";
@@ -69,19 +69,6 @@ export function rowCount(elems: readonly (Spec | Tensor)[]): number | null {
 /** Shape of `n` rows stacked; unknown dimensions of a row are zero. */
 export function rowsShape(n: number, row: PartialShape): number[] {
   return [n, ...(row ?? []).map((d) => d ?? 0)];
-}
-
-/** Adds a Scan to the graph being built. Results: the last state, then what is stacked. */
-export function addScan(
-  { f }: Traced,
-  { elems, states, reverse }: {
-    readonly elems: readonly Tensor[];
-    readonly states: readonly Tensor[];
-    readonly reverse: boolean;
-  },
-): Tensor[] {
-  const attrs = { elems: elems.length, states: states.length, reverse };
-  return applyControl(Scan, [...elems, ...states], { functions: { body: f }, attrs });
 }
 
 function runScan(call: HostCall): HostResults | Promise<HostResults> {

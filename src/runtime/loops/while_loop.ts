@@ -29,7 +29,7 @@ import {
   type LoopVariables,
   type ShapeInvariant,
 } from "./loop_variables.ts";
-import { waitsBeforeEffects } from "./rows.ts";
+import { repeat, waitsBeforeEffects } from "./rows.ts";
 import { currentRun, type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
 import type { EagerTensor } from "../eager/tensor.ts";
 
@@ -330,25 +330,11 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
   };
   let waits: boolean | undefined;
   const test = (): Next | Promise<Next> => whenReady(control.run(cond, vars, host.cond), turn);
-  const loop = (): void | Promise<void> => {
-    for (;;) {
-      const next = test();
-      if (next instanceof Promise) return goOn(next);
-      if (next === null) return;
-      advance(next);
-    }
+  const take = (next: Next): boolean => {
+    if (next !== null) advance(next);
+    return next !== null;
   };
-  /** The loop from its first wait on: one promise, however many turns there are. */
-  const goOn = async (first: Promise<Next>): Promise<void> => {
-    let next: Next | Promise<Next> = first;
-    for (;;) {
-      const values: Next = next instanceof Promise ? await next : next;
-      if (values === null) return;
-      advance(values);
-      next = test();
-    }
-  };
-  return control.settle(() => whenReady(loop(), () => vars));
+  return control.settle(() => whenReady(repeat(() => whenReady(test(), take)), () => vars));
 }
 
 /** What a turn of a loop gives: the next values, or null at its end. */

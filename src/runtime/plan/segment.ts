@@ -223,12 +223,13 @@ class Prepared {
     const fetches = this.#fetches;
     if (fetches === null) return null;
     this.#compute(inputs, null);
-    const buffers: DeviceBuffer[] = [], { made, device } = this.#layout;
-    for (let i = 0; i < fetches.length; i++) {
-      buffers.push(this.#buffers[made[fetches[i].owner.index]]);
-    }
+    const { made, device } = this.#layout;
+    const results = fetches.map(({ spec, owner }) => ({
+      buffer: this.#buffers[made[owner.index]],
+      spec,
+    }));
     this.#assign(this.#nextValues(inputs));
-    return new Results(device, buffers, fetches);
+    return new Results(device, results);
   }
 
   /** Fills the registers that outlive it. `slots` hears what is read no more; null: the inputs are somebody else's. */

@@ -192,9 +192,10 @@ export function isLocal(def: OpDef): boolean {
 
 const constantOps = new Map<string, (attrs: Attrs) => Tensor>();
 
-/** Says what an op without inputs gives at every run: plans have it from the start, and run nothing for it. */
+/** Says what an op without inputs gives at every run: plans have it from the start, and run nothing for it unless it must wait. */
 export function setConstantOp(name: string, make: (attrs: Attrs) => Tensor): void {
   constantOps.set(name, make);
+  setHostOp(name, ({ attrs }) => [make(attrs)]);
 }
 
 /** What an op gives at every run; undefined where nobody said. */

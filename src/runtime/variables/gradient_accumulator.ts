@@ -180,7 +180,6 @@ function takeNow([handle, required]: readonly OpInput[]): EagerTensor[] {
 }
 
 for (const { handle, apply, take, setStep, count } of [ACCUMULATOR, ACCUMULATOR_V1]) {
-  setHostOp(handle.name, ({ attrs }) => [attrs._accumulator.handle]);
   setConstantOp(handle.name, (attrs) => attrs._accumulator.handle);
   setHostEffect(apply, ([accumulator, step, gradient]) => {
     accumulatorOf(accumulator).apply(BigInt(integer(step)), gradient);

@@ -66,7 +66,6 @@ function combine(
   next.dispose();
 }
 
-setHostOp(VarHandleOp.name, ({ attrs }) => [attrs._resource.handle]);
 setConstantOp(VarHandleOp.name, (attrs) => attrs._resource.handle);
 
 const isInitialized = (handle: OpInput): NdArray =>

@@ -1,13 +1,19 @@
 /**
  * Variable: a tensor whose value can be replaced; eager code, graphs and functions share it.
  */
-import { apply, apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
+import {
+  apply,
+  apply1,
+  currentInterpreter,
+  type OpInput,
+  withRecorders,
+} from "../../core/apply.ts";
 import type { Attrs } from "../../core/op.ts";
-import { currentScope } from "../../core/scope_context.ts";
+import { currentScope, withScope } from "../../core/scope_context.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Rank } from "../../core/ranks.ts";
-import { compatible, isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
+import { isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import { evaluator, Tensor, type TensorLike, variableMaker } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import {
@@ -17,7 +23,7 @@ import {
   ReadVariableOp,
 } from "../../ops/state/variable.ts";
 import type { IndexedSlices } from "../../ops/array/indexed_slices.ts";
-import { castInput, toInput } from "../../ops/input.ts";
+import { castInput, shapeOfInput, toInput } from "../../ops/input.ts";
 import { AssignedVariable } from "../../graph/assigned_variable.ts";
 import { currentGraph, isFuncGraph } from "../../graph/current_graph.ts";
 import type { Graph } from "../../graph/graph.ts";
@@ -153,18 +159,8 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
     });
     const inputs: OpInput[] = [this.resource.handle, input];
     const attrs = { dtype: this.dtype, _shape: this.resource.shape };
-    const { staticShape: shape } = input instanceof Tensor ? input : { staticShape: input.shape };
-    if (input.dtype !== this.dtype || !compatible(shape, this.resource.shape)) {
-      throw new ValueError(
-        `Cannot assign value to variable '${this.name}': Shape mismatch. The variable shape ${
-          shapeTuple(this.resource.shape)
-        } and dtype ${this.dtype}, and the assigned value shape ${
-          shapeTuple(shape)
-        } and dtype ${input.dtype} are incompatible`,
-      );
-    }
-    const interpreter = currentInterpreter();
-    if (!interpreter.symbolic) {
+    this.resource.check(input.dtype, shapeOfInput(input));
+    if (!currentInterpreter().symbolic) {
       apply(def, inputs, attrs);
       return null;
     }
@@ -219,31 +215,39 @@ export function variable<R extends Rank = Rank>(
   if (graph !== null && !isFuncGraph(graph)) {
     return graphVariable(graph, initialValue, { trainable, name, dtype });
   }
-  const wanted = dtype === undefined ? undefined : asDType(dtype);
   if (name !== undefined && named.has(name)) {
     throw new ValueError(
       `Cannot make variable '${name}': a variable of that name was already registered, dispose() it first`,
     );
   }
-  const input = toInput(initialValue, "initialValue", "variable", {
-    dtype: initialValue instanceof Tensor ? undefined : wanted,
-  });
   const value = outsideScopes(() => {
-    const cast = wanted === undefined ? input : castInput(input, wanted);
-    if (cast instanceof EagerTensor) return cast.alias();
-    const literal = cast instanceof Tensor ? evaluator.now!(cast, "initialise a variable") : cast;
+    const input = initialInput(initialValue, dtype);
+    if (input instanceof EagerTensor) return input.alias();
+    const literal = input instanceof Tensor
+      ? evaluator.now!(input, "initialise a variable")
+      : input;
     return literal instanceof NdArray
       ? constantTensor(literal, scopeDevice())
       : literal as EagerTensor;
   });
-  const made = new Variable(
-    new VariableState(value, {
-      dtype: value.dtype,
-      shape: value.staticShape,
-      sharedName: name ?? defaultName(),
-      trainable,
-    }),
+  const spec = { dtype: value.dtype, shape: value.staticShape };
+  return listed(
+    new VariableState(value, { ...spec, sharedName: name ?? defaultName(), trainable }),
   );
+}
+
+/** What a variable starts with, in the dtype that is asked for. */
+function initialInput(given: TensorLike, dtype: DType | undefined): OpInput {
+  const wanted = dtype === undefined ? undefined : asDType(dtype);
+  const input = toInput(given, "initialValue", "variable", {
+    dtype: given instanceof Tensor ? undefined : wanted,
+  });
+  return wanted === undefined ? input : castInput(input, wanted);
+}
+
+/** The variable of eager code over a state, listed by its name. */
+function listed<R extends Rank>(state: VariableState): Variable<R> {
+  const made = new Variable<R>(state);
   named.set(made.name, made);
   return made;
 }
@@ -262,11 +266,7 @@ export function uninitializedVariable(
 ): Variable {
   let sharedName = name;
   for (let n = 1; named.has(sharedName); n++) sharedName = `${name}_${n}`;
-  const made = new Variable(
-    new VariableState(null, { dtype, shape, sharedName, trainable }),
-  );
-  named.set(sharedName, made);
-  return made;
+  return listed(new VariableState(null, { dtype, shape, sharedName, trainable }));
 }
 
 /** Options of {@linkcode graphVariable}. */
@@ -281,34 +281,43 @@ export interface GraphVariableOptions {
   readonly collections?: readonly string[] | undefined;
 }
 
-/** A variable that belongs to a graph. It has no value before its initializer has run. Throws `ValueError` where the initial shape is not known. */
+/**
+ * A variable that belongs to a graph, with the operations that TensorFlow makes: the handle, the assignment of the initial value, the read
+ * that fetches give. It has no value before its initializer has run. Throws `ValueError` where the initial shape is not known.
+ */
 export function graphVariable(
   graph: Graph,
   initialValue: TensorLike | (() => TensorLike),
   { trainable = true, name = "Variable", dtype, collections }: GraphVariableOptions = {},
 ): Variable {
-  const wanted = dtype === undefined ? undefined : asDType(dtype);
-  const { resource, node } = graph.variables.own(name, {
-    assign: AssignVariableOp,
-    initial: () => {
-      const given = typeof initialValue === "function"
-        ? graph.nameScope("Initializer", initialValue)
-        : initialValue;
-      const input = toInput(given, "initialValue", "variable", {
-        dtype: given instanceof Tensor ? undefined : wanted,
-      });
-      const cast = wanted === undefined ? input : castInput(input, wanted);
-      return cast instanceof NdArray
-        ? graph.constant(cast, "initial_value")
-        : graph.convertInput(cast, AssignVariableOp);
-    },
-    state: ({ dtype, shape }, sharedName) =>
-      new VariableState(null, { dtype, shape, sharedName, trainable }),
-  });
-  const { device } = currentScope();
-  // What another process is to keep has no home here.
-  if (device && isThisProcess(parseDevice(device))) resource.home = scopeDevice();
-  return ownVariable(resource, node, collections);
+  const make = (scope: string): Variable => {
+    const given = typeof initialValue === "function"
+      ? graph.nameScope("Initializer", initialValue)
+      : initialValue;
+    const input = initialInput(given, dtype);
+    const value = input instanceof NdArray
+      ? graph.constant(input, "initial_value")
+      : graph.convertInput(input, AssignVariableOp);
+    const { staticShape: shape } = value, attrs = { dtype: value.dtype, _shape: shape };
+    if (!isConcrete(shape)) {
+      throw new ValueError(
+        `initial_value must have a shape specified: ${value} of variable '${name}' has shape ${
+          shapeTuple(shape)
+        }`,
+      );
+    }
+    const sharedName = scope.slice(0, -1);
+    const state = new VariableState(null, { dtype: value.dtype, shape, sharedName, trainable });
+    const handle = graph.variables.add(state, scope);
+    const initializer = graph.addOp(AssignVariableOp, [handle, value], attrs, { name: "Assign" });
+    graph.variables.snapshot(state);
+    const { device } = currentScope();
+    // What another process is to keep has no home here.
+    if (device && isThisProcess(parseDevice(device))) state.home = scopeDevice();
+    return ownVariable(state, { graph, handle, initializer }, collections);
+  };
+  const inScope = () => graph.controlDependencies(null, () => graph.nameScope(name, make));
+  return withScope({ opName: null }, () => withRecorders([], inScope));
 }
 
 /** The variable of a graph over a state, listed in collections. */

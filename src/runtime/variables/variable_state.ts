@@ -150,21 +150,24 @@ export class VariableState implements Resource {
   }
 
   /** True where it may take such a value. */
-  takes(dtype: DType, shape: readonly number[]): boolean {
+  takes(dtype: DType, shape: PartialShape): boolean {
     return dtype === this.dtype && compatible(this.shape, shape);
   }
   /** Replaces the value; `next` stays the caller's. Throws `ValueError` for another dtype or shape. */
   assign({ dtype, staticShape, storage }: EagerTensor): void {
-    if (!this.takes(dtype, staticShape)) {
-      throw new ValueError(
-        `Cannot assign value to variable '${this.sharedName}': Shape mismatch. The variable shape ${
-          shapeTuple(this.shape)
-        } and dtype ${this.dtype}, and the assigned value shape ${
-          shapeTuple(staticShape)
-        } and dtype ${dtype} are incompatible`,
-      );
-    }
+    this.check(dtype, staticShape);
     this.replace(staticShape, storage.retain());
+  }
+  /** Throws `ValueError` for what it does not take. */
+  check(dtype: DType, shape: PartialShape): void {
+    if (this.takes(dtype, shape)) return;
+    throw new ValueError(
+      `Cannot assign value to variable '${this.sharedName}': Shape mismatch. The variable shape ${
+        shapeTuple(this.shape)
+      } and dtype ${this.dtype}, and the assigned value shape ${
+        shapeTuple(shape)
+      } and dtype ${dtype} are incompatible`,
+    );
   }
   /** Replaces the value by one that it {@linkcode VariableState.takes}, and takes over a reference to its memory. */
   replace(shape: readonly number[], storage: Storage): void {
