@@ -6,9 +6,10 @@
 import { pipelineOptions } from "../graph/passes/pipeline.ts";
 import { irText, verify } from "../graph/passes/verify.ts";
 import { type KernelInfo, kernelTrace } from "../core/device.ts";
+import { fusionText } from "../core/fusion.ts";
+import { shapeText } from "../core/shape.ts";
 import { environment } from "./environment.ts";
-import { planTrace } from "./plan/plan.ts";
-import { planText } from "./plan/plan_text.ts";
+import { type Plan, planTrace } from "./plan/plan.ts";
 
 /** Reads `WEFT_DEBUG` and switches on what it names; unknown names are ignored. */
 export function installDebug(): void {
@@ -39,4 +40,31 @@ export function kernelText({ device, op, name, specs, parts }: KernelInfo): stri
     return `  key ${key}${groups}${source === undefined ? "" : `\n${source}`}`;
   });
   return [`${op} by "${name}" on ${device}: ${specs}`, ...lines].join("\n");
+}
+
+/** A plan as text, one step a line: slots, op, device, what is read back before, what is handed to the host. */
+export function planText(plan: Plan): string {
+  const lines = [
+    ...plan.feeds.map((slot, i) => `$${slot} = feed ${i}`),
+    ...plan.constants.map(({ slot, value }) =>
+      `$${slot} = constant ${value.dtype}${shapeText(value.shape)}`
+    ),
+  ];
+  // Steps of one boundary share their list: whichever comes first reads it.
+  const shown = new Set<readonly number[]>();
+  for (const step of plan.steps) {
+    if (step.mayRead && step.reads.length > 0 && !shown.has(step.reads)) {
+      shown.add(step.reads);
+      lines.push(`read ${step.reads.map((s) => `$${s}`).join(", ")}`);
+    }
+    const inputs = step.inputs.map((s, i) => `$${s}${step.onHost[i] ? " on host" : ""}`);
+    const outputs = step.outputs.map((s) => `$${s}`).join(", ");
+    const kind = step.node.def.host ? "Host" : step.device.type === "GPU" ? "Gpu" : "Cpu";
+    lines.push(
+      `${kind.padEnd(4)} ${outputs}${outputs && " = "}${step.node.def.name}(${inputs.join(", ")})${
+        fusionText(step.node.attrs)
+      }  # ${step.node.name}`,
+    );
+  }
+  return [...lines, `return ${plan.fetches.map((s) => `$${s}`).join(", ")}`].join("\n");
 }

@@ -2,7 +2,7 @@
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects } from "@std/assert";
 import { planTrace } from "../../src/runtime/plan/plan.ts";
-import { planText } from "../../src/runtime/plan/plan_text.ts";
+import { planText } from "../../src/runtime/debug.ts";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
 
 async function planOf(build: () => tf.Tensor | tf.Tensor[], feeds: tf.Feeds): Promise<string[]> {

@@ -2,7 +2,7 @@
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { ConcreteFunction } from "../../src/runtime/functions/concrete_function.ts";
-import { execute, executeAlone } from "../../src/runtime/plan/executor.ts";
+import { execute, executeAlone } from "../../src/runtime/plan/execution.ts";
 import { newRunContext } from "../../src/runtime/session/run_context.ts";
 import type { EagerTensor } from "../../src/runtime/eager/tensor.ts";
 import { testOnDevices } from "../devices.ts";
@@ -147,7 +147,7 @@ testOnDevices("kernels alone run without slots once they are prepared, scripts d
   };
   for (const [name, { body, alone }] of Object.entries(bodies)) {
     const { graph } = tf.function(body).getConcreteFunction(tf.TensorSpec([null], "float32"));
-    const plan = new ConcreteFunction(graph).plans.of();
+    const plan = new ConcreteFunction(graph).plan();
     for (const n of [2, 3, 2]) {
       const x = tf.ones([n]) as EagerTensor;
       if (n === 3) assertEquals(executeAlone(plan, [x]), null, `${name}, new shape`);

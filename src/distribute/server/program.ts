@@ -15,7 +15,7 @@ import { DrawCounts } from "../../ops/random/state.ts";
 import { defaultDevice, deviceGeneration } from "../../runtime/devices.ts";
 import { importNodes } from "../../runtime/graph_defs/import_graph_def.ts";
 import type { ScriptFunctions } from "../../runtime/graph_defs/missing.ts";
-import { execute, executeAlone } from "../../runtime/plan/executor.ts";
+import { execute, executeAlone } from "../../runtime/plan/execution.ts";
 import { Folder } from "../../runtime/plan/folder.ts";
 import { checkPlacement, makePlan, type Plan } from "../../runtime/plan/plan.ts";
 import { releasePlan } from "../../runtime/plan/slots.ts";

@@ -5,7 +5,7 @@ import { evaluator, type Tensor } from "../../core/tensor.ts";
 import { OpError, ValueError } from "../../core/errors.ts";
 import { buildIr } from "../../graph/ir.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
-import { execute } from "../plan/executor.ts";
+import { execute } from "../plan/execution.ts";
 import type { RunValue } from "../session/run_value.ts";
 import { makePlan } from "../plan/plan.ts";
 import { RunContext } from "../session/run_context.ts";

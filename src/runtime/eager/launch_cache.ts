@@ -176,24 +176,15 @@ function launchKey(
 /** A text that is equal for equal attributes. */
 function attrsKey(attrs: Attrs): string {
   let key = "";
-  for (const name in attrs) {
-    const v = attrs[name];
-    key += typeof v === "object" || typeof v === "function"
-      ? `;${name}=${objectKey(v)}`
-      : `;${name}=${v}`;
-  }
+  for (const name in attrs) key += `;${name}=${valueKey(attrs[name])}`;
   return key;
 }
 
 let nextObject = 1;
 const objectNumbers = new WeakMap<object, number>();
-function objectKey(v: object | null): string {
-  if (v === null) return "null";
-  if (Array.isArray(v)) {
-    return `[${
-      v.map((e) => (typeof e === "object" || typeof e === "function" ? objectKey(e) : e))
-    }]`;
-  }
+function valueKey(v: unknown): string {
+  if (v === null || (typeof v !== "object" && typeof v !== "function")) return `${v}`;
+  if (Array.isArray(v)) return `[${v.map(valueKey)}]`;
   let n = objectNumbers.get(v);
   if (n === undefined) objectNumbers.set(v, n = nextObject++);
   return `#${n}`;

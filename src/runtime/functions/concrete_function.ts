@@ -9,11 +9,12 @@ import {
   type OpInput,
   withInterpreter,
 } from "../../core/apply.ts";
-import { urgently } from "../../core/device.ts";
+import { type Device, urgently } from "../../core/device.ts";
 import type { DType } from "../../core/dtype.ts";
 import { type Attrs, defineOp, type GradContext, type OpDef } from "../../core/op.ts";
 import { RecentMap } from "../../core/recent_map.ts";
 import type { Tensor } from "../../core/tensor.ts";
+import { traced } from "../../core/trace.ts";
 import { FailedPreconditionError, InternalError } from "../../core/errors.ts";
 import { resourceOf } from "../../core/graph_node.ts";
 import { zerosOfTensor } from "../../ops/array/fill_ops.ts";
@@ -22,16 +23,25 @@ import { DrawCounts } from "../../ops/random/state.ts";
 import { mayCapture } from "../../autodiff/steps.ts";
 import { UNSEEN } from "../../autodiff/unseen.ts";
 import { effectAttrs, type FuncGraph } from "../../graph/func_graph.ts";
+import { buildIr, type IrGraph } from "../../graph/ir.ts";
 import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
-import { FunctionPlans } from "./plans.ts";
+import { runPasses } from "../../graph/passes/pipeline.ts";
 import { run, start } from "./run_body.ts";
 import { traceBackward, type TracedBackward } from "./trace_backward.ts";
-import { execute } from "../plan/executor.ts";
+import { execute } from "../plan/execution.ts";
 import { setHostRunner } from "../eager/eager.ts";
-import { Results } from "../plan/results.ts";
+import { foldOrdinary } from "../plan/folder.ts";
+import type { HostPlacing } from "../plan/place.ts";
+import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
+import { Results } from "../plan/segment.ts";
+import { releasePlan } from "../plan/slots.ts";
+import { defaultDevice, deviceGeneration } from "../devices.ts";
 import { asTensors } from "../session/run_value.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 import { newRunContext, setHostOp } from "../session/run_context.ts";
+
+/** Plans that are kept: one for each device that is the default one now and then. */
+const MOST_PLANS = 8;
 
 function callOp(name: string, effects: "none" | "ordered"): OpDef {
   return defineOp({
@@ -63,7 +73,14 @@ export class ConcreteFunction {
   readonly outputs: readonly SymbolicTensor[];
   /** How often its random ops have drawn in eager calls. */
   readonly draws: DrawCounts = new DrawCounts(true);
-  readonly plans: FunctionPlans;
+  readonly #plans = new Map<HostPlacing | undefined, RecentMap<string, Plan>>();
+  #generation = deviceGeneration();
+  /** The plan asked for last: loops ask for the same one at every turn. */
+  #last: {
+    readonly host: HostPlacing | undefined;
+    readonly device: Device;
+    readonly plan: Plan;
+  } | null = null;
   /** What it is the forward variant of; null for any other. */
   variantOf: ForwardBackward | null = null;
   #forward: ForwardBackward | null = null;
@@ -74,7 +91,6 @@ export class ConcreteFunction {
   constructor(graph: FuncGraph, outputs: readonly SymbolicTensor[] = graph.outputs) {
     this.graph = graph;
     this.outputs = outputs;
-    this.plans = new FunctionPlans(graph, outputs);
   }
 
   get name(): string {
@@ -85,9 +101,45 @@ export class ConcreteFunction {
     return this.graph.stateful ? StatefulPartitionedCall : PartitionedCall;
   }
 
+  /** What a run computes, before any pass. Feeds are the arguments, then what is captured. */
+  ir(): IrGraph {
+    const { inputs, captures, effects } = this.graph;
+    const feeds = [...inputs, ...captures.map((c) => c.inner)];
+    return buildIr({ fetches: this.outputs, targets: effects, feeds });
+  }
+
+  /** The plan for the default device in force. `host`: what is on the host, or is wanted there. */
+  plan(host?: HostPlacing): Plan {
+    if (this.#generation !== deviceGeneration()) this.#forgetPlans();
+    const device = defaultDevice(), last = this.#last;
+    if (last !== null && last.host === host && last.device === device) return last.plan;
+    let plans = this.#plans.get(host);
+    if (!plans) this.#plans.set(host, plans = new RecentMap(MOST_PLANS, releasePlan));
+    let plan = plans.get(device.name);
+    if (!plan) {
+      plan = traced({ name: "plan", category: "plan" }, () => this.#makePlan(host));
+      plans.set(device.name, plan);
+    }
+    this.#last = { host, device, plan };
+    return plan;
+  }
+
+  #makePlan(host?: HostPlacing): Plan {
+    const ir = this.ir();
+    checkPlacement(ir, true);
+    return makePlan(runPasses(foldOrdinary(ir), defaultDevice().type), { host });
+  }
+
+  #forgetPlans(): void {
+    for (const plans of this.#plans.values()) plans.clear();
+    this.#plans.clear();
+    this.#last = null;
+    this.#generation = deviceGeneration();
+  }
+
   /** Frees what it and its gradients keep between calls. It may be called again: then it is planned anew. */
   release(): void {
-    this.plans.release();
+    this.#forgetPlans();
     this.#forward?.release();
   }
 

@@ -17,8 +17,7 @@ import { aside } from "../eager/aside.ts";
 import { onDevice } from "../eager/eager.ts";
 import type { Boundary } from "../loops/boundary.ts";
 import { NO_HOST } from "../loops/host_state.ts";
-import type { LateFeeds } from "../loops/late_feeds.ts";
-import type { Later } from "../loops/later.ts";
+import type { LateFeeds, Later } from "../loops/later.ts";
 import type { HostPlacing } from "../plan/place.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { HostCall, HostResults } from "../session/run_context.ts";
@@ -102,7 +101,7 @@ export class ControlCall {
 
   /** The plan by which a function runs here. */
   planOf(branch: Branch, host?: HostPlacing): Plan {
-    return this.#called(branch).plans.of(host);
+    return this.#called(branch).plan(host);
   }
 
   #called({ f }: Branch): ConcreteFunction {

@@ -6,13 +6,11 @@ import { traced, tracer } from "../../core/trace.ts";
 import type { DrawCounts } from "../../ops/random/state.ts";
 import { outsideScopes } from "../eager/tensor.ts";
 import type { Boundary } from "../loops/boundary.ts";
-import type { LateFeeds } from "../loops/late_feeds.ts";
-import type { Later } from "../loops/later.ts";
-import type { ExecuteOptions } from "../plan/execution.ts";
-import { begin, execute, executeAlone } from "../plan/executor.ts";
+import type { LateFeeds, Later } from "../loops/later.ts";
+import { begin, execute, executeAlone, type ExecuteOptions } from "../plan/execution.ts";
 import type { HostPlacing } from "../plan/place.ts";
 import type { Plan } from "../plan/plan.ts";
-import { Results } from "../plan/results.ts";
+import { Results } from "../plan/segment.ts";
 import type { RunContext } from "../session/run_context.ts";
 import type { RunValue } from "../session/run_value.ts";
 import type { ConcreteFunction } from "./concrete_function.ts";
@@ -82,7 +80,7 @@ function startNow<P>(
   isComplete: boolean,
 ): Results | RunValue[] | P {
   const n = f.graph.inputs.length + f.graph.captures.length;
-  const feeds = inputs.slice(0, n) as RunValue[], plan = f.plans.of(host);
+  const feeds = inputs.slice(0, n) as RunValue[], plan = f.plan(host);
   const results = context.counter === null && isComplete ? executeAlone(plan, feeds) : null;
   return results ?? go(plan, feeds, context, { draws });
 }

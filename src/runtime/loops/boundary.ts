@@ -38,17 +38,9 @@ export interface Uploading {
  */
 export type Uploads = "alone" | "together" | "last";
 
-/** How runs wait. */
-export interface BoundaryOptions {
-  /** True: runs wait before whatever is more than a kernel; else only where they must read. */
-  readonly isClosed?: boolean;
-  /** Which arrays are uploaded together. Default `"alone"`. */
-  readonly uploads?: Uploads;
-}
-
 /** Where runs wait to read together. */
 export class Boundary {
-  /** True: nothing goes beyond it that others could notice, until it is passed. */
+  /** True: runs wait before whatever is more than a kernel, until it is passed; else only where they must read. */
   isClosed: boolean;
   /** True: a run failed before it was known to be wanted. */
   hasFailed = false;
@@ -60,7 +52,10 @@ export class Boundary {
   #isUnattended = false;
   #isDue = false;
 
-  constructor(context: RunContext, { isClosed = false, uploads = "alone" }: BoundaryOptions = {}) {
+  constructor(
+    context: RunContext,
+    { isClosed = false, uploads = "alone" }: { isClosed?: boolean; uploads?: Uploads } = {},
+  ) {
     this.#context = context;
     this.isClosed = isClosed;
     this.uploads = uploads;
@@ -135,13 +130,7 @@ export class Boundary {
     also: Pick<Waiting, "reads" | "device"> | null = null,
     decide: (also: readonly NdArray[]) => boolean = () => true,
   ): void | Promise<void> {
-    const waiting = this.#waiting;
-    const goes = this.read(also, (arrays) => {
-      const isWanted = decide(arrays);
-      if (!isWanted) { for (const w of waiting) w.drop(); }
-      return isWanted;
-    });
-    return whenReady(goes, (goes) => {
+    return whenReady(this.read(also, decide), (goes) => {
       for (const go of goes) go();
       if (this.uploads === "together") this.upload();
     });
@@ -159,6 +148,7 @@ export class Boundary {
       let at = also?.reads.length ?? 0;
       const isWanted = decide(arrays.slice(0, at));
       this.isClosed = false;
+      if (!isWanted) { for (const w of waiting) w.drop(); }
       return !isWanted ? [] : waiting.map(({ reads, go }) => {
         const mine = arrays.slice(at, at += reads.length);
         return () => go(mine);

@@ -39,7 +39,7 @@ function remembered(find: (attrs: Attrs) => HostState): (attrs: Attrs) => HostSt
 /** What of a `While` is on the host. */
 export const hostStateOfWhile: (attrs: Attrs) => HostState = remembered(
   ({ cond, body, output_shapes: { length: count } }) => {
-    const c = (cond as Branch).f.plans.ir(), b = (body as Branch).f.plans.ir();
+    const c = (cond as Branch).f.ir(), b = (body as Branch).f.ir();
     const work = (value: typeof c.fetches[number]): HostWork | null =>
       hostWork(value, requiredDevice);
     const inCond = new Set<number>(), inBody = new Set<number>();
@@ -75,9 +75,7 @@ export const hostStateOfScan: (attrs: Attrs) => HostState = remembered(
   ({ body, elems, states }) => {
     const count = elems + states;
     const feeds = new Set(
-      [...feedsOfHost((body as Branch).f.plans.ir())].filter((feed) =>
-        feed < elems || feed >= count
-      ),
+      [...feedsOfHost((body as Branch).f.ir())].filter((feed) => feed < elems || feed >= count),
     );
     const inputs = new Set(
       [...feeds].map((feed) => feed < count ? feed : (body as Branch).from[feed - count]),

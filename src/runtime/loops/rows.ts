@@ -11,8 +11,7 @@ import type { HostPlacing } from "../plan/place.ts";
 import type { Plan } from "../plan/plan.ts";
 import { arraySlots } from "../plan/slots.ts";
 import { Boundary } from "./boundary.ts";
-import { LateFeeds, readsBeside } from "./late_feeds.ts";
-import type { Later } from "./later.ts";
+import { LateFeeds, type Later, readsBeside } from "./later.ts";
 
 /** Calls that wait together to be read: what comes before is in memory for all of them. */
 const ROWS_AHEAD = 64;

@@ -9,13 +9,12 @@ import { gpuDevice } from "../devices.ts";
 import { aside } from "../eager/aside.ts";
 import { outputWatch, watched } from "../eager/eager.ts";
 import type { Boundary } from "../loops/boundary.ts";
-import type { LateFeeds } from "../loops/late_feeds.ts";
-import { Later } from "../loops/later.ts";
+import { type LateFeeds, Later } from "../loops/later.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { HostResults, RunContext } from "../session/run_context.ts";
 import { locatedAt } from "../session/run_errors.ts";
 import { releaseValue, type RunValue } from "../session/run_value.ts";
-import { Segment, segmentsOf } from "./segment.ts";
+import { type Results, Segment, segmentsOf } from "./segment.ts";
 import { Slots } from "./slots.ts";
 import { checkPromise, computeStep } from "./step.ts";
 
@@ -25,12 +24,8 @@ export interface ExecuteOptions {
   readonly toHost?: boolean;
   /** How often the plan's random ops have drawn. Default: they begin. */
   readonly draws?: DrawCounts;
-}
-
-/** How to begin a run that others run beside. */
-export interface BeginOptions extends ExecuteOptions {
-  /** Where it waits for what must be read. */
-  readonly boundary: Boundary;
+  /** Where it waits for what must be read, together with runs beside it. */
+  readonly boundary?: Boundary | undefined;
   /** Feeds that come later: until then it runs and reads what does not depend on them. */
   readonly late?: LateFeeds | undefined;
 }
@@ -41,12 +36,12 @@ const WAITING = 0, QUEUED = 1, STARTED = 2, DONE = 3;
 const NONE: readonly PlanStep[] = [];
 
 /** Runs code of a plan with nothing of the caller's around it. */
-export function shielded<R>(context: RunContext, fn: () => R): R {
+function shielded<R>(context: RunContext, fn: () => R): R {
   return context.counter === null ? aside({}, fn) : context.counted(() => aside({}, fn));
 }
 
 /** One run of a plan. */
-export class Execution {
+class Execution {
   readonly #plan: Plan;
   readonly context: RunContext;
   readonly draws: DrawCounts;
@@ -68,16 +63,14 @@ export class Execution {
   #forget: (() => void) | null = null;
   /** True while all steps are gone through in order. */
   #isSweeping = false;
-  #resolve: ((values: RunValue[]) => void) | null = null;
-  #reject: ((error: unknown) => void) | null = null;
+  /** What comes of it, where it had to wait. */
+  #later: Later<RunValue[]> | null = null;
 
   constructor(
     plan: Plan,
     feeds: readonly RunValue[],
     context: RunContext,
-    { toHost = false, draws = new DrawCounts(), boundary, late }: Partial<
-      BeginOptions
-    >,
+    { toHost = false, draws = new DrawCounts(), boundary, late }: ExecuteOptions,
   ) {
     this.#plan = plan;
     this.context = context;
@@ -93,22 +86,8 @@ export class Execution {
     }
   }
 
-  /** Runs to the end; a promise where something had to be awaited. */
-  run(): RunValue[] | Promise<RunValue[]> {
-    if (this.#runToWait()) return this.#slots.fetch(this.#toHost);
-    return new Promise((resolve, reject) => this.#wait(resolve, reject));
-  }
-
-  /** Runs to the boundary. */
-  begin(): RunValue[] | Later<RunValue[]> {
-    if (this.#runToWait()) return this.#slots.fetch(this.#toHost);
-    const later = new Later<RunValue[]>();
-    this.#wait((values) => later.resolve(values), (error) => later.reject(error));
-    return later;
-  }
-
-  /** True where all is done. */
-  #runToWait(): boolean {
+  /** Runs as far as it goes: to the end, or to where it must wait. */
+  run(): RunValue[] | Later<RunValue[]> {
     try {
       if (this.context.aborted) throw this.context.reason;
       this.#sweep();
@@ -116,14 +95,11 @@ export class Execution {
       this.#fail(e);
       throw this.#error;
     }
-    return this.#left === 0;
-  }
-
-  #wait(resolve: (values: RunValue[]) => void, reject: (error: unknown) => void): void {
-    this.#resolve = resolve;
-    this.#reject = reject;
+    if (this.#left === 0) return this.#slots.fetch(this.#toHost);
+    const later = this.#later = new Later();
     this.#forget = this.context.onAbort((reason) => this.#fail(reason));
     this.#settle();
+    return later;
   }
 
   /** Starts every step that is ready, in order; all before `from` are done. */
@@ -154,7 +130,7 @@ export class Execution {
     if (this.#failed) return;
     if (this.#left === 0) {
       this.#forget?.();
-      this.#resolve?.(this.#slots.fetch(this.#toHost));
+      this.#later?.resolve(this.#slots.fetch(this.#toHost));
     } else if (this.#late !== null) this.#readAhead();
     else if (this.#held.length > 0) {
       const steps = this.#held;
@@ -384,6 +360,39 @@ export class Execution {
     // What may not be wanted at all fails nothing else.
     if (this.#boundary?.isClosed) this.#boundary.hasFailed = true;
     else this.context.abort(error);
-    this.#reject?.(error);
+    this.#later?.reject(error);
   }
+}
+
+/**
+ * Runs a plan. Returns the fetched values, each a handle of its own that the caller owns; a promise where something had to be awaited.
+ * Feeds stay the caller's unless the plan was made to own them. Throws (or rejects with) the first error, located at its node, as soon as it is known: what is in flight
+ * then is told through the context's signal, and what it returns later is freed.
+ */
+export function execute(
+  plan: Plan,
+  feeds: readonly RunValue[],
+  context: RunContext,
+  options: ExecuteOptions = {},
+): RunValue[] | Promise<RunValue[]> {
+  const out = begin(plan, feeds, context, options);
+  return Array.isArray(out) ? out : out.take();
+}
+
+/** {@linkcode execute} as far as it goes, or to a boundary, which says when it goes on. */
+export function begin(
+  plan: Plan,
+  feeds: readonly RunValue[],
+  context: RunContext,
+  options: ExecuteOptions,
+): RunValue[] | Later<RunValue[]> {
+  return shielded(context, () => new Execution(plan, feeds, context, options).run());
+}
+
+/**
+ * Runs a plan that is nothing but kernels of one device which ran before on such feeds: at once, with neither handles nor counts
+ * of readers; null for any other, which {@linkcode execute} runs. Feeds stay the caller's. Throws as `execute` does.
+ */
+export function executeAlone(plan: Plan, feeds: readonly RunValue[]): Results | null {
+  return outputWatch() === null ? segmentsOf(plan)[0]?.runAlone(feeds) ?? null : null;
 }

@@ -2,7 +2,15 @@
  * Segments: neighbouring kernels of one device in a plan, with the reads and assignments of variables that live there. They are
  * prepared once for each set of concrete input specs and then run on bare buffers: no handles, look-ups or shape rules in between.
  */
-import type { Device, DeviceBuffer, PreparedKernel, Sequence } from "../../core/device.ts";
+import {
+  type BufferRead,
+  type Device,
+  type DeviceBuffer,
+  type PreparedKernel,
+  readNow,
+  type Sequence,
+} from "../../core/device.ts";
+import { ending } from "../../core/nest.ts";
 import { remembered } from "../../core/recent_map.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { AssignVariableOp } from "../../ops/state/variable.ts";
@@ -13,7 +21,6 @@ import { traced, tracer } from "../../core/trace.ts";
 import { ofOp } from "../eager/launch.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { locatedAt } from "../session/run_errors.ts";
-import { Results } from "./results.ts";
 import type { RunValue } from "../session/run_value.ts";
 import type { Layout, Output, Owner, VariableForm } from "./layout.ts";
 import { isLoaded, layOut, variableOf } from "./segment_layout.ts";
@@ -29,6 +36,33 @@ const MAX_STEPS = 1024;
 
 /** The segments of a plan by their first steps, each looked for when a run comes by. */
 export const segmentsOf: (plan: Plan) => (Segment | null)[] = remembered(() => []);
+
+/** What a plan computed that is one segment: each result has memory of its own. Whoever gets them calls one of the methods, once. */
+export class Results {
+  readonly #device: Device;
+  readonly #reads: readonly BufferRead[];
+
+  constructor(device: Device, reads: readonly BufferRead[]) {
+    this.#device = device;
+    this.#reads = reads;
+  }
+
+  /** Tensors, which belong to the scope in force. */
+  tensors(): EagerTensor[] {
+    return this.#reads.map(({ buffer, spec }) =>
+      new EagerTensor(spec.dtype, spec.shape, new Storage(this.#device, buffer, spec))
+    );
+  }
+
+  /** Host arrays, read in one copy. */
+  arrays(): NdArray[] | Promise<NdArray[]> {
+    const device = this.#device, reads = this.#reads;
+    return ending(
+      () => readNow(device, reads),
+      () => reads.forEach(({ buffer, spec }) => device.free(buffer, spec)),
+    );
+  }
+}
 
 /** Neighbouring steps that may run without handles in between. */
 export class Segment {

@@ -32,7 +32,7 @@ import {
 } from "./requests.ts";
 import { Folder } from "../plan/folder.ts";
 import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
-import { execute, executeAlone } from "../plan/executor.ts";
+import { execute, executeAlone } from "../plan/execution.ts";
 import { currentRun, RunContext } from "./run_context.ts";
 import { RunLimit } from "./run_limit.ts";
 import { openTarget, type RemoteRuns, type SessionDevice } from "./targets.ts";
