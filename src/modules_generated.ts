@@ -481,7 +481,6 @@ import "./runtime/variables/imported.ts";
 import "./runtime/graph_defs/import_graph_def.ts";
 import "./graph/fetches.ts";
 import "./runtime/session/requests.ts";
-import "./runtime/session/run_limit.ts";
 import "./runtime/session/targets.ts";
 import "./runtime/session/session.ts";
 import "./graph_model/mod.ts";

@@ -12,7 +12,6 @@ export interface IrValue {
   readonly node: IrNode;
   /** Which of the node's outputs. */
   readonly index: number;
-  /** Element type. */
   readonly dtype: DType;
   /** What is known of its shape. */
   readonly shape: PartialShape;
@@ -24,15 +23,11 @@ export interface IrValue {
 export interface IrNode {
   /** Name for messages. */
   readonly name: string;
-  /** Op definition. */
   readonly def: OpDef;
-  /** Attributes. */
   readonly attrs: Attrs;
-  /** Data inputs. */
   readonly inputs: IrValue[];
   /** Nodes that must run before. A constant has none: what it would wait for, its readers wait for. */
   readonly controls: IrNode[];
-  /** Results. */
   readonly outputs: IrValue[];
   /** Requested device; empty where none was. */
   readonly device: string;
@@ -59,7 +54,6 @@ export interface IrGraph {
 
 /** What to build. */
 export interface IrRequest {
-  /** Tensors to return. */
   readonly fetches: readonly SymbolicTensor[];
   /** Operations to run for their effect. */
   readonly targets: readonly Operation[];

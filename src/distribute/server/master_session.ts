@@ -17,8 +17,7 @@ import type {
 } from "../../graph/graph_def/graph_def.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { GraphResources } from "../../runtime/graph_defs/resources.ts";
-import { RunContext } from "../../runtime/session/run_context.ts";
-import { RunLimit } from "../../runtime/session/run_limit.ts";
+import { RunContext, RunLimit } from "../../runtime/session/run_context.ts";
 import { toHost } from "../../runtime/session/run_value.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import { shapeFromJson } from "../../graph/graph_def/values.ts";

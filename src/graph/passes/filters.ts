@@ -68,19 +68,18 @@ function channelsOf(node: IrNode): Channels | null {
   const filter = inputs.length > 1 ? arrayOf(inputs[1]) : null;
   if (filter === null || rank === undefined) return null;
   const axis = String(attrs.data_format ?? "").startsWith("NC") ? 1 : rank - 1;
-  const { shape } = filter, last = shape.length - 1;
+  const { shape } = filter, last = shape[shape.length - 1], before = shape[shape.length - 2];
+  const of = (count: number, step = 1): Channels => ({ filter, count, step, axis, rank });
   switch (def.name) {
     case "Conv2D":
     case "Conv3D":
-      return { filter, count: shape[last], step: 1, axis, rank };
+      return of(last);
     case "DepthwiseConv2dNative":
-      return { filter, count: shape[last - 1] * shape[last], step: 1, axis, rank };
+      return of(before * last);
     case "Conv2DBackpropInput":
-      return { filter, count: shape[last - 1], step: shape[last], axis, rank };
+      return of(before, last);
     case "MatMul":
-      return attrs.transpose_b
-        ? { filter, count: shape[0], step: shape[last], axis, rank }
-        : { filter, count: shape[last], step: 1, axis, rank };
+      return attrs.transpose_b ? of(before, last) : of(last);
     default:
       return null;
   }

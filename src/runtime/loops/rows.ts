@@ -29,12 +29,12 @@ type Row = OpInput[] | Promise<OpInput[]> | Later<OpInput[]>;
 
 /** Calls the body for each row: where it has effects one call after the other, else what awaits goes on together. */
 export function runRows(control: ControlCall, rows: Rows): Results {
-  const { body, host } = rows;
+  const { body, args, host } = rows;
   if (!body.f.graph.ordered) return runTogether(control, rows);
-  if (control.call.device.type === "CPU") return runAlone(control, rows);
-  const plan = control.planOf(body, host);
-  const isTogether = hasEffectsOfHost(plan) && (reads(plan) || arraySlots(plan).length > 0);
-  return isTogether ? runInTurn(control, rows) : runAlone(control, rows);
+  const plan = control.call.device.type === "CPU" ? null : control.planOf(body, host);
+  const isTogether = plan !== null && hasEffectsOfHost(plan) &&
+    (reads(plan) || arraySlots(plan).length > 0);
+  return isTogether ? runInTurn(control, rows) : inTurn(args, (a) => control.run(body, a, host));
 }
 
 /** Calls that wait for nobody. */
@@ -55,11 +55,6 @@ function runTogether(control: ControlCall, { body, args, host }: Rows): Results 
     return whenReady(boundary.passAll(), () => collect(begun));
   };
   return begin();
-}
-
-/** Calls of which each begins when the one before has ended. */
-function runAlone(control: ControlCall, { body, args, host }: Rows): Results {
-  return inTurn(args, (a) => control.run(body, a, host));
 }
 
 /**
@@ -129,7 +124,7 @@ export function runFold(control: ControlCall, rows: Rows, carried: Carried): voi
     );
   };
   if (control.call.device.type === "CPU" || args.length < 2) return all(inTurn(args, call));
-  const late = (): LateFeeds => new LateFeeds(args[0].length, carried.state().length);
+  const late = () => new LateFeeds(args[0].length, carried.state().length);
   const plan = control.planOf(body, host);
   if (!waitsBeforeEffects(plan) || !readsBeside(plan, late())) return all(inTurn(args, call));
   return all(inTurn(windowsOf(args), (window) => {

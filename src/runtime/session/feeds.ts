@@ -6,7 +6,7 @@ import type { Device } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { compatible, isConcrete, shapeText, shapeTuple } from "../../core/shape.ts";
+import { compatible, shapeText, shapeTuple } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
 import { copyArray, isLarge, releaseValue, type RunValue } from "./run_value.ts";
@@ -151,11 +151,7 @@ export function unfedPlaceholder(
   dtype: keyof typeof DTYPES,
   shape: readonly (number | null)[] | null,
 ): InvalidArgumentError {
-  const where = shape === null
-    ? ""
-    : ` and shape ${
-      isConcrete(shape) ? shapeText(shape) : `[${shape.map((d) => d ?? "?").join(",")}]`
-    }`;
+  const where = shape === null ? "" : ` and shape ${shapeText(shape)}`;
   return new InvalidArgumentError(
     `You must feed a value for placeholder tensor '${name}' with dtype ${
       DTYPES[dtype].tfName

@@ -4,7 +4,6 @@
 import type { CompositeTensor } from "../../core/composite.ts";
 import type { Nest } from "../../core/nest.ts";
 import type { ElementValue, NdArray } from "../../core/nd_array.ts";
-import { optionCheck } from "../../core/options.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { RaggedArray } from "../../ops/ragged/ragged_tensor.ts";
 import type { SparseArray } from "../../ops/ragged/sparse_tensor.ts";
@@ -56,18 +55,3 @@ export interface SessionOptions {
   /** Who runs the graph, as `"grpc://host:port"`, or `"grpcs://host:port"` with TLS; empty, the default, for this process. */
   readonly target?: string | SessionTarget;
 }
-
-/** Throws `TypeError` for options that a session has not. */
-export const checkSessionOptions: (options: SessionOptions | undefined) => void = optionCheck<
-  SessionOptions
->("Session", {
-  graph: true,
-  allowSoftPlacement: true,
-  target: true,
-});
-/** Throws `TypeError` for options that a run has not. */
-export const checkRunOptions: (options: RunOptions | undefined) => void = optionCheck<RunOptions>(
-  "Session.run",
-  { feeds: true, timeoutMs: true, signal: true, metadata: true },
-  'values are fed as run(fetches, { feeds: new Map([[x, value]]) }) or { feeds: { "x:0": value } }',
-);

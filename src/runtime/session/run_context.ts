@@ -1,18 +1,83 @@
 /**
- * What one run of a plan carries along: cancellation, counters, and how the host ops of a plan execute.
+ * What one run of a plan carries along: cancellation, limits, counters, and how the host ops of a plan execute.
  */
 import type { OpInput } from "../../core/apply.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import type { Device } from "../../core/device.ts";
 import { Dynamic } from "../../core/scope_context.ts";
-import { UnimplementedError } from "../../core/errors.ts";
+import {
+  CancelledError,
+  DeadlineExceededError,
+  type OpError,
+  UnimplementedError,
+} from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { DrawCounts } from "../../ops/random/state.ts";
 import { setHostRunner } from "../eager/eager.ts";
 import type { RunCounter } from "./metadata.ts";
-import type { RunLimit } from "./run_limit.ts";
+import type { RunOptions } from "./requests.ts";
 
 let runs = 0;
+
+/** What a caller says of when a run is to end. */
+type RunLimitOptions = Pick<RunOptions, "timeoutMs" | "signal">;
+
+/** Milliseconds between two looks at the clock. */
+const LOOK_EVERY = 1;
+/** Calls between two looks: a body that begins to take long is noticed after so many turns. */
+const MOST_CALLS = 64;
+
+/** When a run is to end. While it leaves the event loop no turn, neither timers nor listeners tell: it must ask. */
+export class RunLimit {
+  /** Milliseconds it was given; undefined for no limit. */
+  readonly timeoutMs: number | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly #deadline: number;
+  #looked = 0;
+  #calls = 0;
+  #every = 1;
+
+  /** The limit that options set; null where they set none. */
+  static of(options: RunLimitOptions): RunLimit | null {
+    return options.timeoutMs === undefined && !options.signal ? null : new RunLimit(options);
+  }
+
+  private constructor({ timeoutMs, signal }: RunLimitOptions) {
+    this.timeoutMs = timeoutMs;
+    this.signal = signal;
+    this.#deadline = timeoutMs === undefined ? Infinity : performance.now() + timeoutMs;
+  }
+
+  get left(): number {
+    return Math.max(0, this.#deadline - performance.now());
+  }
+
+  /**
+   * Why the run must end, or null. To be asked once a turn: reading the clock takes a tenth of what a turn of a small loop does, so
+   * it is looked at about once a millisecond.
+   */
+  due(): OpError | null {
+    if (++this.#calls < this.#every) return null;
+    this.#calls = 0;
+    if (this.signal?.aborted) return this.cancelled();
+    if (this.#deadline === Infinity) return null;
+    const now = performance.now();
+    if (now >= this.#deadline) return this.expired();
+    this.#every = now - this.#looked < LOOK_EVERY ? Math.min(2 * this.#every, MOST_CALLS) : 1;
+    this.#looked = now;
+    return null;
+  }
+
+  expired(): DeadlineExceededError {
+    return new DeadlineExceededError(
+      `Timed out waiting for notification: the run took longer than ${this.timeoutMs} ms`,
+    );
+  }
+
+  cancelled(): CancelledError {
+    return new CancelledError("The run was cancelled", { cause: this.signal?.reason });
+  }
+}
 
 /**
  * Shared by everything one `session.run` or function call does. An `AbortSignal` is made only for who asks for it: most runs end

@@ -15,32 +15,41 @@ import type { Graph } from "../../graph/graph.ts";
 import { Operation, type SymbolicTensor } from "../../graph/operation.ts";
 import { fedParts, feedsIn, fetchIn } from "../../graph/fetches.ts";
 import { buildIr } from "../../graph/ir.ts";
+import { optionCheck } from "../../core/options.ts";
 import { RecentMap } from "../../core/recent_map.ts";
 import { defaultDevice, deviceGeneration, fullName, listDevices } from "../devices.ts";
 import { mergeEqual, runPasses } from "../../graph/passes/pipeline.ts";
 import { Fed } from "./feeds.ts";
-import {
-  checkRunOptions,
-  checkSessionOptions,
-  type Feeds,
-  type FeedValue,
-  type Fetch,
-  type Fetched,
-  type FetchedOf,
-  type RunOptions,
-  type SessionOptions,
+import type {
+  Feeds,
+  FeedValue,
+  Fetch,
+  Fetched,
+  FetchedOf,
+  RunOptions,
+  SessionOptions,
 } from "./requests.ts";
 import { Folder } from "../plan/folder.ts";
 import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
 import { execute, executeAlone } from "../plan/execution.ts";
-import { currentRun, RunContext } from "./run_context.ts";
-import { RunLimit } from "./run_limit.ts";
+import { currentRun, RunContext, RunLimit } from "./run_context.ts";
 import { openTarget, type RemoteRuns, type SessionDevice } from "./targets.ts";
 import { copyArray, releaseValue, type RunValue, toHost } from "./run_value.ts";
 import { releasePlan } from "../plan/slots.ts";
 import { RunCounter } from "./metadata.ts";
 
 const PLAN_LIMIT = 256;
+
+const checkSessionOptions = optionCheck<SessionOptions>("Session", {
+  graph: true,
+  allowSoftPlacement: true,
+  target: true,
+});
+const checkRunOptions = optionCheck<RunOptions>(
+  "Session.run",
+  { feeds: true, timeoutMs: true, signal: true, metadata: true },
+  'values are fed as run(fetches, { feeds: new Map([[x, value]]) }) or { feeds: { "x:0": value } }',
+);
 
 /** A plan, and how many shapes had been promised when it was made. */
 interface Planned {
@@ -211,39 +220,31 @@ export class Session {
   }
 
   /** What a run that waits comes to: its results, or the first reason to end it. */
-  #guard(
+  async #guard(
     work: Promise<NdArray[]>,
     { fed }: Request,
     context: RunContext,
   ): Promise<NdArray[]> {
     const { limit } = context, signal = limit?.signal;
-    return new Promise((resolve, reject) => {
-      const cancel = (): void => context.abort(limit!.cancelled());
-      const timer = limit?.timeoutMs === undefined
-        ? undefined
-        : setTimeout(() => context.abort(limit.expired()), limit.left);
-      const end = (): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", cancel);
-        this.#running.delete(context);
-      };
-      signal?.addEventListener("abort", cancel);
-      context.onAbort((reason) => {
-        end();
-        fed.release();
-        reject(reason);
-      });
-      // A body may have aborted it before anybody listened.
-      if (signal?.aborted) cancel();
-      work.then((v) => {
-        end();
-        resolve(v);
-      }, (e) => {
-        end();
-        fed.release();
-        reject(e);
-      });
-    });
+    const aborted = Promise.withResolvers<never>();
+    const cancel = (): void => context.abort(limit!.cancelled());
+    const timer = limit?.timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => context.abort(limit.expired()), limit.left);
+    signal?.addEventListener("abort", cancel);
+    context.onAbort(aborted.reject);
+    // A body may have aborted it before anybody listened.
+    if (signal?.aborted) cancel();
+    try {
+      return await Promise.race([work, aborted.promise]);
+    } catch (e) {
+      fed.release();
+      throw e;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", cancel);
+      this.#running.delete(context);
+    }
   }
 
   #plan(request: Request, context: RunContext): Plan | Promise<Plan> {
@@ -367,7 +368,5 @@ function closedError(): CancelledError {
 
 /** A rank-0 array as a scalar; others stay arrays. */
 function unwrap(a: NdArray): Fetched {
-  if (a.shape.length > 0) return a;
-  if (DTYPES[a.dtype].kind === "handle") return a;
-  return a.at(0);
+  return a.shape.length > 0 || DTYPES[a.dtype].kind === "handle" ? a : a.at(0);
 }

@@ -83,24 +83,17 @@ for (
   ] as const
 ) setHostEffect(def, ([handle, ...given]) => changeRows(stateOf(handle), how, given));
 
-/** A variable, seen from here. */
-interface Table {
-  readonly name: string;
-  readonly resource: VariableState;
-}
-
 /** Changes rows of a variable; in a graph adds the operation that does so. Throws `TypeError` for what are no slices. */
 export function scatter(
-  { name, resource }: Table,
+  { sharedName, handle, dtype, shape }: VariableState,
   how: "Add" | "Sub" | "Update",
   slices: IndexedSlices,
 ): Operation | null {
   if (!(slices instanceof IndexedSlices)) {
-    throw new TypeError(`Cannot change rows of '${name}': wanted IndexedSlices`);
+    throw new TypeError(`Cannot change rows of '${sharedName}': wanted IndexedSlices`);
   }
   const def = lookupOp(`ResourceScatter${how}`)!;
-  const inputs = [resource.handle, slices.indices, slices.values];
-  const attrs = { dtype: resource.dtype, _shape: resource.shape };
+  const inputs = [handle, slices.indices, slices.values], attrs = { dtype, _shape: shape };
   if (currentInterpreter().symbolic) return currentGraph()!.addOp(def, inputs, attrs);
   apply(def, inputs, attrs);
   return null;

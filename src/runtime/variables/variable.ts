@@ -142,15 +142,15 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
 
   /** Adds slices to its rows; what an index names twice is added twice. In a graph returns the operation that does so at each run. */
   scatterAdd(delta: IndexedSlices): Operation | null {
-    return scatter(this, "Add", delta);
+    return scatter(this.resource, "Add", delta);
   }
   /** Subtracts slices from its rows; see {@linkcode Variable.scatterAdd}. */
   scatterSub(delta: IndexedSlices): Operation | null {
-    return scatter(this, "Sub", delta);
+    return scatter(this.resource, "Sub", delta);
   }
   /** Replaces rows by slices; see {@linkcode Variable.scatterAdd}. */
   scatterUpdate(rows: IndexedSlices): Operation | null {
-    return scatter(this, "Update", rows);
+    return scatter(this.resource, "Update", rows);
   }
 
   #update(def: typeof AssignVariableOp, value: TensorLike): AssignedVariable | null {
