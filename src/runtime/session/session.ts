@@ -14,7 +14,7 @@ import { currentGraph } from "../../graph/current_graph.ts";
 import type { Graph } from "../../graph/graph.ts";
 import { Operation, type SymbolicTensor } from "../../graph/operation.ts";
 import { fedParts, feedsIn, fetchIn } from "../../graph/fetches.ts";
-import { buildIr } from "../../graph/ir.ts";
+import { buildIr, type IrRequest } from "../../graph/ir.ts";
 import { optionCheck } from "../../core/options.ts";
 import { RecentMap } from "../../core/recent_map.ts";
 import { defaultDevice, deviceGeneration, fullName, listDevices } from "../devices.ts";
@@ -58,18 +58,13 @@ interface Planned {
 }
 
 /** What one run computes, of what. */
-interface Request {
-  readonly wanted: readonly SymbolicTensor[];
-  readonly targets: readonly Operation[];
+interface Request extends Omit<IrRequest, "feeds"> {
   readonly fed: Fed;
 }
 
 /** A request as it is known again, and its plan. */
-interface Asked {
+interface Asked extends IrRequest {
   readonly device: Device;
-  readonly wanted: readonly SymbolicTensor[];
-  readonly targets: readonly Operation[];
-  readonly feeds: readonly SymbolicTensor[];
   readonly planned: Planned;
 }
 
@@ -178,7 +173,7 @@ export class Session {
     if (metadata) context.counter = new RunCounter();
     let arrays: NdArray[];
     try {
-      const request = { wanted, targets, fed };
+      const request = { fetches: wanted, targets, fed };
       const started = tracer === null ? this.#execute(request, context) : traced(
         { name: "Session.run", category: "run", details: { run: context.run } },
         () => this.#execute(request, context),
@@ -248,19 +243,21 @@ export class Session {
   }
 
   #plan(request: Request, context: RunContext): Plan | Promise<Plan> {
-    const { wanted, targets, fed: { tensors: feeds } } = request, promises = this.#promises;
+    const { fetches, targets, fed: { tensors: feeds } } = request, promises = this.#promises;
     if (this.#generation !== deviceGeneration()) this.#releasePlans();
     const device = defaultDevice(), last = this.#last;
     if (
       last?.planned.promises === promises && last.device === device &&
-      sameItems(last.wanted, wanted) && sameItems(last.targets, targets) &&
+      sameItems(last.fetches, fetches) && sameItems(last.targets, targets) &&
       sameItems(last.feeds, feeds)
     ) return last.planned.plan;
     const ids = (ts: readonly SymbolicTensor[]): string => ts.map((t) => t.id).join();
-    const key = `${device.name}|${ids(wanted)}|${targets.map((o) => o.index).join()}|${ids(feeds)}`;
+    const key = `${device.name}|${ids(fetches)}|${targets.map((o) => o.index).join()}|${
+      ids(feeds)
+    }`;
     const planned = this.#plans.get(key);
     if (planned?.promises === promises) {
-      this.#last = { device, wanted, targets, feeds, planned };
+      this.#last = { device, fetches, targets, feeds, planned };
       return planned.plan;
     }
     return traced(
@@ -276,13 +273,12 @@ export class Session {
 
   #makePlan(
     key: string,
-    { wanted: fetches, targets, fed }: Request,
+    { fetches, targets, fed }: Request,
     context: RunContext,
   ): Plan | Promise<Plan> {
-    const promises = this.#promises, feeds = fed.tensors;
+    const promises = this.#promises, asked = { fetches, targets, feeds: fed.tensors };
     // Bodies may be called now, and the caller goes on while one awaits: neither may change what was fed.
     fed.own();
-    const asked = { fetches, targets, feeds };
     const built = this.#remote?.cut(asked) ?? mergeEqual(buildIr(asked));
     checkPlacement(built, this.#soft);
     const ir = this.#folder.fold(built, context);
