@@ -15,26 +15,25 @@ export interface Tolerance {
   readonly absolute?: number;
 }
 
-/** Relative spacing of the numbers of a dtype; 0 for exact dtypes. */
-export function epsilonOf(dtype: DType): number {
-  switch (dtype) {
-    case "float32":
-    case "complex64":
-      return 2 ** -23;
-    case "float64":
-    case "complex128":
-      return 2 ** -52;
-    case "float16":
-      return 2 ** -10;
-    case "bfloat16":
-      return 2 ** -7;
-  }
-  return 0;
+/** What numbers of a floating format are: their relative spacing, the least normal one, below which hardware may flush, and the largest. */
+interface Format {
+  readonly epsilon: number;
+  readonly least: number;
+  readonly largest: number;
 }
 
-/** Smallest positive normal number: below it, hardware may flush to zero. */
-function leastNormal(dtype: DType): number {
-  return epsilonOf(dtype) === 2 ** -52 ? 2 ** -1022 : dtype === "float16" ? 2 ** -14 : 2 ** -126;
+const SINGLE: Format = { epsilon: 2 ** -23, least: 2 ** -126, largest: 3.4028234663852886e38 };
+const DOUBLE: Format = { epsilon: 2 ** -52, least: 2 ** -1022, largest: Number.MAX_VALUE };
+const EXACT: Format = { epsilon: 0, least: 0, largest: Infinity };
+const FORMATS: Partial<Record<DType, Format>> = {
+  ...{ float32: SINGLE, complex64: SINGLE, float64: DOUBLE, complex128: DOUBLE },
+  float16: { epsilon: 2 ** -10, least: 2 ** -14, largest: 65504 },
+  bfloat16: { ...SINGLE, epsilon: 2 ** -7 },
+};
+
+/** Relative spacing of the numbers of a dtype; 0 for exact dtypes. */
+export function epsilonOf(dtype: DType): number {
+  return (FORMATS[dtype] ?? EXACT).epsilon;
 }
 
 /** Numbers of an array, complex ones as two each; `bigint` stays exact as text elsewhere. */
@@ -68,16 +67,10 @@ export function difference(
   }
   const a = numbersOf(actual), w = numbersOf(wanted);
   if (kind === "int" || kind === "uint") wrap(w, dtype);
-  const eps = epsilonOf(dtype);
+  const { epsilon: eps, least, largest: limit } = FORMATS[dtype] ?? EXACT;
   let largest = 0;
   for (const v of w) if (Number.isFinite(v) && Math.abs(v) > largest) largest = Math.abs(v);
-  const fixed = eps * tolerance.ulpsOfLargest * largest + (tolerance.absolute ?? 0) +
-    (eps === 0 ? 0 : leastNormal(dtype));
-  const limit = dtype === "float16"
-    ? 65504
-    : eps === 2 ** -52
-    ? Number.MAX_VALUE
-    : 3.4028234663852886e38;
+  const fixed = eps * tolerance.ulpsOfLargest * largest + (tolerance.absolute ?? 0) + least;
   let worst = -1, excess = 0;
   for (let i = 0; i < w.length; i++) {
     if (Object.is(a[i], w[i]) || a[i] === w[i]) continue;
@@ -101,6 +94,21 @@ export function difference(
   return `is ${a[worst]} at ${position(wanted.shape, Math.floor(worst / slots))}, wanted ${
     w[worst]
   }${ulps}`;
+}
+
+/** What is wrong with the first of several arrays that is not as wanted, or null. `what` is what they are. */
+export function differences(
+  actual: readonly NdArray[],
+  wanted: readonly NdArray[],
+  tolerance: (dtype: DType) => Tolerance,
+  what = "output",
+): string | null {
+  if (actual.length !== wanted.length) return `${actual.length} ${what}s, wanted ${wanted.length}`;
+  for (const [k, a] of actual.entries()) {
+    const wrong = difference(a, wanted[k], a.dtype, tolerance(a.dtype));
+    if (wrong !== null) return `${what} ${k} ${wrong}`;
+  }
+  return null;
 }
 
 /** Brings whole numbers to what they are in an integer dtype that wraps around. */

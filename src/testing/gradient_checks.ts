@@ -3,9 +3,9 @@
  */
 import { apply, type OpInput } from "../core/apply.ts";
 import { castArray } from "../core/convert.ts";
-import { type DType, isTrainable } from "../core/dtype.ts";
+import { type DType, DTYPES, isTrainable } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
-import type { GradContext, OpDef, Problem } from "../core/op.ts";
+import type { Attrs, GradContext, OpDef, Problem } from "../core/op.ts";
 import { bindSignature } from "../core/signature.ts";
 import { sizeOf } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -37,9 +37,8 @@ export async function checkGradient(
   const dtypes = sample.gradientDTypes ??
     [dtypesOf(def, sample).find((d) => isTrainable(d)), "complex64"];
   if (!dtypes.includes(c.dtype)) return;
-  const wrt = differentiable(def, inputs, sample);
-  if (wrt.length === 0 || !problem.outputs.some((o) => isTrainable(o.dtype))) return;
-  if (def.grad === null || def.grad?.applies?.(problem.attrs) === false) return;
+  const wrt = differentiable(c, inputs, problem.outputs, problem.attrs);
+  if (wrt.length === 0) return;
   if (inputs.some((a) => sizeOf(a.shape) > MOST_ELEMENTS)) return;
   const name = cpuDevice().name;
   if (def.grad === undefined && def.expand === undefined) {
@@ -70,27 +69,40 @@ export async function checkGradient(
   const { gpu } = c;
   if (gpu !== null && !def.stateful) {
     await c.run("gradient on the gpu", gpu.name, () => {
-      const narrow = appliedTo(def, sample, inputs, wrt);
-      const own = wrt.map((i) => inputs[i]);
-      const all = own.map((_, k) => k);
-      const host = analyticGradients(narrow, own, all),
-        found = analyticGradients(narrow, own, all, gpu.name);
-      return compareGradients(found.grads, host.grads, wrt, 1024);
+      const found = tapeGradients(c, inputs, wrt, gpu.name);
+      return compareGradients(found, tapeGradients(c, inputs, wrt), wrt, 1024);
     });
   }
 }
 
-/** The inputs that gradients may flow to. */
-export function differentiable(def: OpDef, inputs: readonly NdArray[], sample: OpSample): number[] {
-  if (sample.wrt) return [...sample.wrt];
-  return inputs.flatMap((
-    a,
-    i,
-  ) => (isTrainable(a.dtype) && !isHostInput(def, i, inputs.length) ? [i] : []));
+/** The inputs that gradients may flow to; none where the op says that it has no gradient. */
+export function differentiable(
+  { def, sample }: OpCase,
+  inputs: readonly NdArray[],
+  outputs: readonly { readonly dtype: DType }[],
+  attrs: Attrs,
+): readonly number[] {
+  if (!outputs.some((o) => isTrainable(o.dtype))) return [];
+  if (def.grad === null || def.grad?.applies?.(attrs) === false) return [];
+  return sample.wrt ??
+    inputs.flatMap((a, i) =>
+      isTrainable(a.dtype) && !isHostInput(def, i, inputs.length) ? [i] : []
+    );
+}
+
+/** Gradients of the op by tape. */
+export function tapeGradients(
+  { def, sample }: OpCase,
+  inputs: readonly NdArray[],
+  wrt: readonly number[],
+  on?: string,
+): readonly (NdArray | null)[] {
+  const fn = appliedTo(def, sample, inputs, wrt);
+  return analyticGradients(fn, wrt.map((i) => inputs[i]), wrt.map((_, k) => k), on).grads;
 }
 
 /** The op as a function of the inputs to differentiate; the others are held. */
-export function appliedTo(
+function appliedTo(
   def: OpDef,
   sample: OpSample,
   inputs: readonly NdArray[],
@@ -127,15 +139,12 @@ function gradientOf(fn: CheckedFunction): CheckedFunction {
 }
 
 function widest(def: OpDef, sample: OpSample, inputs: readonly NdArray[]): NdArray[] {
-  const to: Partial<Record<DType, DType>> = {
-    float32: "float64",
-    float16: "float64",
-    bfloat16: "float64",
-    complex64: "complex128",
-  };
   const wide = inputs.map((a, i) => {
-    const target = to[a.dtype];
-    return target === undefined || isHostInput(def, i, inputs.length) ? a : castArray(a, target);
+    const { kind } = DTYPES[a.dtype];
+    if (isHostInput(def, i, inputs.length)) return a;
+    return kind === "float" || kind === "complex"
+      ? castArray(a, kind === "float" ? "float64" : "complex128")
+      : a;
   });
   try {
     problemOf(def, wide, sample.attrs ?? {});
@@ -154,12 +163,9 @@ function compareGradients(
   for (const [k, g] of found.entries()) {
     const w = wanted[k];
     if (g === null || w === null) {
-      if (g !== w) {
-        return `gradient of input ${wrt[k]} is ${
-          g === null ? "missing" : "there"
-        }, wanted otherwise`;
-      }
-      continue;
+      if (g === w) continue;
+      const which = g === null ? "missing" : "there";
+      return `gradient of input ${wrt[k]} is ${which}, wanted otherwise`;
     }
     const wrong = difference(g, w, g.dtype, { ulps, ulpsOfLargest: ulps / 4, absolute: 1e-6 });
     if (wrong !== null) return `gradient of input ${wrt[k]} ${wrong}`;
@@ -174,16 +180,12 @@ function compareLiterals(
   wrt: readonly number[],
 ): string | null {
   const { def, sample } = c;
-  const full = analyticGradients(
-    appliedTo(def, sample, inputs, wrt),
-    wrt.map((i) => inputs[i]),
-    wrt.map((_, k) => k),
-  );
+  const full = tapeGradients(c, inputs, wrt);
   for (const [k, i] of wrt.entries()) {
     const alone: CheckedFunction = (x) =>
       apply(def, inputs.map((a, j) => (j === i ? x : a)), sample.attrs ?? {});
     const { grads } = analyticGradients(alone, [inputs[i]], [0]);
-    const wrong = compareGradients(grads, [full.grads[k]], [i], 64);
+    const wrong = compareGradients(grads, [full[k]], [i], 64);
     if (wrong !== null) return wrong;
   }
   return null;
@@ -243,16 +245,14 @@ function runRule(
     },
     sumLike: (g, i) => sumToShape(g, g.shape, step.inputs[i].shape as readonly number[]),
   };
+  const note = (name: string): unknown => read.add(name.replace(/:\d+$/, ""));
   const saved = new Proxy(savedByName(step), {
     get(target, name): unknown {
       if (typeof name !== "string") return Reflect.get(target, name);
-      read.add(name.replace(/:\d+$/, ""));
+      note(name);
       return target[name];
     },
-    ownKeys(target): string[] {
-      for (const name of Object.keys(target)) read.add(name.replace(/:\d+$/, ""));
-      return Object.keys(target);
-    },
+    ownKeys: (target) => Object.keys(target).map((name) => (note(name), name)),
   });
   // Outputs without a gradient have null there.
   const dys = outputs.map((

@@ -13,9 +13,9 @@ import { placeholder } from "../ops/graph_ops.ts";
 import { cpuDevice, device } from "../runtime/devices.ts";
 import { importGraphDef } from "../runtime/graph_defs/import_graph_def.ts";
 import { Session } from "../runtime/session/session.ts";
-import { analyticGradients, weightsFor } from "./grad_check.ts";
-import { difference, type Tolerance } from "./compare.ts";
-import { appliedTo, differentiable } from "./gradient_checks.ts";
+import { weightsFor } from "./grad_check.ts";
+import { differences, type Tolerance } from "./compare.ts";
+import { differentiable, tapeGradients } from "./gradient_checks.ts";
 import { dtypesOf, type OpCase } from "./op_case.ts";
 import { isHostInput } from "./run_op.ts";
 
@@ -47,17 +47,12 @@ export async function checkGraph(
 ): Promise<void> {
   if (c.def.stateful || c.dtype !== dtypesOf(c.def, c.sample)[0]) return;
   const hasHosts = inputs.some((_, i) => isHostInput(c.def, i, inputs.length));
-  for (const form of FORMS) {
-    if (form.feedsHosts && !hasHosts) continue;
+  const forms = FORMS.filter((form) => hasHosts || !form.feedsHosts);
+  for (const form of forms) {
     await c.run(
       "graph = eager",
       `${cpuDevice().name}, ${form.name}`,
-      async () =>
-        compareAll(
-          await runInGraph(c, inputs, form, cpuDevice().name, (ys) => ys),
-          outputs,
-          "output",
-        ),
+      async () => compareAll(await runGraph(buildGraph(c, inputs, { form })), outputs),
     );
   }
   await c.run("GraphDef round trip", cpuDevice().name, () => roundTrip(c, inputs, outputs));
@@ -71,34 +66,24 @@ export async function checkGraph(
     await c.run(
       "graph = eager",
       gpu.name,
-      async () =>
-        compareAll(
-          await runInGraph(c, inputs, FORMS[0], gpu.name, (ys) => ys),
-          outputs,
-          "output",
-          tolerance,
-        ),
+      async () => {
+        const found = await runGraph(buildGraph(c, inputs, { on: gpu.name }));
+        return compareAll(found, outputs, tolerance);
+      },
     );
   }
-  const wrt = differentiable(c.def, inputs, c.sample);
-  if (wrt.length === 0 || !outputs.some((o) => isTrainable(o.dtype))) return;
-  if (c.def.grad === null || c.def.grad?.applies?.(c.sample.attrs ?? {}) === false) return;
-  if (c.def.grad === undefined && c.def.expand === undefined) return;
+  const wrt = differentiable(c, inputs, outputs, c.sample.attrs ?? {});
+  if (wrt.length === 0 || (c.def.grad === undefined && c.def.expand === undefined)) return;
   let wanted: readonly (NdArray | null)[] = [];
   try {
-    wanted = analyticGradients(
-      appliedTo(c.def, c.sample, inputs, wrt),
-      wrt.map((i) => inputs[i]),
-      wrt.map((_, k) => k),
-    ).grads;
+    wanted = tapeGradients(c, inputs, wrt);
   } catch {
     return; // Reported by the gradient checks.
   }
-  for (const form of FORMS) {
-    if (form.feedsHosts && !hasHosts) continue;
+  for (const form of forms) {
     await c.run("graph gradient = tape gradient", `${cpuDevice().name}, ${form.name}`, async () => {
       const missing = new Set<number>();
-      const found = await runInGraph(c, inputs, form, cpuDevice().name, (ys, xs) => {
+      const fetch: Fetch = (ys, xs) => {
         const float = ys.flatMap((y, k) => (isTrainable(y.dtype) ? [k] : []));
         const gradYs = float.map((k) => weightsFor(outputs[k], k));
         const grads = gradients(float.map((k) => ys[k]), wrt.map((i) => xs[i] as Tensor), {
@@ -106,7 +91,8 @@ export async function checkGraph(
         });
         grads.forEach((g, k) => g === null && missing.add(k));
         return grads.filter((g) => g !== null);
-      });
+      };
+      const found = await runGraph(buildGraph(c, inputs, { form, fetch }));
       const expected = wanted.filter((_, k) => !missing.has(k));
       if (wanted.some((w, k) => (w === null) !== missing.has(k))) {
         return `gradients of inputs ${
@@ -115,10 +101,13 @@ export async function checkGraph(
           wanted.flatMap((w, k) => (w === null ? [wrt[k]] : []))
         } by tape`;
       }
-      return compareAll(found, expected as NdArray[], "gradient");
+      return compareAll(found, expected as NdArray[], TOLERANCE, "gradient");
     });
   }
 }
+
+/** What is computed of an op's outputs and inputs. */
+type Fetch = (ys: readonly Tensor[], xs: readonly OpInput[]) => readonly Tensor[];
 
 interface Built {
   readonly graph: Graph;
@@ -129,9 +118,11 @@ interface Built {
 function buildGraph(
   c: OpCase,
   inputs: readonly NdArray[],
-  form: Form,
-  on: string,
-  fetch: (ys: readonly Tensor[], xs: readonly OpInput[]) => readonly Tensor[],
+  { form = FORMS[0], on = cpuDevice().name, fetch = (ys) => ys }: {
+    readonly form?: Form;
+    readonly on?: string;
+    readonly fetch?: Fetch;
+  },
 ): Built {
   const graph = new Graph();
   const feeds = new Map<Tensor, NdArray>();
@@ -147,16 +138,6 @@ function buildGraph(
     })
   );
   return { graph, feeds, fetches };
-}
-
-async function runInGraph(
-  c: OpCase,
-  inputs: readonly NdArray[],
-  form: Form,
-  on: string,
-  fetch: (ys: readonly Tensor[], xs: readonly OpInput[]) => readonly Tensor[],
-): Promise<NdArray[]> {
-  return await runGraph(buildGraph(c, inputs, form, on, fetch));
 }
 
 async function runGraph({ graph, feeds, fetches }: Built): Promise<NdArray[]> {
@@ -180,7 +161,7 @@ async function roundTrip(
   inputs: readonly NdArray[],
   outputs: readonly NdArray[],
 ): Promise<string | null> {
-  const built = buildGraph(c, inputs, FORMS[1], cpuDevice().name, (ys) => ys);
+  const built = buildGraph(c, inputs, { form: FORMS[1] });
   const text = JSON.stringify(built.graph.toGraphDef({ portable: false }));
   const graph = new Graph();
   const names = [...built.feeds.keys(), ...built.fetches].map((t) => t.name);
@@ -194,26 +175,16 @@ async function roundTrip(
       text.slice(0, 400)
     }`;
   }
-  return compareAll(
-    await runGraph({ graph, feeds, fetches: found.slice(feeds.size) }),
-    outputs,
-    "output",
-  );
+  return compareAll(await runGraph({ graph, feeds, fetches: found.slice(feeds.size) }), outputs);
 }
 
 function compareAll(
   found: readonly NdArray[],
   wanted: readonly NdArray[],
-  what: string,
   tolerance: Tolerance = TOLERANCE,
+  what = "output",
 ): string | null {
-  if (found.length !== wanted.length) return `${found.length} values, wanted ${wanted.length}`;
-  for (const [k, a] of found.entries()) {
-    if (a.dtype !== wanted[k].dtype) {
-      return `${what} ${k} has dtype ${a.dtype}, wanted ${wanted[k].dtype}`;
-    }
-    const wrong = difference(a, wanted[k], a.dtype, tolerance);
-    if (wrong !== null) return `${what} ${k} ${wrong}`;
-  }
-  return null;
+  const [is, be] = [found, wanted].map((arrays) => arrays.map(({ dtype }) => dtype).join(", "));
+  if (is !== be) return `${what}s have dtypes ${is || "none"}, wanted ${be || "none"}`;
+  return differences(found, wanted, () => tolerance, what);
 }

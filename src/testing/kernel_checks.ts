@@ -8,12 +8,10 @@ import { compatible, sameShape, shapeText, sizeOf } from "../core/shape.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
 import { cpuDevice } from "../runtime/devices.ts";
-import { difference, type Tolerance } from "./compare.ts";
+import { differences, type Tolerance } from "./compare.ts";
 import {
-  disposeInputs,
   type ForcedPlan,
   forcedPlans,
-  inputsOn,
   isStatic,
   runCpuKernel,
   runEagerly,
@@ -102,16 +100,12 @@ export async function checkCpu(
   problem: Problem,
   wanted: readonly NdArray[] | null,
 ): Promise<readonly NdArray[] | null> {
-  const { def } = c;
+  const { def, sample: { attrs = {} } } = c;
   const name = cpuDevice().name;
+  const near = (t: DType): Tolerance => cpuTolerance(c, t);
   let actual: readonly NdArray[] | null = null;
   await c.run("runs", name, async () => {
-    const given = inputsOn(def, inputs, cpuDevice());
-    try {
-      actual = await runEagerly(def, given, c.sample.attrs ?? {}, cpuDevice());
-    } finally {
-      disposeInputs(given);
-    }
+    actual = await runEagerly(def, inputs, attrs, cpuDevice());
     return null;
   });
   if (actual === null) return null;
@@ -133,40 +127,22 @@ export async function checkCpu(
     return null;
   });
   if (wanted !== null) {
-    await c.run(
-      "cpu = reference",
-      name,
-      () => compareAll(outputs, wanted, (t) => cpuTolerance(c, t)),
-    );
+    await c.run("cpu = reference", name, () => differences(outputs, wanted, near));
   }
   if (def.expand && !def.stateful) {
     await c.run("expansion takes literals", name, async () => {
       const how = { device: cpuDevice(), literals: true };
-      const results = await runExpansion(def, inputs, c.sample.attrs ?? {}, how);
-      return compareAll(results, outputs, (t) => cpuTolerance(c, t));
+      return differences(await runExpansion(def, inputs, attrs, how), outputs, near);
     });
   }
   if (def.cpu && !def.stateful) {
     await c.run(
       "cpu kernel fills its outputs",
       name,
-      () => compareAll(runCpuKernel(def, inputs, problem), outputs, (t) => cpuTolerance(c, t)),
+      () => differences(runCpuKernel(def, inputs, problem), outputs, near),
     );
   }
   return outputs;
-}
-
-function compareAll(
-  actual: readonly NdArray[],
-  wanted: readonly NdArray[],
-  tolerance: (dtype: DType) => Tolerance,
-): string | null {
-  if (actual.length !== wanted.length) return `${actual.length} outputs, wanted ${wanted.length}`;
-  for (const [k, a] of actual.entries()) {
-    const wrong = difference(a, wanted[k], a.dtype, tolerance(a.dtype));
-    if (wrong !== null) return `output ${k} ${wrong}`;
-  }
-  return null;
 }
 
 /** Runs the op eagerly on the GPU, then every variant by force. */
@@ -187,16 +163,13 @@ export async function checkGpu(
   // Integers must be exact, whatever float64 says of them.
   const target = cpu.map((a, k) => (DTYPES[a.dtype].kind === "float" ? wanted[k] : a));
   const compare = (outputs: readonly NdArray[]): string | null =>
-    compareAll(outputs, target, (t) => gpuTolerance(c, t));
+    differences(outputs, target, (t) => gpuTolerance(c, t));
   if (!def.stateful) {
-    await c.run("gpu = cpu", gpu.name, async () => {
-      const given = inputsOn(def, inputs, gpu);
-      try {
-        return compare(await runEagerly(def, given, c.sample.attrs ?? {}, gpu));
-      } finally {
-        disposeInputs(given);
-      }
-    });
+    await c.run(
+      "gpu = cpu",
+      gpu.name,
+      async () => compare(await runEagerly(def, inputs, c.sample.attrs ?? {}, gpu)),
+    );
   }
   if (!def.gpu || !isStatic(problem)) return;
   let plans: readonly ForcedPlan[] = [];
@@ -234,25 +207,13 @@ async function checkSharedInput(
   await c.run("one tensor as two inputs", gpu.name, async () => {
     const shared = inputs.map((a, i) => (i === pair[1] ? inputs[pair[0]] : a));
     const attrs = c.sample.attrs ?? {};
-    const host = inputsOn(c.def, shared, cpuDevice());
     let wanted: NdArray[];
     try {
-      wanted = await runEagerly(c.def, host, attrs, cpuDevice());
+      wanted = await runEagerly(c.def, shared, attrs, cpuDevice());
     } catch {
       return null; // Values that do not fit each other: nothing to compare.
-    } finally {
-      disposeInputs(host);
     }
-    const made = inputsOn(c.def, shared, gpu);
-    const given = made.map((x, i) => (i === pair[1] ? made[pair[0]] : x));
-    try {
-      return compareAll(
-        await runEagerly(c.def, given, attrs, gpu),
-        wanted,
-        (t) => gpuTolerance(c, t),
-      );
-    } finally {
-      disposeInputs(made);
-    }
+    const found = await runEagerly(c.def, shared, attrs, gpu);
+    return differences(found, wanted, (t) => gpuTolerance(c, t));
   });
 }

@@ -6,10 +6,11 @@ import type { Device } from "../core/device.ts";
 import type { GpuPlan, GpuVariant, Profile } from "../core/dispatch.ts";
 import { gpuBytes } from "../core/gpu_storage.ts";
 import { InternalError } from "../core/errors.ts";
-import { DTYPES, makeData, type TypedArray } from "../core/dtype.ts";
+import { makeData } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { argOfInput, type Attrs, inferOutputs, type OpDef, type Problem } from "../core/op.ts";
 import { sizeOf } from "../core/shape.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { type ConcreteSpec, isConcreteSpec } from "../core/tensor_spec.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
 import { runnableVariants } from "../kernels/pointwise/half.ts";
@@ -45,19 +46,22 @@ export function inputsOn(def: OpDef, inputs: readonly NdArray[], device: Device)
   return inputs.map((a, i) => (isHostInput(def, i, inputs.length) ? a : constantTensor(a, device)));
 }
 
-/** Disposes what {@linkcode inputsOn} made. */
-export function disposeInputs(inputs: readonly OpInput[]): void {
-  for (const x of inputs) if (!(x instanceof NdArray)) x.dispose();
-}
-
-/** Runs the op eagerly on a device and reads its outputs. */
-export async function runEagerly(
+/** Runs the op eagerly on a device and reads its outputs. An array that is given twice is one tensor. */
+export function runEagerly(
   def: OpDef,
-  inputs: readonly OpInput[],
+  inputs: readonly NdArray[],
   attrs: Attrs,
   device: Device,
 ): Promise<NdArray[]> {
-  const outputs = tidy(() => onDevice(device.name, () => apply(def, inputs, attrs)));
+  return readOutputs(device, () => {
+    const made = inputsOn(def, inputs, device);
+    return apply(def, inputs.map((a) => made[inputs.indexOf(a)]), attrs);
+  });
+}
+
+/** What `compute` makes on a device, read; its inputs are disposed as well. */
+async function readOutputs(device: Device, compute: () => Tensor[]): Promise<NdArray[]> {
+  const outputs = tidy(() => onDevice(device.name, compute));
   try {
     return await Promise.all(outputs.map((o) => o.ndarray()));
   } finally {
@@ -66,24 +70,17 @@ export async function runEagerly(
 }
 
 /** Runs the op's expansion eagerly and reads its outputs; with `literals` on arrays alone, which eager code may give any op. */
-export async function runExpansion(
+export function runExpansion(
   def: OpDef,
   inputs: readonly NdArray[],
   attrs: Attrs,
   { device, literals = false }: { readonly device: Device; readonly literals?: boolean },
 ): Promise<NdArray[]> {
   const problem = problemOf(def, inputs, attrs);
-  const given = literals ? inputs : inputsOn(def, inputs, device);
-  const outputs = tidy(() =>
-    onDevice(
-      device.name,
-      () => withRecorders([], () => [...def.expand!(given, problem.attrs)]),
-    )
-  );
-  const arrays = await Promise.all(outputs.map((o) => o.ndarray()));
-  for (const o of outputs) o.dispose();
-  disposeInputs(given);
-  return arrays;
+  return readOutputs(device, () => {
+    const given = literals ? inputs : inputsOn(def, inputs, device);
+    return withRecorders([], () => [...def.expand!(given, problem.attrs)]);
+  });
 }
 
 /** Runs the CPU kernel into outputs full of garbage, so that an element it forgets shows. */
@@ -225,14 +222,4 @@ async function runUnchecked(
     for (const b of outputs) device.free(b);
     for (const b of buffers) if (b !== undefined) device.free(b);
   }
-}
-
-/** True where both hold the same bits. */
-export function sameBits(a: NdArray, b: NdArray): boolean {
-  if (DTYPES[a.dtype].array === undefined) return String(a.data) === String(b.data);
-  const x = a.data as TypedArray, y = b.data as TypedArray;
-  const bytes = (t: TypedArray): Uint8Array =>
-    new Uint8Array(t.buffer as ArrayBuffer, t.byteOffset, t.byteLength);
-  const p = bytes(x), q = bytes(y);
-  return p.length === q.length && p.every((v, i) => v === q[i]);
 }

@@ -12,14 +12,7 @@ import { interpretLoop } from "../../src/kernels/host/pointwise.ts";
 import { collapseBroadcast } from "../../src/kernels/pointwise/broadcast.ts";
 import { argument } from "../../src/core/scalar/expr.ts";
 import { findDevice } from "../../src/runtime/devices.ts";
-import {
-  disposeInputs,
-  inputsOn,
-  isHostInput,
-  problemOf,
-  runCpuKernel,
-  runEagerly,
-} from "../../src/testing/run_op.ts";
+import { isHostInput, problemOf, runCpuKernel, runEagerly } from "../../src/testing/run_op.ts";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
 import { isSame, ROWS, shown, type Value } from "./table.ts";
 import tensorflow from "./tensorflow.json" with { type: "json" };
@@ -206,9 +199,7 @@ const EXAMPLES_ALONE = [
 type Mode = (c: Case) => Promise<tf.NdArray> | tf.NdArray;
 
 const eagerly = (device: string): Mode => async ({ def, inputs, attrs }) => {
-  const given = inputsOn(def, inputs.map(arrayOf), findDevice(device));
-  const [out] = await runEagerly(def, given, attrs, findDevice(device));
-  disposeInputs(given);
+  const [out] = await runEagerly(def, inputs.map(arrayOf), attrs, findDevice(device));
   return out;
 };
 

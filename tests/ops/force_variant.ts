@@ -8,14 +8,7 @@ import { lookupOp } from "../../src/core/op.ts";
 import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
 import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
 import { difference } from "../../src/testing/compare.ts";
-import {
-  disposeInputs,
-  forcedPlans,
-  inputsOn,
-  problemOf,
-  runEagerly,
-  runPlan,
-} from "../../src/testing/run_op.ts";
+import { forcedPlans, problemOf, runEagerly, runPlan } from "../../src/testing/run_op.ts";
 import { HAS_WEBGPU } from "../devices.ts";
 import { Turns } from "../effort.ts";
 
@@ -43,9 +36,7 @@ export async function compareVariants(
   if (!HAS_WEBGPU) return ran;
   assert(await setBackend("webgpu"));
   const gpu = gpuDevice() as WebGpuDevice;
-  const given = inputsOn(def, inputs, cpuDevice());
-  const wanted = await runEagerly(def, given, attrs, cpuDevice());
-  disposeInputs(given);
+  const wanted = await runEagerly(def, inputs, attrs, cpuDevice());
   const problem = problemOf(def, inputs, attrs);
   const plans = forcedPlans(def.gpu ?? [], problem, gpu.profile);
   assert(plans.length > 0, `${op} has no GPU variant for ${inputs.map((i) => `[${i.shape}]`)}`);
