@@ -11,12 +11,11 @@ import type { TensorSpec } from "../core/tensor_spec.ts";
 import { RaggedTensorSpec } from "../ops/ragged/ragged_tensor.ts";
 import { type Element, putAt, stackRows } from "./element.ts";
 import { padding } from "./parts/padding.ts";
-import type { Settings } from "./settings.ts";
 import {
   checkCount,
   Failure,
-  type Outcome,
-  sameType,
+  known,
+  outcomeOf,
   type Source,
   type SourceInit,
   withLeading,
@@ -50,53 +49,35 @@ const checkPaddedBatchOptions = optionCheck<PaddedBatchOptions>(
 /** What joins rows of a component. */
 export type Join = (rows: readonly NdArray[], component: number) => NdArray;
 
-/** The elements of a batch joined, component by component, or why they cannot be. */
-export function joinRows(rows: readonly Element[], components: number, join: Join): Outcome {
-  try {
-    return Array.from({ length: components }, (_, c) => join(rows.map((row) => row[c]), c));
-  } catch (error) {
-    return new Failure(error);
-  }
+/** The elements of a batch joined, component by component. */
+export function joinRows(rows: readonly Element[], join: Join): Element {
+  return rows[0].map((_, c) => join(rows.map((row) => row[c]), c));
 }
 
-function joined(
-  input: Source,
-  kind: string,
-  specs: readonly TensorSpec[],
-  batchSize: number,
-  options: BatchOptions,
-  { join, settings }: {
-    readonly join: Join;
-    readonly settings: (batchSize: number, dropRemainder: boolean) => Settings;
-  },
-): Source {
-  const n = checkCount(batchSize, "batchSize", 1), { dropRemainder = false } = options;
-  return batched(input, kind, n, options, {
-    join: (rows) => joinRows(rows, specs.length, join),
-    // The bytes of strings are those that came in.
-    isFresh: input.isFresh || specs.every(({ dtype }) => dtype !== "string"),
-    specs: withLeading(specs, dropRemainder ? n : null),
-    settings: settings(n, dropRemainder),
-  });
+/** How a stage makes batches. */
+interface Batching extends Partial<SourceInit> {
+  readonly kind: string;
+  /** The specs in batches of so many rows. */
+  readonly inBatch: (rows: number | null) => readonly TensorSpec[];
+  readonly join: (rows: readonly Element[]) => Element;
 }
 
 /** `batchSize` elements at a time, joined. */
 function batched(
   input: Source,
-  kind: string,
   batchSize: number,
   { dropRemainder = false }: BatchOptions,
-  { join, ...more }: Partial<SourceInit> & { readonly join: (rows: readonly Element[]) => Outcome },
+  { inBatch, join, ...more }: Batching,
 ): Source {
-  const n = checkCount(batchSize, "batchSize", 1);
-  const batches = input.size === null ? null : input.size / n;
+  const n = checkCount(batchSize, "batchSize", 1), specs = inBatch(dropRemainder ? n : null);
   // What an element takes with it that fails, as in TensorFlow: all of its batch, or of a padded one those before it.
-  const isUnit = kind !== "PaddedBatch";
+  const isUnit = more.kind !== "PaddedBatch";
   return stageOver(input, {
-    kind,
-    ...sameType(input),
     ...more,
-    size: batches === null ? null : dropRemainder ? Math.floor(batches) : Math.ceil(batches),
+    specs,
+    // The bytes of strings are those that came in.
+    isFresh: input.isFresh || specs.every(({ dtype }) => dtype !== "string"),
+    size: known(input.size, (size) => (dropRemainder ? Math.floor : Math.ceil)(size / n)),
     async next({ input }) {
       const rows: Element[] = [];
       let failure: Failure | null = null;
@@ -113,7 +94,7 @@ function batched(
           if (!isUnit) break;
         }
       }
-      return failure ?? join(rows);
+      return failure ?? outcomeOf(() => join(rows));
     },
   });
 }
@@ -121,9 +102,12 @@ function batched(
 /** `n` elements of equal shapes to one. */
 export function batchSource(input: Source, n: number, options: BatchOptions): Source {
   checkBatchOptions(options);
-  return joined(input, "Batch", input.specs, n, options, {
-    join: stackRows,
-    settings: (batchSize, dropRemainder) => ({ stage: "Batch", batchSize, dropRemainder }),
+  const { dropRemainder = false } = options;
+  return batched(input, n, options, {
+    kind: "Batch",
+    inBatch: (rows) => withLeading(input.specs, rows),
+    join: (rows) => joinRows(rows, stackRows),
+    settings: { stage: "Batch", batchSize: n, dropRemainder },
   });
 }
 
@@ -131,12 +115,12 @@ export function batchSource(input: Source, n: number, options: BatchOptions): So
 export function paddedBatchSource(input: Source, n: number, options: PaddedBatchOptions): Source {
   checkPaddedBatchOptions(options);
   const { specs, join, shapes, values } = padding(input, options);
-  return joined(input, "PaddedBatch", specs, n, options, {
-    join,
-    settings: (batchSize, dropRemainder) => ({
-      stage: "PaddedBatch",
-      ...{ batchSize, dropRemainder, shapes, values },
-    }),
+  const { dropRemainder = false } = options;
+  return batched(input, n, options, {
+    kind: "PaddedBatch",
+    inBatch: (rows) => withLeading(specs, rows),
+    join: (rows) => joinRows(rows, join),
+    settings: { stage: "PaddedBatch", batchSize: n, dropRemainder, shapes, values },
   });
 }
 
@@ -153,26 +137,20 @@ export function raggedBatchSource(input: Source, n: number, options: BatchOption
   checkBatchOptions(options);
   const { dropRemainder = false } = options;
   const rows = dropRemainder ? checkCount(n, "batchSize", 1) : null;
-  const components = leafSpecs(input.structure, input.specs).map((spec) =>
-    raggedComponent(spec, rows)
-  );
-  const places: number[] = [0];
-  for (const leaf of leafSpecs(input.structure, input.specs)) {
-    places.push(places.at(-1)! + (leaf instanceof CompositeSpec ? leaf.components.length : 1));
-  }
-  const joinAll = (elements: readonly Element[]): Outcome => {
-    try {
-      return components.flatMap(({ join }, c) =>
-        join(elements.map((e) => e.slice(places[c], places[c + 1])), c)
-      );
-    } catch (error) {
-      return new Failure(error);
-    }
-  };
-  return batched(input, "RaggedBatch", n, options, {
-    join: joinAll,
-    specs: components.flatMap(({ specs }) => specs),
+  let at = 0;
+  const components = leafSpecs(input.structure, input.specs).map((spec) => {
+    const from = at;
+    at += spec instanceof CompositeSpec ? spec.components.length : 1;
+    return { from, to: at, ...raggedComponent(spec, rows) };
+  });
+  return batched(input, n, options, {
+    kind: "RaggedBatch",
+    inBatch: () => components.flatMap(({ specs }) => specs),
     structure: packAs(input.structure, components.map(({ leaf }) => leaf)),
+    join: (elements) =>
+      components.flatMap(({ join, from, to }, c) =>
+        join(elements.map((e) => e.slice(from, to)), c)
+      ),
   });
 }
 

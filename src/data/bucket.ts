@@ -5,10 +5,17 @@ import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { packComponents } from "../core/composite.ts";
-import { joinRows, PADDED_BATCH_OPTIONS, type PaddedBatchOptions } from "./batch.ts";
+import { type Join, joinRows, PADDED_BATCH_OPTIONS, type PaddedBatchOptions } from "./batch.ts";
 import { padding } from "./parts/padding.ts";
 import { type Element, isInteger, stackRows } from "./element.ts";
-import { checkCount, Failure, type Outcome, type Source, withLeading } from "./source.ts";
+import {
+  checkCount,
+  Failure,
+  type Outcome,
+  outcomeOf,
+  type Source,
+  withLeading,
+} from "./source.ts";
 import { stageOver } from "./stage.ts";
 import { type ElementFunction, traceFunction } from "./trace.ts";
 
@@ -32,8 +39,6 @@ const checkOptions = optionCheck<BucketOptions>("bucketBySequenceLength", {
   ...PADDED_BATCH_OPTIONS,
 });
 
-type Joiner = (rows: readonly Element[]) => Outcome;
-
 /** Batches of elements whose lengths are between the same boundaries. */
 export function bucketSource(
   input: Source,
@@ -49,7 +54,7 @@ export function bucketSource(
       `\`elementLengthFunc\` must return a scalar integer. Was ${traced.specs.join(", ")}`,
     );
   }
-  const { specs, joiners } = joinersOf(input, options);
+  const { specs, joins } = joinsOf(input, options);
   const same = sizes.every((n) => n === sizes[0]);
   const bucketOf = ([length]: Element): number => {
     const n = Number(length.at(0)), b = boundaries.findIndex((to) => n < to);
@@ -65,12 +70,13 @@ export function bucketSource(
   return stageOver(input, {
     kind: "BucketBySequenceLength",
     specs: withLeading(specs, dropRemainder && same ? sizes[0] : null),
-    structure: input.structure,
     size: null,
     traced,
     begin: () => ({ buckets: sizes.map((): Element[] => []), ended: false }),
     async next({ input, own, call, fail }) {
       const { buckets } = own;
+      const take = (b: number): Outcome =>
+        outcomeOf(() => joinRows(buckets[b].splice(0), joins[b]));
       while (!own.ended) {
         const item = await input.next();
         if (item instanceof Failure) return item;
@@ -86,10 +92,10 @@ export function bucketSource(
         } catch (error) {
           return fail(error);
         }
-        if (buckets[b].push(item) === sizes[b]) return joiners[b](buckets[b].splice(0));
+        if (buckets[b].push(item) === sizes[b]) return take(b);
       }
       const left = dropRemainder ? -1 : buckets.findIndex((rows) => rows.length > 0);
-      return left < 0 ? null : joiners[left](buckets[left].splice(0));
+      return left < 0 ? null : take(left);
     },
   });
 }
@@ -109,34 +115,20 @@ function checkBuckets(boundaries: readonly number[], sizes: readonly number[]): 
   });
 }
 
-/** How the elements of each bucket are joined. */
-function joinersOf(
-  input: Source,
+/** How the elements of each bucket are joined, and their specs. */
+function joinsOf(
+  { specs, structure }: Source,
   { noPadding, padToBucketBoundary, bucketBoundaries, bucketBatchSizes, ...rest }: BucketOptions,
-): { readonly specs: Source["specs"]; readonly joiners: readonly Joiner[] } {
-  const { specs, structure } = input;
-  if (noPadding) {
-    const join: Joiner = (rows) => joinRows(rows, specs.length, stackRows);
-    return { specs, joiners: bucketBatchSizes.map(() => join) };
-  }
-  const open = padding(input, rest);
-  const joiner = ({ join }: ReturnType<typeof padding>): Joiner => (rows) =>
-    joinRows(rows, specs.length, join);
-  if (!padToBucketBoundary) {
-    return {
-      specs: open.specs,
-      joiners: bucketBatchSizes.map(() => joiner(open)),
-    };
-  }
-  const joiners = bucketBatchSizes.map((_, b): Joiner => {
+): { readonly specs: Source["specs"]; readonly joins: readonly Join[] } {
+  if (noPadding) return { specs, joins: bucketBatchSizes.map(() => stackRows) };
+  const open = padding({ specs, structure }, rest);
+  const joins = bucketBatchSizes.map((_, b) => {
+    if (!padToBucketBoundary) return open.join;
     const bound = (bucketBoundaries[b] ?? bucketBoundaries.at(-1)!) - 1;
     const shapes = open.specs.map(({ shape }): PartialShape => shape!.map((d) => d ?? bound));
-    return joiner(padding(input, { ...rest, paddedShapes: shapesIn(structure, shapes) }));
+    // Shapes are lists and stand as leaves.
+    const paddedShapes = packComponents<unknown>(structure, shapes);
+    return padding({ specs, structure }, { ...rest, paddedShapes }).join;
   });
-  return { specs: open.specs, joiners };
-}
-
-/** Shapes in the nest of the elements: lists themselves, they stand as leaves. */
-function shapesIn(structure: unknown, shapes: readonly PartialShape[]): unknown {
-  return packComponents<unknown>(structure, shapes);
+  return { specs: open.specs, joins };
 }

@@ -7,7 +7,7 @@ import {
   Failure,
   makeSource,
   type Place,
-  sameType,
+  sameAs,
   type Source,
   type State,
 } from "./source.ts";
@@ -24,9 +24,8 @@ export function cacheSource(input: Source): Source {
   let kept: readonly Element[] | undefined;
   return makeSource({
     kind: "Cache",
-    ...sameType(input),
+    ...sameAs(input),
     isFresh: false,
-    size: input.size,
     settings: { stage: "Cache" },
     open(place: Place, state?: CacheState): Elements {
       if (state?.kept) kept = state.kept;

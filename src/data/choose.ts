@@ -10,6 +10,7 @@ import {
   Failure,
   type Item,
   makeSource,
+  Parts,
   type Place,
   type Source,
   type State,
@@ -49,9 +50,7 @@ function chosenSource(
     open(place: Place, state?: ChosenState): Elements {
       const chooser = choose(place, state?.chooser);
       const ended = [...state?.ended ?? inputs.map(() => false)];
-      const parts = inputs.map((input, i) =>
-        input.open({ ...place, path: `${place.path}[${i}]` }, state?.inputs[i])
-      );
+      const parts = new Parts(inputs, place, state?.inputs);
       return {
         async next(): Promise<Item> {
           for (;;) {
@@ -59,7 +58,7 @@ function chosenSource(
             const i = await chooser.next(ended);
             if (i === null || i instanceof Failure) return i;
             if (ended[i]) continue;
-            const item = await parts[i].next();
+            const item = await parts.all[i].next();
             if (item !== null) return item;
             if (stopOnEmpty) ended.fill(true);
             ended[i] = true;
@@ -68,11 +67,11 @@ function chosenSource(
         save: async (): Promise<ChosenState> => ({
           chooser: await chooser.save(),
           ended: [...ended],
-          inputs: await Promise.all(parts.map((part) => part.save())),
+          inputs: await parts.save(),
         }),
         async close() {
           await chooser.close();
-          for (const part of parts) await part.close();
+          await parts.close();
         },
       };
     },

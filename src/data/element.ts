@@ -16,7 +16,7 @@ import {
   setKey,
   structureText,
 } from "../core/nest.ts";
-import { compatible, type PartialShape, sameShape, shapeText, sizeOf } from "../core/shape.ts";
+import { compatible, relaxShapes, sameShape, shapeText, sizeOf } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
 import { defaultDevice } from "../runtime/devices.ts";
@@ -175,28 +175,18 @@ export function commonType(types: readonly ElementType[], method: string): Eleme
       );
     }
     other.specs.forEach(({ shape, dtype }, i) => {
-      specs[i] = TensorSpec(commonShape(specs[i].shape, shape), dtype);
+      specs[i] = TensorSpec(relaxShapes(specs[i].shape, shape), dtype);
     });
   }
   return { specs, structure: first.structure };
 }
 
-/** What is known of two shapes. */
-function commonShape(a: PartialShape, b: PartialShape): PartialShape {
-  if (a === null || b === null || a.length !== b.length) return null;
-  return a.map((d, i) => (d === b[i] ? d : null));
-}
-
 /** The value as a host array that nobody else can write to. Throws `TypeError` for what is no tensor. */
 export function hostArray(value: unknown, dtype?: DType): NdArray {
   const array = toNdArray(value, { dtype, strict: true });
-  return isShared(value) ? array.copy() : array;
-}
-
-/** True where a host array made of the value looks at the value's own memory. */
-function isShared(value: unknown): boolean {
-  return value instanceof NdArray || ArrayBuffer.isView(value) ||
+  const isShared = value instanceof NdArray || ArrayBuffer.isView(value) ||
     (isPlainObject(value) && ArrayBuffer.isView(value.data));
+  return isShared ? array.copy() : array;
 }
 
 /** Row `i` of an array, not copied. */
@@ -249,9 +239,14 @@ export function checkElement(element: Element, specs: readonly TensorSpec[]): vo
   });
 }
 
-/** The element as tensors on the default device, owned by the caller or the scope in force. */
+/** The element as tensors on the default device, owned by the caller or the scope in force, for `using` too. */
 export function handOut(element: Element, structure: unknown): TensorNest {
-  return withDispose(asTensors(element, structure));
+  const nest = asTensors(element, structure);
+  if (!isNested(nest)) return nest;
+  return Object.defineProperty(nest, Symbol.dispose, {
+    value: () => disposeAll(nest),
+    enumerable: false,
+  });
 }
 
 /** The element in its nest as tensors on the default device. */
@@ -269,15 +264,6 @@ export function handOutHost(
 ): Nest<NdArray> {
   const own = isFresh ? element : element.map((a) => (a.dtype === "variant" ? a : a.copy()));
   return packComponents(structure, own);
-}
-
-/** Lets `using` dispose a list or object of tensors. */
-function withDispose(nest: TensorNest): TensorNest {
-  if (!isNested(nest)) return nest;
-  return Object.defineProperty(nest, Symbol.dispose, {
-    value: () => disposeAll(nest),
-    enumerable: false,
-  });
 }
 
 function disposeAll(nest: unknown): void {

@@ -14,7 +14,6 @@ import {
   type Outcome,
   type Place,
   Queue,
-  sameType,
   type Source,
   type State,
 } from "./source.ts";
@@ -194,7 +193,6 @@ export function predicateSource(
   }
   return stageOver(input, {
     kind,
-    ...sameType(input),
     size: null,
     settings: { stage: kind, f: traced.concrete },
     traced,

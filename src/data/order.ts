@@ -8,8 +8,9 @@ import {
   checkCount,
   type Elements,
   Failure,
+  known,
   makeSource,
-  sameType,
+  sameAs,
   type Source,
   type State,
 } from "./source.ts";
@@ -18,17 +19,11 @@ import { stageOver } from "./stage.ts";
 /** The passes over the input one after the other, `count` of them or without end. */
 export function repeatSource(input: Source, count: number): Source {
   const endless = checkCount(count, "count", -1) === -1;
-  const size = input.size === 0 || count === 0
-    ? 0
-    : endless
-    ? Infinity
-    : input.size === null
-    ? null
-    : input.size * count;
+  const size = endless ? Infinity : known(input.size, (n) => n * count);
   return makeSource({
     kind: "Repeat",
-    ...sameType(input),
-    size,
+    ...sameAs(input),
+    size: input.size === 0 || count === 0 ? 0 : size,
     settings: { stage: "Repeat", count },
     open(place, state?: { readonly pass: number; readonly empty: boolean; readonly input: State }) {
       let pass = state?.pass ?? 0, empty = state?.empty ?? true;
@@ -67,8 +62,7 @@ export function takeSource(input: Source, count: number): Source {
   const n = checkCount(count, "count", -1) === -1 ? Infinity : count;
   return stageOver(input, {
     kind: "Take",
-    ...sameType(input),
-    size: n === 0 ? 0 : input.size === null ? null : Math.min(n, input.size),
+    size: n === 0 ? 0 : known(input.size, (size) => Math.min(n, size)),
     settings: { stage: "Take", count },
     begin: () => ({ n: 0 }),
     async next({ input, own: taken }) {
@@ -86,8 +80,7 @@ export function skipSource(input: Source, count: number): Source {
   const n = checkCount(count, "count", -1) === -1 ? Infinity : count;
   return stageOver(input, {
     kind: "Skip",
-    ...sameType(input),
-    size: n === Infinity ? 0 : input.size === null ? null : Math.max(0, input.size - n),
+    size: n === Infinity ? 0 : known(input.size, (size) => Math.max(0, size - n)),
     settings: { stage: "Skip", count },
     begin: () => ({ n: 0 }),
     async next({ input, own: skipped }) {
@@ -116,8 +109,7 @@ export function shardSource(input: Source, numShards: number, index: number): So
   }
   return stageOver(input, {
     kind: "Shard",
-    ...sameType(input),
-    size: input.size === null ? null : Math.max(0, Math.ceil((input.size - first) / n)),
+    size: known(input.size, (size) => Math.max(0, Math.ceil((size - first) / n))),
     settings: { stage: "Shard", numShards, index },
     begin: () => ({ n: 0 }),
     async next({ input, own: seen }) {
@@ -174,7 +166,6 @@ export function ignoreErrorsSource(input: Source, options: IgnoreErrorsOptions):
   const { logWarning = false } = options;
   return stageOver(input, {
     kind: "IgnoreErrors",
-    ...sameType(input),
     size: null,
     settings: { stage: "IgnoreErrors", logWarning },
     async next({ input, place }) {
@@ -208,8 +199,7 @@ export function optionsSource(input: Source, options: DatasetOptions): Source {
   const { deterministic } = options;
   return makeSource({
     kind: "Options",
-    ...sameType(input),
-    size: input.size,
+    ...sameAs(input),
     settings: { stage: "Options", deterministic },
     open: (place, state?: State) =>
       // As in TensorFlow, options that are set later count.

@@ -8,7 +8,7 @@ import {
   looked,
   makeSource,
   Queue,
-  sameType,
+  sameAs,
   type Source,
   type State,
 } from "./source.ts";
@@ -62,8 +62,7 @@ export function prefetchSource(input: Source, bufferSize: number): Source {
   const n = checkCount(bufferSize, "bufferSize", -1) === -1 ? 2 : bufferSize;
   return makeSource({
     kind: "Prefetch",
-    ...sameType(input),
-    size: input.size,
+    ...sameAs(input),
     settings: { stage: "Prefetch", count: bufferSize },
     open: (place, state?: PrefetchState) =>
       new Ahead(n, (inner) => input.open(place, inner), state),

@@ -75,7 +75,6 @@ export function scanSource(input: Source, initialState: unknown, fn: ElementFunc
     kind: "Scan",
     specs: traced.specs.slice(carried),
     structure: output,
-    size: input.size,
     traced,
     begin: (): { carried: Element | null } => ({ carried: null }),
     async next({ input, own, call }) {

@@ -10,7 +10,7 @@ import {
   Failure,
   makeSource,
   type Place,
-  sameType,
+  sameAs,
   type Source,
   type State,
 } from "./source.ts";
@@ -52,8 +52,7 @@ export function shuffleSource(
   let passes = 0;
   return makeSource({
     kind: "Shuffle",
-    ...sameType(input),
-    size: input.size,
+    ...sameAs(input),
     settings: { stage: "Shuffle", bufferSize, seeds, reshuffleEachIteration },
     open(place: Place, state?: ShuffleState) {
       if (state) ({ base, passes } = state);

@@ -18,7 +18,7 @@ import {
   type Item,
   makeSource,
   type Place,
-  sameType,
+  sameAs,
   type Source,
   type State,
 } from "./source.ts";
@@ -179,9 +179,8 @@ type DiskState = { readonly at?: number; readonly input?: State };
 export function diskCacheSource(input: Source, path: string): Source {
   return makeSource({
     kind: "Cache",
-    ...sameType(input),
+    ...sameAs(input),
     isFresh: false,
-    size: input.size,
     open: (place: Place, state?: DiskState) => new DiskCache(input, path, place, state),
   });
 }

@@ -3,7 +3,6 @@
  */
 import { ValueError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
-import type { PartialShape } from "../core/shape.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
 import type { DrawCounts } from "../ops/random/state.ts";
 import type { Element, ElementType } from "./element.ts";
@@ -101,12 +100,31 @@ export function makeSource<S extends State>(init: SourceInit<S>): Source {
   };
 }
 
-/** A stage that passes elements on: what they are, and where they come from. */
-export function sameType(
+/** A stage that passes elements on: what they are, how many, and where they come from. */
+export function sameAs(
   input: Source,
-): ElementType & Required<Pick<SourceInit, "inputs" | "isFresh">> {
-  const { specs, structure, isFresh } = input;
-  return { specs, structure, isFresh, inputs: [input] };
+): ElementType & Required<Pick<SourceInit, "inputs" | "isFresh" | "size">> {
+  const { specs, structure, isFresh, size } = input;
+  return { specs, structure, isFresh, size, inputs: [input] };
+}
+
+/** The passes over several inputs that a stage reads side by side; `places` tells them apart. */
+export class Parts {
+  readonly all: readonly Elements[];
+
+  /** Opens them, or goes on with them. */
+  constructor(inputs: readonly Source[], place: Place, states?: readonly State[]) {
+    this.all = inputs.map((input, i) =>
+      input.open({ ...place, path: `${place.path}[${i}]` }, states?.[i])
+    );
+  }
+
+  save(): Promise<State[]> {
+    return Promise.all(this.all.map((part) => part.save()));
+  }
+  async close(): Promise<void> {
+    for (const part of this.all) await part.close();
+  }
 }
 
 /** The specs with another leading axis each. */
@@ -117,12 +135,22 @@ export function withLeading(specs: readonly TensorSpec[], size: number | null): 
     );
   }
   return specs.map(({ shape, dtype }) =>
-    TensorSpec(shape === null ? null : leading(size, shape), dtype)
+    TensorSpec(shape === null ? null : [size, ...shape], dtype)
   );
 }
 
-function leading(size: number | null, shape: NonNullable<PartialShape>): PartialShape {
-  return [size, ...shape];
+/** A number of elements that follows from another's, where that is known. */
+export function known(size: number | null, of: (size: number) => number): number | null {
+  return size === null ? null : of(size);
+}
+
+/** What `compute` gives, or why it cannot. */
+export function outcomeOf(compute: () => Element): Outcome {
+  try {
+    return compute();
+  } catch (error) {
+    return new Failure(error);
+  }
 }
 
 /** A count as the user gave it. Throws `ValueError` for what is no integer of at least `least`. */

@@ -1,14 +1,14 @@
 /**
  * Where elements come from: ranges, tensors, rows of tensors, several datasets side by side.
  */
-import { type DType, isBigInt, makeData } from "../core/dtype.ts";
+import { type DType, isBigInt } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
-import { NdArray } from "../core/nd_array.ts";
+import { NdArray, setElement } from "../core/nd_array.ts";
 import { flatten, mapNest, type Nest } from "../core/nest.ts";
 import { Tensor } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
-import { type Element, hostArray, rowOf, takeApart } from "./element.ts";
-import { counted, Failure, looked, makeSource, type Source, type State } from "./source.ts";
+import { type Element, type ElementType, hostArray, rowOf, takeApart } from "./element.ts";
+import { counted, Failure, looked, makeSource, Parts, type Source, type State } from "./source.ts";
 
 /** The numbers from `start` to before `stop`. */
 export function rangeSource(start: number, stop: number, step: number, dtype: DType): Source {
@@ -29,15 +29,13 @@ export function rangeSource(start: number, stop: number, step: number, dtype: DT
 }
 
 function scalarOf(value: number, dtype: DType): NdArray {
-  const data = makeData(dtype, 1);
-  (data as unknown as (number | bigint)[])[0] = isBigInt(dtype) ? BigInt(value) : value;
-  return new NdArray(dtype, [], data);
+  const scalar = NdArray.zeros(dtype, []);
+  setElement(scalar, 0, isBigInt(dtype) ? BigInt(value) : value);
+  return scalar;
 }
 
 /** A nest of values, kept as they are now. */
-export interface Values {
-  readonly specs: readonly TensorSpec[];
-  readonly structure: unknown;
+interface Values extends ElementType {
   readonly leaves: readonly (Tensor | NdArray)[];
   /** Tensors on devices that are read asynchronously arrive later. */
   readonly arrays: Promise<Element>;
@@ -110,14 +108,12 @@ export function zipSource(inputs: readonly Source[], nest: unknown): Source {
     inputs,
     settings: { stage: "Zip", order },
     open(place, states?: readonly State[]) {
-      const parts = inputs.map((input, i) =>
-        input.open({ ...place, path: `${place.path}[${i}]` }, states?.[i])
-      );
+      const parts = new Parts(inputs, place, states);
       return {
         async next() {
           const element: Element[] = [];
           let failure: Failure | null = null;
-          for (const part of parts) {
+          for (const part of parts.all) {
             const item = await part.next();
             if (item === null) return null;
             // The others go on to stay side by side.
@@ -126,10 +122,8 @@ export function zipSource(inputs: readonly Source[], nest: unknown): Source {
           }
           return failure ?? order.flatMap((i) => element[i]);
         },
-        save: () => Promise.all(parts.map((part) => part.save())),
-        async close() {
-          for (const part of parts) await part.close();
-        },
+        save: () => parts.save(),
+        close: () => parts.close(),
       };
     },
   });

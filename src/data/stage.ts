@@ -1,6 +1,7 @@
 /**
  * Stages over one input, as most are: where a pass stands is where its input does, and what it keeps of its own.
  */
+import { isPlainObject } from "../core/nest.ts";
 import type { Element } from "./element.ts";
 import {
   type Elements,
@@ -9,6 +10,7 @@ import {
   makeSource,
   type Outcome,
   type Place,
+  sameAs,
   type Source,
   type SourceInit,
   type State,
@@ -18,7 +20,7 @@ import { functionError, Numbering, type Traced } from "./trace.ts";
 /** Plain values that a pass changes as it goes. */
 type Own = { [key: string]: State };
 
-/** Where a pass stands: what is its own, its input's place, and how many elements its function got. */
+/** Where a pass stands: with its own values its input's place, and how many elements its function got. */
 type Saved = Own & { readonly input?: State; readonly number?: number };
 
 /** One pass of a stage. */
@@ -34,8 +36,9 @@ export interface Pass<S = Own> {
   readonly fail: (error: unknown) => Failure;
 }
 
-/** What a stage over one input is made of. */
-export interface StageInit<S> extends Omit<SourceInit, "inputs" | "open"> {
+/** What a stage over one input is made of. What it does not say of its elements is as with the input's. */
+interface StageInit<S> extends Partial<Omit<SourceInit, "inputs" | "open" | "kind">> {
+  readonly kind: string;
   /** The function that it calls. */
   readonly traced?: Traced;
   /** What a pass begins with. Default: nothing is its own. */
@@ -51,8 +54,10 @@ export function stageOver<S extends object>(
   // Without anything of its own a pass stands where its input does.
   const isBare = traced === undefined && begin === undefined;
   const source: Source = makeSource({
+    ...sameAs(input),
+    // Those that it makes itself may be held by others.
+    isFresh: init.specs === undefined && input.isFresh,
     ...init,
-    inputs: [input],
     open(place, state?: State): Elements {
       const saved = (isBare ? { input: state } : state) as Saved | undefined;
       const elements = input.open(place, saved?.input);
@@ -85,12 +90,10 @@ function ownOf({ input: _input, number: _number, ...own }: Saved): Own {
 /** The same values in lists that nobody else changes. */
 function copied(state: State): State {
   if (Array.isArray(state)) return state.map(copied);
-  if (
-    state === null || typeof state !== "object" || Object.getPrototypeOf(state) !== Object.prototype
-  ) {
-    return state;
-  }
-  return Object.fromEntries(Object.entries(state).map(([key, value]) => [key, copied(value)]));
+  if (!isPlainObject(state)) return state;
+  return Object.fromEntries(
+    Object.entries(state).map(([key, value]) => [key, copied(value as State)]),
+  );
 }
 
 /** Calls a traced function, and counts. */

@@ -7,7 +7,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
 import { type Element, type ElementType, rowOf, specsNest } from "./element.ts";
-import { checkCount, counted, Failure, makeSource, type Source } from "./source.ts";
+import { checkCount, counted, Failure, known, makeSource, type Source } from "./source.ts";
 import { stageOver } from "./stage.ts";
 import type { Window } from "./state.ts";
 
@@ -85,16 +85,14 @@ export function windowSource(
   checkCount(stride, "stride", 1);
   const span = (size - 1) * stride + 1;
   const spec = new DatasetSpec({ specs: input.specs, structure: input.structure }, make);
-  const n = input.size;
   return stageOver(input, {
     kind: "Window",
     specs: spec.components,
     structure: spec,
-    size: n === null
-      ? null
-      : dropRemainder
-      ? Math.max(0, Math.floor((n - span) / shift) + 1)
-      : Math.ceil(n / shift),
+    size: known(
+      input.size,
+      (n) => dropRemainder ? Math.max(0, Math.floor((n - span) / shift) + 1) : Math.ceil(n / shift),
+    ),
     begin: (): { buffer: Element[]; skip: number } => ({ buffer: [], skip: 0 }),
     async next({ input, own }) {
       while (own.buffer.length < span) {
@@ -130,7 +128,6 @@ export function unbatchSource(input: Source): Source {
   return stageOver(input, {
     kind: "Unbatch",
     specs: input.specs.map(({ shape, dtype }) => TensorSpec(shape && shape.slice(1), dtype)),
-    structure: input.structure,
     size: input.size === null || leading === undefined ? null : input.size * leading,
     settings: { stage: "Unbatch" },
     begin: (): { element: Element | null; at: number } => ({ element: null, at: 0 }),
