@@ -53,10 +53,7 @@ export function flatMapSource(
   options: FlatMapOptions,
 ): Source {
   checkFlatMap(options);
-  return innerSource(input, fn, {
-    ...{ method: "flatMap", stage: "FlatMap", cycleLength: 1 },
-    ...options,
-  });
+  return innerSource(input, fn, "flatMap", { cycleLength: 1, ...options });
 }
 
 /** The elements of the datasets of some elements in turn. */
@@ -66,18 +63,17 @@ export function interleaveSource(
   options: InterleaveOptions,
 ): Source {
   checkOptions(options);
-  return innerSource(input, fn, { ...{ method: "interleave", stage: "Interleave" }, ...options });
+  return innerSource(input, fn, "interleave", options);
 }
 
 /** The elements of the datasets that a function makes, gone through in turn. */
 function innerSource(
   input: Source,
   fn: ElementFunction,
-  { method, stage, ...options }: InterleaveOptions & {
-    readonly method: string;
-    readonly stage: "FlatMap" | "Interleave";
-  },
+  method: "flatMap" | "interleave",
+  options: InterleaveOptions,
 ): Source {
+  const stage = method === "flatMap" ? "FlatMap" : "Interleave";
   const { cycleLength = 4, blockLength = 1, numParallelCalls = 1, deterministic } = options;
   const length = checkCount(cycleLength, "cycleLength", 1);
   const block = checkCount(blockLength, "blockLength", 1);
@@ -97,9 +93,6 @@ function innerSource(
   return source;
 }
 
-/** Opens the pass over the dataset of an element. */
-type OpenInner = (element: Element, place: Place) => (state?: State) => Elements;
-
 /** How datasets of elements are gone through. */
 export interface CycleOptions {
   readonly kind: string;
@@ -110,41 +103,29 @@ export interface CycleOptions {
   readonly ahead: number;
   /** False: elements of those read ahead come as they are ready. Default: as the whole pipeline has it. */
   readonly deterministic?: boolean;
-  readonly open: OpenInner;
-  readonly settings?: Settings;
+  /** Opens passes over the dataset of an element. */
+  readonly open: (element: Element, place: Place) => (state?: State) => Elements;
+  readonly settings?: Settings | undefined;
 }
 
 /** The elements of the datasets that `open` makes of elements. */
 export function cycleSource(input: Source, type: ElementType, options: CycleOptions): Source {
   return makeSource({
-    kind: options.kind,
-    ...type,
-    size: null,
-    ...options.settings && { settings: options.settings },
+    ...{ kind: options.kind, ...type, size: null, settings: options.settings },
     inputs: [input],
     open: (place, state?: CycleState) => new Cycle(input, place, options, state),
   });
 }
 
-/** A dataset that is being gone through. */
-interface Inner {
-  /** What it was made of, and which that was. */
-  readonly element: Element;
-  readonly number: number;
-  readonly elements: Elements;
-}
+/** What a dataset was made of that is being gone through, and which that was. */
+type Origin = { readonly element: Element; readonly number: number };
+type Inner = Origin & { readonly elements: Elements };
 
-type CycleState = {
+/** How many were begun, whether there are no more, whose turn it is, and how many that one gave in it. */
+type Turn = { opened: number; ended: boolean; at: number; given: number };
+type CycleState = Readonly<Turn> & {
   readonly input: State;
-  readonly opened: number;
-  readonly ended: boolean;
-  readonly at: number;
-  readonly given: number;
-  readonly slots: readonly ({
-    readonly element: Element;
-    readonly number: number;
-    readonly inner: State;
-  } | null)[];
+  readonly slots: readonly (Origin & { readonly inner: State } | null)[];
 };
 
 /** Goes through some datasets in turn, in TensorFlow's order: where one has ended, the next is begun when its turn comes. */
@@ -154,8 +135,7 @@ class Cycle implements Elements {
   readonly #place: Place;
   readonly #inOrder: boolean;
   readonly #slots: (Inner | null)[];
-  /** How many were begun, whether there are no more, whose turn it is, and how many that one gave in it. */
-  readonly #own = { opened: 0, ended: false, at: 0, given: 0 };
+  readonly #own: Turn = { opened: 0, ended: false, at: 0, given: 0 };
 
   constructor(input: Source, place: Place, options: CycleOptions, state: CycleState | undefined) {
     const { length, ahead, deterministic } = options;
@@ -199,12 +179,11 @@ class Cycle implements Elements {
     return {
       ...this.#own,
       input: await this.#input.save(),
-      slots: await Promise.all(this.#slots.map(async (slot) =>
-        slot && {
-          ...{ element: slot.element, number: slot.number },
-          inner: await slot.elements.save(),
-        }
-      )),
+      slots: await Promise.all(this.#slots.map(async (slot) => {
+        if (slot === null) return null;
+        const { elements, ...origin } = slot;
+        return { ...origin, inner: await elements.save() };
+      })),
     };
   }
 

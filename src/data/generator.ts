@@ -55,29 +55,26 @@ export function generatorSource(
       "`generator` must be a JavaScript callable that returns an iterable or an iterator",
     );
   }
-  const { specs, structure } = declaredType(outputSignature, "composites");
+  const type = declaredType(outputSignature, "composites");
   return makeSource({
-    kind: "Generator",
-    ...{ specs, structure, size: null },
-    open: (_, from?: number) => new GeneratorPass(() => generator(...args), specs, structure, from),
+    ...{ kind: "Generator", ...type, size: null },
+    open: (_, from?: number) => new GeneratorPass(() => generator(...args), type, from),
   });
 }
 
 /** One call of a generator. To go on from a place, it is run up to there, and what it yields is dropped. */
 class GeneratorPass implements Elements {
   readonly #start: () => unknown;
-  readonly #specs: readonly TensorSpec[];
-  readonly #structure: unknown;
+  readonly #type: ElementType;
   /** What the generator makes belongs to this pass: what it yields is freed once read, the rest at the end. */
   readonly #owned: EagerTensor[] = [];
   #iterator: AnyIterator | null | undefined;
   #skip: number;
   #yielded = 0;
 
-  constructor(start: () => unknown, specs: readonly TensorSpec[], structure: unknown, from = 0) {
+  constructor(start: () => unknown, type: ElementType, from = 0) {
     this.#start = start;
-    this.#specs = specs;
-    this.#structure = structure;
+    this.#type = type;
     this.#skip = from;
   }
 
@@ -104,12 +101,9 @@ class GeneratorPass implements Elements {
         if (!(step instanceof Failure)) this.#free(step.value);
       } else if (step instanceof Failure) return step;
       else {
-        return await orFailure(
-          readElement(step.value, this.#specs, this.#structure, {
-            owned: this.#owned,
-            giver: GENERATOR,
-          }),
-        );
+        const giver = "TypeError: `generator` yielded";
+        return await declaredElement(step.value, this.#type, giver, this.#owned)
+          .catch((error) => new Failure(error));
       }
     }
   }
@@ -128,7 +122,7 @@ class GeneratorPass implements Elements {
   }
 
   #free(value: unknown): void {
-    for (const leaf of leavesIn(this.#structure, value) ?? []) free(leaf, this.#owned);
+    for (const leaf of leavesIn(this.#type.structure, value) ?? []) free(leaf, this.#owned);
   }
 }
 
@@ -153,39 +147,19 @@ async function nextOf(
   }
 }
 
-function orFailure(element: Promise<Element>): Promise<Element | Failure> {
-  return element.catch((error) => new Failure(error));
-}
-
 function mapped(error: unknown): Error {
   return mapScriptError(error, { op: "GeneratorDataset", token: "generator" });
 }
 
-/** A plain value as an element of a declared type. Rejects with `InvalidArgumentError` for one that does not fit, which `giver` has given. */
-export function declaredElement(
+/**
+ * A plain value as an element of a declared type; tensors in it that are `owned` are freed once read. Rejects with
+ * `InvalidArgumentError` in TensorFlow's phrases for one that does not fit, which `giver` has given.
+ */
+export async function declaredElement(
   value: unknown,
   { specs, structure }: ElementType,
   giver: string,
-): Promise<Element> {
-  return readElement(value, specs, structure, { owned: [], giver });
-}
-
-/** What yields elements, in TensorFlow's words. */
-const GENERATOR = "TypeError: `generator` yielded";
-
-interface Reading {
-  /** Tensors that are freed once read. */
-  readonly owned: EagerTensor[];
-  /** Who gave the value, with a verb. */
-  readonly giver: string;
-}
-
-/** A value as host arrays of the declared dtypes and shapes. Throws `InvalidArgumentError` with TensorFlow's phrases. */
-async function readElement(
-  value: unknown,
-  specs: readonly TensorSpec[],
-  structure: unknown,
-  { owned, giver }: Reading,
+  owned: EagerTensor[] = [],
 ): Promise<Element> {
   const leaves = leavesIn(structure, value);
   if (leaves === null) {
@@ -221,7 +195,7 @@ async function readElement(
 async function readLeaf(
   leaf: unknown,
   { dtype, shape }: TensorSpec,
-  { giver, path }: Pick<Reading, "giver"> & { readonly path: () => string },
+  { giver, path }: { readonly giver: string; readonly path: () => string },
 ): Promise<NdArray> {
   const fail = (cause?: unknown): never => {
     throw refused(

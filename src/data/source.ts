@@ -69,14 +69,14 @@ export interface SourceInit<S extends State = State> extends ElementType {
   /** True where nobody else holds its elements: they are handed out as they are. Default false. */
   readonly isFresh?: boolean;
   /** What it was told; absent for stages that other programs have no word for. */
-  readonly settings?: Settings;
+  readonly settings?: Settings | undefined;
   /** Starts a pass, or goes on with one. `place` is this stage's own. */
   readonly open: (place: Place, state?: S) => Elements;
 }
 
 /** One stage of a pipeline. */
 export interface Source extends Required<Omit<SourceInit, "settings">> {
-  readonly settings?: Settings;
+  readonly settings?: Settings | undefined;
   /** `MapDataset:5`, for messages. */
   readonly name: string;
   /** The kinds of its stages, e.g. `Map(Range)`: saved passes are of one kind of pipeline. */

@@ -72,8 +72,7 @@ export interface FunctionOf {
 export function traceFunction(fn: ElementFunction, input: ElementType, method: string): Traced {
   checkCallable(fn);
   let structure: unknown;
-  const body = (...leaves: Tensor[]): Tensor[] => {
-    const result = fn(...argumentsOf(fn, packComponents<Tensor>(input.structure, leaves)));
+  const graph = traceOnHost({ fn, input, method }, (result, leaves) => {
     refusePromise(
       result,
       () =>
@@ -89,8 +88,7 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
       seen.add(own);
       return own;
     });
-  };
-  const graph = traceOnHost(body, { fn, input, method });
+  });
   // Promises about outputs are checked here, as properties of the element.
   for (const t of graph.outputs) t.promised = false;
   const concrete = new ConcreteFunction(graph);
@@ -119,11 +117,13 @@ export function onHost<R>(fn: () => R): R {
   return withScope({ device: "/device:CPU:0" }, fn);
 }
 
-/** The graph of a body that calls `fn` with elements of the input. */
+/** The graph of a call of `fn` with an element of the input, of which `outputs` are wanted. */
 export function traceOnHost(
-  body: (...leaves: Tensor[]) => Tensor[],
   { fn, input, method }: FunctionOf,
+  outputs: (result: unknown, leaves: readonly Tensor[]) => Tensor[],
 ): ConcreteFunction["graph"] {
+  const body = (...leaves: Tensor[]): Tensor[] =>
+    outputs(fn(...argumentsOf(fn, packComponents<Tensor>(input.structure, leaves))), leaves);
   const name = `Dataset_${method}_${fn.name || "fn"}`;
   return onHost(() => tfFunction(body, { name }).getConcreteFunction(...input.specs).graph);
 }
@@ -151,17 +151,12 @@ export function functionError(error: unknown, name: string, { path }: Place): un
   if (!(error instanceof OpError)) return error;
   const where =
     `Error in user-defined function passed to ${name} transformation with iterator: ${path}`;
-  const ended = error instanceof OutOfRangeError;
-  const Class = ended
-    ? InvalidArgumentError
-    : error.constructor as new (m: string, d: object) => OpError;
-  const text = ended
-    ? `Function invocation produced OutOfRangeError: ${error.message}`
-    : error.message;
-  return new Class(`${where}: ${text}`, {
-    op: error.op,
-    node: error.node,
-    inputs: error.inputs,
-    cause: error.cause ?? error,
-  });
+  const { op, node, inputs, message, cause = error } = error;
+  const details = { op, node, inputs, cause };
+  if (error instanceof OutOfRangeError) {
+    const text = `${where}: Function invocation produced OutOfRangeError: ${message}`;
+    return new InvalidArgumentError(text, details);
+  }
+  const Class = error.constructor as new (m: string, d: object) => OpError;
+  return new Class(`${where}: ${message}`, details);
 }

@@ -112,30 +112,31 @@ function namesOf(files: Files): Names {
   const list = Array.isArray(files) ? files : [files];
   const names = list.map((file: ByteSource) => {
     if (typeof file === "string") return file;
-    if (!(file instanceof URL || file instanceof Blob || file instanceof Uint8Array)) {
+    if (file instanceof URL) {
+      found.set(file.href, file);
+      return file.href;
+    }
+    if (!(file instanceof Blob || file instanceof Uint8Array)) {
       throw new TypeError(
         `Cannot read ${
           describe(file)
         }: wanted a path, a URL, a Blob, a Uint8Array, or a tensor or dataset of paths`,
       );
     }
-    if (file instanceof URL) {
-      if (!file.href.startsWith("file:")) return file.href;
-      found.set(file.href, file);
-      return file.href;
-    }
     let name = sourceName(file);
     while (found.has(name)) name += "'";
     found.set(name, file);
     return name;
   });
-  const source = makeSource({
-    kind: "Files",
-    ...STRINGS,
-    size: names.length,
-    open: (_, from?: number) => counted(names.length, from, (i) => [scalarString(names[i])]),
+  return { source: namesSource(names.map((name) => [scalarString(name)])), find };
+}
+
+/** Names as they are. */
+function namesSource(names: readonly Element[]): Source {
+  return makeSource({
+    ...{ kind: "Files", ...STRINGS, size: names.length },
+    open: (_, from?: number) => counted(names.length, from, (i) => names[i]),
   });
-  return { source, find };
 }
 
 function isDataset(files: Files): files is { readonly source: Source } {
@@ -153,13 +154,8 @@ export function filesSource(
   if (reads === 1) return readSource(source, kind, find);
   return cycleSource(source, { specs: kind.specs, structure: kind.structure }, {
     ...{ kind: "ParallelInterleave", length: reads, block: 1, ahead: reads },
-    open: (name, place) => {
-      const one = makeSource({
-        ...{ kind: "Files", ...STRINGS, size: 1 },
-        open: (_, from?: number) => counted(1, from, () => name),
-      });
-      return (state) => readSource(one, kind, find).open(place, state);
-    },
+    open: (name, place) => (state) =>
+      readSource(namesSource([name]), kind, find).open(place, state),
   });
 }
 

@@ -1,7 +1,6 @@
 /**
  * Functions that make a dataset of an element: called, traced, and what their datasets hold.
  */
-import { packComponents } from "../../core/composite.ts";
 import { describe } from "../../core/convert.ts";
 import { OperatorNotAllowedInGraphError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -30,15 +29,11 @@ import {
   traceOnHost,
 } from "../trace.ts";
 
-/** A call for one element. */
-export interface InnerCall {
-  /** What makes a dataset of it. */
+/** A call for one element of the input of a stage. */
+interface InnerCall {
   readonly fn: ElementFunction;
-  /** The element. */
   readonly element: Element;
-  /** Where it is from. */
   readonly input: ElementType;
-  /** The stage that asks. */
   readonly source: Source;
 }
 
@@ -99,13 +94,10 @@ export function traceInner(
   call: FunctionOf,
   needs: (made: Source) => readonly Tensor[],
 ): ConcreteFunction {
-  const { fn, input, method } = call;
-  const body = (...leaves: Tensor[]): Tensor[] => {
-    const element = packComponents<Tensor>(input.structure, leaves);
-    const needed = needs(sourceOf(fn(...argumentsOf(fn, element)), method));
+  return new ConcreteFunction(traceOnHost(call, (made) => {
+    const needed = needs(sourceOf(made, call.method));
     return needed.length > 0 ? needed.map((t) => identity(t)) : [scalar(0)];
-  };
-  return new ConcreteFunction(traceOnHost(body, call));
+  }));
 }
 
 /** What the datasets of a function hold: what was said, else what a call with tensors of a graph that nobody runs tells. */
