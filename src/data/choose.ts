@@ -2,6 +2,7 @@
  * Elements of several datasets: which one gives the next is read from a dataset of numbers, or drawn at random.
  */
 import { InvalidArgumentError, ValueError } from "../core/errors.ts";
+import { optionCheck } from "../core/options.ts";
 import { eagerKey } from "../ops/random/state.ts";
 import { commonType, isInteger } from "./element.ts";
 import { Random } from "./random.ts";
@@ -122,16 +123,29 @@ type SampleState = {
   readonly random: readonly number[];
 };
 
+/** Options of {@linkcode sampleFromDatasets}. */
+export interface SampleOptions {
+  /** How likely each dataset is to give the next element, relative to the others. Default: all as likely. */
+  readonly weights?: readonly number[];
+  /** Makes the order reproducible. Default: the global seed does, where one is set. */
+  readonly seed?: number | string;
+  /** True: the first dataset that has no more ends all. Default false: the others go on. */
+  readonly stopOnEmptyDataset?: boolean;
+  /** True: each pass draws anew. Default false, as in TensorFlow. */
+  readonly rerandomizeEachIteration?: boolean;
+}
+
+const checkSample = optionCheck<SampleOptions>("sampleFromDatasets", {
+  weights: true,
+  seed: true,
+  stopOnEmptyDataset: true,
+  rerandomizeEachIteration: true,
+});
+
 /** Elements of the datasets, drawn by weights. */
-export function sampleSource(
-  inputs: readonly Source[],
-  { weights, seed, stopOnEmpty, rerandomize }: {
-    readonly weights: readonly number[];
-    readonly seed: number | string | undefined;
-    readonly stopOnEmpty: boolean;
-    readonly rerandomize: boolean;
-  },
-): Source {
+export function sampleSource(inputs: readonly Source[], options: SampleOptions): Source {
+  checkSample(options);
+  const { weights = inputs.map(() => 1), seed, rerandomizeEachIteration = false } = options;
   const isWeight = (w: unknown): boolean => typeof w === "number" && w >= 0 && w < Infinity;
   if (weights.length !== inputs.length || !weights.every(isWeight) || !weights.some((w) => w > 0)) {
     throw new ValueError(
@@ -145,12 +159,14 @@ export function sampleSource(
   const chances = weights.filter((w) => w > 0);
   let base = String(eagerKey(seed)), passes = 0;
   return chosenSource("Sample", drawn, {
-    stopOnEmpty,
+    stopOnEmpty: options.stopOnEmptyDataset ?? false,
     others: [],
     choose(_, from) {
       const state = from as SampleState | undefined;
       if (state) ({ base, passes } = state);
-      const random = new Random(`${base}/${rerandomize ? (state ? passes : passes++) : "same"}`);
+      const random = new Random(
+        `${base}/${rerandomizeEachIteration ? (state ? passes : passes++) : "same"}`,
+      );
       if (state) random.state = state.random;
       return {
         next(ended) {

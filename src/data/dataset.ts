@@ -121,8 +121,7 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
   /** `predicate` of the whole element. */
   filter(predicate: (element: E) => unknown): Dataset<E>;
   filter(predicate: ElementFunction): Dataset<E> {
-    const kind = { kind: "Filter", method: "filter" } as const;
-    return new Dataset(predicateSource(this.source, predicate, kind));
+    return new Dataset(predicateSource(this.source, predicate, "filter"));
   }
 
   /**
@@ -140,8 +139,7 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
   /** `predicate` of the whole element. */
   takeWhile(predicate: (element: E) => unknown): Dataset<E>;
   takeWhile(predicate: ElementFunction): Dataset<E> {
-    const kind = { kind: "TakeWhile", method: "takeWhile" } as const;
-    return new Dataset(predicateSource(this.source, predicate, kind));
+    return new Dataset(predicateSource(this.source, predicate, "takeWhile"));
   }
 
   /**

@@ -113,17 +113,13 @@ class ParallelCalls implements Elements {
   constructor(
     input: Elements,
     caller: Caller,
-    { calls, inOrder, again }: {
-      readonly calls: number;
-      readonly inOrder: boolean;
-      readonly again: readonly Call[];
-    },
+    calls: { readonly calls: number; readonly inOrder: boolean; readonly again: readonly Call[] },
   ) {
     this.#input = new Queue(input);
     this.#caller = caller;
-    this.#calls = calls;
-    this.#inOrder = inOrder;
-    this.#again = [...again];
+    this.#calls = calls.calls;
+    this.#inOrder = calls.inOrder;
+    this.#again = [...calls.again];
   }
 
   async next(): Promise<Item> {
@@ -177,8 +173,9 @@ class ParallelCalls implements Elements {
 export function predicateSource(
   input: Source,
   predicate: ElementFunction,
-  { kind, method }: { readonly kind: "Filter" | "TakeWhile"; readonly method: string },
+  method: "filter" | "takeWhile",
 ): Source {
+  const kind = method === "filter" ? "Filter" : "TakeWhile";
   const traced = traceFunction(predicate, input, method);
   const [spec] = traced.specs;
   if (

@@ -10,7 +10,7 @@ import { Dataset } from "./dataset.ts";
 import type { TensorNest, TensorsOf, TensorsOfSpec } from "./element.ts";
 import { type FromGeneratorOptions, type GeneratorFunction, generatorSource } from "./generator.ts";
 import type { Source } from "./source.ts";
-import { chooseSource, sampleSource } from "./choose.ts";
+import { chooseSource, type SampleOptions, sampleSource } from "./choose.ts";
 import { loadSource, type SnapshotOptions } from "./snapshot.ts";
 import { rangeSource, slicesSource, tensorsSource, zipSource } from "./sources.ts";
 
@@ -22,6 +22,7 @@ export type { Sequence } from "./sequence.ts";
 export type { Bytes } from "../io/bytes.ts";
 export type { ByteSource, Compression } from "../io/byte_stream.ts";
 export { AUTOTUNE, type MapOptions } from "./map.ts";
+export type { SampleOptions } from "./choose.ts";
 export type { WorkerMapOptions } from "./worker_map.ts";
 export type { BatchOptions, PaddedBatchOptions } from "./batch.ts";
 export type { DatasetOptions, IgnoreErrorsOptions } from "./order.ts";
@@ -212,25 +213,6 @@ export function chooseFromDatasets<E>(
   return new Dataset<E>(chooseSource(sources, choiceDataset.source, stopOnEmptyDataset));
 }
 
-/** Options of {@linkcode sampleFromDatasets}. */
-export interface SampleOptions {
-  /** How likely each dataset is to give the next element, relative to the others. Default: all as likely. */
-  readonly weights?: readonly number[];
-  /** Makes the order reproducible. Default: the global seed does, where one is set. */
-  readonly seed?: number | string;
-  /** True: the first dataset that has no more ends all. Default false: the others go on. */
-  readonly stopOnEmptyDataset?: boolean;
-  /** True: each pass draws anew. Default false, as in TensorFlow. */
-  readonly rerandomizeEachIteration?: boolean;
-}
-
-const checkSample = optionCheck<SampleOptions>("sampleFromDatasets", {
-  weights: true,
-  seed: true,
-  stopOnEmptyDataset: true,
-  rerandomizeEachIteration: true,
-});
-
 /**
  * Elements of several datasets, drawn at random by `weights`. Throws `ValueError` for weights that are none. Follows TensorFlow
  * `tf.data.Dataset.sample_from_datasets`.
@@ -247,14 +229,5 @@ export function sampleFromDatasets<E>(
   datasets: readonly Dataset<E>[],
   options: SampleOptions = {},
 ): Dataset<E> {
-  checkSample(options);
-  const { weights = datasets.map(() => 1), seed } = options;
-  const { stopOnEmptyDataset = false, rerandomizeEachIteration = false } = options;
-  return new Dataset<E>(
-    sampleSource(datasets.map(({ source }) => source), {
-      ...{ weights, seed },
-      stopOnEmpty: stopOnEmptyDataset,
-      rerandomize: rerandomizeEachIteration,
-    }),
-  );
+  return new Dataset<E>(sampleSource(datasets.map(({ source }) => source), options));
 }

@@ -142,18 +142,15 @@ export async function loadSource(path: string, options: SnapshotOptions): Promis
   checkOptions(options);
   const { compression = "" } = options;
   const records = new RecordReader(path, compression);
-  let type: ElementType;
   try {
-    type = readHeader(await records.next(), path);
+    const type = readHeader(await records.next(), path);
+    return makeSource({
+      ...{ kind: "Load", ...type, size: null },
+      open: (_, from?: number) => readSnapshot(path, compression, from),
+    });
   } finally {
     await records.close();
   }
-  return makeSource({
-    kind: "Load",
-    ...type,
-    size: null,
-    open: (_, from?: number) => readSnapshot(path, compression, from),
-  });
 }
 
 function readHeader(record: Uint8Array | null, path: string): ElementType {

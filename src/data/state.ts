@@ -23,10 +23,9 @@ const { DataLossError, UnimplementedError } = errors;
 export function encodeState(state: State): Bytes {
   const parts: Uint8Array[] = [];
   let at = 0;
-  const add = (bytes: Uint8Array): number => {
+  const add = (bytes: Uint8Array): void => {
     parts.push(bytes);
     at += bytes.length;
-    return bytes.length;
   };
   const array = (x: NdArray): unknown => {
     const { dtype, shape } = x, start = at;
@@ -41,8 +40,8 @@ export function encodeState(state: State): Bytes {
     if (dtype !== "string") add(bytesOfArray(x));
     else {
       const strings = x.data as Uint8Array[];
-      add(bytesOfArray(lengthsOf(strings)));
-      strings.forEach(add);
+      const lengths = Uint32Array.from(strings, (s) => s.length);
+      [bytesOfArray(new NdArray("uint32", [strings.length], lengths)), ...strings].forEach(add);
     }
     return { [KIND]: "array", dtype, shape, start, length: at - start };
   };
@@ -64,14 +63,10 @@ export function encodeState(state: State): Bytes {
 /** A checksum of what follows, and the length of the JSON. */
 const HEAD = 8;
 
-function lengthsOf(strings: readonly Uint8Array[]): NdArray {
-  return new NdArray("uint32", [strings.length], Uint32Array.from(strings, (s) => s.length));
-}
-
 /** A state from its bytes. Throws `DataLossError` where they are no state. */
 export function decodeState(bytes: Uint8Array): State {
-  const fail = (why: string): never => {
-    throw new DataLossError(`Cannot read the state of a dataset: ${why}`);
+  const fail = (why: string, cause?: unknown): never => {
+    throw new DataLossError(`Cannot read the state of a dataset: ${why}`, { cause });
   };
   if (bytes.length < HEAD) fail(`${bytes.length} bytes are none`);
   const view = viewOf(bytes);
@@ -83,7 +78,7 @@ export function decodeState(bytes: Uint8Array): State {
   try {
     json = JSON.parse(decodeString(bytes.subarray(HEAD, data)));
   } catch (cause) {
-    throw new DataLossError("Cannot read the state of a dataset: its head is no JSON", { cause });
+    fail("its head is no JSON", cause);
   }
   const array = ({ dtype, shape, start, length }: Record<string, unknown>): NdArray => {
     const from = data + Number(start), to = from + Number(length);
@@ -148,10 +143,5 @@ function failureFrom({ name, message, op, node }: Record<string, unknown>): Fail
   const known = (errors as Record<string, unknown>)[String(name)];
   const isOurs = typeof known === "function" && known.prototype instanceof errors.OpError;
   const Class = (isOurs ? known : errors.UnknownError) as typeof errors.OpError;
-  return new Failure(
-    new Class(String(message), {
-      op: op as string | undefined,
-      node: node as string | undefined,
-    }),
-  );
+  return new Failure(new Class(String(message), { op, node } as errors.ErrorDetails));
 }

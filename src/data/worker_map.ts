@@ -5,7 +5,7 @@ import { ValueError } from "../core/errors.ts";
 import { numpyFunction, type ScriptInput } from "../script/numpy_function.ts";
 import type { Tout } from "../script/tout.ts";
 import type { WorkerOption } from "../script/workers/worker_body.ts";
-import type { MapOptions } from "./map.ts";
+import { AUTOTUNE, callCount, type MapOptions } from "./map.ts";
 import type { ElementFunction } from "./trace.ts";
 
 /** Options of {@linkcode Dataset.map} for a function that runs in workers. */
@@ -44,8 +44,7 @@ export function mapArguments(
       "Cannot map in workers: Tout must say what the function returns, such as tf.TensorSpec([224, 224, 3])",
     );
   }
-  const { hardwareConcurrency = 4 } = (globalThis.navigator ?? {}) as Partial<Navigator>;
   const call = (...element: ScriptInput[]): unknown =>
     numpyFunction(fn, element, Tout as "float32", { worker: workers, ordered: false });
-  return [call, { numParallelCalls: workers ? AHEAD * hardwareConcurrency : 1, ...rest }];
+  return [call, { numParallelCalls: workers ? AHEAD * callCount(AUTOTUNE) : 1, ...rest }];
 }

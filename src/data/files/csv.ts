@@ -23,7 +23,7 @@ import {
   scalarString,
 } from "./files.ts";
 import { declaredElement } from "../generator.ts";
-import { Failure, type Outcome, type Source, type State } from "../source.ts";
+import { Failure, type Outcome, outcomeOf, type Source, type State } from "../source.ts";
 
 /** What a column holds: a dtype where every row must have a value, or the value of rows that have none, or both. */
 export type CsvColumn = DType | number | {
@@ -119,21 +119,16 @@ export function csvSource(files: Files, options: CsvOptions): Source {
     : Object.fromEntries(Object.keys(given).map((name) => [name, 0]));
   const kind: FileKind = {
     ...{ kind: "CSV", specs, structure },
-    open: (file: ByteSource, state?: State) =>
-      new CsvReader(
-        new LineReader(file, compression, placeOf(state)),
-        { columns, header, fieldDelim, useQuoteDelim, naValue },
-        state as CsvState | undefined,
-      ),
+    open(file: ByteSource, state?: State) {
+      const { lines, order } = (state ?? { lines: [0, 0], order: null }) as CsvState;
+      const reader = new LineReader(file, compression, lines);
+      return new CsvReader(reader, { columns, header, fieldDelim, useQuoteDelim, naValue }, order);
+    },
   };
   return filesSource(files, kind, options);
 }
 
-function placeOf(state: State | undefined): [number, number] {
-  return state ? (state as CsvState).lines as [number, number] : [0, 0];
-}
-
-type CsvState = { readonly lines: readonly number[]; readonly order: readonly number[] | null };
+type CsvState = { readonly lines: [number, number]; readonly order: readonly number[] | null };
 
 interface CsvFormat {
   readonly columns: readonly Column[];
@@ -149,13 +144,13 @@ class CsvReader {
   /** Where in a row each column is; null before the first line was read. */
   #order: readonly number[] | null;
 
-  constructor(lines: LineReader, format: CsvFormat, state?: CsvState) {
+  constructor(lines: LineReader, format: CsvFormat, order: readonly number[] | null) {
     this.#lines = lines;
     this.#format = format;
     const fixed = typeof format.columns[0].key === "number" && !format.header
       ? format.columns.map(({ key }) => key as number)
       : null;
-    this.#order = state?.order ?? fixed;
+    this.#order = order ?? fixed;
   }
 
   get position(): CsvState {
@@ -166,18 +161,14 @@ class CsvReader {
   }
 
   async next(): Promise<Outcome | null> {
-    this.#order ??= await this.#readHeader();
+    const order = this.#order ??= await this.#readHeader();
     for (;;) {
       const fields = await this.#row();
       if (fields === null) return null;
       if (fields.length === 1 && fields[0] === "") continue;
-      try {
-        return this.#format.columns.map((column, i) =>
-          this.#value(column, fields[this.#order![i]])
-        );
-      } catch (error) {
-        return new Failure(error);
-      }
+      return outcomeOf(() =>
+        this.#format.columns.map((column, i) => this.#value(column, fields[order[i]]))
+      );
     }
   }
 
@@ -188,13 +179,13 @@ class CsvReader {
     return this.#format.columns.map(({ key }) => {
       const at = typeof key === "number" ? key : names?.indexOf(key) ?? -1;
       if (at >= 0) return at;
-      throw new InvalidArgumentError(
-        `Cannot read ${this.#lines.place}: there is no column "${key}" among ${
-          names?.join(", ") ?? "none"
-        }`,
-        { op: "CSVDataset" },
-      );
+      throw this.#refused(`there is no column "${key}" among ${names?.join(", ") ?? "none"}`);
     });
+  }
+
+  /** The error of what cannot be read, of the line that was read last unless another place is named. */
+  #refused(why: string, place = this.#lines.place): InvalidArgumentError {
+    return new InvalidArgumentError(`Cannot read ${place}: ${why}`, { op: "CSVDataset" });
   }
 
   /** The fields of the next row, which takes several lines where one of them is quoted and has several. */
@@ -208,16 +199,11 @@ class CsvReader {
     for (;;) {
       const fields = splitQuoted(text, fieldDelim);
       if (typeof fields !== "string") return fields;
-      const more = fields === "open" ? await this.#lines.next() : null;
+      if (fields !== "open") throw this.#refused(fields, place);
+      const more = await this.#lines.next();
       if (more === null) {
-        throw new InvalidArgumentError(
-          `Cannot read ${place}: ${
-            fields === "open"
-              ? "Quoted field has to end with quote followed by delim or end"
-              : fields
-          }`,
-          { op: "CSVDataset" },
-        );
+        const why = "Quoted field has to end with quote followed by delim or end";
+        throw this.#refused(why, place);
       }
       text += `\n${decodeString(more)}`;
     }
@@ -225,10 +211,7 @@ class CsvReader {
 
   #value({ dtype, missing, key }: Column, field: string | undefined): NdArray {
     const fail = (why: string): never => {
-      throw new InvalidArgumentError(
-        `Cannot read ${this.#lines.place}: field ${JSON.stringify(key)} ${why}`,
-        { op: "CSVDataset" },
-      );
+      throw this.#refused(`field ${JSON.stringify(key)} ${why}`);
     };
     if (field === undefined && missing === null) return fail("is not there: the row is too short");
     const isMissing = field === undefined || field === "" || field === this.#format.naValue;

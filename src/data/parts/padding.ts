@@ -3,26 +3,24 @@
  */
 import { structureText } from "../../core/nest.ts";
 import { encodeString } from "../../core/text.ts";
-import { type DType, DTYPES, type HostData, isBigInt } from "../../core/dtype.ts";
+import { type DType, DTYPES, type HostData, isBigInt, isInteger } from "../../core/dtype.ts";
 import { DataLossError, InvalidArgumentError, ValueError } from "../../core/errors.ts";
-import { type ElementValue, NdArray, setElement } from "../../core/nd_array.ts";
+import { elementAt, type ElementValue, NdArray, setElement } from "../../core/nd_array.ts";
 import { type PartialShape, sameShape, shapeText, stridesOf } from "../../core/shape.ts";
 import { TensorSpec } from "../../core/tensor_spec.ts";
 import type { Join, PaddedBatchOptions } from "../batch.ts";
 import { type ElementType, leavesIn, stackRows } from "../element.ts";
 
-/** How elements of a type are padded. */
-export interface Padding {
-  /** The specs that they have in a batch. */
+/** How elements of a type are padded, and the specs that they have then. */
+interface Padding {
   readonly specs: readonly TensorSpec[];
-  /** What joins them. */
   readonly join: Join;
   /** The shape and the value that each component is padded to and with. */
   readonly shapes: readonly (readonly (number | null)[])[];
   readonly values: readonly NdArray[];
 }
 
-/** How elements of a type are padded: the specs that they have in a batch, and what joins them. Throws `ValueError` for shapes that hold none. */
+/** How elements of a type are padded. Throws `ValueError` for shapes that hold none. */
 export function padding(
   { specs, structure }: ElementType,
   options: PaddedBatchOptions,
@@ -55,11 +53,7 @@ export function padding(
   return {
     specs: known,
     shapes: padded.map(({ shape }) => shape!),
-    values: padded.map(({ dtype }, i) => {
-      const value = NdArray.zeros(dtype, []);
-      setElement(value, 0, values[i]);
-      return value;
-    }),
+    values,
     join: (rows, c) => padRows(rows, padded[c].shape!, values[c], c),
   };
 }
@@ -84,50 +78,34 @@ function paddingValues(
   given: unknown,
   specs: readonly TensorSpec[],
   structure: unknown,
-): ElementValue[] {
+): NdArray[] {
   const single = ["number", "bigint", "boolean", "string", "undefined"].includes(typeof given);
   const leaves = single ? specs.map(() => given) : componentsOf(given, structure, "paddingValues");
   return specs.map(({ dtype }, i) => paddingValue(leaves[i], dtype));
 }
 
-function paddingValue(value: unknown, dtype: DType): ElementValue {
-  const { kind } = DTYPES[dtype];
-  if (value === undefined || value === null) {
-    return kind === "string"
-      ? new Uint8Array()
-      : kind === "complex"
-      ? [0, 0]
-      : kind === "bool"
-      ? false
-      : isBigInt(dtype)
-      ? 0n
-      : 0;
-  }
+/** A scalar of the value, by default zero. Throws `TypeError` for one of another kind, and for a number that an integer dtype would change. */
+function paddingValue(value: unknown, dtype: DType): NdArray {
+  const scalar = NdArray.zeros(dtype, []);
+  if (value === undefined || value === null) return scalar;
   const isText = typeof value === "string" || value instanceof Uint8Array;
-  if (isText !== (kind === "string") || !isText && !fits(value, dtype)) {
-    throw new TypeError(
-      `Mismatched type between padding value ${
-        String(value)
-      } and input dataset's component of ${dtype}`,
-    );
+  const mustStay = typeof value === "number" && isInteger(dtype);
+  if (isText === (dtype === "string") && !(mustStay && !Number.isInteger(value))) {
+    const number = isBigInt(dtype) ? BigInt(value as number) : value as ElementValue;
+    setElement(scalar, 0, isText ? encodeString(value) : number);
+    if (!mustStay || Number(scalar.data[0]) === value) return scalar;
   }
-  if (isText) return encodeString(value);
-  return isBigInt(dtype) ? BigInt(value as number) : value as ElementValue;
-}
-
-/** False for a number that an integer dtype would change. */
-function fits(value: unknown, dtype: DType): boolean {
-  if (typeof value !== "number" || !["int", "uint"].includes(DTYPES[dtype].kind)) return true;
-  const changed = NdArray.zeros(dtype, []);
-  return Number.isInteger(value) &&
-    (setElement(changed, 0, isBigInt(dtype) ? BigInt(value) : value),
-      Number(changed.data[0]) === value);
+  throw new TypeError(
+    `Mismatched type between padding value ${
+      String(value)
+    } and input dataset's component of ${dtype}`,
+  );
 }
 
 function padRows(
   rows: readonly NdArray[],
   wanted: NonNullable<PartialShape>,
-  value: ElementValue,
+  value: NdArray,
   component: number,
 ): NdArray {
   for (const row of rows) checkRow(row, wanted, component);
@@ -135,17 +113,16 @@ function padRows(
   if (rows.every((row) => sameShape(row.shape, shape))) return stackRows(rows, component);
   const out = NdArray.zeros(rows[0].dtype, [rows.length, ...shape]);
   if (!isZero(value)) {
-    for (let i = 0; i < out.size; i++) setElement(out, i, value);
+    const element = elementAt(value, 0);
+    for (let i = 0; i < out.size; i++) setElement(out, i, element);
   }
   const strides = stridesOf(out.shape).map((s) => s * DTYPES[out.dtype].slots);
   rows.forEach((row, i) => copyCorner(row, out.data, i * strides[0], strides.slice(1)));
   return out;
 }
 
-function isZero(value: ElementValue): boolean {
-  return Array.isArray(value)
-    ? value.every((v) => v === 0)
-    : Object.is(value, 0) || value === 0n || value === false;
+function isZero({ data }: NdArray): boolean {
+  return Array.from<unknown>(data).every((v) => Object.is(v, 0) || v === 0n);
 }
 
 function checkRow({ shape }: NdArray, wanted: NonNullable<PartialShape>, component: number): void {
