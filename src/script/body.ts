@@ -78,41 +78,33 @@ export function commonDType({ outputs: { specs } }: Script): DType | null {
   return first && specs.every((s) => s.dtype === first.dtype) ? first.dtype : null;
 }
 
-/** Who hears of a body that outlives its call. */
-export interface LateBody {
+/** A call of a body. */
+export interface BodyUse<R> {
+  readonly script: Script;
+  /** What stands in the places of its inputs. */
+  readonly values: readonly unknown[];
+  readonly site: CallSite;
+  /** Takes what it returns. */
+  use(result: unknown): R;
   /** The call ends before its body: the run ended, or the time limit passed. */
-  abandon(): void;
+  abandon?(): void;
   /** The body has ended after all, with this result, or undefined where it failed. */
   endLate(result: unknown): void;
 }
 
 /**
- * Calls a body with `values` in the places of its inputs, and hands what it returns to `use`. A promise where the body returns one;
- * that promise settles as soon as the run ends or the time limit passes, and `late` hears what becomes of the body.
- * Throws (or rejects with) an `OpError`.
+ * Calls a body. A promise where the body returns one; that promise settles as soon as the run ends or the time limit passes. Throws (or
+ * rejects with) an `OpError`.
  */
-export function callBody<R>(
-  script: Script,
-  values: readonly unknown[],
-  site: CallSite,
-  use: (result: unknown) => R,
-  late: LateBody,
-): R | Promise<R> {
-  if (tracer === null) return runBody(script, values, site, use, late);
-  const name = `${site.op} ${site.node ?? script.token}`;
-  return traced(
-    { name, category: "script", details: { token: script.token, run: site.context?.run } },
-    () => runBody(script, values, site, use, late),
-  );
+export function callBody<R>(call: BodyUse<R>): R | Promise<R> {
+  if (tracer === null) return runBody(call);
+  const { script: { token }, site } = call, name = `${site.op} ${site.node ?? token}`;
+  const details = { token, run: site.context?.run };
+  return traced({ name, category: "script", details }, () => runBody(call));
 }
 
-function runBody<R>(
-  script: Script,
-  values: readonly unknown[],
-  site: CallSite,
-  use: (result: unknown) => R,
-  late: LateBody,
-): R | Promise<R> {
+function runBody<R>(call: BodyUse<R>): R | Promise<R> {
+  const { script, values, site } = call;
   const limit = script.timeoutMs === undefined ? null : new AbortController();
   const context = new BodyContext(script, site, limit);
   let result: unknown;
@@ -123,9 +115,9 @@ function runBody<R>(
   } catch (e) {
     throw mapScriptError(e, site);
   }
-  if (isPromise(result)) return settle(result, script, site, limit, use, late);
+  if (isPromise(result)) return settle(result, call, limit);
   try {
-    return use(result);
+    return call.use(result);
   } catch (e) {
     throw mapResultError(e, site);
   }
@@ -145,12 +137,10 @@ function callFunction(script: Script, values: readonly unknown[], context: BodyC
 
 function settle<R>(
   result: PromiseLike<unknown>,
-  script: Script,
-  site: CallSite,
+  call: BodyUse<R>,
   limit: AbortController | null,
-  use: (result: unknown) => R,
-  late: LateBody,
 ): Promise<R> {
+  const { site, script: { timeoutMs } } = call;
   return new Promise((resolve, reject) => {
     let isOpen = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -166,29 +156,29 @@ function settle<R>(
     if (site.context) {
       forget = site.context.onAbort((reason) => {
         if (!close()) return;
-        late.abandon();
+        call.abandon?.();
         reject(reason);
       });
     }
     if (limit) {
       timer = setTimeout(() => {
         if (!close()) return;
-        const error = lateError(script.timeoutMs!, site);
-        late.abandon();
+        const error = lateError(timeoutMs!, site);
+        call.abandon?.();
         reject(error);
         limit.abort(error);
-      }, script.timeoutMs);
+      }, timeoutMs);
     }
     Promise.resolve(result).then((value) => {
-      if (!close()) return late.endLate(value);
+      if (!close()) return call.endLate(value);
       try {
-        resolve(use(value));
+        resolve(call.use(value));
       } catch (e) {
         reject(mapResultError(e, site));
       }
     }, (e) => {
       if (close()) reject(mapScriptError(e, site));
-      else late.endLate(undefined);
+      else call.endLate(undefined);
     });
   });
 }

@@ -16,8 +16,8 @@ import { OperatorNotAllowedInGraphError } from "../core/errors.ts";
 import { toInput } from "../ops/input.ts";
 import { scriptSeeds } from "../ops/random/state.ts";
 import { currentGraph } from "../graph/current_graph.ts";
-import { decorator } from "./decorator.ts";
-import { checkCallable, makeScript, type Script } from "./script.ts";
+import { decorator, type ScriptCall } from "./decorator.ts";
+import { checkCallable, makeScript, type Script, type ScriptOptions } from "./script.ts";
 import { missingTout, packOutputs, parseTout } from "./tout.ts";
 
 /** Arguments of a script call: the nest with numbered leaves, and the leaves. */
@@ -141,11 +141,11 @@ export function isSymbolicNow(): boolean {
   return currentInterpreter().symbolic;
 }
 
-/** What is said of any script. */
-type CallOptions = Parameters<typeof makeScript>[3] & {
+/** What is said of any script and its call. */
+interface CallOptions extends ScriptOptions {
   readonly name?: string;
   readonly ordered?: boolean;
-};
+}
 
 /** A function that makes script ops. */
 export interface ScriptKind<O extends CallOptions> {
@@ -166,27 +166,12 @@ export interface ScriptKind<O extends CallOptions> {
   ) => Promise<Tensor[]>;
 }
 
-/** A call of a script function. */
-export interface KindCall<O> {
-  readonly func: unknown;
-  readonly inp: unknown;
-  readonly tout: unknown;
-  readonly options: O;
-}
-
 /** Calls a script function, or gives a decorator where the arguments are those of one. */
 export function callOrDecorate<O extends CallOptions>(
   kind: ScriptKind<O>,
-  call: KindCall<O>,
+  call: ScriptCall<O>,
 ): unknown {
-  const decorated = decorator(
-    kind.name,
-    call.func,
-    call.inp,
-    call.tout,
-    (func, inp, tout, options) =>
-      callOrDecorate(kind, { func, inp, tout, options: options as unknown as O }),
-  );
+  const decorated = decorator(kind.name, call, (later) => callOrDecorate(kind, later));
   if (decorated !== null) return decorated;
   const { options } = call, { def, script, inputs } = prepare(kind, call);
   if (kind.run === undefined || isSymbolicNow()) return callScript(def, script, inputs, options);
@@ -196,7 +181,7 @@ export function callOrDecorate<O extends CallOptions>(
 /** Calls a script function whose body, or whose inputs, must be awaited. In a graph it adds the node. */
 export async function callAsync<O extends CallOptions>(
   kind: ScriptKind<O>,
-  call: KindCall<O>,
+  call: ScriptCall<O>,
 ): Promise<unknown> {
   const { def, script, inputs } = prepare(kind, call);
   if (isSymbolicNow()) return callScript(def, script, inputs, call.options);
@@ -205,7 +190,7 @@ export async function callAsync<O extends CallOptions>(
 
 function prepare<O extends CallOptions>(
   { name, check, opOf, takes }: ScriptKind<O>,
-  { func, inp, tout, options }: KindCall<O>,
+  { func, inp, tout, options }: ScriptCall<O>,
 ): { readonly def: OpDef; readonly script: Script; readonly inputs: OpInput[] } {
   check(options);
   checkCallable(func);

@@ -17,24 +17,22 @@ export type Decorated<T extends Tout> = (
   func: ScriptFunction,
 ) => (...args: ScriptInput[]) => ScriptResult<T>;
 
-/** Calls a script function with what the decorator form collected. */
-type Call = (
-  func: ScriptFunction,
-  args: readonly unknown[],
-  Tout: unknown,
-  options: Record<string, unknown>,
-) => unknown;
+/** A call of a script function. */
+export interface ScriptCall<O> {
+  readonly func: unknown;
+  readonly inp: unknown;
+  readonly tout: unknown;
+  readonly options: O;
+}
 
 /**
  * The decorator, where the arguments are those of the decorator form; null where they are those of a call.
  * Throws `TypeError` with TensorFlow's phrases for what is neither.
  */
-export function decorator(
+export function decorator<O>(
   name: string,
-  func: unknown,
-  inp: unknown,
-  tout: unknown,
-  call: Call,
+  { func, inp, tout }: ScriptCall<O>,
+  call: (decorated: ScriptCall<O>) => unknown,
 ): unknown {
   const isOptions = isPlainObject(func);
   const given = (isOptions ? func : { func }) as Record<string, unknown>;
@@ -55,5 +53,6 @@ export function decorator(
     throw new TypeError(`Missing argument \`inp\`: tf.${name} was given a function but no inputs`);
   }
   const { Tout: _tout, func: _func, inp: _inp, ...options } = given;
-  return (body: ScriptFunction) => (...args: unknown[]) => call(body, args, declared, options);
+  return (body: ScriptFunction) => (...args: unknown[]) =>
+    call({ func: body, inp: args, tout: declared, options: options as unknown as O });
 }

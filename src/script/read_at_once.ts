@@ -10,8 +10,8 @@ import { FailedPreconditionError } from "../core/errors.ts";
 import { cpuDevice, gpuDevice } from "../runtime/devices.ts";
 import { placeText } from "../runtime/session/run_errors.ts";
 import { ReadAhead } from "../runtime/eager/read_ahead.ts";
-import { EagerTensor } from "../runtime/eager/tensor.ts";
 import type { CallSite } from "./body.ts";
+import { remoteInputs } from "./run_numpy_style.ts";
 import type { Script, ScriptFunction } from "./script.ts";
 
 /** Methods that read at once; what takes arguments, such as `tf.scalar(1)`, is something else. */
@@ -28,14 +28,11 @@ export function readsAtOnce({ func }: Script): boolean {
 }
 
 /** A call of a body that may have to be made again. */
-export interface ReadingCall {
-  /** The script. */
+interface ReadingCall {
   readonly script: Script;
-  /** Its inputs. */
   readonly inputs: readonly OpInput[];
   /** Where it is to run. */
   readonly device: Device;
-  /** Who calls. */
   readonly site: CallSite;
   /** False: the caller cannot wait. */
   readonly canWait: boolean;
@@ -56,10 +53,7 @@ export function callReading<R>(
   const onHost = async (before: unknown): Promise<R> => {
     // What a call on the GPU made, one on the host makes there.
     if (device.type === "GPU") reads.forgetMissing();
-    const remote = inputs.filter((x): x is EagerTensor =>
-      x instanceof EagerTensor && x.storage.device.type === "GPU"
-    );
-    await reads.fetch(remote);
+    await reads.fetch(remoteInputs(inputs));
     for (let error = before;;) {
       if (!await reads.fetchMissing()) throw mustBeAsync(call, error, null);
       const { context } = call.site;

@@ -7,6 +7,7 @@ import type { Attrs, OpDef } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { newTensorId, type Tensor } from "../core/tensor.ts";
+import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { FailedPreconditionError } from "../core/errors.ts";
 import { isPromise } from "../core/nest.ts";
 import { importedSeeds, nextCall, nextEagerCall } from "../ops/random/state.ts";
@@ -40,7 +41,6 @@ function scriptOf(attrs: Attrs, node?: string): Script {
 
 /** A call of a numpy-style body. */
 interface NumpyStyleCall {
-  /** What it gets. */
   readonly values: readonly unknown[];
   /** Static shapes of its results. */
   readonly shapes: readonly PartialShape[];
@@ -50,7 +50,6 @@ interface NumpyStyleCall {
   readonly sinks?: readonly (Device | null)[];
   /** Which results somebody reads; default all. */
   readonly wanted?: readonly boolean[];
-  /** Where it is made. */
   readonly site: CallSite;
 }
 
@@ -97,13 +96,10 @@ function callNumpyStyle(
       else t.dispose();
     }
   };
-  const late = {
-    abandon: () => {},
-    endLate: (result: unknown) => freeReturned(result, first),
-  };
+  const endLate = (result: unknown): void => freeReturned(result, first);
   let out: RunValue[] | Promise<RunValue[]> | undefined;
   try {
-    out = withOwner(owned, () => callBody(script, values, site, use, late));
+    out = withOwner(owned, () => callBody({ script, values, site, use, endLate }));
   } finally {
     if (owned.length > 0 && !(out instanceof Promise)) free();
   }
@@ -118,33 +114,25 @@ function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
     if (owner === "constant") return copyConstant(x as NdArray);
     return owner === "callee" && x.dtype !== "string" ? x : copyArray(x as NdArray);
   });
-  return callNumpyStyle(script, {
-    values,
-    shapes,
-    sinks: call.sinks,
-    wanted: call.wanted,
-    site,
-  });
+  const { sinks, wanted } = call;
+  return callNumpyStyle(script, { values, shapes, sinks, wanted, site });
 }
 
 /** Counts a call that a plan makes; says what it runs, where, and which shapes its results must keep to. */
 export function beginCall(
   call: HostCall,
-): { readonly script: Script; readonly shapes: readonly PartialShape[]; readonly site: CallSite } {
+): { readonly script: Script } & Pick<NumpyStyleCall, "shapes" | "site"> {
   const { attrs, node, source, context, draws } = call, script = scriptOf(attrs, node);
   const { token, seeds } = script, shapes = shapesOfCall(script, call.inputs);
   context.hostCalls++;
   hostCallTotal.count++;
   const number = nextCall(seeds ?? importedSeeds(token), source, draws);
-  return {
-    script,
-    shapes,
-    site: { op: call.def.name, node, token, source, context, call: number },
-  };
+  const site = { op: call.def.name, node, token, source, context, call: number };
+  return { script, shapes, site };
 }
 
 /** Reads inputs to the host, those on one device in one copy; null where that must be awaited. The arrays are the caller's. */
-export function readInputsSync(inputs: readonly OpInput[]): NdArray[] | null {
+function readInputsSync(inputs: readonly OpInput[]): NdArray[] | null {
   const remote = remoteInputs(inputs);
   if (remote.length === 0) {
     return inputs.map((x) => (x instanceof NdArray ? copyArray(x) : ownArray(x.ndarraySync())));
@@ -173,26 +161,27 @@ function readAhead(tensors: readonly EagerTensor[]): NdArray[] | null {
 }
 
 /** Reads inputs to the host in one copy, awaiting the device. The arrays are the caller's. */
-export async function readInputs(inputs: readonly OpInput[]): Promise<NdArray[]> {
+async function readInputs(inputs: readonly OpInput[]): Promise<NdArray[]> {
   const now = readInputsSync(inputs);
   if (now) return now;
   const remote = remoteInputs(inputs);
   return withRead(inputs, await remote[0].storage.device.read(remote.map(readOf)));
 }
 
-function remoteInputs(inputs: readonly OpInput[]): EagerTensor[] {
-  return inputs.filter((x): x is EagerTensor =>
-    x instanceof EagerTensor && x.storage.device.type === "GPU"
-  );
+function isRemote(x: OpInput): x is EagerTensor {
+  return x instanceof EagerTensor && x.storage.device.type === "GPU";
+}
+
+/** The inputs that lie on the GPU. */
+export function remoteInputs(inputs: readonly OpInput[]): EagerTensor[] {
+  return inputs.filter(isRemote);
 }
 
 function withRead(inputs: readonly OpInput[], read: readonly NdArray[]): NdArray[] {
   let k = 0;
   return inputs.map((x) => {
     if (x instanceof NdArray) return copyArray(x);
-    return x instanceof EagerTensor && x.storage.device.type === "GPU"
-      ? read[k++]
-      : ownArray(x.ndarraySync());
+    return isRemote(x) ? read[k++] : ownArray(x.ndarraySync());
   });
 }
 
@@ -201,9 +190,7 @@ function ownArray(a: NdArray): NdArray {
   return a.dtype === "string" ? copyArray(a) : a;
 }
 
-function readOf(
-  t: EagerTensor,
-): { buffer: unknown; spec: { dtype: EagerTensor["dtype"]; shape: readonly number[] } } {
+function readOf(t: EagerTensor): { buffer: unknown; spec: ConcreteSpec } {
   return { buffer: t.storage.buffer, spec: { dtype: t.dtype, shape: t.staticShape } };
 }
 
@@ -213,11 +200,8 @@ function runEagerly(op: string): (inputs: readonly OpInput[], attrs: Attrs) => T
     if (script.worker) throw mustAwait(op, script, "its body runs in a worker");
     const values = readInputsSync(inputs) ?? readInputsLate(inputs);
     if (values === null) {
-      throw mustAwait(
-        op,
-        script,
-        "its inputs are on a device that can only be read asynchronously",
-      );
+      const why = "its inputs are on a device that can only be read asynchronously";
+      throw mustAwait(op, script, why);
     }
     hostCallTotal.count++;
     const device = scopeDevice();

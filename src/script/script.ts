@@ -49,32 +49,26 @@ export type ScriptVjp = (
   ...dys: Tensor[]
 ) => readonly (Tensor | null)[] | Tensor | null;
 
-/** What a script is made of. */
-export interface ScriptInit {
-  /** The body. */
-  readonly func: ScriptFunction;
-  /** Name in the GraphDef. */
-  readonly token: string;
-  /** Nest of the arguments; leaves are numbered inputs. */
-  readonly args: unknown;
-  /** Declared outputs. */
-  readonly outputs: Outputs;
-  /** Output shapes from input specs. */
-  readonly shapeFn?: ShapeFunction | undefined;
-  /** Gradient. */
-  readonly vjp?: ScriptVjp | undefined;
+/** What may be said of a body beside its arguments and outputs. */
+export interface ScriptOptions extends Pick<RegisteredScript, "shapeFn" | "vjp"> {
   /** Milliseconds one call may take. */
   readonly timeoutMs?: number | undefined;
   /** Where the body runs. */
   readonly worker?: WorkerOption | undefined;
   /** True: an input that the body cut from the tape is an error. */
   readonly strictGradients?: boolean | undefined;
-  /** What the seeds of its calls come from; absent in eager mode. */
-  readonly seeds?: OpSeeds | undefined;
 }
 
 /** A script as its node holds it. */
-export interface Script extends Omit<ScriptInit, "worker"> {
+export interface Script extends Omit<ScriptOptions, "worker"> {
+  readonly func: ScriptFunction;
+  /** Name in the GraphDef. */
+  readonly token: string;
+  /** Nest of the arguments; leaves are numbered inputs. */
+  readonly args: unknown;
+  readonly outputs: Outputs;
+  /** What the seeds of its calls come from; absent in eager mode. */
+  readonly seeds?: OpSeeds | undefined;
   /** What a worker runs; null where the body runs here. */
   readonly worker: WorkerBody | null;
   /** True for registered scripts, which a GraphDef may name. */
@@ -135,8 +129,7 @@ export function registerScript<F extends ScriptFunction>(
       `Cannot register script "${token}": wanted a name and a version, as in "acme.nms@1"`,
     );
   }
-  const known = byToken.get(token);
-  if (known && known.func !== func) {
+  if ((byToken.get(token)?.func ?? func) !== func) {
     throw new AlreadyExistsError(
       `Cannot register script "${token}": another function has that name`,
     );
@@ -213,31 +206,14 @@ export function makeScript(
     token: own,
     registered: token !== undefined,
     flat: (args as unknown[]).every((a) => !isNested(a) && !(a instanceof CompositeSpec)),
-    mergeKey: token === undefined || shapeFn || worker
-      ? `${own}#${calls++}`
-      : mergeKeyOf(own, args, outputs, timeoutMs),
+    mergeKey: token === undefined || shapeFn || worker ? `${own}#${calls++}` : [
+      own,
+      ...[args, outputs.structure].map(structureText),
+      JSON.stringify(outputs.shapes),
+      timeoutMs,
+    ]
+      .join(";"),
   };
-}
-
-/** What may be said of a body beside its arguments and outputs. */
-type ScriptOptions = Pick<
-  ScriptInit,
-  "shapeFn" | "vjp" | "timeoutMs" | "worker" | "strictGradients"
->;
-
-function mergeKeyOf(
-  token: string,
-  args: unknown,
-  outputs: Outputs,
-  timeoutMs: number | undefined,
-): string {
-  return [
-    token,
-    structureText(args),
-    structureText(outputs.structure),
-    JSON.stringify(outputs.shapes),
-    timeoutMs,
-  ].join(";");
 }
 
 /** Throws `ValueError` with TensorFlow's phrase where `func` cannot be called. */
@@ -249,7 +225,7 @@ export function checkCallable(func: unknown): asserts func is ScriptFunction {
 
 /** Static shapes of a script's outputs: declared, and refined by `shapeFn`. */
 export function outputShapes(script: Script, inputs: readonly Spec[]): PartialShape[] {
-  const declared = script.outputs.specs.map((s) => s.shape);
+  const declared = [...script.outputs.shapes];
   if (!script.shapeFn) return declared;
   const given = script.shapeFn(...inputs);
   const list = declared.length === 1 && !isListOfShapes(given) ? [given] : given as unknown[];
@@ -260,20 +236,14 @@ export function outputShapes(script: Script, inputs: readonly Spec[]): PartialSh
       }, wanted ${declared.length}`,
     );
   }
-  return list.map((s, i) => {
-    const spec = s as { shape?: PartialShape; dtype?: string } | PartialShape;
-    const isSpec = spec !== null && !Array.isArray(spec);
-    if (
-      isSpec && (spec as Spec).dtype !== undefined &&
-      (spec as Spec).dtype !== script.outputs.specs[i].dtype
-    ) {
-      throw new ValueError(
-        `shapeFn of ${script.token} returned dtype ${
-          (spec as Spec).dtype
-        } for output ${i}, which Tout declares ${script.outputs.specs[i].dtype}`,
-      );
-    }
-    return mergeShapes(declared[i], isSpec ? (spec as Spec).shape : spec as PartialShape);
+  return (list as (Spec | PartialShape)[]).map((given, i) => {
+    const isSpec = given !== null && !Array.isArray(given);
+    const wanted = script.outputs.specs[i].dtype;
+    const { shape, dtype = wanted } = (isSpec ? given : { shape: given }) as Spec;
+    if (dtype === wanted) return mergeShapes(declared[i], shape);
+    throw new ValueError(
+      `shapeFn of ${script.token} returned dtype ${dtype} for output ${i}, which Tout declares ${wanted}`,
+    );
   });
 }
 

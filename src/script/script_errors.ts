@@ -51,25 +51,22 @@ const CLASSES: readonly OpErrorClass[] = [
  * that made it are in the message. An `OpError` keeps its class.
  */
 export function mapScriptError(thrown: unknown, place: ScriptPlace): OpError {
-  return errorAt(place, bodyText(thrown, arrayHint(thrown, place)), {
-    thrown,
+  const node = place.node ?? (thrown instanceof OpError ? thrown.node : undefined);
+  return errorAt(place, bodyText(thrown, arrayHint(thrown, place)), thrown, {
     cause: thrown,
-    node: place.node ?? (thrown instanceof OpError ? thrown.node : undefined),
+    node,
   });
 }
 
 /** An error of the class that stands for what was thrown, with the place in its text. */
 function errorAt(
-  { op, node: named, source }: Omit<ScriptPlace, "token">,
+  { op, node, source }: Omit<ScriptPlace, "token">,
   text: string,
-  { thrown, cause, node = named }: {
-    readonly thrown: unknown;
-    readonly cause: unknown;
-    readonly node?: string | undefined;
-  },
+  thrown: unknown,
+  details: errors.ErrorDetails,
 ): OpError {
-  const Class = classFor(thrown);
-  const error = new Class(text + placeText(named, source?.definitionSite), { op, node, cause });
+  const Class = classFor(thrown), where = placeText(node, source?.definitionSite);
+  const error = new Class(text + where, { op, node, ...details });
   trimStack(error);
   return error;
 }
@@ -89,8 +86,7 @@ export function mapVjpError(
     ? `${thrown.name}: ${thrown.message}`
     : `Error: ${textOf(thrown)}`;
   const lines = thrown instanceof Error ? userFrames(framesBelow(thrown)) : "";
-  return errorAt(place, `In the vjp of '${name}': ${text}${lines && `\n${lines}`}`, {
-    thrown,
+  return errorAt(place, `In the vjp of '${name}': ${text}${lines && `\n${lines}`}`, thrown, {
     cause: thrown,
   });
 }
@@ -106,7 +102,7 @@ export function mapResultError(thrown: unknown, place: ScriptPlace): OpError {
   if (!(thrown instanceof OpError) || thrown.node !== undefined) {
     return mapScriptError(thrown, place);
   }
-  return errorAt(place, thrown.message, { thrown, cause: thrown.cause });
+  return errorAt(place, thrown.message, thrown, { cause: thrown.cause });
 }
 
 function classFor(thrown: unknown): OpErrorClass {

@@ -3,7 +3,7 @@
  */
 import { describe } from "../core/convert.ts";
 import { type DType, isTrainable } from "../core/dtype.ts";
-import { type Attrs, defineOp, type GradRule, type OpDef } from "../core/op.ts";
+import { type Attrs, defineOp, type GradRule, type OpDef, type OpInit } from "../core/op.ts";
 import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
@@ -46,12 +46,10 @@ const vjpRule = (op: string): GradRule => ({
   },
   vjp: (saved, dys, ctx) => {
     const script = findScriptOf(ctx.attrs)!;
-    const list = (name: string, n: number): Tensor[] =>
-      Array.from({ length: n }, (_, k) => asTensor(saved[`${name}:${k}`]));
     const name = script.func.name || script.token;
     const call = {
-      inputs: list("input", ctx.inputs.length),
-      outputs: list("output", ctx.outputs.length),
+      inputs: ctx.inputs.map((_, k) => asTensor(saved[`input:${k}`])),
+      outputs: ctx.outputs.map((_, k) => asTensor(saved[`output:${k}`])),
     };
     let given: ReturnType<NonNullable<Script["vjp"]>>;
     try {
@@ -90,31 +88,24 @@ const vjpRule = (op: string): GradRule => ({
   },
 });
 
+const numpyStyle = (name: string, effects?: Pick<OpInit, "effects" | "stateful">): OpDef =>
+  defineOp({
+    name,
+    inputs: ["input: Tin"],
+    outputs: ["output: Tout"],
+    attrs: ATTRS,
+    hostInputs: ["input"],
+    infer: inferShapes,
+    grad: vjpRule(name),
+    host: true,
+    ...effects,
+  });
+
 /** Numpy-style body with effects. */
-export const PyFunc: OpDef = defineOp({
-  name: "PyFunc",
-  inputs: ["input: Tin"],
-  outputs: ["output: Tout"],
-  attrs: ATTRS,
-  hostInputs: ["input"],
-  infer: inferShapes,
-  grad: vjpRule("PyFunc"),
-  effects: "ordered",
-  stateful: true,
-  host: true,
-});
+export const PyFunc: OpDef = numpyStyle("PyFunc", { effects: "ordered", stateful: true });
 
 /** Numpy-style body that is a pure function: may be folded, merged and dropped. */
-export const PyFuncStateless: OpDef = defineOp({
-  name: "PyFuncStateless",
-  inputs: ["input: Tin"],
-  outputs: ["output: Tout"],
-  attrs: ATTRS,
-  hostInputs: ["input"],
-  infer: inferShapes,
-  grad: vjpRule("PyFuncStateless"),
-  host: true,
-});
+export const PyFuncStateless: OpDef = numpyStyle("PyFuncStateless");
 
 /** Eager-style body. Its last, hidden output is the tape of the call: the gradient takes it along a graph edge. */
 export const EagerPyFunc: OpDef = defineOp({
@@ -127,14 +118,9 @@ export const EagerPyFunc: OpDef = defineOp({
     captures: true,
     saves: ["input", "tape"],
     vjp: (saved, dys, ctx) => {
-      const inputs = Array.from({ length: ctx.inputs.length }, (_, k) => saved[`input:${k}`]);
-      return tapeGradient(
-        saved.tape,
-        inputs,
-        dys,
-        ctx,
-        { strict: (ctx.attrs._script as Script | null)?.strictGradients },
-      );
+      const inputs = ctx.inputs.map((_, k) => saved[`input:${k}`]);
+      const strict = (ctx.attrs._script as Script | null)?.strictGradients;
+      return tapeGradient(saved.tape, inputs, dys, ctx, { strict });
     },
   },
   effects: "ordered",

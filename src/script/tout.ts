@@ -4,9 +4,8 @@
 import { asDType, type DType } from "../core/dtype.ts";
 import { CompositeSpec, packComponents } from "../core/composite.ts";
 import { isNested, isPlainObject, mapDense, NestWalk, setKey } from "../core/nest.ts";
-import { TensorSpecClass } from "../core/tensor_spec.ts";
 import type { PartialShape } from "../core/shape.ts";
-import type { TensorSpec } from "../core/tensor_spec.ts";
+import { type Spec, type TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
 
 /** What a script returns: a dtype or spec for one output, a list or object for several, `[]` for none. */
 export type Tout =
@@ -16,19 +15,10 @@ export type Tout =
   | readonly Tout[]
   | { readonly [key: string]: Tout };
 
-/** One declared output. */
-export interface OutputSpec {
-  /** Its dtype. */
-  readonly dtype: DType;
-  /** Its shape as far as it was declared. */
-  readonly shape: PartialShape;
-}
-
 /** A `Tout` taken apart. */
 export interface Outputs {
   /** Flat outputs; object keys sorted. */
-  readonly specs: readonly OutputSpec[];
-  /** Their shapes. */
+  readonly specs: readonly Spec[];
   readonly shapes: readonly PartialShape[];
   /** The nest, with any leaf values. */
   readonly structure: unknown;
@@ -47,7 +37,7 @@ export function parseTout(tout: unknown, takes?: "composites"): Outputs {
 }
 
 function parse(tout: unknown, takes: "composites" | undefined): Outputs {
-  const specs: OutputSpec[] = [], walk = new NestWalk();
+  const specs: Spec[] = [], walk = new NestWalk();
   const visit = (t: unknown, depth: number): unknown => {
     walk.enter(depth, specs.length);
     if (t instanceof TensorSpecClass) {
@@ -79,7 +69,7 @@ export function missingTout(op: string): TypeError {
 }
 
 /** Outputs of these specs in this nest. */
-export function outputsOf(specs: readonly OutputSpec[], structure: unknown): Outputs {
+export function outputsOf(specs: readonly Spec[], structure: unknown): Outputs {
   return { specs, shapes: specs.map((s) => s.shape), structure, single: !isNested(structure) };
 }
 
