@@ -111,7 +111,7 @@ function addDeclared(
 function addFields(tokens: readonly Token[], ends: Int32Array, at: number, own: Set<string>): void {
   let i = at;
   while (i < tokens.length && !(tokens[i].kind === "mark" && tokens[i].text === "{")) {
-    i = ends[i] >= 0 ? ends[i] + 1 : i + 1;
+    i = Math.max(ends[i], i) + 1;
   }
   for (let k = i + 1; k < ends[i]; k++) {
     if (ends[k] >= 0) k = ends[k];

@@ -4,12 +4,9 @@
 
 /** A token: a name (or keyword), a string, number, regular expression or piece of a template, or punctuation. */
 export interface Token {
-  /** What it is. */
   readonly kind: "name" | "value" | "mark";
-  /** Its text; empty for values. */
+  /** Empty for values. */
   readonly text: string;
-  /** True where a line ended before it. */
-  readonly startsLine: boolean;
 }
 
 const SPACE = /(?:\s|\/\/.*|\/\*[^]*?\*\/)+/y;
@@ -41,7 +38,7 @@ export function tokensOf(source: string): Token[] | null {
     return found[0];
   };
   const add = (kind: Token["kind"], text: string): void => {
-    tokens.push({ kind, text, startsLine });
+    tokens.push({ kind, text });
     startsLine = false;
   };
   /** Reads a template up to its end or the next expression in it; false where it does not end. */
@@ -58,26 +55,26 @@ export function tokensOf(source: string): Token[] | null {
     add("value", "");
     return true;
   };
+  /** The pattern of the literal that begins here; undefined where none does. */
+  const literal = (): RegExp | undefined => {
+    const char = source[at];
+    if (char === '"' || char === "'") return STRING;
+    if (char === "/" && beginsRegExp(tokens.at(-1), closedHead, startsLine)) return REGEXP;
+    return /^\.?\d/.test(source.slice(at, at + 2)) ? NUMBER : undefined;
+  };
   while (at < source.length) {
     const space = take(SPACE);
     if (space !== null) {
       startsLine ||= space.includes("\n");
       continue;
     }
-    const last = tokens.at(-1);
-    const char = source[at];
-    if (char === '"' || char === "'") {
-      if (take(STRING) === null) return null;
+    const last = tokens.at(-1), pattern = literal();
+    if (pattern !== undefined) {
+      if (take(pattern) === null) return null;
       add("value", "");
-    } else if (char === "`") {
+    } else if (source[at] === "`") {
       at++;
       if (!template()) return null;
-    } else if (char === "/" && beginsRegExp(last, closedHead, startsLine)) {
-      if (take(REGEXP) === null) return null;
-      add("value", "");
-    } else if (/[\d]/.test(char) || (char === "." && /\d/.test(source[at + 1] ?? ""))) {
-      if (take(NUMBER) === null) return null;
-      add("value", "");
     } else {
       const name = take(NAME);
       if (name !== null) {
@@ -96,10 +93,7 @@ export function tokensOf(source: string): Token[] | null {
           if (!template()) return null;
           continue;
         }
-        if (
-          `${closed.mark}${mark}` !== "()" && `${closed.mark}${mark}` !== "[]" &&
-          `${closed.mark}${mark}` !== "{}"
-        ) return null;
+        if (!["()", "[]", "{}"].includes(closed.mark + mark)) return null;
         closedHead = closed.isHead;
       }
       add("mark", mark);

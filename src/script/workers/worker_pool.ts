@@ -127,10 +127,7 @@ function limit(): number {
 function start(): Slot {
   const isShared = typeof SharedArrayBuffer !== "undefined";
   const slot: Slot = {
-    thread: startThread({
-      reply: (r) => hear(slot, r),
-      fail: (e) => end(slot, e),
-    }),
+    thread: startThread({ reply: (r) => hear(slot, r), fail: (e) => end(slot, e) }),
     job: null,
     calls: 0,
     aborted: isShared ? new Int32Array(new SharedArrayBuffer(4)) : null,
@@ -150,7 +147,7 @@ function hear(slot: Slot, reply: WorkerReply): void {
 
 function finish(
   slot: Slot,
-  reply: Exclude<WorkerReply, { listens: true } | { ended: unknown }>,
+  reply: Extract<WorkerReply, { result: unknown } | { error: unknown }>,
 ): void {
   const { job } = slot;
   slot.job = null;

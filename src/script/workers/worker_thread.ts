@@ -6,11 +6,9 @@
 import { workerCode } from "./worker_code.ts";
 import type { WorkerMessage, WorkerReply } from "./worker_wire.ts";
 
-/** Who hears of a worker. */
-export interface ThreadEvents {
-  /** It answered. */
+/** Who hears of a worker: of its answers, and when it is gone or broken. */
+interface ThreadEvents {
   reply(reply: WorkerReply): void;
-  /** It is gone, or broken. */
   fail(error: Error): void;
 }
 
@@ -64,17 +62,14 @@ function startNodeWorker(
   const worker = new Worker(typeof code === "string" ? dataUrl(code) : code);
   const { port1, port2 } = new MessageChannel();
   const port: NodePort = port1;
-  port.onmessage = ({ data }) => events.reply(data);
-  port.onmessageerror = () => events.fail(new Error("The worker's answer cannot be read"));
+  listen(port, events);
   // The thread is what keeps the process alive while it has something to do.
   port.unref?.();
   worker.postMessage(port2, [port2]);
   worker.on("error", (error: Error) => events.fail(error));
-  worker.on(
-    "exit",
-    (code: number) =>
-      events.fail(new Error(`The worker ended with code ${code} before the body returned`)),
-  );
+  worker.on("exit", (code: number) => {
+    events.fail(new Error(`The worker ended with code ${code} before the body returned`));
+  });
   return {
     send: (message, transfer) => port.postMessage(message, transfer),
     keepAlive: (wanted) => wanted ? worker.ref() : worker.unref(),
@@ -93,8 +88,7 @@ function startWebWorker(code: URL | string, events: ThreadEvents): Thread {
   }
   const worker = new Worker(typeof code === "string" ? blobUrl(code) : code, { type: "module" });
   let idle: ReturnType<typeof setTimeout> | undefined;
-  worker.onmessage = ({ data }) => events.reply(data);
-  worker.onmessageerror = () => events.fail(new Error("The worker's answer cannot be read"));
+  listen(worker, events);
   worker.onerror = (event) => {
     event.preventDefault();
     events.fail(new Error(event.message || "The worker failed"));
@@ -115,6 +109,11 @@ function startWebWorker(code: URL | string, events: ThreadEvents): Thread {
       worker.terminate();
     },
   };
+}
+
+function listen(to: MessagePort | Worker, events: ThreadEvents): void {
+  to.onmessage = ({ data }: MessageEvent) => events.reply(data);
+  to.onmessageerror = () => events.fail(new Error("The worker's answer cannot be read"));
 }
 
 function dataUrl(code: string): URL {

@@ -8,6 +8,7 @@ import * as errors from "../../core/errors.ts";
 import { isForeignArray } from "../../core/arrays/foreign_array.ts";
 import { isPlainObject } from "../../core/nest.ts";
 import { NdArray } from "../../core/nd_array.ts";
+import type { ScriptContext } from "../script.ts";
 
 /** Which body a worker runs: the source of a function, or an export of a module. */
 export type WorkerBody = { readonly source: string } | {
@@ -15,20 +16,12 @@ export type WorkerBody = { readonly source: string } | {
   readonly name: string;
 };
 
-/** A call as it is sent. */
-export interface WorkerCall {
+/** A call as it is sent, with packed arguments. */
+export interface WorkerCall extends Pick<ScriptContext, "node" | "run" | "seed"> {
   /** The number of the call in its worker. */
   readonly id: number;
-  /** The body. */
   readonly body: WorkerBody;
-  /** Packed arguments. */
   readonly args: readonly unknown[];
-  /** Node name. */
-  readonly node: string;
-  /** Number of the run. */
-  readonly run: number;
-  /** The seed of the call. */
-  readonly seed: bigint;
   /** The dtype of all outputs; null where they differ. */
   readonly dtype: DType | null;
 }
@@ -46,13 +39,10 @@ export type WorkerReply =
   | { readonly listens: true }
   | { readonly ended: WireError };
 
-/** An error as it is sent. */
-export interface WireError {
-  /** Its name. */
+/** An error as it is sent, with its stack in the worker. */
+interface WireError {
   readonly name: string;
-  /** Its text. */
   readonly message: string;
-  /** Its stack in the worker. */
   readonly stack: string | undefined;
 }
 
@@ -150,15 +140,13 @@ export function packError(thrown: unknown): WireError {
   return { name: "Error", message: String(thrown), stack: undefined };
 }
 
-const OWN_CLASSES = errors as unknown as Readonly<Record<string, new (message: string) => Error>>;
+const CLASSES = { ...errors, TypeError, RangeError } as unknown as Readonly<
+  Record<string, new (message: string) => Error>
+>;
 
 /** The error that was sent, of the class its name says. */
 export function unpackError({ name, message, stack }: WireError): Error {
-  const Class = name === "TypeError"
-    ? TypeError
-    : name === "RangeError"
-    ? RangeError
-    : OWN_CLASSES[name] ?? Error;
+  const Class = CLASSES[name] ?? Error;
   const error = new Class(message);
   if (error.name !== name) error.name = name;
   if (stack !== undefined) error.stack = stack;
