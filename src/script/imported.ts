@@ -12,29 +12,22 @@ const made = new WeakMap<Attrs, Script>();
 
 /** The script that a node of an imported graph runs. */
 export function scriptFromRegistry(attrs: Attrs, found: RegisteredScript): Script {
-  let script = made.get(attrs);
-  if (!script) {
-    const shapes = attrs._output_shapes as PartialShape[] | null;
-    const specs = (attrs.Tout as DType[]).map((dtype, i) => ({
-      dtype,
-      shape: shapes?.[i] ?? null,
-    }));
-    const structure = attrs._script_structure ?? (specs.length === 1 ? 0 : specs.map(() => 0));
-    const args = attrs._script_args ?? (attrs.Tin as DType[]).map(() => 0);
-    script = {
-      worker: null,
-      func: found.func,
-      token: attrs.token,
-      args,
-      outputs: outputsOf(specs, structure),
-      shapeFn: found.shapeFn,
-      vjp: found.vjp,
-      registered: true,
-      flat: (args as unknown[]).every((a) => !isNested(a)),
-      mergeKey: attrs.token,
-    };
-    made.set(attrs, script);
-  }
+  const known = made.get(attrs);
+  if (known) return known;
+  const shapes = attrs._output_shapes as PartialShape[] | null;
+  const specs = (attrs.Tout as DType[]).map((dtype, i) => ({ dtype, shape: shapes?.[i] ?? null }));
+  const structure = attrs._script_structure ?? (specs.length === 1 ? 0 : specs.map(() => 0));
+  const args = attrs._script_args ?? (attrs.Tin as DType[]).map(() => 0);
+  const { func, shapeFn, vjp } = found, { token } = attrs;
+  const script: Script = {
+    ...{ func, token, args, shapeFn, vjp },
+    outputs: outputsOf(specs, structure),
+    worker: null,
+    registered: true,
+    flat: (args as unknown[]).every((a) => !isNested(a)),
+    mergeKey: token,
+  };
+  made.set(attrs, script);
   return script;
 }
 

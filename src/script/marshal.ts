@@ -64,18 +64,13 @@ export function splitResult(script: Script, result: unknown): readonly unknown[]
     );
   }
   if (single) {
-    if (
-      Array.isArray(result) &&
+    const isList = Array.isArray(result) && !isRows(result, specs[0].shape) &&
       result.some((v) =>
         v === null || isShaped(v) ||
         isTyped(v) && !(v instanceof Uint8Array && specs[0].dtype === "string")
-      )
-    ) {
-      if (isRows(result, specs[0].shape)) return leafValues(script, structure, result);
-      if (result.length !== 1) throw count(result.length);
-      return leafValues(script, structure, result[0]);
-    }
-    return leafValues(script, structure, result);
+      );
+    if (isList && result.length !== 1) throw count(result.length);
+    return leafValues(script, structure, isList ? result[0] : result);
   }
   if (Array.isArray(structure)) {
     if (!Array.isArray(result)) {
@@ -102,14 +97,16 @@ function matchStructure(script: Script, structure: unknown, value: unknown): rea
         structureText(structure)
       }`,
     );
-  if (Array.isArray(structure)) {
-    if (!Array.isArray(value)) {
-      throw differ(
-        `TypeError: The two structures don't have the same sequence type. Input structure has type ${
-          typeName(value)
-        }, while shallow structure has type Array.`,
-      );
-    }
+  const isList = Array.isArray(structure);
+  if (isList ? !Array.isArray(value) : !isPlainObject(value)) {
+    const [what, wanted] = isList ? ["sequence type", "Array"] : ["type", "Object"];
+    throw differ(
+      `TypeError: The two structures don't have the same ${what}. Input structure has type ${
+        typeName(value)
+      }, while shallow structure has type ${wanted}.`,
+    );
+  }
+  if (Array.isArray(structure) && Array.isArray(value)) {
     if (value.length !== structure.length) {
       throw differ(
         `ValueError: The two structures don't have the same sequence length. Input structure has length ${value.length}, while shallow structure has length ${structure.length}.`,
@@ -117,34 +114,25 @@ function matchStructure(script: Script, structure: unknown, value: unknown): rea
     }
     return structure.flatMap((s, i) => [...matchStructure(script, s, value[i])]);
   }
-  if (!isPlainObject(value)) {
-    throw differ(
-      `TypeError: The two structures don't have the same type. Input structure has type ${
-        typeName(value)
-      }, while shallow structure has type Object.`,
-    );
-  }
-  const record = structure as Record<string, unknown>;
-  const keys = Object.keys(record).sort();
-  const given = Object.keys(value).sort();
+  const record = structure as Record<string, unknown>, values = value as Record<string, unknown>;
+  const keys = Object.keys(record).sort(), given = Object.keys(values).sort();
   if (keys.join() !== given.join()) {
     throw differ(
       `ValueError: The shallow_tree's keys are not a subset of the input_tree's keys, or others are left over: received [${given}], wanted [${keys}].`,
     );
   }
-  return keys.flatMap((k) => [...matchStructure(script, record[k], value[k])]);
+  return keys.flatMap((k) => [...matchStructure(script, record[k], values[k])]);
 }
 
 /** The tensors of one declared value. Throws `InvalidArgumentError` with TensorFlow's phrase where one is composite and the other is not. */
 function leafValues(script: Script, declared: unknown, value: unknown): readonly unknown[] {
-  const isComposite = value instanceof CompositeTensor;
-  if (!isComposite && !(declared instanceof CompositeSpec)) return [value];
+  const isComposite = value instanceof CompositeTensor, spec = declared instanceof CompositeSpec;
+  if (!isComposite && !spec) return [value];
   if (
-    isComposite && declared instanceof CompositeSpec &&
-    declared.constructor === value.spec.constructor &&
+    isComposite && spec && declared.constructor === value.spec.constructor &&
     declared.isCompatibleWith(value.spec)
   ) return value.components;
-  const wanted = declared instanceof CompositeSpec ? String(declared) : "a tensor";
+  const wanted = spec ? String(declared) : "a tensor";
   const given = isComposite ? String(value) : describe(value);
   throw new InvalidArgumentError(
     `ValueError: py_function: func=${
@@ -167,7 +155,7 @@ export function shapesOfCall(script: Script, inputs: readonly OpInput[]): readon
 }
 
 /** How a numpy-style result is taken. */
-export interface ResultOptions {
+interface ResultOptions {
   /** The static shape it must keep to. */
   readonly shape: PartialShape;
   /** True: the array may be the body's own, since it is copied before the body can write to it again. */
@@ -258,7 +246,10 @@ function plainResult(script: Script, i: number, value: unknown, dtype: DType): N
   if (typeof leaf === "string" && dtype !== "string") checkDType(script, i, "string", dtype);
   try {
     if (typeof value === "string") return new NdArray("string", [], [encodeString(value)]);
-    const plain = isComplexNumber(value) ? complexPair(script, i, value, dtype) : value;
+    if (isComplexNumber(value) && DTYPES[dtype].kind !== "complex") {
+      checkDType(script, i, "complex128", dtype);
+    }
+    const plain = isComplexNumber(value) ? [value.re, value.im] : value;
     const array = toNdArray(plain, { dtype, strict: true });
     checkRange(array, plain);
     return dtype === "string" ? copyArray(array) : array;
@@ -278,26 +269,12 @@ function isComplexNumber(v: unknown): v is { re: number; im: number } {
   return typeof re === "number" && typeof im === "number";
 }
 
-/** The number as our own. Throws `InvalidArgumentError` where the declared dtype is not complex. */
-function complexPair(
-  script: Script,
-  i: number,
-  { re, im }: { re: number; im: number },
-  dtype: DType,
-): readonly [number, number] {
-  if (DTYPES[dtype].kind !== "complex") checkDType(script, i, "complex128", dtype);
-  return [re, im];
-}
-
 /** Throws `RangeError` where a number was too big for the dtype, or is no truth value where one is wanted. */
-function checkRange(array: NdArray, value: unknown): void {
-  const { dtype, data } = array;
+function checkRange({ dtype, data }: NdArray, value: unknown): void {
   const { kind } = DTYPES[dtype];
   if (kind === "bool") {
-    for (const v of leavesOf(value)) {
-      if (typeof v === "number" && v !== 0 && v !== 1) {
-        throw new RangeError(`Cannot convert ${v} to bool`);
-      }
+    for (const v of numbersIn(value)) {
+      if (v !== 0 && v !== 1) throw new RangeError(`Cannot convert ${v} to bool`);
     }
   } else if (
     (kind === "float" || kind === "complex") && dtype !== "float64" && dtype !== "complex128"
@@ -306,21 +283,17 @@ function checkRange(array: NdArray, value: unknown): void {
       ? (x: number) => (x & 0x7fff) === 0x7f80
       : (x: number) => x === Infinity || x === -Infinity;
     if (!(data as Float32Array).some(isLost)) return;
-    for (const v of leavesOf(value)) {
-      if (typeof v === "number" && Number.isFinite(v) && !Number.isFinite(round(dtype, v))) {
+    for (const v of numbersIn(value)) {
+      if (Number.isFinite(v) && !Number.isFinite(toNdArray(v, { dtype }).at(0))) {
         throw new RangeError(`Cannot convert ${v} to ${dtype}: it is out of range`);
       }
     }
   }
 }
 
-function round(dtype: DType, v: number): number {
-  return toNdArray(v, { dtype }).at(0) as number;
-}
-
-function* leavesOf(v: unknown): Generator<unknown> {
-  if (Array.isArray(v)) { for (const e of v) yield* leavesOf(e); }
-  else yield v;
+function* numbersIn(v: unknown): Generator<number> {
+  if (Array.isArray(v)) { for (const e of v) yield* numbersIn(e); }
+  else if (typeof v === "number") yield v;
 }
 
 /** Throws `InvalidArgumentError` with TensorFlow's phrase where dtypes differ. */

@@ -5,9 +5,9 @@ import type { CompositeSpec, CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
 import { isPlainObject, type Nest } from "../core/nest.ts";
 import { optionCheck, type OptionKeys } from "../core/options.ts";
-import type { TensorLike } from "../core/tensor.ts";
+import type { PartialShape } from "../core/shape.ts";
+import type { Tensor, TensorLike } from "../core/tensor.ts";
 import type { Operation } from "../graph/operation.ts";
-import type { Tensor } from "../core/tensor.ts";
 import type { TensorSpec } from "../core/tensor_spec.ts";
 import { callAsync, callOrDecorate, callScript, readArguments, type ScriptKind } from "./call.ts";
 import {
@@ -263,14 +263,10 @@ export function contribPyFunc(func: ScriptFunction, options: ContribPyFuncOption
   checkContribOptions(options);
   const { args = [], kwargs, outputTypes, outputShapes, stateful = true, strictGradients } =
     options;
-  if (!Array.isArray(args)) {
-    throw new TypeError(`args must be list and not ${describe(args)}. args: ${describe(args)}`);
-  }
-  if (kwargs !== undefined && !isPlainObject(kwargs)) {
-    throw new TypeError(
-      `kwargs must be dict and not ${describe(kwargs)}. args: ${describe(kwargs)}`,
-    );
-  }
+  const refused = (what: string, value: unknown): TypeError =>
+    new TypeError(`${what} and not ${describe(value)}. args: ${describe(value)}`);
+  if (!Array.isArray(args)) throw refused("args must be list", args);
+  if (kwargs !== undefined && !isPlainObject(kwargs)) throw refused("kwargs must be dict", kwargs);
   checkCallable(func);
   const all = kwargs === undefined ? args : [...args, kwargs];
   const types = typeof outputTypes === "function" ? outputTypes(...all) : outputTypes;
@@ -281,24 +277,18 @@ export function contribPyFunc(func: ScriptFunction, options: ContribPyFuncOption
   }
   const def = stateful ? PyFunc : PyFuncStateless;
   const { args: nest, inputs } = readArguments(all, def.name);
+  const { specs, structure } = outputs;
   const declared = shapes === undefined || shapes === null ? outputs : outputsOf(
-    flattenShapes(outputs.structure, shapes).map((shape, i) => ({
-      dtype: outputs.specs[i].dtype,
-      shape,
-    })),
-    outputs.structure,
+    flattenShapes(structure, shapes).map((shape, i) => ({ dtype: specs[i].dtype, shape })),
+    structure,
   );
-  return callScript(
-    def,
-    makeScript(func, nest, declared, { strictGradients }),
-    inputs,
-    options,
-  );
+  const script = makeScript(func, nest, declared, { strictGradients });
+  return callScript(def, script, inputs, options);
 }
 
 /** Shapes in the order of the outputs: a shape is an array of numbers and nulls, so the outputs' nest says where they begin. */
-function flattenShapes(structure: unknown, shapes: unknown): (readonly (number | null)[] | null)[] {
-  if (structure === 0) return [shapes as readonly (number | null)[] | null];
+function flattenShapes(structure: unknown, shapes: unknown): PartialShape[] {
+  if (structure === 0) return [shapes as PartialShape];
   if (Array.isArray(structure)) {
     return structure.flatMap((s, i) => flattenShapes(s, (shapes as unknown[])[i]));
   }
