@@ -59,9 +59,7 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   ) {
     const from = state === undefined ? undefined : readState(source, state);
     this.#source = source;
-    this.#elements = new Queue(
-      source.open(wholePass(this.#stop.signal), from?.stages),
-    );
+    this.#elements = new Queue(source.open(wholePass(this.#stop.signal), from?.stages));
     this.#count = from?.count ?? 0;
     this.#ended = from !== undefined && from.stages === undefined;
     this.#show = show;
@@ -107,10 +105,7 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
       throw new ValueError("Cannot save this iterator: the pass was left, or ended by an error");
     }
     const stages = this.#ended ? undefined : await this.#elements.save();
-    return encodeState({
-      ...{ kinds: this.#source.kinds, count: this.#count },
-      ...stages === undefined ? {} : { stages },
-    });
+    return encodeState({ kinds: this.#source.kinds, count: this.#count, stages });
   }
 
   /** Itself. */
@@ -133,13 +128,11 @@ function readState({ kinds, name }: Source, state: Uint8Array): Saved {
     );
   }
   const saved = decodeState(state) as unknown as Saved | null;
+  if (saved?.kinds === kinds) return saved;
   if (typeof saved?.kinds !== "string") {
     throw new DataLossError(`Cannot go on with ${name}: the bytes are no state of a dataset`);
   }
-  if (saved.kinds !== kinds) {
-    throw new ValueError(
-      `Cannot go on with ${name}: the state is of a pipeline ${saved.kinds}, this one is ${kinds}`,
-    );
-  }
-  return saved;
+  throw new ValueError(
+    `Cannot go on with ${name}: the state is of a pipeline ${saved.kinds}, this one is ${kinds}`,
+  );
 }

@@ -25,8 +25,7 @@ class TfjsStorage extends AdoptedStorage {
 
   /** `held` keeps the memory alive. */
   constructor(backend: SharedBackend, buffer: GPUBuffer, held: TfjsTensor) {
-    const spec = { dtype: held.dtype, shape: [...held.shape] };
-    super(backend.weft, buffer, spec);
+    super(backend.weft, buffer, { dtype: held.dtype, shape: [...held.shape] });
     this.#backend = backend;
     this.#held = held;
   }
@@ -118,18 +117,13 @@ function handleOn(
   return tfjs.engine().makeTensorFromTensorInfo(info, backend);
 }
 
-function fromHost({ data, dtype, shape }: NdArray): TfjsTensor {
-  if (dtype === "complex64") {
-    const { real, imag } = tfjs.backend_util.splitRealAndImagArrays(data as Float32Array);
-    return tfjs.tidy(() =>
-      tfjs.complex(tfjs.tensor(real, [...shape]), tfjs.tensor(imag, [...shape]))
-    );
+function fromHost(array: NdArray): TfjsTensor {
+  const data = array.data as tfjs.backend_util.TypedArray, shape = [...array.shape];
+  if (array.dtype !== "complex64") {
+    return tfjs.engine().makeTensor(data, shape, array.dtype as tfjs.DataType);
   }
-  return tfjs.engine().makeTensor(
-    data as tfjs.backend_util.TypedArray,
-    [...shape],
-    dtype as tfjs.DataType,
-  );
+  const { real, imag } = tfjs.backend_util.splitRealAndImagArrays(data as Float32Array);
+  return tfjs.tidy(() => tfjs.complex(tfjs.tensor(real, shape), tfjs.tensor(imag, shape)));
 }
 
 /**
@@ -150,7 +144,6 @@ function fromHost({ data, dtype, shape }: NdArray): TfjsTensor {
  * ```
  */
 export function fromTfjs(t: TfjsTensor): EagerTensor {
-  checkAlive(t);
   return adopt(t) ?? fromValues(t, readNow(t));
 }
 
@@ -168,11 +161,11 @@ export function fromTfjs(t: TfjsTensor): EagerTensor {
  * ```
  */
 export async function fromTfjsAsync(t: TfjsTensor): Promise<EagerTensor> {
-  checkAlive(t);
   return adopt(t) ?? fromValues(t, await tfjs.engine().read(t.dataId));
 }
 
-function checkAlive(t: TfjsTensor): void {
+/** The same memory, where it is on our device. Throws for what is no tensor, or a disposed one. */
+function adopt(t: TfjsTensor): EagerTensor | null {
   if (!(t instanceof tfjs.Tensor)) {
     throw new TypeError("Cannot take over a tensor of TensorFlow.js: the argument is none");
   }
@@ -181,10 +174,6 @@ function checkAlive(t: TfjsTensor): void {
       `Cannot take over a tensor of TensorFlow.js of shape [${t.shape}]: it is disposed`,
     );
   }
-}
-
-/** The same memory, where it is on our device. */
-function adopt(t: TfjsTensor): EagerTensor | null {
   const ours = weftBackend()?.tensorOn(t.dataId);
   if (ours) return new EagerTensor(ours.dtype, [...t.shape], ours.storage.retain());
   const backend = sharedBackend();

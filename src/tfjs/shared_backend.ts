@@ -10,23 +10,20 @@ import type { Storage } from "../runtime/eager/storage.ts";
 /** A tensor of TensorFlow.js, of any rank. */
 export type TfjsTensor = InstanceType<(typeof tfjs)["Tensor"]>;
 
+type Values = tfjs.backend_util.BackendValues;
+
 /** What TensorFlow.js knows of a tensor's data. */
 interface TensorData {
   readonly dtype: tfjs.DataType;
   readonly shape: number[];
   readonly resource?: unknown;
-  readonly complexTensorInfos?: {
-    readonly real: tfjs.TensorInfo;
-    readonly imag: tfjs.TensorInfo;
-  };
-  values: tfjs.backend_util.BackendValues | null;
+  readonly complexTensorInfos?: Record<"real" | "imag", tfjs.TensorInfo>;
+  values: Values | null;
 }
 
 /** What we use of the backend. Some of it is private there: the version of TensorFlow.js is fixed, and tests cover all of it. */
 interface WebGpuBackend {
-  readonly bufferManager: {
-    acquireBuffer(size: number, ...rest: unknown[]): GPUBuffer;
-  };
+  readonly bufferManager: { acquireBuffer(size: number, ...rest: unknown[]): GPUBuffer };
   readonly tensorMap: { has(id: object): boolean; get(id: object): TensorData };
   readonly commandEncoder: GPUCommandEncoder | null;
   createTensorFromGPUData(
@@ -37,8 +34,8 @@ interface WebGpuBackend {
   endComputePassEncoder(): void;
   submitQueue(): void;
   incRef(id: object): void;
-  read(id: object): Promise<tfjs.backend_util.BackendValues>;
-  readSync(id: object): tfjs.backend_util.BackendValues;
+  read(id: object): Promise<Values>;
+  readSync(id: object): Values;
   releaseResource(id: object): void;
   dispose(): void;
 }
@@ -58,7 +55,7 @@ export interface SharedBackend extends tfjs.KernelBackend {
   /** A tensor of TensorFlow.js over our memory, which is held until that has no use for it. */
   lend(storage: Storage, shape: readonly number[], dtype: DType): TfjsTensor;
   /** The elements, where they can be read at once without drawing them on a canvas, as TensorFlow.js does; else null. */
-  readNow(id: object): tfjs.backend_util.BackendValues | null;
+  readNow(id: object): Values | null;
   /** Submits what was recorded. */
   flush(): void;
 }
@@ -118,15 +115,14 @@ function sharedBackendClass(
       this.#lent.clear();
     }
 
-    override async read(id: object): Promise<tfjs.backend_util.BackendValues> {
+    override async read(id: object): Promise<Values> {
       const data = this.tensorMap.get(id);
       return exact(data, await super.read(id));
     }
-    override readSync(id: object): tfjs.backend_util.BackendValues {
-      const data = this.tensorMap.get(id);
-      return this.readNow(id) ?? exact(data, super.readSync(id));
+    override readSync(id: object): Values {
+      return this.readNow(id) ?? exact(this.tensorMap.get(id), super.readSync(id));
     }
-    readNow(id: object): tfjs.backend_util.BackendValues | null {
+    readNow(id: object): Values | null {
       const data = this.tensorMap.get(id);
       if (data.values) return exact(data, data.values);
       if (data.complexTensorInfos) return this.#readComplex(data.complexTensorInfos);
@@ -137,21 +133,17 @@ function sharedBackendClass(
       const read = weft.readSync([{ buffer: weft.adopt(resource), spec: { dtype, shape } }]);
       return read && (data.values = read[0].data as tfjs.backend_util.TypedArray);
     }
-    #readComplex(
-      { real, imag }: NonNullable<TensorData["complexTensorInfos"]>,
-    ): tfjs.backend_util.BackendValues | null {
-      const parts = [real, imag].map(({ dataId }) => this.readNow(dataId) as Float32Array | null);
-      if (parts[0] === null || parts[1] === null) return null;
-      return tfjs.backend_util.mergeRealAndImagArrays(parts[0], parts[1]);
+    #readComplex({ real, imag }: NonNullable<TensorData["complexTensorInfos"]>): Values | null {
+      const [re, im] = [real, imag].map(({ dataId }) =>
+        this.readNow(dataId) as Float32Array | null
+      );
+      return re && im && tfjs.backend_util.mergeRealAndImagArrays(re, im);
     }
   };
 }
 
 /** Buffers are longer than what they hold. */
-function exact(
-  data: TensorData,
-  values: tfjs.backend_util.BackendValues,
-): tfjs.backend_util.BackendValues {
+function exact(data: TensorData, values: Values): Values {
   const size = sizeOf(data.shape);
   if (data.dtype === "complex64" || Array.isArray(values) || values.length === size) return values;
   return data.values = values.slice(0, size);

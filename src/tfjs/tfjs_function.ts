@@ -45,11 +45,8 @@ function callTfjs(func: FlatFunction, inputs: readonly Tensor[]): Tensor[] {
   tfjs.tidy(() => {
     outputs = func(inputs.map((x) => toTfjs(x))).map((t) => fromTfjs(t));
   });
-  const attrs = {
-    Tin: inputs.map((x) => x.dtype),
-    Tout: outputs.map((y) => y.dtype),
-    _function: func,
-  };
+  const [Tin, Tout] = [inputs, outputs].map((list) => list.map((t) => t.dtype));
+  const attrs = { Tin, Tout, _function: func };
   announce({ def: TfjsCall, inputs, outputs, attrs }, currentRecorders());
   return outputs;
 }
@@ -169,19 +166,16 @@ function bodyOf(func: ScriptFunction): ScriptFunction {
  * looks like one of TensorFlow.js and is on no tape of its own.
  */
 function tensorsIn(result: unknown): TfjsTensor[] {
-  if (result instanceof Promise) {
-    throw new TypeError(
-      `Cannot run a function of TensorFlow.js that returns ${
-        describe(result)
-      }: it must return tensors at once`,
+  const refused = (what: unknown, why: string): TypeError =>
+    new TypeError(
+      `Cannot run a function of TensorFlow.js that returns ${what}: it must return ${why}`,
     );
-  }
+  if (result instanceof Promise) throw refused(describe(result), "tensors at once");
   const leaves = flatten(result);
   const ours = leaves.find((v) => v instanceof Tensor);
   if (ours !== undefined) {
-    throw new TypeError(
-      `Cannot run a function of TensorFlow.js that returns ${ours}: it must return tensors of TensorFlow.js; what ops of Weft compute belongs into tf.pyFunction`,
-    );
+    const why = "tensors of TensorFlow.js; what ops of Weft compute belongs into tf.pyFunction";
+    throw refused(ours, why);
   }
   return leaves.filter((v) => v instanceof tfjs.Tensor);
 }

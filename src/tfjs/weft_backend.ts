@@ -11,10 +11,9 @@ import { constantTensor } from "../runtime/eager/eager.ts";
 import { asEager, EagerTensor, tidy } from "../runtime/eager/tensor.ts";
 import { KERNELS } from "../tfjs_core/kernels/mod.ts";
 import type { TfjsTensor } from "./shared_backend.ts";
-import type { Kernel, KernelAttrs, KernelInputs } from "../tfjs_core/kernels/types.ts";
+import type { Kernel, KernelAttrs } from "../tfjs_core/kernels/types.ts";
 import { settled } from "../tfjs_core/timing.ts";
 
-/** Name of the backend. */
 const NAME = "weft";
 type BackendValues = tfjs.backend_util.BackendValues;
 type DataId = object;
@@ -131,13 +130,9 @@ function kernelFuncOf(kernel: Kernel): tfjs.KernelFunc {
         : weft.tensorOf(value as tfjs.TensorInfo);
     return tidy(() => {
       const named = Object.entries(inputs).map(([name, value]) => [name, ours(value)]);
-      const results = kernel(
-        Object.fromEntries(named) as KernelInputs,
-        attrs as unknown as KernelAttrs,
-      );
-      return Array.isArray(results)
-        ? results.map((t) => weft.infoOf(t, given))
-        : weft.infoOf(results, given);
+      const results = kernel(Object.fromEntries(named), attrs as unknown as KernelAttrs);
+      const infoOf = (t: Tensor): tfjs.TensorInfo => weft.infoOf(t, given);
+      return Array.isArray(results) ? results.map(infoOf) : infoOf(results as Tensor);
     });
   };
 }
