@@ -138,7 +138,7 @@ class ParallelCalls implements Elements {
   async save(): Promise<CallsState> {
     const pending = await Promise.all(this.#begun.map((call) => call.of));
     return {
-      number: this.#caller.numbers.given,
+      number: this.#caller.given,
       input: await this.#input.save(),
       pending: [...pending.filter((call) => call !== null), ...this.#again],
     };
@@ -165,7 +165,7 @@ class ParallelCalls implements Elements {
       this.#ended = true;
       return null;
     }
-    return { item, number: item instanceof Failure ? 0 : this.#caller.numbers.next() };
+    return { item, number: item instanceof Failure ? 0 : this.#caller.number() };
   }
 }
 

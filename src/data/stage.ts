@@ -15,7 +15,8 @@ import {
   type SourceInit,
   type State,
 } from "./source.ts";
-import { functionError, Numbering, type Traced } from "./trace.ts";
+import type { DrawCounts } from "../ops/random/state.ts";
+import { drawsOf, functionError, type Traced } from "./trace.ts";
 
 /** Plain values that a pass changes as it goes. */
 type Own = { [key: string]: State };
@@ -24,7 +25,7 @@ type Own = { [key: string]: State };
 type Saved = Own & { readonly input?: State; readonly number?: number };
 
 /** One pass of a stage. */
-export interface Pass<S = Own> {
+interface Pass<S> {
   /** The input's pass. */
   readonly input: Elements;
   /** What it keeps of its own. */
@@ -73,7 +74,7 @@ export function stageOver<S extends object>(
         next: () => next(pass),
         save: async () => {
           if (isBare) return await elements.save();
-          const counted = caller && { number: caller.numbers.given };
+          const counted = caller && { number: caller.given };
           return { ...copied(pass.own as Own) as Own, ...counted, input: await elements.save() };
         },
         close: () => elements.close(),
@@ -96,24 +97,37 @@ function copied(state: State): State {
   );
 }
 
-/** Calls a traced function, and counts. */
+/** What elements are counted by. */
+const ELEMENT = "element";
+
+/** Calls a traced function, and numbers the elements, from which what is random in it comes. */
 export class Caller {
-  readonly numbers: Numbering;
+  readonly #counts: DrawCounts;
   readonly #traced: Traced;
   readonly #source: Source;
   readonly #place: Place;
 
   constructor(traced: Traced, source: Source, place: Place, from?: number) {
-    this.numbers = new Numbering(place, from);
+    this.#counts = drawsOf(place);
+    if (from !== undefined) this.#counts.drawn(ELEMENT, from);
     this.#traced = traced;
     this.#source = source;
     this.#place = place;
   }
 
+  /** The next element's number. */
+  number(): number {
+    return this.#counts.next(ELEMENT);
+  }
+  /** How many were numbered. */
+  get given(): number {
+    return this.#counts.drawn(ELEMENT);
+  }
+
   async call(item: Outcome, number?: number): Promise<Outcome> {
     if (item instanceof Failure) return item;
     try {
-      return await this.#traced.run(item, this.#place, number ?? this.numbers.next());
+      return await this.#traced.run(item, this.#place, number ?? this.number());
     } catch (error) {
       return new Failure(functionError(error, this.#source.name, this.#place));
     }

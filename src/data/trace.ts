@@ -33,32 +33,9 @@ export interface Traced extends ElementType {
   run(element: Element, place: Place, number: number): Promise<Element>;
 }
 
-/** What elements are counted by. */
-const ELEMENT = "element";
-
-/** The numbers that a stage's elements have in a pass, from which what is random in their functions comes. */
-export class Numbering {
-  readonly #counts: DrawCounts;
-
-  /** Of the stage at a place; goes on from `from`. */
-  constructor({ draws, path }: Place, from?: number) {
-    this.#counts = draws.within(drawPath(path));
-    if (from !== undefined) this.#counts.drawn(ELEMENT, from);
-  }
-
-  /** The next element's. */
-  next(): number {
-    return this.#counts.next(ELEMENT);
-  }
-  /** How many there were. */
-  get given(): number {
-    return this.#counts.drawn(ELEMENT);
-  }
-}
-
-/** Whether several are computed at once changes nothing that is drawn. */
-function drawPath(path: string): string {
-  return path.replaceAll("Parallel", "");
+/** What the stage at a place has drawn. Whether it computes several elements at once changes nothing of that. */
+export function drawsOf({ draws, path }: Place): DrawCounts {
+  return draws.within(path.replaceAll("Parallel", ""));
 }
 
 /** A function of elements, those that it gets, and the stage that asks. */
@@ -98,14 +75,10 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
     structure,
     concrete,
     isFresh: graph.outputs.every((t) => t.op.type === "PyFunc"),
-    async run(element, { path, signal, draws }, number) {
-      const values = await run(
-        concrete,
-        callInputs(concrete, element),
-        newRunContext(signal),
-        { draws: draws.within(drawPath(path)).ofElement(number) },
-      );
-      const arrays = await toHost(values);
+    async run(element, place, number) {
+      const inputs = callInputs(concrete, element), context = newRunContext(place.signal);
+      const draws = drawsOf(place).ofElement(number);
+      const arrays = await toHost(await run(concrete, inputs, context, { draws }));
       checkElement(arrays, specs);
       return arrays;
     },

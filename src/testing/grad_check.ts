@@ -90,13 +90,10 @@ export function gradDifference(
   const relative = options.tolerance ?? 64 * Math.sqrt(epsilon);
   // Rounding of values around 1, magnified by the division.
   const noise = 4 * epsilon / step;
-  let failure: string | null = null;
-  wrt.forEach((i, k) => {
-    if (failure !== null) return;
+  for (const [k, i] of wrt.entries()) {
     const g = grads[k];
     if (g !== null && String(g.shape) !== String(inputs[i].shape)) {
-      failure = `gradient of input ${i} has shape [${g.shape}], the input [${inputs[i].shape}]`;
-      return;
+      return `gradient of input ${i} has shape [${g.shape}], the input [${inputs[i].shape}]`;
     }
     const have = g === null ? null : numbersOf(g);
     const count = inputs[i].size * DTYPES[inputs[i].dtype].slots;
@@ -106,25 +103,18 @@ export function gradDifference(
       if (Math.abs(found - value) <= relative * Math.max(largest, Math.abs(value), scale) + noise) {
         continue;
       }
-      failure = `gradient of input ${i} at flat element ${slot} is ${
+      return `gradient of input ${i} at flat element ${slot} is ${
         have === null ? "missing (null)" : found
       }, central differences give ${value}`;
-      return;
     }
-  });
-  return failure;
+  }
+  return null;
 }
 
 /** Element numbers, at most `most` of them, spread evenly. */
 function spread(count: number, most: number): number[] {
-  if (count <= most) return Array.from({ length: count }, (_, i) => i);
-  return Array.from({ length: most }, (_, i) => Math.floor((i + 0.5) * count / most));
-}
-
-interface Analytic {
-  readonly weights: readonly NdArray[];
-  readonly grads: readonly (NdArray | null)[];
-  readonly epsilon: number;
+  const n = Math.min(count, most);
+  return Array.from({ length: n }, (_, i) => Math.floor((i + 0.5) * count / n));
 }
 
 /** Gradients by tape. What the function was given and what it made is disposed before the tape runs backward. */
@@ -133,7 +123,11 @@ export function analyticGradients(
   inputs: readonly NdArray[],
   wrt: readonly number[],
   on: string = cpuDevice().name,
-): Analytic {
+): {
+  readonly weights: readonly NdArray[];
+  readonly grads: readonly (NdArray | null)[];
+  readonly epsilon: number;
+} {
   return tidy(() =>
     device(on, () => {
       const tensors = inputs.map((a) => constantTensor(a, cpuDevice()));

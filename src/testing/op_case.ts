@@ -8,9 +8,7 @@ import { hasFreeInput, isFree, type OpSample } from "./op_sample.ts";
 
 /** What a check gets: the case, and where to report. */
 export interface OpCase {
-  /** The op. */
   readonly def: OpDef;
-  /** The sample. */
   readonly sample: OpSample;
   /** Dtype of its free inputs. */
   readonly dtype: DType;
@@ -44,17 +42,24 @@ const ORDER: readonly DType[] = [
   "string",
 ];
 
+/** The attribute that says which dtypes an argument takes. */
+export function typeAttrOf(
+  { signature }: OpDef,
+  { typeAttr, typeListAttr }: OpDef["signature"]["inputArgs"][number],
+): OpDef["signature"]["attrDefs"][number] | undefined {
+  return signature.attrDefs.find((a) => a.name === (typeAttr ?? typeListAttr));
+}
+
 /** The dtypes that the sample's free inputs can take. */
 export function dtypesOf(def: OpDef, sample: OpSample): DType[] {
   if (!hasFreeInput(sample)) return ["float32"];
   if (sample.dtypes) return [...sample.dtypes];
-  const free = sample.inputs.flatMap((x, i) => (isFree(x) ? [i] : []));
   let allowed: readonly DType[] = ORDER;
-  for (const i of free) {
+  for (const [i, input] of sample.inputs.entries()) {
+    if (!isFree(input)) continue;
     const arg = def.signature.inputArgs[argOfInput(def, i, sample.inputs.length)];
     if (arg.dtype) allowed = allowed.filter((d) => d === arg.dtype);
-    const list = def.signature.attrDefs.find((a) => a.name === (arg.typeAttr ?? arg.typeListAttr))
-      ?.allowed;
+    const list = typeAttrOf(def, arg)?.allowed;
     if (list) allowed = allowed.filter((d) => list.includes(d));
   }
   const canHold = (d: DType): boolean => d !== "float16" || DTYPES.float16.array !== undefined;

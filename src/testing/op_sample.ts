@@ -90,15 +90,13 @@ export function drawValues(spec: SampleValues, dtype: DType, seed: number): NdAr
   const least = kind === "uint" ? Math.max(0, low) : low;
   const number = (slot: number): number => {
     if (values) {
-      return kind === "uint"
-        ? Math.abs(values[slot % values.length])
-        : values[slot % values.length];
+      const value = values[slot % values.length];
+      return kind === "uint" ? Math.abs(value) : value;
     }
+    if (distinct && whole) return Math.fround(Math.ceil(least) + order[slot]);
     if (distinct) {
-      const step = whole ? 1 : (high - least) / Math.max(1, size * slots);
-      return Math.fround(
-        whole ? Math.ceil(least) + order[slot] : least + (order[slot] + 0.5) * step,
-      );
+      const step = (high - least) / Math.max(1, size * slots);
+      return Math.fround(least + (order[slot] + 0.5) * step);
     }
     const u = least + (high - least) * next();
     return whole ? Math.round(u) : Math.fround(u);

@@ -8,7 +8,7 @@ import { argOfInput, type Attrs, type OpDef } from "../core/op.ts";
 import { cpuDevice } from "../runtime/devices.ts";
 import { isHostInput, runEagerly, runExpansion } from "./run_op.ts";
 import { isFree } from "./op_sample.ts";
-import type { OpCase } from "./op_case.ts";
+import { type OpCase, typeAttrOf } from "./op_case.ts";
 
 /** The wanted outputs, or null where there is nothing independent to compare with. */
 export async function referenceOutputs(
@@ -52,8 +52,7 @@ function widened(
 }
 
 function widerDType(c: OpCase, def: OpDef, dtype: DType, flat: number, total: number): DType {
-  const { typeAttr, typeListAttr } = def.signature.inputArgs[argOfInput(def, flat, total)];
-  const attr = def.signature.attrDefs.find((a) => a.name === (typeAttr ?? typeListAttr));
+  const attr = typeAttrOf(def, def.signature.inputArgs[argOfInput(def, flat, total)]);
   if (attr === undefined) return dtype;
   const { kind } = DTYPES[dtype];
   let wide: DType = dtype;

@@ -27,13 +27,8 @@ export function isHostInput(def: OpDef, flat: number, total: number): boolean {
 export function problemOf(def: OpDef, inputs: readonly NdArray[], attrs: Attrs): Problem {
   const hosts = inputs.map((a, i) => (isHostInput(def, i, inputs.length) ? a : undefined));
   const specs = inputs.map((a, i) => ({ dtype: a.dtype, shape: a.shape, value: hosts[i] }));
-  const inferred = inferOutputs(def, specs, attrs);
-  return {
-    inputs: specs,
-    hosts,
-    outputs: inferred.outputs as ConcreteSpec[],
-    attrs: inferred.attrs,
-  };
+  const inferred = inferOutputs(def, specs, attrs), outputs = inferred.outputs as ConcreteSpec[];
+  return { inputs: specs, hosts, outputs, attrs: inferred.attrs };
 }
 
 /** True where every output shape is known before the kernel runs. */
@@ -96,13 +91,11 @@ export function runCpuKernel(def: OpDef, inputs: readonly NdArray[], problem: Pr
 
 /** One variant's plan under one profile. */
 export interface ForcedPlan {
-  /** Variant name. */
   readonly variant: string;
   /** Profile it was planned for, in words. */
   readonly profile: string;
   /** Workgroups one axis of a grid may have there. */
   readonly maxGrid: number;
-  /** The work. */
   readonly plan: GpuPlan;
 }
 
@@ -115,16 +108,6 @@ export function profilesOf(own: Profile): Map<string, Profile> {
     ...(own.subgroup > 0 ? [["no subgroups", { ...own, subgroup: 0 }] as const] : []),
     ...(own.words64 ? [["no 64-bit words", { ...own, words64: false }] as const] : []),
   ]);
-}
-
-/** Axes of the largest grid, and how many workgroups the largest dispatch has. */
-function extentOf(plan: GpuPlan): { axis: number; groups: number } {
-  let axis = 0, groups = 0;
-  for (const { grid: [x, y, z] } of plan.dispatches) {
-    axis = Math.max(axis, x, y, z);
-    groups = Math.max(groups, x * y * z);
-  }
-  return { axis, groups };
 }
 
 /** The smallest limit of bindings that kernels are forced to. */
@@ -168,9 +151,12 @@ export function forcedPlans(
       if (profile === own && maxBinding < profile.maxBinding) {
         add(variant, `${name}, small bindings`, { ...profile, maxBinding });
       }
-      const { axis, groups } = extentOf(plan);
+      const grids = plan.dispatches.map(({ grid }) => grid);
+      const groups = Math.max(...grids.map(([x, y, z]) => x * y * z));
       const maxGrid = Math.max(2, Math.ceil(Math.sqrt(groups)));
-      if (maxGrid < axis) add(variant, `${name}, small grids`, { ...profile, maxGrid });
+      if (grids.some((grid) => Math.max(...grid) > maxGrid)) {
+        add(variant, `${name}, small grids`, { ...profile, maxGrid });
+      }
     }
   }
   return [...plans.values()];
