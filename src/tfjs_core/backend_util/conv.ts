@@ -168,27 +168,64 @@ function padOf(pad: Padding, axis: number): "same" | "valid" | [number, number] 
   throw new Error(`Cannot pad: wanted same, valid, a number or pairs, received ${pad}`);
 }
 
-interface Space {
-  readonly in: readonly number[];
-  readonly filter: readonly number[];
-  readonly strides: readonly number[];
-  readonly dilations: readonly number[];
+interface Convolution {
+  readonly strides: PerAxis;
+  readonly dilations: PerAxis;
   readonly pad: Padding;
   readonly mode: RoundingMode | undefined;
-  /** Where the axes of space begin in a shape. */
-  readonly first: number;
+  readonly depthwise: boolean;
+  readonly dataFormat: "channelsFirst" | "channelsLast";
 }
 
-function overSpace(space: Space) {
-  const effective = space.filter.map((size, i) => (size - 1) * space.dilations[i] + 1);
-  const axes = space.in.map((extent, i) =>
-    alongAxis(
-      { extent, stride: space.strides[i], effective: effective[i] },
-      padOf(space.pad, space.first + i),
-      space.mode,
-    )
-  );
-  return { effective, axes };
+/** What a convolution over some axes of space computes, of which the last are rows and columns; `slices` is the first of them. */
+function computeInfo<S extends Shape4 | Shape5>(
+  inShape: S,
+  filterShape: S,
+  { strides, dilations, pad, mode, depthwise, dataFormat }: Convolution,
+) {
+  if (dataFormat !== "channelsLast" && dataFormat !== "channelsFirst") {
+    throw new Error(`Unknown dataFormat ${dataFormat}`);
+  }
+  const isLast = dataFormat === "channelsLast", first = isLast ? 1 : 2, n = inShape.length - 2;
+  const steps = perAxis(strides, n), distances = perAxis(dilations, n);
+  const axes = inShape.slice(first, first + n).map((extent, i) => {
+    const filter = filterShape[i], stride = steps[i], dilation = distances[i];
+    const axis = { extent, filter, stride, dilation, effective: (filter - 1) * dilation + 1 };
+    return { ...axis, ...alongAxis(axis, padOf(pad, first + i), mode) };
+  });
+  const [batchSize] = inShape, inChannels = inShape[isLast ? n + 1 : 1];
+  const outChannels = depthwise ? filterShape[n + 1] * inChannels : filterShape[n + 1];
+  const sizes = axes.map(({ out }) => out), [rows, columns] = axes.slice(-2);
+  const outShape = isLast ? [batchSize, ...sizes, outChannels] : [batchSize, outChannels, ...sizes];
+  const info = {
+    batchSize,
+    dataFormat,
+    inHeight: rows.extent,
+    inWidth: columns.extent,
+    inChannels,
+    outHeight: rows.out,
+    outWidth: columns.out,
+    outChannels,
+    padInfo: {
+      top: rows.before,
+      bottom: rows.after,
+      left: columns.before,
+      right: columns.after,
+      type: padType(pad),
+    },
+    strideHeight: rows.stride,
+    strideWidth: columns.stride,
+    filterHeight: rows.filter,
+    filterWidth: columns.filter,
+    effectiveFilterHeight: rows.effective,
+    effectiveFilterWidth: columns.effective,
+    dilationHeight: rows.dilation,
+    dilationWidth: columns.dilation,
+    inShape,
+    outShape: outShape as S,
+    filterShape,
+  };
+  return { info, slices: axes[0] };
 }
 
 /** What a convolution of images computes. Throws for an unknown format. */
@@ -202,57 +239,8 @@ export function computeConv2DInfo(
   depthwise = false,
   dataFormat: "channelsFirst" | "channelsLast" = "channelsLast",
 ): Conv2DInfo {
-  if (dataFormat !== "channelsLast" && dataFormat !== "channelsFirst") {
-    throw new Error(`Unknown dataFormat ${dataFormat}`);
-  }
-  const first = dataFormat === "channelsLast" ? 1 : 2;
-  const [batchSize] = inShape;
-  const [inHeight, inWidth] = inShape.slice(first);
-  const inChannels = inShape[first === 1 ? 3 : 1];
-  const [filterHeight, filterWidth, , filterChannels] = filterShape;
-  const [strideHeight, strideWidth] = perAxis(strides, 2);
-  const [dilationHeight, dilationWidth] = perAxis(dilations, 2);
-  const { effective, axes: [rows, columns] } = overSpace({
-    in: [inHeight, inWidth],
-    filter: [filterHeight, filterWidth],
-    strides: [strideHeight, strideWidth],
-    dilations: [dilationHeight, dilationWidth],
-    pad,
-    mode: roundingMode,
-    first,
-  });
-  const outChannels = depthwise ? filterChannels * inChannels : filterChannels;
-  const outShape: Shape4 = first === 1
-    ? [batchSize, rows.out, columns.out, outChannels]
-    : [batchSize, outChannels, rows.out, columns.out];
-  return {
-    batchSize,
-    dataFormat,
-    inHeight,
-    inWidth,
-    inChannels,
-    outHeight: rows.out,
-    outWidth: columns.out,
-    outChannels,
-    padInfo: {
-      top: rows.before,
-      bottom: rows.after,
-      left: columns.before,
-      right: columns.after,
-      type: padType(pad),
-    },
-    strideHeight,
-    strideWidth,
-    filterHeight,
-    filterWidth,
-    effectiveFilterHeight: effective[0],
-    effectiveFilterWidth: effective[1],
-    dilationHeight,
-    dilationWidth,
-    inShape,
-    outShape,
-    filterShape,
-  };
+  const given = { strides, dilations, pad, mode: roundingMode, depthwise, dataFormat };
+  return computeInfo(inShape, filterShape, given).info;
 }
 
 /** What a dilation of images computes. */
@@ -313,64 +301,17 @@ export function computeConv3DInfo(
   dataFormat: "channelsFirst" | "channelsLast" = "channelsLast",
   roundingMode?: RoundingMode,
 ): Conv3DInfo {
-  if (dataFormat !== "channelsLast" && dataFormat !== "channelsFirst") {
-    throw new Error(`Unknown dataFormat ${dataFormat}`);
-  }
-  const first = dataFormat === "channelsLast" ? 1 : 2;
-  const [batchSize] = inShape;
-  const [inDepth, inHeight, inWidth] = inShape.slice(first);
-  const inChannels = inShape[first === 1 ? 4 : 1];
-  const [filterDepth, filterHeight, filterWidth, , filterChannels] = filterShape;
-  const [strideDepth, strideHeight, strideWidth] = perAxis(strides, 3);
-  const [dilationDepth, dilationHeight, dilationWidth] = perAxis(dilations, 3);
-  const { effective, axes: [slices, rows, columns] } = overSpace({
-    in: [inDepth, inHeight, inWidth],
-    filter: [filterDepth, filterHeight, filterWidth],
-    strides: [strideDepth, strideHeight, strideWidth],
-    dilations: [dilationDepth, dilationHeight, dilationWidth],
-    pad,
-    mode: roundingMode,
-    first,
-  });
-  const outChannels = depthwise ? filterChannels * inChannels : filterChannels;
-  const outShape: Shape5 = first === 1
-    ? [batchSize, slices.out, rows.out, columns.out, outChannels]
-    : [batchSize, outChannels, slices.out, rows.out, columns.out];
+  const given = { strides, dilations, pad, mode: roundingMode, depthwise, dataFormat };
+  const { info, slices } = computeInfo(inShape, filterShape, given);
   return {
-    batchSize,
-    dataFormat,
-    inDepth,
-    inHeight,
-    inWidth,
-    inChannels,
+    ...info,
+    inDepth: slices.extent,
     outDepth: slices.out,
-    outHeight: rows.out,
-    outWidth: columns.out,
-    outChannels,
-    padInfo: {
-      front: slices.before,
-      back: slices.after,
-      top: rows.before,
-      bottom: rows.after,
-      left: columns.before,
-      right: columns.after,
-      type: padType(pad),
-    },
-    strideDepth,
-    strideHeight,
-    strideWidth,
-    filterDepth,
-    filterHeight,
-    filterWidth,
-    effectiveFilterDepth: effective[0],
-    effectiveFilterHeight: effective[1],
-    effectiveFilterWidth: effective[2],
-    dilationDepth,
-    dilationHeight,
-    dilationWidth,
-    inShape,
-    outShape,
-    filterShape,
+    padInfo: { front: slices.before, back: slices.after, ...info.padInfo },
+    strideDepth: slices.stride,
+    filterDepth: slices.filter,
+    effectiveFilterDepth: slices.effective,
+    dilationDepth: slices.dilation,
   };
 }
 
