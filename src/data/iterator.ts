@@ -44,21 +44,17 @@ interface Saved {
  */
 export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   readonly #stop = new AbortController();
-  readonly #source: Source;
+  readonly #kinds: string;
   readonly #elements: Elements;
-  readonly #show: (element: Element, structure: unknown) => T;
+  readonly #show: (element: Element) => T;
   #count = 0;
   /** True when it came to its end, "early" when it was left or failed. */
   #ended: boolean | "early" = false;
 
   /** @internal */
-  constructor(
-    source: Source,
-    show: (element: Element, structure: unknown) => T,
-    state?: Uint8Array,
-  ) {
+  constructor(source: Source, show: (element: Element) => T, state?: Uint8Array) {
     const from = state === undefined ? undefined : readState(source, state);
-    this.#source = source;
+    this.#kinds = source.kinds;
     this.#elements = new Queue(source.open(wholePass(this.#stop.signal), from?.stages));
     this.#count = from?.count ?? 0;
     this.#ended = from !== undefined && from.stages === undefined;
@@ -82,7 +78,7 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
       }
       if (item instanceof Failure) throw item.error;
       this.#count++;
-      return { done: false, value: this.#show(item, this.#source.structure) };
+      return { done: false, value: this.#show(item) };
     } catch (error) {
       await this.#end(error);
       throw error;
@@ -105,7 +101,7 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
       throw new ValueError("Cannot save this iterator: the pass was left, or ended by an error");
     }
     const stages = this.#ended ? undefined : await this.#elements.save();
-    return encodeState({ kinds: this.#source.kinds, count: this.#count, stages });
+    return encodeState({ kinds: this.#kinds, count: this.#count, stages });
   }
 
   /** Itself. */

@@ -3,8 +3,15 @@
  */
 import { cacheSource } from "./cache.ts";
 import { dataService, type ServiceOptions } from "./distributed.ts";
-import { handOut, handOutHost, type HostOf, specsNest, type SpecsOf } from "./element.ts";
-import { DatasetIterator, wholePass } from "./iterator.ts";
+import {
+  type Element,
+  handOut,
+  handOutHost,
+  type HostOf,
+  specsNest,
+  type SpecsOf,
+} from "./element.ts";
+import { DatasetIterator } from "./iterator.ts";
 import {
   concatenateSource,
   type DatasetOptions,
@@ -162,8 +169,7 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
    * ```
    */
   async save(path: string, options: SnapshotOptions = {}): Promise<void> {
-    const elements = this.source.open(wholePass());
-    await writeSnapshot(this.source, elements, path, options);
+    await writeSnapshot(this.source, path, options);
   }
 
   /**
@@ -210,11 +216,9 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
    * was then. Throws `DataLossError` for bytes that are no such state, `ValueError` for one of another pipeline.
    */
   iterator(state?: Uint8Array): DatasetIterator<E & Disposable> {
-    return new DatasetIterator(
-      this.source,
-      (element, structure) => handOut(element, structure) as E & Disposable,
-      state,
-    );
+    const show = (element: Element): E & Disposable =>
+      handOut(element, this.source.structure) as E & Disposable;
+    return new DatasetIterator(this.source, show, state);
   }
 
   /**
@@ -229,11 +233,10 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
    * ```
    */
   asNumpyIterator(state?: Uint8Array): DatasetIterator<HostOf<E>> {
-    return new DatasetIterator(
-      this.source,
-      (element, structure) => handOutHost(element, structure, this.source.isFresh) as HostOf<E>,
-      state,
-    );
+    const { structure, isFresh } = this.source;
+    const show = (element: Element): HostOf<E> =>
+      handOutHost(element, structure, isFresh) as HostOf<E>;
+    return new DatasetIterator(this.source, show, state);
   }
 
   /** Every element at once; the caller owns them. */

@@ -22,6 +22,7 @@ import {
   type Source,
   type State,
 } from "./source.ts";
+import { wholePass } from "./iterator.ts";
 import { decodeState, encodeState } from "./state.ts";
 
 /** Options of {@linkcode Dataset.save} and {@linkcode load}. */
@@ -75,17 +76,16 @@ class SnapshotWriter {
   }
 }
 
-/** Writes all elements of a pass. Rejects with the error of the first that cannot be computed, and then leaves no file. */
+/** Writes all elements. Rejects with the error of the first that cannot be computed, and then leaves no file. */
 export async function writeSnapshot(
-  type: ElementType,
-  elements: Elements,
+  source: Source,
   path: string,
   options: SnapshotOptions,
 ): Promise<void> {
   checkOptions(options);
-  const writer = new SnapshotWriter(path, options);
+  const writer = new SnapshotWriter(path, options), elements = source.open(wholePass());
   try {
-    await writer.begin(type);
+    await writer.begin(source);
     for (;;) {
       const item = await elements.next();
       if (item === null) break;
@@ -178,64 +178,45 @@ export function diskCacheSource(input: Source, path: string): Source {
     kind: "Cache",
     ...sameAs(input),
     isFresh: false,
-    open: (place: Place, state?: DiskState) => new DiskCache(input, path, place, state),
+    open: (place: Place, state?: DiskState) => diskPass(input, path, place, state),
   });
 }
 
-class DiskCache implements Elements {
-  readonly #source: Source;
-  readonly #path: string;
-  readonly #place: Place;
-  readonly #state: DiskState | undefined;
-  #kept: Elements | null = null;
-  #input: Elements | null = null;
-  #writer: SnapshotWriter | null = null;
-
-  constructor(source: Source, path: string, place: Place, state: DiskState | undefined) {
-    this.#source = source;
-    this.#path = path;
-    this.#place = place;
-    this.#state = state;
-  }
-
-  async next(): Promise<Item> {
-    await this.#begin();
-    if (this.#kept) return await this.#kept.next();
-    const item = await this.#input!.next();
-    if (item === null) {
-      const writer = this.#writer;
-      this.#writer = null;
-      await writer?.end();
-    } else if (!(item instanceof Failure)) await this.#writer?.add(item);
-    return item;
-  }
-
-  async save(): Promise<DiskState> {
-    await this.#begin();
-    return this.#kept
-      ? { at: Number(await this.#kept.save()) }
-      : { input: await this.#input!.save() };
-  }
-
-  async close(): Promise<void> {
-    await this.#kept?.close();
-    await this.#input?.close();
-    const writer = this.#writer;
-    this.#writer = null;
-    await writer?.drop();
-  }
-
-  async #begin(): Promise<void> {
-    if (this.#kept || this.#input) return;
-    const state = this.#state;
-    if (state?.at !== undefined || (state === undefined && await fileExists(this.#path))) {
-      this.#kept = readSnapshot(this.#path, "", state?.at);
-      return;
-    }
-    this.#input = this.#source.open(this.#place, state?.input);
+/** A pass over the file where it is there, else one over the source that writes it. */
+function diskPass(source: Source, path: string, place: Place, state?: DiskState): Elements {
+  let elements: Elements | null = null, writer: SnapshotWriter | null = null;
+  let isKept = state?.at !== undefined;
+  const begin = async (): Promise<Elements> => {
+    if (elements !== null) return elements;
+    isKept ||= state === undefined && await fileExists(path);
+    if (isKept) return elements = readSnapshot(path, "", state?.at);
+    elements = source.open(place, state?.input);
     // A pass that goes on has not seen those before: the next one writes the file.
-    if (state !== undefined) return;
-    this.#writer = new SnapshotWriter(this.#path, {});
-    await this.#writer.begin(this.#source);
-  }
+    if (state !== undefined) return elements;
+    writer = new SnapshotWriter(path, {});
+    await writer.begin(source);
+    return elements;
+  };
+  /** The writer, which nobody else ends then. */
+  const takeWriter = (): SnapshotWriter | null => {
+    const taken = writer;
+    writer = null;
+    return taken;
+  };
+  return {
+    async next() {
+      const item = await (await begin()).next();
+      if (item === null) await takeWriter()?.end();
+      else if (!(item instanceof Failure)) await writer?.add(item);
+      return item;
+    },
+    async save(): Promise<DiskState> {
+      const state = await (await begin()).save();
+      return isKept ? { at: Number(state) } : { input: state };
+    },
+    async close() {
+      await elements?.close();
+      await takeWriter()?.drop();
+    },
+  };
 }
