@@ -3,9 +3,9 @@
  */
 import { apply, type OpInput } from "../core/apply.ts";
 import { castArray } from "../core/convert.ts";
-import { type DType, DTYPES, isTrainable } from "../core/dtype.ts";
+import { DTYPES, isTrainable } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
-import type { Attrs, GradContext, OpDef, Problem } from "../core/op.ts";
+import type { GradContext, OpDef } from "../core/op.ts";
 import { bindSignature } from "../core/signature.ts";
 import { sizeOf } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -28,16 +28,12 @@ import { inputsOn, isHostInput, problemOf } from "./run_op.ts";
 const MOST_ELEMENTS = 4096;
 
 /** Checks the gradient of one case; done in float32 (or the sample's first dtype) and its double width only. */
-export async function checkGradient(
-  c: OpCase,
-  inputs: readonly NdArray[],
-  problem: Problem,
-): Promise<void> {
-  const { def, sample } = c;
+export async function checkGradient(c: OpCase): Promise<void> {
+  const { def, sample, inputs } = c;
   const dtypes = sample.gradientDTypes ??
     [dtypesOf(def, sample).find((d) => isTrainable(d)), "complex64"];
   if (!dtypes.includes(c.dtype)) return;
-  const wrt = differentiable(c, inputs, problem.outputs, problem.attrs);
+  const wrt = differentiable(c);
   if (wrt.length === 0) return;
   if (inputs.some((a) => sizeOf(a.shape) > MOST_ELEMENTS)) return;
   const name = cpuDevice().name;
@@ -50,9 +46,8 @@ export async function checkGradient(
     );
     return;
   }
-  const wide = widest(def, sample, inputs);
-  const fn = appliedTo(def, sample, wide, wrt);
-  const sources = wrt.map((i) => wide[i]);
+  const wide: OpCase = { ...c, inputs: widest(c) };
+  const fn = appliedTo(wide, wrt), sources = wrt.map((i) => wide.inputs[i]);
   if (sample.gradient !== false && !def.stateful) {
     await c.run("gradient = differences", name, () => gradDifference(fn, sources, {}));
     if (sample.secondOrder !== false) {
@@ -64,26 +59,21 @@ export async function checkGradient(
     }
   }
   if (wrt.length > 1) {
-    await c.run("gradient with literal inputs", name, () => compareLiterals(c, wide, wrt));
+    await c.run("gradient with literal inputs", name, () => compareLiterals(wide, wrt));
   }
   const { gpu } = c;
   if (gpu !== null && !def.stateful) {
     await c.run("gradient on the gpu", gpu.name, () => {
-      const found = tapeGradients(c, inputs, wrt, gpu.name);
-      return compareGradients(found, tapeGradients(c, inputs, wrt), wrt, 1024);
+      const found = tapeGradients(c, wrt, gpu.name);
+      return compareGradients(found, tapeGradients(c, wrt), wrt, 1024);
     });
   }
 }
 
 /** The inputs that gradients may flow to; none where the op says that it has no gradient. */
-export function differentiable(
-  { def, sample }: OpCase,
-  inputs: readonly NdArray[],
-  outputs: readonly { readonly dtype: DType }[],
-  attrs: Attrs,
-): readonly number[] {
-  if (!outputs.some((o) => isTrainable(o.dtype))) return [];
-  if (def.grad === null || def.grad?.applies?.(attrs) === false) return [];
+export function differentiable({ def, sample, inputs, problem }: OpCase): readonly number[] {
+  if (!problem.outputs.some((o) => isTrainable(o.dtype))) return [];
+  if (def.grad === null || def.grad?.applies?.(problem.attrs) === false) return [];
   return sample.wrt ??
     inputs.flatMap((a, i) =>
       isTrainable(a.dtype) && !isHostInput(def, i, inputs.length) ? [i] : []
@@ -92,29 +82,23 @@ export function differentiable(
 
 /** Gradients of the op by tape. */
 export function tapeGradients(
-  { def, sample }: OpCase,
-  inputs: readonly NdArray[],
+  c: OpCase,
   wrt: readonly number[],
   on?: string,
 ): readonly (NdArray | null)[] {
-  const fn = appliedTo(def, sample, inputs, wrt);
-  return analyticGradients(fn, wrt.map((i) => inputs[i]), wrt.map((_, k) => k), on).grads;
+  const sources = wrt.map((i) => c.inputs[i]);
+  return analyticGradients(appliedTo(c, wrt), sources, wrt.map((_, k) => k), on).grads;
 }
 
 /** The op as a function of the inputs to differentiate; the others are held. */
-function appliedTo(
-  def: OpDef,
-  sample: OpSample,
-  inputs: readonly NdArray[],
-  wrt: readonly number[],
-): CheckedFunction {
+function appliedTo({ def, attrs, inputs }: OpCase, wrt: readonly number[]): CheckedFunction {
   return (...xs) => {
     const given: OpInput[] = inputsOn(def, inputs, cpuDevice());
     wrt.forEach((i, k) => {
       (given[i] as Tensor).dispose();
       given[i] = xs[k];
     });
-    return apply(def, given, sample.attrs ?? {});
+    return apply(def, given, attrs);
   };
 }
 
@@ -138,7 +122,7 @@ function gradientOf(fn: CheckedFunction): CheckedFunction {
   };
 }
 
-function widest(def: OpDef, sample: OpSample, inputs: readonly NdArray[]): NdArray[] {
+function widest({ def, attrs, inputs }: OpCase): readonly NdArray[] {
   const wide = inputs.map((a, i) => {
     const { kind } = DTYPES[a.dtype];
     if (isHostInput(def, i, inputs.length)) return a;
@@ -147,10 +131,10 @@ function widest(def: OpDef, sample: OpSample, inputs: readonly NdArray[]): NdArr
       : a;
   });
   try {
-    problemOf(def, wide, sample.attrs ?? {});
+    problemOf(def, wide, attrs);
     return wide;
   } catch {
-    return [...inputs];
+    return inputs;
   }
 }
 
@@ -174,16 +158,11 @@ function compareGradients(
 }
 
 /** A rule must work where the other inputs were given as literals. */
-function compareLiterals(
-  c: OpCase,
-  inputs: readonly NdArray[],
-  wrt: readonly number[],
-): string | null {
-  const { def, sample } = c;
-  const full = tapeGradients(c, inputs, wrt);
+function compareLiterals(c: OpCase, wrt: readonly number[]): string | null {
+  const { def, attrs, inputs } = c, full = tapeGradients(c, wrt);
   for (const [k, i] of wrt.entries()) {
     const alone: CheckedFunction = (x) =>
-      apply(def, inputs.map((a, j) => (j === i ? x : a)), sample.attrs ?? {});
+      apply(def, inputs.map((a, j) => (j === i ? x : a)), attrs);
     const { grads } = analyticGradients(alone, [inputs[i]], [0]);
     const wrong = compareGradients(grads, [full[k]], [i], 64);
     if (wrong !== null) return wrong;

@@ -40,11 +40,8 @@ const FORMS: readonly Form[] = [
 const TOLERANCE: Tolerance = { ulps: 256, ulpsOfLargest: 64, absolute: 1e-6 };
 
 /** Runs the op in graphs and compares with what it gave eagerly; done in the sample's first dtype. */
-export async function checkGraph(
-  c: OpCase,
-  inputs: readonly NdArray[],
-  outputs: readonly NdArray[],
-): Promise<void> {
+export async function checkGraph(c: OpCase, outputs: readonly NdArray[]): Promise<void> {
+  const { inputs } = c;
   if (c.def.stateful || c.dtype !== dtypesOf(c.def, c.sample)[0]) return;
   const hasHosts = inputs.some((_, i) => isHostInput(c.def, i, inputs.length));
   const forms = FORMS.filter((form) => hasHosts || !form.feedsHosts);
@@ -52,10 +49,10 @@ export async function checkGraph(
     await c.run(
       "graph = eager",
       `${cpuDevice().name}, ${form.name}`,
-      async () => compareAll(await runGraph(buildGraph(c, inputs, { form })), outputs),
+      async () => compareAll(await runGraph(buildGraph(c, { form })), outputs),
     );
   }
-  await c.run("GraphDef round trip", cpuDevice().name, () => roundTrip(c, inputs, outputs));
+  await c.run("GraphDef round trip", cpuDevice().name, () => roundTrip(c, outputs));
   const { gpu } = c;
   if (gpu !== null && [...inputs, ...outputs].every((a) => gpu.supports(a.dtype))) {
     const tolerance: Tolerance = {
@@ -67,16 +64,16 @@ export async function checkGraph(
       "graph = eager",
       gpu.name,
       async () => {
-        const found = await runGraph(buildGraph(c, inputs, { on: gpu.name }));
+        const found = await runGraph(buildGraph(c, { on: gpu.name }));
         return compareAll(found, outputs, tolerance);
       },
     );
   }
-  const wrt = differentiable(c, inputs, outputs, c.sample.attrs ?? {});
+  const wrt = differentiable(c);
   if (wrt.length === 0 || (c.def.grad === undefined && c.def.expand === undefined)) return;
   let wanted: readonly (NdArray | null)[] = [];
   try {
-    wanted = tapeGradients(c, inputs, wrt);
+    wanted = tapeGradients(c, wrt);
   } catch {
     return; // Reported by the gradient checks.
   }
@@ -92,7 +89,7 @@ export async function checkGraph(
         grads.forEach((g, k) => g === null && missing.add(k));
         return grads.filter((g) => g !== null);
       };
-      const found = await runGraph(buildGraph(c, inputs, { form, fetch }));
+      const found = await runGraph(buildGraph(c, { form, fetch }));
       const expected = wanted.filter((_, k) => !missing.has(k));
       if (wanted.some((w, k) => (w === null) !== missing.has(k))) {
         return `gradients of inputs ${
@@ -116,8 +113,7 @@ interface Built {
 }
 
 function buildGraph(
-  c: OpCase,
-  inputs: readonly NdArray[],
+  { def, attrs, inputs }: OpCase,
   { form = FORMS[0], on = cpuDevice().name, fetch = (ys) => ys }: {
     readonly form?: Form;
     readonly on?: string;
@@ -129,12 +125,12 @@ function buildGraph(
   const fetches = graph.asDefault(() =>
     device(on, () => {
       const xs = inputs.map((a, i): OpInput => {
-        if (isHostInput(c.def, i, inputs.length) && !form.feedsHosts) return a;
+        if (isHostInput(def, i, inputs.length) && !form.feedsHosts) return a;
         const p = placeholder(a.dtype, form.blur(a.shape));
         feeds.set(p, a);
         return p;
       });
-      return fetch(apply(c.def, xs, c.sample.attrs ?? {}), xs);
+      return fetch(apply(def, xs, attrs), xs);
     })
   );
   return { graph, feeds, fetches };
@@ -156,12 +152,8 @@ async function runGraph({ graph, feeds, fetches }: Built): Promise<NdArray[]> {
 }
 
 /** The graph written as a GraphDef and read again computes the same; null where it does. */
-async function roundTrip(
-  c: OpCase,
-  inputs: readonly NdArray[],
-  outputs: readonly NdArray[],
-): Promise<string | null> {
-  const built = buildGraph(c, inputs, { form: FORMS[1] });
+async function roundTrip(c: OpCase, outputs: readonly NdArray[]): Promise<string | null> {
+  const built = buildGraph(c, { form: FORMS[1] });
   const text = JSON.stringify(built.graph.toGraphDef({ portable: false }));
   const graph = new Graph();
   const names = [...built.feeds.keys(), ...built.fetches].map((t) => t.name);

@@ -3,7 +3,7 @@
  */
 import { type DType, DTYPES } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
-import { inferOutputs, type Problem } from "../core/op.ts";
+import { inferOutputs } from "../core/op.ts";
 import { compatible, sameShape, shapeText, sizeOf } from "../core/shape.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
@@ -41,16 +41,8 @@ function gpuTolerance(c: OpCase, dtype: DType): Tolerance {
 }
 
 /** Partial shapes must infer to something that the actual shapes fit. */
-export async function checkInfer(
-  c: OpCase,
-  inputs: readonly NdArray[],
-  problem: Problem,
-): Promise<void> {
-  const specs: Spec[] = inputs.map((a, i) => ({
-    dtype: a.dtype,
-    shape: a.shape,
-    value: problem.hosts[i],
-  }));
+export async function checkInfer({ def, attrs, problem, run }: OpCase): Promise<void> {
+  const specs: Spec[] = problem.inputs.map((s, i) => ({ ...s, value: problem.hosts[i] }));
   const forms: Record<string, (s: Spec) => Spec> = {
     "unknown dimensions": (s) => ({ ...s, shape: s.shape!.map(() => null) }),
     "unknown dimensions and host values": (s) => ({
@@ -65,11 +57,11 @@ export async function checkInfer(
     "unknown rank": (s) => ({ ...s, shape: s.value === undefined ? null : s.shape }),
     "unknown rank and host values": (s) => ({ dtype: s.dtype, shape: null }),
   };
-  await c.run("infer from partial shapes", "any device", () => {
+  await run("infer from partial shapes", "any device", () => {
     for (const [form, blur] of Object.entries(forms)) {
       let outputs: Spec[];
       try {
-        outputs = inferOutputs(c.def, specs.map(blur), c.sample.attrs ?? {}).outputs;
+        outputs = inferOutputs(def, specs.map(blur), attrs).outputs;
       } catch (e) {
         return `${form}: threw ${
           e instanceof Error ? e.stack?.split("\n").slice(0, 3).join("\n    ") : e
@@ -80,12 +72,9 @@ export async function checkInfer(
       }
       for (const [k, o] of outputs.entries()) {
         if (o.shape === undefined) return `${form}: output ${k} has no shape`;
-        if (
-          !compatible(o.shape, problem.outputs[k].shape) || o.dtype !== problem.outputs[k].dtype
-        ) {
-          return `${form}: output ${k} is ${specText(o)}, the actual one is ${
-            specText(problem.outputs[k])
-          }`;
+        const actual = problem.outputs[k];
+        if (!compatible(o.shape, actual.shape) || o.dtype !== actual.dtype) {
+          return `${form}: output ${k} is ${specText(o)}, the actual one is ${specText(actual)}`;
         }
       }
     }
@@ -96,11 +85,9 @@ export async function checkInfer(
 /** Runs the op on the CPU; returns its outputs, or null where it failed. */
 export async function checkCpu(
   c: OpCase,
-  inputs: readonly NdArray[],
-  problem: Problem,
   wanted: readonly NdArray[] | null,
 ): Promise<readonly NdArray[] | null> {
-  const { def, sample: { attrs = {} } } = c;
+  const { def, attrs, inputs, problem } = c;
   const name = cpuDevice().name;
   const near = (t: DType): Tolerance => cpuTolerance(c, t);
   let actual: readonly NdArray[] | null = null;
@@ -149,12 +136,10 @@ export async function checkCpu(
 export async function checkGpu(
   c: OpCase,
   gpu: WebGpuDevice,
-  inputs: readonly NdArray[],
-  problem: Problem,
   wanted: readonly NdArray[],
   cpu: readonly NdArray[],
 ): Promise<void> {
-  const { def } = c;
+  const { def, inputs, problem } = c;
   const specs = [
     ...problem.inputs.filter((_, i) => problem.hosts[i] === undefined),
     ...problem.outputs,
@@ -168,7 +153,7 @@ export async function checkGpu(
     await c.run(
       "gpu = cpu",
       gpu.name,
-      async () => compare(await runEagerly(def, inputs, c.sample.attrs ?? {}, gpu)),
+      async () => compare(await runEagerly(def, inputs, c.attrs, gpu)),
     );
   }
   if (!def.gpu || !isStatic(problem)) return;
@@ -188,32 +173,27 @@ export async function checkGpu(
       return def.stateful ? null : compare(outputs);
     });
   }
-  await checkSharedInput(c, gpu, inputs, problem);
+  await checkSharedInput(c, gpu);
 }
 
 /** One tensor given for two inputs: the same buffer is bound twice. */
-async function checkSharedInput(
-  c: OpCase,
-  gpu: WebGpuDevice,
-  inputs: readonly NdArray[],
-  problem: Problem,
-): Promise<void> {
+async function checkSharedInput(c: OpCase, gpu: WebGpuDevice): Promise<void> {
+  const { def, attrs, inputs, problem } = c;
   const free = inputs.flatMap((_, i) => (problem.hosts[i] ? [] : [i]));
   const pair = free.flatMap((i) => free.filter((j) => j > i).map((j) => [i, j]))
     .find(([i, j]) =>
       inputs[i].dtype === inputs[j].dtype && sameShape(inputs[i].shape, inputs[j].shape)
     );
-  if (!pair || c.def.stateful) return;
+  if (!pair || def.stateful) return;
   await c.run("one tensor as two inputs", gpu.name, async () => {
     const shared = inputs.map((a, i) => (i === pair[1] ? inputs[pair[0]] : a));
-    const attrs = c.sample.attrs ?? {};
     let wanted: NdArray[];
     try {
-      wanted = await runEagerly(c.def, shared, attrs, cpuDevice());
+      wanted = await runEagerly(def, shared, attrs, cpuDevice());
     } catch {
       return null; // Values that do not fit each other: nothing to compare.
     }
-    const found = await runEagerly(c.def, shared, attrs, gpu);
+    const found = await runEagerly(def, shared, attrs, gpu);
     return differences(found, wanted, (t) => gpuTolerance(c, t));
   });
 }

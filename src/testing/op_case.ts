@@ -2,7 +2,8 @@
  * What one check of an op is about, and the dtypes a sample may be checked in.
  */
 import { type DType, DTYPES } from "../core/dtype.ts";
-import { argOfInput, type OpDef } from "../core/op.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import { argOfInput, type Attrs, type OpDef, type Problem } from "../core/op.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
 import { hasFreeInput, isFree, type OpSample } from "./op_sample.ts";
 
@@ -10,6 +11,10 @@ import { hasFreeInput, isFree, type OpSample } from "./op_sample.ts";
 export interface OpCase {
   readonly def: OpDef;
   readonly sample: OpSample;
+  readonly attrs: Attrs;
+  readonly inputs: readonly NdArray[];
+  /** What these inputs pose. */
+  readonly problem: Problem;
   /** Dtype of its free inputs. */
   readonly dtype: DType;
   /** The GPU device, where it is to be checked. */

@@ -132,7 +132,7 @@ export async function opCheck(
           failures.push({ op: def.name, sample: title, device, check, message });
         }
       };
-      await checkCase({ def, sample, dtype, gpu, run });
+      await checkCase({ def, sample, attrs: sample.attrs ?? {}, dtype, gpu, run });
     }
   }
   const message = wants("CPU") ? unreadSaves(def, samples) : null;
@@ -155,24 +155,23 @@ async function outcome(fn: () => Promise<string | null> | string | null): Promis
   }
 }
 
-async function checkCase(c: OpCase): Promise<void> {
+async function checkCase(asked: Omit<OpCase, "inputs" | "problem">): Promise<void> {
   const before = memory();
-  const inputs = drawInputs(c.sample, c.dtype);
+  const inputs = drawInputs(asked.sample, asked.dtype);
   const copies = inputs.map((a) => a.copy());
   let problem: ReturnType<typeof problemOf> | undefined;
-  await c.run("infer", "any device", () => {
-    problem = problemOf(c.def, inputs, c.sample.attrs ?? {});
+  await asked.run("infer", "any device", () => {
+    problem = problemOf(asked.def, inputs, asked.attrs);
     return null;
   });
   if (problem === undefined) return;
-  await checkInfer(c, inputs, problem);
-  const wanted = await referenceOutputs(c, inputs);
-  const actual = await checkCpu(c, inputs, problem, wanted);
-  if (actual !== null && c.gpu !== null) {
-    await checkGpu(c, c.gpu, inputs, problem, wanted ?? actual, actual);
-  }
-  await checkGradient(c, inputs, problem);
-  if (actual !== null) await checkGraph(c, inputs, actual);
+  const c: OpCase = { ...asked, inputs, problem };
+  await checkInfer(c);
+  const wanted = await referenceOutputs(c);
+  const actual = await checkCpu(c, wanted);
+  if (actual !== null && c.gpu !== null) await checkGpu(c, c.gpu, wanted ?? actual, actual);
+  await checkGradient(c);
+  if (actual !== null) await checkGraph(c, actual);
   await c.run("inputs stay as they are", "any device", () => {
     const changed = inputs.findIndex((a, i) => String(a.data) !== String(copies[i].data));
     return changed < 0 ? null : `input ${changed} was written to`;
