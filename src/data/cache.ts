@@ -3,6 +3,7 @@
  */
 import type { Element } from "./element.ts";
 import {
+  counted,
   type Elements,
   Failure,
   makeSource,
@@ -48,10 +49,6 @@ export function cacheSource(input: Source): Source {
 }
 
 function reading(kept: readonly Element[], from: number): Elements {
-  let at = from;
-  return {
-    next: () => Promise.resolve(at < kept.length ? kept[at++] : null),
-    save: (): CacheState => ({ kept, at }),
-    close: () => {},
-  };
+  const elements = counted(kept.length, from, (i) => kept[i]);
+  return { ...elements, save: (): CacheState => ({ kept, at: elements.save() }) };
 }

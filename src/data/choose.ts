@@ -18,10 +18,8 @@ import {
 } from "./source.ts";
 
 /** Says which dataset is next: its number, why there is none, or null at the end. */
-interface Chooser {
+interface Chooser extends Pick<Elements, "save" | "close"> {
   next(ended: readonly boolean[]): Promise<number | Failure | null>;
-  save(): State | Promise<State>;
-  close(): void | Promise<void>;
 }
 
 type ChosenState = {

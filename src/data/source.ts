@@ -108,7 +108,7 @@ export function sameAs(
   return { specs, structure, isFresh, size, inputs: [input] };
 }
 
-/** The passes over several inputs that a stage reads side by side; `places` tells them apart. */
+/** The passes over several inputs that a stage reads side by side. */
 export class Parts {
   readonly all: readonly Elements[];
 
@@ -200,7 +200,7 @@ export function counted(
   size: number,
   from: number | undefined,
   at: (i: number) => Item | Promise<Item>,
-): Elements {
+): Omit<Elements, "save"> & { save(): number } {
   let i = from ?? 0;
   return {
     next: async () => (i < size ? await at(i++) : null),

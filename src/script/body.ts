@@ -73,7 +73,7 @@ class BodyContext implements ScriptContext {
 }
 
 /** The dtype that all outputs declare; null where they differ. */
-export function commonDType({ outputs: { specs } }: Script): DType | null {
+function commonDType({ outputs: { specs } }: Script): DType | null {
   const [first] = specs;
   return first && specs.every((s) => s.dtype === first.dtype) ? first.dtype : null;
 }

@@ -3,14 +3,11 @@
  */
 import type { OpInput } from "../core/apply.ts";
 import type { BodyCall } from "../runtime/functions/body_call.ts";
-import { type BodyUse, callBody, type CallSite } from "./body.ts";
+import { type BodyUse, callBody } from "./body.ts";
 import { freeReturned } from "./returned.ts";
-import type { Script } from "./script.ts";
 
 /** A call of an eager-style body. */
-interface EagerStyleCall<R> {
-  readonly script: Script;
-  readonly site: CallSite;
+interface EagerStyleCall<R> extends Pick<BodyUse<R>, "script" | "site"> {
   /** Owns what the body makes. */
   readonly body: BodyCall;
   readonly inputs: readonly OpInput[];

@@ -60,14 +60,10 @@ export async function checkGraph(c: OpCase, outputs: readonly NdArray[]): Promis
       ulpsOfLargest: 128,
       absolute: c.sample.gpuAbsolute ?? 1e-6,
     };
-    await c.run(
-      "graph = eager",
-      gpu.name,
-      async () => {
-        const found = await runGraph(buildGraph(c, { on: gpu.name }));
-        return compareAll(found, outputs, tolerance);
-      },
-    );
+    await c.run("graph = eager", gpu.name, async () => {
+      const found = await runGraph(buildGraph(c, { on: gpu.name }));
+      return compareAll(found, outputs, tolerance);
+    });
   }
   const wrt = differentiable(c);
   if (wrt.length === 0 || (c.def.grad === undefined && c.def.expand === undefined)) return;
@@ -83,9 +79,8 @@ export async function checkGraph(c: OpCase, outputs: readonly NdArray[]): Promis
       const fetch: Fetch = (ys, xs) => {
         const float = ys.flatMap((y, k) => (isTrainable(y.dtype) ? [k] : []));
         const gradYs = float.map((k) => weightsFor(outputs[k], k));
-        const grads = gradients(float.map((k) => ys[k]), wrt.map((i) => xs[i] as Tensor), {
-          gradYs,
-        });
+        const sources = wrt.map((i) => xs[i] as Tensor);
+        const grads = gradients(float.map((k) => ys[k]), sources, { gradYs });
         grads.forEach((g, k) => g === null && missing.add(k));
         return grads.filter((g) => g !== null);
       };

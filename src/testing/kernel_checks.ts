@@ -4,7 +4,7 @@
 import { type DType, DTYPES } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { inferOutputs } from "../core/op.ts";
-import { compatible, sameShape, shapeText, sizeOf } from "../core/shape.ts";
+import { compatible, type PartialShape, sameShape, shapeText, sizeOf } from "../core/shape.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
 import { cpuDevice } from "../runtime/devices.ts";
@@ -43,16 +43,12 @@ function gpuTolerance(c: OpCase, dtype: DType): Tolerance {
 /** Partial shapes must infer to something that the actual shapes fit. */
 export async function checkInfer({ def, attrs, problem, run }: OpCase): Promise<void> {
   const specs: Spec[] = problem.inputs.map((s, i) => ({ ...s, value: problem.hosts[i] }));
+  const unknown = (s: Spec, every = 1): PartialShape =>
+    s.shape!.map((d, i) => (i % every === 0 ? null : d));
   const forms: Record<string, (s: Spec) => Spec> = {
-    "unknown dimensions": (s) => ({ ...s, shape: s.shape!.map(() => null) }),
-    "unknown dimensions and host values": (s) => ({
-      dtype: s.dtype,
-      shape: s.shape!.map(() => null),
-    }),
-    "every second dimension unknown": (s) => ({
-      ...s,
-      shape: s.shape!.map((d, i) => (i % 2 === 0 ? null : d)),
-    }),
+    "unknown dimensions": (s) => ({ ...s, shape: unknown(s) }),
+    "unknown dimensions and host values": (s) => ({ dtype: s.dtype, shape: unknown(s) }),
+    "every second dimension unknown": (s) => ({ ...s, shape: unknown(s, 2) }),
     "unknown host values": (s) => ({ dtype: s.dtype, shape: s.shape }),
     "unknown rank": (s) => ({ ...s, shape: s.value === undefined ? null : s.shape }),
     "unknown rank and host values": (s) => ({ dtype: s.dtype, shape: null }),

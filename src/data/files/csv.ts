@@ -130,12 +130,9 @@ export function csvSource(files: Files, options: CsvOptions): Source {
 
 type CsvState = { readonly lines: [number, number]; readonly order: readonly number[] | null };
 
-interface CsvFormat {
+interface CsvFormat
+  extends Required<Pick<CsvOptions, "header" | "fieldDelim" | "useQuoteDelim" | "naValue">> {
   readonly columns: readonly Column[];
-  readonly header: boolean;
-  readonly fieldDelim: string;
-  readonly useQuoteDelim: boolean;
-  readonly naValue: string;
 }
 
 class CsvReader {

@@ -77,9 +77,7 @@ export function fromFiles(
   files: Files,
   options: FromFilesOptions = {},
 ): Dataset<{ readonly path: Tensor; readonly contents: Tensor }> {
-  return new Dataset<{ readonly path: Tensor; readonly contents: Tensor }>(
-    contentsSource(files, options),
-  );
+  return new Dataset(contentsSource(files, options));
 }
 
 /**
