@@ -9,7 +9,6 @@ export class Random {
   #c = 0xb7e15162;
   #counter = 1;
 
-  /** Starts a sequence. */
   constructor(seed: string) {
     for (const char of seed) {
       this.#a = Math.imul(this.#a ^ char.codePointAt(0)!, 0x85ebca6b) >>> 0;

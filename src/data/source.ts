@@ -22,10 +22,8 @@ export interface Place {
 
 /** What stands in the place of an element that could not be computed. Those after it come all the same. */
 export class Failure {
-  /** Why. */
   readonly error: unknown;
 
-  /** Keeps the error. */
   constructor(error: unknown) {
     this.error = error;
   }
@@ -170,7 +168,6 @@ export class Queue {
   readonly #elements: Elements;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Serves this pass. */
   constructor(elements: Elements) {
     this.#elements = elements;
   }

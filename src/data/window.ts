@@ -118,8 +118,8 @@ export function unbatchSource(input: Source): Source {
       throw new ValueError("Cannot unbatch an input with scalar components");
     }
   }
-  const known = input.specs.flatMap(({ shape }) => shape?.[0] ?? []);
-  const [leading] = known, other = known.find((d) => d !== leading);
+  const lengths = input.specs.flatMap(({ shape }) => shape?.[0] ?? []);
+  const [leading] = lengths, other = lengths.find((d) => d !== leading);
   if (other !== undefined) {
     throw new ValueError(
       `Cannot unbatch elements whose components have different leading dimensions, ${leading} and ${other}`,

@@ -21,10 +21,8 @@ import { checkCallable, makeScript, type Script, type ScriptOptions } from "./sc
 import { missingTout, packOutputs, parseTout } from "./tout.ts";
 
 /** Arguments of a script call: the nest with numbered leaves, and the leaves. */
-export interface Arguments {
-  /** The nest. */
+interface Arguments {
   readonly args: unknown;
-  /** The leaves. */
   readonly inputs: OpInput[];
 }
 

@@ -134,9 +134,7 @@ export function beginCall(
 /** Reads inputs to the host, those on one device in one copy; null where that must be awaited. The arrays are the caller's. */
 function readInputsSync(inputs: readonly OpInput[]): NdArray[] | null {
   const remote = remoteInputs(inputs);
-  if (remote.length === 0) {
-    return inputs.map((x) => (x instanceof NdArray ? copyArray(x) : ownArray(x.ndarraySync())));
-  }
+  if (remote.length === 0) return withRead(inputs, []);
   const { device } = remote[0].storage;
   device.check();
   const read = device.readSync(remote.map(readOf)) ?? readAhead(remote);

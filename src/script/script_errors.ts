@@ -13,11 +13,9 @@ import type { Script } from "./script.ts";
 
 /** Where a body was called. */
 export interface ScriptPlace {
-  /** TensorFlow op type. */
   readonly op: string;
   /** Node name, absent in eager mode. */
   readonly node?: string | undefined;
-  /** Token of the script. */
   readonly token: string;
   /** Knows the place that made the node. */
   readonly source?: { readonly definitionSite: string } | undefined;

@@ -18,7 +18,6 @@ export interface Thread {
   send(message: WorkerMessage, transfer: ArrayBuffer[]): void;
   /** Says whether the process should stay alive for it. */
   keepAlive(wanted: boolean): void;
-  /** Ends it at once. */
   terminate(): void;
 }
 
