@@ -1,13 +1,7 @@
 /**
  * Joining and splitting along an axis: every tensor is seen as rows, of which each part holds a run of elements.
  */
-import {
-  type BufferRef,
-  type Dispatch,
-  type GpuPlan,
-  type Profile,
-  type Program,
-} from "../../core/dispatch.ts";
+import type { BufferRef, Dispatch, GpuPlan, Profile, Program } from "../../core/dispatch.ts";
 import { vec, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";

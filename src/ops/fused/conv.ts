@@ -4,7 +4,7 @@
 import { apply1, compose, type OpInput } from "../../core/apply.ts";
 import { optionCheck, type OptionKeys } from "../../core/options.ts";
 import type { OpDef } from "../../core/op.ts";
-import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import { reshape } from "../array/view.ts";
 import { Conv2D, CONV_2D_ATTRS } from "../conv/conv.ts";

@@ -19,14 +19,7 @@ import { prepareBands } from "./conv_bands.ts";
 import type { Three } from "./conv_edges.ts";
 import { prepareDirect } from "./conv_direct.ts";
 import { prepareFold } from "./conv_fold.ts";
-import {
-  type ConvAxis,
-  type ConvRows,
-  convRows,
-  cross,
-  forwardAxes,
-  type Padded,
-} from "./conv_rows.ts";
+import { type ConvAxis, type ConvRows, convRows, cross, forwardAxes } from "./conv_rows.ts";
 import { floatWindow } from "../pool/windows.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
