@@ -19,12 +19,20 @@ import { joinCpu, joinGpu, rowParts, splitCpu, splitGpu } from "../../kernels/co
 import { hostInts, knownInts, literalInts } from "./view.ts";
 import { castInput, intScalar, intVector, toInput } from "../input.ts";
 
-/** What an op that joins its first inputs or splits input `from` is, and its kernels. */
+/** What an op that joins its inputs or splits input `from` along an axis is, and its kernels. Parts without that axis are a slice each. */
 function exchangeKernels(
   way: "join" | "split",
-  partsOf: (problem: Problem) => RowParts,
+  axisOf: (problem: Problem) => number,
   from = 0,
 ): Pick<OpDef, "meaning" | "cpu" | "gpu"> {
+  const partsOf = (problem: Problem): RowParts => {
+    const { inputs, hosts, outputs } = problem, joins = way === "join";
+    const { shape } = joins ? outputs[0] : inputs[from];
+    const axis = normalizeAxis(axisOf(problem), shape.length);
+    const parts = joins ? inputs.filter((_, i) => hosts[i] === undefined) : outputs;
+    const extents = parts.map((p) => (p.shape.length < shape.length ? 1 : p.shape[axis]));
+    return rowParts(shape, axis, extents);
+  };
   return {
     meaning: { kind: "exchange", way, from, partsOf },
     cpu: (ins, outs, problem) => {
@@ -44,22 +52,6 @@ function exchangeKernels(
   };
 }
 
-/** The tensors are the parts of one of this shape. */
-function partsAlong(
-  shape: readonly number[],
-  axis: number,
-  tensors: readonly { shape: readonly number[] }[],
-): RowParts {
-  const a = normalizeAxis(axis, shape.length);
-  return rowParts(shape, a, tensors.map((t) => t.shape[a]));
-}
-
-/** The same for an axis that the parts have not. */
-function slicesAlong(shape: readonly number[], axis: number): RowParts {
-  const a = normalizeAxis(axis, shape.length);
-  return rowParts(shape, a, new Array<number>(shape[a]).fill(1));
-}
-
 const ConcatV2 = defineOp({
   name: "ConcatV2",
   inputs: ["values: N * T", "axis: Tidx"],
@@ -73,11 +65,7 @@ const ConcatV2 = defineOp({
     saves: ["axis"],
     vjp: ({ axis }, [dy], ctx) => [...concatGrad(dy, axis, ctx), null],
   },
-  ...exchangeKernels(
-    "join",
-    ({ inputs, hosts, outputs: [{ shape }] }) =>
-      partsAlong(shape, hostInts(hosts.at(-1)!)[0], inputs.slice(0, -1)),
-  ),
+  ...exchangeKernels("join", ({ hosts }) => hostInts(hosts.at(-1)!)[0]),
 });
 
 function concatShape(shapes: readonly PartialShape[], axis: number | undefined): PartialShape {
@@ -134,7 +122,7 @@ const Pack = defineOp({
     return [[...shape.slice(0, a), specs.length, ...shape.slice(a)]];
   },
   grad: { saves: [], vjp: (_, [dy], { attrs, inputs }) => unpacked(dy, inputs.length, attrs.axis) },
-  ...exchangeKernels("join", ({ outputs: [{ shape }], attrs }) => slicesAlong(shape, attrs.axis)),
+  ...exchangeKernels("join", ({ attrs }) => attrs.axis),
 });
 
 const Unpack = defineOp({
@@ -155,7 +143,7 @@ const Unpack = defineOp({
     return new Array(num).fill(shape.filter((_, i) => i !== a));
   },
   grad: { saves: [], vjp: (_, dys, { attrs }) => [packed(dys, attrs.axis)] },
-  ...exchangeKernels("split", ({ inputs: [{ shape }], attrs }) => slicesAlong(shape, attrs.axis)),
+  ...exchangeKernels("split", ({ attrs }) => attrs.axis),
 });
 
 function unknownLike(shape: PartialShape): PartialShape {
@@ -191,11 +179,7 @@ const Split = defineOp({
       return new Array(num_split).fill(d && d / num_split);
     }),
   grad: { saves: ["split_dim"], vjp: ({ split_dim }, dys) => [null, joined(dys, split_dim)] },
-  ...exchangeKernels(
-    "split",
-    ({ inputs, hosts, outputs }) => partsAlong(inputs[1].shape, hostInts(hosts[0]!)[0], outputs),
-    1,
-  ),
+  ...exchangeKernels("split", ({ hosts }) => hostInts(hosts[0]!)[0], 1),
 });
 
 const SplitV = defineOp({
@@ -213,10 +197,7 @@ const SplitV = defineOp({
     saves: ["split_dim"],
     vjp: ({ split_dim }, dys) => [joined(dys, split_dim), null, null],
   },
-  ...exchangeKernels(
-    "split",
-    ({ inputs, hosts, outputs }) => partsAlong(inputs[0].shape, hostInts(hosts[2]!)[0], outputs),
-  ),
+  ...exchangeKernels("split", ({ hosts }) => hostInts(hosts[2]!)[0]),
 });
 
 /** The sizes, with one -1 replaced by what is left. */
@@ -238,7 +219,7 @@ function splitExtents(sizes: readonly number[], extent: number | null): (number 
 
 /** Joins along an axis; a single part stays as it is. */
 function joined(parts: readonly Tensor[], axis: OpInput): Tensor {
-  return parts.length === 1 ? parts[0] : apply1(ConcatV2, [...parts, axis]);
+  return parts.length === 1 ? parts[0] : concatenated(parts, axis);
 }
 
 /** Joins two or more parts along an axis. */
