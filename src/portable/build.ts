@@ -13,7 +13,7 @@ import { portableOps, type Replacement } from "../graph/graph_def/portable.ts";
 function build(op: Operation): Replacement {
   const { def } = op;
   const graph = new Graph();
-  const expansion = PARTS.get(op.type) ?? def.expand!;
+  const expansion = PARTS[op.type] ?? def.expand!;
   const inputs: (SymbolicTensor | null)[] = [];
   const given = op.inputs.map((t, i): OpInput => {
     const host = def.signature.isHostInput[argOfInput(def, i, op.inputs.length)];

@@ -4,7 +4,7 @@
 import { apply, apply1 } from "../../core/apply.ts";
 import { encodeString, joinBytes } from "../../core/text.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
-import { defineOp } from "../../core/op.ts";
+import { type Attrs, defineOp } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { wholeArray } from "../../kernels/host/numbers.ts";
@@ -56,37 +56,28 @@ const StringSplit = defineOp({
   },
 });
 
-interface Grams {
-  readonly separator: Uint8Array;
-  readonly widths: readonly number[];
-  readonly left: Uint8Array;
-  readonly right: Uint8Array;
-  readonly padWidth: number;
-  readonly short: boolean;
-}
-
-/** The windows over one row of words. */
-function gramsOf(words: readonly Uint8Array[], g: Grams): Uint8Array[] {
-  const out: Uint8Array[] = [];
-  for (const width of g.widths) {
-    const pad = Math.min(g.padWidth < 0 ? width - 1 : g.padWidth, width - 1);
-    const count = Math.max(0, words.length + 2 * pad - width + 1);
-    for (let i = 0; i < count; i++) out.push(gram(words, g, i - pad, width));
-  }
-  if (out.length === 0 && g.short && words.length > 0) {
-    const pad = Math.max(0, g.padWidth);
-    out.push(gram(words, g, -pad, words.length + 2 * pad));
-  }
-  return out;
-}
-
-/** The words from `begin` on, with padding where there are none, joined. */
-function gram(words: readonly Uint8Array[], g: Grams, begin: number, width: number): Uint8Array {
-  const parts = Array.from({ length: width }, (_, k) => {
-    const i = begin + k;
-    return i < 0 ? g.left : words[i] ?? g.right;
-  });
-  return joinBytes(parts, g.separator);
+/** Gives the windows over a row of words. */
+function gramsBy(attrs: Attrs): (words: readonly Uint8Array[]) => Uint8Array[] {
+  const { separator, left_pad, right_pad, ngram_widths, pad_width } = attrs;
+  const [between, left, right] = [separator, left_pad, right_pad].map((s) => encodeString(s));
+  return (words) => {
+    // The words from `begin` on, with padding where there are none.
+    const gram = (begin: number, width: number): Uint8Array => {
+      const word = (i: number): Uint8Array => i < 0 ? left : words[i] ?? right;
+      return joinBytes(Array.from({ length: width }, (_, k) => word(begin + k)), between);
+    };
+    const out: Uint8Array[] = [];
+    for (const width of ngram_widths as number[]) {
+      const pad = Math.min(pad_width < 0 ? width - 1 : pad_width, width - 1);
+      const count = Math.max(0, words.length + 2 * pad - width + 1);
+      for (let i = 0; i < count; i++) out.push(gram(i - pad, width));
+    }
+    if (out.length === 0 && attrs.preserve_short_sequences && words.length > 0) {
+      const pad = Math.max(0, pad_width);
+      out.push(gram(-pad, words.length + 2 * pad));
+    }
+    return out;
+  };
 }
 
 function checkSplits(splits: readonly number[], count: number): void {
@@ -133,17 +124,10 @@ const StringNGrams = defineOp({
   cpu: ([data, splits], _, { attrs }) => {
     const words = bytesOf(data), at = hostInts(splits);
     checkSplits(at, words.length);
-    const grams: Grams = {
-      separator: encodeString(attrs.separator),
-      widths: attrs.ngram_widths,
-      left: encodeString(attrs.left_pad),
-      right: encodeString(attrs.right_pad),
-      padWidth: attrs.pad_width,
-      short: attrs.preserve_short_sequences,
-    };
+    const gramsOf = gramsBy(attrs);
     const out: Uint8Array[] = [], ends = at.length > 0 ? [0] : [];
     for (let i = 1; i < at.length; i++) {
-      out.push(...gramsOf(words.slice(at[i - 1], at[i]), grams));
+      out.push(...gramsOf(words.slice(at[i - 1], at[i])));
       ends.push(out.length);
     }
     return [strings([out.length], out), wholeArray(attrs.Tsplits, splits.shape, ends)];

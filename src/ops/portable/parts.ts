@@ -61,117 +61,9 @@ function zerosOf(dims: Tensor, dtype: Tensor["dtype"]): Tensor {
   return apply1(lookupOp("Fill")!, [dims, cast(intScalar(0), dtype)]);
 }
 
-const sumLike: Expansion = ([dy, like]) => {
-  const have = shape(dy), want = shape(like);
-  const lead = apply1(lookupOp("Fill")!, [reshape(sub(size(have), size(want)), [1]), intScalar(1)]);
-  const ones = apply1(lookupOp("Where")!, [equal(concat([lead, want]), 1)]);
-  return [reshape(sum(dy, reshape(ones, [-1])), want)];
-};
-
-const keptShape: Expansion = ([dims, axes]) => {
-  const flat = cast(reshape(axes, [-1]), "int32");
-  const places = mod(flat, size(dims));
-  return [tensorScatterUpdate(dims, expandDims(places, -1), onesLike(flat))];
-};
-
-const pickSegments: Expansion = ([segments, ids]) => {
-  const zero = zerosLike(ids);
-  const picked = gather(segments, apply1(lookupOp("Maximum")!, [ids, zero]));
-  const lead = shape(ids), missing = reshape(sub(size(shape(segments)), 1), [1]);
-  const ones = apply1(lookupOp("Fill")!, [missing, intScalar(1)]);
-  const inside = reshape(greaterEqual(ids, zero), concat([lead, ones]));
-  return [where(inside, picked, zerosLike(picked))];
-};
-
-/** Rows are brought to the front, numbered through all batches, and summed. */
-const gatherGrad: Expansion = ([dy, indices, given, axis], { batch_dims: b }) => {
-  const dims = asTensor(given);
-  const picked = rankOf(indices, "GatherGrad"), rank = rankOf(dy, "GatherGrad") - picked + b + 1;
-  const a = axisOf(axis, rank, "GatherGrad");
-  const before = a - b, own = picked - b;
-  const axes = (from: number, n: number): number[] => Array.from({ length: n }, (_, i) => from + i);
-  const rows = transpose(asTensor(dy), [
-    ...axes(0, b),
-    ...axes(b + before, own),
-    ...axes(b, before),
-    ...axes(b + before + own, rank - a - 1),
-  ]);
-  const extent = at(dims, a), batches = reshape(prod(part(dims, 0, b)), [1]);
-  let numbers = cast(indices, "int32");
-  if (b > 0) {
-    const first = mul(iota(batches), extent);
-    const wide = concat([part(dims, 0, b), intTensor(new Array(own).fill(1))]);
-    numbers = add(numbers, reshape(first, wide));
-  }
-  const count = reshape(mul(batches, extent), []);
-  const sums = apply1(lookupOp("UnsortedSegmentSum")!, [rows, numbers, count]);
-  const parted = reshape(
-    sums,
-    concat([part(dims, 0, b), extent, part(dims, b, a), part(dims, a + 1, null)]),
-  );
-  return [
-    transpose(parted, [...axes(0, b), ...axes(b + 1, before), b, ...axes(a + 1, rank - a - 1)]),
-  ];
-};
-
 function intTensor(values: readonly number[]): Tensor {
   return asTensor(intVector([...values]));
 }
-
-const resizeBilinearBack: Expansion = ([dy, given], attrs) => {
-  const dims = shape(dy);
-  const image = zerosOf(concat([at(dims, 0), asTensor(given), at(dims, 3)]), attrs.T);
-  const { align_corners, half_pixel_centers } = attrs;
-  const back = lookupOp("ResizeBilinearGrad")!;
-  return [apply1(back, [dy, image], { align_corners, half_pixel_centers })];
-};
-
-/** A product with the matrix of windows. */
-const windowSum: Expansion = ([x], { radius }) => {
-  const dims = shape(x), rank = rankOf(x, "_WindowSum");
-  const i = iota(at(dims, rank - 1));
-  const near = lessEqual(
-    apply1(lookupOp("Abs")!, [sub(expandDims(i, 1), expandDims(i, 0))]),
-    radius,
-  );
-  const flat = reshape(x, concat([intTensor([-1]), at(dims, rank - 1)]));
-  return [reshape(matMul(flat, cast(near, x.dtype)), dims)];
-};
-
-/** `by` zeros move in along an axis. */
-const shift: Expansion = ([x, axis], { by }) => {
-  const rank = rankOf(x, "_Shift"), a = axisOf(axis, rank, "_Shift");
-  const paddings = Array.from(
-    { length: rank },
-    (_, i): [number, number] => i === a ? [Math.max(by, 0), Math.max(-by, 0)] : [0, 0],
-  );
-  const wide = pad(x, paddings);
-  const begin = Array.from({ length: rank }, (_, i) => (i === a ? Math.max(-by, 0) : 0));
-  return [apply1(lookupOp("Slice")!, [wide, intVector(begin), shape(x)])];
-};
-
-/** A product with the matrix of the products of `a` between each element and those before it. */
-const linearScan: Expansion = ([a, b, axis], attrs) => {
-  const rank = rankOf(a, "_LinearScan"), along = axisOf(axis, rank, "_LinearScan");
-  const perm = Array.from({ length: rank }, (_, i) => i).filter((i) => i !== along);
-  const last = (x: OpInput): Tensor => {
-    const moved = transpose(x, [...perm, along]);
-    return attrs.reverse ? reverse(moved, -1) : moved;
-  };
-  const shifted = (x: Tensor): Tensor =>
-    attrs.shift ? apply1(lookupOp("_Shift")!, [x, intScalar(rank - 1)], { by: 1 }) : x;
-  const factors = shifted(last(a)), terms = last(b);
-  const i = iota(at(shape(terms), rank - 1));
-  const row = expandDims(i, 1), column = expandDims(i, 0);
-  const full = expandDims(factors, -1);
-  const between = where(greater(row, column), full, onesLike(full));
-  const products = cumprod(between, -2);
-  const lower = where(greaterEqual(row, column), products, zerosLike(products));
-  const sums = squeeze(matMul(lower, expandDims(terms, -1)), [-1]);
-  const ordered = attrs.reverse ? reverse(sums, -1) : sums;
-  const back = [...perm, along].map((_, i, all) => all.indexOf(i));
-  return [transpose(ordered, back)];
-};
 
 /** Zeros after the last axis up to `n`, or its first `n` elements. */
 function resized(x: OpInput, n: Tensor): Tensor {
@@ -185,36 +77,6 @@ function resized(x: OpInput, n: Tensor): Tensor {
   ]);
 }
 
-const rfftAdjoint: Expansion = ([g, length, n], { Treal }) => {
-  const count = asTensor(length);
-  const wide = resized(g, reshape(count, [1]));
-  const sums = apply1(lookupOp("Real")!, [apply1(lookupOp("IFFT")!, [wide])], { Tout: Treal });
-  return [resized(mul(sums, cast(reshape(count, []), Treal)), reshape(asTensor(n), [1]))];
-};
-
-const irfftAdjoint: Expansion = ([g, length, n], { Treal, Tcomplex }) => {
-  const count = reshape(asTensor(length), []);
-  const bins = apply1(lookupOp("RFFT")!, [g, asTensor(length)], { Tcomplex });
-  const k = iota(add(apply1(lookupOp("FloorDiv")!, [count, intScalar(2)]), 1));
-  // A bin of the inside stands for itself and its conjugate.
-  const single = logicalOr(equal(k, 0), equal(mul(k, 2), count));
-  const weights = div(sub(2, cast(single, Treal)), cast(count, Treal));
-  const scaled = mul(bins, cast(weights, Tcomplex));
-  return [resized(scaled, reshape(asTensor(n), [1]))];
-};
-
-const pick: Expansion = ([x, indices]) => {
-  const last = rankOf(x, "_Pick") - 1;
-  return [gather(x, indices, last, last)];
-};
-
-const place: Expansion = ([indices, updates, n]) => {
-  const last = rankOf(indices, "_Place") - 1;
-  const dims = concat([part(shape(indices), 0, last), reshape(asTensor(n), [1])]);
-  const inputs = [updates, indices, dims, intScalar(last)];
-  return [apply1(lookupOp("GatherGrad")!, inputs, { batch_dims: last })];
-};
-
 /** The rows of a list; zeros for those of a list whose rows had no shape yet. */
 function shapedRows(rows: OpInput, row: OpInput): Tensor {
   const wanted = concat([at(shape(rows), 0), shape(row)]);
@@ -222,44 +84,158 @@ function shapedRows(rows: OpInput, row: OpInput): Tensor {
   return reshape(concat([reshape(rows, [-1]), zerosOf(missing, rows.dtype)]), wanted);
 }
 
-const writeRows: Expansion = ([rows, places, values]) => {
-  // Of no rows there is a row too: its dimensions are those of the values but the first.
-  const dims = part(shape(values), 1, null);
-  const row = zerosOf(dims, values.dtype);
-  return [tensorScatterUpdate(shapedRows(rows, row), expandDims(places, -1), values)];
-};
-
-const clearRows: Expansion = ([rows, places, dy]) => {
-  const dims = concat([at(shape(asTensor(places)), 0), part(shape(dy), 1, null)]);
-  const cleared = tensorScatterUpdate(dy, expandDims(places, -1), zerosOf(dims, dy.dtype));
-  // Where the rows had no elements, neither has their gradient.
-  const flat = slice(reshape(cleared, [-1]), [0], reshape(size(rows), [1]) as unknown as number[]);
-  return [reshape(flat, shape(rows))];
-};
-
-const appendRow: Expansion = ([rows, row]) => [concat([shapedRows(rows, row), expandDims(row, 0)])];
-
-const emptyRows: Expansion = ([n], { dtype, row }) => [
-  zerosOf(concat([reshape(asTensor(n), [1]), intTensor(row)]), dtype),
-];
-
 /** By op. */
-export const PARTS: ReadonlyMap<string, Expansion> = new Map<string, Expansion>([
-  ["SumLike", sumLike],
-  ["_KeptShape", keptShape],
-  ["GatherGrad", gatherGrad],
-  ["PickSegments", pickSegments],
-  ["ResizeBilinearBack", resizeBilinearBack],
-  ["_WindowSum", windowSum],
-  ["_Shift", shift],
-  ["_LinearScan", linearScan],
-  ["_RFFTAdjoint", rfftAdjoint],
-  ["_IRFFTAdjoint", irfftAdjoint],
-  ["_Pick", pick],
-  ["_Place", place],
-  ["_WriteRows", writeRows],
-  ["_ClearRows", clearRows],
-  ["_AppendRow", appendRow],
-  ["_EmptyRows", emptyRows],
-  ["_CustomGradient", ([value]) => [asTensor(value)]],
-]);
+export const PARTS: Readonly<Record<string, Expansion>> = {
+  SumLike: ([dy, like]) => {
+    const have = shape(dy), want = shape(like);
+    const lead = apply1(lookupOp("Fill")!, [
+      reshape(sub(size(have), size(want)), [1]),
+      intScalar(1),
+    ]);
+    const ones = apply1(lookupOp("Where")!, [equal(concat([lead, want]), 1)]);
+    return [reshape(sum(dy, reshape(ones, [-1])), want)];
+  },
+  _KeptShape: ([dims, axes]) => {
+    const flat = cast(reshape(axes, [-1]), "int32");
+    const places = mod(flat, size(dims));
+    return [tensorScatterUpdate(dims, expandDims(places, -1), onesLike(flat))];
+  },
+  PickSegments: ([segments, ids]) => {
+    const zero = zerosLike(ids);
+    const picked = gather(segments, apply1(lookupOp("Maximum")!, [ids, zero]));
+    const lead = shape(ids), missing = reshape(sub(size(shape(segments)), 1), [1]);
+    const ones = apply1(lookupOp("Fill")!, [missing, intScalar(1)]);
+    const inside = reshape(greaterEqual(ids, zero), concat([lead, ones]));
+    return [where(inside, picked, zerosLike(picked))];
+  },
+  /** Rows are brought to the front, numbered through all batches, and summed. */
+  GatherGrad: ([dy, indices, given, axis], { batch_dims: b }) => {
+    const dims = asTensor(given);
+    const picked = rankOf(indices, "GatherGrad"), rank = rankOf(dy, "GatherGrad") - picked + b + 1;
+    const a = axisOf(axis, rank, "GatherGrad");
+    const before = a - b, own = picked - b;
+    const axes = (from: number, n: number): number[] =>
+      Array.from({ length: n }, (_, i) => from + i);
+    const rows = transpose(asTensor(dy), [
+      ...axes(0, b),
+      ...axes(b + before, own),
+      ...axes(b, before),
+      ...axes(b + before + own, rank - a - 1),
+    ]);
+    const extent = at(dims, a), batches = reshape(prod(part(dims, 0, b)), [1]);
+    let numbers = cast(indices, "int32");
+    if (b > 0) {
+      const first = mul(iota(batches), extent);
+      const wide = concat([part(dims, 0, b), intTensor(new Array(own).fill(1))]);
+      numbers = add(numbers, reshape(first, wide));
+    }
+    const count = reshape(mul(batches, extent), []);
+    const sums = apply1(lookupOp("UnsortedSegmentSum")!, [rows, numbers, count]);
+    const parted = reshape(
+      sums,
+      concat([part(dims, 0, b), extent, part(dims, b, a), part(dims, a + 1, null)]),
+    );
+    return [
+      transpose(parted, [...axes(0, b), ...axes(b + 1, before), b, ...axes(a + 1, rank - a - 1)]),
+    ];
+  },
+  ResizeBilinearBack: ([dy, given], attrs) => {
+    const dims = shape(dy);
+    const image = zerosOf(concat([at(dims, 0), asTensor(given), at(dims, 3)]), attrs.T);
+    const { align_corners, half_pixel_centers } = attrs;
+    const back = lookupOp("ResizeBilinearGrad")!;
+    return [apply1(back, [dy, image], { align_corners, half_pixel_centers })];
+  },
+  /** A product with the matrix of windows. */
+  _WindowSum: ([x], { radius }) => {
+    const dims = shape(x), rank = rankOf(x, "_WindowSum");
+    const i = iota(at(dims, rank - 1));
+    const near = lessEqual(
+      apply1(lookupOp("Abs")!, [sub(expandDims(i, 1), expandDims(i, 0))]),
+      radius,
+    );
+    const flat = reshape(x, concat([intTensor([-1]), at(dims, rank - 1)]));
+    return [reshape(matMul(flat, cast(near, x.dtype)), dims)];
+  },
+  /** `by` zeros move in along an axis. */
+  _Shift: ([x, axis], { by }) => {
+    const rank = rankOf(x, "_Shift"), a = axisOf(axis, rank, "_Shift");
+    const paddings = Array.from(
+      { length: rank },
+      (_, i): [number, number] => i === a ? [Math.max(by, 0), Math.max(-by, 0)] : [0, 0],
+    );
+    const wide = pad(x, paddings);
+    const begin = Array.from({ length: rank }, (_, i) => (i === a ? Math.max(-by, 0) : 0));
+    return [apply1(lookupOp("Slice")!, [wide, intVector(begin), shape(x)])];
+  },
+  /** A product with the matrix of the products of `a` between each element and those before it. */
+  _LinearScan: ([a, b, axis], attrs) => {
+    const rank = rankOf(a, "_LinearScan"), along = axisOf(axis, rank, "_LinearScan");
+    const perm = Array.from({ length: rank }, (_, i) => i).filter((i) => i !== along);
+    const last = (x: OpInput): Tensor => {
+      const moved = transpose(x, [...perm, along]);
+      return attrs.reverse ? reverse(moved, -1) : moved;
+    };
+    const shifted = (x: Tensor): Tensor =>
+      attrs.shift ? apply1(lookupOp("_Shift")!, [x, intScalar(rank - 1)], { by: 1 }) : x;
+    const factors = shifted(last(a)), terms = last(b);
+    const i = iota(at(shape(terms), rank - 1));
+    const row = expandDims(i, 1), column = expandDims(i, 0);
+    const full = expandDims(factors, -1);
+    const between = where(greater(row, column), full, onesLike(full));
+    const products = cumprod(between, -2);
+    const lower = where(greaterEqual(row, column), products, zerosLike(products));
+    const sums = squeeze(matMul(lower, expandDims(terms, -1)), [-1]);
+    const ordered = attrs.reverse ? reverse(sums, -1) : sums;
+    const back = [...perm, along].map((_, i, all) => all.indexOf(i));
+    return [transpose(ordered, back)];
+  },
+  _RFFTAdjoint: ([g, length, n], { Treal }) => {
+    const count = asTensor(length);
+    const wide = resized(g, reshape(count, [1]));
+    const sums = apply1(lookupOp("Real")!, [apply1(lookupOp("IFFT")!, [wide])], { Tout: Treal });
+    return [resized(mul(sums, cast(reshape(count, []), Treal)), reshape(asTensor(n), [1]))];
+  },
+  _IRFFTAdjoint: ([g, length, n], { Treal, Tcomplex }) => {
+    const count = reshape(asTensor(length), []);
+    const bins = apply1(lookupOp("RFFT")!, [g, asTensor(length)], { Tcomplex });
+    const k = iota(add(apply1(lookupOp("FloorDiv")!, [count, intScalar(2)]), 1));
+    // A bin of the inside stands for itself and its conjugate.
+    const single = logicalOr(equal(k, 0), equal(mul(k, 2), count));
+    const weights = div(sub(2, cast(single, Treal)), cast(count, Treal));
+    const scaled = mul(bins, cast(weights, Tcomplex));
+    return [resized(scaled, reshape(asTensor(n), [1]))];
+  },
+  _Pick: ([x, indices]) => {
+    const last = rankOf(x, "_Pick") - 1;
+    return [gather(x, indices, last, last)];
+  },
+  _Place: ([indices, updates, n]) => {
+    const last = rankOf(indices, "_Place") - 1;
+    const dims = concat([part(shape(indices), 0, last), reshape(asTensor(n), [1])]);
+    const inputs = [updates, indices, dims, intScalar(last)];
+    return [apply1(lookupOp("GatherGrad")!, inputs, { batch_dims: last })];
+  },
+  _WriteRows: ([rows, places, values]) => {
+    // Of no rows there is a row too: its dimensions are those of the values but the first.
+    const dims = part(shape(values), 1, null);
+    const row = zerosOf(dims, values.dtype);
+    return [tensorScatterUpdate(shapedRows(rows, row), expandDims(places, -1), values)];
+  },
+  _ClearRows: ([rows, places, dy]) => {
+    const dims = concat([at(shape(asTensor(places)), 0), part(shape(dy), 1, null)]);
+    const cleared = tensorScatterUpdate(dy, expandDims(places, -1), zerosOf(dims, dy.dtype));
+    // Where the rows had no elements, neither has their gradient.
+    const flat = slice(
+      reshape(cleared, [-1]),
+      [0],
+      reshape(size(rows), [1]) as unknown as number[],
+    );
+    return [reshape(flat, shape(rows))];
+  },
+  _AppendRow: ([rows, row]) => [concat([shapedRows(rows, row), expandDims(row, 0)])],
+  _EmptyRows: ([n], { dtype, row }) => [
+    zerosOf(concat([reshape(asTensor(n), [1]), intTensor(row)]), dtype),
+  ],
+  _CustomGradient: ([value]) => [asTensor(value)],
+};
