@@ -16,7 +16,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { boundWhole } from "../../kernels/copy/pieces.ts";
 import { joinCpu, joinGpu, rowParts, splitCpu, splitGpu } from "../../kernels/copy/join.ts";
-import { hostInts, knownInts, literalInts } from "./view.ts";
+import { hostInts, knownInts, literalInts, withAxis } from "./view.ts";
 import { castInput, intScalar, intVector, toInput } from "../input.ts";
 
 /** What an op that joins its inputs or splits input `from` along an axis is, and its kernels. Parts without that axis are a slice each. */
@@ -117,9 +117,7 @@ const Pack = defineOp({
   attrs: ["N: int >= 1", "T: type", "axis: int = 0"],
   infer: (specs, { axis }) => {
     const shape = specs.reduce((a: PartialShape, s) => mergeShapes(a, s.shape), null);
-    if (shape === null) return [null];
-    const a = normalizeAxis(axis, shape.length + 1);
-    return [[...shape.slice(0, a), specs.length, ...shape.slice(a)]];
+    return [shape && withAxis(shape, axis, specs.length)];
   },
   grad: { saves: [], vjp: (_, [dy], { attrs, inputs }) => unpacked(dy, inputs.length, attrs.axis) },
   ...exchangeKernels("join", ({ attrs }) => attrs.axis),

@@ -3,7 +3,7 @@
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
-import { defineOp } from "../../core/op.ts";
+import { defineOp, type OpDef, type OpInit } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -32,13 +32,16 @@ function placesOf(index: Tensor | NdArray, rows: number): NdArray {
   );
 }
 
+function defineRowOp(
+  name: string,
+  init: Pick<OpInit, "inputs" | "infer"> & Partial<OpInit>,
+): OpDef {
+  return defineOp({ name, portable: "parts", outputs: ["output: T"], attrs: ["T: type"], ...init });
+}
+
 /** Replaces rows. Inputs: rows `[n, …]`, the numbers `[k]` of some, their new values `[k, …]`. */
-const WriteRows = defineOp({
-  name: "_WriteRows",
-  portable: "parts",
+const WriteRows: OpDef = defineRowOp("_WriteRows", {
   inputs: ["rows: T", "places: int32", "values: T"],
-  outputs: ["output: T"],
-  attrs: ["T: type"],
   hostInputs: ["places"],
   infer: ([rows, , values]) => [
     values.shape === null ? null : [rows.shape?.[0] ?? null, ...values.shape.slice(1)],
@@ -61,12 +64,8 @@ const WriteRows = defineOp({
 });
 
 /** The gradient of what was there before rows were replaced: none in those, none at all where there were no elements. */
-const ClearRows = defineOp({
-  name: "_ClearRows",
-  portable: "parts",
+const ClearRows: OpDef = defineRowOp("_ClearRows", {
   inputs: ["rows: T", "places: int32", "dy: T"],
-  outputs: ["dx: T"],
-  attrs: ["T: type"],
   hostInputs: ["places"],
   infer: ([rows]) => [rows.shape],
   expand: (inputs) => {
@@ -93,12 +92,8 @@ export function writeRows(rows: Tensor, places: Tensor, values: Tensor): Tensor 
 }
 
 /** Adds a row after the last one. Inputs: rows `[n, …]`, the new one. */
-const AppendRow = defineOp({
-  name: "_AppendRow",
-  portable: "parts",
+const AppendRow = defineRowOp("_AppendRow", {
   inputs: ["rows: T", "row: T"],
-  outputs: ["output: T"],
-  attrs: ["T: type"],
   infer: ([, row]) => [row.shape === null ? null : [null, ...row.shape]],
   expand: (inputs) => {
     const [rows, row] = inputs.map(asTensor);

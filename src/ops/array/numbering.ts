@@ -7,14 +7,13 @@ import { ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef, type Problem } from "../../core/op.ts";
 import { type ElementValue, NdArray, setElement } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
-import { normalizeAxis, type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
+import { normalizeAxis, shapeText, sizeOf } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
-import type { Spec } from "../../core/tensor_spec.ts";
 import { boundWhole } from "../../kernels/copy/pieces.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
 import { oneHotCpu, oneHotGpu, oneHotLayout, rampCpu, rampGpu } from "../../kernels/copy/number.ts";
 import type { Line } from "../../kernels/reduce/layout.ts";
-import { hostInts, knownInts, reshape } from "./view.ts";
+import { hostInts, knownInts, reshape, withAxis } from "./view.ts";
 import { broadcastTo } from "./repeat.ts";
 import { zeros } from "./creation.ts";
 import { copyKernels } from "./define_copy.ts";
@@ -139,12 +138,6 @@ function hotLayout({ inputs, hosts, attrs }: Problem): Line {
   return oneHotLayout(shape, hostInts(hosts[1]!)[0], normalizeAxis(attrs.axis, shape.length + 1));
 }
 
-function hotShape(shape: PartialShape, depth: Spec, axis: number): PartialShape {
-  if (shape === null) return null;
-  const a = normalizeAxis(axis, shape.length + 1);
-  return [...shape.slice(0, a), knownInts(depth)?.[0] ?? null, ...shape.slice(a)];
-}
-
 // On and off are read on the host: they are numbers in every known program, and nothing is uploaded for them.
 const OneHot = defineOp({
   name: "OneHot",
@@ -152,7 +145,9 @@ const OneHot = defineOp({
   outputs: ["output: T"],
   attrs: ["axis: int = -1", "T: type", "TI: {uint8, int8, int32, int64} = int64"],
   hostInputs: ["depth", "on_value", "off_value"],
-  infer: ([indices, depth], { axis }) => [hotShape(indices.shape, depth, axis)],
+  infer: ([{ shape }, depth], { axis }) => [
+    shape && withAxis(shape, axis, knownInts(depth)?.[0] ?? null),
+  ],
   grad: null,
   meaning: { kind: "mark" },
   cpu: ([indices, , on, off], [out], problem) =>

@@ -91,6 +91,16 @@ function reshapeTo(
   return dims.map((d) => (d === -1 ? (rest === 0 ? 0 : size / rest) : d));
 }
 
+/** The shape with an axis more, which has this place in the result. */
+export function withAxis(
+  shape: readonly (number | null)[],
+  axis: number,
+  extent: number | null,
+): PartialShape {
+  const a = normalizeAxis(axis, shape.length + 1);
+  return [...shape.slice(0, a), extent, ...shape.slice(a)];
+}
+
 /** Writes whole numbers into an int32 or int64 array. */
 export function setInts(out: NdArray, values: readonly number[]): void {
   values.forEach((v, i) => setElement(out, i, out.dtype === "int64" ? BigInt(v) : v));
@@ -191,8 +201,7 @@ const ExpandDims = defineOp({
   meaning: { kind: "view" },
   infer: ([x, dim]) => {
     if (x.shape === null || dim.value === undefined) return [null];
-    const axis = normalizeAxis(hostInts(dim.value)[0], x.shape.length + 1);
-    return [[...x.shape.slice(0, axis), 1, ...x.shape.slice(axis)]];
+    return [withAxis(x.shape, hostInts(dim.value)[0], 1)];
   },
   grad: { saves: [], vjp: (_, [dy], ctx) => [reshape(dy, ctx.shapeOf(0)), null] },
 });

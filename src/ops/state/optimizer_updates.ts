@@ -135,10 +135,7 @@ export const ApplyMomentum: OpDef = defineUpdate("_ApplyMomentum", {
   },
 });
 
-/**
- * Adagrad with the epsilon under the root, as TensorFlow.js has it, or beside it where `outside` is set
- * (`ResourceApplyAdagradV2`): `ResourceApplyAdagrad` where `epsilon` is 0.
- */
+/** `ResourceApplyAdagrad`, with TensorFlow.js's epsilon under the root, or beside it where `outside` is set (`ResourceApplyAdagradV2`). */
 export const ApplyAdagrad: OpDef = defineUpdate("_ApplyAdagrad", {
   slots: ["accum"],
   scalars: ["lr"],
@@ -152,10 +149,7 @@ export const ApplyAdagrad: OpDef = defineUpdate("_ApplyAdagrad", {
   },
 });
 
-/**
- * `ResourceApplyAdadelta`. Where `tfjs` is set the step is scaled by the mean square from before this gradient, as
- * TensorFlow.js has it.
- */
+/** `ResourceApplyAdadelta`; with `tfjs` the step is scaled by the mean square from before this gradient, as TensorFlow.js has it. */
 export const ApplyAdadelta: OpDef = defineUpdate("_ApplyAdadelta", {
   slots: ["accum", "accum_update"],
   scalars: ["lr"],
@@ -179,10 +173,7 @@ export const ApplyRmsProp: OpDef = defineUpdate("_ApplyRMSProp", {
   },
 });
 
-/**
- * `ResourceApplyCenteredRMSProp`. The variance is a difference of means that rounding may bring below 0, and the root of it to
- * NaN: it is 0 then.
- */
+/** `ResourceApplyCenteredRMSProp`. Rounding may bring the variance, a difference of means, below 0, which has no root: it is 0 then. */
 export const ApplyCenteredRmsProp: OpDef = defineUpdate("_ApplyCenteredRMSProp", {
   slots: ["mg", "ms", "mom"],
   scalars: ["lr"],
