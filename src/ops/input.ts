@@ -231,11 +231,8 @@ function newLiteral(
   shape: readonly number[],
   values: readonly number[],
 ): NdArray {
-  return new NdArray(
-    dtype,
-    shape,
-    dtype === "int32" ? wholeNumbers(values) : new Float32Array(values),
-  );
+  const data = dtype === "int32" ? wholeNumbers(values) : new Float32Array(values);
+  return new NdArray(dtype, shape, data);
 }
 
 /** Throws `ValueError` rather than wrap: the extent that -1 stands for is another than 2^32 - 1. */

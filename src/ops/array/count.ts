@@ -3,7 +3,7 @@
  */
 import { apply1, compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
-import { type Attrs, defineOp } from "../../core/op.ts";
+import { defineOp } from "../../core/op.ts";
 import { compatible, isConcrete, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
@@ -44,7 +44,8 @@ const Bincount = defineOp({
   },
   grad: null,
   meaning: { kind: "count", of: "all" },
-  cpu: ([x, size, weights], [out]) => bincountCpu(flat(x), weights, hostInts(size)[0], false, out),
+  cpu: ([x, size, weights], [out]) =>
+    bincountCpu(x.reshape([x.size]), weights, hostInts(size)[0], false, out),
   gpu: onGpu(({ bincountVariants }) =>
     bincountVariants.map((v) => ({
       ...v,
@@ -52,10 +53,6 @@ const Bincount = defineOp({
     }))
   ),
 });
-
-function flat(x: Parameters<typeof bincountCpu>[0]): Parameters<typeof bincountCpu>[0] {
-  return x.shape.length === 1 ? x : x.reshape([x.size]);
-}
 
 const DenseBincount = defineOp({
   name: "DenseBincount",
@@ -75,7 +72,7 @@ const DenseBincount = defineOp({
   },
   grad: null,
   meaning: { kind: "count", of: "rows" },
-  cpu: ([x, size, weights], [out], { attrs }: { readonly attrs: Attrs }) =>
+  cpu: ([x, size, weights], [out], { attrs }) =>
     bincountCpu(x, weights, hostInts(size)[0], attrs.binary_output, out),
   gpu: onGpu(({ bincountVariants }) => bincountVariants),
 });

@@ -9,19 +9,14 @@ import { copyCpu } from "../../kernels/host/copy.ts";
 import { type GpuKernels, onGpu } from "../../kernels/gpu_kernels.ts";
 import { bindableInPieces, bindsWhole } from "../../kernels/copy/pieces.ts";
 
-/** What else is known of an op that copies. */
-interface CopyKernelOptions {
-  /** Input whose element places get that are read from nowhere. Default: zero. */
-  readonly fill?: number;
-  /** True: the copy may be a transpose, for which there are kernels of their own. */
-  readonly transposes?: boolean;
-}
-
-/** What an op that copies input `from` is, and its kernels. */
+/**
+ * What an op that copies input `from` is, and its kernels. Places that are read from nowhere get the element in input `fill`, or zero;
+ * `transposes` says that the copy may be a transpose, for which there are kernels of their own.
+ */
 export function copyKernels(
   from: number,
   map: MeaningOf<"copy">["map"],
-  { fill, transposes = false }: CopyKernelOptions = {},
+  { fill, transposes = false }: { readonly fill?: number; readonly transposes?: boolean } = {},
 ): Pick<OpDef, "meaning"> & Required<Pick<OpDef, "cpu" | "gpu">> {
   return {
     meaning: { kind: "copy", from, map, fill },

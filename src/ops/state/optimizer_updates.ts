@@ -18,9 +18,6 @@ import { type GpuKernels, onGpu } from "../../kernels/gpu_kernels.ts";
 /** Storage buffers that a kernel may have on every adapter. */
 const LEAST_BUFFERS = 8;
 
-/** New variable first, then the new slots, from the arguments in the op's order. */
-export type UpdateExpressions = (args: readonly Expr[], attrs: Attrs) => readonly Expr[];
-
 interface UpdateInit {
   /** Names of the slots: same shape as the variable, replaced as it is. */
   readonly slots: readonly string[];
@@ -28,7 +25,8 @@ interface UpdateInit {
   readonly scalars: readonly string[];
   /** What stays the same while the optimizer lives. */
   readonly attrs?: readonly string[];
-  readonly update: UpdateExpressions;
+  /** New variable first, then the new slots, from the arguments in the op's order. */
+  readonly update: (args: readonly Expr[], attrs: Attrs) => readonly Expr[];
 }
 
 /** Inputs are `var`, the slots, the scalars, `grad`; outputs the new `var` and slots. */

@@ -16,11 +16,9 @@ import {
 } from "./optimizer_updates.ts";
 import { defineEffect } from "../host/effect.ts";
 
-/** How a resource op is a pure update. */
+/** How the resource op `def` is the pure update `pure`. */
 export interface ResourceUpdate {
-  /** The op. */
   readonly def: OpDef;
-  /** The update of values. */
   readonly pure: OpDef;
   /** Number of handles, the variable's first. */
   readonly handles: number;
