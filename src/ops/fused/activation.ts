@@ -25,16 +25,21 @@ import { add, mul } from "../pointwise/arithmetic.ts";
 import { less } from "../pointwise/compare.ts";
 import { where } from "../pointwise/select.ts";
 
-/** Activations by TensorFlow's op name. */
-const ACTIVATIONS: ReadonlySet<string> = new Set([
-  "Relu",
-  "Relu6",
-  "Elu",
-  "LeakyRelu",
-  "Sigmoid",
-  "Tanh",
-  "Prelu",
-]);
+/** Names that users give activations. */
+export type Activation = "linear" | "relu" | "relu6" | "elu" | "prelu" | "leakyrelu" | "sigmoid";
+
+const NAMES: Readonly<Record<Activation, string | null>> = {
+  linear: null,
+  relu: "Relu",
+  relu6: "Relu6",
+  elu: "Elu",
+  prelu: "Prelu",
+  leakyrelu: "LeakyRelu",
+  sigmoid: "Sigmoid",
+};
+
+/** TensorFlow's names of activations that ops may have. */
+const ACTIVATIONS: readonly string[] = [...Object.values(NAMES).filter((n) => n !== null), "Tanh"];
 
 interface Steps {
   readonly bias: boolean;
@@ -47,10 +52,10 @@ function stepsOf({ fused_ops }: Attrs): Steps {
   const bias = list[0] === "BiasAdd";
   if (bias) list.shift();
   const activation = list.shift() ?? null;
-  if (list.length > 0 || (activation !== null && !ACTIVATIONS.has(activation))) {
+  if (list.length > 0 || (activation !== null && !ACTIVATIONS.includes(activation))) {
     throw new UnimplementedError(
       `Fusion is not implemented: [${fused_ops}]; wanted BiasAdd, then one of ${
-        [...ACTIVATIONS].join(", ")
+        ACTIVATIONS.join(", ")
       }`,
     );
   }
@@ -224,19 +229,6 @@ function activationGradient(
   }
   return [apply1(lookupOp(`${activation}Grad`)!, [dy, y]), null];
 }
-
-/** Names that users give activations. */
-export type Activation = "linear" | "relu" | "relu6" | "elu" | "prelu" | "leakyrelu" | "sigmoid";
-
-const NAMES: Readonly<Record<Activation, string | null>> = {
-  linear: null,
-  relu: "Relu",
-  relu6: "Relu6",
-  elu: "Elu",
-  prelu: "Prelu",
-  leakyrelu: "LeakyRelu",
-  sigmoid: "Sigmoid",
-};
 
 /** What comes after a product, as users say it. */
 export interface FusedSteps {

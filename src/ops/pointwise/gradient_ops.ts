@@ -30,6 +30,14 @@ export function inverseSlope(of: "x" | "y", denominator: (v: Tensor) => Tensor):
   };
 }
 
+/** A function of floats and complex numbers whose gradient op reads its result. */
+export function slopeOfResult(gradient: OpDef): PointwiseInit {
+  return {
+    types: FLOAT_OR_COMPLEX,
+    grad: unaryGrad(["y"], ({ y }, g) => apply1(gradient, [y, g])),
+  };
+}
+
 /** Inputs and output of activations as TensorFlow names them. */
 export const FEATURES: PointwiseInit = { inputs: ["features"], output: "activations: T" };
 

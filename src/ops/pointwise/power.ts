@@ -6,12 +6,12 @@ import type { OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { broadcastGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
+import { broadcastGrad, definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";
 import { add, conjugate, mul, neg, sub, toArithmeticInputs, toNumberInput } from "./arithmetic.ts";
 import { equal, greater } from "./compare.ts";
 import { log, toFloatOnly } from "./exponential.ts";
-import { defineResultGradient } from "./gradient_ops.ts";
+import { defineResultGradient, slopeOfResult } from "./gradient_ops.ts";
 import { where } from "./select.ts";
 
 const isComplex = (x: Tensor): boolean => x.dtype === "complex64" || x.dtype === "complex128";
@@ -91,18 +91,9 @@ definePointwise("InvGrad", ([y, dy]) => unlessZero(dy, s.neg(s.mul(dy, s.mul(y, 
   grad: ReciprocalGrad.grad!,
 });
 
-const Sqrt = definePointwise("Sqrt", ([x]) => s.sqrt(x), {
-  types: FLOAT_OR_COMPLEX,
-  grad: unaryGrad(["y"], ({ y }, g) => apply1(SqrtGrad, [y, g])),
-});
-const Rsqrt = definePointwise("Rsqrt", ([x]) => s.rsqrt(x), {
-  types: FLOAT_OR_COMPLEX,
-  grad: unaryGrad(["y"], ({ y }, g) => apply1(RsqrtGrad, [y, g])),
-});
-const RECIPROCAL = {
-  types: "numeric",
-  grad: unaryGrad(["y"], ({ y }, g) => apply1(ReciprocalGrad, [y, g])),
-};
+const Sqrt = definePointwise("Sqrt", ([x]) => s.sqrt(x), slopeOfResult(SqrtGrad));
+const Rsqrt = definePointwise("Rsqrt", ([x]) => s.rsqrt(x), slopeOfResult(RsqrtGrad));
+const RECIPROCAL = { ...slopeOfResult(ReciprocalGrad), types: "numeric" };
 const Reciprocal = definePointwise("Reciprocal", ([x]) => s.div(1, x), RECIPROCAL);
 definePointwise("Inv", ([x]) => s.div(1, x), RECIPROCAL);
 

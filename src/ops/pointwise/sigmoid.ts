@@ -4,11 +4,11 @@
 import { apply1 } from "../../core/apply.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
+import { definePointwise, unaryGrad } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";
 import { add, div, mul, neg, sub } from "./arithmetic.ts";
 import { erf, exp, toFloatOnly } from "./exponential.ts";
-import { defineGradient, defineResultGradient, FEATURES } from "./gradient_ops.ts";
+import { defineGradient, defineResultGradient, FEATURES, slopeOfResult } from "./gradient_ops.ts";
 import { pow, square } from "./power.ts";
 import { abs, sign } from "./rounding.ts";
 import { tanh } from "./trigonometric.ts";
@@ -22,10 +22,7 @@ const SigmoidGrad = defineResultGradient(
   (c, dy) => s.mul(dy, s.mul(c, s.sub(1, c))),
   (c, dy) => mul(dy, sub(1, add(c, c))),
 );
-const Sigmoid = definePointwise("Sigmoid", ([x]) => logistic(x), {
-  types: FLOAT_OR_COMPLEX,
-  grad: unaryGrad(["y"], ({ y }, g) => apply1(SigmoidGrad, [y, g])),
-});
+const Sigmoid = definePointwise("Sigmoid", ([x]) => logistic(x), slopeOfResult(SigmoidGrad));
 const SoftplusGrad = defineGradient("SoftplusGrad", (g, x) => s.mul(g, logistic(x)), {
   bend: (g, x) => apply1(SigmoidGrad, [sigmoid(x), g]),
 });

@@ -4,11 +4,11 @@
 import { apply1 } from "../../core/apply.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { broadcastGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
+import { broadcastGrad, definePointwise } from "./define_pointwise.ts";
 import { applyConverted, toFloatInput } from "../input.ts";
 import { add, div, mul, neg, sub, toFloatInputs } from "./arithmetic.ts";
 import { toFloatOnly } from "./exponential.ts";
-import { defineResultGradient, inverseSlope, slope } from "./gradient_ops.ts";
+import { defineResultGradient, inverseSlope, slope, slopeOfResult } from "./gradient_ops.ts";
 import { rsqrt, square } from "./power.ts";
 
 const onePlusSquare = (x: Tensor): Tensor => add(square(x), 1);
@@ -47,10 +47,7 @@ const TanhGrad = defineResultGradient(
   (c, dy) => s.mul(dy, s.sub(1, s.mul(c, c))),
   (c, dy) => mul(mul(dy, c), -2),
 );
-const Tanh = definePointwise("Tanh", ([x]) => s.tanh(x), {
-  types: FLOAT_OR_COMPLEX,
-  grad: unaryGrad(["y"], ({ y }, g) => apply1(TanhGrad, [y, g])),
-});
+const Tanh = definePointwise("Tanh", ([x]) => s.tanh(x), slopeOfResult(TanhGrad));
 const Atan2 = definePointwise("Atan2", ([y, x]) => s.atan2(y, x), {
   inputs: ["y", "x"],
   output: "z: T",
