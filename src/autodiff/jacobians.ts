@@ -22,7 +22,6 @@ import { prod } from "../ops/reduce/reduce.ts";
 export type RowMapper = (fn: (row: Tensor) => Tensor[], rows: Tensor) => Tensor[];
 let mapRows: RowMapper;
 
-/** Says how a graph loops over rows. */
 export function setRowMapper(mapper: RowMapper): void {
   mapRows = mapper;
 }

@@ -55,7 +55,6 @@ export class StepRecorder implements Recorder {
     this.#follow = follow;
   }
 
-  /** Follows what is computed from this tensor. */
   watch(id: number): void {
     this.#watched.add(id);
   }
@@ -125,7 +124,6 @@ export class StepRecorder implements Recorder {
     return this.#watched.has(resource.id) || (this.#follow !== "none" && resource.trainable);
   }
 
-  /** Lets go of what the steps keep. */
   release(): void {
     for (const step of this.steps) {
       for (const t of step.kept.values()) if (t instanceof Tensor) t.dispose();

@@ -46,7 +46,6 @@ export interface ArrayLikeObject {
   readonly data: unknown;
 }
 
-/** How to convert. */
 export interface ConvertOptions {
   /** Wanted dtype; inferred where it is not given. */
   readonly dtype?: DType | undefined;

@@ -127,7 +127,6 @@ export function packAs<T>(like: unknown, leaves: readonly T[]): Nest<T> {
   return packed;
 }
 
-/** Applies `fn` to each leaf, keeping the structure. */
 export function mapNest<T, U>(fn: (leaf: T) => U, nest: Nest<T>): Nest<U> {
   return packAs(nest, flatten(nest).map(fn));
 }

@@ -12,7 +12,6 @@ export class Dynamic<T> {
     this.current = initial;
   }
 
-  /** Runs `fn` with another value in force. */
   within<R>(value: T, fn: () => R): R {
     const before = this.current;
     this.current = value;

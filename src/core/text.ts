@@ -10,7 +10,6 @@ export function encodeString(value: string | Uint8Array): Uint8Array {
   return typeof value === "string" ? encoder.encode(value) : value;
 }
 
-/** Text of UTF-8 bytes. */
 export function decodeString(value: Uint8Array): string {
   return decoder.decode(value);
 }

@@ -130,7 +130,6 @@ export class Slots {
     }
   }
 
-  /** Frees the slots. */
   dispose(): void {
     for (const { slots } of this.#kept.values()) slots.forEach((slot) => slot.dispose());
     this.#kept.clear();

@@ -17,7 +17,6 @@ function mayCompile(): boolean {
   return allowed;
 }
 
-/** Code to compile. */
 export interface Code {
   /** Values that it reads, by name. */
   readonly names: Readonly<Record<string, unknown>>;

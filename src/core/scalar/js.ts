@@ -11,7 +11,6 @@ import { UnimplementedError } from "../errors.ts";
 
 /** Printed statements and the names that hold the results. */
 export interface Printed {
-  /** `const t1 = …;` lines. */
   readonly lines: string[];
   /** One expression text per result; two (re, im) for complex ones. */
   readonly results: string[][];

@@ -11,14 +11,12 @@ import { wgslFunctions } from "./wgsl_functions.ts";
 
 /** Printed statements, result texts and the helper functions they call. */
 export interface PrintedWgsl {
-  /** `let t1 = …;` lines. */
   readonly lines: string[];
   /** One text per result, in the register type of its dtype (`bool` for bool). */
   readonly results: string[];
   readonly dtypes: DType[];
   /** Names of the helper functions that are called. */
   readonly helpers: readonly string[];
-  /** Their declarations. */
   readonly prelude: string;
 }
 

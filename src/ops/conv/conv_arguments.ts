@@ -34,7 +34,6 @@ export interface Sliding {
 }
 
 export interface WindowArguments extends Sliding {
-  /** Function for messages. */
   readonly fn: string;
   /** Static shape of the input, batch included. */
   readonly input: PartialShape;
@@ -284,7 +283,6 @@ export interface ConvArguments extends Sliding {
   readonly filter: TensorLike;
 }
 
-/** A convolution ready to be applied. */
 interface ConvInputs extends Batched {
   readonly filter: OpInput;
   readonly attrs: WindowAttrs;

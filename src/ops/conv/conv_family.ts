@@ -42,13 +42,10 @@ interface ConvMember {
   readonly portable?: Portable;
 }
 
-/** Kernels on the host and on GPUs. */
 type ConvKernels = Members<{ readonly cpu: ConvKernel; readonly gpu: readonly GpuVariant[] }>;
 
 interface ConvFamilyDefinition extends Members<ConvMember> {
-  /** Function of users, for messages. */
   readonly fn: string;
-  /** Rank of input and filter. */
   readonly rank: 4 | 5;
   /** Kernels where each channel is convolved with filters of its own: the filter then ends in `[channels, multiplier]`. */
   readonly depthwise?: ConvKernels;

@@ -114,7 +114,6 @@ function einsumShape(equation: string, shapes: readonly PartialShape[]): Partial
   return terms.output.map((label) => extents.get(label)!);
 }
 
-/** The whole sum of products. */
 function contractAll(terms: EinsumTerms, xs: readonly Tensor[]): Tensor {
   let result: Labelled | null = null;
   xs.forEach((x, i) => {

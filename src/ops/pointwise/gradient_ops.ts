@@ -41,7 +41,6 @@ export function slopeOfResult(gradient: OpDef): PointwiseInit {
 /** Inputs and output of activations as TensorFlow names them. */
 export const FEATURES: PointwiseInit = { inputs: ["features"], output: "activations: T" };
 
-/** What a gradient op of features is made of. */
 interface GradientInit extends Pick<PointwiseInit, "types" | "attrs" | "expand"> {
   /** What the slope is a function of; default the input. */
   readonly of?: "features" | "outputs";

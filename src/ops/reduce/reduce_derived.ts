@@ -149,17 +149,14 @@ function matrixNorm(
   columns: number,
   keepDims: boolean,
 ): Tensor {
-  const finish = (kept: Tensor): Tensor => (keepDims ? kept : squeeze(kept, [rows, columns]));
-  switch (ord) {
-    case 1:
-      return finish(max(sum(abs(x), rows, true), columns, true));
-    case Infinity:
-      return finish(max(sum(abs(x), columns, true), rows, true));
-    case -Infinity:
-      return finish(min(sum(abs(x), columns, true), rows, true));
-    case "fro":
-    case "euclidean":
-      return apply1(EuclideanNorm, [x, axesInput(x, [rows, columns])], { keep_dims: keepDims });
+  if (ord === "fro" || ord === "euclidean") {
+    return apply1(EuclideanNorm, [x, axesInput(x, [rows, columns])], { keep_dims: keepDims });
+  }
+  if (ord === 1 || ord === Infinity || ord === -Infinity) {
+    const [first, second] = ord === 1 ? [rows, columns] : [columns, rows];
+    const extreme = ord === -Infinity ? min : max;
+    const kept = extreme(sum(abs(x), first, true), second, true);
+    return keepDims ? kept : squeeze(kept, [rows, columns]);
   }
   throw new ValueError(
     `Cannot take the norm of a matrix: received ord ${ord}, wanted 1, ±Infinity, "euclidean" or "fro"`,
