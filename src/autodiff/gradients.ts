@@ -65,7 +65,7 @@ export function gradients(
   options: GradientsOptions = {},
 ): (Tensor | null)[] {
   checkOptions(options);
-  if (!currentInterpreter().symbolic && !(firstOf(ys)?.isSymbolic)) {
+  if (!currentInterpreter().symbolic && !listOf(ys)[0]?.isSymbolic) {
     throw new RuntimeError(
       "tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead, or call it inside graph.asDefault(), before the first await",
     );
@@ -83,9 +83,6 @@ export function gradients(
 
 function listOf(x: Tensor | readonly Tensor[]): readonly Tensor[] {
   return x instanceof Tensor ? [x] : x;
-}
-function firstOf(x: Tensor | readonly Tensor[]): Tensor | undefined {
-  return listOf(x)[0];
 }
 
 function build(

@@ -69,8 +69,7 @@ function copyNumbers(
 }
 
 function isBytesList(v: unknown): v is Uint8Array[] {
-  return Array.isArray(v) && v.length > 0 && v[0] instanceof Uint8Array &&
-    v.some((e) => e instanceof Uint8Array) &&
+  return Array.isArray(v) && v[0] instanceof Uint8Array &&
     new Set(v.map((e) => (e as Uint8Array).length)).size > 1;
 }
 
