@@ -24,6 +24,7 @@ import {
   type MetricOptions,
   metricVariable,
   paired,
+  tensorFlowName,
   toTensor,
   valueAndUpdate,
   weightsOf,
@@ -38,12 +39,6 @@ const COUNTS = {
   falsePositives: [false, true],
 } as const;
 type Count = keyof typeof COUNTS;
-const COUNT_NAMES: Readonly<Record<Count, string>> = {
-  truePositives: "true_positives",
-  falseNegatives: "false_negatives",
-  trueNegatives: "true_negatives",
-  falsePositives: "false_positives",
-};
 
 /** A function that counts answers of one kind. */
 export type Counter = (
@@ -142,7 +137,7 @@ function countsAt(
   const variables: Variable[] = [], updates: Tensor[] = [];
   for (const count of counts) {
     const [label, prediction] = COUNTS[count];
-    const v = metricVariable([thresholds.length], COUNT_NAMES[count]);
+    const v = metricVariable([thresholds.length], tensorFlowName(count));
     const hits = cast(logicalAnd(equal(truth, label), equal(over, prediction)), "float32");
     variables.push(v);
     updates.push(added(v, sum(w === null ? hits : mul(hits, w), 1)));
@@ -173,33 +168,17 @@ function atThresholds(
   };
 }
 
-const itself = (x: Tensor): Tensor => x;
+const countAt = (what: Count): ThresholdsCounter => atThresholds(what, [what], (count) => count);
 const shareAt = (part: Tensor, other: Tensor): Tensor => div(part, add(add(part, other), 1e-7));
 
 /** True positives at each threshold. Follows TensorFlow `tf.compat.v1.metrics.true_positives_at_thresholds`. */
-export const truePositivesAtThresholds: ThresholdsCounter = atThresholds(
-  "truePositives",
-  ["truePositives"],
-  itself,
-);
+export const truePositivesAtThresholds: ThresholdsCounter = countAt("truePositives");
 /** False negatives at each threshold. Follows TensorFlow `tf.compat.v1.metrics.false_negatives_at_thresholds`. */
-export const falseNegativesAtThresholds: ThresholdsCounter = atThresholds(
-  "falseNegatives",
-  ["falseNegatives"],
-  itself,
-);
+export const falseNegativesAtThresholds: ThresholdsCounter = countAt("falseNegatives");
 /** True negatives at each threshold. Follows TensorFlow `tf.compat.v1.metrics.true_negatives_at_thresholds`. */
-export const trueNegativesAtThresholds: ThresholdsCounter = atThresholds(
-  "trueNegatives",
-  ["trueNegatives"],
-  itself,
-);
+export const trueNegativesAtThresholds: ThresholdsCounter = countAt("trueNegatives");
 /** False positives at each threshold. Follows TensorFlow `tf.compat.v1.metrics.false_positives_at_thresholds`. */
-export const falsePositivesAtThresholds: ThresholdsCounter = atThresholds(
-  "falsePositives",
-  ["falsePositives"],
-  itself,
-);
+export const falsePositivesAtThresholds: ThresholdsCounter = countAt("falsePositives");
 /** Precision at each threshold. Follows TensorFlow `tf.compat.v1.metrics.precision_at_thresholds`. */
 export const precisionAtThresholds: ThresholdsCounter = atThresholds(
   "precisionAtThresholds",

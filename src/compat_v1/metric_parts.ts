@@ -50,8 +50,13 @@ export type Metric = [value: Tensor, updateOp: Tensor];
 /** Makes a metric in a scope of its own and lists it where the options say. Throws `RuntimeError` in eager mode. */
 export function inMetricScope(metric: string, options: MetricOptions, fn: () => Metric): Metric {
   graphFor(`metrics.${metric}()`);
-  const defaultName = metric.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
+  const defaultName = tensorFlowName(metric);
   return variableScope(options.name ?? null, { defaultName }, () => listed(fn(), options));
+}
+
+/** `true_positives` for `truePositives`. */
+export function tensorFlowName(name: string): string {
+  return name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
 }
 
 /** Lists both in the collections that the options name. */

@@ -47,10 +47,8 @@ function meanOfPairs(
 ): Metric {
   checkOptions(options);
   return inMetricScope(metric, options, () => {
-    const pair = paired(
-      toTensor(labels, "labels", metric),
-      toTensor(predictions, "predictions", metric),
-    );
+    const y = toTensor(labels, "labels", metric);
+    const pair = paired(y, toTensor(predictions, "predictions", metric));
     return meanParts(fn(...pair), metric, options);
   });
 }
@@ -85,11 +83,8 @@ function meanParts(values: Tensor, metric: string, { weights }: MetricOptions): 
  */
 export function mean(values: TensorLike, options: MetricOptions = {}): Metric {
   checkOptions(options);
-  return inMetricScope(
-    "mean",
-    options,
-    () => meanParts(toTensor(values, "values", "mean"), "mean", options),
-  );
+  const compute = (): Metric => meanParts(toTensor(values, "values", "mean"), "mean", options);
+  return inMetricScope("mean", options, compute);
 }
 
 /**
@@ -174,11 +169,8 @@ export function meanCosineDistance(
 ): Metric {
   checkOptions(options);
   const { weights, name } = options, pair = { labels, predictions, options: { weights, name } };
-  const [near, update] = meanOfPairs(
-    "meanCosineDistance",
-    pair,
-    (y, p) => sum(mul(p, y), [dim], true),
-  );
+  const dot = (y: Tensor, p: Tensor): Tensor => sum(mul(p, y), [dim], true);
+  const [near, update] = meanOfPairs("meanCosineDistance", pair, dot);
   return listed([sub(1, near), sub(1, update)], options);
 }
 
