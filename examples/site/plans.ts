@@ -5,7 +5,7 @@ import { svgOf } from "../../src/display/draw.ts";
 import { type Drawing, drawing } from "../../src/display/placed.ts";
 import { planDrawing } from "../../src/display/plan_drawing.ts";
 import { type Plan, type PlanStep, planTrace } from "../../src/runtime/plan/plan.ts";
-import { planText } from "../../src/runtime/plan/plan_text.ts";
+import { planText } from "../../src/runtime/debug.ts";
 import { folded } from "./fold.ts";
 import type { Picture } from "./messages.ts";
 
