@@ -8,9 +8,7 @@ import type { WindowAxis, WindowGeometry } from "./geometry.ts";
 export interface GatherAxis {
   /** Places of one phase. */
   readonly rows: number;
-  /** Scale from place to position. */
   readonly mul: number;
-  /** Offset of the position. */
   readonly add: number;
   readonly step: number;
   /** Extent of what is read. */

@@ -5,19 +5,14 @@ import { type PartialShape, type Shape, shapeText, sizeOf } from "../../core/sha
 import type { Attrs } from "../../core/op.ts";
 import { ValueError } from "../../core/errors.ts";
 
-/** One spatial axis of a window that slides. */
+/** One spatial axis of a window that slides over `in` elements, with zeros before and after them, and stops at `out` places. */
 export interface WindowAxis {
-  /** Extent of what the window slides over. */
   readonly in: number;
-  /** Number of places it stops at. */
   readonly out: number;
-  /** Taps of the window. */
   readonly filter: number;
   readonly stride: number;
   readonly dilation: number;
-  /** Zeros before the first element. */
   readonly before: number;
-  /** Zeros after the last element. */
   readonly after: number;
 }
 

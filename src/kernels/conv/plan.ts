@@ -163,7 +163,7 @@ function tunedKernel(work: ConvWork): TileChoice {
       extents: [g.batch * outPlaces(g), tapCount(g), g.channels, g.outChannels],
       flop: 2 * g.batch * outPlaces(g) * tapCount(g) * g.channels * g.outChannels,
       inputs: [a * gpuBytes(dtype), b * gpuBytes(dtype)],
-      output: c * gpuBytes(out),
+      outputs: [c * gpuBytes(out)],
       plan: (choice) => planConv(role, bareTask(task), profile, choice),
     };
   });

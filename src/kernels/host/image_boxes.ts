@@ -28,7 +28,6 @@ class Queue {
   readonly scores: number[] = [];
   /** A heap: no box is better than that at half its place. */
   readonly #boxes: number[] = [];
-  #size = 0;
 
   constructor(scores: ArrayLike<number>, above: number) {
     for (let box = 0; box < scores.length; box++) {
@@ -36,22 +35,21 @@ class Queue {
       this.scores.push(score);
       if (score > above) this.#boxes.push(box);
     }
-    this.#size = this.#boxes.length;
-    for (let at = (this.#size >> 1) - 1; at >= 0; at--) this.#sink(at, this.#boxes[at]);
+    for (let at = (this.size >> 1) - 1; at >= 0; at--) this.#sink(at, this.#boxes[at]);
   }
 
   get size(): number {
-    return this.#size;
+    return this.#boxes.length;
   }
 
   take(): number {
-    const best = this.#boxes[0];
-    this.#sink(0, this.#boxes[--this.#size]);
+    const best = this.#boxes[0], last = this.#boxes.pop()!;
+    if (this.size > 0) this.#sink(0, last);
     return best;
   }
 
   add(box: number): void {
-    let at = this.#size++;
+    let at = this.size;
     for (; at > 0; at = (at - 1) >> 1) {
       const above = this.#boxes[(at - 1) >> 1];
       if (!this.#isBetter(box, above)) break;
@@ -64,9 +62,9 @@ class Queue {
     let at = place;
     for (;;) {
       let below = 2 * at + 1;
-      if (below >= this.#size) break;
+      if (below >= this.size) break;
       const other = below + 1;
-      if (other < this.#size && this.#isBetter(this.#boxes[other], this.#boxes[below])) {
+      if (other < this.size && this.#isBetter(this.#boxes[other], this.#boxes[below])) {
         below = other;
       }
       if (!this.#isBetter(this.#boxes[below], box)) break;

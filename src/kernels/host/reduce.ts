@@ -119,18 +119,14 @@ export function identityOf(op: ReduceOp, dtype: DType): number | bigint {
 function finish(op: ReduceOp, acc: ArrayLike<number | bigint>, count: number, out: NdArray): void {
   const data = out.data as Float32Array, n = acc.length;
   if (op === "mean") {
-    if (DTYPES[out.dtype].kind === "float" || DTYPES[out.dtype].kind === "complex") {
-      const a = acc as Float64Array;
-      for (let i = 0; i < n; i++) a[i] /= count;
-    } else if (count === 0) {
-      data.fill((typeof acc[0] === "bigint" ? 0n : 0) as number);
-      return;
-    } else {
-      const a = acc as (number | bigint)[];
-      for (let i = 0; i < n; i++) {
-        const v = a[i];
-        a[i] = typeof v === "bigint" ? v / BigInt(count) : Math.trunc(v / count);
-      }
+    const a = acc as (number | bigint)[], { kind } = DTYPES[out.dtype];
+    const isWhole = kind !== "float" && kind !== "complex";
+    // Of nothing there is no whole mean.
+    if (isWhole && count === 0) return void data.fill((isBigInt(out.dtype) ? 0n : 0) as number);
+    for (let i = 0; i < n; i++) {
+      const v = a[i];
+      if (typeof v === "bigint") a[i] = v / BigInt(count);
+      else a[i] = isWhole ? Math.trunc(v / count) : v / count;
     }
   }
   if (out.dtype === "bfloat16") {

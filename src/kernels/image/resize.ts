@@ -49,18 +49,10 @@ export function resizeBilinearGpu(
   attrs: Attrs,
   profile: Profile,
 ): GpuPlan {
-  return resizePlan(
-    out,
-    [x, out],
-    attrs,
-    profile,
-    (unit, placing) =>
-      shaderProgram(IMAGE_BILINEAR, {
-        ...placing,
-        element: vec(wgslType(x.dtype), unit),
-        real: vec("f32", unit),
-      }, { name: "resize_bilinear" }),
-  );
+  return resizePlan(out, [x, out], attrs, profile, (unit, placing) => {
+    const types = { element: vec(wgslType(x.dtype), unit), real: vec("f32", unit) };
+    return shaderProgram(IMAGE_BILINEAR, { ...placing, ...types }, { name: "resize_bilinear" });
+  });
 }
 
 /** Copies the nearest pixels of input 0. */
@@ -85,20 +77,15 @@ export function resizeGradGpu(
   profile: Profile,
 ): GpuPlan {
   const stored = wgslType(dx.dtype), sum = accType(dx.dtype);
-  return resizePlan(
-    dx,
-    [dx, dy],
-    attrs,
-    profile,
-    (unit, placing) =>
-      shaderProgram(IMAGE_RESIZE_GRAD, {
-        ...placing,
-        element: vec(wgslType(dy.dtype), unit),
-        stored: vec(stored, unit),
-        sum: vec(sum, unit),
-        bilinear: way === "bilinear",
-        whole: sum !== "f32",
-        converted: stored !== sum,
-      }, { name: `resize_${way}_grad` }),
-  );
+  return resizePlan(dx, [dx, dy], attrs, profile, (unit, placing) => {
+    return shaderProgram(IMAGE_RESIZE_GRAD, {
+      ...placing,
+      element: vec(wgslType(dy.dtype), unit),
+      stored: vec(stored, unit),
+      sum: vec(sum, unit),
+      bilinear: way === "bilinear",
+      whole: sum !== "f32",
+      converted: stored !== sum,
+    }, { name: `resize_${way}_grad` });
+  });
 }

@@ -115,7 +115,7 @@ function tunedKernel(task: MatMulTask, profile: Profile): KernelChoice {
       extents: [batch, m, n, k],
       flop: 2 * batch * m * n * k,
       inputs: [matrices.a * m * k * bytes, matrices.b * k * n * bytes],
-      output: batch * m * n * gpuBytes(out),
+      outputs: [batch * m * n * gpuBytes(out)],
       plan: (choice) => planMatMul(bareTask(task), profile, choice),
     };
   });

@@ -52,11 +52,7 @@ export interface ProductSource extends Stored {
 }
 
 /** Facts that shape the text of a matrix product. */
-export interface MatMulSource extends ProductSource {
-  /** A is stored `[k, m]`. */
-  readonly transA: boolean;
-  /** B is stored `[n, k]`. */
-  readonly transB: boolean;
+export interface MatMulSource extends ProductSource, Pick<MatMulShape, "transA" | "transB"> {
   /** Elements by which each row of B begins further from a whole four than the row before: 0, or B is read by fours nevertheless. */
   readonly skewB: number;
   /** `k` may not be a multiple of 4. */

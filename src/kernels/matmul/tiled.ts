@@ -3,17 +3,15 @@
  * a register tile.
  */
 
-/** Extents of a tile, all multiples of 4. */
+/**
+ * A workgroup's tile of `bm` rows and `bn` columns, for which `bk` steps of `k` are staged at once, in tiles of `tm` rows and `tn`
+ * columns for each invocation; all multiples of 4.
+ */
 export interface SharedTile {
-  /** Rows of a workgroup's tile. */
   readonly bm: number;
-  /** Columns of a workgroup's tile. */
   readonly bn: number;
-  /** Steps of `k` staged at once. */
   readonly bk: number;
-  /** Rows of an invocation's tile. */
   readonly tm: number;
-  /** Columns of an invocation's tile. */
   readonly tn: number;
 }
 

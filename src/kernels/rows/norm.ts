@@ -28,6 +28,7 @@ import {
   type RowPass,
   type RowRun,
   rowsOf,
+  summed,
 } from "./row.ts";
 import { thresholdsOf } from "../thresholds.ts";
 
@@ -35,12 +36,12 @@ import { thresholdsOf } from "../thresholds.ts";
 function standardize(x: string): RowPass[] {
   return [
     {
-      accumulators: [{ name: "total", combine: "sum", start: "0.0", value: x }],
+      accumulators: [summed("total", x)],
       after: "let mean = total / p.columns;",
     },
     {
       each: `let d = ${x} - mean;`,
-      accumulators: [{ name: "square", combine: "sum", start: "0.0", value: "d * d" }],
+      accumulators: [summed("square", "d * d")],
       after: "let r = 1.0 / sqrt(square / p.columns + p.epsilon);",
     },
   ];
@@ -76,8 +77,8 @@ function planLayerNormGrad(
     passes: [...standardize("x1"), {
       each: "let g = x0 * x2;",
       accumulators: [
-        { name: "a", combine: "sum", start: "0.0", value: "g" },
-        { name: "b", combine: "sum", start: "0.0", value: "g * ((x1 - mean) * r)" },
+        summed("a", "g"),
+        summed("b", "g * ((x1 - mean) * r)"),
       ],
       after: "let a1 = a / p.columns;\nlet b1 = b / p.columns;",
     }],

@@ -50,6 +50,11 @@ export interface Accumulator {
   readonly value: string;
 }
 
+/** A sum over a row. */
+export function summed(name: string, value: string): Accumulator {
+  return { name, combine: "sum", start: "0.0", value };
+}
+
 export interface RowPass {
   readonly accumulators: readonly Accumulator[];
   /** Statements per element (or four) before the values. */

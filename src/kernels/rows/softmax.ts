@@ -4,13 +4,13 @@
 import type { GpuVariant } from "../../core/dispatch.ts";
 import { gpuFits } from "../copy/pieces.ts";
 import { NOT_A_NUMBER } from "../reduce/wgsl.ts";
-import { type RowKernel, type RowPass, type RowRun, rowsOf, rowVariants } from "./row.ts";
+import { type RowKernel, type RowPass, type RowRun, rowsOf, rowVariants, summed } from "./row.ts";
 
 /** The greatest element. Where NaN gets lost here, the sum finds it. */
 const GREATEST: RowPass = {
   accumulators: [{ name: "m", combine: "max", start: "-inf_()", value: "x0" }],
 };
-const TOTAL = { name: "s", combine: "sum", start: "0.0", value: "power_(x0 - m)" } as const;
+const TOTAL = summed("s", "power_(x0 - m)");
 /** `exp` and `log` that keep NaN: on SwiftShader the built-in ones do not. */
 const KEEP_NAN = `fn power_(d: V) -> V {
   return select(exp(d), d, (bitcast<U>(d) & U(0x7fffffffu)) > U(0x7f800000u));
@@ -55,8 +55,8 @@ export const crossEntropyVariants: readonly GpuVariant[] = rowVariants(
       passes: [GREATEST, {
         accumulators: [
           TOTAL,
-          { name: "t", combine: "sum", start: "0.0", value: "x1" },
-          { name: "d", combine: "sum", start: "0.0", value: "x1 * (x0 - m)" },
+          summed("t", "x1"),
+          summed("d", "x1 * (x0 - m)"),
         ],
         after: "let q = 1.0 / s;",
       }],
@@ -77,12 +77,7 @@ export const sparseCrossEntropyVariants: readonly GpuVariant[] = rowVariants(
       inputs: [{ kind: "row", dtype: x.dtype }, { kind: "scalar", dtype: labels.dtype }],
       passes: [GREATEST, {
         each: "let hit = ci == U(u32(x1));",
-        accumulators: [TOTAL, {
-          name: "d",
-          combine: "sum",
-          start: "0.0",
-          value: "select(V(0.0), x0 - m, hit)",
-        }],
+        accumulators: [TOTAL, summed("d", "select(V(0.0), x0 - m, hit)")],
         after: `let bad = u32(x1) >= u32(p.columns);
 let q = select(1.0 / s, nan_(), bad);`,
       }],
