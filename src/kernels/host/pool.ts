@@ -17,10 +17,10 @@ type Visit = (place: number, window: Window, channel: number) => void;
 
 /** Runs what visits each window and channel of one or two arrays, and writes to a result that holds zeros. */
 function runPool(
-  kernel: (x: Numbers, y: Numbers, out: Numbers) => Visit,
   g: WindowGeometry,
   [x, y = x]: readonly NdArray[],
   out: NdArray,
+  kernel: (x: Numbers, y: Numbers, out: Numbers) => Visit,
 ): void {
   const [si, so] = channelSteps(g);
   withPlain(out, (made) => {
@@ -50,48 +50,43 @@ function winner(x: Numbers, w: Window, channel: number): number {
 
 /** Greatest element of each window; elements outside the image and NaN do not count. */
 export function maxPoolCpu(g: WindowGeometry, input: NdArray, out: NdArray): void {
-  const kernel = (x: Numbers, _: Numbers, y: Numbers): Visit => (place, w, c) => {
+  runPool(g, [input], out, (x, _, y) => (place, w, c) => {
     const at = firstMax(x, w, c);
     y[place] = at < 0 ? -Infinity : x[at];
-  };
-  runPool(kernel, g, [input], out);
+  });
 }
 
 /** Mean of the elements of each window that lie inside the image; 0 where none does. */
 export function avgPoolCpu(g: WindowGeometry, input: NdArray, out: NdArray): void {
-  const kernel = (x: Numbers, _: Numbers, y: Numbers): Visit => (place, { from, count }, c) => {
+  runPool(g, [input], out, (x, _, y) => (place, { from, count }, c) => {
     let s = 0;
     for (let t = 0; t < count; t++) s += x[from[t] + c];
     if (count > 0) y[place] = s / count;
-  };
-  runPool(kernel, g, [input], out);
+  });
 }
 
 /** Sends each gradient to the first maximum of its window. */
 export function maxPoolGradCpu(g: WindowGeometry, ins: readonly NdArray[], out: NdArray): void {
-  const kernel = (x: Numbers, dy: Numbers, dx: Numbers): Visit => (place, w, c) => {
+  runPool(g, ins, out, (x, dy, dx) => (place, w, c) => {
     const at = winner(x, w, c);
     if (at >= 0) dx[at] += dy[place];
-  };
-  runPool(kernel, g, ins, out);
+  });
 }
 
 /** Takes from the second array, shaped as the first, what stands at the first maximum of each window of that. */
 export function maxPoolGradGradCpu(g: WindowGeometry, ins: readonly NdArray[], out: NdArray): void {
-  const kernel = (x: Numbers, dd: Numbers, y: Numbers): Visit => (place, w, c) => {
+  runPool(g, ins, out, (x, dd, y) => (place, w, c) => {
     const at = winner(x, w, c);
     if (at >= 0) y[place] = dd[at];
-  };
-  runPool(kernel, g, ins, out);
+  });
 }
 
 /** Spreads each gradient evenly over its window's elements inside the image. */
 export function avgPoolGradCpu(g: WindowGeometry, grad: NdArray, out: NdArray): void {
-  const kernel = (dy: Numbers, _: Numbers, dx: Numbers): Visit => (place, { from, count }, c) => {
+  runPool(g, [grad], out, (dy, _, dx) => (place, { from, count }, c) => {
     const v = dy[place] / count;
     for (let t = 0; t < count; t++) dx[from[t] + c] += v;
-  };
-  runPool(kernel, g, [grad], out);
+  });
 }
 
 /** Flat positions of the first maxima: `(y * width + x) * channels + channel`, plus the image's offset where asked. */
@@ -103,13 +98,12 @@ export function argMaxPoolCpu(
 ): void {
   const imageSize = inPlaces(g) * g.channels, places = argmax.data as Numbers;
   const isWide = argmax.dtype === "int64";
-  const kernel = (x: Numbers, _: Numbers, y: Numbers): Visit => (place, w, c) => {
+  runPool(g, [input], out, (x, _, y) => (place, w, c) => {
     const at = winner(x, w, c);
     y[place] = at < 0 ? -Infinity : x[at];
     const flat = at < 0 ? 0 : withBatch ? at : at % imageSize;
     places[place] = (isWide ? BigInt(flat) : flat) as number;
-  };
-  runPool(kernel, g, [input], out);
+  });
 }
 
 /** Gives each result to `visit`: its place, the winner's places in the image and among the taps with channels (-1 for none), the sum. */

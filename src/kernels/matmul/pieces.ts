@@ -49,22 +49,25 @@ export function pieces(task: MatMulTask, maxBinding: number): Piece[] | null {
   const list: Piece[] = [];
   for (const [i, pair] of matrixPairs(shape).entries()) {
     const starts = { a: pair.a * m * k, b: pair.b * k * n, c: i * m * n };
-    const cuts = cut(task, whole, starts, maxBinding, true, true);
+    const cuts = cut({ task, starts, maxBinding }, { ...whole, first: true, last: true });
     if (cuts === null) return null;
     list.push(...cuts);
   }
   return list;
 }
 
-function cut(
-  task: MatMulTask,
-  part: Area,
-  starts: { a: number; b: number; c: number },
-  maxBinding: number,
-  first: boolean,
-  last: boolean,
-): Piece[] | null {
-  const { shape, dtype, out } = task;
+/** A product, where its matrices begin, and what may be bound. */
+interface Uncut {
+  readonly task: MatMulTask;
+  readonly starts: { readonly a: number; readonly b: number; readonly c: number };
+  readonly maxBinding: number;
+}
+
+/** A part, and whether it has the first and the last terms. */
+type Part = Area & Pick<Piece, "first" | "last">;
+
+function cut(whole: Uncut, part: Part): Piece[] | null {
+  const { task, starts, maxBinding } = whole, { shape, dtype, out } = task;
   const { transA, transB } = shape;
   // The span of a rectangle of a row-major matrix, in elements.
   const span = (
@@ -92,7 +95,7 @@ function cut(
         spans[name],
         gpuBytes(name === "c" ? out : dtype),
       );
-    return [{ batch: 1, ...part, first, last, a: bind("a"), b: bind("b"), c: bind("c") }];
+    return [{ batch: 1, ...part, a: bind("a"), b: bind("b"), c: bind("c") }];
   }
   // The axis along which the operand's rows run is the only one that makes its span smaller.
   const axis = over[0] === "c" ? "m" : over[0] === "a" ? (transA ? "k" : "m") : transB ? "n" : "k";
@@ -105,15 +108,9 @@ function cut(
   const list: Piece[] = [];
   for (let x = from; x < to; x += step) {
     const end = Math.min(to, x + step);
-    const inner = axis === "k";
-    const cuts = cut(
-      task,
-      { ...part, [axis]: [x, end] },
-      starts,
-      maxBinding,
-      first && (!inner || x === from),
-      last && (!inner || end === to),
-    );
+    const first = part.first && (axis !== "k" || x === from);
+    const last = part.last && (axis !== "k" || end === to);
+    const cuts = cut(whole, { ...part, [axis]: [x, end], first, last });
     if (cuts === null) return null;
     list.push(...cuts);
   }

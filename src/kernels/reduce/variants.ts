@@ -19,7 +19,7 @@ import { sizeOf } from "../../core/shape.ts";
 import { printEpilogue } from "../matmul/epilogue.ts";
 import type { Epilogue } from "../../core/fusion.ts";
 import type { ReduceMeaning, ReduceOp } from "../../core/meaning.ts";
-import { axesOf, reduceLayout } from "./layout.ts";
+import { axesOf, type Line, type ReduceLayout, reduceLayout } from "./layout.ts";
 import { rowsProgram, type Step, stridedProgram, type Wide } from "./programs.ts";
 import { flatDispatch } from "../dispatches.ts";
 import { indexWords } from "../pointwise/layout.ts";
@@ -57,10 +57,7 @@ interface Work {
 }
 
 /** What a pass takes and leaves: `[outer, length, inner]` → `[outer, parts, inner]`. */
-interface Extents {
-  readonly outer: number;
-  readonly length: number;
-  readonly inner: number;
+interface Extents extends Line {
   readonly parts: number;
 }
 
@@ -103,7 +100,7 @@ function planReduction(task: ReduceTask, profile: Profile, workgroups: boolean):
   // Only elements that lie there as words are taken by eights.
   const words = task.prologue === null && gpuBytes(task.dtype) === 4;
   const own = words ? profile : { ...profile, words64: false };
-  const passes = passesOf(layout.dims, layout.reduced, own, workgroups);
+  const passes = passesOf(layout, own, workgroups);
   const type = accType(task.dtype);
   const temps: number[] = [];
   const dispatches: Dispatch[] = [];
@@ -135,12 +132,7 @@ function planReduction(task: ReduceTask, profile: Profile, workgroups: boolean):
   return { dispatches, temps };
 }
 
-function passesOf(
-  dims: readonly number[],
-  reduced: readonly boolean[],
-  profile: Profile,
-  workgroups: boolean,
-): Pass[] {
+function passesOf({ dims, reduced }: ReduceLayout, profile: Profile, workgroups: boolean): Pass[] {
   const passes: Pass[] = [];
   let inner = 1;
   for (let d = dims.length - 1; d >= 0; d--) {
@@ -148,12 +140,10 @@ function passesOf(
       inner *= dims[d];
       continue;
     }
-    const outer = dims.slice(0, d).reduce((a, b) => a * b, 1);
-    const length = dims[d];
-    const parts = partsOf(outer, length, inner, profile, workgroups);
-    const extents: Extents = { outer, length, inner, parts };
+    const line = { outer: sizeOf(dims.slice(0, d)), length: dims[d], inner };
+    const parts = partsOf(line, profile, workgroups), extents = { ...line, parts };
     passes.push({ ...extents, stripe: stripeOf(extents, profile) });
-    if (parts > 1) passes.push({ outer, length: parts, inner, parts: 1, stripe: 1 });
+    if (parts > 1) passes.push({ ...line, length: parts, parts: 1, stripe: 1 });
   }
   // Nothing to reduce: a pass over an axis of extent 1 copies (and divides by 1).
   if (passes.length === 0) passes.push({ outer: 1, length: 1, inner, parts: 1, stripe: 1 });
@@ -161,14 +151,8 @@ function passesOf(
 }
 
 /** Into how many parts to split an axis so that the adapter has enough to do. */
-function partsOf(
-  outer: number,
-  length: number,
-  inner: number,
-  profile: Profile,
-  workgroups: boolean,
-): number {
-  const results = outer * inner;
+function partsOf(line: Line, profile: Profile, workgroups: boolean): number {
+  const { outer, length, inner } = line, results = outer * inner;
   if (profile.barriers && workgroups && inner === 1) {
     if (results >= 64 || length < 8192) return 1;
     return Math.min(Math.ceil(length / 4096), Math.ceil(512 / results));
@@ -189,7 +173,7 @@ function partsOf(
     // Rows that are read soon after each other stay in the cache.
     parts = Math.max(needed, Math.ceil(length / NEAR_ROWS));
   }
-  const stripe = stripeOf({ outer, length, inner, parts }, profile);
+  const stripe = stripeOf({ ...line, parts }, profile);
   return Math.ceil(parts / stripe) * stripe;
 }
 

@@ -37,7 +37,7 @@ export function qrCpu(x: NdArray, q: NdArray, r: NdArray): void {
         v[i] = a[i * n + j] - (i === j ? alpha : 0);
         length += v[i] * v[i];
       }
-      reflect(a, m, n, j, v, length);
+      reflect(a, n, j, v, length);
       // Q collects the reflections from the right.
       for (let row = 0; row < m; row++) {
         let dot = 0;
@@ -60,14 +60,8 @@ export function qrCpu(x: NdArray, q: NdArray, r: NdArray): void {
 }
 
 /** Reflects the columns from `j` on. */
-function reflect(
-  a: Float64Array,
-  m: number,
-  n: number,
-  j: number,
-  v: Float64Array,
-  length: number,
-): void {
+function reflect(a: Float64Array, n: number, j: number, v: Float64Array, length: number): void {
+  const m = v.length;
   for (let c = j; c < n; c++) {
     let dot = 0;
     for (let i = j; i < m; i++) dot += v[i] * a[i * n + c];
