@@ -1,7 +1,7 @@
 /**
  * Shapes of convolutions and pooling: output sizes, padding, and the axes every kernel walks.
  */
-import { type PartialShape, type Shape, shapeText, sizeOf } from "../../core/shape.ts";
+import { type PartialShape, type Shape, shapeText } from "../../core/shape.ts";
 import type { Attrs } from "../../core/op.ts";
 import { ValueError } from "../../core/errors.ts";
 
@@ -204,26 +204,6 @@ export function inPlaces(g: WindowGeometry): number {
 }
 export function tapCount(g: WindowGeometry): number {
   return g.axes[0].filter * g.axes[1].filter * g.axes[2].filter;
-}
-
-/** Strides, in elements, of an image in the geometry's data format. */
-export interface ImageStrides {
-  readonly batch: number;
-  /** Depth, height, width. */
-  readonly space: readonly [number, number, number];
-  readonly channel: number;
-}
-
-export function imageStrides(
-  extents: readonly [number, number, number],
-  channels: number,
-  channelsFirst: boolean,
-): ImageStrides {
-  const [, h, w] = extents;
-  const places = sizeOf(extents);
-  return channelsFirst
-    ? { batch: places * channels, space: [h * w, w, 1], channel: places }
-    : { batch: places * channels, space: [h * w * channels, w * channels, channels], channel: 1 };
 }
 
 /** True where the window is one tap that visits every input place: the convolution is a matrix product. */

@@ -3,13 +3,7 @@
  */
 import { castArray } from "../../core/convert.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import {
-  imageStrides,
-  inPlaces,
-  outPlaces,
-  tapCount,
-  type WindowGeometry,
-} from "../conv/geometry.ts";
+import { inPlaces, outPlaces, tapCount, type WindowGeometry } from "../conv/geometry.ts";
 
 /** A window at one place: its taps that lie inside of the image, in order. */
 export interface Window {
@@ -33,8 +27,8 @@ export function eachWindow(
   end: number = g.batch * outPlaces(g),
 ): void {
   const [d, h, w] = g.axes, plane = h.out * w.out, places = d.out * plane;
-  const { batch, space } = imageStrides([d.in, h.in, w.in], g.channels, g.channelsFirst);
-  const step = g.channelsFirst ? 1 : g.outChannels;
+  const [column, step] = g.channelsFirst ? [1, 1] : [g.channels, g.outChannels];
+  const batch = inPlaces(g) * g.channels, line = w.in * column, slice = h.in * line;
   const from = new Int32Array(tapCount(g)), taps = new Int32Array(tapCount(g));
   const window = { place: 0, to: 0, count: 0, from, taps };
   let n = Math.floor(first / places), at = first - n * places;
@@ -47,12 +41,12 @@ export function eachWindow(
       if (z < 0 || z >= d.in) continue;
       for (let j = 0, y = y0; j < h.filter; j++, y += h.dilation) {
         if (y < 0 || y >= h.in) continue;
-        const row = n * batch + z * space[0] + y * space[1];
-        const line = (i * h.filter + j) * w.filter;
+        const row = n * batch + z * slice + y * line;
+        const tap = (i * h.filter + j) * w.filter;
         for (let k = 0, x = x0; k < w.filter; k++, x += w.dilation) {
           if (x < 0 || x >= w.in) continue;
-          from[count] = row + x * space[2];
-          taps[count++] = line + k;
+          from[count] = row + x * column;
+          taps[count++] = tap + k;
         }
       }
     }

@@ -99,30 +99,28 @@ function planLayerNormGrad(
     ? [{ output: 1 }, { output: 2 }]
     : [{ temp: 2 }, { temp: 3 }];
   dispatches.push(
-    columnDispatch(dy.dtype, rows, columns, parts, whole ? scale.dtype : null, partial, profile),
+    columnDispatch(dy.dtype, [parts, rows, columns], whole ? scale.dtype : null, partial, profile),
   );
   if (!whole) {
-    partial.forEach((source, k) =>
-      dispatches.push(
-        sumRowsDispatch(parts, columns, scale.dtype, source, { output: k + 1 }, profile),
-      )
+    dispatches.push(
+      ...partial.map((source, k) =>
+        sumRowsDispatch(parts, columns, scale.dtype, source, { output: k + 1 }, profile)
+      ),
     );
   }
   const few = Math.max(4, 4 * rows), many = 4 * parts * columns;
   return { dispatches, temps: whole ? [few, few] : [few, few, many, many] };
 }
 
+/** Sums of each column over parts of the rows. */
 function columnDispatch(
   dtype: DType,
-  rows: number,
-  columns: number,
-  parts: number,
+  [parts, rows, columns]: readonly [number, number, number],
   to: DType | null,
   targets: readonly [BufferRef, BufferRef],
   profile: Profile,
 ): Dispatch {
-  const width = columns % 4 === 0 ? 4 : 1, cols = columns / width;
-  const threads = parts * cols;
+  const width = columns % 4 === 0 ? 4 : 1, cols = columns / width, threads = parts * cols;
   const workgroup = workgroupFor(threads, profile);
   const program = shaderProgram(ROWS_NORM_COLUMNS, {
     in: vec(wgslType(dtype), width),
@@ -132,11 +130,8 @@ function columnDispatch(
     halfTo: to !== null && isHalf(to),
     workgroup,
   }, { name: "layer_norm_columns" });
-  return flatDispatch({
-    program,
-    buffers: [{ input: 0 }, { input: 1 }, { temp: 0 }, { temp: 1 }, ...targets],
-    params: [threads, cols, rows, parts],
-  }, profile);
+  const buffers = [{ input: 0 }, { input: 1 }, { temp: 0 }, { temp: 1 }, ...targets];
+  return flatDispatch({ program, buffers, params: [threads, cols, rows, parts] }, profile);
 }
 
 /** Variants of an op of windows along the last axis; `words` are those of local response normalization, null for a plain sum. */
