@@ -32,7 +32,6 @@ export function onGpu<K extends keyof Families = "common">(
   return variants;
 }
 
-/** Hands kernels to the ops that want them. */
 export function bringGpuKernels<K extends keyof Families>(family: K, kernels: Families[K]): void {
   Object.assign(loaded, { [family]: kernels });
   for (const hand of waiting[family].splice(0)) hand(kernels);

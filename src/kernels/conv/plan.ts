@@ -57,7 +57,6 @@ interface ConvWork {
   readonly profile: Profile;
   readonly gather: Gather;
   readonly source: ConvSource;
-  /** Rows, columns and terms. */
   readonly extents: readonly [m: number, n: number, k: number];
   /** Lines of places; they are summed where the gradient of a filter is wanted. */
   readonly lines: number;

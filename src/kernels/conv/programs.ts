@@ -18,7 +18,6 @@ import {
 export interface ConvSource extends ProductSource {
   /** The gradient of a filter: taps and channels are rows, places are terms. */
   readonly ofFilter: boolean;
-  /** There is a depth axis. */
   readonly deep: boolean;
   /** The filter is read transposed. */
   readonly transB: boolean;

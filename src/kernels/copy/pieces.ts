@@ -115,6 +115,25 @@ export function gpuFits(problem: Problem, profile: Profile): boolean {
     specs.every((s) => GPU_DTYPES.includes(s.dtype) && bindable(s, profile));
 }
 
+/** Makes variants that see problems as `describe` does; `size` is 0 where there is nothing to do. */
+export function describedVariant<T>(
+  describe: (problem: Problem) => T,
+  size: (described: T) => number,
+) {
+  return (
+    name: string,
+    fits: (described: T, profile: Profile) => boolean,
+    plan: (described: T, profile: Profile) => GpuPlan,
+  ): GpuVariant => ({
+    name,
+    fits: (problem, profile) => gpuFits(problem, profile) && fits(describe(problem), profile),
+    plan: (problem, profile) => {
+      const described = describe(problem);
+      return size(described) === 0 ? { dispatches: [] } : plan(described, profile);
+    },
+  });
+}
+
 /** The variants, where every buffer can be bound whole; else the op runs elsewhere. */
 export function boundWhole(variants: readonly GpuVariant[]): readonly GpuVariant[] {
   return variants.map((v) => ({

@@ -27,7 +27,6 @@ export function searchFits(layout: RowLayout): boolean {
     (layout.count <= SEARCH_ROWS || extentOf(layout) <= SEARCH_PLACES);
 }
 
-/** True where atomic additions can sum this dtype. */
 export function atomicFits(layout: RowLayout, dtype: DType): boolean {
   return layout.dims.length <= 32 &&
     (dtype === "float32" || dtype === "int32" || dtype === "uint32");

@@ -26,11 +26,9 @@ type Form =
 const MAX_PARAMS = 64;
 
 export interface CopyOptions {
-  /** Buffer of the input; default input 0. */
   readonly from?: BufferRef;
   /** Elements of the input, where it may be too large for one binding. */
   readonly fromCount?: number;
-  /** Buffer of the output; default output 0. */
   readonly to?: BufferRef;
   /** Buffer of one element that fills the places read from nowhere; zero where absent. */
   readonly fill?: BufferRef;

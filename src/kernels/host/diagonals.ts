@@ -32,7 +32,6 @@ function placesOf(band: Band): Int32Array {
   return places;
 }
 
-/** Takes the diagonals out of each matrix. */
 export function diagonalsOf(x: NdArray, padding: NdArray, out: NdArray, band: Band): void {
   const places = placesOf(band), size = band.rows * band.columns;
   for (let i = 0; i < out.size; i++) {

@@ -10,7 +10,6 @@ import { axisScale, between, imageDims, nearestOf, sourceOf } from "../image/geo
 import type { Sampling, Taps } from "../image/taps.ts";
 import { wordsOf } from "../copy/fill.ts";
 
-/** Elements as float64, whatever they are. */
 export function floatsOf(x: NdArray): Float64Array {
   const data = addable(x) as unknown as ArrayLike<number | bigint>;
   const out = new Float64Array(data.length);

@@ -54,13 +54,11 @@ export function wholeArray(
 /** How accumulators calculate. */
 export type Arithmetic = "float" | "int" | "uint" | "bigint";
 
-/** What is made of elements. */
 export type FoldOp = "sum" | "prod" | "max" | "min" | "any" | "all";
 
 /** A number in any of the arithmetics: a fold is only ever given those of its own. */
 export type Num = number & bigint;
 
-/** Puts the value `v` into what was made so far. */
 export type Fold = (a: Num, v: Num) => Num;
 
 const FOLDS: Readonly<
@@ -119,21 +117,18 @@ export function wrapText(dtype: DType, text: string): string {
   return isBigInt(dtype) ? `BigInt.as${dtype === "uint64" ? "Uint" : "Int"}N(64, ${text})` : text;
 }
 
-/** How numbers of a dtype are added and multiplied. */
 export function arithmeticOf(dtype: DType): Arithmetic {
   if (isBigInt(dtype)) return "bigint";
   if (DTYPES[dtype].kind === "float") return "float";
   return dtype === "uint32" ? "uint" : "int";
 }
 
-/** Reads an element of such an array. */
 export function readerOf(dtype: DType): (data: ArrayLike<Num>, at: number) => Num {
   return dtype === "bfloat16"
     ? (data, at) => bfloat16ToNumber(data[at]) as Num
     : (data, at) => data[at];
 }
 
-/** Writes an element of such an array. */
 export function writerOf(dtype: DType): (data: { [at: number]: Num }, at: number, v: Num) => void {
   return dtype === "bfloat16"
     ? (data, at, v) => data[at] = numberToBfloat16(v) as Num

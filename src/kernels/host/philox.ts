@@ -85,7 +85,6 @@ function normalPair(from: Philox, isDouble: boolean): readonly [number, number] 
   return [round(round(Math.sin(angle)) * radius), round(round(Math.cos(angle)) * radius)];
 }
 
-/** Fills `out` with numbers drawn from `distribution`. */
 export function philoxReals(out: NdArray, from: Philox, distribution: Distribution): void {
   const isDouble = out.dtype === "float64", group = isDouble ? 2 : 4;
   if (distribution === "uniform") {

@@ -17,7 +17,6 @@ export function uniformBits(dtype: string): number {
   return dtype === "bfloat16" ? 8 : dtype === "float16" ? 11 : 24;
 }
 
-/** Fills `out` with numbers drawn from `distribution`. */
 export function drawCpu(out: NdArray, seed: NdArray, distribution: Distribution): void {
   const [k0, k1] = keyOf(seed);
   const words = new Uint32Array(2);
@@ -51,7 +50,6 @@ export function drawCpu(out: NdArray, seed: NdArray, distribution: Distribution)
   }
 }
 
-/** The two words of a seed tensor. */
 export function keyOf(seed: NdArray): [number, number] {
   if (!isBigInt(seed.dtype)) {
     const d = seed.data as Int32Array;

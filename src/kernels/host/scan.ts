@@ -22,7 +22,6 @@ import { type Line, lineOf } from "../reduce/layout.ts";
 export interface ScanOptions {
   /** True: a result leaves its own element out. */
   readonly exclusive: boolean;
-  /** True: from the end. */
   readonly reverse: boolean;
 }
 

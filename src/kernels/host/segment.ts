@@ -14,18 +14,13 @@ const HIGHEST: Readonly<Partial<Record<DType, number>>> = {
   float64: Number.MAX_VALUE,
 };
 
-/** The lowest or highest number of a dtype. */
-function extreme(dtype: DType, lowest: boolean): number | bigint {
-  const float = HIGHEST[dtype];
-  const [low, high] = float === undefined ? INTEGER_ENDS[dtype]! : [-float, float];
-  return lowest ? low : high;
-}
-
 /** What a segment without elements holds; of sorted segments it is 0, or 1 for products. */
 function nothing(dtype: DType, how: SegmentFold, sorted: boolean): number | bigint {
   const n = how === "prod" ? 1 : 0;
   if (how === "prod" || how === "mean" || sorted) return isBigInt(dtype) ? BigInt(n) : n;
-  return extreme(dtype, how === "max");
+  const float = HIGHEST[dtype];
+  const [low, high] = float === undefined ? INTEGER_ENDS[dtype]! : [-float, float];
+  return how === "max" ? low : high;
 }
 
 type Fold = (a: number, b: number) => number;

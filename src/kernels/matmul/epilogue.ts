@@ -17,9 +17,7 @@ export interface PrintedEpilogue {
   readonly helpers: readonly string[];
   /** The prelude without them. */
   readonly text: string;
-  /** WGSL types of the operands' buffers. */
   readonly inputs: readonly string[];
-  /** WGSL type of the result's buffer. */
   readonly output: string;
 }
 

@@ -9,12 +9,10 @@ import { flatDispatch } from "../dispatches.ts";
 import { printEpilogue } from "./epilogue.ts";
 import { buffersOf, partOf, type ProductTask } from "./source.ts";
 
-/** Extents of the results and of their parts, `[batch, splits, size]`. */
+/** Extents of the results and of their parts, `[batch, splits, size]`; of `columns` a row. */
 export interface SplitExtents {
   readonly batch?: number;
-  /** Elements of one product. */
   readonly size: number;
-  /** Columns of one product. */
   readonly columns: number;
   /** Parts of one sum; 1 where sums are not cut. */
   readonly splits: number;

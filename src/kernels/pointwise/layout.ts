@@ -79,13 +79,11 @@ export function layoutKey({ access, wide, dims, strides }: Layout): string {
 
 /** Expressions printed for the neighbours at one place. */
 export interface PrintedElements {
-  /** Names of helper functions that are called. */
   readonly helpers: readonly string[];
   /** Statements after which the results are there. */
   readonly lines: readonly string[];
   /** For each expression the register texts of its neighbours; of eight, the even ones come first. */
   readonly lanes: readonly (readonly string[])[];
-  /** WGSL types of the operands' buffers. */
   readonly inputs: readonly string[];
 }
 

@@ -30,7 +30,6 @@ export type PoolKind =
 
 export interface PoolSource {
   readonly dtype: DType;
-  /** There is a depth axis. */
   readonly deep: boolean;
   /** Four channels at once. */
   readonly wide: boolean;

@@ -13,15 +13,11 @@ import type { ArgOp } from "../../core/meaning.ts";
 import { gpuFits } from "../copy/pieces.ts";
 import { flatDispatch } from "../dispatches.ts";
 import { keyFunction } from "../rows/order.ts";
-import { axesOf, type Line, lineOf } from "./layout.ts";
+import { type Line, lineIn } from "./layout.ts";
 import { LOOP_LIMIT } from "./wgsl.ts";
 import { thresholdsOf } from "../thresholds.ts";
 
 const WORKGROUP = 256;
-
-function lineIn({ inputs: [{ shape }], hosts }: Problem): Line {
-  return lineOf(shape, axesOf(hosts[1]!, shape.length)[0]);
-}
 
 export function argReduceVariants(op: ArgOp): GpuVariant[] {
   return [
@@ -29,7 +25,7 @@ export function argReduceVariants(op: ArgOp): GpuVariant[] {
       name: "rows",
       fits: (problem, profile) => {
         if (!profile.barriers || !gpuFits(problem, profile)) return false;
-        const { inner, length } = lineIn(problem);
+        const { inner, length } = lineIn(problem, 1);
         return inner === 1 && length >= 128;
       },
       plan: (problem, profile) => plan(op, problem, profile, true),
@@ -43,7 +39,7 @@ export function argReduceVariants(op: ArgOp): GpuVariant[] {
 }
 
 function plan(op: ArgOp, problem: Problem, profile: Profile, rows: boolean): GpuPlan {
-  const line = lineIn(problem), { outer, length, inner } = line, results = outer * inner;
+  const line = lineIn(problem, 1), { outer, length, inner } = line, results = outer * inner;
   if (sizeOf(problem.outputs[0].shape) === 0) return { dispatches: [] };
   const wanted = rows ? 256 : thresholdsOf(profile).lines;
   const most = Math.floor(length / (rows ? 4096 : 64));

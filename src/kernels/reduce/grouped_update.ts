@@ -45,9 +45,7 @@ export function planGrouped(layout: GroupLayout, { outputs }: Problem, profile: 
     piecesOf(sizeOf(outputs[m * exprs.length].shape), 4, profile).map((piece) => ({ m, ...piece }))
   );
   const each = Math.floor((profile.maxBuffers - scalars) / (arrays + exprs.length));
-  const dispatches: Dispatch[] = [];
-  for (let from = 0; from < parts.length; from += each) {
-    const list = parts.slice(from, from + each);
+  const dispatches = chunks(parts, each).map((list): Dispatch => {
     const vectors = list.map(({ count }) => Math.ceil(count / 4));
     const buffers: BufferRef[] = [
       ...range(scalars).map((input) => ({ input })),
@@ -58,13 +56,9 @@ export function planGrouped(layout: GroupLayout, { outputs }: Problem, profile: 
         exprs.map((_, k) => ({ output: m * exprs.length + k, ...wholeVectors(part) }))
       ),
     ];
-    dispatches.push({
-      program: groupProgram(layout, list.length),
-      buffers,
-      params: vectors,
-      grid: gridFor(vectors.reduce((a, b) => a + b, 0), WORKGROUP, profile),
-    });
-  }
+    const program = groupProgram(layout, list.length), threads = vectors.reduce((a, b) => a + b, 0);
+    return { program, buffers, params: vectors, grid: gridFor(threads, WORKGROUP, profile) };
+  });
   return { dispatches };
 }
 
@@ -127,6 +121,10 @@ function groupProgram(layout: GroupLayout, members: number): Program {
   return program;
 }
 
+function chunks<T>(list: readonly T[], each: number): T[][] {
+  return range(Math.ceil(list.length / each)).map((k) => list.slice(k * each, (k + 1) * each));
+}
+
 function range(n: number): number[] {
   return Array.from({ length: n }, (_, i) => i);
 }
@@ -138,17 +136,15 @@ export function planColumnSums(
   profile: Profile,
 ): GpuPlan {
   const each = Math.floor(profile.maxBuffers / 2);
-  const dispatches: Dispatch[] = [];
-  for (let from = 0; from < inputs.length; from += each) {
-    const list = range(Math.min(each, inputs.length - from)).map((k) => from + k);
+  const dispatches = chunks(range(inputs.length), each).map((list): Dispatch => {
     const columns = list.map((m) => sizeOf(outputs[m].shape));
-    dispatches.push({
+    return {
       program: columnSumProgram(list.length),
       buffers: [...list.map((input) => ({ input })), ...list.map((output) => ({ output }))],
       params: list.flatMap((m, k) => [columns[k], inputs[m].shape[0], f32Bits(scales[m])]),
       grid: gridFor(columns.reduce((a, b) => a + b, 0), WORKGROUP, profile),
-    });
-  }
+    };
+  });
   return { dispatches };
 }
 

@@ -3,6 +3,7 @@
  */
 import { broadcastStrides, normalizeAxes, type Shape, sizeOf } from "../../core/shape.ts";
 import type { NdArray } from "../../core/nd_array.ts";
+import type { Problem } from "../../core/op.ts";
 import { collapse, type Walk } from "../pointwise/broadcast.ts";
 
 /** An input as groups of axes that are reduced and kept by turns, outermost first. */
@@ -38,6 +39,11 @@ export interface Line {
   readonly outer: number;
   readonly length: number;
   readonly inner: number;
+}
+
+/** That of input 0 along the axis in a host input. */
+export function lineIn({ inputs: [{ shape }], hosts }: Problem, axis: number): Line {
+  return lineOf(shape, axesOf(hosts[axis]!, shape.length)[0]);
 }
 
 /** The shape around one axis, counted from the front. */

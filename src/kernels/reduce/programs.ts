@@ -22,9 +22,7 @@ const COMBINES: readonly Combine[] = ["sum", "prod", "max", "min"];
 export interface Source {
   /** Declares `load_(i)`: as many neighbours as the program takes at once, in their accumulator type. */
   readonly text: string;
-  /** Names of the helper functions it calls. */
   readonly helpers: readonly string[];
-  /** WGSL types of the operands' buffers. */
   readonly inputs: readonly string[];
   readonly params: readonly string[];
 }

@@ -9,9 +9,9 @@ import { SCAN_LINE, SCAN_TILES, SCAN_TOTALS } from "../../shaders_generated.ts";
 import type { Problem } from "../../core/op.ts";
 import type { DType } from "../../core/dtype.ts";
 import type { ScanOp } from "../../core/meaning.ts";
-import { gpuFits } from "../copy/pieces.ts";
+import { describedVariant } from "../copy/pieces.ts";
 import { flatDispatch } from "../dispatches.ts";
-import { axesOf, type Line, lineOf } from "./layout.ts";
+import { type Line, lineIn } from "./layout.ts";
 import { LOOP_LIMIT } from "./wgsl.ts";
 import { thresholdsOf } from "../thresholds.ts";
 
@@ -29,34 +29,24 @@ interface Scan {
   readonly line: Line;
 }
 
-function scanOf(op: ScanOp, { inputs: [x], hosts, attrs }: Problem): Scan {
-  const { dtype, shape } = x, { exclusive, reverse } = attrs;
-  const line = lineOf(shape, axesOf(hosts[1]!, shape.length)[0]);
-  return { op, dtype, type: accType(dtype), exclusive, reverse, line };
+function scanOf(op: ScanOp, problem: Problem): Scan {
+  const { inputs: [{ dtype }], attrs: { exclusive, reverse } } = problem;
+  return { op, dtype, type: accType(dtype), exclusive, reverse, line: lineIn(problem, 1) };
 }
 
 export function scanVariants(op: ScanOp): GpuVariant[] {
-  const variant = (
-    name: string,
-    fits: (line: Line, profile: Profile) => boolean,
-    plan: (scan: Scan, profile: Profile) => GpuPlan,
-  ): GpuVariant => ({
-    name,
-    fits: (problem, profile) =>
-      gpuFits(problem, profile) && fits(scanOf(op, problem).line, profile),
-    plan: (problem, profile) => {
-      const scan = scanOf(op, problem), { outer, length, inner } = scan.line;
-      return outer * length * inner === 0 ? { dispatches: [] } : plan(scan, profile);
-    },
-  });
+  const variant = describedVariant(
+    (problem) => scanOf(op, problem),
+    ({ line: { outer, length, inner } }) => outer * length * inner,
+  );
   return [
     variant(
       "workgroup",
-      ({ inner, length }, { barriers }) => barriers && inner === 1 && length >= 128,
+      ({ line: { inner, length } }, { barriers }) => barriers && inner === 1 && length >= 128,
       planWorkgroup,
     ),
-    variant("chunked", (line, profile) => chunksOf(line, profile) > 1, planChunked),
-    variant("serial", ({ length }) => length <= LOOP_LIMIT, (scan, profile) => ({
+    variant("chunked", ({ line }, profile) => chunksOf(line, profile) > 1, planChunked),
+    variant("serial", ({ line: { length } }) => length <= LOOP_LIMIT, (scan, profile) => ({
       dispatches: [lineDispatch(scan, scan.line, 1, wholeStep(scan), profile)],
     })),
   ];

@@ -8,20 +8,17 @@ import { SCAN_LINEAR, SCAN_SHIFT } from "../../shaders_generated.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { gpuFits } from "../copy/pieces.ts";
 import { flatPlan } from "../dispatches.ts";
-import { axesOf, lineOf } from "./layout.ts";
+import { lineIn } from "./layout.ts";
 import { LOOP_LIMIT } from "./wgsl.ts";
 
 /** Serial kernel of the recurrence `s[i] = b[i] + c * s[i-1]`. */
 export const linearScanVariants: readonly GpuVariant[] = [{
   name: "serial",
-  fits: (problem, profile) => {
-    const { inputs: [a], hosts } = problem;
-    return gpuFits(problem, profile) &&
-      a.shape[axesOf(hosts[2]!, a.shape.length)[0]] <= LOOP_LIMIT;
-  },
-  plan: ({ inputs: [a], outputs, hosts, attrs }, profile) => {
+  fits: (problem, profile) => gpuFits(problem, profile) && lineIn(problem, 2).length <= LOOP_LIMIT,
+  plan: (problem, profile) => {
+    const { inputs: [a], outputs, attrs } = problem;
     if (sizeOf(outputs[0].shape) === 0) return { dispatches: [] };
-    const { outer, length, inner } = lineOf(a.shape, axesOf(hosts[2]!, a.shape.length)[0]);
+    const { outer, length, inner } = lineIn(problem, 2);
     const workgroup = profile.barriers ? 64 : profile.lanes;
     return flatPlan({
       program: shaderProgram(SCAN_LINEAR, {
@@ -41,8 +38,8 @@ export const linearScanVariants: readonly GpuVariant[] = [{
 export const shiftVariants: readonly GpuVariant[] = [{
   name: "shift",
   fits: gpuFits,
-  plan: ({ inputs: [x], outputs: [out], hosts, attrs }, profile) => {
-    const { length, inner } = lineOf(x.shape, axesOf(hosts[1]!, x.shape.length)[0]);
+  plan: (problem, profile) => {
+    const { inputs: [x], outputs: [out], attrs } = problem, { length, inner } = lineIn(problem, 1);
     const own = { element: wgslType(x.dtype), forward: attrs.by >= 0 };
     return flatPlan({
       program: shaderProgram(SCAN_SHIFT, own, { name: "shift" }),

@@ -87,7 +87,6 @@ export interface RowKernel {
 export interface RowRun {
   readonly rows: number;
   readonly columns: number;
-  /** Buffers in binding order. */
   readonly buffers: readonly BufferRef[];
   /** Words of the kernel's own parameters. */
   readonly params?: readonly number[];

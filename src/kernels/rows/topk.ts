@@ -23,7 +23,7 @@ import {
 } from "../../shaders_generated.ts";
 import type { Problem } from "../../core/op.ts";
 import { keyFunction } from "./order.ts";
-import { gpuFits } from "../copy/pieces.ts";
+import { describedVariant } from "../copy/pieces.ts";
 import { flatDispatch, flatPlan } from "../dispatches.ts";
 import { LOOP_LIMIT } from "../reduce/wgsl.ts";
 import { rowsOf } from "./row.ts";
@@ -44,6 +44,8 @@ function describe({ inputs: [x], outputs: [values] }: Problem): TopK {
   return { dtype: x.dtype, ...rowsOf(x.shape), k: values.shape[values.shape.length - 1] };
 }
 
+const variant = describedVariant(describe, (t) => t.rows * t.columns * t.k);
+
 /** Variants of TopKV2; input 0 is the tensor, outputs are values and indices. */
 export const topkVariants: readonly GpuVariant[] = [
   variant(
@@ -58,21 +60,6 @@ export const topkVariants: readonly GpuVariant[] = [
   ),
   variant("bitonic", (t) => t.columns <= LONGEST, planBitonic),
 ];
-
-function variant(
-  name: string,
-  fits: (t: TopK, profile: Profile) => boolean,
-  plan: (t: TopK, profile: Profile) => GpuPlan,
-): GpuVariant {
-  return {
-    name,
-    fits: (problem, profile) => gpuFits(problem, profile) && fits(describe(problem), profile),
-    plan: (problem, profile) => {
-      const t = describe(problem);
-      return t.rows * t.columns * t.k === 0 ? { dispatches: [] } : plan(t, profile);
-    },
-  };
-}
 
 /** What the shaders that make keys take. */
 function elements(dtype: DType): { element: string; half: boolean; key: string } {

@@ -16,7 +16,6 @@ const EPSILON = 2 ** -52;
 const dot = (a: Float64Array, b: Float64Array): number =>
   a.reduce((sum, v, i) => sum + v * b[i], 0);
 
-/** Turns two vectors in their plane. */
 function rotate(a: Float64Array, b: Float64Array, c: number, s: number): void {
   for (let i = 0; i < a.length; i++) {
     const x = a[i], y = b[i];

@@ -263,7 +263,6 @@ export function scanExamples(
   return columns;
 }
 
-/** An entry of the map of features. */
 function scanEntry(reader: Reader, keys: Keys, row: number): void {
   const end = reader.enter();
   let from = 0, to = 0, kind = 0;

@@ -8,7 +8,6 @@ export interface NumberFormat {
   readonly precision: number;
   /** `e` has an exponent, `f` has none, `g` is the shorter of both. */
   readonly style: "e" | "f" | "g";
-  /** Fewest characters. */
   readonly width: number;
   /** A flag of `printf`, or nothing. */
   readonly flag: string;
@@ -81,7 +80,6 @@ export function padded(
 
 const plus = (flag: string): string => flag === "+" || flag === " " ? flag : "";
 
-/** A number of real kind. */
 export function realText(x: number, format: NumberFormat): string {
   const isNegative = x < 0 || Object.is(x, -0), size = Math.abs(x);
   const isFinite = Number.isFinite(x);

@@ -41,7 +41,6 @@ class TensorReader extends Reader {
   }
 }
 
-/** The dimensions of a TensorShapeProto. */
 function readShape(reader: Reader): number[] {
   const dims: number[] = [], end = reader.enter();
   while (reader.next(end)) {
