@@ -1,17 +1,15 @@
 /**
  * Heap and compiled modules: what kernels of the CPU device are made with.
  */
+import { RecentMap } from "../../core/recent_map.ts";
 import { evenBlocks } from "./blocks.ts";
 import { Heap, type Pointer } from "./heap.ts";
-import { FUNCTIONS_PER_MODULE, LAYOUT } from "./threads/thread_layout.ts";
 import { workerCount } from "./threads/thread_worker.ts";
-import { type ModuleCode, type ThreadCall, Threads } from "./threads/threads.ts";
+import { Threads, type WasmCall, type WasmFunction } from "./threads/threads.ts";
 import { probeFeatures, type WasmFeatures } from "./wasm/features.ts";
 import { ModuleBuilder } from "./wasm/module_builder.ts";
 
-/** A compiled function: takes addresses and numbers. */
-export type WasmFunction = (...args: number[]) => number;
-export type WasmCall = readonly [run: WasmFunction, args: readonly number[]];
+export type { WasmCall, WasmFunction };
 export type WasmExports = Readonly<Record<string, WasmFunction>>;
 
 /** Things that a kernel takes one after another, and that may be taken in parts. */
@@ -31,17 +29,8 @@ export interface Pieces {
 /** Arguments of a kernel for `size` things from number `from` on; `room` is the part's scratch memory. */
 export type PartArguments = (from: number, size: number, room: Pointer) => number[];
 
-/** Arguments that a call shared with threads can have. */
-const MOST_ARGUMENTS = LAYOUT.callWords - 2;
-
 /** Modules that are kept for who may ask for them again; what uses one keeps it itself. */
 const MOST_MODULES = 1024;
-
-/** A function as threads know it. */
-interface SharedFunction {
-  readonly number: number;
-  readonly own: ModuleCode;
-}
 
 /** What the machine has. Memory that no thread would share is not shared: the engine gets at it faster. */
 function usefulFeatures(): WasmFeatures {
@@ -56,7 +45,7 @@ export class Engine {
   /** Gets the keys of modules that kernels ask for; null where nobody wants to know. */
   asked: string[] | null = null;
   packings = 0;
-  readonly #compiled = new Map<string, WasmExports>();
+  readonly #compiled = new RecentMap<string, WasmExports>(MOST_MODULES);
   #scratch = { pointer: 0, bytes: 0 };
   readonly threads: Threads;
   /** Less work than this, in floating point operations, is done by one thread. */
@@ -66,12 +55,12 @@ export class Engine {
   constructor(features: WasmFeatures = usefulFeatures(), limit?: number) {
     this.heap = new Heap(features.shared, limit, features.fixed);
     this.heap.lastResort = () => this.#freeScratch();
+    this.threads = new Threads(this.heap);
     this.features = {
       ...features,
       simd: features.simd && this.#mayCompile(),
       shared: this.heap.shared,
     };
-    this.threads = new Threads(this.heap);
   }
 
   /**
@@ -96,16 +85,6 @@ export class Engine {
     return true;
   }
 
-  /** Remembers the code of a module: threads compile it again. */
-  #number(code: Uint8Array, exports: WasmExports): void {
-    const own = { module: this.#modules++, code };
-    Object.values(exports).forEach((f, i) =>
-      this.#shared.set(f, { number: own.module * FUNCTIONS_PER_MODULE + i, own })
-    );
-  }
-  #modules = 0;
-  readonly #shared = new WeakMap<WasmFunction, SharedFunction>();
-
   /** Into how many parts this much work (in floating point operations) is best cut. */
   parts(operations: number): number {
     if (operations < this.worthSharing) return 1;
@@ -120,7 +99,8 @@ export class Engine {
    * in them, where {@linkcode parts} was not asked about it.
    */
   callAll(calls: readonly WasmCall[], operations = 0): void {
-    if (calls.length > 1 && this.threads.available(operations) > 1 && this.#share(calls)) return;
+    const { threads } = this;
+    if (calls.length > 1 && threads.available(operations) > 1 && threads.run(calls)) return;
     for (const [run, args] of calls) run(...args);
   }
 
@@ -161,20 +141,6 @@ export class Engine {
     );
   }
 
-  /** False where threads cannot have one of the functions. */
-  #share(calls: readonly WasmCall[]): boolean {
-    const known: ThreadCall[] = [], modules: ModuleCode[] = [];
-    for (const [run, args] of calls) {
-      const shared = this.#shared.get(run);
-      if (shared === undefined || args.length > MOST_ARGUMENTS) return false;
-      if (modules.at(-1) !== shared.own) modules.push(shared.own);
-      known.push({ number: shared.number, run, args });
-    }
-    if (!this.threads.publish(modules)) return false;
-    this.threads.run(known);
-    return true;
-  }
-
   /** False where modules may not be compiled: then there is memory, and no vector code. */
   #mayCompile(): boolean {
     try {
@@ -196,25 +162,15 @@ export class Engine {
   /** The exports of the module that `build` writes; built once for each key, unless many others were asked for since. */
   compile(key: string, build: (m: ModuleBuilder) => void): WasmExports {
     this.asked?.push(key);
-    let exports = this.#compiled.get(key);
-    if (exports !== undefined) {
-      // The last to be forgotten.
-      this.#compiled.delete(key);
-      this.#compiled.set(key, exports);
-    } else {
-      const { memory, minimum, maximum, shared } = this.heap;
-      const m = new ModuleBuilder({ shared, minimum, maximum });
-      build(m);
-      const code = m.finish(), instance = instantiate(code, { ...HOST_FUNCTIONS, memory });
-      this.#compiled.set(key, exports = instance.exports as unknown as WasmExports);
-      if (this.#compiled.size > MOST_MODULES) {
-        for (const oldest of this.#compiled.keys()) {
-          this.#compiled.delete(oldest);
-          break;
-        }
-      }
-      if (shared) this.#number(code, exports);
-    }
+    const known = this.#compiled.get(key);
+    if (known !== undefined) return known;
+    const { memory, minimum, maximum, shared } = this.heap;
+    const m = new ModuleBuilder({ shared, minimum, maximum });
+    build(m);
+    const code = m.finish(), instance = instantiate(code, { ...HOST_FUNCTIONS, memory });
+    const exports = instance.exports as unknown as WasmExports;
+    this.#compiled.set(key, exports);
+    if (shared) this.threads.add(code, Object.values(exports));
     return exports;
   }
 }

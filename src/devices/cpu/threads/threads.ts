@@ -5,17 +5,13 @@
 import { roundUp } from "../blocks.ts";
 import type { Heap, Pointer } from "../heap.ts";
 import { ThreadGain } from "./thread_gain.ts";
-import { LAYOUT, NOT_MADE } from "./thread_layout.ts";
+import { FUNCTIONS_PER_MODULE, LAYOUT, NOT_MADE } from "./thread_layout.ts";
 import { startWorkers, workerCount } from "./thread_worker.ts";
 
-/** One call: a function by its number, and its arguments. */
-export interface ThreadCall {
-  /** Number of the module and of its export. */
-  readonly number: number;
-  readonly run: (...args: number[]) => number;
-  /** Whole numbers of 32 bits. */
-  readonly args: readonly number[];
-}
+/** A compiled function: takes addresses and numbers. */
+export type WasmFunction = (...args: number[]) => number;
+/** With whole numbers of 32 bits where threads may make it. */
+export type WasmCall = readonly [run: WasmFunction, args: readonly number[]];
 
 /** The code of a module, by a number that no other has had. */
 export interface ModuleCode {
@@ -25,6 +21,8 @@ export interface ModuleCode {
 
 /** Room for the code that threads compile. */
 const CODE_BYTES = 1 << 20;
+/** Arguments that a call can have. */
+const MOST_ARGUMENTS = LAYOUT.callWords - 2;
 const CONTROL_BYTES = 4 * LAYOUT.words;
 /** Floating point operations after which the first thread is worth starting: a tenth of a second. */
 const START_AFTER = 5e9;
@@ -41,6 +39,9 @@ export class Threads {
   #work = 0;
   #startAfter = START_AFTER;
   readonly #published = new Set<number>();
+  /** Functions by numbers of their modules and exports. */
+  readonly #functions = new WeakMap<WasmFunction, { number: number; own: ModuleCode }>();
+  #modules = 0;
 
   constructor(heap: Heap) {
     this.#heap = heap;
@@ -97,6 +98,14 @@ export class Threads {
     this.#heap.u8.fill(0, this.#control, this.#control + CONTROL_BYTES);
   }
 
+  /** Remembers the exports of a module, which threads compile again. */
+  add(code: Uint8Array, exports: readonly WasmFunction[]): void {
+    const module = this.#modules++, own = { module, code };
+    exports.forEach((f, i) =>
+      this.#functions.set(f, { number: module * FUNCTIONS_PER_MODULE + i, own })
+    );
+  }
+
   /** Lets threads find the modules of the next job by their numbers. False where there is no room for all of them. */
   publish(modules: readonly ModuleCode[]): boolean {
     if (this.#publishAll(modules)) return true;
@@ -128,12 +137,19 @@ export class Threads {
     return true;
   }
 
-  /** Runs all calls, in any order, and returns when they are done. Throws what one threw. */
-  run(calls: readonly ThreadCall[]): void {
+  /** Runs all calls, in any order, until they are done, and throws what one threw. False where threads cannot have all functions. */
+  run(calls: readonly WasmCall[]): boolean {
+    const modules = new Set<ModuleCode>();
+    for (const [run, args] of calls) {
+      const known = this.#functions.get(run);
+      if (known === undefined || args.length > MOST_ARGUMENTS) return false;
+      modules.add(known.own);
+    }
+    if (!this.publish([...modules])) return false;
     const { i32 } = this.#heap;
     const word = (offset: number): number => this.#word(offset);
     let thrown: { cause: unknown } | undefined;
-    const make = ({ run, args }: ThreadCall): void => {
+    const make = ([run, args]: WasmCall): void => {
       try {
         run(...args);
       } catch (cause) {
@@ -145,9 +161,9 @@ export class Threads {
       const begun = performance.now();
       const count = Math.min(LAYOUT.mostCalls, calls.length - first);
       for (let k = 0; k < count; k++) {
-        const { number, args } = calls[first + k];
+        const [run, args] = calls[first + k];
         const at = word(LAYOUT.calls + k * LAYOUT.callWords);
-        i32[at] = number;
+        i32[at] = this.#functions.get(run)!.number;
         i32[at + 1] = args.length;
         for (let a = 0; a < args.length; a++) i32[at + 2 + a] = args[a];
       }
@@ -175,5 +191,6 @@ export class Threads {
       }
       if (thrown) throw thrown.cause;
     }
+    return true;
   }
 }
