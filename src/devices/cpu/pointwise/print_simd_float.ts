@@ -2,7 +2,7 @@
  * Scalar ops on float32 as vector code.
  */
 import type { Expr, ScalarOp } from "../../../core/scalar/expr.ts";
-import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
+import { f32x4, f64x2 } from "../wasm/instructions.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import { pow, TRIG_LIMIT } from "../wasm/wide_math.ts";
 import { LANE, TRIG, WIDE } from "./lane_functions.ts";
@@ -43,7 +43,7 @@ export const FLOAT: LanePrinters<F4> = {
   ...printers(TRIG, (fn) => (s, [a], { op }) => {
     const near = s.wide([a], (x) => fn(s, x));
     const far = s.f.let(f32x4.gt(s.abs(a), s.k(TRIG_LIMIT)));
-    return s.rareHost(near, far, HOST[op]!, [a], i32.anyTrue);
+    return s.rareHost(near, far, HOST[op]!, [a]);
   }),
 };
 
@@ -89,7 +89,7 @@ function printMod(s: Simd, [a, b]: readonly F4[]): F4 {
     return s.copySign(f64x2.abs(settled), x);
   });
   const far = f.let(f32x4.ge(s.abs(f32x4.div(a, b)), s.k(limit)));
-  return s.rareHost(near, far, "fmod", [a, b], i32.anyTrue);
+  return s.rareHost(near, far, "fmod", [a, b]);
 }
 
 function printFlooredMod(s: Simd, [a, b]: readonly F4[]): F4 {

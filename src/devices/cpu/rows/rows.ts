@@ -115,7 +115,7 @@ const sparseCrossEntropy: Body = (w) => {
 };
 
 /** Mean and `1 / sqrt(variance + epsilon)` of a row; the mean in two parts, the second what rounding the first left over. */
-function moments(w: RowWriter, x: number, epsilon: D2): { mean: F4; rest: F4; scale: F4 } {
+function moments(w: RowWriter, x: number, epsilon: number): { mean: F4; rest: F4; scale: F4 } {
   const { f } = w;
   const sum = w.sum();
   w.vectors([x], ([v]) => w.add(sum, v), { unroll: 2 });
@@ -132,17 +132,16 @@ function moments(w: RowWriter, x: number, epsilon: D2): { mean: F4; rest: F4; sc
   return {
     mean,
     rest: w.narrow(rest),
-    scale: w.narrow(f64x2.div(w.s.d(1), f64x2.sqrt(f64x2.add(positive, epsilon)))),
+    scale: w.narrow(f64x2.div(w.s.d(1), f64x2.sqrt(f64x2.add(positive, w.s.d(epsilon))))),
   };
 }
 
-/** Pointers: dx, float64 sums for scale and offset, dy, x, scale, epsilon as a float64. */
-const layerNormGrad: Body = (w) => {
-  const [dx, dscale, doffset, dy, x, scale, epsilon] = [0, 1, 2, 3, 4, 5, 6];
-  const eps = w.f.let(f64x2.load(w.pointer(epsilon)));
+/** Pointers: dx, float64 sums for scale and offset, dy, x, scale. */
+const layerNormGrad = (epsilon: number): Body => (w) => {
+  const [dx, dscale, doffset, dy, x, scale] = [0, 1, 2, 3, 4, 5];
   w.each(
     () => {
-      const { mean, rest, scale: r } = moments(w, x, eps);
+      const { mean, rest, scale: r } = moments(w, x, epsilon);
       const normal = (v: F4): F4 => w.f.let(f32x4.mul(f32x4.sub(f32x4.sub(v, mean), rest), r));
       const sum = w.sum(), dot = w.sum();
       w.vectors([x, dy, scale], ([v, d, a]) => {
@@ -161,21 +160,21 @@ const layerNormGrad: Body = (w) => {
       });
     },
     [],
-    [dscale, doffset, scale, epsilon],
+    [dscale, doffset, scale],
   );
 };
 
 export const prepareLayerNormGrad: FastPrepare = (engine, { inputs, outputs, attrs }) => {
   if ([...inputs, ...outputs].some((s) => s.dtype !== "float32")) return null;
   const { m, n } = rowsOf(inputs[1].shape);
-  const run = rowKernel(engine, "layerNormGrad", 7, layerNormGrad);
+  const { epsilon } = attrs, name = `layerNormGrad ${epsilon}`;
+  const run = rowKernel(engine, name, 6, layerNormGrad(epsilon));
   const settle = settleSums(engine);
   const width = 8 * n + 64;
   return ([dx, dscale, doffset], [dy, x, scale]) => {
-    const epsilon = putFloat64(engine, 2 * width, attrs.epsilon);
-    const sums = epsilon + 16;
+    const sums = engine.scratch(2 * width);
     engine.zero(sums, 2 * width);
-    run(dx, sums, sums + width, dy, x, scale, epsilon, m, n);
+    run(dx, sums, sums + width, dy, x, scale, m, n);
     settle(dscale, sums, n, 1);
     settle(doffset, sums + width, n, 1);
   };
@@ -208,13 +207,6 @@ export function prepareSoftmax(log: boolean): FastPrepare {
       if (single) engine.alongSteps(single, singles, [y + done, x + done], [4 * n, 4 * n], [n]);
     };
   };
-}
-
-/** Puts a number into all lanes at the start of the scratch memory, with this much room after it. */
-function putFloat64(engine: Engine, room: number, value: number): number {
-  const at = engine.scratch(16 + room);
-  new Float64Array(engine.heap.memory.buffer, at, 2).fill(value);
-  return at;
 }
 
 export const prepareSparseCrossEntropy: FastPrepare = (

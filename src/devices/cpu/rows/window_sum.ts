@@ -9,10 +9,10 @@ import { f32x4, i32 } from "../wasm/instructions.ts";
 import { pow } from "../wasm/wide_math.ts";
 import type { F4 } from "../wasm/simd.ts";
 import type { RowWriter } from "./row_writer.ts";
-import { rowKernel, rowsOf } from "./rows.ts";
+import { type Body, rowKernel, rowsOf } from "./rows.ts";
 
-/** Numbers of the pointers: the last three are a row with zeros around it, the bytes of a radius, and constants. */
-const Y = 0, X = 1, ROW = 2, RADIUS = 3, CONSTANTS = 4;
+/** Numbers of the pointers: the last two are a row with zeros around it, and the bytes of a radius. */
+const Y = 0, X = 1, ROW = 2, RADIUS = 3;
 
 /** For each element `result(sum of f over its window, the element)`. */
 function overWindows(w: RowWriter, f: (v: F4) => F4, result: (sum: F4, v: F4) => F4): void {
@@ -35,78 +35,63 @@ function overWindows(w: RowWriter, f: (v: F4) => F4, result: (sum: F4, v: F4) =>
       });
     },
     [],
-    [ROW, RADIUS, CONSTANTS],
+    [ROW, RADIUS],
   );
 }
 
-/** Bodies by name: sums alone, and responses for the exponents that roots make and for others. */
-function bodyOf(name: string): (w: RowWriter) => void {
-  if (name === "sum") return (w) => overWindows(w, (v) => v, (sum) => sum);
+/** Elements times a power of `bias + alpha · sum`, which roots make where they can. */
+function response({ bias, alpha, beta }: Readonly<Record<string, number>>): Body {
   return (w) => {
     const { f, s } = w;
-    const bias = f.let(f32x4.loadSplat(w.pointer(CONSTANTS)));
-    const alpha = f.let(f32x4.loadSplat(w.pointer(CONSTANTS), 4));
-    const power = f.let(f32x4.loadSplat(w.pointer(CONSTANTS), 8));
     overWindows(w, (v) => f32x4.mul(v, v), (sum, v) => {
-      const scale = f.let(s.madd(sum, alpha, bias));
+      const scale = f.let(s.madd(sum, s.k(alpha), s.k(bias)));
       const root = (): F4 => f.let(f32x4.sqrt(scale));
-      switch (name) {
-        case "response 0.5":
+      switch (beta) {
+        case 0.5:
           return f32x4.div(v, root());
-        case "response 0.75": {
+        case 0.75: {
           const r = root();
           return f32x4.div(v, f32x4.mul(r, f32x4.sqrt(r)));
         }
-        case "response 1":
+        case 1:
           return f32x4.div(v, scale);
         default:
-          return f32x4.mul(v, pow(s, scale, power));
+          return f32x4.mul(v, pow(s, scale, s.k(-beta)));
       }
     });
   };
 }
-const ROOTS: readonly number[] = [0.5, 0.75, 1];
 
-/** Constants of a call: what is added, what sums are multiplied by, and the exponent. */
-interface Constants {
-  readonly bias: number;
-  readonly alpha: number;
-  readonly power: number;
-}
-const CONSTANT_BYTES = 64;
-
+/** `name` tells the bodies apart; `work` is that of an element, beside its window. */
 function windowKernel(
   engine: Engine,
-  name: string,
-  { x, radius, constants }: {
-    readonly x: ConcreteSpec;
-    readonly radius: number;
-    readonly constants: Constants;
-  },
+  { dtype, shape }: ConcreteSpec,
+  radius: number,
+  { name, body, work }: { readonly name: string; readonly body: Body; readonly work: number },
 ): FastRun | null {
-  if (x.dtype !== "float32") return null;
-  const { m, n } = rowsOf(x.shape);
+  if (dtype !== "float32") return null;
+  const { m, n } = rowsOf(shape);
   if (m === 0) return () => {};
-  const run = rowKernel(engine, `window ${name}`, 5, bodyOf(name));
-  const reach = Math.min(radius, n - 1);
-  const rowBytes = roundUp(4 * (n + 2 * reach + 4));
-  const work = m * n * (2 * reach + (name === "response" ? 80 : 30));
-  const room = CONSTANT_BYTES + rowBytes;
+  const run = rowKernel(engine, `window ${name}`, 4, body);
+  const reach = Math.min(radius, n - 1), room = roundUp(4 * (n + 2 * reach + 4));
+  const pieces = { count: m, work: m * n * (2 * reach + work), room };
   return ([y], [p]) => {
-    engine.inParts(run, { count: m, work, room }, (from, size, at) => {
-      engine.heap.f32.set([constants.bias, constants.alpha, constants.power], at >>> 2);
-      engine.zero(at + CONSTANT_BYTES, rowBytes);
-      const row = at + CONSTANT_BYTES + 4 * reach, start = 4 * from * n;
-      return [y + start, p + start, row, 4 * reach, at, size, n];
+    engine.inParts(run, pieces, (from, size, at) => {
+      engine.zero(at, room);
+      const start = 4 * from * n;
+      return [y + start, p + start, at + 4 * reach, 4 * reach, size, n];
     });
   };
 }
 
-export const prepareWindowSum: FastPrepare = (engine, { inputs: [x], attrs: { radius } }) =>
-  windowKernel(engine, "sum", { x, radius, constants: { bias: 0, alpha: 1, power: 1 } });
+export const prepareWindowSum: FastPrepare = (engine, { inputs: [x], attrs: { radius } }) => {
+  const body: Body = (w) => overWindows(w, (v) => v, (sum) => sum);
+  return windowKernel(engine, x, radius, { name: "sum", body, work: 30 });
+};
 
 export const prepareResponse: FastPrepare = (engine, { inputs: [x], attrs }) => {
   const { depth_radius: radius, bias, alpha, beta } = attrs;
-  const name = ROOTS.includes(beta) ? `response ${beta}` : "response";
-  return windowKernel(engine, name, { x, radius, constants: { bias, alpha, power: -beta } });
+  const name = `response ${bias} ${alpha} ${beta}`, body = response({ bias, alpha, beta });
+  const work = [0.5, 0.75, 1].includes(beta) ? 30 : 80;
+  return windowKernel(engine, x, radius, { name, body, work });
 };

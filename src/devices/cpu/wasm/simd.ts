@@ -2,7 +2,7 @@
  * What vector code is written with: multiply-add, polynomials, choices, detours through f64 and through JavaScript.
  */
 import type { FunctionBuilder, FunctionRef, Local } from "./function_builder.ts";
-import { f32, f32x4, f64, f64x2, i32x4 } from "./instructions.ts";
+import { f32, f32x4, f64, f64x2, i32, i32x4 } from "./instructions.ts";
 import type { Floats } from "./instruction_kinds.ts";
 import type { Value } from "./value.ts";
 
@@ -88,17 +88,11 @@ export class Simd {
   }
 
   /** Where any lane of `rare` is set, recomputes all lanes by the JavaScript function. */
-  rareHost(
-    result: F4,
-    rare: I4,
-    name: string,
-    args: readonly F4[],
-    anyTrue: (mask: I4) => Value<"i32">,
-  ): F4 {
+  rareHost(result: F4, rare: I4, name: string, args: readonly F4[]): F4 {
     const fn = this.#host.get(name);
     if (fn === undefined) throw new Error(`Cannot call ${name}: the module does not import it`);
     const out = this.f.variable("f32x4", result);
-    this.f.if(anyTrue(rare), () => {
+    this.f.if(i32.anyTrue(rare), () => {
       for (let lane = 0; lane < 4; lane++) {
         const wide = args.map((a) => f64.ofF32(f32x4.lane(a, lane)));
         this.f.set(out, f32x4.withLane(out, lane, f32.ofF64(this.f.call(fn, ...wide))));
