@@ -137,26 +137,15 @@ function writeRows<T extends Lane4>(
   });
 }
 
-/** What was found in four lanes, and where. */
-class Found<T extends Lane4> {
-  readonly value: Local<T>;
-  readonly place: Local<"i32x4">;
-  readonly #f: FunctionBuilder;
-  readonly #order: Order<T>;
-
-  constructor(f: FunctionBuilder, order: Order<T>) {
-    this.value = f.local(order.type);
-    this.place = f.local("i32x4");
-    this.#f = f;
-    this.#order = order;
-  }
-
-  /** Takes vectors in their order, each with its place. */
-  take(v: Value<T>, place: I4): void {
-    const { isBetter, quick: best } = this.#order, better = this.#f.let(isBetter(v, this.value));
-    this.#f.set(this.place, i32x4.select(place, this.place, better));
-    this.#f.set(this.value, best(this.value, v));
-  }
+/** What was found in four lanes, and where; it takes vectors in their order, each with its place. */
+function findIn<T extends Lane4>(f: FunctionBuilder, { type, isBetter, quick: best }: Order<T>) {
+  const value = f.local(type), place = f.local("i32x4");
+  const take = (v: Value<T>, at: I4): void => {
+    const better = f.let(isBetter(v, value));
+    f.set(place, i32x4.select(at, place, better));
+    f.set(value, best(value, v));
+  };
+  return { value, place, take };
 }
 
 /** Four rows or more: the last four may be some that were taken before. */
@@ -167,7 +156,7 @@ function writeNarrow<T extends Lane4>(
   [out, x, m, n]: readonly I[],
 ): void {
   const { table } = order, none = f.constant(order.type, order.identity);
-  const found = new Found(f, order), place = f.local("i32x4"), bytes = f.let(i32.shl(n, 2));
+  const found = findIn(f, order), place = f.local("i32x4"), bytes = f.let(i32.shl(n, 2));
   const rows = [0, 1, 2, 3].map(() => f.local("i32"));
   const one = f.constant("i32x4", 1);
   const take = (column: F4): void => {
@@ -212,7 +201,7 @@ function writeColumns<T extends Lane4>(
   const { table, quick: best, isBetter } = order, none = f.constant(order.type, order.identity);
   const columns = f.local("i32"), from = f.local("i32"), to = f.local("i32");
   const size = f.local("i32"), left = f.local("i32"), r = f.local("i32");
-  const top = f.local("i32"), index = f.local("i32"), found = new Found(f, order);
+  const top = f.local("i32"), index = f.local("i32"), found = findIn(f, order);
   const begin = (): void => {
     f.set(top, spare);
     f.set(index, to);
