@@ -77,22 +77,27 @@ function runPasses(engine: Engine, module: WasmExports, passes: readonly Line[])
     let from = p, to = spare + 64;
     passes.forEach((line, i) => {
       const target = i < between.length ? to : o;
-      if (line.inner === 1) reduceRows(engine, module, line, [from, target, spare]);
-      else reduceColumns(engine, module, line, [from, target]);
+      const { length, inner } = line, source = from;
+      if (inner === 1) reduceRows(engine, module, line, [source, target, spare]);
+      else {
+        const over = overLines(engine, line, { work: WORK, least: PART_COLUMNS });
+        over(module.columns, (block, column, blocks, width) => {
+          const at = source + block * length * inner + column;
+          return [at, blocks, length, width, inner, target + block * inner + column];
+        });
+      }
       from = target;
       to += between[i];
     });
   };
 }
 
-type Places = readonly [from: Pointer, to: Pointer];
-
 /** Rows are shared among threads, and so are the parts of a single one, whose results come together in `spare`. */
 function reduceRows(
   engine: Engine,
   { rows }: WasmExports,
   { outer: m, length: n }: Line,
-  [from, to, spare]: readonly [...Places, spare: Pointer],
+  [from, to, spare]: readonly [from: Pointer, to: Pointer, spare: Pointer],
 ): void {
   const work = WORK * m * n;
   if (work < engine.worthSharing) return void rows(to, from, m, n);
@@ -100,22 +105,6 @@ function reduceRows(
   const parts = Math.min(32, engine.parts(work)), cut = evenBlocks(n, Math.ceil(n / parts), 64);
   engine.callAll(cut.map((c, k): WasmCall => [rows, [spare + k, from + c.from, 1, c.size]]));
   rows(to, spare, 1, cut.length);
-}
-
-function reduceColumns(
-  engine: Engine,
-  { columns }: WasmExports,
-  line: Line,
-  [from, to]: Places,
-): void {
-  const { length, inner } = line;
-  overLines(engine, line, { work: WORK, least: PART_COLUMNS })(
-    columns,
-    (block, column, blocks, width) => {
-      const at = block * length * inner + column;
-      return [from + at, blocks, length, width, inner, to + block * inner + column];
-    },
-  );
 }
 
 /** `rows(out, x, m, n)`, and `columns(x, outer, length, width, step, out)` where `step` is from row to row. */

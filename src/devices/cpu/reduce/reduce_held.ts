@@ -51,20 +51,12 @@ export function heldReduction(engine: Engine, name: string, reducer: Reducer): W
   }).run;
 }
 
-/** Where columns are, and what sums are divided by. */
-interface Columns {
-  readonly from: I;
-  readonly m: I;
-  readonly step: I;
-  readonly by: Local<"f64">;
-}
-
-/** The results of some vectors of columns. Runs of elements in their own type are summed in float64, where that is wide. */
+/** The results of some vectors of columns; sums are divided by `by`. Runs of elements in their own type are summed in float64, where that is wide. */
 function columnsHeld<T extends Lane4>(
   f: FunctionBuilder,
   { type, table, identity, quick, run, wide, watchesNaN }: Reducer<T>,
   vectors: number,
-  { from, m, step, by }: Columns,
+  { from, m, step, by }: Readonly<Record<"from" | "m" | "step", I>> & { by: Local<"f64"> },
 ): Value[] {
   const each = Array.from({ length: vectors }, (_, u) => u), none = f.constant(type, identity);
   const at = f.variable("i32", from), left = f.variable("i32", m), end = f.variable("i32", 0);
