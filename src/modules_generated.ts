@@ -349,7 +349,6 @@ import "./devices/cpu/reduce/scan.ts";
 import "./kernels/rows/pass_layout.ts";
 import "./devices/cpu/rows/steps.ts";
 import "./devices/cpu/vectors.ts";
-import "./devices/cpu/conv/conv_bands.ts";
 import "./devices/cpu/gemm/gemm_dots.ts";
 import "./devices/cpu/conv/conv_edges.ts";
 import "./devices/cpu/conv/conv_rows.ts";

@@ -15,11 +15,17 @@ import { prepareOuter, prepareProduct } from "../gemm/gemm.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { operandsFrom, type PackB, prepareSums } from "../gemm/gemm_sums.ts";
 import type { Pointer } from "../heap.ts";
-import { prepareBands } from "./conv_bands.ts";
 import type { Three } from "./conv_edges.ts";
 import { prepareDirect } from "./conv_direct.ts";
 import { prepareFold } from "./conv_fold.ts";
-import { type ConvAxis, type ConvRows, convRows, cross, forwardAxes } from "./conv_rows.ts";
+import {
+  type ConvAxis,
+  type ConvRows,
+  convRows,
+  cross,
+  forwardAxes,
+  piecesOf,
+} from "./conv_rows.ts";
 import { floatWindow } from "../pool/windows.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
@@ -51,6 +57,73 @@ function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue):
   if (direct) return direct;
   const rows = convRows(engine, g.batch, forwardAxes(g), c, oc);
   return runConv(engine, [{ rows, pack: "rows" }], oc, epilogue);
+}
+
+/** Images with more places are cut, into bands of about so many. */
+const MOST_PLACES = 1 << 18, BAND_PLACES = 1 << 16;
+
+/** Some places along one axis; where they begin in the image and in the result; and what they are the axis of. */
+interface Band {
+  readonly from: number;
+  readonly to: number;
+  readonly axis: WindowAxis;
+}
+
+/** The bands of an axis, of so many places each; null where one would read nothing. */
+function bandsOf(a: WindowAxis, size: number): Band[] | null {
+  const bands: Band[] = [];
+  for (let to = 0; to < a.out; to += size) {
+    const out = Math.min(size, a.out - to);
+    const first = to * a.stride - a.before;
+    const end = first + (out - 1) * a.stride + (a.filter - 1) * a.dilation + 1;
+    const from = Math.max(0, first), last = Math.min(a.in, end);
+    if (from >= last) return null;
+    const axis = { ...a, in: last - from, out, before: from - first, after: end - last };
+    bands.push({ from, to, axis });
+  }
+  return bands;
+}
+
+/**
+ * The convolution by those that `prepare` makes of bands: what is prepared for each place of one serves all bands like it. Null where the images are not large, or cannot be cut.
+ */
+function prepareBands(
+  g: WindowGeometry,
+  epilogue: Epilogue | undefined,
+  prepare: (band: WindowGeometry) => FastRun | null,
+): FastRun | null {
+  if (outPlaces(g) <= MOST_PLACES) return null;
+  const cut = g.axes.findIndex((a) => a.out > 1);
+  const inner = g.axes.slice(cut + 1);
+  const bytes = (of: "in" | "out", channels: number): number =>
+    4 * channels * inner.reduce((n, a) => n * a[of], 1);
+  const inBytes = bytes("in", g.channels), outBytes = bytes("out", g.outChannels);
+  const places = outBytes / (4 * g.outChannels);
+  const bands = bandsOf(g.axes[cut], Math.max(1, Math.floor(BAND_PLACES / places)));
+  // Axes before this one have one place: that it reads no more than lies there is for others to see to.
+  if (bands === null || g.axes.slice(0, cut).some((a) => a.in > 1 || a.filter > 1)) return null;
+  const prepared = new Map<string, FastRun>(), runs: FastRun[] = [];
+  for (const { axis } of bands) {
+    const key = `${axis.in} ${axis.out} ${axis.before} ${axis.after}`;
+    let run = prepared.get(key);
+    if (run === undefined) {
+      const axes = g.axes.map((a, i) => (i === cut ? axis : a)) as unknown as typeof g.axes;
+      const made = prepare({ ...g, batch: 1, axes });
+      if (made === null) return null;
+      prepared.set(key, run = made);
+    }
+    runs.push(run);
+  }
+  const { in: extent, out } = g.axes[cut];
+  return ([y], [x, filter, ...operands]) => {
+    for (let image = 0; image < g.batch; image++) {
+      bands.forEach(({ from, to }, i) => {
+        const at = (image * out + to) * outBytes;
+        const own = operands.map((p, k) => (epilogue?.operands[k] === "element" ? p + at : p));
+        runs[i]([y + at], [x + (image * extent + from) * inBytes, filter, ...own]);
+      });
+    }
+  };
 }
 
 /** Conv2DBackpropInput and Conv3DBackpropInputV2: one product for each phase of the strides. */
@@ -86,17 +159,11 @@ function packTaps(
   taps: readonly number[],
 ): PackB {
   const pack = packing(engine);
-  return (to, b, depth, columns, step) => {
-    const calls: WasmCall[] = [], end = depth.from + depth.size;
-    for (let at = depth.from; at < end;) {
-      const start = at % oc, size = Math.min(oc - start, end - at);
-      const from = b + 4 * ((taps[Math.floor(at / oc)] * c + columns.from) * oc + start);
-      const place = to + 32 * (at - depth.from);
-      calls.push([pack.columns, [place, from, size, columns.size, 4 * oc, step]]);
-      at += size;
-    }
-    return calls;
-  };
+  return (to, b, depth, columns, step) =>
+    piecesOf(depth, oc).map(({ segment, start, size, at }): WasmCall => {
+      const from = b + 4 * ((taps[segment] * c + columns.from) * oc + start);
+      return [pack.columns, [to + 32 * at, from, size, columns.size, 4 * oc, step]];
+    });
 }
 
 /** Input places of one remainder by the stride, and the taps that reach them. */
@@ -107,28 +174,14 @@ interface Phase {
 
 /** Along one axis: the gradient of place `first + step q` comes from places `q + offset` of the result. */
 function phasesOf(a: WindowAxis): Phase[] {
-  const phases: Phase[] = [];
-  for (let first = 0; first < Math.min(a.stride, a.in); first++) {
-    const found: { tap: number; offset: number }[] = [];
-    for (let tap = 0; tap < a.filter; tap++) {
-      const reach = first + a.before - tap * a.dilation;
-      if (reach % a.stride === 0) found.push({ tap, offset: reach / a.stride });
-    }
-    found.sort((p, q) => p.offset - q.offset);
-    phases.push({
-      taps: found.map((t) => t.tap),
-      axis: {
-        in: a.out,
-        out: Math.ceil((a.in - first) / a.stride),
-        outStep: a.stride,
-        outFirst: first,
-        outAll: a.in,
-        stride: 1,
-        offsets: found.map((t) => t.offset),
-      },
-    });
-  }
-  return phases;
+  return Array.from({ length: Math.min(a.stride, a.in) }, (_, outFirst) => {
+    const found = Array.from({ length: a.filter }, (_, tap) => (
+      { tap, offset: (outFirst + a.before - tap * a.dilation) / a.stride }
+    )).filter(({ offset }) => Number.isInteger(offset)).sort((p, q) => p.offset - q.offset);
+    const out = Math.ceil((a.in - outFirst) / a.stride), offsets = found.map((t) => t.offset);
+    const places = { out, outFirst, outStep: a.stride, outAll: a.in };
+    return { taps: found.map((t) => t.tap), axis: { in: a.out, stride: 1, offsets, ...places } };
+  });
 }
 
 interface ConvPart {

@@ -13,7 +13,7 @@ import { type DepthBlock, prepareSums, type RowsHere } from "../gemm/gemm_sums.t
 import { panelRows } from "../gemm/gemm_tile.ts";
 import { floatWindow } from "../pool/windows.ts";
 import { preparePlaces } from "./conv_filter_places.ts";
-import { type ConvRows, convRows, forwardAxes } from "./conv_rows.ts";
+import { type ConvRows, convRows, forwardAxes, piecesOf } from "./conv_rows.ts";
 
 /** Rows of the filter that are turned at once. */
 const BLOCK_ROWS = 384;
@@ -84,15 +84,9 @@ function turner(
   { turned, list, image }: Readonly<Record<"turned" | "list" | "image", number>>,
 ): (depth: DepthBlock, from: number, size: number) => WasmCall[] {
   const { turn } = packing(engine);
-  return (depth, from, size) => {
-    const calls: WasmCall[] = [];
-    for (let row = from; row < from + size;) {
-      const start = row % length, count = Math.min(length - start, from + size - row);
-      const first = image + segments[Math.floor(row / length)] + 4 * start;
-      const to = turned + (row - from) * TURNED_STEP;
-      calls.push([turn, [to, TURNED_STEP, list + 4 * depth.start, first, depth.size, count]]);
-      row += count;
-    }
-    return calls;
-  };
+  return (depth, from, size) =>
+    piecesOf({ from, size }, length).map(({ segment, start, size, at }): WasmCall => {
+      const first = image + segments[segment] + 4 * start, to = turned + at * TURNED_STEP;
+      return [turn, [to, TURNED_STEP, list + 4 * depth.start, first, depth.size, size]];
+    });
 }

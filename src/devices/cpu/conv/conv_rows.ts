@@ -191,6 +191,19 @@ export function segmentsOf(
   return { segments, length: joined ? x.length * channels : channels };
 }
 
+/** Some rows of a segment: which, from where on, how many, and after how many of others. */
+type Piece = Readonly<Record<"segment" | "start" | "size" | "at", number>>;
+
+/** Rows of a filter, cut where segments of this length end. */
+export function piecesOf({ from, size }: { from: number; size: number }, length: number): Piece[] {
+  const pieces: Piece[] = [];
+  for (let at = 0; at < size; at += pieces[pieces.length - 1].size) {
+    const start = (from + at) % length, segment = Math.floor((from + at) / length);
+    pieces.push({ segment, start, size: Math.min(length - start, size - at), at });
+  }
+  return pieces;
+}
+
 /** What `make` gives for each triple of the lists, those of the last list next to each other. */
 export function cross<T, R>(
   [first, second, third]: readonly (readonly T[])[],

@@ -29,16 +29,15 @@ export function preparePool(
   const g = floatWindow(problem, shape, filter, shape[shape.length - 1]);
   if (g === null) return null;
   if (gives === "gradient") return prepareAnyGradient(engine, g, kind);
-  const run = prepareRows(engine, g, kind) ?? prepareFolds(engine, g, kind);
-  return ([y], [p]) => run(y, p);
+  return prepareRows(engine, g, kind) ?? prepareFolds(engine, g, kind);
 }
 
 /** The inputs of a gradient end with that of the result; where the greatest are asked for, they begin with the images. */
 function prepareAnyGradient(engine: Engine, g: WindowGeometry, kind: PoolKind): FastRun {
   const few = prepareGradient(engine, g, kind), isMax = kind === "max";
-  if (few) return ([to], ins) => few(to, isMax ? ins[0] : 0, ins[ins.length - 1]);
+  if (few) return few;
   const folds = isMax ? null : prepareAverageGradient(engine, g);
-  if (folds) return ([to], [, grad]) => folds(to, grad);
+  if (folds) return (outs, [, grad]) => folds(outs, [grad]);
   const table = windowTable(g), bytes = 4 * g.batch * inPlaces(g) * g.channels;
   if (isMax) {
     const run = windowKernel(engine, "max gradient", 3, writeMaxGradient);

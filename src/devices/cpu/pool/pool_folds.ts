@@ -5,12 +5,13 @@
 import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
+import type { FastRun } from "../fast.ts";
 import type { I } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
-import { cutRows, type PoolKind, type PoolRun } from "./pool_parts.ts";
+import { cutRows, type PoolKind } from "./pool_parts.ts";
 import { insideOf } from "./windows.ts";
 
 /** Work of folding one element, in floating point operations. */
@@ -67,7 +68,7 @@ interface Folds {
   readonly weights?: readonly (readonly number[])[];
 }
 
-function prepare(engine: Engine, folds: Folds): PoolRun {
+function prepare(engine: Engine, folds: Folds): FastRun {
   const { code, images, channels, extents: [depth, height, width], taps, steps, divisor } = folds;
   const pixel = 4 * channels, row = pixel * width, plane = row * height;
   const [deep, down, across] = taps;
@@ -108,7 +109,7 @@ function prepare(engine: Engine, folds: Folds): PoolRun {
   const [most, next] = [deep, down].map((list) => Math.max(0, ...list.map(({ count }) => count)));
   const sideways = across.reduce((n, { count }) => n + count, 0);
   const work = WORK * images * lines * channels * (used * most * next + sideways);
-  return (to, from) => {
+  return ([to], [from]) => {
     const parts = cutRows(engine, { images, rows: lines, work });
     const at = engine.scratch(tableBytes + parts.length * rowBytes);
     engine.heap.i32.set(table, at >>> 2);
@@ -135,7 +136,7 @@ function prepare(engine: Engine, folds: Folds): PoolRun {
 }
 
 /** The kernel for any window. */
-export function prepareFolds(engine: Engine, g: WindowGeometry, kind: PoolKind): PoolRun {
+export function prepareFolds(engine: Engine, g: WindowGeometry, kind: PoolKind): FastRun {
   const { axes, channels } = g, x = axes[2];
   const few = channels < 4 && x.stride > 1 && x.filter <= MOST_TAPS && x.dilation === 1;
   return prepare(engine, {
@@ -161,7 +162,7 @@ function windowsOver({ in: extent, out, stride, before, filter }: WindowAxis): T
 }
 
 /** The gradient of averages, from that of the means; null for windows with gaps, and for thin places far apart. */
-export function prepareAverageGradient(engine: Engine, g: WindowGeometry): PoolRun | null {
+export function prepareAverageGradient(engine: Engine, g: WindowGeometry): FastRun | null {
   const { axes, channels } = g;
   if (axes.some((a) => a.dilation > 1) || (channels < 4 && axes[2].stride > 1)) return null;
   // At a border, means are over fewer taps.

@@ -4,7 +4,7 @@
  */
 import type { WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine, WasmCall } from "../engine.ts";
-import type { Pointer } from "../heap.ts";
+import type { FastRun } from "../fast.ts";
 import type { I } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
@@ -20,15 +20,12 @@ const MOST_TAPS = 9, MOST_TAPS_FEW = 27;
 /** Work of one tap, in floating point operations. */
 const WORK = 6;
 
-/**
- * The kernel, which takes images and the gradient of what they are pooled to; averages do not look at the images. Null for other
- * windows, and for averages over windows that overlap or reach outside.
- */
+/** The kernel, or null for other windows, and for averages over windows that overlap or reach outside. */
 export function prepareGradient(
   engine: Engine,
   g: WindowGeometry,
   kind: PoolKind,
-): ((to: Pointer, x: Pointer, dy: Pointer) => void) | null {
+): FastRun | null {
   const { axes, channels } = g, [z, y, x] = axes, taps = z.filter * y.filter * x.filter;
   const most = channels < 4 ? MOST_TAPS_FEW : MOST_TAPS;
   if (taps > most || axes.some((a) => a.dilation > 1)) return null;
@@ -67,7 +64,9 @@ export function prepareGradient(
   const [zApart, yApart] = [z, y].map((a) => a.stride >= a.filter && a.before === 0);
   const height = zApart ? (yApart ? all : z.out) : 1, unit = all / height;
   const work = WORK * g.batch * channels * x.out * all * taps;
-  return (to, from, dy) => {
+  return ([to], ins) => {
+    // Averages do not look at the images.
+    const from = kind === "max" ? ins[0] : 0, dy = ins[ins.length - 1];
     if (!whole) engine.zero(to, g.batch * imageBytes);
     const at = engine.scratch(table.byteLength);
     engine.heap.i32.set(table, at >>> 2);

@@ -3,10 +3,6 @@
  */
 import { evenBlocks } from "../blocks.ts";
 import type { Engine } from "../engine.ts";
-import type { Pointer } from "../heap.ts";
-
-/** Pools images of `from`. */
-export type PoolRun = (to: Pointer, from: Pointer) => void;
 
 /** What is made of the elements of a window. */
 export type PoolKind = "max" | "average";

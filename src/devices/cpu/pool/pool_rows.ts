@@ -4,13 +4,14 @@
 import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
+import type { FastRun } from "../fast.ts";
 import type { I, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
-import { cutRows, type PoolKind, type PoolRun } from "./pool_parts.ts";
+import { cutRows, type PoolKind } from "./pool_parts.ts";
 import { insideOf } from "./windows.ts";
 
 /** A table entry for a place outside: no offset, all of which are multiples of four. Those of large images have the highest bit. */
@@ -27,7 +28,7 @@ const MOST_BYTES = 16384;
 const WORK = 6;
 
 /** The kernel, or null for other windows. Past the border stand copies of the border for the greatest, and zeros for averages. */
-export function prepareRows(engine: Engine, g: WindowGeometry, kind: PoolKind): PoolRun | null {
+export function prepareRows(engine: Engine, g: WindowGeometry, kind: PoolKind): FastRun | null {
   const [z, y, x] = g.axes;
   const flat = z.filter === 1 && z.in === 1 && z.out === 1;
   const small = Math.max(y.filter, x.filter) <= MOST_TAPS && g.channels >= FEWEST_CHANNELS;
@@ -57,7 +58,7 @@ export function prepareRows(engine: Engine, g: WindowGeometry, kind: PoolKind): 
   const run = kernel(engine, key, 11, (s, p) => writeRows(s, p, code));
   const imageBytes = row * y.in, resultRow = pixel * x.out;
   const work = WORK * g.batch * g.channels * x.out * y.out * (y.filter * stride + x.filter);
-  return (to, from) => {
+  return ([to], [from]) => {
     const parts = cutRows(engine, { images: g.batch, rows: y.out, work });
     const at = engine.scratch(zeros + row + 16);
     engine.heap.i32.set(table, at >>> 2);
