@@ -30,6 +30,7 @@ export function prepareThin(
   const run = kernel(engine, `thin sum ${m}`, 6, (s, p) => writeSums(s, m, p));
   return ([c], [a, b]) => {
     const most = Math.min(BLOCK, Math.ceil(n / engine.parts(operations)));
+    if (n <= most) return void run(c, a, b, n, k, 4 * n);
     const calls = evenBlocks(n, most, 16)
       .map(({ from, size }): WasmCall => [run, [c + 4 * from, a, b + 4 * from, size, k, 4 * n]]);
     engine.callAll(calls);
