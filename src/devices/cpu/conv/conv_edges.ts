@@ -30,12 +30,14 @@ function runsOf({ in: extent, start, end }: Reach) {
   return { size, before, from, inside, after: size - before - inside };
 }
 
-/** Strips of each image, zeros included. */
-export interface ConvEdges {
-  /** Bytes from image to image. */
-  readonly imageBytes: number;
-  /** Bytes from element to element along the axes. */
+/** Bytes from element to element along the axes of an image, and from image to image. */
+export interface ImageSteps {
   readonly steps: Three<number>;
+  readonly imageBytes: number;
+}
+
+/** Strips of each image, zeros included. */
+export interface ConvEdges extends ImageSteps {
   /** Bytes of the strips of this many images. */
   bytes(images: number): number;
   /** Copies the strips of images. */

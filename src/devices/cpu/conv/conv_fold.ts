@@ -93,9 +93,8 @@ function gatheredTaps({ in: extent, filter, stride }: WindowAxis): number {
 function foldRun(engine: Engine, g: WindowGeometry, code: FoldCode): FastRun {
   const { channels, outChannels, axes: [, y, x] } = g, { lines: most, window, step } = code;
   const run = foldKernel(engine, code), { heap } = engine;
-  const columns = y.filter * window,
-    lineBytes = 4 * columns * x.out,
-    rowBytes = 4 * channels * x.in;
+  const columns = y.filter * window, lineBytes = 4 * columns * x.out;
+  const rowBytes = 4 * channels * x.in;
   const images = Math.max(1, Math.floor(BLOCK_BYTES / (lineBytes * y.out)));
   // Whole images, or bands of one.
   const groups = evenBlocks(g.batch, images, 1);
@@ -186,9 +185,8 @@ function canFold({ window, step }: FoldCode): boolean {
 }
 
 /**
- * `run(to, rows, lines, base, zeros, stage, places, placeBytes, skip, rowBytes, stageBytes, images, imageBytes, windowBytes,
- * stepBytes)`: for each row of the image, `lines` has the distances from `base` of the lines that meet there; those below 0 are
- * `zeros`. The row is summed in `stage`, which has `stageBytes` and a few vectors more, and copied from `skip` on.
+ * For each row of the image, `table` has the distances from `base` of the lines that meet there; those below 0 are `zeros`. The row is
+ * summed in `stage`, which has `stageBytes` and a few vectors more, and copied from `skip` on.
  */
 function foldKernel(engine: Engine, code: FoldCode): WasmFunction {
   const inVariables = Math.max(code.window, code.step) <= 4 * MOST_VECTORS;

@@ -6,7 +6,7 @@ import type { WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
 import { RowTable } from "../gemm/gemm_rows.ts";
 import type { Pointer } from "../heap.ts";
-import { convEdges, type Reach, type Three } from "./conv_edges.ts";
+import { convEdges, type ImageSteps, type Reach, type Three } from "./conv_edges.ts";
 
 /** One axis: the result at place `outFirst + outStep q` reads the image at `stride q + offset` for each offset. */
 export interface ConvAxis {
@@ -23,12 +23,6 @@ export interface ConvAxis {
 
 /** Images that are computed together. */
 type ImageGroup = Readonly<Record<"first" | "images", number>>;
-
-/** Bytes from element to element along the axes of an image, and from image to image. */
-interface ImageSteps {
-  readonly steps: Three<number>;
-  readonly imageBytes: number;
-}
 
 /** How images lie in memory once padded. */
 export interface Padded extends ImageSteps {

@@ -46,28 +46,23 @@ export function prepareExchange(
       ? [whole, part, bytes, count, rowBytes, bytes]
       : [part, whole, bytes, count, bytes, rowBytes],
   ];
-  const rowCall = (
-    whole: Pointer,
-    parts: readonly Pointer[],
-    run: Run,
-    row: number,
-    count: number,
-  ) => call(whole + run.at + row * rowBytes, parts[run.part] + row * run.bytes, run, count);
   return (outs, ins) => {
     const whole = way === "join" ? outs[0] : ins[from], parts = way === "join" ? ins : outs;
+    const rowCall = (run: Run, row: number, count: number): WasmCall =>
+      call(whole + run.at + row * rowBytes, parts[run.part] + row * run.bytes, run, count);
     const shares = engine.parts(WORK * rows * rowBytes);
     if (shares === 1) {
       for (let row = 0; row < rows; row += block) {
         const count = Math.min(block, rows - row);
         for (const run of runs) {
-          const [move, args] = rowCall(whole, parts, run, row, count);
+          const [move, args] = rowCall(run, row, count);
           move(...args);
         }
       }
     } else if (rows > 1) {
       engine.callAll(
         evenBlocks(rows, Math.min(block, Math.ceil(rows / shares)), 1).flatMap(({ from, size }) =>
-          runs.map((run) => rowCall(whole, parts, run, from, size))
+          runs.map((run) => rowCall(run, from, size))
         ),
       );
     } else {

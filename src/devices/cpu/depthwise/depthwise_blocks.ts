@@ -20,7 +20,6 @@ export interface BlockSpec {
 
 /** One block of places of a row while its code is written. Distances are in bytes. */
 export interface BlockCode {
-  /** Vector code. */
   readonly s: Simd;
   /** Where the rows of the window begin in the image, and the row of the result. */
   readonly bases: readonly I[];

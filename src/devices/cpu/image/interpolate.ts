@@ -54,16 +54,12 @@ export function interpolation(
   }
   return engine.compile(name, (m) => {
     const simd = (f: FunctionBuilder): Simd => new Simd(f, engine.features.relaxed);
-    const line = m.function(null, LINE_PARAMS, null, (f, ...p) => writeLine(simd(f), p, dtype));
+    const line = m.function(null, words(5), null, (f, ...p) => writeLine(simd(f), p, dtype));
     m.function("run", words(9), null, (f, ...p) => {
       writeRows(simd(f), p, (...args) => f.run(line, ...args));
     });
   }).run;
 }
-
-/** To, line, entries, columns, bytes of a pixel. */
-const LINE_PARAMS = ["i32", "i32", "i32", "i32", "i32"] as const;
-type Line = readonly [I, I, I, I, I];
 
 function mix(s: Simd, a: F4, b: F4, far: F4): F4 {
   return s.madd(s.f.let(f32x4.sub(b, a)), far, a);
@@ -170,13 +166,13 @@ function writeDirect(
   });
 }
 
-function writeLine(s: Simd, [to, line, column, columns, bytes]: Line, dtype: Dtype): void {
+function writeLine(s: Simd, [to, line, column, columns, bytes]: readonly I[], dtype: Dtype): void {
   const join = ([v]: readonly F4[]): F4 => v;
   writePixels(s, columns, { to, column, bytes, lines: [line], join, nearest: false, dtype });
 }
 
 /** Each row from two lines that were brought to the columns. */
-function writeRows(s: Simd, p: readonly I[], writeLine: (...args: Line) => void): void {
+function writeRows(s: Simd, p: readonly I[], writeLine: (...args: I[]) => void): void {
   const { f } = s, [to, from, row, rows, column, columns, depth, gap, room] = p;
   const bytes = f.variable("i32", i32.shl(depth, 2));
   const rowBytes = f.let(i32.mul(columns, bytes));

@@ -39,17 +39,13 @@ function prepareAnyGradient(engine: Engine, g: WindowGeometry, kind: PoolKind): 
   const folds = isMax ? null : prepareAverageGradient(engine, g);
   if (folds) return (outs, [, grad]) => folds(outs, [grad]);
   const table = windowTable(g), bytes = 4 * g.batch * inPlaces(g) * g.channels;
-  if (isMax) {
-    const run = windowKernel(engine, "max gradient", 3, writeMaxGradient);
-    return ([to], [p, , grad]) => {
-      engine.zero(to, bytes);
-      run(table, [[to, "image"], [p, "image"], [grad, "result"]]);
-    };
-  }
-  const run = windowKernel(engine, "average gradient", 2, writeAverageGradient);
-  return ([to], [, grad]) => {
+  const run = isMax
+    ? windowKernel(engine, "max gradient", 3, writeMaxGradient)
+    : windowKernel(engine, "average gradient", 2, writeAverageGradient);
+  return ([to], ins) => {
     engine.zero(to, bytes);
-    run(table, [[to, "image"], [grad, "result"]]);
+    const images = isMax ? [[ins[0], "image"] as const] : [];
+    run(table, [[to, "image"], ...images, [ins[ins.length - 1], "result"]]);
   };
 }
 

@@ -101,11 +101,9 @@ export interface WindowCode {
   taps(visit: (image: I, tap: I) => void): void;
   /** Where the first tap reads. */
   readonly first: Value<"i32">;
-  /** Address of the channels in hand of a place. */
+  /** Address of the channels in hand of a place, and of them in the filters of a tap. */
   at(base: I, place: Value<"i32">): Value<"i32">;
-  /** Address of them in the filters of a tap. */
   atTap(base: I, tap: I): Value<"i32">;
-  /** Vectors from an address on. */
   load(address: Value<"i32">): F4[];
   /** Stores vectors, or what of them belongs to the place. */
   store(address: Value<"i32">, v: readonly F4[]): void;
