@@ -153,57 +153,53 @@ function moveRows(
   engine.callAll(calls);
 }
 
-/** Sums have elements of four bytes. */
+/**
+ * Parameters: table, rows, places, blocks, rows of a block, bytes of a row, and of the part of the table that a block is in. Sums have
+ * elements of four bytes.
+ */
 function moveRun(engine: Engine, move: Move, unit: Unit): WasmFunction {
-  return kernel(engine, `rows ${move} ${unit}`, 7, ({ f }, p) => writeMove(f, move, unit, p));
-}
-
-/** Parameters: table, rows, places, blocks, rows of a block, bytes of a row, and of the part of the table that a block is in. */
-function writeMove(
-  f: FunctionBuilder,
-  move: Move,
-  unit: Unit,
-  [table, rows, places, blocks, count, width, extent]: readonly I[],
-): void {
-  const [place, to, from, left] = f.locals("i32", 4);
-  const [inTable, inRows] = move === "pick" ? [from, to] : [to, from];
-  const vector = (offset: number): void => {
-    const v = i32x4.load(from, offset);
-    if (move === "add floats") {
-      f.store(to, f32x4.add(f32x4.load(to, offset), f32x4.ofBits(v)), offset);
-    } else f.store(to, move === "add ints" ? i32x4.add(i32x4.load(to, offset), v) : v, offset);
-  };
-  const word = (): void => {
-    if (move === "add floats") f.store(to, f32.add(f32.load(to), f32.load(from)));
-    else if (move === "add ints") f.store(to, i32.add(i32.load(to), i32.load(from)));
-    else f.store(to, i32.load(from));
-  };
-  const byte = (): void => f.store8(to, i32.load8u(from));
-  const whole = (bytes: number, body: () => void): void =>
-    f.countDown(left, bytes, () => {
-      body();
-      [to, from].forEach((p) => f.advance(p, bytes));
-    });
-  const each = (body: () => void): void =>
-    f.times(count, (j) => {
-      f.set(place, i32.load(i32.add(places, i32.shl(j, 2))));
-      f.if(i32.ge(place, 0), () => {
-        f.set(inTable, i32.add(table, i32.mul(place, width)));
-        f.set(inRows, i32.add(rows, i32.mul(j, width)));
+  return kernel(engine, `rows ${move} ${unit}`, 7, ({ f }, p) => {
+    const [table, rows, places, blocks, count, width, extent] = p;
+    const [place, to, from, left] = f.locals("i32", 4);
+    const [inTable, inRows] = move === "pick" ? [from, to] : [to, from];
+    const vector = (offset: number): void => {
+      const v = i32x4.load(from, offset);
+      if (move === "add floats") {
+        f.store(to, f32x4.add(f32x4.load(to, offset), f32x4.ofBits(v)), offset);
+      } else f.store(to, move === "add ints" ? i32x4.add(i32x4.load(to, offset), v) : v, offset);
+    };
+    const word = (): void => {
+      if (move === "add floats") f.store(to, f32.add(f32.load(to), f32.load(from)));
+      else if (move === "add ints") f.store(to, i32.add(i32.load(to), i32.load(from)));
+      else f.store(to, i32.load(from));
+    };
+    const byte = (): void => f.store8(to, i32.load8u(from));
+    const whole = (bytes: number, body: () => void): void =>
+      f.countDown(left, bytes, () => {
         body();
+        [to, from].forEach((p) => f.advance(p, bytes));
       });
-    });
-  f.countDown(blocks, 1, () => {
-    f.if(i32.eq(width, unit), () => each(unit === 1 ? byte : word), () => {
-      each(() => {
-        f.set(left, width);
-        whole(64, () => [0, 16, 32, 48].forEach(vector));
-        whole(16, () => vector(0));
-        whole(4, word);
-        if (unit === 1) whole(1, byte);
+    const each = (body: () => void): void =>
+      f.times(count, (j) => {
+        f.set(place, i32.load(i32.add(places, i32.shl(j, 2))));
+        f.if(i32.ge(place, 0), () => {
+          f.set(inTable, i32.add(table, i32.mul(place, width)));
+          f.set(inRows, i32.add(rows, i32.mul(j, width)));
+          body();
+        });
       });
+    f.countDown(blocks, 1, () => {
+      f.if(i32.eq(width, unit), () => each(unit === 1 ? byte : word), () => {
+        each(() => {
+          f.set(left, width);
+          whole(64, () => [0, 16, 32, 48].forEach(vector));
+          whole(16, () => vector(0));
+          whole(4, word);
+          if (unit === 1) whole(1, byte);
+        });
+      });
+      f.advance(rows, i32.mul(count, width));
+      f.advance(table, extent);
     });
-    f.advance(rows, i32.mul(count, width));
-    f.advance(table, extent);
   });
 }

@@ -92,11 +92,8 @@ function isDirect({ m, n, k, transB }: Product): boolean {
 }
 
 /** Small products: one block, nothing is packed or shared, so there is little to prepare. */
-function prepareDirect(
-  engine: Engine,
-  { m, n, k, transA }: Product,
-  epilogue: Epilogue | undefined,
-): FastRun {
+function prepareDirect(engine: Engine, product: Product, epilogue?: Epilogue): FastRun {
+  const { m, n, k, transA } = product;
   const { heap } = engine;
   const turn = transA ? turner(engine, m, k) : null;
   const table = new RowTable(engine, m, (i) => i * (turn?.step ?? 4 * k), (i) => 4 * n * i);
@@ -250,11 +247,7 @@ export function prepareOuter(
 }
 const PRODUCT = scalar.mul(argument(0), argument(1));
 
-function prepareBatches(
-  engine: Engine,
-  shape: MatMulShape,
-  epilogue: Epilogue | undefined,
-): FastRun {
+function prepareBatches(engine: Engine, shape: MatMulShape, epilogue?: Epilogue): FastRun {
   const { m, n, k } = shape;
   const pairs = matrixPairs(shape).map(({ a, b }, i): Matrices => ({
     a: 4 * a * m * k,
