@@ -35,8 +35,7 @@ export const prepareConv: SumsPrepare = (engine, problem, epilogue) => {
   const g = floatWindow(problem, x.shape, filter.shape);
   if (g === null) return null;
   if (g.batch * outPlaces(g) === 0 || g.outChannels === 0) return () => {};
-  return prepareBands(g, epilogue, (band) => prepareWindows(engine, band, epilogue)) ??
-    prepareWindows(engine, g, epilogue);
+  return prepareBands(engine, g, epilogue) ?? prepareWindows(engine, g, epilogue);
 };
 
 /** The convolution of all images at once. */
@@ -62,7 +61,7 @@ function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue):
 /** Images with more places are cut, into bands of about so many. */
 const MOST_PLACES = 1 << 18, BAND_PLACES = 1 << 16;
 
-/** Some places along one axis; where they begin in the image and in the result; and what they are the axis of. */
+/** Some places along one axis: where they begin in the image and in the result, and the axis that they are by themselves. */
 interface Band {
   readonly from: number;
   readonly to: number;
@@ -85,13 +84,10 @@ function bandsOf(a: WindowAxis, size: number): Band[] | null {
 }
 
 /**
- * The convolution by those that `prepare` makes of bands: what is prepared for each place of one serves all bands like it. Null where the images are not large, or cannot be cut.
+ * The convolution band by band: what is prepared for each place of one serves all bands like it. Null where the images are not large,
+ * or cannot be cut.
  */
-function prepareBands(
-  g: WindowGeometry,
-  epilogue: Epilogue | undefined,
-  prepare: (band: WindowGeometry) => FastRun | null,
-): FastRun | null {
+function prepareBands(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): FastRun | null {
   if (outPlaces(g) <= MOST_PLACES) return null;
   const cut = g.axes.findIndex((a) => a.out > 1);
   const inner = g.axes.slice(cut + 1);
@@ -108,7 +104,7 @@ function prepareBands(
     let run = prepared.get(key);
     if (run === undefined) {
       const axes = g.axes.map((a, i) => (i === cut ? axis : a)) as unknown as typeof g.axes;
-      const made = prepare({ ...g, batch: 1, axes });
+      const made = prepareWindows(engine, { ...g, batch: 1, axes }, epilogue);
       if (made === null) return null;
       prepared.set(key, run = made);
     }

@@ -193,16 +193,16 @@ function directRun(
   };
   const planOf = (images: number): Plan => {
     const numbers: number[] = [], calls: DirectCall[] = [];
-    const put = (own: Iterable<number>): number => {
+    const add = (own: Iterable<number>): number => {
       const at = 4 * numbers.length;
       for (const n of own) numbers.push(n);
       return at;
     };
     for (const part of parts) {
-      const { segments: offsets, padded, filterRow } = part, segments = put(offsets);
+      const { segments: offsets, padded, filterRow } = part, segments = add(offsets);
       for (const form of forms) {
         const { step, panelStep, rowAt, columns, from } = form;
-        const table = tableOf(part, images, form.most), at = put(table.data);
+        const table = tableOf(part, images, form.most), at = add(table.data);
         for (const { rows, count, at: first } of table.groups) {
           const relative = panelArguments({
             panels: at + first,

@@ -24,8 +24,10 @@ export function prepareThin(
   if (transB) {
     const run = kernel(engine, `thin dot ${m}`, 5, (s, p) => writeDots(s, m, p));
     const columns = { count: n, work: m === 1 ? operations : 0, multiple: 8 };
-    return ([c], [a, b]) =>
+    return ([c], [a, b]) => {
+      if (engine.parts(columns.work) === 1) return void run(c, a, b, n, k);
       engine.inParts(run, columns, (at, size) => [c + 4 * at, a, b + 4 * k * at, size, k]);
+    };
   }
   const run = kernel(engine, `thin sum ${m}`, 6, (s, p) => writeSums(s, m, p));
   return ([c], [a, b]) => {

@@ -24,7 +24,7 @@ export const BLOCK_COLUMNS = 512;
 /** Bits of what {@linkcode TileTarget} calls the mode. */
 export const ADD = 1, LAST = 2;
 
-/** Where a tile goes: a panel of pointers, what is added to those of C, the columns to store, bits, and operands of the epilogue. */
+/** Where a tile goes: a panel of pointers, what is added to those of C, columns to store, bits, operands of the epilogue. */
 export type TileTarget = Readonly<Record<"panel" | "cBase" | "columns" | "mode", I>> & {
   readonly operands: readonly I[];
 };

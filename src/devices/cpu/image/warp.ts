@@ -16,8 +16,8 @@ import { NUMBERS, pixelReader, TABLE, type WarpKind } from "./warp_kernel.ts";
 const PIXEL_WORK = 40, ELEMENT_WORK = 8;
 
 /**
- * Prepares to read images of this shape into others, in `tables` ways. `fills` are the bits of a pixel beyond the edge. Gives where they
- * are read, `NUMBERS` for each image or for all, and what reads them.
+ * Prepares to read images of this shape into others, in `tables` ways. `fills` are the bits of a pixel beyond the edge. Gives where
+ * they are read, `NUMBERS` for each image or for all, and what reads them.
  */
 function prepareReads(
   engine: Engine,

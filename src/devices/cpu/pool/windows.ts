@@ -111,7 +111,7 @@ export interface WindowCode {
   update(address: Value<"i32">, change: (v: F4, u: number) => F4): void;
 }
 
-/** Writes a function that runs `body` for each place and vector of channels; `table` are the parameters of a {@linkcode WindowTable}. */
+/** Writes what runs `body` for each place and vector of channels; `table` are the parameters of a {@linkcode WindowTable}. */
 function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => void): void {
   const { f } = s;
   const [zTable, batch, zOut, yOut, xOut, channels, imageBytes, ...window] = table;
@@ -197,7 +197,7 @@ function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => voi
 /** What the table has of a place along an axis. */
 type Entry = Readonly<Record<keyof Inside, I>>;
 
-/** Runs a kernel over the windows of a table. Each address is of what moves from image to image: an image, its result, or nothing. */
+/** Runs a kernel over the windows of a table. Each address moves from image to image as an image, its result, or nothing does. */
 export type WindowRun = (
   table: WindowTable,
   addresses: readonly (readonly [at: Pointer, of: "image" | "result" | "all"])[],
