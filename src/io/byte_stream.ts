@@ -79,11 +79,10 @@ async function* decompressed(
     },
     cancel: async () => void await chunks.return(undefined),
   });
-  const isOurs = (error: unknown): boolean => error instanceof NotFoundError;
   try {
     yield* streamed(packed.pipeThrough(new DecompressionStream(format)), skip);
   } catch (error) {
-    if (isOurs(error)) throw error;
+    if (error instanceof NotFoundError) throw error;
     throw new DataLossError(
       `Cannot decompress ${sourceName(source)}: its ${format} data are broken or cut off`,
       { cause: error },
@@ -129,21 +128,17 @@ export class ByteStream {
 
   /** The next bytes up to a byte, which is part of them, or up to the end; null at the end. */
   async readTo(mark: number): Promise<Uint8Array | null> {
+    const parts = [this.#rest];
     let end = this.#rest.indexOf(mark);
-    if (end < 0) {
-      const parts = [this.#rest];
-      for (;;) {
-        const { done, value } = await this.#chunks.next();
-        if (done) break;
-        parts.push(value);
-        if (value.includes(mark)) break;
-      }
-      const before = parts.length > 1 && parts.at(-1)!.includes(mark)
-        ? parts.slice(0, -1).reduce((n, p) => n + p.length, 0) + parts.at(-1)!.indexOf(mark)
-        : -1;
-      this.#rest = parts.length === 1 ? parts[0] : concatBytes(parts);
-      end = before;
+    for (let before = this.#rest.length; end < 0;) {
+      const { done, value } = await this.#chunks.next();
+      if (done) break;
+      parts.push(value);
+      const at = value.indexOf(mark);
+      if (at >= 0) end = before + at;
+      before += value.length;
     }
+    if (parts.length > 1) this.#rest = concatBytes(parts);
     if (this.#rest.length === 0) return null;
     return this.#take(end < 0 ? this.#rest.length : end + 1);
   }

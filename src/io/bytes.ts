@@ -29,6 +29,11 @@ export function checkBytes(bytes: unknown, what: string): void {
   throw new TypeError(`Cannot read ${what}: wanted a Uint8Array, received ${describe(bytes)}`);
 }
 
+/** The error of bytes that cannot be read. */
+export function unreadable(what: string, why: string): DataLossError {
+  return new DataLossError(`Cannot read ${what}: ${why}`);
+}
+
 /** An array over a copy of little-endian bytes. Throws `DataLossError` where their number does not fit the shape. */
 export function arrayFromBytes(
   dtype: DType,
@@ -39,9 +44,7 @@ export function arrayFromBytes(
   const { array, bytes: width } = DTYPES[dtype];
   const wanted = sizeOf(shape) * width;
   if (bytes.length !== wanted) {
-    throw new DataLossError(
-      `Cannot read ${what}: ${dtype}[${shape}] takes ${wanted} bytes, received ${bytes.length}`,
-    );
+    throw unreadable(what, `${dtype}[${shape}] takes ${wanted} bytes, received ${bytes.length}`);
   }
   if (array === undefined) {
     throw new TypeError(`Cannot read ${what}: this runtime has no array for ${dtype}`);

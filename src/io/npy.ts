@@ -2,7 +2,7 @@
  * NumPy's npy files, read and written.
  */
 import { type DType, DTYPES, withinMemory } from "../core/dtype.ts";
-import { DataLossError, UnimplementedError } from "../core/errors.ts";
+import { UnimplementedError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { isShape, sizeOf, stridesOf } from "../core/shape.ts";
 import {
@@ -13,6 +13,7 @@ import {
   concatBytes,
   hostArray,
   swapBytes,
+  unreadable,
   viewOf,
   type Writable,
 } from "./bytes.ts";
@@ -56,7 +57,7 @@ const DTYPE_OF: ReadonlyMap<string, DType> = new Map(
 export function readNpy(bytes: Uint8Array, name = "npy file"): NdArray {
   checkBytes(bytes, name);
   if (bytes.length < 10 || MAGIC.some((b, i) => bytes[i] !== b)) {
-    throw new DataLossError(`Cannot read ${name}: it does not begin as an npy file does`);
+    throw unreadable(name, "it does not begin as an npy file does");
   }
   const view = viewOf(bytes);
   const version = bytes[6];
@@ -65,13 +66,11 @@ export function readNpy(bytes: Uint8Array, name = "npy file"): NdArray {
   }
   const start = version === 1 ? 10 : 12;
   if (bytes.length < start) {
-    throw new DataLossError(`Cannot read ${name}: it ends inside the header`);
+    throw unreadable(name, "it ends inside the header");
   }
   const length = version === 1 ? view.getUint16(8, true) : view.getUint32(8, true);
   if (start + length > bytes.length) {
-    throw new DataLossError(
-      `Cannot read ${name}: the header takes ${length} bytes, ${bytes.length - start} are there`,
-    );
+    throw unreadable(name, `the header takes ${length} bytes, ${bytes.length - start} are there`);
   }
   const text = new TextDecoder(version === 3 ? "utf-8" : "latin1").decode(
     bytes.subarray(start, start + length),
@@ -175,13 +174,14 @@ function readStrings(
 ): NdArray {
   const width = kind === "S" ? length : 4 * length, size = sizeOf(shape);
   if (body.length !== size * width) {
-    throw new DataLossError(
-      `Cannot read ${name}: ${size} strings of ${width} bytes were announced, received ${body.length} bytes`,
+    throw unreadable(
+      name,
+      `${size} strings of ${width} bytes were announced, received ${body.length} bytes`,
     );
   }
   // NumPy writes no such arrays. They would be any number of strings for no bytes.
   if (width === 0 && size > 0) {
-    throw new DataLossError(`Cannot read ${name}: ${size} strings of 0 bytes were announced`);
+    throw unreadable(name, `${size} strings of 0 bytes were announced`);
   }
   const view = viewOf(body), encoder = new TextEncoder();
   const items = Array.from({ length: size }, (_, i) => {
@@ -196,9 +196,7 @@ function readStrings(
     for (let k = 0; k < end; k++) {
       const p = point(k);
       if (p > 0x10ffff || (p >= 0xd800 && p < 0xe000)) {
-        throw new DataLossError(
-          `Cannot read ${name}: string ${i} has the code point 0x${p.toString(16)}, which is none`,
-        );
+        throw unreadable(name, `string ${i} has the code point 0x${p.toString(16)}, which is none`);
       }
       text += String.fromCodePoint(p);
     }
@@ -231,9 +229,7 @@ interface Header {
 /** Reads the header: a Python dict of strings, booleans and tuples. */
 function readHeader(text: string, name: string): Header {
   const bad = (why: string): never => {
-    throw new DataLossError(
-      `Cannot read ${name}: the header ${why}: ${JSON.stringify(text.trim().slice(0, 200))}`,
-    );
+    throw unreadable(name, `the header ${why}: ${JSON.stringify(text.trim().slice(0, 200))}`);
   };
   let dict: unknown;
   try {

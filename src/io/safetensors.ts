@@ -12,6 +12,7 @@ import {
   checkBytes,
   concatBytes,
   hostArray,
+  unreadable,
   viewOf,
   type Writable,
 } from "./bytes.ts";
@@ -157,7 +158,7 @@ export async function writeSafetensors(
 }
 
 function bad(why: string): DataLossError {
-  return new DataLossError(`Cannot read safetensors file: ${why}`);
+  return unreadable("safetensors file", why);
 }
 
 function readHeader(text: string): Record<string, unknown> {

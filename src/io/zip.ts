@@ -2,8 +2,8 @@
  * Zip archives: reading stored and deflated entries, writing stored ones.
  */
 import { withinMemory } from "../core/dtype.ts";
-import { DataLossError, OpError, UnimplementedError } from "../core/errors.ts";
-import { type Bytes, checkBytes, concatBytes, viewOf } from "./bytes.ts";
+import { type DataLossError, OpError, UnimplementedError } from "../core/errors.ts";
+import { type Bytes, checkBytes, concatBytes, unreadable, viewOf } from "./bytes.ts";
 import { crc32 } from "./crc.ts";
 
 const LOCAL = 0x04034b50, CENTRAL = 0x02014b50, END = 0x06054b50;
@@ -51,9 +51,7 @@ function checkOverlap(entries: readonly Located[], what: string): void {
   const byPlace = [...entries].sort((a, b) => a.offset - b.offset);
   byPlace.forEach(({ name, offset }, i) => {
     if (i === 0 || offset >= byPlace[i - 1].end) return;
-    throw new DataLossError(
-      `Cannot read ${what}: entries "${byPlace[i - 1].name}" and "${name}" overlap`,
-    );
+    throw unreadable(what, `entries "${byPlace[i - 1].name}" and "${name}" overlap`);
   });
 }
 
@@ -62,12 +60,12 @@ function readDirectory(bytes: Uint8Array, what: string): Entry[] {
   let end = bytes.length - 22;
   const least = Math.max(0, end - MAX16);
   while (end >= least && view.getUint32(end, true) !== END) end--;
-  if (end < least) throw new DataLossError(`Cannot read ${what}: it has no zip directory`);
+  if (end < least) throw unreadable(what, "it has no zip directory");
   let count = view.getUint16(end + 10, true), at = view.getUint32(end + 16, true);
   if (end >= 20 && view.getUint32(end - 20, true) === LOCATOR64) {
     const record = Number(view.getBigUint64(end - 12, true));
     if (record + 56 > bytes.length || view.getUint32(record, true) !== END64) {
-      throw new DataLossError(`Cannot read ${what}: its 64-bit directory is damaged`);
+      throw unreadable(what, "its 64-bit directory is damaged");
     }
     count = Number(view.getBigUint64(record + 32, true));
     at = Number(view.getBigUint64(record + 48, true));
@@ -75,18 +73,16 @@ function readDirectory(bytes: Uint8Array, what: string): Entry[] {
   const entries: Entry[] = [];
   for (let i = 0; i < count; i++) {
     if (at + 46 > bytes.length || view.getUint32(at, true) !== CENTRAL) {
-      throw new DataLossError(`Cannot read ${what}: directory entry ${i} of ${count} is damaged`);
+      throw unreadable(what, `directory entry ${i} of ${count} is damaged`);
     }
     const nameLength = view.getUint16(at + 28, true), extraLength = view.getUint16(at + 30, true);
     const next = at + 46 + nameLength + extraLength + view.getUint16(at + 32, true);
     if (next > bytes.length) {
-      throw new DataLossError(`Cannot read ${what}: directory entry ${i} of ${count} is cut short`);
+      throw unreadable(what, `directory entry ${i} of ${count} is cut short`);
     }
     const wide = wideFields(view, at, at + 46 + nameLength, extraLength);
     if (wide === null) {
-      throw new DataLossError(
-        `Cannot read ${what}: the 64-bit sizes of directory entry ${i} of ${count} are cut short`,
-      );
+      throw unreadable(what, `the 64-bit sizes of directory entry ${i} of ${count} are cut short`);
     }
     entries.push({
       name: new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameLength)),
@@ -131,7 +127,7 @@ function wideFields(
 
 /** How an entry cannot be read. */
 function damaged(what: string, { name }: Entry, why: string): DataLossError {
-  return new DataLossError(`Cannot read ${what}: entry "${name}" ${why}`);
+  return unreadable(what, `entry "${name}" ${why}`);
 }
 
 function locate(bytes: Uint8Array, entry: Entry, what: string): Located {

@@ -1,7 +1,7 @@
 /**
  * Ops on the bits of numbers, which only files have. On the host.
  */
-import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
+import { type DType, DTYPES } from "../../core/dtype.ts";
 import { defineOp } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { broadcastShapes, type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
@@ -22,6 +22,11 @@ function recast(shape: PartialShape, from: DType, to: DType): PartialShape {
   );
 }
 
+function bytesOf({ data }: NdArray): Uint8Array {
+  const { buffer, byteOffset, byteLength } = data as Float32Array;
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
 defineOp({
   name: "Bitcast",
   inputs: ["input: T"],
@@ -32,11 +37,14 @@ defineOp({
   cpu: ([x], _, { attrs: { type } }) => {
     const shape = recast(x.shape, x.dtype, type) as number[],
       { array, slots } = DTYPES[type as DType];
-    const { buffer, byteOffset, byteLength } = x.data as Float32Array;
-    const bytes = new Uint8Array(buffer, byteOffset, byteLength).slice();
-    return [new NdArray(type, shape, new array!(bytes.buffer, 0, sizeOf(shape) * slots))];
+    const { buffer } = bytesOf(x).slice();
+    return [new NdArray(type, shape, new array!(buffer, 0, sizeOf(shape) * slots))];
   },
 });
+
+/** How many bits of a byte are set. */
+const ONES = new Uint8Array(256);
+for (let byte = 1; byte < 256; byte++) ONES[byte] = ONES[byte >> 1] + (byte & 1);
 
 defineOp({
   name: "PopulationCount",
@@ -46,15 +54,9 @@ defineOp({
   infer: ([x]) => [x.shape],
   grad: null,
   cpu: ([x], [out]) => {
-    const bits = 8 * DTYPES[x.dtype].bytes, to = out.data as Uint8Array;
-    for (let i = 0; i < to.length; i++) {
-      let rest = BigInt.asUintN(
-        bits,
-        isBigInt(x.dtype) ? x.at(i) as bigint : BigInt(x.at(i) as number),
-      );
-      to[i] = 0;
-      for (; rest > 0n; rest &= rest - 1n) to[i]++;
-    }
+    const bytes = bytesOf(x), { bytes: width } = DTYPES[x.dtype], to = out.data as Uint8Array;
+    to.fill(0);
+    for (let i = 0; i < bytes.length; i++) to[Math.floor(i / width)] += ONES[bytes[i]];
   },
 });
 

@@ -132,13 +132,6 @@ function refuseCount(column: Column, row: number, how: string): never {
   refuse(`${placeText(column, row)}  Number of ${what} values ${how}`);
 }
 
-function denseFeature(column: Column, shape: PartialShape, fallback: NdArray): NdArray {
-  if (shape === null) refuse(`Feature ${column.key} has no shape`);
-  return isConcrete(shape)
-    ? fixedFeature(column, shape, fallback)
-    : sequenceFeature(column, shape.slice(1) as number[], fallback);
-}
-
 /** TensorFlow op `ParseExampleV2`: features of records, sparse, dense and ragged ones. */
 export const ParseExampleV2: OpDef = defineOp({
   name: "ParseExampleV2",
@@ -169,16 +162,16 @@ export const ParseExampleV2: OpDef = defineOp({
   infer: ([serialized], attrs) => {
     const batch = serialized.shape;
     const rank = batch === null ? null : batch.length + 1;
-    const sparse = attrs.sparse_types as readonly DType[];
+    const times = (list: readonly DType[], shape: PartialShape) => list.map(() => shape);
+    const { sparse_types: sparse, ragged_value_types: ragged } = attrs;
     const dense = attrs.dense_shapes as readonly PartialShape[];
-    const ragged = attrs.ragged_value_types as readonly DType[];
     return [
-      ...sparse.map((): PartialShape => [null, rank]),
-      ...sparse.map((): PartialShape => [null]),
-      ...sparse.map((): PartialShape => [rank]),
-      ...dense.map((s): PartialShape => (batch === null || s === null ? null : [...batch, ...s])),
-      ...ragged.map((): PartialShape => [null]),
-      ...ragged.map((): PartialShape => [null]),
+      ...times(sparse, [null, rank]),
+      ...times(sparse, [null]),
+      ...times(sparse, [rank]),
+      ...dense.map((s) => (batch === null || s === null ? null : [...batch, ...s])),
+      ...times(ragged, [null]),
+      ...times(ragged, [null]),
     ];
   },
   grad: null,
@@ -199,22 +192,27 @@ export const ParseExampleV2: OpDef = defineOp({
     const keys = [sparseKeys, denseKeys, raggedKeys].map(texts);
     const found = scanExamples(textsOf(serialized), keys.flat());
     const columns = (k: number, dtypes: readonly DType[]): Column[] => {
+      const shared = { batch, names: labels };
       const list = keys[k].map((key, i) => ({
-        ...{ key, dtype: dtypes[i], found: found.get(key)! },
-        ...{ batch, names: labels },
+        key,
+        dtype: dtypes[i],
+        found: found.get(key)!,
+        ...shared,
       }));
       for (const column of list) checkDType(column, k === 1);
       return list;
     };
     const sparse = columns(0, attrs.sparse_types as readonly DType[]).map(sparseFeature);
-    const dense = columns(1, attrs.Tdense as readonly DType[]).map((column, k) =>
-      denseFeature(column, (attrs.dense_shapes as readonly PartialShape[])[k], defaults[k])
-    );
+    const dense = columns(1, attrs.Tdense as readonly DType[]).map((column, k) => {
+      const shape = attrs.dense_shapes[k] as PartialShape;
+      if (shape === null) refuse(`Feature ${column.key} has no shape`);
+      return isConcrete(shape)
+        ? fixedFeature(column, shape, defaults[k])
+        : sequenceFeature(column, shape.slice(1) as number[], defaults[k]);
+    });
     const splits = attrs.ragged_split_types as readonly ("int32" | "int64")[];
-    const ragged = columns(2, attrs.ragged_value_types as readonly DType[]).map((
-      column,
-      k,
-    ) => raggedFeature(column, splits[k]));
+    const ragged = columns(2, attrs.ragged_value_types as readonly DType[])
+      .map((column, k) => raggedFeature(column, splits[k]));
     return [
       ...sparse.map(([indices]) => indices),
       ...sparse.map(([, values]) => values),

@@ -111,9 +111,21 @@ defineOp({
         }, received ${attrs.blank_index}`,
       );
     }
-    const paths = sizes.map((size, item) =>
-      bestPath(x, { item, size, blank, merges: attrs.merge_repeated })
-    );
+    const logits = x.data as Float32Array;
+    // The likeliest label at each step, without blanks; the score is the negated sum of logits.
+    const paths = sizes.map((size, item) => {
+      const labels: number[] = [];
+      let score = 0, before = -1;
+      for (let step = 0; step < size; step++) {
+        const row = (step * batch + item) * classes;
+        let best = 0;
+        for (let c = 1; c < classes; c++) if (logits[row + c] > logits[row + best]) best = c;
+        score -= logits[row + best];
+        if (best !== blank && !(attrs.merge_repeated && best === before)) labels.push(best);
+        before = best;
+      }
+      return { labels, score };
+    });
     const values = paths.flatMap((p) => p.labels);
     const at = paths.flatMap((p, item) => p.labels.flatMap((_, i) => [item, i]));
     const shape = [batch, Math.max(0, ...paths.map((p) => p.labels.length))];
@@ -123,27 +135,3 @@ defineOp({
     return [places, wholeArray("int64", values), wholeArray("int64", shape), scores];
   },
 });
-
-/** The likeliest label at each step, without blanks; `x` is `[steps, batch, classes]`. The score is the negated sum of logits. */
-function bestPath(
-  x: NdArray,
-  { item, size, blank, merges }: {
-    readonly item: number;
-    readonly size: number;
-    readonly blank: number;
-    readonly merges: boolean;
-  },
-): { readonly labels: number[]; readonly score: number } {
-  const [, batch, classes] = x.shape, logits = x.data as Float32Array;
-  const labels: number[] = [];
-  let score = 0, before = -1;
-  for (let step = 0; step < size; step++) {
-    const row = (step * batch + item) * classes;
-    let best = 0;
-    for (let c = 1; c < classes; c++) if (logits[row + c] > logits[row + best]) best = c;
-    score -= logits[row + best];
-    if (best !== blank && !(merges && best === before)) labels.push(best);
-    before = best;
-  }
-  return { labels, score };
-}
