@@ -106,14 +106,7 @@ class Rewriter {
     }
     const rule = REF_OPS.get(node.op);
     if (rule !== undefined) return this.#update(node, rule, { data, controls });
-    const reads: NodeDefJson[] = [];
-    const input = data.map((name, k) => {
-      const ref = this.#refOf(name);
-      if (ref === null) return name;
-      const read = readNode(`${node.name}/read_${k}`, ref, controls);
-      reads.push(read);
-      return read.name;
-    });
+    const { reads, input } = this.#read(node, data, controls);
     if (reads.length === 0) return [node];
     if (node.op === PASSES) {
       return [{ ...node, op: "Identity", input: [...input, ...controls] }, ...reads];
@@ -127,28 +120,31 @@ class Rewriter {
     { op, refs, attrs }: RefOp,
     { data, controls }: { readonly data: readonly string[]; readonly controls: readonly string[] },
   ): NodeDefJson[] {
-    const first = this.#writable(node, data[0]);
-    const before = [...controls];
-    const reads: NodeDefJson[] = [];
-    const input = data.map((name, k) => {
-      const ref = k < refs ? this.#writable(node, name) : this.#refOf(name);
-      if (ref === null) return name;
-      if (k < refs) {
-        before.push(...control(ref.after));
-        return handleName(ref.variable);
-      }
-      const read = readNode(`${node.name}/read_${k}`, ref, controls);
-      reads.push(read);
-      return read.name;
-    });
+    const written = Array.from({ length: refs }, (_, k) => this.#writable(node, data[k]));
+    const { reads, input } = this.#read(node, data, controls, refs);
+    const handles = written.map(({ variable }) => handleName(variable));
+    const before = [...controls, ...written.flatMap(({ after }) => control(after))];
     const write: NodeDefJson = {
       ...node,
       name: `${node.name}/write`,
       op,
-      input: [...input, ...before],
+      input: [...handles, ...input, ...before],
       attr: attrs(node.attr ?? {}),
     };
-    return [...reads, write, readNode(node.name, { ...first, after: write.name }, [])];
+    return [...reads, write, readNode(node.name, { ...written[0], after: write.name }, [])];
+  }
+
+  /** Inputs from the one of this number on as values, and the nodes that read those of them which are references. */
+  #read(node: NodeDefJson, data: readonly string[], controls: readonly string[], from = 0) {
+    const reads: NodeDefJson[] = [];
+    const input = data.slice(from).map((name, k) => {
+      const ref = this.#refOf(name);
+      if (ref === null) return name;
+      const read = readNode(`${node.name}/read_${from + k}`, ref, controls);
+      reads.push(read);
+      return read.name;
+    });
+    return { reads, input };
   }
 
   #writable(node: NodeDefJson, input: string | undefined): Ref {

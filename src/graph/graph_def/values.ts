@@ -298,17 +298,16 @@ export function shapeToJson(shape: PartialShape): ShapeJson {
     : { dim: shape.map((d) => ({ size: String(d ?? -1) })) };
 }
 
-/** A constant in JSON form. */
-export function tensorToJson(a: NdArray): TensorJson {
-  return packed(a, base64);
-}
-
 /** A constant whose bytes are its array's own: nothing is copied, for readers of files. */
 export function constantToJson(a: NdArray): TensorJson {
-  return packed(a, (bytes) => bytes);
+  return tensorToJson(a, (bytes) => bytes);
 }
 
-function packed(a: NdArray, write: (bytes: Uint8Array) => BytesJson): TensorJson {
+/** A constant in JSON form. */
+export function tensorToJson(
+  a: NdArray,
+  write: (bytes: Uint8Array) => BytesJson = base64,
+): TensorJson {
   const base = { dtype: DTYPES[a.dtype].tfEnum, tensorShape: shapeToJson(a.shape) };
   if (a.dtype === "string") return { ...base, stringVal: (a.data as Uint8Array[]).map(write) };
   const { buffer, byteOffset, byteLength } = a.data as Float32Array;

@@ -4,8 +4,7 @@
 import type { DType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { resourceOf } from "../../core/graph_node.ts";
-import type { OpDef } from "../../core/op.ts";
-import type { PartialShape } from "../../core/shape.ts";
+import type { Attrs, OpDef } from "../../core/op.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { UNSEEN } from "../../autodiff/unseen.ts";
 import { effectAttrs } from "../../graph/func_graph.ts";
@@ -101,14 +100,28 @@ export function nodeAttributes(
       `the variable '${resource.sharedName}' is ${resource.dtype}, attribute "dtype" is ${out.dtype}`,
     );
   }
+  const named = (kind: string): ResourceName => ({
+    kind,
+    container: out.container as string ?? "",
+    name: out.shared_name as string || def.name,
+  });
   if (isScriptOp(op.name)) out._script = scriptCheck.bind(out, options.scripts ?? {});
   if (op.name === "VarHandleOp") {
     const { resource } = UNSEEN;
-    out._resource = out.dtype === resource.dtype ? resource : variableOf(def, out, resources);
+    out._resource = out.dtype === resource.dtype
+      ? resource
+      : variableOf(named("variable"), out, resources);
   }
-  if (makesTable(op.name)) out._table = tableOf(def, out, resources);
+  if (makesTable(op.name)) {
+    const name = named("table"), { key_dtype, value_dtype } = out as Attrs;
+    const isMutable = def.op.startsWith("Mutable");
+    const make = () => new LookupTable(name.name, [key_dtype, value_dtype], isMutable);
+    out._table = resources.get(name, make);
+  }
   if (op === ACCUMULATOR.handle || op === ACCUMULATOR_V1.handle) {
-    out._accumulator = accumulatorOf(def, out, resources);
+    const name = named("accumulator"), { dtype, shape, reduction_type: reduction } = out as Attrs;
+    const make = () => new GradientAccumulator(name.name, { dtype, shape, reduction });
+    out._accumulator = resources.get(name, make);
   }
   if (op.name === "ReadVariableOp" && out._shape === undefined) {
     const handle = inputs[0]?.operation;
@@ -118,51 +131,13 @@ export function nodeAttributes(
   return out;
 }
 
-function sharedName(
-  kind: string,
-  def: NodeDefJson,
-  { container, shared_name }: Readonly<Record<string, unknown>>,
-): ResourceName {
-  return { kind, container: container as string ?? "", name: shared_name as string || def.name };
-}
-
-function variableOf(
-  def: NodeDefJson,
-  attrs: Readonly<Record<string, unknown>>,
-  resources: GraphResources,
-): VariableState {
-  const name = sharedName("variable", def, attrs);
-  const dtype = attrs.dtype as DType, shape = (attrs.shape ?? null) as PartialShape;
+function variableOf(name: ResourceName, attrs: Attrs, resources: GraphResources): VariableState {
+  const { dtype, shape = null } = attrs;
   const state = resources.get(name, () => VariableState.uninitialized(dtype, shape, name.name));
   if (state.dtype === dtype) return state;
   throw new ValueError(
     `the variable '${name.name}' is ${state.dtype}, attribute "dtype" is ${dtype}`,
   );
-}
-
-function tableOf(
-  def: NodeDefJson,
-  attrs: Readonly<Record<string, unknown>>,
-  resources: GraphResources,
-): LookupTable {
-  const name = sharedName("table", def, attrs);
-  const dtypes = [attrs.key_dtype as DType, attrs.value_dtype as DType] as const;
-  const isMutable = def.op.startsWith("Mutable");
-  return resources.get(name, () => new LookupTable(name.name, dtypes, isMutable));
-}
-
-function accumulatorOf(
-  def: NodeDefJson,
-  attrs: Readonly<Record<string, unknown>>,
-  resources: GraphResources,
-): GradientAccumulator {
-  const name = sharedName("accumulator", def, attrs);
-  return resources.get(name, () =>
-    new GradientAccumulator(name.name, {
-      dtype: attrs.dtype as DType,
-      shape: attrs.shape as PartialShape,
-      reduction: attrs.reduction_type as "MEAN",
-    }));
 }
 
 /** True for the dtype of what may be a list, which is a stacked tensor here: what flows in says its dtype. */
