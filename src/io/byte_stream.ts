@@ -143,7 +143,6 @@ export class ByteStream {
     return this.#take(end < 0 ? this.#rest.length : end + 1);
   }
 
-  /** Closes what was opened. */
   async close(): Promise<void> {
     await this.#chunks.return(undefined);
   }

@@ -5,15 +5,10 @@ import { UnimplementedError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import type { TensorLike } from "../core/tensor.ts";
 
-/** A checkpoint that was opened. */
 export interface OpenCheckpoint {
-  /** All keys. */
   keys(): string[];
-  /** True where there is such a key. */
   has(key: string): boolean;
-  /** The tensor under a key. */
   read(key: string): Promise<NdArray>;
-  /** Closes its files. */
   close(): Promise<void>;
 }
 
@@ -27,11 +22,8 @@ export interface SavedObjectNode {
   readonly slots: readonly { readonly of: number; readonly name: string; readonly id: number }[];
 }
 
-/** How checkpoints are written and read. */
 export interface CheckpointFormat {
-  /** Opens the checkpoint of this prefix. */
   readonly read: (prefix: string) => Promise<OpenCheckpoint>;
-  /** Writes a checkpoint. */
   readonly write: (prefix: string, values: Readonly<Record<string, TensorLike>>) => Promise<void>;
   /** Writes a checkpoint of objects, the first of which leads to all others. */
   readonly writeObjects: (

@@ -8,7 +8,6 @@ import { readBytes } from "./files.ts";
 
 /** What a state file says. Paths are those that can be opened. */
 export interface CheckpointState {
-  /** The latest checkpoint. */
   readonly latest: string;
   /** All that are kept, oldest first. */
   readonly all: readonly string[];
@@ -129,7 +128,6 @@ function unquoted(text: string): string {
   return new TextDecoder().decode(Uint8Array.from(bytes));
 }
 
-/** Which checkpoints are kept. */
 export interface KeepOptions {
   /** How many of the last are kept; 0 for all. */
   readonly most: number;
@@ -137,7 +135,6 @@ export interface KeepOptions {
   readonly everyNHours: number;
 }
 
-/** A checkpoint and when it was saved. */
 interface Kept {
   readonly path: string;
   readonly time: number;
@@ -164,7 +161,6 @@ export class KeptCheckpoints {
     this.#options = options;
   }
 
-  /** Their prefixes. */
   get paths(): string[] {
     return this.#kept.map(({ path }) => path);
   }

@@ -248,7 +248,7 @@ export function opaque({ width, height, channels, data }: Pixels): Uint8ClampedA
   return out;
 }
 
-/** Throws `TypeError` for what is no format's name. */
+/** The channels. Throws `ValueError` for others than those allowed. */
 export function checkChannels(channels: unknown, allowed: readonly number[], fn: string): number {
   if (typeof channels === "number" && allowed.includes(channels)) return channels;
   throw new ValueError(

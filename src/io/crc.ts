@@ -7,7 +7,6 @@ type Checksum = (bytes: Uint8Array, before?: number) => number;
 
 /** CRC-32 as zip files have it. */
 export const crc32: Checksum = checksum(0xedb88320);
-/** CRC-32C. */
 export const crc32c: Checksum = checksum(0x82f63b78);
 
 /**

@@ -5,7 +5,6 @@ import { NotFoundError } from "../core/errors.ts";
 import type { Bytes } from "./bytes.ts";
 import { fileError, fileOf, nodeFiles } from "./files.ts";
 
-/** What we use of an open file. */
 interface FileHandle {
   read(
     buffer: Uint8Array,
@@ -65,11 +64,9 @@ export async function* fileChunks(path: string | URL, start = 0): AsyncGenerator
   }
 }
 
-/** A file that is being written. */
 export interface FileWriter {
   /** Writes all of the bytes behind those before. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Ends the file. */
   close(): Promise<void>;
 }
 
@@ -91,7 +88,6 @@ export async function renameFile(from: string, to: string): Promise<void> {
   await (await nodeFiles<FileSystem>()).rename(from, to);
 }
 
-/** Deletes a file if there is one. */
 export async function removeFile(path: string): Promise<void> {
   await (await nodeFiles<FileSystem>()).rm(path, { force: true });
 }
@@ -111,7 +107,6 @@ async function found<T>(
   }
 }
 
-/** True where there is a file. */
 export async function fileExists(path: string): Promise<boolean> {
   return await found((fs) => fs.stat(path), path) !== undefined;
 }

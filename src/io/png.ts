@@ -39,7 +39,6 @@ interface Head {
   readonly interlaced: boolean;
 }
 
-/** True where bytes begin as a PNG does. */
 export function isPng(bytes: Uint8Array): boolean {
   return SIGNATURE.every((b, i) => bytes[i] === b);
 }

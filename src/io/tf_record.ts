@@ -20,7 +20,6 @@ export interface TFRecordOptions {
 
 const checkOptions = optionCheck<TFRecordOptions>("TFRecordWriter", { compression: true });
 
-/** Reads records in order. */
 export class RecordReader {
   readonly #stream: ByteStream;
   #number = 0;
@@ -30,7 +29,6 @@ export class RecordReader {
     this.#stream = new ByteStream(source, compression, position);
   }
 
-  /** How many bytes of records were read. */
   get position(): number {
     return this.#stream.position;
   }
@@ -63,7 +61,6 @@ export class RecordReader {
     return data;
   }
 
-  /** Closes the file. */
   close(): Promise<void> {
     return this.#stream.close();
   }

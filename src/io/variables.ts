@@ -38,7 +38,6 @@ export interface Stateful {
  */
 export type Variables = Nest<VariableLike | Stateful>;
 
-/** What a nest holds. */
 interface Contents {
   /** By name in the file. */
   readonly variables: Map<string, VariableLike>;
@@ -46,13 +45,11 @@ interface Contents {
   readonly optimizers: Map<string, Stateful>;
 }
 
-/** True for what has a state of named tensors. */
 export function isStateful(value: unknown): value is Stateful {
   return typeof value === "object" && value !== null &&
     typeof (value as Partial<Stateful>).getWeights === "function";
 }
 
-/** Gives an optimizer its state back. */
 export async function giveWeights(
   optimizer: Stateful,
   weights: Iterable<readonly [string, NdArray]>,

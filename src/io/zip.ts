@@ -24,7 +24,6 @@ interface Entry {
   readonly offset: number;
 }
 
-/** An entry, and where its bytes are. */
 interface Located extends Entry {
   readonly start: number;
   readonly end: number;
@@ -125,7 +124,6 @@ function wideFields(
   return { compressed, size, offset };
 }
 
-/** How an entry cannot be read. */
 function damaged(what: string, { name }: Entry, why: string): DataLossError {
   return unreadable(what, `entry "${name}" ${why}`);
 }

@@ -9,7 +9,6 @@ import type { AttrValueJson, NodeDefJson, ShapeJson } from "./graph_def.ts";
 import { isLoop } from "./nodes.ts";
 import { text } from "./values.ts";
 
-/** A function that was read. */
 interface Called {
   readonly name: string;
   readonly graph: { readonly inputs: readonly { readonly dtype: DType }[] };

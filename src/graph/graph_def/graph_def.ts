@@ -112,7 +112,6 @@ export function portability(graph: Graph): UnportableNode[] {
 export class GraphDefWriter {
   /** The functions that what was written calls. */
   readonly functions: Map<string, FunctionDefJson> = new Map();
-  /** What could not be written. */
   readonly unportable: UnportableNode[] = [];
   /** Scripts that have no registered name, where they may not be written. */
   readonly anonymous: string[] = [];
@@ -120,7 +119,6 @@ export class GraphDefWriter {
   /** Ops that are written as others. */
   readonly #replaced = new Map<Operation, Replacement>();
 
-  /** Says how to write. */
   constructor(options: GraphDefOptions) {
     this.#options = options;
   }

@@ -20,7 +20,6 @@ export interface UnportableNode {
   readonly reason: string;
 }
 
-/** The error that lists them. */
 export function unportableError(nodes: readonly UnportableNode[]): ValueError {
   const list = nodes.map((n) =>
     `"${n.node}" (${n.op}${
@@ -87,7 +86,6 @@ function ownAttr({ type, def, attrs }: Operation): string | null {
   return null;
 }
 
-/** What a place is made with. */
 export interface PlaceOptions {
   /** The function whose body it is. */
   readonly inFunction?: string;
@@ -108,7 +106,6 @@ export class Place {
   readonly #controls: readonly string[];
   readonly #scopes: Set<string>;
 
-  /** A graph's nodes. */
   constructor(
     graph: Graph | null,
     options: PlaceOptions,
@@ -122,12 +119,10 @@ export class Place {
     this.#scopes = outer?.scopes ?? scopesOf(graph?.operations ?? []);
   }
 
-  /** The name of an op's node. */
   name(op: Operation): string {
     return this.#prefix + op.name;
   }
 
-  /** A value as an input of nodes here. */
   input(t: SymbolicTensor): string {
     const { operation, valueIndex } = t;
     return this.#options.given?.get(t) ?? this.output(this.name(operation), {
@@ -179,7 +174,6 @@ export class Place {
     return `${scope}/`;
   }
 
-  /** The place of the parts of an op. */
   inside(op: Operation, { inputs, operations }: Replacement): Place {
     const given = new Map<SymbolicTensor, string>();
     inputs.forEach((t, i) => t && given.set(t, this.input(op.inputs[i])));

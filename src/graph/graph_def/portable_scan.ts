@@ -11,7 +11,6 @@ import { type Place, resultNode } from "./portable.ts";
 
 interface ScanContext {
   readonly place: Place;
-  /** Name of the body in the library. */
   readonly body: string;
   /** True for names of functions that are there already. */
   readonly taken: (name: string) => boolean;
@@ -19,7 +18,6 @@ interface ScanContext {
 
 const INT: AttrValueJson = { type: "DT_INT32" };
 
-/** The nodes and functions that stand for a Scan. */
 export function scanNodes(
   op: Operation,
   { place, body, taken }: ScanContext,

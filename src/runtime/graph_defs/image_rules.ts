@@ -40,7 +40,6 @@ const saturation = (value: Tensor, range: Tensor): Tensor => {
   return where(isLit, div(range, where(isLit, value, 1)), mul(value, 0));
 };
 
-/** Rules by op. */
 export const IMAGE_RULES: readonly RuleEntry[] = [
   ["RGBToHSV", ({ inputs: [x] }) => {
     const { hue, value, range } = hueOf(x);

@@ -26,9 +26,7 @@ import { GraphResources, type ResourceName } from "./resources.ts";
 
 /** What a node's attributes may name. */
 export interface AttributeContext {
-  /** Inputs of the node in the graph that is built. */
   readonly inputs: readonly SymbolicTensor[];
-  /** Functions of the file. */
   readonly library: {
     readonly budget: Budget;
     get(name: string, given: readonly Spec[]): ConcreteFunction;

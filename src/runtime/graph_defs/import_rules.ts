@@ -80,7 +80,6 @@ const ENTRIES: readonly RuleEntry[] = [
   ...VARIABLE_RULES,
 ];
 
-/** Rules by op. */
 export const IMPORT_RULES: ReadonlyMap<string, ImportRule> = new Map(
   ENTRIES.map(([op, rule]) => [op, rule]),
 );

@@ -13,7 +13,6 @@ type Key = string | number | bigint;
 
 /** A table that is filled once, or a mutable one, which is empty at first. Follows TensorFlow `HashTable` and `MutableHashTable`. */
 export class LookupTable {
-  /** Name in messages. */
   readonly name: string;
   /** Dtypes of keys and values. */
   readonly dtypes: readonly [DType, DType];
@@ -22,7 +21,6 @@ export class LookupTable {
   #keys: ArrayLike<unknown> = [];
   #values: ArrayLike<unknown> = [];
 
-  /** An empty table. */
   constructor(name: string, dtypes: readonly [DType, DType], isMutable = false) {
     this.name = name;
     this.dtypes = dtypes;
@@ -30,7 +28,6 @@ export class LookupTable {
     if (isMutable) this.#places = new Map();
   }
 
-  /** How many keys it has. */
   get size(): number {
     return this.#places?.size ?? 0;
   }
@@ -65,7 +62,6 @@ export class LookupTable {
     this.fill(joined(now.keys, keys), joined(now.values, values));
   }
 
-  /** All keys with their values. */
   entries(): { keys: NdArray; values: NdArray } {
     const places = [...this.#places?.values() ?? []];
     const pick = (from: ArrayLike<unknown>, dtype: DType): NdArray =>

@@ -21,7 +21,6 @@ export const scriptCheck: {
 
 const SCRIPT_OP = /^(PyFunc|PyFuncStateless|EagerPyFunc)$/;
 
-/** True for ops that call scripts. */
 export function isScriptOp(op: string): boolean {
   return SCRIPT_OP.test(op);
 }
@@ -78,7 +77,6 @@ export function missingOps(
   return out;
 }
 
-/** The nodes of the graph and of the functions that it calls. */
 function nodesOf({ node, library }: GraphDefJson): NodeDefJson[] {
   return [node, ...calledFunctions(node, library?.function ?? []).map((f) => f.nodeDef)].flat();
 }

@@ -101,7 +101,6 @@ function parseSingleExample(node: ImportedNode): readonly Tensor[] {
   return parse(node, serialized, { names: noStrings(), sparse, dense, defaults });
 }
 
-/** Rules by op. */
 export const MORE_RULES: readonly RuleEntry[] = [
   ["DynamicStitch", dynamicStitch, 2],
   ["ParallelDynamicStitch", dynamicStitch, 2],

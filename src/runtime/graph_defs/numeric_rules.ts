@@ -64,7 +64,6 @@ function uniqueWithCounts({ inputs: [x, given], attr }: ImportedNode): Tensor[] 
   return [y, at, cast(counts, out_idx)];
 }
 
-/** Rules by op. */
 export const NUMERIC_RULES: readonly RuleEntry[] = [
   [
     "MatrixDiag",

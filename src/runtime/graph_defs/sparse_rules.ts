@@ -56,7 +56,6 @@ function segments(divisor: ((count: Tensor) => Tensor) | null): ImportRule {
   };
 }
 
-/** Rules by op. */
 export const SPARSE_RULES: readonly RuleEntry[] = [
   ["SparseConcat", sparseConcat, 3],
   ["SparseTensorDenseAdd", ({ inputs: [indices, values, , dense] }) => [

@@ -97,7 +97,6 @@ function inBlocks(op: string): ImportRule {
   };
 }
 
-/** Rules by op. */
 export const SPELLING_RULES: readonly RuleEntry[] = [
   ["Reverse", ({ inputs: [x, axes] }) => {
     // One flag an axis; where they are not known, the positions of those that hold.

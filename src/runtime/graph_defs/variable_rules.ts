@@ -55,7 +55,6 @@ const fold = (name: string): Scatter => (...inputs) => put1(name, inputs);
 
 const products: Scatter = fold("_TensorScatterMul");
 
-/** Rules by op. */
 export const VARIABLE_RULES: readonly RuleEntry[] = [
   ["ResourceGather", (node) => {
     const batch = intOf(node.attr.batch_dims, 0);
