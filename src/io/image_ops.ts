@@ -7,7 +7,6 @@ import { FailedPreconditionError, InvalidArgumentError } from "../core/errors.ts
 import { NdArray } from "../core/nd_array.ts";
 import { type Attrs, defineOp, type OpDef, type OpInit } from "../core/op.ts";
 import { optionCheck } from "../core/options.ts";
-import type { PartialShape } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
 import { decodeString } from "../core/text.ts";
 import { toInput } from "../ops/input.ts";
@@ -23,32 +22,13 @@ type Body = (
   attrs: Attrs,
 ) => readonly NdArray[] | Promise<readonly NdArray[]>;
 
-const bodies = new Map<string, Body>();
-
 /** An op of the host that may have to be awaited. */
 function hostOp(
   name: string,
-  { inputs, outputs, attrs = [], infer, stateful = false, outside, run }: {
-    readonly inputs: readonly string[];
-    readonly outputs: readonly string[];
-    readonly attrs?: readonly string[];
-    readonly infer: (
-      inputs: readonly { readonly shape: PartialShape }[],
-      attrs: Attrs,
-    ) => PartialShape[];
-    readonly stateful?: boolean;
-    readonly outside?: OpInit["outside"];
-    readonly run: Body;
-  },
+  { run, ...init }: Omit<OpInit, "name"> & { readonly run: Body },
 ): OpDef {
-  const def = defineOp({
-    ...{ name, inputs: [...inputs], outputs: [...outputs], attrs: [...attrs], infer, stateful },
-    hostInputs: inputs.map((input) => input.split(":")[0]),
-    grad: null,
-    host: true,
-    ...(outside && { outside }),
-  });
-  bodies.set(name, run);
+  const hostInputs = init.inputs.map((input) => input.split(":")[0]);
+  const def = defineOp({ name, ...init, hostInputs, grad: null, host: true });
   setHostOp(name, ({ inputs, attrs }) => run(inputs as NdArray[], attrs));
   setHostRunner(def, (given, attrs) => {
     const device = scopeDevice();
@@ -73,54 +53,51 @@ function bytesOf(x: NdArray, op: string): Uint8Array {
   throw new InvalidArgumentError(`contents must be scalar, got shape [${x.shape}]`, { op });
 }
 
-const imageShape = (_: unknown, { channels }: Attrs): PartialShape[] => [[
-  null,
-  null,
-  channels === 0 ? null : channels,
-]];
+/** What is made of a value, at once where it is there. */
+function map<A, B>(value: A | Promise<A>, make: (value: A) => B): B | Promise<B> {
+  return value instanceof Promise ? value.then(make) : make(value);
+}
 
 function imageOp(name: string, ...dtypeAttr: string[]): OpDef {
   return hostOp(name, {
     inputs: ["contents: string"],
     outputs: [dtypeAttr.length > 0 ? "image: dtype" : "image: uint8"],
     attrs: ["channels: int = 0", ...dtypeAttr],
-    infer: imageShape,
-    run: async1((contents, { channels, dtype = "uint8" }) =>
-      decodeBytes(bytesOf(contents, name), { channels, dtype, op: name })
-    ),
+    infer: (_, { channels }) => [[null, null, channels === 0 ? null : channels]],
+    run: ([contents], { channels, dtype = "uint8" }) =>
+      map(decodeBytes(bytesOf(contents, name), { channels, dtype, op: name }), (image) => [image]),
   });
 }
 
-/** A body of one input and one output. */
-function async1(fn: (x: NdArray, attrs: Attrs) => NdArray | Promise<NdArray>): Body {
-  return ([x], attrs) => {
-    const out = fn(x, attrs);
-    return out instanceof Promise ? out.then((array) => [array]) : [out];
-  };
+/** An op that makes bytes, a scalar string, of its input. */
+function bytesOp(
+  name: string,
+  { run, ...init }: Partial<OpInit> & {
+    readonly inputs: readonly string[];
+    readonly run: (x: NdArray, attrs: Attrs) => Uint8Array | Promise<Uint8Array>;
+  },
+): OpDef {
+  return hostOp(name, {
+    ...init,
+    outputs: ["contents: string"],
+    infer: () => [[]],
+    run: ([x], attrs) => map(run(x, attrs), (bytes) => [new NdArray("string", [], [bytes])]),
+  });
 }
 
 const DecodePng = imageOp("DecodePng", "dtype: type = uint8");
 const DecodeImage = imageOp("DecodeImage", "dtype: type = uint8");
 const DecodeJpeg = imageOp("DecodeJpeg");
-const EncodePng = hostOp("EncodePng", {
+const EncodePng = bytesOp("EncodePng", {
   inputs: ["image: T"],
-  outputs: ["contents: string"],
   attrs: ["T: type = uint8"],
-  infer: () => [[]],
-  run: async1((image) => scalar(encodeImage(image, "png", 0))),
+  run: (image) => encodeImage(image, "png", 0),
 });
-const EncodeJpeg = hostOp("EncodeJpeg", {
+const EncodeJpeg = bytesOp("EncodeJpeg", {
   inputs: ["image: uint8"],
-  outputs: ["contents: string"],
   attrs: ["quality: int = 95"],
-  infer: () => [[]],
-  run: async1((image, { quality }) => scalar(encodeImage(image, "jpeg", quality))),
+  run: (image, { quality }) => encodeImage(image, "jpeg", quality),
 });
-
-function scalar(bytes: Uint8Array | Promise<Uint8Array>): NdArray | Promise<NdArray> {
-  const array = (b: Uint8Array): NdArray => new NdArray("string", [], [b]);
-  return bytes instanceof Promise ? bytes.then(array) : array(bytes);
-}
 
 const DecodeWav = hostOp("DecodeWav", {
   inputs: ["contents: string"],
@@ -136,14 +113,12 @@ const DecodeWav = hostOp("DecodeWav", {
   },
 });
 
-const ReadFile = hostOp("ReadFile", {
+const ReadFile = bytesOp("ReadFile", {
   inputs: ["filename: string"],
-  outputs: ["contents: string"],
-  infer: () => [[]],
   // A file may change: it is read at each run.
   stateful: true,
   outside: "files",
-  run: async1((name) => scalar(readBytes(decodeString(bytesOf(name, "ReadFile"))))),
+  run: (name) => readBytes(decodeString(bytesOf(name, "ReadFile"))),
 });
 
 /** Encoded bytes: a scalar string tensor, a string array, or the bytes themselves. */

@@ -229,7 +229,7 @@ export class Reader {
       try {
         return this.#graph.addOp(op, this.#widened(op, inputs), attrs, {
           name: def.name,
-          ...(def.device ? { device: mergeDevices(null, def.device) } : {}),
+          ...deviceOf(def),
         });
       } catch (e) {
         if (!(e instanceof TypeError)) throw e;
@@ -287,18 +287,12 @@ export class Reader {
     },
   ): void {
     checkInputCount(def, leastInputs(def.op));
-    const scope = { ...(def.device ? { device: mergeDevices(null, def.device) } : {}) };
-    const add = (): readonly SymbolicTensor[] =>
-      withScope(
-        scope,
-        () =>
-          this.#graph.nameScope(
-            def.name,
-            () => rule({ inputs, attr: def.attr ?? {} }) as readonly SymbolicTensor[],
-          ),
-      );
+    const add = () => this.#graph.nameScope(def.name, () => rule({ inputs, attr: def.attr ?? {} }));
     const before = this.#graph.operations.length;
-    const outputs = this.#graph.controlDependencies([...controls], add);
+    const outputs = this.#graph.controlDependencies(
+      [...controls],
+      () => withScope(deviceOf(def), add) as readonly SymbolicTensor[],
+    );
     const effects = this.#graph.operations.slice(before).filter((o) => o.def.stateful);
     outputs.forEach((t, k) => this.#replaced.set(`${def.name}:${k}`, t));
     this.#outputArguments.set(def.name, OUTPUT_ARGUMENTS[def.op] ?? []);
@@ -375,6 +369,10 @@ export const CASE: RegExp = /^(Stateless)?Case$/;
 export const SPELLINGS: Readonly<Record<string, string>> = {
   FusedDepthwiseConv2dNative: "_FusedDepthwiseConv2dNative",
 };
+
+function deviceOf({ device }: NodeDefJson): { readonly device?: string } {
+  return device ? { device: mergeDevices(null, device) } : {};
+}
 
 function isListOutput({ attr }: NodeDefJson, i: number): boolean {
   const types = attr?.Tout?.list?.type ?? attr?.T?.list?.type;
