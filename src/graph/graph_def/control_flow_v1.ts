@@ -3,7 +3,13 @@
  *  Innermost loops and conditions go first, so that what is around them sees ordinary nodes.
  */
 import { UnimplementedError } from "../../core/errors.ts";
-import type { AttrValueJson, FunctionDefJson, GraphDefJson, NodeDefJson } from "./graph_def.ts";
+import type {
+  ArgDefJson,
+  AttrValueJson,
+  FunctionDefJson,
+  GraphDefJson,
+  NodeDefJson,
+} from "./graph_def.ts";
 import { checkInputCount } from "./check.ts";
 import { controlInputs, dataInputs, isControl, sourceOf } from "./nodes.ts";
 import { text } from "./values.ts";
@@ -89,19 +95,12 @@ function is(node: NodeDefJson | undefined, op: string): node is NodeDefJson {
   return node !== undefined && (node.op === op || node.op === `Ref${op}`);
 }
 
-/** What a function's body is made of, found by walking back from its results. */
-interface Body {
-  readonly nodes: NodeDefJson[];
-  /** Innermost control flow that is still in the way. */
-  readonly isBlocked: boolean;
-}
-
-/** The nodes behind `results`, as far as those for which `isEdge` holds, which are left out. */
+/** The nodes behind `results`, as far as those for which `isEdge` holds, which are left out; blocked where control flow is in the way. */
 function bodyBehind(
   nodes: Nodes,
   results: readonly string[],
   isEdge: (node: NodeDefJson, input: string) => boolean,
-): Body {
+): { readonly nodes: NodeDefJson[]; readonly isBlocked: boolean } {
   const found = new Map<string, NodeDefJson>();
   const open = [...results];
   let isBlocked = false;
@@ -119,11 +118,6 @@ function bodyBehind(
   return { nodes: [...found.values()], isBlocked };
 }
 
-interface Argument {
-  readonly name: string;
-  readonly type: string;
-}
-
 /**
  * Adds a function of nodes, in which `renamed` references are arguments, and gives its name, which no other has. Controls on what is
  * outside are dropped: it ran before the call.
@@ -132,7 +126,7 @@ function addFunction(
   functions: FunctionDefJson[],
   wanted: string,
   parts: {
-    readonly args: readonly Argument[];
+    readonly args: readonly ArgDefJson[];
     readonly nodes: readonly NodeDefJson[];
     readonly renamed: Iterable<readonly [string, string]>;
     readonly results: readonly { readonly ref: string; readonly type: string }[];
@@ -147,7 +141,7 @@ function addFunction(
   functions.push({
     signature: {
       name,
-      inputArg: parts.args.map(({ name, type }) => ({ name, type })),
+      inputArg: [...parts.args],
       outputArg: parts.results.map(({ type }, i) => ({ name: `out${i}`, type })),
     },
     nodeDef: parts.nodes.map((n) => ({
@@ -183,10 +177,7 @@ function raiseLoop(nodes: Nodes, functions: FunctionDefJson[]): boolean {
     nodes.all().filter((n) => is(n, "Enter")),
     (n) => text(n.attr?.frame_name?.s ?? ""),
   );
-  for (const [frame, enters] of frames) {
-    if (raiseFrame(nodes, functions, { frame, enters })) return true;
-  }
-  return false;
+  return [...frames].some(([frame, enters]) => raiseFrame(nodes, functions, { frame, enters }));
 }
 
 function raiseFrame(
@@ -233,23 +224,15 @@ function raiseFrame(
     name: `arg${i}`,
     type: typeOf(enter),
   }));
-  const outside = constants.map((c, k): [string, string] => [
-    full(c.name),
-    `arg${variables.length + k}`,
-  ]);
+  const outside = constants.map((c, k) => [full(c.name), `arg${variables.length + k}`] as const);
   const condName = addFunction(functions, `${frame}/cond`, {
     args,
     nodes: cond.nodes,
-    renamed: [
-      ...outside,
-      ...variables.map((v, i): [string, string] => [full(v.merge.name), `arg${i}`]),
-    ],
+    renamed: [...outside, ...variables.map((v, i) => [full(v.merge.name), `arg${i}`] as const)],
     results: [{ ref: dataInputs(loopCond)[0], type: "DT_BOOL" }],
   });
   const switchedTo = (side: number, name: (i: number) => string) =>
-    variables.flatMap((v, i) =>
-      v.switches.map((s): [string, string] => [`${s.name}:${side}`, name(i)])
-    );
+    variables.flatMap((v, i) => v.switches.map((s) => [`${s.name}:${side}`, name(i)] as const));
   const returned = [
     ...variables.map((v) => dataInputs(v.next)[0]),
     ...constants.map((c) => c.name),
@@ -275,7 +258,7 @@ function raiseFrame(
       body: { func: { name: bodyName } },
     },
   });
-  const leaving = new Map(switchedTo(0, (i) => `${loop}:${i}`));
+  const leaving = new Map<string, string>(switchedTo(0, (i) => `${loop}:${i}`));
   for (const exit of nodes.all().filter((n) => is(n, "Exit"))) {
     const from = leaving.get(full(dataInputs(exit)[0]));
     if (from !== undefined) nodes.put({ ...exit, op: "Identity", input: [from] });
@@ -301,10 +284,7 @@ interface Choice {
 
 /** Raises the conditions of one predicate that have no others within; false where there are none. */
 function raiseConditions(nodes: Nodes, functions: FunctionDefJson[]): boolean {
-  const choices = nodes.all().filter((n) => is(n, "Merge")).flatMap((merge) => {
-    const choice = choiceOf(nodes, merge);
-    return choice === null ? [] : [choice];
-  });
+  const choices = nodes.all().flatMap((n) => is(n, "Merge") ? choiceOf(nodes, n) ?? [] : []);
   if (choices.length === 0) return false;
   const { predicate } = choices[0];
   const together = choices.filter((c) => c.predicate === predicate);

@@ -38,24 +38,25 @@ export function freezeVariables(
 /** Types of what was a handle, by position; undefined for what is as it was. */
 type FrozenTypes = readonly (string | undefined)[];
 
+interface Specialized {
+  readonly name: string;
+  readonly outputs: FrozenTypes;
+}
+
 /** Functions, and those made of them that take values where they took handles. */
 class Freezer {
   readonly #known: ReadonlyMap<string, FunctionDefJson>;
-  readonly #made = new Map<string, { readonly name: string; readonly outputs: FrozenTypes }>();
-  readonly #functions: FunctionDefJson[];
+  readonly #made = new Map<string, Specialized>();
+  /** All functions, also those that nothing calls any more. */
+  readonly functions: FunctionDefJson[];
 
   constructor(functions: readonly FunctionDefJson[]) {
     this.#known = new Map(functions.map((f) => [f.signature.name, f]));
-    this.#functions = [...functions];
-  }
-
-  /** All functions, also those that nothing calls any more. */
-  get functions(): FunctionDefJson[] {
-    return this.#functions;
+    this.functions = [...functions];
   }
 
   /** The function that takes values of these types in place of handles. */
-  specialize(name: string, inputs: FrozenTypes): { name: string; outputs: FrozenTypes } {
+  specialize(name: string, inputs: FrozenTypes): Specialized {
     const key = [name, ...inputs.map((t) => t ?? "")].join(" ");
     const made = this.#made.get(key);
     if (made !== undefined) return made;
@@ -65,11 +66,11 @@ class Freezer {
       inputs[i] === undefined ? [] : [[arg.name, inputs[i]!] as const]
     );
     const body = new Body(f.nodeDef, new Map(frozen), this);
-    const { nodes, typeOf, rename } = body.frozen();
-    const outputs = outputArg.map((o) => typeOf(f.ret[o.name]));
+    const { nodes, rename } = body.frozen();
+    const outputs = outputArg.map((o) => body.typeOf(f.ret[o.name]));
     const result = { name: `${name}_frozen_${this.#made.size}`, outputs };
     this.#made.set(key, result);
-    this.#functions.push({
+    this.functions.push({
       ...f,
       signature: {
         ...f.signature,
@@ -84,23 +85,13 @@ class Freezer {
   }
 }
 
-interface FrozenBody {
-  readonly nodes: NodeDefJson[];
-  readonly typeOf: (input: string) => string | undefined;
-  /** What an input is called where a read has become an identity. */
-  readonly rename: (input: string) => string;
-}
-
 /** Nodes of a graph or of a function, some of whose tensors are values now. */
 class Body {
   readonly #nodes: readonly NodeDefJson[];
   readonly #byName: ReadonlyMap<string, NodeDefJson>;
   readonly #handles: ReadonlyMap<string, string>;
   readonly #freezer: Freezer;
-  readonly #called = new Map<
-    string,
-    readonly { readonly name: string; readonly outputs: FrozenTypes }[]
-  >();
+  readonly #called = new Map<string, readonly Specialized[]>();
 
   /** `handles`: arguments or nodes that are values now, with their types. */
   constructor(
@@ -114,7 +105,8 @@ class Body {
     this.#freezer = freezer;
   }
 
-  frozen(): FrozenBody {
+  /** The nodes, and what an input is called where a read has become an identity. */
+  frozen(): { readonly nodes: NodeDefJson[]; readonly rename: (input: string) => string } {
     const reads = new Set(
       this.#nodes.filter((n) => n.op === "ReadVariableOp" && this.#frozenInputs(n).some(Boolean))
         .map((n) => n.name),
@@ -129,28 +121,28 @@ class Body {
       ...n,
       ...(n.input && { input: n.input.map(rename) }),
     }));
-    return { nodes, typeOf: (input) => this.#typeOf(input), rename };
+    return { nodes, rename };
   }
 
   /** The type of what was a handle; undefined for anything else. */
-  #typeOf(input: string): string | undefined {
+  typeOf(input: string): string | undefined {
     const [name, ...rest] = input.split(":");
     const given = this.#handles.get(name);
     if (given !== undefined) return given;
     const node = this.#byName.get(name);
     if (node === undefined) return undefined;
-    if (node.op === "Identity") return this.#typeOf(dataInputs(node)[0]);
+    if (node.op === "Identity") return this.typeOf(dataInputs(node)[0]);
     if (callOf(node.op) === undefined || !this.#frozenInputs(node).some(Boolean)) return undefined;
     const [f] = this.#callees(node);
     return f.outputs[Number(rest.at(-1) ?? 0)];
   }
 
   #frozenInputs(node: NodeDefJson): FrozenTypes {
-    return dataInputs(node).map((i) => this.#typeOf(i));
+    return dataInputs(node).map((i) => this.typeOf(i));
   }
 
   /** What a node calls, made to take values: of a loop the body first, which gives what the loop does. */
-  #callees(node: NodeDefJson): readonly { readonly name: string; readonly outputs: FrozenTypes }[] {
+  #callees(node: NodeDefJson): readonly Specialized[] {
     const known = this.#called.get(node.name);
     if (known !== undefined) return known;
     const inputs = this.#frozenInputs(node).slice(callOf(node.op)!.first);

@@ -147,7 +147,10 @@ export class GraphDefWriter {
   /** The node of an op, or those that mean the same to TensorFlow; the last of these has its name and its outputs. */
   nodes(op: Operation, place: Place): NodeDefJson[] {
     const replacement = this.#options.portable === false ? null : replacementOf(op);
-    if (replacement === null) return [this.#node(op, place)];
+    if (replacement === null) {
+      const input = place.inputs(op), attr = this.#attrs(op);
+      return [place.node(op, { name: place.name(op), type: op.type, input, attr })];
+    }
     if (typeof replacement === "string") {
       const { inFunction } = place;
       this.unportable.push({
@@ -177,11 +180,6 @@ export class GraphDefWriter {
 
   #reference(op: Operation, index: number): string {
     return this.#replaced.has(op) ? `output:${index}` : outputName(op.outputs[index]);
-  }
-
-  #node(op: Operation, place: Place): NodeDefJson {
-    const input = place.inputs(op), attr = this.#attrs(op);
-    return place.node(op, { name: place.name(op), type: op.type, input, attr });
   }
 
   #attrs(op: Operation): Record<string, AttrValueJson> {

@@ -9,7 +9,6 @@ import { type Attrs, defineOp } from "../../core/op.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
-import type { NdArray } from "../../core/nd_array.ts";
 import { cast } from "../array/cast.ts";
 import { reshape } from "../array/view.ts";
 import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
@@ -128,27 +127,22 @@ defineOp({
       refuse(`Round mode 'HALF_TO_EVEN' only supported for mode 'SCALED', but mode is '${mode}'`);
     }
     const [x, low, high] = specs;
-    checkOrder(low.value, high.value);
+    const first = low.value?.data as Float32Array ?? [], last = high.value?.data as Float32Array;
+    const wrong = last === undefined ? -1 : first.findIndex((end, i) => end > last[i]);
+    if (wrong >= 0) {
+      throw new InvalidArgumentError(
+        `input_max_range must be larger than input_min_range, received ${last[wrong]} and ${
+          first[wrong]
+        }`,
+        { op: "QuantizeV2" },
+      );
+    }
     const ends = axis < 0 ? [] : [x.shape?.[axis] ?? null];
     return [x.shape, ends, ends];
   },
   grad: null,
   expand: quantize,
 });
-
-function checkOrder(low: NdArray | undefined, high: NdArray | undefined): void {
-  if (low === undefined || high === undefined) return;
-  for (let i = 0; i < low.size; i++) {
-    if (low.at(i) as number > (high.at(i) as number)) {
-      throw new InvalidArgumentError(
-        `input_max_range must be larger than input_min_range, received ${high.at(i)} and ${
-          low.at(i)
-        }`,
-        { op: "QuantizeV2" },
-      );
-    }
-  }
-}
 
 function dequantize([x, first, last]: readonly OpInput[], attrs: Attrs): Tensor[] {
   const { T, mode, narrow_range, axis, dtype } = attrs;

@@ -44,16 +44,15 @@ export function checkMissing(
     const how = scriptCheck.missing(token);
     if (how !== null) functions.push(`"${n.name}" needs script "${token}" (${how})`);
   }
-  const parts = [
-    ops.size === 0
-      ? []
-      : `${counted(ops.size, "op")} not registered: ${
-        [...ops].map(([op, node]) => `'${op}' at node "${node}"`).join(", ")
-      }`,
-    functions.length === 0
-      ? []
-      : `${counted(functions.length, "script function")} not registered: ${functions.join("; ")}`,
-  ].flat();
+  const parts: string[] = [];
+  if (ops.size > 0) {
+    const where = [...ops].map(([op, node]) => `'${op}' at node "${node}"`).join(", ");
+    parts.push(`${counted(ops.size, "op")} not registered: ${where}`);
+  }
+  if (functions.length > 0) {
+    const what = counted(functions.length, "script function");
+    parts.push(`${what} not registered: ${functions.join("; ")}`);
+  }
   if (parts.length === 0) return;
   if (ops.size === 1 && functions.length === 0) {
     const [[op, node]] = ops;
