@@ -30,6 +30,9 @@ export interface ExecuteOptions {
   readonly late?: LateFeeds | undefined;
 }
 
+/** Hears what comes of a run. */
+type Hearer = Pick<Later<RunValue[]>, "resolve" | "reject">;
+
 const WAITING = 0, QUEUED = 1, STARTED = 2, DONE = 3;
 
 /** Most runs hold no step back. */
@@ -63,8 +66,8 @@ class Execution {
   #forget: (() => void) | null = null;
   /** True while all steps are gone through in order. */
   #isSweeping = false;
-  /** What comes of it, where it had to wait. */
-  #later: Later<RunValue[]> | null = null;
+  /** Who hears what comes of it, where it had to wait. */
+  #waiting: Hearer | null = null;
 
   constructor(
     plan: Plan,
@@ -86,20 +89,22 @@ class Execution {
     }
   }
 
-  /** Runs as far as it goes: to the end, or to where it must wait. */
-  run(): RunValue[] | Later<RunValue[]> {
-    try {
-      if (this.context.aborted) throw this.context.reason;
-      this.#sweep();
-    } catch (e) {
-      this.#fail(e);
-      throw this.#error;
-    }
-    if (this.#left === 0) return this.#slots.fetch(this.#toHost);
-    const later = this.#later = new Later();
-    this.#forget = this.context.onAbort((reason) => this.#fail(reason));
-    this.#settle();
-    return later;
+  /** Runs as far as it goes: to the end, or to where it must wait and `hearer` makes who hears the results. */
+  run<H extends Hearer>(hearer: () => H): RunValue[] | H {
+    return shielded(this.context, () => {
+      try {
+        if (this.context.aborted) throw this.context.reason;
+        this.#sweep();
+      } catch (e) {
+        this.#fail(e);
+        throw this.#error;
+      }
+      if (this.#left === 0) return this.#slots.fetch(this.#toHost);
+      const waiting = this.#waiting = hearer();
+      this.#forget = this.context.onAbort((reason) => this.#fail(reason));
+      this.#settle();
+      return waiting;
+    });
   }
 
   /** Starts every step that is ready, in order; all before `from` are done. */
@@ -130,7 +135,7 @@ class Execution {
     if (this.#failed) return;
     if (this.#left === 0) {
       this.#forget?.();
-      this.#later?.resolve(this.#slots.fetch(this.#toHost));
+      this.#waiting?.resolve(this.#slots.fetch(this.#toHost));
     } else if (this.#late !== null) this.#readAhead();
     else if (this.#held.length > 0) {
       const steps = this.#held;
@@ -190,20 +195,14 @@ class Execution {
 
   /** Goes on beyond the boundary. */
   #goOn(held: readonly PlanStep[]): void {
-    if (this.#failed) return;
-    try {
-      shielded(this.context, () => {
-        this.#isSweeping = true;
-        for (const step of held) {
-          this.#begin(step);
-          if (this.#failed) return;
-        }
-        this.#sweep();
-      });
-      this.#settle();
-    } catch (e) {
-      this.#fail(e);
-    }
+    this.#resume(() => {
+      this.#isSweeping = true;
+      for (const step of held) {
+        this.#begin(step);
+        if (this.#failed) return;
+      }
+      this.#sweep();
+    });
   }
 
   /** Ends the run, whose results nobody wants. */
@@ -236,12 +235,9 @@ class Execution {
   #mustUpload({ node, device }: PlanStep): boolean {
     const uploads = this.#boundary?.uploads ?? "alone";
     if (uploads === "alone" || node.def.host === true || device.type !== "GPU") return false;
-    return this.#slots.arraysFor(device).length > 0 &&
-      (uploads === "together" || !this.#hasHostLeft());
-  }
-
-  #hasHostLeft(): boolean {
-    return this.#plan.steps.some((s) => s.node.def.host === true && this.#states[s.index] !== DONE);
+    const hasHostLeft = () =>
+      this.#plan.steps.some((s) => s.node.def.host === true && this.#states[s.index] !== DONE);
+    return this.#slots.arraysFor(device).length > 0 && (uploads === "together" || !hasHostLeft());
   }
 
   /** Begins a step, unless the boundary is before it. */
@@ -360,7 +356,7 @@ class Execution {
     // What may not be wanted at all fails nothing else.
     if (this.#boundary?.isClosed) this.#boundary.hasFailed = true;
     else this.context.abort(error);
-    this.#later?.reject(error);
+    this.#waiting?.reject(error);
   }
 }
 
@@ -375,8 +371,9 @@ export function execute(
   context: RunContext,
   options: ExecuteOptions = {},
 ): RunValue[] | Promise<RunValue[]> {
-  const out = begin(plan, feeds, context, options);
-  return Array.isArray(out) ? out : out.take();
+  const execution = new Execution(plan, feeds, context, options);
+  const out = execution.run(() => Promise.withResolvers<RunValue[]>());
+  return Array.isArray(out) ? out : out.promise;
 }
 
 /** {@linkcode execute} as far as it goes, or to a boundary, which says when it goes on. */
@@ -386,7 +383,7 @@ export function begin(
   context: RunContext,
   options: ExecuteOptions,
 ): RunValue[] | Later<RunValue[]> {
-  return shielded(context, () => new Execution(plan, feeds, context, options).run());
+  return new Execution(plan, feeds, context, options).run(() => new Later<RunValue[]>());
 }
 
 /**

@@ -215,31 +215,39 @@ export class Session {
   }
 
   /** What a run that waits comes to: its results, or the first reason to end it. */
-  async #guard(
+  #guard(
     work: Promise<NdArray[]>,
     { fed }: Request,
     context: RunContext,
   ): Promise<NdArray[]> {
     const { limit } = context, signal = limit?.signal;
-    const aborted = Promise.withResolvers<never>();
-    const cancel = (): void => context.abort(limit!.cancelled());
-    const timer = limit?.timeoutMs === undefined
-      ? undefined
-      : setTimeout(() => context.abort(limit.expired()), limit.left);
-    signal?.addEventListener("abort", cancel);
-    context.onAbort(aborted.reject);
-    // A body may have aborted it before anybody listened.
-    if (signal?.aborted) cancel();
-    try {
-      return await Promise.race([work, aborted.promise]);
-    } catch (e) {
-      fed.release();
-      throw e;
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", cancel);
-      this.#running.delete(context);
-    }
+    return new Promise((resolve, reject) => {
+      const cancel = (): void => context.abort(limit!.cancelled());
+      const timer = limit?.timeoutMs === undefined
+        ? undefined
+        : setTimeout(() => context.abort(limit.expired()), limit.left);
+      const end = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", cancel);
+        this.#running.delete(context);
+      };
+      signal?.addEventListener("abort", cancel);
+      context.onAbort((reason) => {
+        end();
+        fed.release();
+        reject(reason);
+      });
+      // A body may have aborted it before anybody listened.
+      if (signal?.aborted) cancel();
+      work.then((v) => {
+        end();
+        resolve(v);
+      }, (e) => {
+        end();
+        fed.release();
+        reject(e);
+      });
+    });
   }
 
   #plan(request: Request, context: RunContext): Plan | Promise<Plan> {
