@@ -11,12 +11,11 @@ import {
 } from "../../core/apply.ts";
 import { DTYPES, isTrainable } from "../../core/dtype.ts";
 import type { Device } from "../../core/device.ts";
-import { NdArray } from "../../core/nd_array.ts";
 import { newTensorId, Tensor, type TensorContext } from "../../core/tensor.ts";
 import { holdStep } from "../../autodiff/steps.ts";
 import { StepRecorder, tapeMemory } from "../../autodiff/step_recorder.ts";
 import { aside } from "../eager/aside.ts";
-import { constantTensor, onDevice } from "../eager/eager.ts";
+import { onDevice } from "../eager/eager.ts";
 import { EagerTensor, outsideScopes, withOwner } from "../eager/tensor.ts";
 import { beginOwning, endOwning, runOwned } from "./async_owner.ts";
 import { type ReadAhead, withReads } from "../eager/read_ahead.ts";
@@ -159,7 +158,6 @@ export class BodyCall implements TensorContext {
   /** A result that outlives the call, on the call's device. */
   result(x: OpInput): EagerTensor {
     return outsideScopes(() => {
-      if (x instanceof NdArray) return constantTensor(x, this.device);
       const there = onDevice(x, this.device);
       return there === x ? there.alias() : there;
     });

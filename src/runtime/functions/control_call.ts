@@ -88,8 +88,8 @@ export class ControlCall {
     late?.whenSupplied((values) => late.numbers.forEach((n, i) => inputs[n] = values[i]));
     // Many may be under way: what they draw is no matter of which comes first.
     const draws = this.#draws;
-    const out = runTo(boundary, this.#called(branch), inputs, {
-      context: this.call.context,
+    const out = runTo(this.#called(branch), inputs, this.call.context, {
+      boundary,
       host,
       late,
       draws: branch.f.graph.ordered ? draws : draws.ofElement(draws.next("element")),

@@ -241,8 +241,9 @@ export class TensorArray {
   /** Checks what can be checked before anything runs. */
   #check(index: TensorLike, what: string): void {
     if (typeof index !== "number") return;
+    const isWrite = what === "write to";
     if (index < 0) {
-      const doing = what === "read from" ? "Reading from" : "Writing to";
+      const doing = isWrite ? "Writing to" : "Reading from";
       throw new OutOfRangeError(`${doing} negative indices (index ${index}) is not allowed`);
     }
     const size = this.#flow
@@ -250,14 +251,9 @@ export class TensorArray {
       : this.#size instanceof NdArray
       ? Number(this.#size.at(0))
       : null;
-    if (typeof size !== "number" || index < size || (this.dynamicSize && what === "write to")) {
-      return;
-    }
-    throw new OutOfRangeError(
-      `Tried to ${what} index ${index} but array ${
-        what === "write to" ? "is not resizeable and size" : "size"
-      } is: ${size}`,
-    );
+    if (typeof size !== "number" || index < size || (this.dynamicSize && isWrite)) return;
+    const of = isWrite ? "is not resizeable and size" : "size";
+    throw new OutOfRangeError(`Tried to ${what} index ${index} but array ${of} is: ${size}`);
   }
 }
 

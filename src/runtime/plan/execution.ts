@@ -381,7 +381,7 @@ export function begin(
   plan: Plan,
   feeds: readonly RunValue[],
   context: RunContext,
-  options: ExecuteOptions,
+  options: ExecuteOptions = {},
 ): RunValue[] | Later<RunValue[]> {
   return new Execution(plan, feeds, context, options).run(() => new Later<RunValue[]>());
 }

@@ -12,6 +12,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { ACCUMULATOR, ACCUMULATOR_V1 } from "../../ops/host/accumulators.ts";
+import { shapeOfInput } from "../../ops/input.ts";
 import { add, div } from "../../ops/pointwise/arithmetic.ts";
 import { aside } from "../eager/aside.ts";
 import { constantTensor, setHostRunner } from "../eager/eager.ts";
@@ -63,12 +64,12 @@ export class GradientAccumulator {
   /** Adds a gradient that was computed at a step, unless that is over. Throws `InvalidArgumentError` for one of another shape. */
   apply(step: bigint, gradient: OpInput): void {
     if (step < this.#step) return;
-    const { shape } = gradient instanceof NdArray ? gradient : { shape: gradient.staticShape };
+    const shape = shapeOfInput(gradient);
     const wanted = this.#sum?.staticShape ?? this.spec.shape;
     if (!compatible(wanted, shape)) {
       throw new InvalidArgumentError(
-        `Shape mismatch: expected ${shapeText(wanted as readonly number[])}, got ${
-          shapeText(shape as readonly number[])
+        `Shape mismatch: expected ${shapeText(wanted)}, got ${
+          shapeText(shape)
         } for accumulator "${this.name}"`,
       );
     }
