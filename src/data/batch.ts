@@ -39,7 +39,9 @@ export interface PaddedBatchOptions extends BatchOptions {
 const checkBatchOptions = optionCheck<BatchOptions>("batch", { dropRemainder: true });
 /** Their keys, for checks of options that have them. */
 export const PADDED_BATCH_OPTIONS: OptionKeys<PaddedBatchOptions> = {
-  ...{ dropRemainder: true, paddedShapes: true, paddingValues: true },
+  dropRemainder: true,
+  paddedShapes: true,
+  paddingValues: true,
 };
 const checkPaddedBatchOptions = optionCheck<PaddedBatchOptions>(
   "paddedBatch",

@@ -80,11 +80,15 @@ function innerSource(
   const calls = callCount(numParallelCalls);
   const type = innerType(input, fn, { ...options, method });
   const source: Source = cycleSource(input, type, {
-    ...{ kind: calls > 1 ? `Parallel${stage}` : stage, length, block },
+    kind: calls > 1 ? `Parallel${stage}` : stage,
+    length,
+    block,
     ahead: calls > 1 ? Math.min(calls, length) : 0,
     ...deterministic === undefined ? {} : { deterministic },
     settings: {
-      ...{ stage, cycleLength: length, blockLength: block },
+      stage,
+      cycleLength: length,
+      blockLength: block,
       calls: { calls: numParallelCalls, deterministic },
       trace: (needs) => traceInner({ fn, input, method }, needs),
     },
@@ -111,7 +115,10 @@ export interface CycleOptions {
 /** The elements of the datasets that `open` makes of elements. */
 export function cycleSource(input: Source, type: ElementType, options: CycleOptions): Source {
   return makeSource({
-    ...{ kind: options.kind, ...type, size: null, settings: options.settings },
+    kind: options.kind,
+    ...type,
+    size: null,
+    settings: options.settings,
     inputs: [input],
     open: (place, state?: CycleState) => new Cycle(input, place, options, state),
   });

@@ -57,7 +57,9 @@ export function generatorSource(
   }
   const type = declaredType(outputSignature, "composites");
   return makeSource({
-    ...{ kind: "Generator", ...type, size: null },
+    kind: "Generator",
+    ...type,
+    size: null,
     open: (_, from?: number) => new GeneratorPass(() => generator(...args), type, from),
   });
 }

@@ -33,7 +33,10 @@ export function array<const T>(items: readonly T[]): Dataset<TensorsOf<T>> {
   const { specs, structure } = commonType(values, "array");
   const size = values.length;
   return new Dataset<TensorsOf<T>>(makeSource({
-    ...{ kind: "Array", specs, structure, size },
+    kind: "Array",
+    specs,
+    structure,
+    size,
     open: (_, from?: number) => counted(size, from, (i) => values[i].arrays),
   }));
 }

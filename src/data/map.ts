@@ -57,12 +57,17 @@ export function mapSource(
   const calls = callCount(numParallelCalls);
   const { specs, structure, isFresh, concrete: f } = traced;
   const mapped = {
-    ...{ specs, structure, isFresh, size: input.size },
+    specs,
+    structure,
+    isFresh,
+    size: input.size,
     settings: { stage: "Map", f, calls: { calls: numParallelCalls, deterministic } } as const,
   };
   if (calls === 1) {
     return stageOver(input, {
-      ...{ kind: "Map", ...mapped, traced },
+      kind: "Map",
+      ...mapped,
+      traced,
       async next({ input, call }) {
         const item = await input.next();
         return item === null || item instanceof Failure ? item : await call(item);
@@ -70,7 +75,8 @@ export function mapSource(
     });
   }
   const source: Source = makeSource({
-    ...{ kind: "ParallelMap", ...mapped },
+    kind: "ParallelMap",
+    ...mapped,
     inputs: [input],
     open(place: Place, state?: CallsState) {
       const caller = new Caller(traced, source, place, state?.number);

@@ -76,7 +76,11 @@ export function shuffleSource(
           return chosen;
         },
         save: async (): Promise<ShuffleState> => ({
-          ...{ base, passes, random: random.state, buffer: [...buffer], ended },
+          base,
+          passes,
+          random: random.state,
+          buffer: [...buffer],
+          ended,
           input: await elements.save(),
         }),
         close: () => elements.close(),

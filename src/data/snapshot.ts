@@ -145,7 +145,9 @@ export async function loadSource(path: string, options: SnapshotOptions): Promis
   try {
     const type = readHeader(await records.next(), path);
     return makeSource({
-      ...{ kind: "Load", ...type, size: null },
+      kind: "Load",
+      ...type,
+      size: null,
       open: (_, from?: number) => readSnapshot(path, compression, from),
     });
   } finally {

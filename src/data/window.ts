@@ -65,7 +65,8 @@ export class DatasetSpec extends CompositeSpec {
 function rowsSource({ specs, structure }: ElementType, rows: Window): Source {
   return makeSource({
     kind: "Window",
-    ...{ specs, structure },
+    specs,
+    structure,
     size: rows.length,
     open: (_, from?: number) => counted(rows.length, from, (i) => rows[i]),
   });

@@ -197,7 +197,9 @@ async function platformDecode(bytes: Uint8Array, format: string): Promise<Pixels
   const { OffscreenCanvas, createImageBitmap } = globalThis as unknown as Platform;
   const blob = new Blob([bytes as Uint8Array<ArrayBuffer>], { type: `image/${format}` });
   const image = await createImageBitmap!(blob, {
-    ...{ premultiplyAlpha: "none", colorSpaceConversion: "none", imageOrientation: "none" },
+    premultiplyAlpha: "none",
+    colorSpaceConversion: "none",
+    imageOrientation: "none",
   });
   const { width, height } = image;
   const context = new OffscreenCanvas!(width, height).getContext("2d", {

@@ -127,7 +127,10 @@ function callFunction(script: Script, values: readonly unknown[], context: BodyC
   if (script.worker) {
     const { node, run, seed } = context, dtype = commonDType(script);
     return callWorker(script.worker, packArguments(script, values), {
-      ...{ node, run, seed, dtype },
+      node,
+      run,
+      seed,
+      dtype,
       onAbort: (tell) => context.onAbort(tell),
     });
   }

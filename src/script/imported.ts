@@ -20,7 +20,11 @@ export function scriptFromRegistry(attrs: Attrs, found: RegisteredScript): Scrip
   const args = attrs._script_args ?? (attrs.Tin as DType[]).map(() => 0);
   const { func, shapeFn, vjp } = found, { token } = attrs;
   const script: Script = {
-    ...{ func, token, args, shapeFn, vjp },
+    func,
+    token,
+    args,
+    shapeFn,
+    vjp,
     outputs: outputsOf(specs, structure),
     worker: null,
     registered: true,

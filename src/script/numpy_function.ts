@@ -59,11 +59,17 @@ export interface NumpyFunctionOptions extends PyFuncOptions {
 
 /** Keys of what all of these functions take. */
 const COMMON: OptionKeys<PyFuncOptions> = {
-  ...{ stateful: true, name: true, ordered: true, strictGradients: true },
+  stateful: true,
+  name: true,
+  ordered: true,
+  strictGradients: true,
 };
 const checkOptions = optionCheck<NumpyFunctionOptions>("numpyFunction", {
   ...COMMON,
-  ...{ shapeFn: true, vjp: true, timeoutMs: true, worker: true },
+  shapeFn: true,
+  vjp: true,
+  timeoutMs: true,
+  worker: true,
 });
 
 /** The outputs in the nest of `Tout`: a tensor, a list, an object; an operation where there is none. Any nest where `Tout` is any. */
@@ -238,7 +244,10 @@ export interface ContribPyFuncOptions extends PyFuncOptions {
 }
 
 const checkContribOptions = optionCheck<ContribPyFuncOptions>("contrib.framework.pyFunc", {
-  ...{ args: true, kwargs: true, outputTypes: true, outputShapes: true },
+  args: true,
+  kwargs: true,
+  outputTypes: true,
+  outputShapes: true,
   ...COMMON,
 });
 

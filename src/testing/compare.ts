@@ -26,7 +26,10 @@ const SINGLE: Format = { epsilon: 2 ** -23, least: 2 ** -126, largest: 3.4028234
 const DOUBLE: Format = { epsilon: 2 ** -52, least: 2 ** -1022, largest: Number.MAX_VALUE };
 const EXACT: Format = { epsilon: 0, least: 0, largest: Infinity };
 const FORMATS: Partial<Record<DType, Format>> = {
-  ...{ float32: SINGLE, complex64: SINGLE, float64: DOUBLE, complex128: DOUBLE },
+  float32: SINGLE,
+  complex64: SINGLE,
+  float64: DOUBLE,
+  complex128: DOUBLE,
   float16: { epsilon: 2 ** -10, least: 2 ** -14, largest: 65504 },
   bfloat16: { ...SINGLE, epsilon: 2 ** -7 },
 };

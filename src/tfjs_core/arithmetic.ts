@@ -47,7 +47,15 @@ export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tens
 /** Lets the methods of tensors do the same. */
 export function installArithmetic(): void {
   const functions: Readonly<Record<string, Binary>> = {
-    ...{ add, div, maximum, minimum, mod, mul, pow, squaredDifference, sub },
+    add,
+    div,
+    maximum,
+    minimum,
+    mod,
+    mul,
+    pow,
+    squaredDifference,
+    sub,
   };
   const install = (name: string, value: (this: Tensor, ...args: never[]) => Tensor) =>
     Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });

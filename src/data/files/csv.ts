@@ -118,7 +118,9 @@ export function csvSource(files: Files, options: CsvOptions): Source {
     ? columns.map(() => 0)
     : Object.fromEntries(Object.keys(given).map((name) => [name, 0]));
   const kind: FileKind = {
-    ...{ kind: "CSV", specs, structure },
+    kind: "CSV",
+    specs,
+    structure,
     open(file: ByteSource, state?: State) {
       const { lines, order } = (state ?? { lines: [0, 0], order: null }) as CsvState;
       const reader = new LineReader(file, compression, lines);

@@ -134,7 +134,9 @@ function namesOf(files: Files): Names {
 /** Names as they are. */
 function namesSource(names: readonly Element[]): Source {
   return makeSource({
-    ...{ kind: "Files", ...STRINGS, size: names.length },
+    kind: "Files",
+    ...STRINGS,
+    size: names.length,
     open: (_, from?: number) => counted(names.length, from, (i) => names[i]),
   });
 }
@@ -153,7 +155,10 @@ export function filesSource(
   const { source, find } = namesOf(files);
   if (reads === 1) return readSource(source, kind, find);
   return cycleSource(source, { specs: kind.specs, structure: kind.structure }, {
-    ...{ kind: "ParallelInterleave", length: reads, block: 1, ahead: reads },
+    kind: "ParallelInterleave",
+    length: reads,
+    block: 1,
+    ahead: reads,
     open: (name, place) => (state) =>
       readSource(namesSource([name]), kind, find).open(place, state),
   });
@@ -174,7 +179,9 @@ function readSource(
 ): Source {
   const { specs, structure } = kind;
   return makeSource({
-    ...{ kind: kind.kind, specs, structure },
+    kind: kind.kind,
+    specs,
+    structure,
     size: null,
     inputs: [names],
     open(place: Place, state?: ReadState): Elements {
@@ -208,7 +215,8 @@ function readSource(
           }
         },
         save: async (): Promise<ReadState> => ({
-          ...{ name, position: reader?.position ?? null },
+          name,
+          position: reader?.position ?? null,
           names: await elements.save(),
         }),
         async close() {
@@ -274,7 +282,8 @@ export function lineKind(
 ): FileKind {
   compressionFormat(compression);
   return {
-    ...{ kind, ...type },
+    kind,
+    ...type,
     open(file, position) {
       const lines = new LineReader(file, compression, (position ?? [0, 0]) as [number, number]);
       return readerOver(lines, async () => {
@@ -306,7 +315,8 @@ export function recordsSource(files: Files, options: FileOptions): Source {
   const { compression = "" } = options;
   compressionFormat(compression);
   return filesSource(files, {
-    ...{ kind: "TFRecord", ...STRINGS },
+    kind: "TFRecord",
+    ...STRINGS,
     open(file, position) {
       const records = new RecordReader(file, compression, Number(position ?? 0));
       return readerOver(records, async () => {

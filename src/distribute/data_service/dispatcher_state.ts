@@ -135,7 +135,11 @@ export class DispatcherState {
         const { id, worker, shard, round } = entry;
         const ready = entry.isPending ? new Set<number>() : null;
         this.iteration(entry.iteration).tasks.push({
-          ...{ id, worker, shard, round, ready },
+          id,
+          worker,
+          shard,
+          round,
+          ready,
           failures: 0,
           ended: null,
         });
@@ -243,7 +247,9 @@ export class DispatcherState {
     const isDynamic = job.policy === Policy.DYNAMIC && graph !== undefined;
     const sources = isDynamic ? splitSources(graphDefOf(graph)) : [];
     this.iterations.set(id, {
-      ...{ id, job, repetition },
+      id,
+      job,
+      repetition,
       tasks: [],
       sources: sources.map((split) => ({ split, repetition: 0, given: 0 })),
     });

@@ -92,7 +92,9 @@ class Scope {
       ? "Toutput_types"
       : "output_types";
     return this.#add({
-      ...{ name: this.#name(op), op, input: [...input] },
+      name: this.#name(op),
+      op,
+      input: [...input],
       attr: {
         ...attr,
         [types]: { list: { type: specs.map(({ dtype }) => DTYPES[dtype].tfEnum) } },

@@ -80,7 +80,8 @@ function serviceSource(
   let passes = 0;
   return makeSource({
     kind: "DataService",
-    ...{ specs, structure },
+    specs,
+    structure,
     size: null,
     isFresh: true,
     open: ({ signal }) =>

@@ -107,7 +107,10 @@ async function interleave(node: StageNode): Promise<AnyDataset> {
   const length = cycle === AUTOTUNE ? 4 : cycle,
     calls = op.startsWith("Parallel") ? await node.number(-1) : 1;
   return interleaved(await node.input(), open, {
-    ...{ kind: op, specs: node.specs, length, block },
+    kind: op,
+    specs: node.specs,
+    length,
+    block,
     ahead: calls === 1 ? 0 : calls === AUTOTUNE ? length : Math.min(calls, length),
     ...isDeterministic(text(attr.deterministic?.s ?? "")),
   });

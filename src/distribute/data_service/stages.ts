@@ -30,7 +30,9 @@ export function generated(
 ): AnyDataset {
   return new Dataset(makeSource({
     ...listOf(specs),
-    ...{ kind, inputs, size: null },
+    kind,
+    inputs,
+    size: null,
     open(place): Elements {
       const pass = elements(place);
       return {

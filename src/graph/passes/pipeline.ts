@@ -32,8 +32,14 @@ export type PassName = typeof NAMES[number];
 
 /** Passes by name. */
 export const PASSES: Readonly<Record<PassName, (ir: IrGraph, target: PassTarget) => IrGraph>> = {
-  ...{ cse, filters: foldIntoFilters, rewrite, attention: fuseAttention, fuse },
-  ...{ epilogue: fuseEpilogues, reductions: fuseReductions, merge: mergePointwise },
+  cse,
+  filters: foldIntoFilters,
+  rewrite,
+  attention: fuseAttention,
+  fuse,
+  epilogue: fuseEpilogues,
+  reductions: fuseReductions,
+  merge: mergePointwise,
   group: groupAlike,
 };
 

@@ -61,11 +61,20 @@ function rowsAndLimits(axes: readonly WindowAxis[], backward: boolean): [number[
 function windowFields(g: WindowGeometry, backward: boolean): Fields {
   const [, h, w] = g.axes, [[yrows, xrows], [ylimit, xlimit]] = rowsAndLimits([h, w], backward);
   return {
-    ...{ yrows, xrows, ylimit, xlimit },
+    yrows,
+    xrows,
+    ylimit,
+    xlimit,
     channels: g.channels / widthOf(g),
     filters: g.outChannels / g.channels,
-    ...{ ytaps: h.filter, xtaps: w.filter, ystride: h.stride, xstride: w.stride },
-    ...{ ydilation: h.dilation, xdilation: w.dilation, ybefore: h.before, xbefore: w.before },
+    ytaps: h.filter,
+    xtaps: w.filter,
+    ystride: h.stride,
+    xstride: w.stride,
+    ydilation: h.dilation,
+    xdilation: w.dilation,
+    ybefore: h.before,
+    xbefore: w.before,
   };
 }
 
@@ -106,8 +115,18 @@ function rows(task: ConvTask, profile: Profile, backward: boolean): Dispatch {
     { name: `depthwise_rows_${w.filter}`, inputs },
   );
   const params = wordsOf(program, {
-    ...{ total, c4, blocks, yrows, xrows, ylimit, xlimit, ytaps: h.filter, ymul: h.stride },
-    ...{ yadd: -sign * h.before, ystep: sign * h.dilation, xadd: -sign * w.before },
+    total,
+    c4,
+    blocks,
+    yrows,
+    xrows,
+    ylimit,
+    xlimit,
+    ytaps: h.filter,
+    ymul: h.stride,
+    yadd: -sign * h.before,
+    ystep: sign * h.dilation,
+    xadd: -sign * w.before,
   });
   return flatDispatch({ program, buffers: buffersOf(task), params }, profile);
 }
@@ -141,15 +160,27 @@ function tiles(
   const { texts, inputs } = printDepthwise(task, 4, workgroup);
   const program = shaderProgram(DEPTHWISE_TILE, {
     ...texts,
-    ...{ tapsY: h.filter, tapsX: w.filter, strideY: h.stride, strideX: w.stride, backward },
+    tapsY: h.filter,
+    tapsX: w.filter,
+    strideY: h.stride,
+    strideX: w.stride,
+    backward,
     rows: results[0],
     columns: results[1],
     even: made.every((n, d) => n % results[d] === 0),
   }, { name: `depthwise_tile_${h.filter}x${w.filter}`, inputs });
   const sign = backward ? 1 : -1;
   const params = wordsOf(program, {
-    ...{ total, c4, yblocks, xblocks, yrows, xrows, ylimit, xlimit },
-    ...{ yadd: sign * h.before, xadd: sign * w.before },
+    total,
+    c4,
+    yblocks,
+    xblocks,
+    yrows,
+    xrows,
+    ylimit,
+    xlimit,
+    yadd: sign * h.before,
+    xadd: sign * w.before,
   });
   return flatDispatch({ program, buffers: buffersOf(task), params }, profile);
 }

@@ -128,7 +128,16 @@ function planWork(work: ConvWork, choice: TileChoice): GpuPlan {
     const program = convProgram({ ...source, out, epilogue }, choice, splits > 1, profile);
     const terms = choice.kind === "shared" ? choice.tile.bk : 1;
     const fields = {
-      ...{ m, n, k, kfrom: 0, channels, ldc, cbase: 0, col0: 0, splits, lines },
+      m,
+      n,
+      k,
+      kfrom: 0,
+      channels,
+      ldc,
+      cbase: 0,
+      col0: 0,
+      splits,
+      lines,
       kstep: Math.ceil(k / splits / terms) * terms,
       step: Math.ceil(lines / splits),
       ldb: (transB ? channels : n) / (wideB ? 4 : 1),

@@ -37,8 +37,16 @@ function resizePlan(
     program,
     buffers: [{ input: 0 }, { output: 0 }],
     params: wordsOf(program, {
-      ...{ n: sizeOf(made.shape) / unit, height, width, depth: depth / unit, rows, columns },
-      ...{ down: f32Bits(down), across: f32Bits(across), up: inverse(down), back: inverse(across) },
+      n: sizeOf(made.shape) / unit,
+      height,
+      width,
+      depth: depth / unit,
+      rows,
+      columns,
+      down: f32Bits(down),
+      across: f32Bits(across),
+      up: inverse(down),
+      back: inverse(across),
     }),
   }, profile);
 }

@@ -169,7 +169,14 @@ function dispatchPiece(task: MatMulTask, piece: Piece, way: Way): Dispatch[] {
   const ldb = skewB > 0 ? shape.n : (transB ? shape.k : shape.n) / b4;
   const { program, groups, fields } = kernelOf(source, { m, n, k, lda, ldb, ldc }, shape, way);
   const words = {
-    ...{ m, n, k, kfrom: 0, lda, ldb, ldc, splits },
+    m,
+    n,
+    k,
+    kfrom: 0,
+    lda,
+    ldb,
+    ldc,
+    splits,
     kstep: splits > 1 ? Math.ceil(k / splits / 4) * 4 : k,
     abase: piece.a.base / a4,
     bbase: piece.b.base / b4,

@@ -94,8 +94,10 @@ defineOp({
       refuse(`iou_threshold must be in [0, 1], received ${iouThreshold}`);
     }
     const size = slots({
-      ...{ perClass: most, total: Number(total.item()) },
-      ...{ classes, padPerClass: attrs.pad_per_class },
+      perClass: most,
+      total: Number(total.item()),
+      classes,
+      padPerClass: attrs.pad_per_class,
     })!;
     const outputs = [[batch, size, 4], [batch, size], [batch, size]].map((shape) =>
       NdArray.zeros("float32", shape)

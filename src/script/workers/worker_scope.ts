@@ -10,8 +10,13 @@ const { LookupError, NotImplementedError, RuntimeError, StopIteration, ValueErro
 export const WORKER_SCOPE: Readonly<Record<string, unknown>> = {
   NdArray,
   tf: {
-    ...{ NdArray, errors },
-    ...{ LookupError, NotImplementedError, RuntimeError, StopIteration, ValueError },
+    NdArray,
+    errors,
+    LookupError,
+    NotImplementedError,
+    RuntimeError,
+    StopIteration,
+    ValueError,
   },
 };
 

@@ -152,7 +152,11 @@ function writeDirect(
     const line = (offset: number): Value<"i32"> => f.let(i32.add(from, i32.load(row, offset)));
     const down = f.let(f32x4.loadSplat(row, 8));
     const pixels: Pixels = {
-      ...{ to, column, bytes, nearest, dtype },
+      to,
+      column,
+      bytes,
+      nearest,
+      dtype,
       lines: nearest ? [line(0)] : [line(0), line(4)],
       join: ([above, below]) => (nearest ? above : mix(s, above, below, down)),
     };

@@ -12,8 +12,16 @@ import { field, Reader, varint } from "./example_message.ts";
 const DTYPE = 1, SHAPE = 2, CONTENT = 4, STRINGS = 8;
 /** Numbers of the fields that list values, by dtype; all other whole numbers are in field 7. */
 const LISTS: Partial<Record<DType, number>> = {
-  ...{ float32: 5, float64: 6, complex64: 9, int64: 10, bool: 11, complex128: 12 },
-  ...{ float16: 13, bfloat16: 13, uint32: 16, uint64: 17 },
+  float32: 5,
+  float64: 6,
+  complex64: 9,
+  int64: 10,
+  bool: 11,
+  complex128: 12,
+  float16: 13,
+  bfloat16: 13,
+  uint32: 16,
+  uint64: 17,
 };
 
 /** A tensor as bytes. Throws `UnimplementedError` for handles. */
