@@ -3,6 +3,7 @@
  */
 import { optionCheck } from "../core/options.ts";
 import { ValueError } from "../core/errors.ts";
+import { messageOf } from "../core/thrown.ts";
 import { commonType } from "./element.ts";
 import {
   checkCount,
@@ -176,9 +177,7 @@ export function ignoreErrorsSource(input: Source, options: IgnoreErrorsOptions):
         if (place.signal.aborted) return null;
         const { error } = item;
         if (logWarning) {
-          console.warn(
-            `Error raised with error message ${error instanceof Error ? error.message : error}`,
-          );
+          console.warn(`Error raised with error message ${messageOf(error)}`);
         }
       }
     },

@@ -7,6 +7,7 @@ import * as errors from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { isPlainObject, setKey } from "../core/nest.ts";
 import { isShape, sizeOf } from "../core/shape.ts";
+import { readable, textOf } from "../core/thrown.ts";
 import { arrayFromBytes, type Bytes, bytesOfArray, concatBytes, viewOf } from "../io/bytes.ts";
 import { crc32c } from "../io/crc.ts";
 import type { Element } from "./element.ts";
@@ -132,8 +133,9 @@ function stringsFrom(
   return new NdArray("string", shape, strings);
 }
 
-function failureText({ error }: Failure): Record<string, State> {
-  if (!(error instanceof Error)) return { name: "UnknownError", message: String(error) };
+function failureText(failure: Failure): Record<string, State> {
+  const error = readable(failure.error);
+  if (!(error instanceof Error)) return { name: "UnknownError", message: textOf(error) };
   const { op, node } = error as errors.OpError;
   return { name: error.name, message: error.message, op, node };
 }

@@ -8,7 +8,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { defineOp, type OpDef } from "../core/op.ts";
 import { specText } from "../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
-import { userFrames } from "../core/user_stack.ts";
+import { stackOf, userFrames } from "../core/user_stack.ts";
 import { pipelineOptions } from "../graph/passes/pipeline.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { isFinite as isFiniteOp } from "../ops/pointwise/compare.ts";
@@ -195,7 +195,7 @@ function watchOutputs(
   { def, inputs, outputs }: Parameters<OutputWatch>[0],
   waits: boolean,
 ): void | Promise<void> {
-  const site = waits ? "" : userFrames(new Error().stack);
+  const site = waits ? "" : userFrames(stackOf(new Error()));
   const waiting: Promise<void>[] = [];
   outputs.forEach((y, i) => {
     if (y === null || y === undefined) return;

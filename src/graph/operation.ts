@@ -7,7 +7,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { type EvalFeeds, evaluator, type SessionLike, Tensor } from "../core/tensor.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
 import { currentScope } from "../core/scope_context.ts";
-import { withLongStacks } from "../core/user_stack.ts";
+import { stackOf, withLongStacks } from "../core/user_stack.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import type { GraphNode } from "../core/graph_node.ts";
 import type { Graph } from "./graph.ts";
@@ -68,7 +68,7 @@ export class Operation implements GraphNode {
 
   /** Stack text of the place that made it, below what that is part of: written out only when it is asked for. */
   get definitionSite(): string {
-    const { message, stack = "" } = this.#site;
+    const { message } = this.#site, stack = stackOf(this.#site);
     return message === "" ? stack : `In ${message}\n${stack}`;
   }
   /** TensorFlow op type. */

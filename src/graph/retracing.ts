@@ -4,7 +4,7 @@
 import type { Spec } from "../core/tensor_spec.ts";
 import { specText } from "../core/tensor_spec.ts";
 import { RecentMap } from "../core/recent_map.ts";
-import { userFrames } from "../core/user_stack.ts";
+import { stackOf, userFrames } from "../core/user_stack.ts";
 
 /** TensorFlow's numbers: so many traces among so many calls. */
 const TRACES = 5, CALLS = 10;
@@ -82,7 +82,7 @@ export class Retracing {
     if (before === null && this.#places().traced()) {
       return warn(
         `"${this.#name}" is one of ${FUNCTIONS} functions made by tf.function() at the same line and traced at their first call. Make it once, outside of the loop:\n${
-          userFrames(this.#made.stack)
+          userFrames(stackOf(this.#made))
         }`,
       );
     }
@@ -96,7 +96,7 @@ export class Retracing {
   }
 
   #places(): Counter {
-    const key = `${userFrames(this.#made.stack).split("\n")[0]}\n${this.#fn}`;
+    const key = `${userFrames(stackOf(this.#made)).split("\n")[0]}\n${this.#fn}`;
     let place = places.get(key);
     if (place === undefined) places.set(key, place = new Counter(FUNCTIONS, CALLS_OF_ALL));
     place.calls++;

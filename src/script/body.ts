@@ -107,15 +107,16 @@ function runBody<R>(call: BodyUse<R>): R | Promise<R> {
   const { script, values, site } = call;
   const limit = script.timeoutMs === undefined ? null : new AbortController();
   const context = new BodyContext(script, site, limit);
-  let result: unknown;
+  let result: unknown, isAsync: boolean;
   try {
     result = site.context?.limit
       ? withinRun(site.context, () => callFunction(script, values, context))
       : callFunction(script, values, context);
+    isAsync = isPromise(result);
   } catch (e) {
     throw mapScriptError(e, site);
   }
-  if (isPromise(result)) return settle(result, call, limit);
+  if (isAsync) return settle(result as PromiseLike<unknown>, call, limit);
   try {
     return call.use(result);
   } catch (e) {
@@ -173,10 +174,11 @@ function settle<R>(
       }, timeoutMs);
     }
     Promise.resolve(result).then((value) => {
-      if (!close()) return call.endLate(value);
       try {
+        if (!close()) return call.endLate(value);
         resolve(call.use(value));
       } catch (e) {
+        // Nothing happens where the promise is settled: nobody waits for a late result that cannot be read.
         reject(mapResultError(e, site));
       }
     }, (e) => {

@@ -40,8 +40,11 @@ export function callEagerStyle<R>(call: EagerStyleCall<R>): R | Promise<R> {
       },
       abandon: () => body.abandon(),
       endLate(result) {
-        freeReturned(result, body.first);
-        body.endLate();
+        try {
+          freeReturned(result, body.first);
+        } finally {
+          body.endLate();
+        }
       },
     };
     out = body.runBody(() => callBody(use));

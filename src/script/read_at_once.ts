@@ -5,7 +5,7 @@
  */
 import type { OpInput } from "../core/apply.ts";
 import type { Device } from "../core/device.ts";
-import { userFrames } from "../core/user_stack.ts";
+import { stackOf, userFrames } from "../core/user_stack.ts";
 import { FailedPreconditionError } from "../core/errors.ts";
 import { cpuDevice, gpuDevice } from "../runtime/devices.ts";
 import { placeText } from "../runtime/session/run_errors.ts";
@@ -90,7 +90,7 @@ export function callReading<R>(
 /** The line of a body that read at once, in the original of an error. */
 function lineOf(error: unknown): string {
   const origin = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const [frame = ""] = userFrames((origin as Error).stack).split("\n");
+  const [frame = ""] = userFrames(stackOf(origin as Error)).split("\n");
   return frame.trim();
 }
 

@@ -6,7 +6,8 @@ import * as errors from "../core/errors.ts";
 import { OpError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { isPlainObject } from "../core/nest.ts";
-import { trimStack, userFrames } from "../core/user_stack.ts";
+import { readable, textOf } from "../core/thrown.ts";
+import { stackBelow, trimStack, userFrames, withLongStacks } from "../core/user_stack.ts";
 import { EagerTensor } from "../runtime/eager/tensor.ts";
 import { placeText } from "../runtime/session/run_errors.ts";
 import type { Script } from "./script.ts";
@@ -44,16 +45,23 @@ const CLASSES: readonly OpErrorClass[] = [
   errors.UnauthenticatedError,
 ];
 
+/** The most characters that an error's text has, however many calls it came through. */
+const LONGEST = 1 << 16;
+
 /**
  * The `OpError` that stands for what a body threw: the original is its cause; text and stack of the original, the node and the place
- * that made it are in the message. An `OpError` keeps its class.
+ * that made it are in the message. An `OpError` keeps its class. Each further script that the error passes adds its name and frames,
+ * until the text is full. Throws the original where the stack has no room for another error.
  */
 export function mapScriptError(thrown: unknown, place: ScriptPlace): OpError {
-  const node = place.node ?? (thrown instanceof OpError ? thrown.node : undefined);
-  return errorAt(place, bodyText(thrown, arrayHint(thrown, place)), thrown, {
-    cause: thrown,
-    node,
-  });
+  try {
+    const read = readable(thrown);
+    const node = place.node ?? (read instanceof OpError ? read.node : undefined);
+    return errorAt(place, bodyText(read, arrayHint(read, place)), read, { cause: thrown, node });
+  } catch {
+    // Where the stack overflowed nothing can be called. A call further out tells of it.
+    throw thrown;
+  }
 }
 
 /** An error of the class that stands for what was thrown, with the place in its text. */
@@ -64,7 +72,9 @@ function errorAt(
   details: errors.ErrorDetails,
 ): OpError {
   const Class = classFor(thrown), where = placeText(node, source?.definitionSite);
-  const error = new Class(text + where, { op, node, ...details });
+  const isTold = text.length + where.length > LONGEST || (where !== "" && text.endsWith(where));
+  const told = isTold ? text : text + where;
+  const error = withLongStacks(() => new Class(told, { op, node, ...details }));
   trimStack(error);
   return error;
 }
@@ -78,29 +88,22 @@ export function mapVjpError(
   name: string,
   place: Omit<ScriptPlace, "token">,
 ): OpError {
-  const text = thrown instanceof OpError
-    ? thrown.message
-    : thrown instanceof Error
-    ? `${thrown.name}: ${thrown.message}`
-    : `Error: ${textOf(thrown)}`;
-  const lines = thrown instanceof Error ? userFrames(framesBelow(thrown)) : "";
-  return errorAt(place, `In the vjp of '${name}': ${text}${lines && `\n${lines}`}`, thrown, {
-    cause: thrown,
-  });
-}
-
-/** The stack of an error without its text, which may have lines of a stack in it. */
-function framesBelow({ message, stack = "" }: Error): string {
-  const at = stack.indexOf(message);
-  return at < 0 ? stack : stack.slice(at + message.length);
+  const read = readable(thrown);
+  const text = read instanceof OpError
+    ? read.message
+    : read instanceof Error
+    ? `${read.name}: ${read.message}`
+    : `Error: ${textOf(read)}`;
+  const lines = read instanceof Error ? newFrames(read) : "";
+  const told = shortened(`In the vjp of '${name}': ${text}`);
+  return errorAt(place, told + (lines && `\n${lines}`), read, { cause: thrown });
 }
 
 /** The error of a result that does not fit what was declared, with the node it arose in. Other errors are a body's. */
 export function mapResultError(thrown: unknown, place: ScriptPlace): OpError {
-  if (!(thrown instanceof OpError) || thrown.node !== undefined) {
-    return mapScriptError(thrown, place);
-  }
-  return errorAt(place, thrown.message, thrown, { cause: thrown.cause });
+  const read = readable(thrown);
+  if (!(read instanceof OpError) || read.node !== undefined) return mapScriptError(thrown, place);
+  return errorAt(place, read.message, read, { cause: read.cause });
 }
 
 function classFor(thrown: unknown): OpErrorClass {
@@ -136,20 +139,32 @@ function arrayHint(thrown: unknown, { op }: ScriptPlace): string {
     : "";
 }
 
-/** Name, text, stack, and once more name and text: what Python's traceback gives TensorFlow. */
+/**
+ * Name, text, stack, and once more name and text: what Python's traceback gives TensorFlow. A text that has frames of a stack, as that of
+ * a script within has, stands once and is followed by the frames that it lacks.
+ */
 function bodyText(thrown: unknown, hint: string): string {
-  if (!(thrown instanceof Error)) return `Error: ${textOf(thrown)}`;
-  const head = `${thrown.name}: ${thrown.message}${hint}`;
-  const frames = userFrames(thrown.stack);
-  return frames === "" ? head : `${head}\n${frames}\n\n${head}`;
+  if (!(thrown instanceof Error)) return shortened(`Error: ${textOf(thrown)}`);
+  const { name, message } = thrown, head = `${name}: ${message}${hint}`, frames = newFrames(thrown);
+  const text = frames === "" ? head : `${head}\n${frames}`;
+  const isNested = userFrames(message) !== "";
+  if (isNested) return text.length < LONGEST ? text : shortened(message, LONGEST);
+  if (frames === "") return shortened(head);
+  return head.length > LONGEST / 4 ? `${shortened(head)}\n${frames}` : `${text}\n\n${head}`;
 }
 
-function textOf(thrown: unknown): string {
-  try {
-    return String(thrown);
-  } catch {
-    return Object.prototype.toString.call(thrown);
-  }
+/** The user's frames of an error that its message lacks, the innermost where they are many. */
+function newFrames(error: Error): string {
+  const told = new Set(error.message.split("\n"));
+  let size = LONGEST / 4;
+  return userFrames(stackBelow(error)).split("\n")
+    .filter((frame) => !told.has(frame) && (size -= frame.length + 1) >= 0).join("\n");
+}
+
+/** A text that says how many characters it lacks, where it is longer than this. */
+function shortened(text: string, longest = LONGEST / 2): string {
+  const rest = text.length - longest;
+  return rest > 0 ? `${text.slice(0, longest)}… (${rest} characters more)` : text;
 }
 
 /** Which declared value is meant; in a record by its key too. */

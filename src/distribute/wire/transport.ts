@@ -22,6 +22,7 @@ import {
 } from "../../core/errors.ts";
 
 import type { TransportOptions } from "../../core/network.ts";
+import { messageOf, readable } from "../../core/thrown.ts";
 
 export type {
   CallOptions,
@@ -58,8 +59,8 @@ export function errorOf(code: number, message: string): OpError {
 const MADE_AT = /\n\nOriginal stack trace for '[^'\n]*':(\n\s+at .*)*/;
 
 /** Status code and text of what a handler threw. */
-export function statusOf(error: unknown): { code: number; message: string } {
-  const message = (error instanceof Error ? error.message : String(error)).replace(MADE_AT, "");
+export function statusOf(thrown: unknown): { code: number; message: string } {
+  const error = readable(thrown), message = messageOf(error).replace(MADE_AT, "");
   if (error instanceof OpError) return { code: error.code, message };
   // What a caller got wrong is no fault of the server.
   return { code: error instanceof TypeError || error instanceof RangeError ? 3 : 2, message };

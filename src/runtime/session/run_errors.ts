@@ -9,6 +9,7 @@ import {
   UnknownError,
 } from "../../core/errors.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
+import { messageOf, readable } from "../../core/thrown.ts";
 import { trimStack, userFrames } from "../../core/user_stack.ts";
 
 /** A node as errors name it. */
@@ -32,15 +33,15 @@ export function placeText(node: string | undefined, definitionSite: string | und
 }
 
 /** The error as one of this node. Errors that name a node already stay as they are. */
-export function locatedAt(e: unknown, { name, def, source }: ErrorPlace): unknown {
-  if (e instanceof OpError && e.node !== undefined) return e;
+export function locatedAt(thrown: unknown, { name, def, source }: ErrorPlace): unknown {
+  const e = readable(thrown);
+  if (e instanceof OpError && e.node !== undefined) return thrown;
   const Class = e instanceof OpError ? e.constructor as OpErrorClass : classOf(e);
-  const text = e instanceof Error ? e.message : String(e);
-  const error = new Class(text + placeText(name, source.definitionSite), {
+  const error = new Class(messageOf(e) + placeText(name, source.definitionSite), {
     op: e instanceof OpError && e.op !== undefined ? e.op : def.name,
     node: name,
     inputs: e instanceof OpError ? e.inputs : undefined,
-    cause: e instanceof OpError ? e.cause : e,
+    cause: e instanceof OpError ? e.cause : thrown,
   });
   trimStack(error);
   return error;

@@ -1,6 +1,7 @@
 /**
  * What runs inside a worker: receives calls, finds their bodies, answers.
  */
+import { readable } from "../../core/thrown.ts";
 import { madeArray } from "../made_array.ts";
 import type { ScriptContext } from "../script.ts";
 import { AbortFlag } from "./worker_signal.ts";
@@ -125,7 +126,8 @@ async function answer(call: WorkerCall): Promise<void> {
 }
 
 /** Says of a name that is not there why it is not. */
-function explained(error: unknown): unknown {
+function explained(thrown: unknown): unknown {
+  const error = readable(thrown);
   if (error instanceof ReferenceError && /not defined|find variable/.test(error.message)) {
     error.message += ": a body that is sent by its source has nothing of the scope around it";
   }

@@ -8,6 +8,7 @@ import * as errors from "../../core/errors.ts";
 import { isForeignArray } from "../../core/arrays/foreign_array.ts";
 import { isPlainObject } from "../../core/nest.ts";
 import { NdArray } from "../../core/nd_array.ts";
+import { readable, textOf } from "../../core/thrown.ts";
 import type { ScriptContext } from "../script.ts";
 
 /** Which body a worker runs: the source of a function, or an export of a module. */
@@ -134,10 +135,10 @@ export function unpack(value: unknown): unknown {
 
 /** An error, or whatever else was thrown, as it is sent. */
 export function packError(thrown: unknown): WireError {
-  if (thrown instanceof Error) {
-    return { name: thrown.name, message: thrown.message, stack: thrown.stack };
-  }
-  return { name: "Error", message: String(thrown), stack: undefined };
+  const error = readable(thrown);
+  if (!(error instanceof Error)) return { name: "Error", message: textOf(error), stack: undefined };
+  const { name, message, stack } = error;
+  return { name, message, stack: typeof stack === "string" ? stack : undefined };
 }
 
 const CLASSES = { ...errors, TypeError, RangeError } as unknown as Readonly<

@@ -1,0 +1,68 @@
+/**
+ * Reading of what user code threw: it may be any value, with getters that throw, a message that is no text, or a proxy.
+ */
+
+/** Fields that error texts are made of. */
+const FIELDS = ["name", "message", "stack", "code", "op", "node", "inputs", "cause"] as const;
+
+/**
+ * A value that is safe to look at in place of what was thrown: an error whose name and message are texts, or a primitive. An error
+ * that can be read is returned itself; one that cannot gets a stand-in of its class, and any other object its text.
+ */
+export function readable(thrown: unknown): unknown {
+  if (thrown === null || (typeof thrown !== "object" && typeof thrown !== "function")) {
+    return thrown;
+  }
+  try {
+    if (!(thrown instanceof Error)) return textOf(thrown);
+  } catch {
+    return textOf(thrown);
+  }
+  const fields = FIELDS.map((key) => fieldOf(thrown, key));
+  const [name, message] = fields;
+  const isReadable = !fields.includes(UNREADABLE) && typeof name === "string" &&
+    typeof message === "string";
+  return isReadable ? thrown : standIn(thrown, fields);
+}
+
+const UNREADABLE = Symbol("unreadable");
+
+function fieldOf(thrown: object, key: string): unknown {
+  try {
+    return (thrown as Record<string, unknown>)[key];
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+/** An error of the same class with those fields that could be read; name and message become texts. */
+function standIn(thrown: Error, fields: readonly unknown[]): unknown {
+  const own: PropertyDescriptorMap = {};
+  FIELDS.forEach((key, i) => {
+    const value = fields[i] === UNREADABLE ? undefined : fields[i];
+    own[key] = { value: i < 2 ? textOf(value ?? (i === 0 ? "Error" : "")) : value };
+  });
+  try {
+    return Object.create(Object.getPrototypeOf(thrown), own);
+  } catch {
+    return textOf(thrown);
+  }
+}
+
+/** The text of any value. */
+export function textOf(value: unknown): string {
+  for (const text of [String, (v: unknown) => Object.prototype.toString.call(v)]) {
+    try {
+      return text(value);
+    } catch {
+      // The next way asks less of the value.
+    }
+  }
+  return "a value that cannot be read";
+}
+
+/** The message of an error, the text of anything else. */
+export function messageOf(thrown: unknown): string {
+  const read = readable(thrown);
+  return read instanceof Error ? read.message : textOf(read);
+}
