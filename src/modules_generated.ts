@@ -243,6 +243,7 @@ import "./graph/graph_def/nodes.ts";
 import "./graph/graph_def/portable.ts";
 import "./graph/graph_def/portable_scan.ts";
 import "./graph/graph_def/graph_def.ts";
+import "./core/thrown.ts";
 import "./core/user_stack.ts";
 import "./graph/operation.ts";
 import "./graph/graph.ts";
