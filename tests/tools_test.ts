@@ -41,7 +41,12 @@ Deno.test("TestOutput names the skipped tests but not their steps", () => {
 Deno.test("TestOutput copies what it reads, also when it comes in pieces", async () => {
   const text = "rünning\nok | 1 passed | 0 failed (1ms)";
   const bytes = new TextEncoder().encode(text);
-  const pieces = ReadableStream.from([...bytes].map((byte) => Uint8Array.of(byte)));
+  const pieces = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+      controller.close();
+    },
+  });
   const copied: number[] = [];
   const output = new TestOutput();
   await output.tee(pieces, {

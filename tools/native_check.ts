@@ -78,9 +78,27 @@ async function paths(folders: readonly string[]): Promise<Record<string, string[
     const folder = target.startsWith("npm:")
       ? folderOf(target.slice("npm:".length), folders)
       : null;
-    if (folder !== null && !name.endsWith("/")) found[name] = [folder];
+    if (folder === null || name.endsWith("/")) continue;
+    found[name] = [folder];
+    for (const [path, file] of await exportsOf(folder)) found[`${name}${path}`] = [file];
   }
   return found;
+}
+
+/** The file of each path that a package exports: `paths` goes past its package.json. */
+async function exportsOf(folder: string): Promise<[path: string, file: string][]> {
+  const { exports = {} } = JSON.parse(await Deno.readTextFile(`${folder}/package.json`));
+  const fileOf = (entry: unknown): string | null => {
+    if (typeof entry === "string") return entry;
+    const { types, import: module } = (entry ?? {}) as Record<string, unknown>;
+    return types === undefined && module === undefined ? null : fileOf(types ?? module);
+  };
+  return Object.entries(exports).flatMap(([path, entry]): [string, string][] => {
+    const file = path.startsWith(".") && !path.includes("*") ? fileOf(entry) : null;
+    // Without its ending, a module's declarations are found beside it.
+    const module = file?.replace(/^\.\//, "").replace(/(?<!\.d)\.[cm]?js$/, "");
+    return module === undefined ? [] : [[path.slice(1), `${folder}/${module}`]];
+  });
 }
 
 /** The folders of Deno's cache that hold packages, one a registry. */
