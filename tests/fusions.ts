@@ -8,14 +8,25 @@ import type { Expr } from "../src/core/scalar/expr.ts";
 /** How an epilogue reads an operand. */
 export type Per = EpilogueOperand["per"];
 
-/** Operands of float32 from this input on. */
-function operandsFrom(first: number, per: readonly Per[]): EpilogueOperand[] {
-  return per.map((per, i) => ({ dtype: "float32", buffer: { input: first + i }, per }));
+/** Operands from this input on; float32, where nothing else is said. */
+function operandsFrom(
+  first: number,
+  per: readonly Per[],
+  dtypes: readonly DType[] = [],
+): EpilogueOperand[] {
+  return per.map((per, i) => (
+    { dtype: dtypes[i] ?? "float32", buffer: { input: first + i }, per }
+  ));
 }
 
 /** Attributes of a product whose sums go through an expression; its operands follow the two of the product. */
-export function withEpilogue(attrs: Attrs, expr: Expr, per: readonly Per[]): Attrs {
-  const epilogue = { expr, operands: operandsFrom(2, per) };
+export function withEpilogue(
+  attrs: Attrs,
+  expr: Expr,
+  per: readonly Per[],
+  dtypes?: readonly DType[],
+): Attrs {
+  const epilogue = { expr, operands: operandsFrom(2, per, dtypes) };
   return withFusion(attrs, { own: 2, prologue: null, epilogue, dtype: "float32" });
 }
 
@@ -47,7 +58,12 @@ export function fusedReduction(
     attrs: withFusion(attrs, {
       own: 2,
       prologue: { expr, inputs: operands.map((_, i) => (i === 0 ? 0 : i + 1)) },
-      epilogue: finish ? { expr: finish, operands: operandsFrom(2 + others.length, per) } : null,
+      epilogue: finish
+        ? {
+          expr: finish,
+          operands: operandsFrom(2 + others.length, per, further.map((x) => x.dtype)),
+        }
+        : null,
       dtype,
     }),
   };

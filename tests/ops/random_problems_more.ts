@@ -4,7 +4,7 @@
 
 import type { NdArray } from "@weft/weft";
 import { lookupOp } from "../../src/core/op.ts";
-import { argument, type Expr, scalar as s } from "../../src/core/scalar/expr.ts";
+import { argument, castTo, type Expr, scalar as s } from "../../src/core/scalar/expr.ts";
 import { problemOf, runCpuKernel } from "../../src/testing/run_op.ts";
 import { withEpilogue } from "../fusions.ts";
 import { filled, number, vector } from "./values.ts";
@@ -336,14 +336,28 @@ function floating(op: string, d: Draw): Required<RandomProblem> & { out: readonl
   return { inputs: floats, attrs, out, absolute: Math.max(1e-5, absolute) };
 }
 
-/** Products with a bias and a residual added, and what is below 0 cut off. */
+/** Products with a bias and a residual added, what is below 0 cut off, and a whole number for each column where a mask says so. */
 function epilogue(op: string): (d: Draw) => RandomProblem {
   return (d) => {
-    const { inputs, attrs, out, absolute } = floating(op, d), [sum, bias, residual] = arg(3);
-    const expr = s.max(s.add(s.add(sum, bias), residual), 0);
+    const { inputs, attrs, out, absolute } = floating(op, d);
+    const [sum, bias, residual, mask, whole] = arg(5);
+    const rest = s.max(s.add(s.add(sum, bias), residual), 0);
+    const expr = s.select(mask, castTo(whole, "float32"), rest);
+    const columns = [out.at(-1)!];
+    const further = [
+      d.values(columns),
+      d.values(out),
+      filled("bool", out, () => Number(d.coin())),
+      filled("int32", columns, (i) => i % 5 - 2),
+    ];
     return {
-      inputs: [...inputs, d.values([out.at(-1)!]), d.values(out)],
-      attrs: withEpilogue(attrs, expr, ["column", "element"]),
+      inputs: [...inputs, ...further],
+      attrs: withEpilogue(
+        attrs,
+        expr,
+        ["column", "element", "element", "column"],
+        further.map((x) => x.dtype),
+      ),
       absolute,
     };
   };

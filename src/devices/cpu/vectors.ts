@@ -1,6 +1,7 @@
 /**
  * Which vector kernel an op has: one that follows from what it means.
  */
+import { fusionOf } from "../../core/fusion.ts";
 import type { MeaningOf, RowProgram } from "../../core/meaning.ts";
 import type { OpDef, Problem } from "../../core/op.ts";
 import { argument, type Expr } from "../../core/scalar/expr.ts";
@@ -108,6 +109,9 @@ function prepareProduct(
   const own = asFused ? asFused(problem) : problem;
   const epilogue = own && epilogueFor(own);
   if (own === null || epilogue === null) return null;
-  if (of === "matrices") return gives === "result" ? prepareMatMul(engine, own, epilogue) : null;
-  return families.windows?.[of][gives](engine, own, epilogue) ?? null;
+  // The epilogue says what its operands are.
+  const inputs = own.inputs.slice(0, fusionOf(own.attrs)?.own);
+  const sums = { ...own, inputs };
+  if (of === "matrices") return gives === "result" ? prepareMatMul(engine, sums, epilogue) : null;
+  return families.windows?.[of][gives](engine, sums, epilogue) ?? null;
 }

@@ -13,12 +13,11 @@ import { type ConvRole, type ConvTask, planConv } from "./plan.ts";
 
 /** True where the GPU can hold and bind every operand. */
 export function convFits(problem: Problem, profile: Profile): boolean {
-  const { inputs, outputs, attrs } = problem;
+  const { inputs, outputs, attrs } = problem, fusion = fusionOf(attrs);
   // An epilogue would meet images that have their channels first.
-  if (fusionOf(attrs) && (isChannelsFirst(attrs) || epilogueOf(problem) === undefined)) {
-    return false;
-  }
-  return gpuFits(problem, profile) && ![...inputs, ...outputs].some((s) => s.dtype === "bool");
+  if (fusion && (isChannelsFirst(attrs) || epilogueOf(problem) === undefined)) return false;
+  const own = [...inputs.slice(0, fusion?.own), ...outputs];
+  return gpuFits(problem, profile) && !own.some((s) => s.dtype === "bool");
 }
 
 /** A kernel over images, planned as if all had their channels last. */

@@ -1,7 +1,8 @@
 /** Kernels that are several ops in one, each with random cases and what they should give. */
 
-import type { NdArray } from "../../../src/core/nd_array.ts";
-import { argument, type Expr, scalar as s } from "../../../src/core/scalar/expr.ts";
+import type { DType } from "../../../src/core/dtype.ts";
+import { NdArray } from "../../../src/core/nd_array.ts";
+import { argument, castTo, type Expr, scalar as s } from "../../../src/core/scalar/expr.ts";
 import { sizeOf } from "../../../src/core/shape.ts";
 import { type Per, withEpilogue } from "../../fusions.ts";
 import { type Case, type Kernel, PRODUCT_KERNELS } from "./oracle_cases.ts";
@@ -42,11 +43,21 @@ function biased(base: string) {
   };
 }
 
-/** Factors and terms in turn, each one for all sums, for a column or for a sum of its own; at last perhaps no less than zero. */
+/** What numbers an operand of an epilogue has; those of all 32 bits would leave nothing of the sums. */
+function numbersOf(dice: Dice, dtype: DType, count: number): NdArray {
+  if (dtype === "float32") return dice.plain([count]);
+  if (dtype === "bool") return dice.truths([count]);
+  return NdArray.zeros(dtype, [count]).map(() => dice.between(0, 9));
+}
+
+/**
+ * Factors, terms and choices in turn, of every dtype that vector code knows, each one for all sums, for a column or for a sum of its
+ * own; at last perhaps no less than zero.
+ */
 function epilogue(base: string) {
   return (dice: Dice): Case => {
     const { made, sums: { values, scale }, columns } = product(base, dice);
-    const per: Per[] = [], operands: NdArray[] = [];
+    const per: Per[] = [], dtypes: DType[] = [], operands: NdArray[] = [];
     // Depthwise convolutions have no vector code for those.
     const hasResidual = base !== "DepthwiseConv2dNative";
     let expr: Expr = argument(0);
@@ -54,16 +65,25 @@ function epilogue(base: string) {
       const access = dice.pick<Per>("all", "column", hasResidual ? "element" : "all"),
         isFactor = dice.chance(0.5);
       const count = { all: 1, column: columns, element: values.length }[access]!;
-      const operand = dice.plain([count]), own = argument(operands.length + 1);
-      expr = isFactor ? s.mul(expr, own) : s.add(expr, own);
+      const dtype = dice.pick<DType>("float32", "bool", "int32", "uint32");
+      const operand = numbersOf(dice, dtype, count), given = argument(operands.length + 1);
+      const own = dtype === "float32" ? given : castTo(given, "float32");
+      const isMask = dtype === "bool" && dice.chance(0.5);
+      if (isMask) expr = isFactor ? s.select(given, expr, 2) : s.select(given, 2, expr);
+      else expr = isFactor ? s.mul(expr, own) : s.add(expr, own);
       values.forEach((v, i) => {
-        const x = floats(operand)[i % count];
+        const x = Number(operand.data[i % count]);
+        if (isMask) {
+          if ((x === 1) !== isFactor) values[i] = scale[i] = 2;
+          return;
+        }
         values[i] = isFactor ? v * x : v + x;
         // Products may be fused with what they are added to, and rounded once or twice.
         scale[i] = isFactor ? scale[i] * Math.abs(x) + 2 ** -125 : scale[i] + Math.abs(x);
       });
       operands.push(operand);
       per.push(access);
+      dtypes.push(dtype);
     }
     if (dice.chance(0.5)) {
       expr = s.max(expr, 0);
@@ -71,7 +91,7 @@ function epilogue(base: string) {
     }
     return {
       inputs: [...made.inputs, ...operands],
-      attrs: withEpilogue(made.attrs ?? {}, expr, per),
+      attrs: withEpilogue(made.attrs ?? {}, expr, per, dtypes),
       outputs: [{ values, scale }],
     };
   };

@@ -1,6 +1,7 @@
 /**
  * Convolutions over two and three axes, and their gradients, as products of rows given by pointers. Channels last, float32.
  */
+import type { Epilogue } from "../../../core/fusion.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import {
   isPointwiseWindow,
@@ -10,7 +11,7 @@ import {
 } from "../../../kernels/conv/geometry.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
-import type { Epilogue, SumsPrepare } from "../gemm/epilogue.ts";
+import { movedOperands, type SumsPrepare } from "../gemm/epilogue.ts";
 import { prepareOuter, prepareProduct } from "../gemm/gemm.ts";
 import { packing } from "../gemm/gemm_pack.ts";
 import { operandsFrom, type PackB, prepareSums } from "../gemm/gemm_sums.ts";
@@ -115,7 +116,7 @@ function prepareBands(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): F
     for (let image = 0; image < g.batch; image++) {
       bands.forEach(({ from, to }, i) => {
         const at = (image * out + to) * outBytes;
-        const own = operands.map((p, k) => (epilogue?.operands[k] === "element" ? p + at : p));
+        const own = movedOperands(epilogue, operands, "element", at);
         runs[i]([y + at], [x + (image * extent + from) * inBytes, filter, ...own]);
       });
     }

@@ -2,11 +2,12 @@
  * Convolutions with little of something: few places, few outputs or a small filter. The filter is packed whole and once, or read
  * where it lies; of the images no more than their sides is copied; all that can be is prepared once for each shape.
  */
+import type { Epilogue } from "../../../core/fusion.ts";
 import { outPlaces, tapCount, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
-import type { Epilogue } from "../gemm/epilogue.ts";
+import { movedOperands } from "../gemm/epilogue.ts";
 import {
   DOT_COLUMNS,
   dotRows,
@@ -180,6 +181,7 @@ function directRun(
   const most = Math.min(GROUP_ROWS / places, GROUP_BYTES / (edges?.imageBytes ?? 1), batch);
   const group = Math.max(1, Math.floor(most));
 
+  const none = epilogue?.operands.map(() => 0) ?? [];
   const tableOf = ({ places, at, padded }: ConvPart, images: number, most: number): RowTable => {
     const step = padded ? edges!.imageBytes : imageBytes;
     const one = Array.from({ length: places }, (_, place) => at(place));
@@ -217,7 +219,7 @@ function directRun(
             bPanelStep: panelStep,
             columns,
             mode: LAST,
-            operands: epilogue?.operands.map((per) => (per === "column" ? 4 * from : 0)) ?? [],
+            operands: movedOperands(epilogue, none, "column", 4 * from),
           });
           const args = [...relative], kernel = form.kernel(rows);
           calls.push({ kernel, relative, args, padded, form, panelBytes: 8 * rows, count });

@@ -1,6 +1,7 @@
 /**
  * Depthwise convolutions, of one or more filters per channel, and their gradients. Channels last, float32.
  */
+import type { Epilogue } from "../../../core/fusion.ts";
 import { NdArray } from "../../../core/nd_array.ts";
 import type { Problem } from "../../../core/op.ts";
 import { argument } from "../../../core/scalar/expr.ts";
@@ -8,7 +9,7 @@ import { type Shape, sizeOf } from "../../../core/shape.ts";
 import { inPlaces, type WindowAxis, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
-import { type Epilogue, epilogueKey, importEpilogue, type SumsPrepare } from "../gemm/epilogue.ts";
+import { epilogueKey, importEpilogue, type SumsPrepare } from "../gemm/epilogue.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
 import { floatWindow, type WindowCode, windowKernel, windowTable } from "../pool/windows.ts";
 import { prepareReduction } from "../reduce/reduce.ts";
@@ -33,7 +34,7 @@ function channelPerFilter(g: WindowGeometry): WindowGeometry {
 export const prepareDepthwise: SumsPrepare = (engine, problem, epilogue) => {
   const { inputs: [x, filter] } = problem;
   const g = geometryOf(problem, x.shape, filter.shape);
-  if (g === null || epilogue?.operands.includes("element")) return null;
+  if (g === null || epilogue?.operands.some((o) => o.per === "element")) return null;
   if (g.outChannels === 0) return () => {};
   if (rowWindow(g)) return prepareRows(engine, g, epilogue);
   return g.outChannels === g.channels

@@ -1,10 +1,17 @@
 /**
  * Code that walks the images, rows and blocks of places that a {@linkcode RowPlan} tells of.
  */
+import type { Epilogue } from "../../../core/fusion.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
-import { applyEpilogue, type Epilogue, epilogueKey, importEpilogue } from "../gemm/epilogue.ts";
+import {
+  applyEpilogue,
+  epilogueKey,
+  importEpilogue,
+  loadOperand,
+  operandAt,
+} from "../gemm/epilogue.ts";
 import type { I } from "../wasm/function_builder.ts";
-import { f32x4, i32 } from "../wasm/instructions.ts";
+import { i32 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
@@ -49,11 +56,12 @@ export interface BlockCode {
 export function finisher(s: Simd, epilogue: Epilogue | undefined, operands: readonly I[]) {
   return (sum: F4, channel: Value<"i32">): F4 => {
     if (!epilogue) return sum;
-    const operand = (per: string, i: number): F4 =>
-      s.f.let(
-        per === "all" ? f32x4.loadSplat(operands[i]) : f32x4.load(i32.add(operands[i], channel)),
-      );
-    return s.f.let(applyEpilogue(s, epilogue, sum, operand));
+    const [result] = applyEpilogue(s, epilogue, [sum], (operand, i) => {
+      const isOne = operand.per === "all";
+      const at = isOne ? operands[i] : operandAt(operand, operands[i], channel);
+      return loadOperand(s.f, operand, at, 1);
+    });
+    return result;
   };
 }
 

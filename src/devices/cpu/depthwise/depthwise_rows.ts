@@ -3,8 +3,8 @@
  * walked once for each vector of channels; windows of neighbours that lie inside are computed together, and of others the columns
  * outside are left out.
  */
+import type { Epilogue } from "../../../core/fusion.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
-import type { Epilogue } from "../gemm/epilogue.ts";
 import type { FunctionBuilder, I, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32, i32x4, i8x16 } from "../wasm/instructions.ts";
 import { type F4, laneNumbers } from "../wasm/simd.ts";

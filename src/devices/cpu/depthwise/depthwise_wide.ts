@@ -1,9 +1,9 @@
 /**
  * Depthwise convolution of places whose windows share nothing: one by one, several vectors of channels at a time.
  */
+import type { Epilogue } from "../../../core/fusion.ts";
 import { inPlaces, outPlaces, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
-import type { Epilogue } from "../gemm/epilogue.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { blockKernel } from "./depthwise_blocks.ts";
 import type { RowProblem } from "./depthwise_plan.ts";

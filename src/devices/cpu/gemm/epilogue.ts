@@ -1,43 +1,43 @@
 /**
  * What happens to sums before they are stored.
  */
+import { type DType, DTYPES } from "../../../core/dtype.ts";
+import { type Epilogue, epilogueOf, type EpilogueOperand } from "../../../core/fusion.ts";
 import type { Problem } from "../../../core/op.ts";
-import { epilogueOf } from "../../../core/fusion.ts";
-import type { DType } from "../../../core/dtype.ts";
-import { type Expr, exprKey, mayFail } from "../../../core/scalar/expr.ts";
+import { exprKey, exprType, mayFail } from "../../../core/scalar/expr.ts";
 import type { Engine } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
-import { importHosts, printSimd } from "../pointwise/print_simd.ts";
+import type { Pointer } from "../heap.ts";
+import type { Lanes } from "../pointwise/lane_printer.ts";
+import { loadGroup, loadSplat } from "../pointwise/lane_memory.ts";
+import { importHosts, printSimdGroup, simdPrints } from "../pointwise/print_simd.ts";
+import type { FunctionBuilder } from "../wasm/function_builder.ts";
+import { i32 } from "../wasm/instructions.ts";
 import type { ModuleBuilder } from "../wasm/module_builder.ts";
 import type { F4, HostImports, Simd } from "../wasm/simd.ts";
+import type { Value } from "../wasm/value.ts";
 
-/** What happens to each sum before it is stored: an expression over it (argument 0) and further operands. */
-export interface Epilogue {
-  /** The expression; its value is float32. */
-  readonly expr: Expr;
-  /** For each further operand, float32: one value for all, one per column (a bias), or one per element (a residual). */
-  readonly operands: readonly ("all" | "column" | "element")[];
-}
-
-/** Makes a kernel of a product, perhaps with an epilogue for each of its sums. */
+/** Makes a kernel of a product of float32, perhaps with an epilogue for each of its sums. */
 export type SumsPrepare = (engine: Engine, problem: Problem, epilogue?: Epilogue) => FastRun | null;
 
 /** What happens to the sums of a problem's product; null where vector code does not know it. */
 export function epilogueFor(problem: Problem): Epilogue | undefined | null {
   const epilogue = epilogueOf(problem);
   if (!epilogue) return epilogue === null ? undefined : null;
-  const { expr, operands } = epilogue;
-  if (mayFail([expr], dtypesOf(operands))) return null;
-  return { expr, operands: operands.map((o) => o.per) };
+  const exprs = [epilogue.expr], dtypes = dtypesOf(epilogue);
+  const fits = simdPrints(exprs, dtypes) && !mayFail(exprs, dtypes) &&
+    exprType(epilogue.expr, dtypes) === "float32";
+  return fits ? epilogue : null;
 }
 
-function dtypesOf(operands: readonly unknown[]): DType[] {
-  return ["float32", ...operands.map((): DType => "float32")];
+function dtypesOf({ operands }: Epilogue): DType[] {
+  return ["float32", ...operands.map((o) => o.dtype)];
 }
 
 /** Tells code with one epilogue from code with another. */
 export function epilogueKey(epilogue: Epilogue | undefined): string {
-  return epilogue ? `${exprKey(epilogue.expr)} ${epilogue.operands}` : "";
+  if (!epilogue) return "";
+  return `${exprKey(epilogue.expr)} ${epilogue.operands.map((o) => `${o.per} ${o.dtype}`)}`;
 }
 
 /** Imports what the code of an epilogue calls. */
@@ -47,12 +47,47 @@ export function importEpilogue(
   return (m) => importHosts(m, epilogue ? [epilogue.expr] : []);
 }
 
-/** The results of a vector of sums; `operand` gives the same elements of the further operands. */
+/** The results of vectors of sums; `load` gives as many vectors of the same elements of a further operand. */
 export function applyEpilogue(
   s: Simd,
-  { expr, operands }: Epilogue,
-  sum: F4,
-  operand: (per: Epilogue["operands"][number], index: number) => F4,
-): F4 {
-  return printSimd(s, [expr], dtypesOf(operands), [sum, ...operands.map(operand)])[0] as F4;
+  epilogue: Epilogue,
+  sums: readonly F4[],
+  load: (operand: EpilogueOperand, index: number) => readonly Lanes[],
+): readonly F4[] {
+  const args = [sums, ...epilogue.operands.map(load)];
+  const [results] = printSimdGroup(s, [epilogue.expr], dtypesOf(epilogue), args, sums.length);
+  return results as readonly F4[];
+}
+
+/** `count` vectors of an operand from an address on. */
+export function loadOperand(
+  f: FunctionBuilder,
+  { dtype, per }: EpilogueOperand,
+  at: Value<"i32">,
+  count: number,
+): readonly Lanes[] {
+  if (per === "all") return new Array<Lanes>(count).fill(loadSplat(f, dtype, at));
+  return loadGroup(f, dtype, at, count);
+}
+
+/** Address of an operand's elements, from a pointer to its first and the distance in bytes that float32 would have. */
+export function operandAt(
+  { dtype }: EpilogueOperand,
+  pointer: Value<"i32">,
+  bytes: Value<"i32">,
+): Value<"i32"> {
+  return i32.add(DTYPES[dtype].bytes === 4 ? bytes : i32.shrU(bytes, 2), pointer);
+}
+
+/** Pointers of operands, of which those of one kind of access move on by as many elements as float32 has in so many bytes. */
+export function movedOperands(
+  epilogue: Epilogue | undefined,
+  pointers: readonly Pointer[],
+  moving: EpilogueOperand["per"],
+  bytes: number,
+): readonly Pointer[] {
+  if (!epilogue) return [];
+  return epilogue.operands.map(({ dtype, per }, i) =>
+    per === moving ? pointers[i] + bytes / 4 * DTYPES[dtype].bytes : pointers[i]
+  );
 }

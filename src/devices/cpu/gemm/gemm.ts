@@ -1,6 +1,7 @@
 /**
  * Matrix products of dense matrices, stored either way, in batches that broadcast.
  */
+import type { Epilogue } from "../../../core/fusion.ts";
 import type { Problem } from "../../../core/op.ts";
 import { argument, scalar } from "../../../core/scalar/expr.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
@@ -10,7 +11,7 @@ import type { Engine, WasmCall } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
-import type { Epilogue } from "./epilogue.ts";
+import { movedOperands } from "./epilogue.ts";
 import { panelArguments, panelKernel } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
 import { RowTable, tablesOf } from "./gemm_rows.ts";
@@ -74,9 +75,9 @@ function finished(
   { m, n, epilogue }: { readonly m: number; readonly n: number; readonly epilogue: Epilogue },
 ): FastRun {
   const shapes = { all: [], column: [n], element: [m, n] };
-  const specs = [[m, n], ...epilogue.operands.map((per) => shapes[per])]
-    .map((shape): ConcreteSpec => ({ dtype: "float32", shape }));
-  const finish = preparePointwise(engine, [epilogue.expr], specs, [m, n])!;
+  const sums: ConcreteSpec = { dtype: "float32", shape: [m, n] };
+  const further = epilogue.operands.map(({ dtype, per }) => ({ dtype, shape: shapes[per] }));
+  const finish = preparePointwise(engine, [epilogue.expr], [sums, ...further], [m, n])!;
   return (outs, [a, b, ...operands]) => {
     product(outs, [a, b]);
     finish(outs, [outs[0], ...operands]);
@@ -258,9 +259,8 @@ function prepareBatches(engine: Engine, shape: MatMulShape, epilogue?: Epilogue)
   if (!epilogue && isSmall(shape)) {
     return prepareSmall(engine, shape, matrixPairs(shape));
   }
-  /** Operands per element as they lie beside the matrix of C at this offset. */
   const beside = (operands: readonly Pointer[], c: number): readonly Pointer[] =>
-    epilogue ? operands.map((p, i) => (epilogue.operands[i] === "element" ? p + c : p)) : [];
+    movedOperands(epilogue, operands, "element", c);
   // Matrices that are packed together stay in the second cache together.
   const together = Math.max(1, Math.min(64, Math.floor(BATCH_BYTES / (4 * (k * n + m * k)))));
   if (together === 1 || m <= THRESHOLDS.thinRows || n === 1) {

@@ -5,13 +5,15 @@
  * Rows are given by pointers and sums run over segments, as in gemm_kernel.ts, whose parameters these kernels take. B is laid out
  * as {@linkcode dotsPacking} does it.
  */
+import type { Epilogue, EpilogueOperand } from "../../../core/fusion.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
+import type { Lanes } from "../pointwise/lane_printer.ts";
 import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import { type F4, type I4, laneNumbers, type Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
-import { applyEpilogue, type Epilogue, epilogueKey, importEpilogue } from "./epilogue.ts";
+import { applyEpilogue, epilogueKey, importEpilogue, loadOperand, operandAt } from "./epilogue.ts";
 import { PANEL_PARAMS, type PanelCall, paramsOf } from "./gemm_kernel.ts";
 
 /** Most columns. */
@@ -89,11 +91,12 @@ function writeDots(
     const c = a.map((_, i) => f.let(i32.add(i32.load(p.panels, 4 * i), p.cBase)));
     sums.forEach((row, i) => {
       const sum = lanesOf(f, row);
-      const operand = (per: string, k: number): F4 => {
-        if (per === "all") return f.let(f32x4.loadSplat(p.operands[k]));
-        return f.let(f32x4.load(per === "column" ? p.operands[k] : i32.add(c[i], p.operands[k])));
+      const load = (operand: EpilogueOperand, k: number): readonly Lanes[] => {
+        const pointer = p.operands[k];
+        const at = operand.per === "element" ? operandAt(operand, pointer, c[i]) : pointer;
+        return loadOperand(f, operand, at, 1);
       };
-      const result = epilogue ? f.let(applyEpilogue(s, epilogue, sum, operand)) : sum;
+      const [result] = epilogue ? applyEpilogue(s, epilogue, [sum], load) : [sum];
       if (columns === 4) f.store(c[i], result);
       else storePart(f, c[i], result, columns);
     });

@@ -5,11 +5,13 @@
  * the row of A, at offsets that are the same for all rows: a plain product has one, a convolution one per row of its filter. So
  * patches of an image are never copied.
  */
+import { DTYPES } from "../../../core/dtype.ts";
+import type { Epilogue } from "../../../core/fusion.ts";
 import { type Engine, type WasmFunction, words } from "../engine.ts";
 import type { FunctionRef, I, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
-import { type Epilogue, epilogueKey, importEpilogue } from "./epilogue.ts";
+import { epilogueKey, importEpilogue } from "./epilogue.ts";
 import { PANEL_BYTES, PANEL_COLUMNS, tileOf } from "./gemm_tile.ts";
 
 /** Runs panels of rows against panels of columns. */
@@ -71,13 +73,15 @@ export function panelKernel(
     m.function("run", words(PANEL_PARAMS + operands.length), null, (f, ...p) => {
       const { panels, segments, segmentCount, segmentBytes, aBase, ...c } = paramsOf(p);
       const [b, at] = f.locals("i32", 2);
-      const perColumn = operands.map((per) => per === "column");
-      const moving = c.operands.map((o, i) => (perColumn[i] ? f.local("i32") : o));
+      const steps = operands.map(({ per, dtype }) =>
+        per === "column" ? PANEL_COLUMNS * DTYPES[dtype].bytes : 0
+      );
+      const moving = c.operands.map((o, i) => (steps[i] > 0 ? f.local("i32") : o));
       // A panel of rows stays in the nearest cache while all panels of B pass by it.
       f.countDown(c.count, 1, () => {
         f.set(b, c.b);
         f.set(at, c.cBase);
-        moving.forEach((x, i) => perColumn[i] && f.set(x, c.operands[i]));
+        moving.forEach((x, i) => steps[i] > 0 && f.set(x, c.operands[i]));
         const left = f.variable("i32", c.columns);
         f.while(i32.gt(left, 0), () => {
           const row = [panels, segments, segmentCount, segmentBytes, aBase];
@@ -85,7 +89,7 @@ export function panelKernel(
           f.run(micro as FunctionRef<readonly "i32"[], null>, ...args);
           f.advance(b, c.bPanelStep);
           f.advance(at, PANEL_BYTES);
-          moving.forEach((x, i) => perColumn[i] && f.advance(x, PANEL_BYTES));
+          moving.forEach((x, i) => steps[i] > 0 && f.advance(x, steps[i]));
           f.advance(left, -PANEL_COLUMNS);
         });
         f.advance(panels, 8 * rows);

@@ -1,11 +1,12 @@
 /**
  * Blocks of a product of rows given by pointers: which part of B is packed when, which panels run against it.
  */
+import type { Epilogue } from "../../../core/fusion.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { PackedForm } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
-import type { Epilogue } from "./epilogue.ts";
+import { movedOperands } from "./epilogue.ts";
 import { panelArguments, type PanelCall, panelKernel } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
 import type { RowTable } from "./gemm_rows.ts";
@@ -205,7 +206,7 @@ export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
         const parts = Math.ceil(shares / items.length);
         if (packs) engine.callAll(items.flatMap(({ b }, i) => packBlock(bAt[i], b, block, parts)));
         const mode = (add || depth !== depths[0] ? ADD : 0) | (depth === last ? LAST : 0);
-        const own = epilogue ? operandsAt(epilogue, operands, columns.from) : operands;
+        const own = movedOperands(epilogue, operands, "column", 4 * columns.from);
         for (let part = 0; part < items[0].rows.length; part++) {
           const turns = items.flatMap(({ rows }) => [...rows[part].turn?.(depth) ?? []]);
           if (turns.length > 0) engine.callAll(turns);
@@ -229,16 +230,5 @@ export function operandsFrom(
   operands: readonly Pointer[],
   c: Pointer,
 ): readonly number[] {
-  return epilogue
-    ? epilogue.operands.map((per, i) => (per === "element" ? operands[i] - c : operands[i]))
-    : operands;
-}
-
-/** Operands per column begin at the block's first column. */
-function operandsAt(
-  { operands: kinds }: Epilogue,
-  operands: readonly number[],
-  column: number,
-): readonly number[] {
-  return operands.map((p, i) => (kinds[i] === "column" ? p + 4 * column : p));
+  return movedOperands(epilogue, operands, "element", -c);
 }

@@ -1,11 +1,13 @@
 /**
  * The tile of C that an inner kernel keeps in registers: up to six rows by eight columns, from zeros to what is stored.
  */
+import type { Epilogue, EpilogueOperand } from "../../../core/fusion.ts";
 import type { Engine } from "../engine.ts";
+import type { Lanes } from "../pointwise/lane_printer.ts";
 import type { FunctionBuilder, I, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
-import { applyEpilogue, type Epilogue } from "./epilogue.ts";
+import { applyEpilogue, loadOperand, operandAt } from "./epilogue.ts";
 
 /** Most rows of a panel: as many as registers hold. Products that are not fused with sums take one for themselves. */
 export function panelRows({ features }: Engine): number {
@@ -59,10 +61,11 @@ export function tileOf(s: Simd, rows: number, epilogue?: Epilogue) {
       });
       if (epilogue) {
         f.if(i32.and(mode, LAST), () => {
-          const operandOf = operandsOf(s, epilogue, operands);
-          each((sum, i, h) =>
-            f.set(sum, applyEpilogue(s, epilogue, sum, (_, k) => operandOf(k, c[i], h)))
-          );
+          const load = operandsOf(f, epilogue, operands);
+          sums.forEach((row, i) => {
+            const results = applyEpilogue(s, epilogue, row, (o, k) => load(o, k, c[i]));
+            row.forEach((sum, h) => f.set(sum, results[h]));
+          });
         });
       }
       f.if(i32.ge(columns, PANEL_COLUMNS), () => {
@@ -72,16 +75,13 @@ export function tileOf(s: Simd, rows: number, epilogue?: Epilogue) {
   };
 }
 
-/** Operands of an epilogue, by number, row of C and half of it. Those per column are the same for all rows. */
-function operandsOf(s: Simd, { operands }: Epilogue, pointers: readonly I[]) {
-  const { f } = s;
-  const shared = operands.map((per, i) => {
-    if (per === "all") return [0, 1].map(() => f.let(f32x4.loadSplat(pointers[i])));
-    return per === "column" ? [0, 1].map((h) => f.let(f32x4.load(pointers[i], 16 * h))) : null;
-  });
-  // Those per element lie as C does, at another base.
-  return (k: number, c: I, h: number): F4 =>
-    shared[k]?.[h] ?? f.let(f32x4.load(i32.add(c, pointers[k]), 16 * h));
+/** The two vectors of an operand beside a row of C. Those per column are the same for all rows. */
+function operandsOf(f: FunctionBuilder, { operands }: Epilogue, pointers: readonly I[]) {
+  const shared = operands.map((o, k) =>
+    o.per === "element" ? null : loadOperand(f, o, pointers[k], 2)
+  );
+  return (operand: EpilogueOperand, k: number, c: I): readonly Lanes[] =>
+    shared[k] ?? loadOperand(f, operand, operandAt(operand, pointers[k], c), 2);
 }
 
 /** Stores the first one to seven columns of a row. */
