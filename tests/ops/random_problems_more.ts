@@ -4,18 +4,10 @@
 
 import type { NdArray } from "@weft/weft";
 import { lookupOp } from "../../src/core/op.ts";
-import { argument, castTo, type Expr, scalar as s } from "../../src/core/scalar/expr.ts";
+import { argument, type Expr, scalar as s } from "../../src/core/scalar/expr.ts";
 import { problemOf, runCpuKernel } from "../../src/testing/run_op.ts";
-import { withEpilogue } from "../fusions.ts";
 import { filled, number, vector } from "./values.ts";
-import {
-  broadcastOf,
-  type Draw,
-  NUMBERS,
-  RANDOM_PROBLEMS,
-  type RandomProblem,
-  window,
-} from "./random_problems.ts";
+import { broadcastOf, type Draw, NUMBERS, type RandomProblem, window } from "./random_problems.ts";
 
 const float = (n: number): string[] => new Array<string>(n).fill("float32");
 const arg = (n: number): Expr[] => Array.from({ length: n }, (_, i) => argument(i));
@@ -326,56 +318,6 @@ function groupedSum(d: Draw): RandomProblem {
   };
 }
 
-/** A problem of `op` in floats, with what its result's shape is. */
-function floating(op: string, d: Draw): Required<RandomProblem> & { out: readonly number[] } {
-  const { inputs, attrs = {}, absolute = 0 } = RANDOM_PROBLEMS[op](d);
-  const floats = inputs.map((a) =>
-    a.dtype === "float32" ? a : filled("float32", a.shape, (i) => Number(a.data[i]) / 50)
-  );
-  const [{ shape: out }] = problemOf(lookupOp(op)!, floats, attrs).outputs;
-  return { inputs: floats, attrs, out, absolute: Math.max(1e-5, absolute) };
-}
-
-/** Products with a bias and a residual added, what is below 0 cut off, and a whole number for each column where a mask says so. */
-function epilogue(op: string): (d: Draw) => RandomProblem {
-  return (d) => {
-    const { inputs, attrs, out, absolute } = floating(op, d);
-    const [sum, bias, residual, mask, whole] = arg(5);
-    const rest = s.max(s.add(s.add(sum, bias), residual), 0);
-    const expr = s.select(mask, castTo(whole, "float32"), rest);
-    const columns = [out.at(-1)!];
-    const further = [
-      d.values(columns),
-      d.values(out),
-      filled("bool", out, () => Number(d.coin())),
-      filled("int32", columns, (i) => i % 5 - 2),
-    ];
-    return {
-      inputs: [...inputs, ...further],
-      attrs: withEpilogue(
-        attrs,
-        expr,
-        ["column", "element", "element", "column"],
-        further.map((x) => x.dtype),
-      ),
-      absolute,
-    };
-  };
-}
-
-/** The same as TensorFlow's fused ops say it. */
-function fusedOps(op: string): (d: Draw) => RandomProblem {
-  return (d) => {
-    const { inputs, attrs, out, absolute } = floating(op, d);
-    const fused_ops = ["BiasAdd", ...d.coin() ? [d.pick(["Relu", "Elu", "LeakyRelu"])] : []];
-    return {
-      inputs: [...inputs, d.values([out.at(-1)!])],
-      attrs: { ...attrs, num_args: 1, fused_ops },
-      absolute,
-    };
-  };
-}
-
 /** By op, and perhaps what is fused to it. */
 export const MORE_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomProblem>> = {
   Cast: cast,
@@ -419,13 +361,6 @@ export const MORE_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomPr
   _FusedPointwise: fusedPointwise,
   _GroupedUpdate: groupedUpdate,
   _GroupedColumnSum: groupedSum,
-  "MatMul with an epilogue": epilogue("MatMul"),
-  "BatchMatMulV2 with an epilogue": epilogue("BatchMatMulV2"),
-  "Conv2D with an epilogue": epilogue("Conv2D"),
-  "DepthwiseConv2dNative with an epilogue": epilogue("DepthwiseConv2dNative"),
-  _FusedMatMul: fusedOps("MatMul"),
-  _FusedConv2D: fusedOps("Conv2D"),
-  _FusedDepthwiseConv2dNative: fusedOps("DepthwiseConv2dNative"),
 };
 
 /** Variants that no problem of random shape is for, each with the reason. */

@@ -1,12 +1,12 @@
 /**
- * Further problems of random shapes: elements that are moved, windows in three dimensions, fused reductions, random numbers.
+ * Further problems of random shapes: elements that are moved, windows in three dimensions, what is fused, random numbers.
  */
 
 import type { DType, NdArray } from "@weft/weft";
 import { lookupOp } from "../../src/core/op.ts";
-import { argument, scalar as s } from "../../src/core/scalar/expr.ts";
+import { argument, castTo, scalar as s } from "../../src/core/scalar/expr.ts";
 import { problemOf, runCpuKernel } from "../../src/testing/run_op.ts";
-import { fusedReduction } from "../fusions.ts";
+import { fusedReduction, withEpilogue } from "../fusions.ts";
 import { filled, number, vector } from "./values.ts";
 import { type Draw, NUMBERS, RANDOM_PROBLEMS, type RandomProblem } from "./random_problems.ts";
 
@@ -153,6 +153,56 @@ function reductionOfProducts(op: string): (d: Draw) => RandomProblem {
   };
 }
 
+/** A problem of `op` in floats, with what its result's shape is. */
+function floating(op: string, d: Draw): Required<RandomProblem> & { out: readonly number[] } {
+  const { inputs, attrs = {}, absolute = 0 } = RANDOM_PROBLEMS[op](d);
+  const floats = inputs.map((a) =>
+    a.dtype === "float32" ? a : filled("float32", a.shape, (i) => Number(a.data[i]) / 50)
+  );
+  const [{ shape: out }] = problemOf(lookupOp(op)!, floats, attrs).outputs;
+  return { inputs: floats, attrs, out, absolute: Math.max(1e-5, absolute) };
+}
+
+/** Products with a bias and a residual added, what is below 0 cut off, and a whole number for each column where a mask says so. */
+function epilogue(op: string): (d: Draw) => RandomProblem {
+  return (d) => {
+    const { inputs, attrs, out, absolute } = floating(op, d);
+    const [sum, bias, residual, mask, whole] = [0, 1, 2, 3, 4].map(argument);
+    const rest = s.max(s.add(s.add(sum, bias), residual), 0);
+    const expr = s.select(mask, castTo(whole, "float32"), rest);
+    const columns = [out.at(-1)!];
+    const further = [
+      d.values(columns),
+      d.values(out),
+      filled("bool", out, () => Number(d.coin())),
+      filled("int32", columns, (i) => i % 5 - 2),
+    ];
+    return {
+      inputs: [...inputs, ...further],
+      attrs: withEpilogue(
+        attrs,
+        expr,
+        ["column", "element", "element", "column"],
+        further.map((x) => x.dtype),
+      ),
+      absolute,
+    };
+  };
+}
+
+/** The same as TensorFlow's fused ops say it. */
+function fusedOps(op: string): (d: Draw) => RandomProblem {
+  return (d) => {
+    const { inputs, attrs, out, absolute } = floating(op, d);
+    const fused_ops = ["BiasAdd", ...d.coin() ? [d.pick(["Relu", "Elu", "LeakyRelu"])] : []];
+    return {
+      inputs: [...inputs, d.values([out.at(-1)!])],
+      attrs: { ...attrs, num_args: 1, fused_ops },
+      absolute,
+    };
+  };
+}
+
 function drawn(dtype: DType, ...bounds: number[]): (d: Draw) => RandomProblem {
   return (d) => ({
     inputs: [
@@ -191,4 +241,11 @@ export const MOVED_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomP
   StatelessTruncatedNormal: drawn("float32"),
   StatelessRandomUniformFullInt: drawn("int32"),
   StatelessRandomUniformInt: drawn("int32", -5, 70000),
+  "MatMul with an epilogue": epilogue("MatMul"),
+  "BatchMatMulV2 with an epilogue": epilogue("BatchMatMulV2"),
+  "Conv2D with an epilogue": epilogue("Conv2D"),
+  "DepthwiseConv2dNative with an epilogue": epilogue("DepthwiseConv2dNative"),
+  _FusedMatMul: fusedOps("MatMul"),
+  _FusedConv2D: fusedOps("Conv2D"),
+  _FusedDepthwiseConv2dNative: fusedOps("DepthwiseConv2dNative"),
 };
