@@ -6,12 +6,12 @@ import {
   dtypeOfArray,
   DTYPES,
   type HostData,
-  INTEGER_ENDS,
   isBigInt,
   isPlain,
   makeData,
   type TypedArray,
 } from "./dtype.ts";
+import { elementWriter, fillLeaves } from "./arrays/elements.ts";
 import { isForeignArray, readForeignArray } from "./arrays/foreign_array.ts";
 import {
   checkLeaves,
@@ -21,9 +21,11 @@ import {
   takesNumbers,
 } from "./arrays/nested.ts";
 import { type Shape, shapeText, sizeOf } from "./shape.ts";
-import { type ElementValue, NdArray, numberToBfloat16 } from "./nd_array.ts";
-import { encodeString } from "./text.ts";
+import { type ElementValue, NdArray } from "./nd_array.ts";
+import { describe } from "./text.ts";
 import { ValueError } from "./errors.ts";
+
+export { describe };
 
 /** Anything that can become a tensor but is not one yet. */
 export type ArrayLikeValue =
@@ -152,87 +154,6 @@ function inferDType(leaves: readonly unknown[]): DType {
       describe(v)
     } to a tensor: wanted numbers, booleans, bigints, strings or bytes`,
   );
-}
-
-/** Short text of a JavaScript value for messages. */
-export function describe(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;
-  if (typeof value === "object") {
-    const name = (value as { constructor?: { name?: string } }).constructor?.name ?? "object";
-    return Array.isArray(value) ? `an array of ${value.length}` : `a value of type ${name}`;
-  }
-  return typeof value === "string"
-    ? JSON.stringify(value)
-    : `${String(value)} of type ${typeof value}`;
-}
-
-function fillLeaves(leaves: readonly unknown[], dtype: DType, strict: boolean): HostData {
-  const data = makeData(dtype, leaves.length) as unknown[];
-  const isComplex = DTYPES[dtype].kind === "complex";
-  const put = elementWriter(isComplex ? "float64" : dtype, strict);
-  const range = strict ? undefined : INTEGER_ENDS[dtype];
-  for (let i = 0; i < leaves.length; i++) {
-    const leaf = leaves[i];
-    // A bigint is meant to be exact.
-    if (typeof leaf === "bigint" && range !== undefined && (leaf < range[0] || leaf > range[1])) {
-      throw new ValueError(`Cannot convert ${leaf} to ${dtype}: it is out of range`);
-    }
-    if (isComplex) {
-      const [re, im] = Array.isArray(leaf) ? leaf : [leaf, 0];
-      data[2 * i] = put(re);
-      data[2 * i + 1] = put(im);
-    } else data[i] = put(leaf);
-  }
-  return data as HostData;
-}
-
-function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknown {
-  const kind = DTYPES[dtype].kind;
-  const fail = (leaf: unknown): never => {
-    const isArray = typeof (leaf as { item?: unknown } | null | undefined)?.item === "function";
-    throw new TypeError(
-      `Cannot convert ${describe(leaf)} to ${dtype}${
-        isArray ? ": of arrays in a list take item(), or join them by tf.stack()" : ""
-      }`,
-    );
-  };
-  if (kind === "handle") return (leaf) => leaf;
-  if (kind === "string") {
-    return (leaf) =>
-      typeof leaf === "string" || leaf instanceof Uint8Array ? encodeString(leaf) : fail(leaf);
-  }
-  if (kind === "bool") {
-    // NaN is not zero.
-    return (leaf) =>
-      typeof leaf === "boolean" || typeof leaf === "number"
-        ? (leaf === false || leaf === 0 ? 0 : 1)
-        : fail(leaf);
-  }
-  if (isBigInt(dtype)) {
-    const [lo, hi] = INTEGER_ENDS[dtype]!;
-    return (leaf) => {
-      if (typeof leaf === "boolean") return leaf ? 1n : 0n;
-      if (typeof leaf === "number") {
-        if (!Number.isInteger(leaf)) return strict ? fail(leaf) : BigInt(Math.trunc(leaf) || 0);
-        return check(BigInt(leaf));
-      }
-      return typeof leaf === "bigint" ? check(leaf) : fail(leaf);
-      function check(v: bigint): bigint {
-        return strict && (v < lo || v > hi) ? fail(leaf) : v;
-      }
-    };
-  }
-  const range = INTEGER_ENDS[dtype];
-  return (leaf) => {
-    if (typeof leaf === "boolean") return leaf ? 1 : 0;
-    // A float may not hold it.
-    const n = typeof leaf === "bigint" && (range || !strict) ? Number(leaf) : leaf;
-    if (typeof n !== "number") return fail(leaf);
-    if (range === undefined) return dtype === "bfloat16" ? numberToBfloat16(n) : n;
-    if (strict && (!Number.isInteger(n) || n < range[0] || n > range[1])) return fail(leaf);
-    return n;
-  };
 }
 
 /** True where assigning the elements of one array to another converts them as {@linkcode castArray} does. */

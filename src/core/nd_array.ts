@@ -3,7 +3,9 @@
  */
 import { type DType, DTYPES, type HostData, makeData, MOST_OBJECTS } from "./dtype.ts";
 import { checkRank, isShape, type Shape, shapeText, sizeOf, stridesOf } from "./shape.ts";
+import { elementAt, numberToBfloat16 } from "./arrays/elements.ts";
 import { elementsText } from "./arrays/format.ts";
+import { assignAt, checkPlace, indexPrototype, rowData } from "./arrays/indexing.ts";
 import { ResourceExhaustedError, ValueError } from "./errors.ts";
 import { decodeString } from "./text.ts";
 
@@ -17,6 +19,8 @@ let copyLater: (array: NdArray, source: HostData) => NdArray;
 
 /**
  * A row-major host array. 64-bit integers are `bigint`, strings are bytes, complex numbers are interleaved pairs.
+ * As in NumPy, `x[i]` is an element of a vector, and else a row that shares its elements with the array; assigning to it writes them.
+ * Indices count from the start: a negative one throws `ValueError`, as does one past the end. Loops over many elements read `data`.
  *
  * @example
  * ```ts
@@ -25,9 +29,13 @@ let copyLater: (array: NdArray, source: HostData) => NdArray;
  * const a = new NdArray("float32", [2, 2], new Float32Array([1, 2, 3, 4]));
  * assertEquals(a.get(1, 0), 3);
  * assertEquals(a.map((x) => Number(x) * 2).toArray(), [[2, 4], [6, 8]]);
+ * a[1] = 0;
+ * assertEquals([...a].map(String), ["[1, 2]", "[0, 0]"]);
  * ```
  */
 export class NdArray {
+  /** The element of a vector; else a row, which shares its elements with the array. */
+  [index: number]: ElementValue | NdArray;
   /** Element type. */
   readonly dtype: DType;
   /** Dimensions. */
@@ -38,6 +46,20 @@ export class NdArray {
   #source: HostData | null = null;
 
   static {
+    Object.setPrototypeOf(
+      NdArray.prototype,
+      indexPrototype<NdArray>({
+        owns: (value): value is NdArray => #source in (value as object),
+        read: (array, i) => {
+          checkPlace(array, i);
+          return entryAt(array, i);
+        },
+        write: (array, i, value) => {
+          checkPlace(array, i);
+          assignAt(array, i, value instanceof NdArray ? value.toArray() : value);
+        },
+      }),
+    );
     readElements = (array) => array.#source ?? array.data;
     copyLater = ({ dtype, shape }, source) => {
       const copy = new NdArray(dtype, [...shape], source);
@@ -90,6 +112,11 @@ export class NdArray {
   get ndim(): number {
     return this.shape.length;
   }
+  /** Extent of the first axis. Throws `TypeError` for rank 0, which has none. */
+  get length(): number {
+    if (this.shape.length > 0) return this.shape[0];
+    throw new TypeError("Cannot take the length of an NdArray of rank 0: take its item()");
+  }
   /** Number of elements. */
   get size(): number {
     return sizeOf(this.shape);
@@ -97,6 +124,11 @@ export class NdArray {
   /** Row-major strides in elements. */
   get strides(): readonly number[] {
     return stridesOf(this.shape);
+  }
+
+  /** The elements of a vector, or the rows of any other array. Throws `TypeError` for rank 0. */
+  *[Symbol.iterator](): Generator<ElementValue | NdArray, void> {
+    for (let i = 0; i < this.length; i++) yield entryAt(this, i);
   }
 
   /** The element at a flat index; negative ones count from the end. Throws `ValueError` out of bounds. */
@@ -224,6 +256,14 @@ export class NdArray {
   }
 }
 
+/** The element of a vector at a place, or the row of any other array. */
+function entryAt(array: NdArray, i: number): ElementValue | NdArray {
+  const { dtype, shape } = array;
+  return shape.length === 1
+    ? elementAt({ dtype, data: elementsOf(array) }, i)
+    : new NdArray(dtype, shape.slice(1), rowData(array, i));
+}
+
 /**
  * What an array is in JavaScript's arithmetic and comparisons: its element where it has rank 0. Throws `TypeError` where that is no
  * number, and for any other array: JavaScript would compute with its text.
@@ -291,20 +331,6 @@ function checkLists(shape: Shape): void {
   }
 }
 
-/** One element as JavaScript sees it. */
-export function elementAt({ dtype, data }: Omit<Elements, "shape">, flat: number): ElementValue {
-  switch (DTYPES[dtype].kind) {
-    case "bool":
-      return data[flat] !== 0;
-    case "complex":
-      return [data[2 * flat] as number, data[2 * flat + 1] as number];
-    default:
-      return dtype === "bfloat16"
-        ? bfloat16ToNumber(data[flat] as number)
-        : data[flat] as ElementValue;
-  }
-}
-
 /** The `size` elements from a flat index on, nested along this axis and those after it. */
 function nest(a: Elements, axis: number, from: number, size: number): Nested[] {
   const n = a.shape[axis], list: Nested[] = [];
@@ -349,21 +375,4 @@ export function setElement(array: NdArray, flat: number, value: ElementValue): v
     default:
       d[flat] = array.dtype === "bfloat16" ? numberToBfloat16(Number(value)) : value;
   }
-}
-
-const f32 = new Float32Array(1);
-const u32 = new Uint32Array(f32.buffer);
-
-export function bfloat16ToNumber(bits: number): number {
-  u32[0] = bits << 16;
-  return f32[0];
-}
-
-/** Bits of the nearest bfloat16, ties to even. */
-export function numberToBfloat16(value: number): number {
-  f32[0] = value;
-  const bits = u32[0];
-  // Which bits a NaN of JavaScript has is the engine's affair.
-  if (Number.isNaN(value)) return 0x7fc0;
-  return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
 }

@@ -40,3 +40,16 @@ export function joinBytes(
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
+
+/** Short text of a JavaScript value for messages. */
+export function describe(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;
+  if (typeof value === "object") {
+    const name = (value as { constructor?: { name?: string } }).constructor?.name ?? "object";
+    return Array.isArray(value) ? `an array of ${value.length}` : `a value of type ${name}`;
+  }
+  return typeof value === "string"
+    ? JSON.stringify(value)
+    : `${String(value)} of type ${typeof value}`;
+}

@@ -16,15 +16,16 @@ export function madeArray(
   data: ArrayLike<unknown>,
   declared: DType | null,
 ): NdArray {
-  if (data === null || typeof data !== "object" || typeof data.length !== "number") {
+  const isOurs = data instanceof NdArray;
+  if (!isOurs && (data === null || typeof data !== "object" || typeof data.length !== "number")) {
     throw new TypeError(
       `Cannot make an array of ${describe(data)}: wanted its elements, in a list or a typed array`,
     );
   }
   if (declared !== null) declared = asDType(declared);
-  const isTyped = data instanceof NdArray || dtypeOfArray(data) !== undefined;
+  const isTyped = isOurs || dtypeOfArray(data) !== undefined;
   const takesOwn = isTyped && declared !== "bool";
-  const isNumbers = typeof data[0] === "number" || typeof data[0] === "bigint";
+  const isNumbers = !isTyped && (typeof data[0] === "number" || typeof data[0] === "bigint");
   const array = toNdArray(data, {
     dtype: takesOwn || !isTyped && !isNumbers ? undefined : declared ?? undefined,
     strict: true,

@@ -2,7 +2,7 @@
  * Scalar functions that JavaScript lacks, on numbers, 64-bit integers and complex pairs. Printed code calls them as `H`.
  */
 import { InvalidArgumentError } from "../errors.ts";
-import { bfloat16ToNumber, numberToBfloat16 } from "../nd_array.ts";
+import { bfloat16ToNumber, numberToBfloat16 } from "../arrays/elements.ts";
 
 /** A complex number. */
 export type Pair = readonly [number, number];

@@ -3,7 +3,8 @@
  * reductions and scans do.
  */
 import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
-import { bfloat16ToNumber, NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
+import { bfloat16ToNumber, numberToBfloat16 } from "../../core/arrays/elements.ts";
+import { NdArray } from "../../core/nd_array.ts";
 
 /** Something to read numbers from. */
 export interface Numbers extends ArrayLike<number> {

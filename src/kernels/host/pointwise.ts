@@ -5,7 +5,8 @@
 import { compileOr } from "../../core/scalar/compile.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
-import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
+import { bfloat16ToNumber, numberToBfloat16 } from "../../core/arrays/elements.ts";
+import type { NdArray } from "../../core/nd_array.ts";
 import { argument, type Expr, exprKey, exprType, scalar } from "../../core/scalar/expr.ts";
 import { evaluator } from "../../core/scalar/eval.ts";
 import type { ScalarValue } from "../../core/scalar/operations.ts";

@@ -4,7 +4,8 @@
 import { compileOr } from "../../core/scalar/compile.ts";
 import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
 import type { ScanOp } from "../../core/meaning.ts";
-import { bfloat16ToNumber, type NdArray, numberToBfloat16 } from "../../core/nd_array.ts";
+import { bfloat16ToNumber, numberToBfloat16 } from "../../core/arrays/elements.ts";
+import type { NdArray } from "../../core/nd_array.ts";
 import {
   arithmeticOf,
   foldOf,

@@ -8,13 +8,8 @@ import type { DataType, DataTypeMap, NumericDataType } from "../../core/ranks.ts
 import { tensorText } from "../../core/arrays/format.ts";
 import { decodeString, stringReads } from "../../core/text.ts";
 import type { TensorGpuData } from "../../core/gpu_data.ts";
-import {
-  elementAt,
-  type ElementValue,
-  NdArray,
-  type Nested,
-  nestElements,
-} from "../../core/nd_array.ts";
+import { elementAt } from "../../core/arrays/elements.ts";
+import { type ElementValue, NdArray, type Nested, nestElements } from "../../core/nd_array.ts";
 import { shortText, Tensor } from "../../core/tensor.ts";
 import { FailedPreconditionError, RuntimeError, ValueError } from "../../core/errors.ts";
 import { currentReads } from "./read_ahead.ts";

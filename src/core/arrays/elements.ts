@@ -1,0 +1,114 @@
+/**
+ * One element of an array between JavaScript's values and memory.
+ */
+import { type DType, DTYPES, type HostData, INTEGER_ENDS, isBigInt, makeData } from "../dtype.ts";
+import { ValueError } from "../errors.ts";
+import type { ElementValue } from "../nd_array.ts";
+import { describe, encodeString } from "../text.ts";
+
+/** One element as JavaScript sees it. */
+export function elementAt(
+  { dtype, data }: { readonly dtype: DType; readonly data: HostData },
+  flat: number,
+): ElementValue {
+  switch (DTYPES[dtype].kind) {
+    case "bool":
+      return data[flat] !== 0;
+    case "complex":
+      return [data[2 * flat] as number, data[2 * flat + 1] as number];
+    default:
+      return dtype === "bfloat16"
+        ? bfloat16ToNumber(data[flat] as number)
+        : data[flat] as ElementValue;
+  }
+}
+
+/** What an array of this dtype stores for many values; see {@linkcode elementWriter}. Throws `ValueError` for a bigint out of range. */
+export function fillLeaves(leaves: readonly unknown[], dtype: DType, strict: boolean): HostData {
+  const data = makeData(dtype, leaves.length) as unknown[];
+  const isComplex = DTYPES[dtype].kind === "complex";
+  const put = elementWriter(isComplex ? "float64" : dtype, strict);
+  const range = strict ? undefined : INTEGER_ENDS[dtype];
+  for (let i = 0; i < leaves.length; i++) {
+    const leaf = leaves[i];
+    // A bigint is meant to be exact.
+    if (typeof leaf === "bigint" && range !== undefined && (leaf < range[0] || leaf > range[1])) {
+      throw new ValueError(`Cannot convert ${leaf} to ${dtype}: it is out of range`);
+    }
+    if (isComplex) {
+      const [re, im] = Array.isArray(leaf) ? leaf : [leaf, 0];
+      data[2 * i] = put(re);
+      data[2 * i + 1] = put(im);
+    } else data[i] = put(leaf);
+  }
+  return data as HostData;
+}
+
+/**
+ * What an array of this dtype stores for a value: integers wrap as the typed array does, and fractions are cut off. With `strict`, a
+ * number that the dtype cannot hold exactly is a `TypeError`; what is no such value always is.
+ */
+export function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknown {
+  const kind = DTYPES[dtype].kind;
+  const fail = (leaf: unknown): never => {
+    const isArray = typeof (leaf as { item?: unknown } | null | undefined)?.item === "function";
+    throw new TypeError(
+      `Cannot convert ${describe(leaf)} to ${dtype}${
+        isArray ? ": of arrays in a list take item(), or join them by tf.stack()" : ""
+      }`,
+    );
+  };
+  if (kind === "handle") return (leaf) => leaf;
+  if (kind === "string") {
+    return (leaf) =>
+      typeof leaf === "string" || leaf instanceof Uint8Array ? encodeString(leaf) : fail(leaf);
+  }
+  if (kind === "bool") {
+    // NaN is not zero.
+    return (leaf) =>
+      typeof leaf === "boolean" || typeof leaf === "number"
+        ? (leaf === false || leaf === 0 ? 0 : 1)
+        : fail(leaf);
+  }
+  if (isBigInt(dtype)) {
+    const [lo, hi] = INTEGER_ENDS[dtype]!;
+    return (leaf) => {
+      if (typeof leaf === "boolean") return leaf ? 1n : 0n;
+      if (typeof leaf === "number") {
+        if (!Number.isInteger(leaf)) return strict ? fail(leaf) : BigInt(Math.trunc(leaf) || 0);
+        return check(BigInt(leaf));
+      }
+      return typeof leaf === "bigint" ? check(leaf) : fail(leaf);
+      function check(v: bigint): bigint {
+        return strict && (v < lo || v > hi) ? fail(leaf) : v;
+      }
+    };
+  }
+  const range = INTEGER_ENDS[dtype];
+  return (leaf) => {
+    if (typeof leaf === "boolean") return leaf ? 1 : 0;
+    // A float may not hold it.
+    const n = typeof leaf === "bigint" && (range || !strict) ? Number(leaf) : leaf;
+    if (typeof n !== "number") return fail(leaf);
+    if (range === undefined) return dtype === "bfloat16" ? numberToBfloat16(n) : n;
+    if (strict && (!Number.isInteger(n) || n < range[0] || n > range[1])) return fail(leaf);
+    return n;
+  };
+}
+
+const f32 = new Float32Array(1);
+const u32 = new Uint32Array(f32.buffer);
+
+export function bfloat16ToNumber(bits: number): number {
+  u32[0] = bits << 16;
+  return f32[0];
+}
+
+/** Bits of the nearest bfloat16, ties to even. */
+export function numberToBfloat16(value: number): number {
+  f32[0] = value;
+  const bits = u32[0];
+  // Which bits a NaN of JavaScript has is the engine's affair.
+  if (Number.isNaN(value)) return 0x7fc0;
+  return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
+}

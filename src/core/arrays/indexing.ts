@@ -1,0 +1,117 @@
+/**
+ * `x[i]`: elements and rows of host arrays by their place along the first axis.
+ */
+import { DTYPES, type HostData } from "../dtype.ts";
+import { ValueError } from "../errors.ts";
+import type { NdArray } from "../nd_array.ts";
+import { shapeText, sizeOf } from "../shape.ts";
+import { fillLeaves } from "./elements.ts";
+import { collect, shapeOfNested, takesNumbers } from "./nested.ts";
+
+/** Reads and writes of a class whose instances are indexed. */
+export interface Indexing<A extends object> {
+  /** True for an instance. */
+  readonly owns: (value: unknown) => value is A;
+  readonly read: (array: A, i: number) => unknown;
+  readonly write: (array: A, i: number, value: unknown) => void;
+}
+
+/**
+ * The prototype for the prototype of a class whose instances are indexed. An engine asks it only for names that neither the instance
+ * nor its class has, so fields and methods cost what they cost without it. As it is not told whose name `in` asks for, every
+ * non-negative integer is one.
+ */
+export function indexPrototype<A extends object>({ owns, read, write }: Indexing<A>): object {
+  return new Proxy({}, {
+    get(target, key, receiver) {
+      const i = placeOf(key);
+      return i !== null && owns(receiver) ? read(receiver, i) : Reflect.get(target, key, receiver);
+    },
+    set(target, key, value, receiver) {
+      const i = placeOf(key);
+      if (i === null || !owns(receiver)) return Reflect.set(target, key, value, receiver);
+      write(receiver, i, value);
+      return true;
+    },
+    has(target, key) {
+      const i = placeOf(key);
+      return i === null ? Reflect.has(target, key) : Number.isInteger(i) && i >= 0;
+    },
+  });
+}
+
+/** The number that a name is; null for any other name. */
+function placeOf(key: string | symbol): number | null {
+  if (typeof key === "symbol") return null;
+  const i = Number(key);
+  return String(i) === key ? i : null;
+}
+
+/** Throws `ValueError` where an array has no such place along its first axis. */
+export function checkPlace({ shape }: NdArray, i: number): void {
+  const [n] = shape;
+  if (Number.isInteger(i) && i >= 0 && i < n) return;
+  const why = n === undefined
+    ? "it has no axis, take its item()"
+    : !Number.isInteger(i)
+    ? "indices are integers"
+    : i >= 0
+    ? `its first axis has ${n} places`
+    : shape.length === 1
+    ? `take at(${i}) to count from the end`
+    : `take [x.length - ${-i}] to count from the end`;
+  throw new ValueError(`Cannot index an NdArray of shape ${shapeText(shape)} with ${i}: ${why}`);
+}
+
+/** The elements of a row, which stay the array's. */
+export function rowData({ data, dtype, shape }: NdArray, i: number): HostData {
+  const n = sizeOf(shape.slice(1)) * DTYPES[dtype].slots, from = i * n;
+  return Array.isArray(data)
+    ? partOf(data, from, n)
+    : (data as Float32Array).subarray(from, from + n);
+}
+
+/** A part of a list as a list of its own with the same elements, as `subarray` is of a typed array. */
+function partOf(list: unknown[], from: number, length: number): unknown[] {
+  const at = (key: string | symbol): number | null => {
+    const i = placeOf(key);
+    return i !== null && i >= 0 && i < length ? from + i : null;
+  };
+  return new Proxy(list.slice(from, from + length), {
+    get(target, key) {
+      const i = at(key);
+      return i === null ? Reflect.get(target, key) : list[i];
+    },
+    set(target, key, value) {
+      const i = at(key);
+      if (i !== null) list[i] = value;
+      return Reflect.set(target, key, value);
+    },
+  });
+}
+
+/**
+ * Writes an element, or a row from a value whose shape is that of its last axes. Throws `ValueError` for another shape, and
+ * `TypeError` for what is no element of the dtype.
+ */
+export function assignAt({ data, dtype, shape }: NdArray, i: number, value: unknown): void {
+  const to = data as unknown[];
+  if (shape.length === 1 && typeof value === "number" && takesNumbers(dtype, false)) {
+    to[i] = value;
+    return;
+  }
+  const row = shape.slice(1), given = shapeOfNested(value, dtype);
+  const fits = given.length <= row.length &&
+    given.every((n, axis) => n === row[row.length - given.length + axis]);
+  if (!fits) {
+    throw new ValueError(
+      `Cannot assign a value of shape ${shapeText(given)} to [${i}] of an NdArray of shape ${
+        shapeText(shape)
+      }: wanted shape ${shapeText(row)}, or that of its last axes`,
+    );
+  }
+  const leaves: unknown[] = [], size = sizeOf(row) * DTYPES[dtype].slots;
+  collect(value, given, 0, leaves, dtype);
+  const stored = fillLeaves(leaves, dtype, false);
+  for (let k = 0; k < size; k++) to[i * size + k] = stored[k % stored.length];
+}
