@@ -8,7 +8,7 @@
 
 import * as tf from "@weft/weft";
 import { writeSection } from "./results.ts";
-import { GRADIENTS, PROGRAMS, SIMULATIONS } from "./script_programs.ts";
+import { ELEMENTS, GRADIENTS, PROGRAMS, SIMULATIONS } from "./script_programs.ts";
 
 /** One line of the table; times in microseconds. */
 interface Row {
@@ -119,43 +119,6 @@ function fedAndFetched(size: number, { worker = false, target }: {
     },
   };
 }
-
-/** A body that reads each of 1e4 elements, in one of the ways that an array has. */
-function elements(how: string, sum: (v: tf.NdArray) => number): Row {
-  return {
-    what: `eager numpyFunction, sum of 1e4 elements by ${how}`,
-    make() {
-      const x = tf.zeros([1e4]);
-      return {
-        call: () => tf.numpyFunction(sum, [x], "float32").dispose(),
-        free: () => x.dispose(),
-      };
-    },
-  };
-}
-
-const ELEMENTS: readonly Row[] = [
-  elements("x.data", ({ data }) => {
-    let s = 0;
-    for (let i = 0; i < data.length; i++) s += data[i] as number;
-    return s;
-  }),
-  elements("x.at(i)", (x) => {
-    let s = 0;
-    for (let i = 0; i < x.size; i++) s += x.at(i) as number;
-    return s;
-  }),
-  elements("for of", (x) => {
-    let s = 0;
-    for (const v of x) s += v as number;
-    return s;
-  }),
-  elements("x[i]", (x) => {
-    let s = 0;
-    for (let i = 0; i < x.length; i++) s += x[i] as number;
-    return s;
-  }),
-];
 
 /** A large array on its way from a kernel through a body to another kernel; `isFed`: from an array of the host. */
 function between(size: number, isFed = false): Row {

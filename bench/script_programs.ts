@@ -258,6 +258,43 @@ export const SIMULATIONS: readonly ProgramRow[] = [
   }),
 ];
 
+/** A body that reads each of 1e4 elements, in one of the ways that an array has. */
+function elements(how: string, sum: (v: tf.NdArray) => number): ProgramRow {
+  return {
+    what: `eager numpyFunction, sum of 1e4 elements by ${how}`,
+    make() {
+      const x = tf.zeros([1e4]);
+      return {
+        call: () => tf.numpyFunction(sum, [x], "float32").dispose(),
+        free: () => x.dispose(),
+      };
+    },
+  };
+}
+
+export const ELEMENTS: readonly ProgramRow[] = [
+  elements("x.data", ({ data }) => {
+    let s = 0;
+    for (let i = 0; i < data.length; i++) s += data[i] as number;
+    return s;
+  }),
+  elements("x.at(i)", (x) => {
+    let s = 0;
+    for (let i = 0; i < x.size; i++) s += x.at(i) as number;
+    return s;
+  }),
+  elements("for of", (x) => {
+    let s = 0;
+    for (const v of x) s += v as number;
+    return s;
+  }),
+  elements("x[i]", (x) => {
+    let s = 0;
+    for (let i = 0; i < x.length; i++) s += x[i] as number;
+    return s;
+  }),
+];
+
 /** All programs, on the CPU. */
 export const PROGRAMS: readonly ProgramRow[] = [
   augmentation("", (images) => images.map((x) => tf.numpyFunction(augment, [x], AUGMENTED))),
