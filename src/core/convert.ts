@@ -6,7 +6,6 @@ import {
   dtypeOfArray,
   DTYPES,
   type HostData,
-  isBigInt,
   isPlain,
   makeData,
   type TypedArray,

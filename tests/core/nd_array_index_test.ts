@@ -108,7 +108,7 @@ Deno.test("NdArray index leaves all other names as they are", () => {
   assertEquals([x.foo, Object.keys(x)], [1, ["dtype", "shape", "data", "foo"]]);
   delete x.foo;
   assert("length" in x && 0 in x && !((-1) in x) && !("foo" in x));
-  assert(x instanceof Object && x.hasOwnProperty("data") && !Array.isArray(x));
+  assert(x instanceof Object && Object.hasOwn(x, "data") && !Array.isArray(x));
   assertStrictEquals(x.constructor, NdArray);
   assertEquals([(NdArray.prototype as Any)[0], Object.create(x)[0]], [undefined, undefined]);
   assertEquals({ ...x }, { dtype: "float32", shape: [2, 2], data: x.data });
