@@ -1,0 +1,91 @@
+/**
+ * Runs a program in every mode and says which of them differ.
+ *
+ * @module
+ */
+
+import * as tf from "@weft/weft";
+import { difference, type Tolerance } from "./compare.ts";
+import { type Mode, modesFor, REFERENCES, type Results } from "./modes.ts";
+import type { Program } from "./program.ts";
+
+/** A mode that gave something else, or threw. */
+export interface Fault {
+  readonly mode: string;
+  readonly message: string;
+}
+
+const TOLERANCE: Readonly<Record<Mode["like"], Tolerance>> = {
+  eager: { float32: 3e-4, float16: 2e-2 },
+  gradient: { float32: 3e-3, float16: 5e-2 },
+};
+
+/** Programs that compute with halves anywhere round more coarsely. */
+function toleranceOf(program: Program, like: Mode["like"]): Tolerance {
+  const tolerance = TOLERANCE[like];
+  const isCoarse = program.inputs.some((x) => x.dtype === "float16") ||
+    program.lines.some((line) => line.code.includes("float16"));
+  return isCoarse ? { float32: tolerance.float16, float16: tolerance.float16 } : tolerance;
+}
+
+/** True where inputs that differ by rounding give other results: then no two ways to compute it need agree. */
+async function isUnstable(program: Program, mode: Mode, want: Results): Promise<boolean> {
+  const tolerance = toleranceOf(program, mode.like);
+  for (const relative of [1e-6, -1e-6, 1e-4, -1e-4]) {
+    const scaled = tolerance.float32 > 1e-2 ? relative * 10 : relative;
+    const moved = await REFERENCES[mode.like](program, scaled);
+    const allowed = Math.abs(relative) > 1e-5 ? 10 : 1;
+    const wide = { float32: tolerance.float32 * allowed, float16: tolerance.float16 * allowed };
+    if (difference(want, moved, wide) !== null) return true;
+  }
+  return false;
+}
+
+/** The line of an error that says what it is. */
+export function firstLine(error: unknown): string {
+  return String(error).split("\n")[0]!;
+}
+
+/** True where an op says that it must know more of a shape, as TensorFlow's do. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof tf.ValueError &&
+    /unknown|must be known|not fully defined|undefined rank/i.test(error.message);
+}
+
+/** The fault of a program in one mode, or null. */
+export async function faultIn(program: Program, mode: Mode): Promise<Fault | null> {
+  const want = await REFERENCES[mode.like](program);
+  return await faultAgainst(program, mode, want);
+}
+
+async function faultAgainst(program: Program, mode: Mode, want: Results): Promise<Fault | null> {
+  let have: Results;
+  try {
+    have = await mode.run(program);
+  } catch (error) {
+    return isRefusal(error) ? null : { mode: mode.name, message: `throws ${firstLine(error)}` };
+  }
+  const message = difference(want, have, toleranceOf(program, mode.like));
+  if (message === null || await isUnstable(program, mode, want)) return null;
+  return { mode: mode.name, message };
+}
+
+/** All faults of a program. Throws what eager code throws. */
+export async function faultsOf(program: Program, device: string): Promise<Fault[]> {
+  const faults: Fault[] = [];
+  const wants = { eager: await REFERENCES.eager(program), gradient: null as Results | null };
+  for (const mode of modesFor(program, device)) {
+    if (mode.like === "gradient" && wants.gradient === null) {
+      try {
+        wants.gradient = await REFERENCES.gradient(program);
+      } catch (error) {
+        faults.push({ mode: "gradient", message: `throws ${firstLine(error)}` });
+        wants.gradient = [];
+      }
+    }
+    if (faults.some((f) => f.mode === "gradient") && mode.like === "gradient") continue;
+    const fault = await faultAgainst(program, mode, wants[mode.like]!);
+    if (fault) faults.push(fault);
+  }
+  return faults;
+}

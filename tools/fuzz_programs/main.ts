@@ -1,0 +1,99 @@
+/**
+ * `deno task fuzz programs`: runs random whole programs eagerly, compiled, in sessions and as gradients, and prints the smallest program
+ * of each difference.
+ *
+ *     deno task fuzz programs                      two minutes on each device, seeds of the day
+ *     deno task fuzz programs --seed=7 --count=1   that program
+ *     deno task fuzz programs --device=webgpu --minutes=60
+ *     deno task fuzz programs --faults=1           ends at the first fault (20 if not said)
+ *     deno task fuzz programs --table              also lists the lines that could never be run
+ *
+ * @module
+ */
+
+import { parseArgs } from "node:util";
+import * as tf from "@weft/weft";
+import { type Fault, faultsOf, firstLine } from "./check.ts";
+import { generate, taken } from "./generator.ts";
+import { type Program, programText } from "./program.ts";
+import { kindOf, shrink } from "./shrink.ts";
+
+/** Seeds of a day: a million for each. */
+function seedOfToday(): number {
+  return Math.floor(Date.now() / 86_400_000) * 1_000_000 % 2_000_000_000;
+}
+
+/** What two faults of one cause mostly have in common. */
+function keyOf(program: Program, fault: Fault): string {
+  const kind = kindOf(fault);
+  return kind === "differs" ? program.lines.map((l) => l.code.replace(/\d+/g, "")).join() : kind;
+}
+
+/** What is told of one seed. */
+async function tell(seed: number, device: string, seen: Set<string>): Promise<number> {
+  const program = generate(seed);
+  if (program === null) return 0;
+  let faults: Fault[];
+  try {
+    faults = await faultsOf(program, device);
+  } catch (error) {
+    faults = [{ mode: "eager", message: `throws ${firstLine(error)}` }];
+  }
+  let told = 0;
+  // One cause mostly shows in several modes: the first is shrunk.
+  for (const fault of faults.slice(0, 1)) {
+    const found = await shrink(program, fault, { device });
+    const text = programText(found.program, fault.mode, device);
+    const key = keyOf(found.program, found.fault);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    told++;
+    const others = faults.map((f) => f.mode).join("; ");
+    console.log(
+      `\nseed ${seed}, ${fault.mode}: ${found.fault.message}\nalso in: ${others}\n${text}`,
+    );
+    console.log(`// as data: ${JSON.stringify(found.program)}`);
+  }
+  return told;
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seed: { type: "string" },
+      count: { type: "string", default: "Infinity" },
+      minutes: { type: "string", default: "2" },
+      device: { type: "string" },
+      faults: { type: "string", default: "20" },
+      table: { type: "boolean", default: false },
+    },
+  });
+  // Programs cut gradients and make functions again and again on purpose.
+  console.warn = () => {};
+  await tf.ready();
+  const first = values.seed === undefined ? seedOfToday() : Number(values.seed);
+  const both = (await tf.listDevices()).some((d) => JSON.stringify(d).includes("GPU"))
+    ? ["cpu", "webgpu"]
+    : ["cpu"];
+  const devices = values.device === undefined ? both : [values.device];
+  let told = 0;
+  for (const device of devices) {
+    await tf.setBackend(device as never);
+    const end = performance.now() + Number(values.minutes) * 60e3, seen = new Set<string>();
+    let seed = first;
+    for (; seed < first + Number(values.count) && performance.now() < end; seed++) {
+      told += await tell(seed, device, seen);
+      if (told >= Number(values.faults)) break;
+    }
+    console.log(`${device}: seeds ${first} to ${seed - 1}, ${told} faults`);
+  }
+  if (values.table) {
+    for (const [code, { taken: n, refused, error }] of taken) {
+      if (refused > 3 * n) console.log(`${n} taken, ${refused} refused: ${code}\n    ${error}`);
+    }
+  }
+  return told === 0 ? 0 : 1;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

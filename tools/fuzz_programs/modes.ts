@@ -1,0 +1,218 @@
+/**
+ * The ways in which a program is run: eagerly, compiled with shapes known and unknown, in a session, and differentiated in each.
+ *
+ * @module
+ */
+
+import * as tf from "@weft/weft";
+import { arrayValue, type Value, valuesOf } from "./compare.ts";
+import { bodyOf, inputArrays, type Program } from "./program.ts";
+
+/** What a run gives: results of a program, or gradients with respect to its float32 inputs. */
+export type Results = readonly (Value | null)[];
+
+/** A way to run a program. */
+export interface Mode {
+  readonly name: string;
+  /** With which mode it is compared. */
+  readonly like: "eager" | "gradient";
+  /** Runs the program; `relative` moves its inputs. */
+  run(program: Program, relative?: number): Promise<Results>;
+}
+
+type Shapes = "known" | "unknown dims" | "unknown rank";
+
+/** New inputs: tensors, and variables, which a run may change. */
+function inputsOf(program: Program, relative = 0): tf.Tensor[] {
+  return inputArrays(program, relative).map((a, i) =>
+    program.inputs[i]!.variable ? tf.variable(tf.tensor(a)) as unknown as tf.Tensor : tf.tensor(a)
+  );
+}
+
+/** Runs with new inputs, and frees what the run leaves. */
+async function withInputs(
+  program: Program,
+  run: (inputs: tf.Tensor[]) => Results | Promise<Results>,
+  relative = 0,
+): Promise<Results> {
+  using _scope = tf.scope();
+  const inputs = inputsOf(program, relative);
+  try {
+    return await run(inputs);
+  } finally {
+    inputs.forEach((x) => x.dispose());
+  }
+}
+
+function lossOf(outputs: readonly tf.Tensor[]): tf.Tensor[] {
+  return outputs.filter((y) => /^(float|complex)/.test(y.dtype)).map((y) =>
+    tf.sum(tf.mul(tf.cast(y.dtype === "complex64" ? tf.real(y) : y, "float32"), 0.5))
+  );
+}
+
+function isSource(x: { readonly dtype: string }): boolean {
+  return x.dtype === "float32";
+}
+
+/** A program as a function of its inputs that gives gradients. */
+function gradientOf(program: Program): (...inputs: tf.Tensor[]) => (tf.Tensor | null)[] {
+  const body = bodyOf(program);
+  return (...inputs) => {
+    using tape = new tf.GradientTape();
+    const sources = inputs.filter(isSource);
+    tape.watch(sources);
+    return tape.gradient(lossOf(body(...inputs)), sources) as (tf.Tensor | null)[];
+  };
+}
+
+/** A signature for a program's inputs. */
+function specsOf(program: Program, shapes: Shapes): ReturnType<typeof tf.TensorSpec>[] {
+  return program.inputs.map(({ dtype, shape }) =>
+    tf.TensorSpec(
+      shapes === "known" ? shape : shapes === "unknown dims" ? shape.map(() => null) : null,
+      dtype,
+    )
+  );
+}
+
+function eager(program: Program, relative?: number): Promise<Results> {
+  return withInputs(program, (inputs) => valuesOf(bodyOf(program)(...inputs)), relative);
+}
+
+function gradient(program: Program, relative?: number): Promise<Results> {
+  return withInputs(program, (inputs) => valuesOf(gradientOf(program)(...inputs)), relative);
+}
+
+/** What is known of results while the function is traced must hold of them. */
+function checkStatic(traced: readonly (tf.Tensor | null)[], results: Results): void {
+  traced.forEach((t, i) => {
+    const value = results[i];
+    if (t === null || !value) return;
+    const known = t.staticShape;
+    const fits = known === null || known === undefined ||
+      (known.length === value.shape.length &&
+        known.every((d, k) => d === null || d === value.shape[k]));
+    if (!fits) {
+      throw new Error(`result ${i} has static shape [${known}], its value [${value.shape}]`);
+    }
+  });
+}
+
+/** A function of the inputs that are no variables, which it uses from outside. */
+function functionOf<R>(
+  program: Program,
+  fn: (...inputs: tf.Tensor[]) => R,
+  { inputs, shapes }: { readonly inputs: readonly tf.Tensor[]; readonly shapes: Shapes },
+): () => Promise<R> {
+  const isGiven = (_: unknown, i: number): boolean => !program.inputs[i]!.variable;
+  const body = (...given: tf.Tensor[]): R => {
+    const next = given.values();
+    return fn(...inputs.map((x, i) => isGiven(x, i) ? next.next().value! : x));
+  };
+  const f = tf.function(body, { inputSignature: specsOf(program, shapes).filter(isGiven) });
+  return () => f.async(...inputs.filter(isGiven));
+}
+
+function compiled(shapes: Shapes, differentiates: boolean): Mode["run"] {
+  return (program) =>
+    withInputs(program, async (inputs) => {
+      const fn = differentiates ? gradientOf(program) : bodyOf(program);
+      let traced: (tf.Tensor | null)[] = [];
+      const noting = (...xs: tf.Tensor[]): (tf.Tensor | null)[] =>
+        traced = fn(...xs).map((t) => t ?? null);
+      const results = await valuesOf(await functionOf(program, noting, { inputs, shapes })());
+      checkStatic(traced, results);
+      return results;
+    });
+}
+
+/** The gradient of a call of a compiled function. */
+function gradientOfCall(program: Program): Promise<Results> {
+  return withInputs(program, async (inputs) => {
+    const f = functionOf(program, bodyOf(program), { inputs, shapes: "known" });
+    using tape = new tf.GradientTape();
+    const sources = inputs.filter(isSource);
+    tape.watch(sources);
+    const losses = lossOf(await f());
+    return await valuesOf(tape.gradient(losses, sources) as (tf.Tensor | null)[]);
+  });
+}
+
+/** A session on a graph of placeholders. */
+function session(shapes: Shapes, differentiates: boolean): Mode["run"] {
+  return async (program) => {
+    using _scope = tf.scope();
+    const graph = new tf.Graph(), specs = specsOf(program, shapes);
+    const { inputs, fetches } = graph.asDefault(() => {
+      const inputs = specs.map(({ dtype, shape }, i) => tf.placeholder(dtype, shape, `x${i}`));
+      const outputs = bodyOf(program)(...inputs);
+      const fetches: (tf.Tensor | null)[] = differentiates
+        ? gradientsOf(lossOf(outputs), inputs.filter(isSource))
+        : outputs;
+      return { inputs, fetches };
+    });
+    await using sess = new tf.Session({ graph });
+    const arrays = inputArrays(program);
+    const feeds = new Map(inputs.map((x, i) => [x, arrays[i]!]));
+    const wanted = fetches.filter((t) => t !== null);
+    const found: unknown[] = await sess.run(wanted as never, { feeds: feeds as never }) as never;
+    let next = 0;
+    const results = fetches.map((t) => t && valueOf(found[next++], t.dtype));
+    checkStatic(fetches, results);
+    return results;
+  };
+}
+
+function gradientsOf(ys: tf.Tensor[], xs: tf.Tensor[]): (tf.Tensor | null)[] {
+  return ys.length === 0 ? xs.map(() => null) : tf.gradients(ys, xs) as (tf.Tensor | null)[];
+}
+
+/** A session gives scalars as numbers. */
+function valueOf(v: unknown, dtype: string): Value {
+  if (v instanceof tf.NdArray) return arrayValue(v);
+  return { dtype, shape: [], data: [v].flat().map(Number) };
+}
+
+/** Runs on a device, and goes back to the one before. */
+export async function onDevice<R>(device: string, run: () => Promise<R>): Promise<R> {
+  const before = tf.getBackend();
+  await tf.setBackend(device as never);
+  try {
+    return await run();
+  } finally {
+    await tf.setBackend(before as never);
+  }
+}
+
+/** With what modes are compared. */
+export const REFERENCES: Readonly<Record<Mode["like"], Mode["run"]>> = { eager, gradient };
+
+/** True where a program changes variables, which nothing orders in a graph, or a script of it reads them unseen. */
+function needsVariables(program: Program): boolean {
+  return program.lines.some(({ code, operands }) =>
+    code.includes(".assign") ||
+    (code.includes("pyFunction") && operands.some((o) => program.inputs[o]?.variable))
+  );
+}
+
+/** Every mode that can run a program on a device; those that compare devices where there are two. */
+export function modesFor(program: Program, device: string): Mode[] {
+  const both = (name: string, run: (differentiates: boolean) => Mode["run"]): Mode[] => [
+    { name, like: "eager", run: run(false) },
+    { name: `gradient, ${name}`, like: "gradient", run: run(true) },
+  ];
+  const all = [
+    ...both("function", (g) => compiled("known", g)),
+    ...both("function of unknown dims", (g) => compiled("unknown dims", g)),
+    ...both("function of unknown rank", (g) => compiled("unknown rank", g)),
+    ...(needsVariables(program) ? [] : [
+      ...both("session", (g) => session("known", g)),
+      ...both("session of unknown rank", (g) => session("unknown rank", g)),
+    ]),
+    { name: "gradient of a call", like: "gradient" as const, run: gradientOfCall },
+  ];
+  if (device === "cpu") return all;
+  const onCpu = (g: boolean): Mode["run"] => (program) =>
+    onDevice("cpu", () => REFERENCES[g ? "gradient" : "eager"](program));
+  return [...all, ...both("cpu", onCpu)];
+}

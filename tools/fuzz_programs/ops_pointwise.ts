@@ -1,0 +1,133 @@
+/**
+ * Lines of programs that compute element by element, reduce, or move elements. The table's language is explained in templates.ts.
+ *
+ * @module
+ */
+
+import type { Template } from "./templates.ts";
+
+const UNARY = [
+  "sin",
+  "cos",
+  "tanh",
+  "neg",
+  "square",
+  "sigmoid",
+  "relu",
+  "abs",
+  "softplus",
+  "elu",
+  "erf",
+  "round",
+  "floor",
+  "ceil",
+  "sign",
+  "leakyRelu",
+  "atan",
+  "gelu",
+  "relu6",
+  "step",
+  "selu",
+  "softsign",
+  "asinh",
+].join("|");
+
+/** Element by element, in every mixture of dtypes that TensorFlow takes. */
+export const POINTWISE: readonly Template[] = [
+  ["x:float", `tf.#pick(${UNARY})($x)`, 4],
+  ["x:float", "tf.#pick(exp|expm1)(tf.clipByValue($x, -4, 4))"],
+  ["x:float", "tf.#pick(log|log1p|sqrt|rsqrt|reciprocal)(tf.add(tf.abs($x), 0.5))"],
+  ["x:number y~x", "tf.#pick(add|sub|mul|maximum|minimum|squaredDifference)($x, $y)", 5],
+  ["x:number y~x", "tf.#pick(add|mul|sub|maximum)($y, $x)", 2],
+  ["x:number y~x z~x", "tf.addN([$x, tf.broadcastTo($x, tf.shape($x)), tf.mul($x, 2)])"],
+  ["x:float y~x", "tf.#pick(div|mod|floorDiv)($x, tf.add(tf.abs($y), 0.7))"],
+  ["x:float y~x", "tf.#pick(divNoNan|atan2|xlogy)($x, tf.abs($y))"],
+  ["x:float y~x", "tf.pow(tf.add(tf.abs($x), 0.5), tf.clipByValue($y, -2, 2))"],
+  ["x:int y~x", "tf.#pick(floorDiv|mod)($x, tf.add(tf.square($y), 1))"],
+  ["x:int32 y~x", "tf.#pick(bitwiseAnd|bitwiseOr|bitwiseXor)($x, $y)"],
+  ["x:number", "tf.#pick(add|sub|mul|maximum|minimum)($x, #pick(0|1|2|3))", 2],
+  ["x:float", "tf.#pick(add|sub|mul|maximum)(#pick(0.5|-0.3|2), $x)"],
+  ["x:float", "tf.pow(tf.add(tf.abs($x), 0.5), #pick(0|1|2|0.5|-1))"],
+  ["x:number y~x", "tf.#pick(greater|less|equal|notEqual|greaterEqual|lessEqual)($x, $y)", 2],
+  ["m:bool n~m", "tf.#pick(logicalAnd|logicalOr|logicalXor)($m, $n)", 2],
+  ["m:bool", "tf.logicalNot($m)"],
+  ["x:number y~x m:bool~x", "tf.where($m, $x, $y)", 3],
+  ["x:number m:bool~x", "tf.where($m, $x, 0)", 2],
+  ["x:float m:bool~x", "tf.mul($x, tf.cast($m, $x.dtype))", 2],
+  ["x:float i:int32~x", "tf.add($x, tf.cast($i, $x.dtype))", 2],
+  ["x:any", `tf.cast($x, "#pick(float32|int32|bool|float16|float32)")`, 2],
+  ["x:float", `tf.cast(tf.round(tf.mul($x, 3)), "int32")`],
+  ["x:float", "tf.clipByValue($x, -0.5, 1)"],
+  ["x:float a:float32", 'tf.prelu(tf.cast($x, "float32"), tf.sum($a))'],
+  ["x:complex y~x", "tf.#pick(add|mul|sub)($x, $y)"],
+  ["x:complex", "tf.#pick(real|imag|abs)($x)"],
+  ["x:complex", "tf.conj($x)"],
+  ["x:float32 y=x", "tf.real(tf.mul(tf.complex($x, $y), tf.complex($y, $x)))"],
+];
+
+/** Fewer elements than before. */
+export const REDUCTIONS: readonly Template[] = [
+  ["x:number", "tf.#pick(sum|max|min|prod)($x, #axes(x), #bool)", 3],
+  ["x:float", "tf.#pick(mean|logSumExp)($x, #axes(x), #bool)", 2],
+  ["x:float", "tf.moments($x, #axes(x), #bool).#pick(mean|variance)"],
+  ["x:float", "tf.euclideanNorm($x, #axes(x), #bool)"],
+  ["m:bool", "tf.#pick(any|all)($m, #axes(m), #bool)", 2],
+  ["x:number", "tf.#pick(argMax|argMin)($x, #axis(x))"],
+  ["x:number", "tf.cumsum($x, #axis(x), #bool, #bool)"],
+  ["x:float", "tf.cumprod($x, #axis(x), #bool, #bool)"],
+  ["x:float", "tf.#pick(softmax|logSoftmax)($x)", 2],
+  ["x:float", "tf.layerNorm($x)"],
+  ["x:float y~x", "tf.sub($x, tf.mean($x, #axes(x), true))"],
+  ["x:float", "tf.div($x, tf.add(tf.sum(tf.abs($x), #axes(x), true), 1))"],
+  ["x:number", "tf.add(tf.sum($x), tf.reshape(tf.max($x), [1]))"],
+];
+
+/** The same elements elsewhere. */
+export const MOVES: readonly Template[] = [
+  ["x:any", "tf.transpose($x, #perm(x))", 2],
+  ["x:any", "tf.transpose($x)"],
+  ["x:any", "tf.reshape($x, [#pick(-1|1, -1|-1, 1)])", 2],
+  ["x:any", "tf.expandDims($x, #pick(0|-1))", 2],
+  ["x:any", "tf.squeeze(tf.expandDims($x, 0), [0])"],
+  ["x:any", "tf.slice($x, #begin(x))"],
+  ["x:any", "tf.stridedSlice($x, [0], [#int(1,3)], [#int(1,2)])"],
+  ["x:any y=x", "tf.concat([$x, $y], #axis(x))", 2],
+  ["x:any y=x", "tf.stack([$x, $y], #pick(0|-1))"],
+  ["x:any", "tf.split(tf.concat([$x, $x], #axis0(x)), 2, #axis0(x))[#int(0,1)]"],
+  ["x:any", "tf.gather($x, [#index(x), #index(x), 0])"],
+  ["x:any i:int32", "tf.gather($x, tf.mod(tf.reshape($i, [-1]), tf.gather(tf.shape($x), 0)))"],
+  ["x:number", "tf.pad($x, #paddings(x), 1)"],
+  ["x:any", "tf.tile($x, #tiles(x))"],
+  ["x:any", "tf.reverse($x, [#axis(x)])"],
+  ["x:any", "tf.roll($x, #int(-1,2), #axis(x))"],
+  ["x:any y~x", "tf.broadcastTo($y, tf.shape($x))"],
+  ["x:number", "tf.topk($x, 1).#pick(values|indices)"],
+  ["x:number", "tf.sort($x)"],
+  ["x:any", "tf.#pick(zerosLike|onesLike|identity|stopGradient)($x)"],
+  ["x:any", "tf.shape($x)"],
+  ["x:any", "tf.size($x)"],
+  ["i:int32", "tf.oneHot(tf.abs($i), 3)"],
+  ["x:float", "tf.linalg.bandPart($x, #int(0,1), #int(0,1))"],
+];
+
+/** Products. */
+export const PRODUCTS: readonly Template[] = [
+  ["x:matrices", "tf.matMul($x, $x, false, true)", 3],
+  ["x:matrices", "tf.matMul($x, $x, true, false)", 2],
+  ["x:matrices m:bool~x", "tf.matMul(tf.where($m, $x, 0), $x, false, true)"],
+  ["x:matrix", "tf.matMul($x, tf.transpose($x))"],
+  ["x:matrix y=x b:float32", "tf.add(tf.matMul($x, $y, true), tf.cast(tf.mean($b), $x.dtype))"],
+  ["x:matrices", `tf.einsum("...ij,...kj->...ik", $x, $x)`],
+  ["x:matrices", "tf.add(tf.matMul($x, $x, false, true), tf.sum($x, -1))"],
+  [
+    "x:matrices",
+    "tf.where(tf.greater(tf.matMul($x, $x, false, true), 0), 1, tf.matMul($x, $x, false, true))",
+  ],
+  ["x:matrices i:int32", "tf.mul(tf.matMul($x, $x, false, true), tf.cast(tf.sum($i), $x.dtype))"],
+  [
+    "x:matrices",
+    "tf.logicalAnd(tf.greater(tf.matMul($x, $x, false, true), 0), tf.less(tf.sum($x, -1), 1))",
+  ],
+  ["x:float32 y=x", "tf.tensordot(tf.reshape($x, [-1]), tf.reshape($y, [-1]), 1)"],
+  ["x:attended", "tf.scaledDotProductAttention($x, $x, $x)"],
+];
