@@ -6,6 +6,7 @@ import { isTrainable } from "../core/dtype.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
 import { Tensor } from "../core/tensor.ts";
 
+import type { TapeRecording } from "./tape_recording.ts";
 import { cutOf } from "./cuts.ts";
 import { holdStep, isDifferentiable, makeStep, mayCapture, type Step, stepValue } from "./steps.ts";
 
@@ -15,6 +16,8 @@ export interface TapeMemory {
   hold(t: Tensor): Tensor;
   /** Runs and disposes what was made, but for what is returned. */
   tidy<T>(fn: () => T): T;
+  /** Lets a recording end with the scope in force. */
+  own(recording: TapeRecording): void;
   /** The variables read by the call whose tape this value is. */
   variablesRead(tape: Tensor): Iterable<Resource>;
   /** The variables that are trainable now and have gradients. */
@@ -23,10 +26,10 @@ export interface TapeMemory {
 let memory: TapeMemory = {
   hold: (t) => t,
   tidy: (fn) => fn(),
+  own: () => {},
   variablesRead: () => [],
   trainable: () => [],
-};
-/** Live tapes, for `memory().liveTapes`. */
+}; /** Live tapes, for `memory().liveTapes`. */
 export const tapeCount = { live: 0 };
 
 /** Says how tapes keep values alive, or a part of it. */
@@ -49,10 +52,16 @@ export class StepRecorder implements Recorder {
   /** What was computed from the results of steps that cut the gradient, and from nothing else that is followed. */
   readonly #cut = new Set<number>();
   readonly #follow: FollowedVariables;
+  readonly #recorded: ((steps: number) => void) | null;
+  #released = false;
 
-  /** `follow`: what depends on these variables is recorded although nobody watches them. */
-  constructor(follow: FollowedVariables = "trainable") {
+  /** `follow`: what depends on these variables is recorded although nobody watches them. `recorded` is told how many steps there are. */
+  constructor(
+    follow: FollowedVariables = "trainable",
+    recorded: ((steps: number) => void) | null = null,
+  ) {
     this.#follow = follow;
+    this.#recorded = recorded;
   }
 
   watch(id: number): void {
@@ -60,6 +69,7 @@ export class StepRecorder implements Recorder {
   }
 
   record(a: Application): void {
+    if (this.#released) return;
     let follows = false;
     for (const x of a.inputs) {
       if (!(x instanceof Tensor)) continue;
@@ -86,6 +96,7 @@ export class StepRecorder implements Recorder {
     }
     for (const o of a.outputs) if (isTrainable(o.dtype)) this.#watched.add(o.id);
     this.steps.push(makeStep(a, (t) => memory.hold(t)));
+    this.#recorded?.(this.steps.length);
   }
 
   /** Takes steps that another recorder keeps, as far as they depend on what is followed here. */
@@ -124,7 +135,9 @@ export class StepRecorder implements Recorder {
     return this.#watched.has(resource.id) || (this.#follow !== "none" && resource.trainable);
   }
 
+  /** Frees what is kept. Nothing is recorded from now on. */
   release(): void {
+    this.#released = true;
     for (const step of this.steps) {
       for (const t of step.kept.values()) if (t instanceof Tensor) t.dispose();
     }

@@ -1,7 +1,7 @@
 /**
  * GradientTape: records eager (or traced) applications and differentiates them.
  */
-import { currentRecorders, setRecorders, withRecorders } from "../core/apply.ts";
+import { currentRecorders, withRecorders } from "../core/apply.ts";
 import { isTrainable } from "../core/dtype.ts";
 import { flatten, type Nest, packAs } from "../core/nest.ts";
 import { handleOf, type Resource } from "../core/graph_node.ts";
@@ -11,7 +11,8 @@ import { optionCheck } from "../core/options.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import { backprop, type Seed } from "./backprop.ts";
 import { jacobians, rowJacobian } from "./jacobians.ts";
-import { type FollowedVariables, StepRecorder, tapeCount, tapeMemory } from "./step_recorder.ts";
+import { tapeMemory } from "./step_recorder.ts";
+import { TapeRecording } from "./tape_recording.ts";
 import { dense } from "../ops/array/indexed_slices.ts";
 import { onesOfTensor, zerosOfTensor } from "../ops/array/fill_ops.ts";
 
@@ -44,7 +45,8 @@ const checkGradientOptions = optionCheck<TapeGradientOptions>("GradientTape.grad
 });
 
 /**
- * Records ops for differentiation. Recording starts at once and ends at the first `gradient()`.
+ * Records ops for differentiation. Recording starts at once and ends at the first `gradient()`, and with the `tidy`, scope, function
+ * call, script body or dataset map in which the tape was made, by an error too. Make it with `using`, so that it ends with its block.
  *
  * @example
  * ```ts
@@ -58,64 +60,51 @@ const checkGradientOptions = optionCheck<TapeGradientOptions>("GradientTape.grad
  * ```
  */
 export class GradientTape implements Disposable {
-  #recorder: StepRecorder;
-  readonly #follow: FollowedVariables;
+  readonly #made: Error = new Error();
+  readonly #recording: TapeRecording;
   readonly #persistent: boolean;
-  #recording = false;
   #used = false;
-  #disposed = false;
 
   /** Starts recording. */
   constructor(options: GradientTapeOptions = {}) {
     checkOptions(options);
     const { persistent = false, watchAccessedVariables = true } = options;
     this.#persistent = persistent;
-    this.#follow = watchAccessedVariables ? "trainable" : "none";
-    this.#recorder = new StepRecorder(this.#follow);
-    tapeCount.live++;
-    this.#start();
+    const follow = watchAccessedVariables ? "trainable" : "none";
+    this.#recording = new TapeRecording(this, this.#made, follow);
   }
 
-  #start(): void {
-    if (this.#recording) return;
-    this.#recording = true;
-    setRecorders([...currentRecorders(), this.#recorder]);
-  }
-
-  #stop(): void {
-    if (!this.#recording) return;
-    this.#recording = false;
-    setRecorders(currentRecorders().filter((r) => r !== this.#recorder));
+  #checkAlive(action: string): void {
+    if (!this.#recording.isDisposed) return;
+    throw new RuntimeError(
+      `Cannot ${action}: the GradientTape has ended, by dispose() or with the scope, function call or body in which it was made`,
+    );
   }
 
   /** Follows tensors, in any nest; variables follow by themselves. */
   watch(tensors: Nest<Tensor>): void {
-    for (const t of flatten(tensors)) this.#recorder.watch(t.id);
+    for (const t of flatten(tensors)) this.#recording.recorder.watch(t.id);
   }
 
   /** The variables that were read and are followed, in the order they were first read. */
   watchedVariables(): Resource[] {
-    return [...this.#recorder.variables.values()];
+    return [...this.#recording.recorder.variables.values()];
   }
 
   /** Forgets what was recorded and watched. Follows TensorFlow `tf.GradientTape.reset`. Throws `RuntimeError` where it has ended. */
   reset(): void {
-    if (this.#disposed) throw new RuntimeError("Cannot reset a GradientTape that has ended");
-    const was = this.#recording;
-    this.#stop();
-    this.#recorder.release();
-    this.#recorder = new StepRecorder(this.#follow);
-    if (was) this.#start();
+    this.#checkAlive("reset");
+    this.#recording.reset();
   }
 
   /** Runs `fn` without recording. */
   stopRecording<R>(fn: () => R): R {
-    const was = this.#recording;
-    this.#stop();
+    const was = this.#recording.isRunning;
+    this.#recording.stop();
     try {
       return fn();
     } finally {
-      if (was) this.#start();
+      if (was) this.#recording.start();
     }
   }
 
@@ -211,13 +200,16 @@ export class GradientTape implements Disposable {
         "A non-persistent GradientTape can only be used to compute one set of gradients: pass { persistent: true }",
       );
     }
+    this.#checkAlive("differentiate");
     this.#used = true;
-    if (!this.#persistent) this.#stop();
-    const steps = [...this.#recorder.steps];
+    const recording = this.#recording, { recorder } = recording;
+    recording.asked();
+    if (!this.#persistent) recording.stop();
+    const steps = [...recorder.steps];
     const differentiate: Differentiate = (seeds, sources, slices = false) => {
       // Backprop would give derivatives of whatever the steps depend on.
       const followed = sources.filter((x) =>
-        this.#recorder.follows(x) || seeds.some((s) => s.id === x.id)
+        recorder.follows(x) || seeds.some((s) => s.id === x.id)
       );
       const found = backprop(steps, seeds, {
         sources: followed.map((x) => x.id),
@@ -228,9 +220,9 @@ export class GradientTape implements Disposable {
       return sources.map((x) => byId.get(x.id) ?? null);
     };
     // A persistent tape that is recording records its own backward pass too; outer tapes always do.
-    const others = currentRecorders().filter((r) => r !== this.#recorder);
+    const others = currentRecorders().filter((r) => r !== recorder);
     const grads = withRecorders(
-      this.#persistent && this.#recording ? currentRecorders() : others,
+      this.#persistent && recording.isRunning ? currentRecorders() : others,
       () => tapeMemory().tidy(() => pass(differentiate)),
     );
     if (!this.#persistent) this.dispose();
@@ -239,11 +231,7 @@ export class GradientTape implements Disposable {
 
   /** Stops recording and frees what is kept. */
   dispose(): void {
-    if (this.#disposed) return;
-    this.#disposed = true;
-    this.#stop();
-    this.#recorder.release();
-    tapeCount.live--;
+    this.#recording.dispose();
   }
   /** Frees at the end of a `using` block. */
   [Symbol.dispose](): void {

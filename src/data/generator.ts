@@ -9,7 +9,7 @@ import { optionCheck } from "../core/options.ts";
 import { compatible, shapeTuple } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { type TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
-import { EagerTensor, withOwner } from "../runtime/eager/tensor.ts";
+import { EagerTensor, type Owned, withOwner } from "../runtime/eager/tensor.ts";
 import { leafPaths, mapScriptError } from "../script/script_errors.ts";
 import type { Tout } from "../script/tout.ts";
 import {
@@ -69,7 +69,7 @@ class GeneratorPass implements Elements {
   readonly #start: () => unknown;
   readonly #type: ElementType;
   /** What the generator makes belongs to this pass: what it yields is freed once read, the rest at the end. */
-  readonly #owned: EagerTensor[] = [];
+  readonly #owned: Owned[] = [];
   #iterator: AnyIterator | null | undefined;
   #skip: number;
   #yielded = 0;
@@ -116,7 +116,7 @@ class GeneratorPass implements Elements {
 
   async close(): Promise<void> {
     await this.#within(() => this.#iterator?.return?.());
-    for (const t of this.#owned) if (!t.kept) t.dispose();
+    for (const t of this.#owned) if (!(t instanceof EagerTensor) || !t.kept) t.dispose();
   }
 
   #within<R>(fn: () => R): R {
@@ -161,7 +161,7 @@ export async function declaredElement(
   value: unknown,
   { specs, structure }: ElementType,
   giver: string,
-  owned: EagerTensor[] = [],
+  owned: Owned[] = [],
 ): Promise<Element> {
   const leaves = leavesIn(structure, value);
   if (leaves === null) {
@@ -222,7 +222,7 @@ async function readLeaf(
 }
 
 /** Frees a yielded tensor that the generator made. */
-function free(leaf: unknown, owned: EagerTensor[]): void {
+function free(leaf: unknown, owned: Owned[]): void {
   if (!(leaf instanceof EagerTensor) || leaf.kept) return;
   const i = owned.lastIndexOf(leaf);
   if (i < 0) return;

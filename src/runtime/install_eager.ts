@@ -3,12 +3,13 @@
  */
 import { setTapeMemory } from "../autodiff/step_recorder.ts";
 import { installEager } from "./eager/eager.ts";
-import { EagerTensor, tidy } from "./eager/tensor.ts";
+import { EagerTensor, ownRecording, tidy } from "./eager/tensor.ts";
 import { trainableResources } from "./variables/known_variables.ts";
 
 installEager();
 setTapeMemory({
   hold: (t) => (t instanceof EagerTensor ? t.hold() : t),
   tidy,
+  own: ownRecording,
   trainable: trainableResources,
 });

@@ -13,7 +13,7 @@ import { isPromise } from "../core/nest.ts";
 import { importedSeeds, nextCall, nextEagerCall } from "../ops/random/state.ts";
 import { constantTensor, setHostRunner } from "../runtime/eager/eager.ts";
 import { currentReads } from "../runtime/eager/read_ahead.ts";
-import { EagerTensor, outsideScopes, withOwner } from "../runtime/eager/tensor.ts";
+import { EagerTensor, outsideScopes, type Owned, withOwner } from "../runtime/eager/tensor.ts";
 import { type HostCall, type HostResults, setHostOp } from "../runtime/session/run_context.ts";
 import { hostCallTotal } from "../runtime/session/metadata.ts";
 import { scopeDevice } from "../runtime/devices.ts";
@@ -67,7 +67,7 @@ function callNumpyStyle(
   script: Script,
   { values, shapes, shared = false, sinks, wanted, site }: NumpyStyleCall,
 ): RunValue[] | Promise<RunValue[]> {
-  const owned: EagerTensor[] = [];
+  const owned: Owned[] = [];
   const first = newTensorId();
   const use = (result: unknown): RunValue[] => {
     const taken: RunValue[] = [];
@@ -92,7 +92,7 @@ function callNumpyStyle(
   };
   const free = (): void => {
     for (const t of owned) {
-      if (t.kept) t.guard();
+      if (t instanceof EagerTensor && t.kept) t.guard();
       else t.dispose();
     }
   };

@@ -7,7 +7,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { scalar } from "../../ops/array/creation.ts";
 import { identity } from "../../ops/array/view.ts";
-import { type EagerTensor, withOwner } from "../../runtime/eager/tensor.ts";
+import { EagerTensor, type Owned, withOwner } from "../../runtime/eager/tensor.ts";
 import { ConcreteFunction } from "../../runtime/functions/concrete_function.ts";
 import { checkCallable } from "../../script/script.ts";
 import type { Tout } from "../../script/tout.ts";
@@ -42,9 +42,9 @@ export function openInner(
   { fn, element, input, source }: InnerCall,
   place: Place,
 ): (state?: State) => Elements {
-  const owned: EagerTensor[] = [];
+  const owned: Owned[] = [];
   const free = (): void => {
-    for (const t of owned) if (!t.kept) t.dispose();
+    for (const t of owned) if (!(t instanceof EagerTensor) || !t.kept) t.dispose();
   };
   let inner: Source;
   try {

@@ -9,6 +9,7 @@ import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
 import { effectAttrs, FuncGraph } from "../../graph/func_graph.ts";
+import { endingRecordings } from "../eager/tensor.ts";
 import { callInputs, ConcreteFunction } from "../functions/concrete_function.ts";
 import { tapeGradient } from "../functions/run_tape.ts";
 import { TensorArray } from "../loops/tensor_array.ts";
@@ -89,7 +90,8 @@ export function trace(
 ): Traced {
   const graph = new FuncGraph(name);
   const args = specs.map((s) => graph.addInput(s.dtype, s.shape));
-  const structure = graph.asDefault(() => withRecorders([], () => fn(...args)));
+  const body = (): unknown => withRecorders([], () => fn(...args));
+  const structure = graph.asDefault(() => endingRecordings(body));
   graph.outputs = graph.asDefault(() =>
     flatten<unknown>(structure as Nest<unknown>).map((r) =>
       graph.inside(resultTensor(r, "result", name))

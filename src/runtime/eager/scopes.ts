@@ -4,15 +4,20 @@
 import { Dynamic } from "../../core/scope_context.ts";
 import { isPlainObject, refusePromise } from "../../core/nest.ts";
 import { Tensor } from "../../core/tensor.ts";
+import type { TapeRecording } from "../../autodiff/tape_recording.ts";
 import type { EagerTensor } from "./tensor.ts";
 
-/** Lists of the tensors that the scopes in force own, innermost last. */
-export const scopes: Dynamic<EagerTensor[][]> = new Dynamic([]);
-const OUTSIDE: EagerTensor[][] = [];
+/** What a scope owns: tensors, and the recordings of tapes, which end with it. */
+export type Owned = EagerTensor | TapeRecording;
+
+/** Lists of what the scopes in force own, innermost last. */
+export const scopes: Dynamic<Owned[][]> = new Dynamic([]);
+const OUTSIDE: Owned[][] = [];
 
 /** Owns what code makes outside scopes: a body that went on after an await. */
 export interface AmbientOwner {
   adopt(t: EagerTensor): void;
+  own(recording: TapeRecording): void;
 }
 let ambientOwner: (() => AmbientOwner | undefined) | null = null;
 
@@ -27,8 +32,25 @@ export function outsideScopes<R>(fn: () => R): R {
 }
 
 /** Runs `fn`; what it makes belongs to `owned`, and is not disposed here. */
-export function withOwner<R>(owned: EagerTensor[], fn: () => R): R {
+export function withOwner<R>(owned: Owned[], fn: () => R): R {
   return scopes.within([owned], fn);
+}
+
+/** Runs `fn`, at whose end the recordings end that it began. Its tensors belong to the scopes in force. */
+export function endingRecordings<R>(fn: () => R): R {
+  const owned: Owned[] = [];
+  try {
+    return scopes.within([...scopes.current, owned], fn);
+  } finally {
+    endScope(owned, new Set(owned));
+  }
+}
+
+/** Lets a recording end with the scope in force, or with the body whose code goes on after an await. */
+export function ownRecording(recording: TapeRecording): void {
+  const inner = scopes.current.at(-1);
+  if (inner) inner.push(recording);
+  else if (ambientOwner !== null && scopes.current !== OUTSIDE) ambientOwner()?.own(recording);
 }
 
 /** Gives a tensor that no scope owns to the ambient owner, where there is one. */
@@ -43,11 +65,12 @@ export function enterScope(t: EagerTensor): void {
   else offerToOwner(t);
 }
 
-function endScope(owned: EagerTensor[], survivors: ReadonlySet<unknown>): void {
+function endScope(owned: readonly Owned[], survivors: ReadonlySet<unknown>): void {
   const outer = scopes.current.at(-1);
   for (const t of owned) {
-    if (t.isDisposed) continue;
-    if (t.kept) t.guard();
+    if (!(t instanceof Tensor)) t.dispose();
+    else if (t.isDisposed) continue;
+    else if (t.kept) t.guard();
     else if (!survivors.has(t)) t.dispose();
     else if (outer) outer.push(t);
     else {
@@ -58,7 +81,7 @@ function endScope(owned: EagerTensor[], survivors: ReadonlySet<unknown>): void {
 }
 
 /**
- * Runs `fn` and disposes the tensors made inside, but for those it returns (in any nest) and those kept.
+ * Runs `fn` and disposes the tensors made inside, but for those it returns (in any nest) and those kept. Tapes made inside end.
  * Throws `TypeError` where `fn` returns a promise: use `scope()` with `using` around awaits.
  *
  * @example
@@ -80,7 +103,7 @@ export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
   if (typeof body !== "function") {
     throw new TypeError(`Cannot tidy: wanted a function, received ${typeof body}`);
   }
-  const owned: EagerTensor[] = [];
+  const owned: Owned[] = [];
   const before = scopes.current;
   scopes.current = [...before, owned];
   let result: T | undefined;
@@ -124,7 +147,7 @@ export interface Scope extends Disposable {
 }
 
 /**
- * Opens a scope that owns every tensor made until the end of the `using` block, awaits included.
+ * Opens a scope that owns every tensor and tape made until the end of the `using` block, awaits included.
  *
  * @example
  * ```ts
@@ -139,7 +162,7 @@ export interface Scope extends Disposable {
  * ```
  */
 export function scope(): Scope {
-  const owned: EagerTensor[] = [];
+  const owned: Owned[] = [];
   const survivors = new Set<unknown>();
   const before = scopes.current;
   scopes.current = [...before, owned];

@@ -20,9 +20,12 @@ import { type Storage, totals } from "./storage.ts";
 export {
   type AmbientOwner,
   dispose,
+  endingRecordings,
   enterScope,
   keep,
   outsideScopes,
+  type Owned,
+  ownRecording,
   type Scope,
   scope,
   setAmbientOwner,

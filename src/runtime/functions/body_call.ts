@@ -14,9 +14,10 @@ import type { Device } from "../../core/device.ts";
 import { newTensorId, Tensor, type TensorContext } from "../../core/tensor.ts";
 import { holdStep } from "../../autodiff/steps.ts";
 import { StepRecorder, tapeMemory } from "../../autodiff/step_recorder.ts";
+import type { TapeRecording } from "../../autodiff/tape_recording.ts";
 import { aside } from "../eager/aside.ts";
 import { onDevice } from "../eager/eager.ts";
-import { EagerTensor, outsideScopes, withOwner } from "../eager/tensor.ts";
+import { EagerTensor, outsideScopes, type Owned, withOwner } from "../eager/tensor.ts";
 import { beginOwning, endOwning, runOwned } from "./async_owner.ts";
 import { type ReadAhead, withReads } from "../eager/read_ahead.ts";
 import { beginWaiting, endWaiting, readsBehind } from "../variables/variable_reads.ts";
@@ -33,7 +34,7 @@ export interface InPlace {
 
 /** Owner and tape of one call. */
 export class BodyCall implements TensorContext {
-  readonly owned: EagerTensor[] = [];
+  readonly owned: Owned[] = [];
   /** Records what flows from the inputs; null where no gradient is wanted. */
   readonly recorder: StepRecorder | null;
   readonly device: Device;
@@ -112,6 +113,11 @@ export class BodyCall implements TensorContext {
     else this.owned.push(t as EagerTensor);
   }
 
+  /** A tape that the code makes after an await ends with the call. */
+  own(recording: TapeRecording): void {
+    if (!this.#ended || this.#abandoned) this.owned.push(recording);
+  }
+
   /** The call ends before its code does: what the code makes from now on is freed when it ends, if ever. */
   abandon(): void {
     this.#abandoned = true;
@@ -172,7 +178,7 @@ export class BodyCall implements TensorContext {
       endOwning();
     }
     for (const t of this.owned) {
-      if (!t.kept) t.dispose();
+      if (!(t instanceof Tensor) || !t.kept) t.dispose();
       else {
         this.#reads?.noteEffect("keep()");
         t.context = null;

@@ -23,7 +23,7 @@ import type { Plan } from "../plan/plan.ts";
 import type { HostCall, HostResults } from "../session/run_context.ts";
 import { RunTape, tapeValue } from "./run_tape.ts";
 import { asTensors, copyArray, releaseValue, type RunValue } from "../session/run_value.ts";
-import { EagerTensor, withOwner } from "../eager/tensor.ts";
+import { EagerTensor, type Owned, withOwner } from "../eager/tensor.ts";
 
 /** Runs functions for one call of a control flow op, taped where the gradient is wanted. */
 export class ControlCall {
@@ -32,7 +32,7 @@ export class ControlCall {
   readonly inputs: readonly OpInput[];
   /** Records what the functions do; null where no gradient is wanted. */
   readonly recorder: StepRecorder | null;
-  readonly #owned: EagerTensor[] = [];
+  readonly #owned: Owned[] = [];
   /** Results of functions, without a tape: freed by then, or when the call ends, unless it hands them on. */
   readonly #results = new Set<OpInput>();
   #ended = false;

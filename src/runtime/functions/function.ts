@@ -31,6 +31,7 @@ import {
   patternOf,
   signatureBinding,
 } from "./function_binding.ts";
+import { endingRecordings } from "../eager/tensor.ts";
 import { Variable } from "../variables/variable.ts";
 import { VariableState } from "../variables/variable_state.ts";
 
@@ -282,9 +283,8 @@ class Tracer {
     const graph = new FuncGraph(this.#name);
     const placeholders = specs.map((s) => graph.addInput(s.dtype, s.shape));
     const before = Variable.created;
-    const result = graph.asDefault(() =>
-      withRecorders([], () => this.#fn(...rebuild(placeholders)))
-    );
+    const body = (): unknown => withRecorders([], () => this.#fn(...rebuild(placeholders)));
+    const result = graph.asDefault(() => endingRecordings(body));
     if (Variable.created !== before) {
       if (this.#madeVariables || this.#traces.size > 0) {
         throw new ValueError(

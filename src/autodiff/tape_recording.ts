@@ -1,0 +1,108 @@
+/**
+ * TapeRecording: what the code around a tape holds of it. It ends with the scope in which the tape was made, and once the tape is
+ * collected: so nothing here refers to the tape.
+ */
+import { currentRecorders, setRecorders } from "../core/apply.ts";
+import { userFrames } from "../core/user_stack.ts";
+import { type FollowedVariables, StepRecorder, tapeCount, tapeMemory } from "./step_recorder.ts";
+
+/** Steps that a program hardly records on purpose before it asks for a gradient. */
+const MANY_STEPS = 10_000;
+
+/** Where the warning goes, for tests. */
+export const recordingWarning: { write: (text: string) => void } = {
+  write: (text) => console.warn(text),
+};
+
+const collected = new FinalizationRegistry<TapeRecording>((recording) => recording.dispose());
+
+/** Records for a tape while it runs. */
+export class TapeRecording implements Disposable {
+  readonly #follow: FollowedVariables;
+  /** The stack of the line that made the tape, which holds it: the tape owns that. */
+  readonly #made: WeakRef<Error>;
+  #recorder: StepRecorder;
+  #isRunning = false;
+  #isDisposed = false;
+  #mayWarn = true;
+
+  /** Begins to record for `tape`, until the scope in force ends. `made`: an error of the line that made the tape. */
+  constructor(tape: object, made: Error, follow: FollowedVariables) {
+    this.#follow = follow;
+    this.#made = new WeakRef(made);
+    this.#recorder = this.#newRecorder();
+    tapeCount.live++;
+    collected.register(tape, this, this);
+    tapeMemory().own(this);
+    this.start();
+  }
+
+  /** What records at present. */
+  get recorder(): StepRecorder {
+    return this.#recorder;
+  }
+  /** True while applications are recorded. */
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+  /** True once it has ended. */
+  get isDisposed(): boolean {
+    return this.#isDisposed;
+  }
+
+  #newRecorder(): StepRecorder {
+    return new StepRecorder(this.#follow, this.#mayWarn ? (steps) => this.#recorded(steps) : null);
+  }
+
+  /** Goes on recording, unless it has ended. */
+  start(): void {
+    if (this.#isRunning || this.#isDisposed) return;
+    this.#isRunning = true;
+    setRecorders([...currentRecorders(), this.#recorder]);
+  }
+
+  /** Stops recording. */
+  stop(): void {
+    if (!this.#isRunning) return;
+    this.#isRunning = false;
+    setRecorders(currentRecorders().filter((r) => r !== this.#recorder));
+  }
+
+  /** Forgets what was recorded. */
+  reset(): void {
+    const was = this.#isRunning;
+    this.stop();
+    this.#recorder.release();
+    this.#recorder = this.#newRecorder();
+    if (was) this.start();
+  }
+
+  /** A gradient is asked for: the program has not forgotten the tape. */
+  asked(): void {
+    this.#mayWarn = false;
+  }
+
+  #recorded(steps: number): void {
+    if (!this.#mayWarn || steps < MANY_STEPS) return;
+    this.#mayWarn = false;
+    recordingWarning.write(
+      `weft: a GradientTape has recorded ${MANY_STEPS} steps, and nothing has asked it for a gradient. It keeps what they read until it ends: make it with \`using\`, or dispose it:\n${
+        userFrames(this.#made.deref()?.stack)
+      }`,
+    );
+  }
+
+  /** Ends the recording and frees what it keeps. */
+  dispose(): void {
+    if (this.#isDisposed) return;
+    this.stop();
+    this.#isDisposed = true;
+    collected.unregister(this);
+    this.#recorder.release();
+    tapeCount.live--;
+  }
+  /** {@linkcode TapeRecording.dispose}. */
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
