@@ -561,6 +561,7 @@ import "./compat_v1/mod.ts";
 import "./compat_v1/compat.ts";
 import "./script/contrib_framework.ts";
 import "./script/contrib.ts";
+import "./autodiff/tape_recording.ts";
 import "./autodiff/tape.ts";
 import "./autodiff/custom_grad.ts";
 import "./autodiff/grad_functions.ts";
