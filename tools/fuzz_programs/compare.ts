@@ -4,7 +4,7 @@
  * @module
  */
 
-import * as tf from "@weft/weft";
+import type * as tf from "@weft/weft";
 
 /** A result on the host; null for no gradient. */
 export interface Value {
