@@ -62,15 +62,52 @@ export function backprop(
   seeds: readonly Seed[],
   options: BackpropOptions,
 ): (Tensor | null)[] {
-  const found = noticingCuts(() => propagate(steps, seeds, options));
+  const found = noticingCuts(() => {
+    const walk = walkBack(steps, seeds, options);
+    for (;;) {
+      const { done, value } = walk.next();
+      if (done) return value;
+    }
+  });
   return options.slices ? found : found.map((g) => g && dense(g));
 }
 
-function propagate(
+/**
+ * {@linkcode backprop} with `slices` for a pass that may pause: `within` runs a stretch of it, `turn` gives a promise where it is to wait
+ * before the next one.
+ */
+export function backpropInTurns(
+  steps: readonly Step[],
+  seeds: readonly Seed[],
+  { within, turn, ...options }: BackpropOptions & {
+    readonly within: <R>(stretch: () => R) => R;
+    readonly turn: () => Promise<void> | null;
+  },
+): readonly (Tensor | null)[] | Promise<readonly (Tensor | null)[]> {
+  const walk = walkBack(steps, seeds, options);
+  let found: readonly (Tensor | null)[] = [], pause: Promise<void> | null = null;
+  const stretch = (): readonly unknown[] => {
+    for (;;) {
+      const { done, value } = walk.next();
+      if (done) return found = value;
+      // Gradients are under way, which cuts in this stretch stand beside.
+      if ((pause = turn()) !== null) return [true];
+    }
+  };
+  const goOn = (): readonly (Tensor | null)[] | Promise<readonly (Tensor | null)[]> => {
+    pause = null;
+    within(() => noticingCuts(stretch));
+    return (pause as Promise<void> | null)?.then(goOn) ?? found;
+  };
+  return goOn();
+}
+
+/** Goes from the last step to the first; yields after each that has a gradient. */
+function* walkBack(
   steps: readonly Step[],
   seeds: readonly Seed[],
   options: BackpropOptions,
-): (Tensor | null)[] {
+): Generator<void, (Tensor | null)[]> {
   const { sources, stops, variables = [], around = (_, run) => run() } = options;
   const reached = new Set<number>(sources);
   const useful: Step[] = [];
@@ -121,6 +158,7 @@ function propagate(
     dxs.forEach((dx, i) => {
       if (dx !== null && needs[i]) give(step.inputs[i].id, dx);
     });
+    yield;
   }
   return sources.map(total);
 }

@@ -5,13 +5,19 @@ import { describe } from "../core/convert.ts";
 import { DataLossError, ValueError } from "../core/errors.ts";
 import type { Bytes } from "../io/bytes.ts";
 import { DrawCounts } from "../ops/random/state.ts";
+import { RunLimit } from "../runtime/session/run_context.ts";
 import type { Element } from "./element.ts";
 import { type Elements, Failure, type Place, Queue, type Source, type State } from "./source.ts";
 import { decodeState, encodeState } from "./state.ts";
 
 /** Where the last stage of a pipeline stands. */
 export function wholePass(signal: AbortSignal = new AbortController().signal): Place {
-  return { path: "Iterator::Root", signal, draws: new DrawCounts() };
+  return {
+    path: "Iterator::Root",
+    signal,
+    limit: RunLimit.of({ signal }),
+    draws: new DrawCounts(),
+  };
 }
 
 /** What is saved of a pass. */

@@ -5,6 +5,7 @@ import { ValueError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
 import type { DrawCounts } from "../ops/random/state.ts";
+import type { RunLimit } from "../runtime/session/run_context.ts";
 import type { Element, ElementType } from "./element.ts";
 import type { Settings } from "./settings.ts";
 
@@ -14,6 +15,8 @@ export interface Place {
   readonly path: string;
   /** Aborts when the iteration ends early or fails. */
   readonly signal: AbortSignal;
+  /** Ends functions of elements with the iteration, and gives the event loop its turns among all of them. */
+  readonly limit: RunLimit | null;
   /** How often random ops in functions of elements have drawn in this iteration. */
   readonly draws: DrawCounts;
   /** False where elements of stages that were not told themselves may come as they are ready. */

@@ -76,7 +76,7 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
     concrete,
     isFresh: graph.outputs.every((t) => t.op.type === "PyFunc"),
     async run(element, place, number) {
-      const inputs = callInputs(concrete, element), context = newRunContext(place.signal);
+      const inputs = callInputs(concrete, element), context = newRunContext(place);
       const draws = drawsOf(place).ofElement(number);
       const arrays = await toHost(await run(concrete, inputs, context, { draws }));
       checkElement(arrays, specs);

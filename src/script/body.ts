@@ -6,6 +6,7 @@ import type { DType } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { isPromise } from "../core/nest.ts";
+import { after } from "../core/timers.ts";
 import { type CallNumber, seedOfCall } from "../ops/random/state.ts";
 import { type RunContext, withinRun } from "../runtime/session/run_context.ts";
 import { placeText } from "../runtime/session/run_errors.ts";
@@ -147,13 +148,12 @@ function settle<R>(
   const { site, script: { timeoutMs } } = call;
   return new Promise((resolve, reject) => {
     let isOpen = true;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let forget = (): void => {};
+    let clear = (): void => {}, forget = (): void => {};
     /** True for the first who settles. */
     const close = (): boolean => {
       if (!isOpen) return false;
       isOpen = false;
-      clearTimeout(timer);
+      clear();
       forget();
       return true;
     };
@@ -165,13 +165,13 @@ function settle<R>(
       });
     }
     if (limit) {
-      timer = setTimeout(() => {
+      clear = after(timeoutMs!, () => {
         if (!close()) return;
         const error = lateError(timeoutMs!, site);
         call.abandon?.();
         reject(error);
         limit.abort(error);
-      }, timeoutMs);
+      });
     }
     Promise.resolve(result).then((value) => {
       try {

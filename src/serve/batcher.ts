@@ -3,6 +3,8 @@
  */
 import { type DType, DTYPES, type HostData, makeData } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
+import { after } from "../core/timers.ts";
+import { withinSignal } from "../runtime/session/run_context.ts";
 import { HttpError } from "./http_error.ts";
 import type { Servable, Specs } from "./servable.ts";
 
@@ -29,6 +31,8 @@ interface Waiting {
   readonly inputs: Arrays;
   /** Rows, and what requests of one batch have in common; null where it runs alone. */
   readonly batch: { readonly rows: number; readonly key: string } | null;
+  /** Aborts when the request is given up. */
+  readonly signal: AbortSignal;
   readonly resolve: (outputs: Record<string, NdArray>) => void;
   readonly reject: (reason: unknown) => void;
   readonly since: number;
@@ -87,6 +91,7 @@ export class Batcher {
       const waiting: Waiting = {
         inputs,
         batch: this.#isBatched ? batchOf(inputs) : null,
+        signal,
         resolve: settle(resolve),
         reject: settle(reject),
         since: performance.now(),
@@ -116,9 +121,9 @@ export class Batcher {
       const left = first.since + batching.maxDelayMs - performance.now();
       if (first.batch === null || left <= 0 || this.#rowsLike(first) >= batching.maxRows) return;
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, left);
+        const clear = after(left, resolve);
         this.#wake = () => {
-          clearTimeout(timer);
+          clear();
           resolve();
         };
       });
@@ -156,7 +161,8 @@ export class Batcher {
     try {
       const names = Object.keys(batch[0].inputs);
       const joined = names.map((n) => [n, joinRows(batch.map((w) => w.inputs[n]))] as const);
-      const outputs = await this.#servable.call(Object.fromEntries(joined));
+      const signal = allAborted(batch.map((w) => w.signal));
+      const outputs = await this.#call(Object.fromEntries(joined), signal);
       const parts = Object.entries(outputs).map(([n, array]) =>
         [n, splitRows(array, rows)] as const
       );
@@ -167,13 +173,32 @@ export class Batcher {
     }
   }
 
-  async #runAlone({ inputs, resolve, reject }: Waiting): Promise<void> {
+  async #runAlone({ inputs, signal, resolve, reject }: Waiting): Promise<void> {
     try {
-      resolve(await this.#servable.call(inputs));
+      resolve(await this.#call(inputs, signal));
     } catch (error) {
       reject(error);
     }
   }
+
+  /** Runs the servable until `signal` aborts, with turns for the event loop, in which other requests are answered. */
+  #call(inputs: Arrays, signal: AbortSignal): Promise<Record<string, NdArray>> {
+    return withinSignal(signal, () => this.#servable.call(inputs));
+  }
+}
+
+/** Aborts once all of `signals` have. */
+function allAborted(signals: readonly AbortSignal[]): AbortSignal {
+  const controller = new AbortController();
+  let left = signals.length;
+  for (const signal of signals) {
+    const leave = (): void => {
+      if (--left === 0) controller.abort(signal.reason);
+    };
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+  }
+  return controller.signal;
 }
 
 /** Rows of a request, and the types and inner shapes that those of a batch share; null where inputs differ in rows. */

@@ -3,6 +3,7 @@
  */
 import { ValueError } from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";
+import { after } from "../core/timers.ts";
 import type { BatchingOptions } from "./batcher.ts";
 import { readBody } from "./body.ts";
 import { errorResponse, HttpError } from "./http_error.ts";
@@ -231,18 +232,18 @@ class ModelServer {
     const abort = (): void => controller.abort(new HttpError(499, "The client went away"));
     if (request.signal.aborted) abort();
     request.signal.addEventListener("abort", abort);
-    let timer: number | undefined;
+    let clear = (): void => {};
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
+      clear = after(timeoutMs, () => {
         const error = new HttpError(504, `The request took longer than ${timeoutMs} ms`);
         controller.abort(error);
         reject(error);
-      }, timeoutMs) as unknown as number;
+      });
     });
     try {
       return await Promise.race([work(controller.signal), late]);
     } finally {
-      clearTimeout(timer);
+      clear();
       request.signal.removeEventListener("abort", abort);
     }
   }

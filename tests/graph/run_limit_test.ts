@@ -3,7 +3,7 @@
  * A test that does not end has failed.
  */
 import * as tf from "@weft/weft";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 import { assertFlat, open } from "../script/helpers.ts";
 
@@ -62,6 +62,132 @@ for (const [place, build] of Object.entries(PLACES)) {
     await assertFlat(once);
   });
 }
+
+/** Synchronous eager code gives the event loop no turn, whoever calls it. */
+const SYNC = ["the body of a script", "a function that a body calls"];
+
+for (const [place, build] of Object.entries(PLACES)) {
+  if (SYNC.includes(place)) continue;
+  testOnDevices(`a timer's signal ends a loop without end in ${place}`, async () => {
+    await using g = open(() => build(tf.placeholder("float32", [], "x")));
+    const once = async (): Promise<void> => {
+      const controller = new AbortController();
+      setTimeout(() => controller.abort("enough"));
+      const run = g.sess.run(g.parts, { feeds: { "x:0": 1 }, signal: controller.signal });
+      const error = await assertRejects(() => run, CancelledError, "The run was cancelled");
+      assertEquals((error as tf.errors.OpError).cause, "enough");
+      // What paused for the timer finds out a moment later.
+      await new Promise((done) => setTimeout(done));
+    };
+    await once();
+    await assertFlat(once);
+  });
+}
+
+/** Keeps the processor for a while; its first call sets a timer. */
+class Busy {
+  calls = 0;
+  /** Calls made when the timer fired; 0 until then. */
+  told = 0;
+  readonly #onTimer: () => void;
+
+  constructor(onTimer = (): void => {}) {
+    this.#onTimer = onTimer;
+  }
+
+  readonly body = (x: tf.NdArray): tf.NdArray => {
+    if (this.calls++ === 0) {
+      setTimeout(() => {
+        this.told = this.calls;
+        this.#onTimer();
+      });
+    }
+    for (const end = performance.now() + 20; performance.now() < end;);
+    return x;
+  };
+}
+
+const busyOp = (busy: Busy, x: T): T =>
+  tf.numpyFunction(busy.body, [x], tf.TensorSpec([], "float32"));
+const costly = (busy: Busy, x: T): T =>
+  tf.numpyFunction((x: tf.NdArray) => x, [x], tf.TensorSpec([], "float32"), {
+    vjp: (_, dy) => busyOp(busy, dy),
+  });
+
+/** What calls a busy body 64 times. */
+const REPEATED: Readonly<Record<string, (busy: Busy, x: T) => T>> = {
+  "a loop": (busy, x) =>
+    tf.whileLoop((i) => tf.less(i, 64), (i, y) => [tf.add(i, 1), busyOp(busy, y)], [0, x])[1],
+  "mapFn": (busy, x) => tf.sum(tf.mapFn((row: T) => busyOp(busy, row), tf.mul(tf.ones([64]), x))),
+  "scan": (busy, x) =>
+    tf.foldl((a: T, row: T) => busyOp(busy, tf.add(a, row)), tf.mul(tf.ones([64]), x)),
+  "a chain": (busy, x) => Array.from({ length: 64 }).reduce<T>((y) => busyOp(busy, y), x),
+  "the gradient of a loop": (busy, x) =>
+    tf.gradients(
+      tf.whileLoop((i) => tf.less(i, 64), (i, y) => [tf.add(i, 1), costly(busy, y)], [0, x])[1],
+      [x],
+    )[0]!,
+};
+
+for (const [place, build] of Object.entries(REPEATED)) {
+  testOnDevices(`a signal ends ${place} of busy scripts before its end`, async () => {
+    const controller = new AbortController();
+    const busy = new Busy(() => controller.abort("enough"));
+    await using g = open(() => build(busy, tf.placeholder("float32", [], "x")));
+    const run = g.sess.run(g.parts, { feeds: { "x:0": 1 }, signal: controller.signal });
+    await assertRejects(() => run, CancelledError);
+    assert(busy.told > 0 && busy.calls <= busy.told + 1, `${busy.told} of ${busy.calls}`);
+  });
+}
+
+testOnDevices("a run without a limit gives the event loop no turn of its own", async () => {
+  const busy = new Busy();
+  await using g = open(() => REPEATED["a chain"](busy, tf.placeholder("float32", [], "x")));
+  assertEquals(await g.sess.run(g.parts, { feeds: { "x:0": 1 } }), 1);
+  assertEquals([busy.calls, busy.told], [64, 0]);
+});
+
+testOnDevices("a run leaves no listener on its signal", async () => {
+  const { signal } = new AbortController();
+  let listeners = 0;
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  signal.addEventListener = (type: string, fn: EventListenerOrEventListenerObject) => {
+    listeners++;
+    add(type, fn);
+  };
+  signal.removeEventListener = (type: string, fn: EventListenerOrEventListenerObject) => {
+    listeners--;
+    remove(type, fn);
+  };
+  await using g = open(() => {
+    const x = later(tf.placeholder("float32", [], "x"));
+    const f = tf.function((x: T) => later(tf.add(x, 1)));
+    return tf.pyFunction((x: T) => f.async(x), [x], "float32");
+  });
+  for (let i = 0; i < 3; i++) {
+    assertEquals(await g.sess.run(g.parts, { feeds: { "x:0": 1 }, signal }), 2);
+  }
+  assertEquals(listeners, 0);
+});
+
+testOnDevices("limits that are no milliseconds are refused, and lose nothing", async () => {
+  await using g = open(() => tf.add(tf.placeholder("float32", [], "x"), 1));
+  await assertFlat(async () => {
+    for (const timeoutMs of [NaN, -1, "5", null] as number[]) {
+      const x = tf.scalar(1);
+      const run = () => g.sess.run(g.parts, { feeds: { "x:0": x }, timeoutMs });
+      await assertRejects(run, tf.errors.ValueError, "Cannot limit a run to timeoutMs");
+      assertThrows(
+        () => tf.numpyFunction((x: tf.NdArray) => x, [x], "float32", { timeoutMs }),
+        tf.errors.ValueError,
+        "to timeoutMs",
+      );
+      assertEquals(await g.sess.run(g.parts, { feeds: { "x:0": x } }), 2);
+      x.dispose();
+    }
+  });
+});
 
 testOnDevices("a signal that a body aborts ends the loop around it", async () => {
   for (const awaits of [false, true]) {

@@ -1,16 +1,17 @@
 /**
  * Pauses that end when nobody waits any more.
  */
+import { after } from "../../core/timers.ts";
 
 /** Resolves after some milliseconds, or when a signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
-      clearTimeout(timer);
+      clear();
       signal.removeEventListener("abort", done);
       resolve();
     };
-    const timer = setTimeout(done, ms);
+    const clear = after(ms, done);
     signal.addEventListener("abort", done, { once: true });
     if (signal.aborted) done();
   });

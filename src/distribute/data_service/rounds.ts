@@ -2,6 +2,7 @@
  * Coordinated reads: rounds in which each of several consumers gets one element of a task, so that batches of one round belong together.
  */
 import { FailedPreconditionError } from "../../core/errors.ts";
+import { after } from "../../core/timers.ts";
 
 /** Who asks for which element. Follows `GetElementRequest`. */
 export interface RoundRequest {
@@ -103,16 +104,16 @@ export class Rounds<E> {
     const reading = this.#reading ??= this.#readRound();
     // Where it fails after it was left out, the next round says so.
     reading.catch(() => {});
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    let clear = (): void => {};
     const late = withinMs === undefined ? [] : [
-      new Promise<null>((resolve) => timer = setTimeout(() => resolve(null), withinMs)),
+      new Promise<null>((resolve) => clear = after(withinMs, () => resolve(null))),
     ];
     try {
       const elements = await Promise.race([reading, ...late]);
       if (elements !== null) this.#reading = null;
       return elements;
     } finally {
-      clearTimeout(timer);
+      clear();
     }
   }
 

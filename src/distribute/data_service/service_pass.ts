@@ -7,6 +7,7 @@ import {
   UnavailableError,
   UnimplementedError,
 } from "../../core/errors.ts";
+import { after } from "../../core/timers.ts";
 import type { ServiceOptions } from "../../data/distributed.ts";
 import { checkElement, type Element } from "../../data/element.ts";
 import { type Elements, Failure, type Item } from "../../data/source.ts";
@@ -47,9 +48,9 @@ class Bell {
   /** Resolves when it rings, or after a time. */
   wait(ms?: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = ms === undefined ? undefined : setTimeout(resolve, ms);
+      const clear = after(ms ?? Infinity, resolve);
       this.ring = () => {
-        clearTimeout(timer);
+        clear();
         resolve();
       };
     });

@@ -5,6 +5,7 @@ import { DeadlineExceededError, OpError, UnavailableError } from "../../core/err
 import { optionCheck } from "../../core/options.ts";
 import type { ScriptFunctions } from "../../runtime/graph_defs/missing.ts";
 import type { NdArray } from "../../core/nd_array.ts";
+import { after } from "../../core/timers.ts";
 import { DispatcherService, type TaskDef, WorkerService } from "../../tf/proto/data_service_pb.ts";
 import { arrayOf } from "../wire/element_wire.ts";
 import { grpcTransport } from "../wire/grpc_transport.ts";
@@ -249,9 +250,9 @@ export class DataServiceWorker implements AsyncDisposable {
     const { heartbeatMs = 1000 } = this.#options;
     for (;;) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, heartbeatMs);
+        const clear = after(heartbeatMs, resolve);
         this.#wake = () => {
-          clearTimeout(timer);
+          clear();
           resolve();
         };
         if (this.#stop.signal.aborted || this.#news.size > 0) this.#wake();

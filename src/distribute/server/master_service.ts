@@ -106,7 +106,7 @@ export class Master {
     try {
       const feeds = feed.map((f) => f.name);
       const given = feed.map(({ name, tensor }) => fedTensor(name, tensor));
-      const timeoutMs = Number(options?.timeoutInMs ?? 0);
+      const timeoutMs = Math.max(0, Number(options?.timeoutInMs ?? 0));
       const values = await session.run({ feeds, fetches, targets }, given, { signal, timeoutMs });
       return fetches.flatMap((name, i) => field(1, namedTensorParts(name, values[i])));
     } catch (error) {
@@ -145,6 +145,6 @@ function configOf(config: ConfigProto | undefined): SessionConfig {
   return {
     isolated: config?.isolateSessionState ?? false,
     softPlacement: config?.allowSoftPlacement ?? false,
-    timeoutMs: Number(config?.operationTimeoutInMs ?? 0),
+    timeoutMs: Math.max(0, Number(config?.operationTimeoutInMs ?? 0)),
   };
 }

@@ -20,6 +20,7 @@ import { GraphResources } from "../../runtime/graph_defs/resources.ts";
 import { RunContext, RunLimit } from "../../runtime/session/run_context.ts";
 import { toHost } from "../../runtime/session/run_value.ts";
 import type { PartialShape } from "../../core/shape.ts";
+import { after } from "../../core/timers.ts";
 import { shapeFromJson } from "../../graph/graph_def/values.ts";
 import { fullName, isControl, operationOf } from "./node_names.ts";
 import { ClusterProgram, type ClusterProgramParts } from "./cluster_program.ts";
@@ -116,18 +117,18 @@ export class MasterSession {
     }
     const program = this.#known(names) ?? await this.#make(names, values);
     const timeoutMs = limit.timeoutMs || this.#config.timeoutMs || undefined;
-    const context = new RunContext(null, RunLimit.of({ timeoutMs }));
+    const context = new RunContext(null, RunLimit.of({ timeoutMs, signal: limit.signal }));
     const cancel = (): void => context.abort(new CancelledError("The step was cancelled"));
-    const timer = timeoutMs === undefined
-      ? undefined
-      : setTimeout(() => context.abort(context.limit!.expired()), timeoutMs);
+    const clear = timeoutMs === undefined
+      ? () => {}
+      : after(timeoutMs, () => context.abort(context.limit!.expired()));
     limit.signal.addEventListener("abort", cancel, { once: true });
     this.#running.add(context);
     try {
       return await toHost(await program.run(values, context, this.#draws), context);
     } finally {
       this.#running.delete(context);
-      clearTimeout(timer);
+      clear();
       limit.signal.removeEventListener("abort", cancel);
     }
   }

@@ -79,7 +79,11 @@ export class PartitionRun {
   /** Runs what is ready, until all waits for others or is done. */
   #go(): void {
     try {
-      while (this.#ready.length > 0 && !this.#isOver) this.#start(this.#ready.pop()!);
+      while (this.#ready.length > 0 && !this.#isOver) {
+        const pause = this.#options.context.turn();
+        if (pause !== null) return this.#waitFor(pause);
+        this.#start(this.#ready.pop()!);
+      }
     } catch (error) {
       return this.#fail(error);
     }
@@ -89,8 +93,15 @@ export class PartitionRun {
     }
   }
 
+  #waitFor(pause: Promise<void>): void {
+    this.#running++;
+    pause.then(() => {
+      this.#running--;
+      this.#go();
+    }, (error) => this.#fail(error));
+  }
+
   #start(ready: Ready): void {
-    this.#options.context.tick();
     const { iteration, item } = ready, inputs = iteration.inputs[item.index];
     const out = this.#process(ready, inputs as Token[]);
     if (!(out instanceof Promise)) return this.#finish(ready, out);

@@ -11,7 +11,7 @@ import {
 import { DTYPES } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { GraphResources } from "../../runtime/graph_defs/resources.ts";
-import { newRunContext, type RunContext } from "../../runtime/session/run_context.ts";
+import { RunContext, RunLimit } from "../../runtime/session/run_context.ts";
 import { graphDefOf } from "../../tf/from_message.ts";
 import type { NamedTensorProto } from "../../tf/proto/cluster_pb.ts";
 import { type GraphDef, GraphDefSchema } from "../../tf/proto/graph_pb.ts";
@@ -221,7 +221,7 @@ export class Worker {
       throw new UnimplementedError("Cannot run a part of a step: partial runs are not supported");
     }
     const { rendezvous, running } = this.#step(stepId);
-    const context = newRunContext();
+    const context = new RunContext(null, RunLimit.of({ signal }));
     const cancel = (): void =>
       context.abort(new CancelledError(`Step ${stepId} was cancelled by its master`));
     signal.addEventListener("abort", cancel, { once: true });

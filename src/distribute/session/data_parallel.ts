@@ -14,6 +14,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { after } from "../../core/timers.ts";
 import type { Fetch, Fetched } from "../../runtime/session/requests.ts";
 import { Session } from "../../runtime/session/session.ts";
 import type { SessionTarget } from "../../runtime/session/targets.ts";
@@ -369,11 +370,11 @@ export class DataParallel {
 function paused(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
-      clearTimeout(timer);
+      clear();
       signal.removeEventListener("abort", end);
       resolve();
     };
-    const timer = setTimeout(end, ms);
+    const clear = after(ms, end);
     signal.addEventListener("abort", end);
   });
 }

@@ -9,6 +9,7 @@ import {
   UnavailableError,
   ValueError,
 } from "../../core/errors.ts";
+import { after } from "../../core/timers.ts";
 import type { Headers } from "./hpack.ts";
 import { decodeStatus, encodeStatus, headOf, Message } from "./grpc_message.ts";
 import { Http2Connection, LOST } from "./http2.ts";
@@ -252,10 +253,10 @@ class GrpcChannel implements Channel {
     const stream = connection.request(this.#headers(path, timeoutMs), call);
     const leave = (): void => call.fail(signal!.reason);
     signal?.addEventListener("abort", leave, { once: true });
-    const timer = timeoutMs === undefined ? undefined : setTimeout(() => {
+    const clear = after(timeoutMs ?? Infinity, () => {
       const text = `${path} at ${this.#target} took more than ${timeoutMs} ms`;
       call.fail(new DeadlineExceededError(text));
-    }, timeoutMs);
+    });
     try {
       void stream.send([headOf([request]), request], true);
       return await call.answer;
@@ -266,7 +267,7 @@ class GrpcChannel implements Channel {
         `Cannot reach ${this.#target} for ${path}: ${error.message}${why}`,
       );
     } finally {
-      clearTimeout(timer);
+      clear();
       signal?.removeEventListener("abort", leave);
       // Does nothing where all is said.
       stream.reset();
@@ -293,7 +294,7 @@ class GrpcChannel implements Channel {
       [":authority", this.#target],
       ["content-type", "application/grpc"],
       ["te", "trailers"],
-      ...(timeoutMs === undefined ? [] : [["grpc-timeout", `${Math.ceil(timeoutMs)}m`] as const]),
+      ...timeoutHeader(timeoutMs ?? Infinity),
       ...(secret === undefined ? [] : [[SECRET_HEADER, encodeURIComponent(secret)] as const]),
     ];
   }
@@ -332,4 +333,13 @@ class GrpcChannel implements Channel {
 function placeOf(target: string): { host: string; port: number } {
   const at = target.lastIndexOf(":");
   return { host: target.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(target.slice(at + 1)) };
+}
+
+/** Units of the header `grpc-timeout`, in milliseconds; its numbers have at most eight digits. */
+const TIMEOUT_UNITS = [["m", 1], ["S", 1000], ["H", 3_600_000]] as const;
+
+/** Header of a time limit; none where no number of its units says it. */
+function timeoutHeader(ms: number): (readonly [string, string])[] {
+  const unit = TIMEOUT_UNITS.find(([, length]) => ms / length < 1e8);
+  return unit === undefined ? [] : [["grpc-timeout", `${Math.ceil(ms / unit[1])}${unit[0]}`]];
 }

@@ -321,7 +321,7 @@ function extendNode(node: Operation, f: ConcreteFunction): ForwardBackward {
 
 for (const def of [PartitionedCall, StatefulPartitionedCall]) {
   setHostRunner(def, (inputs, attrs) => {
-    const f = attrs.f as ConcreteFunction, context = newRunContext();
+    const f = attrs.f as ConcreteFunction, context = newRunContext({ canWait: false });
     const out = urgently(() => withInterpreter(null, () => start(f, inputs, context, {}, execute)));
     if (out instanceof Results) return out.tensors();
     if (out instanceof Promise) {

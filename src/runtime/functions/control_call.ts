@@ -71,6 +71,14 @@ export class ControlCall {
     args: readonly OpInput[],
     host?: HostPlacing,
   ): OpInput[] | Promise<OpInput[]> {
+    return this.call.context.inTurn(() => this.#run(branch, args, host));
+  }
+
+  #run(
+    branch: Branch,
+    args: readonly OpInput[],
+    host: HostPlacing | undefined,
+  ): OpInput[] | Promise<OpInput[]> {
     const inputs = this.#inputsOf(branch, args), { context } = this.call;
     const out = run(this.#called(branch), inputs, context, { host, draws: this.#draws });
     return whenReady(out, (values) => this.#take(branch, inputs, values, host));
@@ -84,6 +92,7 @@ export class ControlCall {
     host?: HostPlacing,
     late?: LateFeeds,
   ): OpInput[] | Later<OpInput[]> {
+    this.call.context.tick();
     const inputs = this.#inputsOf(branch, args);
     late?.whenSupplied((values) => late.numbers.forEach((n, i) => inputs[n] = values[i]));
     // Many may be under way: what they draw is no matter of which comes first.
@@ -110,7 +119,6 @@ export class ControlCall {
 
   /** What a function of the call gets: its arguments, then what it captures. */
   #inputsOf({ from }: Branch, args: readonly OpInput[]): OpInput[] {
-    this.call.context.tick();
     const inputs = args.slice();
     for (let i = 0; i < from.length; i++) inputs.push(this.inputs[from[i]]);
     return inputs;

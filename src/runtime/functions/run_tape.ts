@@ -10,7 +10,7 @@ import { isConcrete } from "../../core/shape.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
-import { backprop, type Seed } from "../../autodiff/backprop.ts";
+import { backpropInTurns, type Seed } from "../../autodiff/backprop.ts";
 import { type Step, stepValue } from "../../autodiff/steps.ts";
 import { type StepRecorder, tapeCount } from "../../autodiff/step_recorder.ts";
 import { cast } from "../../ops/array/cast.ts";
@@ -174,7 +174,7 @@ export function tapeGradient(
   return grads;
 }
 
-function runGradient(call: HostCall): HostResults {
+function runGradient(call: HostCall): HostResults | Promise<HostResults> {
   const { sources, wanted, targets, rows, strict } = call.attrs as {
     sources: number;
     wanted: number[];
@@ -184,6 +184,11 @@ function runGradient(call: HostCall): HostResults {
   };
   const tape = handleIn(call.inputs[0]) as RunTape;
   const body = new BodyCall(call.device, call.wanted.at(-1) === true);
+  const fail = (e: unknown): never => {
+    body.recorder?.release();
+    body.end();
+    throw e;
+  };
   try {
     const inputs = call.inputs.slice(1, 1 + sources);
     const dys = body.inputs(call.inputs.slice(1 + sources)) as Tensor[];
@@ -197,46 +202,48 @@ function runGradient(call: HostCall): HostResults {
     );
     const all = [...ids, ...unseen.map((r) => r.id)];
     watchAll(body.recorder, tape, all);
-    const grads = body.within(() =>
-      withRecorders(body.recorder ? [body.recorder] : [], () => {
-        // The recorder sees everything here; the contexts would tell it twice.
-        for (const d of dys) d.context = null;
-        const seeds: Seed[] = targets.flatMap((
-          t,
-          k,
-        ) => (tape.targets[t] === 0 ? [] : [{ id: tape.targets[t], grad: dys[k] }]));
-        const found = backprop(tape.steps, seeds, {
-          sources: all,
-          variables: [...handles, ...unseen.map((r) => handleOf(r)!)],
-          slices: rows.length > 0,
-        });
-        return found.map((g, i) => g && (rows.includes(i) ? asRows(g) : dense(g)));
-      })
-    );
-    const mapOfUnseen = (): NdArray =>
-      gradientMap(
-        new Map(unseen.flatMap((r, k) => {
-          const g = grads[ids.length + k];
-          return g === null ? [] : [[r, body.result(g)] as const];
-        })),
-      );
-    const parts = wanted.flatMap((i): (Tensor | null)[] => {
-      const g = grads[i];
-      if (g instanceof IndexedSlices) return [g.values, g.indices];
-      if (g !== null || isUnseen(inputs[i])) return [g];
-      if (strict && i < tape.sources.length) throw cutTape(call.node, i);
-      const zeros = body.within(() => zerosFor(inputs[i], body, rows.includes(i)));
-      return zeros instanceof IndexedSlices ? [zeros.values, zeros.indices] : [zeros];
+    // The recorder sees everything here; the contexts would tell it twice.
+    for (const d of dys) d.context = null;
+    const within = <R>(fn: () => R): R =>
+      body.within(() => withRecorders(body.recorder ? [body.recorder] : [], fn));
+    const seeds: Seed[] = targets.flatMap((
+      t,
+      k,
+    ) => (tape.targets[t] === 0 ? [] : [{ id: tape.targets[t], grad: dys[k] }]));
+    const found = backpropInTurns(tape.steps, seeds, {
+      sources: all,
+      variables: [...handles, ...unseen.map((r) => handleOf(r)!)],
+      within,
+      turn: () => call.context.turn(),
     });
-    const results = parts.map((g) => (g === null ? mapOfUnseen() : body.result(g)));
-    if (!body.recorder) return [...results, null];
-    const next = new RunTape(body.recorder, [...ids, ...dys.map((d) => d.id)], parts, tape);
-    return [...results, tapeValue(next)];
+    const finish = (found: readonly (Tensor | null)[]): HostResults => {
+      const grads = within(() =>
+        found.map((g, i) => g && (rows.includes(i) ? asRows(g) : dense(g)))
+      );
+      const mapOfUnseen = (): NdArray =>
+        gradientMap(
+          new Map(unseen.flatMap((r, k) => {
+            const g = grads[ids.length + k];
+            return g === null ? [] : [[r, body.result(g)] as const];
+          })),
+        );
+      const parts = wanted.flatMap((i): (Tensor | null)[] => {
+        const g = grads[i];
+        if (g instanceof IndexedSlices) return [g.values, g.indices];
+        if (g !== null || isUnseen(inputs[i])) return [g];
+        if (strict && i < tape.sources.length) throw cutTape(call.node, i);
+        const zeros = body.within(() => zerosFor(inputs[i], body, rows.includes(i)));
+        return zeros instanceof IndexedSlices ? [zeros.values, zeros.indices] : [zeros];
+      });
+      const results = parts.map((g) => (g === null ? mapOfUnseen() : body.result(g)));
+      const next = body.recorder &&
+        new RunTape(body.recorder, [...ids, ...dys.map((d) => d.id)], parts, tape);
+      body.end();
+      return [...results, next && tapeValue(next)];
+    };
+    return found instanceof Promise ? found.then(finish).catch(fail) : finish(found);
   } catch (e) {
-    body.recorder?.release();
-    throw e;
-  } finally {
-    body.end();
+    return fail(e);
   }
 }
 

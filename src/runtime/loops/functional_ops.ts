@@ -16,6 +16,7 @@ import { nameScope } from "../../graph/scopes.ts";
 import { applyControl, resultTensor, trace, type Traced } from "../branches/branch.ts";
 import { rowCount, rowsShape, Scan } from "./scan_loop.ts";
 import { tidy } from "../eager/tensor.ts";
+import { currentRun } from "../session/run_context.ts";
 
 /** A JavaScript literal that stands for one tensor. */
 export type LiteralElems = number | boolean | string | bigint | readonly LiteralElems[];
@@ -352,7 +353,9 @@ function loopEagerly(l: Loop): LoopResult {
   const rows = l.elems.map((t) => unstack(t));
   let states = l.states, structure: unknown;
   const collected: Tensor[][] = [];
+  const run = currentRun();
   for (let k = 0; k < n; k++) {
+    run?.tick();
     const i = l.reverse ? n - 1 - k : k;
     const out = l.body(rows.map((r) => r[i]), states);
     if (k === 0) structure = out.results;

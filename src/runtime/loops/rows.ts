@@ -44,13 +44,18 @@ function runTogether(control: ControlCall, { body, args, host }: Rows): Results 
   const begun: Row[] = [];
   const begin = (): Results => {
     for (;;) {
+      const pause = control.call.context.turn();
+      if (pause !== null) return pause.then(begin);
       while (boundary.count >= ROWS_AHEAD) {
         const passed = boundary.pass();
         if (passed) return passed.then(begin);
       }
       if (begun.length === args.length) break;
       const a = args[begun.length];
-      begun.push(isRead ? control.runTo(boundary, body, a, host) : control.run(body, a, host));
+      const row = isRead ? control.runTo(boundary, body, a, host) : control.run(body, a, host);
+      // Where a later row fails, or the run ends, nothing awaits this one.
+      if (row instanceof Promise) row.catch(() => {});
+      begun.push(row);
     }
     return whenReady(boundary.passAll(), () => collect(begun));
   };
@@ -69,12 +74,14 @@ function runInTurn(control: ControlCall, rows: Rows): Results {
     const goOn = (goes: readonly (() => void)[]): Results => {
       const gone = inTurn(begun, ({ row, a, place }): Gone | Promise<Gone> => {
         if (row === null) return whenDone(control.run(body, a, host));
-        const before = boundary.uploading;
-        if (place >= 0) goes[place]();
-        return whenReady(
-          boundary.passAll(),
-          () => boundary.uploading > before ? { row } : whenDone(taken(row), boundary),
-        );
+        return control.call.context.inTurn(() => {
+          const before = boundary.uploading;
+          if (place >= 0) goes[place]();
+          return whenReady(
+            boundary.passAll(),
+            () => boundary.uploading > before ? { row } : whenDone(taken(row), boundary),
+          );
+        });
       });
       return whenReady(gone, (gone) => {
         boundary.upload();
@@ -138,11 +145,13 @@ export function runFold(control: ControlCall, rows: Rows, carried: Carried): voi
     const goOn = (goes: readonly (() => void)[]): void | Promise<void> =>
       all(inTurn(begun, ({ row, a, place, late }) => {
         if (row === null) return call(a);
-        if (place >= 0) goes[place]();
-        const given = whole(a);
-        late?.supply(carried.state());
-        const out = whenReady(boundary.passAll(), () => taken(row));
-        return whenReady(out, (values) => carried.advance(values, given));
+        return control.call.context.inTurn(() => {
+          if (place >= 0) goes[place]();
+          const given = whole(a);
+          late?.supply(carried.state());
+          const out = whenReady(boundary.passAll(), () => taken(row));
+          return whenReady(out, (values) => carried.advance(values, given));
+        });
       }));
     return whenReady(boundary.read(), goOn);
   }));

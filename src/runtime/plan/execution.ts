@@ -259,8 +259,14 @@ class Execution {
 
   /** Begins a step: at once, or after what it reads from the GPU has come. */
   #begin(step: PlanStep): void {
-    this.context.tick();
+    // Rows that wait at a boundary are given their turns by their loop.
+    const pause = this.#boundary === null ? this.context.turn() : null;
     this.#markStarted(step);
+    if (pause === null) return this.#read(step);
+    pause.then(() => this.#resume(() => this.#read(step)), (e) => this.#fail(e));
+  }
+
+  #read(step: PlanStep): void {
     const reading = step.mayRead ? this.#slots.read(step) : undefined;
     if (reading) {
       reading.then(

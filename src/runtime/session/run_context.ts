@@ -5,6 +5,7 @@ import type { OpInput } from "../../core/apply.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import type { Device } from "../../core/device.ts";
 import { Dynamic } from "../../core/scope_context.ts";
+import { checkTimeout, nextTask } from "../../core/timers.ts";
 import {
   CancelledError,
   DeadlineExceededError,
@@ -27,18 +28,25 @@ const LOOK_EVERY = 1;
 /** Calls between two looks: a body that begins to take long is noticed after so many turns. */
 const MOST_CALLS = 64;
 
-/** When a run is to end. While it leaves the event loop no turn, neither timers nor listeners tell: it must ask. */
+/** Milliseconds after which a run that can wait gives the event loop a turn. */
+const LONGEST_TURN = 50;
+
+/** Limit of a run. While the run leaves the event loop no turn, neither timers nor listeners fire: it must ask. */
 export class RunLimit {
   /** Milliseconds it was given; undefined for no limit. */
   readonly timeoutMs: number | undefined;
   readonly signal: AbortSignal | undefined;
   readonly #deadline: number;
-  #looked = 0;
+  #looked: number = performance.now();
+  /** Time at which the event loop had its last turn. */
+  #yielded: number = this.#looked;
+  #pause: Promise<void> | null = null;
   #calls = 0;
   #every = 1;
 
-  /** The limit that options set; null where they set none. */
+  /** The limit that options set; null where they set none. Throws `ValueError` for a bad `timeoutMs`. */
   static of(options: RunLimitOptions): RunLimit | null {
+    checkTimeout("a run", options.timeoutMs);
     return options.timeoutMs === undefined && !options.signal ? null : new RunLimit(options);
   }
 
@@ -60,12 +68,22 @@ export class RunLimit {
     if (++this.#calls < this.#every) return null;
     this.#calls = 0;
     if (this.signal?.aborted) return this.cancelled();
-    if (this.#deadline === Infinity) return null;
     const now = performance.now();
     if (now >= this.#deadline) return this.expired();
     this.#every = now - this.#looked < LOOK_EVERY ? Math.min(2 * this.#every, MOST_CALLS) : 1;
     this.#looked = now;
     return null;
+  }
+
+  /** Turn of the event loop for which all work under this limit waits; null while none is due. To be asked after {@linkcode due}. */
+  pause(): Promise<void> | null {
+    if (this.#pause === null && this.#looked - this.#yielded >= LONGEST_TURN) {
+      this.#pause = nextTask().then(() => {
+        this.#pause = null;
+        this.#yielded = this.#looked = performance.now();
+      });
+    }
+    return this.#pause;
   }
 
   expired(): DeadlineExceededError {
@@ -91,18 +109,25 @@ export class RunContext {
   counter: RunCounter | null = null;
   /** When it is to end; null for when it is done. */
   readonly limit: RunLimit | null;
+  /** False for a synchronous call, which gives the event loop no turn. */
+  readonly canWait: boolean;
   readonly #outer: AbortSignal | null;
   #controller: AbortController | null = null;
   #listeners: Set<(reason: unknown) => void> | null = null;
-  /** Listens to `outer` while somebody listens to this. */
+  /** Listens to `outer` and to the limit's signal while this has listeners. */
   #follow: (() => void) | null = null;
   #aborted = false;
   #reason: unknown;
 
-  /** `outer` ends the run when it aborts. */
-  constructor(outer: AbortSignal | null = null, limit: RunLimit | null = null) {
+  /** `outer` ends the run with its reason when it aborts, and the limit's signal cancels it. */
+  constructor(
+    outer: AbortSignal | null = null,
+    limit: RunLimit | null = null,
+    canWait: boolean = true,
+  ) {
     this.#outer = outer;
     this.limit = limit;
+    this.canWait = canWait;
   }
 
   /** For what may go on for long without giving others a turn: throws where the run is to end. */
@@ -112,6 +137,22 @@ export class RunContext {
     if (error) throw error;
   }
 
+  /**
+   * {@linkcode RunContext.tick} for work that can wait: a promise where the event loop is due a turn, which rejects where the run is to
+   * end by then. Null, and no more than a comparison, for a run without a limit.
+   */
+  turn(): Promise<void> | null {
+    this.tick();
+    const pause = this.canWait && this.limit !== null ? this.limit.pause() : null;
+    return pause && pause.then(() => this.tick());
+  }
+
+  /** Calls `fn` once the event loop has had the turn that is due. */
+  inTurn<R>(fn: () => R | Promise<R>): R | Promise<R> {
+    const pause = this.turn();
+    return pause === null ? fn() : pause.then(fn);
+  }
+
   /** Runs code that works for the run, and counts what it does where somebody asked. */
   counted<R>(fn: () => R): R {
     return this.counter === null ? fn() : this.counter.within(fn);
@@ -119,10 +160,11 @@ export class RunContext {
 
   /** True once the run failed, was cancelled or timed out. */
   get aborted(): boolean {
-    return this.#aborted || this.#outer?.aborted === true;
+    return this.#aborted || this.#outer?.aborted === true || this.limit?.signal?.aborted === true;
   }
   get reason(): unknown {
-    return this.#aborted ? this.#reason : this.#outer?.reason;
+    if (this.#aborted) return this.#reason;
+    return this.#outer?.aborted ? this.#outer.reason : this.limit?.cancelled();
   }
 
   /** Aborts when the run fails, is cancelled or times out. */
@@ -155,9 +197,10 @@ export class RunContext {
     }
     if (!this.#listeners) {
       this.#listeners = new Set();
-      if (this.#outer !== null) {
-        this.#follow = () => this.abort(this.#outer!.reason);
-        this.#outer.addEventListener("abort", this.#follow);
+      if (this.#outer !== null || this.limit?.signal) {
+        this.#follow = () => this.abort(this.reason);
+        this.#outer?.addEventListener("abort", this.#follow);
+        this.limit?.signal?.addEventListener("abort", this.#follow);
       }
     }
     this.#listeners.add(tell);
@@ -170,7 +213,9 @@ export class RunContext {
   }
 
   #unfollow(): void {
-    if (this.#follow !== null) this.#outer?.removeEventListener("abort", this.#follow);
+    if (this.#follow === null) return;
+    this.#outer?.removeEventListener("abort", this.#follow);
+    this.limit?.signal?.removeEventListener("abort", this.#follow);
     this.#follow = null;
   }
 }
@@ -280,7 +325,17 @@ export function withinRun<R>(context: RunContext, fn: () => R): R {
   return called.within(context, fn);
 }
 
-/** A fresh run, which ends when `signal` aborts, and when the run in whose body it begins is to. */
-export function newRunContext(signal?: AbortSignal): RunContext {
-  return new RunContext(signal, currentRun()?.limit);
+/** Calls `fn`: what it starts meanwhile ends when `signal` aborts, and gives the event loop its turns. */
+export function withinSignal<R>(signal: AbortSignal, fn: () => R): R {
+  return withinRun(new RunContext(null, RunLimit.of({ signal })), fn);
+}
+
+/** A fresh run, which ends when the run in whose body it begins is to, and when `limit` says so where there is none around it. */
+export function newRunContext(
+  { limit = null, canWait = true }: {
+    readonly limit?: RunLimit | null;
+    readonly canWait?: boolean;
+  } = {},
+): RunContext {
+  return new RunContext(limit?.signal, currentRun()?.limit ?? limit, canWait);
 }

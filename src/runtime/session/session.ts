@@ -17,6 +17,7 @@ import { fedParts, feedsIn, fetchIn } from "../../graph/fetches.ts";
 import { buildIr, type IrRequest } from "../../graph/ir.ts";
 import { optionCheck } from "../../core/options.ts";
 import { RecentMap } from "../../core/recent_map.ts";
+import { after } from "../../core/timers.ts";
 import { defaultDevice, deviceGeneration, fullName, listDevices } from "../devices.ts";
 import { mergeEqual, runPasses } from "../../graph/passes/pipeline.ts";
 import { Fed } from "./feeds.ts";
@@ -158,6 +159,7 @@ export class Session {
       ? leaves.flatMap((f): readonly unknown[] => f instanceof CompositeTensor ? f.components : [f])
       : leaves;
     const resolved = parts.map((f) => fetchIn(this.graph, f));
+    const limit = RunLimit.of(options) ?? currentRun()?.limit;
     const fed = this.#feeds(options.feeds);
     const wanted: SymbolicTensor[] = [], targets: Operation[] = [];
     // A body may write into what was fed: who fetches it gets it as it was.
@@ -169,7 +171,7 @@ export class Session {
       const v = fed.values[i];
       return { from: kept.push(v instanceof NdArray ? copyArray(v) : v.hold()) - 1, isFed: true };
     });
-    const context = new RunContext(null, RunLimit.of(options) ?? currentRun()?.limit);
+    const context = new RunContext(null, limit);
     if (metadata) context.counter = new RunCounter();
     let arrays: NdArray[];
     try {
@@ -220,25 +222,22 @@ export class Session {
     { fed }: Request,
     context: RunContext,
   ): Promise<NdArray[]> {
-    const { limit } = context, signal = limit?.signal;
+    const { limit } = context;
     return new Promise((resolve, reject) => {
-      const cancel = (): void => context.abort(limit!.cancelled());
-      const timer = limit?.timeoutMs === undefined
-        ? undefined
-        : setTimeout(() => context.abort(limit.expired()), limit.left);
+      const clear = limit?.timeoutMs === undefined
+        ? () => {}
+        : after(limit.left, () => context.abort(limit.expired()));
+      let forget = (): void => {};
       const end = (): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", cancel);
+        clear();
+        forget();
         this.#running.delete(context);
       };
-      signal?.addEventListener("abort", cancel);
-      context.onAbort((reason) => {
+      forget = context.onAbort((reason) => {
         end();
         fed.release();
         reject(reason);
       });
-      // A body may have aborted it before anybody listened.
-      if (signal?.aborted) cancel();
       work.then((v) => {
         end();
         resolve(v);

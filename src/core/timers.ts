@@ -1,0 +1,44 @@
+/**
+ * Timers of any length, and turns for the event loop.
+ */
+
+import { describe } from "./convert.ts";
+import { ValueError } from "./errors.ts";
+
+/** Longest delay of `setTimeout`; a longer one would fire at once. */
+const LONGEST = 2 ** 31 - 1;
+
+/** Throws `ValueError` where a time limit is no number of milliseconds, zero and `Infinity` included. */
+export function checkTimeout(of: string, timeoutMs: unknown): void {
+  if (timeoutMs === undefined || typeof timeoutMs === "number" && timeoutMs >= 0) return;
+  throw new ValueError(
+    `Cannot limit ${of} to timeoutMs ${describe(timeoutMs)}: wanted milliseconds, 0 or more`,
+  );
+}
+
+/** Calls `fn` after `ms` milliseconds, however many; never for `Infinity`. Returns a function that takes the call back. */
+export function after(ms: number, fn: () => void): () => void {
+  if (ms === Infinity) return () => {};
+  let left = ms, timer: ReturnType<typeof setTimeout>;
+  const wait = (): void => {
+    const next = Math.min(left, LONGEST);
+    left -= next;
+    timer = setTimeout(left > 0 ? wait : fn, next);
+  };
+  wait();
+  return () => clearTimeout(timer);
+}
+
+/** Resolves once the event loop has run the timers and events that were due. */
+export function nextTask(): Promise<void> {
+  if (!("document" in globalThis)) return new Promise((resolve) => setTimeout(resolve, 0));
+  // Pages in the background run timers once a second.
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
