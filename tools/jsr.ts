@@ -31,11 +31,11 @@ const PROBE_TIMEOUT_MS = 10_000;
 export async function chooseImports(): Promise<ImportSource> {
   const forced = Deno.env.get("WEFT_JSR");
   if (forced === "1" || (forced !== "0" && await jsrAnswers())) {
-    return { description: "@std/assert from JSR", args: [] };
+    return { description: "@std from JSR", args: [] };
   }
   const reason = forced === "0" ? "WEFT_JSR=0" : "JSR does not answer";
   return {
-    description: `@std/assert replaced by tests/npm_only/assert.ts (${reason})`,
+    description: `@std replaced by tests/npm_only (${reason})`,
     args: ["--import-map", NPM_ONLY_IMPORT_MAP, ...frozenArgs()],
   };
 }

@@ -183,6 +183,7 @@ export class Batcher {
 
   /** Runs the servable until `signal` aborts, with turns for the event loop, in which other requests are answered. */
   #call(inputs: Arrays, signal: AbortSignal): Promise<Record<string, NdArray>> {
+    signal.throwIfAborted();
     return withinSignal(signal, () => this.#servable.call(inputs));
   }
 }

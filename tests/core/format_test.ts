@@ -1,6 +1,7 @@
 /** Tensors as text. */
 
 import { assertEquals, assertThrows } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import * as tf from "@weft/weft";
 import { toNdArray } from "../../src/core/convert.ts";
 import { tensorText } from "../../src/core/arrays/format.ts";
@@ -36,15 +37,10 @@ Deno.test("tensorText() aligns columns and cuts long axes", () => {
 });
 
 Deno.test("print() writes the elements to the console", () => {
-  const log = console.log, lines: unknown[] = [];
-  console.log = (text: unknown) => lines.push(text);
-  try {
-    tf.print([1, 2]);
-    tf.tensor([3]).print(true);
-  } finally {
-    console.log = log;
-  }
-  assertEquals(lines, [
+  using log = stub(console, "log");
+  tf.print([1, 2]);
+  tf.tensor([3]).print(true);
+  assertEquals(log.calls.map(({ args }) => args[0]), [
     "Tensor\n    [1, 2]",
     "Tensor\n  dtype: float32\n  rank: 1\n  shape: [1]\n  values:\n    [3]",
   ]);

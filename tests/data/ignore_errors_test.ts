@@ -2,6 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assertSpyCalls, stub } from "@std/testing/mock";
 import { testOnDevices } from "../devices.ts";
 import { collect } from "./collect.ts";
 
@@ -148,19 +149,12 @@ Deno.test("ignoreErrors() says nothing of its size and keeps the spec", () => {
 });
 
 Deno.test("ignoreErrors() warns where it is asked to", async () => {
-  const { warn } = console, told: string[] = [];
-  console.warn = (text: string) => void told.push(text);
-  try {
-    assertEquals(await collect(m().ignoreErrors()), [0, 2, 3, 4, 5]);
-    assertEquals(told, []);
-    assertEquals(await collect(failing(6, 1, 4).ignoreErrors({ logWarning: true })), [0, 2, 3, 5]);
-  } finally {
-    console.warn = warn;
-  }
-  assertEquals(told.map((text) => /^Error raised with error message .*bad (\d)/.exec(text)?.[1]), [
-    "1",
-    "4",
-  ]);
+  using warn = stub(console, "warn");
+  assertEquals(await collect(m().ignoreErrors()), [0, 2, 3, 4, 5]);
+  assertSpyCalls(warn, 0);
+  assertEquals(await collect(failing(6, 1, 4).ignoreErrors({ logWarning: true })), [0, 2, 3, 5]);
+  const error = /^Error raised with error message .*bad (\d)/;
+  assertEquals(warn.calls.map(({ args }) => error.exec(args[0])?.[1]), ["1", "4"]);
 });
 
 Deno.test("an iteration without ignoreErrors() ends at the first error, as often as it is asked", async () => {

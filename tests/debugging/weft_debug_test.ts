@@ -2,6 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { kernelTrace } from "../../src/core/device.ts";
 import { pipelineOptions } from "../../src/graph/passes/pipeline.ts";
 import { installDebug } from "../../src/runtime/debug.ts";
@@ -10,10 +11,10 @@ import { testOnDevices } from "../devices.ts";
 
 /** What is printed where WEFT_DEBUG says `wanted`, while two graphs of one kind run. */
 async function printed(wanted: string): Promise<string[]> {
-  const before = Deno.env.get("WEFT_DEBUG"), { verify } = pipelineOptions, { error } = console;
+  const before = Deno.env.get("WEFT_DEBUG"), { verify } = pipelineOptions;
   const lines: string[] = [];
+  using _ = stub(console, "error", (text: string) => lines.push(text));
   Deno.env.set("WEFT_DEBUG", wanted);
-  console.error = (text: string) => lines.push(text);
   pipelineOptions.verify = false;
   try {
     installDebug();
@@ -27,7 +28,6 @@ async function printed(wanted: string): Promise<string[]> {
   } finally {
     pipelineOptions.trace = planTrace.print = kernelTrace.print = null;
     pipelineOptions.verify = verify;
-    console.error = error;
     if (before === undefined) Deno.env.delete("WEFT_DEBUG");
     else Deno.env.set("WEFT_DEBUG", before);
   }

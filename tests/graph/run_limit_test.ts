@@ -147,6 +147,26 @@ testOnDevices("a run without a limit gives the event loop no turn of its own", a
   assertEquals([busy.calls, busy.told], [64, 0]);
 });
 
+testOnDevices("limits that no timer can count are kept, Infinity included", async () => {
+  for (const timeoutMs of [2 ** 31 - 1, 2 ** 31, 3e9, Infinity]) {
+    const slow = async (x: tf.NdArray): Promise<tf.NdArray> => {
+      await new Promise((done) => setTimeout(done, 5));
+      return x;
+    };
+    await using g = open(() => tf.numpyFunction(slow, [1], "float32"));
+    assertEquals(await g.sess.run(g.parts, { timeoutMs }), 1);
+    using y = await tf.numpyFunctionAsync(slow, [2], "float32", { timeoutMs });
+    assertEquals([...await y.data() as Float32Array], [2]);
+    using z = await tf.pyFunctionAsync(
+      async (x: T) => (await x.data(), x),
+      [3],
+      "float32",
+      { timeoutMs },
+    );
+    assertEquals([...await z.data() as Float32Array], [3]);
+  }
+});
+
 testOnDevices("a run leaves no listener on its signal", async () => {
   const { signal } = new AbortController();
   let listeners = 0;

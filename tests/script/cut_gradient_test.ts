@@ -1,6 +1,7 @@
 /** Gradients that a script without vjp cuts: errors name it, and where other paths carry one there is a warning. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { testOnDevices } from "../devices.ts";
 import { type Any, assertFlat, errorOf, open } from "./helpers.ts";
 
@@ -14,14 +15,9 @@ function makeScore(options: Any = {}, call: Any = tf.numpyFunction): (x: Any) =>
 }
 
 async function warnings(fn: () => unknown): Promise<string[]> {
-  const lines: string[] = [], before = console.warn;
-  console.warn = (line: string) => void lines.push(line);
-  try {
-    await fn();
-  } finally {
-    console.warn = before;
-  }
-  return lines;
+  using warn = stub(console, "warn");
+  await fn();
+  return warn.calls.map(({ args }) => args[0]);
 }
 
 /** How a function is differentiated: the value of its gradient at 3, null where there is none. */

@@ -1,6 +1,7 @@
 /** What the tests of script ops share: running a piece of graph, both modes at once, and looking for leaks. */
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { gpuDevice } from "../../src/runtime/devices.ts";
 import { testOnGpu } from "../devices.ts";
 
@@ -86,18 +87,12 @@ export async function settled(isDone: () => boolean = () => false, reads = 16): 
 
 /** What `fn` throws or rejects with, or tells the console of where it is too late for either. */
 export async function errorToldOf(fn: () => unknown): Promise<tf.errors.OpError> {
-  const told: unknown[] = [];
-  const before = console.error;
-  console.error = (error) => void told.push(error);
-  try {
-    return await errorOf(async () => {
-      await fn();
-      await settled(() => told.length > 0, 1000);
-      if (told.length > 0) throw told[0];
-    });
-  } finally {
-    console.error = before;
-  }
+  using told = stub(console, "error");
+  return await errorOf(async () => {
+    await fn();
+    await settled(() => told.calls.length > 0, 1000);
+    if (told.calls.length > 0) throw told.calls[0].args[0];
+  });
 }
 
 /** Totals that a loop must leave where they were. */

@@ -159,3 +159,56 @@ testOnDevices("served models leave no tensors behind", async () => {
   for (let k = 0; k < 50; k++) await turn();
   assertEquals(tf.memory().numTensors, before);
 });
+
+testOnDevices("a loop without end ends with its request, and others are answered", async () => {
+  const f = tf.function((x: tf.Tensor) => {
+    const [y] = tf.whileLoop((v) => tf.greater(tf.min(v), 0), (v) => [tf.add(v, 0)], [x]);
+    return { y };
+  }, { inputSignature: [tf.TensorSpec([null], "float32", "x")] });
+  const before = tf.memory().numTensors;
+  for (const batching of [undefined, { maxRows: 8, maxDelayMs: 50 }]) {
+    const { fetch } = createHandler({
+      models: { m: f },
+      timeoutMs: 200,
+      ...batching && { batching },
+    });
+    const endless = [1, 2].map((x) => ask(fetch, PREDICT, { instances: [x] }));
+    let isLive = false;
+    setTimeout(async () => isLive = (await ask(fetch, "/v2/health/live")).ok, 60);
+    for (const answer of await Promise.all(endless)) {
+      assertEquals(answer.status, 504);
+      await answer.text();
+    }
+    assert(isLive);
+    const answer = await ask(fetch, PREDICT, { instances: [-1] });
+    assertEquals([answer.status, await answer.json()], [200, { predictions: [-1] }]);
+  }
+  assertEquals(tf.memory().numTensors, before);
+});
+
+testOnDevices("a body that never ends holds up nobody once its request is given up", async () => {
+  let calls = 0;
+  const f = tf.function((x: tf.Tensor) => {
+    const body = (a: tf.NdArray) => calls++ === 0 ? new Promise(() => {}) : a;
+    const y = tf.numpyFunction(body, [x], tf.TensorSpec([null], "float32")) as tf.Tensor;
+    return { y };
+  }, { inputSignature: [tf.TensorSpec([null], "float32", "x")] });
+  const { fetch } = createHandler({ models: { m: f }, timeoutMs: 100 });
+  for (const [i, status] of [504, 200, 200].entries()) {
+    const answer = await ask(fetch, PREDICT, { instances: [i] });
+    assertEquals([answer.status, calls], [status, i + 1]);
+    await answer.text();
+  }
+});
+
+testOnDevices("limits that no timer can count are kept", async () => {
+  const { f, go } = held();
+  const answers = [2 ** 31, 3e9, Infinity].map((timeoutMs) =>
+    ask(createHandler({ models: { m: f }, timeoutMs }).fetch, PREDICT, { instances: [1] })
+  );
+  await new Promise((done) => setTimeout(done, 5));
+  go();
+  for (const answer of await Promise.all(answers)) {
+    assertEquals([answer.status, await answer.json()], [200, { predictions: [1] }]);
+  }
+});

@@ -2,7 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { MemoryTransport, Server, type ServerOptions } from "@weft/weft/distribute";
+import { MemoryTransport, remoteTarget, Server, type ServerOptions } from "@weft/weft/distribute";
 import "@weft/weft/tf";
 import { freePort, onTransports } from "./cluster.ts";
 import { registeredOps } from "../../../src/core/op.ts";
@@ -128,3 +128,32 @@ Deno.test("every module that defines ops and reaches outside of the process says
 
 /** Modules whose ops warn on the console and do nothing else outside. */
 const QUIET = ["debugging/check_numerics.ts"];
+
+onTransports("a loop without end ends with its run, and others are answered", async (transport) => {
+  const address = `127.0.0.1:${await freePort(transport)}`;
+  await using server = new Server({ transport, cluster: { worker: [address] } });
+  await server.start();
+  const graph = new tf.Graph();
+  const [endless, other] = graph.asDefault(() => [
+    tf.whileLoop(() => tf.constant(true), (i) => [tf.add(i, 1)], [tf.constant(0)])[0],
+    tf.add(tf.constant(1), 2),
+  ]);
+  await using session = new tf.Session({
+    graph,
+    target: remoteTarget(server.target, { transport }),
+  });
+  const before = tf.memory().numTensors;
+  for (let k = 0; k < 2; k++) {
+    const stop = new AbortController();
+    const running = session.run(endless, { signal: stop.signal });
+    // Answered while the loop goes on, in whose turns it comes.
+    assertEquals(await session.run(other), 3);
+    stop.abort();
+    await assertRejects(() => running, errors.CancelledError);
+    await assertRejects(
+      () => session.run(endless, { timeoutMs: 60 }),
+      errors.DeadlineExceededError,
+    );
+  }
+  while (tf.memory().numTensors !== before) await new Promise((done) => setTimeout(done));
+});

@@ -62,6 +62,20 @@ for (const [name, { values }] of Object.entries(CASES)) {
   });
 }
 
+onTransports("a partition of busy scripts gives the event loop its turns", async (transport) => {
+  let called = 0, told = 0;
+  const busy = (x: tf.NdArray): tf.NdArray => {
+    if (called++ === 0) setTimeout(() => told = called);
+    for (const end = performance.now() + 60; performance.now() < end;);
+    return twice(x);
+  };
+  await using cluster = await Cluster.start("loop", transport, {
+    scripts: { "test.twice@1": busy },
+  });
+  assertEquals(await cluster.run({ x: 2 }), [20]);
+  assert(told > 0 && told < called, `${told} of ${called}`);
+});
+
 onTransports("a body's error ends the step at both tasks, with its text", async (transport) => {
   const scripts = {
     "test.twice@1": () => {
