@@ -203,7 +203,7 @@ import "./graph/passes/verify.ts";
 import "./graph/passes/pipeline.ts";
 import "./core/device.ts";
 import "./runtime/environment.ts";
-import "./core/timers.ts";
+import "./runtime/timers.ts";
 import "./ops/host/effect.ts";
 import "./ops/state/variable.ts";
 import "./runtime/eager/read_ahead.ts";

@@ -6,7 +6,7 @@ import type { DType } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { isPromise } from "../core/nest.ts";
-import { after } from "../core/timers.ts";
+import { after } from "../runtime/timers.ts";
 import { type CallNumber, seedOfCall } from "../ops/random/state.ts";
 import { type RunContext, withinRun } from "../runtime/session/run_context.ts";
 import { placeText } from "../runtime/session/run_errors.ts";

@@ -3,7 +3,7 @@
  */
 import { type DType, DTYPES, type HostData, makeData } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { after } from "../core/timers.ts";
+import { after } from "../runtime/timers.ts";
 import { withinSignal } from "../runtime/session/run_context.ts";
 import { HttpError } from "./http_error.ts";
 import type { Servable, Specs } from "./servable.ts";

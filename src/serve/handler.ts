@@ -3,7 +3,7 @@
  */
 import { ValueError } from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";
-import { after } from "../core/timers.ts";
+import { after } from "../runtime/timers.ts";
 import type { BatchingOptions } from "./batcher.ts";
 import { readBody } from "./body.ts";
 import { errorResponse, HttpError } from "./http_error.ts";

@@ -1,7 +1,7 @@
 /**
  * Pauses that end when nobody waits any more.
  */
-import { after } from "../../core/timers.ts";
+import { after } from "../../runtime/timers.ts";
 
 /** Resolves after some milliseconds, or when a signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {

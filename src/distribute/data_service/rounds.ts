@@ -2,7 +2,7 @@
  * Coordinated reads: rounds in which each of several consumers gets one element of a task, so that batches of one round belong together.
  */
 import { FailedPreconditionError } from "../../core/errors.ts";
-import { after } from "../../core/timers.ts";
+import { after } from "../../runtime/timers.ts";
 
 /** Who asks for which element. Follows `GetElementRequest`. */
 export interface RoundRequest {

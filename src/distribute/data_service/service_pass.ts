@@ -7,7 +7,7 @@ import {
   UnavailableError,
   UnimplementedError,
 } from "../../core/errors.ts";
-import { after } from "../../core/timers.ts";
+import { after } from "../../runtime/timers.ts";
 import type { ServiceOptions } from "../../data/distributed.ts";
 import { checkElement, type Element } from "../../data/element.ts";
 import { type Elements, Failure, type Item } from "../../data/source.ts";

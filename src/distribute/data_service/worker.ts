@@ -5,7 +5,7 @@ import { DeadlineExceededError, OpError, UnavailableError } from "../../core/err
 import { optionCheck } from "../../core/options.ts";
 import type { ScriptFunctions } from "../../runtime/graph_defs/missing.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { after } from "../../core/timers.ts";
+import { after } from "../../runtime/timers.ts";
 import { DispatcherService, type TaskDef, WorkerService } from "../../tf/proto/data_service_pb.ts";
 import { arrayOf } from "../wire/element_wire.ts";
 import { grpcTransport } from "../wire/grpc_transport.ts";

@@ -20,7 +20,7 @@ import { GraphResources } from "../../runtime/graph_defs/resources.ts";
 import { RunContext, RunLimit } from "../../runtime/session/run_context.ts";
 import { toHost } from "../../runtime/session/run_value.ts";
 import type { PartialShape } from "../../core/shape.ts";
-import { after } from "../../core/timers.ts";
+import { after } from "../../runtime/timers.ts";
 import { shapeFromJson } from "../../graph/graph_def/values.ts";
 import { fullName, isControl, operationOf } from "./node_names.ts";
 import { ClusterProgram, type ClusterProgramParts } from "./cluster_program.ts";

@@ -14,7 +14,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { after } from "../../core/timers.ts";
+import { after } from "../../runtime/timers.ts";
 import type { Fetch, Fetched } from "../../runtime/session/requests.ts";
 import { Session } from "../../runtime/session/session.ts";
 import type { SessionTarget } from "../../runtime/session/targets.ts";

@@ -9,7 +9,7 @@ import {
   UnavailableError,
   ValueError,
 } from "../../core/errors.ts";
-import { after } from "../../core/timers.ts";
+import { after } from "../../runtime/timers.ts";
 import type { Headers } from "./hpack.ts";
 import { decodeStatus, encodeStatus, headOf, Message } from "./grpc_message.ts";
 import { Http2Connection, LOST } from "./http2.ts";

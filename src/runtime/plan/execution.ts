@@ -259,7 +259,7 @@ class Execution {
 
   /** Begins a step: at once, or after what it reads from the GPU has come. */
   #begin(step: PlanStep): void {
-    // Rows that wait at a boundary are given their turns by their loop.
+    // At a boundary the loop gives turns.
     const pause = this.#boundary === null ? this.context.turn() : null;
     this.#markStarted(step);
     if (pause === null) return this.#read(step);
@@ -268,12 +268,11 @@ class Execution {
 
   #read(step: PlanStep): void {
     const reading = step.mayRead ? this.#slots.read(step) : undefined;
-    if (reading) {
-      reading.then(
-        () => this.#resume(() => this.#perform(step)),
-        (e) => this.#fail(locatedAt(e, step.node)),
-      );
-    } else this.#perform(step);
+    if (!reading) return this.#perform(step);
+    reading.then(
+      () => this.#resume(() => this.#perform(step)),
+      (e) => this.#fail(locatedAt(e, step.node)),
+    );
   }
 
   /** Those that wait at the boundary have been started already when they begin. */

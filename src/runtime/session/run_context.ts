@@ -5,7 +5,7 @@ import type { OpInput } from "../../core/apply.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import type { Device } from "../../core/device.ts";
 import { Dynamic } from "../../core/scope_context.ts";
-import { checkTimeout, nextTask } from "../../core/timers.ts";
+import { checkTimeout, nextTask } from "../timers.ts";
 import {
   CancelledError,
   DeadlineExceededError,

@@ -17,7 +17,7 @@ import { fedParts, feedsIn, fetchIn } from "../../graph/fetches.ts";
 import { buildIr, type IrRequest } from "../../graph/ir.ts";
 import { optionCheck } from "../../core/options.ts";
 import { RecentMap } from "../../core/recent_map.ts";
-import { after } from "../../core/timers.ts";
+import { after } from "../timers.ts";
 import { defaultDevice, deviceGeneration, fullName, listDevices } from "../devices.ts";
 import { mergeEqual, runPasses } from "../../graph/passes/pipeline.ts";
 import { Fed } from "./feeds.ts";
