@@ -43,8 +43,7 @@ export class FakeTime {
     Object.assign(globalThis, {
       Date: class extends real.Date {
         constructor(...args: []) {
-          if (args.length === 0) super(now());
-          else super(...args);
+          super(...(args.length === 0 ? [now()] : args) as []);
         }
         static override now = now;
       },
