@@ -408,6 +408,7 @@ import "./script/read_at_once.ts";
 import "./script/run_eager_style.ts";
 import "./runtime/eager/memory.ts";
 import "./runtime/graph_defs/missing.ts";
+import "./script/offered.ts";
 import "./script/install.ts";
 import "./core/ranks.ts";
 import "./runtime/eager/tuning.ts";

@@ -245,9 +245,29 @@ export function deviceText(s: DeviceSpec): string {
   return t;
 }
 
-/** True where this process is meant: another job, replica or task is another process. */
-export function isThisProcess({ job, replica, task }: DeviceSpec): boolean {
+/** Tasks of clusters that servers in this process are, by name, with the number of those servers. */
+const served = new Map<string, number>();
+
+/** Notes that a server in this process is this task of a cluster, until the function that is returned is called. */
+export function serveTask(job: string, task: number): () => void {
+  const name = `${job}:${task}`;
+  served.set(name, (served.get(name) ?? 0) + 1);
+  return () => {
+    const left = served.get(name)! - 1;
+    if (left > 0) served.set(name, left);
+    else served.delete(name);
+  };
+}
+
+/** True for the name that this process has in every cluster, and without one. */
+export function isLocalhost({ job, replica, task }: DeviceSpec): boolean {
   return (job ?? "localhost") === "localhost" && (replica ?? 0) === 0 && (task ?? 0) === 0;
+}
+
+/** True where this process is meant: by its own name, or as a task that a server in it is. */
+export function isThisProcess(spec: DeviceSpec): boolean {
+  const { job, replica = 0, task = 0 } = spec;
+  return isLocalhost(spec) || (replica === 0 && served.has(`${job}:${task}`));
 }
 
 /** True where a device of this process is meant. */

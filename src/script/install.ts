@@ -7,26 +7,27 @@ import { scriptCounter } from "../runtime/eager/memory.ts";
 import { scriptWriter } from "../graph/graph_def/graph_def.ts";
 import { scriptCheck } from "../runtime/graph_defs/missing.ts";
 import { scriptFromRegistry } from "./imported.ts";
-import {
-  checkCallable,
-  findScript,
-  keepWritten,
-  registeredScriptCount,
-  type Script,
-  writtenScript,
-} from "./script.ts";
+import { offeredScripts, writtenScripts } from "./offered.ts";
+import { checkCallable, findScript, registeredScriptCount, type Script } from "./script.ts";
 
 scriptCounter.count = registeredScriptCount;
-scriptCheck.missing = (token) =>
-  findScript(token) || writtenScript(token)
+const withoutName = (isForeign = false) => isForeign ? offeredScripts : writtenScripts;
+scriptCheck.missing = (token, { scripts = {}, isForeign }) => {
+  const isHere = Object.hasOwn(scripts, token) || findScript(token) ||
+    withoutName(isForeign).get(token);
+  return isHere
     ? null
     : `import the module that calls tf.registerScript("${token}", func), or pass { scripts: { "${token}": func } }`;
-scriptCheck.bind = (attrs, scripts) => {
+};
+scriptCheck.bind = (attrs, { scripts = {}, isForeign }) => {
   const token = attrs.token as string;
   if (Object.hasOwn(scripts, token)) {
     checkCallable(scripts[token]);
     return scriptFromRegistry(attrs, { func: scripts[token] });
   }
-  return writtenScript(token) ?? null;
+  return withoutName(isForeign).get(token) ?? null;
 };
-scriptWriter.anonymous = (script) => keepWritten(script as Script);
+scriptWriter.anonymous = (script) => {
+  const { token } = script as Script;
+  writtenScripts.set(token, script as Script);
+};

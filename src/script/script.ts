@@ -163,22 +163,6 @@ export function findScript(token: string): RegisteredScript | undefined {
   return byToken.get(token);
 }
 
-/** Scripts without a registered name that a GraphDef was written with, by token, while their graphs live. */
-const written = new Map<string, WeakRef<Script>>();
-const forgotten = new FinalizationRegistry<string>((token) => written.delete(token));
-
-/** Notes a script that a GraphDef names, so that it can be imported in this process. */
-export function keepWritten(script: Script): void {
-  if (written.has(script.token)) return;
-  written.set(script.token, new WeakRef(script));
-  forgotten.register(script, script.token);
-}
-
-/** The script without a registered name that a GraphDef was written with under this token. */
-export function writtenScript(token: string): Script | undefined {
-  return written.get(token)?.deref();
-}
-
 /** Number of registered scripts. */
 export function registeredScriptCount(): number {
   return byToken.size;

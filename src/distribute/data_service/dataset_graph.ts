@@ -95,6 +95,7 @@ export async function buildDataset(
       STAGES.has(op) || PLAIN.test(op) ||
       canImport(op) && (!isOutside(op) || options.allowOps?.includes(op) === true),
     scripts: options.scripts,
+    isForeign: true,
   });
   const builder = new Builder(def, options);
   const dataset = await builder.build();
@@ -210,6 +211,7 @@ class Builder {
         inlineCalls: true,
         inputMap: Object.fromEntries(args.map((arg, i) => [arg, all[i]])),
         returnElements: Array.from({ length: count }, (_, i) => `call:${i}`),
+        isForeign: true,
         ...(this.#options.scripts && { scripts: this.#options.scripts }),
       }) as Tensor[];
     };
@@ -234,6 +236,7 @@ class Builder {
         inlineCalls: true,
         inputMap: Object.fromEntries(given.map(([key], i) => [key, xs[i]])),
         returnElements: [name.includes(":") ? name : `${name}:0`],
+        isForeign: true,
       })[0] as Tensor, {
       inputSignature: given.map(([, { dtype, shape }]) => TensorSpec(shape, dtype)),
     });

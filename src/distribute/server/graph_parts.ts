@@ -177,7 +177,14 @@ class Cutter {
     if (known !== undefined) return known;
     const name = `edge/${this.#ends.size}`, ends = [from, to, false] as const;
     const isDone = tensor.endsWith("/done:0");
-    const type = DTYPES[isDone ? "float32" : this.#request.dtypeOf(tensor)].tfEnum;
+    const dtype = isDone ? "float32" : this.#request.dtypeOf(tensor);
+    const { tfEnum: type, kind } = DTYPES[dtype];
+    if (kind === "handle") {
+      throw new UnimplementedError(
+        `Cannot cut the graph: the ${dtype} "${tensor}" is made on ${from} and read on ${to}, and is of use in its task alone`,
+        { node: operationOf(tensor) },
+      );
+    }
     this.#ends.set(id, `${name}/in`);
     this.#part(from).def.node.push(
       this.#end(name, "_Send", [tensor], { T: { type } }, ends, `${name}/out`),

@@ -87,6 +87,7 @@ export class Program {
         inputMap: Object.fromEntries(inputs.map(({ name }, i) => [name, this.#feeds[i]])),
         returnElements: [...fetches, ...targets],
         resources,
+        isForeign: true,
         ...(scripts && { scripts }),
       })
     );

@@ -4,7 +4,7 @@
 import { UnimplementedError, ValueError } from "../../core/errors.ts";
 import { optionCheck } from "../../core/options.ts";
 import type { ScriptFunctions } from "../../runtime/graph_defs/missing.ts";
-import { ready } from "../../runtime/devices.ts";
+import { ready, serveTask } from "../../runtime/devices.ts";
 import { grpcTransport } from "../wire/grpc_transport.ts";
 import { MemoryTransport } from "../wire/memory_transport.ts";
 import {
@@ -88,7 +88,7 @@ function taskConfig({ cluster, job, task }: ServerOptions): TaskConfig {
 
 /**
  * A task of a TensorFlow cluster: other tasks and Python's sessions run parts of their graphs in it, on Weft's devices, and script ops among
- * them call what `tf.registerScript` knows under their token. It is a master as well: a session of Python's, `tf.compat.v1.Session(server.target)`,
+ * them call what `tf.registerScript` knows under their token; those of sessions in the same process need no name. It is a master as well: a session of Python's, `tf.compat.v1.Session(server.target)`,
  * runs whole graphs here. Follows TensorFlow `tf.distribute.Server`.
  *
  * Nothing that arrives is evaluated as code, and ops that reach files or the like are refused unless `allowOps` names them. Whoever
@@ -171,7 +171,9 @@ export class Server implements AsyncDisposable {
       }),
       this.#options,
     );
+    const leave = serveTask(job, task);
     const stop = (): void => {
+      leave();
       master.stop();
       worker.stop();
     };

@@ -11,12 +11,14 @@ import {
   GraphDefWriter,
   type NodeDefJson,
 } from "../../graph/graph_def/graph_def.ts";
-import { shapeToJson } from "../../graph/graph_def/values.ts";
+import { shapeToJson, text } from "../../graph/graph_def/values.ts";
 import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
 import { runsScript } from "../../graph/passes/cse.ts";
-import { isThisProcess, parseDevice } from "../../runtime/devices.ts";
+import { isLocalhost, isThisProcess, parseDevice } from "../../runtime/devices.ts";
 import { FailedPreconditionError } from "../../core/errors.ts";
 import { lookupOp } from "../../core/op.ts";
+import type { ScriptOffers } from "../../script/offered.ts";
+import type { Script } from "../../script/script.ts";
 
 /** What was written of an operation; `nodes` is null where it can run only at home. */
 interface Written {
@@ -33,7 +35,8 @@ export class RemoteGraph {
   /** Nodes in the order they were written; extended by {@linkcode RemoteGraph.update}. */
   readonly nodes: NodeDefJson[] = [];
   readonly #graph: Graph;
-  readonly #writer = new GraphDefWriter({ allowAnonymousScripts: true });
+  readonly #offers: ScriptOffers;
+  readonly #writer: GraphDefWriter;
   readonly #written = new Map<Operation, Written>();
   readonly #home = new Set<Operation>();
   readonly #waves = new Map<Operation, number>();
@@ -42,9 +45,11 @@ export class RemoteGraph {
   readonly #withScripts = new Map<string, boolean>();
   #version = 0;
 
-  /** Begins with nothing written. */
-  constructor(graph: Graph) {
+  /** Begins with nothing written. Scripts that tasks in this process run are among the offers. */
+  constructor(graph: Graph, offers: ScriptOffers) {
     this.#graph = graph;
+    this.#offers = offers;
+    this.#writer = new GraphDefWriter({ tokenOf: (script) => offers.tokenOf(script as Script) });
   }
 
   /** The functions that nodes call, and those that these call. */
@@ -116,34 +121,40 @@ export class RemoteGraph {
   }
 
   #nodesOf(op: Operation, write: () => NodeDefJson[]): NodeDefJson[] | null {
-    if (runsScript(op.def)) {
-      if (!isAtTask(op.device)) return null;
-      const { _script: script } = op.attrs;
-      if (script && !script.registered) {
-        throw new FailedPreconditionError(
-          `Cannot run the script of "${op.name}" on ${op.device}: it has no name that the task could know, register it with tf.registerScript("ns.name@1", func)`,
-          { op: op.type, node: op.name },
-        );
-      }
-    }
+    if (runsScript(op.def) && !isAtTask(op.device)) return null;
     const before = this.#writer.unportable.length;
     const nodes = write();
     if (this.#writer.unportable.length > before) return null;
-    return nodes.some((node) => this.#callsScript(node)) ? null : nodes;
+    return nodes.some((node) => this.#isHomeScript(node, "")) ? null : nodes;
   }
 
-  /** True where a function that a node calls has a script that no task is to run. */
-  #callsScript({ attr = {} }: NodeDefJson): boolean {
+  /** True for a script that no task is to run, and where a function that a node calls has one. `around` is the device of the call. */
+  #isHomeScript(node: NodeDefJson, around: string): boolean {
+    const { op, attr = {} } = node, def = lookupOp(op), device = node.device || around;
+    if (def !== undefined && runsScript(def)) {
+      if (!isAtTask(device)) return true;
+      this.#checkKnown(node, device);
+    }
     return Object.values(attr).flatMap(functionsIn).some((name) => {
-      let found = this.#withScripts.get(name);
+      const key = `${name} ${device}`;
+      let found = this.#withScripts.get(key);
       if (found === undefined) {
-        this.#withScripts.set(name, false);
+        this.#withScripts.set(key, false);
         const body = this.#writer.functions.get(name)?.nodeDef ?? [];
-        found = body.some((node) => isHomeScript(node) || this.#callsScript(node));
-        this.#withScripts.set(name, found);
+        found = body.some((inner) => this.#isHomeScript(inner, device));
+        this.#withScripts.set(key, found);
       }
       return found;
     });
+  }
+
+  /** Throws `FailedPreconditionError` for a script without a name that a task of another process is to run. */
+  #checkKnown({ name, op, attr }: NodeDefJson, device: string): void {
+    if (isThisProcess(parseDevice(device)) || !this.#offers.has(text(attr?.token?.s ?? ""))) return;
+    throw new FailedPreconditionError(
+      `Cannot run the script of "${name}" on ${device}: it has no name that the task could know, register it with tf.registerScript("ns.name@1", func)`,
+      { op, node: name },
+    );
   }
 
   #waveOf(op: Operation): number {
@@ -216,12 +227,7 @@ function isAnywhere({ def, inputs, outputs }: Operation): boolean {
 
 function isAtTask(device: string): boolean {
   const spec = parseDevice(device);
-  return spec.job !== undefined && !isThisProcess(spec);
-}
-
-function isHomeScript({ op, device = "" }: NodeDefJson): boolean {
-  const def = lookupOp(op);
-  return def !== undefined && runsScript(def) && !isAtTask(device);
+  return spec.job !== undefined && !isLocalhost(spec);
 }
 
 function functionsIn({ func, list }: AttrValueJson): string[] {

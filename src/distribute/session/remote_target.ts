@@ -11,6 +11,7 @@ import {
   type SessionTarget,
 } from "../../runtime/session/targets.ts";
 import { grpcTransport } from "../wire/grpc_transport.ts";
+import { ScriptOffers } from "../../script/offered.ts";
 import { MasterClient } from "./master_client.ts";
 import { cut } from "./remote_cut.ts";
 import { RemoteGraph } from "./remote_graph.ts";
@@ -29,7 +30,7 @@ export interface RemoteTargetOptions extends TransportOptions {
  *
  * What TensorFlow has ops for runs there, variables included; functions of this program run here, between steps: what they read comes
  * home in one step, what they return goes there with the next. A script whose node asks for a task (`tf.device("/job:script/task:0", …)`)
- * runs at that task, which must know its name. Follows TensorFlow `tf.compat.v1.Session(target)`.
+ * runs at that task, which must know its name where it is another process. Follows TensorFlow `tf.compat.v1.Session(target)`.
  *
  * @example
  * ```ts no-assert
@@ -63,6 +64,7 @@ interface RemoteSessionOptions {
 class RemoteSession implements RemoteRuns {
   readonly #graph: Graph;
   readonly #options: RemoteSessionOptions;
+  readonly #offers = new ScriptOffers();
   #generation = 0;
   #sent: RemoteGraph;
   /** Sessions of the master, the one of the graph as it is now last; plans that are running may be of those before. */
@@ -93,13 +95,14 @@ class RemoteSession implements RemoteRuns {
   }
 
   async close(): Promise<void> {
+    this.#offers.withdraw();
     await Promise.all(this.#sessions.map((s) => s.close()));
     this.#options.channel.close();
   }
 
   #begin(): RemoteGraph {
     const { channel, allowSoftPlacement } = this.#options;
-    const graph = this.#graph, sent = new RemoteGraph(graph);
+    const graph = this.#graph, sent = new RemoteGraph(graph, this.#offers);
     this.#sessions.push(new MasterClient(channel, { graph, sent, allowSoftPlacement }));
     return sent;
   }

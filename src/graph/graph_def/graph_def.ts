@@ -63,6 +63,12 @@ export interface FunctionAttr {
   readonly name?: string;
 }
 
+/** How a {@linkcode GraphDefWriter} writes. */
+export interface WriterOptions extends GraphDefOptions {
+  /** The token that is written for a script without a registered name. Default its own. */
+  readonly tokenOf?: (script: unknown) => string;
+}
+
 /** What script ops keep in `_script`. */
 interface ScriptAttr {
   readonly token: string;
@@ -115,11 +121,11 @@ export class GraphDefWriter {
   readonly unportable: UnportableNode[] = [];
   /** Scripts that have no registered name, where they may not be written. */
   readonly anonymous: string[] = [];
-  readonly #options: GraphDefOptions;
+  readonly #options: WriterOptions;
   /** Ops that are written as others. */
   readonly #replaced = new Map<Operation, Replacement>();
 
-  constructor(options: GraphDefOptions) {
+  constructor(options: WriterOptions) {
     this.#options = options;
   }
 
@@ -215,10 +221,11 @@ export class GraphDefWriter {
   }
 
   #scriptAttrs(op: Operation, script: ScriptAttr, out: Record<string, AttrValueJson>): void {
+    const { allowAnonymousScripts, tokenOf } = this.#options;
     if (!script.registered) {
-      if (!this.#options.allowAnonymousScripts) {
-        this.anonymous.push(`"${op.name}" (token ${script.token})`);
-      } else scriptWriter.anonymous(script);
+      if (tokenOf !== undefined) out.token = { s: base64Text(tokenOf(script)) };
+      else if (allowAnonymousScripts) scriptWriter.anonymous(script);
+      else this.anonymous.push(`"${op.name}" (token ${script.token})`);
     }
     if (op.attrs._unordered) out._unordered = { b: true };
     out._script_args = { s: base64Text(JSON.stringify(script.args)) };

@@ -21,7 +21,7 @@ import { GradientAccumulator } from "../variables/gradient_accumulator.ts";
 import { VariableState } from "../variables/variable_state.ts";
 import { makesTable } from "../../ops/host/lookup.ts";
 import { LookupTable } from "./lookup_table.ts";
-import { isScriptOp, scriptCheck, type ScriptFunctions } from "./missing.ts";
+import { isScriptOp, scriptCheck, type ScriptSources } from "./missing.ts";
 import { GraphResources, type ResourceName } from "./resources.ts";
 
 /** What a node's attributes may name. */
@@ -31,9 +31,8 @@ export interface AttributeContext {
     readonly budget: Budget;
     get(name: string, given: readonly Spec[]): ConcreteFunction;
   };
-  readonly options: {
+  readonly options: ScriptSources & {
     readonly narrowIntegers?: boolean;
-    readonly scripts?: ScriptFunctions;
     readonly resources?: GraphResources;
   };
 }
@@ -103,7 +102,7 @@ export function nodeAttributes(
     container: out.container as string ?? "",
     name: out.shared_name as string || def.name,
   });
-  if (isScriptOp(op.name)) out._script = scriptCheck.bind(out, options.scripts ?? {});
+  if (isScriptOp(op.name)) out._script = scriptCheck.bind(out, options);
   if (op.name === "VarHandleOp") {
     const { resource } = UNSEEN;
     out._resource = out.dtype === resource.dtype

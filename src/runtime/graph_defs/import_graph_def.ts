@@ -94,7 +94,7 @@ function readNodes(given: GraphDefJson, options: InlineOptions): Reader {
   const def = raiseVersion1(checkGraphDef(withJsonNames(given)));
   const isKnown = (op: string): boolean =>
     canImport(op) || options.inlineCalls === true && CALL.test(op);
-  checkMissing(def, { isKnown, scripts: options.scripts });
+  checkMissing(def, { isKnown, scripts: options.scripts, isForeign: options.isForeign });
   const functions = def.library?.function ?? [];
   const nodes = [def.node, ...functions.map((f) => f.nodeDef)].flat();
   const inputs = nodes.reduce((n, { input }) => n + (input?.length ?? 0), 0);

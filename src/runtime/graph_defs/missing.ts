@@ -11,12 +11,20 @@ import { wellFormedText } from "../../graph/graph_def/values.ts";
 // deno-lint-ignore no-explicit-any
 export type ScriptFunctions = Readonly<Record<string, (...args: any[]) => unknown>>;
 
+/** Which scripts a GraphDef may call beside those that are registered. */
+export interface ScriptSources {
+  /** Functions for scripts by their tokens. */
+  readonly scripts?: ScriptFunctions | undefined;
+  /** True: it came over a network, and reaches no script without a registered name but those that sessions of this process offered. */
+  readonly isForeign?: boolean | undefined;
+}
+
 /** How scripts of a GraphDef are found; `script/` says it. */
 export const scriptCheck: {
   /** How to register a script, or null where it can run here. */
-  missing: (token: string) => string | null;
+  missing: (token: string, sources: ScriptSources) => string | null;
   /** What a node of these attributes runs, where that is not looked up by its token at each run. */
-  bind: (attrs: Attrs, scripts: ScriptFunctions) => unknown;
+  bind: (attrs: Attrs, sources: ScriptSources) => unknown;
 } = { missing: () => null, bind: () => null };
 
 const SCRIPT_OP = /^(PyFunc|PyFuncStateless|EagerPyFunc)$/;
@@ -28,10 +36,7 @@ export function isScriptOp(op: string): boolean {
 /** Throws `NotFoundError` that names all ops and scripts which are not here. */
 export function checkMissing(
   def: GraphDefJson,
-  { isKnown, scripts = {} }: {
-    readonly isKnown: (op: string) => boolean;
-    readonly scripts?: ScriptFunctions | undefined;
-  },
+  { isKnown, ...sources }: ScriptSources & { readonly isKnown: (op: string) => boolean },
 ): void {
   const ops = new Map<string, string>(), functions: string[] = [];
   for (const n of nodesOf(def)) {
@@ -40,8 +45,8 @@ export function checkMissing(
       continue;
     }
     const token = isScriptOp(n.op) ? tokenOf(n) : null;
-    if (token === null || Object.hasOwn(scripts, token)) continue;
-    const how = scriptCheck.missing(token);
+    if (token === null) continue;
+    const how = scriptCheck.missing(token, sources);
     if (how !== null) functions.push(`"${n.name}" needs script "${token}" (${how})`);
   }
   const parts: string[] = [];

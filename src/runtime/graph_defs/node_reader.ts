@@ -20,7 +20,7 @@ import { callFunction, ConcreteFunction } from "../functions/concrete_function.t
 import { mergeDevices } from "../devices.ts";
 import { importRule, leastInputs, OUTPUT_ARGUMENTS } from "./import_rules.ts";
 import { nodeAttributes } from "./import_attributes.ts";
-import type { ScriptFunctions } from "./missing.ts";
+import type { ScriptFunctions, ScriptSources } from "./missing.ts";
 import type { ImportRule } from "./rule.ts";
 import type { GraphResources } from "./resources.ts";
 
@@ -37,7 +37,7 @@ export interface ImportOptions {
 }
 
 /** Options for readers of files, who want a graph without calls. */
-export interface InlineOptions extends ImportOptions {
+export interface InlineOptions extends ImportOptions, Pick<ScriptSources, "isForeign"> {
   /** True: the bodies of called functions stand in the graph itself, under a name scope named after the call. */
   readonly inlineCalls?: boolean;
   /** True: 64-bit integers that ops give become int32, and are made wide again where an op takes nothing else. */
