@@ -32,6 +32,7 @@ import { dense, IndexedSlices } from "../ops/array/indexed_slices.ts";
 import { reshape } from "../ops/array/view.ts";
 import { sum } from "../ops/reduce/reduce.ts";
 import { zerosOfSpec } from "../ops/array/fill_ops.ts";
+import { throughFloat32 } from "../ops/through_float32.ts";
 
 /** A value to differentiate, and the gradient that flows into it. */
 export interface Seed {
@@ -222,13 +223,15 @@ function expandGradient(
   dys: readonly (Tensor | null)[],
   needs: readonly boolean[],
 ): (Tensor | null)[] {
+  const { def } = step, dtypes = step.outputs.map((o) => o.dtype);
   const inputs = step.inputs.map((_, i) => step.kept.get(`i${i}`)!);
   const inner: Step[] = [];
   const recorder: Recorder = { record: (a: Application) => void inner.push(makeStep(a, (t) => t)) };
   const outputs = withRecorders(
     [...currentRecorders(), recorder],
     // The steps hold what they read as it is; whoever asked for the gradient disposes it all.
-    () => keepingAll(() => step.def.expand!(inputs, attrs)),
+    () =>
+      keepingAll(() => throughFloat32(def, inputs, attrs, dtypes) ?? def.expand!(inputs, attrs)),
   );
   const seeds = outputs.flatMap((o, i) => (dys[i] === null ? [] : [{ id: o.id, grad: dys[i] }]));
   // A tensor that is several inputs has one gradient in all: the first of them gets it.

@@ -24,9 +24,14 @@ export function numbersOf(a: NdArray): Numbers {
   return a.data as Float32Array;
 }
 
-/** An array to compute a float result in: the output's own storage where that holds plain numbers. */
+/** True for floats of 16 bits: what is computed of them is float32, and rounded when it is stored. */
+export function isShort(dtype: DType): boolean {
+  return dtype === "float16" || dtype === "bfloat16";
+}
+
+/** An array to compute a float result in: the output's own storage where that holds float32 or more. */
 export function scratchFor(out: NdArray): Numbers {
-  return out.dtype === "bfloat16" ? new Float32Array(out.data.length) : out.data as Float32Array;
+  return isShort(out.dtype) ? new Float32Array(out.data.length) : out.data as Float32Array;
 }
 
 /** Moves what was computed in {@linkcode scratchFor}, or in an array of wider numbers, to the output. */

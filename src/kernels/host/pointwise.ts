@@ -2,17 +2,19 @@
  * Pointwise kernels for the host: a loop nest around printed scalar expressions, compiled once per shape pattern. Where code
  * may not be compiled, the same expressions run as closures.
  */
+import { castArray } from "../../core/convert.ts";
 import { compileOr } from "../../core/scalar/compile.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { bfloat16ToNumber, numberToBfloat16 } from "../../core/arrays/elements.ts";
-import type { NdArray } from "../../core/nd_array.ts";
+import { NdArray } from "../../core/nd_array.ts";
 import { argument, type Expr, exprKey, exprType, scalar } from "../../core/scalar/expr.ts";
 import { evaluator } from "../../core/scalar/eval.ts";
 import type { ScalarValue } from "../../core/scalar/operations.ts";
 import { RecentMap } from "../../core/recent_map.ts";
 import { JS_HELPERS, printJs } from "../../core/scalar/js.ts";
 import { collapseBroadcast, type Walk } from "../pointwise/broadcast.ts";
+import { isShort, settle } from "./numbers.ts";
 
 type Loop = (ins: readonly unknown[], outs: readonly unknown[], walk: Walk) => void;
 /** A loop bound to its shapes: runs on the data of inputs and outputs. */
@@ -58,7 +60,13 @@ export function sumOf(count: number): Expr {
 }
 
 export function sumCpu(ins: readonly NdArray[], outs: readonly NdArray[]): void {
-  for (const { from, to } of termLists(ins.length)) {
+  const lists = termLists(ins.length), [out] = outs;
+  if (lists.length > 1 && isShort(out.dtype)) {
+    const sum = NdArray.zeros("float32", out.shape);
+    sumCpu(ins.map((x) => castArray(x, "float32")), [sum]);
+    return settle(sum.data as Float32Array, out);
+  }
+  for (const { from, to } of lists) {
     const terms = [...(from === 0 ? [] : outs), ...ins.slice(from, to)];
     pointwiseCpu([sumOf(terms.length)], terms, outs);
   }

@@ -3,7 +3,7 @@
  */
 import { DTYPES } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { numbersOf, settle } from "./numbers.ts";
+import { isShort, numbersOf, settle } from "./numbers.ts";
 
 /** Elements as numbers that can be added: bfloat16 becomes float32, all else is as it is. */
 export function addable(x: NdArray): Float32Array {
@@ -18,11 +18,11 @@ export class Accumulator {
 
   /** Starts with zeros, or with what `out` holds. */
   constructor(out: NdArray, keep = false) {
-    const narrow = out.dtype === "bfloat16" || out.dtype === "float16";
     this.#out = out;
     this.#slots = DTYPES[out.dtype].slots;
-    if (narrow) this.#sums = keep ? Float32Array.from(addable(out)) : new Float32Array(out.size);
-    else {
+    if (isShort(out.dtype)) {
+      this.#sums = keep ? Float32Array.from(addable(out)) : new Float32Array(out.size);
+    } else {
       this.#sums = out.data as Float32Array;
       if (!keep) {
         (out.data as unknown[]).fill(out.dtype === "int64" || out.dtype === "uint64" ? 0n : 0);

@@ -3,6 +3,7 @@
  */
 import { castArray } from "../../core/convert.ts";
 import type { NdArray } from "../../core/nd_array.ts";
+import { isShort } from "./numbers.ts";
 import { inPlaces, outPlaces, tapCount, type WindowGeometry } from "../conv/geometry.ts";
 
 /** A window at one place: its taps that lie inside of the image, in order. */
@@ -70,11 +71,9 @@ export function channelSteps(g: WindowGeometry): [number, number] {
   return g.channelsFirst ? [inPlaces(g), outPlaces(g)] : [1, 1];
 }
 
-const isNarrow = (a: NdArray): boolean => a.dtype === "bfloat16" || a.dtype === "float16";
-
 /** The array as one of plain numbers: 16-bit floats become float32. */
 export function plain(a: NdArray): NdArray {
-  return isNarrow(a) ? castArray(a, "float32") : a;
+  return isShort(a.dtype) ? castArray(a, "float32") : a;
 }
 
 /** Gives `run` a result of plain numbers, which holds zeros, and stores it as the real one is. */

@@ -3,9 +3,10 @@
  */
 import { apply1 } from "../../core/apply.ts";
 import { defineOp, type GradRule, lookupOp } from "../../core/op.ts";
-import { setElement } from "../../core/nd_array.ts";
+import { copyElements, setElement } from "../../core/nd_array.ts";
 import type { Portable } from "../../core/portable.ts";
 import { rowsOf, vectorLayout } from "../../kernels/copy/gather_layout.ts";
+import { plain, withPlain } from "../../kernels/host/windows.ts";
 import { cast } from "../array/cast.ts";
 import { gatherND } from "../array/gather.ts";
 import { scatteredShape } from "../array/define_scatter.ts";
@@ -39,14 +40,16 @@ function defineScatter(
     cpu: ([x, indices, updates], [out]) => {
       const layout = vectorLayout(x.shape, indices.shape), { inner } = layout;
       const places = rowsOf(indices, layout, "none");
-      (out.data as Float32Array).set(x.data as Float32Array);
       // Products of int32 wrap, which those of floats do not.
       const combine = fold === times && out.dtype === "int32" ? Math.imul : fold;
-      places.forEach((place, row) => {
-        for (let i = 0; i < inner; i++) {
-          const at = place * inner + i, value = updates.at(row * inner + i) as number;
-          setElement(out, at, combine(out.at(at) as number, value));
-        }
+      withPlain(out, (made) => {
+        copyElements(plain(x), made);
+        places.forEach((place, row) => {
+          for (let i = 0; i < inner; i++) {
+            const at = place * inner + i, value = updates.at(row * inner + i) as number;
+            setElement(made, at, combine(made.at(at) as number, value));
+          }
+        });
       });
     },
   });

@@ -8,7 +8,7 @@ import { scalar } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
 import { squeeze, stopGradient } from "../array/view.ts";
-import { asTensor, shapeOfInput, toFloatInput } from "../input.ts";
+import { asTensor, castInput, shapeOfInput, toFloatInput } from "../input.ts";
 import { onesOfTensor } from "../array/fill_ops.ts";
 import { IndexedSlices } from "../array/indexed_slices.ts";
 import { add, addN, conjugate, div, mul, sub } from "../pointwise/arithmetic.ts";
@@ -87,11 +87,15 @@ export interface Moments {
  */
 export function moments(x: TensorLike, axis?: Axes, keepDims = false): Moments {
   return compose(() => {
-    const input = asTensor(toFloatInput(x, "x", "moments"));
+    const given = toFloatInput(x, "x", "moments");
+    // As in TensorFlow: squares soon go beyond float16.
+    const input = asTensor(given.dtype === "float16" ? castInput(given, "float32") : given);
     const kept = mean(input, axis, true);
     const variance = mean(square(sub(input, kept)), axis, keepDims);
     // The mean over axes of extent 1 takes the axes away, and nothing else.
-    return { mean: keepDims ? kept : mean(kept, axis), variance };
+    const result = { mean: keepDims ? kept : mean(kept, axis), variance };
+    if (given.dtype === input.dtype) return result;
+    return { mean: cast(result.mean, given.dtype), variance: cast(variance, given.dtype) };
   });
 }
 

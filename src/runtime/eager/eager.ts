@@ -16,6 +16,7 @@ import { Tensor } from "../../core/tensor.ts";
 import { currentScope, Dynamic, withScope } from "../../core/scope_context.ts";
 import { UnimplementedError } from "../../core/errors.ts";
 import { ReadVariableOp } from "../../ops/state/variable.ts";
+import { throughFloat32 } from "../../ops/through_float32.ts";
 import { asEager, EagerTensor, tidy } from "./tensor.ts";
 import { type Launch, ofOp } from "./launch.ts";
 import { currentReads } from "./read_ahead.ts";
@@ -207,7 +208,11 @@ export function setFusionExpansion(expand: FusionExpansion): void {
 }
 
 function runExpand(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
-  const expansion = fusionOf(launch.attrs) ? expandFusion!.bind(null, def) : def.expand!;
+  const dtypes = launch.outputs.map((o) => o.dtype);
+  const expansion = fusionOf(launch.attrs)
+    ? expandFusion!.bind(null, def)
+    : (given: readonly OpInput[], attrs: Attrs) =>
+      throughFloat32(def, given, attrs, dtypes) ?? def.expand!(given, attrs);
   const results = tidy(() =>
     withInterpreter(
       null,

@@ -5,6 +5,7 @@ import { DTYPES, isBigInt } from "../../../core/dtype.ts";
 import { type NdArray, setElement } from "../../../core/nd_array.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { Numbers } from "../matmul.ts";
+import { scratchFor, settle } from "../numbers.ts";
 
 /** Extents of the last two axes, and how many matrices there are. */
 export function matrices(x: NdArray): { rows: number; columns: number; count: number } {
@@ -80,7 +81,7 @@ export function triangularSolveCpu(
 ): void {
   const { rows: n, count } = matrices(matrix);
   const k = rhs.shape[rhs.shape.length - 1];
-  const a = matrix.data as Numbers, b = rhs.data as Numbers, x = out.data as Numbers;
+  const a = matrix.data as Numbers, b = rhs.data as Numbers, x = scratchFor(out);
   const down = lower !== adjoint;
   const row = new Float64Array(k);
   for (let z = 0; z < count; z++) {
@@ -97,6 +98,7 @@ export function triangularSolveCpu(
       for (let c = 0; c < k; c++) x[to + i * k + c] = row[c] / d;
     }
   }
+  settle(x, out);
 }
 
 /** Keeps `lower` diagonals below the main one and `upper` above it; negative numbers keep all. */

@@ -1,0 +1,32 @@
+/**
+ * Ops of 16-bit floats that a device has no kernel for: computed in float32 and rounded once.
+ */
+import { apply, type OpInput } from "../core/apply.ts";
+import type { DType } from "../core/dtype.ts";
+import { argOfInput, type Attrs, type OpDef } from "../core/op.ts";
+import type { Tensor } from "../core/tensor.ts";
+import { isShort } from "../kernels/host/numbers.ts";
+import { castInput } from "./input.ts";
+
+/**
+ * Applies an op to float32 in place of float16 and bfloat16, and casts the results to `dtypes`. Null for an op that takes no such
+ * floats or has no float32, that draws random numbers, or that takes every dtype: such an op only moves elements.
+ */
+export function throughFloat32(
+  def: OpDef,
+  inputs: readonly OpInput[],
+  attrs: Attrs,
+  dtypes: readonly DType[],
+): Tensor[] | null {
+  if (def.stateful) return null;
+  const types = def.signature.attrDefs.filter(({ name, type, allowed }) =>
+    type === "type" && isShort(attrs[name]) && allowed?.includes("float32")
+  ).map((a) => a.name);
+  if (types.length === 0) return null;
+  const wide = { ...attrs, ...Object.fromEntries(types.map((name) => [name, "float32"])) };
+  const given = inputs.map((x, i) => {
+    const { typeAttr } = def.signature.inputArgs[argOfInput(def, i, inputs.length)];
+    return typeAttr !== undefined && types.includes(typeAttr) ? castInput(x, "float32") : x;
+  });
+  return apply(def, given, wide).map((y, i) => castInput(y, dtypes[i]) as Tensor);
+}
