@@ -33,6 +33,57 @@ export function withLongStacks<R>(fn: () => R): R {
   }
 }
 
+/** Whether the library's frames are left out, see `tf.debugging.disableTracebackFiltering`. */
+export const filtering = { isOn: true };
+
+/** Errors whose stacks begin at the caller. */
+const filtered = new WeakSet<object>();
+
+/**
+ * Lets the stack of an error that this library makes begin at the line that called it. Its text is made when somebody asks for it.
+ * Where no frame is the user's, it has all of them.
+ */
+export function beginAtCaller(error: Error): void {
+  if (!filtering.isOn) return;
+  const { captureStackTrace } = Error as { captureStackTrace?(target: object): void };
+  // The error's own stack has ten frames in V8, which may all be this library's.
+  const captured = { name: "", message: "", stack: "" };
+  if (captureStackTrace === undefined) captured.stack = stackOf(error);
+  else withLongStacks(() => captureStackTrace(captured));
+  showFrames(error, captured);
+  filtered.add(error);
+}
+
+/** The error, with the frames of the one that it stands for: those may be the user's, and end where it was made. */
+export function standingFor<E extends Error>(original: unknown, error: E): E {
+  if (filtered.has(error) && original instanceof Error) showFrames(error, original);
+  return error;
+}
+
+/** The cause of an error that repeats the text of another: what is behind that one where the library made it. */
+export function causeBehind(original: unknown): unknown {
+  return filtered.has(original as object) ? (original as Error).cause : original;
+}
+
+/** Lets an error show the user's frames of a stack below its own name and message. */
+function showFrames(error: Error, from: Error): void {
+  const set = (value: unknown): void => {
+    Object.defineProperty(error, "stack", { value, configurable: true, writable: true });
+  };
+  const get = (): string => {
+    const { name, message } = error;
+    const frames = userFrames(stackBelow(from));
+    // Stacks of other engines have no head.
+    const head = frames === "" || /^\s+at /.test(frames)
+      ? `${name}${message && ": "}${message}`
+      : "";
+    const text = [head, frames].filter((part) => part !== "").join("\n");
+    set(text);
+    return text;
+  };
+  Object.defineProperty(error, "stack", { get, set, configurable: true });
+}
+
 /** Gives an error a stack that begins at the user's line. */
 export function trimStack(error: Error): void {
   const frames = framesOf(stackBelow(error)).filter(isUsers);

@@ -8,6 +8,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { defineOp, type OpDef } from "../core/op.ts";
 import { specText } from "../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
+import { TypeError } from "../core/builtin_errors.ts";
 import { stackOf, userFrames } from "../core/user_stack.ts";
 import { pipelineOptions } from "../graph/passes/pipeline.ts";
 import { asTensor, toInput } from "../ops/input.ts";

@@ -34,3 +34,8 @@ export {
   disableCheckNumerics,
   enableCheckNumerics,
 } from "./check_numerics.ts";
+export {
+  disableTracebackFiltering,
+  enableTracebackFiltering,
+  isTracebackFilteringEnabled,
+} from "./traceback.ts";

@@ -139,7 +139,7 @@ export function located<R>({ name, op }: NodeDefJson, read: () => R): R {
     return read();
   } catch (e) {
     if (!(e instanceof ValueError) || e.message.startsWith("Cannot import: ")) throw e;
-    throw new ValueError(`Cannot import: node "${name}" of type ${op}: ${e.message}`, { cause: e });
+    throw new ValueError(`Cannot import: node "${name}" of type ${op}: ${e.message}`);
   }
 }
 

@@ -7,6 +7,7 @@ import { defineOp, type OpDef } from "../../core/op.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { TypeError } from "../../core/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { sumCpu, sumOf } from "../../kernels/host/pointwise.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";
@@ -311,10 +312,9 @@ export function addN(tensors: readonly TensorLike[]): Tensor {
     }
     try {
       mergeShapes(shape, shapeOfInput(x));
-    } catch (cause) {
+    } catch (e) {
       throw new ValueError(
-        `All tensors passed to tf.addN() must have the same shape: ${(cause as Error).message}`,
-        { cause },
+        `All tensors passed to tf.addN() must have the same shape: ${(e as Error).message}`,
       );
     }
   }

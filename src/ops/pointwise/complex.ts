@@ -52,10 +52,9 @@ export function complex(real: TensorLike, imag: TensorLike): Tensor {
   const [re, im] = toMatchingInputs(parts[0], parts[1], "complex", ["real", "imag"]);
   try {
     mergeShapes(shapeOfInput(re), shapeOfInput(im));
-  } catch (cause) {
+  } catch (e) {
     throw new ValueError(
-      `real and imag shapes must match in call to tf.complex(): ${(cause as Error).message}`,
-      { cause },
+      `real and imag shapes must match in call to tf.complex(): ${(e as Error).message}`,
     );
   }
   return apply1(Complex, [re, im], { Tout: re.dtype === "float64" ? "complex128" : "complex64" });

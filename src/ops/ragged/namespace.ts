@@ -84,11 +84,10 @@ export function constant(
   try {
     const array = toNdArray(rows, rows.length === 0 ? { dtype: dtype.dtype ?? "float32" } : dtype);
     flat = denseConstant(array, array.dtype);
-  } catch (cause) {
-    if (!(cause instanceof ValueError)) throw cause;
+  } catch (e) {
+    if (!(e instanceof ValueError)) throw e;
     throw new ValueError(
       "Cannot make a ragged tensor: values below its ragged dimensions must be of one shape",
-      { cause },
     );
   }
   return RaggedTensor.fromNestedRowSplits(flat, splits.map((s) => denseConstant(s, "int32")));

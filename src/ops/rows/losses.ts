@@ -43,12 +43,11 @@ function operands(
   const a = shapeOfInput(y), b = shapeOfInput(p);
   try {
     mergeShapes(a, b);
-  } catch (cause) {
+  } catch {
     throw new ValueError(
       `Error in ${fn}: Shapes ${shapeText(a)} of ${names[0]} and ${shapeText(b)} of ${
         names[1]
       } must match`,
-      { cause },
     );
   }
   return [asTensor(castInput(y, p.dtype)), asTensor(p)];

@@ -13,6 +13,7 @@ import {
   UnimplementedError,
   ValueError,
 } from "../../core/errors.ts";
+import { causeBehind, standingFor } from "../../core/user_stack.ts";
 import { cpuDevice } from "../devices.ts";
 import { specId } from "./spec_id.ts";
 import { bytesOfSpec } from "./storage.ts";
@@ -105,10 +106,11 @@ export function ofOp(e: unknown, def: OpDef, specs: readonly Spec[]): unknown {
   const inputs = specs.map(specText);
   if (e instanceof OpError) {
     const Same = e.constructor as new (m: string, d: object) => OpError;
-    return new Same(e.message, { op: def.name, inputs, cause: e.cause });
+    return standingFor(e, new Same(e.message, { op: def.name, inputs, cause: e.cause }));
   }
   if (e instanceof RangeError || e instanceof TypeError) {
-    return new InvalidArgumentError(e.message, { op: def.name, inputs, cause: e });
+    const details = { op: def.name, inputs, cause: causeBehind(e) };
+    return standingFor(e, new InvalidArgumentError(e.message, details));
   }
   return e;
 }

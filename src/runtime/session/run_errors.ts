@@ -10,7 +10,7 @@ import {
 } from "../../core/errors.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import { messageOf, readable } from "../../core/thrown.ts";
-import { trimStack, userFrames } from "../../core/user_stack.ts";
+import { causeBehind, trimStack, userFrames } from "../../core/user_stack.ts";
 
 /** A node as errors name it. */
 export interface ErrorPlace {
@@ -41,7 +41,7 @@ export function locatedAt(thrown: unknown, { name, def, source }: ErrorPlace): u
     op: e instanceof OpError && e.op !== undefined ? e.op : def.name,
     node: name,
     inputs: e instanceof OpError ? e.inputs : undefined,
-    cause: e instanceof OpError ? e.cause : thrown,
+    cause: e instanceof OpError ? e.cause : causeBehind(thrown),
   });
   trimStack(error);
   return error;

@@ -19,6 +19,7 @@ import type {
   WeightsManifestConfig,
   WeightsManifestEntry,
 } from "./types.ts";
+import { Error } from "../../core/builtin_errors.ts";
 
 const SCHEME = "downloads://";
 const DEFAULT_NAME = "model";
