@@ -20,6 +20,7 @@ import { toHost } from "../runtime/session/run_value.ts";
 import { checkCallable } from "../script/script.ts";
 import { checkElement, type Element, type ElementType, takeApart } from "./element.ts";
 import type { Place } from "./source.ts";
+import { checkArity } from "../script/arity.ts";
 
 /** A function of elements as users write it: of the whole element, or of a list's components. */
 // deno-lint-ignore no-explicit-any
@@ -102,9 +103,14 @@ export function traceOnHost(
   return onHost(() => tfFunction(body, { name }).getConcreteFunction(...input.specs).graph);
 }
 
-/** A list is spread over a function of several parameters; anything else, and a list for one parameter, is one argument. */
+/**
+ * A list is spread over a function of several parameters; anything else, and a list for one parameter, is one argument. Throws
+ * `TypeError` with Python's phrase where the function declares more parameters.
+ */
 export function argumentsOf(fn: ElementFunction, element: Nest<Tensor>): unknown[] {
-  return Array.isArray(element) && fn.length !== 1 ? element : [element];
+  const list = Array.isArray(element) && fn.length !== 1 ? element : [element];
+  checkArity(fn, list.length, 0);
+  return list;
 }
 
 function outputTensor(leaf: unknown, method: string): Tensor {

@@ -10,6 +10,7 @@ import { after } from "../runtime/timers.ts";
 import { type CallNumber, seedOfCall } from "../ops/random/state.ts";
 import { type RunContext, withinRun } from "../runtime/session/run_context.ts";
 import { placeText } from "../runtime/session/run_errors.ts";
+import { checkArity, contextAs } from "./arity.ts";
 import { madeArray } from "./made_array.ts";
 import type { Script, ScriptContext } from "./script.ts";
 import { packArguments } from "./marshal.ts";
@@ -53,6 +54,10 @@ class BodyContext implements ScriptContext {
     return this.#signal ??= this.#makeSignal();
   }
 
+  [Symbol.toPrimitive](hint: string): string {
+    return contextAs(hint, this.#script.func, argumentCount(this.#script));
+  }
+
   /** As an abort of the signal, of which none need be made. */
   onAbort(tell: (reason: unknown) => void): () => void {
     const signal = this.#limit?.signal, forget = this.#site.context?.onAbort(tell);
@@ -71,6 +76,11 @@ class BodyContext implements ScriptContext {
     if (run && limit) return AbortSignal.any([run, limit]);
     return run ?? limit ?? new AbortController().signal;
   }
+}
+
+/** How many arguments a body gets before the context. */
+function argumentCount({ args }: Script): number {
+  return (args as readonly unknown[]).length;
 }
 
 /** The dtype that all outputs declare; null where they differ. */
@@ -136,6 +146,7 @@ function callFunction(script: Script, values: readonly unknown[], context: BodyC
       onAbort: (tell) => context.onAbort(tell),
     });
   }
+  checkArity(script.func, argumentCount(script));
   if (script.flat && values.length === 1) return script.func(values[0], context);
   return script.func(...packArguments(script, values), context);
 }

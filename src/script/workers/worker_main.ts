@@ -2,6 +2,7 @@
  * What runs inside a worker: receives calls, finds their bodies, answers.
  */
 import { readable } from "../../core/thrown.ts";
+import { checkArity, contextAs } from "../arity.ts";
 import { madeArray } from "../made_array.ts";
 import type { ScriptContext } from "../script.ts";
 import { AbortFlag } from "./worker_signal.ts";
@@ -88,10 +89,16 @@ class WorkerContext implements ScriptContext {
   readonly run: number;
   readonly seed: bigint;
   readonly #call: WorkerCall;
+  readonly #body: Body;
 
-  constructor(call: WorkerCall) {
+  constructor(call: WorkerCall, body: Body) {
     ({ node: this.node, run: this.run, seed: this.seed } = call);
     this.#call = call;
+    this.#body = body;
+  }
+
+  [Symbol.toPrimitive](hint: string): string {
+    return contextAs(hint, this.#body, this.#call.args.length);
   }
 
   get signal(): AbortSignal {
@@ -110,7 +117,9 @@ async function answer(call: WorkerCall): Promise<void> {
   const transfer: ArrayBuffer[] = [];
   try {
     const func = await findBody(call.body);
-    const result = await func(...unpack(call.args) as unknown[], new WorkerContext(call));
+    checkArity(func, call.args.length);
+    const context = new WorkerContext(call, func);
+    const result = await func(...unpack(call.args) as unknown[], context);
     reply = { result: pack(result, transfer) };
   } catch (e) {
     reply = { error: packError("source" in call.body ? explained(e) : e) };
