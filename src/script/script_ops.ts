@@ -1,6 +1,7 @@
 /**
  * The script ops themselves: PyFunc, PyFuncStateless, EagerPyFunc. Their kernel is the user's function.
  */
+import { TypeError } from "../core/builtin_errors.ts";
 import { describe } from "../core/convert.ts";
 import { type DType, isTrainable } from "../core/dtype.ts";
 import { type Attrs, defineOp, type GradRule, type OpDef, type OpInit } from "../core/op.ts";
