@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { build, stop } from "esbuild";
 import ts from "typescript";
+import { findChromium, type PageFile, runPage } from "../tools/browser.ts";
 import { buildPackage } from "../tools/build.ts";
 import { capture } from "../tools/command.ts";
 import { read, readConfig, ROOT } from "../tools/files.ts";
@@ -10,7 +11,7 @@ import { findNode } from "../tools/node.ts";
 import { HAS_WEBGPU } from "./devices.ts";
 
 const config = readConfig();
-const node = await findNode();
+const node = await findNode(), chromium = await findChromium();
 /** The package's modules by the names they are imported by, and the sources these are made of. */
 const entries = Object.entries(config.exports).map(([name, source]) => ({
   name: `${config.name}${name.slice(1)}`,
@@ -170,6 +171,70 @@ Deno.test("errors from the package show the user's lines and not its own", async
   // Where it was thrown and where each op was made.
   assertMatch(text, /main\.js:4[^]*main\.js:8[^]*main\.js:8/);
   assert(!/weft-chunk|weft_worker/.test(text), text);
+});
+
+/** Mistakes in eager code; gives the name of each whose stack does not begin in the program, or shows the library's files. */
+const MISTAKES = `
+  const [a, b] = [tf.ones([2, 3]), tf.ones([4, 5])];
+  const mistakes = {
+    matMul: () => tf.matMul(a, b),
+    reshape: () => tf.reshape(a, [7]),
+    softmax: () => tf.softmax(a, 9),
+    grad: () => tf.grad((x) => tf.concat([x, b], 0))(a),
+    method: () => a.square().matMul(b),
+    argument: () => tf.add(null, 1),
+    index: () => tf.tensor([1, 2]).ndarraySync()[2],
+  };
+  const wrong = Object.entries(mistakes).flatMap(([name, mistake]) => {
+    try {
+      mistake();
+      return name + ": no error";
+    } catch ({ name: type, message, stack, cause }) {
+      const [head, first, ...rest] = stack.split("\\n");
+      const isRight = head === type + ": " + message && /main\\.m?js/.test(first) &&
+        !/weft-chunk/.test(rest.join()) && cause === undefined;
+      return isRight ? [] : [name + ": " + stack];
+    }
+  });`;
+
+Deno.test("eager errors from the package begin at the user's line in Deno", async () => {
+  assertEquals(await inDeno(`${ON_CPU}${MISTAKES}\nconsole.log(wrong.join());`), "");
+});
+
+Deno.test({
+  name: "eager errors from the package begin at the user's line in Node [node]",
+  ignore: node === null,
+  async fn() {
+    const file = await write("main.mjs", `${ON_CPU}${MISTAKES}\nconsole.log(wrong.join());`);
+    assertEquals(await run(node!, [file]), "");
+  },
+});
+
+Deno.test({
+  name: "eager errors from the package begin at the user's line in a page",
+  ignore: chromium === null,
+  async fn() {
+    const type = "text/javascript", files = new Map<string, PageFile>();
+    for await (const { name } of Deno.readDir(`${home}/package`)) {
+      if (!name.endsWith(".js")) continue;
+      files.set(`/package/${name}`, {
+        type,
+        body: await Deno.readTextFile(`${home}/package/${name}`),
+      });
+    }
+    const send =
+      'const send = (m) => fetch("/message", { method: "POST", body: JSON.stringify(m) });';
+    const code = `${ON_CPU}${MISTAKES}\n${send}\nawait send(wrong);\nawait send(null);`;
+    files.set("/main.js", {
+      type,
+      body: code.replace("@weft/weft", `./package/${entries[0].file}`),
+    });
+    const page = '<!doctype html><script type="module" src="/main.js"></script>';
+    files.set("/", { type: "text/html", body: page });
+    const told: unknown[] = [];
+    await runPage(chromium!, { files, isolated: true }, (m) => told.push(m));
+    assertEquals(told, [[]]);
+  },
 });
 
 Deno.test("the package exports what its sources export", async () => {

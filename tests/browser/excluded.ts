@@ -10,6 +10,8 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/mutate_test.ts": "tests our tools",
   "tests/programs/": "reads TensorFlow's results from a file",
   "tests/distribute/": "serves TensorFlow's protocol, which wants a server's platform",
+  "tests/core/caller_lines_test.ts":
+    "looks for its own lines in stacks, and a bundle has no other; tests/package_test.ts looks for a page's",
   "tests/devices/cpu/oracle_test.ts":
     "thousands of problems for WebAssembly that is the same everywhere",
   "tests/devices/webgpu/packed_half_test.ts": "hides f16 from all tests of a page",

@@ -29,7 +29,7 @@ const FORMS: Record<string, (body: (...args: Any[]) => unknown) => unknown> = {
 };
 
 testOnDevices("a body of more parameters than arguments is refused in every form", async () => {
-  const text = "TypeError: three() takes 3 positional arguments but 1 were given";
+  const text = `TypeError: ${three.name}() takes 3 positional arguments but 1 were given`;
   for (const [form, call] of Object.entries(FORMS)) {
     assertThrows(() => call(three), InvalidArgumentError, text, form);
     await assertRejects(() => evaluate(() => call(three)), InvalidArgumentError, text, form);
@@ -41,7 +41,7 @@ testOnDevices("a body of more parameters than arguments is refused in every form
 });
 
 testOnDevices("a body of more parameters is refused in a worker and by its token", async () => {
-  const text = "three() takes 3 positional arguments but 1 were given";
+  const text = `${three.name}() takes 3 positional arguments but 1 were given`;
   const inWorker = (): tf.Tensor => tf.numpyFunction(three, [x()], "float32", { worker: true });
   await assertRejects(() => evaluate(inWorker), InvalidArgumentError, text);
   const add = (a: Any, b: Any): unknown => Number(a) + Number(b);
@@ -59,10 +59,10 @@ testOnDevices("a body of more parameters is refused in a worker and by its token
 
 testOnDevices("the context of a call is no number", async () => {
   const add = (a: Any, b: Any): unknown => Number(a) + Number(b);
-  const text = "TypeError: add() takes 2 positional arguments but 1 were given";
+  const text = `TypeError: ${add.name}() takes 2 positional arguments but 1 were given`;
   for (const form of ["numpyFunction", "pyFunc", "decorator", "tf.function"]) {
     const build = (): unknown => FORMS[form](form === "tf.function" ? addTensors : add);
-    const wanted = form === "tf.function" ? "addTensors() takes 2 positional" : text;
+    const wanted = form === "tf.function" ? `${addTensors.name}() takes 2 positional` : text;
     assertThrows(build, InvalidArgumentError, wanted, form);
     await assertRejects(() => evaluate(build), InvalidArgumentError, wanted, form);
   }

@@ -3,7 +3,6 @@
  * else web workers from a Blob. The code of a worker is a text.
  */
 import { FUNCTIONS_PER_MODULE, LAYOUT, NOT_MADE } from "./thread_layout.ts";
-import { Error } from "../../../core/builtin_errors.ts";
 
 /** More threads than this wait for memory rather than compute. */
 const MOST_WORKERS = 7;
