@@ -2,8 +2,8 @@
 // May import every folder that mod.ts may.
 
 import "./core/thrown.ts";
-import "./core/user_stack.ts";
-import "./core/builtin_errors.ts";
+import "./core/throwing/user_stack.ts";
+import "./core/throwing/builtin_errors.ts";
 import "./core/errors.ts";
 import "./core/shape.ts";
 import "./core/tensor.ts";

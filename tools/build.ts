@@ -195,7 +195,7 @@ async function code(
       outdir: "/",
       splitting: true,
       packages: "external",
-      // src/core/user_stack.ts knows the library's own files by their names.
+      // src/core/throwing/user_stack.ts knows the library's own files by their names.
       chunkNames: "weft-[name]-[hash]",
       plugins: [WORKER],
       // Debuggers show the sources; who imports the package loads none of it.

@@ -5,7 +5,7 @@ import { apply1 } from "../core/apply.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { describe } from "../core/convert.ts";
 import { sameShape, shapeText } from "../core/shape.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
 import { refusePromise } from "../core/nest.ts";

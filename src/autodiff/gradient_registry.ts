@@ -4,7 +4,7 @@
 import type { GraphNode } from "../core/graph_node.ts";
 import { lookupOp } from "../core/op.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { AlreadyExistsError, LookupError } from "../core/errors.ts";
 
 /** A gradient: from the operation and the gradients of its outputs to those of its inputs. */

@@ -7,7 +7,7 @@ import { type GraphNode, handleOf } from "../core/graph_node.ts";
 import { shortText, Tensor, type TensorLike } from "../core/tensor.ts";
 import { optionCheck } from "../core/options.ts";
 import type { OpDef } from "../core/op.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import { withScope } from "../core/scope_context.ts";
 import { backprop, type Seed } from "./backprop.ts";

@@ -21,7 +21,7 @@ import {
   movingAverageVariables,
   trainableVariables,
 } from "./variables.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 
 /** Options of {@linkcode ExponentialMovingAverage}. */
 export interface MovingAverageOptions {

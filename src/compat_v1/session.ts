@@ -1,7 +1,7 @@
 /**
  * Sessions as TensorFlow 1 has them: fed by a map, entered as the default, with callables.
  */
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { UnimplementedError } from "../core/errors.ts";
 import type { Nest } from "../core/nest.ts";
 import type { CompositeTensor } from "../core/composite.ts";

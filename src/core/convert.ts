@@ -22,7 +22,7 @@ import {
 import { type Shape, shapeText, sizeOf } from "./shape.ts";
 import { type ElementValue, NdArray } from "./nd_array.ts";
 import { describe } from "./text.ts";
-import { TypeError } from "./builtin_errors.ts";
+import { TypeError } from "./throwing/builtin_errors.ts";
 import { ValueError } from "./errors.ts";
 
 export { describe };

@@ -1,7 +1,7 @@
 /**
  * Element types: names, TensorFlow numbers, storage arrays, groups, promotion.
  */
-import { RangeError, TypeError } from "./builtin_errors.ts";
+import { RangeError, TypeError } from "./throwing/builtin_errors.ts";
 import { ResourceExhaustedError } from "./errors.ts";
 
 /** Name of an element type, as in TensorFlow. */

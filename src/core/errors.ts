@@ -1,7 +1,7 @@
 /**
  * Error classes: the run-time family of TensorFlow (17 codes) and the build-time ones.
  */
-import { Error, RangeError, TypeError } from "./builtin_errors.ts";
+import { Error, RangeError, TypeError } from "./throwing/builtin_errors.ts";
 
 /** What an error knows about the place it arose in. */
 export interface ErrorDetails {

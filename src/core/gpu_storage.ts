@@ -2,7 +2,7 @@
  * How the elements of a dtype lie in a GPU buffer, and how WGSL loads, computes and stores them.
  */
 import type { DType } from "./dtype.ts";
-import { TypeError } from "./builtin_errors.ts";
+import { TypeError } from "./throwing/builtin_errors.ts";
 
 /** Type in which a kernel computes with elements. */
 export type AccType = "f32" | "i32" | "u32";

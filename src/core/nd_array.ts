@@ -6,7 +6,7 @@ import { checkRank, isShape, type Shape, shapeText, sizeOf, stridesOf } from "./
 import { elementAt, numberToBfloat16 } from "./arrays/elements.ts";
 import { elementsText } from "./arrays/format.ts";
 import { assignAt, checkPlace, indexPrototype, rowData } from "./arrays/indexing.ts";
-import { TypeError } from "./builtin_errors.ts";
+import { TypeError } from "./throwing/builtin_errors.ts";
 import { ResourceExhaustedError, ValueError } from "./errors.ts";
 import { decodeString } from "./text.ts";
 

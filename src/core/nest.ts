@@ -2,7 +2,7 @@
  * Nested structures: arrays and plain objects with leaves of one kind. Objects keep their own key order when packed,
  * and are flattened in sorted key order, as TensorFlow's nest does. And promises, which are leaves that nothing synchronous takes.
  */
-import { TypeError } from "./builtin_errors.ts";
+import { TypeError } from "./throwing/builtin_errors.ts";
 import { ValueError } from "./errors.ts";
 import { MAX_RANK } from "./shape.ts";
 

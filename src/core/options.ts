@@ -3,7 +3,7 @@
  */
 import { describe } from "./convert.ts";
 import { isPlainObject } from "./nest.ts";
-import { TypeError } from "./builtin_errors.ts";
+import { TypeError } from "./throwing/builtin_errors.ts";
 
 /** Each key of an options type. The compiler asks for all of them. */
 export type OptionKeys<T> = { readonly [K in keyof T]-?: true };

@@ -2,7 +2,7 @@
  * Signatures of ops: arguments and attributes as their texts say them, and what applications make of them.
  */
 import { asDType, type DType, DTYPE_GROUPS } from "./dtype.ts";
-import { TypeError } from "./builtin_errors.ts";
+import { TypeError } from "./throwing/builtin_errors.ts";
 import { ValueError } from "./errors.ts";
 import type { Attrs, OpDef, OpInit } from "./op.ts";
 import type { Spec } from "./tensor_spec.ts";

@@ -3,7 +3,7 @@
  */
 import { apply } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { type Attrs, defineOp as register, type OpDef, type OpInit } from "../core/op.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";

@@ -3,7 +3,7 @@
  */
 import { CompositeSpec, leafSpecs } from "../core/composite.ts";
 import { packAs } from "../core/nest.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { optionCheck, type OptionKeys } from "../core/options.ts";

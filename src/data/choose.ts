@@ -1,7 +1,7 @@
 /**
  * Elements of several datasets: which one gives the next is read from a dataset of numbers, or drawn at random.
  */
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { optionCheck } from "../core/options.ts";
 import { eagerKey } from "../ops/random/state.ts";

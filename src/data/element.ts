@@ -3,7 +3,7 @@
  */
 import { describe, toNdArray } from "../core/convert.ts";
 import { type DType, DTYPES, type HostData, makeData, type TypedArray } from "../core/dtype.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import { NdArray, type Nested } from "../core/nd_array.ts";
 import { CompositeSpec, CompositeTensor, leafSpecs, packComponents } from "../core/composite.ts";

@@ -2,7 +2,7 @@
  * fromGenerator: elements that a JavaScript generator yields, checked against what was declared.
  */
 import { leafSpecs } from "../core/composite.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, StopIteration } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { isPlainObject, packAs } from "../core/nest.ts";

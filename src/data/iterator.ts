@@ -2,7 +2,7 @@
  * DatasetIterator: one pass over a dataset, which can be saved and gone on with.
  */
 import { describe } from "../core/convert.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { DataLossError, ValueError } from "../core/errors.ts";
 import type { Bytes } from "../io/bytes.ts";
 import { DrawCounts } from "../ops/random/state.ts";

@@ -13,7 +13,7 @@ import type { Source } from "./source.ts";
 import { chooseSource, type SampleOptions, sampleSource } from "./choose.ts";
 import { loadSource, type SnapshotOptions } from "./snapshot.ts";
 import { rangeSource, slicesSource, tensorsSource, zipSource } from "./sources.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 
 export * from "./capture.ts";
 export * from "./items.ts";

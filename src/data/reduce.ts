@@ -7,7 +7,7 @@ import { Failure, type Outcome, type Source } from "./source.ts";
 import { keepValues } from "./sources.ts";
 import { stageOver } from "./stage.ts";
 import { type ElementFunction, type Traced, traceFunction } from "./trace.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 
 /** A traced function of a state and an element, with the type of the state. */
 interface Carrying {

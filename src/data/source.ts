@@ -1,7 +1,7 @@
 /**
  * Source: one stage of a pipeline. Stages pull from each other, one element at a time, and can say where they stand.
  */
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";

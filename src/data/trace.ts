@@ -3,7 +3,7 @@
  */
 import { packComponents } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, OpError, OutOfRangeError } from "../core/errors.ts";
 import { type Nest, refusePromise } from "../core/nest.ts";
 import { withScope } from "../core/scope_context.ts";

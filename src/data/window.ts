@@ -2,7 +2,7 @@
  * Stages between elements and groups of them: window, which gives small datasets, and unbatch, which gives rows.
  */
 import { CompositeSpec } from "../core/composite.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";

@@ -3,7 +3,7 @@
  */
 import { describe } from "../core/convert.ts";
 import { asDType, type DType, DTYPES } from "../core/dtype.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { shapeText } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";

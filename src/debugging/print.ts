@@ -4,7 +4,7 @@
 import { apply1, type OpInput } from "../core/apply.ts";
 import type { CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { isPlainObject } from "../core/nest.ts";

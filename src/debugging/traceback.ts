@@ -1,7 +1,7 @@
 /**
  * Whose frames the stacks of errors have.
  */
-import { filtering } from "../core/user_stack.ts";
+import { filtering } from "../core/throwing/user_stack.ts";
 
 /**
  * Lets errors made from now on begin their stacks at the line that called this library, as they do unless it is disabled.

@@ -4,7 +4,7 @@
 import { shapeText } from "../core/shape.ts";
 import { Graph } from "../graph/graph.ts";
 import type { Operation } from "../graph/operation.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 
 /** What can be drawn and summed up: a graph, a `tf.function` with an `inputSignature`, or a body that `getConcreteFunction()` gave. */
 export type Drawable = Graph | { readonly graph: unknown } | {

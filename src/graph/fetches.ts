@@ -3,7 +3,7 @@
  */
 import { CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { LookupError, ValueError } from "../core/errors.ts";
 import { handleOf, resourceOf } from "../core/graph_node.ts";
 import { Tensor } from "../core/tensor.ts";

@@ -4,7 +4,7 @@
 import { lookupOp, type OpDef } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
 import type { DType } from "../core/dtype.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";

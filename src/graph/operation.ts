@@ -7,7 +7,7 @@ import { NdArray } from "../core/nd_array.ts";
 import { type EvalFeeds, evaluator, type SessionLike, Tensor } from "../core/tensor.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
 import { currentScope } from "../core/scope_context.ts";
-import { stackOf, withLongStacks } from "../core/user_stack.ts";
+import { stackOf, withLongStacks } from "../core/throwing/user_stack.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import type { GraphNode } from "../core/graph_node.ts";
 import type { Graph } from "./graph.ts";

@@ -4,7 +4,7 @@
 import type { Spec } from "../core/tensor_spec.ts";
 import { specText } from "../core/tensor_spec.ts";
 import { RecentMap } from "../core/recent_map.ts";
-import { stackOf, userFrames } from "../core/user_stack.ts";
+import { stackOf, userFrames } from "../core/throwing/user_stack.ts";
 
 /** TensorFlow's numbers: so many traces among so many calls. */
 const TRACES = 5, CALLS = 10;

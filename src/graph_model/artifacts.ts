@@ -1,7 +1,7 @@
 /**
  * Where a TensorFlow.js model comes from: a path or URL of its model.json, or a handler that loads it.
  */
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { DataLossError, NotFoundError } from "../core/errors.ts";
 import { describe } from "../core/convert.ts";
 import { readBytes } from "../io/files.ts";

@@ -3,7 +3,7 @@
  */
 import { describe } from "../core/convert.ts";
 import { type DType, dtypeOfArray, DTYPES, type HostData, type TypedArray } from "../core/dtype.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { DataLossError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { type Shape, sizeOf } from "../core/shape.ts";

@@ -2,7 +2,7 @@
  * tf.train.Checkpoint: variables and optimizers in TensorFlow's checkpoints of objects, where they go by the attributes that lead to them.
  *  Follows TensorFlow `checkpoint/checkpoint.py` and `trackable_object_graph.proto`.
  */
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { NotFoundError, RuntimeError, ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { isPlainObject, NestWalk } from "../core/nest.ts";

@@ -5,7 +5,7 @@ import { apply, compose, type OpInput } from "../core/apply.ts";
 import { packComponents } from "../core/composite.ts";
 import { describe, toNdArray } from "../core/convert.ts";
 import { type DType, DTYPES } from "../core/dtype.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { isPlainObject } from "../core/nest.ts";

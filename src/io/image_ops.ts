@@ -3,7 +3,7 @@
  * read, later: pipelines and graphs await them, eager code calls the functions whose names end in `Async`.
  */
 import { apply, apply1, type OpInput } from "../core/apply.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { FailedPreconditionError, InvalidArgumentError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { type Attrs, defineOp, type OpDef, type OpInit } from "../core/op.ts";

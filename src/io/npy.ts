@@ -2,7 +2,7 @@
  * NumPy's npy files, read and written.
  */
 import { type DType, DTYPES, withinMemory } from "../core/dtype.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { UnimplementedError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { isShape, sizeOf, stridesOf } from "../core/shape.ts";

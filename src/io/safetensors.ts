@@ -2,7 +2,7 @@
  * Safetensors files: a JSON header and raw little-endian arrays.
  */
 import { type DType, DTYPES } from "../core/dtype.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { DataLossError, UnimplementedError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { isShape, type Shape, sizeOf } from "../core/shape.ts";

@@ -1,7 +1,7 @@
 /**
  * Checkpoints: variables and optimizers saved to and restored from safetensors or npz files.
  */
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, NotFoundError, ValueError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { isPlainObject, type Nest, NestWalk } from "../core/nest.ts";

@@ -2,7 +2,7 @@
  * Zip archives: reading stored and deflated entries, writing stored ones.
  */
 import { withinMemory } from "../core/dtype.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { type DataLossError, OpError, UnimplementedError } from "../core/errors.ts";
 import { type Bytes, checkBytes, concatBytes, unreadable, viewOf } from "./bytes.ts";
 import { crc32 } from "./crc.ts";

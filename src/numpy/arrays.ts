@@ -7,7 +7,7 @@ import type { DType, HostData } from "../core/dtype.ts";
 import { isForeignArray } from "../core/arrays/foreign_array.ts";
 import { type NdArray, primitiveOf } from "../core/nd_array.ts";
 import { stridesOf } from "../core/shape.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 
 /** An array of numpy-ts, of any dtype. */
 export type NDArray = InstanceType<(typeof numpy)["NDArray"]>;

@@ -5,7 +5,7 @@ import { apply1, currentInterpreter, disposes, type OpInput } from "../core/appl
 import { type DType, DTYPES, isInteger, promote } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { describe, toNdArray } from "../core/convert.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { type Attrs, lookupOp, type OpDef } from "../core/op.ts";

@@ -10,7 +10,7 @@ import { loadGpuWindows } from "../kernels/gpu_kernels.ts";
 import { openWebGpuDevice } from "../devices/webgpu/open.ts";
 import type { WebGpuDevice } from "../devices/webgpu/webgpu_device.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { RecentMap } from "../core/recent_map.ts";
 import { environment } from "./environment.ts";

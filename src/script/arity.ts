@@ -1,7 +1,7 @@
 /**
  * How many arguments a body takes: its inputs, and the context of the call after them.
  */
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 
 /** A body, seen from here. */
 interface Body {

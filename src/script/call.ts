@@ -12,7 +12,7 @@ import type { Attrs, OpDef } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
 import { Tensor } from "../core/tensor.ts";
 import { TensorSpecClass } from "../core/tensor_spec.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { OperatorNotAllowedInGraphError } from "../core/errors.ts";
 import { toInput } from "../ops/input.ts";
 import { scriptSeeds } from "../ops/random/state.ts";

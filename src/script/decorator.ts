@@ -5,7 +5,7 @@ import type { ScriptInput, ScriptResult } from "./numpy_function.ts";
 import type { ScriptFunction } from "./script.ts";
 import { isPlainObject } from "../core/nest.ts";
 import type { Tout } from "./tout.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 
 /** What the decorator form takes. */
 export interface DecoratorOptions<T> {

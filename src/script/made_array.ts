@@ -3,7 +3,7 @@
  */
 import { describe, toNdArray } from "../core/convert.ts";
 import { asDType, type DType, dtypeOfArray } from "../core/dtype.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { shapeText, sizeOf } from "../core/shape.ts";

@@ -11,7 +11,7 @@ import { firstLeaf, isNested, isPlainObject, structureText } from "../core/nest.
 import { NdArray } from "../core/nd_array.ts";
 import { compatible, isConcrete, type PartialShape, shapeText, sizeOf } from "../core/shape.ts";
 import { shortText, Tensor } from "../core/tensor.ts";
-import { RangeError } from "../core/builtin_errors.ts";
+import { RangeError } from "../core/throwing/builtin_errors.ts";
 import { InternalError, InvalidArgumentError, UnknownError } from "../core/errors.ts";
 import { copyArray } from "../runtime/session/run_value.ts";
 import { outputShapes, type Script } from "./script.ts";

@@ -22,7 +22,7 @@ import { PyFunc, PyFuncStateless } from "./script_ops.ts";
 import { outputsOf, parseTout, type Tout } from "./tout.ts";
 import type { Decorated, DecoratorOptions } from "./decorator.ts";
 import { runNumpyStyleAsync } from "./run_numpy_style.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 
 /** Arguments of a script: tensors, values, or nests of them. */
 export type ScriptInput = TensorLike | CompositeTensor | readonly ScriptInput[] | {

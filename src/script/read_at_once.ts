@@ -5,7 +5,7 @@
  */
 import type { OpInput } from "../core/apply.ts";
 import type { Device } from "../core/device.ts";
-import { stackOf, userFrames } from "../core/user_stack.ts";
+import { stackOf, userFrames } from "../core/throwing/user_stack.ts";
 import { FailedPreconditionError } from "../core/errors.ts";
 import { cpuDevice, gpuDevice } from "../runtime/devices.ts";
 import { placeText } from "../runtime/session/run_errors.ts";

@@ -7,7 +7,7 @@ import { OpError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { isPlainObject } from "../core/nest.ts";
 import { readable, textOf } from "../core/thrown.ts";
-import { stackBelow, trimStack, userFrames, withLongStacks } from "../core/user_stack.ts";
+import { stackBelow, trimStack, userFrames, withLongStacks } from "../core/throwing/user_stack.ts";
 import { EagerTensor } from "../runtime/eager/tensor.ts";
 import { placeText } from "../runtime/session/run_errors.ts";
 import type { Script } from "./script.ts";

@@ -1,7 +1,7 @@
 /**
  * The script ops themselves: PyFunc, PyFuncStateless, EagerPyFunc. Their kernel is the user's function.
  */
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { describe } from "../core/convert.ts";
 import { type DType, isTrainable } from "../core/dtype.ts";
 import { type Attrs, defineOp, type GradRule, type OpDef, type OpInit } from "../core/op.ts";
@@ -10,7 +10,7 @@ import { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { ValueError } from "../core/errors.ts";
 import { withScope } from "../core/scope_context.ts";
-import { withLongStacks } from "../core/user_stack.ts";
+import { withLongStacks } from "../core/throwing/user_stack.ts";
 import { asTensor } from "../ops/input.ts";
 import { tapeGradient } from "../runtime/functions/run_tape.ts";
 import { findScriptOf } from "./imported.ts";

@@ -6,7 +6,7 @@ import { CompositeSpec, packComponents } from "../core/composite.ts";
 import { isNested, isPlainObject, mapDense, NestWalk, setKey } from "../core/nest.ts";
 import type { PartialShape } from "../core/shape.ts";
 import { type Spec, type TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 
 /** What a script returns: a dtype or spec for one output, a list or object for several, `[]` for none. */
 export type Tout =

@@ -1,7 +1,7 @@
 /**
  * HttpError: a refusal with its status, and the status of any other error.
  */
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 import { OpError, ValueError } from "../core/errors.ts";
 
 /** A request that is refused, with the status that says why. */

@@ -2,7 +2,7 @@
  * What is served: signatures with named inputs and outputs, made of whatever computes.
  */
 import { describe } from "../core/convert.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import type { DType } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";

@@ -8,7 +8,7 @@ import { flatten, type Nest } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { cpuDevice, device } from "../runtime/devices.ts";
 import { constantTensor } from "../runtime/eager/eager.ts";

@@ -1,7 +1,7 @@
 /**
  * opCheck: everything that must hold of an op, checked over samples, dtypes and devices.
  */
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import type { DType } from "../core/dtype.ts";
 import { lookupOp, type OpDef, registeredOps } from "../core/op.ts";

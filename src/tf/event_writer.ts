@@ -2,7 +2,7 @@
  * Event files that TensorBoard reads: scalars, images, histograms, texts and graphs by step.
  */
 import { describe, toNdArray } from "../core/convert.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";

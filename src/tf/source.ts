@@ -1,7 +1,7 @@
 /**
  * Where files come from: a path, a URL, bytes or a stream, read whole.
  */
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { NotFoundError } from "../core/errors.ts";
 import { concatBytes } from "../io/bytes.ts";
 import { readBytes } from "../io/files.ts";

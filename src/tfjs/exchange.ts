@@ -4,7 +4,7 @@
 import * as tfjs from "@tensorflow/tfjs-core";
 import { toNdArray } from "../core/convert.ts";
 import { type DType, isDType } from "../core/dtype.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { FailedPreconditionError, RuntimeError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { shortText, type Tensor } from "../core/tensor.ts";

@@ -5,7 +5,7 @@ import * as tfjs from "@tensorflow/tfjs-core";
 import { announce, currentRecorders } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
 import { DTYPES } from "../core/dtype.ts";
-import { TypeError } from "../core/builtin_errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { LookupError, UnimplementedError } from "../core/errors.ts";
 import { flatten, mapNest, type Nest, packAs } from "../core/nest.ts";
 import { defineOp, type GradContext, type OpDef } from "../core/op.ts";

@@ -5,7 +5,7 @@ import { Tensor } from "../core/tensor.ts";
 import { memory } from "../runtime/eager/memory.ts";
 import { time } from "./timing.ts";
 import type { BackendValues, DataId, DataType, TensorInfo } from "./types.ts";
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 
 /** Least number that counts where floats have 32 bits. */
 export const EPSILON_FLOAT32 = 1e-7;

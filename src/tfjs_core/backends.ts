@@ -10,7 +10,7 @@ import {
 import { type KernelBackend, WeftBackend } from "./backend.ts";
 import { getKernelsForBackend } from "./kernel_registry.ts";
 import { isPromise } from "./util/values.ts";
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 
 /** Makes a backend. */
 export type BackendFactory = () => KernelBackend | Promise<KernelBackend>;

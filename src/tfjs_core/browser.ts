@@ -3,7 +3,7 @@
  */
 import type { Tensor } from "../core/tensor.ts";
 import { toPixels } from "../ops/image/browser_namespace.ts";
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 
 export { fromPixels, fromPixelsAsync, toPixels } from "../ops/image/browser_namespace.ts";
 

@@ -27,7 +27,7 @@ import type {
   NamedVariableMap,
   TensorInfo,
 } from "./types.ts";
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 
 /** Counts and lists of an engine. */
 export class EngineState {

@@ -2,7 +2,7 @@
  * `tf.env()`: flags and the platform. Flags of TensorFlow.js's own backends may be set and change nothing here.
  */
 import { isBrowser, isNode, platform } from "./platform.ts";
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 
 /** The value of a flag. */
 export type FlagValue = number | boolean | string;

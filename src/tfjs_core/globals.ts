@@ -6,7 +6,7 @@ import { ENGINE } from "./engine.ts";
 import { promote } from "../core/dtype.ts";
 import type { DType } from "../core/dtype.ts";
 import type { DataType } from "./types.ts";
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 
 /** The version of TensorFlow.js's core whose names these are. */
 export const version_core = "4.22.0";

@@ -6,7 +6,7 @@ import type { Tensor } from "../core/tensor.ts";
 import { KERNELS } from "./kernels/mod.ts";
 import type { KernelAttrs, KernelInputs } from "./kernels/types.ts";
 import type { RecursiveArray, TensorInfo } from "./types.ts";
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 
 /** A value of an attribute. */
 export type AttributeValue =

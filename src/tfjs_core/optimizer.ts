@@ -10,7 +10,7 @@ import * as train from "../train/mod.ts";
 import { dispose } from "./scopes.ts";
 import { registerClass, Serializable, type SerializableConstructor } from "./serialization.ts";
 import type { NamedTensor, NamedTensorMap } from "./types.ts";
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 
 /** Changes variables so that a loss falls: subclasses say how in `applyGradients`. */
 export abstract class Optimizer extends Serializable {

@@ -2,7 +2,7 @@
  * The platform that programs run on: fetching, time, texts. One for browsers, Deno and Node, which have the same functions.
  */
 import type { Platform } from "./environment.ts";
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 
 /**
  * Whether the web's functions are there: in pages, their workers and Deno. Packages load Node's modules elsewhere by `require`, which

@@ -5,7 +5,7 @@ import { refusePromise } from "../core/nest.ts";
 import { type Scope, scope } from "../runtime/eager/tensor.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { getTensorsInContainer } from "./tensor_util.ts";
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 
 const open: { readonly scope: Scope; readonly name: string }[] = [];
 

@@ -6,7 +6,7 @@ import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { tensor } from "./creation.ts";
 import type { DataType } from "./types.ts";
 import { inferDtype, isTypedArray } from "./util/values.ts";
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 
 /** What an argument may be: an element type, any of numbers, or any. */
 export type WantedDType = DataType | "numeric" | "string_or_numeric";

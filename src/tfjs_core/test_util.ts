@@ -3,7 +3,7 @@
  */
 import { encodeString } from "../core/text.ts";
 import type { RecursiveArray } from "./types.ts";
-import { Error } from "../core/builtin_errors.ts";
+import { Error } from "../core/throwing/builtin_errors.ts";
 
 /** How far numbers may be apart where floats have 16 bits. */
 export const TEST_EPSILON_FLOAT16 = 1e-1;

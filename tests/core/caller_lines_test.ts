@@ -2,8 +2,8 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { TypeError as OwnTypeError } from "../../src/core/builtin_errors.ts";
-import { beginAtCaller } from "../../src/core/user_stack.ts";
+import { TypeError as OwnTypeError } from "../../src/core/throwing/builtin_errors.ts";
+import { beginAtCaller } from "../../src/core/throwing/user_stack.ts";
 import { fileName, testOnDevices } from "../devices.ts";
 
 // deno-lint-ignore no-explicit-any
@@ -204,5 +204,5 @@ Deno.test("every file of the library throws errors that begin at the caller", as
     }
   };
   await visit(src);
-  assertEquals(missing, [], "Import them from core/builtin_errors.ts");
+  assertEquals(missing, [], "Import them from core/throwing/builtin_errors.ts");
 });

@@ -2,7 +2,7 @@
  * One element of an array between JavaScript's values and memory.
  */
 import { type DType, DTYPES, type HostData, INTEGER_ENDS, isBigInt, makeData } from "../dtype.ts";
-import { TypeError } from "../builtin_errors.ts";
+import { TypeError } from "../throwing/builtin_errors.ts";
 import { ValueError } from "../errors.ts";
 import type { ElementValue } from "../nd_array.ts";
 import { describe, encodeString } from "../text.ts";

@@ -4,7 +4,7 @@
 import { type DType, dtypeOfArray, DTYPES, isDType } from "../dtype.ts";
 import { NdArray } from "../nd_array.ts";
 import { sizeOf, stridesOf } from "../shape.ts";
-import { TypeError } from "../builtin_errors.ts";
+import { TypeError } from "../throwing/builtin_errors.ts";
 
 /** What such an array has. */
 export interface ForeignArray {

@@ -2,7 +2,7 @@
  * Nested lists: their shape and their elements.
  */
 import { type DType, DTYPES, type HostData, isPlain, makeData, MOST_OBJECTS } from "../dtype.ts";
-import { TypeError } from "../builtin_errors.ts";
+import { TypeError } from "../throwing/builtin_errors.ts";
 import { ResourceExhaustedError, ValueError } from "../errors.ts";
 import { checkNesting } from "../nest.ts";
 import { type Shape, shapeText, sizeOf } from "../shape.ts";

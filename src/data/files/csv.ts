@@ -4,7 +4,7 @@
 import { decodeString } from "../../core/text.ts";
 import { describe } from "../../core/convert.ts";
 import { asDType, type DType, DTYPES, isBigInt, isDType, isFloating } from "../../core/dtype.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { isPlainObject } from "../../core/nest.ts";

@@ -32,7 +32,7 @@ import {
   type State,
 } from "../source.ts";
 import { stageOver } from "../stage.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 
 /** Files to read: one or more paths, URLs, blobs or arrays of bytes, or a tensor or dataset of paths. */
 export type Files = ByteSource | readonly ByteSource[] | Tensor | Pick<Dataset, "source">;

@@ -2,7 +2,7 @@
  * Functions that make a dataset of an element: called, traced, and what their datasets hold.
  */
 import { describe } from "../../core/convert.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { OperatorNotAllowedInGraphError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Tensor } from "../../core/tensor.ts";

@@ -4,7 +4,7 @@
 import { structureText } from "../../core/nest.ts";
 import { encodeString } from "../../core/text.ts";
 import { type DType, DTYPES, type HostData, isBigInt, isInteger } from "../../core/dtype.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { DataLossError, InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { elementAt } from "../../core/arrays/elements.ts";
 import { type ElementValue, NdArray, setElement } from "../../core/nd_array.ts";

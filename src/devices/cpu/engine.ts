@@ -8,7 +8,7 @@ import { workerCount } from "./threads/thread_worker.ts";
 import { Threads, type WasmCall, type WasmFunction } from "./threads/threads.ts";
 import { probeFeatures, type WasmFeatures } from "./wasm/features.ts";
 import { ModuleBuilder } from "./wasm/module_builder.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 export type { WasmCall, WasmFunction };
 export type WasmExports = Readonly<Record<string, WasmFunction>>;

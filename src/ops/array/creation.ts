@@ -5,7 +5,7 @@ import { currentInterpreter } from "../../core/apply.ts";
 import { describe, isAssignable, toNdArray } from "../../core/convert.ts";
 import { firstLeaf } from "../../core/nest.ts";
 import { asDType, type DType, dtypeOfArray, DTYPES } from "../../core/dtype.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { InternalError, ValueError } from "../../core/errors.ts";
 import { type GpuData, gpuDataReader, isGpuData } from "../../core/gpu_data.ts";
 import { NdArray } from "../../core/nd_array.ts";

@@ -8,7 +8,7 @@ import { type Attrs, defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, type PartialShape, sameShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { InternalError, ValueError } from "../../core/errors.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { fillCpu, fillGpu, fillNumber } from "../../kernels/copy/fill.ts";

@@ -5,7 +5,7 @@
 import type { RowLayout } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { isInteger } from "../../core/dtype.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type GradContext, lookupOp, type OpDef, type Problem } from "../../core/op.ts";
 import {

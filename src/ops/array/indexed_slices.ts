@@ -3,7 +3,7 @@
  */
 import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { isInteger } from "../../core/dtype.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { TensorGpuData } from "../../core/gpu_data.ts";
 import type { GraphNode } from "../../core/graph_node.ts";

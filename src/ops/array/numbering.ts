@@ -3,7 +3,7 @@
  */
 import { apply1, compose, currentInterpreter } from "../../core/apply.ts";
 import { asDType, type DType, isBigInt, isInteger } from "../../core/dtype.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef, type Problem } from "../../core/op.ts";
 import { type ElementValue, NdArray, setElement } from "../../core/nd_array.ts";

@@ -4,7 +4,7 @@
  */
 import type { RowLayout } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineOp, type OpInit, type Problem } from "../../core/op.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";

@@ -4,7 +4,7 @@
  */
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { type ElementValue, NdArray, setElement } from "../../core/nd_array.ts";

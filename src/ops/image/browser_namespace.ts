@@ -2,7 +2,7 @@
  * What `tf.browser` holds: images of pages as tensors, and back.
  */
 import { describe } from "../../core/convert.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { isShape, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";

@@ -2,7 +2,7 @@
  * Colours: greyscale and RGB, and black-and-white by a threshold.
  */
 import { compose } from "../../core/apply.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";

@@ -7,7 +7,7 @@ import { defineOp, type OpDef } from "../../core/op.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { sumCpu, sumOf } from "../../kernels/host/pointwise.ts";
 import { onGpu } from "../../kernels/gpu_kernels.ts";

@@ -12,7 +12,7 @@ import { applyConverted, toFloatInput, toMatchingInputs } from "../input.ts";
 import { add, mul, neg } from "./arithmetic.ts";
 import { notEqual } from "./compare.ts";
 import { defineGradient, inverseSlope, slope } from "./gradient_ops.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 
 const TWO_OVER_SQRT_PI = 2 / Math.sqrt(Math.PI);
 

@@ -9,7 +9,7 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { definePointwise } from "./define_pointwise.ts";
 import { toInput, toMatchingInputs } from "../input.ts";
 import "./compare.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 
 const LOGIC = { inputs: ["x: bool", "y: bool"], output: "z: bool", grad: null };
 const BITS = { inputs: ["x", "y"], types: "integer", grad: null };

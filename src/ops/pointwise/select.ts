@@ -8,7 +8,7 @@ import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import { mergeShapes } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { reshape } from "../array/view.ts";
 import { broadcastGrad, definePointwise } from "./define_pointwise.ts";

@@ -3,7 +3,7 @@
  */
 import { compose } from "../../core/apply.ts";
 import { isFloating } from "../../core/dtype.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { isConcrete } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";

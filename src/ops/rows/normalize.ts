@@ -2,7 +2,7 @@
  * Normalization by given statistics or over the last axis: batchNorm, layerNorm, movingAverage.
  */
 import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";

@@ -3,7 +3,7 @@
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type GradContext, type OpDef } from "../../core/op.ts";
 import type { PartialShape } from "../../core/shape.ts";

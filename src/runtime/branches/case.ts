@@ -2,7 +2,7 @@
  * case and switchCase: one of several functions, by predicates or by number.
  */
 import { describe } from "../../core/convert.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { Nest } from "../../core/nest.ts";
 import { optionCheck } from "../../core/options.ts";

@@ -5,7 +5,7 @@ import { currentInterpreter } from "../../core/apply.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { type Nest, structureText } from "../../core/nest.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { relaxShapes, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";

@@ -13,7 +13,7 @@ import {
   UnimplementedError,
   ValueError,
 } from "../../core/errors.ts";
-import { causeBehind, standingFor } from "../../core/user_stack.ts";
+import { causeBehind, standingFor } from "../../core/throwing/user_stack.ts";
 import { cpuDevice } from "../devices.ts";
 import { specId } from "./spec_id.ts";
 import { bytesOfSpec } from "./storage.ts";

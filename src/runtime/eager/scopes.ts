@@ -6,7 +6,7 @@ import { isPlainObject, refusePromise } from "../../core/nest.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { TapeRecording } from "../../autodiff/tape_recording.ts";
 import type { EagerTensor } from "./tensor.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 
 /** What a scope owns: tensors, and the recordings of tapes, which end with it. */
 export type Owned = EagerTensor | TapeRecording;

@@ -11,7 +11,7 @@ import type { TensorGpuData } from "../../core/gpu_data.ts";
 import { elementAt } from "../../core/arrays/elements.ts";
 import { type ElementValue, NdArray, type Nested, nestElements } from "../../core/nd_array.ts";
 import { shortText, Tensor } from "../../core/tensor.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { FailedPreconditionError, RuntimeError, ValueError } from "../../core/errors.ts";
 import { currentReads } from "./read_ahead.ts";
 import { offerToOwner, outsideScopes, scopes } from "./scopes.ts";

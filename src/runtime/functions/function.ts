@@ -12,7 +12,7 @@ import { relaxShapes } from "../../core/shape.ts";
 import { resourceOf } from "../../core/graph_node.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec, TensorSpec } from "../../core/tensor_spec.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
 import { FuncGraph } from "../../graph/func_graph.ts";

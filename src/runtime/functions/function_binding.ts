@@ -12,7 +12,7 @@ import { type Spec, specText, type TensorSpec, TensorSpecClass } from "../../cor
 import { toInput } from "../../ops/input.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 import { Variable } from "../variables/variable.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 
 /** Arguments, taken apart. */
 export interface Binding {

@@ -6,7 +6,7 @@ import { flatten, isNested, type Nest, packAs, structureText } from "../../core/
 import { optionCheck } from "../../core/options.ts";
 import { compatible, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { OutOfRangeError, ValueError } from "../../core/errors.ts";
 import { concat, stack, unstack } from "../../ops/array/join.ts";
 import { stridedSlice } from "../../ops/array/strided_slice.ts";

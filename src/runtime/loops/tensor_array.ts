@@ -9,7 +9,7 @@ import { optionCheck } from "../../core/options.ts";
 import { compatible, isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { OutOfRangeError, ValueError } from "../../core/errors.ts";
 import { concat } from "../../ops/array/join.ts";
 import {

@@ -10,7 +10,7 @@ import { optionCheck } from "../../core/options.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { specText } from "../../core/tensor_spec.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { withScope } from "../../core/scope_context.ts";
 import { stopGradient } from "../../ops/array/view.ts";

@@ -4,7 +4,7 @@
 import { describe, toNdArray } from "../../core/convert.ts";
 import type { Device } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { compatible, shapeText, shapeTuple } from "../../core/shape.ts";

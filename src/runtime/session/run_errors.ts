@@ -10,7 +10,7 @@ import {
 } from "../../core/errors.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import { messageOf, readable } from "../../core/thrown.ts";
-import { causeBehind, trimStack, userFrames } from "../../core/user_stack.ts";
+import { causeBehind, trimStack, userFrames } from "../../core/throwing/user_stack.ts";
 
 /** A node as errors name it. */
 export interface ErrorPlace {

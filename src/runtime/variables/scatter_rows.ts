@@ -2,7 +2,7 @@
  * How the ops that change rows of variables run: in the variable's own memory, unless somebody else sees it.
  */
 import { apply, currentInterpreter, type OpInput } from "../../core/apply.ts";
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { lookupOp } from "../../core/op.ts";
 import { compatible, shapeText } from "../../core/shape.ts";

@@ -1,7 +1,7 @@
 /**
  * What runs inside a worker: receives calls, finds their bodies, answers.
  */
-import { TypeError } from "../../core/builtin_errors.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { readable } from "../../core/thrown.ts";
 import { checkArity, contextAs } from "../arity.ts";
 import { madeArray } from "../made_array.ts";

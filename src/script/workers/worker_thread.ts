@@ -3,7 +3,7 @@
  * process alive, but are spoken to through a web port: in Deno what they are posted themselves is copied byte by byte. Elsewhere a
  * Web Worker.
  */
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 import { workerCode } from "./worker_code.ts";
 import type { WorkerMessage, WorkerReply } from "./worker_wire.ts";
 

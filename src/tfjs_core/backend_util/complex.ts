@@ -1,7 +1,7 @@
 /**
  * Complex numbers as real and imaginary parts in turn.
  */
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 /** Real and imaginary parts. */
 export interface ComplexArrays {

@@ -2,7 +2,7 @@
  * Shapes of convolutions and pools.
  */
 import { assert } from "../util/checks.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 /** Padding of each side of each axis. */
 export type ExplicitPadding = [

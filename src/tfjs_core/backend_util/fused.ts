@@ -4,7 +4,7 @@
 import * as tf from "../../../mod.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { getReductionAxes } from "./broadcast.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 /** Name of an activation. */
 export type Activation = "linear" | "relu" | "prelu" | "elu" | "relu6" | "leakyrelu" | "sigmoid";

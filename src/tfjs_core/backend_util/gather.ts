@@ -3,7 +3,7 @@
  */
 import { computeStrides, sizeFromShape } from "../util/shapes.ts";
 import type { DataType } from "../types.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 /** What is known of a tensor here. */
 export interface ShapeInfo {

@@ -1,7 +1,7 @@
 /**
  * Partitions of ragged tensors.
  */
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 /** How rows are told apart. */
 export enum RowPartitionType {

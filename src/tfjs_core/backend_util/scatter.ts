@@ -3,7 +3,7 @@
  */
 import { computeStrides, sizeFromShape } from "../util/shapes.ts";
 import type { ShapeInfo } from "./gather.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 /** What a scatter writes. */
 export interface ScatterShapeInfo {

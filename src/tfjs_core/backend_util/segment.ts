@@ -5,7 +5,7 @@ import { nearestDivisor } from "../util/arrays.ts";
 import { sizeFromShape } from "../util/shapes.ts";
 import { PARALLELIZE_THRESHOLD } from "./axes.ts";
 import type { ShapeInfo } from "./gather.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 /** What a reduction of segments reads and writes. */
 export interface SegOpInfo {

@@ -3,7 +3,7 @@
  */
 import { assert } from "../util/checks.ts";
 import type { ShapeInfo } from "./gather.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 /** A slice with strides, its masks applied. */
 export interface SliceInfo {

@@ -19,7 +19,7 @@ import type {
   WeightsManifestConfig,
   WeightsManifestEntry,
 } from "./types.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 const SCHEME = "downloads://";
 const DEFAULT_NAME = "model";

@@ -12,7 +12,7 @@ import {
 } from "./io_utils.ts";
 import { type IORouter, registerLoadRouter, registerSaveRouter } from "./router_registry.ts";
 import type { IOHandler, ModelArtifacts, ModelJSON, SaveResult } from "./types.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 const SCHEME = "file://";
 const MODEL_FILE = "model.json";

@@ -22,7 +22,7 @@ import type {
 } from "./types.ts";
 import { loadWeightsAsArrayBuffer, streamWeights } from "./weights_loader.ts";
 import { CompositeArrayBuffer } from "./composite_array_buffer.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 /** A model on a server: loaded from the URL of its `model.json`, saved by a form sent to a URL. */
 export class HTTPRequest implements IOHandler {

@@ -13,7 +13,7 @@ import type {
   ModelStoreManager,
   SaveResult,
 } from "./types.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 const DATABASE = "tensorflowjs";
 const VERSION = 1;

@@ -18,7 +18,7 @@ import type {
   WeightsManifestConfig,
   WeightsManifestEntry,
 } from "./types.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 /** Bytes of an element in files, by what is stored. */
 export const DTYPE_VALUE_SIZE_MAP: { [dtype: string]: number } = {

@@ -17,7 +17,7 @@ import type {
   ModelStoreManager,
   SaveResult,
 } from "./types.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 const PREFIX = "tensorflowjs_models";
 const SCHEME = "localstorage://";

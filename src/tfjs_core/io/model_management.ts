@@ -4,7 +4,7 @@
 import { assert } from "../util/checks.ts";
 import { getLoadHandlers, getSaveHandlers } from "./router_registry.ts";
 import type { IOHandler, ModelArtifactsInfo, ModelStoreManager } from "./types.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 const SEPARATOR = "://";
 const managers = new Map<string, ModelStoreManager>();

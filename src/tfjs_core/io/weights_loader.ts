@@ -7,7 +7,7 @@ import type { NamedTensorMap } from "../types.ts";
 import { decodeWeights } from "./io_utils.ts";
 import { monitorPromisesProgress } from "./progress.ts";
 import type { LoadOptions, WeightsManifestConfig, WeightsManifestEntry } from "./types.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 /** Fetches files of weights, half of the progress for the answers and half for their bytes. */
 export async function loadWeightsAsArrayBuffer(

@@ -4,7 +4,7 @@
 import type { FlatVector, RecursiveArray } from "../types.ts";
 import { assert } from "./checks.ts";
 import { isPromise, isTypedArray } from "./values.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 /** An array whose elements can be put elsewhere. */
 export type Shuffled = unknown[] | Uint32Array | Int32Array | Float32Array;

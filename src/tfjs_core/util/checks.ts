@@ -1,7 +1,7 @@
 /**
  * `tf.util`: assertions.
  */
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 /** Throws an error with the text where the condition does not hold. */
 export function assert(expr: unknown, msg: string | (() => string)): asserts expr {

@@ -5,7 +5,7 @@ import type { BackendValues, DataType, NumericArray } from "../types.ts";
 import { assert } from "./checks.ts";
 import { flatten, parseAxisParam } from "./arrays.ts";
 import { encodeString, isString, isTypedArray } from "./values.ts";
-import { Error } from "../../core/builtin_errors.ts";
+import { Error } from "../../core/throwing/builtin_errors.ts";
 
 /** Number of elements. */
 export function sizeFromShape(shape: readonly number[]): number {

@@ -11,7 +11,7 @@ import type { F4, HostImports, I4, Simd } from "../wasm/simd.ts";
 import type { LanePrinters, Lanes } from "./lane_printer.ts";
 import { FLOAT, HOST, numberOf } from "./print_simd_float.ts";
 import { BOOL, INT, UINT } from "./print_simd_int.ts";
-import { Error } from "../../../core/builtin_errors.ts";
+import { Error } from "../../../core/throwing/builtin_errors.ts";
 
 /** By the dtypes that vector code computes. */
 const PRINTERS: Partial<Record<DType, LanePrinters<never>>> = {

@@ -4,7 +4,7 @@
 import { ByteWriter } from "./bytes.ts";
 import { FunctionBuilder, type FunctionRef, Local, type Locals } from "./function_builder.ts";
 import { typeByte, type ValueType } from "./value.ts";
-import { Error } from "../../../core/builtin_errors.ts";
+import { Error } from "../../../core/throwing/builtin_errors.ts";
 
 /** The memory a module imports as `env.memory`. */
 export interface MemoryImport {

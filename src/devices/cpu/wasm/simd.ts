@@ -5,7 +5,7 @@ import type { FunctionBuilder, FunctionRef, Local } from "./function_builder.ts"
 import { f32, f32x4, f64, f64x2, i32, i32x4 } from "./instructions.ts";
 import type { Floats } from "./instruction_kinds.ts";
 import type { Value } from "./value.ts";
-import { Error } from "../../../core/builtin_errors.ts";
+import { Error } from "../../../core/throwing/builtin_errors.ts";
 
 export type F4 = Value<"f32x4">;
 export type D2 = Value<"f64x2">;

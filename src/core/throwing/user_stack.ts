@@ -2,14 +2,15 @@
  * Stack texts without the library's own frames, so that the user's line comes first.
  */
 
-import { textOf } from "./thrown.ts";
+import { textOf } from "../thrown.ts";
 
 /**
  * Where this library's modules are: its sources, or the files of its package, as tools/build.ts names them. Null in a user's bundle,
  * where nothing tells its lines from the user's.
  */
-const HOME = /^(.*\/)(?:core\/user_stack\.[jt]s|weft-chunk-\w+\.js)$/.exec(import.meta.url)?.[1] ??
-  null;
+const HOME =
+  /^(.*\/)(?:core\/throwing\/user_stack\.[jt]s|weft-chunk-\w+\.js)$/.exec(import.meta.url)?.[1] ??
+    null;
 
 /** Frames of the engine, and of the code that a package holds for its workers. */
 const NOBODYS = /\((<anonymous>|native)\)|ext:|weft_worker\.js/;
