@@ -566,7 +566,6 @@ import "./compat_v1/mod.ts";
 import "./compat_v1/compat.ts";
 import "./script/contrib_framework.ts";
 import "./script/contrib.ts";
-import "./core/user_stack.ts";
 import "./autodiff/tape_recording.ts";
 import "./autodiff/tape.ts";
 import "./autodiff/custom_grad.ts";

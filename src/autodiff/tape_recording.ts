@@ -3,7 +3,7 @@
  * collected: so nothing here refers to the tape.
  */
 import { currentRecorders, setRecorders } from "../core/apply.ts";
-import { userFrames } from "../core/user_stack.ts";
+import { userFrames } from "../core/throwing/user_stack.ts";
 import { type FollowedVariables, StepRecorder, tapeCount, tapeMemory } from "./step_recorder.ts";
 
 /** Steps that a program hardly records on purpose before it asks for a gradient. */
