@@ -109,9 +109,9 @@ testOnDevices(
     const text = "takes 2 positional arguments but 1 were given";
     const one = tf.data.fromTensorSlices([1, 2]);
     const uses: (() => { toArray(): Promise<unknown> })[] = [
-      () => one.map((a: Any, b: Any) => tf.add(a, b)),
-      () => one.filter((a: Any, b: Any) => tf.less(a, b)),
-      () => one.flatMap((a: Any, _b: Any) => tf.data.fromTensors(a)),
+      () => one.map(((a: Any, b: Any) => tf.add(a, b)) as Any),
+      () => one.filter(((a: Any, b: Any) => tf.less(a, b)) as Any),
+      () => one.flatMap(((a: Any, _b: Any) => tf.data.fromTensors(a)) as Any),
     ];
     for (const use of uses) await assertRejects(async () => await use().toArray(), TypeError, text);
     const two = tf.data.zip([one, one]);
