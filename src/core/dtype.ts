@@ -150,6 +150,20 @@ export const INTEGER_ENDS: Partial<
   uint64: [0n, 2n ** 64n - 1n],
 };
 
+/** The greatest number of the floats that hold less than float64 does. */
+const FLOAT_ENDS: Partial<Record<DType, number>> = {
+  float16: 65504,
+  bfloat16: 3.3895313892515355e38,
+  float32: 3.4028234663852886e38,
+};
+
+/** True for a finite number within the range of a real dtype. */
+export function isInRange(dtype: DType, value: number): boolean {
+  const greatest = FLOAT_ENDS[dtype] ?? Number.MAX_VALUE;
+  const [least, most] = INTEGER_ENDS[dtype] ?? [-greatest, greatest];
+  return value >= least && value <= most;
+}
+
 const byName = new Map<string, DType>(Object.keys(DTYPES).map((k) => [k, k as DType]));
 for (const d of Object.values(DTYPES)) {
   if (!byName.has(d.tfName)) byName.set(d.tfName, d.name);

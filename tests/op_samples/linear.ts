@@ -171,6 +171,9 @@ export const LINEAR: SampleTable = {
     sample([any(3, 3)], { equation: "ii->i" }, { dtypes: numbers }),
     sample([any(2, 3, 4)], { equation: "...j->..." }, { dtypes: numbers }),
     sample([any(3), any(4)], { equation: "i,j->ij" }, { dtypes: numbers }),
+    sample([any(2, 3), any(3, 4), any(4, 2)], { equation: "ij,jk,kl->il" }),
+    sample([any(2, 3), any(2, 2, 3), any(3), any(2)], { equation: "aj,...aj,j,a->..." }),
+    sample([any(3, 3), any(3), any(2, 3)], { equation: "ii,i,bi->b" }),
   ],
   BatchMatMulV2: [
     ...batched(),

@@ -78,6 +78,38 @@ testOnDevices("fills hold their value in every dtype", () => {
   );
 });
 
+Deno.test("range() and randomUniform() refuse numbers that their dtype does not hold", () => {
+  const ranges: [start: number, stop: number, step: number, dtype: tf.DType][] = [
+    [0, 2 ** 32 + 5, 1, "int32"],
+    [0, 2 ** 31, 2 ** 29, "int32"],
+    [2 ** 31, 2 ** 31 + 3, 1, "int32"],
+    [0, 3, 2 ** 32, "int32"],
+    [-(2 ** 31) - 1, 0, 2 ** 30, "int32"],
+    [0, 300, 100, "uint8"],
+    [-1, 3, 1, "uint8"],
+    [100, 140, 20, "int8"],
+    [0, 2 ** 33, 2 ** 31, "uint32"],
+    [0, 2 ** 64, 2 ** 62, "int64"],
+    [0, 70000, 30000, "float16"],
+    [0, 1e39, 1e38, "float32"],
+    [0, Infinity, 1, "float32"],
+    [0, NaN, 1, "float32"],
+  ];
+  for (const [start, stop, step, dtype] of ranges) {
+    assertThrows(() => tf.range(start, stop, step, dtype), tf.ValueError, `in ${dtype}: wanted`);
+    if (dtype.startsWith("float")) continue;
+    const ends = [Math.min(start, -1e20), stop];
+    assertThrows(() => tf.randomUniform([2], ends[0], ends[1], dtype), tf.ValueError, "range");
+  }
+  assertEquals(
+    tf.range(2 ** 31 - 3, 2 ** 31 - 1, 1, "int32").dataSync(),
+    Int32Array.of(2147483645, 2147483646),
+  );
+  assertEquals(tf.range(0, 2 ** 32 + 5, 2 ** 31, "int64").size, 3);
+  assertEquals(tf.randomUniform([2], 0, 2 ** 31, "int32").shape, [2]);
+  assertEquals(tf.randomUniform([2], 0, 256, "uint8").shape, [2]);
+});
+
 testOnDevices("range() and linspace() count", () => {
   assertEquals(tf.range(0, 5).arraySync(), [0, 1, 2, 3, 4]);
   assertEquals(tf.range(5, 0).arraySync(), [5, 4, 3, 2, 1]);

@@ -25,7 +25,9 @@ const samples = Object.assign({}, ...Object.values(FAMILIES)) as Record<
 
 /** Ops whose parts are written. */
 export function opsInParts(): OpDef[] {
-  return registeredOps().filter((def) => def.portable === "parts");
+  return registeredOps().filter(({ portable }) =>
+    portable === "parts" || typeof portable === "object" && "mostInputs" in portable
+  );
 }
 
 /** An op on each of its samples, with all shapes known or no dimension. */

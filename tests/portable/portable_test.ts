@@ -106,6 +106,19 @@ Deno.test("toGraphDef() and portability() list the nodes that TensorFlow cannot 
   assertEquals(opsIn(g.toGraphDef({ portable: false })).includes("RotateWithOffset"), true);
 });
 
+Deno.test("toGraphDef() writes einsum() of any number of operands as ones of at most two", () => {
+  const graph = new tf.Graph();
+  graph.asDefault(() => {
+    const x = tf.placeholder("float32", [2, 2], "x");
+    tf.gradients(tf.sum(tf.einsum("ij,jk,kl,lm->im", x, x, x, x)), x);
+  });
+  assertEquals(tf.portability(graph), []);
+  const counts = graph.toGraphDef().node.filter((n) => n.op === "Einsum").map((n) =>
+    Number(n.attr!.N!.i)
+  );
+  assert(counts.length > 3 && counts.every((n) => n <= 2), `${counts}`);
+});
+
 /** Programs with ops that TensorFlow has no counterpart of. */
 const WITHOUT: Readonly<Record<string, (x: tf.Tensor) => unknown>> = {
   "a gradient through a branch": (x) =>

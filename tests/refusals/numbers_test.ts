@@ -174,13 +174,13 @@ const REFUSALS: readonly Refusal[] = [
   ],
   [
     () => U.dot(z(1, 1, 1), v(1)),
-    "Cannot take dot: inputs must be rank 1 or 2, received ranks 3 and 1",
+    "Cannot take dot: inputs must be rank 1 or 2, received [1,1,1] and [1]",
   ],
   [() => U.dot(v(2), v(3)), "Cannot take dot: inner dimensions must be equal, received 2 and 3"],
   [() => U.dot(z(2, 3), v(2)), "Cannot take dot: inner dimensions must be equal, received 3 and 2"],
   [
     () => U.outerProduct(z(2, 2), v(2)),
-    "Cannot take outerProduct: inputs must be rank 1, received ranks 2 and 1",
+    "Cannot take outerProduct: inputs must be rank 1, received [2,2] and [2]",
   ],
   [() => U.layerNorm(U.scalar(1)), "Cannot slice from -1 along axis 0: begin must not be negative"],
   [

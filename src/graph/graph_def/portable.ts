@@ -61,7 +61,11 @@ export function replacementOf(op: Operation): Replacement | string | null {
     return { scan: true, graph: null, operations: [], inputs: [], outputs: [] };
   }
   if (portable === undefined) return null;
-  if (typeof portable === "object") return "never" in portable ? portable.never : ownAttr(op);
+  if (typeof portable === "object") {
+    if ("never" in portable) return portable.never;
+    if (!("mostInputs" in portable)) return ownAttr(op);
+    if (op.inputs.length <= portable.mostInputs) return null;
+  }
   try {
     return portableOps.build(op);
   } catch (e) {

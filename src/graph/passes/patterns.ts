@@ -95,9 +95,10 @@ export function integersOf({ node, dtype }: IrValue): readonly number[] | null {
 
 function numberOf({ node, dtype }: IrValue): number | null {
   if (!isConstant(node) || dtype !== "float32") return null;
-  const { data, size } = node.attrs.value as NdArray;
+  const { data, size, rank } = node.attrs.value as NdArray;
   const value = (data as Float32Array)[0];
-  return size === 1 && Number.isFinite(value) ? value : null;
+  // More dimensions than one may be more than the other operand has.
+  return size === 1 && rank <= 1 && Number.isFinite(value) ? value : null;
 }
 
 /** A pattern, and the node that takes its place: with inputs from the match, and as outputs those that it has besides the first. */

@@ -83,10 +83,10 @@ function readerOf(node: IrNode, before: IrNode | null, { readers, held }: Uses):
     reader.device !== node.device || !sameShape(out.shape, result.shape) || result.dtype === "bool"
   ) return null;
   const further = furtherOf(reader, result);
-  // An operand with unknown extents may broadcast the results, whatever their shapes look like.
+  // An operand with unknown extents may broadcast the results, and so may ones of more dimensions than these have.
   const fit = further.every(({ shape }) =>
-    shape !== null && isConcrete(shape) &&
-    (sameShape(shape, out.shape) || shape.every((d) => d === 1))
+    isConcrete(shape) && (sameShape(shape, out.shape) ||
+      shape.every((d) => d === 1) && shape.length <= (result.shape?.length ?? 0))
   );
   const operands = before ? outside(before).length : 1;
   return fit && operands + further.length < MAX_BUFFERS ? reader : null;

@@ -2,7 +2,7 @@
  * Rewriting: softmax, log-softmax, cross entropy and layer normalisation that are written out become the ops of their names.
  */
 import { NdArray } from "../../core/nd_array.ts";
-import { sameShape } from "../../core/shape.ts";
+import { isConcrete, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { addedNode, constantNode } from "./added.ts";
 import {
@@ -88,7 +88,8 @@ const matrix = (name: string): Pattern =>
 
 const crossEntropy: Rule["replace"] = (match, root) => {
   const logits = match.get("logits"), labels = match.get("labels");
-  if (!sameShape(logits.shape, labels.shape)) return null;
+  // With unknown extents, one of the two may be broadcast to the other: the op refuses that.
+  if (!isConcrete(logits.shape) || !sameShape(logits.shape, labels.shape)) return null;
   const node = by("SoftmaxCrossEntropyWithLogits", () => [logits, labels])(match, root)!;
   return { ...node, outputs: [{ ...logits, node, index: 1, promised: false }] };
 };

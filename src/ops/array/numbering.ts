@@ -2,7 +2,7 @@
  * Numbered and patterned tensors: range, linspace, eye, diag, meshgrid, oneHot.
  */
 import { apply1, compose, currentInterpreter } from "../../core/apply.ts";
-import { asDType, type DType, isBigInt, isInteger } from "../../core/dtype.ts";
+import { asDType, type DType, isBigInt, isInRange, isInteger } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef, type Problem } from "../../core/op.ts";
@@ -170,7 +170,7 @@ const OneHot = defineOp({
 /**
  * Numbers from `start` up to but without `stop`; none where the step leads away.
  * A step of 1 counts down where `stop` lies below. Tensors make the size known only when it runs.
- * Throws `ValueError` for a step of 0. TensorFlow op `Range`.
+ * Throws `ValueError` for a step of 0, and for numbers that the dtype does not hold. TensorFlow op `Range`.
  *
  * @example
  * ```ts
@@ -195,6 +195,11 @@ export function range(
   }
   if (step === 0) throw new ValueError("Cannot have a step of zero");
   const by = stop < start && step === 1 ? -1 : step;
+  if (![start, stop, by].every((v) => isInRange(t, v))) {
+    throw new ValueError(
+      `Cannot count from ${start} to ${stop} by ${by} in ${t}: wanted numbers within its range`,
+    );
+  }
   if (start === stop || (start < stop) !== (by > 0)) return zeros([0], t);
   if (isInteger(t) && ![start, stop, by].every(Number.isInteger)) {
     throw new ValueError(

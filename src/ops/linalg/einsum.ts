@@ -38,6 +38,7 @@ const Einsum = defineOp({
   inputs: ["inputs: N * T"],
   outputs: ["output: T"],
   attrs: ["equation: string", "N: int >= 1", "T: type"],
+  portable: { mostInputs: 2 },
   infer: (inputs, { equation }) => [einsumShape(equation, inputs.map((i) => i.shape))],
   expand: (inputs, { equation }) => {
     const terms = resolveEllipses(

@@ -3,7 +3,7 @@
  */
 import { apply1, compose, type OpInput } from "../../core/apply.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
-import { broadcastShapes, isConcrete, type PartialShape } from "../../core/shape.ts";
+import { broadcastShapes, isConcrete, type PartialShape, shapeText } from "../../core/shape.ts";
 import { type Spec, specText } from "../../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -202,7 +202,9 @@ export function dot(t1: TensorLike, t2: TensorLike): Tensor {
     for (const s of [p, q]) {
       if (s === null || s.length < 1 || s.length > 2) {
         throw new ValueError(
-          `Cannot take dot: inputs must be rank 1 or 2, received ranks ${p?.length} and ${q?.length}`,
+          `Cannot take dot: inputs must be rank 1 or 2, received ${shapeText(p)} and ${
+            shapeText(q)
+          }`,
         );
       }
     }
@@ -236,7 +238,9 @@ export function outerProduct(v1: TensorLike, v2: TensorLike): Tensor {
   const p = shapeOfInput(x), q = shapeOfInput(y);
   if (p?.length !== 1 || q?.length !== 1) {
     throw new ValueError(
-      `Cannot take outerProduct: inputs must be rank 1, received ranks ${p?.length} and ${q?.length}`,
+      `Cannot take outerProduct: inputs must be rank 1, received ${shapeText(p)} and ${
+        shapeText(q)
+      }`,
     );
   }
   return compose(() => matMul(reshape(asTensor(x), [-1, 1]), reshape(asTensor(y), [1, -1])));

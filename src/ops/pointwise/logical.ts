@@ -168,7 +168,12 @@ export function bitwiseXor(x: TensorLike, y: TensorLike): Tensor {
  * ```
  */
 export function bitwiseInvert(x: TensorLike): Tensor {
-  return apply1(Invert, [bitInputs(x, 0, "bitwiseInvert")[0]]);
+  const literal = typeof x === "number" || Array.isArray(x);
+  const input = toInput(x, "x", "bitwiseInvert", literal ? { dtype: "int32" } : {});
+  if (isInteger(input.dtype)) return apply1(Invert, [input]);
+  throw new TypeError(
+    `Argument 'x' passed to 'bitwiseInvert' must be integer, but got ${input.dtype} tensor`,
+  );
 }
 
 /**

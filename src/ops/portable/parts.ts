@@ -17,6 +17,7 @@ import { cast } from "../array/cast.ts";
 import { onesLike, zerosLike } from "../array/creation.ts";
 import { gather } from "../array/gather.ts";
 import { asTensor, intScalar, intVector, shapeOfInput } from "../input.ts";
+import { parseEinsum } from "../linalg/einsum_equation.ts";
 import { matMul } from "../linalg/matmul.ts";
 import { add, div, mod, mul, sub } from "../pointwise/arithmetic.ts";
 import { equal, greater, greaterEqual, lessEqual } from "../pointwise/compare.ts";
@@ -99,6 +100,20 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
     const flat = cast(reshape(axes, [-1]), "int32");
     const places = mod(flat, size(dims));
     return [tensorScatterUpdate(dims, expandDims(places, -1), onesLike(flat))];
+  },
+  /** Products of two, as TensorFlow's own function makes of more. */
+  Einsum: ([first, ...others], { equation }) => {
+    const { inputs: [given, ...more], output } = parseEinsum(equation);
+    let x = asTensor(first), labels = given;
+    others.forEach((y, i) => {
+      const later = new Set([...output, ...more.slice(i + 1).flat()]);
+      const all = new Set([...labels, ...more[i]]);
+      const kept = i === others.length - 1 ? output : [...all].filter((l) => later.has(l));
+      const text = `${labels.join("")},${more[i].join("")}->${kept.join("")}`;
+      x = apply1(lookupOp("Einsum")!, [x, y], { equation: text });
+      labels = kept;
+    });
+    return [x];
   },
   PickSegments: ([segments, ids]) => {
     const zero = zerosLike(ids);

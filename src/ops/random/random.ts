@@ -2,7 +2,7 @@
  * Random tensors. The numbers are a function of seed and position (Threefry), the same on every device but for rounding.
  */
 import { apply1, compose, currentInterpreter } from "../../core/apply.ts";
-import { asDType, type DType, DTYPES, isFloating } from "../../core/dtype.ts";
+import { asDType, type DType, DTYPES, isFloating, isInRange, isInteger } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { lookupOp } from "../../core/op.ts";
@@ -36,6 +36,7 @@ function drawScaled(
 
 /**
  * Numbers evenly distributed over `[minval, maxval)`; whole ones, rounded towards zero, for integer dtypes.
+ * Throws `ValueError` for ends that an integer dtype does not hold.
  * With a seed a call outside of functions gives the same numbers each time, as in TensorFlow.js. In a function, a session or a
  * dataset the op has a sequence, as in TensorFlow: it begins anew with each function, session and pass. TensorFlow op `RandomUniform`.
  *
@@ -56,6 +57,13 @@ export function randomUniform(
   seed?: Seed | null,
 ): Tensor {
   const t = asDType(dtype ?? "float32");
+  // The last number lies below the end.
+  const [least, most] = [Math.trunc(minval), Math.max(minval, Math.ceil(maxval) - 1)];
+  if (isInteger(t) && !(isInRange(t, least) && isInRange(t, Math.trunc(most)))) {
+    throw new ValueError(
+      `Cannot draw from ${minval} to ${maxval} in ${t}: wanted numbers within its range`,
+    );
+  }
   return compose(() => {
     const x = drawScaled("uniform", shape, maxval - minval, minval, t, seed);
     // A boolean is what a byte would hold: the whole part.

@@ -1,23 +1,25 @@
 /**
  * Reductions along axes: sum, mean, prod, max, min, any, all.
  */
-import { apply1, type OpInput } from "../../core/apply.ts";
+import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { type GradContext, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, normalizeAxes, sizeOf } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { concat, stack } from "../array/join.ts";
 import { broadcastTo } from "../array/repeat.ts";
-import { shape } from "../array/view.ts";
+import { reshape, shape, size } from "../array/view.ts";
 import { cast } from "../array/cast.ts";
 import {
   applyConverted,
+  asTensor,
   intScalar,
   intVector,
   shapeOfInput,
   toFloatInput,
   toInput,
 } from "../input.ts";
-import { conjugate, div, mul, toNumberInput } from "../pointwise/arithmetic.ts";
+import { conjugate, div, mod, mul, toNumberInput } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
 import type { Saved } from "../pointwise/define_pointwise.ts";
 import { defineReduction, keepAxes, knownAxes } from "./define_reduction.ts";
@@ -39,6 +41,11 @@ export function axesInput(x: OpInput, axis: Axes): OpInput {
     return apply1(lookupOp("Range")!, [intScalar(0), rank, intScalar(1)]);
   }
   return intVector(typeof axis === "number" ? [axis] : axis);
+}
+
+/** An attribute of a reduction over all axes where the rank is unknown: its result is a scalar all the same. */
+export function allOf(x: OpInput, axis: Axes): { _all?: boolean } {
+  return shapeOfInput(x) === null && (axis === null || axis === undefined) ? { _all: true } : {};
 }
 
 const everyAxis: NdArray[] = [];
@@ -87,27 +94,41 @@ const extremeGrad: GradRule = {
 };
 /** The product of the others, right where elements are zero, to any order. */
 const prodGrad: GradRule = {
-  // The output is read in graphs only, where everything is at hand.
   saves: ["input", "reduction_indices"],
   vjp: (saved, [dy], ctx) => {
-    const axes = knownAxes(saved, ctx);
-    const dyKept = keepAxes(dy, saved, ctx);
-    if (axes === null) {
-      const all = mul(dyKept, conjugate(keepAxes(saved.output, saved, ctx)));
-      return [div(all, conjugate(saved.input)), null];
-    }
-    const rank = ctx.inputs[0].shape?.length;
-    const list = rank === undefined ? axes : normalizeAxes(axes, rank);
-    let others: Tensor | null = null, x = saved.input;
-    for (const axis of list) {
-      // Along this axis everything but one element; along the axes before it, whole products.
-      const along = othersProduct(x, axis);
-      others = others === null ? along : mul(others, along);
-      x = apply1(Prod, [x, intVector([axis])], { keep_dims: true });
-    }
+    const others = othersOf(saved, ctx), dyKept = keepAxes(dy, saved, ctx);
     return [others === null ? dyKept : mul(dyKept, conjugate(others)), null];
   },
 };
+
+/** For each element the product of the others that it is multiplied with; null where there are none. */
+function othersOf(saved: Saved, ctx: GradContext): Tensor | null {
+  const axes = knownAxes(saved, ctx), rank = ctx.inputs[0].shape?.length;
+  if (axes === null) return othersAlong(saved.reduction_indices, saved.input, ctx);
+  let others: Tensor | null = null, x = saved.input;
+  for (const axis of rank === undefined ? axes : normalizeAxes(axes, rank)) {
+    // Along this axis everything but one element; along the axes before it, whole products.
+    const along = othersProduct(x, axis);
+    others = others === null ? along : mul(others, along);
+    x = apply1(Prod, [x, intVector([axis])], { keep_dims: true });
+  }
+  return others;
+}
+
+/** The same along axes that only a graph's run knows: they become the first one of a matrix, as in TensorFlow. */
+function othersAlong(given: Tensor, x: Tensor, ctx: GradContext): Tensor {
+  const op = (name: string, ...inputs: OpInput[]): Tensor => apply(lookupOp(name)!, inputs)[0];
+  const dims = asTensor(ctx.shapeOf(0) as OpInput), rank = size(dims);
+  const all = op("Range", intScalar(0), rank, intScalar(1));
+  const kept = op("ListDiff", all, mod(cast(given, "int32"), rank));
+  // Differences name each axis once.
+  const reduced = op("ListDiff", all, kept);
+  const order = concat([reduced, kept]);
+  const extents = (axes: Tensor): Tensor => op("GatherV2", dims, axes, intScalar(0));
+  const matrix = stack([prod(extents(reduced)), prod(extents(kept))]);
+  const others = othersProduct(reshape(op("Transpose", x, order), matrix), 0);
+  return op("Transpose", reshape(others, extents(order)), op("InvertPermutation", order));
+}
 
 export const Sum: OpDef = defineReduction("Sum", { op: "sum", grad: sumGrad });
 export const Mean: OpDef = defineReduction("Mean", { op: "mean", grad: meanGrad });
@@ -134,7 +155,10 @@ function reduce(
   keepDims: boolean,
 ): Tensor {
   const input = convert(x, fn);
-  return applyConverted(def, [input, axesInput(input, axis)], [x], { keep_dims: keepDims });
+  return applyConverted(def, [input, axesInput(input, axis)], [x], {
+    keep_dims: keepDims,
+    ...allOf(input, axis),
+  });
 }
 
 /**

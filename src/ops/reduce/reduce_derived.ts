@@ -20,7 +20,7 @@ import { abs } from "../pointwise/rounding.ts";
 import { maximum, minimum, where } from "../pointwise/select.ts";
 import { FLOAT_OR_COMPLEX } from "../pointwise/define_pointwise.ts";
 import { defineReduction, keepAxes } from "./define_reduction.ts";
-import { type Axes, axesInput, max, mean, min, Sum, sum } from "./reduce.ts";
+import { allOf, type Axes, axesInput, max, mean, min, Sum, sum } from "./reduce.ts";
 
 const EuclideanNorm = defineReduction("EuclideanNorm", {
   op: "sum",
@@ -138,7 +138,10 @@ export function norm(
       case 2:
       case "euclidean":
         if (shapeOfInput(input)?.length === 0) return abs(input);
-        return apply1(EuclideanNorm, [input, axesInput(input, axes)], { keep_dims: keepDims });
+        return apply1(EuclideanNorm, [input, axesInput(input, axes)], {
+          keep_dims: keepDims,
+          ...allOf(input, axes),
+        });
     }
     throw new ValueError(
       `Cannot take the norm of a vector: received ord ${ord}, wanted 1, 2, ±Infinity or "euclidean"`,
