@@ -211,3 +211,50 @@ testOnGpu("on WebGPU whole numbers divided by zero are 0, compiled and not", () 
   const a = tf.tensor([7, -7, 7, 9], [4], "int32"), b = tf.tensor([0, 0, 2, -4], [4], "int32");
   assertEquals([f(a, b).arraySync(), divide(a, b).arraySync()], [[0, 0, 4, -6], [0, 0, 4, -6]]);
 });
+
+type Binary = (a: tf.Tensor, b: tf.Tensor) => tf.Tensor;
+
+/** What a number wraps to in each dtype of integers. */
+const INTEGERS: Readonly<Record<string, (v: bigint) => bigint>> = Object.fromEntries(
+  [8, 16, 32, 64].flatMap((bits) => [
+    [`int${bits}`, (v: bigint) => BigInt.asIntN(bits, v)],
+    [`uint${bits}`, (v: bigint) => BigInt.asUintN(bits, v)],
+  ]),
+);
+/** What each op gives of whole numbers, before they wrap. */
+const OF_BITS: readonly [name: string, op: Binary, want: (x: bigint, y: bigint) => bigint][] = [
+  ["bitwiseAnd", tf.bitwiseAnd, (x, y) => x & y],
+  ["bitwiseOr", tf.bitwiseOr, (x, y) => x | y],
+  ["bitwiseXor", tf.bitwiseXor, (x, y) => x ^ y],
+  ["leftShift", tf.leftShift, (x, y) => x << y],
+  ["rightShift", tf.rightShift, (x, y) => x >> y],
+  ["bitwiseInvert", (x) => tf.bitwiseInvert(x), (x) => ~x],
+];
+
+testOnDevices("bitwise ops keep the dtype of all integers, and refuse all else", () => {
+  const least = -(2n ** 63n),
+    xs = [0n, 1n, 5n, 100n, -1n, -7n, least],
+    ys = [3n, 1n, 2n, 7n, 5n, 4n, 6n];
+  for (const [dtype, wrap] of Object.entries(INTEGERS)) {
+    const tensor = (values: bigint[]): tf.Tensor => {
+      const wrapped = values.map(wrap);
+      return tf.tensor(
+        dtype.endsWith("64") ? wrapped : wrapped.map(Number),
+        undefined,
+        dtype as tf.DType,
+      );
+    };
+    for (const [name, op, want] of OF_BITS) {
+      const y = op(tensor(xs), tensor(ys));
+      assertEquals(y.dtype, dtype, `${name} of ${dtype}`);
+      const wanted = xs.map((x, i) => wrap(want(wrap(x), wrap(ys[i]))));
+      assertEquals(Array.from(y.dataSync() as Int32Array, BigInt), wanted, `${name} of ${dtype}`);
+      assertEquals((tf.function(op as never) as Binary)(tensor(xs), tensor(ys)).dtype, dtype);
+    }
+  }
+  for (const [name, op] of OF_BITS) {
+    for (const x of [tf.tensor([true]), tf.tensor([1.5]), tf.tensor(["a"])]) {
+      assertThrows(() => op(x, x), TypeError, "integer", name);
+    }
+  }
+});
