@@ -13,6 +13,8 @@ import { dense } from "../ops/array/indexed_slices.ts";
 import { identity } from "../ops/array/view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
 import { gradients, stepsTo } from "./gradients.ts";
+import type { Differentiable } from "./composites.ts";
+import { CompositeTensor } from "../core/composite.ts";
 import { cutNote, forgetCuts } from "./cuts.ts";
 import { tapeMemory } from "./step_recorder.ts";
 import { GradientTape } from "./tape.ts";
@@ -62,7 +64,12 @@ interface VariableLike extends Tensor {
  * assertEquals(tf.grad(tf.grad(cube))(2).item(), 12);
  * ```
  */
-export function grad(f: (x: Tensor) => Tensor): (x: TensorLike, dy?: TensorLike) => Tensor {
+export function grad(f: (x: Tensor) => Tensor): (x: TensorLike, dy?: TensorLike) => Tensor;
+/** The gradient function of a function of a ragged or sparse tensor: the gradient is one of the same rows or indices. */
+export function grad<X extends CompositeTensor>(
+  f: (x: X) => Tensor,
+): (x: X, dy?: TensorLike) => X;
+export function grad(f: (x: never) => Tensor): (x: never, dy?: TensorLike) => unknown {
   checkFunction(f, "grad");
   return (x, dy) =>
     tapeMemory().tidy(() => differentiate(f as Fn, [source(x, "x", "grad")], dy, "grad").grads[0]);
@@ -87,7 +94,7 @@ export function grads(
   return (xs, dy) => {
     checkList(xs, "grads");
     return tapeMemory().tidy(() =>
-      differentiate(f, xs.map((x, i) => source(x, `xs[${i}]`, "grads")), dy, "grads").grads
+      differentiate(f as Fn, xs.map((x, i) => source(x, `xs[${i}]`, "grads")), dy, "grads").grads
     );
   };
 }
@@ -136,7 +143,7 @@ export function valueAndGrads(
     checkList(xs, "valueAndGrads");
     xs.forEach((x, i) => checkTensor(x, `xs[${i}]`, "valueAndGrads"));
     if (dy != null) checkTensor(dy, "dy", "valueAndGrads");
-    return tapeMemory().tidy(() => differentiate(f, [...xs], dy, "valueAndGrads"));
+    return tapeMemory().tidy(() => differentiate(f as Fn, [...xs], dy, "valueAndGrads"));
   };
 }
 
@@ -259,11 +266,11 @@ function variablesBehind(y: Tensor): Resource[] {
   return [...found.values()];
 }
 
-type Fn = (...xs: Tensor[]) => Tensor;
+type Fn = (...xs: Differentiable[]) => Tensor;
 
 function differentiate(
   f: Fn,
-  xs: Tensor[],
+  xs: readonly Differentiable[],
   dy: TensorLike | undefined | null,
   fn: string,
 ): ValueAndGrads {
@@ -271,7 +278,7 @@ function differentiate(
     throw new ValueError(`Cannot differentiate in ${fn}: received an empty list of inputs`);
   }
   // One tensor given twice is two arguments, each with a gradient of its own.
-  const sources = xs.map((x, i) => (xs.indexOf(x) < i ? identity(x) : x));
+  const sources = xs.map((x, i) => (xs.indexOf(x) < i ? twin(x) : x));
   using tape = new GradientTape({ watchAccessedVariables: false });
   tape.watch(sources);
   const value = f(...sources);
@@ -290,17 +297,25 @@ function differentiate(
     value,
     sources,
     seed ? { outputGradients: seed } : {},
-  ) as (Tensor | null)[];
+  ) as (Differentiable | null)[];
   const missing = found.findIndex((g) => g === null);
   if (missing >= 0) {
     throw new ValueError(
       `Cannot compute gradient of y=f(x) with respect to x (input ${missing} of ${fn}): make sure that the f you passed encloses all operations that lead from x to y, and that they are differentiable${cutNote()}`,
     );
   }
-  return { value, grads: (found as Tensor[]).map((g) => dense(g)) };
+  // A composite source has a composite gradient, which those know who gave one.
+  return { value, grads: found.map((g) => g instanceof Tensor ? dense(g) : g as never) };
 }
 
-function source(x: TensorLike, arg: string, fn: string): Tensor {
+/** Another handle of the same value. */
+function twin(x: Differentiable): Differentiable {
+  if (x instanceof Tensor) return identity(x);
+  return x.spec.pack((x.components as readonly Tensor[]).map((t) => identity(t))) as Differentiable;
+}
+
+function source(x: TensorLike | CompositeTensor, arg: string, fn: string): Differentiable {
+  if (x instanceof CompositeTensor) return x;
   return asTensor(toInput(x, arg, `tf.${fn}`));
 }
 
@@ -319,7 +334,7 @@ function checkList(xs: unknown, fn: string): void {
 }
 
 function checkTensor(x: unknown, arg: string, fn: string): void {
-  if (!(x instanceof Tensor)) {
+  if (!(x instanceof Tensor || x instanceof CompositeTensor)) {
     throw new TypeError(
       `Argument '${arg}' passed to ${fn}(f)(x) must be a tensor, but got ${describe(x)}`,
     );

@@ -10,6 +10,8 @@ import type { OpDef } from "../core/op.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import { withScope } from "../core/scope_context.ts";
+import { type Differentiable, floatParts, packGradients } from "./composites.ts";
+import { CompositeTensor } from "../core/composite.ts";
 import { backprop, type Seed } from "./backprop.ts";
 import { registeredGradient } from "./gradient_registry.ts";
 import { jacobians } from "./jacobians.ts";
@@ -63,23 +65,39 @@ interface ScopedGraph {
 export function gradients(
   ys: Tensor | readonly Tensor[],
   xs: Tensor | readonly Tensor[],
+  options?: GradientsOptions,
+): (Tensor | null)[];
+/** Gradients of ragged or sparse tensors, with respect to such ones. */
+export function gradients(
+  ys: Differentiable | readonly Differentiable[],
+  xs: Differentiable | readonly Differentiable[],
+  options?: GradientsOptions,
+): (Differentiable | null)[];
+export function gradients(
+  given: Differentiable | readonly Differentiable[],
+  wanted: Differentiable | readonly Differentiable[],
   options: GradientsOptions = {},
-): (Tensor | null)[] {
+): (Differentiable | null)[] {
   checkOptions(options);
-  if (!currentInterpreter().symbolic && !listOf(ys)[0]?.isSymbolic) {
+  const ys = floatParts(differentiables(given)) as Tensor[], xs = differentiables(wanted);
+  if (!currentInterpreter().symbolic && !ys[0]?.isSymbolic) {
     throw new RuntimeError(
       "tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead, or call it inside graph.asDefault(), before the first await",
     );
   }
-  const targets = listOf(ys).map((y) => y.readValue()), sources = listOf(xs);
+  const targets = ys.map((y) => y.readValue()), sources = floatParts(xs) as Tensor[];
   const graph = targets[0]?.graph;
   if (!graph) throw new ValueError("Cannot differentiate: ys is empty");
   return graph.asDefault(() =>
     (graph as unknown as ScopedGraph).nameScope(
       options.name ?? "gradients",
-      () => build(targets, sources, options),
+      () => packGradients(xs, build(targets, sources, options)),
     )
   );
+}
+
+function differentiables(x: Differentiable | readonly Differentiable[]): readonly Differentiable[] {
+  return x instanceof Tensor || x instanceof CompositeTensor ? [x] : x;
 }
 
 function listOf(x: Tensor | readonly Tensor[]): readonly Tensor[] {

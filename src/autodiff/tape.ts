@@ -10,6 +10,8 @@ import type { Tensor } from "../core/tensor.ts";
 import { optionCheck } from "../core/options.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import { backprop, type Seed } from "./backprop.ts";
+import { type Differentiable, floatParts, packGradients } from "./composites.ts";
+import type { CompositeTensor } from "../core/composite.ts";
 import { jacobians, rowJacobian } from "./jacobians.ts";
 import { tapeMemory } from "./step_recorder.ts";
 import { TapeRecording } from "./tape_recording.ts";
@@ -30,7 +32,7 @@ export type UnconnectedGradients = "none" | "zero";
 /** Options of {@linkcode GradientTape.gradient}. */
 export interface TapeGradientOptions {
   /** Gradient that flows into each target; ones where absent. */
-  readonly outputGradients?: Nest<Tensor | null>;
+  readonly outputGradients?: Nest<Differentiable | null>;
   /** `"none"` gives null, `"zero"` zeros. */
   readonly unconnectedGradients?: UnconnectedGradients;
 }
@@ -81,9 +83,9 @@ export class GradientTape implements Disposable {
     );
   }
 
-  /** Follows tensors, in any nest; variables follow by themselves. */
-  watch(tensors: Nest<Tensor>): void {
-    for (const t of flatten(tensors)) this.#recording.recorder.watch(t.id);
+  /** Follows tensors and values of composite ones, in any nest; variables follow by themselves. */
+  watch(tensors: Nest<Differentiable>): void {
+    for (const t of floatParts(flatten(tensors))) this.#recording.recorder.watch(t!.id);
   }
 
   /** The variables that were read and are followed, in the order they were first read. */
@@ -110,25 +112,45 @@ export class GradientTape implements Disposable {
 
   /**
    * Gradient of the target (or the sum of targets) with respect to each source, in the sources' nest; null where not connected.
-   * Where rows of a source were gathered it is `IndexedSlices`, which are a dense tensor to all that wants one.
+   * Where rows of a source were gathered it is `IndexedSlices`, which are a dense tensor to all that wants one. Of a ragged or sparse
+   * source it is one of the same rows or indices, whose values are the gradients.
    * Throws `RuntimeError` on a second call of a tape that is not persistent.
    */
-  gradient(target: Nest<Tensor>, sources: Tensor, options?: TapeGradientOptions): Tensor | null;
+  gradient(
+    target: Nest<Differentiable>,
+    sources: Tensor,
+    options?: TapeGradientOptions,
+  ): Tensor | null;
+  /** Gradient of a ragged or sparse source. */
+  gradient<S extends CompositeTensor>(
+    target: Nest<Differentiable>,
+    sources: S,
+    options?: TapeGradientOptions,
+  ): S | null;
   /** Gradients of a nest of sources. */
   gradient(
-    target: Nest<Tensor>,
+    target: Nest<Differentiable>,
     sources: Nest<Tensor>,
     options?: TapeGradientOptions,
   ): Nest<Tensor | null>;
+  /** Gradients of a nest of sources, some of them ragged or sparse. */
   gradient(
-    target: Nest<Tensor>,
-    sources: Nest<Tensor>,
+    target: Nest<Differentiable>,
+    sources: Nest<Differentiable>,
+    options?: TapeGradientOptions,
+  ): Nest<Differentiable | null>;
+  gradient(
+    target: Nest<Differentiable>,
+    sources: Nest<Differentiable>,
     options: TapeGradientOptions = {},
-  ): Nest<Tensor | null> {
+  ): Nest<Differentiable | null> {
     checkGradientOptions(options);
     // What is made dense here is recorded, as it is to be differentiated.
-    const targets = flatten(target).map((t) => dense(t)), leaves = flatten(sources);
-    const given = options.outputGradients === undefined ? [] : flatten(options.outputGradients);
+    const targets = floatParts(flatten(target)).map((t) => dense(t!));
+    const wanted = flatten(sources), leaves = floatParts(wanted) as Tensor[];
+    const given = options.outputGradients === undefined
+      ? []
+      : floatParts(flatten(options.outputGradients));
     if (given.length > 0 && given.length !== targets.length) {
       throw new ValueError(
         `Length mismatch: received ${given.length} outputGradients for ${targets.length} targets`,
@@ -142,7 +164,7 @@ export class GradientTape implements Disposable {
         g ?? (options.unconnectedGradients === "zero" ? zerosOfTensor(leaves[i]) : null)
       );
     });
-    return packAs(sources, grads);
+    return packAs(sources, packGradients(wanted, grads));
   }
 
   /**

@@ -61,10 +61,16 @@ export interface TensorSpecMaker {
   new (shape: PartialShape, dtype?: DType, name?: string): TensorSpec;
 }
 
-function makeSpec(shape: PartialShape, dtype: DType = "float32", name?: string): TensorSpec {
-  return new TensorSpecClass(shape, dtype, name);
+/** A function that makes instances of a class, with and without `new`; `instanceof` knows them by it. */
+export function callable<A extends readonly unknown[], T extends object>(
+  Class: new (...args: A) => T,
+): { (...args: A): T; new (...args: A): T } {
+  const make = function (...args: A): T {
+    return new Class(...args);
+  };
+  make.prototype = Class.prototype;
+  return make as unknown as { (...args: A): T; new (...args: A): T };
 }
-makeSpec.prototype = TensorSpecClass.prototype;
 
 /**
  * Makes a spec: `shape` has `null` for unknown dimensions, or is `null` for unknown rank. Works with and without `new`.
@@ -76,7 +82,7 @@ makeSpec.prototype = TensorSpecClass.prototype;
  * assertEquals(String(TensorSpec([null, 3], "float32")), "float32[?,3]");
  * ```
  */
-export const TensorSpec: TensorSpecMaker = makeSpec as unknown as TensorSpecMaker;
+export const TensorSpec: TensorSpecMaker = callable(TensorSpecClass);
 
 /** `float32[2,?]`. */
 export function specText(spec: Spec): string {

@@ -7,15 +7,9 @@ import type { PartialShape } from "../core/shape.ts";
 import { packComponents } from "../core/composite.ts";
 import { type Join, joinRows, PADDED_BATCH_OPTIONS, type PaddedBatchOptions } from "./batch.ts";
 import { padding } from "./parts/padding.ts";
-import { type Element, isInteger, stackRows } from "./element.ts";
-import {
-  checkCount,
-  Failure,
-  type Outcome,
-  outcomeOf,
-  type Source,
-  withLeading,
-} from "./source.ts";
+import { type Element, type ElementType, isInteger } from "./element.ts";
+import { batchedType, stackElements } from "./parts/leaves.ts";
+import { checkCount, Failure, type Outcome, outcomeOf, type Source } from "./source.ts";
 import { stageOver } from "./stage.ts";
 import { type ElementFunction, traceFunction } from "./trace.ts";
 
@@ -69,14 +63,13 @@ export function bucketSource(
   };
   return stageOver(input, {
     kind: "BucketBySequenceLength",
-    specs: withLeading(specs, dropRemainder && same ? sizes[0] : null),
+    ...batchedType({ specs, structure: input.structure }, dropRemainder && same ? sizes[0] : null),
     size: null,
     traced,
     begin: () => ({ buckets: sizes.map((): Element[] => []), ended: false }),
     async next({ input, own, call, fail }) {
       const { buckets } = own;
-      const take = (b: number): Outcome =>
-        outcomeOf(() => joinRows(buckets[b].splice(0), joins[b]));
+      const take = (b: number): Outcome => outcomeOf(() => joins[b](buckets[b].splice(0)));
       while (!own.ended) {
         const item = await input.next();
         if (item instanceof Failure) return item;
@@ -115,20 +108,29 @@ function checkBuckets(boundaries: readonly number[], sizes: readonly number[]): 
   });
 }
 
+/** What joins the elements of a bucket. */
+type JoinElements = (rows: readonly Element[]) => Element;
+
 /** How the elements of each bucket are joined, and their specs. */
 function joinsOf(
-  { specs, structure }: Source,
+  { specs, structure }: ElementType,
   { noPadding, padToBucketBoundary, bucketBoundaries, bucketBatchSizes, ...rest }: BucketOptions,
-): { readonly specs: Source["specs"]; readonly joins: readonly Join[] } {
-  if (noPadding) return { specs, joins: bucketBatchSizes.map(() => stackRows) };
+): { readonly specs: Source["specs"]; readonly joins: readonly JoinElements[] } {
+  const of = (join: Join): JoinElements => (rows) => joinRows(rows, join);
+  if (noPadding) {
+    return {
+      specs,
+      joins: bucketBatchSizes.map(() => stackElements({ specs, structure })),
+    };
+  }
   const open = padding({ specs, structure }, rest);
   const joins = bucketBatchSizes.map((_, b) => {
-    if (!padToBucketBoundary) return open.join;
+    if (!padToBucketBoundary) return of(open.join);
     const bound = (bucketBoundaries[b] ?? bucketBoundaries.at(-1)!) - 1;
     const shapes = open.specs.map(({ shape }): PartialShape => shape!.map((d) => d ?? bound));
     // Shapes are lists and stand as leaves.
     const paddedShapes = packComponents<unknown>(structure, shapes);
-    return padding({ specs, structure }, { ...rest, paddedShapes }).join;
+    return of(padding({ specs, structure }, { ...rest, paddedShapes }).join);
   });
   return { specs: open.specs, joins };
 }

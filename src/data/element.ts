@@ -1,21 +1,29 @@
 /**
  * Elements of a dataset: their types, and the host arrays they are made of while they move through a pipeline.
  */
+import { putAt } from "../core/arrays/rows.ts";
 import { describe, toNdArray } from "../core/convert.ts";
-import { type DType, DTYPES, type HostData, makeData, type TypedArray } from "../core/dtype.ts";
+import { type DType, makeData, type TypedArray } from "../core/dtype.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import { NdArray, type Nested } from "../core/nd_array.ts";
-import { CompositeSpec, CompositeTensor, leafSpecs, packComponents } from "../core/composite.ts";
 import {
+  CompositeSpec,
+  CompositeTensor,
+  kindText,
+  leafSpecs,
+  packComponents,
+} from "../core/composite.ts";
+import {
+  flatten,
   isNested,
   isPlainObject,
   mapDense,
+  mapNest,
   type Nest,
   NestWalk,
   packAs,
   setKey,
-  structureText,
 } from "../core/nest.ts";
 import { compatible, relaxShapes, sameShape, shapeText, sizeOf } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -149,9 +157,9 @@ export function leavesIn(structure: unknown, value: unknown): unknown[] | null {
         keys.every((key) => key in v && visit(s[key], v[key]));
     }
     if (s instanceof CompositeSpec) {
-      if (!(v instanceof CompositeTensor) || s.constructor !== v.spec.constructor) return false;
-      leaves.push(...v.components);
-      return s.isCompatibleWith(v.spec);
+      const parts = s.componentsOf(v);
+      leaves.push(...parts ?? []);
+      return parts !== null && (!(v instanceof CompositeTensor) || s.isCompatibleWith(v.spec));
     }
     leaves.push(v);
     return true;
@@ -162,10 +170,11 @@ export function leavesIn(structure: unknown, value: unknown): unknown[] | null {
 /** The type that elements of several stages have. Throws `TypeError` where their structures or dtypes differ. */
 export function commonType(types: readonly ElementType[], method: string): ElementType {
   const [first, ...others] = types;
-  const wanted = structureText(first.structure);
+  const wanted = kindText(first.structure);
   const specs = [...first.specs];
+  let structure = first.structure;
   for (const other of others) {
-    const fits = structureText(other.structure) === wanted &&
+    const fits = kindText(other.structure) === wanted &&
       other.specs.length === specs.length &&
       other.specs.every(({ dtype }, i) => dtype === specs[i].dtype);
     if (!fits) {
@@ -178,8 +187,14 @@ export function commonType(types: readonly ElementType[], method: string): Eleme
     other.specs.forEach(({ shape, dtype }, i) => {
       specs[i] = TensorSpec(relaxShapes(specs[i].shape, shape), dtype);
     });
+    const composites = flatten<unknown>(other.structure as Nest<unknown>);
+    let at = 0;
+    structure = mapNest((leaf) => {
+      const also = composites[at++];
+      return leaf instanceof CompositeSpec ? leaf.relaxed(also as CompositeSpec) : leaf;
+    }, structure as Nest<unknown>);
   }
-  return { specs, structure: first.structure };
+  return { specs, structure };
 }
 
 /** The value as a host array that nobody else can write to. Throws `TypeError` for what is no tensor. */
@@ -188,17 +203,6 @@ export function hostArray(value: unknown, dtype?: DType): NdArray {
   const isShared = value instanceof NdArray || ArrayBuffer.isView(value) ||
     (isPlainObject(value) && ArrayBuffer.isView(value.data));
   return isShared ? array.copy() : array;
-}
-
-/** Row `i` of an array, not copied. */
-export function rowOf(array: NdArray, i: number): NdArray {
-  const shape = array.shape.slice(1);
-  const step = sizeOf(shape) * DTYPES[array.dtype].slots;
-  const { data } = array;
-  const part = ArrayBuffer.isView(data)
-    ? (data as Float32Array).subarray(i * step, (i + 1) * step)
-    : (data as readonly unknown[]).slice(i * step, (i + 1) * step);
-  return new NdArray(array.dtype, shape, part as HostData);
 }
 
 /** Equal-shaped arrays under one new leading axis. Throws `InvalidArgumentError` where their shapes differ. */
@@ -220,12 +224,6 @@ function batchMismatch(rows: readonly NdArray[], i: number, component: number): 
       `Cannot add tensor to the batch: number of elements does not match. Shapes are: [tensor]: ${other}, [batch]: ${first}`,
     { op: "BatchDataset" },
   );
-}
-
-/** Copies `from` into `to` at an offset, for typed arrays and lists alike. */
-export function putAt(to: HostData, from: HostData, offset: number): void {
-  if (ArrayBuffer.isView(to)) (to as Float32Array).set(from as Float32Array, offset);
-  else for (let i = 0; i < from.length; i++) (to as unknown[])[offset + i] = from[i];
 }
 
 /** Throws `InvalidArgumentError` with TensorFlow's phrase where a component does not fit its spec. */

@@ -1,7 +1,8 @@
 /**
  * Functions that carry a state from element to element: scan, a stage, and reduce, the end of a pipeline.
  */
-import { structureText } from "../core/nest.ts";
+
+import { kindText } from "../core/composite.ts";
 import { commonType, type Element, type ElementType } from "./element.ts";
 import { Failure, type Outcome, type Source } from "./source.ts";
 import { keepValues } from "./sources.ts";
@@ -45,7 +46,7 @@ function traceCarrying(
       specs: traced.specs.slice(0, carried),
       structure: parts[0],
     };
-    const fits = structureText(given.structure) === structureText(state.structure) &&
+    const fits = kindText(given.structure) === kindText(state.structure) &&
       given.specs.length === carried &&
       given.specs.every(({ dtype }, i) => dtype === state.specs[i].dtype);
     if (!fits) {

@@ -1,10 +1,8 @@
 /**
  * Source: one stage of a pipeline. Stages pull from each other, one element at a time, and can say where they stand.
  */
-import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
-import { TensorSpec } from "../core/tensor_spec.ts";
 import type { DrawCounts } from "../ops/random/state.ts";
 import type { RunLimit } from "../runtime/session/run_context.ts";
 import type { Element, ElementType } from "./element.ts";
@@ -127,18 +125,6 @@ export class Parts {
   async close(): Promise<void> {
     for (const part of this.all) await part.close();
   }
-}
-
-/** The specs with another leading axis each. */
-export function withLeading(specs: readonly TensorSpec[], size: number | null): TensorSpec[] {
-  if (specs.some(({ dtype }) => dtype === "variant")) {
-    throw new TypeError(
-      "Cannot batch datasets: batch their elements, by flatMap((w) => w.batch(n))",
-    );
-  }
-  return specs.map(({ shape, dtype }) =>
-    TensorSpec(shape === null ? null : [size, ...shape], dtype)
-  );
 }
 
 /** A number of elements that follows from another's, where that is known. */

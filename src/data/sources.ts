@@ -2,12 +2,15 @@
  * Where elements come from: ranges, tensors, rows of tensors, several datasets side by side.
  */
 import { type DType, isBigInt } from "../core/dtype.ts";
-import { ValueError } from "../core/errors.ts";
+import { rowOf } from "../core/arrays/rows.ts";
+import { CompositeSpec } from "../core/composite.ts";
+import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
 import { flatten, mapNest, type Nest } from "../core/nest.ts";
 import { Tensor } from "../core/tensor.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
-import { type Element, type ElementType, hostArray, rowOf, takeApart } from "./element.ts";
+import { type Element, type ElementType, hostArray, takeApart } from "./element.ts";
+import { leavesOf, rowsOfLeaves, unbatchedType } from "./parts/leaves.ts";
 import { counted, Failure, looked, makeSource, Parts, type Source, type State } from "./source.ts";
 
 /** The numbers from `start` to before `stop`. */
@@ -44,39 +47,57 @@ interface Values extends ElementType {
 export function keepValues(nest: unknown): Values {
   const { leaves, structure } = takeApart(nest);
   const kept = leaves.map((leaf) => (leaf instanceof Tensor ? leaf : hostArray(leaf)));
-  const specs = kept.map((x) => TensorSpec(x.shape, x.dtype));
+  const specs = kept.map((x) => TensorSpec(x instanceof Tensor ? x.staticShape : x.shape, x.dtype));
   const arrays = Promise.all(kept.map((x) => (x instanceof Tensor ? x.ndarray() : x)));
   return { specs, structure, leaves: kept, arrays: looked(arrays) };
 }
 
 /** One element per row of the tensors. */
 export function slicesSource(nest: unknown): Source {
-  const { specs, structure, leaves, arrays } = keepValues(nest);
+  const { leaves, arrays, ...whole } = keepValues(nest);
+  const { specs, structure } = whole, parts = leavesOf(whole);
   if (specs.length === 0) {
     throw new ValueError("Cannot slice an empty structure: wanted at least one tensor");
   }
-  const sizes = specs.map(({ shape }) => shape![0]);
-  if (sizes.includes(undefined!)) {
+  if (parts.some(({ spec }) => (spec as TensorSpec).shape?.length === 0)) {
     throw new ValueError(
       "Cannot slice a scalar: Unbatching a tensor is only supported for rank >= 1",
     );
   }
-  // Tensors of a function that is only traced may have lengths that nobody knows yet.
-  const size = sizes.find((n) => n !== null) ?? null;
-  const other = sizes.find((n) => n !== null && n !== size);
+  const { lengths, ...type } = unbatchedType(whole);
+  // Tensors of a function that is only traced may have lengths that nobody knows yet, and so may sparse ones.
+  const size = lengths.find((n) => n !== null) ?? null;
+  const other = lengths.find((n) => n !== null && n !== size);
   if (other !== undefined) {
     throw new ValueError(
       `Cannot slice tensors of different lengths: Dimensions ${size} and ${other} are not compatible`,
     );
   }
+  const isPlain = parts.every(({ spec }) => !(spec instanceof CompositeSpec));
+  const rowsOf = rowsOfLeaves({ specs, structure });
+  let rows: Promise<readonly (readonly Element[])[]> | undefined;
+  const readRows = async (): Promise<readonly (readonly Element[])[]> => {
+    const all = rowsOf(await arrays) as readonly (readonly Element[])[];
+    const differs = all.find((r) => r.length !== all[0].length);
+    if (differs === undefined) return all;
+    throw new InvalidArgumentError(
+      `Cannot slice tensors of different lengths: Dimensions ${
+        all[0].length
+      } and ${differs.length} are not compatible`,
+      { op: "TensorSliceDataset" },
+    );
+  };
   return makeSource({
     kind: "TensorSlice",
-    specs: specs.map(({ shape, dtype }) => TensorSpec(shape!.slice(1), dtype)),
-    structure,
+    ...type,
     size,
-    settings: { stage: "TensorSlice", leaves, arrays },
+    ...(isPlain && { settings: { stage: "TensorSlice", leaves, arrays } }),
     open: (_, from?: number) =>
-      counted(size ?? 0, from, async (i) => (await arrays).map((array) => rowOf(array, i))),
+      counted(size ?? (isPlain ? 0 : Infinity), from, async (i) => {
+        if (isPlain) return (await arrays).map((array) => rowOf(array, i));
+        const all = await (rows ??= looked(readRows()));
+        return i < all[0].length ? all.flatMap((r) => r[i]) : null;
+      }),
   });
 }
 

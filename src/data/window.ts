@@ -7,7 +7,8 @@ import { InvalidArgumentError, ValueError } from "../core/errors.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { optionCheck } from "../core/options.ts";
 import { TensorSpec } from "../core/tensor_spec.ts";
-import { type Element, type ElementType, rowOf, specsNest } from "./element.ts";
+import { type Element, type ElementType, specsNest } from "./element.ts";
+import { leavesOf, rowsOfLeaves, unbatchedType } from "./parts/leaves.ts";
 import { checkCount, counted, Failure, known, makeSource, type Source } from "./source.ts";
 import { stageOver } from "./stage.ts";
 import type { Window } from "./state.ts";
@@ -50,6 +51,21 @@ export class DatasetSpec extends CompositeSpec {
     throw new TypeError(
       "Cannot trace a function of windows: they are datasets, pass them to flatMap() or interleave()",
     );
+  }
+
+  /** Datasets of one type are of one kind. */
+  get kind(): string {
+    return String(this);
+  }
+  /** Throws `TypeError`: a batch of datasets is none. */
+  override batched(): never {
+    throw new TypeError(
+      "Cannot batch datasets: batch their elements, by flatMap((w) => w.batch(n))",
+    );
+  }
+  /** Throws `TypeError`: the elements of a dataset come from itself. */
+  override unbatched(): never {
+    throw new TypeError("Cannot unbatch datasets: take their elements, by flatMap((w) => w)");
   }
 
   /** True where a dataset of the other spec fits. */
@@ -115,13 +131,15 @@ export function windowSource(
 
 /** The rows of each element. */
 export function unbatchSource(input: Source): Source {
-  for (const { shape } of input.specs) {
+  for (const { spec: { shape } } of leavesOf(input) as { spec: TensorSpec }[]) {
     if (shape?.length === 0) {
       throw new ValueError("Cannot unbatch an input with scalar components");
     }
   }
-  const lengths = input.specs.flatMap(({ shape }) => shape?.[0] ?? []);
-  const [leading] = lengths, other = lengths.find((d) => d !== leading);
+  const { lengths, ...type } = unbatchedType(input), rowsOf = rowsOfLeaves(input);
+  const [leading, ...rest] = lengths.filter((n) => n !== null);
+  const other = rest.find((d) => d !== leading),
+    known = new WeakMap<Element, readonly (readonly Element[])[]>();
   if (other !== undefined) {
     throw new ValueError(
       `Cannot unbatch elements whose components have different leading dimensions, ${leading} and ${other}`,
@@ -129,21 +147,27 @@ export function unbatchSource(input: Source): Source {
   }
   return stageOver(input, {
     kind: "Unbatch",
-    specs: input.specs.map(({ shape, dtype }) => TensorSpec(shape && shape.slice(1), dtype)),
+    ...type,
     size: input.size === null || leading === undefined ? null : input.size * leading,
     settings: { stage: "Unbatch" },
     begin: (): { element: Element | null; at: number } => ({ element: null, at: 0 }),
     async next({ input, own }) {
       for (;;) {
-        if (own.element !== null && own.at < own.element[0].shape[0]) {
-          const i = own.at++;
-          return own.element.map((array) => rowOf(array, i));
+        const { element } = own;
+        if (element !== null) {
+          if (!known.has(element)) {
+            known.set(element, rowsOf(element) as readonly (readonly Element[])[]);
+          }
+          const rows = known.get(element)!, i = own.at++;
+          if (i < rows[0].length) return rows.flatMap((r) => r[i]);
         }
         own.element = null;
         const item = await input.next();
         if (item === null || item instanceof Failure) return item;
-        const problem = lengthProblem(item);
+        const rows = rowsOf(item);
+        const problem = lengthProblem(rows.map((r) => r?.length));
         if (problem) return problem;
+        known.set(item, rows as readonly (readonly Element[])[]);
         own.element = item;
         own.at = 0;
       }
@@ -151,8 +175,7 @@ export function unbatchSource(input: Source): Source {
   });
 }
 
-function lengthProblem(element: Element): Failure | null {
-  const lengths = element.map(({ shape }) => shape[0]);
+function lengthProblem(lengths: readonly (number | undefined)[]): Failure | null {
   if (lengths.every((n) => n !== undefined && n === lengths[0])) return null;
   return new Failure(
     new InvalidArgumentError(

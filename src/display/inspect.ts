@@ -10,7 +10,11 @@ import { decodeString } from "../core/text.ts";
 import { Dataset } from "../data/dataset.ts";
 import { Graph } from "../graph/graph.ts";
 import { Operation, SymbolicTensor } from "../graph/operation.ts";
+import { isPlainObject } from "../core/nest.ts";
 import { IndexedSlices } from "../ops/array/indexed_slices.ts";
+import { RaggedArray } from "../ops/ragged/ragged_array.ts";
+import { RaggedTensor } from "../ops/ragged/ragged_tensor.ts";
+import { SparseArray, SparseTensor } from "../ops/ragged/sparse_tensor.ts";
 import { Session } from "../runtime/session/session.ts";
 import { EagerTensor } from "../runtime/eager/tensor.ts";
 import { Variable } from "../runtime/variables/variable.ts";
@@ -76,6 +80,30 @@ function slicesText(g: IndexedSlices): string {
   return `${head} at ${valueText(g.indices)}: ${valueText(g.values)}`;
 }
 
+/** Longest text of the values of a composite value. */
+const MOST_TEXT = 1000;
+
+/** A composite value: its spec, and its values where all of its parts are on the host. */
+function compositeText(x: RaggedTensor | SparseTensor): string {
+  const head = x.toString();
+  if (x.components.some((t) => t.isSymbolic)) return head;
+  const away = x.components.find((t) => t.isDisposed || !t.device.includes("CPU"));
+  return `${head} ${away ? valueText(away) : plainText(plainOf(x))}`;
+}
+
+function plainText(value: unknown): string {
+  const text = JSON.stringify(jsonOf(value));
+  return text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text;
+}
+
+/** The values of ragged and sparse tensors. */
+function plainOf(x: RaggedTensor | SparseTensor | RaggedArray | SparseArray): unknown {
+  if (x instanceof RaggedTensor || x instanceof RaggedArray) return x.toList();
+  const { indices, values, denseShape } = x;
+  const [at, list, dims] = [indices, values, denseShape].map(valuesOnHost);
+  return { indices: at, values: list, denseShape: dims };
+}
+
 function variableText(v: Variable): string {
   const { initialized } = v as { readonly initialized?: boolean };
   const head = `<tf.Variable '${v.name}' ${v.dtype}${shapeText(v.staticShape)}>`;
@@ -96,6 +124,9 @@ function operationText(op: Operation): string {
 function jsonOf(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (value instanceof Uint8Array) return decodeString(value);
+  if (isPlainObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, v]) => [key, jsonOf(v)]));
+  }
   return Array.isArray(value) ? value.map(jsonOf) : value;
 }
 
@@ -114,6 +145,19 @@ showAs(NdArray, arrayText);
 writeAs(EagerTensor, tensorText);
 writeAs(IndexedSlices, slicesText);
 writeAs(Variable, variableText);
+for (const shown of [RaggedTensor, SparseTensor] as { prototype: RaggedTensor | SparseTensor }[]) {
+  showAs(shown, compositeText);
+  define(shown, "toJSON", function () {
+    return jsonOf(plainOf(this));
+  });
+}
+writeAs(RaggedArray, (x) => `RaggedArray(${x.flatValues.dtype}) ${plainText(x.toList())}`);
+writeAs(SparseArray, (x) => `SparseArray(${x.values.dtype}) ${plainText(plainOf(x))}`);
+for (const shown of [RaggedArray, SparseArray]) {
+  define<object>(shown, "toString", function () {
+    return `${this}`;
+  });
+}
 nameAs(SymbolicTensor, (x) => x.toString());
 nameAs(Operation, operationText);
 nameAs(Graph, graphLine);

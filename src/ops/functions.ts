@@ -89,13 +89,21 @@ export * as string from "./host/string.ts";
 export * from "./host/ragged.ts";
 /** Ragged tensors: rows of different lengths. */
 export * as ragged from "./ragged/namespace.ts";
+export { RaggedArray } from "./ragged/ragged_array.ts";
 export {
-  RaggedArray,
   RaggedTensor,
   RaggedTensorSpec,
+  type RaggedTensorSpecClass,
+  type RaggedTensorSpecMaker,
   type RaggedValues,
 } from "./ragged/ragged_tensor.ts";
-export * from "./ragged/sparse_tensor.ts";
+export {
+  SparseArray,
+  SparseTensor,
+  SparseTensorSpec,
+  type SparseTensorSpecClass,
+  type SparseTensorSpecMaker,
+} from "./ragged/sparse_tensor.ts";
 export * from "./array/set_ops.ts";
 export * from "./array/space_batch.ts";
 export * from "./rows/rnn_cell.ts";

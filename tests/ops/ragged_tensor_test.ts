@@ -173,7 +173,7 @@ Deno.test("ragged tensors refuse splits and lists that make no rows", () => {
     tf.errors.InvalidArgumentError,
     "same rows",
   );
-  assertThrows(() => new tf.RaggedTensorSpec([null], "int32"), ValueError, "raggedRank");
+  assertThrows(() => tf.RaggedTensorSpec([null], "int32", 1), ValueError, "raggedRank");
   assertThrows(
     () => tf.ragged.concatRows([other, tf.ragged.constant(DEEP)]),
     tf.errors.InvalidArgumentError,

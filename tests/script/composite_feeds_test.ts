@@ -117,7 +117,7 @@ Deno.test("feeds that are no ragged or sparse value of that kind are refused", a
       [words, 3, "Type of feed value 3 of type number is not compatible with RaggedTensor"],
       [words, [[1]], "wanted a value of ragged int32[?,?]"],
       [words, deeper, "RaggedTensor(ragged int32[1,?,?]) is not compatible"],
-      [words, sparse, "SparseTensor(sparse float32[?,?]) is not compatible"],
+      [words, sparse, "SparseTensor(sparse float32[2,2]) is not compatible"],
       [words, floats, "Cannot convert float32 to int32 without loss"],
       [weights, floats, "wanted a value of sparse float32[?,?]"],
       [weights, { indices: [[0, 0]], values: [1] }, "wanted a value of sparse"],

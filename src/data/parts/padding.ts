@@ -1,6 +1,7 @@
 /**
  * How elements are padded to one shape.
  */
+import { CompositeSpec } from "../../core/composite.ts";
 import { structureText } from "../../core/nest.ts";
 import { encodeString } from "../../core/text.ts";
 import { type DType, DTYPES, type HostData, isBigInt, isInteger } from "../../core/dtype.ts";
@@ -12,6 +13,7 @@ import { type PartialShape, sameShape, shapeText, stridesOf } from "../../core/s
 import { TensorSpec } from "../../core/tensor_spec.ts";
 import type { Join, PaddedBatchOptions } from "../batch.ts";
 import { type ElementType, leavesIn, stackRows } from "../element.ts";
+import { leavesOf } from "./leaves.ts";
 
 /** How elements of a type are padded, and the specs that they have then. */
 interface Padding {
@@ -27,6 +29,14 @@ export function padding(
   { specs, structure }: ElementType,
   options: PaddedBatchOptions,
 ): Padding {
+  const composite = leavesOf({ specs, structure }).find(({ spec }) =>
+    spec instanceof CompositeSpec
+  );
+  if (composite !== undefined) {
+    throw new TypeError(
+      `paddedBatch() is only supported for datasets that produce tensor elements, but elements hold ${composite.spec}: use batch()`,
+    );
+  }
   const shapes = options.paddedShapes === undefined
     ? specs.map(({ shape }) => shape)
     : componentsOf(options.paddedShapes, structure, "paddedShapes") as PartialShape[];

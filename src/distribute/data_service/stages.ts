@@ -4,7 +4,8 @@
 import { InvalidArgumentError, UnimplementedError } from "../../core/errors.ts";
 import type { TensorSpec } from "../../core/tensor_spec.ts";
 import { Dataset } from "../../data/dataset.ts";
-import { type Element, type ElementType, rowOf, stackRows } from "../../data/element.ts";
+import { rowOf } from "../../core/arrays/rows.ts";
+import { type Element, type ElementType, stackRows } from "../../data/element.ts";
 import { type CycleOptions, cycleSource } from "../../data/flat_map.ts";
 import { type Elements, Failure, makeSource, type Place, type Source } from "../../data/source.ts";
 import type { AnyDataset } from "./dataset_graph.ts";

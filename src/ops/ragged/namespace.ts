@@ -21,7 +21,7 @@ import {
   min as denseMin,
   sum as denseSum,
 } from "../reduce/reduce.ts";
-import { composed, RaggedTensor } from "./ragged_tensor.ts";
+import { RaggedTensor } from "./ragged_tensor.ts";
 
 /** Options of {@linkcode constant}. */
 export interface RaggedConstantOptions {
@@ -150,13 +150,13 @@ function joinRows(parts: readonly RaggedTensor[], fn: string): RaggedTensor {
  */
 export function stack(values: readonly (RaggedTensor | TensorLike)[]): RaggedTensor {
   if (values.length === 0) throw new ValueError("ragged.stack() wants at least one tensor");
-  return composed(() => joinRows(values.map((v) => rowsOf(v, "ragged.stack")), "ragged.stack"));
+  return compose(() => joinRows(values.map((v) => rowsOf(v, "ragged.stack")), "ragged.stack"));
 }
 
 /** The rows of several ragged tensors, one after another. Throws `InvalidArgumentError` where ranks or dtypes differ. */
 export function concatRows(values: readonly RaggedTensor[]): RaggedTensor {
   if (values.length === 0) throw new ValueError("ragged.concatRows() wants at least one tensor");
-  return composed(() => joinRows(values, "ragged.concatRows"));
+  return compose(() => joinRows(values, "ragged.concatRows"));
 }
 
 /**

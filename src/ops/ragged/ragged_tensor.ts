@@ -1,52 +1,35 @@
 /**
  * RaggedTensor: rows of different lengths as their values and where each row begins, nested to any depth.
  */
-import { CompositeSpec, CompositeTensor } from "../../core/composite.ts";
+import { CompositeSpec, CompositeTensor, type RowPart } from "../../core/composite.ts";
 import { compose } from "../../core/apply.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray, type Nested } from "../../core/nd_array.ts";
-import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
-import { shortText, Tensor, type TensorLike } from "../../core/tensor.ts";
-import { TensorSpec } from "../../core/tensor_spec.ts";
+import { compatible, type PartialShape, relaxShapes, shapeText } from "../../core/shape.ts";
+import { shortText, type Tensor, type TensorLike } from "../../core/tensor.ts";
+import { callable, TensorSpec } from "../../core/tensor_spec.ts";
 import { gather } from "../array/gather.ts";
 import { range } from "../array/numbering.ts";
 import { pad } from "../array/pad.ts";
-import { slice } from "../array/slice.ts";
-import { stridedSlice } from "../array/strided_slice.ts";
 import { cast } from "../array/cast.ts";
-import { expandDims, reshape, shape as shapeOf } from "../array/view.ts";
-import { asTensor, toIndexInput, toInput } from "../input.ts";
+import { expandDims, identity, reshape, shape as shapeOf } from "../array/view.ts";
 import { add, mul, sub } from "../pointwise/arithmetic.ts";
 import { less, notEqual } from "../pointwise/compare.ts";
 import { where } from "../pointwise/select.ts";
 import { max } from "../reduce/reduce.ts";
-import { cumsum } from "../reduce/scan.ts";
 import { upperBound } from "../reduce/topk.ts";
+import { asTensor } from "../input.ts";
+import { nestRows, RaggedArray } from "./ragged_array.ts";
+import { at, begins, checkSplits, ends, splitsFromLengths, splitsOf, tensorOf } from "./splits.ts";
+import { unstackRows } from "../../core/arrays/rows.ts";
+import { raggedOfArray, raggedOfRows, raggedRows } from "../../kernels/host/composite_rows.ts";
 
 /** The values of rows: a tensor, or rows again. */
 export type RaggedValues = Tensor | RaggedTensor;
 
-function tensorOf(x: TensorLike, name: string, fn: string): Tensor {
-  return asTensor(toInput(x, name, fn));
-}
-function splitsOf(x: TensorLike, name: string, fn: string): Tensor {
-  return asTensor(toIndexInput(x, name, fn));
-}
-
-/**
- * What is known of a ragged tensor: its shape with null for what is ragged, its dtype, and how many of its dimensions from the second on are
- * kept as splits. Stands for one in `Tout` and `elementSpec`. Follows TensorFlow `tf.RaggedTensorSpec`; splits are `int32` here.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * const rows = tf.pyFunction(() => tf.ragged.constant([[1], [2, 3]], { dtype: "int32" }), [], new tf.RaggedTensorSpec([null, null], "int32"));
- * assertEquals(rows.toList(), [[1], [2, 3]]);
- * ```
- */
-export class RaggedTensorSpec extends CompositeSpec {
+/** Class part of {@linkcode RaggedTensorSpec}; make one by calling `RaggedTensorSpec(shape, dtype, raggedRank)` or with `new`. */
+export class RaggedTensorSpecClass extends CompositeSpec {
   /** Known dimensions. */
   readonly shape: NonNullable<PartialShape>;
   /** Element type. */
@@ -66,13 +49,13 @@ export class RaggedTensorSpec extends CompositeSpec {
     this.shape = shape;
     this.dtype = asDType(dtype);
     this.raggedRank = raggedRank;
-    if (!(Number.isInteger(raggedRank) && raggedRank >= 1 && raggedRank < shape.length)) {
+    if (!(Number.isInteger(raggedRank) && raggedRank >= 0 && raggedRank < shape.length)) {
       throw new ValueError(
-        `Argument raggedRank (${raggedRank}) must be from 1 to less than rank (${shape.length})`,
+        `Argument raggedRank (${raggedRank}) must be from 0 to less than rank (${shape.length})`,
       );
     }
     const [rows] = shape;
-    this.components = [
+    this.components = raggedRank === 0 ? [TensorSpec(shape, this.dtype)] : [
       TensorSpec([null, ...shape.slice(raggedRank + 1)], this.dtype),
       ...Array.from(
         { length: raggedRank },
@@ -81,14 +64,21 @@ export class RaggedTensorSpec extends CompositeSpec {
     ];
   }
 
-  /** Puts values and splits together: a ragged tensor of tensors, a ragged array of host arrays. */
+  /** Ragged tensors of one rank have the same components. */
+  get kind(): string {
+    return `ragged${this.raggedRank}`;
+  }
+
+  /** Puts values and splits together: a ragged tensor of tensors, a ragged array of host arrays; without splits the values themselves. */
   pack([values, ...splits]: readonly unknown[]): RaggedTensor | RaggedArray {
+    if (splits.length === 0) return values as RaggedTensor;
     if (values instanceof NdArray) return new RaggedArray(values, splits as NdArray[]);
     return RaggedTensor.fromNestedRowSplits(values as Tensor, splits as Tensor[]);
   }
 
   /** The innermost values, then the splits. */
   override componentsOf(value: unknown): readonly unknown[] | null {
+    if (this.raggedRank === 0) return value instanceof CompositeTensor ? null : [value];
     if (!(value instanceof RaggedArray)) return super.componentsOf(value);
     const { flatValues, nestedRowSplits } = value;
     return nestedRowSplits.length === this.raggedRank ? [flatValues, ...nestedRowSplits] : null;
@@ -100,11 +90,86 @@ export class RaggedTensorSpec extends CompositeSpec {
       compatible(this.shape, other.shape);
   }
 
+  /** The spec of both. */
+  override relaxed(other: RaggedTensorSpec): RaggedTensorSpec {
+    return this.#like(relaxShapes(this.shape, other.shape)!, this.raggedRank);
+  }
+  /** The spec of a row: of values alone where no further dimension is ragged. */
+  override unbatched(): RaggedTensorSpec | TensorSpec {
+    const { raggedRank, dtype } = this, shape = this.shape.slice(1);
+    return raggedRank === 0 ? TensorSpec(shape, dtype) : this.#like(shape, raggedRank - 1);
+  }
+  /** The spec of these as rows. */
+  override batched(rows: number | null): RaggedTensorSpec {
+    return this.#like([rows, ...this.shape], this.raggedRank + 1);
+  }
+  /** The rows. */
+  override unstack(components: readonly NdArray[]): readonly (readonly NdArray[])[] {
+    return this.raggedRank === 0
+      ? unstackRows(components[0]).map((row) => [row])
+      : raggedRows(components);
+  }
+  /** How many values there are, how long the rows of each ragged dimension, and the values. */
+  override partsOfRow(value: RaggedValues): readonly RowPart[] {
+    const lengths = value instanceof RaggedTensor ? value.nestedRowLengths() : [];
+    const flat = value instanceof RaggedTensor ? value.flatValues : value;
+    const count = rowCount(value);
+    return [
+      { tensor: count, by: "stack" },
+      ...[...lengths, flat].map((tensor): RowPart => ({ tensor, by: "concat" })),
+    ];
+  }
+  /** The ragged tensor of the rows. */
+  override ofRows(joined: readonly Tensor[]): RaggedTensor {
+    const values = joined.at(-1)!;
+    return joined.slice(0, -1).reduceRight<RaggedValues>(
+      (inner, lengths) => RaggedTensor.fromRowLengths(inner, lengths),
+      values,
+    ) as RaggedTensor;
+  }
+  /** The components of a tensor of equal rows, as one of this spec. */
+  componentsOfArray(array: NdArray): readonly NdArray[] {
+    return raggedOfArray(array, this.raggedRank);
+  }
+  /** These as rows. */
+  override stack(values: readonly (readonly NdArray[])[]): readonly NdArray[] {
+    return raggedOfRows(values);
+  }
+
+  #like(shape: NonNullable<PartialShape>, raggedRank: number): RaggedTensorSpec {
+    return new RaggedTensorSpecClass(shape, this.dtype, raggedRank);
+  }
+
   /** `ragged float32[?,?]`. */
   override toString(): string {
     return `ragged ${this.dtype}${shapeText(this.shape)}`;
   }
 }
+
+/** What is known of a ragged tensor. */
+export type RaggedTensorSpec = RaggedTensorSpecClass;
+
+/** How {@linkcode RaggedTensorSpec} is called. */
+export interface RaggedTensorSpecMaker {
+  /** Makes a spec. */
+  (shape: NonNullable<PartialShape>, dtype?: DType, raggedRank?: number): RaggedTensorSpec;
+  /** Makes a spec. */
+  new (shape: NonNullable<PartialShape>, dtype?: DType, raggedRank?: number): RaggedTensorSpec;
+}
+
+/**
+ * What is known of a ragged tensor: its shape with null for what is ragged, its dtype, and how many of its dimensions from the second on are
+ * kept as splits: of none for a row, which is a tensor and becomes a row of a ragged tensor when it is batched. Stands for one in `inputSignature`, `Tout` and `elementSpec`. Follows TensorFlow `tf.RaggedTensorSpec`; splits are `int32` here. Works with and without `new`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const rows = tf.pyFunction(() => tf.ragged.constant([[1], [2, 3]], { dtype: "int32" }), [], tf.RaggedTensorSpec([null, null], "int32"));
+ * assertEquals(rows.toList(), [[1], [2, 3]]);
+ * ```
+ */
+export const RaggedTensorSpec: RaggedTensorSpecMaker = callable(RaggedTensorSpecClass);
 
 /**
  * Rows of different lengths: row `i` holds the values from `rowSplits[i]` to before `rowSplits[i + 1]`. Values may be ragged themselves. It is
@@ -120,7 +185,7 @@ export class RaggedTensorSpec extends CompositeSpec {
  * assertEquals(words.toTensor().arraySync(), [[1, 2, 3], [0, 0, 0], [4, 0, 0]]);
  * ```
  */
-export class RaggedTensor extends CompositeTensor implements Disposable {
+export class RaggedTensor extends CompositeTensor {
   /** What the rows hold, one after the other. */
   readonly values: RaggedValues;
   /** Where each row begins among the values, and at last where the last ends; `int32`. */
@@ -135,30 +200,20 @@ export class RaggedTensor extends CompositeTensor implements Disposable {
   /** Rows from where they begin. Throws `ValueError` for splits that are no vector; what is wrong in them shows when rows are read. */
   static fromRowSplits(values: RaggedValues | TensorLike, rowSplits: TensorLike): RaggedTensor {
     const splits = splitsOf(rowSplits, "rowSplits", "RaggedTensor.fromRowSplits");
-    const { staticShape } = splits;
-    if (staticShape !== null && (staticShape.length !== 1 || staticShape[0] === 0)) {
-      throw new ValueError(
-        `Cannot make a ragged tensor: rowSplits must be a vector of at least one element, received shape ${
-          shapeText(staticShape)
-        }`,
-      );
-    }
-    if (!(rowSplits instanceof Tensor)) checkSplits(rowSplits);
     const own = values instanceof RaggedTensor
       ? values
       : tensorOf(values as TensorLike, "values", "RaggedTensor.fromRowSplits");
-    if (own instanceof Tensor && own.staticShape?.length === 0) {
-      throw new ValueError(
-        "Cannot make a ragged tensor: values are a scalar, wanted rank 1 at least",
-      );
-    }
-    return new RaggedTensor(own, splits);
+    const known = own instanceof RaggedTensor ? own.shape : own.staticShape;
+    checkSplits(splits, rowSplits, known?.[0] ?? null);
+    if (known?.length !== 0) return new RaggedTensor(own, splits);
+    throw new ValueError(
+      "Cannot make a ragged tensor: values are a scalar, wanted rank 1 at least",
+    );
   }
 
-  /** Rows from how long they are. */
+  /** Rows from how long they are. Throws as {@linkcode RaggedTensor.fromRowSplits} does. */
   static fromRowLengths(values: RaggedValues | TensorLike, rowLengths: TensorLike): RaggedTensor {
-    const lengths = splitsOf(rowLengths, "rowLengths", "RaggedTensor.fromRowLengths");
-    return RaggedTensor.fromRowSplits(values, splitsFromLengths(lengths));
+    return RaggedTensor.fromRowSplits(values, splitsFromLengths(rowLengths));
   }
 
   /** Rows from splits of each ragged dimension, outermost first. */
@@ -169,11 +224,11 @@ export class RaggedTensor extends CompositeTensor implements Disposable {
     if (nestedRowSplits.length === 0) {
       throw new ValueError("Cannot make a ragged tensor: nestedRowSplits are empty");
     }
-    let values: RaggedValues = tensorOf(flatValues, "flatValues", "fromNestedRowSplits");
-    for (const splits of nestedRowSplits.toReversed()) {
-      values = RaggedTensor.fromRowSplits(values, splits);
-    }
-    return values as RaggedTensor;
+    const values = tensorOf(flatValues, "flatValues", "fromNestedRowSplits");
+    return nestedRowSplits.reduceRight<RaggedValues>(
+      (inner, splits) => RaggedTensor.fromRowSplits(inner, splits),
+      values,
+    ) as RaggedTensor;
   }
 
   /** The rows of a dense tensor; those of `padding` alone at their ends are left out where it is given. */
@@ -188,7 +243,7 @@ export class RaggedTensor extends CompositeTensor implements Disposable {
     if (padding !== undefined && dims.length > 2) {
       throw new ValueError(`Cannot leave padding out of ${shortText(x)}: wanted rank 2`);
     }
-    return composed(() => {
+    return compose(() => {
       const shape = shapeOf(x);
       const rows = at(shape, 0), columns = at(shape, 1);
       const whole = RaggedTensor.fromRowSplits(
@@ -242,9 +297,25 @@ export class RaggedTensor extends CompositeTensor implements Disposable {
   /** Which row each value is in. */
   valueRowIds(): Tensor {
     return compose(() => {
-      const { values } = this;
-      const count = values instanceof RaggedTensor ? values.nrows() : at(shapeOf(values), 0);
-      return sub(upperBound(this.rowSplits, range(0, count, 1, "int32")), 1);
+      return sub(upperBound(this.rowSplits, range(0, rowCount(this.values), 1, "int32")), 1);
+    });
+  }
+  /** How long the rows of each ragged dimension are, outermost first. */
+  nestedRowLengths(): Tensor[] {
+    return this.nestedRowSplits.map((s) => compose(() => sub(ends(s), begins(s))));
+  }
+  /** The numbers of its rows. */
+  rowNumbers(): Tensor {
+    return compose(() => range(0, this.shape[0] ?? this.nrows(), 1, "int32"));
+  }
+  /** Row `i`: a tensor, or a ragged tensor where its rows are ragged. */
+  row(i: TensorLike): RaggedValues {
+    return compose(() => {
+      const next = add(cast(i, "int32"), 1);
+      const places = range(gather(this.rowSplits, i), gather(this.rowSplits, next), 1, "int32");
+      return this.values instanceof RaggedTensor
+        ? this.values.gather(places)
+        : gather(this.values, places);
     });
   }
   /** Number of rows. */
@@ -254,7 +325,9 @@ export class RaggedTensor extends CompositeTensor implements Disposable {
 
   /** The same rows of other innermost values, as many. */
   withFlatValues(values: TensorLike): RaggedTensor {
-    return RaggedTensor.fromNestedRowSplits(values, this.nestedRowSplits);
+    // Handles of its own: either may be disposed by itself.
+    const splits = this.nestedRowSplits.map((s) => (s.isSymbolic ? s : identity(s)));
+    return RaggedTensor.fromNestedRowSplits(values, splits);
   }
   /** The same rows of what `fn` makes of the innermost values: any function element by element. */
   map(fn: (flatValues: Tensor) => TensorLike): RaggedTensor {
@@ -263,7 +336,7 @@ export class RaggedTensor extends CompositeTensor implements Disposable {
 
   /** The rows that a vector of indices names, which must be rows there are: as with `tf.gather`, nothing is checked. */
   gather(indices: TensorLike): RaggedTensor {
-    return composed(() => {
+    return compose(() => {
       const rows = splitsOf(indices, "indices", "RaggedTensor.gather");
       return pickRows(
         this.values,
@@ -303,59 +376,19 @@ export class RaggedTensor extends CompositeTensor implements Disposable {
     return nestRows(values, splits as number[][]);
   }
 
-  /** Frees the tensors that it is made of. */
-  dispose(): void {
-    for (const t of this.components) t.dispose();
-  }
-  /** Frees them at the end of a `using` block. */
-  [Symbol.dispose](): void {
-    this.dispose();
-  }
-
   /** `RaggedTensor(ragged float32[2,?])`. */
   override toString(): string {
     return `RaggedTensor(${this.spec})`;
   }
 }
 
-/** A ragged tensor on the host: what `asNumpyIterator()` gives in its place. */
-export class RaggedArray {
-  /** The innermost values. */
-  readonly flatValues: NdArray;
-  /** Splits of each ragged dimension, outermost first. */
-  readonly nestedRowSplits: readonly NdArray[];
-
-  /** Keeps the arrays. */
-  constructor(flatValues: NdArray, nestedRowSplits: readonly NdArray[]) {
-    this.flatValues = flatValues;
-    this.nestedRowSplits = nestedRowSplits;
-  }
-
-  /** The rows as nested lists. */
-  toList(): Nested {
-    return nestRows(
-      this.flatValues.toArray() as readonly Nested[],
-      this.nestedRowSplits.map((s) => s.toArray() as number[]),
-    );
-  }
-}
-
-function nestRows(values: readonly Nested[], splits: readonly (readonly number[])[]): Nested {
-  return splits.reduceRight<readonly Nested[]>(
-    (rows, ends) => ends.slice(1).map((end, i) => rows.slice(ends[i], end)),
-    values,
-  );
-}
-
-/** A ragged tensor that several ops make: what they make on the way is disposed. */
-export function composed(fn: () => RaggedTensor): RaggedTensor {
-  const [values, ...splits] = compose(() => [...fn().components]);
-  return RaggedTensor.fromNestedRowSplits(values, splits);
+function rowCount(values: RaggedValues): Tensor {
+  return values instanceof RaggedTensor ? values.nrows() : at(shapeOf(values), 0);
 }
 
 /** Rows of so many values each, that begin at these places. */
 function pickRows(values: RaggedValues, from: Tensor, lengths: Tensor): RaggedTensor {
-  const splits = splitsFromLengths(lengths);
+  const splits = asTensor(splitsFromLengths(lengths));
   const numbers = range(0, max(splits), 1, "int32");
   const rows = sub(upperBound(splits, numbers), 1);
   const places = add(sub(numbers, gather(begins(splits), rows)), gather(from, rows));
@@ -363,36 +396,4 @@ function pickRows(values: RaggedValues, from: Tensor, lengths: Tensor): RaggedTe
     values instanceof RaggedTensor ? values.gather(places) : gather(values, places),
     splits,
   );
-}
-
-/** Throws `ValueError` with TensorFlow's phrase for splits that are known now and do not rise from 0. */
-function checkSplits(splits: TensorLike): void {
-  const list = Array.from(
-    splits instanceof NdArray ? splits.data as ArrayLike<number> : splits as ArrayLike<number>,
-    Number,
-  );
-  const wrong = list[0] !== 0 ? 0 : list.findIndex((end, i) => i > 0 && end < list[i - 1]);
-  if (wrong < 0) return;
-  throw new ValueError(
-    `Arguments to fromRowSplits do not form a valid RaggedTensor: split ${wrong} is ${
-      list[wrong]
-    }, splits must begin with 0 and never fall`,
-  );
-}
-
-/** An element of a vector. */
-function at(x: Tensor, i: number): Tensor {
-  return reshape(slice(x, [i], [1]), []);
-}
-
-/** Where rows of these lengths begin, and the last ends. */
-function splitsFromLengths(lengths: Tensor): Tensor {
-  return pad(cumsum(lengths), [[1, 0]]);
-}
-
-function begins(splits: Tensor): Tensor {
-  return stridedSlice(splits, [0], [-1]);
-}
-function ends(splits: Tensor): Tensor {
-  return slice(splits, [1]);
 }

@@ -1,28 +1,55 @@
 /**
  * SparseTensor: the elements that are not zero as their indices, values and the dense shape.
  */
-import { CompositeSpec, CompositeTensor } from "../../core/composite.ts";
-import { asDType, type DType } from "../../core/dtype.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
+import { CompositeSpec, CompositeTensor, type RowPart } from "../../core/composite.ts";
+import { compose, type OpInput } from "../../core/apply.ts";
+import { asDType, type DType, isInteger } from "../../core/dtype.ts";
+import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isPlainObject } from "../../core/nest.ts";
-import { type PartialShape, shapeText } from "../../core/shape.ts";
+import {
+  compatible,
+  mergeShapes,
+  type PartialShape,
+  relaxShapes,
+  shapeText,
+} from "../../core/shape.ts";
+import { sparseOfRows, sparseRows } from "../../kernels/host/composite_rows.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { TensorSpec } from "../../core/tensor_spec.ts";
+import { callable, TensorSpec } from "../../core/tensor_spec.ts";
 import { sparseToDense } from "../array/scatter.ts";
-import { asTensor, toIndexInput, toInput } from "../input.ts";
+import { gather } from "../array/gather.ts";
+import { concat } from "../array/join.ts";
+import { range } from "../array/numbering.ts";
+import { slice } from "../array/slice.ts";
+import { expandDims, literalInts, reshape, size } from "../array/view.ts";
+import { equal } from "../pointwise/compare.ts";
+import { maximum, where } from "../pointwise/select.ts";
+import { max } from "../reduce/reduce.ts";
+import { cumsum } from "../reduce/scan.ts";
+import { upperBound } from "../reduce/topk.ts";
+import { asTensor, castInput, shapeOfInput, toIndexInput, toInput, wantRank } from "../input.ts";
 
-/** A sparse tensor's three arrays on the host: what `asNumpyIterator()` gives in its place. */
-export interface SparseArray {
+/** A sparse tensor's three arrays on the host: what `asNumpyIterator()` gives in its place. Follows TensorFlow `SparseTensorValue`. */
+export class SparseArray {
   /** Index of each element, of shape `[elements, rank]`. */
   readonly indices: NdArray;
   /** The elements. */
   readonly values: NdArray;
   /** Shape of the dense tensor. */
   readonly denseShape: NdArray;
+
+  /** Keeps the arrays. */
+  constructor(indices: NdArray, values: NdArray, denseShape: NdArray) {
+    this.indices = indices;
+    this.values = values;
+    this.denseShape = denseShape;
+  }
 }
 
-/** What is known of a sparse tensor. Follows TensorFlow `tf.SparseTensorSpec`; indices are `int32` here. */
-export class SparseTensorSpec extends CompositeSpec {
+/** Class part of {@linkcode SparseTensorSpec}; make one by calling `SparseTensorSpec(shape, dtype)` or with `new`. */
+export class SparseTensorSpecClass extends CompositeSpec {
   /** Known dimensions of the dense tensor. */
   readonly shape: PartialShape;
   /** Element type. */
@@ -43,17 +70,28 @@ export class SparseTensorSpec extends CompositeSpec {
     ];
   }
 
+  /** All sparse tensors have the same components. */
+  get kind(): string {
+    return "sparse";
+  }
+
+  /** The dense shape. */
+  override get beyond(): string {
+    return String(this.shape);
+  }
+
   /** Puts the three together. */
   pack([indices, values, denseShape]: readonly unknown[]): SparseTensor | SparseArray {
     if (indices instanceof NdArray) {
-      return { indices, values: values as NdArray, denseShape: denseShape as NdArray };
+      return new SparseArray(indices, values as NdArray, denseShape as NdArray);
     }
-    return new SparseTensor(indices as Tensor, values as Tensor, denseShape as Tensor);
+    return SparseTensor.ofSpec([indices, values, denseShape] as Tensor[], this);
   }
 
   /** Indices, values and dense shape. */
   override componentsOf(value: unknown): readonly unknown[] | null {
-    if (!isPlainObject(value)) return super.componentsOf(value);
+    if (value instanceof CompositeTensor) return super.componentsOf(value);
+    if (!(value instanceof SparseArray || isPlainObject(value))) return null;
     const { indices, values, denseShape } = value;
     const parts = [indices, values, denseShape];
     return parts.includes(undefined) ? null : parts;
@@ -61,8 +99,55 @@ export class SparseTensorSpec extends CompositeSpec {
 
   /** True where a sparse tensor of the other spec fits. */
   isCompatibleWith(other: SparseTensorSpec): boolean {
-    return other.dtype === this.dtype &&
-      (this.shape === null || other.shape === null || this.shape.length === other.shape.length);
+    return other.dtype === this.dtype && compatible(this.shape, other.shape);
+  }
+
+  /** The spec of both. */
+  override relaxed(other: SparseTensorSpec): SparseTensorSpec {
+    return new SparseTensorSpecClass(relaxShapes(this.shape, other.shape), this.dtype);
+  }
+  /** The spec of a row. Throws `ValueError` for vectors, whose rows are scalars. */
+  override unbatched(): SparseTensorSpec {
+    const { shape } = this;
+    if (shape !== null && shape.length < 2) {
+      throw new ValueError(
+        `Cannot slice values of ${this}: rank of input SparseTensor should be > 1, but saw rank: ${shape.length}`,
+      );
+    }
+    return new SparseTensorSpecClass(shape && shape.slice(1), this.dtype);
+  }
+  /** The spec of these as rows. What they have in common of their shapes may be larger in a batch than in one. */
+  override batched(rows: number | null): SparseTensorSpec {
+    return new SparseTensorSpecClass(this.shape && [rows, ...this.shape], this.dtype);
+  }
+  /** Its elements, how many they are, and its shape. */
+  override partsOfRow({ indices, values, denseShape }: SparseTensor): readonly RowPart[] {
+    return [
+      { tensor: indices, by: "concat" },
+      { tensor: values, by: "concat" },
+      { tensor: size(values), by: "stack" },
+      { tensor: denseShape, by: "stack" },
+    ];
+  }
+  /** The sparse tensor of the rows, as large as the largest of them. */
+  override ofRows([indices, values, counts, shapes]: readonly Tensor[]): SparseTensor {
+    const parts = compose(() => {
+      const rows = upperBound(cumsum(counts), range(0, size(values), 1, "int32"));
+      const largest = maximum(max(shapes, 0), 0);
+      return [
+        concat([expandDims(rows, 1), indices], 1),
+        concat([reshape(size(counts), [1]), largest]),
+      ];
+    });
+    return new SparseTensor(parts[0], values, parts[1]);
+  }
+  /** The rows. */
+  override unstack(components: readonly NdArray[]): readonly (readonly NdArray[])[] {
+    return sparseRows(components);
+  }
+  /** These as rows. */
+  override stack(values: readonly (readonly NdArray[])[]): readonly NdArray[] {
+    return sparseOfRows(values);
   }
 
   /** `sparse float32[2,?]`. */
@@ -70,6 +155,31 @@ export class SparseTensorSpec extends CompositeSpec {
     return `sparse ${this.dtype}${this.shape === null ? "<unknown>" : shapeText(this.shape)}`;
   }
 }
+
+/** What is known of a sparse tensor. */
+export type SparseTensorSpec = SparseTensorSpecClass;
+
+/** How {@linkcode SparseTensorSpec} is called. */
+export interface SparseTensorSpecMaker {
+  /** Makes a spec. */
+  (shape?: PartialShape, dtype?: DType): SparseTensorSpec;
+  /** Makes a spec. */
+  new (shape?: PartialShape, dtype?: DType): SparseTensorSpec;
+}
+
+/**
+ * What is known of a sparse tensor: the shape of the dense tensor, with null for unknown dimensions, and the dtype. Stands for one in
+ * `inputSignature`, `Tout` and `elementSpec`. Follows TensorFlow `tf.SparseTensorSpec`; indices are `int32` here. Works with and without `new`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const total = tf.function((x: tf.SparseTensor) => tf.sum(x.values), { inputSignature: [tf.SparseTensorSpec([null, 2])] });
+ * assertEquals(total(new tf.SparseTensor([[0, 1], [1, 0]], [5, 6], [2, 2])).item(), 11);
+ * ```
+ */
+export const SparseTensorSpec: SparseTensorSpecMaker = callable(SparseTensorSpecClass);
 
 /**
  * A tensor of which only some elements are kept, with the index of each in rows. Scripts take and give it. Follows TensorFlow
@@ -84,7 +194,7 @@ export class SparseTensorSpec extends CompositeSpec {
  * assertEquals(dense.arraySync(), [[0, 5], [6, 0]]);
  * ```
  */
-export class SparseTensor extends CompositeTensor implements Disposable {
+export class SparseTensor extends CompositeTensor {
   /** Index of each element, of shape `[elements, rank]`. */
   readonly indices: Tensor;
   /** The elements. */
@@ -92,12 +202,31 @@ export class SparseTensor extends CompositeTensor implements Disposable {
   /** Shape of the dense tensor. */
   readonly denseShape: Tensor;
 
-  /** Keeps the three. Throws `TypeError` for what is no tensor. */
+  /** Dimensions of the dense tensor as far as they are known before it is computed; null where the rank is not. */
+  readonly shape: PartialShape;
+
+  /** Keeps the three. Throws `TypeError` for what is no tensor or no whole numbers, `ValueError` for ranks and sizes that do not fit. */
   constructor(indices: TensorLike, values: TensorLike, denseShape: TensorLike) {
     super();
-    this.indices = asTensor(toIndexInput(indices, "indices", "SparseTensor"));
+    const dims = indexOf(denseShape, "denseShape");
+    const known = shapeOfInput(dims), rank = known?.length === 1 ? known[0] : null;
+    const isEmpty = Array.isArray(indices) && indices.length === 0 && rank !== null;
+    this.indices = asTensor(
+      isEmpty ? new NdArray("int32", [0, rank], new Int32Array(0)) : indexOf(indices, "indices"),
+    );
     this.values = asTensor(toInput(values, "values", "SparseTensor"));
-    this.denseShape = asTensor(toIndexInput(denseShape, "denseShape", "SparseTensor"));
+    this.denseShape = asTensor(dims);
+    this.shape = shapeOf(this.indices, this.values, dims);
+  }
+
+  /** @internal A tensor of which a spec knows more than its parts say. */
+  static ofSpec(
+    [indices, values, denseShape]: readonly Tensor[],
+    spec: SparseTensorSpec,
+  ): SparseTensor {
+    const made = new SparseTensor(indices, values, denseShape);
+    if (spec.shape === null) return made;
+    return Object.defineProperty(made, "shape", { value: mergeShapes(made.shape, spec.shape) });
   }
 
   /** Element type. */
@@ -110,31 +239,77 @@ export class SparseTensor extends CompositeTensor implements Disposable {
   }
   /** What is known of it: `Tout` of scripts that return such. */
   get spec(): SparseTensorSpec {
-    const rank = this.denseShape.staticShape?.[0] ?? null;
-    return new SparseTensorSpec(rank === null ? null : new Array(rank).fill(null), this.dtype);
+    return new SparseTensorSpecClass(this.shape, this.dtype);
   }
 
   /** The dense tensor; what is not kept is `defaultValue`. */
   toDense(defaultValue: TensorLike = 0): Tensor {
-    return sparseToDense(
+    const dense = sparseToDense(
       this.indices,
       this.values,
       this.denseShape as unknown as number[],
       defaultValue,
     );
+    if (dense.isSymbolic) dense.setShape(this.shape);
+    return dense;
   }
 
-  /** Frees the tensors that it is made of. */
-  dispose(): void {
-    for (const t of this.components) t.dispose();
+  /** The numbers of its rows. */
+  rowNumbers(): Tensor {
+    const rows = this.shape?.[0] ?? null;
+    return compose(() => range(0, rows ?? gather(this.denseShape, 0), 1, "int32"));
   }
-  /** Frees them at the end of a `using` block. */
-  [Symbol.dispose](): void {
-    this.dispose();
+  /** Row `i`, of one dimension less. */
+  row(i: TensorLike): SparseTensor {
+    const { indices, values, denseShape } = this;
+    return compose(() => {
+      const kept = reshape(where(equal(gather(indices, 0, 1), i)), [-1]);
+      return new SparseTensor(
+        gather(slice(indices, [0, 1]), kept),
+        gather(values, kept),
+        slice(denseShape, [1]),
+      );
+    });
   }
 
   /** `SparseTensor(sparse float32[?,?])`. */
   override toString(): string {
     return `SparseTensor(${this.spec})`;
   }
+}
+
+/** Whole numbers of an argument, as int32. Throws `TypeError` for numbers of another kind. */
+function indexOf(x: TensorLike, arg: string): OpInput {
+  const input = toIndexInput(x, arg, "SparseTensor");
+  if (isInteger(input.dtype)) return castInput(input, "int32");
+  throw new TypeError(
+    `Cannot make a sparse tensor: ${arg} must be whole numbers, received ${input.dtype}`,
+  );
+}
+
+/** Shape of the dense tensor. Throws `ValueError` where ranks or sizes do not fit. */
+function shapeOf(indices: Tensor, values: Tensor, dims: OpInput): PartialShape {
+  const wanted = [["indices", indices, 2], ["values", values, 1], ["denseShape", dims, 1]] as const;
+  for (const [name, x, rank] of wanted) {
+    wantRank(
+      x,
+      rank,
+      (shape) =>
+        `Cannot make a sparse tensor: ${name} must have rank ${rank}, received shape ${shape}`,
+    );
+  }
+  const at = indices.staticShape, count = values.staticShape?.[0] ?? null;
+  const rank = shapeOfInput(dims)?.[0] ?? at?.[1] ?? null;
+  if (!compatible(at, [count, rank])) {
+    throw new ValueError(
+      `Cannot make a sparse tensor: ${shapeText([count])} values and a dense shape of ${
+        rank ?? "?"
+      } dimensions want indices ${shapeText([count, rank])}, received shape ${shapeText(at)}`,
+    );
+  }
+  if (dims instanceof NdArray || dims.isSymbolic) {
+    const known = literalInts(dims);
+    if (known !== undefined) return known;
+  }
+  return rank === null ? null : new Array(rank).fill(null);
 }

@@ -4,7 +4,8 @@
 import { apply, type OpInput, withRecorders } from "../../core/apply.ts";
 import { type DType, isTrainable } from "../../core/dtype.ts";
 import type { Attrs, GradRule, OpDef } from "../../core/op.ts";
-import { flatten, type Nest, packAs, refusePromise } from "../../core/nest.ts";
+import { refusePromise } from "../../core/nest.ts";
+import { packComponents, takeComponents } from "../../core/composite.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
@@ -78,8 +79,10 @@ export function resultTensor(value: unknown, arg: string, fn: string, dtype?: DT
 /** A traced body. */
 export interface Traced {
   readonly f: ConcreteFunction;
-  /** What it returned: the nest of its results. */
+  /** The nest that it returned, with specs in the places of composite values. */
   readonly structure: unknown;
+  /** What it returned for each of its outputs. */
+  readonly leaves: readonly unknown[];
 }
 
 /** Traces `fn` into a function of one placeholder per spec. */
@@ -91,19 +94,17 @@ export function trace(
   const graph = new FuncGraph(name);
   const args = specs.map((s) => graph.addInput(s.dtype, s.shape));
   const body = (): unknown => withRecorders([], () => fn(...args));
-  const structure = graph.asDefault(() => endingRecordings(body));
+  const result = graph.asDefault(() => endingRecordings(body));
+  const { leaves, structure } = takeComponents(result);
   graph.outputs = graph.asDefault(() =>
-    flatten<unknown>(structure as Nest<unknown>).map((r) =>
-      graph.inside(resultTensor(r, "result", name))
-    )
+    leaves.map((r) => graph.inside(resultTensor(r, "result", name)))
   );
-  return { f: new ConcreteFunction(graph), structure };
+  return { f: new ConcreteFunction(graph), structure, leaves };
 }
 
 /** Results of a traced body's op in the nest that the body returned. */
-export function packResults({ structure }: Traced, results: readonly Tensor[]): unknown {
-  const leaves = flatten<unknown>(structure as Nest<unknown>);
-  return packAs(structure, results.map((t, i) => unflow(leaves[i], t)));
+export function packResults({ structure, leaves }: Traced, results: readonly Tensor[]): unknown {
+  return packComponents<unknown>(structure, results.map((t, i) => unflow(leaves[i], t)));
 }
 
 /** Functions that an op of control flow may call may read variables unseen. */

@@ -4,7 +4,8 @@
 import { currentInterpreter } from "../../core/apply.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { type Nest, structureText } from "../../core/nest.ts";
+import type { Nest } from "../../core/nest.ts";
+import { type CompositeTensor, kindText } from "../../core/composite.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { relaxShapes, shapeText } from "../../core/shape.ts";
@@ -74,7 +75,7 @@ export const StatelessIf: OpDef = branchOp("StatelessIf");
  * assertEquals((f(tf.scalar(-3)) as tf.Tensor).item(), 3);
  * ```
  */
-export function cond<T extends Nest<Tensor | TensorArray>>(
+export function cond<T extends Nest<Tensor | TensorArray | CompositeTensor>>(
   pred: TensorLike,
   thenFn: () => T,
   elseFn: () => T,
@@ -96,9 +97,7 @@ export function cond<T extends Nest<Tensor | TensorArray>>(
   }
   if (!currentInterpreter().symbolic) return p.scalar() ? thenFn() : elseFn();
   const a = trace(thenFn, [], "cond_true"), b = trace(elseFn, [], "cond_false");
-  const texts = [a, b].map((t) =>
-    structureText(t.structure) + t.f.outputs.map((o) => o.dtype).join()
-  );
+  const texts = [a, b].map((t) => kindText(t.structure) + t.f.outputs.map((o) => o.dtype).join());
   if (texts[0] !== texts[1]) {
     throw new TypeError(
       `true_fn and false_fn arguments to tf.cond must have the same number, type, and overall structure of return values: received ${

@@ -2,6 +2,7 @@
  * Scopes (`tidy`, `scope`): who owns the tensors that eager code makes.
  */
 import { Dynamic } from "../../core/scope_context.ts";
+import { CompositeTensor } from "../../core/composite.ts";
 import { isPlainObject, refusePromise } from "../../core/nest.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { TapeRecording } from "../../autodiff/tape_recording.ts";
@@ -124,6 +125,7 @@ export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
 /** The tensors in a nest, whatever else is in it; of composite ones their parts. */
 function tensorsIn(value: unknown): Tensor[] {
   if (value instanceof Tensor) return value.components?.slice() ?? [value];
+  if (value instanceof CompositeTensor) return tensorsIn(value.components);
   const found: Tensor[] = [];
   // It may be nested deeper than the stack is, and hold itself, or the same lists very often.
   const open: unknown[] = [value], seen = new Set<unknown>();
@@ -134,6 +136,7 @@ function tensorsIn(value: unknown): Tensor[] {
     const before = open.length;
     for (const part of parts) {
       if (part instanceof Tensor) found.push(...part.components ?? [part]);
+      else if (part instanceof CompositeTensor) open.push(part.components);
       else if (typeof part === "object" && part !== null) open.push(part);
     }
     if (open.length > before) seen.add(v);
@@ -179,9 +182,11 @@ export function scope(): Scope {
   };
 }
 
-/** Keeps a tensor alive past the scopes in force; dispose it yourself. */
-export function keep<T extends Tensor>(tensor: T): T {
-  return tensor.keep();
+/** Keeps a tensor, or the parts of a composite one, alive past the scopes in force; dispose it yourself. */
+export function keep<T extends Tensor | CompositeTensor>(tensor: T): T {
+  if (tensor instanceof Tensor) return tensor.keep() as T;
+  for (const t of tensorsIn(tensor)) t.keep();
+  return tensor;
 }
 
 /** Disposes every tensor in a nest. */

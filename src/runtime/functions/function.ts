@@ -2,9 +2,10 @@
  * tf.function: traces a JavaScript function once per input signature and runs the graph after that.
  */
 import { currentInterpreter, type OpInput, withRecorders } from "../../core/apply.ts";
+import { componentSpecs, packComponents, takeComponents } from "../../core/composite.ts";
 import { describe } from "../../core/convert.ts";
 import { dtypeOfArray } from "../../core/dtype.ts";
-import { flatten, isNested, mapNest, type Nest, packAs, refusePromise } from "../../core/nest.ts";
+import { isNested, type Nest, refusePromise } from "../../core/nest.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
 import { RecentMap } from "../../core/recent_map.ts";
@@ -31,6 +32,7 @@ import {
   type Pattern,
   patternOf,
   signatureBinding,
+  type SignatureSpec,
 } from "./function_binding.ts";
 import { endingRecordings } from "../eager/tensor.ts";
 import { Variable } from "../variables/variable.ts";
@@ -39,7 +41,7 @@ import { VariableState } from "../variables/variable_state.ts";
 /** Options of {@linkcode tfFunction}. */
 export interface FunctionOptions {
   /** One spec (or nest of specs) per argument: traces once for all that fits. */
-  readonly inputSignature?: readonly Nest<TensorSpec>[];
+  readonly inputSignature?: readonly Nest<SignatureSpec>[];
   /** Name of the function. */
   readonly name?: string;
   /** True: shapes that vary become unknown dimensions instead of new traces. */
@@ -83,10 +85,18 @@ export interface TracedFunction<A extends any[], R> {
   readonly traceCount: number;
 }
 
+/** A nest of results. */
+interface ResultNest {
+  /** The nest, with specs in the places of composite values. */
+  readonly structure: unknown;
+  /** The output of each component; null is null. */
+  readonly outputs: readonly (number | null)[];
+}
+
 interface Trace {
   readonly concrete: ConcreteFunction;
-  /** Nest of the result: numbers are outputs, null is null. */
-  readonly result: unknown;
+  /** The one output that it returns, or a nest. */
+  readonly result: number | ResultNest;
   /** Which of the variables it uses were trainable. */
   readonly trainable: readonly boolean[];
   /** {@linkcode VariableState.trainableChanges} when they were seen to be so still. */
@@ -175,10 +185,8 @@ function trainableIn({ graph }: ConcreteFunction): boolean[] {
 
 function packResult(trace: Trace, outputs: readonly Tensor[]): unknown {
   if (typeof trace.result === "number") return outputs[trace.result];
-  return mapNest<number | null, Tensor | null>(
-    (i) => (i === null ? null : outputs[i]),
-    trace.result as Nest<number | null>,
-  );
+  const { structure, outputs: places } = trace.result;
+  return packComponents(structure, places.map((i) => (i === null ? null : outputs[i])));
 }
 
 class Tracer {
@@ -262,15 +270,18 @@ class Tracer {
     const made = this.#traced(binding.key) ??
       this.#trace(binding.key, binding.specs, binding.rebuild);
     const { graph, outputs } = made.concrete;
-    const names = inputSignature ? flatten(inputSignature as Nest<TensorSpec>) : [];
+    const names = inputSignature ? componentSpecs(inputSignature as Nest<SignatureSpec>) : [];
     const inputs = graph.inputs.map((t, i): NamedSpec => {
-      const { name } = names[i] ?? {};
+      const { name } = names[i] as Partial<TensorSpec> ?? {};
       return { dtype: t.dtype, shape: t.staticShape, ...(name !== undefined && { name }) };
     });
     const call = (...tensors: TensorLike[]): unknown =>
       packResult(
         made,
-        callFunction(made.concrete, fitInputs(tensors, inputs, bindingError(tensors))),
+        callFunction(
+          made.concrete,
+          fitInputs(takeComponents(tensors).leaves, inputs, bindingError(tensors)),
+        ),
       );
     return Object.assign(call, {
       graph,
@@ -314,7 +325,7 @@ class Tracer {
 }
 
 /** Makes the graph's outputs of what the body returned. */
-function collectResult(graph: FuncGraph, result: unknown, name: string): unknown {
+function collectResult(graph: FuncGraph, result: unknown, name: string): Trace["result"] {
   const index = new Map<Tensor, number>();
   const leaf = (v: unknown): number | null => {
     if (v === null || v === undefined || v instanceof Operation || v instanceof AssignedVariable) {
@@ -338,7 +349,7 @@ function collectResult(graph: FuncGraph, result: unknown, name: string): unknown
     }
     return i;
   };
-  return isNested(result)
-    ? packAs(result, flatten<unknown>(result as Nest<unknown>).map(leaf))
-    : leaf(result);
+  const { leaves, structure } = takeComponents(result), outputs = leaves.map(leaf);
+  const isOne = leaves.length === 1 && structure === result && !isNested(result);
+  return isOne && outputs[0] !== null ? outputs[0] : { structure, outputs };
 }

@@ -2,6 +2,12 @@
  * How the arguments of a call of a traced function become inputs, and which trace they ask for.
  */
 import type { OpInput } from "../../core/apply.ts";
+import {
+  componentSpecs,
+  CompositeSpec,
+  CompositeTensor,
+  packComponents,
+} from "../../core/composite.ts";
 import { describe } from "../../core/convert.ts";
 import { dtypeOfArray } from "../../core/dtype.ts";
 import { flatten, isNested, type Nest, packAs, structureText } from "../../core/nest.ts";
@@ -13,6 +19,9 @@ import { toInput } from "../../ops/input.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 import { Variable } from "../variables/variable.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
+
+/** What stands for an argument in a signature. */
+export type SignatureSpec = TensorSpec | CompositeSpec;
 
 /** Arguments, taken apart. */
 export interface Binding {
@@ -59,6 +68,14 @@ export function bindArguments(args: readonly unknown[]): Binding {
       specs.push({ dtype: v.dtype, shape: v.shape });
       return specs.length - 1;
     }
+    const composite = v instanceof CompositeTensor ? v.spec : v instanceof CompositeSpec ? v : null;
+    if (composite !== null) {
+      const first = specs.length;
+      keys.push(composite.kind + composite.beyond);
+      if (v instanceof CompositeTensor) inputs.push(...v.components as readonly Tensor[]);
+      specs.push(...composite.components);
+      return { first, spec: composite };
+    }
     if (!isTensorLike(v)) {
       keys.push(valueKey(v));
       return -1;
@@ -76,7 +93,14 @@ export function bindArguments(args: readonly unknown[]): Binding {
     inputs,
     specs,
     rebuild: (placeholders) =>
-      packAs(args, slots.map((s, i) => (s < 0 ? leaves[i] : placeholders[s]))) as unknown[],
+      packAs<unknown>(
+        args,
+        slots.map((s, i) => {
+          if (typeof s === "number") return s < 0 ? leaves[i] : placeholders[s];
+          const { first, spec } = s;
+          return spec.pack(placeholders.slice(first, first + spec.components.length));
+        }),
+      ) as unknown[],
   };
 }
 
@@ -88,24 +112,24 @@ export function keyOf(structure: string, specs: readonly Spec[]): string {
 /** Arguments for what was traced for a signature. Throws `TypeError` where they do not fit. */
 export function bindToSignature(
   args: readonly unknown[],
-  signature: readonly Nest<TensorSpec>[],
+  signature: readonly Nest<SignatureSpec>[],
 ): Binding {
   const fail = bindingError(args);
   checkCount(args, signature.length, fail);
-  const wanted = flatten(signature as Nest<TensorSpec>);
+  const wanted = componentSpecs(signature as Nest<SignatureSpec>);
   const inputs = fitInputs(leavesLike(args, signature, fail), wanted, fail);
   return { ...signatureBinding(signature), inputs };
 }
 
 /** What is traced for a signature, whatever the arguments. */
-export function signatureBinding(signature: readonly Nest<TensorSpec>[]): Binding {
-  const wanted = flatten(signature as Nest<TensorSpec>);
+export function signatureBinding(signature: readonly Nest<SignatureSpec>[]): Binding {
+  const wanted = componentSpecs(signature as Nest<SignatureSpec>);
   return {
     key: "signature",
     structure: "signature",
     inputs: [],
     specs: wanted.map(({ dtype, shape }): Spec => ({ dtype, shape })),
-    rebuild: (placeholders) => packAs(signature, placeholders) as unknown[],
+    rebuild: (placeholders) => packComponents<unknown>(signature, placeholders) as unknown[],
   };
 }
 
@@ -161,6 +185,16 @@ function specOf(x: OpInput): Spec {
 /** Leaves of `value` in the nest of `like`: a nested array of numbers stands for one tensor where `like` has a spec. */
 function leavesLike(value: unknown, like: unknown, fail: Fail): unknown[] {
   if (like instanceof TensorSpecClass) return [value];
+  if (like instanceof CompositeSpec) {
+    const parts = like.componentsOf(value);
+    if (
+      parts !== null && (!(value instanceof CompositeTensor) || like.isCompatibleWith(value.spec))
+    ) {
+      return [...parts];
+    }
+    const given = value instanceof CompositeTensor ? String(value.spec) : describe(value);
+    return fail(`Can not cast ${given} to ${like}`);
+  }
   if (Array.isArray(like)) {
     if (!Array.isArray(value) || value.length !== like.length) {
       fail(`the nest differs: wanted a list of ${like.length}`);

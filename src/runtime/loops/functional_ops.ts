@@ -2,27 +2,38 @@
  * mapFn, scan, foldl and foldr: functions over the rows of tensors. In graphs they are one op; eagerly they are plain loops.
  */
 import { currentInterpreter } from "../../core/apply.ts";
-import { flatten, isNested, type Nest, packAs, structureText } from "../../core/nest.ts";
+import { type CompositeTensor, kindText } from "../../core/composite.ts";
+import type { RaggedTensor, RaggedValues } from "../../ops/ragged/ragged_tensor.ts";
+import { flatten, type Nest, packAs, structureText } from "../../core/nest.ts";
 import { optionCheck } from "../../core/options.ts";
 import { compatible, shapeText } from "../../core/shape.ts";
-import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { OutOfRangeError, ValueError } from "../../core/errors.ts";
 import { concat, stack, unstack } from "../../ops/array/join.ts";
 import { stridedSlice } from "../../ops/array/strided_slice.ts";
 import { expandDims } from "../../ops/array/view.ts";
 import { fill } from "../../ops/array/creation.ts";
-import { asTensor, toInput } from "../../ops/input.ts";
 import { nameScope } from "../../graph/scopes.ts";
 import { applyControl, resultTensor, trace, type Traced } from "../branches/branch.ts";
-import { rowCount, rowsShape, Scan } from "./scan_loop.ts";
+import { concatOf, rowCount, rowsShape, Scan } from "./scan_loop.ts";
 import { tidy } from "../eager/tensor.ts";
 import { currentRun } from "../session/run_context.ts";
+import {
+  elemsOf,
+  nestOf,
+  type RowResults,
+  rowResults,
+  type RowSignature,
+  unrowed,
+} from "./elems.ts";
 
 /** A JavaScript literal that stands for one tensor. */
 export type LiteralElems = number | boolean | string | bigint | readonly LiteralElems[];
 /** A nest with a tensor for each leaf; literals are leaves. */
 export type TensorsOf<E> = E extends LiteralElems ? Tensor
+  : E extends RaggedTensor ? RaggedValues
+  : E extends CompositeTensor ? E
   : E extends readonly unknown[] ? { -readonly [K in keyof E]: TensorsOf<E[K]> }
   : E extends Tensor | ArrayBufferView | { readonly shape: unknown; readonly dtype: unknown }
     ? Tensor
@@ -31,6 +42,8 @@ export type TensorsOf<E> = E extends LiteralElems ? Tensor
 
 /** Options of {@linkcode mapFn}. */
 export interface MapOptions {
+  /** What `fn` returns, where that is not plain: specs in its nest. A row of a ragged tensor is one of `RaggedTensorSpec([null], dtype, 0)`. */
+  readonly fnOutputSignature?: RowSignature;
   /** Name scope of the operations. Default `"map"`. */
   readonly name?: string;
 }
@@ -49,7 +62,10 @@ export interface ScanOptions<I = unknown> extends FoldOptions<I> {
   readonly reverse?: boolean;
 }
 
-const checkMapOptions = optionCheck<MapOptions>("mapFn", { name: true });
+const checkMapOptions = optionCheck<MapOptions>("mapFn", {
+  fnOutputSignature: true,
+  name: true,
+});
 const checkScanOptions = optionCheck<ScanOptions>("scan", {
   initializer: true,
   name: true,
@@ -62,8 +78,8 @@ const checkFoldOptions = {
 };
 
 /**
- * Calls `fn` on each row of `elems` and stacks what it returns, in the nest it returns. `elems` is a tensor or a nest of tensors with
- * the same first dimension; `fn` gets their rows in that nest. In a graph `fn` is traced once; where it has no effects, the bodies
+ * Calls `fn` on each row of `elems` and stacks what it returns, in the nest it returns: of ragged and sparse tensors such ones.
+ * `elems` is a tensor, a ragged or sparse one, or a nest of them with the same first dimension; `fn` gets their rows in that nest. In a graph `fn` is traced once; where it has no effects, the bodies
  * of scripts in it that await run at the same time.
  * Throws `ValueError` for scalars and for first dimensions that differ. Follows TensorFlow `tf.map_fn`.
  *
@@ -77,23 +93,24 @@ const checkFoldOptions = {
  * assertEquals(y.arraySync(), [[10, 20], [300, 400]]);
  * ```
  */
-export function mapFn<const E, R extends Nest<Tensor>>(
+export function mapFn<const E, R extends Nest<Tensor | CompositeTensor>>(
   fn: (elem: TensorsOf<E>) => R,
   elems: E,
   options: MapOptions = {},
 ): R {
   checkMapOptions(options);
-  const { name = "map" } = options;
+  const { name = "map", fnOutputSignature } = options;
   return visit("mapFn", fn, name, () => {
-    const { like, tensors } = nestOf(elems, "elems", "mapFn");
+    const { tensors, pack } = elemsOf(elems, "mapFn");
     const { structure, stacked } = loop({
       fn: "mapFn",
       elems: rowsChecked(tensors, "mapFn"),
       states: [],
       reverse: false,
-      body: (rows) => ({ states: [], results: fn(packAs(like, rows) as TensorsOf<E>) }),
+      signature: fnOutputSignature,
+      body: (rows) => ({ states: [], results: fn(pack(rows) as TensorsOf<E>) }),
     });
-    return packAs(structure, stacked) as R;
+    return unrowed(structure, stacked) as R;
   });
 }
 
@@ -200,19 +217,6 @@ function visit<R>(name: string, fn: unknown, scope: string, body: () => R): R {
   return nameScope(scope, () => tidy(body));
 }
 
-/** Tensors and the nest they came in; a literal array is one tensor. */
-function nestOf(
-  value: unknown,
-  arg: string,
-  fn: string,
-): { readonly like: unknown; readonly tensors: Tensor[] } {
-  const nested = isNested(value) &&
-    flatten(value as Nest<unknown>).some((v) => typeof v === "object");
-  const leaves = nested ? flatten(value as Nest<unknown>) : [value];
-  const tensors = leaves.map((v) => asTensor(toInput(v as TensorLike, arg, fn)));
-  return { like: nested ? value : null, tensors };
-}
-
 function rowsChecked(tensors: readonly Tensor[], fn: string): readonly Tensor[] {
   if (tensors.some((t) => t.staticShape?.length === 0)) {
     throw new ValueError(`Elements in elems of ${fn} must be 1+ dimensional Tensors, not scalars`);
@@ -223,7 +227,7 @@ function rowsChecked(tensors: readonly Tensor[], fn: string): readonly Tensor[] 
 
 /** Where a fold begins. */
 interface Fold extends Omit<Loop, "body"> {
-  readonly like: unknown;
+  readonly pack: (rows: readonly Tensor[]) => unknown;
   readonly stateLike: unknown;
   /** True where the state is the first row. */
   readonly first: boolean;
@@ -234,13 +238,15 @@ function startFold(
   elems: unknown,
   { initializer, reverse = false }: ScanOptions,
 ): Fold {
-  const { like, tensors } = nestOf(elems, "elems", fn);
+  const { tensors, pack } = elemsOf(elems, fn);
   rowsChecked(tensors, fn);
-  const rows = { fn, like, reverse };
+  const rows = { fn, pack, reverse };
   if (initializer !== undefined) {
     const { tensors: states, like: stateLike } = nestOf(initializer, "initializer", fn);
     return { ...rows, elems: tensors, states, stateLike, first: false };
   }
+  // It throws for composite values, whose rows are no states.
+  const { like } = nestOf(elems, "the initializer, which is the first row of elems,", fn);
   if (rowCount(tensors) === 0) {
     throw new OutOfRangeError(
       `Tried to read from index 0 but array size is: 0, pass ${fn} an initializer for elems of no rows`,
@@ -259,13 +265,13 @@ function startFold(
 /** One call of a fold's function: the next states, in the nest of the first. */
 function stepOf<E, I>(
   fn: (state: TensorsOf<I>, elem: TensorsOf<E>) => TensorsOf<I>,
-  { stateLike, states, like, fn: name }: Fold,
+  { stateLike, states, pack, fn: name }: Fold,
   rows: readonly Tensor[],
   current: readonly Tensor[],
 ): Tensor[] {
   const result = fn(
     packAs(stateLike, current) as TensorsOf<I>,
-    packAs(like, rows) as TensorsOf<E>,
+    pack(rows) as TensorsOf<E>,
   );
   if (structureText(result) !== structureText(stateLike)) {
     throw new ValueError(
@@ -300,6 +306,8 @@ interface Loop {
   readonly elems: readonly Tensor[];
   readonly states: readonly Tensor[];
   readonly reverse: boolean;
+  /** What results are, where that is not plain. */
+  readonly signature?: RowSignature | undefined;
   readonly body: (
     rows: readonly Tensor[],
     states: readonly Tensor[],
@@ -317,13 +325,14 @@ function loop(l: Loop): LoopResult {
   return currentInterpreter().symbolic ? loopInGraph(l) : loopEagerly(l);
 }
 
-function traceLoop({ fn, elems, states, body }: Loop): { traced: Traced; structure: unknown } {
-  let structure: unknown;
+function traceLoop(l: Loop): { traced: Traced; results: RowResults } {
+  const { fn, elems, states, body } = l;
+  let results: RowResults | undefined;
   const traced = trace(
     (...args) => {
       const out = body(args.slice(0, elems.length), args.slice(elems.length));
-      structure = out.results;
-      return [...out.states, ...flatten<unknown>(out.results)];
+      results = rowResults(out.results, l);
+      return [...out.states, ...results.parts.map(({ tensor }) => tensor)];
     },
     [
       ...elems.map((t) => ({ dtype: t.dtype, shape: t.staticShape?.slice(1) ?? null })),
@@ -331,14 +340,16 @@ function traceLoop({ fn, elems, states, body }: Loop): { traced: Traced; structu
     ],
     `${fn}_body`,
   );
-  return { traced, structure };
+  return { traced, results: results! };
 }
 
 function loopInGraph(l: Loop): LoopResult {
-  const { traced, structure } = traceLoop(l), { elems, states, reverse } = l, n = states.length;
+  const { traced, results: { parts, structure } } = traceLoop(l);
+  const { elems, states, reverse } = l, n = states.length;
+  const concats = parts.flatMap(({ by }, k) => by === "concat" ? [k] : []);
   const outputs = applyControl(Scan, [...elems, ...states], {
     functions: { body: traced.f },
-    attrs: { elems: elems.length, states: n, reverse },
+    attrs: { elems: elems.length, states: n, reverse, ...(concats.length > 0 && { concats }) },
   });
   return { states: outputs.slice(0, n), stacked: outputs.slice(n), structure };
 }
@@ -346,35 +357,39 @@ function loopInGraph(l: Loop): LoopResult {
 function loopEagerly(l: Loop): LoopResult {
   const n = rowCount(l.elems)!;
   if (n === 0) {
-    const { traced, structure } = traceLoop(l);
-    const stacked = traced.f.outputs.slice(l.states.length)
-      .map((o) => fill(rowsShape(0, o.staticShape), 0, o.dtype));
+    const { traced, results: { parts, structure } } = traceLoop(l);
+    const stacked = traced.f.outputs.slice(l.states.length).map((o, k) =>
+      parts[k].by === "concat" ? concatOf([], o) : fill(rowsShape(0, o.staticShape), 0, o.dtype)
+    );
     return { states: l.states, stacked, structure };
   }
   const rows = l.elems.map((t) => unstack(t));
-  let states = l.states, structure: unknown;
+  let states = l.states, first: RowResults | undefined;
   const collected: Tensor[][] = [];
   const run = currentRun();
   for (let k = 0; k < n; k++) {
     run?.tick();
     const i = l.reverse ? n - 1 - k : k;
-    const out = l.body(rows.map((r) => r[i]), states);
-    if (k === 0) structure = out.results;
-    else if (structureText(structure) !== structureText(out.results)) {
+    const out = l.body(rows.map((r) => r[i]), states), results = rowResults(out.results, l);
+    first ??= results;
+    const texts = [first, results].map(({ structure }) => kindText(structure));
+    if (texts[0] !== texts[1]) {
       throw new ValueError(
         `The two structures don't have the same nested structure: ${l.fn} got ${
-          structureText(structure)
-        } and then ${structureText(out.results)}`,
+          texts[0]
+        } and then ${texts[1]}`,
       );
     }
-    flatten<unknown>(out.results).forEach((v, j) =>
-      (collected[j] ??= []).push(resultTensor(v, "result", l.fn))
-    );
+    results.parts.forEach(({ tensor }, j) => (collected[j] ??= []).push(tensor as Tensor));
     states = out.states;
   }
+  const { parts, structure } = first!;
   return {
     states,
-    stacked: collected.map((ts) => stack(l.reverse ? ts.reverse() : ts)),
+    stacked: collected.map((ts, k) => {
+      if (l.reverse) ts.reverse();
+      return parts[k].by === "concat" ? concatOf(ts, ts[0]) : stack(ts);
+    }),
     structure,
   };
 }

@@ -2,7 +2,13 @@
  * The variables of a loop: tensors, lists of tensors that are written, and nests of them, as its functions see them and as its op
  * carries them.
  */
-import { flatten, isNested, isPlainObject, type Nest, packAs } from "../../core/nest.ts";
+import {
+  CompositeSpec,
+  CompositeTensor,
+  packComponents,
+  takeComponents,
+} from "../../core/composite.ts";
+import { flatten, isNested, isPlainObject, type Nest } from "../../core/nest.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -12,11 +18,12 @@ import type { LiteralElems } from "./functional_ops.ts";
 import { TensorArray } from "./tensor_array.ts";
 
 /** What a loop may carry: a tensor, a list of tensors, or a nest of them. An array of nothing but literals is one tensor. */
-export type LoopVariable = TensorLike | TensorArray | readonly LoopVariable[] | {
+export type LoopVariable = TensorLike | TensorArray | CompositeTensor | readonly LoopVariable[] | {
   readonly [key: string]: LoopVariable;
 };
 /** What a loop's functions get and must return for a variable. */
 export type LoopVariableOf<V> = V extends TensorArray ? TensorArray
+  : V extends CompositeTensor ? V
   : V extends LiteralElems | ArrayBufferView | { readonly shape: unknown; readonly dtype: unknown }
     ? Tensor
   : V extends readonly unknown[] | { readonly [key: string]: unknown }
@@ -26,10 +33,15 @@ export type LoopVariableOf<V> = V extends TensorArray ? TensorArray
 export type LoopVariables<V extends readonly unknown[]> = {
   -readonly [K in keyof V]: LoopVariableOf<V[K]>;
 };
-/** The shape that a variable has in every iteration, undefined for the one it enters with; for a nest a nest of them. */
-export type ShapeInvariant = PartialShape | undefined | readonly ShapeInvariant[] | {
-  readonly [key: string]: ShapeInvariant;
-};
+/** The shape that a variable has in every iteration, undefined for the one it enters with; a spec for a composite value, for a nest a nest. */
+export type ShapeInvariant =
+  | PartialShape
+  | CompositeSpec
+  | undefined
+  | readonly ShapeInvariant[]
+  | {
+    readonly [key: string]: ShapeInvariant;
+  };
 
 /** A variable without a nest: a tensor, which stands for a list too, or a list of elements whose shape nobody knows yet. */
 export type LoopLeaf = Tensor | TensorArray;
@@ -41,12 +53,20 @@ export class LoopNest<V extends readonly unknown[]> {
   readonly #leaves: readonly unknown[];
   /** For each variable its nest; null for one that is a leaf, which may be an array of literals. */
   readonly #nests: readonly unknown[];
+  /** The shapes that the components of composite values keep. */
+  readonly #own: readonly (PartialShape | undefined)[];
 
   constructor(vars: V) {
     this.#nests = vars.map((v) => {
-      const isNest = isNested(v) && flatten(v as Nest<unknown>).some((x) => typeof x === "object");
-      return isNest ? v : null;
+      const isNest = v instanceof CompositeTensor ||
+        isNested(v) && flatten(v as Nest<unknown>).some((x) => typeof x === "object");
+      return isNest ? takeComponents(v).structure : null;
     });
+    this.#own = this.#nests.flatMap((nest) =>
+      flatten(nest as Nest<unknown>).flatMap((leaf): readonly (PartialShape | undefined)[] =>
+        leaf instanceof CompositeSpec ? leaf.components.map(({ shape }) => shape) : [undefined]
+      )
+    );
     const leaves = this.#leaves = this.#split(vars, "loop_vars");
     this.start = leaves.map((v, i) =>
       isOpen(v)
@@ -58,7 +78,7 @@ export class LoopNest<V extends readonly unknown[]> {
   /** The variables that leaves stand for. */
   pack(leaves: readonly LoopLeaf[]): LoopVariables<V> {
     const values = leaves.map((t, i) => t instanceof TensorArray ? t : unflow(this.#leaves[i], t));
-    return packAs(this.#nests, values) as LoopVariables<V>;
+    return packComponents<unknown>(this.#nests, values) as LoopVariables<V>;
   }
 
   /** What a body returned, without its nest. Throws `ValueError` where that is another one. */
@@ -90,7 +110,7 @@ export class LoopNest<V extends readonly unknown[]> {
   /** The shape that a leaf keeps for which no invariant is given. A list that grows has no known length. */
   shapeOf(i: number, first: PartialShape): PartialShape {
     const v = this.#leaves[i], grows = v instanceof TensorArray && v.dynamicSize;
-    return grows && first ? [null, ...first.slice(1)] : first;
+    return grows && first ? [null, ...first.slice(1)] : this.#own[i] ?? first;
   }
 
   /** What stands at the places of the leaves, in their order. */
@@ -105,13 +125,21 @@ function isOpen(v: unknown): v is TensorArray {
 }
 
 /** What stands in `value` where `nest` has its leaves. Throws `ValueError` where it has other lists or keys. */
-function partsAt(nest: unknown, value: unknown, what: string): unknown[] {
-  if (!isNested(nest)) return [value];
+function partsAt(nest: unknown, value: unknown, what: string): readonly unknown[] {
+  if (nest instanceof CompositeSpec) {
+    if (value === undefined) return nest.components.map(() => undefined);
+    if (value instanceof CompositeSpec && value.kind === nest.kind) {
+      return value.components.map(({ shape }) => shape);
+    }
+    const parts = value instanceof CompositeTensor ? nest.componentsOf(value) : null;
+    if (parts !== null) return parts;
+  }
+  if (!isNested(nest) && !(nest instanceof CompositeSpec)) return [value];
   if (Array.isArray(nest)) {
     if (Array.isArray(value) && value.length === nest.length) {
       return nest.flatMap((n, i) => partsAt(n, value[i], what));
     }
-  } else if (isPlainObject(value)) {
+  } else if (isPlainObject(nest) && isPlainObject(value)) {
     const keys = Object.keys(nest).sort();
     if (keys.join() === Object.keys(value).sort().join()) {
       return keys.flatMap((k) => partsAt((nest as Record<string, unknown>)[k], value[k], what));
@@ -122,6 +150,10 @@ function partsAt(nest: unknown, value: unknown, what: string): unknown[] {
       ? `a list of ${v.length}`
       : isPlainObject(v)
       ? `an object of keys [${Object.keys(v).sort()}]`
+      : v instanceof CompositeSpec
+      ? String(v)
+      : v instanceof CompositeTensor
+      ? String(v.spec)
       : "one value";
   throw new ValueError(
     `The two structures don't have the same nested structure: a loop variable is ${

@@ -16,7 +16,7 @@ import {
 import { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
-import { stack, unstack } from "../../ops/array/join.ts";
+import { concat, stack, unstack } from "../../ops/array/join.ts";
 import { fill } from "../../ops/array/creation.ts";
 import { shapeOfInput } from "../../ops/input.ts";
 import { type Branch, tapeGrad } from "../branches/branch.ts";
@@ -29,7 +29,8 @@ import { type HostCall, type HostResults, setHostOp } from "../session/run_conte
 
 /**
  * Inputs: `elems` tensors whose rows are visited, `states` first values of the state, then what the function captures. The function
- * takes a row of each and the state, and returns the next state and results. Outputs: the last state, then the results stacked.
+ * takes a row of each and the state, and returns the next state and results. Outputs: the last state, then the results stacked, or joined
+ * along their first axis where `concats` has their numbers.
  */
 export const Scan: OpDef = defineOp({
   name: "Scan",
@@ -42,13 +43,16 @@ export const Scan: OpDef = defineOp({
     "elems: int",
     "states: int",
     "reverse: bool = false",
+    "concats: list(int) = []",
   ],
-  infer: (inputs, { body, elems, states }) => {
+  infer: (inputs, { body, elems, states, concats }) => {
     const results = (body as Branch).f.outputs.map((t) => t.staticShape);
     const n = rowCount(inputs.slice(0, elems));
     return [
       ...inputs.slice(elems, elems + states).map((s, i) => relaxShapes(s.shape, results[i])),
-      ...results.slice(states).map((s) => s && [n, ...s]),
+      ...results.slice(states).map((s, k) =>
+        s && ((concats as number[]).includes(k) ? [null, ...s.slice(1)] : [n, ...s])
+      ),
       [],
     ];
   },
@@ -72,11 +76,12 @@ export function rowsShape(n: number, row: PartialShape): number[] {
 }
 
 function runScan(call: HostCall): HostResults | Promise<HostResults> {
-  const { body, elems, states: count, reverse } = call.attrs as {
+  const { body, elems, states: count, reverse, concats } = call.attrs as {
     body: Branch;
     elems: number;
     states: number;
     reverse: boolean;
+    concats: readonly number[];
   };
   const host = hostStateOfScan(call.attrs);
   const control = new ControlCall(call, call.inputs, host.inputs);
@@ -108,10 +113,14 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
   const finish = (n: number): OpInput[] => {
     const stacked = collected.map((values, k) => {
       if (reverse) values.reverse();
-      const all = stackOnHost(values) ??
-        control.within(() =>
-          n === 0 ? fill(rowsShape(0, rowShape(k)), 0, outputs[k].dtype) : stack(values as Tensor[])
-        );
+      const all = concats.includes(k)
+        ? control.within(() => concatOf(values as Tensor[], outputs[k]))
+        : stackOnHost(values) ??
+          control.within(() =>
+            n === 0
+              ? fill(rowsShape(0, rowShape(k)), 0, outputs[k].dtype)
+              : stack(values as Tensor[])
+          );
       control.freeAll(values);
       return all;
     });
@@ -140,6 +149,13 @@ function runScan(call: HostCall): HostResults | Promise<HostResults> {
       return finish(n);
     });
   });
+}
+
+/** Results along their first axis. Where there are none, unknown dimensions are zero. */
+export function concatOf(values: readonly Tensor[], like: Tensor): Tensor {
+  return values.length > 0
+    ? concat(values)
+    : fill(rowsShape(0, like.staticShape?.slice(1) ?? []), 0, like.dtype);
 }
 
 function rowsOf(x: OpInput, node: string, onHost: boolean): OpInput[] {

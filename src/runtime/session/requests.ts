@@ -5,8 +5,7 @@ import type { CompositeTensor } from "../../core/composite.ts";
 import type { Nest } from "../../core/nest.ts";
 import type { ElementValue, NdArray } from "../../core/nd_array.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import type { RaggedArray } from "../../ops/ragged/ragged_tensor.ts";
-import type { SparseArray } from "../../ops/ragged/sparse_tensor.ts";
+import type { RaggedArray } from "../../ops/ragged/ragged_array.ts";
 import type { GraphLike } from "../../core/graph_node.ts";
 import type { Graph } from "../../graph/graph.ts";
 import type { Operation } from "../../graph/operation.ts";
@@ -28,7 +27,7 @@ export type FeedValue =
   | TensorLike
   | CompositeTensor
   | RaggedArray
-  | { readonly [K in keyof SparseArray]: TensorLike };
+  | { readonly [K in "indices" | "values" | "denseShape"]: TensorLike };
 /** Values to feed, by tensor, by variable (for all of its reads) or by name. */
 export type Feeds =
   | ReadonlyMap<Tensor | CompositeTensor | string, FeedValue>

@@ -1,0 +1,37 @@
+/**
+ * Ragged tensors on the host.
+ */
+import type { NdArray, Nested } from "../../core/nd_array.ts";
+
+/** A ragged tensor on the host: what `asNumpyIterator()` gives in its place. */
+export class RaggedArray {
+  /** The innermost values. */
+  readonly flatValues: NdArray;
+  /** Splits of each ragged dimension, outermost first. */
+  readonly nestedRowSplits: readonly NdArray[];
+
+  /** Keeps the arrays. */
+  constructor(flatValues: NdArray, nestedRowSplits: readonly NdArray[]) {
+    this.flatValues = flatValues;
+    this.nestedRowSplits = nestedRowSplits;
+  }
+
+  /** The rows as nested lists. */
+  toList(): Nested {
+    return nestRows(
+      this.flatValues.toArray() as readonly Nested[],
+      this.nestedRowSplits.map((s) => s.toArray() as number[]),
+    );
+  }
+}
+
+/** Rows of values, nested as the splits say. */
+export function nestRows(
+  values: readonly Nested[],
+  splits: readonly (readonly number[])[],
+): Nested {
+  return splits.reduceRight<readonly Nested[]>(
+    (rows, ends) => ends.slice(1).map((end, i) => rows.slice(ends[i], end)),
+    values,
+  );
+}
