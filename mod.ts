@@ -103,8 +103,10 @@ export type {
   Fetch,
   Fetched,
   FetchedOf,
+  FetchedValue,
   RunOptions,
   SessionOptions,
+  TensorName,
 } from "./src/runtime/session/requests.ts";
 export { Session } from "./src/runtime/session/session.ts";
 export type { SessionDevice, SessionTarget } from "./src/runtime/session/targets.ts";
@@ -145,9 +147,15 @@ export {
   type NumpyFunctionOptions,
   pyFunc,
   type PyFuncOptions,
-  type ScriptInput,
   type ScriptResult,
 } from "./src/script/numpy_function.ts";
+export type {
+  ArrayBody,
+  BodyArguments,
+  NdArrayOf,
+  ScriptInput,
+  TensorBody,
+} from "./src/script/body_types.ts";
 export { pyFunction, pyFunctionAsync, type PyFunctionOptions } from "./src/script/py_function.ts";
 export {
   type RegisteredScript,

@@ -14,8 +14,10 @@ import type {
   Fetch,
   Fetched,
   FetchedOf,
+  FetchedValue,
   RunOptions,
   SessionOptions,
+  TensorName,
 } from "../runtime/session/requests.ts";
 import { Session as BaseSession } from "../runtime/session/session.ts";
 
@@ -51,9 +53,16 @@ function optionsOf(given: RunArguments | undefined): RunOptions | undefined {
  */
 export class Session extends BaseSession {
   /** Runs what the fetches need and returns their values in the same nest. */
-  override run(fetches: Tensor | string, feeds?: RunArguments): Promise<Fetched>;
+  override run(fetches: Tensor | TensorName, feeds?: RunArguments): Promise<FetchedValue>;
+  /** The value of what has this name: null where that is an operation. */
+  override run(fetches: string, feeds?: RunArguments): Promise<Fetched>;
   /** Runs an operation for its effect. */
   override run(fetches: Operation, feeds?: RunArguments): Promise<null>;
+  /** The values of tensors. */
+  override run(
+    fetches: readonly (Tensor | TensorName)[],
+    feeds?: RunArguments,
+  ): Promise<FetchedValue[]>;
   /** Runs a list of fetches. */
   override run(
     fetches: readonly (Tensor | Operation | string)[],

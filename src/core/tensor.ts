@@ -237,9 +237,9 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
    * Rejects with `ValueError` where there is no default session or it runs another graph, and as `Session.run` does.
    */
   // deno-lint-ignore require-await
-  async eval(feeds?: EvalFeeds, session?: SessionLike): Promise<NdArray | ElementValue | null> {
+  async eval(feeds?: EvalFeeds, session?: SessionLike): Promise<NdArray | ElementValue> {
     if (evaluator.run === null) throw new RuntimeError("Cannot evaluate: no runtime is loaded");
-    return evaluator.run(this, feeds, session) as Promise<NdArray | ElementValue | null>;
+    return evaluator.run(this, feeds, session) as Promise<NdArray | ElementValue>;
   }
   /** A variable that starts with this value. See `tf.variable`. */
   variable(trainable?: boolean, name?: string, dtype?: DType): VariableLike {

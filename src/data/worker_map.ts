@@ -2,7 +2,8 @@
  * `map` with `workers`: functions of host arrays that run in other threads.
  */
 import { ValueError } from "../core/errors.ts";
-import { numpyFunction, type ScriptInput } from "../script/numpy_function.ts";
+import type { ScriptInput } from "../script/body_types.ts";
+import { numpyFunction } from "../script/numpy_function.ts";
 import type { Tout } from "../script/tout.ts";
 import type { WorkerOption } from "../script/workers/worker_body.ts";
 import { AUTOTUNE, callCount, type MapOptions } from "./map.ts";

@@ -5,6 +5,7 @@ import { isPlainObject, mapNest } from "../core/nest.ts";
 import { remembered } from "../core/recent_map.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { ValueError } from "../core/errors.ts";
+import type { BodyArguments, ScriptInput } from "../script/body_types.ts";
 import type { Decorated, DecoratorOptions } from "../script/decorator.ts";
 import {
   numpyFunction as baseNumpyFunction,
@@ -12,7 +13,6 @@ import {
   type NumpyFunctionOptions as BaseOptions,
   type PyFuncOptions,
   pyFuncOptions,
-  type ScriptInput,
   type ScriptResult,
 } from "../script/numpy_function.ts";
 import {
@@ -22,10 +22,15 @@ import {
   type ScriptFunction,
 } from "../script/script.ts";
 import type { Tout } from "../script/tout.ts";
-import { toNumpy } from "./arrays.ts";
+import { type NDArray, toNumpy } from "./arrays.ts";
 
 /** Options of {@linkcode numpyFunction}: those of `tf.numpyFunction`, but for `worker`, since a body's source does not bring numpy-ts along. */
 export type NumpyFunctionOptions = Omit<BaseOptions, "worker">;
+
+/** A body of numpy-ts arrays. */
+export type NumpyBody<I extends readonly unknown[]> = (
+  ...args: BodyArguments<I, NDArray>
+) => unknown;
 
 const convert = (v: unknown): unknown => (v instanceof NdArray ? toNumpy(v) : v);
 
@@ -59,16 +64,16 @@ function checkOptions(options: NumpyFunctionOptions): void {
  * assertAlmostEquals(y.item(), 1.1752, 1e-4);
  * ```
  */
-export function numpyFunction<const T extends Tout>(
-  func: ScriptFunction,
-  inp: readonly ScriptInput[],
+export function numpyFunction<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<NumpyBody<I>>,
+  inp: I,
   Tout: T,
   options?: NumpyFunctionOptions,
 ): ScriptResult<T>;
 /** The decorator form: `numpyFunction({ Tout })(func)`. */
 export function numpyFunction<const T extends Tout>(
   options: DecoratorOptions<T> & NumpyFunctionOptions,
-): Decorated<T>;
+): Decorated<T, NDArray>;
 export function numpyFunction(
   func: unknown,
   inp?: unknown,
@@ -104,14 +109,17 @@ export function numpyFunction(
  * assertEquals(await y.data(), Float32Array.of(3, 2, 1));
  * ```
  */
-export async function numpyFunctionAsync<const T extends Tout>(
-  func: ScriptFunction,
-  inp: readonly ScriptInput[],
+export async function numpyFunctionAsync<
+  const T extends Tout,
+  const I extends readonly ScriptInput[],
+>(
+  func: NoInfer<NumpyBody<I>>,
+  inp: I,
   Tout: T,
   options: NumpyFunctionOptions = {},
 ): Promise<ScriptResult<T>> {
   checkOptions(options);
-  return await baseNumpyFunctionAsync(bodyOf(func), inp, Tout, options);
+  return await baseNumpyFunctionAsync(bodyOf(func as ScriptFunction), inp, Tout, options);
 }
 
 /**
@@ -126,23 +134,23 @@ export async function numpyFunctionAsync<const T extends Tout>(
  * assertEquals([low.item(), high.item()], [1, 3]);
  * ```
  */
-export function pyFunc<const T extends Tout>(
-  func: ScriptFunction,
-  inp: readonly ScriptInput[],
+export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<NumpyBody<I>>,
+  inp: I,
   Tout: T,
   options?: PyFuncOptions,
 ): ScriptResult<T>;
 /** The arguments in TensorFlow's order. */
-export function pyFunc<const T extends Tout>(
-  func: ScriptFunction,
-  inp: readonly ScriptInput[],
+export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<NumpyBody<I>>,
+  inp: I,
   Tout: T,
   stateful?: boolean,
   name?: string,
 ): ScriptResult<T>;
-export function pyFunc<const T extends Tout>(
-  func: ScriptFunction,
-  inp: readonly ScriptInput[],
+export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<NumpyBody<I>>,
+  inp: I,
   Tout: T,
   options?: PyFuncOptions | boolean,
   name?: string,

@@ -1,7 +1,7 @@
 /**
  * Types of bodies: which arguments they get for their inputs.
  */
-import type { ArrayLikeObject } from "../core/convert.ts";
+import type { ArrayLikeObject, ArrayLikeValue } from "../core/convert.ts";
 import type { CompositeTensor } from "../core/composite.ts";
 import type { DType, TypedArray } from "../core/dtype.ts";
 import type { ElementValue, NdArray } from "../core/nd_array.ts";
@@ -31,19 +31,27 @@ export type NdArrayOf<D extends DType> = DType extends D ? NdArray
   };
 
 /** The dtype that a value has as a tensor; `DType` where its type does not tell. */
-type DTypeOf<V> = V extends { readonly dtype: infer D extends DType } ? D
+type DTypeOf<V> = [ArrayLikeValue] extends [V] ? DType
+  : V extends { readonly dtype: infer D extends DType } ? D
   : V extends number ? "float32"
   : V extends bigint ? "int64"
   : V extends boolean ? "bool"
   : V extends string ? "string"
   : V extends readonly (infer E)[] ? DTypeOf<E>
-  : { [D in DType]: V extends DataTypeMap[D] ? D extends PlainDType ? D : never : never }[DType];
+  : V extends TypedArray ? DTypeOfTyped<V>
+  : DType;
 
-/** The dtypes that typed arrays have. */
-type PlainDType = Exclude<
-  DType,
-  "bool" | "bfloat16" | "string" | "complex64" | "complex128" | "resource" | "variant"
->;
+type DTypeOfTyped<V extends TypedArray> = V extends Float32Array ? "float32"
+  : V extends Float64Array ? "float64"
+  : V extends Int32Array ? "int32"
+  : V extends Uint8Array | Uint8ClampedArray ? "uint8"
+  : V extends Int8Array ? "int8"
+  : V extends Int16Array ? "int16"
+  : V extends Uint16Array ? "uint16"
+  : V extends Uint32Array ? "uint32"
+  : V extends BigInt64Array ? "int64"
+  : V extends BigUint64Array ? "uint64"
+  : "float16";
 
 /** True for what is one tensor: anything but a list or an object with tensors and the like in it. */
 type IsLeaf<I> = I extends
@@ -59,23 +67,30 @@ type IsLeaf<I> = I extends
   : I extends readonly (infer E)[] ? IsPlain<E>
   : false;
 
-/** True for values, and lists of them, that are one tensor together. */
-type IsPlain<E> = [E] extends [number | bigint | boolean | string] ? true
+/** True for values, and lists of them, that are one tensor together; where a type does not tell, they are taken for such. */
+type IsPlain<E> = [ArrayLikeValue] extends [E] ? true
+  : [E] extends [number | bigint | boolean | string] ? true
   : [E] extends [readonly (infer F)[]] ? IsPlain<F>
   : false;
 
-/** An input in its nest, with what the body gets in place of each tensor. */
-type Given<I, Leaf extends "array" | "tensor"> = IsLeaf<I> extends true
-  ? (Leaf extends "array" ? NdArrayOf<DTypeOf<I>> : I extends CompositeTensor ? I : Tensor)
-  : { -readonly [K in keyof I]: Given<I[K], Leaf> };
+/** What a body gets for a tensor: one of our arrays, a tensor, or `Leaf` itself. */
+type GivenLeaf<I, Leaf> = Leaf extends "array" ? NdArrayOf<DTypeOf<I>>
+  : Leaf extends "tensor" ? (I extends CompositeTensor ? I : Tensor)
+  : Leaf;
+
+/** What a body gets for an input, in the input's nest. */
+type Given<I, Leaf> = [ArrayLikeValue] extends [I] ? GivenLeaf<Tensor, Leaf>
+  : I extends unknown ? IsLeaf<I> extends true ? GivenLeaf<I, Leaf>
+    : { -readonly [K in keyof I]: Given<I[K], Leaf> }
+  : never;
 
 /**
  * The arguments of a body for a list of inputs: one for each, then the context. Where it is not known how many there are, an argument
  * may be either.
  */
-export type BodyArguments<I extends readonly unknown[], Leaf extends "array" | "tensor"> =
-  number extends I["length"] ? (Given<I[number], Leaf> & ScriptContext)[]
-    : [...{ -readonly [K in keyof I]: Given<I[K], Leaf> }, ScriptContext];
+export type BodyArguments<I extends readonly unknown[], Leaf> = number extends I["length"]
+  ? (Given<I[number], Leaf> & ScriptContext)[]
+  : [...{ -readonly [K in keyof I]: Given<I[K], Leaf> }, ScriptContext];
 
 /** A body of host arrays. */
 export type ArrayBody<I extends readonly unknown[]> = (

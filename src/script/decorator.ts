@@ -1,8 +1,9 @@
 /**
  * The decorator form of script functions: `numpyFunction({ Tout })(func)`.
  */
-import type { ScriptInput, ScriptResult } from "./numpy_function.ts";
-import type { ScriptFunction } from "./script.ts";
+import type { ScriptInput } from "./body_types.ts";
+import type { ScriptResult } from "./numpy_function.ts";
+import type { ScriptContext, ScriptFunction } from "./script.ts";
 import { isPlainObject } from "../core/nest.ts";
 import type { Tout } from "./tout.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
@@ -13,9 +14,9 @@ export interface DecoratorOptions<T> {
   readonly Tout: T;
 }
 
-/** Wraps a body; the wrapper takes the body's tensors and returns the op's outputs. */
-export type Decorated<T extends Tout> = (
-  func: ScriptFunction,
+/** Wraps a body, whose arguments are of one type, or its context; the wrapper takes its tensors and returns the op's outputs. */
+export type Decorated<T extends Tout, Argument> = (
+  func: (...args: (Argument & ScriptContext)[]) => unknown,
 ) => (...args: ScriptInput[]) => ScriptResult<T>;
 
 /** A call of a script function. */

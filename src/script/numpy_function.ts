@@ -6,28 +6,19 @@ import { describe } from "../core/convert.ts";
 import { isPlainObject, type Nest } from "../core/nest.ts";
 import { optionCheck, type OptionKeys } from "../core/options.ts";
 import type { PartialShape } from "../core/shape.ts";
-import type { Tensor, TensorLike } from "../core/tensor.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import type { Tensor } from "../core/tensor.ts";
 import type { Operation } from "../graph/operation.ts";
 import type { TensorSpec } from "../core/tensor_spec.ts";
 import { callAsync, callOrDecorate, callScript, readArguments, type ScriptKind } from "./call.ts";
-import {
-  checkCallable,
-  makeScript,
-  type ScriptFunction,
-  type ScriptVjp,
-  type ShapeFunction,
-} from "./script.ts";
+import { checkCallable, makeScript, type ScriptVjp, type ShapeFunction } from "./script.ts";
+import type { ArrayBody, ScriptInput } from "./body_types.ts";
 import type { WorkerOption } from "./workers/worker_body.ts";
 import { PyFunc, PyFuncStateless } from "./script_ops.ts";
 import { outputsOf, parseTout, type Tout } from "./tout.ts";
 import type { Decorated, DecoratorOptions } from "./decorator.ts";
 import { runNumpyStyleAsync } from "./run_numpy_style.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
-
-/** Arguments of a script: tensors, values, or nests of them. */
-export type ScriptInput = TensorLike | CompositeTensor | readonly ScriptInput[] | {
-  readonly [key: string]: ScriptInput;
-};
 
 /** Options of {@linkcode pyFunc}. */
 export interface PyFuncOptions {
@@ -142,16 +133,16 @@ const NUMPY_FUNCTION: ScriptKind<NumpyFunctionOptions> = {
  * tf.setRandomSeed(null);
  * ```
  */
-export function numpyFunction<const T extends Tout>(
-  func: ScriptFunction,
-  inp: readonly ScriptInput[],
+export function numpyFunction<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<ArrayBody<I>>,
+  inp: I,
   Tout: T,
   options?: NumpyFunctionOptions,
 ): ScriptResult<T>;
 /** The decorator form: `numpyFunction({ Tout })(func)`. */
 export function numpyFunction<const T extends Tout>(
   options: DecoratorOptions<T> & NumpyFunctionOptions,
-): Decorated<T>;
+): Decorated<T, NdArray>;
 export function numpyFunction(
   func: unknown,
   inp?: unknown,
@@ -172,9 +163,9 @@ export function numpyFunction(
  * assertEquals((y as tf.Tensor).item(), 2);
  * ```
  */
-export function numpyFunctionAsync<const T extends Tout>(
-  func: ScriptFunction,
-  inp: readonly ScriptInput[],
+export function numpyFunctionAsync<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<ArrayBody<I>>,
+  inp: I,
   Tout: T,
   options: NumpyFunctionOptions = {},
 ): Promise<ScriptResult<T>> {
@@ -194,23 +185,23 @@ export function numpyFunctionAsync<const T extends Tout>(
  * assertEquals([a.item(), b.item()], [1, 2]);
  * ```
  */
-export function pyFunc<const T extends Tout>(
-  func: ScriptFunction,
-  inp: readonly ScriptInput[],
+export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<ArrayBody<I>>,
+  inp: I,
   Tout: T,
   options?: PyFuncOptions,
 ): ScriptResult<T>;
 /** The arguments in TensorFlow's order. */
-export function pyFunc<const T extends Tout>(
-  func: ScriptFunction,
-  inp: readonly ScriptInput[],
+export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<ArrayBody<I>>,
+  inp: I,
   Tout: T,
   stateful?: boolean,
   name?: string,
 ): ScriptResult<T>;
-export function pyFunc<const T extends Tout>(
-  func: ScriptFunction,
-  inp: readonly ScriptInput[],
+export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<ArrayBody<I>>,
+  inp: I,
   Tout: T,
   options?: PyFuncOptions | boolean,
   name?: string,
@@ -269,7 +260,13 @@ const checkContribOptions = optionCheck<ContribPyFuncOptions>("contrib.framework
  * assertEquals(y.arraySync(), [3, 6]);
  * ```
  */
-export function contribPyFunc(func: ScriptFunction, options: ContribPyFuncOptions = {}): unknown {
+export function contribPyFunc<
+  const A extends readonly ScriptInput[] = [],
+  const K extends NonNullable<ContribPyFuncOptions["kwargs"]> | undefined = undefined,
+>(
+  func: NoInfer<ArrayBody<[...A, ...(undefined extends K ? [] : [K])]>>,
+  options: ContribPyFuncOptions & { readonly args?: A; readonly kwargs?: K } = {},
+): unknown {
   checkContribOptions(options);
   const { args = [], kwargs, outputTypes, outputShapes, stateful = true, strictGradients } =
     options;

@@ -1,12 +1,13 @@
 /**
  * pyFunction: scripts whose bodies get tensors and are differentiated.
  */
+import type { Tensor } from "../core/tensor.ts";
 import { optionCheck } from "../core/options.ts";
 import { callAsync, callOrDecorate, type ScriptKind } from "./call.ts";
 import type { Decorated, DecoratorOptions } from "./decorator.ts";
 import { runEagerly, runEagerlyAsync } from "./eager_style_now.ts";
-import type { NumpyFunctionOptions, ScriptInput, ScriptResult } from "./numpy_function.ts";
-import type { ScriptFunction } from "./script.ts";
+import type { ScriptInput, TensorBody } from "./body_types.ts";
+import type { NumpyFunctionOptions, ScriptResult } from "./numpy_function.ts";
 import { EagerPyFunc } from "./script_ops.ts";
 import type { Tout } from "./tout.ts";
 
@@ -56,16 +57,16 @@ const PY_FUNCTION: ScriptKind<PyFunctionOptions> = {
  * assertEquals(await new tf.Session({ graph: g }).run([y, dx], { feeds: { "x:0": 2 } }), [8, 12]);
  * ```
  */
-export function pyFunction<const T extends Tout>(
-  func: ScriptFunction,
-  inp: readonly ScriptInput[],
+export function pyFunction<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<TensorBody<I>>,
+  inp: I,
   Tout: T,
   options?: PyFunctionOptions,
 ): ScriptResult<T>;
 /** The decorator form: `pyFunction({ Tout })(func)`. */
 export function pyFunction<const T extends Tout>(
   options: DecoratorOptions<T> & PyFunctionOptions,
-): Decorated<T>;
+): Decorated<T, Tensor>;
 export function pyFunction(
   func: unknown,
   inp?: unknown,
@@ -89,9 +90,9 @@ export function pyFunction(
  * assertEquals((y as tf.Tensor).item(), 9);
  * ```
  */
-export function pyFunctionAsync<const T extends Tout>(
-  func: ScriptFunction,
-  inp: readonly ScriptInput[],
+export function pyFunctionAsync<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<TensorBody<I>>,
+  inp: I,
   Tout: T,
   options: PyFunctionOptions = {},
 ): Promise<ScriptResult<T>> {

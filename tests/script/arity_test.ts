@@ -36,19 +36,20 @@ testOnDevices("a body of more parameters than arguments is refused in every form
   }
   const later = [tf.numpyFunctionAsync, tf.pyFunctionAsync];
   for (const call of later) {
-    await assertRejects(() => call(three, [x()], "float32"), InvalidArgumentError, text);
+    await assertRejects(() => call(three as Any, [x()], "float32"), InvalidArgumentError, text);
   }
 });
 
 testOnDevices("a body of more parameters is refused in a worker and by its token", async () => {
   const text = `${three.name}() takes 3 positional arguments but 1 were given`;
-  const inWorker = (): tf.Tensor => tf.numpyFunction(three, [x()], "float32", { worker: true });
+  const inWorker = (): tf.Tensor =>
+    tf.numpyFunction(three as Any, [x()], "float32", { worker: true });
   await assertRejects(() => evaluate(inWorker), InvalidArgumentError, text);
   const add = (a: Any, b: Any): unknown => Number(a) + Number(b);
   const added = (): tf.Tensor => tf.numpyFunction(add, [x()], "float32", { worker: true });
   await assertRejects(() => evaluate(added), InvalidArgumentError, "<lambda>() takes 2 positional");
   tf.registerScript("arity.three@1", three);
-  await using g = open(() => tf.numpyFunction(three, [x()], "float32", { name: "y" }));
+  await using g = open(() => tf.numpyFunction(three as Any, [x()], "float32", { name: "y" }));
   const def = g.sess.graph.toGraphDef();
   await using h = open(() => {
     tf.importGraphDef(def, { prefix: "" });

@@ -126,7 +126,7 @@ let functionCount = 0;
  * ```
  */
 // deno-lint-ignore no-explicit-any
-export function tfFunction<A extends any[], R>(
+export function tfFunction<A extends any[] = Tensor[], R = unknown>(
   fn: (...args: A) => R,
   options: FunctionOptions = {},
 ): TracedFunction<A, R> {

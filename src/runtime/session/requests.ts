@@ -14,13 +14,18 @@ import type { RunMetadata } from "./metadata.ts";
 
 /** Something to fetch: a tensor or a variable gives its value, an operation null, a name either, a ragged or sparse tensor what it is on the host. */
 export type Fetch = Tensor | Operation | string | CompositeTensor;
-/** A fetched value: an array, a scalar for rank 0, null for an operation. */
-export type Fetched = NdArray | ElementValue | null;
+/** The value of a tensor: an array, a scalar for rank 0. */
+export type FetchedValue = NdArray | ElementValue;
+/** A fetched value: that of a tensor, null for an operation. */
+export type Fetched = FetchedValue | null;
+/** The name of a tensor: of an operation, and which of its outputs. */
+export type TensorName = `${string}:${number}`;
 /** What a nest of fetches gives. */
 export type FetchedOf<F> = [Nest<Fetch>] extends [F] ? Nest<Fetched>
   : F extends CompositeTensor ? Exclude<ReturnType<F["spec"]["pack"]>, CompositeTensor>
   : F extends Operation ? null
-  : F extends Tensor | string ? Fetched
+  : F extends Tensor | TensorName ? FetchedValue
+  : F extends string ? Fetched
   : { -readonly [K in keyof F]: FetchedOf<F[K]> };
 /** A value to feed: for a ragged or sparse tensor such a one, or what it is on the host. */
 export type FeedValue =

@@ -27,8 +27,10 @@ import type {
   Fetch,
   Fetched,
   FetchedOf,
+  FetchedValue,
   RunOptions,
   SessionOptions,
+  TensorName,
 } from "./requests.ts";
 import { Folder } from "../plan/folder.ts";
 import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
@@ -131,9 +133,16 @@ export class Session {
   }
 
   /** Runs what the fetches need and returns their values in the same nest. Rejects with the first error of a node. */
-  run(fetches: Tensor | string, options?: RunOptions): Promise<Fetched>;
+  run(fetches: Tensor | TensorName, options?: RunOptions): Promise<FetchedValue>;
+  /** The value of what has this name: null where that is an operation. */
+  run(fetches: string, options?: RunOptions): Promise<Fetched>;
   /** Runs an operation for its effect. */
   run(fetches: Operation, options?: RunOptions): Promise<null>;
+  /** The values of tensors. */
+  run(
+    fetches: readonly (Tensor | TensorName)[],
+    options?: RunOptions,
+  ): Promise<FetchedValue[]>;
   /** Runs a list of fetches. */
   run(fetches: readonly (Tensor | Operation | string)[], options?: RunOptions): Promise<Fetched[]>;
   /** Runs any nest of fetches. */
