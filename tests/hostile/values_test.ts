@@ -290,9 +290,14 @@ Deno.test("an OpError of a user's own class has the class of its code, or Unknow
     const fail = (): never => {
       throw Object.assign(new OpError("own"), { code });
     };
-    for (const call of [tf.numpyFunction, tf.pyFunction]) {
+    for (
+      const script of [
+        () => tf.numpyFunction(fail, [], "float32"),
+        () => tf.pyFunction(fail, [], "float32"),
+      ]
+    ) {
       const error = await assertRejects(
-        () => inGraph(() => call(fail, [], "float32")),
+        () => inGraph(script),
         kind,
         "own",
       ) as Error;
