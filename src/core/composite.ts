@@ -78,6 +78,8 @@ export abstract class CompositeSpec {
 
 /** A value made of several tensors. */
 export abstract class CompositeTensor implements Disposable {
+  /** Tells it from tensors where ops are applied. */
+  readonly isComposite = true as const;
   /** The tensors. */
   abstract readonly components: readonly unknown[];
   /** What is known of it. */

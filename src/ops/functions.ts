@@ -87,6 +87,7 @@ export * as sparse from "./host/sparse.ts";
 /** Strings. */
 export * as string from "./host/string.ts";
 export * from "./host/ragged.ts";
+import "./ragged/dispatch.ts";
 /** Ragged tensors: rows of different lengths. */
 export * as ragged from "./ragged/namespace.ts";
 export { RaggedArray } from "./ragged/ragged_array.ts";

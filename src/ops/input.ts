@@ -4,6 +4,7 @@
 import { apply1, currentInterpreter, disposes, type OpInput } from "../core/apply.ts";
 import { type DType, DTYPES, isInteger, promote } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
+import { CompositeTensor } from "../core/composite.ts";
 import { describe, toNdArray } from "../core/convert.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
@@ -19,6 +20,8 @@ export function toInput(
   options: { readonly dtype?: DType | undefined } = {},
 ): OpInput {
   if (x instanceof Tensor) return x.asOpInput();
+  // Ops have rules for them: `apply` asks for those.
+  if ((x as unknown) instanceof CompositeTensor) return x as unknown as Tensor;
   if (x instanceof NdArray && options.dtype === undefined) return x;
   if (typeof x === "number") {
     if (options.dtype === "float32") return floatScalar(x);
@@ -30,6 +33,18 @@ export function toInput(
     );
   }
   return toNdArray(x, options);
+}
+
+/** {@linkcode toInput} where no op with rules for composite values takes it. Throws `TypeError` for those. */
+export function toDenseInput(
+  x: TensorLike,
+  arg: string,
+  fn: string,
+  options: { readonly dtype?: DType | undefined } = {},
+): OpInput {
+  const input = toInput(x, arg, fn, options);
+  if (!((input as unknown) instanceof CompositeTensor)) return input;
+  throw new TypeError(`Cannot use ${input} as ${arg} of ${fn}: wanted a dense tensor`);
 }
 
 function isBareObject(x: unknown): boolean {
@@ -82,7 +97,9 @@ export function disposeConverted(inputs: readonly OpInput[], given: readonly Ten
   for (let i = 0; i < inputs.length; i++) {
     const made = inputs[i], from = given[i];
     // What a variable holds is not ours: only another dtype tells of a cast.
-    if (made instanceof Tensor && from instanceof Tensor && made.dtype !== from.dtype) {
+    if ((made as unknown) instanceof CompositeTensor) {
+      if ((made as unknown) !== from) (made as Tensor).dispose();
+    } else if (made instanceof Tensor && from instanceof Tensor && made.dtype !== from.dtype) {
       made.dispose();
     }
   }
@@ -113,7 +130,7 @@ export function toMatchingInputs(
 }
 
 function isTyped(x: TensorLike | undefined): x is Tensor | NdArray {
-  return x instanceof Tensor || x instanceof NdArray;
+  return x instanceof Tensor || x instanceof NdArray || (x as unknown) instanceof CompositeTensor;
 }
 
 /** Converts one argument; JavaScript numbers, and lists of them, take the dtype of another argument where that holds them. */
@@ -152,6 +169,9 @@ function isOfArrays(list: readonly unknown[]): boolean {
 /** A host input: axes, shapes, paddings. Numbers become an int32 literal. Throws `ValueError` for those that int32 does not hold. */
 export function toIndexInput(x: TensorLike, arg: string, fn: string): OpInput {
   if (isNumbers(x)) return intVector(x);
+  if ((x as unknown) instanceof CompositeTensor) {
+    throw new TypeError(`Cannot use ${x} as ${arg} of ${fn}: wanted a dense tensor`);
+  }
   if (isRows(x)) return literal("int32", [x.length, x[0].length], x.flat());
   return toInput(x, arg, fn, {
     dtype: x instanceof NdArray || x instanceof Tensor ? undefined : "int32",
@@ -279,5 +299,8 @@ export function narrowed(wide: Tensor): Tensor {
 /** The input as a tensor: literals become constants. */
 export function asTensor(x: OpInput): Tensor {
   if (x instanceof Tensor) return x;
+  if ((x as unknown) instanceof CompositeTensor) {
+    throw new TypeError(`Cannot use ${x} as a tensor: wanted a dense one`);
+  }
   return apply1(lookupOp("Identity")!, [x]);
 }

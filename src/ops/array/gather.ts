@@ -2,6 +2,7 @@
  * Picking elements by index: gather, gatherND.
  * An index out of range throws on the CPU and gives zeros on the GPU, as in TensorFlow.
  */
+import { CompositeTensor } from "../../core/composite.ts";
 import type { RowLayout } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { isInteger } from "../../core/dtype.ts";
@@ -199,7 +200,8 @@ export function gather(x: TensorLike, indices: TensorLike, axis = 0, batchDims =
 
 /** Indices as given; JavaScript numbers become int32. Throws `TypeError` for anything that is not whole. */
 export function indexInput(indices: TensorLike, fn: string): OpInput {
-  const at = toIndexInput(indices, "indices", fn);
+  const isComposite = (indices as unknown) instanceof CompositeTensor;
+  const at = isComposite ? indices as Tensor : toIndexInput(indices, "indices", fn);
   if (!isInteger(at.dtype)) {
     throw new TypeError(`Cannot apply ${fn} with indices of dtype ${at.dtype}: wanted int32`);
   }

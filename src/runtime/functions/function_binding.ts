@@ -15,7 +15,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { compatible } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { type Spec, specText, type TensorSpec, TensorSpecClass } from "../../core/tensor_spec.ts";
-import { toInput } from "../../ops/input.ts";
+import { toDenseInput, toInput } from "../../ops/input.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 import { Variable } from "../variables/variable.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
@@ -166,7 +166,7 @@ export function fitInputs(
     let input: OpInput;
     try {
       const options = v instanceof Tensor ? {} : { dtype: spec.dtype };
-      input = toInput(v as TensorLike, `args[${i}]`, "function", options);
+      input = toDenseInput(v as TensorLike, `args[${i}]`, "function", options);
     } catch (e) {
       return fail((e as Error).message);
     }

@@ -26,8 +26,8 @@ import {
   intScalar,
   intVector,
   shapeOfInput,
+  toDenseInput,
   toIndexInput,
-  toInput,
 } from "../../ops/input.ts";
 import { add, sub } from "../../ops/pointwise/arithmetic.ts";
 import { maximum } from "../../ops/pointwise/select.ts";
@@ -206,7 +206,7 @@ export class TensorArray {
 
   #value(value: TensorLike, want: PartialShape): Tensor {
     const literal = !(value instanceof Tensor || value instanceof NdArray);
-    const given = toInput(value, "value", "TensorArray", literal ? { dtype: this.dtype } : {});
+    const given = toDenseInput(value, "value", "TensorArray", literal ? { dtype: this.dtype } : {});
     if (given.dtype !== this.dtype) {
       throw new TypeError(
         `TensorArray dtype is ${this.dtype} but Op is trying to write dtype ${given.dtype}`,

@@ -23,7 +23,7 @@ import {
   ReadVariableOp,
 } from "../../ops/state/variable.ts";
 import type { IndexedSlices } from "../../ops/array/indexed_slices.ts";
-import { castInput, shapeOfInput, toInput } from "../../ops/input.ts";
+import { castInput, shapeOfInput, toDenseInput } from "../../ops/input.ts";
 import { AssignedVariable } from "../../graph/assigned_variable.ts";
 import { currentGraph, isFuncGraph } from "../../graph/current_graph.ts";
 import type { Graph } from "../../graph/graph.ts";
@@ -154,7 +154,7 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
   }
 
   #update(def: typeof AssignVariableOp, value: TensorLike): AssignedVariable | null {
-    const input = toInput(value, "value", "assign", {
+    const input = toDenseInput(value, "value", "assign", {
       dtype: value instanceof Tensor ? undefined : this.dtype,
     });
     const inputs: OpInput[] = [this.resource.handle, input];
@@ -239,7 +239,7 @@ export function variable<R extends Rank = Rank>(
 /** What a variable starts with, in the dtype that is asked for. */
 function initialInput(given: TensorLike, dtype: DType | undefined): OpInput {
   const wanted = dtype === undefined ? undefined : asDType(dtype);
-  const input = toInput(given, "initialValue", "variable", {
+  const input = toDenseInput(given, "initialValue", "variable", {
     dtype: given instanceof Tensor ? undefined : wanted,
   });
   return wanted === undefined ? input : castInput(input, wanted);

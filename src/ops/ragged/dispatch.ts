@@ -1,0 +1,328 @@
+/**
+ * Ops of ragged and sparse tensors: what an op means says what it does to them, whether it runs now or in a graph. An op without a rule
+ * here is refused by name.
+ */
+import { apply, apply1, compose, type OpInput, setCompositeRules } from "../../core/apply.ts";
+import { CompositeTensor } from "../../core/composite.ts";
+import { InvalidArgumentError, UnimplementedError, ValueError } from "../../core/errors.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { type Attrs, defineOp, lookupOp, type OpDef } from "../../core/op.ts";
+import { isConcrete } from "../../core/shape.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
+import { gather } from "../array/gather.ts";
+import { concat } from "../array/join.ts";
+import { range } from "../array/numbering.ts";
+import { stridedSlice } from "../array/strided_slice.ts";
+import { cast } from "../array/cast.ts";
+import { onesLike } from "../array/creation.ts";
+import { expandDims, hostInts, reshape } from "../array/view.ts";
+import { asTensor, shapeOfInput } from "../input.ts";
+import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
+import { equal, notEqual } from "../pointwise/compare.ts";
+import { logicalNot } from "../pointwise/logical.ts";
+import { minimum } from "../pointwise/select.ts";
+import { max as largest } from "../reduce/reduce.ts";
+import { concatRows } from "./namespace.ts";
+import { RaggedTensor, type RaggedValues } from "./ragged_tensor.ts";
+import { begins } from "./splits.ts";
+import { SparseTensor } from "./sparse_tensor.ts";
+
+type Input = OpInput | CompositeTensor;
+
+/** The first of two vectors of whole numbers, once they are equal. */
+const SameRows = defineOp({
+  name: "RaggedSameRows",
+  inputs: ["x: int32", "y: int32"],
+  outputs: ["output: int32"],
+  attrs: [],
+  infer: ([x, y]) => [x.shape ?? y.shape],
+  grad: null,
+  cpu: ([x, y]) => {
+    const a = hostInts(x), b = hostInts(y);
+    if (a.length === b.length && a.every((v, i) => v === b[i])) return [x.copy()];
+    throw new InvalidArgumentError(
+      `Cannot broadcast ragged tensors: rows have different lengths, their splits are [${a}] and [${b}]`,
+    );
+  },
+});
+
+/** Ops that work element by element, but mean something else to passes. */
+const ELEMENTWISE = /^(Identity|StopGradient|Cast|ZerosLike|OnesLike|CheckNumerics)$/;
+/** What TensorFlow applies to the values of sparse tensors. */
+const OF_VALUES = /^(Abs|Neg|Sign|Square|Sqrt|Erf|Tanh|Cast|Identity|StopGradient)$/;
+
+function refusal(def: OpDef, value: CompositeTensor, why: string): TypeError {
+  return new TypeError(`Cannot apply ${def.name} to ${value}: ${why}`);
+}
+
+setCompositeRules((def, given, attrs) => {
+  const inputs = given as readonly Input[];
+  const composite = inputs.find((x) => x instanceof CompositeTensor) as unknown as CompositeTensor;
+  if (composite instanceof SparseTensor && inputs.every((x) => !(x instanceof RaggedTensor))) {
+    if (!OF_VALUES.test(def.name)) {
+      throw refusal(def, composite, "the op takes no sparse tensors, use toDense() or tf.sparse");
+    }
+    const [values] = apply(def, [composite.values, ...given.slice(1)], attrs);
+    const parts = [composite.indices, values, composite.denseShape] as const;
+    return [composite.spec.pack(parts.map((t) => t.isSymbolic || t === values ? t : copyOf(t)))];
+  }
+  if (!(composite instanceof RaggedTensor)) {
+    throw refusal(def, composite, "ragged tensors are wanted beside it");
+  }
+  const { kind } = def.meaning ?? { kind: "opaque" };
+  if (kind === "pointwise" || ELEMENTWISE.test(def.name)) return pointwise(def, inputs, attrs);
+  const [x, second] = inputs;
+  if (kind === "reduce" && x instanceof RaggedTensor) {
+    const axes = hostInts(literalOf(def, x, second));
+    return [compose(() => reduced(def, x, axes, attrs.keep_dims === true))];
+  }
+  if (def.name === "ConcatV2") {
+    const [axis] = hostInts(literalOf(def, composite, inputs.at(-1)!));
+    return [compose(() => joined(def, inputs.slice(0, -1), axis))];
+  }
+  if (def.name === "GatherV2") return [compose(() => picked(def, inputs, attrs))];
+  throw refusal(
+    def,
+    composite,
+    "the op takes no ragged tensors, use toTensor() or tf.ragged.mapFlatValues()",
+  );
+});
+
+function copyOf(t: Tensor): Tensor {
+  return apply1(lookupOp("Identity")!, [t]);
+}
+
+function literalOf(def: OpDef, x: CompositeTensor, axes: Input): NdArray {
+  if (axes instanceof NdArray) return axes;
+  throw refusal(def, x, "its axes must be known when it is called");
+}
+
+/** An op element by element: of ragged tensors of the same rows, and of what broadcasts to them. */
+function pointwise(def: OpDef, inputs: readonly Input[], attrs: Attrs): CompositeTensor[] {
+  const all = inputs.filter((x) => x instanceof RaggedTensor) as unknown as RaggedTensor[];
+  const like = all.reduce((a, b) => (b.raggedRank > a.raggedRank ? b : a));
+  const results = compose(() => {
+    let splits = like.nestedRowSplits;
+    for (const x of all) {
+      if (x.raggedRank !== like.raggedRank) {
+        throw refusal(def, x, `it has other ragged dimensions than ${like}`);
+      }
+      const other = x.nestedRowSplits;
+      splits = splits.map((s, k) => s === other[k] ? s : apply1(SameRows, [s, other[k]]));
+    }
+    const rows = RaggedTensor.fromNestedRowSplits(like.flatValues, splits);
+    const flat = inputs.map((x) =>
+      x instanceof RaggedTensor ? x.flatValues : besideRows(def, rows, x as OpInput)
+    );
+    return apply(def, flat, attrs).map((t) => rows.withFlatValues(t));
+  });
+  return results;
+}
+
+/** A dense operand for each of the innermost values. */
+function besideRows(def: OpDef, rows: RaggedTensor, x: OpInput): OpInput {
+  if ((x as unknown) instanceof CompositeTensor) {
+    throw refusal(def, x as unknown as CompositeTensor, `${rows} stands beside it`);
+  }
+  const shape = shapeOfInput(x), { raggedRank, flatValues } = rows;
+  const inner = flatValues.staticShape === null ? null : flatValues.staticShape.length - 1;
+  if (shape === null || inner === null) {
+    throw refusal(def, rows, "the ranks of what is broadcast to it must be known");
+  }
+  if (shape.length <= inner) return x;
+  const outer = [
+    ...new Array(Math.max(0, raggedRank + 1 + inner - shape.length)).fill(1),
+    ...shape,
+  ];
+  const [count, ...middle] = outer.slice(0, raggedRank + 1), tail = outer.slice(raggedRank + 1);
+  const length = middle.pop()!;
+  if (!isConcrete(outer) || outer.length > raggedRank + 1 + inner || middle.some((d) => d !== 1)) {
+    throw refusal(def, rows, `shape [${shape.map((d) => d ?? "?")}] does not broadcast to it`);
+  }
+  const dense = reshape(asTensor(x), [(count as number) * length, ...tail as number[]]);
+  if (count === 1 && length === 1) return dense;
+  const ids = outerIds(rows);
+  let at: Tensor | number = 0;
+  if (count !== 1) {
+    const same = apply1(SameRows, [
+      reshape(rows.nrows(), [1]),
+      asTensor(new NdArray("int32", [1], Int32Array.of(count as number))),
+    ]);
+    at = mul(minimum(ids, sub(same, 1)), length);
+  }
+  if (length !== 1) {
+    const { splits, places } = innermost(rows);
+    const even = mul(range(0, sizeOf(splits), 1, "int32"), length);
+    const same = apply1(SameRows, [splits, even]);
+    at = add(at, minimum(places, largest(same)));
+  }
+  return gather(dense, at as Tensor);
+}
+
+function sizeOf(x: Tensor): Tensor {
+  return apply1(lookupOp("Size")!, [x]);
+}
+
+/** Splits of the innermost rows, and where in its row each value stands. */
+function innermost(rows: RaggedTensor): { splits: Tensor; places: Tensor } {
+  let inner = rows;
+  while (inner.values instanceof RaggedTensor) inner = inner.values;
+  return { splits: inner.rowSplits, places: placesIn(inner) };
+}
+
+/** Where in its row each value stands. */
+function placesIn(x: RaggedTensor): Tensor {
+  const ids = x.valueRowIds();
+  return sub(range(0, sizeOf(ids), 1, "int32"), gather(begins(x.rowSplits), ids));
+}
+
+/** The outermost row of each innermost value. */
+function outerIds(x: RaggedTensor): Tensor {
+  const ids = x.valueRowIds();
+  return x.values instanceof RaggedTensor ? gather(ids, outerIds(x.values)) : ids;
+}
+
+const SEGMENTS: Readonly<Record<string, string>> = {
+  Sum: "UnsortedSegmentSum",
+  Prod: "UnsortedSegmentProd",
+  Max: "UnsortedSegmentMax",
+  Min: "UnsortedSegmentMin",
+};
+
+/** A reduction over axes, from the last on. */
+function reduced(
+  def: OpDef,
+  x: RaggedTensor,
+  axes: readonly number[],
+  keep: boolean,
+): RaggedValues {
+  const rank = x.shape.length;
+  if (axes.length === rank && !keep) {
+    const all = Int32Array.from({ length: rank - x.raggedRank }, (_, i) => i);
+    return apply1(def, [x.flatValues, new NdArray("int32", [all.length], all)]);
+  }
+  if (def.name === "Mean") {
+    const sum = lookupOp("Sum")!, ones = x.withFlatValues(onesLike(x.flatValues));
+    return div(
+      reduced(sum, x, axes, keep) as Tensor,
+      reduced(sum, ones, axes, keep) as Tensor,
+    );
+  }
+  let result: RaggedValues = x;
+  for (const axis of axes.toSorted((a, b) => b - a)) {
+    result = result instanceof RaggedTensor
+      ? along(def, result, axis, keep)
+      : apply1(def, [result, new NdArray("int32", [1], Int32Array.of(axis))], { keep_dims: keep });
+  }
+  return result;
+}
+
+function along(def: OpDef, x: RaggedTensor, axis: number, keep: boolean): RaggedValues {
+  const { values } = x;
+  if (values instanceof RaggedTensor) {
+    if (axis >= 2) {
+      return RaggedTensor.fromRowSplits(along(def, values, axis - 1, keep), x.rowSplits);
+    }
+    throw new UnimplementedError(
+      `Cannot apply ${def.name} to ${x} over axis ${axis}: rows there are ragged themselves`,
+      { op: def.name },
+    );
+  }
+  if (axis > 1) {
+    const inner = new NdArray("int32", [1], Int32Array.of(axis - 1));
+    return x.withFlatValues(apply1(def, [values, inner], { keep_dims: keep }));
+  }
+  const ids = axis === 1 ? x.valueRowIds() : placesIn(x);
+  const count = axis === 1 ? x.nrows() : largest(concat([x.rowLengths(), [0]]));
+  const all = segments(def, values, [ids, count]);
+  return keep ? expandDims(all, axis) : all;
+}
+
+function segments(def: OpDef, values: Tensor, [ids, count]: readonly [Tensor, Tensor]): Tensor {
+  const counted = (x: Tensor): Tensor =>
+    apply1(lookupOp("UnsortedSegmentSum")!, [cast(x, "int32"), ids, count]);
+  if (def.name === "Any") return notEqual(counted(values), 0);
+  if (def.name === "All") return equal(counted(logicalNot(values)), 0);
+  const segment = lookupOp(SEGMENTS[def.name] ?? "");
+  if (segment !== undefined) return apply1(segment, [values, ids, count]);
+  throw new UnimplementedError(`Cannot apply ${def.name} to rows of a ragged tensor`, {
+    op: def.name,
+  });
+}
+
+function joined(def: OpDef, inputs: readonly Input[], axis: number): RaggedTensor {
+  const first = inputs.find((x) => x instanceof RaggedTensor) as unknown as RaggedTensor;
+  const parts = inputs.map((x) => asRagged(def, x, first));
+  if (axis === 0) return concatRows(parts);
+  const [{ rowSplits }] = parts;
+  if (axis >= 2) {
+    const splits = parts.slice(1).reduce(
+      (s, p) => s === p.rowSplits ? s : apply1(SameRows, [s, p.rowSplits]),
+      rowSplits,
+    );
+    const values = concat(parts.map((p) => p.values as Tensor), axis - 1);
+    return RaggedTensor.fromRowSplits(values, splits);
+  }
+  const rows = reshape(parts[0].nrows(), [1]);
+  const counts = parts.slice(1).reduce(
+    (n, p) => apply1(SameRows, [n, reshape(p.nrows(), [1])]),
+    rows,
+  );
+  const k = parts.length, n = reshape(counts, []);
+  // Row i of each of them, then row i + 1.
+  const numbers = range(0, mul(n, k), 1, "int32");
+  const part = apply1(lookupOp("FloorMod")!, [numbers, new NdArray("int32", [], Int32Array.of(k))]);
+  const row = apply1(lookupOp("FloorDiv")!, [numbers, new NdArray("int32", [], Int32Array.of(k))]);
+  const mixed = concatRows(parts).gather(add(mul(part, n), row));
+  return RaggedTensor.fromRowSplits(
+    mixed.values,
+    stridedSlice(mixed.rowSplits, [0], [0], [k], 1, 1),
+  );
+}
+
+/** A dense operand as a ragged tensor of as many ragged dimensions. */
+function asRagged(def: OpDef, x: Input, like: RaggedTensor): RaggedTensor {
+  const shape = x instanceof CompositeTensor ? x.shape : shapeOfInput(x);
+  if (shape !== null && shape.length !== like.shape.length) {
+    throw new ValueError(
+      `Cannot apply ${def.name} to ${like} and shape [${
+        shape.map((d) => d ?? "?")
+      }]: ranks must be equal`,
+    );
+  }
+  if (x instanceof RaggedTensor) return x;
+  if (x instanceof CompositeTensor || like.raggedRank > 1) {
+    throw refusal(def, like, `${x} stands beside it`);
+  }
+  return RaggedTensor.fromTensor(asTensor(x));
+}
+
+function picked(def: OpDef, [table, at, axis]: readonly Input[], attrs: Attrs): RaggedValues {
+  const ragged = (at instanceof RaggedTensor ? at : table) as RaggedTensor;
+  if (hostInts(literalOf(def, ragged, axis))[0] !== 0 || (attrs.batch_dims ?? 0) !== 0) {
+    throw new UnimplementedError(
+      `Cannot apply ${def.name} to ${ragged}: wanted axis 0 and no batch dimensions`,
+      { op: def.name },
+    );
+  }
+  if (at instanceof RaggedTensor) {
+    const rows = picked(def, [table, at.flatValues, axis], attrs);
+    return rows instanceof RaggedTensor
+      ? at.nestedRowSplits.reduceRight<RaggedTensor>(
+        (inner, splits) => RaggedTensor.fromRowSplits(inner, splits),
+        rows,
+      )
+      : at.withFlatValues(rows);
+  }
+  if (!(table instanceof RaggedTensor)) return apply1(def, [table, at, axis] as OpInput[], attrs);
+  const rank = shapeOfInput(at as OpInput)?.length;
+  if (rank === 0) return table.row(at as Tensor);
+  if (rank === 1) return table.gather(at as Tensor);
+  throw new UnimplementedError(
+    `Cannot apply ${def.name} to ${table} with indices of rank ${
+      rank ?? "?"
+    }: wanted a scalar or a vector`,
+    { op: def.name },
+  );
+}
