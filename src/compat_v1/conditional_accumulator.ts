@@ -6,7 +6,7 @@ import { asDType, type DType } from "../core/dtype.ts";
 import { optionCheck } from "../core/options.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { Tensor, TensorLike } from "../core/tensor.ts";
-import { currentGraph } from "../graph/current_graph.ts";
+import { currentGraph, outermostGraph } from "../graph/current_graph.ts";
 import type { Operation } from "../graph/operation.ts";
 import { ACCUMULATOR } from "../ops/host/accumulators.ts";
 import { toInput } from "../ops/input.ts";
@@ -69,7 +69,7 @@ export class ConditionalAccumulator {
       dtype: this.dtype,
       shape,
       reduction,
-    });
+    }, outermostGraph() !== null);
     const attrs = {
       dtype: this.dtype,
       shape,

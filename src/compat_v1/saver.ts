@@ -1,12 +1,14 @@
 /**
  * Saver: variables of a graph in TensorFlow's checkpoints.
  */
+import { withInterpreter } from "../core/apply.ts";
 import { NotFoundError, ValueError } from "../core/errors.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { isPlainObject } from "../core/nest.ts";
 import { optionCheck } from "../core/options.ts";
 import { checkpointFormat } from "../io/checkpoint_format.ts";
 import { folderOf, KeptCheckpoints, writeCheckpointState } from "../io/checkpoint_state.ts";
+import { enterDefaultSession } from "../runtime/session/default_session.ts";
 import type { Session } from "../runtime/session/session.ts";
 import { Variable } from "../runtime/variables/variable.ts";
 import { globalVariables } from "./variables.ts";
@@ -126,12 +128,22 @@ export class Saver {
         found.push([v, value]);
       }
       for (const [v, value] of found) {
-        if (v.initializer === null) v.assign(value);
+        if (v.initializer === null) assignIn(session, v, value);
         else await session.run(v.initializer, { feeds: new Map([[v.initialValue!, value]]) });
       }
     } finally {
       await checkpoint.close();
     }
+  }
+}
+
+/** Assigns outside of any graph: a session's own value where the variable belongs to its graph. */
+function assignIn(session: Session, v: Variable, value: NdArray): void {
+  const leave = enterDefaultSession(session);
+  try {
+    withInterpreter(null, () => v.assign(value));
+  } finally {
+    leave();
   }
 }
 

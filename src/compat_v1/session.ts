@@ -35,7 +35,7 @@ function optionsOf(given: RunArguments | undefined): RunOptions | undefined {
 }
 
 /**
- * A session. Follows TensorFlow `tf.compat.v1.Session`. The graph's variables keep their values between sessions.
+ * A session. Follows TensorFlow `tf.compat.v1.Session`. The graph's variables have values of their own in each session.
  *
  * @example
  * ```ts

@@ -16,6 +16,13 @@ export function currentGraph(): Graph | null {
   return (currentInterpreter() as Partial<GraphInterpreter>).graph ?? null;
 }
 
+/** The graph that a session runs what is built now in, outside of all functions' bodies; null in eager mode and its functions. */
+export function outermostGraph(): Graph | null {
+  let graph = currentGraph();
+  while (graph !== null && isFuncGraph(graph)) graph = graph.outer;
+  return graph;
+}
+
 /** True for the body of a function. */
 export function isFuncGraph(graph: Graph): graph is FuncGraph {
   return (graph as Partial<FuncGraph>).captures !== undefined;

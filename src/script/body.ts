@@ -120,7 +120,7 @@ function runBody<R>(call: BodyUse<R>): R | Promise<R> {
   const context = new BodyContext(script, site, limit);
   let result: unknown, isAsync: boolean;
   try {
-    result = site.context?.limit
+    result = site.context && (site.context.limit ?? site.context.state)
       ? withinRun(site.context, () => callFunction(script, values, context))
       : callFunction(script, values, context);
     isAsync = isPromise(result);

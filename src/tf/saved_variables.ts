@@ -9,7 +9,8 @@ import type { GraphDefJson, NodeDefJson } from "../graph/graph_def/graph_def.ts"
 import { shapeFromJson, text } from "../graph/graph_def/values.ts";
 import type { Graph } from "../graph/graph.ts";
 import { decodeString } from "../core/text.ts";
-import { uninitializedVariable, type Variable } from "../runtime/variables/variable.ts";
+import { uninitializedVariable } from "../runtime/variables/late_variables.ts";
+import type { Variable } from "../runtime/variables/variable.ts";
 import type { VariableState } from "../runtime/variables/variable_state.ts";
 import { decode } from "./decode.ts";
 import { type MetaGraphDef, VariableDefSchema } from "./proto/saved_model_pb.ts";

@@ -10,6 +10,7 @@ import type { Attrs, OpDef } from "../core/op.ts";
 import { ValueError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { gradientsOfVariables, notConnected, variableGrads } from "../autodiff/grad_functions.ts";
+import { currentGraph, isFuncGraph } from "../graph/current_graph.ts";
 import { cast } from "../ops/array/cast.ts";
 import { dense, IndexedSlices } from "../ops/array/indexed_slices.ts";
 import { device } from "../runtime/devices.ts";
@@ -25,6 +26,7 @@ import {
 } from "./arithmetic.ts";
 import { updateRows } from "./row_updates.ts";
 import { type SlotPlan, Slots } from "./slots.ts";
+import { onHost, StepCount } from "./step_count.ts";
 import { after, group, type StepOperation } from "./step_graph.ts";
 import { applyUnseen, unseenIn } from "./unseen_updates.ts";
 
@@ -102,8 +104,9 @@ export abstract class Optimizer {
   static readonly className: string = "Optimizer";
   readonly #rule: OptimizerRule;
   readonly #slots: Slots;
-  #count = 0;
-  #countVariable: Variable | null = null;
+  readonly #count = new StepCount();
+  /** True where it was made in a function: its variables are that function's. */
+  readonly #isTraced: boolean;
   #rate: number;
   /** The rate as compiled steps read it, for each dtype they compute with. */
   readonly #rateVariables = new Map<ScalarDType, Variable>();
@@ -111,6 +114,8 @@ export abstract class Optimizer {
   /** Starts with a learning rate, and what else was chosen. Throws `ValueError` where the rate is no number. */
   constructor(learningRate: number, rule: OptimizerRule, options: OptimizerConfig = {}) {
     const className = this.getClassName();
+    const graph = currentGraph();
+    this.#isTraced = graph !== null && isFuncGraph(graph);
     this.#rule = rule;
     this.#slots = new Slots(className, rule);
     this.options = options;
@@ -143,9 +148,9 @@ export abstract class Optimizer {
     for (const variable of this.#rateVariables.values()) variable.assign(this.#rate);
   }
 
-  /** How many steps were applied. */
+  /** How many steps were applied. Those that change a graph's own variables are counted by each session, and known inside `session.asDefault()`. */
   get iterations(): number {
-    return this.#countVariable ? Number(this.#countVariable.dataSync()[0]) : this.#count;
+    return this.#count.value;
   }
 
   /**
@@ -222,10 +227,17 @@ export abstract class Optimizer {
   }
 
   #apply(pairs: readonly Pair[], unseen: readonly UnseenPairs[]): StepOperation | null {
-    const isSymbolic = currentInterpreter().symbolic;
+    const apply = (): StepOperation | null => this.#applyNow(pairs, unseen);
+    return this.#isTraced ? apply() : Variable.kept(apply);
+  }
+
+  #applyNow(pairs: readonly Pair[], unseen: readonly UnseenPairs[]): StepOperation | null {
+    const count = currentInterpreter().symbolic
+      ? this.#count.variableFor(pairs.map(([v]) => v))
+      : null;
     const done: (StepOperation | null)[] = [];
     tidy(() => {
-      done.push(...this.#update(pairs, isSymbolic));
+      done.push(...this.#update(pairs, count));
       for (const { unseen: map, only } of unseen) {
         done.push(applyUnseen(map, (found) => {
           const chosen = only ? found.filter(([r]) => only.includes(r.id)) : found;
@@ -233,18 +245,19 @@ export abstract class Optimizer {
             if (only === null && pairs.every(([, g]) => g === null)) throw notConnected();
             return;
           }
-          tidy(() => this.#update(chosen.map(([r, g]) => [variableOf(r), g]), false));
+          tidy(() => this.#update(chosen.map(([r, g]) => [variableOf(r), g]), null));
         }));
       }
       // The step is counted when everything that reads the count is done.
-      done.push(after(done, () => this.#countStep(isSymbolic)));
+      done.push(after(done, () => this.#count.add(count)));
     });
     return after(done, group);
   }
 
-  #update(pairs: readonly Pair[], isSymbolic: boolean): (StepOperation | null)[] {
+  /** `count`: the steps before, in a graph; null in eager code. */
+  #update(pairs: readonly Pair[], count: Variable | null): (StepOperation | null)[] {
     const done: (StepOperation | null)[] = [];
-    const scalars = this.#stepScalars(isSymbolic);
+    const scalars = this.#stepScalars(count);
     const { update, leavesUnnamedRows } = this.#rule;
     const attrs = this.#rule.attrs?.(this.options) ?? {};
     for (const [v, gradient] of pairs) {
@@ -264,9 +277,9 @@ export abstract class Optimizer {
   }
 
   /** The scalars of this step as tensors of a dtype, made once per dtype. */
-  #stepScalars(isSymbolic: boolean): (dtype: DType) => Tensor[] {
+  #stepScalars(count: Variable | null): (dtype: DType) => Tensor[] {
     const made = new Map<DType, Tensor[]>();
-    const make = isSymbolic ? this.#symbolicScalars() : this.#eagerScalars();
+    const make = count ? this.#symbolicScalars(count) : this.#eagerScalars();
     return (dtype) => {
       let tensors = made.get(dtype);
       if (!tensors) made.set(dtype, tensors = make(dtype));
@@ -289,12 +302,12 @@ export abstract class Optimizer {
   }
 
   /** In a graph the step and the rate are read at each run. The arithmetic stays on the host. */
-  #symbolicScalars(): (dtype: DType) => Tensor[] {
+  #symbolicScalars(count: Variable): (dtype: DType) => Tensor[] {
     const made = new Map<ScalarDType, readonly Tensor[]>();
     const make = (dtype: ScalarDType): readonly Tensor[] =>
       device("/CPU:0", () => {
         const arithmetic = tensorArithmetic(dtype);
-        const step = cast(this.#hostCount().readValue(), dtype);
+        const step = cast(count.readValue(), dtype);
         const rate = this.#hostRate(dtype).readValue();
         return this.#scalars(arithmetic.add(step, arithmetic.number(1)), rate, arithmetic);
       });
@@ -306,11 +319,6 @@ export abstract class Optimizer {
     };
   }
 
-  /** The step count as a variable on the host, which compiled steps read. */
-  #hostCount(): Variable {
-    return this.#countVariable ??= onHost(() => variable(this.#count, false, undefined, "int32"));
-  }
-
   #hostRate(dtype: ScalarDType): Variable {
     let rate = this.#rateVariables.get(dtype);
     if (!rate) {
@@ -318,14 +326,6 @@ export abstract class Optimizer {
       this.#rateVariables.set(dtype, rate);
     }
     return rate;
-  }
-
-  #countStep(isSymbolic: boolean): StepOperation | null {
-    if (isSymbolic || this.#countVariable) {
-      return device("/CPU:0", () => this.#hostCount().assignAdd(1)?.operation ?? null);
-    }
-    this.#count++;
-    return null;
   }
 
   /** The step count (`iter`) and the slots, named by their variables. The slots' tensors are the optimizer's own. */
@@ -355,16 +355,13 @@ export abstract class Optimizer {
         rest.map(async ({ name, tensor }) => ({ name, value: await tensor.ndarray() })),
       ),
     );
-    this.#count = count;
-    this.#countVariable?.assign(count);
+    this.#count.value = count;
   }
 
   /** Frees the slots. */
   dispose(): void {
     this.#slots.dispose();
-    this.#count = this.iterations;
-    this.#countVariable?.dispose();
-    this.#countVariable = null;
+    this.#count.dispose();
     for (const variable of this.#rateVariables.values()) variable.dispose();
     this.#rateVariables.clear();
   }
@@ -372,11 +369,6 @@ export abstract class Optimizer {
   [Symbol.dispose](): void {
     this.dispose();
   }
-}
-
-/** Makes a variable outside of any graph, on the host. */
-function onHost(make: () => Variable): Variable {
-  return withInterpreter(null, () => device("/CPU:0", make));
 }
 
 function checkedNumber(value: unknown, name: string, className: string): number {

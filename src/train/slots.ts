@@ -9,6 +9,7 @@ import type { Tensor } from "../core/tensor.ts";
 import { fill } from "../ops/array/creation.ts";
 import { device } from "../runtime/devices.ts";
 import { tidy } from "../runtime/eager/tensor.ts";
+import { sessionVariable } from "../runtime/variables/late_variables.ts";
 import { type Variable, variable } from "../runtime/variables/variable.ts";
 
 /** How an optimizer's slot is made and named. */
@@ -52,7 +53,7 @@ export class Slots {
     this.#savedOrder = savedOrder;
   }
 
-  /** The slots of a variable, made where there are none yet. Throws `ValueError` where a restored value has another shape. */
+  /** The slots of a variable, made where there are none yet: of one of a graph, each session has its own. Throws `ValueError` where a restored value has another shape. */
   of(v: Variable): readonly Variable[] {
     const known = this.#kept.get(v.id);
     if (known) return known.slots;
@@ -68,7 +69,14 @@ export class Slots {
       () =>
         device(
           v.device,
-          () => tidy(() => this.#slots.map((slot, k) => variable(initial(slot, k), false))),
+          () =>
+            tidy(() =>
+              this.#slots.map((slot, k) =>
+                v.resource.ofGraph
+                  ? sessionVariable(initial(slot, k), false)
+                  : variable(initial(slot, k), false)
+              )
+            ),
         ),
     );
     this.#kept.set(v.id, { name: v.name, slots: made });

@@ -6,7 +6,7 @@ import type { Resource } from "../core/graph_node.ts";
 import type { OpDef } from "../core/op.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { UnseenGradient } from "../autodiff/unseen.ts";
-import { setHostOp } from "../runtime/session/run_context.ts";
+import { setHostOp, withinRun } from "../runtime/session/run_context.ts";
 import { gradientsIn } from "../runtime/functions/unseen_gradients.ts";
 import { addOperation, type StepOperation } from "./step_graph.ts";
 import { defineEffect } from "../ops/host/effect.ts";
@@ -23,9 +23,9 @@ const ApplyUnseen: OpDef = defineEffect({
   infer: () => [],
 });
 
-setHostOp("ApplyUnseen", ({ inputs, attrs, node }) => {
+setHostOp("ApplyUnseen", ({ inputs, attrs, node, context }) => {
   const found = [...gradientsIn(inputs[0])], update = attrs._update as Update | null;
-  if (update) update(found);
+  if (update) withinRun(context, () => update(found));
   else if (found.length > 0) {
     throw new FailedPreconditionError(
       `Cannot update '${

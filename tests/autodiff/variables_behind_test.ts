@@ -266,9 +266,9 @@ Deno.test("an imported variable can be trained once it has a value", async () =>
   const sess = new tf.Session({ graph });
   await assertRejects(() => sess.run(step), tf.errors.FailedPreconditionError, "uninitialized");
   const [imported] = graph.getCollection("variables") as tf.Variable[];
-  imported.assign(3);
+  await sess.run(graph.asDefault(() => imported.assign(3)!.op) as tf.Operation);
   await sess.run(step);
-  assertAlmostEquals(imported.item(), 2.8, 1e-6);
+  assertAlmostEquals(await sess.run(imported) as number, 2.8, 1e-6);
   assertAlmostEquals(v.item(), 1, 1e-6);
 });
 

@@ -130,7 +130,10 @@ testOnDevices(
       assertRejects(() => y.eval(), tf.ValueError, "different from the session's graph")
     );
     assertStrictEquals(v1.getDefaultSession(), sess);
-    assertEquals(await y.eval(new Map([[x, 0]]), new tf.Session({ graph })), 5);
+    const second = new tf.Session({ graph }), zero = new Map([[x, 0]]);
+    await assertRejects(() => y.eval(zero, second), tf.errors.FailedPreconditionError);
+    await v.initializer!.run({}, second);
+    assertEquals([await y.eval(zero, second), await y.eval(zero)], [1, 5]);
     await sess.close();
     assertEquals(v1.getDefaultSession(), null);
   },

@@ -89,16 +89,16 @@ Deno.test("function() runs JavaScript when it traces, and script bodies at each 
 });
 
 Deno.test("function() forgets a trace that failed", () => {
-  let fails = true;
+  let fails = true, made: tf.Variable | undefined;
   const f = tf.function((x: tf.Tensor) => {
-    const v = tf.variable(1);
+    const v = made ??= tf.variable(1);
     if (fails) throw new RangeError("not yet");
     return tf.add(x, v);
   });
   assertThrows(() => f(tf.scalar(1)), RangeError, "not yet");
   fails = false;
   assertEquals([f(tf.scalar(1)).item(), f(tf.scalar(2)).item()], [2, 3]);
-  assertThrows(() => f(tf.ones([2])), tf.ValueError, "singleton tf.Variables");
+  assertEquals(f(tf.ones([2])).arraySync(), [2, 2]);
 });
 
 Deno.test("function() with reduceRetracing relaxes shapes of one rank and dtype, and ranks in the end", () => {

@@ -138,13 +138,26 @@ Deno.test("function() makes variables on the first trace only", () => {
   let v: tf.Variable | undefined;
   const once = tf.function((x: tf.Tensor) => tf.mul(x, v ??= tf.variable(2)));
   assertEquals([once(tf.scalar(3)).item(), once(tf.ones([1])).arraySync()], [6, [2]]);
-  const always = tf.function((x: tf.Tensor) => tf.mul(x, tf.variable(2)));
-  always(tf.scalar(1));
-  assertThrows(
-    () => always(tf.ones([1])),
-    tf.ValueError,
-    "tf.function only supports singleton tf.Variables",
-  );
+  assertEquals(once.traceCount, 3);
+  using weight = tf.variable(1);
+  const inner = tf.function((x: tf.Tensor) => tf.mul(x, tf.variable(2)));
+  const makers: Record<string, (x: tf.Tensor) => tf.Tensor> = {
+    "at each call": (x) => tf.mul(x, tf.variable(2)),
+    "of an optimizer": (x) => {
+      tf.train.adam(0.1).minimize(() => tf.mul(weight, tf.sum(x)));
+      return tf.mul(x, weight);
+    },
+    "in a function": (x) => inner(x),
+    "in a function of its own": (x) => tf.function((y: tf.Tensor) => tf.mul(y, tf.variable(2)))(x),
+    "in a branch": (x) =>
+      tf.cond(tf.less(tf.sum(x), 0), () => tf.mul(x, tf.variable(2)), () => x) as tf.Tensor,
+  };
+  for (const [name, body] of Object.entries(makers)) {
+    const always = tf.function(body);
+    for (const x of [tf.scalar(1), tf.ones([1])]) {
+      assertThrows(() => always(x), tf.ValueError, "tf.function only supports singleton", name);
+    }
+  }
 });
 
 testOnDevices(

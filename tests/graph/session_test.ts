@@ -246,7 +246,7 @@ testOnDevices("variable() takes a symbolic initial value", async () => {
     return { v, y: tf.mul(v, 2) };
   });
   await sess.run(v.initializer!);
-  assertEquals([v.arraySync(), plain(await sess.run(y))], [[2, 2], [4, 4]]);
+  assertEquals((await sess.run([v, y])).map(plain), [[2, 2], [4, 4]]);
 });
 
 Deno.test("Session.run() of a disposed variable says so", async () => {

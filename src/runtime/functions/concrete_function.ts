@@ -9,7 +9,7 @@ import {
   type OpInput,
   withInterpreter,
 } from "../../core/apply.ts";
-import { type Device, urgently } from "../../core/device.ts";
+import { urgently } from "../../core/device.ts";
 import type { DType } from "../../core/dtype.ts";
 import { type Attrs, defineOp, type GradContext, type OpDef } from "../../core/op.ts";
 import { RecentMap } from "../../core/recent_map.ts";
@@ -34,14 +34,12 @@ import { foldOrdinary } from "../plan/folder.ts";
 import type { HostPlacing } from "../plan/place.ts";
 import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
 import { Results } from "../plan/segment.ts";
-import { releasePlan } from "../plan/slots.ts";
-import { defaultDevice, deviceGeneration } from "../devices.ts";
+import { defaultDevice } from "../devices.ts";
 import { asTensors } from "../session/run_value.ts";
 import { EagerTensor } from "../eager/tensor.ts";
-import { newRunContext, setHostOp } from "../session/run_context.ts";
-
-/** Plans that are kept: one for each device that is the default one now and then. */
-const MOST_PLANS = 8;
+import { namesGraphState, newRunContext, setHostOp } from "../session/run_context.ts";
+import type { SessionState } from "../session/session_state.ts";
+import { FunctionPlans } from "./function_plans.ts";
 
 function callOp(name: string, effects: "none" | "ordered"): OpDef {
   return defineOp({
@@ -73,14 +71,9 @@ export class ConcreteFunction {
   readonly outputs: readonly SymbolicTensor[];
   /** How often its random ops have drawn in eager calls. */
   readonly draws: DrawCounts = new DrawCounts(true);
-  readonly #plans = new Map<HostPlacing | undefined, RecentMap<string, Plan>>();
-  #generation = deviceGeneration();
-  /** The plan asked for last: loops ask for the same one at every turn. */
-  #last: {
-    readonly host: HostPlacing | undefined;
-    readonly device: Device;
-    readonly plan: Plan;
-  } | null = null;
+  /** Plans of its runs, but for those of sessions where it names state that each of them has for itself. */
+  readonly #plans = new FunctionPlans((host) => this.#makePlan(host, null));
+  #namesGraphState: boolean | null = null;
   /** What it is the forward variant of; null for any other. */
   variantOf: ForwardBackward | null = null;
   #forward: ForwardBackward | null = null;
@@ -108,38 +101,24 @@ export class ConcreteFunction {
     return buildIr({ fetches: this.outputs, targets: effects, feeds });
   }
 
-  /** The plan for the default device in force. `host`: what is on the host, or is wanted there. */
-  plan(host?: HostPlacing): Plan {
-    if (this.#generation !== deviceGeneration()) this.#forgetPlans();
-    const device = defaultDevice(), last = this.#last;
-    if (last !== null && last.host === host && last.device === device) return last.plan;
-    let plans = this.#plans.get(host);
-    if (!plans) this.#plans.set(host, plans = new RecentMap(MOST_PLANS, releasePlan));
-    let plan = plans.get(device.name);
-    if (!plan) {
-      plan = traced({ name: "plan", category: "plan" }, () => this.#makePlan(host));
-      plans.set(device.name, plan);
-    }
-    this.#last = { host, device, plan };
-    return plan;
+  /** The plan for the default device in force, in a run of this session. `host`: what is on the host, or is wanted there. */
+  plan(host?: HostPlacing, session: SessionState | null = null): Plan {
+    if (session === null) return this.#plans.get(host);
+    this.#namesGraphState ??= this.graph.operations.some(namesGraphState);
+    if (!this.#namesGraphState) return this.#plans.get(host);
+    const make = () => new FunctionPlans((host) => this.#makePlan(host, session));
+    return session.keep(this, make).get(host);
   }
 
-  #makePlan(host?: HostPlacing): Plan {
+  #makePlan(host: HostPlacing | undefined, state: SessionState | null): Plan {
     const ir = this.ir();
     checkPlacement(ir, true);
-    return makePlan(runPasses(foldOrdinary(ir), defaultDevice().type), { host });
-  }
-
-  #forgetPlans(): void {
-    for (const plans of this.#plans.values()) plans.clear();
-    this.#plans.clear();
-    this.#last = null;
-    this.#generation = deviceGeneration();
+    return makePlan(runPasses(foldOrdinary(ir), defaultDevice().type), { host, state });
   }
 
   /** Frees what it and its gradients keep between calls. It may be called again: then it is planned anew. */
   release(): void {
-    this.#forgetPlans();
+    this.#plans.release();
     this.#forward?.release();
   }
 

@@ -110,7 +110,7 @@ export class ControlCall {
 
   /** The plan by which a function runs here. */
   planOf(branch: Branch, host?: HostPlacing): Plan {
-    return this.#called(branch).plan(host);
+    return this.#called(branch).plan(host, this.call.context.state);
   }
 
   #called({ f }: Branch): ConcreteFunction {

@@ -111,7 +111,7 @@ let functionCount = 0;
 /**
  * Traces `fn` into a graph for each new input signature and runs that. Tensors and typed arrays are inputs by dtype and shape,
  * other JavaScript values are constants of the trace: primitives by type and value, objects and variables by identity. Variables may
- * be made on the first trace only. Where others of those it uses are trainable than before, it is traced again. Script ops inside
+ * be made on the first trace only, and where they are, `fn` is traced again at once: it must keep those that it made, else `ValueError`. Where others of those it uses are trainable than before, it is traced again. Script ops inside
  * run at every call. Follows TensorFlow `tf.function`.
  * Exported as `tf.function`. Throws `TypeError` for arguments that do not fit `inputSignature`, or results that are no tensors.
  *
@@ -290,21 +290,24 @@ class Tracer {
     });
   }
 
-  #trace(key: string, specs: readonly Spec[], rebuild: Binding["rebuild"]): Trace {
+  /** The body. As in TensorFlow one that makes variables is traced once more at once: there it must find those that it has made. */
+  #build(specs: readonly Spec[], rebuild: Binding["rebuild"]): [FuncGraph, unknown] {
     this.count++;
     const graph = new FuncGraph(this.#name);
     const placeholders = specs.map((s) => graph.addInput(s.dtype, s.shape));
-    const before = Variable.created;
     const body = (): unknown => withRecorders([], () => this.#fn(...rebuild(placeholders)));
-    const result = graph.asDefault(() => endingRecordings(body));
-    if (Variable.created !== before) {
-      if (this.#madeVariables || this.#traces.size > 0) {
-        throw new ValueError(
-          "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only created once or created outside tf.function.",
-        );
-      }
-      this.#madeVariables = true;
+    const trace = (): unknown => graph.asDefault(() => endingRecordings(body));
+    if (this.#madeVariables || this.#traces.size > 0) {
+      return [graph, Variable.refused.within(true, trace)];
     }
+    const before = Variable.created, result = trace();
+    if (Variable.created === before) return [graph, result];
+    this.#madeVariables = true;
+    return this.#build(specs, rebuild);
+  }
+
+  #trace(key: string, specs: readonly Spec[], rebuild: Binding["rebuild"]): Trace {
+    const [graph, result] = this.#build(specs, rebuild);
     refusePromise(
       result,
       () =>

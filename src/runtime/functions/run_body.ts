@@ -70,7 +70,8 @@ function startOn<P>(
   { draws = f.draws, host, boundary, late }: CallOptions,
   go: Go<P>,
 ): Results | RunValue[] | P {
-  const plan = f.plan(host), isAlone = context.counter === null && late === undefined;
+  const plan = f.plan(host, context.state),
+    isAlone = context.counter === null && late === undefined;
   const results = isAlone ? executeAlone(plan, feeds) : null;
   return results ?? go(plan, feeds, context, { draws, boundary, late });
 }

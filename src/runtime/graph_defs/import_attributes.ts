@@ -7,6 +7,7 @@ import { resourceOf } from "../../core/graph_node.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { UNSEEN } from "../../autodiff/unseen.ts";
+import { outermostGraph } from "../../graph/current_graph.ts";
 import { effectAttrs } from "../../graph/func_graph.ts";
 import { checkCall, nestOf, OWN_ARGUMENTS, whileAttrs } from "../../graph/graph_def/calls.ts";
 import type { Budget } from "../../graph/graph_def/check.ts";
@@ -44,6 +45,8 @@ export function nodeAttributes(
   { inputs, library, options }: AttributeContext,
 ): Record<string, unknown> {
   const { resources = new GraphResources() } = options;
+  // What a reader of files shares by name is no session's.
+  const ofGraph = options.resources === undefined && outermostGraph() !== null;
   const given = isLoop(op.name) ? whileAttrs(def, inputs) : def.attr;
   const out: Record<string, unknown> = {};
   for (const a of op.signature.attrDefs) {
@@ -107,17 +110,17 @@ export function nodeAttributes(
     const { resource } = UNSEEN;
     out._resource = out.dtype === resource.dtype
       ? resource
-      : variableOf(named("variable"), out, resources);
+      : variableOf(named("variable"), { ...out, ofGraph }, resources);
   }
   if (makesTable(op.name)) {
     const name = named("table"), { key_dtype, value_dtype } = out as Attrs;
     const isMutable = def.op.startsWith("Mutable");
-    const make = () => new LookupTable(name.name, [key_dtype, value_dtype], isMutable);
+    const make = () => new LookupTable(name.name, [key_dtype, value_dtype], { isMutable, ofGraph });
     out._table = resources.get(name, make);
   }
   if (op === ACCUMULATOR.handle || op === ACCUMULATOR_V1.handle) {
     const name = named("accumulator"), { dtype, shape, reduction_type: reduction } = out as Attrs;
-    const make = () => new GradientAccumulator(name.name, { dtype, shape, reduction });
+    const make = () => new GradientAccumulator(name.name, { dtype, shape, reduction }, ofGraph);
     out._accumulator = resources.get(name, make);
   }
   if (op.name === "ReadVariableOp" && out._shape === undefined) {
@@ -129,8 +132,9 @@ export function nodeAttributes(
 }
 
 function variableOf(name: ResourceName, attrs: Attrs, resources: GraphResources): VariableState {
-  const { dtype, shape = null } = attrs;
-  const state = resources.get(name, () => VariableState.uninitialized(dtype, shape, name.name));
+  const { dtype, shape = null, ofGraph } = attrs;
+  const init = { dtype, shape, sharedName: name.name, trainable: true, ofGraph };
+  const state = resources.get(name, () => new VariableState(null, init));
   if (state.dtype === dtype) return state;
   throw new ValueError(
     `the variable '${name.name}' is ${state.dtype}, attribute "dtype" is ${dtype}`,

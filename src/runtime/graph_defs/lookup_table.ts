@@ -6,27 +6,44 @@ import { FailedPreconditionError, InvalidArgumentError } from "../../core/errors
 import { NdArray } from "../../core/nd_array.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { EXPORT, FINDS, IMPORTS, SIZES, TABLES } from "../../ops/host/lookup.ts";
-import { setConstantOp, setHostOp } from "../session/run_context.ts";
+import { setHostOp, setStateOp } from "../session/run_context.ts";
+import type { NodeState } from "../session/session_state.ts";
 
 /** What keys are told apart by: numbers and bigints by value, strings by their bytes. */
 type Key = string | number | bigint;
 
 /** A table that is filled once, or a mutable one, which is empty at first. Follows TensorFlow `HashTable` and `MutableHashTable`. */
-export class LookupTable {
+export class LookupTable implements NodeState {
   readonly name: string;
   /** Dtypes of keys and values. */
   readonly dtypes: readonly [DType, DType];
+  readonly ofGraph: boolean;
   readonly #isMutable: boolean;
+  /** What ops that use it take as input. */
+  readonly handle: Tensor = new TableHandle(this);
   #places: ReadonlyMap<Key, number> | null = null;
   #keys: ArrayLike<unknown> = [];
   #values: ArrayLike<unknown> = [];
 
-  constructor(name: string, dtypes: readonly [DType, DType], isMutable = false) {
+  /** `ofGraph`: it belongs to a graph, and each session has its own. */
+  constructor(
+    name: string,
+    dtypes: readonly [DType, DType],
+    { isMutable = false, ofGraph = false }: { isMutable?: boolean; ofGraph?: boolean } = {},
+  ) {
     this.name = name;
     this.dtypes = dtypes;
+    this.ofGraph = ofGraph;
     this.#isMutable = isMutable;
     if (isMutable) this.#places = new Map();
   }
+
+  /** An empty one for a session. */
+  fork(): this {
+    return new LookupTable(this.name, this.dtypes, { isMutable: this.#isMutable }) as this;
+  }
+  /** Does nothing: it has no memory of a device. */
+  dispose(): void {}
 
   get size(): number {
     return this.#places?.size ?? 0;
@@ -134,21 +151,13 @@ class TableHandle extends Tensor {
   override setShape(): void {}
 }
 
-const handles = new WeakMap<LookupTable, TableHandle>();
-
-function handleOf(table: LookupTable): TableHandle {
-  let handle = handles.get(table);
-  if (handle === undefined) handles.set(table, handle = new TableHandle(table));
-  return handle;
-}
-
 /** The table behind a handle. Throws `InvalidArgumentError` for other values. */
 export function tableOf(x: unknown): LookupTable {
   if (x instanceof TableHandle) return x.table;
   throw new InvalidArgumentError("Cannot look up: wanted the handle of a table");
 }
 
-for (const { name } of TABLES) setConstantOp(name, (attrs) => handleOf(attrs._table));
+for (const { name } of TABLES) setStateOp(name, (attrs) => attrs._table);
 for (const { name } of IMPORTS) {
   setHostOp(name, ({ inputs: [handle, keys, values] }) => {
     const table = tableOf(handle);

@@ -24,7 +24,8 @@ import {
   isThisProcess,
   parseDevice,
 } from "../devices.ts";
-import { constantOf, readsAtOnce } from "../session/run_context.ts";
+import { handleOfNode, readsAtOnce } from "../session/run_context.ts";
+import type { SessionState } from "../session/session_state.ts";
 
 /** A node ready to run. */
 export interface PlanStep {
@@ -70,13 +71,20 @@ export interface Plan {
 /** Told of each plan; for debugging. */
 export const planTrace: { print: ((plan: Plan) => void) | null } = { print: null };
 
-/**
- * Makes a plan. An op that cannot run on the device asked for runs elsewhere. `host`: what is on the host, or is wanted there;
- * `ownsFeeds`: the feeds of a run are its own, to be changed, handed on and freed.
- */
+/** Options of {@linkcode makePlan}. */
+export interface PlanOptions {
+  /** What is on the host, or is wanted there. */
+  readonly host?: HostPlacing | undefined;
+  /** True: the feeds of a run are its own, to be changed, handed on and freed. */
+  readonly ownsFeeds?: boolean;
+  /** The state of the session that the plan is for; null, the default, where none runs it. */
+  readonly state?: SessionState | null | undefined;
+}
+
+/** Makes a plan. An op that cannot run on the device asked for runs elsewhere. */
 export function makePlan(
   ir: IrGraph,
-  { host, ownsFeeds = false }: { host?: HostPlacing | undefined; ownsFeeds?: boolean } = {},
+  { host, ownsFeeds = false, state = null }: PlanOptions = {},
 ): Plan {
   const { type: preferred } = defaultDevice();
   const gpu = gpuDevice();
@@ -101,7 +109,7 @@ export function makePlan(
       feeds[node.feed] = slotOf.get(fed[node.feed] = node.outputs[0])!;
       continue;
     }
-    const value = valueOf(node);
+    const value = valueOf(node, state);
     if (value !== undefined) constants.push({ slot: slotOf.get(node.outputs[0])!, value });
     else {
       stepOf.set(node, planned.length);
@@ -156,10 +164,10 @@ export function makePlan(
 }
 
 /** The value of a node that is the same at every run. */
-function valueOf({ def, attrs, controls }: IrNode): NdArray | Tensor | undefined {
+function valueOf(node: IrNode, state: SessionState | null): NdArray | Tensor | undefined {
   // A constant waits for nothing.
-  if (def.meaning.kind === "constant") return attrs.value;
-  return controls.length === 0 ? constantOf(def, attrs) : undefined;
+  if (node.def.meaning.kind === "constant") return node.attrs.value;
+  return node.controls.length === 0 ? handleOfNode(node, state) : undefined;
 }
 
 /** The device of each value that nothing but its kernels reads. */

@@ -17,6 +17,7 @@ import type { DrawCounts } from "../../ops/random/state.ts";
 import { setHostRunner } from "../eager/eager.ts";
 import type { RunCounter } from "./metadata.ts";
 import type { RunOptions } from "./requests.ts";
+import type { NodeState, SessionState } from "./session_state.ts";
 
 let runs = 0;
 
@@ -111,6 +112,8 @@ export class RunContext {
   readonly limit: RunLimit | null;
   /** False for a synchronous call, which gives the event loop no turn. */
   readonly canWait: boolean;
+  /** The state of the session that runs; null where no session does, and nodes name state that all share. */
+  readonly state: SessionState | null;
   readonly #outer: AbortSignal | null;
   #controller: AbortController | null = null;
   #listeners: Set<(reason: unknown) => void> | null = null;
@@ -119,15 +122,19 @@ export class RunContext {
   #aborted = false;
   #reason: unknown;
 
-  /** `outer` ends the run with its reason when it aborts, and the limit's signal cancels it. */
+  /** `outer` ends the run with its reason when it aborts, and the limit's signal cancels it; `state` is that of the session. */
   constructor(
     outer: AbortSignal | null = null,
     limit: RunLimit | null = null,
-    canWait: boolean = true,
+    { canWait = true, state = null }: {
+      readonly canWait?: boolean;
+      readonly state?: SessionState | null;
+    } = {},
   ) {
     this.#outer = outer;
     this.limit = limit;
     this.canWait = canWait;
+    this.state = state;
   }
 
   /** For what may go on for long without giving others a turn: throws where the run is to end. */
@@ -300,22 +307,46 @@ export function isLocal(def: OpDef): boolean {
   return !def.host || hostOps.get(def.name)?.local === true;
 }
 
-const constantOps = new Map<string, (attrs: Attrs) => Tensor>();
+const stateOps = new Map<string, (attrs: Attrs) => NodeState & { readonly handle: Tensor }>();
 
-/** Says what an op without inputs gives at every run: plans have it from the start, and run nothing for it unless it must wait. */
-export function setConstantOp(name: string, make: (attrs: Attrs) => Tensor): void {
-  constantOps.set(name, make);
-  setHostOp(name, ({ attrs }) => [make(attrs)]);
+/**
+ * Says which state an op without inputs names by the handle that it gives: plans have that from the start, and run nothing for it unless
+ * it must wait.
+ */
+export function setStateOp(
+  name: string,
+  stateIn: (attrs: Attrs) => NodeState & { readonly handle: Tensor },
+): void {
+  stateOps.set(name, stateIn);
+  setHostOp(name, ({ attrs, context }) => [handleFor(stateIn(attrs), context.state)]);
 }
 
-/** What an op gives at every run; undefined where nobody said. */
-export function constantOf(def: OpDef, attrs: Attrs): Tensor | undefined {
-  return constantOps.get(def.name)?.(attrs);
+function handleFor(
+  state: NodeState & { readonly handle: Tensor },
+  of: SessionState | null,
+): Tensor {
+  return (of === null ? state : of.of(state)).handle;
+}
+
+/** The handle that an op gives at every run, in a session or outside of them; undefined for ops that name no state. */
+export function handleOfNode(
+  { def, attrs }: { readonly def: OpDef; readonly attrs: Attrs },
+  of: SessionState | null,
+): Tensor | undefined {
+  const stateIn = stateOps.get(def.name);
+  return stateIn && handleFor(stateIn(attrs), of);
+}
+
+/** True for a node that names the state of a graph, of which each session has its own. */
+export function namesGraphState(
+  { def, attrs }: { readonly def: OpDef; readonly attrs: Attrs },
+): boolean {
+  return stateOps.get(def.name)?.(attrs).ofGraph === true;
 }
 
 const called = new Dynamic<RunContext | null>(null);
 
-/** The run whose body is being called, if it has a limit. */
+/** The run whose body is being called, if it has a limit or belongs to a session. */
 export function currentRun(): RunContext | null {
   return called.current;
 }
@@ -327,15 +358,21 @@ export function withinRun<R>(context: RunContext, fn: () => R): R {
 
 /** Calls `fn`: what it starts meanwhile ends when `signal` aborts, and gives the event loop its turns. */
 export function withinSignal<R>(signal: AbortSignal, fn: () => R): R {
-  return withinRun(new RunContext(null, RunLimit.of({ signal })), fn);
+  return withinRun(new RunContext(null, RunLimit.of({ signal }), {
+    state: currentRun()?.state ?? null,
+  }), fn);
 }
 
-/** A fresh run, which ends when the run in whose body it begins is to, and when `limit` says so where there is none around it. */
+/**
+ * A fresh run, which ends when the run in whose body it begins is to, and when `limit` says so where there is none around it. It is of the
+ * session of the run around it.
+ */
 export function newRunContext(
   { limit = null, canWait = true }: {
     readonly limit?: RunLimit | null;
     readonly canWait?: boolean;
   } = {},
 ): RunContext {
-  return new RunContext(limit?.signal, currentRun()?.limit ?? limit, canWait);
+  const run = currentRun();
+  return new RunContext(limit?.signal, run?.limit ?? limit, { canWait, state: run?.state ?? null });
 }

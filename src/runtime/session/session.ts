@@ -40,6 +40,7 @@ import { openTarget, type RemoteRuns, type SessionDevice } from "./targets.ts";
 import { copyArray, releaseValue, type RunValue, toHost } from "./run_value.ts";
 import { releasePlan } from "../plan/slots.ts";
 import { RunCounter } from "./metadata.ts";
+import { SessionState } from "./session_state.ts";
 
 const PLAN_LIMIT = 256;
 
@@ -78,7 +79,8 @@ function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
 }
 
 /**
- * Runs operations of a graph. Follows TensorFlow `tf.compat.v1.Session`.
+ * Runs operations of a graph. The graph's variables, tables and accumulators have values of their own in each session, and none before
+ * the session has initialised them; variables of eager code are shared. Follows TensorFlow `tf.compat.v1.Session`.
  *
  * @example
  * ```ts
@@ -110,6 +112,8 @@ export class Session {
   readonly #running = new Set<RunContext>();
   readonly #folder = new Folder();
   readonly #draws = new DrawCounts();
+  /** @internal Its own values of the graph's variables, tables and accumulators. */
+  readonly state: SessionState = new SessionState();
   #closed = false;
 
   /** Opens a session. Throws `RuntimeError` where there is no graph, `NotFoundError` for a target that nothing serves. */
@@ -180,7 +184,7 @@ export class Session {
       const v = fed.values[i];
       return { from: kept.push(v instanceof NdArray ? copyArray(v) : v.hold()) - 1, isFed: true };
     });
-    const context = new RunContext(null, limit);
+    const context = new RunContext(null, limit, { state: this.state });
     if (metadata) context.counter = new RunCounter();
     let arrays: NdArray[];
     try {
@@ -300,7 +304,10 @@ export class Session {
     const ir = this.#folder.fold(built, context);
     return whenReady(ir, (folded) => {
       if (this.#closed) throw closedError();
-      const plan = makePlan(runPasses(folded, defaultDevice().type), { ownsFeeds: true });
+      const plan = makePlan(runPasses(folded, defaultDevice().type), {
+        ownsFeeds: true,
+        state: this.state,
+      });
       // Two runs may have planned the same while a body was folded.
       const other = this.#plans.get(key);
       if (other?.promises === promises) return other.plan;
@@ -336,7 +343,7 @@ export class Session {
     return fed;
   }
 
-  /** Cancels what is running and frees what plans hold. Later runs throw `RuntimeError`. */
+  /** Cancels what is running and frees what plans hold, and its values of variables. Later runs throw `RuntimeError`. */
   close(): Promise<void> {
     if (this.#closed) return Promise.resolve();
     this.#closed = true;
@@ -344,6 +351,7 @@ export class Session {
     this.#folder.close(error);
     for (const context of [...this.#running]) context.abort(error);
     this.#releasePlans();
+    this.state.dispose();
     return this.#remote?.close() ?? Promise.resolve();
   }
 

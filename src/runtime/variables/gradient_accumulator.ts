@@ -18,8 +18,9 @@ import { aside } from "../eager/aside.ts";
 import { constantTensor, setHostRunner } from "../eager/eager.ts";
 import { defaultDevice } from "../devices.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
-import { setConstantOp, setHostEffect, setHostOp } from "../session/run_context.ts";
+import { setHostEffect, setHostOp, setStateOp } from "../session/run_context.ts";
 import { asTensors } from "../session/run_value.ts";
+import type { NodeState } from "../session/session_state.ts";
 
 /** What an accumulator is made for. */
 export interface AccumulatorSpec {
@@ -37,9 +38,10 @@ interface Taker {
 }
 
 /** The state behind an accumulator. Follows TensorFlow `ConditionalAccumulatorBase`. */
-export class GradientAccumulator {
+export class GradientAccumulator implements NodeState {
   readonly name: string;
   readonly spec: AccumulatorSpec;
+  readonly ofGraph: boolean;
   /** What ops that use it take as input. */
   readonly handle: Tensor = new AccumulatorHandle(this);
   #sum: EagerTensor | null = null;
@@ -47,9 +49,16 @@ export class GradientAccumulator {
   #step = 0n;
   readonly #takers = new Set<Taker>();
 
-  constructor(name: string, spec: AccumulatorSpec) {
+  /** `ofGraph`: it belongs to a graph, and each session has its own. */
+  constructor(name: string, spec: AccumulatorSpec, ofGraph = false) {
     this.name = name;
     this.spec = spec;
+    this.ofGraph = ofGraph;
+  }
+
+  /** An empty one for a session. */
+  fork(): this {
+    return new GradientAccumulator(this.name, this.spec) as this;
   }
 
   get count(): number {
@@ -181,7 +190,7 @@ function takeNow([handle, required]: readonly OpInput[]): EagerTensor[] {
 }
 
 for (const { handle, apply, take, setStep, count } of [ACCUMULATOR, ACCUMULATOR_V1]) {
-  setConstantOp(handle.name, (attrs) => attrs._accumulator.handle);
+  setStateOp(handle.name, (attrs) => attrs._accumulator);
   setHostEffect(apply, ([accumulator, step, gradient]) => {
     accumulatorOf(accumulator).apply(BigInt(integer(step)), gradient);
   });

@@ -2,7 +2,7 @@
  * The variables there are: those of eager code by name, those of graphs in collections.
  */
 import { isTrainable } from "../../core/dtype.ts";
-import { currentGraph, isFuncGraph } from "../../graph/current_graph.ts";
+import { outermostGraph } from "../../graph/current_graph.ts";
 import type { Variable } from "./variable.ts";
 import type { VariableState } from "./variable_state.ts";
 
@@ -18,8 +18,7 @@ export const named: Map<string, Variable> = new Map();
 
 /** The variables that belong to the graph being built, functions in it included. */
 function ownVariables(): Variable[] {
-  let graph = currentGraph();
-  while (graph !== null && isFuncGraph(graph)) graph = graph.outer;
+  const graph = outermostGraph();
   if (graph === null) return [];
   const lists = [GLOBAL_VARIABLES, LOCAL_VARIABLES].map((c) => graph.getCollection(c));
   return [...new Set(lists.flat())] as Variable[];

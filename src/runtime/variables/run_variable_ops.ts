@@ -18,7 +18,7 @@ import { add, sub } from "../../ops/pointwise/arithmetic.ts";
 import { cpuDevice, defaultDevice } from "../devices.ts";
 import { aside } from "../eager/aside.ts";
 import { constantTensor, setHostRunner } from "../eager/eager.ts";
-import { setConstantOp, setHostEffect, setHostOp } from "../session/run_context.ts";
+import { setHostEffect, setHostOp, setStateOp } from "../session/run_context.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import { noteRead, readsAreFollowed } from "./variable_reads.ts";
 import { VariableHandle, type VariableState } from "./variable_state.ts";
@@ -66,7 +66,7 @@ function combine(
   next.dispose();
 }
 
-setConstantOp(VarHandleOp.name, (attrs) => attrs._resource.handle);
+setStateOp(VarHandleOp.name, (attrs) => attrs._resource);
 
 const isInitialized = (handle: OpInput): NdArray =>
   new NdArray("bool", [], Uint8Array.of(stateOf(handle).storage === null ? 0 : 1));

@@ -9,7 +9,7 @@ import {
   withRecorders,
 } from "../../core/apply.ts";
 import type { Attrs } from "../../core/op.ts";
-import { currentScope, withScope } from "../../core/scope_context.ts";
+import { currentScope, Dynamic, withScope } from "../../core/scope_context.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Rank } from "../../core/ranks.ts";
@@ -31,8 +31,10 @@ import type { VariableNode } from "../../graph/graph_variables.ts";
 import type { Operation } from "../../graph/operation.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import { constantTensor } from "../eager/eager.ts";
-import { isThisProcess, parseDevice, scopeDevice } from "../devices.ts";
+import { fullName, isThisProcess, parseDevice, scopeDevice } from "../devices.ts";
 import { currentReads } from "../eager/read_ahead.ts";
+import { defaultSession } from "../session/default_session.ts";
+import { currentRun } from "../session/run_context.ts";
 import { VariableState } from "./variable_state.ts";
 import { GLOBAL_VARIABLES, named, TRAINABLE_VARIABLES } from "./known_variables.ts";
 import "./run_variable_ops.ts";
@@ -44,8 +46,19 @@ let variableCount = 0;
  * A tensor that can be assigned. Make one with `tf.variable`.
  */
 export class Variable<R extends Rank = Rank> extends Tensor<R> {
-  /** How many were made: `tf.function` allows that on its first trace only. */
+  /** How many were made: a function that makes some is traced again. */
   static created = 0;
+  /** True while a function is traced that may make no variables. */
+  static readonly refused: Dynamic<boolean> = new Dynamic(false);
+  /** Makes variables that something older than any trace keeps: no function makes them again. */
+  static kept<R>(make: () => R): R {
+    const before = Variable.created;
+    try {
+      return Variable.refused.within(false, make);
+    } finally {
+      Variable.created = before;
+    }
+  }
   /** The state, shared with graphs. */
   readonly resource: VariableState;
   readonly #sharedRead: Attrs;
@@ -55,9 +68,15 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
   /** Its place in the graph that it belongs to; null for a variable of eager code. */
   readonly #node: VariableNode | null;
 
-  /** Made by `tf.variable`. */
+  /** Made by `tf.variable`. Throws `ValueError` in a function that makes variables whenever it is traced. */
   constructor(state: VariableState, node: VariableNode | null = null) {
     super(state.dtype, state.id);
+    if (Variable.refused.current) {
+      state.dispose();
+      throw new ValueError(
+        "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only created once or created outside tf.function. See https://www.tensorflow.org/guide/function#creating_tfvariables for more information.",
+      );
+    }
     Variable.created++;
     currentReads()?.noteEffect("a new variable");
     this.resource = state;
@@ -67,7 +86,24 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
     this.#sharedRead = { dtype: state.dtype, _shape: state.shape, _shared: true };
   }
 
-  /** What ops that read or assign take as input. */
+  /**
+   * The state that eager code finds: of a variable of a graph that of the session whose script calls it, else of the default session,
+   * else none.
+   */
+  get #now(): VariableState {
+    const { resource } = this;
+    if (!resource.ofGraph) return resource;
+    return (currentRun()?.state ?? defaultSession()?.state)?.of(resource) ?? resource;
+  }
+  /** True for a variable of a graph where eager code finds a session, which has a value of its own. */
+  get isInSession(): boolean {
+    return this.#now !== this.resource;
+  }
+  /** The state that ops name which are applied or built now. */
+  get #used(): VariableState {
+    return currentInterpreter().symbolic ? this.resource : this.#now;
+  }
+  /** What ops of a graph that read or assign take as input. */
   get handle(): Tensor {
     return this.resource.handle;
   }
@@ -103,13 +139,14 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
   }
   /** Shape of the value. */
   override get staticShape(): readonly number[] {
-    return this.#shape ?? this.resource.valueShape;
+    const { resource } = this;
+    return this.#shape ?? (resource.ofGraph ? resource.shape as number[] : resource.valueShape);
   }
   /** Device the value lives on. */
   override get device(): string {
-    const { resource } = this;
-    if (resource.storage !== null || this.#node === null) return resource.value.device;
-    return this.#node.handle.device;
+    const { storage } = this.#now;
+    if (storage !== null) return fullName(storage.device);
+    return this.#node?.handle.device ?? this.#now.value.device;
   }
   /** True after `dispose()`. */
   override get isDisposed(): boolean {
@@ -117,7 +154,7 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
   }
   /** The value now, as a tensor: in a graph a node that reads it at each run. TensorFlow op `ReadVariableOp`. */
   override readValue(): Tensor {
-    return apply1(ReadVariableOp, [this.resource.handle], {
+    return apply1(ReadVariableOp, [this.#used.handle], {
       dtype: this.dtype,
       _shape: this.resource.shape,
     });
@@ -125,7 +162,7 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
   /** The value as ops read it: eagerly no tensor is made, so none has to be disposed. */
   override asOpInput(): Tensor {
     if (currentInterpreter().symbolic) return this.readValue();
-    return apply1(ReadVariableOp, [this.resource.handle], this.#sharedRead);
+    return apply1(ReadVariableOp, [this.#used.handle], this.#sharedRead);
   }
   /** Replaces the value. In a graph returns what does so at each run, and as a tensor is the new value. Throws `ValueError` for another shape or dtype. */
   assign(value: TensorLike): AssignedVariable | null {
@@ -142,22 +179,22 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
 
   /** Adds slices to its rows; what an index names twice is added twice. In a graph returns the operation that does so at each run. */
   scatterAdd(delta: IndexedSlices): Operation | null {
-    return scatter(this.resource, "Add", delta);
+    return scatter(this.#used, "Add", delta);
   }
   /** Subtracts slices from its rows; see {@linkcode Variable.scatterAdd}. */
   scatterSub(delta: IndexedSlices): Operation | null {
-    return scatter(this.resource, "Sub", delta);
+    return scatter(this.#used, "Sub", delta);
   }
   /** Replaces rows by slices; see {@linkcode Variable.scatterAdd}. */
   scatterUpdate(rows: IndexedSlices): Operation | null {
-    return scatter(this.resource, "Update", rows);
+    return scatter(this.#used, "Update", rows);
   }
 
   #update(def: typeof AssignVariableOp, value: TensorLike): AssignedVariable | null {
     const input = toDenseInput(value, "value", "assign", {
       dtype: value instanceof Tensor ? undefined : this.dtype,
     });
-    const inputs: OpInput[] = [this.resource.handle, input];
+    const inputs: OpInput[] = [this.#used.handle, input];
     const attrs = { dtype: this.dtype, _shape: this.resource.shape };
     this.resource.check(input.dtype, shapeOfInput(input));
     if (!currentInterpreter().symbolic) {
@@ -173,15 +210,16 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
 
   /** The value now. */
   override get held(): EagerTensor {
-    return this.resource.value;
+    return this.#now.value;
   }
   /** Checks the value's shape. Throws `ValueError` on conflict. */
   override setShape(shape: PartialShape): void {
-    this.resource.value.setShape(shape);
+    this.#now.value.setShape(shape);
   }
   /** Frees the value. Later uses throw `FailedPreconditionError`. */
   override dispose(): void {
     if (named.get(this.name) === this) named.delete(this.name);
+    this.#now.dispose();
     this.resource.dispose();
   }
   /** The variable as text. */
@@ -220,7 +258,16 @@ export function variable<R extends Rank = Rank>(
       `Cannot make variable '${name}': a variable of that name was already registered, dispose() it first`,
     );
   }
-  const value = outsideScopes(() => {
+  const value = valueOf(initialValue, dtype);
+  const spec = { dtype: value.dtype, shape: value.staticShape };
+  return listed(
+    new VariableState(value, { ...spec, sharedName: name ?? defaultName(), trainable }),
+  );
+}
+
+/** The tensor that a variable of eager code starts with, and takes over. */
+export function valueOf(initialValue: TensorLike, dtype: DType | undefined): EagerTensor {
+  return outsideScopes(() => {
     const input = initialInput(initialValue, dtype);
     if (input instanceof EagerTensor) return input.alias();
     const literal = input instanceof Tensor
@@ -230,10 +277,6 @@ export function variable<R extends Rank = Rank>(
       ? constantTensor(literal, scopeDevice())
       : literal as EagerTensor;
   });
-  const spec = { dtype: value.dtype, shape: value.staticShape };
-  return listed(
-    new VariableState(value, { ...spec, sharedName: name ?? defaultName(), trainable }),
-  );
 }
 
 /** What a variable starts with, in the dtype that is asked for. */
@@ -246,27 +289,10 @@ function initialInput(given: TensorLike, dtype: DType | undefined): OpInput {
 }
 
 /** The variable of eager code over a state, listed by its name. */
-function listed<R extends Rank>(state: VariableState): Variable<R> {
+export function listed<R extends Rank>(state: VariableState): Variable<R> {
   const made = new Variable<R>(state);
   named.set(made.name, made);
   return made;
-}
-
-/**
- * A variable of eager code that has no value, and takes no memory, before it is assigned; its name is made unlike those of others.
- * Reading it before throws `FailedPreconditionError`.
- */
-export function uninitializedVariable(
-  { dtype, shape, name, trainable }: {
-    readonly dtype: DType;
-    readonly shape: PartialShape;
-    readonly name: string;
-    readonly trainable: boolean;
-  },
-): Variable {
-  let sharedName = name;
-  for (let n = 1; named.has(sharedName); n++) sharedName = `${name}_${n}`;
-  return listed(new VariableState(null, { dtype, shape, sharedName, trainable }));
 }
 
 /** Options of {@linkcode graphVariable}. */
@@ -307,7 +333,13 @@ export function graphVariable(
       );
     }
     const sharedName = scope.slice(0, -1);
-    const state = new VariableState(null, { dtype: value.dtype, shape, sharedName, trainable });
+    const state = new VariableState(null, {
+      dtype: value.dtype,
+      shape,
+      sharedName,
+      trainable,
+      ofGraph: true,
+    });
     const handle = graph.variables.add(state, scope);
     const initializer = graph.addOp(AssignVariableOp, [handle, value], attrs, { name: "Assign" });
     graph.variables.snapshot(state);
@@ -334,7 +366,8 @@ export function ownVariable(
 
 variableMaker.make = variable;
 
-function defaultName(): string {
+/** A name that no variable has. */
+export function defaultName(): string {
   for (;;) {
     const name = variableCount === 0 ? "Variable" : `Variable_${variableCount}`;
     variableCount++;

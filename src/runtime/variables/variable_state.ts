@@ -7,6 +7,7 @@ import { FailedPreconditionError, ResourceExhaustedError, ValueError } from "../
 import type { Resource } from "../../core/graph_node.ts";
 import { compatible, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import { newTensorId, Tensor } from "../../core/tensor.ts";
+import type { NodeState } from "../session/session_state.ts";
 import { Storage, totals } from "../eager/storage.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 
@@ -40,11 +41,18 @@ const lost = new FinalizationRegistry<Place>(({ storage, forms }) => {
   for (const form of forms.values()) form.lose();
 });
 
+/** How a state is made. */
+export interface VariableInit extends Omit<Resource, "id"> {
+  /** True where it belongs to a graph: then sessions have the values. Default false. */
+  readonly ofGraph?: boolean;
+}
+
 /** The state behind a variable: what graphs refer to. */
-export class VariableState implements Resource {
+export class VariableState implements Resource, NodeState {
   /** How often a variable became trainable or ceased to be: functions were traced for those that were. */
   static trainableChanges = 0;
-  readonly id: number = newTensorId();
+  readonly id: number;
+  readonly ofGraph: boolean;
   readonly dtype: DType;
   /** Shape of the value, as far as it is the same for all. */
   readonly shape: PartialShape;
@@ -56,14 +64,19 @@ export class VariableState implements Resource {
   /** What ops that read or assign take as input. */
   readonly handle: VariableHandle;
   readonly #place: Place = { storage: null, forms: new Map() };
+  /** The state of a graph that this is a session's of; null for any other. */
+  readonly #graphs: VariableState | null;
   #trainable: boolean;
   #valueShape: readonly number[] = [];
   #version = 0;
   /** The value as a tensor: made when somebody asks, since compiled steps replace values that nobody looks at. */
   #value: VariableValue | null = null;
 
-  /** Takes over `value`; null leaves the variable uninitialised. */
-  constructor(value: EagerTensor | null, init: Omit<Resource, "id">) {
+  /** Takes over `value`; null leaves the variable uninitialised. `graphs`: the state of a graph, where this is a session's of it. */
+  constructor(value: EagerTensor | null, init: VariableInit, graphs: VariableState | null = null) {
+    this.id = graphs?.id ?? newTensorId();
+    this.ofGraph = init.ofGraph ?? false;
+    this.#graphs = graphs;
     this.#trainable = init.trainable;
     this.dtype = init.dtype;
     this.shape = init.shape;
@@ -71,18 +84,23 @@ export class VariableState implements Resource {
     this.handle = new VariableHandle(this);
     lost.register(this, this.#place);
     if (value === null) return;
-    this.replace(value.staticShape, value.storage.retain());
+    this.#put(value.staticShape, value.storage.retain());
     value.dispose();
   }
 
-  /** A variable without a value yet, as imported graphs have. */
-  static uninitialized(dtype: DType, shape: PartialShape, sharedName: string): VariableState {
-    return new VariableState(null, { dtype, shape, sharedName, trainable: true });
+  /** The state of one session for that of a graph: it has the same id, so that gradients find it, and what the graph's has. */
+  fork(): this {
+    const { dtype, shape, sharedName, trainable } = this;
+    const own = new VariableState(null, { dtype, shape, sharedName, trainable }, this);
+    if (this.storage !== null) own.replace(this.#valueShape, this.storage.retain());
+    own.variable = this.variable;
+    own.home = this.home;
+    return own as this;
   }
 
   /** True where tapes watch it by themselves. */
   get trainable(): boolean {
-    return this.#trainable;
+    return this.#graphs?.trainable ?? this.#trainable;
   }
   set trainable(trainable: boolean) {
     if (trainable === this.#trainable) return;
@@ -142,10 +160,17 @@ export class VariableState implements Resource {
   }
 
   #held(): Storage {
+    if (this.ofGraph) throw this.#outsideOfSessions();
     const { storage } = this.#place;
     if (storage !== null) return storage;
     throw new FailedPreconditionError(
       `Could not find variable ${this.sharedName}. This could mean that the variable has been deleted. It can also mean that it is uninitialized`,
+    );
+  }
+
+  #outsideOfSessions(): FailedPreconditionError {
+    return new FailedPreconditionError(
+      `Could not find variable ${this.sharedName} outside of a session: it belongs to a graph, and is uninitialized but for the values that sessions have of it. Use session.run()`,
     );
   }
 
@@ -171,6 +196,13 @@ export class VariableState implements Resource {
   }
   /** Replaces the value by one that it {@linkcode VariableState.takes}, and takes over a reference to its memory. */
   replace(shape: readonly number[], storage: Storage): void {
+    if (this.ofGraph) {
+      storage.release();
+      throw this.#outsideOfSessions();
+    }
+    this.#put(shape, storage);
+  }
+  #put(shape: readonly number[], storage: Storage): void {
     this.dispose();
     this.#valueShape = shape;
     this.#place.storage = storage;

@@ -1,0 +1,48 @@
+/**
+ * State of graphs in sessions: each session has its own values of a graph's variables, tables and accumulators. Follows TensorFlow's
+ * `ResourceMgr` of a direct session.
+ */
+
+/** State that nodes name: a variable, a lookup table, an accumulator. */
+export interface NodeState {
+  /** True where it belongs to a graph: then it only describes the state, of which each session makes its own. */
+  readonly ofGraph: boolean;
+  /** The state of one session, as it is before the session's first run. */
+  fork(): this;
+  /** Frees its memory. */
+  dispose(): void;
+}
+
+/** Something kept for a session until that is closed. */
+interface Releasable {
+  release(): void;
+}
+
+/** What one session has of the state of its graph. */
+export class SessionState {
+  readonly #own = new Map<NodeState, NodeState>();
+  readonly #kept = new Map<object, Releasable>();
+
+  /** The session's own state for that of a graph; state of eager code is returned as it is, since all share it. */
+  of<S extends NodeState>(state: S): S {
+    if (!state.ofGraph) return state;
+    let own = this.#own.get(state) as S | undefined;
+    if (own === undefined) this.#own.set(state, own = state.fork());
+    return own;
+  }
+
+  /** What `make` gave for this key first. */
+  keep<T extends Releasable>(key: object, make: () => T): T {
+    let kept = this.#kept.get(key) as T | undefined;
+    if (kept === undefined) this.#kept.set(key, kept = make());
+    return kept;
+  }
+
+  /** Frees all. */
+  dispose(): void {
+    for (const kept of this.#kept.values()) kept.release();
+    for (const own of this.#own.values()) own.dispose();
+    this.#kept.clear();
+    this.#own.clear();
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * Variables that get their value later than they are made: when they are assigned, or when a session begins.
+ */
+import type { DType } from "../../core/dtype.ts";
+import type { PartialShape } from "../../core/shape.ts";
+import type { TensorLike } from "../../core/tensor.ts";
+import { named } from "./known_variables.ts";
+import { defaultName, listed, valueOf, Variable } from "./variable.ts";
+import { VariableState } from "./variable_state.ts";
+
+/**
+ * A variable of eager code that has no value, and takes no memory, before it is assigned; its name is made unlike those of others.
+ * Reading it before throws `FailedPreconditionError`.
+ */
+export function uninitializedVariable(
+  { dtype, shape, name, trainable }: {
+    readonly dtype: DType;
+    readonly shape: PartialShape;
+    readonly name: string;
+    readonly trainable: boolean;
+  },
+): Variable {
+  let sharedName = name;
+  for (let n = 1; named.has(sharedName); n++) sharedName = `${name}_${n}`;
+  return listed(new VariableState(null, { dtype, shape, sharedName, trainable }));
+}
+
+/**
+ * A variable as `tf.variable` makes it, of which each session has its own that begins with the initial value: what an optimizer keeps for variables of
+ * graphs.
+ */
+export function sessionVariable(
+  initialValue: TensorLike,
+  trainable: boolean,
+  name?: string,
+  dtype?: DType,
+): Variable {
+  const value = valueOf(initialValue, dtype), { dtype: given, staticShape: shape } = value;
+  const sharedName = name ?? defaultName();
+  return new Variable(
+    new VariableState(value, { dtype: given, shape, sharedName, trainable, ofGraph: true }),
+  );
+}
