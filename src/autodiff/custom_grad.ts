@@ -6,11 +6,13 @@ import { describe } from "../core/convert.ts";
 import { type DType, isFloating } from "../core/dtype.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
-import { defineOp, type GradContext, type OpDef } from "../core/op.ts";
+import { defineOp, type GradContext, lookupOp, type OpDef } from "../core/op.ts";
 import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import { refusePromise } from "../core/nest.ts";
+import { identity } from "../ops/array/view.ts";
 import { StepRecorder, tapeMemory } from "./step_recorder.ts";
+import type { Step } from "./steps.ts";
 
 /** Gives tensors to the gradient function, which gets them as its second argument. */
 export type SaveFunction = (tensors: readonly Tensor[]) => void;
@@ -53,8 +55,9 @@ const CustomGradient: OpDef = defineOp({
 
 /**
  * A function with its own gradient. `f` gets the inputs and `save`, and returns `{ value, gradFunc }`; `gradFunc(dy, saved)`
- * gives one gradient per input. Tensors that `gradFunc` needs must be saved. Works under tapes, in graphs, and for higher
- * orders. Follows TensorFlow.js `customGrad`.
+ * gives one gradient per input. It may read the inputs, the value and what was saved, and all that `f` made where `f` saves nothing:
+ * that lives as long as tapes that recorded the call. Works under tapes, in graphs, in scripts, and for higher orders, which are
+ * followed through what is saved, or made where nothing is. Follows TensorFlow.js `customGrad`.
  * Throws `TypeError` for inputs that are no tensors and for results of another form, and `ValueError` for gradients of another number,
  * shape or dtype than the inputs.
  *
@@ -82,50 +85,77 @@ export function customGrad(
     }
     const xs = inputs.map((x) => x.readValue());
     return tapeMemory().tidy(() => {
-      const saved: Tensor[] = [];
-      const save: SaveFunction = (tensors) => void saved.push(...tensors);
-      const { value, gradFunc } = checkResult(
-        recordingWhatIsSaved(saved, xs, () => f(...[...xs, save] as CustomGradArgument[])),
-      );
+      const tapes = currentRecorders().filter((r) => r instanceof StepRecorder);
+      const { value, gradFunc, saved, owner } = recordingInside(f, xs, tapes);
+      // Tapes that keep the call keep what the gradient function closes over.
+      const kept = owner === null ? saved : [...saved, owner];
       const attrs = {
         Tinputs: xs.map((x) => x.dtype),
-        Tsaved: saved.map((x) => x.dtype),
-        _gradient: vectorJacobian(gradFunc, xs),
+        Tsaved: kept.map((x) => x.dtype),
+        _gradient: vectorJacobian(gradFunc, xs, saved.length),
       };
-      return apply1(CustomGradient, [value, ...xs, ...saved], attrs);
+      const y = apply1(CustomGradient, [value, ...xs, ...kept], attrs);
+      // Where a gradient function reads the value, it is differentiated as the result.
+      const same = { def: lookupOp("Identity")!, inputs: [y], outputs: [value], attrs: {} };
+      for (const tape of tapes) if (!tape.follows(value)) tape.record(same);
+      return y;
     });
   };
 }
 
+/** A call of the function given to {@linkcode customGrad}. */
+interface Call extends CustomGradResult {
+  readonly saved: readonly Tensor[];
+  /** Owns what the gradient function may close over. */
+  readonly owner: Tensor | null;
+}
+
 /**
- * Runs `fn`, of which tapes see no more than what leads from `xs` to what it saves: the gradient function is differentiated through
- * that too.
+ * Calls `f`. Tapes see of it what leads from `xs` to what the gradient function reads, which is differentiated through that too: to what is
+ * saved, and where nothing is, to all that was made.
  */
-function recordingWhatIsSaved<R>(
-  saved: readonly Tensor[],
+function recordingInside(
+  f: (...args: CustomGradArgument[]) => CustomGradResult,
   xs: readonly Tensor[],
-  fn: () => R,
-): R {
-  const tapes = currentRecorders().filter((r) => r instanceof StepRecorder);
-  if (tapes.length === 0) return withRecorders([], fn);
+  tapes: readonly StepRecorder[],
+): Call {
+  let saved: Tensor[] | null = null;
+  const save: SaveFunction = (tensors) => void (saved = [...saved ?? [], ...tensors]);
   const inside = new StepRecorder("all");
   for (const x of xs) inside.watch(x.id);
+  const call = (xs: readonly Tensor[]): CustomGradResult => {
+    // A body of a graph knows tensors from around it by others, which its gradient can read.
+    const own = xs.map((x) => (x.isSymbolic ? identity(x) : x));
+    return checkResult(f(...[...own, save] as CustomGradArgument[]));
+  };
   try {
-    const result = withRecorders([inside], fn);
-    const wanted = new Set(saved.map((t) => t.id));
-    const steps = inside.steps.toReversed().filter(({ inputs, outputs }) => {
-      const leads = outputs.some((o) => wanted.has(o.id));
-      if (leads) { for (const { id } of inputs) wanted.add(id); }
-      return leads;
-    }).reverse();
+    const { result, owned, owner } = tapeMemory().owning(
+      xs,
+      (xs) => withRecorders(tapes.length === 0 ? [] : [inside], () => call(xs)),
+      ({ value }, xs) => saved && [value, ...xs],
+    );
+    const named: readonly Tensor[] = saved ?? [];
+    const leading = stepsTo(inside.steps, named);
+    const all = result.value.isSymbolic ? inside.steps : stepsTo(inside.steps, owned);
     for (const tape of tapes) {
-      if (steps.length > 0) { for (const v of inside.variables.values()) tape.read(v); }
-      tape.adopt(steps);
+      // Variables are those of the call only where they lead to what it says that it saves.
+      if (leading.length > 0) { for (const v of inside.variables.values()) tape.read(v); }
+      tape.adopt(saved ? leading : all);
     }
-    return result;
+    return { ...result, saved: named, owner };
   } finally {
     inside.release();
   }
+}
+
+/** The steps that lead to tensors, in order. */
+function stepsTo(steps: readonly Step[], targets: readonly Tensor[]): Step[] {
+  const wanted = new Set(targets.map((t) => t.id));
+  return steps.toReversed().filter(({ inputs, outputs }) => {
+    const leads = outputs.some((o) => wanted.has(o.id));
+    if (leads) { for (const { id } of inputs) wanted.add(id); }
+    return leads;
+  }).reverse();
 }
 
 const MUST_RETURN = "The function f passed in customGrad(f) must return an object";
@@ -144,16 +174,17 @@ function checkResult(result: CustomGradResult): CustomGradResult {
   return result;
 }
 
-/** The user's gradient function, checked. */
+/** The user's gradient function, checked; it gets as many tensors as were saved. */
 function vectorJacobian(
   gradFunc: CustomGradResult["gradFunc"],
   xs: readonly Tensor[],
+  count: number,
 ): VectorJacobian {
   // What is kept with the gradient keeps no tensor alive.
   const specs = xs.map(({ dtype, staticShape }) => ({ dtype, shape: staticShape }));
   const inputs = xs.length;
   return (dy, saved) => {
-    const found = gradFunc(dy, saved);
+    const found = gradFunc(dy, saved.slice(0, count));
     const dxs = found instanceof Tensor ? [found] : found;
     if (!Array.isArray(dxs) || dxs.length !== inputs) {
       throw new ValueError(

@@ -10,6 +10,15 @@ import type { TapeRecording } from "./tape_recording.ts";
 import { cutOf } from "./cuts.ts";
 import { holdStep, isDifferentiable, makeStep, mayCapture, type Step, stepValue } from "./steps.ts";
 
+/** What a function gave, and what owns what it made. */
+export interface Owning<T> {
+  readonly result: T;
+  /** What is owned. */
+  readonly owned: readonly Tensor[];
+  /** A tensor of dtype variant: what is owned lives until its last handle is disposed. Null where nothing is. */
+  readonly owner: Tensor | null;
+}
+
 /** How a tape keeps values alive; set by the runtime, since a handle that outlives `dispose()` is its business. */
 export interface TapeMemory {
   /** A handle of the same id that stays valid. */
@@ -18,6 +27,15 @@ export interface TapeMemory {
   tidy<T>(fn: () => T): T;
   /** Lets a recording end with the scope in force. */
   own(recording: TapeRecording): void;
+  /**
+   * Calls `fn` with handles of its own on tensors. `chosen` says which of these and of what it made are owned from then on, null for all;
+   * the scope in force takes the others.
+   */
+  owning<T>(
+    xs: readonly Tensor[],
+    fn: (xs: readonly Tensor[]) => T,
+    chosen: (result: T, xs: readonly Tensor[]) => readonly Tensor[] | null,
+  ): Owning<T>;
   /** The variables read by the call whose tape this value is. */
   variablesRead(tape: Tensor): Iterable<Resource>;
   /** The variables that are trainable now and have gradients. */
@@ -27,9 +45,11 @@ let memory: TapeMemory = {
   hold: (t) => t,
   tidy: (fn) => fn(),
   own: () => {},
+  owning: (xs, fn) => ({ result: fn(xs), owned: [], owner: null }),
   variablesRead: () => [],
   trainable: () => [],
-}; /** Live tapes, for `memory().liveTapes`. */
+};
+/** Live tapes, for `memory().liveTapes`. */
 export const tapeCount = { live: 0 };
 
 /** Says how tapes keep values alive, or a part of it. */

@@ -12,7 +12,7 @@ import { TensorSpec } from "../core/tensor_spec.ts";
 import type { DrawCounts } from "../ops/random/state.ts";
 import { identity } from "../ops/array/view.ts";
 import { asTensor, toInput } from "../ops/input.ts";
-import { callInputs, ConcreteFunction } from "../runtime/functions/concrete_function.ts";
+import { ConcreteFunction, liveInputs, settled } from "../runtime/functions/concrete_function.ts";
 import { run } from "../runtime/functions/run_body.ts";
 import { tfFunction } from "../runtime/functions/function.ts";
 import { newRunContext } from "../runtime/session/run_context.ts";
@@ -78,9 +78,13 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
     concrete,
     isFresh: graph.outputs.every((t) => t.op.type === "PyFunc"),
     async run(element, place, number) {
-      const inputs = callInputs(concrete, element), context = newRunContext(place);
+      const inputs = liveInputs(concrete, element), context = newRunContext(place);
       const draws = drawsOf(place).ofElement(number);
-      const arrays = await toHost(await run(concrete, inputs, context, { draws }));
+      const arrays = await settled(
+        run(concrete, inputs, context, { draws }),
+        inputs,
+        (values) => toHost(values),
+      );
       checkElement(arrays, specs);
       return arrays;
     },

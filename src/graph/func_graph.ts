@@ -116,6 +116,7 @@ export class FuncGraph extends Graph {
   protected override capture(x: Tensor): SymbolicTensor {
     let inner = this.#captured.get(x.id);
     if (!inner) {
+      x.throwIfDisposed();
       this.#checkScope(x);
       inner = this.#placeholder(x.dtype, x.staticShape, "captured");
       this.#captured.set(x.id, inner);

@@ -3,6 +3,7 @@
  */
 import { setTapeMemory } from "../autodiff/step_recorder.ts";
 import { installEager } from "./eager/eager.ts";
+import { owning } from "./eager/owning.ts";
 import { EagerTensor, ownRecording, tidy } from "./eager/tensor.ts";
 import { trainableResources } from "./variables/known_variables.ts";
 
@@ -11,5 +12,6 @@ setTapeMemory({
   hold: (t) => (t instanceof EagerTensor ? t.hold() : t),
   tidy,
   own: ownRecording,
+  owning,
   trainable: trainableResources,
 });

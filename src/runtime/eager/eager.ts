@@ -119,6 +119,7 @@ function executeWatched(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): T
 
 function executeNow(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
   if (!def.host) return executeOn(def, inputs, attrs, targetDevice(inputs));
+  for (const x of inputs) if (x instanceof Tensor && (x.isSymbolic || x.isDisposed)) asEager(x);
   const run = hostRunners.get(def.name);
   if (run) return run(inputs, attrs);
   throw new UnimplementedError(`Cannot run ${def.name} eagerly: it has meaning only in a graph`, {

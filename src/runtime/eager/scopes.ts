@@ -67,7 +67,11 @@ export function enterScope(t: EagerTensor): void {
   else offerToOwner(t);
 }
 
-function endScope(owned: readonly Owned[], survivors: ReadonlySet<unknown>): void {
+/** Ends a scope that owns these tensors: disposes all but survivors, which the scope in force takes, and what is kept. */
+export function endScope(
+  owned: readonly Owned[],
+  survivors: ReadonlySet<unknown> = new Set(),
+): void {
   const outer = scopes.current.at(-1);
   for (const t of owned) {
     if (!(t instanceof Tensor)) t.dispose();

@@ -50,8 +50,8 @@ export class EagerTensor extends Tensor {
   #guarded = false;
   #registered = false;
   #specId = 0;
-  /** True: no scope may dispose it. */
-  kept = false;
+  /** True where `keep()` was called: no scope disposes it. `"owned"` where something else than a scope does. */
+  kept: boolean | "owned" = false;
 
   /** Takes over one reference to `storage`. A scope in force owns the tensor. */
   constructor(dtype: DType, shape: readonly number[], storage: Storage, id?: number) {
@@ -104,11 +104,11 @@ export class EagerTensor extends Tensor {
 
   /** A second handle on the same memory, with an id of its own where none is given. */
   alias(id?: number): EagerTensor {
+    this.throwIfDisposed();
     return new EagerTensor(this.dtype, this.staticShape, this.storage.retain(), id);
   }
   /** A second handle on the same memory with the same id, owned by nobody but the caller: what tapes keep. */
   hold(): EagerTensor {
-    this.#checkAlive();
     return outsideScopes(() => this.alias(this.id));
   }
   /** The memory and what it holds, to be read. */
@@ -119,7 +119,7 @@ export class EagerTensor extends Tensor {
 
   /** Reads the value as a host array. */
   override async ndarray(): Promise<NdArray> {
-    this.#checkAlive();
+    this.throwIfDisposed();
     const [out] = await readNow(this.storage.device, [this.memory]);
     return out;
   }
@@ -139,7 +139,7 @@ export class EagerTensor extends Tensor {
   }
 
   #readSync(): HostData {
-    this.#checkAlive();
+    this.throwIfDisposed();
     const { device } = this.storage, { buffer, spec } = this.memory;
     device.check();
     if (device.readData !== undefined) return device.readData(buffer, spec);
@@ -192,7 +192,7 @@ export class EagerTensor extends Tensor {
 
   /** The GPU memory itself, held by `tensorRef`, which the scope in force owns. */
   override dataToGPU(): TensorGpuData {
-    this.#checkAlive();
+    this.throwIfDisposed();
     const { device, buffer } = this.storage;
     device.check();
     if (device.lend === undefined) {
@@ -245,14 +245,10 @@ export class EagerTensor extends Tensor {
   #hostElements(): HostElements | null {
     const { device } = this.storage;
     if (device.hostElements === undefined || this.dtype === "string") return null;
-    this.#checkAlive();
+    this.throwIfDisposed();
     device.check();
     const { buffer, spec } = this.memory;
     return device.hostElements(buffer, spec);
-  }
-
-  #checkAlive(): void {
-    if (this.#disposed) throw new RuntimeError(`Cannot use ${shortText(this)}: it is disposed`);
   }
 }
 

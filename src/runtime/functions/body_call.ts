@@ -180,7 +180,7 @@ export class BodyCall implements TensorContext {
     for (const t of this.owned) {
       if (!(t instanceof Tensor) || !t.kept) t.dispose();
       else {
-        this.#reads?.noteEffect("keep()");
+        if (t.kept === true) this.#reads?.noteEffect("keep()");
         t.context = null;
         t.guard();
       }

@@ -35,7 +35,7 @@ import type { HostPlacing } from "../plan/place.ts";
 import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
 import { Results } from "../plan/segment.ts";
 import { defaultDevice } from "../devices.ts";
-import { asTensors } from "../session/run_value.ts";
+import { asTensors, type RunValue } from "../session/run_value.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 import { namesGraphState, newRunContext, setHostOp } from "../session/run_context.ts";
 import type { SessionState } from "../session/session_state.ts";
@@ -220,9 +220,16 @@ export function callInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInp
   return [...args, ...f.graph.captures.map((c) => c.outer), ...f.graph.resources];
 }
 
+/** {@linkcode callInputs} for a call now. Throws `RuntimeError` for a tensor that was disposed: captures are not copied. */
+export function liveInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInput[] {
+  const inputs = callInputs(f, args);
+  for (const x of inputs) if (x instanceof EagerTensor) x.throwIfDisposed();
+  return inputs;
+}
+
 /** Calls a function from eager code or a graph: the op is applied, so tapes see it. */
 export function callFunction(f: ConcreteFunction, args: readonly OpInput[]): Tensor[] {
-  const inputs = callInputs(f, args);
+  const inputs = liveInputs(f, args);
   return ownOutputs(f, apply(f.op, inputs, variantFor(f, inputs).callAttrs(inputs)));
 }
 
@@ -245,11 +252,33 @@ export async function callFunctionAsync(
   f: ConcreteFunction,
   args: readonly OpInput[],
 ): Promise<Tensor[]> {
-  const inputs = callInputs(f, args), recorders = currentRecorders();
+  const inputs = liveInputs(f, args), recorders = currentRecorders();
   const called = variantFor(f, inputs), attrs = called.callAttrs(inputs);
-  const outputs = asTensors(await run(called, inputs, newRunContext()));
-  announce({ def: f.op, inputs, outputs, attrs }, recorders);
-  return ownOutputs(f, outputs);
+  return await settled(run(called, inputs, newRunContext()), inputs, (values, inputs) => {
+    const outputs = asTensors(values);
+    announce({ def: f.op, inputs, outputs, attrs }, recorders);
+    return ownOutputs(f, outputs);
+  });
+}
+
+/** Does something with what a run gives, whose inputs live until then, whatever their owners do meanwhile. */
+export async function settled<R>(
+  out: RunValue[] | Promise<RunValue[]>,
+  inputs: readonly OpInput[],
+  use: (values: RunValue[], inputs: readonly OpInput[]) => R | Promise<R>,
+): Promise<R> {
+  if (!(out instanceof Promise)) return await use(out, inputs);
+  const held = inputs.map((x) => {
+    if (!(x instanceof EagerTensor)) return x;
+    const own = x.hold();
+    own.context = x.context;
+    return own;
+  });
+  try {
+    return await use(await out, held);
+  } finally {
+    for (const t of held) if (t instanceof EagerTensor) t.dispose();
+  }
 }
 
 function callGradient(

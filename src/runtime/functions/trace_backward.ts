@@ -72,10 +72,15 @@ export function traceBackward(
     }
     return { values: add(g.values), indices: add(g.indices), shape };
   });
-  // What the gradient captured from the body becomes inputs.
-  const captured = graph.captures.splice(0);
-  for (const c of captured) graph.inputs.push(c.inner);
-  return { graph, dyFor, dxAt, reads: captured.map((c) => c.outer as SymbolicTensor) };
+  // What the gradient captured from the body becomes inputs; what a rule read from around that stays captured.
+  const reads: SymbolicTensor[] = [];
+  for (const c of graph.captures.splice(0)) {
+    if (c.outer.isSymbolic && c.outer.graph === f.graph) {
+      graph.inputs.push(c.inner);
+      reads.push(c.outer as SymbolicTensor);
+    } else graph.captures.push(c);
+  }
+  return { graph, dyFor, dxAt, reads };
 }
 
 function hasGradient(dtype: DType): boolean {

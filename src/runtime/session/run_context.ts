@@ -358,9 +358,12 @@ export function withinRun<R>(context: RunContext, fn: () => R): R {
 
 /** Calls `fn`: what it starts meanwhile ends when `signal` aborts, and gives the event loop its turns. */
 export function withinSignal<R>(signal: AbortSignal, fn: () => R): R {
-  return withinRun(new RunContext(null, RunLimit.of({ signal }), {
-    state: currentRun()?.state ?? null,
-  }), fn);
+  return withinRun(
+    new RunContext(null, RunLimit.of({ signal }), {
+      state: currentRun()?.state ?? null,
+    }),
+    fn,
+  );
 }
 
 /**
