@@ -149,8 +149,9 @@ export function valueAndGrads(
 
 /**
  * The scalar `f()` and its gradients with respect to variables, by name: those of `varList`, else all trainable ones that
- * `f` reads, however deep in functions, branches, loops and scripts. While a graph is built nobody knows what the body of a
- * script will read: where one is behind `f()`, each trainable variable has a gradient, zeros where it was not read.
+ * `f` reads, however deep in functions, branches, loops and scripts. A graph does not know what the body of a script will read: while it
+ * is built each trainable variable has a gradient where a script is behind `f()`, zeros where it is not read. A compiled function that
+ * returns the record returns those that were read, as eager code does.
  * Gradients of gathers are `IndexedSlices`, which optimizers take by their rows and all else as dense tensors.
  * Follows TensorFlow.js `variableGrads`.
  * Throws `ValueError` where no variable is trainable, none is connected to the result, or the result is not a scalar.

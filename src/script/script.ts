@@ -76,7 +76,7 @@ export interface Script extends Omit<ScriptOptions, "worker"> {
   readonly registered: boolean;
   /** True where the arguments are a plain list of inputs. */
   readonly flat: boolean;
-  /** Equal for scripts that do the same: those of one token that are called alike. */
+  /** Equal for scripts that do the same: those of one function that are called alike. */
   readonly mergeKey: string;
 }
 
@@ -103,7 +103,6 @@ const checkRegisterOptions = optionCheck<Omit<RegisteredScript, "func">>("regist
 const byToken = new Map<string, RegisteredScript>();
 const tokenOf = new WeakMap<ScriptFunction, string>();
 let anonymous = 0;
-let calls = 0;
 const TOKEN = /^[A-Za-z0-9_.\-/]+@\d+$/;
 
 /**
@@ -168,6 +167,17 @@ export function registeredScriptCount(): number {
   return byToken.size;
 }
 
+const numbers = new WeakMap<object, number>();
+let objects = 0;
+
+/** A text that is equal for the same function, object or plain value. */
+function identityText(v: unknown): string {
+  if (v === null || (typeof v !== "object" && typeof v !== "function")) return String(v);
+  let n = numbers.get(v);
+  if (n === undefined) numbers.set(v, n = ++objects);
+  return `#${n}`;
+}
+
 /** Token of a body: its registered name, or a fresh `pyfunc_N`. */
 export function makeScript(
   func: ScriptFunction,
@@ -192,13 +202,12 @@ export function makeScript(
     token: own,
     registered: token !== undefined,
     flat: (args as unknown[]).every((a) => !isNested(a) && !(a instanceof CompositeSpec)),
-    mergeKey: token === undefined || shapeFn || worker ? `${own}#${calls++}` : [
-      own,
+    mergeKey: [
+      ...[func, shapeFn, worker].map(identityText),
       ...[args, outputs.structure].map(structureText),
       JSON.stringify(outputs.shapes),
       timeoutMs,
-    ]
-      .join(";"),
+    ].join(";"),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Common subexpressions: pure nodes of the same op, attributes and inputs become one. Script ops are the same by their token.
+ * Common subexpressions: pure nodes of the same op, attributes and inputs become one. Script ops are the same by their function.
  */
 import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef } from "../../core/op.ts";
@@ -63,6 +63,8 @@ function keyOf(node: IrNode, numbers: ReadonlyMap<IrValue, number>): string {
   for (const v of node.inputs) key += `,${numbers.get(v)}`;
   for (const c of node.controls) key += `^${objectKey(c)}`;
   for (const name of Object.keys(node.attrs).sort()) {
+    // Each call has a token of its own for its function, which says more.
+    if (name === "token" && node.attrs._script) continue;
     key += `;${name}=${valueKey(node.attrs[name])}`;
   }
   return key;

@@ -14,7 +14,6 @@ import type { DType } from "../../core/dtype.ts";
 import { type Attrs, defineOp, type GradContext, type OpDef } from "../../core/op.ts";
 import { RecentMap } from "../../core/recent_map.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { traced } from "../../core/trace.ts";
 import { FailedPreconditionError, InternalError } from "../../core/errors.ts";
 import { resourceOf } from "../../core/graph_node.ts";
 import { zerosOfTensor } from "../../ops/array/fill_ops.ts";

@@ -2,25 +2,21 @@
  * tf.function: traces a JavaScript function once per input signature and runs the graph after that.
  */
 import { currentInterpreter, type OpInput, withRecorders } from "../../core/apply.ts";
-import { componentSpecs, packComponents, takeComponents } from "../../core/composite.ts";
+import { componentSpecs, takeComponents } from "../../core/composite.ts";
 import { describe } from "../../core/convert.ts";
-import { dtypeOfArray } from "../../core/dtype.ts";
-import { isNested, type Nest, refusePromise } from "../../core/nest.ts";
-import { NdArray } from "../../core/nd_array.ts";
+import { type Nest, refusePromise } from "../../core/nest.ts";
 import { optionCheck } from "../../core/options.ts";
 import { RecentMap } from "../../core/recent_map.ts";
 import { relaxShapes } from "../../core/shape.ts";
 import { resourceOf } from "../../core/graph_node.ts";
-import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { TensorLike } from "../../core/tensor.ts";
 import type { Spec, TensorSpec } from "../../core/tensor_spec.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
-import { asTensor, toInput } from "../../ops/input.ts";
 import { FuncGraph } from "../../graph/func_graph.ts";
-import { AssignedVariable } from "../../graph/assigned_variable.ts";
-import { Operation } from "../../graph/operation.ts";
 import { Retracing } from "../../graph/retracing.ts";
 import { callFunction, callFunctionAsync, ConcreteFunction } from "./concrete_function.ts";
+import { collectResult, packResult, type TraceResult } from "./trace_result.ts";
 import {
   bindArguments,
   type Binding,
@@ -85,18 +81,9 @@ export interface TracedFunction<A extends any[], R> {
   readonly traceCount: number;
 }
 
-/** A nest of results. */
-interface ResultNest {
-  /** The nest, with specs in the places of composite values. */
-  readonly structure: unknown;
-  /** The output of each component; null is null. */
-  readonly outputs: readonly (number | null)[];
-}
-
 interface Trace {
   readonly concrete: ConcreteFunction;
-  /** The one output that it returns, or a nest. */
-  readonly result: number | ResultNest;
+  readonly result: TraceResult;
   /** Which of the variables it uses were trainable. */
   readonly trainable: readonly boolean[];
   /** {@linkcode VariableState.trainableChanges} when they were seen to be so still. */
@@ -154,14 +141,14 @@ export function tracedFunction<A extends any[], R>(
   const tracer = new Tracer(fn as (...args: unknown[]) => unknown, options, retracing);
   const call = (...args: A): R => {
     const { trace, inputs } = tracer.bind(args);
-    return packResult(trace, callFunction(trace.concrete, inputs)) as R;
+    return packResult(trace.result, callFunction(trace.concrete, inputs)) as R;
   };
   return Object.defineProperties(call, {
     async: {
       value: async (...args: A): Promise<R> => {
         const { trace, inputs } = tracer.bind(args);
         const call = currentInterpreter().symbolic ? callFunction : callFunctionAsync;
-        return packResult(trace, await call(trace.concrete, inputs)) as R;
+        return packResult(trace.result, await call(trace.concrete, inputs)) as R;
       },
     },
     getConcreteFunction: { value: (...args: unknown[]) => tracer.concrete(args) },
@@ -181,12 +168,6 @@ function isCurrent(trace: Trace): boolean {
 
 function trainableIn({ graph }: ConcreteFunction): boolean[] {
   return graph.resources.map((r) => resourceOf(r)!.trainable);
-}
-
-function packResult(trace: Trace, outputs: readonly Tensor[]): unknown {
-  if (typeof trace.result === "number") return outputs[trace.result];
-  const { structure, outputs: places } = trace.result;
-  return packComponents(structure, places.map((i) => (i === null ? null : outputs[i])));
 }
 
 class Tracer {
@@ -277,7 +258,7 @@ class Tracer {
     });
     const call = (...tensors: TensorLike[]): unknown =>
       packResult(
-        made,
+        made.result,
         callFunction(
           made.concrete,
           fitInputs(takeComponents(tensors).leaves, inputs, bindingError(tensors)),
@@ -325,34 +306,4 @@ class Tracer {
     else this.#traces.set(key, [trace]);
     return trace;
   }
-}
-
-/** Makes the graph's outputs of what the body returned. */
-function collectResult(graph: FuncGraph, result: unknown, name: string): Trace["result"] {
-  const index = new Map<Tensor, number>();
-  const leaf = (v: unknown): number | null => {
-    if (v === null || v === undefined || v instanceof Operation || v instanceof AssignedVariable) {
-      return null;
-    }
-    const usable = v instanceof Tensor || v instanceof NdArray || dtypeOfArray(v) !== undefined ||
-      ["number", "boolean", "string", "bigint"].includes(typeof v);
-    if (!usable) {
-      throw new TypeError(
-        `${name} must return tensors, null, or nests of them: found return value of type ${
-          describe(v)
-        }, which is not a Tensor`,
-      );
-    }
-    const t = graph.asDefault(() => asTensor(toInput(v as Tensor, "result", name)));
-    const inside = graph.inside(t);
-    let i = index.get(inside);
-    if (i === undefined) {
-      index.set(inside, i = graph.outputs.length);
-      graph.outputs.push(inside);
-    }
-    return i;
-  };
-  const { leaves, structure } = takeComponents(result), outputs = leaves.map(leaf);
-  const isOne = leaves.length === 1 && structure === result && !isNested(result);
-  return isOne && outputs[0] !== null ? outputs[0] : { structure, outputs };
 }

@@ -11,8 +11,8 @@ import { add } from "../../ops/pointwise/arithmetic.ts";
 import { fill } from "../../ops/array/creation.ts";
 import { setHostOp } from "../session/run_context.ts";
 import { handleIn } from "../session/run_value.ts";
-import { Held } from "../eager/storage.ts";
-import type { EagerTensor } from "../eager/tensor.ts";
+import { Held, type Storage } from "../eager/storage.ts";
+import { EagerTensor } from "../eager/tensor.ts";
 import type { VariableState } from "../variables/variable_state.ts";
 
 /** Gradients by variable: an edge may have several readers. */
@@ -62,8 +62,19 @@ setHostOp(MergeGradients.name, ({ inputs: [a, b] }) => {
   }
   return [gradientMap(sum)];
 });
+/** The memory of zeros that stand for variables which no script has read. */
+const unread = new WeakSet<Storage>();
+
+/** True for the gradient of a variable that no script has read. */
+export function isUnread(x: Tensor): boolean {
+  return x instanceof EagerTensor && unread.has(x.storage);
+}
+
 setHostOp(UnseenGradient.name, ({ inputs: [map, handle] }) => {
   const resource = resourceOf(handle as Tensor)!;
   const found = gradientsIn(map).get(resource);
-  return [found ? found.alias() : zerosOfVariable(resource)];
+  if (found) return [found.alias()];
+  const zeros = zerosOfVariable(resource) as EagerTensor;
+  unread.add(zeros.storage);
+  return [zeros];
 });

@@ -1,0 +1,83 @@
+/**
+ * What a traced function returns: outputs of its graph in the nest that its body gave.
+ */
+import { packComponents, takeComponents } from "../../core/composite.ts";
+import { describe } from "../../core/convert.ts";
+import { dtypeOfArray } from "../../core/dtype.ts";
+import { flatten, isNested, isPlainObject, type Nest, setKey } from "../../core/nest.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
+import { UnseenGradient } from "../../autodiff/unseen.ts";
+import { AssignedVariable } from "../../graph/assigned_variable.ts";
+import type { FuncGraph } from "../../graph/func_graph.ts";
+import { Operation } from "../../graph/operation.ts";
+import { asTensor, toInput } from "../../ops/input.ts";
+import { isUnread } from "./unseen_gradients.ts";
+
+/** The result of a trace. */
+export interface TraceResult {
+  /** The nest, with specs in the places of composite values. */
+  readonly structure: unknown;
+  /** The output of each component; null is null. */
+  readonly outputs: readonly (number | null)[];
+  /** True where it is one output alone. */
+  readonly isOne: boolean;
+  /** True where some outputs are gradients of variables that scripts may read unseen. */
+  readonly mayLack: boolean;
+}
+
+/** The result of a call: records of gradients have none of variables that no script has read, as in eager code. */
+export function packResult(result: TraceResult, outputs: readonly Tensor[]): unknown {
+  const found = result.outputs.map((i) => (i === null ? null : outputs[i]));
+  if (result.isOne) return found[0];
+  const packed = packComponents(result.structure, found);
+  const lacking = new Set<unknown>(result.mayLack ? outputs.filter(isUnread) : []);
+  if (lacking.size === 0) return packed;
+  const kept = without(packed as Nest<unknown>, lacking), returned = new Set(flatten(kept));
+  for (const t of lacking) if (!returned.has(t)) (t as Tensor).dispose();
+  return kept;
+}
+
+/** A nest whose records lack these leaves; in lists they have their places. */
+function without<T>(nest: Nest<T>, lacking: ReadonlySet<T>): Nest<T> {
+  if (Array.isArray(nest)) return nest.map((n) => without(n, lacking));
+  if (!isPlainObject(nest)) return nest;
+  const out: Record<string, Nest<T>> = {};
+  for (const [key, value] of Object.entries(nest as Record<string, Nest<T>>)) {
+    if (!lacking.has(value as T)) setKey(out, key, without(value, lacking));
+  }
+  return out;
+}
+
+/** Makes the graph's outputs of what the body returned. */
+export function collectResult(graph: FuncGraph, result: unknown, name: string): TraceResult {
+  const index = new Map<Tensor, number>();
+  const leaf = (v: unknown): number | null => {
+    if (v === null || v === undefined || v instanceof Operation || v instanceof AssignedVariable) {
+      return null;
+    }
+    const usable = v instanceof Tensor || v instanceof NdArray || dtypeOfArray(v) !== undefined ||
+      ["number", "boolean", "string", "bigint"].includes(typeof v);
+    if (!usable) {
+      throw new TypeError(
+        `${name} must return tensors, null, or nests of them: found return value of type ${
+          describe(v)
+        }, which is not a Tensor`,
+      );
+    }
+    const t = graph.asDefault(() => asTensor(toInput(v as Tensor, "result", name)));
+    const inside = graph.inside(t);
+    let i = index.get(inside);
+    if (i === undefined) {
+      index.set(inside, i = graph.outputs.length);
+      graph.outputs.push(inside);
+    }
+    return i;
+  };
+  const { leaves, structure } = takeComponents(result), outputs = leaves.map(leaf);
+  const isOne = leaves.length === 1 && structure === result && !isNested(result) &&
+    outputs[0] !== null;
+  const mayLack = graph.outputs.some((t) => t.operation.def === UnseenGradient);
+  return { structure, outputs, isOne, mayLack };
+}
