@@ -5,10 +5,17 @@ import { testOnDevices } from "../devices.ts";
 
 type Body = (x: tf.NdArray) => tf.NdArray;
 type Call = (body: Body, x: tf.Tensor) => tf.Tensor;
-const call = (options: Parameters<typeof tf.numpyFunction>[3]): Call => (body, x) =>
-  tf.numpyFunction(body, [x], "float32", { stateful: false, ...options as object }) as tf.Tensor;
+const shape = (x: { readonly shape: tf.PartialShape }): tf.PartialShape => x.shape;
+const call = (
+  options: {
+    readonly timeoutMs?: number;
+    readonly shapeFn?: typeof shape;
+    readonly name?: string;
+    readonly stateful?: boolean;
+  },
+): Call =>
+(body, x) => tf.numpyFunction(body, [x], "float32", { stateful: false, ...options }) as tf.Tensor;
 const plain = call({});
-const shape = (x: { shape: tf.PartialShape }) => x.shape;
 
 /** Two calls, and how many of them happen. */
 const PAIRS: Record<string, readonly [Call, Call, number]> = {
