@@ -14,8 +14,11 @@ export function decodeString(value: Uint8Array): string {
   return decoder.decode(value);
 }
 
-/** Whether `data()` and `dataSync()` of string tensors give texts, as TensorFlow.js's programs expect, and not bytes. */
-export const stringReads = { asText: false };
+/**
+ * Whether tensors are read as TensorFlow.js's programs expect: `data()` of strings gives texts and not bytes; `array()` gives 1 and 0 for
+ * bool, and the parts of complex numbers side by side in the last axis.
+ */
+export const reads = { asTensorFlowJs: false };
 
 /** Parts one after the other. */
 export function concatBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {

@@ -14,7 +14,7 @@
  *
  * @module
  */
-import { stringReads } from "../core/text.ts";
+import { reads } from "../core/text.ts";
 import { installArithmetic } from "./arithmetic.ts";
 
 export {
@@ -325,5 +325,5 @@ export * as test_util from "./test_util.ts";
 /** Arrays, shapes, texts, assertions. */
 export * as util from "./util/mod.ts";
 
-stringReads.asText = true;
+reads.asTensorFlowJs = true;
 installArithmetic();

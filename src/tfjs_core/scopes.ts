@@ -1,7 +1,7 @@
 /**
  * Scopes as TensorFlow.js has them: what is returned is kept wherever it is in the result, in objects of any class too.
  */
-import { refusePromise } from "../core/nest.ts";
+import { isPromise } from "../core/nest.ts";
 import { type Scope, scope } from "../runtime/eager/tensor.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { getTensorsInContainer } from "./tensor_util.ts";
@@ -27,7 +27,10 @@ export function scopeNames(): string[] {
   return open.map(({ name }) => name);
 }
 
-/** Runs `fn` and disposes the tensors made inside, but for those in what it returns. Throws where that is a promise. See `tf.tidy`. */
+/**
+ * Runs `fn` and disposes the tensors made inside, but for those in what it returns. A promise is returned as it is, and the console told:
+ * the scope ends before what is awaited. See `tf.tidy`.
+ */
 export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
   const [name, body] = typeof nameOrFn === "function" && fn === undefined
     ? ["", nameOrFn]
@@ -44,11 +47,7 @@ export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
   let result: T | undefined;
   try {
     result = body();
-    refusePromise(
-      result,
-      () =>
-        "Cannot tidy: the function returned a promise, use engine().startScope() and endScope() around awaits",
-    );
+    if (isPromise(result)) console.error("Cannot return a Promise inside of tidy.");
     return result;
   } finally {
     endScope(result);

@@ -10,12 +10,11 @@ import type { Attrs, OpDef } from "../core/op.ts";
 import { ValueError } from "../core/errors.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { gradientsOfVariables, notConnected, variableGrads } from "../autodiff/grad_functions.ts";
-import { currentGraph, isFuncGraph } from "../graph/current_graph.ts";
 import { cast } from "../ops/array/cast.ts";
 import { dense, IndexedSlices } from "../ops/array/indexed_slices.ts";
 import { device } from "../runtime/devices.ts";
 import { dispose, tidy } from "../runtime/eager/tensor.ts";
-import { variableByName } from "../runtime/variables/known_variables.ts";
+import { isTracing, variableByName } from "../runtime/variables/known_variables.ts";
 import { Variable, variable } from "../runtime/variables/variable.ts";
 import type { VariableState } from "../runtime/variables/variable_state.ts";
 import {
@@ -114,8 +113,7 @@ export abstract class Optimizer {
   /** Starts with a learning rate, and what else was chosen. Throws `ValueError` where the rate is no number. */
   constructor(learningRate: number, rule: OptimizerRule, options: OptimizerConfig = {}) {
     const className = this.getClassName();
-    const graph = currentGraph();
-    this.#isTraced = graph !== null && isFuncGraph(graph);
+    this.#isTraced = isTracing();
     this.#rule = rule;
     this.#slots = new Slots(className, rule);
     this.options = options;

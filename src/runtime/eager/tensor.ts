@@ -6,7 +6,7 @@ import type { DType, HostData } from "../../core/dtype.ts";
 import { mergeShapes, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import type { DataType, DataTypeMap, NumericDataType } from "../../core/ranks.ts";
 import { tensorText } from "../../core/arrays/format.ts";
-import { decodeString, stringReads } from "../../core/text.ts";
+import { decodeString, reads } from "../../core/text.ts";
 import type { TensorGpuData } from "../../core/gpu_data.ts";
 import { elementAt } from "../../core/arrays/elements.ts";
 import { type ElementValue, NdArray, type Nested, nestElements } from "../../core/nd_array.ts";
@@ -163,12 +163,12 @@ export class EagerTensor extends Tensor {
   override async array<A = Nested>(): Promise<A> {
     return this.storage.device.hostElements
       ? this.arraySync<A>()
-      : plainStrings(await this.ndarray()) as A;
+      : arrayOf(await this.ndarray()) as A;
   }
   /** Reads the elements as nested arrays at once. */
   override arraySync<A = Nested>(): A {
-    const known = this.#hostElements();
-    if (known === null) return plainStrings(this.ndarraySync()) as A;
+    const known = reads.asTensorFlowJs ? null : this.#hostElements();
+    if (known === null) return arrayOf(this.ndarraySync()) as A;
     return nestElements(
       { dtype: this.dtype, shape: this.staticShape, data: known.data },
       known.from,
@@ -254,8 +254,24 @@ export class EagerTensor extends Tensor {
 
 /** Elements as `data()` gives them. */
 function readAs(dtype: DType, data: HostData): HostData {
-  if (dtype !== "string" || !stringReads.asText) return data;
+  if (dtype !== "string" || !reads.asTensorFlowJs) return data;
   return (data as Uint8Array[]).map(decodeString);
+}
+
+/** Elements as `array()` gives them. */
+function arrayOf(a: NdArray): Nested {
+  return reads.asTensorFlowJs ? plainNumbers(a) : plainStrings(a);
+}
+
+/** Elements as TensorFlow.js gives them: numbers for bool, the parts of complex numbers one after the other. */
+function plainNumbers(a: NdArray): Nested {
+  const { dtype, shape } = a;
+  if (dtype === "bool") return new NdArray("uint8", shape, a.data as Uint8Array).toArray();
+  if (dtype !== "complex64") return plainStrings(a);
+  const parts = a.data as unknown as Float32Array;
+  if (shape.length === 0) return parts[0];
+  const doubled = [...shape.slice(0, -1), 2 * shape[shape.length - 1]];
+  return new NdArray("float32", doubled, parts).toArray();
 }
 
 function plainStrings(a: NdArray): Nested {

@@ -9,7 +9,7 @@ import { optionCheck } from "../../core/options.ts";
 import { RecentMap } from "../../core/recent_map.ts";
 import { relaxShapes } from "../../core/shape.ts";
 import { resourceOf } from "../../core/graph_node.ts";
-import type { TensorLike } from "../../core/tensor.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec, TensorSpec } from "../../core/tensor_spec.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";

@@ -2,7 +2,7 @@
  * The variables there are: those of eager code by name, those of graphs in collections.
  */
 import { isTrainable } from "../../core/dtype.ts";
-import { outermostGraph } from "../../graph/current_graph.ts";
+import { currentGraph, isFuncGraph, outermostGraph } from "../../graph/current_graph.ts";
 import type { Variable } from "./variable.ts";
 import type { VariableState } from "./variable_state.ts";
 
@@ -22,6 +22,12 @@ function ownVariables(): Variable[] {
   if (graph === null) return [];
   const lists = [GLOBAL_VARIABLES, LOCAL_VARIABLES].map((c) => graph.getCollection(c));
   return [...new Set(lists.flat())] as Variable[];
+}
+
+/** True while a function is traced. */
+export function isTracing(): boolean {
+  const graph = currentGraph();
+  return graph !== null && isFuncGraph(graph);
 }
 
 /** The variable of this name in the graph being built, else the eager one that was not disposed, or undefined. */
