@@ -1,0 +1,230 @@
+/**
+ * Ops of every meaning joined with what makes their inputs and with what reads their results: eager code, functions, sessions and
+ * gradients give the same, whatever plans join.
+ */
+
+import * as tf from "@weft/weft";
+import { assertEquals } from "@std/assert";
+import { registeredOpNames } from "@weft/weft/testing";
+import { apply } from "../../src/core/apply.ts";
+import type { Meaning } from "../../src/core/meaning.ts";
+import { lookupOp, type OpDef } from "../../src/core/op.ts";
+import { difference } from "../../src/testing/compare.ts";
+import { dtypesOf } from "../../src/testing/op_case.ts";
+import { drawInputs, drawValues, isFree, type OpSample } from "../../src/testing/op_sample.ts";
+import { isHostInput, problemOf } from "../../src/testing/run_op.ts";
+import { effort, some } from "../effort.ts";
+import { type TestDevice, testOnDevices } from "../devices.ts";
+import { FAMILIES } from "../op_samples/mod.ts";
+import { OTHER_READERS, type Part, POINTWISE_READERS, PRODUCERS } from "./readers.ts";
+
+/** Ops of one meaning that are tried, and those of all meanings as a rule. */
+const OPS: Readonly<Record<TestDevice, number>> = { cpu: effort(1, 3), webgpu: 1 };
+/** Combinations that are tried as a rule. */
+const USUAL: Readonly<Record<TestDevice, number>> = { cpu: 400, webgpu: 60 };
+/** Elements of a value that is joined. */
+const MOST = 400;
+/** Programs that one function holds. */
+const TOGETHER = 8;
+
+const TABLE = Object.assign({}, ...Object.values(FAMILIES)) as (typeof FAMILIES)[string];
+const READERS: readonly Part[] = [...POINTWISE_READERS, ...OTHER_READERS];
+
+/** An op with inputs that fit it, of which `free` may be made by others. */
+interface Middle {
+  readonly name: string;
+  readonly def: OpDef;
+  readonly attrs: NonNullable<OpSample["attrs"]>;
+  readonly inputs: readonly tf.NdArray[];
+  readonly free: number;
+  readonly shape: readonly number[];
+}
+
+/** What tells one meaning from another. */
+function keyOf(meaning: Meaning): string {
+  const more = meaning as unknown as Record<string, unknown>;
+  const own = ["how", "way", "op", "takes", "gives", "of", "program"].map((k) => more[k] ?? "");
+  return `${meaning.kind} ${own.filter((v) => typeof v === "string").join(" ")}`;
+}
+
+/** The first sample of an op whose result others can read as float32; null for none. */
+function middleOf(name: string): Middle | null {
+  const def = lookupOp(name)!;
+  if (def.stateful || def.host) return null;
+  for (const sample of TABLE[name] ?? []) {
+    if (!dtypesOf(def, sample).includes("float32")) continue;
+    const attrs = sample.attrs ?? {}, inputs = drawInputs(sample, "float32");
+    const { outputs: [out] } = problemOf(def, inputs, attrs);
+    const fits = out !== undefined && out.shape?.every((d) => d !== null && d > 0) &&
+      ["float32", "int32", "bool"].includes(out.dtype) && out.shape.length > 0 &&
+      out.shape.length < 5 && out.shape.reduce((a, b) => a * b, 1) <= MOST;
+    if (!fits) continue;
+    const free = sample.inputs.findIndex((x, i) =>
+      isFree(x) && inputs[i].dtype === "float32" && !isHostInput(def, i, inputs.length)
+    );
+    return { name, def, attrs, inputs, free, shape: out.shape };
+  }
+  return null;
+}
+
+function middles(on: TestDevice): Middle[] {
+  const byKey = new Map<string, Middle[]>();
+  for (const name of registeredOpNames()) {
+    const made = middleOf(name), key = keyOf(lookupOp(name)!.meaning);
+    const list = byKey.get(key) ?? [];
+    if (made && list.length < OPS[on] * (key.startsWith("opaque") ? 8 : 1)) {
+      byKey.set(key, [...list, made]);
+    }
+  }
+  return [...byKey.values()].flat();
+}
+
+/** A program: its inputs, and what it makes of them. */
+interface Program {
+  readonly name: string;
+  readonly inputs: readonly tf.NdArray[];
+  readonly run: (inputs: readonly tf.Tensor[]) => tf.Tensor;
+}
+
+/** The op with what comes before and after it; null where they do not fit. */
+function program(middle: Middle, before: Part, after: Part, seed: number): Program | null {
+  const { def, attrs, free, shape } = middle;
+  const first = free < 0 ? [] : before.operands(middle.inputs[free].shape);
+  const further = after.operands(shape);
+  if (first === null || further === null) return null;
+  const hosts = middle.inputs.map((_, i) => isHostInput(def, i, middle.inputs.length));
+  const own = middle.inputs.filter((_, i) => !hosts[i]);
+  const operands = [...first, ...further].map(({ dtype, shape }, i) =>
+    drawValues({ shape, low: -2, high: 3 }, dtype, seed + i)
+  );
+  const run = (given: readonly tf.Tensor[]): tf.Tensor => {
+    const brought = given.slice(own.length);
+    let at = 0;
+    const inputs = middle.inputs.map((x, i) => (hosts[i] ? x : given[at++]));
+    if (free >= 0) {
+      inputs[free] = before.apply(inputs[free] as tf.Tensor, brought.slice(0, first.length));
+    }
+    const [made] = apply(def, inputs, attrs);
+    const y = made.dtype === "float32" ? made : tf.cast(made, "float32");
+    return after.apply(y, brought.slice(first.length));
+  };
+  const name = `${before.name}, ${middle.name}, ${after.name}`;
+  return { name, inputs: [...own, ...operands], run };
+}
+
+/** Gradients of a program; zeros stand for none. */
+function gradient({ run }: Program, inputs: readonly tf.Tensor[]): tf.Tensor {
+  using tape = new tf.GradientTape();
+  const xs = inputs.filter((x) => x.dtype === "float32");
+  tape.watch(xs);
+  const y = run(inputs);
+  const total = tf.sum(tf.mul(y, tf.cos(tf.reshape(tf.range(0, y.size), y.shape))));
+  const grads = tape.gradient(total, xs) as (tf.Tensor | null)[];
+  return tf.concat(xs.map((x, i) => tf.reshape(grads[i] ?? tf.zerosLike(x), [-1])), 0);
+}
+
+const TOLERANCE = { ulps: 256, ulpsOfLargest: 256, absolute: 2e-5 };
+
+/** Runs programs together in one way, and compares with what eager code gave. */
+type Way = (programs: readonly Program[]) => Promise<readonly tf.NdArray[]>;
+
+function tensorsOf(programs: readonly Program[]): tf.Tensor[] {
+  return programs.flatMap((p) => p.inputs.map((x) => tf.tensor(x)));
+}
+
+/** What `each` makes of each program, out of the inputs of all. */
+function forEach(
+  programs: readonly Program[],
+  inputs: readonly tf.Tensor[],
+  each: (p: Program, inputs: readonly tf.Tensor[]) => tf.Tensor,
+): tf.Tensor[] {
+  let at = 0;
+  return programs.map((p) => each(p, inputs.slice(at, at += p.inputs.length)));
+}
+
+function inFunction(each: (p: Program, inputs: readonly tf.Tensor[]) => tf.Tensor): Way {
+  return async (programs) => {
+    using _ = tf.scope();
+    const fn = tf.function((...inputs: tf.Tensor[]) => forEach(programs, inputs, each));
+    const results = await fn.async(...tensorsOf(programs)) as tf.Tensor[];
+    return await Promise.all(results.map((t) => t.ndarray()));
+  };
+}
+
+const inSession: Way = async (programs) => {
+  const graph = new tf.Graph();
+  const feeds = new Map<tf.Tensor, tf.NdArray>();
+  const fetches = graph.asDefault(() => {
+    const given = programs.flatMap((p) => p.inputs);
+    const inputs = given.map((x) => tf.placeholder(x.dtype, x.shape));
+    inputs.forEach((p, i) => feeds.set(p, given[i]));
+    return forEach(programs, inputs, (p, own) => tf.reshape(p.run(own), [-1]));
+  });
+  await using session = new tf.Session({ graph });
+  return await session.run(fetches, { feeds }) as tf.NdArray[];
+};
+
+function eagerly(
+  programs: readonly Program[],
+  each: (p: Program, x: readonly tf.Tensor[]) => tf.Tensor,
+): (tf.NdArray | null)[] {
+  return programs.map((p) => {
+    using _ = tf.scope();
+    try {
+      return each(p, tensorsOf([p])).ndarraySync();
+    } catch {
+      return null;
+    }
+  });
+}
+
+/** What programs give in one way and not eagerly. Where some throw together, each is tried alone. */
+async function differing(
+  programs: readonly Program[],
+  way: Way,
+  want: readonly (tf.NdArray | null)[],
+  name: string,
+): Promise<string[]> {
+  const known = programs.flatMap((p, i) => want[i] === null ? [] : [{ p, w: want[i] }]);
+  let found: readonly tf.NdArray[];
+  try {
+    found = await way(known.map(({ p }) => p));
+  } catch (e) {
+    if (known.length === 1) {
+      return [`${known[0].p.name}, ${name}: threw ${String(e).slice(0, 300)}`];
+    }
+    const lists: string[] = [];
+    for (const { p, w } of known) lists.push(...await differing([p], way, [w], name));
+    return lists;
+  }
+  return known.flatMap(({ p, w }, i) => {
+    const flat = name === "session" ? new tf.NdArray(w.dtype, [w.size], w.data) : w;
+    const text = difference(found[i], flat, w.dtype, TOLERANCE);
+    return text === null ? [] : [`${p.name}, ${name}: ${text}`];
+  });
+}
+
+testOnDevices(
+  "ops of every meaning may be joined with all that reads and makes values",
+  async (on) => {
+    const programs = middles(on).flatMap((middle, m) =>
+      READERS.flatMap((after, a) => {
+        const made = program(middle, PRODUCERS[(m + a) % PRODUCERS.length], after, 7 * m + a);
+        return made === null ? [] : [made];
+      })
+    );
+    const failures: string[] = [];
+    const tried = some(programs, USUAL[on]);
+    for (let i = 0; i < tried.length; i += TOGETHER) {
+      const some = tried.slice(i, i + TOGETHER);
+      const run = (p: Program, x: readonly tf.Tensor[]): tf.Tensor => p.run(x);
+      const want = eagerly(some, run), grads = eagerly(some, gradient);
+      failures.push(
+        ...await differing(some, inFunction(run), want, "function"),
+        ...await differing(some, inSession, want, "session"),
+        ...await differing(some, inFunction(gradient), grads, "gradient"),
+      );
+    }
+    assertEquals(failures, []);
+  },
+);
