@@ -18,7 +18,7 @@ import { type TestDevice, testOnDevices } from "../devices.ts";
 import { FAMILIES } from "../op_samples/mod.ts";
 import { OTHER_READERS, type Part, POINTWISE_READERS, PRODUCERS } from "./readers.ts";
 
-/** Ops of one meaning that are tried, and those of all meanings as a rule. */
+/** Ops of one meaning that are tried. */
 const OPS: Readonly<Record<TestDevice, number>> = { cpu: effort(1, 3), webgpu: 1 };
 /** Combinations that are tried as a rule. */
 const USUAL: Readonly<Record<TestDevice, number>> = { cpu: 400, webgpu: 60 };
@@ -216,13 +216,13 @@ testOnDevices(
     const failures: string[] = [];
     const tried = some(programs, USUAL[on]);
     for (let i = 0; i < tried.length; i += TOGETHER) {
-      const some = tried.slice(i, i + TOGETHER);
+      const batch = tried.slice(i, i + TOGETHER);
       const run = (p: Program, x: readonly tf.Tensor[]): tf.Tensor => p.run(x);
-      const want = eagerly(some, run), grads = eagerly(some, gradient);
+      const want = eagerly(batch, run), grads = eagerly(batch, gradient);
       failures.push(
-        ...await differing(some, inFunction(run), want, "function"),
-        ...await differing(some, inSession, want, "session"),
-        ...await differing(some, inFunction(gradient), grads, "gradient"),
+        ...await differing(batch, inFunction(run), want, "function"),
+        ...await differing(batch, inSession, want, "session"),
+        ...await differing(batch, inFunction(gradient), grads, "gradient"),
       );
     }
     assertEquals(failures, []);
