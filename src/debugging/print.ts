@@ -13,7 +13,7 @@ import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { decodeString, encodeString } from "../core/text.ts";
 import { currentGraph } from "../graph/current_graph.ts";
 import type { Operation } from "../graph/operation.ts";
-import { toInput } from "../ops/input.ts";
+import { shapeOfInput, toInput } from "../ops/input.ts";
 import { RaggedTensor } from "../ops/ragged/ragged_tensor.ts";
 import { SparseTensor } from "../ops/ragged/sparse_tensor.ts";
 import { laterOr, print as printNow, symbolicPrint } from "../ops/host/print.ts";
@@ -99,7 +99,7 @@ function formatted(
   const parts = template.split(placeholder);
   return parts.map((p, i) => {
     if (i === parts.length - 1) return p;
-    return p + (i < arrays.length ? summaryText(arrays[i], summarize) : placeholder);
+    return p + (i < arrays.length ? summaryText(arrays[i], summarize, true) : placeholder);
   }).join("");
 }
 
@@ -170,15 +170,23 @@ export function print(...given: unknown[]): Operation | undefined {
   let placeholder = PLACEHOLDER;
   const isTaken = (mark: string): boolean => texts.some((t) => t.some((p) => p?.includes(mark)));
   while (isTaken(placeholder) || sep.includes(placeholder)) placeholder = `{${placeholder}}`;
+  // A text by itself stands as it is, others have quotes.
+  const isText = values.length === 1 && texts[0].length === 1 && texts[0][0] === null &&
+    inputs[0].dtype === "string" && shapeOfInput(inputs[0])?.length === 0;
   const template = texts.map((t) => t.map((p) => p ?? placeholder).join("")).join(sep);
   if (graph) {
     const attrs = { T: inputs.map((i) => i.dtype), template, placeholder, summarize };
-    const text = apply1(StringFormat, inputs, attrs);
+    const text = isText ? inputs[0] : apply1(StringFormat, inputs, attrs);
     return addToGraph(PrintV2, [text], { attrs: { output_stream: outputStream, end }, name });
   }
   laterOr(
     inputs,
-    (arrays) => write(formatted(template, placeholder, arrays, summarize), outputStream, end),
+    (arrays) => {
+      const text = isText
+        ? decodeString(arrays[0].item() as Uint8Array)
+        : formatted(template, placeholder, arrays, summarize);
+      write(text, outputStream, end);
+    },
   );
   return undefined;
 }

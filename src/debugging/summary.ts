@@ -6,9 +6,9 @@ import type { NdArray } from "../core/nd_array.ts";
 import { decodeString } from "../core/text.ts";
 
 /** The text of an array with `summarize` elements at either end of each axis; -1 shows all. */
-export function summaryText(array: NdArray, summarize: number): string {
+export function summaryText(array: NdArray, summarize: number, quoted = false): string {
   const { shape } = array, rank = shape.length;
-  if (rank === 0) return elementText(array, 0);
+  if (rank === 0) return elementText(array, 0, quoted);
   const block = (axis: number, from: number, size: number): string => {
     const n = shape[axis], step = n === 0 ? 0 : size / n;
     const isLast = axis === rank - 1;

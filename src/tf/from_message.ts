@@ -34,7 +34,18 @@ export function graphDefOf(message: GraphDef): GraphDefJson {
     },
   };
   const functions = message.library?.function ?? [];
-  if (functions.length > 0) def.library = { function: functions.map(functionOf) };
+  const gradients = message.library?.gradient ?? [];
+  if (functions.length > 0) {
+    def.library = {
+      function: functions.map(functionOf),
+      ...(gradients.length > 0 && {
+        gradient: gradients.map(({ functionName, gradientFunc }) => ({
+          functionName,
+          gradientFunc,
+        })),
+      }),
+    };
+  }
   return def;
 }
 

@@ -39,7 +39,10 @@ import {
 export function graphDefMessage(def: GraphDefJson): GraphDef {
   return create(GraphDefSchema, {
     node: def.node.map(nodeMessage),
-    library: { function: (def.library?.function ?? []).map(functionMessage) },
+    library: {
+      function: (def.library?.function ?? []).map(functionMessage),
+      gradient: def.library?.gradient ?? [],
+    },
     versions: {
       producer: def.versions?.producer ?? 0,
       minConsumer: def.versions?.minConsumer ?? 0,

@@ -35,6 +35,8 @@ const TEXTS: readonly (readonly [() => Any[], string])[] = [
   [() => [as(1e15, "float64"), as(1 / 3, "float64")], "1e+15 0.33333333333333331"],
   [() => [as([true, false], "bool")], "[1 0]"],
   [() => [as("abc", "string")], "abc"],
+  [() => ["x", as("abc", "string")], 'x "abc"'],
+  [() => [{ k: as("abc", "string") }, ""], "{'k': \"abc\"} "],
   [() => [as(["a", "b"], "string")], '["a" "b"]'],
   [() => [as(['a"b', "ü"], "string")], '["a\\"b" "ü"]'],
   [() => [tf.range(0, 10, 1, "int32")], "[0 1 2 ... 7 8 9]"],

@@ -36,6 +36,11 @@ export const DYNAMIC: SampleTable = {
     sample([any(4, 3), vector(2, 0), any(4, 3)]),
     sample([{ shape: [3, 0], values: [] }, vector(1), any(3, 2)], {}, { dtypes: ["float32"] }),
   ],
+  _FilledRows: [
+    sample([any(2, 3), vector(3)]),
+    sample([{ shape: [2, 0], values: [] }, vector(3, 2)], {}, { dtypes: ["float32"] }),
+    sample([{ shape: [0, 0], values: [] }, vector()], {}, { dtypes: ["float32"] }),
+  ],
   _AppendRow: [
     sample([any(2, 3), any(3)]),
     sample([{ shape: [0, 3], values: [] }, any(3)], {}, { dtypes: ["float32"] }),

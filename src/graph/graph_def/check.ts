@@ -51,7 +51,17 @@ export function checkGraphDef(def: unknown): GraphDefJson {
   return {
     ...def as unknown as GraphDefJson,
     node: nodesOf(def.node, "`node`"),
-    library: { function: list(library.function, "`library.function`").map(functionOf) },
+    library: {
+      function: list(library.function, "`library.function`").map(functionOf),
+      gradient: list(library.gradient, "`library.gradient`").map((value, i) => {
+        const at = `gradient ${i} of the library`,
+          { functionName, gradientFunc } = record(value, at);
+        return {
+          functionName: text(functionName, `the function of ${at}`),
+          gradientFunc: text(gradientFunc, `the name of ${at}`),
+        };
+      }),
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Control flow of TensorFlow 1 (Switch, Merge, Enter, Exit, NextIteration) raised to If and While with functions, in the GraphDef.
+ * Control flow of TensorFlow 1 (Switch, Merge, Enter, Exit, NextIteration) raised to If, Case and While with functions, in the GraphDef.
  *  Innermost loops and conditions go first, so that what is around them sees ordinary nodes.
  */
 import { UnimplementedError } from "../../core/errors.ts";
@@ -14,28 +14,30 @@ import { checkInputCount } from "./check.ts";
 import { controlInputs, dataInputs, isControl, sourceOf } from "./nodes.ts";
 import { text } from "./values.ts";
 
-const CONTROL = /^(Ref)?(Switch|Merge|Enter|Exit|NextIteration)$|^LoopCond$/;
+const CONTROL = /^(Ref)?(Switch|Merge|Enter|Exit|NextIteration)$|^_SwitchN$|^LoopCond$/;
+/** Nodes that hand a value to one of several sides: to one of two by a truth, or to one of many by a number. */
+const SWITCH = /^(Ref)?Switch$|^_SwitchN$/;
 
 /** True where a graph has control flow of version 1. */
 export function hasControlFlowV1(nodes: readonly NodeDefJson[]): boolean {
   return nodes.some((n) => CONTROL.test(n.op));
 }
 
-/** The graph with If and While in place of switches and frames. Throws `UnimplementedError` for what does not come from either, `ValueError` for switches without inputs. */
+/** The graph with If, Case and While in place of switches and frames. Throws `UnimplementedError` for what does not come from either, `ValueError` for switches without inputs. */
 export function raiseControlFlow(def: GraphDefJson): GraphDefJson {
   const control = def.node.filter((n) => CONTROL.test(n.op));
-  for (const n of control) checkInputCount(n, /Switch$/.test(n.op) ? 2 : 1);
+  for (const n of control) checkInputCount(n, SWITCH.test(n.op) ? 2 : 1);
   const nodes = new Nodes(def.node);
   const functions: FunctionDefJson[] = [...def.library?.function ?? []];
   while (raiseLoop(nodes, functions) || raiseConditions(nodes, functions));
-  const left = nodes.all().find((n) => CONTROL.test(n.op) && !/Switch$|^LoopCond$/.test(n.op));
+  const left = nodes.all().find((n) => CONTROL.test(n.op) && !isLeft(n));
   if (left !== undefined) {
     throw new UnimplementedError(
       `Cannot import: node "${left.name}" (${left.op}) belongs to no loop or condition that could be recognised`,
       { op: left.op, node: left.name },
     );
   }
-  return { ...def, node: nodes.needed(), library: { function: functions } };
+  return { ...def, node: nodes.needed(), library: { ...def.library, function: functions } };
 }
 
 /** The nodes of a graph by name, while some of them are replaced. */
@@ -72,7 +74,7 @@ class Nodes {
     const dead = new Set<string>();
     const open = [
       ...gone,
-      ...all.filter((n) => /Switch$|^LoopCond$/.test(n.op)).map((n) => n.name),
+      ...all.filter(isLeft).map((n) => n.name),
     ];
     for (let name = open.pop(); name !== undefined; name = open.pop()) {
       if (dead.has(name)) continue;
@@ -84,6 +86,11 @@ class Nodes {
       input: (n.input ?? []).filter((i) => !isControl(i) || !dead.has(sourceOf(i))),
     }));
   }
+}
+
+/** True for what no value comes from once all that read it is raised. */
+function isLeft({ op }: NodeDefJson): boolean {
+  return SWITCH.test(op) || op === "LoopCond";
 }
 
 /** A reference with its output's number: `x` is `x:0`. */
@@ -278,79 +285,103 @@ function raiseFrame(
 interface Choice {
   readonly merge: NodeDefJson;
   readonly predicate: string;
-  /** What it is where the predicate is false, and where it is true. */
-  readonly refs: readonly [string, string];
+  /** True for a number that says which side it is; false for a truth. */
+  readonly isNumber: boolean;
+  /** What it is on each side: where the predicate is false and where it is true, or for each number. */
+  readonly refs: readonly string[];
 }
 
 /** Raises the conditions of one predicate that have no others within; false where there are none. */
 function raiseConditions(nodes: Nodes, functions: FunctionDefJson[]): boolean {
   const choices = nodes.all().flatMap((n) => is(n, "Merge") ? choiceOf(nodes, n) ?? [] : []);
   if (choices.length === 0) return false;
-  const { predicate } = choices[0];
-  const together = choices.filter((c) => c.predicate === predicate);
-  raiseIf(nodes, functions, { predicate, choices: together });
+  const { predicate, isNumber } = choices[0];
+  raiseChoices(
+    nodes,
+    functions,
+    choices.filter((c) => c.predicate === predicate && c.isNumber === isNumber),
+  );
   return true;
 }
 
 /** Which switches lead to a value; blocked where other control flow is in between. */
 function switchesBehind(nodes: Nodes, ref: string) {
-  const edges: { predicate: string; side: number }[] = [];
-  const { isBlocked } = bodyBehind(nodes, [ref], (n, input) => {
-    if (!is(n, "Switch")) return false;
-    const side = isControl(input) ? NaN : Number(input.split(":")[1] ?? 0);
-    edges.push({ predicate: full(dataInputs(n)[1]), side });
+  const edges: { node: NodeDefJson; side: number }[] = [];
+  const { isBlocked } = bodyBehind(nodes, [ref], (node, input) => {
+    if (!SWITCH.test(node.op)) return false;
+    edges.push({ node, side: isControl(input) ? NaN : Number(input.split(":")[1] ?? 0) });
     return true;
   });
   return { edges, isBlocked };
 }
 
-function choiceOf(nodes: Nodes, merge: NodeDefJson): Choice | null {
-  const refs = dataInputs(merge);
-  if (refs.length !== 2) return null;
-  const sides = refs.map((r) => switchesBehind(nodes, r));
-  if (sides.some((s) => s.isBlocked)) return null;
-  const predicates = new Set(sides.flatMap((s) => s.edges.map((e) => e.predicate)));
-  if (predicates.size !== 1) return null;
-  const side = (k: number): number | undefined =>
-    sides[k].edges.find((e) => !Number.isNaN(e.side))?.side;
-  const first = side(0) ?? (side(1) === undefined ? undefined : 1 - side(1)!);
-  if (first === undefined) return null;
-  const [predicate] = predicates;
-  return { merge, predicate, refs: first === 0 ? [refs[0], refs[1]] : [refs[1], refs[0]] };
+function predicateOf(node: NodeDefJson): string {
+  return full(dataInputs(node)[1]);
 }
 
-function raiseIf(
+/** How many sides a switch has. */
+function sidesOf({ op, attr }: NodeDefJson): number {
+  return op === "_SwitchN" ? Number(attr?.num_outs?.i ?? 0) : 2;
+}
+
+function choiceOf(nodes: Nodes, merge: NodeDefJson): Choice | null {
+  const given = dataInputs(merge), behind = given.map((r) => switchesBehind(nodes, r));
+  const switches = behind.flatMap((b) => b.edges.map((e) => e.node));
+  const kinds = new Set(
+    switches.map((n) => `${predicateOf(n)} ${sidesOf(n)} ${n.op === "_SwitchN"}`),
+  );
+  if (behind.some((b) => b.isBlocked) || kinds.size !== 1) return null;
+  if (given.length !== sidesOf(switches[0])) return null;
+  const refs = new Array<string | undefined>(given.length).fill(undefined);
+  const open: string[] = [];
+  given.forEach((ref, k) => {
+    const side = behind[k].edges.find((e) => !Number.isNaN(e.side))?.side;
+    if (side === undefined) open.push(ref);
+    else refs[side] = ref;
+  });
+  // A side that reads no switch is the one that is left.
+  const whole = refs.map((ref) => ref ?? open.shift());
+  if (open.length > 0 || whole.includes(undefined)) return null;
+  return {
+    merge,
+    predicate: predicateOf(switches[0]),
+    isNumber: switches[0].op === "_SwitchN",
+    refs: whole as string[],
+  };
+}
+
+function raiseChoices(
   nodes: Nodes,
   functions: FunctionDefJson[],
-  { predicate, choices }: { readonly predicate: string; readonly choices: readonly Choice[] },
+  choices: readonly Choice[],
 ): void {
-  const branches = [0, 1].map((side) =>
-    bodyBehind(nodes, choices.map((c) => c.refs[side]), (n) => is(n, "Switch"))
-  );
+  const [{ merge, predicate, isNumber, refs }] = choices;
   const switches = nodes.all().filter((n) =>
-    is(n, "Switch") && full(dataInputs(n)[1]) === predicate
+    SWITCH.test(n.op) && (n.op === "_SwitchN") === isNumber && predicateOf(n) === predicate
   );
   const args = switches.map((s, i) => ({ name: `arg${i}`, type: typeOf(s) }));
   const types = choices.map((c) => typeOf(c.merge));
-  const base = `${choices[0].merge.name}/If`;
-  const names = ["false", "true"].map((side, k) =>
-    addFunction(functions, `${base}_${side}`, {
+  const base = `${merge.name}/${isNumber ? "Case" : "If"}`;
+  const names = refs.map((_, k) =>
+    addFunction(functions, `${base}_${isNumber ? k : k === 1}`, {
       args,
-      nodes: branches[k].nodes,
+      nodes: bodyBehind(nodes, choices.map((c) => c.refs[k]), (n) => SWITCH.test(n.op)).nodes,
       renamed: switches.map((s, i) => [`${s.name}:${k}`, `arg${i}`]),
       results: choices.map((c, i) => ({ ref: c.refs[k], type: types[i] })),
     })
   );
   nodes.put({
     name: base,
-    op: "If",
+    op: isNumber ? "Case" : "If",
     input: [predicate, ...switches.map((s) => dataInputs(s)[0])],
     attr: {
-      Tcond: { type: "DT_BOOL" },
       Tin: list(args.map((a) => a.type)),
       Tout: list(types),
-      then_branch: { func: { name: names[1] } },
-      else_branch: { func: { name: names[0] } },
+      ...(isNumber ? { branches: { list: { func: names.map((name) => ({ name })) } } } : {
+        Tcond: { type: "DT_BOOL" },
+        then_branch: { func: { name: names[1] } },
+        else_branch: { func: { name: names[0] } },
+      }),
     },
   });
   choices.forEach((c, i) => {

@@ -7,7 +7,11 @@ export interface GraphDefJson {
   /** Nodes in topological order. */
   node: NodeDefJson[];
   /** Functions. */
-  library?: { function: FunctionDefJson[] };
+  library?: {
+    function: FunctionDefJson[];
+    /** Functions that compute gradients of others. */
+    gradient?: { functionName: string; gradientFunc: string }[];
+  };
   /** Version of the producer. */
   versions: { producer: number; minConsumer?: number };
 }

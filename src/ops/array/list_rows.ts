@@ -2,14 +2,15 @@
  * A list of tensors as one stacked tensor, written row by row: what TensorFlow's tensor lists become when a graph is imported.
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
-import { InvalidArgumentError } from "../../core/errors.ts";
+import { InvalidArgumentError, UnimplementedError } from "../../core/errors.ts";
 import { defineOp, type OpDef, type OpInit } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { sizeOf } from "../../core/shape.ts";
+import { sameShape, shapeText, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { concat } from "./join.ts";
-import { expandDims, identity, reshape } from "./view.ts";
+import { expandDims, hostInts, identity, reshape } from "./view.ts";
 import { zeros, zerosLike } from "./creation.ts";
+import { shapeFromHost } from "./fill_ops.ts";
 import { stridedSlice } from "./strided_slice.ts";
 import { gather } from "./gather.ts";
 import { asTensor, intVector } from "../input.ts";
@@ -18,6 +19,18 @@ import { tensorScatterUpdate } from "./scatter.ts";
 /** Rows whose shape nobody knew yet have no elements; the first one that is written tells it. */
 function isUnshaped(rows: Tensor): boolean {
   return sizeOf(rows.staticShape as readonly number[]) === 0;
+}
+
+/** Throws `UnimplementedError` for a row of another shape than those that are there. */
+function checkRow(rows: Tensor, row: readonly number[]): void {
+  const [, ...have] = rows.staticShape as readonly number[];
+  if (isUnshaped(rows) || sameShape(have, row)) return;
+  throw new UnimplementedError(
+    `Cannot put a row of shape ${shapeText(row)} into a list whose rows have shape ${
+      shapeText(have)
+    }: a list is one stacked tensor here, so all its rows have one shape`,
+    { op: "TensorList" },
+  );
 }
 
 /** Numbers of rows as a scatter takes them. Throws `InvalidArgumentError` for one that is not there. */
@@ -50,6 +63,7 @@ const WriteRows: OpDef = defineRowOp("_WriteRows", {
     const [rows, places, values] = inputs.map(asTensor);
     const [n] = rows.staticShape as readonly number[];
     const row = (values.staticShape as readonly number[]).slice(1);
+    checkRow(rows, row);
     const all = isUnshaped(rows) ? zeros([n, ...row], rows.dtype) : rows;
     return [tensorScatterUpdate(all, asTensor(placesOf(places, n)), values)];
   },
@@ -100,6 +114,7 @@ const AppendRow = defineRowOp("_AppendRow", {
     const added = expandDims(row, 0);
     const [n] = rows.staticShape as readonly number[];
     if (n === 0) return [identity(added)];
+    checkRow(rows, row.staticShape as readonly number[]);
     if (!isUnshaped(rows)) return [concat([rows, added], 0)];
     return [concat([zeros([n, ...row.staticShape as readonly number[]], row.dtype), added], 0)];
   },
@@ -115,6 +130,37 @@ const AppendRow = defineRowOp("_AppendRow", {
 /** Adds `row` after the last of `rows`. */
 export function appendRow(rows: Tensor, row: Tensor): Tensor {
   return apply1(AppendRow, [rows, row]);
+}
+
+/** Rows that have the shape `row`: zeros where nothing was written yet. Inputs: rows `[n, …]`, the shape of each. */
+const FilledRows = defineRowOp("_FilledRows", {
+  inputs: ["rows: T", "row: int32"],
+  hostInputs: ["row"],
+  infer: ([rows, row]) => {
+    const known = shapeFromHost(row);
+    return [known && [rows.shape?.[0] ?? null, ...known]];
+  },
+  expand: ([given, row]) => {
+    const rows = asTensor(given), have = rows.staticShape as readonly number[];
+    const want = [have[0], ...hostInts(row as NdArray)];
+    if (sameShape(have, want)) return [identity(rows)];
+    if (isUnshaped(rows)) return [zeros(want, rows.dtype)];
+    throw new InvalidArgumentError(
+      `Cannot stack a list: its rows have shape ${shapeText(have.slice(1))}, wanted ${
+        shapeText(want.slice(1))
+      }`,
+      { op: "TensorListStack" },
+    );
+  },
+  grad: {
+    saves: ["rows"],
+    vjp: ({ rows }, [dy]) => [apply1(ClearRows, [rows, intVector([]), dy]), null],
+  },
+});
+
+/** Rows of the shape `row`, zeros where nothing was written yet. */
+export function filledRows(rows: Tensor, row: Tensor): Tensor {
+  return apply1(FilledRows, [rows, row]);
 }
 
 /** Zeros for `n` rows of a shape in which -1 stands for what is not known. */

@@ -78,9 +78,9 @@ function resized(x: OpInput, n: Tensor): Tensor {
   ]);
 }
 
-/** The rows of a list; zeros for those of a list whose rows had no shape yet. */
+/** The rows of a list, of the shape `row`; zeros for those of a list whose rows had no shape yet. */
 function shapedRows(rows: OpInput, row: OpInput): Tensor {
-  const wanted = concat([at(shape(rows), 0), shape(row)]);
+  const wanted = concat([at(shape(rows), 0), row]);
   const missing = sub(reshape(prod(wanted), [1]), reshape(size(rows), [1]));
   return reshape(concat([reshape(rows, [-1]), zerosOf(missing, rows.dtype)]), wanted);
 }
@@ -235,8 +235,9 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
     // Of no rows there is a row too: its dimensions are those of the values but the first.
     const dims = part(shape(values), 1, null);
     const row = zerosOf(dims, values.dtype);
-    return [tensorScatterUpdate(shapedRows(rows, row), expandDims(places, -1), values)];
+    return [tensorScatterUpdate(shapedRows(rows, shape(row)), expandDims(places, -1), values)];
   },
+  _FilledRows: ([rows, row]) => [shapedRows(rows, asTensor(row))],
   _ClearRows: ([rows, places, dy]) => {
     const dims = concat([at(shape(asTensor(places)), 0), part(shape(dy), 1, null)]);
     const cleared = tensorScatterUpdate(dy, expandDims(places, -1), zerosOf(dims, dy.dtype));
@@ -248,7 +249,7 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
     );
     return [reshape(flat, shape(rows))];
   },
-  _AppendRow: ([rows, row]) => [concat([shapedRows(rows, row), expandDims(row, 0)])],
+  _AppendRow: ([rows, row]) => [concat([shapedRows(rows, shape(row)), expandDims(row, 0)])],
   _EmptyRows: ([n], { dtype, row }) => [
     zerosOf(concat([reshape(asTensor(n), [1]), intTensor(row)]), dtype),
   ],

@@ -5,6 +5,7 @@ import type { DType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { resourceOf } from "../../core/graph_node.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
+import type { AttrDef } from "../../core/signature.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { UNSEEN } from "../../autodiff/unseen.ts";
 import { outermostGraph } from "../../graph/current_graph.ts";
@@ -61,7 +62,7 @@ export function nodeAttributes(
           } -> ${op.outputs.join(", ")}> at node "${def.name}"`,
         );
       }
-    } else if (a.type !== "func" && !isList(op, value, inputs)) {
+    } else if (a.type !== "func" && !isList(op, a, value, inputs)) {
       out[a.name] = attrFromJson(a, value, library.budget);
     }
   }
@@ -79,6 +80,12 @@ export function nodeAttributes(
     const isIf = /^(Stateless)?If$/.test(op.name);
     const f = library.get(called, isIf ? specs.slice(1) : specs);
     const isNarrow = options.narrowIntegers === true;
+    // Lists, which are handles in the file, have the dtype of their rows here.
+    if (a.name !== "cond") {
+      out.Tout = (out.Tout as DType[] | undefined)?.map((t, i) =>
+        t === "variant" ? f.outputs[i]?.dtype ?? t : t
+      );
+    }
     checkCall(f, { op, attr: a.name, inputs, results: out.Tout as DType[], isNarrow });
     const own = OWN_ARGUMENTS[op.name.replace(/^Stateless/, "")]?.(out, inputs.length);
     out[a.name] = own === undefined ? f : branchOf(f, op, { inputs: inputs.length, own });
@@ -141,11 +148,19 @@ function variableOf(name: ResourceName, attrs: Attrs, resources: GraphResources)
   );
 }
 
-/** True for the dtype of what may be a list, which is a stacked tensor here: what flows in says its dtype. */
-function isList(op: OpDef, value: AttrValueJson, inputs: readonly SymbolicTensor[]): boolean {
-  if (value.type === undefined) return false;
-  return op.name === "Identity" ||
-    value.type === "DT_VARIANT" && inputs.length > 0 && !inputs.some((t) => t.dtype === "variant");
+/** True for the dtypes of inputs that may be lists, which are stacked tensors here: what flows in says its dtype. */
+function isList(
+  op: OpDef,
+  { name }: AttrDef,
+  { type, list }: AttrValueJson,
+  inputs: readonly SymbolicTensor[],
+): boolean {
+  if (op.name === "Identity" && type !== undefined) return true;
+  const isBound = op.signature.inputArgs.some((a) =>
+    a.typeAttr === name || a.typeListAttr === name
+  );
+  return isBound && (type === "DT_VARIANT" || list?.type?.includes("DT_VARIANT") === true) &&
+    inputs.length > 0 && !inputs.some((t) => t.dtype === "variant");
 }
 
 /** A function that was read takes all inputs of its op as arguments and captures nothing. */

@@ -13,18 +13,11 @@ import { Budget, checkGraphDef } from "../../graph/graph_def/check.ts";
 import { raiseVersion1 } from "../../graph/graph_def/version_1.ts";
 import { IMPORT_RULES } from "./import_rules.ts";
 import { checkInputMap, checkMissing } from "./missing.ts";
-import {
-  CALL,
-  CASE,
-  type ImportOptions,
-  type InlineOptions,
-  Library,
-  Reader,
-  SPELLINGS,
-} from "./node_reader.ts";
+import { CALL, CASE, GRADIENT, Library, Reader, SPELLINGS } from "./node_reader.ts";
+import type { ImportOptions, InlineOptions } from "./import_options.ts";
 import { adoptVariables } from "../variables/imported.ts";
 
-export type { ImportOptions, InlineOptions } from "./node_reader.ts";
+export type { ImportOptions, InlineOptions } from "./import_options.ts";
 
 const checkOptions = optionCheck<ImportOptions>("importGraphDef", {
   prefix: true,
@@ -81,7 +74,8 @@ export function importTensors(
 
 /** True for ops that can be imported, be it as others. */
 export function canImport(op: string): boolean {
-  return lookupOp(SPELLINGS[op] ?? op) !== undefined || IMPORT_RULES.has(op) || CASE.test(op);
+  return lookupOp(SPELLINGS[op] ?? op) !== undefined || IMPORT_RULES.has(op) || CASE.test(op) ||
+    op === GRADIENT;
 }
 
 function readNodes(given: GraphDefJson, options: InlineOptions): Reader {
@@ -95,10 +89,10 @@ function readNodes(given: GraphDefJson, options: InlineOptions): Reader {
   const isKnown = (op: string): boolean =>
     canImport(op) || options.inlineCalls === true && CALL.test(op);
   checkMissing(def, { isKnown, scripts: options.scripts, isForeign: options.isForeign });
-  const functions = def.library?.function ?? [];
+  const file = def.library ?? { function: [] }, functions = file.function;
   const nodes = [def.node, ...functions.map((f) => f.nodeDef)].flat();
   const inputs = nodes.reduce((n, { input }) => n + (input?.length ?? 0), 0);
-  const library = new Library(functions, options, new Budget(inputs));
+  const library = new Library(file, options, new Budget(inputs));
   const { prefix = "import", inputMap = {} } = options;
   const build = (): Reader => {
     const reader = new Reader(graph, library, options);

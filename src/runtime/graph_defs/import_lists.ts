@@ -17,7 +17,13 @@ import { stridedSlice } from "../../ops/array/strided_slice.ts";
 import { identity, reshape, shape } from "../../ops/array/view.ts";
 import { gather } from "../../ops/array/gather.ts";
 import { asTensor, intScalar, intVector, toInput } from "../../ops/input.ts";
-import { appendRow, emptyRows, writeRow, writeRows } from "../../ops/array/list_rows.ts";
+import {
+  appendRow,
+  emptyRows,
+  filledRows,
+  writeRow,
+  writeRows,
+} from "../../ops/array/list_rows.ts";
 import { type ImportedNode, put1, type RuleEntry } from "./rule.ts";
 
 /** The shape of elements that an input tells; a single -1 stands for any rank. */
@@ -73,6 +79,14 @@ function setItem({ inputs: [rows, i, row], attr }: ImportedNode): Tensor {
   return writeRow(mayGrow ? resized(rows, maximum(count(rows), add(i, 1))) : rows, i, row);
 }
 
+/** All rows. Where the shape of each is told, rows that nothing was written to are zeros of it. */
+function stackedRows(rows: Tensor, row: Tensor): Tensor {
+  const told = constantValue(row as SymbolicTensor);
+  const isTold = told !== undefined && told.rank === 1 &&
+    Array.from(told.data as Int32Array).every((d) => d >= 0);
+  return isTold ? filledRows(rows, row) : identity(rows);
+}
+
 /** Rows one after the other along their first axis. */
 function joined(rows: Tensor): Tensor {
   const dims = shape(rows);
@@ -103,7 +117,7 @@ export const LIST_RULES: readonly RuleEntry[] = [
     emptyRows(intScalar(0), elementShape(node.inputs[0]), dtypeOf(node)),
   ]],
   ["TensorListFromTensor", ({ inputs: [x] }) => [identity(x)]],
-  ["TensorListStack", ({ inputs: [rows] }) => [identity(rows)]],
+  ["TensorListStack", ({ inputs: [rows, row] }) => [stackedRows(rows, row)], 2],
   ["TensorListGetItem", ({ inputs: [rows, i] }) => [gather(rows, i)], 2],
   ["TensorListSetItem", (node) => [setItem(node)], 3],
   ["TensorListGather", ({ inputs: [rows, at] }) => [gather(rows, at)], 2],

@@ -54,6 +54,13 @@ function fusedBatchNorm({ inputs, attr }: ImportedNode): readonly Tensor[] {
   }).slice(0, 5);
 }
 
+/** Texts one after the other, broadcast as numbers are. */
+const joinTexts: ImportRule = ({ inputs: [x, y] }) => {
+  if (x.staticShape?.length === 0 || y.staticShape?.length === 0) return put("StringJoin", [x, y]);
+  const dims = put1("BroadcastArgs", [shape(x), shape(y)]);
+  return put("StringJoin", [x, y].map((t) => put1("BroadcastTo", [t, dims])));
+};
+
 const pass: ImportRule = ({ inputs }) => inputs.map((x) => identity(x));
 
 const ENTRIES: readonly RuleEntry[] = [
@@ -96,6 +103,7 @@ export function leastInputs(op: string): number {
 /** How a node is written in ours; undefined where it stands as it is, as it does once the op is one of ours. */
 export function importRule(op: string, node: ImportedNode): ImportRule | undefined {
   if (op === "Conv2D" && groupsOf(node) > 1) return groupedConv;
+  if (/^Add(V2)?$/.test(op) && node.inputs[0]?.dtype === "string") return joinTexts;
   return lookupOp(op) === undefined ? IMPORT_RULES.get(op) : undefined;
 }
 

@@ -11,7 +11,13 @@ import { NotFoundError, ValueError } from "../../core/errors.ts";
 import type { Graph } from "../../graph/graph.ts";
 import { FuncGraph } from "../../graph/func_graph.ts";
 import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
-import type { FunctionDefJson, NodeDefJson } from "../../graph/graph_def/graph_def.ts";
+import type {
+  FunctionDefJson,
+  GraphDefJson,
+  NodeDefJson,
+} from "../../graph/graph_def/graph_def.ts";
+import { gradients } from "../../autodiff/gradients.ts";
+import { dense } from "../../ops/array/indexed_slices.ts";
 import { type Budget, checkInputCount, located } from "../../graph/graph_def/check.ts";
 import { controlInputs, dataInputs, sourceOf } from "../../graph/graph_def/nodes.ts";
 import { attrFromJson } from "../../graph/graph_def/values.ts";
@@ -20,31 +26,8 @@ import { callFunction, ConcreteFunction } from "../functions/concrete_function.t
 import { mergeDevices } from "../devices.ts";
 import { importRule, leastInputs, OUTPUT_ARGUMENTS } from "./import_rules.ts";
 import { nodeAttributes } from "./import_attributes.ts";
-import type { ScriptFunctions, ScriptSources } from "./missing.ts";
-import type { ImportRule } from "./rule.ts";
-import type { GraphResources } from "./resources.ts";
-
-/** Options of {@linkcode importGraphDef}. */
-export interface ImportOptions {
-  /** Name scope of what is imported. Default `"import"`; empty for none. */
-  readonly prefix?: string;
-  /** Tensors to use in place of those of the GraphDef, by name (`"x"` or `"x:0"`). */
-  readonly inputMap?: Readonly<Record<string, Tensor>>;
-  /** Names of operations (`"y"`) and tensors (`"y:0"`) to return. */
-  readonly returnElements?: readonly string[];
-  /** Functions for scripts by their tokens: those of other processes, or in place of what is registered here. */
-  readonly scripts?: ScriptFunctions;
-}
-
-/** Options for readers of files, who want a graph without calls. */
-export interface InlineOptions extends ImportOptions, Pick<ScriptSources, "isForeign"> {
-  /** True: the bodies of called functions stand in the graph itself, under a name scope named after the call. */
-  readonly inlineCalls?: boolean;
-  /** True: 64-bit integers that ops give become int32, and are made wide again where an op takes nothing else. */
-  readonly narrowIntegers?: boolean;
-  /** Variables and tables that are shared by all graphs which are given them. Default: each node has its own. */
-  readonly resources?: GraphResources;
-}
+import type { InlineOptions } from "./import_options.ts";
+import { type ImportRule, put1 } from "./rule.ts";
 
 /** Functions of a GraphDef, built when first used. */
 export class Library {
@@ -55,8 +38,15 @@ export class Library {
   readonly #built = new Map<string, ConcreteFunction>();
   readonly #open = new Set<string>();
 
-  constructor(defs: readonly FunctionDefJson[], options: InlineOptions, budget: Budget) {
+  readonly #gradients: ReadonlyMap<string, string>;
+
+  constructor(
+    { function: defs, gradient = [] }: NonNullable<GraphDefJson["library"]>,
+    options: InlineOptions,
+    budget: Budget,
+  ) {
     this.budget = budget;
+    this.#gradients = new Map(gradient.map((g) => [g.functionName, g.gradientFunc]));
     // Bodies of loops and branches take all they use as arguments.
     this.#options = { ...options, inputMap: {} };
     this.#defs = new Map(defs.map((d) => [d.signature.name, d]));
@@ -67,6 +57,20 @@ export class Library {
     const def = this.#defs.get(name);
     if (def) return def;
     throw new NotFoundError(`Function ${name} is not in the GraphDef's library`);
+  }
+
+  /** Gradients of a function with respect to its arguments, from these and gradients of its results. */
+  gradient(name: string, inputs: readonly SymbolicTensor[]): readonly Tensor[] {
+    const specs = (given: readonly SymbolicTensor[]): Spec[] =>
+      given.map(({ dtype, staticShape }) => ({ dtype, shape: staticShape }));
+    const own = this.#gradients.get(name);
+    if (own !== undefined) return callFunction(this.get(own, specs(inputs)), inputs);
+    const count = this.def(name).signature.inputArg.length;
+    // One tensor may be several arguments, each with a gradient of its own.
+    const xs = inputs.slice(0, count).map((x) => put1("Identity", [x]) as SymbolicTensor);
+    const ys = callFunction(this.get(name, specs(xs)), xs);
+    const gradYs = inputs.slice(count);
+    return gradients(ys, xs, { gradYs, unconnectedGradients: "zero" }).map((g) => dense(g!));
   }
 
   /** Does something with a function's body that is not open yet. Throws `ValueError` where it is: the function calls itself. */
@@ -217,6 +221,10 @@ export class Reader {
       return this.#inline(def, inputs, controls);
     }
     if (CASE.test(def.op)) return this.#addByRule(def, this.#caseRule(def), { inputs, controls });
+    if (def.op === GRADIENT) {
+      const f = def.attr?.f?.func?.name ?? "";
+      return this.#addByRule(def, () => this.#library.gradient(f, inputs), { inputs, controls });
+    }
     const rule = importRule(def.op, { inputs, attr: def.attr ?? {} });
     if (rule !== undefined) return this.#addByRule(def, rule, { inputs, controls });
     // Whether there is one was asked for all nodes at once.
@@ -362,6 +370,8 @@ export class Reader {
 
 /** Ops that call a function. */
 export const CALL: RegExp = /^(Stateful)?PartitionedCall$/;
+/** The op that is the gradient of a function. */
+export const GRADIENT = "SymbolicGradient";
 /** Ops that call one of several functions. */
 export const CASE: RegExp = /^(Stateless)?Case$/;
 
