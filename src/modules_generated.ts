@@ -443,6 +443,7 @@ import "./runtime/functions/function.ts";
 import "./graph/graph_def/json.ts";
 import "./graph/graph_def/check.ts";
 import "./graph/graph_def/control_flow_v1.ts";
+import "./graph/graph_def/function_nodes.ts";
 import "./graph/graph_def/ref_variables.ts";
 import "./graph/graph_def/version_1.ts";
 import "./runtime/graph_defs/rule.ts";
