@@ -494,6 +494,7 @@ import "./ops/host/lookup.ts";
 import "./runtime/graph_defs/lookup_table.ts";
 import "./runtime/graph_defs/resources.ts";
 import "./runtime/graph_defs/import_attributes.ts";
+import "./runtime/graph_defs/function_gradient.ts";
 import "./runtime/graph_defs/node_reader.ts";
 import "./runtime/variables/imported.ts";
 import "./runtime/graph_defs/import_graph_def.ts";

@@ -193,6 +193,7 @@ const EXAMPLES_ALONE = [
     "rmsprop",
   ],
   ...["power-gradient", "cumprod-gradient", "flat-gradient", "nan-rank"],
+  ...["moments-second", "entropy-second", "resize-second"],
 ];
 
 /** How a case is computed. */

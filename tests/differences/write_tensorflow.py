@@ -263,6 +263,18 @@ def gradient(f, x, dy):
     return tape.gradient(y, x, tf.constant(dy))
 
 
+def second(f, x, weights):
+    """The gradient of the gradient along weights."""
+    x = tf.constant(x)
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = f(x)
+        along = inner.gradient(y, x) * weights
+    return outer.gradient(along, x)
+
+
 def stepped(optimizer):
     w = keras.Variable(1.0)
     optimizer.build([w])
@@ -302,6 +314,15 @@ EXAMPLES = {
     "relu-gradient": lambda: gradient(tf.nn.relu, [-1.0], [inf]),
     "power-gradient": lambda: gradient(lambda x: tf.pow(x, 0.0), [0.0], [1.0]),
     "cumprod-gradient": lambda: gradient(tf.math.cumprod, [1.0, 0.0, 2.0], [1.0, 1.0, 1.0]),
+    "moments-second": lambda: second(lambda x: tf.nn.moments(x, [0])[1], [1.0, 2.0, 4.0], [1.0, 2.0, 6.0]),
+    "entropy-second": lambda: second(
+        lambda x: tf.nn.softmax_cross_entropy_with_logits(x, x), [[0.0, 0.0]], [[1.0, 2.0]]
+    ),
+    "resize-second": lambda: second(
+        lambda x: tf.compat.v1.image.resize_bilinear(tf.reshape(x, [1, 1, 2, 1]) ** 2, [1, 3]) ** 2,
+        [1.0, 2.0],
+        [1.0, 2.0],
+    ),
     "flat-gradient": lambda: "null" if gradient(tf.floor, [1.5], [1.0]) is None else "a gradient",
     "float-attributes": lambda: tf.nn.leaky_relu(tf.constant([-1.0], tf.float64), 0.2),
     "erf-infinity": lambda: tf.math.erf(tf.constant([inf], tf.float64)),

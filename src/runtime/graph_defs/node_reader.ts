@@ -16,8 +16,6 @@ import type {
   GraphDefJson,
   NodeDefJson,
 } from "../../graph/graph_def/graph_def.ts";
-import { gradients } from "../../autodiff/gradients.ts";
-import { dense } from "../../ops/array/indexed_slices.ts";
 import { type Budget, checkInputCount, located } from "../../graph/graph_def/check.ts";
 import { controlInputs, dataInputs, sourceOf } from "../../graph/graph_def/nodes.ts";
 import { attrFromJson } from "../../graph/graph_def/values.ts";
@@ -27,7 +25,8 @@ import { mergeDevices } from "../devices.ts";
 import { importRule, leastInputs, OUTPUT_ARGUMENTS } from "./import_rules.ts";
 import { nodeAttributes } from "./import_attributes.ts";
 import type { InlineOptions } from "./import_options.ts";
-import { type ImportRule, put1 } from "./rule.ts";
+import { functionGradient } from "./function_gradient.ts";
+import type { ImportRule } from "./rule.ts";
 
 /** Functions of a GraphDef, built when first used. */
 export class Library {
@@ -59,18 +58,9 @@ export class Library {
     throw new NotFoundError(`Function ${name} is not in the GraphDef's library`);
   }
 
-  /** Gradients of a function with respect to its arguments, from these and gradients of its results. */
-  gradient(name: string, inputs: readonly SymbolicTensor[]): readonly Tensor[] {
-    const specs = (given: readonly SymbolicTensor[]): Spec[] =>
-      given.map(({ dtype, staticShape }) => ({ dtype, shape: staticShape }));
-    const own = this.#gradients.get(name);
-    if (own !== undefined) return callFunction(this.get(own, specs(inputs)), inputs);
-    const count = this.def(name).signature.inputArg.length;
-    // One tensor may be several arguments, each with a gradient of its own.
-    const xs = inputs.slice(0, count).map((x) => put1("Identity", [x]) as SymbolicTensor);
-    const ys = callFunction(this.get(name, specs(xs)), xs);
-    const gradYs = inputs.slice(count);
-    return gradients(ys, xs, { gradYs, unconnectedGradients: "zero" }).map((g) => dense(g!));
+  /** The function that a file says is the gradient of another; undefined for none. */
+  gradientOf(name: string): string | undefined {
+    return this.#gradients.get(name);
   }
 
   /** Does something with a function's body that is not open yet. Throws `ValueError` where it is: the function calls itself. */
@@ -223,7 +213,10 @@ export class Reader {
     if (CASE.test(def.op)) return this.#addByRule(def, this.#caseRule(def), { inputs, controls });
     if (def.op === GRADIENT) {
       const f = def.attr?.f?.func?.name ?? "";
-      return this.#addByRule(def, () => this.#library.gradient(f, inputs), { inputs, controls });
+      return this.#addByRule(def, () => functionGradient(this.#library, f, inputs), {
+        inputs,
+        controls,
+      });
     }
     const rule = importRule(def.op, { inputs, attr: def.attr ?? {} });
     if (rule !== undefined) return this.#addByRule(def, rule, { inputs, controls });
