@@ -3,15 +3,16 @@
  */
 import { beginAtCaller } from "./user_stack.ts";
 
-/** A class itself, but for the stacks of what is made by this name. */
+/** A constructor of the class's own instances, and of those of classes derived from it, with the caller's stack. */
 function calledFrom<C extends ErrorConstructor>(builtin: C): C {
-  return new Proxy(builtin, {
-    construct(target, args, newTarget) {
-      const error = Reflect.construct(target, args, newTarget) as Error;
-      beginAtCaller(error);
-      return error;
-    },
-  });
+  function construct(message?: string, options?: ErrorOptions): Error {
+    const made = new.target === undefined || new.target === construct ? builtin : new.target;
+    const error = Reflect.construct(builtin, [message, options], made) as Error;
+    beginAtCaller(error);
+    return error;
+  }
+  construct.prototype = builtin.prototype;
+  return Object.setPrototypeOf(construct, builtin);
 }
 
 /** `Error` with the caller's stack. */
