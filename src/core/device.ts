@@ -136,6 +136,11 @@ export function urgently<R>(fn: () => R): R {
   return urgent.within(true, fn);
 }
 
+/** True where a device's buffers can be read at once, at whatever cost. */
+export function canRead(device: Device): boolean {
+  return device.canReadSync || urgently(() => device.canReadUrgently === true);
+}
+
 /** True inside of {@linkcode urgently}. */
 export function isUrgent(): boolean {
   return urgent.current;

@@ -38,8 +38,8 @@ const PY_FUNCTION: ScriptKind<PyFunctionOptions> = {
 /**
  * Wraps a function of tensors as an op that is differentiated through its body. `func(...args, ctx)` runs eagerly on the op's device
  * and may use control flow; it may be async inside graphs. Follows TensorFlow `tf.py_function`.
- * A body that reads at once, as `x.item()` does, runs on the host where the GPU can only be awaited, as in browsers. A function that
- * it calls may do so unforeseen: then the body is begun anew, or an error names the line where it has assigned a variable by then.
+ * A body that may read at once, as `x.item()` does, runs on the host where the GPU can only be awaited, as in some browsers: any that is
+ * not async, and was not registered with `reads: false`.
  * Called with options alone it is a decorator: `pyFunction({ Tout })(func)`.
  * Throws `ValueError` where `func` is not callable, `TypeError` for a bad `inp` or `Tout`; in eager mode the body's error as an `OpError`.
  *

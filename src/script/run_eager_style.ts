@@ -3,8 +3,10 @@
  */
 import type { OpInput } from "../core/apply.ts";
 import type { Device } from "../core/device.ts";
+import { whenReady } from "../core/nest.ts";
 import { Tensor } from "../core/tensor.ts";
 import { BodyCall } from "../runtime/functions/body_call.ts";
+import { EagerTensor } from "../runtime/eager/tensor.ts";
 import type { ReadAhead } from "../runtime/eager/read_ahead.ts";
 import { type HostCall, type HostResults, setHostOp } from "../runtime/session/run_context.ts";
 import { releaseValue, type RunValue } from "../runtime/session/run_value.ts";
@@ -38,9 +40,22 @@ function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
       }
     };
     const fail = (): void => body.recorder?.release();
-    return callEagerStyle({ script, site, body, inputs, finish, fail });
+    const out = callEagerStyle({ script, site, body, inputs, finish, fail });
+    return whenReady(out, (results) => broughtHome(results, device));
   };
   return callReading({ script, inputs, device: call.device, site, canWait: true }, attempt);
+}
+
+/** Results on the device of the call: those on a GPU that must be awaited are read. */
+function broughtHome(
+  results: HostResults,
+  { type }: Device,
+): HostResults | Promise<HostResults> {
+  const far = (r: OpInput | null): r is EagerTensor =>
+    r instanceof EagerTensor && r.storage.device.type !== type;
+  if (!results.some(far)) return results;
+  const here = results.map((r) => far(r) ? r.ndarray().finally(() => r.dispose()) : r);
+  return Promise.all(here);
 }
 
 setHostOp("EagerPyFunc", runInPlan, {

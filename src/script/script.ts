@@ -72,6 +72,10 @@ export interface Script extends Omit<ScriptOptions, "worker"> {
   readonly seeds?: OpSeeds | undefined;
   /** What a worker runs; null where the body runs here. */
   readonly worker: WorkerBody | null;
+  /** False for a body that never reads its tensors at once; undefined where that is not said. */
+  readonly reads?: boolean | undefined;
+  /** True for a body that may be called again: it was registered as pure. */
+  readonly pure?: boolean | undefined;
   /** True for registered scripts, which a GraphDef may name. */
   readonly registered: boolean;
   /** True where the arguments are a plain list of inputs. */
@@ -92,6 +96,8 @@ export interface RegisteredScript {
   readonly vjp?: ScriptVjp | undefined;
   /** False for a pure body. */
   readonly stateful?: boolean | undefined;
+  /** False for a body of tensors that never reads them at once: it stays on the GPU where reads must be awaited. */
+  readonly reads?: boolean | undefined;
 }
 
 const checkRegisterOptions = optionCheck<Omit<RegisteredScript, "func">>("registerScript", {
@@ -99,6 +105,7 @@ const checkRegisterOptions = optionCheck<Omit<RegisteredScript, "func">>("regist
   shapeFn: true,
   vjp: true,
   stateful: true,
+  reads: true,
 });
 const byToken = new Map<string, RegisteredScript>();
 const tokenOf = new WeakMap<ScriptFunction, string>();
@@ -199,6 +206,8 @@ export function makeScript(
     timeoutMs,
     worker: worker ? workerBody(func, worker) : null,
     strictGradients,
+    reads: known?.reads,
+    pure: known?.stateful === false,
     token: own,
     registered: token !== undefined,
     flat: (args as unknown[]).every((a) => !isNested(a) && !(a instanceof CompositeSpec)),

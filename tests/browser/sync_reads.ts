@@ -3,6 +3,7 @@
  */
 
 import * as tf from "@weft/weft";
+import { stub } from "@std/testing/mock";
 import { CanvasReadback } from "../../src/devices/webgpu/canvas_readback.ts";
 import { gpuDevice } from "../../src/runtime/devices.ts";
 
@@ -47,11 +48,32 @@ async function readOfLostDevice(): Promise<string> {
   }
 }
 
+/** Calls of a body whose helper reads, and warnings, where the GPU can only be awaited. */
+async function helperReads(): Promise<number[]> {
+  using warn = stub(console, "warn");
+  let calls = 0;
+  const valueOf = (t: tf.Tensor): number => t.item();
+  const body = (t: tf.Tensor): tf.Tensor => {
+    calls++;
+    return valueOf(tf.sum(tf.square(t))) > 1 ? tf.mul(t, 2) : t;
+  };
+  const f = tf.function((x: tf.Tensor) =>
+    tf.pyFunction(body, [tf.mul(x, 2)], tf.TensorSpec([2], "float32"))
+  );
+  const numbers: number[] = [];
+  for (let k = 0; k < 2; k++) {
+    using x = tf.tensor([1, k]), y = await f.async(x);
+    numbers.push(...await y.data() as Float32Array, calls);
+  }
+  return [...numbers, warn.calls.length];
+}
+
 /** Reads tensors of every kind. */
 export async function syncReads(): Promise<SyncReads> {
   const { warn } = console;
   const hints: string[] = [], values: Record<string, unknown> = {};
   if (!await tf.setBackend("webgpu")) throw new Error("There is no GPU");
+  values.helper = await helperReads();
   console.warn = (text) => void hints.push(String(text));
   CanvasReadback.trustsSoftware = true;
   using _ = tf.scope();

@@ -4,6 +4,7 @@
  */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import { assertSpyCalls, stub } from "@std/testing/mock";
 import { assertFlat, open, plain, testAwaited, totals } from "./helpers.ts";
 
 type T = tf.Tensor;
@@ -63,7 +64,7 @@ testAwaited("a body's inputs are read in the boundary's one batch, and it runs o
 });
 
 testAwaited(
-  "a body that does not read, or awaits, stays on the GPU and costs no readback",
+  "a body that is said not to read, or awaits, stays on the GPU and costs no readback",
   async () => {
     const seen: string[] = [];
     const stays = (x: T): T => {
@@ -75,6 +76,7 @@ testAwaited(
       await x.data();
       return tf.add(x, 1);
     };
+    tf.registerScript("test.stays@1", stays, { reads: false });
     await using g = open(() => {
       const x = tf.placeholder("float32", [], "x");
       return {
@@ -87,104 +89,125 @@ testAwaited(
     assertEquals([await run(g.parts.y), metadata.readbacks], [2, 1]);
     assertEquals([await run(g.parts.z), metadata.readbacks], [2, 2]);
     for (const device of seen) assertMatch(device, /GPU:0$/);
+    tf.unregisterScript("test.stays@1");
   },
 );
 
-testAwaited("a body that reads unforeseen is called again, once", async () => {
-  let calls = 0;
-  await using g = open(() => {
-    const x = tf.placeholder("float32", [], "x");
-    const body = (x: T): T => {
-      calls++;
-      return valueOf(tf.abs(x)) > 1 ? tf.square(x) : tf.neg(x);
-    };
-    const y = tf.pyFunction(body, [tf.mul(x, 2)], scalarSpec);
-    return [y, tf.gradients(y, [x])[0]!];
-  });
-  const run = (x: number) => g.sess.run(g.parts, { feeds: { "x:0": x } });
-  assertEquals(await run(3), [36, 24]);
-  assertEquals(calls, 2);
-  assertEquals(await run(0.25), [-0.5, -2]);
-  assertEquals(calls, 3);
-});
-
-testAwaited("what a body closes over is read for it, and is differentiated", async () => {
-  const w = tf.variable(tf.scalar(3)), c = tf.mul(tf.scalar(2), tf.scalar(5));
-  for (const read of [(t: T): number => t.item(), valueOf]) {
+testAwaited(
+  "a body whose helper reads is begun once, on the host, which is said once",
+  async () => {
+    using warn = stub(console, "warn");
+    let calls = 0;
     await using g = open(() => {
       const x = tf.placeholder("float32", [], "x");
       const body = (x: T): T => {
-        const y = tf.mul(tf.mul(x, w), c);
-        return read(y) > 0 ? tf.square(y) : y;
+        calls++;
+        return valueOf(tf.abs(x)) > 1 ? tf.square(x) : tf.neg(x);
       };
-      return tf.pyFunction(body, [tf.identity(x)], scalarSpec);
+      const y = tf.pyFunction(body, [tf.mul(x, 2)], scalarSpec);
+      return [y, tf.gradients(y, [x])[0]!];
     });
     const run = (x: number) => g.sess.run(g.parts, { feeds: { "x:0": x } });
-    assertEquals([await run(2), await run(-1)], [3600, -30]);
-    w.assign(tf.scalar(4));
-    assertEquals(await run(-1), -40);
-    w.assign(tf.scalar(3));
-  }
-  tf.dispose([w, c]);
-});
+    assertEquals(await run(3), [36, 24]);
+    assertEquals(calls, 1);
+    assertEquals(await run(0.25), [-0.5, -2]);
+    assertEquals(calls, 2);
+    assertSpyCalls(warn, 1);
+    assertMatch(warn.calls[0].args[0], /^The body of pyfunc_\d+ runs on the host: .*reads: false/);
+  },
+);
 
 testAwaited(
-  "a body that has had an effect is not called again, and the error names its line",
+  "what a body closes over on the GPU is computed with there, and differentiated",
   async () => {
-    const v = tf.variable(tf.scalar(0));
+    const w = tf.variable(tf.scalar(3)), c = tf.mul(tf.scalar(2), tf.scalar(5));
     let calls = 0;
-    const counts = (x: T): T => {
+    const body = (x: T): T => {
       calls++;
-      v.assignAdd(1);
-      return valueOf(x) > 0 ? x : tf.neg(x);
+      return tf.mul(tf.mul(x, w), valueOf(x) > 0 ? c : tf.neg(c));
     };
-    const keeps = (x: T): T => {
-      calls++;
-      const kept = tf.add(x, 1).keep();
-      try {
-        return valueOf(kept) > 0 ? x : tf.neg(x);
-      } finally {
-        kept.dispose();
-      }
+    await using g = open(() => {
+      const x = tf.placeholder("float32", [], "x");
+      const y = tf.pyFunction(body, [tf.identity(x)], scalarSpec);
+      return { y, z: tf.add(tf.square(y), 1), dx: tf.gradients(y, [x])[0]! };
+    });
+    const run = async (x: number) => plain(await g.sess.run(g.parts, { feeds: { "x:0": x } }));
+    assertEquals(await run(2), { y: 60, z: 3601, dx: 30 });
+    assertEquals(await run(-1), { y: 30, z: 901, dx: -30 });
+    w.assign(tf.scalar(4));
+    assertEquals(await run(-1), { y: 40, z: 1601, dx: -40 });
+    assertEquals(calls, 3);
+    await assertFlat(() => run(1));
+    tf.dispose([w, c]);
+  },
+);
+
+testAwaited(
+  "a body that reads what it closes over is called again only if it is pure",
+  async () => {
+    const w = tf.variable(tf.scalar(3)), v = tf.variable(tf.scalar(0));
+    let calls = 0;
+    const bodies: Record<string, (x: T) => T> = {
+      plain: (x) => (calls++, valueOf(tf.mul(x, w)) > 0 ? tf.square(x) : x),
+      // Not as pure as it says.
+      counts: (x) => (calls++, v.assignAdd(1), valueOf(tf.mul(x, w)) > 0 ? x : tf.neg(x)),
+      keeps: (x) => {
+        calls++;
+        using kept = tf.add(x, 1).keep();
+        return valueOf(tf.mul(kept, w)) > 0 ? x : tf.neg(x);
+      },
     };
-    for (const [body, effect] of [[counts, "AssignAddVariableOp"], [keeps, "keep()"]] as const) {
-      await using g = open(() =>
-        tf.pyFunction(body, [tf.placeholder("float32", [], "x")], "float32")
-      );
+    const run = async (body: (x: T) => T): Promise<unknown> => {
       calls = 0;
-      const run = g.sess.run(g.parts, { feeds: { "x:0": tf.exp(tf.scalar(1)) } });
-      const error = await assertRejects(() => run, FailedPreconditionError) as tf.errors.OpError;
-      assertMatch(
-        error.message,
-        /Cannot read in the body of pyfunc_\d+ synchronously: .* effect \((\w|\(|\))+\)\. /,
+      await using g = open(() =>
+        tf.pyFunction(body, [tf.exp(tf.placeholder("float32", [], "x"))], "float32")
       );
+      return await g.sess.run(g.parts, { feeds: { "x:0": 0 } });
+    };
+    const error = await assertRejects(() => run(bodies.plain), FailedPreconditionError);
+    assertMatch(
+      error.message,
+      /called twice .*stateful: false.*; pass them as inputs\. Make the body/,
+    );
+    assertMatch(error.message, /await data\(\) at valueOf .*read_at_once_test/);
+    assertMatch(error.message, /{{node EagerPyFunc}}/);
+    assertEquals([calls, (error as tf.errors.OpError).op], [1, "EagerPyFunc"]);
+    for (const [name, body] of Object.entries(bodies)) {
+      tf.registerScript(`test.${name}@1`, body, { stateful: false });
+    }
+    assertEquals([await run(bodies.plain), calls], [1, 2]);
+    for (
+      const [name, effect] of [["counts", "AssignAddVariableOp"], ["keeps", "keep()"]] as const
+    ) {
+      const error = await assertRejects(() => run(bodies[name]), FailedPreconditionError);
       assert(error.message.includes(`an effect (${effect})`), error.message);
-      assertMatch(
-        error.message,
-        /Make the body async, and await data\(\) at valueOf .*read_at_once_test/,
-      );
-      assertMatch(error.message, /{{node EagerPyFunc}}/);
-      assertEquals([calls, error.op], [1, "EagerPyFunc"]);
+      assertEquals(calls, 1);
     }
     assertEquals([...await v.data() as Float32Array], [1]);
-    v.dispose();
+    for (const name of Object.keys(bodies)) tf.unregisterScript(`test.${name}@1`);
+    tf.dispose([w, v]);
   },
 );
 
 testAwaited("a body that makes what it reads on the GPU is told so", async () => {
-  await using g = open(() =>
-    tf.pyFunction(
-      (x: T) => tf.device("/GPU:0", () => tf.add(x, valueOf(tf.exp(x)))),
-      [tf.placeholder("float32", [], "x")],
-      "float32",
-    )
-  );
-  const run = g.sess.run(g.parts, { feeds: { "x:0": 1 } });
-  const error = await assertRejects(() => run, FailedPreconditionError);
-  assertMatch(
-    error.message,
-    /made what it reads on a GPU .* Make the body async, and await data\(\) at /,
-  );
+  let calls = 0;
+  const body = (x: T): T => {
+    calls++;
+    return tf.device("/GPU:0", () => tf.add(x, valueOf(tf.exp(x))));
+  };
+  tf.registerScript("test.makes@1", body, { stateful: false });
+  for (const text of [/made what it reads on a GPU/, /no body is called twice/]) {
+    calls = 0;
+    await using g = open(() =>
+      tf.pyFunction(body, [tf.placeholder("float32", [], "x")], "float32")
+    );
+    const run = g.sess.run(g.parts, { feeds: { "x:0": 1 } });
+    const error = await assertRejects(() => run, FailedPreconditionError);
+    assertMatch(error.message, text);
+    assertMatch(error.message, /Make the body async, and await data\(\) at /);
+    assertEquals(calls, text.source.startsWith("no") ? 1 : calls);
+    tf.unregisterScript("test.makes@1");
+  }
 });
 
 testAwaited("pyFunctionAsync() works, pyFunction() names it and the line", async () => {

@@ -9,7 +9,7 @@ import {
 } from "../../core/apply.ts";
 import { fusionOf } from "../../core/fusion.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
-import type { Device } from "../../core/device.ts";
+import { canRead, type Device } from "../../core/device.ts";
 import type { DType } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { Tensor } from "../../core/tensor.ts";
@@ -37,12 +37,24 @@ export function installEager(): void {
 /** The device asked for; else the GPU where an input lives there; else the default. */
 function targetDevice(inputs: readonly OpInput[] = []): Device {
   const asked = currentScope().device;
-  if (asked) return findDevice(asked);
+  if (asked) return reachable(findDevice(asked), inputs);
   if (gpuDevice() === null) return defaultDevice();
   for (const x of inputs) {
     if (x instanceof EagerTensor && x.storage.device.type === "GPU") return x.storage.device;
   }
   return defaultDevice();
+}
+
+/** The device; the GPU where it holds an input that cannot be copied from it at once. */
+function reachable(device: Device, inputs: readonly OpInput[]): Device {
+  if (device.type === "GPU" || gpuDevice() === null) return device;
+  const reads = currentReads();
+  if (reads?.mayRepeat) return device;
+  for (const x of inputs) {
+    if (!(x instanceof EagerTensor) || x.storage.device === device) continue;
+    if (!canRead(x.storage.device) && !reads?.has(x)) return x.storage.device;
+  }
+  return device;
 }
 
 /**

@@ -25,6 +25,17 @@ export class ReadAhead {
   wasLate = false;
   /** What the code has done that must not be done twice; null where it may be called again. */
   effect: string | null = null;
+  /** True where the code is called again once what it lacked has been read, unless it has had an effect. */
+  readonly mayRepeat: boolean;
+
+  constructor(mayRepeat: boolean) {
+    this.mayRepeat = mayRepeat;
+  }
+
+  /** True where there is a copy of a tensor's elements. */
+  has(t: EagerTensor): boolean {
+    return this.#copyOf(t) !== undefined;
+  }
 
   /** Notes that the code has done something that must not be done twice. */
   noteEffect(what: string): void {

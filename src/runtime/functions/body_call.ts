@@ -10,7 +10,7 @@ import {
   withRecorders,
 } from "../../core/apply.ts";
 import { DTYPES, isTrainable } from "../../core/dtype.ts";
-import type { Device } from "../../core/device.ts";
+import { canRead, type Device } from "../../core/device.ts";
 import { newTensorId, Tensor, type TensorContext } from "../../core/tensor.ts";
 import { holdStep } from "../../autodiff/steps.ts";
 import { StepRecorder, tapeMemory } from "../../autodiff/step_recorder.ts";
@@ -164,7 +164,10 @@ export class BodyCall implements TensorContext {
   /** A result that outlives the call, on the call's device. */
   result(x: OpInput): EagerTensor {
     return outsideScopes(() => {
-      const there = onDevice(x, this.device);
+      // Where a GPU cannot be read at once, what was computed there stays there for the caller to read.
+      const isFar = x instanceof EagerTensor && x.storage.device.type !== this.device.type &&
+        !canRead(x.storage.device);
+      const there = isFar ? x : onDevice(x, this.device);
       return there === x ? there.alias() : there;
     });
   }
