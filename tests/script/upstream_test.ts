@@ -398,49 +398,7 @@ testOnDevices(
   },
 );
 
-testOnDevices(
-  "33 testFunctionReferencesAreKept: a body that only the op refers to is kept",
-  () => {
-    const makeFunction = () =>
-      tf.function((x: T) =>
-        tf.numpyFunction((v: N) => v.map((e) => (e as number) + 1), [x], "float32")
-      );
-    const f = makeFunction();
-    const make = () => tf.tidy(() => (f(tf.scalar(1)) as T).item());
-    assertEquals(make(), 2);
-    (globalThis as { gc?: () => void }).gc?.();
-    assertEquals(make(), 2);
-  },
-);
-
-testOnDevices("34 testCleanup: a thousand graphs leave no script behind", async () => {
-  await assertFlat(() => {
-    for (let i = 0; i < 1000; i++) {
-      new tf.Graph().asDefault(() => {
-        const c = tf.constant([1], "float32");
-        tf.numpyFunction((x: N) => x, [c], "float32");
-        tf.numpyFunction(() => plain(c.shape), [c], "float32");
-        tf.pyFunction((x: T) => tf.add(x, 1), [c], "float32");
-        tf.pyFunction(() => tf.constant(c.shape[0]), [c], "float32");
-      });
-    }
-  });
-});
-
-testOnDevices("35 testCleanupInTfFunction: nor do functions", async () => {
-  await assertFlat(() => {
-    tf.tidy(() => {
-      const c = tf.scalar(1);
-      for (let i = 0; i < 100; i++) {
-        const f = tf.function((x: T) => {
-          tf.numpyFunction((v: N) => v, [x], "float32");
-          return tf.pyFunction((v: T) => tf.add(v, x.rank), [x], "float32");
-        });
-        assertEquals((f(c) as T).item(), 1);
-      }
-    });
-  });
-});
+// 33–35 are in collected_test.ts, whose processes collect garbage.
 
 const ones = (shape: number[], dtype: "float32" | "int32") => tf.ones(shape, dtype);
 
@@ -536,30 +494,23 @@ testOnDevices("43 testEagerReturningVariableRaisesError: a variable is no result
 });
 
 testOnDevices(
-  "44 testTapeCache: tapes live until their gradient is computed, and never without one",
+  "44 testTapeCache: a script keeps a tape only until its gradient is computed",
   async () => {
-    const body = (x: T) => tf.square(x);
-    await using g = open(() => {
-      const x = tf.placeholder("float32", [], "x");
-      const y = tf.pyFunction(body, [x], "float32");
-      return { y, dx: tf.gradients(y, [x])[0]! };
-    });
-    const before = totals();
-    await g.sess.run(g.parts.y, { feeds: { "x:0": 2 } });
-    assertEquals(totals().liveTapes, before.liveTapes);
-    assertEquals(await g.sess.run(g.parts.dx, { feeds: { "x:0": 2 } }), 4);
-    assertEquals(totals().liveTapes, before.liveTapes);
-    tf.tidy(() => {
-      const x = tf.scalar(2);
-      body(x);
-      assertEquals(totals().liveTapes, before.liveTapes);
+    const live = () => totals().liveTapes, before = live();
+    const square = (x: T): T => tf.pyFunction((x: T) => tf.pow(x, 2), [x], "float32");
+    const derivative = (): T => {
+      const x = tf.constant(3);
+      square(x);
+      assertEquals(live(), before);
       using tape = new tf.GradientTape();
       tape.watch(x);
-      const y = tf.pyFunction(body, [x], "float32");
-      assertEquals(totals().liveTapes, before.liveTapes + 1);
-      assertEquals(tape.gradient(y, x)!.item(), 4);
-      assertEquals(totals().liveTapes, before.liveTapes);
-    });
+      const y = square(x);
+      // The tape itself: what a script adds are steps of it.
+      assertEquals(live(), before + 1);
+      return tape.gradient(y, x)!;
+    };
+    await assertBoth(derivative, 6);
+    assertEquals(live(), before);
   },
 );
 
