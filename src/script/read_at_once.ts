@@ -114,7 +114,7 @@ export function callReading<R>(
 /** The line of a body that read at once, in the original of an error. */
 function lineOf(error: unknown): string {
   const origin = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const [frame = ""] = userFrames((origin as Error).stack).split("\n");
+  const [frame = ""] = userFrames(stackOf(origin as Error)).split("\n");
   return frame.trim();
 }
 
