@@ -25,7 +25,7 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/package_test.ts": "tests what is published",
   "tests/protobuf_test.ts": "tests our benches",
   "tests/limits_test.ts": "reads the sources",
-  "tests/script/collected_test.ts": "starts processes that collect garbage",
+  "tests/script/upstream/collected_test.ts": "starts processes that collect garbage",
   "tests/shaders_test.ts": "tests our tools",
   "tests/tfjs_core/": "bundles packages from npm, starts servers and compilers",
   "tests/tools_test.ts": "tests our tools",
@@ -38,7 +38,7 @@ export const PLATFORM: Readonly<Record<string, string>> = {
   "tests/core/": "float16, numbers as text",
   "tests/script/marshal": "typed arrays that engines have or not",
   "tests/script/worker": "workers",
-  "tests/script/documents": "the examples that script ops are judged by",
+  "tests/script/upstream/documents": "the examples that script ops are judged by",
 };
 
 /** Paths that Node does not run either, though browsers do. */

@@ -398,7 +398,7 @@ testOnDevices(
   },
 );
 
-// 33–35 are in collected_test.ts, whose processes collect garbage.
+// 33–35 are in upstream/collected_test.ts, whose processes collect garbage.
 
 const ones = (shape: number[], dtype: "float32" | "int32") => tf.ones(shape, dtype);
 

@@ -3,9 +3,9 @@
  * that may collect.
  */
 import { assertEquals } from "@std/assert";
-import { capture } from "../../tools/command.ts";
-import { ROOT } from "../../tools/files.ts";
-import { DEVICES, HAS_WEBGPU } from "../devices.ts";
+import { capture } from "../../../tools/command.ts";
+import { ROOT } from "../../../tools/files.ts";
+import { DEVICES, HAS_WEBGPU } from "../../devices.ts";
 
 /** What programs share: collecting, and counting which bodies are still there. */
 const COMMON = `

@@ -1,10 +1,10 @@
 /**
  * The examples of TensorFlow's five documents about script ops, word for word: `tf.py_func` and `tf.contrib.framework.py_func` of 1.x,
- * `tf.compat.v1.py_func`, `tf.numpy_function` and `tf.py_function`. Their recipe for clusters is in upstream_test.ts, under 37.
+ * `tf.compat.v1.py_func`, `tf.numpy_function` and `tf.py_function`. Their recipe for clusters is in ../upstream_test.ts, under 37.
  */
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals } from "@std/assert";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices } from "../../devices.ts";
 
 const sinh = (x: tf.NdArray): tf.NdArray => x.map((v) => Math.sinh(Number(v)));
 const elements = async (t: tf.Tensor): Promise<number[]> => [...await t.data() as Float32Array];
