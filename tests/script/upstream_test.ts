@@ -9,7 +9,6 @@ import { testOnDevices } from "../devices.ts";
 import {
   type Any,
   assertBoth,
-  assertFlat,
   bothModes,
   deferred,
   errorOf,

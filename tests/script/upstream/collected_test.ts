@@ -1,5 +1,5 @@
 /**
- * Upstream's tests whose subject is what garbage collection leaves (33–35 of the list in the README of this folder), in processes
+ * Upstream's tests whose subject is what garbage collection leaves (33–35 of the list in the README of the folder above), in processes
  * that may collect.
  */
 import { assertEquals } from "@std/assert";
