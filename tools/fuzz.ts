@@ -9,9 +9,13 @@
  *     deno task fuzz --json=out/fuzz.json     what is known; a run that finds the file goes on where that ended
  *     deno task fuzz --minutes=9              ends after so long
  *
+ * `deno task fuzz programs` runs random programs instead: tools/fuzz_programs/main.ts says how.
+ *
  * @module
  */
 import { parseArgs } from "node:util";
+import { run } from "./command.ts";
+import { prepareWebGpu } from "./environment.ts";
 import { enterRoot } from "./files.ts";
 import { chooseImports } from "./jsr.ts";
 
@@ -156,4 +160,16 @@ async function main(args: readonly string[]): Promise<number> {
   return report(known);
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+/** Runs the fuzzer of programs, with what WebGPU needs. */
+async function programs(args: readonly string[]): Promise<number> {
+  enterRoot();
+  prepareWebGpu();
+  const flags = ["run", "--allow-all", "--no-check", ...(await chooseImports()).args];
+  const { code } = await run(Deno.execPath(), [...flags, "tools/fuzz_programs/main.ts", ...args]);
+  return code;
+}
+
+if (import.meta.main) {
+  const [what, ...rest] = Deno.args;
+  Deno.exit(what === "programs" ? await programs(rest) : await main(Deno.args));
+}

@@ -7,7 +7,7 @@
 
 import * as tf from "@weft/weft";
 import { COMPOSITES, CONTROL, SCRIPTS, VARIABLES } from "./ops_control.ts";
-import { MOVES, POINTWISE, PRODUCTS, REDUCTIONS } from "./ops_pointwise.ts";
+import { IMAGES, LOSSES, MOVES, POINTWISE, PRODUCTS, REDUCTIONS } from "./ops_pointwise.ts";
 import {
   bodyOf,
   type Input,
@@ -22,6 +22,7 @@ import {
   CLASSES,
   fillPlaces,
   NEW_DTYPE,
+  NEW_SHAPE,
   type Operand,
   operandsOf,
   type Template,
@@ -34,6 +35,8 @@ const FAMILIES: readonly (readonly [readonly Template[], number])[] = [
   [REDUCTIONS, 4],
   [MOVES, 4],
   [PRODUCTS, 2],
+  [IMAGES, 1],
+  [LOSSES, 1],
   [CONTROL, 2],
   [SCRIPTS, 1],
   [VARIABLES, 1],
@@ -139,7 +142,7 @@ class Generator {
       return known[Math.max(0, known.length - 1 - random.below(6))]!;
     }
     const shape = model === null
-      ? [2, 3].slice(0, random.below(3))
+      ? NEW_SHAPE[kind!] ?? [2, 3].slice(0, random.below(3))
       : like!.exactly
       ? model.shape
       : this.#broadcast(model.shape);

@@ -6,6 +6,7 @@
  *     deno task fuzz programs --seed=7 --count=1   that program
  *     deno task fuzz programs --device=webgpu --minutes=60
  *     deno task fuzz programs --faults=1           ends at the first fault (20 if not said)
+ *     deno task fuzz programs --list               only names the seeds and modes that fail, and shrinks nothing
  *     deno task fuzz programs --table              also lists the lines that could never be run
  *
  * @module
@@ -30,7 +31,15 @@ function keyOf(program: Program, fault: Fault): string {
 }
 
 /** What is told of one seed. */
-async function tell(seed: number, device: string, seen: Set<string>): Promise<number> {
+async function tell(
+  seed: number,
+  { device, seen, list }: {
+    readonly device: string;
+    /** The causes that were told of. */
+    readonly seen: Set<string>;
+    readonly list: boolean;
+  },
+): Promise<number> {
   const program = generate(seed);
   if (program === null) return 0;
   let faults: Fault[];
@@ -38,6 +47,10 @@ async function tell(seed: number, device: string, seen: Set<string>): Promise<nu
     faults = await faultsOf(program, device);
   } catch (error) {
     faults = [{ mode: "eager", message: `throws ${firstLine(error)}` }];
+  }
+  if (list) {
+    if (faults.length > 0) console.log(`seed ${seed} ${faults.map((f) => f.mode).join("; ")}`);
+    return faults.length > 0 ? 1 : 0;
   }
   let told = 0;
   // One cause mostly shows in several modes: the first is shrunk.
@@ -66,6 +79,7 @@ async function main(args: readonly string[]): Promise<number> {
       minutes: { type: "string", default: "2" },
       device: { type: "string" },
       faults: { type: "string", default: "20" },
+      list: { type: "boolean", default: false },
       table: { type: "boolean", default: false },
     },
   });
@@ -83,7 +97,7 @@ async function main(args: readonly string[]): Promise<number> {
     const end = performance.now() + Number(values.minutes) * 60e3, seen = new Set<string>();
     let seed = first;
     for (; seed < first + Number(values.count) && performance.now() < end; seed++) {
-      told += await tell(seed, device, seen);
+      told += await tell(seed, { device, seen, list: values.list });
       if (told >= Number(values.faults)) break;
     }
     console.log(`${device}: seeds ${first} to ${seed - 1}, ${told} faults`);

@@ -80,8 +80,8 @@ export const SCRIPTS: readonly Template[] = [
 export const VARIABLES: readonly Template[] = [
   ["w:variable", "tf.identity($w)", 2],
   ["w:variable x=w", "tf.mul($w, $x)", 2],
-  ["w:variable x=w", "tf.identity($w.assignAdd($x))"],
-  ["w:variable x=w", "tf.add($w.assign(tf.mul($x, 0.5)), $w)"],
+  ["w:variable x=w", "($w.assignAdd($x), tf.identity($w))"],
+  ["w:variable x=w", "($w.assign(tf.mul($x, 0.5)), tf.add($w, $x))"],
   ["w:variable x=w", "tf.cond(tf.greater(tf.sum($x), 0), () => tf.add($w, $x), () => tf.sin($w))"],
   [
     "w:variable x=w",

@@ -129,5 +129,71 @@ export const PRODUCTS: readonly Template[] = [
     "tf.logicalAnd(tf.greater(tf.matMul($x, $x, false, true), 0), tf.less(tf.sum($x, -1), 1))",
   ],
   ["x:float32 y=x", "tf.tensordot(tf.reshape($x, [-1]), tf.reshape($y, [-1]), 1)"],
-  ["x:attended", "tf.scaledDotProductAttention($x, $x, $x)"],
+  [
+    "x:attended",
+    "tf.scaledDotProductAttention(tf.expandDims($x, 1), tf.expandDims($x, 1), tf.expandDims($x, 1))",
+  ],
+  ["x:attended y=x", "tf.matMul(tf.softmax(tf.mul(tf.matMul($x, $y, false, true), 0.5)), $y)"],
+  [
+    "x:attended m:bool",
+    "tf.matMul(tf.softmax(tf.where(tf.any($m), tf.matMul($x, $x, false, true), -1e9)), $x)",
+  ],
 ];
+
+/** Windows over images, and what follows them in networks. */
+export const IMAGES: readonly Template[] = [
+  ["x:image", `tf.conv2d($x, ${filter("2, 2, 2, 3", 24)}, #int(1,2), "#pick(same|valid)")`, 2],
+  ["x:image", `tf.relu(tf.add(tf.conv2d($x, ${filter("1, 1, 2, 2", 4)}, 1, "same"), tf.sum($x)))`],
+  [
+    "x:image i:int32",
+    `tf.mul(tf.conv2d($x, ${filter("2, 2, 2, 2", 16)}, 1, "same"), tf.cast(tf.sum($i), $x.dtype))`,
+  ],
+  [
+    "x:image m:bool",
+    `tf.where(tf.all($m), tf.conv2d($x, ${filter("2, 2, 2, 2", 16)}, 1, "same"), 0)`,
+  ],
+  ["x:image", `tf.depthwiseConv2d($x, ${filter("2, 2, 2, 1", 8)}, 1, "#pick(same|valid)")`],
+  ["x:image", `tf.#pick(maxPool|avgPool)($x, #int(1,2), #int(1,2), "#pick(same|valid)")`, 2],
+  [
+    "x:image",
+    "tf.batchNorm($x, tf.mean($x, [0, 1, 2]), tf.moments($x, [0, 1, 2]).variance, [0.5, 1], [2, 1])",
+  ],
+];
+
+/** What training computes. */
+export const LOSSES: readonly Template[] = [
+  [
+    "x:matrix y=x",
+    "tf.softmaxCrossEntropyWithLogits({ labels: tf.stopGradient(tf.softmax($y)), logits: $x })",
+  ],
+  [
+    "x:matrix y=x",
+    "tf.neg(tf.sum(tf.mul(tf.stopGradient(tf.softmax($y)), tf.logSoftmax($x)), -1))",
+  ],
+  [
+    "x:matrix i:int32",
+    "tf.sparseSoftmaxCrossEntropyWithLogits({ labels: tf.mul(tf.argMax($x, -1), 0), logits: $x })",
+  ],
+  ["x:matrix y=x", "tf.add(tf.sum($x, 0), tf.#pick(sum|mean)($y, 0))"],
+  ["x:matrix y=x", "tf.concat([tf.sum($x, 0), tf.sum(tf.mul($x, $y), 0), tf.mean($y, 0)], 0)"],
+  [
+    "x:matrix",
+    "tf.div(tf.sub($x, tf.mean($x, -1, true)), tf.sqrt(tf.add(tf.mean(tf.square(tf.sub($x, tf.mean($x, -1, true))), -1, true), 0.001)))",
+  ],
+  [
+    "x:float",
+    "tf.div(tf.exp(tf.sub($x, tf.max($x, -1, true))), tf.sum(tf.exp(tf.sub($x, tf.max($x, -1, true))), -1, true))",
+  ],
+  ["x:float", "tf.mul($x, tf.sigmoid($x))"],
+  ["x:float", "tf.mul(tf.mul($x, 0.5), tf.add(1, tf.erf(tf.mul($x, 0.7071))))"],
+  ["x:number", "tf.add(tf.mul($x, 1), 0)"],
+  ["x:any", "tf.transpose(tf.transpose($x))"],
+  ["x:any", "tf.reshape(tf.reshape($x, [-1]), tf.shape($x))"],
+  ["x:float32 y=x", "tf.add(tf.add(tf.constant([2]), tf.constant([3])), tf.sub($x, $y))"],
+  ["x:float", "tf.mul(tf.sin($x), tf.sin($x))"],
+];
+
+/** A fixed filter. */
+function filter(shape: string, size: number): string {
+  return `tf.cast(tf.reshape(tf.sin(tf.range(0, ${size}, 1, "float32")), [${shape}]), $x.dtype)`;
+}

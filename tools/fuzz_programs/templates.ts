@@ -36,7 +36,8 @@ export const CLASSES: Readonly<Record<string, (v: ValueType) => boolean>> = {
   complex: ({ dtype }) => dtype === "complex64",
   variable: ({ variable }) => variable === true,
   matrices: ({ dtype, shape }) => isFloat(dtype) && shape.length >= 2,
-  attended: ({ dtype, shape }) => isFloat(dtype) && shape.length === 4,
+  attended: ({ dtype, shape }) => isFloat(dtype) && shape.length >= 3 && shape.length <= 4,
+  image: ({ dtype, shape }) => isFloat(dtype) && shape.length === 4 && shape[3] === 2,
   matrix: ({ dtype, shape }) => isFloat(dtype) && shape.length === 2,
   rows: ({ dtype, shape }) => isFloat(dtype) && shape.length > 0 && shape[0]! > 0,
   vector: ({ dtype, shape }) => isFloat(dtype) && shape.length === 1,
@@ -49,6 +50,16 @@ export const NEW_DTYPE: Readonly<Record<string, string>> = {
   bool: "bool",
   complex: "complex64",
   variable: "float32",
+};
+
+/** The shape that a new input for a class gets. */
+export const NEW_SHAPE: Readonly<Record<string, readonly number[]>> = {
+  matrices: [2, 3],
+  matrix: [3, 4],
+  attended: [2, 3, 4],
+  image: [1, 3, 4, 2],
+  rows: [3, 2],
+  vector: [3],
 };
 
 /** One operand of a template. */
