@@ -48,6 +48,7 @@ export function firstLine(error: unknown): string {
 
 /** True where an op says that it must know more of a shape, as TensorFlow's do. */
 function isRefusal(error: unknown): boolean {
+  if (error instanceof tf.NotImplementedError) return true;
   return error instanceof tf.ValueError &&
     /unknown|must be known|not fully defined|undefined rank/i.test(error.message);
 }

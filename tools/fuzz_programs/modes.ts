@@ -138,8 +138,23 @@ function gradientOfCall(program: Program): Promise<Results> {
   });
 }
 
-/** A session on a graph of placeholders. */
-function session(shapes: Shapes, differentiates: boolean): Mode["run"] {
+/** The graph as a file has it. Throws `NotImplementedError` for what no file holds. */
+function reread(
+  graph: tf.Graph,
+  wanted: readonly tf.Tensor[],
+): { read: tf.Graph; names: string[] } {
+  const read = new tf.Graph(), names = wanted.map((t) => t.name);
+  try {
+    const def = graph.toGraphDef();
+    read.asDefault(() => tf.importGraphDef(def, { prefix: "" }));
+  } catch (cause) {
+    throw new tf.NotImplementedError("The program is in no file", { cause });
+  }
+  return { read, names };
+}
+
+/** A session on a graph of placeholders, which may go through a file first. */
+function session(shapes: Shapes, differentiates: boolean, imports = false): Mode["run"] {
   return async (program) => {
     using _scope = tf.scope();
     const graph = new tf.Graph(), specs = specsOf(program, shapes);
@@ -151,10 +166,17 @@ function session(shapes: Shapes, differentiates: boolean): Mode["run"] {
         : outputs;
       return { inputs, fetches };
     });
-    await using sess = new tf.Session({ graph });
     const arrays = inputArrays(program);
-    const feeds = new Map(inputs.map((x, i) => [x, arrays[i]!]));
     const wanted = fetches.filter((t) => t !== null);
+    if (imports) {
+      const { read, names } = reread(graph, wanted);
+      await using sess = new tf.Session({ graph: read });
+      const feeds = Object.fromEntries(inputs.map((x, i) => [x.name, arrays[i]!]));
+      const found: unknown[] = await sess.run(names as never, { feeds } as never) as never;
+      return wanted.map((t, i) => valueOf(found[i], t.dtype));
+    }
+    await using sess = new tf.Session({ graph });
+    const feeds = new Map(inputs.map((x, i) => [x, arrays[i]!]));
     const found: unknown[] = await sess.run(wanted as never, { feeds: feeds as never }) as never;
     let next = 0;
     const results = fetches.map((t) => t && valueOf(found[next++], t.dtype));
@@ -208,6 +230,7 @@ export function modesFor(program: Program, device: string): Mode[] {
     ...(needsVariables(program) ? [] : [
       ...both("session", (g) => session("known", g)),
       ...both("session of unknown rank", (g) => session("unknown rank", g)),
+      { name: "session of a file", like: "eager" as const, run: session("known", false, true) },
     ]),
     { name: "gradient of a call", like: "gradient" as const, run: gradientOfCall },
   ];

@@ -156,6 +156,13 @@ export const IMAGES: readonly Template[] = [
   ["x:image", `tf.#pick(maxPool|avgPool)($x, #int(1,2), #int(1,2), "#pick(same|valid)")`, 2],
   [
     "x:image",
+    `tf.add(tf.mul(tf.conv2d($x, ${
+      filter("2, 2, 2, 2", 16)
+    }, 1, "same"), tf.cast([0.5, 2], $x.dtype)), tf.cast([1, -1], $x.dtype))`,
+    2,
+  ],
+  [
+    "x:image",
     "tf.batchNorm($x, tf.mean($x, [0, 1, 2]), tf.moments($x, [0, 1, 2]).variance, [0.5, 1], [2, 1])",
   ],
 ];
@@ -189,7 +196,7 @@ export const LOSSES: readonly Template[] = [
   ["x:number", "tf.add(tf.mul($x, 1), 0)"],
   ["x:any", "tf.transpose(tf.transpose($x))"],
   ["x:any", "tf.reshape(tf.reshape($x, [-1]), tf.shape($x))"],
-  ["x:float32 y=x", "tf.add(tf.add(tf.constant([2]), tf.constant([3])), tf.sub($x, $y))"],
+  ["x:float32 y=x", "tf.add(tf.sub(tf.constant([2]), tf.constant([3])), tf.sub($x, $y))"],
   ["x:float", "tf.mul(tf.sin($x), tf.sin($x))"],
 ];
 
