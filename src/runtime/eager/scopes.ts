@@ -48,6 +48,19 @@ export function endingRecordings<R>(fn: () => R): R {
   }
 }
 
+/** Runs `fn` and disposes the tensors made inside, but for those that `survivors` names of what it returns, and those kept. */
+export function tidyBut<R>(fn: () => R, survivors: (result: R) => Survivors): R {
+  const owned: Owned[] = [];
+  let surviving: Survivors = new Set();
+  try {
+    const result = scopes.within([...scopes.current, owned], fn);
+    surviving = survivors(result);
+    return result;
+  } finally {
+    endScope(owned, surviving);
+  }
+}
+
 /** Lets a recording end with the scope in force, or with the body whose code goes on after an await. */
 export function ownRecording(recording: TapeRecording): void {
   const inner = scopes.current.at(-1);
@@ -67,11 +80,13 @@ export function enterScope(t: EagerTensor): void {
   else offerToOwner(t);
 }
 
-/** Ends a scope that owns these tensors: disposes all but survivors, which the scope in force takes, and what is kept. */
-export function endScope(
-  owned: readonly Owned[],
-  survivors: ReadonlySet<unknown> = new Set(),
-): void {
+/** Says which tensors outlive a scope. */
+interface Survivors {
+  has(t: EagerTensor): boolean;
+}
+
+/** Ends a scope that owns these: disposes all but survivors, which the scope in force takes, and what is kept. */
+export function endScope(owned: readonly Owned[], survivors: Survivors = new Set()): void {
   const outer = scopes.current.at(-1);
   for (const t of owned) {
     if (!(t instanceof Tensor)) t.dispose();
@@ -109,21 +124,15 @@ export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
   if (typeof body !== "function") {
     throw new TypeError(`Cannot tidy: wanted a function, received ${typeof body}`);
   }
-  const owned: Owned[] = [];
-  const before = scopes.current;
-  scopes.current = [...before, owned];
-  let result: T | undefined;
-  try {
-    result = body();
+  const tidied = (): T => {
+    const result = body();
     refusePromise(
       result,
       () => "Cannot return a Promise inside of tidy: use `using s = tf.scope()` around awaits",
     );
     return result;
-  } finally {
-    scopes.current = before;
-    endScope(owned, new Set(result === undefined ? [] : tensorsIn(result)));
-  }
+  };
+  return tidyBut(tidied, (result) => new Set(tensorsIn(result)));
 }
 
 /** The tensors in a nest, whatever else is in it; of composite ones their parts. */

@@ -31,6 +31,7 @@ export {
   scope,
   setAmbientOwner,
   tidy,
+  tidyBut,
   withOwner,
 } from "./scopes.ts";
 

@@ -2,6 +2,7 @@
  * The variables of a loop: tensors, lists of tensors that are written, and nests of them, as its functions see them and as its op
  * carries them.
  */
+import { currentInterpreter } from "../../core/apply.ts";
 import {
   CompositeSpec,
   CompositeTensor,
@@ -43,7 +44,7 @@ export type ShapeInvariant =
     readonly [key: string]: ShapeInvariant;
   };
 
-/** A variable without a nest: a tensor, which stands for a list too, or a list of elements whose shape nobody knows yet. */
+/** A variable without a nest: a tensor, which in a graph stands for a list too, or a list. */
 export type LoopLeaf = Tensor | TensorArray;
 
 /** The nest of a loop's variables. */
@@ -119,9 +120,9 @@ export class LoopNest<V extends readonly unknown[]> {
   }
 }
 
-/** True for a list of elements whose shape nobody knows yet. */
+/** True for a list that stays a list: one of elements of unknown shape, and in eager code any. */
 function isOpen(v: unknown): v is TensorArray {
-  return v instanceof TensorArray && !v.hasFlow;
+  return v instanceof TensorArray && !(v.hasFlow && currentInterpreter().symbolic);
 }
 
 /** What stands in `value` where `nest` has its leaves. Throws `ValueError` where it has other lists or keys. */

@@ -1,8 +1,9 @@
 /**
- * TensorArray: a list of tensors of one shape that is filled one by one, in loops too. It is one stacked tensor, so that gradients,
- * functions and files need no rules for it.
+ * TensorArray: a list of tensors of one shape that is filled one by one, in loops too. In a graph it is one stacked tensor, so that
+ * gradients, functions and files need no rules for it; eager code that knows where it writes keeps the elements apart, so that a write
+ * copies nothing.
  */
-import { apply1, type OpInput } from "../../core/apply.ts";
+import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { lookupOp } from "../../core/op.ts";
 import { optionCheck } from "../../core/options.ts";
@@ -11,7 +12,8 @@ import { NdArray } from "../../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { OutOfRangeError, ValueError } from "../../core/errors.ts";
-import { concat } from "../../ops/array/join.ts";
+import { PersistentList } from "../../core/persistent_list.ts";
+import { concat, stack, unstack } from "../../ops/array/join.ts";
 import {
   expandDims,
   identity,
@@ -33,9 +35,12 @@ import { add, sub } from "../../ops/pointwise/arithmetic.ts";
 import { maximum } from "../../ops/pointwise/select.ts";
 import { max, prod } from "../../ops/reduce/reduce.ts";
 import { tensorScatterUpdate } from "../../ops/array/scatter.ts";
-import { tidy } from "../eager/tensor.ts";
+import { EagerTensor, tidy } from "../eager/tensor.ts";
 
 const MAX = 2 ** 31 - 1;
+
+/** The index of each element that is a tensor of its own. */
+const places = new WeakMap<Tensor, number>();
 
 /** Options of {@linkcode TensorArray}. */
 export interface TensorArrayOptions {
@@ -56,8 +61,8 @@ const checkOptions = optionCheck<TensorArrayOptions>("TensorArray", {
 /**
  * A list of tensors of one dtype and shape. Writing gives a new list and leaves the old one as it is. What was not written yet is zero.
  * It may be a variable of `whileLoop` and a result of `cond`. Reading or writing by a number outside of the list throws
- * `OutOfRangeError`; an index that is a tensor is checked where the CPU does the work. Each write copies the list: `mapFn` and `scan`
- * do not. Follows TensorFlow `tf.TensorArray`.
+ * `OutOfRangeError`; an index that is a tensor is checked where the CPU does the work. In a graph, and where the index is on a GPU, each
+ * write copies the list: `mapFn` and `scan` do not. Follows TensorFlow `tf.TensorArray`.
  *
  * @example
  * ```ts
@@ -81,8 +86,10 @@ export class TensorArray {
   readonly dynamicSize: boolean;
   readonly #elementShape: PartialShape;
   readonly #size: OpInput;
-  /** The elements, stacked; null while their shape is not known. */
-  #flow: Tensor | null;
+  /** The elements, stacked; null while their shape is not known, or where they are apart. */
+  #flow: Tensor | null = null;
+  /** The elements apart, of eager code; those not written yet are absent. */
+  #rows: PersistentList<Tensor> | null = null;
 
   /** A list of `size` elements that are zero. Throws `ValueError` for a negative size. */
   constructor(dtype: DType, size: TensorLike = 0, options: TensorArrayOptions = {}) {
@@ -95,7 +102,9 @@ export class TensorArray {
     this.dynamicSize = dynamicSize;
     this.#elementShape = elementShape;
     this.#size = toIndexInput(size, "size", "TensorArray");
-    this.#flow = isConcrete(elementShape) ? this.#zeros(this.#size, elementShape) : null;
+    if (this.#size instanceof NdArray && !currentInterpreter().symbolic) {
+      this.#rows = new PersistentList(Array(Number(this.#size.at(0))).fill(undefined));
+    } else if (isConcrete(elementShape)) this.#flow = this.#zeros(this.#size, elementShape);
   }
 
   /** The list whose elements are the rows of `flow`. */
@@ -105,19 +114,39 @@ export class TensorArray {
   ): TensorArray {
     const { dynamicSize = false } = options;
     const list = new TensorArray(flow.dtype, 0, { dynamicSize });
+    list.#rows = null;
     list.#flow = flow;
+    return list;
+  }
+
+  /** A list like this one with other elements, each of this shape. */
+  #ofRows(rows: PersistentList<Tensor>, elementShape: PartialShape): TensorArray {
+    const { dtype, dynamicSize } = this;
+    const list = new TensorArray(dtype, 0, { dynamicSize, elementShape });
+    list.#rows = rows;
     return list;
   }
 
   /** The list of nothing but zeros whose elements have this shape; where that is not known, they are empty until one is written. */
   ofZeros(elementShape: readonly (number | null)[]): TensorArray {
-    const { dynamicSize } = this, flow = this.#zeros(this.#size, elementShape.map((d) => d ?? 0));
+    const { dynamicSize } = this,
+      flow = this.#zeros(this.#rowCount(), elementShape.map((d) => d ?? 0));
     return TensorArray.fromFlow(flow, { dynamicSize });
   }
 
   /** True where the elements may be carried as one tensor: their shape is known, or something was written. */
   get hasFlow(): boolean {
-    return this.#flow !== null;
+    return this.#flow !== null || (this.#rows !== null && isConcrete(this.#elementShape));
+  }
+  /** The elements where they are one tensor; null where they are not. */
+  get stacked(): Tensor | null {
+    return this.#flow;
+  }
+  /** True for a tensor that is the elements, or one of them. */
+  holds(t: Tensor): boolean {
+    if (t === this.#flow) return true;
+    const at = places.get(t);
+    return at !== undefined && this.#rows?.items[at] === t;
   }
   /** What is known of the shape of the elements. */
   get elementShape(): PartialShape {
@@ -126,6 +155,8 @@ export class TensorArray {
   /** The elements as one tensor, as loops carry them. Throws `ValueError` while their shape is not known. */
   get flow(): Tensor {
     if (this.#flow) return this.#flow;
+    const shape = this.#elementShape;
+    if (this.#rows && isConcrete(shape)) return this.#stacked(this.#rows, shape);
     throw new ValueError(
       "The shape of the elements of this TensorArray is not known: nothing was written yet, pass { elementShape }",
     );
@@ -133,6 +164,7 @@ export class TensorArray {
 
   /** How many elements there are. */
   size(): Tensor {
+    if (this.#rows) return asTensor(intScalar(this.#rows.length));
     if (!this.#flow) return asTensor(this.#size);
     const n = this.#flow.staticShape?.[0];
     return typeof n === "number" ? asTensor(intScalar(n)) : gather(shapeOp(this.#flow), 0);
@@ -140,7 +172,9 @@ export class TensorArray {
 
   /** Element `index`. */
   read(index: TensorLike): Tensor {
-    this.#check(index, "read from");
+    const at = this.#rows && this.#known(index);
+    this.#check(at ?? index, "read from");
+    if (at !== null) return tidy(() => this.#row(this.#rows!, at));
     return gather(this.flow, this.#index(index));
   }
   /** The elements at `indices`, stacked. */
@@ -149,7 +183,7 @@ export class TensorArray {
   }
   /** All elements, stacked. */
   stack(): Tensor {
-    return identity(this.flow);
+    return this.#rows ? this.flow : identity(this.flow);
   }
   /** All elements, joined along their first axis. Throws `ValueError` for scalars. */
   concat(): Tensor {
@@ -164,7 +198,16 @@ export class TensorArray {
 
   /** A list with `value` as element `index`. Throws `ValueError` for a value of another shape, `TypeError` for another dtype. */
   write(index: TensorLike, value: TensorLike): TensorArray {
-    this.#check(index, "write to");
+    const at = this.#known(index);
+    this.#check(at ?? index, "write to");
+    if (at !== null) {
+      const rows = this.#rows ?? this.#apart();
+      if (rows !== null) {
+        const row = identity(this.#value(value, this.elementShape));
+        places.set(row, at);
+        return this.#ofRows(rows.with(at, row), row.shape);
+      }
+    }
     return this.#with(() => {
       const row = this.#value(value, this.elementShape);
       const at = reshape(this.#index(index), [1, 1]);
@@ -189,6 +232,50 @@ export class TensorArray {
   /** Frees the elements. */
   close(): void {
     this.#flow?.dispose();
+    for (const row of this.#rows?.items ?? []) row?.dispose();
+  }
+
+  /** An index that eager code knows without waiting for a device; null for others. */
+  #known(index: TensorLike): number | null {
+    if (currentInterpreter().symbolic) return null;
+    const given = toIndexInput(index, "index", "TensorArray");
+    // Another dtype is refused where the index is used.
+    if (given.dtype !== "int32" && given.dtype !== "int64") return null;
+    if (given instanceof NdArray) return given.size === 1 ? Number(given.data[0]) : null;
+    const isAtHand = given instanceof EagerTensor && given.size === 1 &&
+      given.storage.device.hostElements !== undefined;
+    return isAtHand ? Number(given.dataSync()[0]) : null;
+  }
+
+  /** The elements of a stacked list, apart; null where their number is not at hand. */
+  #apart(): PersistentList<Tensor> | null {
+    if (this.#flow === null) {
+      const size = this.#known(this.#size);
+      return size === null ? null : new PersistentList(Array(size).fill(undefined));
+    }
+    const rows = unstack(this.#flow);
+    rows.forEach((row, i) => places.set(row, i));
+    return new PersistentList(rows);
+  }
+
+  #row(rows: PersistentList<Tensor>, at: number): Tensor {
+    const row = rows.items[at], shape = this.#elementShape;
+    if (row !== undefined) return identity(row);
+    if (isConcrete(shape)) return this.#zero(shape);
+    return this.flow;
+  }
+
+  #zero(shape: readonly number[]): Tensor {
+    return apply1(lookupOp("Fill")!, [intVector(shape), NdArray.zeros(this.dtype, [])]);
+  }
+
+  #stacked(rows: PersistentList<Tensor>, shape: readonly number[]): Tensor {
+    const { items } = rows;
+    if (items.length === 0) return this.#zeros(intScalar(0), shape);
+    return tidy(() => {
+      let zero: Tensor | undefined;
+      return stack(Array.from(items, (row) => row ?? (zero ??= this.#zero(shape))));
+    });
   }
 
   #with(make: () => Tensor): TensorArray {
@@ -223,10 +310,15 @@ export class TensorArray {
 
   /** The elements, at least `size` of them where the list may grow. */
   #room(size: Tensor, row: Tensor): Tensor {
-    const flow = this.#flow ? filled(this.#flow, row) : this.#zeros(this.#size, row);
+    const known = this.hasFlow ? this.flow : null;
+    const flow = known ? filled(known, row) : this.#zeros(this.#rowCount(), row);
     if (!this.dynamicSize) return flow;
     const missing = maximum(sub(size, gather(shapeOp(flow), 0)), 0);
     return concat([flow, this.#zeros(missing, row)]);
+  }
+
+  #rowCount(): OpInput {
+    return this.#rows ? intScalar(this.#rows.length) : this.#size;
   }
 
   #zeros(size: OpInput, like: Tensor | readonly number[]): Tensor {
@@ -247,7 +339,9 @@ export class TensorArray {
       const doing = isWrite ? "Writing to" : "Reading from";
       throw new OutOfRangeError(`${doing} negative indices (index ${index}) is not allowed`);
     }
-    const size = this.#flow
+    const size = this.#rows
+      ? this.#rows.length
+      : this.#flow
       ? this.#flow.staticShape?.[0]
       : this.#size instanceof NdArray
       ? Number(this.#size.at(0))

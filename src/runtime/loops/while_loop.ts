@@ -8,7 +8,7 @@ import { whenReady } from "../../core/nest.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
-import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import { newTensorId, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { specText } from "../../core/tensor_spec.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
@@ -31,8 +31,9 @@ import {
   type ShapeInvariant,
 } from "./loop_variables.ts";
 import { repeat, waitsBeforeEffects } from "./rows.ts";
+import { TensorArray } from "./tensor_array.ts";
 import { currentRun, type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
-import type { EagerTensor } from "../eager/tensor.ts";
+import { EagerTensor, tidy, tidyBut } from "../eager/tensor.ts";
 
 function loopOp(name: string): OpDef {
   return defineOp({
@@ -84,7 +85,8 @@ const checkOptions = optionCheck<WhileOptions>("whileLoop", {
 
 /**
  * Repeats `body` on the loop variables while `condition` is true. Each is a tensor, a `TensorArray`, or a nest of them, which the
- * functions get and `body` returns. In eager mode a plain loop. TensorFlow op `While`.
+ * functions get and `body` returns. In eager mode a plain loop, which frees what its functions make but for the variables' last values.
+ * TensorFlow op `While`.
  * Throws `ValueError` where a variable's nest, or its shape without a shape invariant, changes from one iteration to the next, and
  * `TypeError` where its dtype does.
  *
@@ -109,7 +111,9 @@ export function whileLoop<const V extends readonly unknown[]>(
   }
   checkOptions(options);
   if (vars.length === 0) throw new ValueError("No loop variables provided to whileLoop");
-  const nest = new LoopNest(vars), { maximumIterations: limit = -1 } = options;
+  const first = newTensorId(),
+    nest = new LoopNest(vars),
+    { maximumIterations: limit = -1 } = options;
   const invariants = nest.invariants(options.shapeInvariants);
   const test = (...leaves: LoopLeaf[]): Tensor => predicate(condition(...nest.pack(leaves)));
   const next = (...leaves: LoopLeaf[]): LoopLeaf[] => nest.leavesOf(body(...nest.pack(leaves)));
@@ -125,11 +129,18 @@ export function whileLoop<const V extends readonly unknown[]>(
     };
     return limit < 0 ? addLoop(loop) : addLoop(counted(loop, limit)).slice(1);
   };
-  const results = !currentInterpreter().symbolic
-    ? loopEagerly(test, next, nest.start, limit)
-    : withScope({ opName: options.name ?? null }, build);
   const isCut = options.backProp === false;
-  return nest.pack(isCut ? results.map((t) => t instanceof Tensor ? stopGradient(t) : t) : results);
+  const ended = (results: readonly LoopLeaf[]): LoopLeaf[] => results.map(isCut ? cut : (t) => t);
+  return nest.pack(
+    !currentInterpreter().symbolic
+      ? leaving(() => ended(loopEagerly(test, next, nest.start, { limit, first })))
+      : ended(withScope({ opName: options.name ?? null }, build)),
+  );
+}
+
+function cut(leaf: LoopLeaf): LoopLeaf {
+  if (leaf instanceof Tensor) return stopGradient(leaf);
+  return leaf.hasFlow ? TensorArray.fromFlow(stopGradient(leaf.flow), leaf) : leaf;
 }
 
 /** A tensor that a loop begins with, and what is known of its shape in all iterations. */
@@ -213,15 +224,37 @@ function loopEagerly(
   test: (...leaves: LoopLeaf[]) => Tensor,
   next: (...leaves: LoopLeaf[]) => LoopLeaf[],
   start: readonly LoopLeaf[],
-  limit: number,
+  { limit, first }: {
+    readonly limit: number;
+    /** Younger tensors are the loop's. */
+    readonly first: number;
+  },
 ): LoopLeaf[] {
-  let vars = [...start];
   const run = currentRun();
-  for (let i = 0; i !== limit && test(...vars).scalar(); i++) {
-    run?.tick();
-    vars = next(...vars);
-  }
-  return vars;
+  return leaving(() => {
+    let vars = [...start];
+    for (let i = 0; i !== limit && tidy(() => test(...vars).scalar()); i++) {
+      run?.tick();
+      const before = vars;
+      vars = leaving(() => next(...before));
+      for (const leaf of before) {
+        const t = leaf instanceof TensorArray ? leaf.stacked : leaf;
+        if (!(t instanceof EagerTensor) || t.id < first || t.kept) continue;
+        if (!isCarried(t, vars)) t.dispose();
+      }
+    }
+    return vars;
+  });
+}
+
+/** Runs a part of an eager loop, and frees what it makes but for the variables that it gives. */
+function leaving(fn: () => LoopLeaf[]): LoopLeaf[] {
+  return tidyBut(fn, (leaves) => ({ has: (t) => isCarried(t, leaves) }));
+}
+
+/** True for one of a loop's variables, and for what a list among them holds. */
+function isCarried(t: Tensor, vars: readonly LoopLeaf[]): boolean {
+  return vars.some((v) => v === t || v instanceof TensorArray && v.holds(t));
 }
 
 function checkLoop(

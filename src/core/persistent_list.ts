@@ -1,0 +1,70 @@
+/**
+ * PersistentList: a list of which each change gives a new one, in time that does not depend on its length.
+ */
+
+/** The elements themselves, or how an older list differs from a newer one. */
+type State<T> =
+  | { readonly items: (T | undefined)[] }
+  | {
+    readonly newer: PersistentList<T>;
+    readonly at: number;
+    readonly before: T | undefined;
+    readonly length: number;
+  };
+
+/** A list that never changes. Reading and changing the newest is fast; an older one that is used becomes the fast one. */
+export class PersistentList<T> {
+  #state: State<T>;
+
+  /** Takes over `items`. */
+  constructor(items: (T | undefined)[]) {
+    this.#state = { items };
+  }
+
+  /** How many elements it has. */
+  get length(): number {
+    return this.items.length;
+  }
+  /** The elements, for reading at once. */
+  get items(): readonly (T | undefined)[] {
+    return this.#own();
+  }
+
+  /** The list with another element `at`. A place beyond the end makes it longer; nothing is between. */
+  with(at: number, value: T): PersistentList<T> {
+    const items = this.#own(), { length } = items;
+    resize(items, Math.max(length, at + 1));
+    const newer = new PersistentList(items), before = items[at];
+    items[at] = value;
+    this.#state = { newer, at, before, length };
+    return newer;
+  }
+
+  /** Makes this the list that has the elements, and those on the way to it differ from it. */
+  #own(): (T | undefined)[] {
+    return "items" in this.#state ? this.#state.items : PersistentList.#moved(this);
+  }
+
+  static #moved<T>(newest: PersistentList<T>): (T | undefined)[] {
+    const path: PersistentList<T>[] = [];
+    while ("newer" in newest.#state) {
+      path.push(newest);
+      newest = newest.#state.newer;
+    }
+    const { items } = newest.#state as Extract<State<T>, { items: unknown }>;
+    for (const list of path.reverse()) {
+      // The list from which this one was reached takes this one for the newer.
+      const { newer, at, before, length } = list.#state as Exclude<State<T>, { items: unknown }>;
+      newer.#state = { newer: list, at, before: items[at], length: items.length };
+      items[at] = before;
+      resize(items, length);
+      list.#state = { items };
+    }
+    return items;
+  }
+}
+
+function resize<T>(items: (T | undefined)[], length: number): void {
+  while (items.length < length) items.push(undefined);
+  items.length = length;
+}
