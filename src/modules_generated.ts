@@ -285,6 +285,7 @@ import "./runtime/variables/variable_reads.ts";
 import "./runtime/functions/body_call.ts";
 import "./runtime/functions/unseen_gradients.ts";
 import "./runtime/functions/run_tape.ts";
+import "./core/persistent_list.ts";
 import "./runtime/loops/tensor_array.ts";
 import "./runtime/branches/branch.ts";
 import "./runtime/loops/host_state.ts";
