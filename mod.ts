@@ -168,7 +168,7 @@ export {
 } from "./src/script/script.ts";
 export type { WorkerModule, WorkerOption } from "./src/script/workers/worker_body.ts";
 export type { Tout } from "./src/script/tout.ts";
-/** TensorFlow 1's spellings: `tf.compat.v1.pyFunc`. */
+/** TensorFlow 1's spellings, `tf.compat.v1.pyFunc`, and version 2 by its name: `tf.compat.v2` is `tf`. */
 export * as compat from "./src/compat_v1/compat.ts";
 /** What TensorFlow 1 kept in contrib: `tf.contrib.framework.pyFunc`. */
 export * as contrib from "./src/script/contrib.ts";

@@ -414,6 +414,7 @@ import "./script/decorator.ts";
 import "./script/call.ts";
 import "./script/returned.ts";
 import "./script/imported.ts";
+import "./autodiff/checked_gradient.ts";
 import "./script/script_ops.ts";
 import "./script/run_numpy_style.ts";
 import "./script/eager_style.ts";

@@ -7,10 +7,12 @@ import { type DType, isFloating } from "../core/dtype.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { defineOp, type GradContext, lookupOp, type OpDef } from "../core/op.ts";
-import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
+import { compatible } from "../core/shape.ts";
+import type { Spec } from "../core/tensor_spec.ts";
 import { Tensor } from "../core/tensor.ts";
 import { refusePromise } from "../core/nest.ts";
 import { identity } from "../ops/array/view.ts";
+import { checkedGradient, gradientRefusal, type GradientTexts } from "./checked_gradient.ts";
 import { StepRecorder, tapeMemory } from "./step_recorder.ts";
 import type { Step } from "./steps.ts";
 
@@ -183,7 +185,7 @@ function vectorJacobian(
   // What is kept with the gradient keeps no tensor alive.
   const specs = xs.map(({ dtype, staticShape }) => ({ dtype, shape: staticShape }));
   const inputs = xs.length;
-  return (dy, saved) => {
+  return (dy, saved, ctx) => {
     const found = gradFunc(dy, saved.slice(0, count));
     const dxs = found instanceof Tensor ? [found] : found;
     if (!Array.isArray(dxs) || dxs.length !== inputs) {
@@ -198,19 +200,23 @@ function vectorJacobian(
         `${MUST_RETURN} where \`obj.gradFunc\` is a function that returns a list of only tensors`,
       );
     }
-    dxs.forEach((dx: Tensor, i) => checkGradient(dx, { ...specs[i], input: i }));
-    return dxs;
+    return dxs.map((dx: Tensor, i) => {
+      const texts = [
+        `Cannot use the gradient of input ${i} that \`obj.gradFunc\` of customGrad(f) returned: received `,
+        ", wanted ",
+      ] as const;
+      checkGradient(dx, specs[i], texts);
+      // The first input of the op is the value.
+      return checkedGradient(dx, { ctx, input: i + 1, texts });
+    });
   };
 }
 
 function checkGradient(
-  dx: Tensor,
-  { dtype, shape, input }: { dtype: DType; shape: PartialShape; input: number },
+  { dtype, staticShape: shape }: Tensor,
+  of: Spec,
+  texts: GradientTexts,
 ): void {
-  if (compatible(dx.staticShape, shape) && (dx.dtype === dtype || !isFloating(dtype))) return;
-  throw new ValueError(
-    `Cannot use the gradient of input ${input} that \`obj.gradFunc\` of customGrad(f) returned: received ${dx.dtype}${
-      shapeText(dx.staticShape)
-    }, wanted ${dtype}${shapeText(shape)}`,
-  );
+  if (compatible(shape, of.shape) && (dtype === of.dtype || !isFloating(of.dtype))) return;
+  throw new ValueError(gradientRefusal(texts, { dtype, shape }, of));
 }

@@ -1,6 +1,6 @@
 /**
- * Gradients that are cut where nobody can have meant it, by scripts without a vjp: errors name them, and where other paths carry a
- * gradient there is a warning.
+ * Gradients that are cut where nobody can have meant it, by scripts without a vjp: errors name them, and where there is no error there
+ * is a warning.
  */
 import { isTrainable } from "../core/dtype.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
@@ -17,24 +17,40 @@ export function cutOf({ def, attrs }: Pick<Step, "def" | "attrs">): GradientCut 
 /** Cuts that the pass in force has met, in functions that it differentiates too. */
 let met: GradientCut[] = [];
 let depth = 0;
+let named = false;
 const warned = new WeakSet<object>();
 
-/** Runs a backward pass, at whose end cuts that it met are warned of, if some gradient came through. */
+/** Runs a backward pass, at whose end cuts that it met are warned of. */
 export function noticingCuts<T>(pass: () => readonly (T | null)[]): (T | null)[] {
   if (depth++ === 0) met = [];
   try {
     const found = [...pass()];
-    if (depth === 1 && found.some((g) => g !== null)) met.forEach(warn);
+    if (depth === 1) {
+      const hasGradient = found.some((g) => g !== null);
+      if (hasGradient || !named) met.forEach((cut) => warn(cut, hasGradient));
+    }
     return found;
   } finally {
     depth--;
   }
 }
 
-function warn({ key, text }: GradientCut): void {
+/** Runs passes for a caller that fails where no gradient came through: its error names the cuts, and nothing warns of them. */
+export function namingCuts<T>(passes: () => T): T {
+  const before = named;
+  named = true;
+  try {
+    return passes();
+  } finally {
+    named = before;
+  }
+}
+
+function warn({ key, text }: GradientCut, hasGradient: boolean): void {
   if (warned.has(key)) return;
   warned.add(key);
-  console.warn(`A gradient is cut where other paths carry one: ${text}`);
+  const how = hasGradient ? "is cut where other paths carry one" : "comes through nowhere";
+  console.warn(`A gradient ${how}: ${text}`);
 }
 
 /** Forgets the cuts of earlier passes: for errors that come before there was one. */

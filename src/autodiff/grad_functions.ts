@@ -15,7 +15,7 @@ import { asTensor, toInput } from "../ops/input.ts";
 import { gradients, stepsTo } from "./gradients.ts";
 import type { Differentiable } from "./composites.ts";
 import { CompositeTensor } from "../core/composite.ts";
-import { cutNote, forgetCuts } from "./cuts.ts";
+import { cutNote, forgetCuts, namingCuts } from "./cuts.ts";
 import { tapeMemory } from "./step_recorder.ts";
 import { GradientTape } from "./tape.ts";
 import { UNSEEN, UnseenGradient } from "./unseen.ts";
@@ -234,12 +234,14 @@ export function gradientsOfVariables(
     let resources = wanted ?? tape.watchedVariables();
     let sources = [...resources, ...unseen] as unknown as Tensor[];
     if (sources.length === 0) forgetCuts();
-    let grads = sources.length === 0 ? [] : tape.gradient(value, sources) as (Tensor | null)[];
+    let grads = sources.length === 0
+      ? []
+      : namingCuts(() => tape.gradient(value, sources) as (Tensor | null)[]);
     if (value.isSymbolic && resources.every((_, i) => grads[i] === null)) {
       // The graph was built before: it remembers what the tape did not see.
       resources = wanted ?? variablesBehind(value);
       sources = [...resources, ...unseen].map((r) => handleOf(r)!);
-      grads = gradients(value, sources);
+      grads = namingCuts(() => gradients(value, sources));
     }
     if (grads.every((g) => g === null)) throw notConnected();
     const n = resources.length;
@@ -294,11 +296,10 @@ function differentiate(
       }, wanted ${shapeText(value.staticShape)}`,
     );
   }
-  const found = tape.gradient(
-    value,
-    sources,
-    seed ? { outputGradients: seed } : {},
-  ) as (Differentiable | null)[];
+  const options = seed ? { outputGradients: seed } : {};
+  const found = namingCuts(() =>
+    tape.gradient(value, sources, options) as (Differentiable | null)[]
+  );
   const missing = found.findIndex((g) => g === null);
   if (missing >= 0) {
     throw new ValueError(

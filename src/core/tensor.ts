@@ -271,10 +271,13 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   /** Refuses implicit conversion: a tensor is not a number. */
   [Symbol.toPrimitive](hint: string): string {
     if (hint === "string") return this.toString();
+    const how = this.isSymbolic
+      ? "use tf ops, as tf.cond() for if, or a script op: it has no value before the graph runs"
+      : this.staticShape?.length === 0
+      ? "read its value by item(), or use tf ops"
+      : "use tf ops, as tf.all() and item() of what that gives, or read its values by dataSync()";
     throw new OperatorNotAllowedInGraphError(
-      `Using ${
-        shortText(this)
-      } as a JavaScript number is not allowed: use tf ops, or item() where a value can be read`,
+      `Using ${shortText(this)} as a JavaScript number is not allowed: ${how}`,
     );
   }
   /** Refuses iteration, as TensorFlow does for symbolic tensors. */

@@ -51,6 +51,11 @@ export function decorator<O>(
       `Don't set the \`inp\` argument when using tf.${name} as a decorator (\`func\` not given).`,
     );
   }
+  if (hasFunc && isOptions && hasInputs) {
+    throw new TypeError(
+      `Cannot read the arguments of tf.${name}: received one object with "func", wanted tf.${name}(func, inp, Tout, options)`,
+    );
+  }
   if (hasFunc) {
     throw new TypeError(`Missing argument \`inp\`: tf.${name} was given a function but no inputs`);
   }

@@ -5,12 +5,13 @@ import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { describe } from "../core/convert.ts";
 import { type DType, isTrainable } from "../core/dtype.ts";
 import { type Attrs, defineOp, type GradRule, type OpDef, type OpInit } from "../core/op.ts";
-import { compatible, type PartialShape, shapeText } from "../core/shape.ts";
+import { compatible, type PartialShape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { ValueError } from "../core/errors.ts";
 import { withScope } from "../core/scope_context.ts";
 import { withLongStacks } from "../core/throwing/user_stack.ts";
+import { checkedGradient, gradientRefusal } from "../autodiff/checked_gradient.ts";
 import { asTensor } from "../ops/input.ts";
 import { tapeGradient } from "../runtime/functions/run_tape.ts";
 import { findScriptOf } from "./imported.ts";
@@ -77,14 +78,15 @@ const vjpRule = (op: string): GradRule => ({
     return grads.map((g: unknown, i) => {
       const { dtype, shape } = ctx.inputs[i];
       if (!isTrainable(dtype) || g === null || g === undefined) return null;
+      const texts = [
+        `vjp of ${name} returned `,
+        ` as the gradient of input ${i}, which is `,
+      ] as const;
       if (!(g instanceof Tensor) || g.dtype !== dtype || !compatible(shape, g.staticShape)) {
-        throw new ValueError(
-          `vjp of ${name} returned ${
-            g instanceof Tensor ? `${g.dtype}${shapeText(g.staticShape)}` : describe(g)
-          } as the gradient of input ${i}, which is ${dtype}${shapeText(shape)}`,
-        );
+        const given = g instanceof Tensor ? { dtype: g.dtype, shape: g.staticShape } : describe(g);
+        throw new ValueError(gradientRefusal(texts, given, ctx.inputs[i]));
       }
-      return g;
+      return checkedGradient(g, { ctx, input: i, texts });
     });
   },
 });

@@ -5,6 +5,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { DTYPES } from "../core/dtype.ts";
 import { ValueError } from "../core/errors.ts";
 import { isPlainObject } from "../core/nest.ts";
+import { optionCheck } from "../core/options.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { GraphDefJson, NodeDefJson } from "../graph/graph_def/graph_def.ts";
 import { toGraphDef } from "../graph/graph_def/graph_def.ts";
@@ -44,16 +45,29 @@ export interface SaveOptions {
   readonly signatures: Readonly<Record<string, SignatureFunction>>;
   /** Tags of the meta graph. Default `["serve"]`. */
   readonly tags?: readonly string[];
+  /**
+   * True: scripts without a registered name are written with their process-local token, under which this process finds them while the
+   * functions live, and another one only in {@linkcode LoadOptions.scripts}. Default false: a `ValueError`.
+   */
+  readonly allowAnonymousScripts?: boolean;
 }
+
+const checkOptions = optionCheck<SaveOptions>("saveModel", {
+  signatures: true,
+  tags: true,
+  allowAnonymousScripts: true,
+});
 
 /**
  * Writes a SavedModel: `saved_model.pb`, the variables that the functions use, and which scripts they call
  * (`assets.extra/script_ops.json`). `tf.saved_model.load` in TensorFlow and {@linkcode loadSavedModel} read it, as an object with a
  * method for each signature, `variables` and `trainable_variables`; where two outputs of a signature are one tensor, as a model of
  * version 1, which has signatures alone.
- * Rejects with `ValueError` for a function without named inputs or whose result is no record, or for scripts without a registered name.
+ * Rejects with `ValueError` for a function without named inputs or whose result is no record, or for scripts without a registered name; with `TypeError` for options
+ * that it does not know.
  */
 export async function saveModel(folder: string | URL, options: SaveOptions): Promise<void> {
+  checkOptions(options);
   const path = pathOf(folder).replace(/\/$/, "");
   const signatures = Object.entries(options?.signatures ?? {});
   if (signatures.length === 0) {
@@ -65,7 +79,8 @@ export async function saveModel(folder: string | URL, options: SaveOptions): Pro
     defs[name] = graph.asDefault(() => addSignature(name, f));
   }
   const variables = variablesOf(graph);
-  const named = withNames(toGraphDef(graph), variables);
+  const { allowAnonymousScripts = false } = options;
+  const named = withNames(toGraphDef(graph, { allowAnonymousScripts }), variables);
   const objects = savedObjects({ ...named, signatures: defs });
   const saved = [...named.variables].map(([handle, v]) => ({
     v,

@@ -140,6 +140,10 @@ export const REDUCE: SampleTable = {
     sample([any(3, 4, 2), number(1)], { by: 2 }),
   ],
   _KeptShape: [sample([vector(2, 3, 4), vector(1)]), sample([vector(2, 3, 4), vector(0, -1)])],
+  _CheckedGradient: [
+    sample([any(2, 3), vector(2, 3)], { texts: ["", ""] }),
+    sample([any(), vector()], { texts: ["", ""] }),
+  ],
   SumLike: [
     sample([any(2, 3), any(3)]),
     sample([any(2, 3), any(2, 1)]),

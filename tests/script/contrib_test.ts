@@ -132,3 +132,34 @@ testOnDevices("M8 a list of arrays for a single type is a wrong count", async ()
   );
   assertMatch(error.message, /returns 2 values, but expects to see 1 values/);
 });
+
+Deno.test("tf.compat.v2 is tf", () => {
+  assertEquals(tf.compat.v2 as unknown, tf);
+  assertEquals(tf.compat.v2.pyFunction((x: tf.Tensor) => tf.neg(x), [2], "float32").item(), -2);
+});
+
+Deno.test("script functions say that their arguments are no record", () => {
+  const given = { func: (x: unknown) => x, inp: [tf.scalar(1)], Tout: "float32" };
+  for (const name of ["numpyFunction", "pyFunction"] as const) {
+    const f = tf[name] as (given: unknown) => unknown;
+    const wanted = `received one object with "func", wanted tf.${name}(func, inp, Tout, options)`;
+    assertThrows(() => f(given), TypeError, wanted);
+  }
+});
+
+Deno.test("a tensor that is used as a number says how its value is read", () => {
+  const numbers: Readonly<Record<string, (x: tf.Tensor) => unknown>> = {
+    "compared": (x) => (tf.abs(x) as unknown as number) <= 3,
+    "multiplied": (x) => (x as unknown as number) * 2,
+    "as a number": (x) => Number(x),
+  };
+  for (const [what, use] of Object.entries(numbers)) {
+    const places: readonly [() => unknown, string][] = [
+      [() => use(tf.scalar(1)), "read its value by item()"],
+      [() => tf.pyFunction((x: tf.Tensor) => use(x), [1], "float32"), "read its value by item()"],
+      [() => use(tf.tensor([1, 2])), "read its values by dataSync()"],
+      [() => tf.function((x: tf.Tensor) => use(x))(tf.scalar(1)), "no value before the graph runs"],
+    ];
+    for (const [place, wanted] of places) assertThrows(place, Error, wanted, what);
+  }
+});

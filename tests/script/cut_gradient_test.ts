@@ -52,6 +52,70 @@ testOnDevices("a gradient that is cut beside others is warned of, once", async (
   }
 });
 
+/** Ways to ask for a gradient that say null, or zero, where there is none. */
+const SILENT: Readonly<Record<string, (f: (x: Any) => T) => Promise<unknown> | unknown>> = {
+  "a tape": WAYS["a tape"],
+  "tf.gradients": WAYS["tf.gradients"],
+  "a tape that says zero": (f) => {
+    const x = tf.scalar(3);
+    using tape = new tf.GradientTape();
+    tape.watch(x);
+    return (tape.gradient(f(x), x, { unconnectedGradients: "zero" }) as T).item();
+  },
+  "a jacobian": (f) => {
+    const x = tf.tensor([3, 4]);
+    using tape = new tf.GradientTape();
+    tape.watch(x);
+    return tape.jacobian(tf.stack([f(x.gather(0)), f(x.gather(1))]), x);
+  },
+  "a tape around a function": (f) => WAYS["a tape"](tf.function(f as Any) as Any),
+  "a tape around a branch": (f) =>
+    WAYS["a tape"](tf.function((x: T) => tf.cond(tf.greater(x, 0), () => f(x), () => x)) as Any),
+  "a function with a tape": (f) =>
+    tf.function((x: T) => {
+      using tape = new tf.GradientTape();
+      tape.watch(x);
+      return tape.gradient(f(x), x, { unconnectedGradients: "zero" }) as T;
+    })(tf.scalar(3)).item(),
+  "gradients of a branch": (f) =>
+    WAYS["tf.gradients"]((x) => tf.cond(tf.greater(x, 0), () => f(x), () => x)),
+  "gradients of a loop": (f) =>
+    WAYS["tf.gradients"]((x) =>
+      tf.whileLoop((i) => tf.less(i, 1), (i, y: T) => [tf.add(i, 1), f(y)], [
+        tf.constant(0),
+        x,
+      ])[1] as T
+    ),
+  "gradients of a script around it": (f) =>
+    WAYS["tf.gradients"]((x) => tf.pyFunction((a: T) => f(a), [x], tf.TensorSpec([])) as T),
+  "a tape around a script around it": (f) =>
+    WAYS["a tape"]((x) => tf.pyFunction((a: T) => f(a), [x], tf.TensorSpec([])) as T),
+  "gradients of a variable": async (f) => {
+    await using g = open(() => {
+      const v = tf.variable(3);
+      return tf.gradients(f(v), [v])[0];
+    });
+    return g.parts;
+  },
+};
+
+testOnDevices("a gradient that is cut altogether is warned of, once, in every way", async () => {
+  for (const [way, differentiate] of Object.entries(SILENT)) {
+    const score = makeScore(), seen: unknown[] = [];
+    const lines = await warnings(async () => {
+      for (let i = 0; i < 2; i++) seen.push(await differentiate((x) => tf.square(score(x))));
+    });
+    for (const found of seen) assertEquals(found || null, null, way);
+    assertEquals(lines.length, 1, `${way}: ${lines}`);
+    assertMatch(lines[0], /^A gradient (comes through nowhere|is cut where other paths)/, way);
+    assertStringIncludes(lines[0], TEXT, way);
+    const strict = makeScore({ strictGradients: true });
+    const error = await errorOf(() => differentiate((x) => tf.square(strict(x))));
+    assertEquals(error.constructor, tf.errors.InvalidArgumentError, `${way} ${error.stack}`);
+    assertStringIncludes(error.message, `${TEXT} (strictGradients)`, way);
+  }
+});
+
 testOnDevices(
   "strictGradients makes a cut an error, in every script function and way",
   async () => {
@@ -75,7 +139,11 @@ testOnDevices(
 
 testOnDevices("the error of a gradient that is missing names what cut it", async () => {
   const score = makeScore();
-  const error = await errorOf(() => tf.grad((x: Any) => tf.square(score(x)))(tf.scalar(3)));
+  let error!: Error;
+  const lines = await warnings(async () => {
+    error = await errorOf(() => tf.grad((x: Any) => tf.square(score(x)))(tf.scalar(3)));
+  });
+  assertEquals(lines, []);
   assertMatch(error.message, /Cannot compute gradient of y=f\(x\)/);
   assertStringIncludes(error.message, `: ${TEXT}`);
   const v = tf.variable(tf.scalar(3));

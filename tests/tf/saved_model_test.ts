@@ -172,3 +172,35 @@ Deno.test("saveModel() refuses what cannot be a signature", async () => {
   await assertRejects(save(flat), tf.ValueError, "must return a record of tensors");
   await assertRejects(() => saveModel(folder, { signatures: {} }), tf.ValueError, "no signatures");
 });
+
+testOnDevices("saveModel() writes scripts without a name where it may", async () => {
+  const folder = await Deno.makeTempDir();
+  const triple = (x: tf.NdArray): tf.NdArray => x.map((v) => 3 * Number(v));
+  const f = tf.function((x: tf.Tensor) => ({
+    y: tf.add(tf.numpyFunction(triple, [x], "float32"), tf.pyFunction(tf.square, [x], "float32")),
+  }), { inputSignature: [tf.TensorSpec([null], "float32", "x")] });
+  const signatures = { serve: f };
+  await assertRejects(
+    () => saveModel(folder, { signatures }),
+    tf.ValueError,
+    "or pass { allowAnonymousScripts: true }",
+  );
+  await saveModel(folder, { signatures, allowAnonymousScripts: true });
+  const call = async (options: Parameters<typeof loadSavedModel>[1]): Promise<unknown> => {
+    const model = await loadSavedModel(folder, options);
+    return await (await model.signatures.serve({ x: [1, 2] })).y.array();
+  };
+  assertEquals(await call({}), [4, 10]);
+  const text = await Deno.readTextFile(`${folder}/assets.extra/script_ops.json`);
+  const { scripts } = JSON.parse(text) as { scripts: { token: string; op: string }[] };
+  const named = Object.fromEntries(
+    scripts.map(({ token, op }) => [token, op === "PyFunc" ? triple : tf.neg]),
+  );
+  // As another process does.
+  assertEquals(await call({ scripts: named }), [2, 4]);
+  await assertRejects(
+    () => saveModel(folder, { signatures, allowAnonymousScript: true } as never),
+    TypeError,
+    'did you mean "allowAnonymousScripts"?',
+  );
+});

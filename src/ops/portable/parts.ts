@@ -87,6 +87,7 @@ function shapedRows(rows: OpInput, row: OpInput): Tensor {
 
 /** By op. */
 export const PARTS: Readonly<Record<string, Expansion>> = {
+  _CheckedGradient: ([gradient, dims]) => [reshape(gradient, dims)],
   SumLike: ([dy, like]) => {
     const have = shape(dy), want = shape(like);
     const lead = apply1(lookupOp("Fill")!, [

@@ -211,7 +211,8 @@ function runGradient(call: HostCall): HostResults | Promise<HostResults> {
       k,
     ) => (tape.targets[t] === 0 ? [] : [{ id: tape.targets[t], grad: dys[k] }]));
     const found = backpropInTurns(tape.steps, seeds, {
-      sources: all,
+      // What nobody asked for is followed by no pass, and warned of by none.
+      sources: all.map((id, i) => i < ids.length && !wanted.includes(i) ? -1 : id),
       variables: [...handles, ...unseen.map((r) => handleOf(r)!)],
       within,
       turn: () => call.context.turn(),
