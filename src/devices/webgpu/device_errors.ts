@@ -20,12 +20,11 @@ export function deviceError(error: GPUError): OpError {
 }
 
 /** The error of calls on a device that is gone, and of uses of what it held. */
-export function lossError({ message, reason }: GPUDeviceLostInfo): UnavailableError {
+export function lossError(why: string, cause?: unknown): UnavailableError {
   return new UnavailableError(
-    `Cannot use this GPU device or its tensors: it was lost (${
-      message || reason
-    }), and its memory ` +
+    `Cannot use this GPU device or its tensors: it was lost (${why}), and its memory ` +
       "with it. Await tf.ready(), which waits for the next device, and make the tensors anew there; what variables and optimizers " +
       "held is in the last file that tf.io.saveVariables() wrote, which tf.io.loadVariables() reads",
+    { cause },
   );
 }

@@ -5,6 +5,7 @@
 import type { DeviceCounters } from "../../core/device.ts";
 import { ResourceExhaustedError, UnavailableError } from "../../core/errors.ts";
 import { CanvasReadback } from "./canvas_readback.ts";
+import { lossError } from "./device_errors.ts";
 
 export interface ReadRange {
   readonly buffer: GPUBuffer;
@@ -18,7 +19,7 @@ export class Readback {
   readonly #counters: DeviceCounters;
   readonly #submit: (record: (encoder: GPUCommandEncoder) => void) => void;
   readonly #free: GPUBuffer[] = [];
-  #sync: boolean;
+  readonly #sync: boolean;
   /** Undefined until somebody cannot wait. */
   #canvas: CanvasReadback | null | undefined;
   #latencyMs = 1;
@@ -51,7 +52,10 @@ export class Readback {
     return this.#canvas !== null;
   }
 
-  /** Reads at once, or null where the runtime cannot. */
+  /**
+   * Reads at once, or null where the runtime cannot. Throws `UnavailableError` where it could before: then the device is going, of which
+   * nothing was told yet.
+   */
   readSync(ranges: readonly ReadRange[]): ArrayBuffer[] | null {
     if (!this.#sync) return this.canDraw ? this.#draw(this.#canvas!, ranges) : null;
     const { staging, offsets, total } = this.#copy(ranges);
@@ -59,10 +63,9 @@ export class Readback {
     let bytes: ArrayBuffer;
     try {
       bytes = staging.getMappedRange(0, total);
-    } catch {
-      // The runtime changed its mind, or the device is going: never try again.
-      this.#sync = false;
-      return null;
+    } catch (cause) {
+      const { message } = cause as Error;
+      throw lossError(`a copy cannot be mapped, ${message}`, cause);
     }
     return this.#finish(staging, bytes, ranges, offsets);
   }

@@ -96,7 +96,7 @@ export class WebGpuDevice implements Device {
       const isEcho = this.#failing + this.#pool.failed > 0 && error instanceof GPUValidationError;
       if (!isEcho) this.#error ??= deviceError(error);
     });
-    this.lost = device.lost.then((info) => this.#lost = lossError(info));
+    this.lost = device.lost.then((info) => this.#lost = lossError(info.message || info.reason));
   }
 
   /** There was no memory for a buffer: the next call fails, and recorded commands that use it do nothing. */
