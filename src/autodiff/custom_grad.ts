@@ -3,7 +3,7 @@
  */
 import { apply1, currentRecorders, withRecorders } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
-import { type DType, isFloating } from "../core/dtype.ts";
+import { isFloating } from "../core/dtype.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { defineOp, type GradContext, lookupOp, type OpDef } from "../core/op.ts";
