@@ -385,7 +385,6 @@ gpuTest("a loss that was not told yet is the error of what reads at once", async
     "dataSync()": (x) => x.dataSync(),
     "data()": (x) => x.data(),
     "a script": script,
-    "a script that is awaited": (x) => tf.numpyFunctionAsync(body, [x], "float32"),
     "a script of tensors": (x) => tf.pyFunction((x: tf.Tensor) => x.dataSync(), [x], "float32"),
     "a function with a script": f,
     "a function that is awaited": (x) => f.async(x),
