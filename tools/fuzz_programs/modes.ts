@@ -160,7 +160,9 @@ function session(shapes: Shapes, differentiates: boolean, imports = false): Mode
     const graph = new tf.Graph(), specs = specsOf(program, shapes);
     const { inputs, fetches } = graph.asDefault(() => {
       const inputs = specs.map(({ dtype, shape }, i) => tf.placeholder(dtype, shape, `x${i}`));
-      const outputs = bodyOf(program)(...inputs);
+      const results = bodyOf(program)(...inputs);
+      // A file may hold other nodes for an op, but for these the same.
+      const outputs = imports ? results.map((t) => tf.identity(t)) : results;
       const fetches: (tf.Tensor | null)[] = differentiates
         ? gradientsOf(lossOf(outputs), inputs.filter(isSource))
         : outputs;

@@ -1,0 +1,161 @@
+/** Programs in which `deno task fuzz programs` once found a difference, as it shrank them, and the mode that differed. */
+import type { Program } from "../../tools/fuzz_programs/program.ts";
+
+export const FOUND_PROGRAMS: readonly Program[] = [
+  // function of unknown rank
+  {
+    "inputs": [{ "dtype": "int32", "shape": [], "data": [1] }],
+    "lines": [{ "code": "tf.add(tf.sum($0), tf.reshape(tf.max($0), [1]))", "operands": [0] }, {
+      "code": "tf.argMin($0, 0)",
+      "operands": [1],
+    }],
+    "outputs": [2],
+  },
+  // gradient, function
+  {
+    "inputs": [{ "dtype": "float32", "shape": [2, 1], "data": [1, 1] }, {
+      "dtype": "bool",
+      "shape": [],
+      "data": [1],
+    }],
+    "lines": [{ "code": "tf.matMul(tf.where($1, $0, 0), $0, false, true)", "operands": [0, 1] }],
+    "outputs": [2],
+  },
+  // function of unknown rank
+  {
+    "inputs": [{ "dtype": "float32", "shape": [1, 1, 1], "data": [1] }],
+    "lines": [{ "code": "tf.add(tf.sum($0), tf.reshape(tf.max($0), [1]))", "operands": [0] }],
+    "outputs": [1],
+  },
+  // gradient, function of unknown rank
+  {
+    "inputs": [{ "dtype": "float32", "shape": [], "data": [0] }],
+    "lines": [{ "code": "tf.prod($0, undefined, false)", "operands": [0] }],
+    "outputs": [1],
+  },
+  // gradient, function of unknown dims
+  {
+    "inputs": [
+      { "dtype": "float32", "shape": [], "data": [1] },
+      { "dtype": "bool", "shape": [], "data": [1] },
+      { "dtype": "float32", "shape": [2], "data": [1, 1] },
+      { "dtype": "float32", "shape": [2, 2], "data": [0, 0, -1, -1] },
+    ],
+    "lines": [{ "code": "tf.stack([$0, $1], 0)", "operands": [0, 0] }, {
+      "code": "tf.matMul(tf.where($1, $0, 0), $0, false, true)",
+      "operands": [3, 1],
+    }],
+    "outputs": [5, 4, 2],
+  },
+  // function
+  {
+    "inputs": [{ "dtype": "float32", "shape": [1, 2], "data": [1, 1] }, {
+      "dtype": "bool",
+      "shape": [1, 1],
+      "data": [1],
+    }, { "dtype": "float32", "shape": [1, 1], "data": [1] }],
+    "lines": [{ "code": "tf.matMul($0, $0, false, true)", "operands": [0] }, {
+      "code": "tf.where($2, $0, $1)",
+      "operands": [2, 3, 1],
+    }],
+    "outputs": [4],
+  },
+  // function
+  {
+    "inputs": [{ "dtype": "float32", "shape": [1, 1], "data": [1] }],
+    "lines": [
+      { "code": 'tf.numpyFunction((a) => a.data.length, [$0], "int32")', "operands": [0] },
+      { "code": "tf.add(tf.sum($0), tf.reshape(tf.max($0), [1]))", "operands": [1] },
+    ],
+    "outputs": [2],
+  },
+  // gradient of a call
+  {
+    "inputs": [{ "dtype": "float32", "shape": [1, 1, 1], "data": [1] }],
+    "lines": [{
+      "code":
+        "tf.where(tf.greater(tf.matMul($0, $0, false, true), 0), 1, tf.matMul($0, $0, false, true))",
+      "operands": [0],
+    }, { "code": "tf.matMul($0, $0, false, true)", "operands": [1] }],
+    "outputs": [2],
+  },
+  // gradient, session
+  {
+    "inputs": [{ "dtype": "float32", "shape": [1, 1], "data": [1] }, {
+      "dtype": "bool",
+      "shape": [1],
+      "data": [1],
+    }],
+    "lines": [{ "code": "tf.where($2, $0, $1)", "operands": [0, 0, 1] }, {
+      "code": "tf.matMul($0, $0, false, true)",
+      "operands": [2],
+    }],
+    "outputs": [3],
+  },
+  // function
+  {
+    "inputs": [{ "dtype": "float32", "shape": [5, 2], "data": [1, 1, 1, 1, 1, 1, 1, 1, 1, 1] }],
+    "lines": [{
+      "code":
+        "tf.logicalAnd(tf.greater(tf.matMul($0, $0, false, true), 0), tf.less(tf.sum($0, -1), 1))",
+      "operands": [0],
+    }, { "code": 'tf.cast($0, "float32")', "operands": [1] }],
+    "outputs": [2],
+  },
+  // function of unknown rank
+  {
+    "inputs": [{ "dtype": "float32", "shape": [], "data": [1] }],
+    "lines": [{ "code": "tf.add(tf.sum($0), tf.reshape(tf.max($0), [1]))", "operands": [0] }, {
+      "code": "tf.mapFn((e) => tf.greater(tf.sum(e), 0), $0)",
+      "operands": [1],
+    }],
+    "outputs": [2],
+  },
+  // function of unknown rank
+  {
+    "inputs": [{ "dtype": "float32", "shape": [1], "data": [1] }],
+    "lines": [{ "code": "tf.add(tf.sum($0), tf.reshape(tf.max($0), [1]))", "operands": [0] }],
+    "outputs": [1],
+  },
+  // function of unknown rank
+  {
+    "inputs": [{ "dtype": "float32", "shape": [1, 1, 1], "data": [1] }],
+    "lines": [{ "code": "tf.add(tf.sum($0), tf.reshape(tf.max($0), [1]))", "operands": [0] }, {
+      "code": "tf.layerNorm($0)",
+      "operands": [1],
+    }],
+    "outputs": [2],
+  },
+  // function of unknown rank
+  {
+    "inputs": [{ "dtype": "float32", "shape": [1], "data": [1] }],
+    "lines": [{ "code": "tf.add(tf.sum($0), tf.reshape(tf.max($0), [1]))", "operands": [0] }, {
+      "code": "tf.mean($0, [0], true)",
+      "operands": [1],
+    }],
+    "outputs": [2],
+  },
+  // function of unknown rank
+  {
+    "inputs": [{ "dtype": "float32", "shape": [1], "data": [1] }, {
+      "dtype": "float32",
+      "shape": [1],
+      "data": [1],
+    }],
+    "lines": [{ "code": "tf.add(tf.sum($0), tf.reshape(tf.max($0), [1]))", "operands": [0] }, {
+      "code": "tf.mapFn((e) => tf.add(tf.sum(e), tf.cast(tf.sum($1), $0.dtype)), $0)",
+      "operands": [2, 1],
+    }],
+    "outputs": [3],
+  },
+  // function of unknown rank
+  {
+    "inputs": [{ "dtype": "float32", "shape": [1, 1, 1], "data": [1] }],
+    "lines": [{ "code": "tf.add(tf.sum($0), tf.reshape(tf.max($0), [1]))", "operands": [0] }, {
+      "code":
+        "tf.foldl((a, e) => tf.where(tf.less(a, 0.2), tf.zerosLike(a), tf.sigmoid(tf.add(a, tf.mul(a, tf.cast(tf.greater(e, 0), a.dtype))))), $0)",
+      "operands": [1],
+    }],
+    "outputs": [2],
+  },
+];
