@@ -82,8 +82,8 @@ export * as random from "./random/namespace.ts";
 export * as browser from "./image/browser_namespace.ts";
 /** Images: resizing, crops, transforms, suppression. */
 export * as image from "./image/namespace.ts";
-/** Sparse tensors as their indices, values and shape. */
-export * as sparse from "./host/sparse.ts";
+/** Sparse tensors: order, parts, sums and products, also as their indices, values and shape. */
+export * as sparse from "./ragged/sparse_namespace.ts";
 /** Strings. */
 export * as string from "./host/string.ts";
 export * from "./host/ragged.ts";

@@ -99,6 +99,11 @@ export const IMPORTED: SampleTable = {
       { wrt: [2] },
     ),
   ],
+  SparseTensorDenseMatMul: [
+    sample([entries, any(3), extents, any(2, 4)]),
+    sample([entries, any(3), extents, any(4, 3)], { adjoint_a: true, adjoint_b: true }),
+  ],
+  SparseTensorDenseAdd: [sample([entries, any(3), extents, any(3, 2)])],
   SparseReduceSum: [
     sample([entries, any(3), extents, ints(1)]),
     sample([entries, any(3), extents, ints(-2, 1)], { keep_dims: true }),

@@ -233,8 +233,8 @@ export function tensorScatterAdd(x: TensorLike, indices: TensorLike, updates: Te
 
 /**
  * A tensor of `outputShape` that holds `defaultValue` everywhere but at the indices: a scalar, a list of places in a
- * vector, or one index vector a row. One value may serve for all. Throws `ValueError` where shapes do not fit.
- * TensorFlow op `SparseToDense`.
+ * vector, or one index vector a row. One value may serve for all. Throws `ValueError` where shapes do not fit and, with
+ * `validateIndices`, `InvalidArgumentError` on the CPU for indices that repeat or are out of order. TensorFlow op `SparseToDense`.
  *
  * @example
  * ```ts
@@ -249,6 +249,7 @@ export function sparseToDense(
   sparseValues: TensorLike,
   outputShape: TensorLike,
   defaultValue: TensorLike = 0,
+  validateIndices = false,
 ): Tensor {
   const at = indexInput(sparseIndices, "sparseToDense");
   const values = toInput(sparseValues, "sparseValues", "sparseToDense");
@@ -268,7 +269,7 @@ export function sparseToDense(
   const dims = toIndexInput(outputShape, "outputShape", "sparseToDense");
   checkSparse(shapeOfInput(at), shapeOfInput(values), literalInts(dims), shapeOfInput(start));
   const inputs = [at, castInput(dims, at.dtype), values, start];
-  return apply1(SparseToDense, inputs, { validate_indices: false });
+  return apply1(SparseToDense, inputs, { validate_indices: validateIndices });
 }
 
 function checkSparse(

@@ -1,5 +1,5 @@
 /**
- * Sums, parts and orders of sparse tensors, as only files have them. On the host.
+ * Sums, parts and orders of sparse tensors, given by their indices, values and dense shapes. On the host.
  */
 import { apply } from "../../core/apply.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
@@ -103,6 +103,8 @@ const SparseSlice = defineOp({
         `Expected start and size to have ${extents.length} elements but received ${from.length} and ${most.length}`,
       );
     }
+    const negative = most.find((n) => n < 0);
+    if (negative !== undefined) refuse(`Expected a non-negative size, received ${negative}`);
     const to = extents.map((d, k) => Math.max(0, Math.min(most[k], d - from[k])));
     const entries = entriesOf(indices, extents).filter(({ at }) =>
       at.every((v, k) => v >= from[k] && v < from[k] + to[k])

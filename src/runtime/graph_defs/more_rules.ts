@@ -1,5 +1,5 @@
 /**
- * Rules for ops of statistics, of sparse tensors, of records and of ranking, written in several of ours.
+ * Rules for ops of statistics, of records and of ranking, written in several of ours.
  */
 import { asDType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -9,12 +9,11 @@ import { shapeFromJson, text } from "../../graph/graph_def/values.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { fill } from "../../ops/array/creation.ts";
 import { gather } from "../../ops/array/gather.ts";
-import { concat, stack, unstack } from "../../ops/array/join.ts";
+import { concat, stack } from "../../ops/array/join.ts";
 import { tensorScatterUpdate } from "../../ops/array/scatter.ts";
 import { expandDims, reshape, shape } from "../../ops/array/view.ts";
-import { transpose } from "../../ops/array/move.ts";
 import { intVector } from "../../ops/input.ts";
-import { add, mul, sub } from "../../ops/pointwise/arithmetic.ts";
+import { add, sub } from "../../ops/pointwise/arithmetic.ts";
 import { greater, less } from "../../ops/pointwise/compare.ts";
 import { logicalAnd } from "../../ops/pointwise/logical.ts";
 import { abs } from "../../ops/pointwise/rounding.ts";
@@ -37,17 +36,6 @@ function dynamicStitch({ inputs }: ImportedNode): Tensor[] {
   const values = concat(rows);
   const dims = concat([reshape(add(max(at), 1), [1]), shape(values).slice([1])]);
   return [tensorScatterUpdate(fill(dims, 0, values.dtype), expandDims(at, -1), values)];
-}
-
-/** A sparse matrix of two dimensions times a dense one. */
-function sparseMatMul({ inputs: [indices, values, dims, b], attr }: ImportedNode): Tensor[] {
-  const [first, second] = unstack(cast(indices, "int32"), 1);
-  const isTurned = attr.adjoint_a?.b ?? false;
-  const rows = isTurned ? second : first, columns = isTurned ? first : second;
-  const count = cast(dims, "int32").slice([isTurned ? 1 : 0], [1]);
-  const dense = attr.adjoint_b?.b ? transpose(b) : b;
-  const products = mul(gather(dense, columns), expandDims(values, -1));
-  return [put1("UnsortedSegmentSum", [products, rows, reshape(count, [])])];
 }
 
 /** Whether the score of the right class is among the k best. */
@@ -107,7 +95,6 @@ export const MORE_RULES: readonly RuleEntry[] = [
   ["ApproximateEqual", ({ inputs: [x, y], attr }) => [
     less(abs(sub(x, y)), Number(attr.tolerance?.f ?? 1e-5)),
   ], 2],
-  ["SparseTensorDenseMatMul", sparseMatMul, 4],
   ["InTopK", inTopK, 2],
   ["InTopKV2", inTopK, 3],
   ["ParseExample", parseExample, 2],

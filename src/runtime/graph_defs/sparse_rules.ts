@@ -6,13 +6,11 @@ import type { Tensor } from "../../core/tensor.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { onesLike } from "../../ops/array/creation.ts";
 import { gather } from "../../ops/array/gather.ts";
-import { concat } from "../../ops/array/join.ts";
-import { tensorScatterAdd } from "../../ops/array/scatter.ts";
 import { reshape } from "../../ops/array/view.ts";
-import { intScalar } from "../../ops/input.ts";
-import { add, div, mul } from "../../ops/pointwise/arithmetic.ts";
+import { div } from "../../ops/pointwise/arithmetic.ts";
 import { sqrt } from "../../ops/pointwise/power.ts";
 import { maximum } from "../../ops/pointwise/select.ts";
+import { joinSparse } from "../../ops/ragged/sparse_ops.ts";
 import { type ImportedNode, type ImportRule, intOf, put, put1, type RuleEntry } from "./rule.ts";
 
 function rankOf(op: string, rank: number | null | undefined): number {
@@ -28,17 +26,8 @@ function sparseConcat({ inputs, attr }: ImportedNode): Tensor[] {
   if (!(axis >= 0 && axis < rank)) {
     throw new ValueError(`Cannot import: SparseConcat along axis ${given} of ${rank}`);
   }
-  const along = cast(Array.from({ length: rank }, (_, d) => d === axis ? 1 : 0), "int64");
-  let end = gather(extents[0], intScalar(axis));
-  const places = [inputs[0]];
-  for (let k = 1; k < n; k++) {
-    places.push(add(inputs[k], mul(end, along)));
-    end = add(end, gather(extents[k], intScalar(axis)));
-  }
-  const others = mul(extents[0], cast(along.mul(-1).add(1), "int64"));
-  const dims = add(others, mul(end, along));
-  const [at, values] = [places, inputs.slice(n, 2 * n)].map((parts) => concat(parts));
-  return [...put("SparseReorder", [at, values, dims]), dims];
+  const parts = extents.map((dims, k) => [inputs[k], inputs[n + k], dims] as const);
+  return [...joinSparse(parts, axis, rank)];
 }
 
 /** Sums of the rows of segments, over what `divisor` makes of how many each has. */
@@ -58,9 +47,6 @@ function segments(divisor: ((count: Tensor) => Tensor) | null): ImportRule {
 
 export const SPARSE_RULES: readonly RuleEntry[] = [
   ["SparseConcat", sparseConcat, 3],
-  ["SparseTensorDenseAdd", ({ inputs: [indices, values, , dense] }) => [
-    tensorScatterAdd(dense, indices, values),
-  ], 4],
   ["SparseSegmentSqrtN", segments(sqrt), 3],
   ["SparseSegmentSumWithNumSegments", segments(null), 4],
   ["SparseSegmentMeanWithNumSegments", segments((count) => count), 4],
