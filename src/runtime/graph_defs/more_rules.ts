@@ -18,7 +18,7 @@ import { greater, less } from "../../ops/pointwise/compare.ts";
 import { logicalAnd } from "../../ops/pointwise/logical.ts";
 import { abs } from "../../ops/pointwise/rounding.ts";
 import { max, sum } from "../../ops/reduce/reduce.ts";
-import { type ImportedNode, intOf, put, put1, type RuleEntry } from "./rule.ts";
+import { type ImportedNode, intOf, put, type RuleEntry } from "./rule.ts";
 
 /** Values at their places in one tensor; later ones win. */
 function dynamicStitch({ inputs }: ImportedNode): Tensor[] {

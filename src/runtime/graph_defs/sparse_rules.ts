@@ -11,7 +11,7 @@ import { div } from "../../ops/pointwise/arithmetic.ts";
 import { sqrt } from "../../ops/pointwise/power.ts";
 import { maximum } from "../../ops/pointwise/select.ts";
 import { joinSparse } from "../../ops/ragged/sparse_ops.ts";
-import { type ImportedNode, type ImportRule, intOf, put, put1, type RuleEntry } from "./rule.ts";
+import { type ImportedNode, type ImportRule, intOf, put1, type RuleEntry } from "./rule.ts";
 
 function rankOf(op: string, rank: number | null | undefined): number {
   if (rank != null) return rank;
