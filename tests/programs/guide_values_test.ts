@@ -95,10 +95,10 @@ testPrograms([
       tape.watch(x);
       const squares = tf.RaggedTensor.fromRowLengths(tf.square(x), ints(3, 0, 2, 2));
       const sums = tf.ragged.sum(squares, 1) as T;
-      const padded = rows.toTensor({ defaultValue: -1 });
+      const padded = rows.toTensor({ defaultValue: -1 }), means = tf.ragged.mean(rows, 1) as T;
       return {
         sums,
-        means: tf.ragged.mean(rows, 1) as T,
+        means: tf.where(tf.isNaN(means), 0, means),
         lengths: tf.cast(rows.rowLengths(), "int32"),
         padded,
         ids: tf.cast(rows.valueRowIds(), "int32"),

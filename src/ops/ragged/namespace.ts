@@ -8,20 +8,17 @@ import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { optionCheck } from "../../core/options.ts";
 import { shortText, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { concat } from "../array/join.ts";
-import { constant as denseConstant, onesLike } from "../array/creation.ts";
-import { unsortedSegmentSum } from "../array/segment.ts";
-import { cast } from "../array/cast.ts";
+import { constant as denseConstant } from "../array/creation.ts";
 import { expandDims, reshape } from "../array/view.ts";
 import { raggedRange } from "../host/ragged.ts";
 import { asTensor, toInput } from "../input.ts";
-import { divNoNan } from "../pointwise/arithmetic.ts";
 import {
   max as denseMax,
   mean as denseMean,
   min as denseMin,
   sum as denseSum,
 } from "../reduce/reduce.ts";
-import { RaggedTensor } from "./ragged_tensor.ts";
+import { RaggedTensor, type RaggedValues } from "./ragged_tensor.ts";
 
 /** Options of {@linkcode constant}. */
 export interface RaggedConstantOptions {
@@ -215,43 +212,15 @@ export function mapFlatValues<A extends readonly unknown[]>(
   );
 }
 
-/** What a reduction gives: of the outer rows a tensor, of rows of rows a ragged tensor. */
-type Reduced = Tensor | RaggedTensor;
-
-/** Reduces the innermost rows; those outside stay. */
-function reduceRows(x: RaggedTensor, fn: (rows: RaggedTensor) => Tensor): Reduced {
-  const { values } = x;
-  if (!(values instanceof RaggedTensor)) return compose(() => fn(x));
-  const inner = reduceRows(values, fn);
-  return RaggedTensor.fromRowSplits(inner, x.rowSplits);
-}
-
-/** The axis that may be reduced: the innermost ragged one, that of the rows where there is no other, or all. */
-function reduced(
-  x: RaggedTensor,
-  axis: number | null,
-  { whole, rows, columns }: {
-    readonly whole: (values: Tensor) => Tensor;
-    readonly rows: (rows: RaggedTensor) => Tensor;
-    readonly columns: (rows: RaggedTensor) => Tensor;
-  },
-): Reduced {
-  if (axis === null) return whole(x.flatValues);
-  if (axis === 0 && x.raggedRank === 1) return compose(() => columns(x));
-  if (axis === x.raggedRank || axis === -1 && x.shape.length === x.raggedRank + 1) {
-    return reduceRows(x, rows);
-  }
-  throw new ValueError(
-    `Cannot reduce ${x} over axis ${axis}: wanted its innermost ragged axis ${x.raggedRank}${
-      x.raggedRank === 1 ? ", 0" : ""
-    } or null for all`,
-  );
+/** The reduction of a ragged tensor, which its op has a rule for. */
+function reduced(of: typeof denseSum, x: RaggedTensor, axis: number | null): RaggedValues {
+  return of(x as unknown as Tensor, axis) as RaggedValues;
 }
 
 /**
- * Sums of the rows, over the innermost ragged axis; of the columns, where `axis` is 0 and no other axis is ragged; or of all values where
- * it is null. Differentiable. Throws `ValueError` for another axis.
- * Follows TensorFlow `tf.reduce_sum` of ragged tensors.
+ * Sums over an axis: of the rows over a ragged one, of the columns over axis 0, of all values where `axis` is null. Differentiable. Throws
+ * `ValueError` for an axis out of range, `UnimplementedError` over rows that are ragged themselves. `tf.sum` does the same. Follows
+ * TensorFlow `tf.reduce_sum` of ragged tensors.
  *
  * @example
  * ```ts
@@ -261,55 +230,21 @@ function reduced(
  * assertEquals((tf.ragged.sum(x, 1) as tf.Tensor).arraySync(), [3, 0, 3]);
  * ```
  */
-export function sum(x: RaggedTensor, axis: number | null = null): Tensor | RaggedTensor {
-  return reduced(x, axis, {
-    whole: (values) => denseSum(values),
-    rows: sumRows,
-    columns: sumColumns,
-  });
+export function sum(x: RaggedTensor, axis: number | null = null): RaggedValues {
+  return reduced(denseSum, x, axis);
 }
 
-function sumColumns(x: RaggedTensor): Tensor {
-  return denseSum(x.toTensor(), 0);
+/** Means, NaN of empty rows. As {@linkcode sum} otherwise. */
+export function mean(x: RaggedTensor, axis: number | null = null): RaggedValues {
+  return reduced(denseMean, x, axis);
 }
 
-function sumRows(x: RaggedTensor): Tensor {
-  return unsortedSegmentSum(x.values as Tensor, x.valueRowIds(), x.nrows());
+/** Largest values; of empty rows the least finite number of the dtype. As {@linkcode sum} otherwise. */
+export function max(x: RaggedTensor, axis: number | null = null): RaggedValues {
+  return reduced(denseMax, x, axis);
 }
 
-/** Means of the rows, 0 for empty ones. As {@linkcode sum} otherwise. */
-export function mean(x: RaggedTensor, axis: number | null = null): Tensor | RaggedTensor {
-  return reduced(x, axis, {
-    whole: (values) => denseMean(values),
-    rows: (rows) => {
-      const total = sumRows(rows);
-      const inner = (total.staticShape?.length ?? 1) - 1;
-      const dims = [-1, ...new Array(inner).fill(1)];
-      return divNoNan(total, reshape(cast(rows.rowLengths(), total.dtype), dims));
-    },
-    columns: (rows) => divNoNan(sumColumns(rows), sumColumns(rows.map((v) => onesLike(v)))),
-  });
-}
-
-/** Extremes of the rows, which are filled up with what is none. */
-function extremes(
-  x: RaggedTensor,
-  axis: number | null,
-  of: typeof denseMax,
-  defaultValue: number,
-): Tensor | RaggedTensor {
-  const along = (at: number) => (rows: RaggedTensor) => of(rows.toTensor({ defaultValue }), at);
-  return reduced(x, axis, { whole: (values) => of(values), rows: along(1), columns: along(0) });
-}
-
-/** Largest values of the rows, -Infinity for empty ones; of integers, their dtype's least. As {@linkcode sum} otherwise. */
-export function max(x: RaggedTensor, axis: number | null = null): Tensor | RaggedTensor {
-  const least = x.dtype.startsWith("float") ? -Infinity : x.dtype === "int32" ? -(2 ** 31) : 0;
-  return extremes(x, axis, denseMax, least);
-}
-
-/** Smallest values of the rows, Infinity for empty ones; of integers, their dtype's largest. As {@linkcode sum} otherwise. */
-export function min(x: RaggedTensor, axis: number | null = null): Tensor | RaggedTensor {
-  const most = x.dtype.startsWith("float") ? Infinity : x.dtype === "int32" ? 2 ** 31 - 1 : 255;
-  return extremes(x, axis, denseMin, most);
+/** Smallest values; of empty rows the largest finite number of the dtype. As {@linkcode sum} otherwise. */
+export function min(x: RaggedTensor, axis: number | null = null): RaggedValues {
+  return reduced(denseMin, x, axis);
 }
