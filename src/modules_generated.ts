@@ -139,6 +139,7 @@ import "./ops/image/resize.ts";
 import "./kernels/image/warp.ts";
 import "./ops/image/warp.ts";
 import "./ops/image/namespace.ts";
+import "./ops/ragged/same_vector.ts";
 import "./ops/ragged/sparse_ops.ts";
 import "./core/arrays/rows.ts";
 import "./kernels/host/composite_rows.ts";

@@ -272,6 +272,24 @@ testOnDevices("sparse: strings and booleans become dense, and join", async () =>
   assertEquals(await sparse.reduceSum(host, 1).array(), [0, 4]);
 });
 
+testOnDevices("sparse: sums and products of every dtype of numbers", async () => {
+  using _s = tf.scope();
+  for (const dtype of ["float16", "bfloat16", "float64", "uint8", "int16", "int64"] as const) {
+    const q = tf.cast(x() as never, dtype) as unknown as Sparse;
+    const read = async (t: tf.Tensor) => await tf.cast(t, "float32").array();
+    assertEquals(await read(sparse.reduceSum(q, 1)), [5, 13], dtype);
+    assertEquals(await read(sparse.matMul(q, B)), [[15, 20], [41, 54]], dtype);
+    assertEquals(await read(sparse.add(q, ONES)), [[1, 6, 1], [7, 1, 8]], dtype);
+    assertEquals(await read(sparse.add(q, q).values), [10, 12, 14], dtype);
+  }
+  const q = new tf.SparseTensor([[0, 1], [1, 0], [1, 1]], tf.complex([1, 3, 2], [2, -1, 1]), [
+    2,
+    2,
+  ]);
+  const sums = sparse.reduceSum(q, 1);
+  assertEquals([await tf.real(sums).array(), await tf.imag(sums).array()], [[1, 5], [2, 0]]);
+});
+
 testOnDevices("sparse: shapes of results are known where those of arguments are", () => {
   using _s = tf.scope();
   assertEquals(sparse.slice(x(), [1, 1], [4, 1]).shape, [1, 1]);
@@ -344,6 +362,10 @@ testOnDevices("sparse: arguments are checked", (device) => {
       [() => s.concat([x(), deep()]), value, "ranks"],
       [() => s.concat([x(), ints()]), TypeError, "dtypes"],
       [() => s.concat([x(), one([0, 0], [1, 2])]), value, "dimension 1"],
+      [() => s.concat([hidden(x()), one([0, 0], [1, 2])]), invalid, "shapes must be equal"],
+      [() => s.add(hidden(x()), one([0, 0], [1, 2])), invalid, "shapes do not match"],
+      [() => s.matMul(hidden(x()), C), Error, "inner dimension does not match: 3 vs. 2"],
+      [() => s.add(hidden(x()), C), Error, "[2,3] and [2,2]"],
     ] as const
   ) {
     // Kernels of the GPU check no indices.

@@ -52,6 +52,13 @@ export function defineStringMap(
   });
 }
 
+/** The sum of two elements of a dtype. */
+export function addElements(x: unknown, y: unknown): unknown {
+  return Array.isArray(x)
+    ? [x[0] + (y as number[])[0], x[1] + (y as number[])[1]]
+    : x as number + (y as number);
+}
+
 /** The numbers from 0 up to but without `n`. */
 export function iota(n: OpInput): Tensor {
   return apply1(lookupOp("Range")!, [intScalar(0), n, intScalar(1)]);

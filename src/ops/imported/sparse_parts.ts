@@ -9,7 +9,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { gather } from "../array/gather.ts";
 import { hostInts, reshape, shape } from "../array/view.ts";
 import { intScalar } from "../input.ts";
-import { iota, refuse, sumInto, wholeArray } from "./shared.ts";
+import { addElements, iota, refuse, sumInto, wholeArray } from "./shared.ts";
 
 /** Where an entry of a sparse tensor is, and its number there. */
 interface Entry {
@@ -137,13 +137,6 @@ defineOp({
     });
   },
 });
-
-/** The sum of two elements of a dtype. */
-function addElements(x: unknown, y: unknown): unknown {
-  return Array.isArray(x)
-    ? [x[0] + (y as number[])[0], x[1] + (y as number[])[1]]
-    : x as number + (y as number);
-}
 
 /** The magnitude of an element. */
 function sizeOfElement(x: unknown): number {

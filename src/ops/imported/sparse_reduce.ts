@@ -11,7 +11,7 @@ import { hostInts, reshape, shape as shapeOf } from "../array/view.ts";
 import { add, mod, mul, sub } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
 import { any } from "../reduce/reduce.ts";
-import { iota, refuse } from "./shared.ts";
+import { addElements, iota, refuse } from "./shared.ts";
 
 /** Which axes remain, and the shape with ones for those that do not. */
 function reduced(shape: readonly number[], axes: NdArray): { kept: number[]; ones: number[] } {
@@ -22,8 +22,11 @@ function reduced(shape: readonly number[], axes: NdArray): { kept: number[]; one
 
 function defineSparseReduce(
   name: string,
-  combine: (a: number, b: number) => number,
-  grad: GradRule | null,
+  { types, combine, grad }: {
+    readonly types: "numeric" | "real";
+    readonly combine: (a: unknown, b: unknown) => unknown;
+    readonly grad: GradRule | null;
+  },
 ): void {
   defineOp({
     name,
@@ -34,7 +37,7 @@ function defineSparseReduce(
       "reduction_axes: int32",
     ],
     outputs: ["output: T"],
-    attrs: ["keep_dims: bool = false", "T: {float32, float64, float16, int32, int64}"],
+    attrs: ["keep_dims: bool = false", `T: ${types}`],
     hostInputs: ["input_shape", "reduction_axes"],
     infer: ([, , { value: dims }, { value: axes }], { keep_dims }): PartialShape[] => {
       if (dims === undefined || axes === undefined) return [null];
@@ -59,8 +62,7 @@ function defineSparseReduce(
         }
         const place = kept.reduce((sum, d) => sum + index[d] * strides[d], 0);
         const value = values.at(i), before = out.at(place);
-        // Both are numbers, or both are of 64 bits.
-        setElement(out, place, seen[place] ? combine(before as number, value as number) : value);
+        setElement(out, place, (seen[place] ? combine(before, value) : value) as number);
         seen[place] = 1;
       }
       return [out];
@@ -77,13 +79,22 @@ function sumGradient(dy: Tensor, indices: Tensor, dims: Tensor, axes: Tensor): T
   return gatherND(reshape(dy, ones), mul(cast(indices, "int32"), stays));
 }
 
-defineSparseReduce("SparseReduceSum", (a, b) => a + b, {
-  saves: ["input_indices", "input_shape", "reduction_axes"],
-  vjp: ({ input_indices, input_shape, reduction_axes }, [dy]) => [
-    null,
-    sumGradient(dy, input_indices, input_shape, reduction_axes),
-    null,
-    null,
-  ],
+defineSparseReduce("SparseReduceSum", {
+  types: "numeric",
+  combine: addElements,
+  grad: {
+    saves: ["input_indices", "input_shape", "reduction_axes"],
+    vjp: ({ input_indices, input_shape, reduction_axes }, [dy]) => [
+      null,
+      sumGradient(dy, input_indices, input_shape, reduction_axes),
+      null,
+      null,
+    ],
+  },
 });
-defineSparseReduce("SparseReduceMax", (a, b) => (b > a ? b : a), null);
+defineSparseReduce("SparseReduceMax", {
+  types: "real",
+  // Both are numbers, or both are of 64 bits.
+  combine: (a, b) => (b as number > (a as number) ? b : a),
+  grad: null,
+});

@@ -4,9 +4,9 @@
  */
 import { apply, apply1, compose, type OpInput, setCompositeRules } from "../../core/apply.ts";
 import { CompositeTensor } from "../../core/composite.ts";
-import { InvalidArgumentError, UnimplementedError, ValueError } from "../../core/errors.ts";
+import { UnimplementedError, ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { type Attrs, defineOp, lookupOp, type OpDef } from "../../core/op.ts";
+import { type Attrs, lookupOp, type OpDef } from "../../core/op.ts";
 import { isConcrete } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
@@ -26,26 +26,19 @@ import { max as largest } from "../reduce/reduce.ts";
 import { concatRows } from "./namespace.ts";
 import { RaggedTensor, type RaggedValues } from "./ragged_tensor.ts";
 import { begins } from "./splits.ts";
+import { sameVector } from "./same_vector.ts";
 import { SparseTensor } from "./sparse_tensor.ts";
 
 type Input = OpInput | CompositeTensor;
 
-/** The first of two vectors of whole numbers, once they are equal. */
-const SameRows = defineOp({
-  name: "RaggedSameRows",
-  inputs: ["x: int32", "y: int32"],
-  outputs: ["output: int32"],
-  attrs: [],
-  infer: ([x, y]) => [x.shape ?? y.shape],
-  grad: null,
-  cpu: ([x, y]) => {
-    const a = hostInts(x), b = hostInts(y);
-    if (a.length === b.length && a.every((v, i) => v === b[i])) return [x.copy()];
-    throw new InvalidArgumentError(
-      `Cannot broadcast ragged tensors: rows have different lengths, their splits are [${a}] and [${b}]`,
-    );
-  },
-});
+/** The first of two vectors of splits or row counts. Throws `InvalidArgumentError` where they are not equal. */
+function sameRows(x: Tensor, y: Tensor): Tensor {
+  return sameVector(
+    x,
+    y,
+    "Cannot broadcast ragged tensors: rows have different lengths, their splits are",
+  );
+}
 
 /** Ops that work element by element, but mean something else to passes. */
 const ELEMENTWISE = /^(Identity|StopGradient|Cast|ZerosLike|OnesLike|CheckNumerics)$/;
@@ -109,7 +102,7 @@ function pointwise(def: OpDef, inputs: readonly Input[], attrs: Attrs): Composit
         throw refusal(def, x, `it has other ragged dimensions than ${like}`);
       }
       const other = x.nestedRowSplits;
-      splits = splits.map((s, k) => s === other[k] ? s : apply1(SameRows, [s, other[k]]));
+      splits = splits.map((s, k) => s === other[k] ? s : sameRows(s, other[k]));
     }
     const rows = RaggedTensor.fromNestedRowSplits(like.flatValues, splits);
     const flat = inputs.map((x) =>
@@ -145,16 +138,16 @@ function besideRows(def: OpDef, rows: RaggedTensor, x: OpInput): OpInput {
   const ids = outerIds(rows);
   let at: Tensor | number = 0;
   if (count !== 1) {
-    const same = apply1(SameRows, [
+    const same = sameRows(
       reshape(rows.nrows(), [1]),
       asTensor(new NdArray("int32", [1], Int32Array.of(count as number))),
-    ]);
+    );
     at = mul(minimum(ids, sub(same, 1)), length);
   }
   if (length !== 1) {
     const { splits, places } = innermost(rows);
     const even = mul(range(0, sizeOf(splits), 1, "int32"), length);
-    const same = apply1(SameRows, [splits, even]);
+    const same = sameRows(splits, even);
     at = add(at, minimum(places, largest(same)));
   }
   return gather(dense, at as Tensor);
@@ -258,7 +251,7 @@ function joined(def: OpDef, inputs: readonly Input[], axis: number): RaggedTenso
   const [{ rowSplits }] = parts;
   if (axis >= 2) {
     const splits = parts.slice(1).reduce(
-      (s, p) => s === p.rowSplits ? s : apply1(SameRows, [s, p.rowSplits]),
+      (s, p) => s === p.rowSplits ? s : sameRows(s, p.rowSplits),
       rowSplits,
     );
     const values = concat(parts.map((p) => p.values as Tensor), axis - 1);
@@ -266,7 +259,7 @@ function joined(def: OpDef, inputs: readonly Input[], axis: number): RaggedTenso
   }
   const rows = reshape(parts[0].nrows(), [1]);
   const counts = parts.slice(1).reduce(
-    (n, p) => apply1(SameRows, [n, reshape(p.nrows(), [1])]),
+    (n, p) => sameRows(n, reshape(p.nrows(), [1])),
     rows,
   );
   const k = parts.length, n = reshape(counts, []);

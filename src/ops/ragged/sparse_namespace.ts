@@ -115,10 +115,10 @@ export function reorder(x: SparseLike): SparseTensor {
 
 /**
  * The product of a sparse matrix of shape `[m, k]` and a dense one of shape `[k, n]`, or of a dense and a sparse one, as a dense matrix of
- * shape `[m, n]`. With a flag the operand's adjoint is multiplied: its transpose, of complex numbers conjugated. Indices that repeat count as often as they stand
- * there. Differentiable with respect to values and the dense matrix. Throws `TypeError` where neither or both are sparse or the dtypes
- * differ, `ValueError` for shapes that do not fit, and on the CPU `InvalidArgumentError` for an index out of range. Follows TensorFlow
- * `tf.sparse.sparse_dense_matmul`.
+ * shape `[m, n]`. With a flag the operand's adjoint is multiplied: its transpose, of complex numbers conjugated. Indices that repeat
+ * count as often as they stand there. Differentiable with respect to values and the dense matrix. Throws `TypeError` where neither or both
+ * are sparse or the dtypes differ, `ValueError` for shapes that do not fit, and on the CPU `InvalidArgumentError` for an index out of range.
+ * Follows TensorFlow `tf.sparse.sparse_dense_matmul`.
  *
  * @example
  * ```ts
@@ -197,9 +197,7 @@ export function add(
 
 function addSparse(a: SparseTensor, b: SparseTensor, threshold: TensorLike): SparseTensor {
   if (!compatible(a.shape, b.shape)) {
-    throw new ValueError(
-      `Cannot add ${a} and ${b}: shapes must be equal`,
-    );
+    throw new ValueError(`Cannot add ${a} and ${b}: shapes must be equal`);
   }
   const dtype = a.dtype === "complex64" ? "float32" : a.dtype;
   const least = toDenseInput(threshold, "threshold", "sparse.add", { dtype });
@@ -322,7 +320,8 @@ export function retain(x: SparseLike, toRetain: TensorLike): SparseTensor {
 /**
  * Sparse tensors one after another along an axis, with the elements in the order of their indices. The other dimensions must be equal, or
  * with `expandNonconcatDims` become the largest. Differentiable with respect to values. Throws `TypeError` for what is no list of sparse
- * tensors of one dtype, `ValueError` for an axis out of range and for shapes that do not fit. Follows TensorFlow `tf.sparse.concat`.
+ * tensors of one dtype, `ValueError` for an axis out of range and shapes known not to fit, `InvalidArgumentError` for those found not to.
+ * Follows TensorFlow `tf.sparse.concat`.
  *
  * @example
  * ```ts
@@ -350,6 +349,7 @@ export function concat(
   }
   const [at] = normalizeAxes(axis, rank);
   const shape = joinedShape(given, { at, rank, expand: expandNonconcatDims });
+  const check = !expandNonconcatDims && !isConcrete(shape);
   return compose(() => {
     if (given.length === 1) {
       const [indices, values, dims] = first.components.map((t) => identity(t));
@@ -362,7 +362,7 @@ export function concat(
       const isAlong = Array.from({ length: rank }, (_, d) => d === at);
       return [indices, values, cast(where(isAlong, x.denseShape, largest), "int64")] as const;
     });
-    const [indices, values, dims] = joinSparse(parts, at, rank);
+    const [indices, values, dims] = joinSparse(parts, { axis: at, rank, check });
     return sparseOf(indices, values, dims, shape);
   });
 }

@@ -16,6 +16,7 @@ import { expandDims, knownInts, literalInts } from "../array/view.ts";
 import { asTensor, intScalar, intVector, shapeOfInput } from "../input.ts";
 import { add, conjugate, mul } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
+import { sameVector } from "./same_vector.ts";
 
 /** Flags of a product, and what its operands are known to be. */
 interface Product {
@@ -143,21 +144,28 @@ export const SparseTensorDenseAdd: OpDef = defineOp({
 /** The tensors that a sparse one is made of, with indices and shape as int64. */
 export type SparseParts = readonly [indices: Tensor, values: Tensor, denseShape: Tensor];
 
+const UNEQUAL =
+  "Cannot join sparse tensors: their shapes must be equal but for the axis, which is 0 here: received";
+
 /**
- * Sparse tensors one after another along an axis, in the order of their places. The dense shape is that of the first, longer along the
- * axis.
+ * Sparse tensors one after another along an axis, in the order of their places. The other dimensions are those of the first; with `check`,
+ * running it throws `InvalidArgumentError` where they differ.
  */
-export function joinSparse(parts: readonly SparseParts[], axis: number, rank: number): SparseParts {
+export function joinSparse(
+  parts: readonly SparseParts[],
+  { axis, rank, check }: { readonly axis: number; readonly rank: number; readonly check: boolean },
+): SparseParts {
   const unit = Array.from({ length: rank }, (_, d) => Number(d === axis));
   const along = cast(unit, "int64"), at = intScalar(axis);
   const [[first, , extents]] = parts;
   let end = gather(extents, at);
-  const places = [first];
+  const places = [first], across = cast(unit.map((v) => 1 - v), "int64");
+  let others = mul(extents, across);
   for (const [indices, , dims] of parts.slice(1)) {
+    if (check) others = sameVector(others, mul(dims, across), UNEQUAL);
     places.push(add(indices, mul(end, along)));
     end = add(end, gather(dims, at));
   }
-  const others = mul(extents, cast(unit.map((v) => 1 - v), "int64"));
   const shape = add(others, mul(end, along));
   const inputs = [concat(places), concat(parts.map(([, values]) => values)), shape];
   const [indices, values] = apply(lookupOp("SparseReorder")!, inputs);
