@@ -3,7 +3,7 @@
 import * as tf from "@weft/weft";
 
 /** A dtype of an operand that a part brings. */
-export type Brought = "bool" | "int32" | "uint32" | "uint8" | "float16" | "float32";
+export type Brought = Exclude<tf.DType, "string" | "resource" | "variant" | "complex128">;
 
 /** How an operand lies beside the value: an element each, one for a column, for a row, or for all. */
 export type Access = "element" | "column" | "row" | "all";
@@ -50,12 +50,26 @@ const POINTWISE: readonly (readonly [
   ["cast(u) - y", "uint8", (y, u) => tf.sub(tf.cast(u, "float32"), y)],
   ["y * cast(h)", "float16", (y, h) => tf.mul(y, tf.cast(h, "float32"))],
   ["cast(y) - h", "float16", (y, h) => tf.cast(tf.sub(tf.cast(y, "float16"), h), "float32")],
+  ["y + cast(l)", "int64", (y, l) => tf.add(y, tf.cast(l, "float32"))],
+  ["where(l = 1, y, c)", "int64", (y, l, c) => tf.where(tf.equal(l, 1), y, c)],
+  ["cast(y) - l", "int64", (y, l) => tf.cast(tf.sub(tf.cast(tf.mul(y, 3), "int64"), l), "float32")],
+  ["y * cast(d)", "float64", (y, d) => tf.mul(y, tf.cast(d, "float32"))],
+  ["where(d > 0, y, c)", "float64", (y, d, c) => tf.where(tf.greater(d, 0), y, c)],
+  ["cast(y) - d", "float64", (y, d) => tf.cast(tf.sub(tf.cast(y, "float64"), d), "float32")],
+  ["y - real(z)", "complex64", (y, z) => tf.sub(y, tf.real(z))],
   ["x - y", "float32", (y, x) => tf.sub(x, y)],
   ["relu(y + x) * c", "float32", (y, x, c) => tf.mul(tf.relu(tf.add(y, x)), c)],
+  ...(["int8", "int16", "uint16", "uint64", "bfloat16"] as const).map((dtype) =>
+    [
+      `y + cast(${dtype})`,
+      dtype,
+      (y: tf.Tensor, x: tf.Tensor) => tf.add(y, tf.cast(x, "float32")),
+    ] as const
+  ),
 ];
 
-/** Pointwise readers with each access of their operand. */
-export const POINTWISE_READERS: readonly Part[] = POINTWISE.flatMap(([name, dtype, apply]) =>
+/** Pointwise readers, each as a list with one part for each access of its operand. */
+const POINTWISE_READERS: readonly (readonly Part[])[] = POINTWISE.map(([name, dtype, apply]) =>
   ACCESSES.map((access): Part => ({
     name: `${name} by ${access}`,
     operands: (shape) => {
@@ -87,7 +101,7 @@ const masked = (shape: readonly number[]): readonly Operand[] => [
 ];
 
 /** Readers of the other kinds. */
-export const OTHER_READERS: readonly Part[] = [
+const OTHER_READERS: readonly Part[] = [
   part("sum", some, none, (y) => tf.sum(y, -1)),
   part("mean of where(m, y, c)", some, masked, (y, [m, c]) => tf.mean(tf.where(m, y, c), 0)),
   part(
@@ -178,6 +192,12 @@ export const OTHER_READERS: readonly Part[] = [
   ),
 ];
 
+/** Readers of every kind and dtype; parts of one list differ in the access of an operand alone. */
+export const READERS: readonly (readonly Part[])[] = [
+  ...POINTWISE_READERS,
+  ...OTHER_READERS.map((reader) => [reader]),
+];
+
 /** What may make an input of an op, out of one like it and operands; the result is one like it again. */
 export const PRODUCERS: readonly Part[] = [
   part("as it is", () => true, none, (x) => tf.identity(x)),
@@ -200,9 +220,21 @@ export const PRODUCERS: readonly Part[] = [
     (x, [i]) => tf.add(tf.sub(x, tf.cast(i, "float32")), tf.cast(i, "float32")),
   ),
   part(
-    "where(u < 9, x, 0)",
+    "where(u < 2, x, |x|)",
     some,
     (shape) => [{ dtype: "uint32", shape: [...shape.slice(0, -1), 1] }],
     (x, [u]) => tf.where(tf.less(tf.cast(u, "float32"), 2), x, tf.abs(x)),
+  ),
+  part(
+    "x by cast(d)",
+    () => true,
+    () => [{ dtype: "float64", shape: [] }],
+    (x, [d]) => tf.cast(tf.mul(tf.cast(x, "float64"), tf.add(tf.mul(d, 0), 1)), "float32"),
+  ),
+  part(
+    "where(l > 0, x, |x|)",
+    () => true,
+    (shape) => [{ dtype: "int64", shape }],
+    (x, [l]) => tf.where(tf.greater(l, 0), x, tf.abs(x)),
   ),
 ];
