@@ -184,6 +184,7 @@ const EXAMPLES_ALONE = [
     "cycle",
     "windows",
     "indices",
+    "sparse-product",
     "random-numbers",
     "eager-seed",
     "iteration",

@@ -343,6 +343,8 @@ EXAMPLES = {
     "windows": lambda: isinstance(tf.data.Dataset.from_tensor_slices({"a": [1.0], "b": [2.0]}).window(1).element_spec,
                                   tf.data.DatasetSpec),
     "indices": lambda: tf.SparseTensor([[0]], [1.0], [1]).indices.dtype.name,
+    "sparse-product": lambda: tf.math.imag(tf.sparse.sparse_dense_matmul(
+        tf.complex([[1.0]], [[0.0]]), tf.SparseTensor([[0, 0]], tf.complex([0.0], [1.0]), [1, 1]))),
     "iteration": asked_again,
     "slices": fetched_slices,
     "adam": lambda: stepped(keras.optimizers.Adam(0.1, epsilon=1.0)),
