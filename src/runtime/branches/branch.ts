@@ -20,6 +20,8 @@ export interface Branch {
   readonly f: ConcreteFunction;
   /** For each capture and handle of `f`, its place among the op's inputs. */
   readonly from: readonly number[];
+  /** What runs instead in a call of which only the tape is read. Default: the forward variant of `f`. */
+  readonly taped?: ConcreteFunction;
 }
 
 /**

@@ -21,6 +21,8 @@ import {
 } from "./branch.ts";
 import { ControlCall } from "../functions/control_call.ts";
 import { type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
+import { setTapeOnly } from "../plan/tape_only.ts";
+import { forTapeOnly, tapeOnlyCallOf } from "../functions/tape_only.ts";
 import { tapeGradient, withoutFirst } from "../functions/run_tape.ts";
 import type { TensorArray } from "../loops/tensor_array.ts";
 
@@ -119,4 +121,11 @@ function runIf(call: HostCall): HostResults | Promise<HostResults> {
   );
 }
 
-for (const { name } of [If, StatelessIf]) setHostOp(name, runIf);
+for (const def of [If, StatelessIf]) {
+  setHostOp(def.name, runIf);
+  setTapeOnly(def, (attrs) => {
+    const then_branch = forTapeOnly(attrs.then_branch);
+    const else_branch = forTapeOnly(attrs.else_branch);
+    return tapeOnlyCallOf(attrs, { then_branch, else_branch }, 1);
+  });
+}

@@ -79,10 +79,20 @@ export class ConcreteFunction {
   #callAttrs: Attrs | null = null;
   #mayCapture: boolean | null = null;
 
-  /** Outputs may be more than the graph's own: a forward variant also returns what the gradient needs. */
-  constructor(graph: FuncGraph, outputs: readonly SymbolicTensor[] = graph.outputs) {
+  readonly #isTapeOnly: boolean;
+
+  /**
+   * Outputs may be more than the graph's own: a forward variant also returns what the gradient needs. `isTapeOnly`: a call is for its
+   * first gradient alone, and runs nothing for its effect.
+   */
+  constructor(
+    graph: FuncGraph,
+    outputs: readonly SymbolicTensor[] = graph.outputs,
+    { isTapeOnly = false }: { readonly isTapeOnly?: boolean } = {},
+  ) {
     this.graph = graph;
     this.outputs = outputs;
+    this.#isTapeOnly = isTapeOnly;
   }
 
   get name(): string {
@@ -97,7 +107,7 @@ export class ConcreteFunction {
   ir(): IrGraph {
     const { inputs, captures, effects } = this.graph;
     const feeds = [...inputs, ...captures.map((c) => c.inner)];
-    return buildIr({ fetches: this.outputs, targets: effects, feeds });
+    return buildIr({ fetches: this.outputs, targets: this.#isTapeOnly ? [] : effects, feeds });
   }
 
   /** The plan for the default device in force, in a run of this session. `host`: what is on the host, or is wanted there. */
@@ -112,7 +122,8 @@ export class ConcreteFunction {
   #makePlan(host: HostPlacing | undefined, state: SessionState | null): Plan {
     const ir = this.ir();
     checkPlacement(ir, true);
-    return makePlan(runPasses(foldOrdinary(ir), defaultDevice().type), { host, state });
+    const passed = runPasses(foldOrdinary(ir), defaultDevice().type);
+    return makePlan(passed, { host, state, firstOrder: this.#isTapeOnly });
   }
 
   /** Frees what it and its gradients keep between calls. It may be called again: then it is planned anew. */
@@ -188,8 +199,25 @@ function differentiate(f: ConcreteFunction): ForwardBackward {
   let ys: readonly SymbolicTensor[] = f.outputs;
   while (addNeeds(traceBackward(f, { ys }))) ys = [...all];
   if (f.mayCapture) { while (addNeeds(traceBackward(f, { ys: all, unseen: [UNSEEN] }))); }
+  return gradientsThrough(
+    f,
+    all.length === f.outputs.length ? f : new ConcreteFunction(f.graph, all),
+  );
+}
+
+/**
+ * Gradients of a function that read what `forward`, a variant of it, returns. `values`: what each of those stands for, where that is not
+ * itself. `serves` says whether a gradient can read them; that of all inputs always can.
+ */
+export function gradientsThrough(
+  f: ConcreteFunction,
+  forward: ConcreteFunction,
+  { values: all = forward.outputs, serves = ({ reads }) => reads.every((t) => all.includes(t)) }: {
+    readonly values?: readonly SymbolicTensor[];
+    readonly serves?: (traced: TracedBackward) => boolean;
+  } = {},
+): ForwardBackward {
   const known = new RecentMap<string, Backward>(64, ({ f }) => f?.release());
-  const forward = all.length === f.outputs.length ? f : new ConcreteFunction(f.graph, all);
   return {
     plain: f,
     forward,
@@ -200,7 +228,7 @@ function differentiate(f: ConcreteFunction): ForwardBackward {
         const asked = { ys: order === "first" ? f.outputs : all, unseen };
         let traced = traceBackward(f, { ...asked, needs });
         // A rule may read other values where it gives fewer gradients: then it gives them all.
-        if (!traced.reads.every((t) => all.includes(t))) traced = traceBackward(f, asked);
+        if (!serves(traced)) traced = traceBackward(f, asked);
         const { graph, reads, ...rest } = traced;
         const made = graph.outputs.length === 0 ? null : new ConcreteFunction(graph);
         known.set(key, found = { ...rest, f: made, reads: reads.map((t) => all.indexOf(t)) });

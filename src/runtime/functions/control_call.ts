@@ -113,8 +113,8 @@ export class ControlCall {
     return this.#called(branch).plan(host, this.call.context.state);
   }
 
-  #called({ f }: Branch): ConcreteFunction {
-    return this.recorder === null ? f : f.differentiable.forward;
+  #called({ f, taped }: Branch): ConcreteFunction {
+    return taped ?? (this.recorder === null ? f : f.differentiable.forward);
   }
 
   /** What a function of the call gets: its arguments, then what it captures. */
@@ -125,12 +125,13 @@ export class ControlCall {
   }
 
   #take(
-    { f }: Branch,
+    branch: Branch,
     inputs: readonly OpInput[],
     values: RunValue[],
     host: HostPlacing | undefined,
   ): OpInput[] {
-    return this.recorder === null ? this.#adopt(values) : this.#record(f, inputs, values, host);
+    if (this.recorder === null) return this.#adopt(values).slice(0, branch.f.outputs.length);
+    return this.#record(branch, inputs, values, host);
   }
 
   /** Results belong to the call. One that comes after its end is freed. */
@@ -162,15 +163,16 @@ export class ControlCall {
 
   /** Records the call as one application, with what its gradient needs. */
   #record(
-    f: ConcreteFunction,
+    branch: Branch,
     inputs: readonly OpInput[],
     values: readonly RunValue[],
     host: HostPlacing | undefined,
   ): Tensor[] {
+    const { f } = branch;
     const outputs = withOwner(this.#owned, () => asTensors(values, host?.fetches));
     if (this.#ended) this.#end();
     else {
-      const attrs = f.differentiable.forward.callAttrs(inputs);
+      const attrs = this.#called(branch).callAttrs(inputs);
       this.recorder!.record({ def: f.op, inputs, outputs, attrs });
     }
     return outputs.slice(0, f.outputs.length);

@@ -22,6 +22,7 @@ import { variableSpec } from "../../graph/handle_spec.ts";
 import { BodyCall } from "./body_call.ts";
 import { onDevice } from "../eager/eager.ts";
 import { Held } from "../eager/storage.ts";
+import { setTapeGradient } from "../plan/tape_only.ts";
 import { type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
 import { handleIn } from "../session/run_value.ts";
 import { gradientMap, isUnseen, zerosOfVariable } from "./unseen_gradients.ts";
@@ -286,3 +287,4 @@ function cutTape(node: string, input: number): InvalidArgumentError {
 }
 
 setHostOp("TapeGradient", runGradient, { local: true });
+setTapeGradient(TapeGradient, ({ sources }) => sources);

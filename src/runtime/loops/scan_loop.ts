@@ -21,6 +21,8 @@ import { fill } from "../../ops/array/creation.ts";
 import { shapeOfInput } from "../../ops/input.ts";
 import { type Branch, tapeGrad } from "../branches/branch.ts";
 import { ControlCall } from "../functions/control_call.ts";
+import { forTapeOnly, tapeOnlyCallOf } from "../functions/tape_only.ts";
+import { setTapeOnly } from "../plan/tape_only.ts";
 import { cpuDevice } from "../devices.ts";
 import { rowsOnHost, stackOnHost } from "./host_rows.ts";
 import { hostStateOfScan } from "./host_state.ts";
@@ -185,3 +187,7 @@ function failed(node: string, message: string): InvalidArgumentError {
 }
 
 setHostOp("Scan", runScan, { hostInputs: (attrs) => hostStateOfScan(attrs).inputs });
+setTapeOnly(Scan, (attrs) => {
+  const next = Array.from({ length: attrs.states }, (_, i) => attrs.elems + i);
+  return tapeOnlyCallOf(attrs, { body: forTapeOnly(attrs.body, { next }) });
+});

@@ -20,6 +20,7 @@ import { less } from "../../ops/pointwise/compare.ts";
 import { logicalAnd } from "../../ops/pointwise/logical.ts";
 import { applyControl, type Branch, resultTensor, tapeGrad, trace } from "../branches/branch.ts";
 import { ControlCall } from "../functions/control_call.ts";
+import { conditionForTapeOnly, forTapeOnly, tapeOnlyCallOf } from "../functions/tape_only.ts";
 import { Boundary } from "./boundary.ts";
 import { hostStateOfWhile } from "./host_state.ts";
 import type { Later } from "./later.ts";
@@ -32,6 +33,7 @@ import {
 } from "./loop_variables.ts";
 import { repeat, waitsBeforeEffects } from "./rows.ts";
 import { TensorArray } from "./tensor_array.ts";
+import { setTapeOnly } from "../plan/tape_only.ts";
 import { currentRun, type HostCall, type HostResults, setHostOp } from "../session/run_context.ts";
 import { EagerTensor, tidy, tidyBut } from "../eager/tensor.ts";
 
@@ -374,6 +376,12 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
 /** What a turn of a loop gives: the next values, or null at its end. */
 type Next = OpInput[] | null;
 
-for (const { name } of [While, StatelessWhile]) {
-  setHostOp(name, runWhile, { hostInputs: (attrs) => hostStateOfWhile(attrs).inputs });
+for (const def of [While, StatelessWhile]) {
+  setHostOp(def.name, runWhile, { hostInputs: (attrs) => hostStateOfWhile(attrs).inputs });
+  setTapeOnly(def, (attrs) => {
+    const cond = conditionForTapeOnly(attrs.cond);
+    const next = Array.from({ length: attrs.output_shapes.length }, (_, i) => i);
+    const body = forTapeOnly(attrs.body, { next, kept: cond.reads });
+    return tapeOnlyCallOf(attrs, { cond, body });
+  });
 }

@@ -2,6 +2,7 @@
  * Plans: nodes placed on devices and put in an order with one readback per host boundary.
  */
 import type { Device } from "../../core/device.ts";
+import type { Attrs } from "../../core/op.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../../graph/ir.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
@@ -25,12 +26,15 @@ import {
   parseDevice,
 } from "../devices.ts";
 import { handleOfNode, readsAtOnce } from "../session/run_context.ts";
+import { tapeOnly } from "./tape_only.ts";
 import type { SessionState } from "../session/session_state.ts";
 
 /** A node ready to run. */
 export interface PlanStep {
   readonly index: number;
   readonly node: IrNode;
+  /** Attributes of the call: those of the node, or others that do less. */
+  readonly attrs: Attrs;
   readonly device: Device;
   readonly inputs: readonly number[];
   /** Whether the op takes each input as a host array. */
@@ -79,12 +83,14 @@ export interface PlanOptions {
   readonly ownsFeeds?: boolean;
   /** The state of the session that the plan is for; null, the default, where none runs it. */
   readonly state?: SessionState | null | undefined;
+  /** True: what is fetched is for a first gradient alone. */
+  readonly firstOrder?: boolean;
 }
 
 /** Makes a plan. An op that cannot run on the device asked for runs elsewhere. */
 export function makePlan(
   ir: IrGraph,
-  { host, ownsFeeds = false, state = null }: PlanOptions = {},
+  { host, ownsFeeds = false, state = null, firstOrder = false }: PlanOptions = {},
 ): Plan {
   const { type: preferred } = defaultDevice();
   const gpu = gpuDevice();
@@ -125,6 +131,7 @@ export function makePlan(
   const before: number[][] = planned.map(() => []);
   const reads = readsOfBoundaries(planned, runsOnGpu, depth, slotOf);
   const sinks = sinksOf(planned, ir.fetches, deviceOf);
+  const { attrs: changed } = tapeOnly(ir, firstOrder);
   const steps = planned.map((node, index): PlanStep => {
     const after = new Set<number>();
     for (const c of node.controls) if (stepOf.has(c)) after.add(stepOf.get(c)!);
@@ -134,6 +141,7 @@ export function makePlan(
     return {
       index,
       node,
+      attrs: changed.get(node) ?? node.attrs,
       device: deviceOf(node),
       inputs: node.inputs.map((v) => slotOf.get(v)!),
       onHost: node.inputs.map((_, i) => needsHost(node, i)),

@@ -59,7 +59,7 @@ function callHost(
   return hostOp(node.def)({
     node: node.name,
     def: node.def,
-    attrs: node.attrs,
+    attrs: step.attrs,
     inputs,
     owners,
     device: step.device,

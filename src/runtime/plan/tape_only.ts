@@ -1,0 +1,102 @@
+/**
+ * Calls of which only the first gradient is wanted: they have attributes that make them do no more than that needs.
+ */
+import type { Attrs, OpDef } from "../../core/op.ts";
+import { isConcrete } from "../../core/shape.ts";
+import { effectsOf } from "../../graph/effect_order.ts";
+import type { IrGraph, IrNode, IrValue } from "../../graph/ir.ts";
+
+/** How an op is called of which only the tape is read. */
+export interface TapeOnlyCall {
+  readonly attrs: Attrs;
+  /** Whether it reads an input, by number. Of the others it wants the shape. */
+  readonly reads: (input: number) => boolean;
+}
+
+const makers = new Map<string, (attrs: Attrs) => TapeOnlyCall>();
+const calls = new WeakMap<Attrs, TapeOnlyCall | null>();
+
+/** Says how an op is called whose last output, the tape of what it did, is all that is read, for a first gradient. */
+export function setTapeOnly({ name }: OpDef, make: (attrs: Attrs) => TapeOnlyCall): void {
+  makers.set(name, make);
+}
+
+const gradients = new Map<string, (attrs: Attrs) => number>();
+
+/** Says that an op differentiates a tape, its first input. `sources`: how many of the inputs after that are the sources of the tape. */
+export function setTapeGradient({ name }: OpDef, sources: (attrs: Attrs) => number): void {
+  gradients.set(name, sources);
+}
+
+/** How a node is called of which only the tape is read; null for as ever. */
+function tapeOnlyCall({ def, attrs }: Pick<IrNode, "def" | "attrs">): TapeOnlyCall | null {
+  const make = makers.get(def.name);
+  if (make === undefined) return null;
+  let call = calls.get(attrs);
+  if (call === undefined) {
+    try {
+      call = make(attrs);
+    } catch {
+      // What has no gradient is told of when it runs.
+      call = null;
+    }
+    calls.set(attrs, call);
+  }
+  return call;
+}
+
+/** What of a graph is computed for a gradient alone. */
+export interface TapeOnly {
+  /** New attributes of the nodes with effects of which only the tape is read, by nodes that give a first gradient. */
+  readonly attrs: ReadonlyMap<IrNode, Attrs>;
+  /** Values that are read. Of others there is a result too, of which the shape alone is right. */
+  readonly read: ReadonlySet<IrValue>;
+}
+
+/**
+ * Finds the nodes of which only the tape is read. One that runs for its effects, or for which others wait, is none of them.
+ * `firstOrder`: fetched tapes are for a first gradient too.
+ */
+export function tapeOnly(ir: IrGraph, firstOrder: boolean): TapeOnly {
+  const changed = new Map<IrNode, Attrs>(), read = new Set<IrValue>();
+  for (const v of ir.fetches) if (!firstOrder || !isTape(v)) read.add(v);
+  const awaited = new Set([...ir.targets, ...ir.nodes.flatMap((n) => n.controls)]);
+  for (let i = ir.nodes.length - 1; i >= 0; i--) {
+    const node = ir.nodes[i];
+    let reads: TapeOnlyCall["reads"] | null = readsOfGradient(node, read);
+    if (
+      effectsOf(node) !== "none" && !awaited.has(node) && !node.outputs.some((v) => read.has(v))
+    ) {
+      const call = tapeOnlyCall(node);
+      if (call !== null) {
+        changed.set(node, call.attrs);
+        ({ reads } = call);
+      }
+    }
+    node.inputs.forEach((v, k) => {
+      if (reads === null || reads(k)) read.add(v);
+    });
+  }
+  return { attrs: changed, read };
+}
+
+/** True for the tape of a node that can be called for that alone. */
+function isTape({ node, index, dtype }: IrValue): boolean {
+  return dtype === "variant" && index === node.outputs.length - 1 && tapeOnlyCall(node) !== null;
+}
+
+/**
+ * Which inputs a first gradient reads: the gradients that it is given and, of the sources, the handles. Of other sources it wants the
+ * shape. Null for other nodes, and for a gradient that has one itself.
+ */
+function readsOfGradient(
+  { def, attrs, inputs, outputs }: IrNode,
+  read: ReadonlySet<IrValue>,
+): ((input: number) => boolean) | null {
+  const sources = gradients.get(def.name)?.(attrs);
+  if (sources === undefined || read.has(outputs.at(-1)!)) return null;
+  return (k) => {
+    if (k === 0) return !isTape(inputs[k]);
+    return k > sources || inputs[k].dtype === "resource" || !isConcrete(inputs[k].shape);
+  };
+}
