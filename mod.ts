@@ -43,11 +43,11 @@
  * @module
  */
 import "./src/modules_generated.ts";
-import "./src/runtime/install.ts";
-import "./src/script/install.ts";
+import "./src/engine/runtime/install.ts";
+import "./src/engine/script/install.ts";
 
 /** Error classes of TensorFlow: `tf.errors.InvalidArgumentError` and its siblings. */
-export * as errors from "./src/core/errors.ts";
+export * as errors from "./src/engine/core/errors.ts";
 export {
   LookupError,
   NotImplementedError,
@@ -55,10 +55,10 @@ export {
   RuntimeError,
   StopIteration,
   ValueError,
-} from "./src/core/errors.ts";
-export type { DType, TypedArray } from "./src/core/dtype.ts";
-export { NdArray } from "./src/core/nd_array.ts";
-export { TensorSpec } from "./src/core/tensor_spec.ts";
+} from "./src/engine/core/errors.ts";
+export type { DType, TypedArray } from "./src/engine/core/dtype.ts";
+export { NdArray } from "./src/engine/core/nd_array.ts";
+export { TensorSpec } from "./src/engine/core/tensor_spec.ts";
 export {
   type Scalar,
   Tensor,
@@ -69,7 +69,7 @@ export {
   type Tensor5D,
   type Tensor6D,
   type TensorLike,
-} from "./src/core/tensor.ts";
+} from "./src/engine/core/tensor.ts";
 export {
   type ArrayMap,
   type DataType,
@@ -78,25 +78,35 @@ export {
   type NumericDataType,
   Rank,
   type ShapeMap,
-} from "./src/core/ranks.ts";
-export type { GpuData, TensorGpuData } from "./src/core/gpu_data.ts";
+} from "./src/engine/core/ranks.ts";
+export type { GpuData, TensorGpuData } from "./src/engine/core/gpu_data.ts";
 
 // runtime
-export { device, getBackend, listDevices, ready, setBackend } from "./src/runtime/devices.ts";
-export { type TunedKernels, tunedKernels, tuneKernels } from "./src/runtime/eager/tuning.ts";
-export { dispose, keep, scope, tidy } from "./src/runtime/eager/tensor.ts";
-export { memory } from "./src/runtime/eager/memory.ts";
-export { webgpuDevice } from "./src/runtime/eager/gpu_memory.ts";
+export {
+  device,
+  getBackend,
+  listDevices,
+  ready,
+  setBackend,
+} from "./src/engine/runtime/devices/devices.ts";
+export {
+  type TunedKernels,
+  tunedKernels,
+  tuneKernels,
+} from "./src/engine/runtime/devices/tuning.ts";
+export { dispose, keep, scope, tidy } from "./src/engine/runtime/eager/tensor.ts";
+export { memory } from "./src/engine/runtime/eager/memory.ts";
+export { webgpuDevice } from "./src/engine/runtime/eager/gpu_memory.ts";
 
-export { profile, type ProfileInfo, type RunMetadata } from "./src/runtime/session/metadata.ts";
-export { type Trace, trace, type TraceEvent, type TraceInfo } from "./src/runtime/trace.ts";
-export { cond } from "./src/runtime/branches/cond.ts";
-export { caseOf as case, type CaseOptions, switchCase } from "./src/runtime/branches/case.ts";
-export { whileLoop } from "./src/runtime/loops/while_loop.ts";
-export { foldl, foldr, mapFn, scan } from "./src/runtime/loops/functional_ops.ts";
-export { TensorArray } from "./src/runtime/loops/tensor_array.ts";
-export { tfFunction as function } from "./src/runtime/functions/function.ts";
-export { importGraphDef } from "./src/runtime/graph_defs/import_graph_def.ts";
+export { profile, type ProfileInfo, type RunMetadata } from "./src/engine/runtime/run/metadata.ts";
+export { type Trace, trace, type TraceEvent, type TraceInfo } from "./src/engine/runtime/trace.ts";
+export { cond } from "./src/engine/runtime/control/cond.ts";
+export { caseOf as case, type CaseOptions, switchCase } from "./src/engine/runtime/control/case.ts";
+export { whileLoop } from "./src/engine/runtime/control/while_loop.ts";
+export { foldl, foldr, mapFn, scan } from "./src/engine/runtime/control/functional_ops.ts";
+export { TensorArray } from "./src/engine/runtime/control/tensor_array.ts";
+export { tfFunction as function } from "./src/engine/runtime/functions/function.ts";
+export { importGraphDef } from "./src/tensorflow/graph/import_graph_def.ts";
 export type {
   Feeds,
   FeedValue,
@@ -107,14 +117,14 @@ export type {
   RunOptions,
   SessionOptions,
   TensorName,
-} from "./src/runtime/session/requests.ts";
-export { Session } from "./src/runtime/session/session.ts";
-export type { SessionDevice, SessionTarget } from "./src/runtime/session/targets.ts";
-export { disposeVariables } from "./src/runtime/variables/known_variables.ts";
-export { Variable, variable } from "./src/runtime/variables/variable.ts";
+} from "./src/engine/runtime/run/requests.ts";
+export { Session } from "./src/engine/runtime/session/session.ts";
+export type { SessionDevice, SessionTarget } from "./src/engine/runtime/run/targets.ts";
+export { disposeVariables } from "./src/engine/runtime/variables/known_variables.ts";
+export { Variable, variable } from "./src/engine/runtime/variables/variable.ts";
 
 // graph
-export { Graph } from "./src/graph/graph.ts";
+export { Graph } from "./src/engine/graph/graph.ts";
 export {
   type GraphModel,
   loadGraphModel,
@@ -128,15 +138,15 @@ export {
   type ModelTensor,
   type SignatureInfo,
   type WeightSpec,
-} from "./src/graph_model/mod.ts";
-export type { GraphDefJson, GraphDefOptions } from "./src/graph/graph_def/graph_def.ts";
-export { Assert } from "./src/graph/assert.ts";
-export * from "./src/graph/groups.ts";
-export { portability, type UnportableNode } from "./src/portable/mod.ts";
-export * from "./src/display/mod.ts";
-export { Operation } from "./src/graph/operation.ts";
-export * from "./src/graph/scopes.ts";
-export { ensureShape, placeholder, placeholderWithDefault } from "./src/ops/graph_ops.ts";
+} from "./src/tfjs/graph_model/mod.ts";
+export type { GraphDefJson, GraphDefOptions } from "./src/engine/graph/graph_def/graph_def.ts";
+export { Assert } from "./src/engine/graph/assert.ts";
+export * from "./src/engine/graph/groups.ts";
+export { portability, type UnportableNode } from "./src/tensorflow/portable/mod.ts";
+export * from "./src/library/display/mod.ts";
+export { Operation } from "./src/engine/graph/operation.ts";
+export * from "./src/engine/graph/scopes.ts";
+export { ensureShape, placeholder, placeholderWithDefault } from "./src/engine/ops/graph_ops.ts";
 
 // scripts
 export {
@@ -148,15 +158,19 @@ export {
   pyFunc,
   type PyFuncOptions,
   type ScriptResult,
-} from "./src/script/numpy_function.ts";
+} from "./src/engine/script/numpy_function.ts";
 export type {
   ArrayBody,
   BodyArguments,
   NdArrayOf,
   ScriptInput,
   TensorBody,
-} from "./src/script/body_types.ts";
-export { pyFunction, pyFunctionAsync, type PyFunctionOptions } from "./src/script/py_function.ts";
+} from "./src/engine/script/body_types.ts";
+export {
+  pyFunction,
+  pyFunctionAsync,
+  type PyFunctionOptions,
+} from "./src/engine/script/py_function.ts";
 export {
   type RegisteredScript,
   registerScript,
@@ -165,38 +179,41 @@ export {
   type ScriptVjp,
   type ShapeFunction,
   unregisterScript,
-} from "./src/script/script.ts";
-export type { WorkerModule, WorkerOption } from "./src/script/workers/worker_body.ts";
-export type { Tout } from "./src/script/tout.ts";
+} from "./src/engine/script/script.ts";
+export type { WorkerModule, WorkerOption } from "./src/engine/script/workers/worker_body.ts";
+export type { Tout } from "./src/engine/script/tout.ts";
 /** TensorFlow 1's spellings, `tf.compat.v1.pyFunc`, and version 2 by its name: `tf.compat.v2` is `tf`. */
-export * as compat from "./src/compat_v1/compat.ts";
+export * as compat from "./src/tensorflow/compat_v1/compat.ts";
 /** What TensorFlow 1 kept in contrib: `tf.contrib.framework.pyFunc`. */
-export * as contrib from "./src/script/contrib.ts";
+export * as contrib from "./src/engine/script/contrib.ts";
 
 // autodiff
-export { type RegisteredGradient, registerGradient } from "./src/autodiff/gradient_registry.ts";
-export { GradientTape } from "./src/autodiff/tape.ts";
-export { gradients, hessians } from "./src/autodiff/gradients.ts";
+export {
+  type RegisteredGradient,
+  registerGradient,
+} from "./src/engine/autodiff/gradient_registry.ts";
+export { GradientTape } from "./src/engine/autodiff/tape.ts";
+export { gradients, hessians } from "./src/engine/autodiff/gradients.ts";
 export {
   customGrad,
   type CustomGradArgument,
   type CustomGradResult,
   type SaveFunction,
-} from "./src/autodiff/custom_grad.ts";
+} from "./src/engine/autodiff/custom_grad.ts";
 export {
   grad,
   grads,
   valueAndGrad,
   valueAndGrads,
   variableGrads,
-} from "./src/autodiff/grad_functions.ts";
+} from "./src/engine/autodiff/grad_functions.ts";
 /** Files: npy, npz, safetensors. */
-export * as io from "./src/io/mod.ts";
+export * as io from "./src/library/io/mod.ts";
 
 // train
 /** Optimizers. */
-export * as train from "./src/train/mod.ts";
-export { Optimizer, type OptimizerConfig } from "./src/train/optimizer.ts";
+export * as train from "./src/library/train/mod.ts";
+export { Optimizer, type OptimizerConfig } from "./src/library/train/optimizer.ts";
 export {
   AdadeltaOptimizer,
   AdagradOptimizer,
@@ -206,52 +223,56 @@ export {
   MomentumOptimizer,
   RMSPropOptimizer,
   SGDOptimizer,
-} from "./src/train/optimizers.ts";
+} from "./src/library/train/optimizers.ts";
 
 // debugging
 /** Assertions and checks of numbers. */
-export * as debugging from "./src/debugging/mod.ts";
-export { print, type Printable, type PrintOptions } from "./src/debugging/print.ts";
-export { tap, type TapFunction, type TapOptions } from "./src/debugging/tap.ts";
+export * as debugging from "./src/library/debugging/mod.ts";
+export { print, type Printable, type PrintOptions } from "./src/library/debugging/print.ts";
+export { tap, type TapFunction, type TapOptions } from "./src/library/debugging/tap.ts";
 
 // ops
-export * from "./src/ops/functions.ts";
-import "./src/ops/rows/fused_batch_norm.ts";
-export { nextFrame } from "./src/runtime/environment.ts";
-export type { CompositeSpec, CompositeTensor } from "./src/core/composite.ts";
-export type { RowPartition } from "./src/kernels/host/ragged.ts";
+export * from "./src/engine/ops/functions.ts";
+import "./src/engine/ops/rows/fused_batch_norm.ts";
+export { nextFrame } from "./src/engine/runtime/devices/environment.ts";
+export type { CompositeSpec, CompositeTensor } from "./src/engine/core/composite.ts";
+export type { RowPartition } from "./src/engine/kernels/host/ragged.ts";
 
 // data
 /** Input pipelines. */
-export * as data from "./src/data/mod.ts";
+export * as data from "./src/library/data/mod.ts";
 
 // types that signatures mention
 export type {
   ValueAndGrad,
   ValueAndGrads,
   ValueAndVariableGrads,
-} from "./src/autodiff/grad_functions.ts";
-export type { EvalFeeds, SessionLike } from "./src/core/tensor.ts";
-export type { Portable } from "./src/core/portable.ts";
-export type { AssignedVariable } from "./src/graph/assigned_variable.ts";
-export type { Collections } from "./src/graph/collections.ts";
-export type { GraphVariables, VariableNode } from "./src/graph/graph_variables.ts";
-export type { BytesJson, FuncJson } from "./src/graph/graph_def/types.ts";
-export type { NamedSpec } from "./src/runtime/functions/function.ts";
-export type { ScriptFunctions } from "./src/runtime/graph_defs/missing.ts";
-export type { VariableHandle } from "./src/runtime/variables/variable_state.ts";
-export type { Quantization } from "./src/graph_model/mod.ts";
-export type { GradientsOptions } from "./src/autodiff/gradients.ts";
-export type { TapeGradientOptions, UnconnectedGradients } from "./src/autodiff/tape.ts";
-export type { Application, Interpreter, OpInput } from "./src/core/apply.ts";
-export type { ChainedAxes, ChainedBuffer, ChainedOps } from "./src/core/chained/chained_ops.ts";
+} from "./src/engine/autodiff/grad_functions.ts";
+export type { EvalFeeds, SessionLike } from "./src/engine/core/tensor.ts";
+export type { Portable } from "./src/engine/core/portable.ts";
+export type { AssignedVariable } from "./src/engine/graph/assigned_variable.ts";
+export type { Collections } from "./src/engine/graph/collections.ts";
+export type { GraphVariables, VariableNode } from "./src/engine/graph/graph_variables.ts";
+export type { BytesJson, FuncJson } from "./src/engine/graph/graph_def/types.ts";
+export type { NamedSpec } from "./src/engine/runtime/functions/function.ts";
+export type { ScriptFunctions } from "./src/tensorflow/graph/missing.ts";
+export type { VariableHandle } from "./src/engine/runtime/variables/variable_state.ts";
+export type { Quantization } from "./src/tfjs/graph_model/mod.ts";
+export type { GradientsOptions } from "./src/engine/autodiff/gradients.ts";
+export type { TapeGradientOptions, UnconnectedGradients } from "./src/engine/autodiff/tape.ts";
+export type { Application, Interpreter, OpInput } from "./src/engine/core/apply.ts";
+export type {
+  ChainedAxes,
+  ChainedBuffer,
+  ChainedOps,
+} from "./src/engine/core/chained/chained_ops.ts";
 export type {
   ChainedPadding,
   ChainedPerAxis,
   ChainedRounding,
   ChainedWindows,
-} from "./src/core/chained/chained_windows.ts";
-export type { ArrayLikeObject, ArrayLikeValue } from "./src/core/convert.ts";
+} from "./src/engine/core/chained/chained_windows.ts";
+export type { ArrayLikeObject, ArrayLikeValue } from "./src/engine/core/convert.ts";
 export type {
   BufferRead,
   Device,
@@ -262,7 +283,7 @@ export type {
   PreparedKernel,
   Sequence,
   TransferCost,
-} from "./src/core/device.ts";
+} from "./src/engine/core/device.ts";
 export type {
   BufferRange,
   BufferRef,
@@ -273,11 +294,11 @@ export type {
   KernelChooser,
   Profile,
   Program,
-} from "./src/core/dispatch.ts";
-export type { Float16ArrayLike, HostData } from "./src/core/dtype.ts";
-export type { GraphLike, GraphNode, Resource } from "./src/core/graph_node.ts";
-export type { ElementValue, Nested } from "./src/core/nd_array.ts";
-export type { Nest } from "./src/core/nest.ts";
+} from "./src/engine/core/dispatch.ts";
+export type { Float16ArrayLike, HostData } from "./src/engine/core/dtype.ts";
+export type { GraphLike, GraphNode, Resource } from "./src/engine/core/graph_node.ts";
+export type { ElementValue, Nested } from "./src/engine/core/nd_array.ts";
+export type { Nest } from "./src/engine/core/nest.ts";
 export type {
   Attrs,
   CpuKernel,
@@ -287,15 +308,15 @@ export type {
   OpEffects,
   OpInit,
   Problem,
-} from "./src/core/op.ts";
-export type * from "./src/core/meaning.ts";
-export type { ArgDef, AttrDef, Signature } from "./src/core/signature.ts";
-export type { Expr, PointwiseExpr, ScalarOp } from "./src/core/scalar/expr.ts";
-export type { PartialShape, Shape } from "./src/core/shape.ts";
-export type { TensorContext, VariableLike } from "./src/core/tensor.ts";
-export type { ConcreteSpec, Spec, TensorSpecMaker } from "./src/core/tensor_spec.ts";
-export type { Capture, FuncGraph } from "./src/graph/func_graph.ts";
-export type { GraphInterpreter } from "./src/graph/current_graph.ts";
+} from "./src/engine/core/op.ts";
+export type * from "./src/engine/core/meaning.ts";
+export type { ArgDef, AttrDef, Signature } from "./src/engine/core/signature.ts";
+export type { Expr, PointwiseExpr, ScalarOp } from "./src/engine/core/scalar/expr.ts";
+export type { PartialShape, Shape } from "./src/engine/core/shape.ts";
+export type { TensorContext, VariableLike } from "./src/engine/core/tensor.ts";
+export type { ConcreteSpec, Spec, TensorSpecMaker } from "./src/engine/core/tensor_spec.ts";
+export type { Capture, FuncGraph } from "./src/engine/graph/func_graph.ts";
+export type { GraphInterpreter } from "./src/engine/graph/current_graph.ts";
 export type {
   ArgDefJson,
   AttrValueJson,
@@ -303,36 +324,36 @@ export type {
   NodeDefJson,
   ShapeJson,
   TensorJson,
-} from "./src/graph/graph_def/graph_def.ts";
-export type { SymbolicTensor } from "./src/graph/operation.ts";
+} from "./src/engine/graph/graph_def/graph_def.ts";
+export type { SymbolicTensor } from "./src/engine/graph/operation.ts";
 export type {
   LoopVariable,
   LoopVariableOf,
   LoopVariables,
   ShapeInvariant,
-} from "./src/runtime/loops/loop_variables.ts";
-export type { WhileOptions } from "./src/runtime/loops/while_loop.ts";
+} from "./src/engine/runtime/control/loop_variables.ts";
+export type { WhileOptions } from "./src/engine/runtime/control/while_loop.ts";
 export type {
   FoldOptions,
   LiteralElems,
   MapOptions,
   ScanOptions,
   TensorsOf,
-} from "./src/runtime/loops/functional_ops.ts";
-export type { TensorArrayOptions } from "./src/runtime/loops/tensor_array.ts";
-export type { DeviceInfo } from "./src/runtime/devices.ts";
+} from "./src/engine/runtime/control/functional_ops.ts";
+export type { TensorArrayOptions } from "./src/engine/runtime/control/tensor_array.ts";
+export type { DeviceInfo } from "./src/engine/runtime/devices/devices.ts";
 export type {
   ConcreteFunctionHandle,
   FunctionOptions,
   TracedFunction,
-} from "./src/runtime/functions/function.ts";
-export type { ImportOptions } from "./src/runtime/graph_defs/import_graph_def.ts";
-export type { MemoryInfo } from "./src/runtime/eager/memory.ts";
-export type { Storage } from "./src/runtime/eager/storage.ts";
-export type { EagerTensor, Scope } from "./src/runtime/eager/tensor.ts";
-export type { VariableState } from "./src/runtime/variables/variable_state.ts";
-export type { Decorated, DecoratorOptions } from "./src/script/decorator.ts";
-export type { Arithmetic } from "./src/train/arithmetic.ts";
+} from "./src/engine/runtime/functions/function.ts";
+export type { ImportOptions } from "./src/tensorflow/graph/import_graph_def.ts";
+export type { MemoryInfo } from "./src/engine/runtime/eager/memory.ts";
+export type { Storage } from "./src/engine/runtime/eager/storage.ts";
+export type { EagerTensor, Scope } from "./src/engine/runtime/eager/tensor.ts";
+export type { VariableState } from "./src/engine/runtime/variables/variable_state.ts";
+export type { Decorated, DecoratorOptions } from "./src/engine/script/decorator.ts";
+export type { Arithmetic } from "./src/library/train/arithmetic.ts";
 export type {
   Cost,
   NamedGradients,
@@ -340,5 +361,5 @@ export type {
   OptimizerRule,
   StepNumbers,
   StepOperation,
-} from "./src/train/optimizer.ts";
-export type { SlotInit, SlotPlan } from "./src/train/slots.ts";
+} from "./src/library/train/optimizer.ts";
+export type { SlotInit, SlotPlan } from "./src/library/train/slots.ts";

@@ -7,9 +7,9 @@
 // loads and multiplies loses up to half its speed while the bare loop loses nothing: then the share of the bare loop says
 // who the neighbours are, and the share of the inner kernel what packing and cache misses cost.
 
-import { Engine } from "../src/devices/cpu/engine.ts";
-import { panelArguments, panelKernel } from "../src/devices/cpu/gemm/gemm_kernel.ts";
-import { LAST, PANEL_COLUMNS, panelRows } from "../src/devices/cpu/gemm/gemm_tile.ts";
+import { Engine } from "../src/engine/devices/cpu/engine.ts";
+import { panelArguments, panelKernel } from "../src/engine/devices/cpu/gemm/gemm_kernel.ts";
+import { LAST, PANEL_COLUMNS, panelRows } from "../src/engine/devices/cpu/gemm/gemm_tile.ts";
 import { createWeftPeer } from "./peers/weft.ts";
 import { normals } from "./random.ts";
 import { BARE_FLOP, bareLoop } from "./rows/peak.ts";

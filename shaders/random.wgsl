@@ -1,4 +1,4 @@
-// Random numbers from counters: the bits of src/kernels/pointwise/threefry.ts, and the distributions of src/kernels/host/random.ts.
+// Random numbers from counters: the bits of src/engine/kernels/pointwise/threefry.ts, and the distributions of src/engine/kernels/host/random.ts.
 
 // Threefry2x32 with 20 rounds: two random words as a pure function of a key and a counter.
 // After Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).

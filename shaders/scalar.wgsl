@@ -1,4 +1,4 @@
-// Functions behind the scalar primitives of src/core/scalar/, by name: `exp_` computes `exp`. The elementary functions are right to
+// Functions behind the scalar primitives of src/engine/core/scalar/, by name: `exp_` computes `exp`. The elementary functions are right to
 // a few units in the last place on every adapter, where the built-in sin, log, pow and atan2 may be far off; their polynomials
 // are minimax fits of this project. Straight-line code, no arrays. Each function stands after those it calls.
 

@@ -99,7 +99,7 @@ Deno.test("src/ keeps the import law", async () => {
   report("These imports break the law", violations);
 });
 
-/** What each folder of src/distribute/ may import of the others: each is built on the wire alone. */
+/** What each folder of src/cluster/ may import of the others: each is built on the wire alone. */
 const DISTRIBUTE: Readonly<Record<string, readonly string[]>> = {
   wire: [],
   data_service: ["wire"],
@@ -107,7 +107,7 @@ const DISTRIBUTE: Readonly<Record<string, readonly string[]>> = {
   session: ["wire"],
 };
 
-Deno.test("the folders of src/distribute/ keep their own law", async () => {
+Deno.test("the folders of src/cluster/ keep their own law", async () => {
   const folderOf = (file: string) => /^src\/distribute\/(\w+)\//.exec(file)?.[1];
   const violations: string[] = [], seen = new Set<string>();
   for (const [file, edges] of (await moduleGraph()).imports) {

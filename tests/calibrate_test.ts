@@ -1,9 +1,9 @@
 /** What `deno task calibrate` makes of times, and that either kernel of each constant is right, so that any value may be written. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { CpuDevice } from "../src/devices/cpu/cpu_device.ts";
-import { THRESHOLDS } from "../src/devices/cpu/thresholds.ts";
-import { difference } from "../src/testing/compare.ts";
+import { CpuDevice } from "../src/engine/devices/cpu/cpu_device.ts";
+import { THRESHOLDS } from "../src/engine/devices/cpu/thresholds.ts";
+import { difference } from "../src/library/testing/compare.ts";
 import { prepareWhere } from "../tools/calibrate/main.ts";
 import { fitThreshold, lossOf, type Point, withThreshold } from "../tools/calibrate/fit.ts";
 import { QUESTIONS } from "../tools/calibrate/questions.ts";
@@ -31,7 +31,7 @@ Deno.test("fitThreshold() leaves a constant that hardly loses", () => {
 });
 
 Deno.test("withThreshold() writes a value with its source, again and again", async () => {
-  const url = new URL("../src/devices/cpu/thresholds.ts", import.meta.url);
+  const url = new URL("../src/engine/devices/cpu/thresholds.ts", import.meta.url);
   let module = await Deno.readTextFile(url);
   const lines = module.split("\n").length;
   for (const value of [7, 9]) {

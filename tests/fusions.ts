@@ -1,9 +1,9 @@
 /** Nodes of plans with expressions fused to them: inputs and attributes as a plan would give them. */
 
 import type { DType, NdArray } from "@weft/weft";
-import { type EpilogueOperand, withFusion } from "../src/core/fusion.ts";
-import { type Attrs, lookupOp, type OpDef } from "../src/core/op.ts";
-import type { Expr } from "../src/core/scalar/expr.ts";
+import { type EpilogueOperand, withFusion } from "../src/engine/core/fusion.ts";
+import { type Attrs, lookupOp, type OpDef } from "../src/engine/core/op.ts";
+import type { Expr } from "../src/engine/core/scalar/expr.ts";
 
 /** How an epilogue reads an operand. */
 export type Per = EpilogueOperand["per"];

@@ -4,8 +4,8 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { fitRanking, lossOf, type Swept } from "../bench/gpu/fit.ts";
 import { readEntries, Recorder } from "../bench/gpu/record.ts";
 import { rankingText, readRun, sectionOf, sweptOf } from "../bench/gpu/write.ts";
-import { SHARED_RANKING } from "../src/kernels/matmul/shared_ranking.ts";
-import { sharedCost, sharedGroups } from "../src/kernels/matmul/tiles.ts";
+import { SHARED_RANKING } from "../src/engine/kernels/matmul/shared_ranking.ts";
+import { sharedCost, sharedGroups } from "../src/engine/kernels/matmul/tiles.ts";
 
 async function withFile(fn: (path: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();
@@ -75,7 +75,7 @@ Deno.test("fitRanking() finds weights that lose nothing where times have such, a
 });
 
 Deno.test("rankingText() gives a module with the tiles and where they are from", async () => {
-  const url = new URL("../src/kernels/matmul/shared_ranking.ts", import.meta.url);
+  const url = new URL("../src/engine/kernels/matmul/shared_ranking.ts", import.meta.url);
   const fitted = { ...fitRanking(sweptBy(SHARED_RANKING)), invocations: 4096 };
   const text = rankingText(await Deno.readTextFile(url), fitted, "A card, 2026-01-01");
   await withFile(async (path) => {

@@ -9,7 +9,7 @@ Deno.test("files, folders and lists of ops are no longer than they may be", () =
   assertEquals(found, [], "Make them smaller, or see tools/limits.ts");
 });
 
-Deno.test("nothing but src/ops/, patterns of passes and file formats keeps a list of ops", () => {
+Deno.test("nothing but src/engine/ops/, patterns of passes and file formats keeps a list of ops", () => {
   assertEquals(readListed().ops, {}, "There is no exception");
   const { ops } = measure(new Set(registeredOpNames()));
   const naming = Object.keys(ops).filter((file) =>

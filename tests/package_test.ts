@@ -274,7 +274,7 @@ Deno.test("the package has maps to its sources", () => {
     assertEquals(sourcesContent.length, sources.length);
     for (const source of sources) found.add(source.replace(/^.*\/src\//, ""));
   }
-  for (const source of ["core/tensor.ts", "devices/webgpu/webgpu_device.ts"]) {
+  for (const source of ["engine/core/tensor.ts", "engine/devices/webgpu/webgpu_device.ts"]) {
     assert(found.has(source), source);
   }
 });

@@ -8,8 +8,11 @@ import {
   type Shader,
   type ShaderText,
 } from "../src/shaders_generated.ts";
-import { DEPTHWISE_TILE, type DepthwiseTile } from "../src/kernels/window_shaders_generated.ts";
-import { makeProgram } from "../src/core/dispatch.ts";
+import {
+  DEPTHWISE_TILE,
+  type DepthwiseTile,
+} from "../src/engine/kernels/window_shaders_generated.ts";
+import { makeProgram } from "../src/engine/core/dispatch.ts";
 import { generate } from "../tools/shaders.ts";
 
 const MAIN = `

@@ -87,7 +87,7 @@ Deno.test("generate() lists what mod.ts loads, each module after those it import
       { ...file, target: "src/late.ts", dynamic: true },
     ]],
     ["src/modules_generated.ts", [{ ...file, target: "src/deleted.ts" }]],
-    ["src/b.ts", [{ ...file, target: "src/core/a.ts" }]],
+    ["src/b.ts", [{ ...file, target: "src/engine/core/a.ts" }]],
   ]);
   const lines = generateModules({ imports, errors: new Map() }).split("\n");
   assertEquals(lines.filter((line) => line !== "" && !line.startsWith("//")), [
@@ -100,18 +100,18 @@ Deno.test("affected() finds the tests of a change by the names they use, nearest
   const to = (...targets: string[]) =>
     targets.map((target) => ({ target, typeOnly: false, dynamic: false }));
   const imports = new Map([
-    ["mod.ts", to("src/ops/rows/softmax.ts", "src/ops/add.ts")],
-    ["src/ops/rows/softmax.ts", to("src/core/op.ts")],
-    ["src/ops/add.ts", to("src/core/op.ts")],
-    ["src/core/op.ts", to()],
-    ["src/kernels/rows/softmax.ts", to()],
+    ["mod.ts", to("src/engine/ops/rows/softmax.ts", "src/engine/ops/add.ts")],
+    ["src/engine/ops/rows/softmax.ts", to("src/engine/core/op.ts")],
+    ["src/engine/ops/add.ts", to("src/engine/core/op.ts")],
+    ["src/engine/core/op.ts", to()],
+    ["src/engine/kernels/rows/softmax.ts", to()],
     ["tests/helpers.ts", to("mod.ts")],
     ["tests/softmax_test.ts", to("mod.ts")],
     ["tests/session_test.ts", to("mod.ts", "tests/helpers.ts")],
-    ["tests/op_test.ts", to("src/core/op.ts")],
+    ["tests/op_test.ts", to("src/engine/core/op.ts")],
   ]);
   const texts: Record<string, string> = {
-    "src/ops/rows/softmax.ts": "export function softmax(x: TensorLike): Tensor {}",
+    "src/engine/ops/rows/softmax.ts": "export function softmax(x: TensorLike): Tensor {}",
     "tests/softmax_test.ts": "tf.softmax(x)",
     "tests/session_test.ts": 'import { type X, add } from "@weft/weft";',
   };
@@ -123,10 +123,10 @@ Deno.test("affected() finds the tests of a change by the names they use, nearest
     read: (file: string) => texts[file] ?? "",
   };
   const cases: Record<string, string[]> = {
-    "src/ops/rows/softmax.ts": ["softmax"],
-    "src/ops/add.ts": ["session"],
-    "src/core/op.ts": ["op", "session", "softmax"],
-    "src/kernels/rows/softmax.ts": ["softmax"],
+    "src/engine/ops/rows/softmax.ts": ["softmax"],
+    "src/engine/ops/add.ts": ["session"],
+    "src/engine/core/op.ts": ["op", "session", "softmax"],
+    "src/engine/kernels/rows/softmax.ts": ["softmax"],
     "tests/helpers.ts": ["session"],
     "tests/softmax_test.ts": ["softmax"],
   };

@@ -9,8 +9,13 @@ import type { ModuleGraph } from "./module_graph.ts";
 
 /** Files that import everything, so that a way through them says nothing. */
 const HUBS = [
-  ...["mod.ts", "src/modules_generated.ts", "src/kernels/gpu.ts", "src/kernels/gpu_windows.ts"],
-  ...["src/ops/functions.ts", "src/eager/mod.ts"],
+  ...[
+    "mod.ts",
+    "src/modules_generated.ts",
+    "src/engine/kernels/gpu.ts",
+    "src/engine/kernels/gpu_windows.ts",
+  ],
+  ...["src/engine/ops/functions.ts", "src/entries/eager/mod.ts"],
 ];
 
 /** Words in the names of files that say nothing of their subjects. */
@@ -19,7 +24,7 @@ const GENERIC = /^(test|gpu|cpu|wgsl|kernel|kernels|ops|op|mod|random|plan|plans
 /** How far a file is that no import leads to, and how many imports a common subject outweighs. */
 const FAR = 50, NEARER = 3;
 
-/** Which files the names of a module lead to: `add` to `src/ops/pointwise/arithmetic.ts`. */
+/** Which files the names of a module lead to: `add` to `src/engine/ops/pointwise/arithmetic.ts`. */
 export function exportsOf(text: string, read: (file: string) => string): Map<string, string> {
   const found = new Map<string, string>();
   for (const [, from] of text.matchAll(/export \* from "\.\/([^"]+)"/g)) {
@@ -87,19 +92,19 @@ export function affected(changed: readonly string[], { graph, entry, read }: Sou
     .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
-/** Whether two files have a word in common, of their names or of a kernel's family: `conv` of `src/kernels/conv/plan.ts`. */
+/** Whether two files have a word in common, of their names or of a kernel's family: `conv` of `src/engine/kernels/conv/plan.ts`. */
 export function shareSubject(a: string, b: string): boolean {
   const words = wordsOf(a);
   return wordsOf(b).some((word) => words.includes(word));
 }
 
 function wordsOf(file: string): string[] {
-  const parts = file.split("/").slice(file.startsWith("src/kernels/") ? -2 : -1);
+  const parts = file.split("/").slice(file.startsWith("src/engine/kernels/") ? -2 : -1);
   const words = parts.join("_").replace(/\.\w+$/, "").split("_");
   return words.filter((word) => word.length > 2 && !GENERIC.test(word));
 }
 
-/** The ops that a file of `src/ops/` defines. */
+/** The ops that a file of `src/engine/ops/` defines. */
 export function opsDefined(text: string): string[] {
   const names = text.matchAll(/^ {2}name: "(\w+)"|\bdefine\w+\("(\w+)"/gm);
   return [...names].map(([, a, b]) => a ?? b);

@@ -49,7 +49,7 @@ const KEYWORDS = [
 interface Entry {
   /** Its name among the exports: `./numpy`. */
   readonly name: string;
-  /** The module it is made of: `src/numpy/mod.ts`. */
+  /** The module it is made of: `src/entries/numpy/mod.ts`. */
   readonly source: string;
   /** Its file, without an ending: `numpy`. */
   readonly file: string;
@@ -96,7 +96,7 @@ export async function buildPackage(
 /** The module that subpaths of TensorFlow.js's core lead to. */
 const MODULES: Entry = {
   name: "./tfjs-core/modules",
-  source: "src/tfjs_core/modules.ts",
+  source: "src/tfjs/core/modules.ts",
   file: "tfjs-core-modules",
 };
 
@@ -112,7 +112,7 @@ function subpathEntries(named: readonly Entry[]): Entry[] {
 
 /** The name that {@linkcode MODULES} has for a module. */
 function moduleName(source: string): string {
-  return source.replace("src/tfjs_core/", "").replace(/(\/mod)?\.ts$/, "").replaceAll("/", "_");
+  return source.replace("src/tfjs/core/", "").replace(/(\/mod)?\.ts$/, "").replaceAll("/", "_");
 }
 
 /** The files of subpaths, which take their names out of {@linkcode MODULES}: chunks of their own would scatter the others. */
@@ -195,7 +195,7 @@ async function code(
       outdir: "/",
       splitting: true,
       packages: "external",
-      // src/core/throwing/user_stack.ts knows the library's own files by their names.
+      // src/engine/core/throwing/user_stack.ts knows the library's own files by their names.
       chunkNames: "weft-[name]-[hash]",
       plugins: [WORKER],
       // Debuggers show the sources; who imports the package loads none of it.
@@ -225,14 +225,14 @@ const COMMON = {
   write: false,
 } satisfies BuildOptions;
 
-/** Puts the code of script workers where src/script/workers/worker_code.ts names its file: no bundler has to know of it. */
+/** Puts the code of script workers where src/engine/script/workers/worker_code.ts names its file: no bundler has to know of it. */
 const WORKER: Plugin = {
   name: "worker",
   setup({ onLoad }) {
     onLoad({ filter: /[/\\]src[/\\]script[/\\]workers[/\\]worker_code\.ts$/ }, async () => {
       const { outputFiles } = await build({
         ...COMMON,
-        entryPoints: ["src/script/workers/worker_main.ts"],
+        entryPoints: ["src/engine/script/workers/worker_main.ts"],
         minifyWhitespace: true,
         minifySyntax: true,
         // The name in stack texts, where the whole code would stand else.

@@ -27,7 +27,7 @@ const OPTIONS: ts.CompilerOptions = {
   types: [],
 };
 
-/** The declarations of some modules and of what these refer to: texts by their paths, `src/core/tensor.d.ts` and the like. */
+/** The declarations of some modules and of what these refer to: texts by their paths, `src/engine/core/tensor.d.ts` and the like. */
 export function declarations(entries: readonly string[]): Map<string, string> {
   const all = emit(entries);
   const made = new Map<string, string>();

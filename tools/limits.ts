@@ -1,5 +1,5 @@
 /**
- * What keeps the house readable: how long files are, how many lie in a folder, and how many ops a file outside of `src/ops/` knows by
+ * What keeps the house readable: how long files are, how many lie in a folder, and how many ops a file outside of `src/engine/ops/` knows by
  * name. What is beyond the limits today stands in tests/limits.json with its number, which may shrink and not grow.
  *
  * `deno task limits` writes smaller numbers where something has shrunk. `--accept` writes larger ones too: for a merge of work
@@ -22,7 +22,7 @@ export interface Sizes {
   readonly lines: Numbers;
   /** Files in a folder, those in its folders not counted. */
   readonly files: Numbers;
-  /** Different ops that a file of `src/` names that is neither in `src/ops/` nor one of the tables. */
+  /** Different ops that a file of `src/` names that is neither in `src/engine/ops/` nor one of the tables. */
   readonly ops: Numbers;
 }
 
@@ -98,7 +98,7 @@ function exceptions(now: Sizes, listed: Sizes, accept: boolean): Sizes {
 
 if (import.meta.main) {
   enterRoot();
-  const { registeredOpNames } = await import("../src/testing/mod.ts");
+  const { registeredOpNames } = await import("../src/library/testing/mod.ts");
   const now = measure(new Set(registeredOpNames()));
   const made = exceptions(now, readListed(), Deno.args.includes("--accept"));
   await Deno.writeTextFile(LISTED, `${JSON.stringify(made, null, 2)}\n`);

@@ -9,7 +9,7 @@
  *     deno task mutate --count=250 --seed=7
  *     deno task mutate --skip=60              the next 60
  *     deno task mutate --since=main           those on lines that differ from a commit first
- *     deno task mutate --files=src/data       of some files or folders
+ *     deno task mutate --files=src/library/data       of some files or folders
  *     deno task mutate --device=cpu           no tests that need WebGPU; "webgpu" no others
  *     deno task mutate --budget=60            seconds of tests for one mutant on one device, 20 if not said
  *     deno task mutate --json=out/mutants.json --minutes=9   ends after so long; the file holds what is known

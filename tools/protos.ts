@@ -1,5 +1,5 @@
 /**
- * `deno task protos`: writes src/tf/proto/*_pb.ts from the .proto files beside them, with buf and
+ * `deno task protos`: writes src/tensorflow/proto/*_pb.ts from the .proto files beside them, with buf and
  * protoc-gen-es, which npx fetches. The first line of each says what it was made from; a test compares.
  *
  * @module
@@ -8,7 +8,7 @@
 import { enterRoot } from "./files.ts";
 
 /** Where the .proto files and what is made of them stand. */
-export const FOLDER = "src/tf/proto";
+export const FOLDER = "src/tensorflow/proto";
 
 const PACKAGES = ["@bufbuild/buf@1.75.0", "@bufbuild/protoc-gen-es@2.13.0"];
 

@@ -20,7 +20,7 @@ import { nativeCheck } from "./native_check.ts";
 const OP_CHECK = "tests/op_check_test.ts";
 
 /** The ops, which `mod.ts` exports by their file alone. */
-const FUNCTIONS = "src/ops/functions.ts";
+const FUNCTIONS = "src/engine/ops/functions.ts";
 
 /** Tests of the sources themselves. */
 const ARCHITECTURE = ["tests/architecture_test.ts", "tests/limits_test.ts"];
@@ -64,7 +64,7 @@ async function tests(changed: readonly string[], most: number): Promise<number> 
   console.log(`Of ${all.length} files of tests that the change concerns the nearest:`);
   for (const file of chosen) console.log(`  ${file}`);
   const code = await deno("run", "-A", "tools/test.ts", ...chosen, "--quiet");
-  const ops = list("src/ops", ".ts").filter((file) =>
+  const ops = list("src/engine/ops", ".ts").filter((file) =>
     changed.some((other) =>
       other === file || /^src\/(kernels|devices)\//.test(other) && shareSubject(file, other)
     )

@@ -123,7 +123,7 @@ async function shortenNames(folder: string): Promise<void> {
 async function ownOpsText(root: string): Promise<string> {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: ["src/custom_ops/mod.ts"],
+    entryPoints: ["src/entries/ops/mod.ts"],
     bundle: true,
     format: "esm",
     write: false,

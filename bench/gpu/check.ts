@@ -2,11 +2,11 @@
 // problems of the tests' own tables, against float64 on the host.
 
 import type { NdArray } from "@weft/weft";
-import { castArray } from "../../src/core/convert.ts";
-import type { Profile } from "../../src/core/dispatch.ts";
-import type { Attrs, OpDef, Problem } from "../../src/core/op.ts";
-import { cpuDevice } from "../../src/runtime/devices.ts";
-import { difference, epsilonOf } from "../../src/testing/compare.ts";
+import { castArray } from "../../src/engine/core/convert.ts";
+import type { Profile } from "../../src/engine/core/dispatch.ts";
+import type { Attrs, OpDef, Problem } from "../../src/engine/core/op.ts";
+import { cpuDevice } from "../../src/engine/runtime/devices/devices.ts";
+import { difference, epsilonOf } from "../../src/library/testing/compare.ts";
 import {
   type ForcedPlan,
   forcedPlans,
@@ -15,7 +15,7 @@ import {
   profilesOf,
   runEagerly,
   runPlan,
-} from "../../src/testing/run_op.ts";
+} from "../../src/library/testing/run_op.ts";
 import { opOfCase } from "../../tests/fusions.ts";
 import { CANDIDATE_WORK, candidatesOf } from "../../tests/ops/candidate_plans.ts";
 import { Draw, RANDOM_PROBLEMS, type RandomProblem } from "../../tests/ops/random_problems.ts";

@@ -1,11 +1,11 @@
 // Weft's own device, for running plans by force and timing them.
 
 import { NdArray, setBackend } from "@weft/weft";
-import type { DeviceBuffer, PreparedKernel } from "../../src/core/device.ts";
-import type { GpuPlan } from "../../src/core/dispatch.ts";
-import type { ConcreteSpec } from "../../src/core/tensor_spec.ts";
-import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
-import { gpuDevice as ownDevice } from "../../src/runtime/devices.ts";
+import type { DeviceBuffer, PreparedKernel } from "../../src/engine/core/device.ts";
+import type { GpuPlan } from "../../src/engine/core/dispatch.ts";
+import type { ConcreteSpec } from "../../src/engine/core/tensor_spec.ts";
+import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
+import { gpuDevice as ownDevice } from "../../src/engine/runtime/devices/devices.ts";
 
 /** Finds Weft's GPU. Throws where there is none. */
 export async function hasGpu(): Promise<void> {

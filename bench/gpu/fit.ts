@@ -1,8 +1,8 @@
 // From the times of all tiles to a few tiles and the weights that choose among them.
 
-import type { SharedRanking } from "../../src/kernels/matmul/shared_ranking.ts";
-import { sharedThreads, type SharedTile } from "../../src/kernels/matmul/tiled.ts";
-import { sharedCost, sharedGroups } from "../../src/kernels/matmul/tiles.ts";
+import type { SharedRanking } from "../../src/engine/kernels/matmul/shared_ranking.ts";
+import { sharedThreads, type SharedTile } from "../../src/engine/kernels/matmul/tiled.ts";
+import { sharedCost, sharedGroups } from "../../src/engine/kernels/matmul/tiles.ts";
 
 /** Work with the least time of each tile that was timed. */
 export interface Swept {

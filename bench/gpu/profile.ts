@@ -2,7 +2,7 @@
 // step and what the GPU, and whether memory stays as it is over ten thousand of them.
 
 import * as tf from "@weft/weft";
-import type { DeviceCounters } from "../../src/core/device.ts";
+import type { DeviceCounters } from "../../src/engine/core/device.ts";
 import { queueWaiter } from "../gpu_wait.ts";
 import { createWeftPeer, type Weft, type WeftPeer } from "../peers/weft.ts";
 import type { Case, Output, Row } from "../row.ts";

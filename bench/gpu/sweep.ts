@@ -2,19 +2,28 @@
 // and all variants of attention and of ops on memory. Each tile is first held against float64 on small problems.
 
 import { NdArray } from "@weft/weft";
-import { castArray } from "../../src/core/convert.ts";
-import type { BufferRef, GpuPlan } from "../../src/core/dispatch.ts";
-import { type Attrs, lookupOp, type OpDef, type Problem } from "../../src/core/op.ts";
-import { type ConvRole, planConv } from "../../src/kernels/conv/plan.ts";
-import { convGeometry, convTask } from "../../src/kernels/conv/variants.ts";
-import { planMatMul } from "../../src/kernels/matmul/plan.ts";
-import { sharedBytes, sharedThreads, type SharedTile } from "../../src/kernels/matmul/tiled.ts";
-import { SHARED_RANKING } from "../../src/kernels/matmul/shared_ranking.ts";
-import { rankSharedTiles } from "../../src/kernels/matmul/tiles.ts";
-import { matMulTask } from "../../src/kernels/matmul/variants.ts";
-import { cpuDevice } from "../../src/runtime/devices.ts";
-import { difference } from "../../src/testing/compare.ts";
-import { forcedPlans, isHostInput, problemOf, runEagerly } from "../../src/testing/run_op.ts";
+import { castArray } from "../../src/engine/core/convert.ts";
+import type { BufferRef, GpuPlan } from "../../src/engine/core/dispatch.ts";
+import { type Attrs, lookupOp, type OpDef, type Problem } from "../../src/engine/core/op.ts";
+import { type ConvRole, planConv } from "../../src/engine/kernels/conv/plan.ts";
+import { convGeometry, convTask } from "../../src/engine/kernels/conv/variants.ts";
+import { planMatMul } from "../../src/engine/kernels/matmul/plan.ts";
+import {
+  sharedBytes,
+  sharedThreads,
+  type SharedTile,
+} from "../../src/engine/kernels/matmul/tiled.ts";
+import { SHARED_RANKING } from "../../src/engine/kernels/matmul/shared_ranking.ts";
+import { rankSharedTiles } from "../../src/engine/kernels/matmul/tiles.ts";
+import { matMulTask } from "../../src/engine/kernels/matmul/variants.ts";
+import { cpuDevice } from "../../src/engine/runtime/devices/devices.ts";
+import { difference } from "../../src/library/testing/compare.ts";
+import {
+  forcedPlans,
+  isHostInput,
+  problemOf,
+  runEagerly,
+} from "../../src/library/testing/run_op.ts";
 import { gpuDevice, hasGpu, numbers, PlanRunner } from "./device.ts";
 import type { Setting } from "./measure.ts";
 import type { Recorder } from "./record.ts";

@@ -1,6 +1,6 @@
 // The work whose kernels are timed beside each other.
 
-import type { Attrs } from "../../src/core/op.ts";
+import type { Attrs } from "../../src/engine/core/op.ts";
 
 /** Work to sweep over. */
 export interface Work {

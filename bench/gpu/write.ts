@@ -1,7 +1,7 @@
 // From the lines of a run to a table of bench/RESULTS.md, with ratios to the peers and to the device's own limits, and to the
-// ranking of tiles in src/kernels/matmul/shared_ranking.ts.
+// ranking of tiles in src/engine/kernels/matmul/shared_ranking.ts.
 
-import { SHARED_RANKING } from "../../src/kernels/matmul/shared_ranking.ts";
+import { SHARED_RANKING } from "../../src/engine/kernels/matmul/shared_ranking.ts";
 import type { Peer } from "../peers/peer.ts";
 import { writeSection } from "../results.ts";
 import type { System } from "../row.ts";
@@ -13,7 +13,7 @@ import type { RowEntry } from "./rows.ts";
 import type { SweepEntry } from "./sweep.ts";
 
 const RESULTS = new URL("../RESULTS.md", import.meta.url);
-const RANKING = new URL("../../src/kernels/matmul/shared_ranking.ts", import.meta.url);
+const RANKING = new URL("../../src/engine/kernels/matmul/shared_ranking.ts", import.meta.url);
 const PEERS: Readonly<Partial<Record<System, string>>> = {
   weft: "Weft",
   weftFunction: "Weft",

@@ -1,9 +1,9 @@
 // What the processor gives at most: multiply-adds on registers alone, in one thread. Products are held against it.
 
-import { probeFeatures } from "../../src/devices/cpu/wasm/features.ts";
-import { f32x4, i32 } from "../../src/devices/cpu/wasm/instructions.ts";
-import { ModuleBuilder } from "../../src/devices/cpu/wasm/module_builder.ts";
-import { Simd } from "../../src/devices/cpu/wasm/simd.ts";
+import { probeFeatures } from "../../src/engine/devices/cpu/wasm/features.ts";
+import { f32x4, i32 } from "../../src/engine/devices/cpu/wasm/instructions.ts";
+import { ModuleBuilder } from "../../src/engine/devices/cpu/wasm/module_builder.ts";
+import { Simd } from "../../src/engine/devices/cpu/wasm/simd.ts";
 import type { Case, Row } from "../row.ts";
 
 /** Sums in flight: more than the units times their latency, and no more than there are registers. */

@@ -1,6 +1,6 @@
 /** Pictures in which each scope of names is one box. */
 
-import type { Drawing, DrawnEdge, DrawnNode } from "../../src/display/placed.ts";
+import type { Drawing, DrawnEdge, DrawnNode } from "../../src/library/display/placed.ts";
 
 /** The outermost scope of a name; null where there is none. */
 function scopeOf(name: string): string | null {

@@ -1,11 +1,11 @@
 /** Pictures of the graphs that a program runs and of the plans that are made of them: what was joined, where it runs, what is read. */
 
 import * as tf from "@weft/weft";
-import { svgOf } from "../../src/display/draw.ts";
-import { type Drawing, drawing } from "../../src/display/placed.ts";
-import { planDrawing } from "../../src/display/plan_drawing.ts";
-import { type Plan, type PlanStep, planTrace } from "../../src/runtime/plan/plan.ts";
-import { planText } from "../../src/runtime/debug.ts";
+import { svgOf } from "../../src/library/display/draw.ts";
+import { type Drawing, drawing } from "../../src/library/display/placed.ts";
+import { planDrawing } from "../../src/library/display/plan_drawing.ts";
+import { type Plan, type PlanStep, planTrace } from "../../src/engine/runtime/plan/plan.ts";
+import { planText } from "../../src/engine/runtime/debug.ts";
 import { folded } from "./fold.ts";
 import type { Picture } from "./messages.ts";
 

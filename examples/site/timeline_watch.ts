@@ -1,7 +1,7 @@
 /** Notes what runs when, and the texts of the kernels that a GPU compiles. */
 
-import { setTracer, type Span } from "../../src/core/trace.ts";
-import { gpuDevice } from "../../src/runtime/devices.ts";
+import { setTracer, type Span } from "../../src/engine/core/trace.ts";
+import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import type { ShownSpan, Timeline } from "./messages.ts";
 
 /** What comes after so many spans is not noted: a program may run for ever. */

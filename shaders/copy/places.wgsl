@@ -1,4 +1,4 @@
-// From an index of a copy's result to a place in its input, axis by axis. Each axis has a rule (see src/kernels/copy/map.ts): 0 plain;
+// From an index of a copy's result to a place in its input, axis by axis. Each axis has a rule (see src/engine/kernels/copy/map.ts): 0 plain;
 // windows, whose places outside are filled, with a step of 1 (1), -1 (2), more (3), less (4); mirrored with (6) or without (5) its
 // border repeated; rolled (7). Coordinates are u32 and wrap: what lies before a window becomes huge and fails the one comparison.
 

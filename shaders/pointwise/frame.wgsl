@@ -1,5 +1,5 @@
 // The frame of pointwise kernels: an invocation computes one element of each result, or four or eight neighbours. Everything else
-// depends on the expressions, which src/core/scalar/wgsl.ts prints, and on how their operands are broadcast.
+// depends on the expressions, which src/engine/core/scalar/wgsl.ts prints, and on how their operands are broadcast.
 
 const WORKGROUP = 256u; //#let 256
 

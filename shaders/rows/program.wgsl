@@ -1,5 +1,5 @@
 // The frame of row kernels (softmax, norms, cross entropy): each row is read a few times, reduced to a few numbers each time, and
-// written. The passes are data of src/kernels/rows/, which prints them; what stands here in their place is a softmax. Either an
+// written. The passes are data of src/engine/kernels/rows/, which prints them; what stands here in their place is a softmax. Either an
 // invocation takes a row (no barriers: software adapters, short rows), or a workgroup does (GROUPS), which keeps rows of moderate
 // length in registers.
 

@@ -1,10 +1,10 @@
 /**
  * Queue of one signature: bounded, with a time limit for each request, requests joined into batches where that was asked for.
  */
-import { type DType, DTYPES, type HostData, makeData } from "../core/dtype.ts";
-import { NdArray } from "../core/nd_array.ts";
-import { after } from "../runtime/timers.ts";
-import { withinSignal } from "../runtime/session/run_context.ts";
+import { type DType, DTYPES, type HostData, makeData } from "../engine/core/dtype.ts";
+import { NdArray } from "../engine/core/nd_array.ts";
+import { after } from "../engine/runtime/timers.ts";
+import { withinSignal } from "../engine/runtime/run/run_context.ts";
 import { HttpError } from "./http_error.ts";
 import type { Servable, Specs } from "./servable.ts";
 

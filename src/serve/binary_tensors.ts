@@ -1,9 +1,9 @@
 /**
  * Tensors as bytes: the binary extension of the Open Inference Protocol, little-endian and without padding.
  */
-import { type DType, DTYPES, type HostData } from "../core/dtype.ts";
-import { NdArray } from "../core/nd_array.ts";
-import { sizeOf } from "../core/shape.ts";
+import { type DType, DTYPES, type HostData } from "../engine/core/dtype.ts";
+import { NdArray } from "../engine/core/nd_array.ts";
+import { sizeOf } from "../engine/core/shape.ts";
 import { HttpError } from "./http_error.ts";
 import { shown } from "./values.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Bodies of requests, read no further than they may be long.
  */
-import { concatBytes } from "../io/bytes.ts";
+import { concatBytes } from "../library/io/bytes.ts";
 import { HttpError } from "./http_error.ts";
 
 /** The body of a request. Throws `HttpError` 413 where it is too long, 415 for a coding that is not read, 400 where it is damaged. */

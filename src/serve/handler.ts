@@ -1,9 +1,9 @@
 /**
  * createHandler: models behind a web-standard `fetch` handler.
  */
-import { ValueError } from "../core/errors.ts";
-import { optionCheck } from "../core/options.ts";
-import { after } from "../runtime/timers.ts";
+import { ValueError } from "../engine/core/errors.ts";
+import { optionCheck } from "../engine/core/options.ts";
+import { after } from "../engine/runtime/timers.ts";
 import type { BatchingOptions } from "./batcher.ts";
 import { readBody } from "./body.ts";
 import { errorResponse, HttpError } from "./http_error.ts";

@@ -1,8 +1,8 @@
 /**
  * HttpError: a refusal with its status, and the status of any other error.
  */
-import { Error } from "../core/throwing/builtin_errors.ts";
-import { OpError, ValueError } from "../core/errors.ts";
+import { Error } from "../engine/core/throwing/builtin_errors.ts";
+import { OpError, ValueError } from "../engine/core/errors.ts";
 
 /** A request that is refused, with the status that says why. */
 export class HttpError extends Error {

@@ -1,9 +1,9 @@
 /**
  * The Open Inference Protocol, version 2, with its binary extension: `/v2/models/NAME[/versions/V][/ready | /infer]`.
  */
-import { isPlainObject } from "../core/nest.ts";
-import type { NdArray } from "../core/nd_array.ts";
-import { isShape } from "../core/shape.ts";
+import { isPlainObject } from "../engine/core/nest.ts";
+import type { NdArray } from "../engine/core/nd_array.ts";
+import { isShape } from "../engine/core/shape.ts";
 import { arrayFromWire, arrayToWire, DATATYPES, dtypeOf } from "./binary_tensors.ts";
 import { HttpError } from "./http_error.ts";
 import { checkNames, type ModelVersion } from "./model_entry.ts";

@@ -13,8 +13,8 @@
  */
 import { parseArgs } from "node:util";
 import { loadGraphModel, setBackend } from "../../mod.ts";
-import { NotFoundError, UnavailableError, ValueError } from "../core/errors.ts";
-import { loadSavedModel } from "../tf/mod.ts";
+import { NotFoundError, UnavailableError, ValueError } from "../engine/core/errors.ts";
+import { loadSavedModel } from "../tensorflow/mod.ts";
 import { createHandler } from "./handler.ts";
 import type { Versions } from "./model_entry.ts";
 import type { ServableModel } from "./servable.ts";

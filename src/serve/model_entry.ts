@@ -1,10 +1,10 @@
 /**
  * A served model: its versions, and the calls that both protocols make of it.
  */
-import { ValueError } from "../core/errors.ts";
-import type { NdArray } from "../core/nd_array.ts";
-import { compatible, shapeText } from "../core/shape.ts";
-import type { Spec } from "../core/tensor_spec.ts";
+import { ValueError } from "../engine/core/errors.ts";
+import type { NdArray } from "../engine/core/nd_array.ts";
+import { compatible, shapeText } from "../engine/core/shape.ts";
+import type { Spec } from "../engine/core/tensor_spec.ts";
 import { Batcher, type QueueOptions } from "./batcher.ts";
 import { HttpError } from "./http_error.ts";
 import { shown } from "./values.ts";

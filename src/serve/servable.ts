@@ -1,18 +1,18 @@
 /**
  * What is served: signatures with named inputs and outputs, made of whatever computes.
  */
-import { describe } from "../core/convert.ts";
-import { TypeError } from "../core/throwing/builtin_errors.ts";
-import { ValueError } from "../core/errors.ts";
-import type { DType } from "../core/dtype.ts";
-import type { NdArray } from "../core/nd_array.ts";
-import { isPlainObject } from "../core/nest.ts";
-import type { PartialShape } from "../core/shape.ts";
-import { Tensor, type TensorLike } from "../core/tensor.ts";
-import type { Spec } from "../core/tensor_spec.ts";
-import { Graph } from "../graph/graph.ts";
-import { placeholder } from "../ops/graph_ops.ts";
-import type { TracedFunction } from "../runtime/functions/function.ts";
+import { describe } from "../engine/core/convert.ts";
+import { TypeError } from "../engine/core/throwing/builtin_errors.ts";
+import { ValueError } from "../engine/core/errors.ts";
+import type { DType } from "../engine/core/dtype.ts";
+import type { NdArray } from "../engine/core/nd_array.ts";
+import { isPlainObject } from "../engine/core/nest.ts";
+import type { PartialShape } from "../engine/core/shape.ts";
+import { Tensor, type TensorLike } from "../engine/core/tensor.ts";
+import type { Spec } from "../engine/core/tensor_spec.ts";
+import { Graph } from "../engine/graph/graph.ts";
+import { placeholder } from "../engine/ops/graph_ops.ts";
+import type { TracedFunction } from "../engine/runtime/functions/function.ts";
 
 /** The signature that is called where none is named. */
 export const DEFAULT_SIGNATURE = "serving_default";

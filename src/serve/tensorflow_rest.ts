@@ -1,9 +1,9 @@
 /**
  * TensorFlow Serving's REST interface: `/v1/models/NAME[/versions/N][:predict | /metadata]`.
  */
-import { DTYPES } from "../core/dtype.ts";
-import { isPlainObject } from "../core/nest.ts";
-import type { NdArray } from "../core/nd_array.ts";
+import { DTYPES } from "../engine/core/dtype.ts";
+import { isPlainObject } from "../engine/core/nest.ts";
+import type { NdArray } from "../engine/core/nd_array.ts";
 import { HttpError } from "./http_error.ts";
 import { checkNames, type ModelVersion } from "./model_entry.ts";
 import type { Servable, Specs } from "./servable.ts";

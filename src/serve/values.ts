@@ -1,10 +1,10 @@
 /**
  * Values of JSON as arrays and back, held to what a signature declares.
  */
-import { type DType, DTYPES, isBigInt } from "../core/dtype.ts";
-import { NdArray, setElement } from "../core/nd_array.ts";
-import { checkRank, sizeOf } from "../core/shape.ts";
-import { encodeString } from "../core/text.ts";
+import { type DType, DTYPES, isBigInt } from "../engine/core/dtype.ts";
+import { NdArray, setElement } from "../engine/core/nd_array.ts";
+import { checkRank, sizeOf } from "../engine/core/shape.ts";
+import { encodeString } from "../engine/core/text.ts";
 import { HttpError } from "./http_error.ts";
 
 /** Integers that a double may round, and numbers that JSON has not and TensorFlow's servers read and write. */

@@ -1,8 +1,8 @@
 /** Tapes that nothing stops end with the code in which they were made, and keep nothing then. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { recordingWarning } from "../../src/autodiff/tape_recording.ts";
-import { currentRecorders } from "../../src/core/apply.ts";
+import { recordingWarning } from "../../src/engine/autodiff/tape_recording.ts";
+import { currentRecorders } from "../../src/engine/core/apply.ts";
 import { testOnDevices } from "../devices.ts";
 
 /** What tapes keep alive, and who is told of ops. */

@@ -74,7 +74,7 @@ export async function bundleTests(
       tests: `const Deno = globalThis.weftTestHost.deno;\n${await one(`${folder}/tests.ts`)}`,
       host: await one("tests/browser/host.ts"),
       work: await one("tests/browser/sample_work.ts"),
-      worker: await one("src/script/workers/worker_main.ts"),
+      worker: await one("src/engine/script/workers/worker_main.ts"),
     };
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -8,15 +8,21 @@
 
 import { assertEquals } from "@std/assert";
 import { type DType, type NdArray, setBackend } from "@weft/weft";
-import type { Program } from "../../src/core/dispatch.ts";
-import { DTYPES } from "../../src/core/dtype.ts";
-import { lookupOp, type OpDef } from "../../src/core/op.ts";
-import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
-import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
-import { difference } from "../../src/testing/compare.ts";
-import { dtypesOf } from "../../src/testing/op_case.ts";
-import { drawInputs, type OpSample } from "../../src/testing/op_sample.ts";
-import { forcedPlans, isStatic, problemOf, runEagerly, runPlan } from "../../src/testing/run_op.ts";
+import type { Program } from "../../src/engine/core/dispatch.ts";
+import { DTYPES } from "../../src/engine/core/dtype.ts";
+import { lookupOp, type OpDef } from "../../src/engine/core/op.ts";
+import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
+import { cpuDevice, gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
+import { difference } from "../../src/library/testing/compare.ts";
+import { dtypesOf } from "../../src/library/testing/op_case.ts";
+import { drawInputs, type OpSample } from "../../src/library/testing/op_sample.ts";
+import {
+  forcedPlans,
+  isStatic,
+  problemOf,
+  runEagerly,
+  runPlan,
+} from "../../src/library/testing/run_op.ts";
 import { HAS_WEBGPU } from "../devices.ts";
 import { some } from "../effort.ts";
 import { FAMILIES } from "../op_samples/mod.ts";

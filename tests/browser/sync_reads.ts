@@ -4,8 +4,8 @@
 
 import * as tf from "@weft/weft";
 import { stub } from "@std/testing/mock";
-import { CanvasReadback } from "../../src/devices/webgpu/canvas_readback.ts";
-import { gpuDevice } from "../../src/runtime/devices.ts";
+import { CanvasReadback } from "../../src/engine/devices/webgpu/canvas_readback.ts";
+import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 
 /** What came of it. */
 export interface SyncReads {

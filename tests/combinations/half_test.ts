@@ -5,21 +5,21 @@
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
 import { registeredOpNames } from "@weft/weft/testing";
-import { apply } from "../../src/core/apply.ts";
-import { castArray } from "../../src/core/convert.ts";
-import { type Attrs, lookupOp, type OpDef } from "../../src/core/op.ts";
-import { numbersOf } from "../../src/testing/compare.ts";
-import { dtypesOf, type OpCase } from "../../src/testing/op_case.ts";
+import { apply } from "../../src/engine/core/apply.ts";
+import { castArray } from "../../src/engine/core/convert.ts";
+import { type Attrs, lookupOp, type OpDef } from "../../src/engine/core/op.ts";
+import { numbersOf } from "../../src/library/testing/compare.ts";
+import { dtypesOf, type OpCase } from "../../src/library/testing/op_case.ts";
 import {
   drawInputs,
   isFree,
   type OpSample,
   sampleTitle,
   type SampleValues,
-} from "../../src/testing/op_sample.ts";
-import { referenceOutputs } from "../../src/testing/reference.ts";
-import { inputsOn, problemOf, runEagerly } from "../../src/testing/run_op.ts";
-import { defaultDevice } from "../../src/runtime/devices.ts";
+} from "../../src/library/testing/op_sample.ts";
+import { referenceOutputs } from "../../src/library/testing/reference.ts";
+import { inputsOn, problemOf, runEagerly } from "../../src/library/testing/run_op.ts";
+import { defaultDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { some } from "../effort.ts";
 import { testOnDevices } from "../devices.ts";
 import { FAMILIES } from "../op_samples/mod.ts";

@@ -6,13 +6,18 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 import { registeredOpNames } from "@weft/weft/testing";
-import { apply } from "../../src/core/apply.ts";
-import type { Meaning } from "../../src/core/meaning.ts";
-import { lookupOp, type OpDef } from "../../src/core/op.ts";
-import { difference } from "../../src/testing/compare.ts";
-import { dtypesOf } from "../../src/testing/op_case.ts";
-import { drawInputs, drawValues, isFree, type OpSample } from "../../src/testing/op_sample.ts";
-import { isHostInput, problemOf } from "../../src/testing/run_op.ts";
+import { apply } from "../../src/engine/core/apply.ts";
+import type { Meaning } from "../../src/engine/core/meaning.ts";
+import { lookupOp, type OpDef } from "../../src/engine/core/op.ts";
+import { difference } from "../../src/library/testing/compare.ts";
+import { dtypesOf } from "../../src/library/testing/op_case.ts";
+import {
+  drawInputs,
+  drawValues,
+  isFree,
+  type OpSample,
+} from "../../src/library/testing/op_sample.ts";
+import { isHostInput, problemOf } from "../../src/library/testing/run_op.ts";
 import { effort, some } from "../effort.ts";
 import { type TestDevice, testOnDevices } from "../devices.ts";
 import { FAMILIES } from "../op_samples/mod.ts";

@@ -2,7 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
-import { difference } from "../../src/testing/compare.ts";
+import { difference } from "../../src/library/testing/compare.ts";
 import { testOnDevices } from "../devices.ts";
 
 /** Makes several results out of two matrices `[4, 4]`. */

@@ -179,7 +179,7 @@ testOnDevices("a Saver writes and reads what TensorFlow does", async () => {
 });
 
 Deno.test("a Saver names the import that it needs", async () => {
-  const { setCheckpointFormat } = await import("../../src/io/checkpoint_format.ts");
+  const { setCheckpointFormat } = await import("../../src/library/io/checkpoint_format.ts");
   const before = setCheckpointFormat(null);
   try {
     const [graph, saver] = inGraph(() => [v1.variable(1).graph, new v1.train.Saver()] as const);

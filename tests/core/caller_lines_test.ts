@@ -2,8 +2,8 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { TypeError as OwnTypeError } from "../../src/core/throwing/builtin_errors.ts";
-import { beginAtCaller } from "../../src/core/throwing/user_stack.ts";
+import { TypeError as OwnTypeError } from "../../src/engine/core/throwing/builtin_errors.ts";
+import { beginAtCaller } from "../../src/engine/core/throwing/user_stack.ts";
 import { fileName, testOnDevices } from "../devices.ts";
 
 // deno-lint-ignore no-explicit-any
@@ -150,16 +150,16 @@ Deno.test("errors begin at the caller in stacks of every engine", () => {
   const stacks: [string, string][] = [
     // V8.
     [
-      `TypeError: no\n    at toInput (${home}ops/input.ts:3:1)\n    at Array.map (<anonymous>)\n    at mine (file:///a.ts:1:2)\n    at file:///a.ts:5:1`,
+      `TypeError: no\n    at toInput (${home}engine/ops/input.ts:3:1)\n    at Array.map (<anonymous>)\n    at mine (file:///a.ts:1:2)\n    at file:///a.ts:5:1`,
       "TypeError: no\n    at mine (file:///a.ts:1:2)\n    at file:///a.ts:5:1",
     ],
     // Firefox and Safari.
     [
-      `toInput@${home}ops/input.ts:3:1\nmine@http://host/a.js:1:2\n@http://host/a.js:5:1\n`,
+      `toInput@${home}engine/ops/input.ts:3:1\nmine@http://host/a.js:1:2\n@http://host/a.js:5:1\n`,
       "mine@http://host/a.js:1:2\n@http://host/a.js:5:1",
     ],
     // Nothing but the library's.
-    [`toInput@${home}ops/input.ts:3:1`, `toInput@${home}ops/input.ts:3:1`],
+    [`toInput@${home}engine/ops/input.ts:3:1`, `toInput@${home}engine/ops/input.ts:3:1`],
     ["", "TypeError: no"],
   ];
   try {
@@ -204,5 +204,5 @@ Deno.test("every file of the library throws errors that begin at the caller", as
     }
   };
   await visit(src);
-  assertEquals(missing, [], "Import them from core/throwing/builtin_errors.ts");
+  assertEquals(missing, [], "Import them from engine/core/throwing/builtin_errors.ts");
 });

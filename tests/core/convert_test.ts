@@ -2,8 +2,8 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import { castArray, describe, toNdArray } from "../../src/core/convert.ts";
-import type { DType } from "../../src/core/dtype.ts";
+import { castArray, describe, toNdArray } from "../../src/engine/core/convert.ts";
+import type { DType } from "../../src/engine/core/dtype.ts";
 
 const text = ({ dtype, shape, data }: tf.NdArray): unknown[] => [dtype, shape, [...data]];
 const bytes = (s: string): Uint8Array => new TextEncoder().encode(s);

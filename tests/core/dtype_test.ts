@@ -1,7 +1,7 @@
 /** Facts about dtypes, as TensorFlow's `types.proto` and `tf.dtypes` have them. */
 
 import { assertEquals, assertThrows } from "@std/assert";
-import * as dtype from "../../src/core/dtype.ts";
+import * as dtype from "../../src/engine/core/dtype.ts";
 
 /** Name, number and name in `types.proto`, C++ name, bytes, kind. */
 const FACTS: [dtype.DType, number, string, string, number, dtype.DTypeKind][] = [

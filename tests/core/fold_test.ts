@@ -1,10 +1,10 @@
 /** Loops that are printed and compiled, and what runs where nothing may be compiled: the same bits. */
 import { assertEquals } from "@std/assert";
-import { type DType, DTYPES, makeData } from "../../src/core/dtype.ts";
-import { NdArray, setElement } from "../../src/core/nd_array.ts";
-import { arithmeticOf, type FoldOp } from "../../src/kernels/host/numbers.ts";
-import { identityOf, interpretLoops, makeLoops } from "../../src/kernels/host/reduce.ts";
-import { interpretLoop, makeLoop } from "../../src/kernels/host/scan.ts";
+import { type DType, DTYPES, makeData } from "../../src/engine/core/dtype.ts";
+import { NdArray, setElement } from "../../src/engine/core/nd_array.ts";
+import { arithmeticOf, type FoldOp } from "../../src/engine/kernels/host/numbers.ts";
+import { identityOf, interpretLoops, makeLoops } from "../../src/engine/kernels/host/reduce.ts";
+import { interpretLoop, makeLoop } from "../../src/engine/kernels/host/scan.ts";
 
 const FLOATS = [0.1, -0, 0, NaN, Infinity, -Infinity, 1e30, -1e30, 3, 0.7, 1 / 3, -2.5];
 const INTS = [1, 0, 127, 255, 65535, 2147483647, -2147483648, -1, 3, 40503, -7, 2];

@@ -3,8 +3,8 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import * as tf from "@weft/weft";
-import { toNdArray } from "../../src/core/convert.ts";
-import { tensorText } from "../../src/core/arrays/format.ts";
+import { toNdArray } from "../../src/engine/core/convert.ts";
+import { tensorText } from "../../src/engine/core/arrays/format.ts";
 
 Deno.test("tensorText() aligns columns and cuts long axes", () => {
   const cases: [unknown, string][] = [

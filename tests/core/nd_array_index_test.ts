@@ -2,8 +2,8 @@
 
 import { assert, assertEquals, assertFalse, assertStrictEquals, assertThrows } from "@std/assert";
 import { type DType, type ElementValue, NdArray, ValueError } from "@weft/weft";
-import { toNdArray } from "../../src/core/convert.ts";
-import { copiedLater } from "../../src/core/nd_array.ts";
+import { toNdArray } from "../../src/engine/core/convert.ts";
+import { copiedLater } from "../../src/engine/core/nd_array.ts";
 
 // deno-lint-ignore no-explicit-any
 type Any = any;

@@ -2,8 +2,8 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { NdArray } from "@weft/weft";
-import { toNdArray } from "../../src/core/convert.ts";
-import type { DType } from "../../src/core/dtype.ts";
+import { toNdArray } from "../../src/engine/core/convert.ts";
+import type { DType } from "../../src/engine/core/dtype.ts";
 
 // deno-lint-ignore no-explicit-any
 type Any = any;

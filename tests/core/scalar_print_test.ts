@@ -1,8 +1,8 @@
 /** Printers of scalar expressions: what they hide from compilers, how much they look at, and what fits the uniform block. */
 import { assert, assertEquals } from "@std/assert";
-import type { Profile } from "../../src/core/dispatch.ts";
-import { NdArray } from "../../src/core/nd_array.ts";
-import type { DType } from "../../src/core/dtype.ts";
+import type { Profile } from "../../src/engine/core/dispatch.ts";
+import { NdArray } from "../../src/engine/core/nd_array.ts";
+import type { DType } from "../../src/engine/core/dtype.ts";
 import {
   argument,
   type Expr,
@@ -10,14 +10,14 @@ import {
   exprType,
   keep,
   scalar as s,
-} from "../../src/core/scalar/expr.ts";
-import { constantValue, printJs } from "../../src/core/scalar/js.ts";
-import { printWgsl } from "../../src/core/scalar/wgsl.ts";
-import { Engine } from "../../src/devices/cpu/engine.ts";
-import { preparePointwise } from "../../src/devices/cpu/pointwise/pointwise.ts";
-import { collapseBroadcast } from "../../src/kernels/pointwise/broadcast.ts";
-import { interpretLoop, pointwiseCpu, sumOf } from "../../src/kernels/host/pointwise.ts";
-import { pointwiseGpu } from "../../src/kernels/pointwise/variants.ts";
+} from "../../src/engine/core/scalar/expr.ts";
+import { constantValue, printJs } from "../../src/engine/core/scalar/js.ts";
+import { printWgsl } from "../../src/engine/core/scalar/wgsl.ts";
+import { Engine } from "../../src/engine/devices/cpu/engine.ts";
+import { preparePointwise } from "../../src/engine/devices/cpu/pointwise/pointwise.ts";
+import { collapseBroadcast } from "../../src/engine/kernels/pointwise/broadcast.ts";
+import { interpretLoop, pointwiseCpu, sumOf } from "../../src/engine/kernels/host/pointwise.ts";
+import { pointwiseGpu } from "../../src/engine/kernels/pointwise/variants.ts";
 
 const x = argument(0);
 

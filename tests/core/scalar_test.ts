@@ -4,8 +4,8 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { type DType, DTYPES, makeData } from "../../src/core/dtype.ts";
-import { NdArray, setElement } from "../../src/core/nd_array.ts";
+import { type DType, DTYPES, makeData } from "../../src/engine/core/dtype.ts";
+import { NdArray, setElement } from "../../src/engine/core/nd_array.ts";
 import {
   argument,
   castTo,
@@ -15,14 +15,14 @@ import {
   scalar as s,
   type ScalarOp,
   substitute,
-} from "../../src/core/scalar/expr.ts";
-import { collapseBroadcast } from "../../src/kernels/pointwise/broadcast.ts";
-import { interpretLoop, pointwiseCpu } from "../../src/kernels/host/pointwise.ts";
-import { pointwiseGpu } from "../../src/kernels/pointwise/variants.ts";
-import { exprType } from "../../src/core/scalar/expr.ts";
-import type { Profile } from "../../src/core/dispatch.ts";
-import { GPU_DTYPES } from "../../src/core/gpu_storage.ts";
-import { printWgsl } from "../../src/core/scalar/wgsl.ts";
+} from "../../src/engine/core/scalar/expr.ts";
+import { collapseBroadcast } from "../../src/engine/kernels/pointwise/broadcast.ts";
+import { interpretLoop, pointwiseCpu } from "../../src/engine/kernels/host/pointwise.ts";
+import { pointwiseGpu } from "../../src/engine/kernels/pointwise/variants.ts";
+import { exprType } from "../../src/engine/core/scalar/expr.ts";
+import type { Profile } from "../../src/engine/core/dispatch.ts";
+import { GPU_DTYPES } from "../../src/engine/core/gpu_storage.ts";
+import { printWgsl } from "../../src/engine/core/scalar/wgsl.ts";
 import { testOnDevices } from "../devices.ts";
 
 const x = argument(0), y = argument(1);

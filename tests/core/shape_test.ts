@@ -1,8 +1,8 @@
 /** Partial shapes: what is known of two of them, broadcasting, strides, axes, texts. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { ValueError } from "../../src/core/errors.ts";
-import * as shape from "../../src/core/shape.ts";
+import { ValueError } from "../../src/engine/core/errors.ts";
+import * as shape from "../../src/engine/core/shape.ts";
 
 type P = shape.PartialShape;
 

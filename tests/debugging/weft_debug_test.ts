@@ -3,10 +3,10 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { kernelTrace } from "../../src/core/device.ts";
-import { pipelineOptions } from "../../src/graph/passes/pipeline.ts";
-import { installDebug } from "../../src/runtime/debug.ts";
-import { planTrace } from "../../src/runtime/plan/plan.ts";
+import { kernelTrace } from "../../src/engine/core/device.ts";
+import { pipelineOptions } from "../../src/engine/graph/passes/pipeline.ts";
+import { installDebug } from "../../src/engine/runtime/debug.ts";
+import { planTrace } from "../../src/engine/runtime/plan/plan.ts";
 import { testOnDevices } from "../devices.ts";
 
 /** What is printed where WEFT_DEBUG says `wanted`, while two graphs of one kind run. */

@@ -2,15 +2,15 @@
 
 import { assertEquals } from "@std/assert";
 import * as tf from "@weft/weft";
-import { kernelTrace } from "../../src/core/device.ts";
-import { lookupOp } from "../../src/core/op.ts";
+import { kernelTrace } from "../../src/engine/core/device.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
 import {
   bringFamilies,
   type Families,
   families,
   loadFamilies,
-} from "../../src/devices/cpu/families.ts";
-import "../../src/devices/cpu/lazy_families.ts";
+} from "../../src/engine/devices/cpu/families.ts";
+import "../../src/engine/devices/cpu/lazy_families.ts";
 import { HAS_WEBGPU } from "../devices.ts";
 
 /** Runs `fn` as where no family has been loaded. */

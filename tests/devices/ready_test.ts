@@ -7,7 +7,7 @@ import { testOnDevices } from "../devices.ts";
 let count = 0;
 
 /** The module of devices as a new process has it. */
-function newDevices(): Promise<typeof import("../../src/runtime/devices.ts")> {
+function newDevices(): Promise<typeof import("../../src/engine/runtime/devices/devices.ts")> {
   return import(`../../src/runtime/devices.ts?ready=${count++}`);
 }
 

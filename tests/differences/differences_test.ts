@@ -5,14 +5,19 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import { apply } from "../../src/core/apply.ts";
-import { type DType, DTYPES, isBigInt, isInteger } from "../../src/core/dtype.ts";
-import { type Attrs, lookupOp, type OpDef } from "../../src/core/op.ts";
-import { interpretLoop } from "../../src/kernels/host/pointwise.ts";
-import { collapseBroadcast } from "../../src/kernels/pointwise/broadcast.ts";
-import { argument } from "../../src/core/scalar/expr.ts";
-import { findDevice } from "../../src/runtime/devices.ts";
-import { isHostInput, problemOf, runCpuKernel, runEagerly } from "../../src/testing/run_op.ts";
+import { apply } from "../../src/engine/core/apply.ts";
+import { type DType, DTYPES, isBigInt, isInteger } from "../../src/engine/core/dtype.ts";
+import { type Attrs, lookupOp, type OpDef } from "../../src/engine/core/op.ts";
+import { interpretLoop } from "../../src/engine/kernels/host/pointwise.ts";
+import { collapseBroadcast } from "../../src/engine/kernels/pointwise/broadcast.ts";
+import { argument } from "../../src/engine/core/scalar/expr.ts";
+import { findDevice } from "../../src/engine/runtime/devices/devices.ts";
+import {
+  isHostInput,
+  problemOf,
+  runCpuKernel,
+  runEagerly,
+} from "../../src/library/testing/run_op.ts";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
 import { isSame, ROWS, shown, type Value } from "./table.ts";
 import tensorflow from "./tensorflow.json" with { type: "json" };

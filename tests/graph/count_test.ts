@@ -1,10 +1,10 @@
 /** How many dispatches a piece of a network is on the GPU, called and inside `tf.function`. */
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
-import { lookupOp } from "../../src/core/op.ts";
-import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
-import { gpuDevice } from "../../src/runtime/devices.ts";
-import { problemOf, profilesOf } from "../../src/testing/run_op.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
+import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
+import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
+import { problemOf, profilesOf } from "../../src/library/testing/run_op.ts";
 import { testOnGpu } from "../ops/force_variant.ts";
 import { noise } from "../ops/values.ts";
 

@@ -1,16 +1,16 @@
 /** What passes make of a graph, as text, for tests that compare it. */
 import type * as tf from "@weft/weft";
 import { Graph } from "@weft/weft";
-import { buildIr } from "../../src/graph/ir.ts";
+import { buildIr } from "../../src/engine/graph/ir.ts";
 import {
   PASSES,
   type PassName,
   pipelineOptions,
   runPasses,
-} from "../../src/graph/passes/pipeline.ts";
-import { irText } from "../../src/graph/passes/verify.ts";
-import { foldOrdinary } from "../../src/runtime/plan/folder.ts";
-import type { SymbolicTensor } from "../../src/graph/operation.ts";
+} from "../../src/engine/graph/passes/pipeline.ts";
+import { irText } from "../../src/engine/graph/passes/verify.ts";
+import { foldOrdinary } from "../../src/engine/runtime/plan/folder.ts";
+import type { SymbolicTensor } from "../../src/engine/graph/operation.ts";
 
 /** All passes. */
 export const PASS_NAMES = Object.keys(PASSES) as PassName[];

@@ -1,10 +1,10 @@
 /** Placement: a pure function of the graph and of what moving values costs. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import { buildIr } from "../../src/graph/ir.ts";
-import type { SymbolicTensor } from "../../src/graph/operation.ts";
-import { costOf, type DeviceType, place } from "../../src/runtime/plan/place.ts";
-import type { TransferCost } from "../../src/core/device.ts";
+import { buildIr } from "../../src/engine/graph/ir.ts";
+import type { SymbolicTensor } from "../../src/engine/graph/operation.ts";
+import { costOf, type DeviceType, place } from "../../src/engine/runtime/plan/place.ts";
+import type { TransferCost } from "../../src/engine/core/device.ts";
 
 /** A device that is read at once, one that must be awaited, and one that shares the host's memory. */
 const SYNC: TransferCost = { latencyMs: 0.1, bytesPerMs: 5e6 };

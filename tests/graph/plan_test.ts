@@ -1,8 +1,8 @@
 /** Plans: order, devices, boundaries; placement asked for and refused. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects } from "@std/assert";
-import { planTrace } from "../../src/runtime/plan/plan.ts";
-import { planText } from "../../src/runtime/debug.ts";
+import { planTrace } from "../../src/engine/runtime/plan/plan.ts";
+import { planText } from "../../src/engine/runtime/debug.ts";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
 
 async function planOf(build: () => tf.Tensor | tf.Tensor[], feeds: tf.Feeds): Promise<string[]> {

@@ -6,16 +6,16 @@
  * addend that is always zero.
  */
 import * as tf from "@weft/weft";
-import { apply, type OpInput } from "../../src/core/apply.ts";
-import { lookupOp, type OpDef } from "../../src/core/op.ts";
-import { dtypesOf } from "../../src/testing/op_case.ts";
+import { apply, type OpInput } from "../../src/engine/core/apply.ts";
+import { lookupOp, type OpDef } from "../../src/engine/core/op.ts";
+import { dtypesOf } from "../../src/library/testing/op_case.ts";
 import {
   drawInputs,
   type OpSample,
   type SampleValues,
   uniform,
-} from "../../src/testing/op_sample.ts";
-import { isHostInput } from "../../src/testing/run_op.ts";
+} from "../../src/library/testing/op_sample.ts";
+import { isHostInput } from "../../src/library/testing/run_op.ts";
 import { FAMILIES } from "../op_samples/mod.ts";
 
 /** One step: which maker, three numbers that choose what it reads, and whether its result is fetched. */

@@ -2,9 +2,9 @@
 import * as tf from "@weft/weft";
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
-import { PASSES, type PassName, pipelineOptions } from "../../src/graph/passes/pipeline.ts";
-import { difference } from "../../src/testing/compare.ts";
-import { uniform } from "../../src/testing/op_sample.ts";
+import { PASSES, type PassName, pipelineOptions } from "../../src/engine/graph/passes/pipeline.ts";
+import { difference } from "../../src/library/testing/compare.ts";
+import { uniform } from "../../src/library/testing/op_sample.ts";
 import { testOnDevices } from "../devices.ts";
 import { effort } from "../effort.ts";
 import { type Facts, type Maker, opMakers, type Step, stepText, unfold } from "./random_graph.ts";

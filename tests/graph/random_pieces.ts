@@ -1,8 +1,8 @@
 /** Pieces of models, scripts and variables that random graphs hold beside single ops. Each may show an intermediate result. */
 import * as tf from "@weft/weft";
-import { withInterpreter } from "../../src/core/apply.ts";
-import { apply } from "../../src/core/apply.ts";
-import { lookupOp } from "../../src/core/op.ts";
+import { withInterpreter } from "../../src/engine/core/apply.ts";
+import { apply } from "../../src/engine/core/apply.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
 import type { Maker, Source } from "./random_graph.ts";
 
 /** The step's result, and now and then an intermediate one as well. */

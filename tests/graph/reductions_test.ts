@@ -1,7 +1,7 @@
 /** Pointwise ops in the reductions beside them: what becomes of a graph, and that it computes the same. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import { difference } from "../../src/testing/compare.ts";
+import { difference } from "../../src/library/testing/compare.ts";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
 import { optimized, withPasses } from "./graph_text.ts";
 

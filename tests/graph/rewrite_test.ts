@@ -1,8 +1,8 @@
 /** Patterns that become single ops, and what looks like them and must stay. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import type { PassName } from "../../src/graph/passes/pipeline.ts";
-import { difference } from "../../src/testing/compare.ts";
+import type { PassName } from "../../src/engine/graph/passes/pipeline.ts";
+import { difference } from "../../src/library/testing/compare.ts";
 import { testOnDevices } from "../devices.ts";
 import { optimized, withPasses } from "./graph_text.ts";
 

@@ -1,10 +1,10 @@
 /** Segments: what runs without handles frees what it must, and notices new shapes. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { ConcreteFunction } from "../../src/runtime/functions/concrete_function.ts";
-import { execute, executeAlone } from "../../src/runtime/plan/execution.ts";
-import { newRunContext } from "../../src/runtime/session/run_context.ts";
-import type { EagerTensor } from "../../src/runtime/eager/tensor.ts";
+import { ConcreteFunction } from "../../src/engine/runtime/functions/concrete_function.ts";
+import { execute, executeAlone } from "../../src/engine/runtime/plan/execution.ts";
+import { newRunContext } from "../../src/engine/runtime/run/run_context.ts";
+import type { EagerTensor } from "../../src/engine/runtime/eager/tensor.ts";
 import { testOnDevices } from "../devices.ts";
 import { assertFlat, testAwaited } from "../script/helpers.ts";
 

@@ -1,9 +1,9 @@
 /** trace(): what happened when; and what runs are told of themselves. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { kernelTrace } from "../../src/core/device.ts";
-import { tracer } from "../../src/core/trace.ts";
-import { kernelText } from "../../src/runtime/debug.ts";
+import { kernelTrace } from "../../src/engine/core/device.ts";
+import { tracer } from "../../src/engine/core/trace.ts";
+import { kernelText } from "../../src/engine/runtime/debug.ts";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
 
 const spec = tf.TensorSpec([4], "float32");

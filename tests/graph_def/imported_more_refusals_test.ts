@@ -1,8 +1,8 @@
 /** What ops on parts of variables, levels, decompositions and bits refuse, and what TensorFlow's own kernels do not tell. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { apply } from "../../src/core/apply.ts";
-import { type Attrs, lookupOp } from "../../src/core/op.ts";
+import { apply } from "../../src/engine/core/apply.ts";
+import { type Attrs, lookupOp } from "../../src/engine/core/op.ts";
 
 const { InvalidArgumentError, UnimplementedError } = tf.errors;
 

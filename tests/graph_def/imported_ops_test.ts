@@ -2,8 +2,8 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import { apply1 } from "../../src/core/apply.ts";
-import { lookupOp } from "../../src/core/op.ts";
+import { apply1 } from "../../src/engine/core/apply.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
 
 // deno-lint-ignore no-explicit-any
 type Attrs = Record<string, any>;

@@ -1,8 +1,8 @@
 /** What ops that only files have refuse, and where they have no result. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { apply } from "../../src/core/apply.ts";
-import { type Attrs, lookupOp } from "../../src/core/op.ts";
+import { apply } from "../../src/engine/core/apply.ts";
+import { type Attrs, lookupOp } from "../../src/engine/core/op.ts";
 
 function run(op: string, inputs: readonly tf.Tensor[], attrs: Attrs = {}): tf.Tensor[] {
   return apply(lookupOp(op)!, [...inputs], attrs) as tf.Tensor[];

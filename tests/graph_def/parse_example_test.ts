@@ -2,8 +2,8 @@
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
-import { apply } from "../../src/core/apply.ts";
-import { lookupOp } from "../../src/core/op.ts";
+import { apply } from "../../src/engine/core/apply.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
 
 const bytes = (text: string): number[] => [...new TextEncoder().encode(text)];
 const message = (field: number, content: readonly number[]): number[] => [

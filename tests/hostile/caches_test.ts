@@ -1,9 +1,9 @@
 /** Caches are bounded and free what they drop; endless retracing is told once; what the collector finds is counted. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { RecentMap } from "../../src/core/recent_map.ts";
-import { attrsByKey } from "../../src/ops/conv/conv_arguments.ts";
-import { retracingWarning } from "../../src/graph/retracing.ts";
+import { RecentMap } from "../../src/engine/core/recent_map.ts";
+import { attrsByKey } from "../../src/engine/ops/conv/conv_arguments.ts";
+import { retracingWarning } from "../../src/engine/graph/retracing.ts";
 import { testOnDevices } from "../devices.ts";
 
 Deno.test("a RecentMap keeps what is asked for, within its limit, and frees each entry once", () => {

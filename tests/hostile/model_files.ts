@@ -11,7 +11,7 @@ import {
   readCheckpoint,
   readGraphDef,
 } from "@weft/weft/tf";
-import { readTable, writeTable } from "../../src/tf/table.ts";
+import { readTable, writeTable } from "../../src/tensorflow/files/table.ts";
 import { type Json, mutateBytes, mutateJson, Random } from "./mutate.ts";
 import { outcome } from "./outcome.ts";
 import { soundGraphs } from "./sound_graphs.ts";

@@ -2,7 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertStrictEquals } from "@std/assert";
-import { naming, namingAsync } from "../../src/io/naming.ts";
+import { naming, namingAsync } from "../../src/library/io/naming.ts";
 
 /** What becomes of an error. */
 async function namedOf(error: unknown): Promise<unknown> {

@@ -2,7 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects } from "@std/assert";
-import { readZip } from "../../src/io/zip.ts";
+import { readZip } from "../../src/library/io/zip.ts";
 
 // Node 20 has no Uint8Array.fromBase64.
 const fromBase64 = (text: string): Uint8Array<ArrayBuffer> =>

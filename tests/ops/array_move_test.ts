@@ -244,7 +244,7 @@ Deno.test({
     await tf.setBackend("webgpu");
     const x = counted([8, 12]);
     x.dataSync();
-    const { gpuDevice } = await import("../../src/runtime/devices.ts");
+    const { gpuDevice } = await import("../../src/engine/runtime/devices/devices.ts");
     const counters = gpuDevice()!.counters;
     const cases: [number, () => unknown][] = [
       [1, () => tf.transpose(x)],

@@ -2,9 +2,9 @@
  * The kernels that a device may choose among for products and convolutions, each as a plan that can be run by force.
  */
 
-import type { Candidates, Profile } from "../../src/core/dispatch.ts";
-import type { OpDef, Problem } from "../../src/core/op.ts";
-import type { ForcedPlan } from "../../src/testing/run_op.ts";
+import type { Candidates, Profile } from "../../src/engine/core/dispatch.ts";
+import type { OpDef, Problem } from "../../src/engine/core/op.ts";
+import type { ForcedPlan } from "../../src/library/testing/run_op.ts";
 
 /** Work by the kernels that do it. */
 export const CANDIDATE_WORK: readonly {

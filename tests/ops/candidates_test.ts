@@ -6,12 +6,12 @@
 
 import { assertEquals } from "@std/assert";
 import { setBackend } from "@weft/weft";
-import type { Program } from "../../src/core/dispatch.ts";
-import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
-import { SHARED_RANKING } from "../../src/kernels/matmul/shared_ranking.ts";
-import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
-import { difference } from "../../src/testing/compare.ts";
-import { problemOf, runEagerly, runPlan } from "../../src/testing/run_op.ts";
+import type { Program } from "../../src/engine/core/dispatch.ts";
+import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
+import { SHARED_RANKING } from "../../src/engine/kernels/matmul/shared_ranking.ts";
+import { cpuDevice, gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
+import { difference } from "../../src/library/testing/compare.ts";
+import { problemOf, runEagerly, runPlan } from "../../src/library/testing/run_op.ts";
 import { effort } from "../effort.ts";
 import { opOfCase } from "../fusions.ts";
 import { type Candidate, CANDIDATE_WORK, candidatesOf } from "./candidate_plans.ts";

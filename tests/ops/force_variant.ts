@@ -4,11 +4,11 @@
 
 import { assert } from "@std/assert";
 import { type NdArray, setBackend } from "@weft/weft";
-import { lookupOp } from "../../src/core/op.ts";
-import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
-import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
-import { difference } from "../../src/testing/compare.ts";
-import { forcedPlans, problemOf, runEagerly, runPlan } from "../../src/testing/run_op.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
+import { cpuDevice, gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
+import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
+import { difference } from "../../src/library/testing/compare.ts";
+import { forcedPlans, problemOf, runEagerly, runPlan } from "../../src/library/testing/run_op.ts";
 import { HAS_WEBGPU } from "../devices.ts";
 import { Turns } from "../effort.ts";
 

@@ -1,6 +1,6 @@
 /** The ops that plans make of others: every kernel against the CPU, over shapes with edges. */
 import { assertEquals } from "@std/assert";
-import { argument, type Expr, scalar as s } from "../../src/core/scalar/expr.ts";
+import { argument, type Expr, scalar as s } from "../../src/engine/core/scalar/expr.ts";
 import { type FusedReduction, fusedReduction, withEpilogue } from "../fusions.ts";
 import { compareVariants, testOnGpu } from "./force_variant.ts";
 import { noise, vector } from "./values.ts";

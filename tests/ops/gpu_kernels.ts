@@ -1,5 +1,5 @@
 /** Gives the ops all their GPU kernels, those that a device loads when it is opened as well, where no device is. */
-import "../../src/devices/webgpu/webgpu_device.ts";
-import { loadGpuWindows } from "../../src/kernels/gpu_kernels.ts";
+import "../../src/engine/devices/webgpu/webgpu_device.ts";
+import { loadGpuWindows } from "../../src/engine/kernels/gpu_kernels.ts";
 
 await loadGpuWindows();

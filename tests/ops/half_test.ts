@@ -1,7 +1,7 @@
 /** float16: float32 arithmetic, rounded once an op; the same on both devices, eagerly and in graphs. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
+import { cpuDevice, gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { testOnDevices } from "../devices.ts";
 
 type Args = readonly tf.Tensor[];

@@ -6,12 +6,12 @@
 import * as tf from "@weft/weft";
 import type { DType } from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { apply } from "../../src/core/apply.ts";
-import { lookupOp } from "../../src/core/op.ts";
-import { cpuDevice } from "../../src/runtime/devices.ts";
-import type { CpuDevice } from "../../src/devices/cpu/cpu_device.ts";
-import { runCpuKernel } from "../../src/testing/run_op.ts";
-import { problemOf } from "../../src/testing/run_op.ts";
+import { apply } from "../../src/engine/core/apply.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
+import { cpuDevice } from "../../src/engine/runtime/devices/devices.ts";
+import type { CpuDevice } from "../../src/engine/devices/cpu/cpu_device.ts";
+import { runCpuKernel } from "../../src/library/testing/run_op.ts";
+import { problemOf } from "../../src/library/testing/run_op.ts";
 import { fileName, testOnDevices, testOnGpu } from "../devices.ts";
 
 const DIVISIONS = ["FloorDiv", "FloorMod", "TruncateDiv", "TruncateMod", "Div"];

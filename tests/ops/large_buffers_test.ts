@@ -4,12 +4,12 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { type DType, NdArray, setBackend } from "@weft/weft";
-import type { Profile } from "../../src/core/dispatch.ts";
-import { argument, scalar } from "../../src/core/scalar/expr.ts";
-import { lookupOp } from "../../src/core/op.ts";
-import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
-import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
-import { problemOf, runEagerly, runPlan } from "../../src/testing/run_op.ts";
+import type { Profile } from "../../src/engine/core/dispatch.ts";
+import { argument, scalar } from "../../src/engine/core/scalar/expr.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
+import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
+import { cpuDevice, gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
+import { problemOf, runEagerly, runPlan } from "../../src/library/testing/run_op.ts";
 import { HAS_WEBGPU } from "../devices.ts";
 import { withEpilogue } from "../fusions.ts";
 

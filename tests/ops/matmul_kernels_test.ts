@@ -1,14 +1,18 @@
 import { assert } from "@std/assert";
 import { type DType, NdArray, setBackend } from "@weft/weft";
-import type { Profile } from "../../src/core/dispatch.ts";
-import { lookupOp } from "../../src/core/op.ts";
-import { chooseKernel, type KernelChoice, planMatMul } from "../../src/kernels/matmul/plan.ts";
-import { SHARED_RANKING } from "../../src/kernels/matmul/shared_ranking.ts";
-import { matMulTask } from "../../src/kernels/matmul/variants.ts";
-import { gpuDevice } from "../../src/runtime/devices.ts";
-import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
-import { difference } from "../../src/testing/compare.ts";
-import { problemOf, runPlan } from "../../src/testing/run_op.ts";
+import type { Profile } from "../../src/engine/core/dispatch.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
+import {
+  chooseKernel,
+  type KernelChoice,
+  planMatMul,
+} from "../../src/engine/kernels/matmul/plan.ts";
+import { SHARED_RANKING } from "../../src/engine/kernels/matmul/shared_ranking.ts";
+import { matMulTask } from "../../src/engine/kernels/matmul/variants.ts";
+import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
+import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
+import { difference } from "../../src/library/testing/compare.ts";
+import { problemOf, runPlan } from "../../src/library/testing/run_op.ts";
 import { Turns } from "../effort.ts";
 import { testOnGpu } from "./force_variant.ts";
 import { noise } from "./values.ts";

@@ -1,8 +1,8 @@
 import * as tf from "@weft/weft";
 import { gradCheck } from "@weft/weft/testing";
 import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { apply } from "../../src/core/apply.ts";
-import { lookupOp } from "../../src/core/op.ts";
+import { apply } from "../../src/engine/core/apply.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
 import { testOnDevices } from "../devices.ts";
 import { compareVariants, testOnGpu } from "./force_variant.ts";
 import { filled, noise, random } from "./values.ts";

@@ -5,16 +5,16 @@
 
 import { assertEquals } from "@std/assert";
 import "@weft/weft";
-import type { BufferRef, Dispatch, GpuPlan, Profile } from "../../src/core/dispatch.ts";
-import { GPU_DTYPES, gpuBytes } from "../../src/core/gpu_storage.ts";
-import { runnableVariants } from "../../src/kernels/pointwise/half.ts";
-import { lookupOp, type OpDef, type Problem, registeredOps } from "../../src/core/op.ts";
-import { sizeOf } from "../../src/core/shape.ts";
+import type { BufferRef, Dispatch, GpuPlan, Profile } from "../../src/engine/core/dispatch.ts";
+import { GPU_DTYPES, gpuBytes } from "../../src/engine/core/gpu_storage.ts";
+import { runnableVariants } from "../../src/engine/kernels/pointwise/half.ts";
+import { lookupOp, type OpDef, type Problem, registeredOps } from "../../src/engine/core/op.ts";
+import { sizeOf } from "../../src/engine/core/shape.ts";
 // Brings the kernels, whether there is an adapter or not.
 import "./gpu_kernels.ts";
-import { dtypesOf } from "../../src/testing/op_case.ts";
-import { drawInputs } from "../../src/testing/op_sample.ts";
-import { isStatic, problemOf } from "../../src/testing/run_op.ts";
+import { dtypesOf } from "../../src/library/testing/op_case.ts";
+import { drawInputs } from "../../src/library/testing/op_sample.ts";
+import { isStatic, problemOf } from "../../src/library/testing/run_op.ts";
 import { FAMILIES, WITHOUT_SAMPLES } from "../op_samples/mod.ts";
 
 /** What every adapter can do. */

@@ -2,9 +2,9 @@
 
 import { assertEquals } from "@std/assert";
 import type { NdArray } from "@weft/weft";
-import type { Profile } from "../../src/core/dispatch.ts";
-import { argument, scalar as s } from "../../src/core/scalar/expr.ts";
-import { pointwiseGpu } from "../../src/kernels/pointwise/variants.ts";
+import type { Profile } from "../../src/engine/core/dispatch.ts";
+import { argument, scalar as s } from "../../src/engine/core/scalar/expr.ts";
+import { pointwiseGpu } from "../../src/engine/kernels/pointwise/variants.ts";
 import { compareVariants, testOnGpu } from "./force_variant.ts";
 import { filled, noise, special } from "./values.ts";
 

@@ -2,7 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { erf } from "../../src/core/scalar/math.ts";
+import { erf } from "../../src/engine/core/scalar/math.ts";
 import { testOnDevices } from "../devices.ts";
 
 type Binary = (a: tf.TensorLike, b: tf.TensorLike) => tf.Tensor;

@@ -3,9 +3,9 @@
  */
 
 import type { NdArray } from "@weft/weft";
-import { lookupOp } from "../../src/core/op.ts";
-import { argument, type Expr, scalar as s } from "../../src/core/scalar/expr.ts";
-import { problemOf, runCpuKernel } from "../../src/testing/run_op.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
+import { argument, type Expr, scalar as s } from "../../src/engine/core/scalar/expr.ts";
+import { problemOf, runCpuKernel } from "../../src/library/testing/run_op.ts";
 import { filled, number, vector } from "./values.ts";
 import { broadcastOf, type Draw, NUMBERS, type RandomProblem, window } from "./random_problems.ts";
 

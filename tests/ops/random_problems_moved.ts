@@ -3,9 +3,9 @@
  */
 
 import type { DType, NdArray } from "@weft/weft";
-import { lookupOp } from "../../src/core/op.ts";
-import { argument, castTo, scalar as s } from "../../src/core/scalar/expr.ts";
-import { problemOf, runCpuKernel } from "../../src/testing/run_op.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
+import { argument, castTo, scalar as s } from "../../src/engine/core/scalar/expr.ts";
+import { problemOf, runCpuKernel } from "../../src/library/testing/run_op.ts";
 import { fusedReduction, withEpilogue } from "../fusions.ts";
 import { filled, number, vector } from "./values.ts";
 import { type Draw, NUMBERS, RANDOM_PROBLEMS, type RandomProblem } from "./random_problems.ts";

@@ -9,13 +9,13 @@
 
 import { assertEquals } from "@std/assert";
 import { setBackend } from "@weft/weft";
-import type { Program } from "../../src/core/dispatch.ts";
-import { type OpDef, registeredOps } from "../../src/core/op.ts";
+import type { Program } from "../../src/engine/core/dispatch.ts";
+import { type OpDef, registeredOps } from "../../src/engine/core/op.ts";
 // Ops have their GPU kernels from this module.
 import "./gpu_kernels.ts";
-import type { WebGpuDevice } from "../../src/devices/webgpu/webgpu_device.ts";
-import { cpuDevice, gpuDevice } from "../../src/runtime/devices.ts";
-import { difference } from "../../src/testing/compare.ts";
+import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
+import { cpuDevice, gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
+import { difference } from "../../src/library/testing/compare.ts";
 import {
   type ForcedPlan,
   forcedPlans,
@@ -23,7 +23,7 @@ import {
   problemOf,
   runEagerly,
   runPlan,
-} from "../../src/testing/run_op.ts";
+} from "../../src/library/testing/run_op.ts";
 import { effort, Turns } from "../effort.ts";
 import { testOnGpu } from "./force_variant.ts";
 import { opOfCase } from "../fusions.ts";

@@ -1,6 +1,6 @@
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { lookupOp } from "../../src/core/op.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
 // Brings the kernels, whether there is an adapter or not.
 import "./gpu_kernels.ts";
 import { testOnDevices } from "../devices.ts";

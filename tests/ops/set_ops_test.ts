@@ -1,8 +1,8 @@
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { gradCheck } from "@weft/weft/testing";
-import { apply, apply1 } from "../../src/core/apply.ts";
-import { lookupOp } from "../../src/core/op.ts";
+import { apply, apply1 } from "../../src/engine/core/apply.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
 import { testOnDevices } from "../devices.ts";
 
 const ints = (...values: number[]): tf.Tensor => tf.tensor1d(values, "int32");

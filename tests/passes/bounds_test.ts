@@ -1,7 +1,7 @@
 /** What passes join up to which bound, and in which order of operands: results stay right where this is lost, and only time tells. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import type { PassName } from "../../src/graph/passes/pipeline.ts";
+import type { PassName } from "../../src/engine/graph/passes/pipeline.ts";
 import { optimized } from "../graph/graph_text.ts";
 
 type Build = () => tf.Tensor | tf.Tensor[];

@@ -2,9 +2,9 @@
 import * as tf from "@weft/weft";
 import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { buildIr, type IrGraph, type IrNode } from "../../src/graph/ir.ts";
-import { Clusters, type Joined, joinNodes } from "../../src/graph/passes/clusters.ts";
-import type { SymbolicTensor } from "../../src/graph/operation.ts";
+import { buildIr, type IrGraph, type IrNode } from "../../src/engine/graph/ir.ts";
+import { Clusters, type Joined, joinNodes } from "../../src/engine/graph/passes/clusters.ts";
+import type { SymbolicTensor } from "../../src/engine/graph/operation.ts";
 import { testOnDevices } from "../devices.ts";
 
 /** x, exp(x), neg(exp(x)), abs(neg(exp(x))). */

@@ -3,8 +3,8 @@
  * TensorFlow 2.21 runs each effect of some of them is in tensorflow_effects.json, for two runs of a session and two calls of a function.
  */
 import * as tf from "@weft/weft";
-import { lookupOp } from "../../src/core/op.ts";
-import { currentGraph } from "../../src/graph/current_graph.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
+import { currentGraph } from "../../src/engine/graph/current_graph.ts";
 
 /** A program. */
 export interface Program {

@@ -2,12 +2,12 @@
 import * as tf from "@weft/weft";
 import fc from "fast-check";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { buildIr, type IrGraph } from "../../src/graph/ir.ts";
-import { replaceValues } from "../../src/graph/passes/replace.ts";
-import { joinNodes } from "../../src/graph/passes/clusters.ts";
-import { verify } from "../../src/graph/passes/verify.ts";
-import { pipelineOptions } from "../../src/graph/passes/pipeline.ts";
-import type { SymbolicTensor } from "../../src/graph/operation.ts";
+import { buildIr, type IrGraph } from "../../src/engine/graph/ir.ts";
+import { replaceValues } from "../../src/engine/graph/passes/replace.ts";
+import { joinNodes } from "../../src/engine/graph/passes/clusters.ts";
+import { verify } from "../../src/engine/graph/passes/verify.ts";
+import { pipelineOptions } from "../../src/engine/graph/passes/pipeline.ts";
+import type { SymbolicTensor } from "../../src/engine/graph/operation.ts";
 import { testOnDevices } from "../devices.ts";
 import {
   ARITY,

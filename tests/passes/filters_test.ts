@@ -1,7 +1,7 @@
 /** Constants that scale and shift what a filter gives go into the filter, in graphs out of files: same results, fewer ops. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import { pipelineOptions } from "../../src/graph/passes/pipeline.ts";
+import { pipelineOptions } from "../../src/engine/graph/passes/pipeline.ts";
 import { testOnDevices } from "../devices.ts";
 
 /** Numbers around zero, the same at each call. */

@@ -1,9 +1,9 @@
 /** Passes: what they do to a graph. That results stay the same is random_graphs_test.ts's business. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { buildIr } from "../../src/graph/ir.ts";
-import { verify } from "../../src/graph/passes/verify.ts";
-import type { SymbolicTensor } from "../../src/graph/operation.ts";
+import { buildIr } from "../../src/engine/graph/ir.ts";
+import { verify } from "../../src/engine/graph/passes/verify.ts";
+import type { SymbolicTensor } from "../../src/engine/graph/operation.ts";
 import { optimized } from "../graph/graph_text.ts";
 
 const x = (shape: number[] = [4], name = "x"): tf.Tensor => tf.placeholder("float32", shape, name);

@@ -1,10 +1,10 @@
 /** What is made once and used again: kernels, what is prepared for shapes, plans, constants. Lost, it would only cost time. */
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
-import type { Device } from "../../src/core/device.ts";
-import { setTracer } from "../../src/core/trace.ts";
-import { defaultDevice } from "../../src/runtime/devices.ts";
-import { lookups } from "../../src/runtime/eager/launch_cache.ts";
+import type { Device } from "../../src/engine/core/device.ts";
+import { setTracer } from "../../src/engine/core/trace.ts";
+import { defaultDevice } from "../../src/engine/runtime/devices/devices.ts";
+import { lookups } from "../../src/engine/runtime/eager/launch_cache.ts";
 import { testOnDevices } from "../devices.ts";
 
 /** What was done. */

@@ -1,7 +1,7 @@
 /** Ops over values of unknown rank or extents, each joined with what reads it: a graph gives eager numbers and eager shapes. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import { difference } from "../../src/testing/compare.ts";
+import { difference } from "../../src/library/testing/compare.ts";
 import { Turns } from "../effort.ts";
 import { testOnDevices } from "../devices.ts";
 

@@ -1,9 +1,9 @@
 /** Graphs that hold what TensorFlow does not know: every op of our own by its samples, and loops over rows. */
 import * as tf from "@weft/weft";
-import { apply } from "../../src/core/apply.ts";
-import { argOfInput, type OpDef, registeredOps } from "../../src/core/op.ts";
-import { dtypesOf } from "../../src/testing/op_case.ts";
-import { drawInputs, type OpSample } from "../../src/testing/op_sample.ts";
+import { apply } from "../../src/engine/core/apply.ts";
+import { argOfInput, type OpDef, registeredOps } from "../../src/engine/core/op.ts";
+import { dtypesOf } from "../../src/library/testing/op_case.ts";
+import { drawInputs, type OpSample } from "../../src/library/testing/op_sample.ts";
 import { FAMILIES } from "../op_samples/mod.ts";
 
 /** A graph to be written, what it is fed and what is read. */

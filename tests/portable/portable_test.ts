@@ -4,8 +4,8 @@
  */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { type OpDef, registeredOps } from "../../src/core/op.ts";
-import { difference } from "../../src/testing/compare.ts";
+import { type OpDef, registeredOps } from "../../src/engine/core/op.ts";
+import { difference } from "../../src/library/testing/compare.ts";
 import { testOnDevices } from "../devices.ts";
 import { allCases, type Case, casesOf, opsInParts, program, PROGRAM_NAMES, run } from "./graphs.ts";
 import asked from "./tensorflow.json" with { type: "json" };

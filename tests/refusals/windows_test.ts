@@ -1,8 +1,8 @@
 /** What functions of windows and images refuse, and how they say it: calls that cannot be meant, and a part of the answer. */
 
 import * as tf from "@weft/weft";
-import { apply1 } from "../../src/core/apply.ts";
-import { lookupOp } from "../../src/core/op.ts";
+import { apply1 } from "../../src/engine/core/apply.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
 import { checkRefusals, i, type Refusal, U, v, z } from "./check.ts";
 
 const REFUSALS: readonly Refusal[] = [

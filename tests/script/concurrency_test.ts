@@ -1,7 +1,7 @@
 /** Time, threads and places: rows J, K and L. Bodies overlap, runs end when they are told to, eager mode and graphs agree. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
-import { gpuDevice } from "../../src/runtime/devices.ts";
+import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { effort } from "../effort.ts";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
 import {

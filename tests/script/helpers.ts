@@ -2,7 +2,7 @@
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { gpuDevice } from "../../src/runtime/devices.ts";
+import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { testOnGpu } from "../devices.ts";
 
 /** What may be fetched, in any nest. */

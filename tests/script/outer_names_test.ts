@@ -1,7 +1,7 @@
 /** Names of the scope around it that a function uses, read from its source, and bodies that workers refuse for them. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
-import { outerNames } from "../../src/script/workers/outer_names.ts";
+import { outerNames } from "../../src/engine/script/workers/outer_names.ts";
 
 const ROWS: readonly [string, string][] = [
   ["x => x * K", "K"],

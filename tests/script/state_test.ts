@@ -1,10 +1,10 @@
 /** Stateful and stateless script ops: rows F1–F7. Folding, merging, pruning, order. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { buildIr } from "../../src/graph/ir.ts";
-import { cse } from "../../src/graph/passes/cse.ts";
-import { fold } from "../../src/graph/passes/fold.ts";
-import type { SymbolicTensor } from "../../src/graph/operation.ts";
+import { buildIr } from "../../src/engine/graph/ir.ts";
+import { cse } from "../../src/engine/graph/passes/cse.ts";
+import { fold } from "../../src/engine/graph/passes/fold.ts";
+import type { SymbolicTensor } from "../../src/engine/graph/operation.ts";
 import { testOnDevices } from "../devices.ts";
 import { type Any, assertFlat, deferred, errorOf, open, plain } from "./helpers.ts";
 

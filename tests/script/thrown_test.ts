@@ -1,7 +1,7 @@
 /** Errors of bodies that threw values which cannot be read, that came through many scripts, and under a changed `Error`. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
-import { userFrames } from "../../src/core/throwing/user_stack.ts";
+import { userFrames } from "../../src/engine/core/throwing/user_stack.ts";
 import { testOnDevices } from "../devices.ts";
 import { errorOf, evaluate, open } from "./helpers.ts";
 

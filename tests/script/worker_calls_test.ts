@@ -1,9 +1,9 @@
 /** Calls of bodies in workers, of whichever kind a platform has: this file runs in pages as well. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { endIdleWorkers, workerCount } from "../../src/script/workers/worker_pool.ts";
-import { threadOptions } from "../../src/script/workers/worker_thread.ts";
-import { pack, unpack } from "../../src/script/workers/worker_wire.ts";
+import { endIdleWorkers, workerCount } from "../../src/engine/script/workers/worker_pool.ts";
+import { threadOptions } from "../../src/engine/script/workers/worker_thread.ts";
+import { pack, unpack } from "../../src/engine/script/workers/worker_wire.ts";
 import { testOnDevices } from "../devices.ts";
 import { type Any, errorOf, evaluate, open } from "./helpers.ts";
 

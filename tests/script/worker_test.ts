@@ -1,8 +1,8 @@
 /** `worker`: bodies that run in other threads. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { endIdleWorkers, workerCount } from "../../src/script/workers/worker_pool.ts";
-import { threadOptions } from "../../src/script/workers/worker_thread.ts";
+import { endIdleWorkers, workerCount } from "../../src/engine/script/workers/worker_pool.ts";
+import { threadOptions } from "../../src/engine/script/workers/worker_thread.ts";
 import { testOnDevices } from "../devices.ts";
 import { type Any, assertFlat, errorOf, evaluate, open, plain } from "./helpers.ts";
 

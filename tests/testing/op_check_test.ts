@@ -3,10 +3,10 @@
 import * as tf from "@weft/weft";
 import { opCheck, OpCheckError, type OpSample } from "@weft/weft/testing";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { defineOp, type OpDef, type OpInit } from "../../src/core/op.ts";
-import { scalar as s } from "../../src/core/scalar/expr.ts";
-import type { Tensor } from "../../src/core/tensor.ts";
-import { definePointwise } from "../../src/ops/pointwise/define_pointwise.ts";
+import { defineOp, type OpDef, type OpInit } from "../../src/engine/core/op.ts";
+import { scalar as s } from "../../src/engine/core/scalar/expr.ts";
+import type { Tensor } from "../../src/engine/core/tensor.ts";
+import { definePointwise } from "../../src/engine/ops/pointwise/define_pointwise.ts";
 import { HAS_WEBGPU } from "../devices.ts";
 
 const SAMPLES: readonly OpSample[] = [

@@ -2,7 +2,7 @@
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects } from "@std/assert";
 import { readGraphDef } from "@weft/weft/tf";
-import { UnimplementedError } from "../../src/core/errors.ts";
+import { UnimplementedError } from "../../src/engine/core/errors.ts";
 import { testOnDevices } from "../devices.ts";
 import table from "./fixtures/autograph/autograph.json" with { type: "json" };
 

@@ -2,7 +2,7 @@
 import * as tf from "@weft/weft";
 import { loadSavedModel, readGraphDef, saveModel } from "@weft/weft/tf";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { convertModel, freezeModel } from "../../src/tf/convert.ts";
+import { convertModel, freezeModel } from "../../src/tensorflow/files/convert.ts";
 import { assertClose } from "./close.ts";
 
 const FIXTURES = new URL("./fixtures/", import.meta.url).pathname;

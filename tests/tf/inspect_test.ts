@@ -1,7 +1,7 @@
 /** What `inspect` tells about a model's file, and what `convert` writes. */
 
 import { assert, assertEquals } from "@std/assert";
-import { describeModel, readModel } from "../../src/tf/inspect.ts";
+import { describeModel, readModel } from "../../src/tensorflow/files/inspect.ts";
 
 const folder = new URL("./fixtures/", import.meta.url).pathname;
 
@@ -37,7 +37,7 @@ Deno.test("convert writes a graph model as a GraphDef", async () => {
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "-A", "--no-check", "--import-map", "tests/npm_only/import_map.json"],
-      ...["src/tf/mod.ts", "convert", `${folder}ops.pb`, to],
+      ...["src/tensorflow/mod.ts", "convert", `${folder}ops.pb`, to],
     ],
   }).output();
   assertEquals(code, 0, new TextDecoder().decode(stderr));

@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { FOLDER, origin, sources } from "../../tools/protos.ts";
 
-Deno.test("the messages in src/tf/proto are up to date", async () => {
+Deno.test("the messages in src/tensorflow/proto are up to date", async () => {
   const first = await origin();
   for (const name of sources()) {
     const file = `${FOLDER}/${name.replace(/\.proto$/, "_pb.ts")}`;

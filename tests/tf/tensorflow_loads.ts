@@ -7,7 +7,7 @@
  */
 import * as tf from "@weft/weft";
 import { encodeGraphDef, saveModel, writeCheckpoint } from "@weft/weft/tf";
-import { convertModel } from "../../src/tf/convert.ts";
+import { convertModel } from "../../src/tensorflow/files/convert.ts";
 
 const folder = await Deno.makeTempDir();
 try {

@@ -4,7 +4,7 @@ import * as tfjs from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-cpu";
 import * as tf from "@weft/weft/tfjs-core";
 import { assertEquals, assertThrows } from "@std/assert";
-import { KERNELS } from "../../src/tfjs_core/kernels/mod.ts";
+import { KERNELS } from "../../src/tfjs/core/kernels/mod.ts";
 import type { Any } from "../script/helpers.ts";
 
 // Without it TensorFlow.js gives advice about Node on the console.

@@ -2,7 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { kernelTrace } from "../../src/core/device.ts";
+import { kernelTrace } from "../../src/engine/core/device.ts";
 import { testOnDevices, testOnGpu } from "../devices.ts";
 
 const { train } = tf;

@@ -1,5 +1,5 @@
 /**
- * `deno task calibrate [--write] [--only NAME]…`: measures the constants of src/devices/cpu/thresholds.ts that choose between
+ * `deno task calibrate [--write] [--only NAME]…`: measures the constants of src/engine/devices/cpu/thresholds.ts that choose between
  * kernels, each by timing both of its kernels on work of several sizes, in turns and in one thread. Says what each is, what it would
  * be, and what both lose to the better kernel; `--write` puts those that are worth changing into the file, with their source.
  * Half a minute; on a busy machine times mean little. GPUs have `deno task gpu` for this.
@@ -10,17 +10,17 @@
 import { parseArgs } from "node:util";
 // Registers the ops.
 import "../../mod.ts";
-import type { DeviceBuffer, PreparedKernel } from "../../src/core/device.ts";
-import { NdArray } from "../../src/core/nd_array.ts";
-import { lookupOp } from "../../src/core/op.ts";
-import type { ConcreteSpec } from "../../src/core/tensor_spec.ts";
-import { CpuDevice } from "../../src/devices/cpu/cpu_device.ts";
-import { THRESHOLDS } from "../../src/devices/cpu/thresholds.ts";
-import { isHostInput, problemOf } from "../../src/testing/run_op.ts";
+import type { DeviceBuffer, PreparedKernel } from "../../src/engine/core/device.ts";
+import { NdArray } from "../../src/engine/core/nd_array.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
+import type { ConcreteSpec } from "../../src/engine/core/tensor_spec.ts";
+import { CpuDevice } from "../../src/engine/devices/cpu/cpu_device.ts";
+import { THRESHOLDS } from "../../src/engine/devices/cpu/thresholds.ts";
+import { isHostInput, problemOf } from "../../src/library/testing/run_op.ts";
 import { fitThreshold, lossOf, type Point, withThreshold } from "./fit.ts";
 import { type Name, type Question, QUESTIONS, type Work } from "./questions.ts";
 
-const FILE = new URL("../../src/devices/cpu/thresholds.ts", import.meta.url);
+const FILE = new URL("../../src/engine/devices/cpu/thresholds.ts", import.meta.url);
 /** Milliseconds of a sample, and how many there are of each kernel. */
 const SAMPLE_MS = 2, ROUNDS = 15;
 

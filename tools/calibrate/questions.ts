@@ -1,11 +1,11 @@
 /**
- * What is compared to find each constant of src/devices/cpu/thresholds.ts that can be measured.
+ * What is compared to find each constant of src/engine/devices/cpu/thresholds.ts that can be measured.
  *
  * @module
  */
 
-import type { Attrs } from "../../src/core/op.ts";
-import type { THRESHOLDS } from "../../src/devices/cpu/thresholds.ts";
+import type { Attrs } from "../../src/engine/core/op.ts";
+import type { THRESHOLDS } from "../../src/engine/devices/cpu/thresholds.ts";
 
 /** A constant's name. */
 export type Name = keyof typeof THRESHOLDS;

@@ -25,7 +25,7 @@ export const SUBJECTS = ["weft", "backend", "tfjs"] as const;
 /** What a module exports. */
 export type Namespace = Record<string, unknown>;
 
-/** Modules inside TensorFlow.js that tests import, and ours under `src/tfjs_core`. */
+/** Modules inside TensorFlow.js that tests import, and ours under `src/tfjs/core`. */
 export const OUR_MODULES: Readonly<Record<string, string>> = {
   axis_util: "backend_util/axes",
   backend: "backend",

@@ -56,7 +56,7 @@ export function testFiles(): string[] {
 
 /** What runs in threads of its own, which have counters of their own, counts as executed where it is asked for. */
 const IN_WORKERS: Readonly<Record<string, string>> = {
-  "src/script/workers/worker_main.ts": "src/script/workers/worker_pool.ts",
+  "src/engine/script/workers/worker_main.ts": "src/engine/script/workers/worker_pool.ts",
 };
 
 /** What the tests execute. */

@@ -13,7 +13,7 @@ import { TARGET as ALL_MODULES } from "../modules.ts";
 /** The folder of the modules in the package. */
 export const TREE = "modules";
 
-/** Where a module stands in the package: `src/core/op.ts` at `modules/src/core/op.js`. */
+/** Where a module stands in the package: `src/engine/core/op.ts` at `modules/src/core/op.js`. */
 export function placeOf(module: string): string {
   return `${TREE}/${module.replace(/\.ts$/, ".js")}`;
 }

@@ -6,13 +6,13 @@ import {
   InvalidArgumentError,
   ResourceExhaustedError,
   ValueError,
-} from "../../../src/core/errors.ts";
-import { NdArray } from "../../../src/core/nd_array.ts";
-import type { Problem } from "../../../src/core/op.ts";
-import { CpuDevice } from "../../../src/devices/cpu/cpu_device.ts";
-import { CompileRefused, Engine } from "../../../src/devices/cpu/engine.ts";
-import { specId } from "../../../src/runtime/eager/spec_id.ts";
-import { problemOf } from "../../../src/testing/run_op.ts";
+} from "../../../src/engine/core/errors.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import type { Problem } from "../../../src/engine/core/op.ts";
+import { CpuDevice } from "../../../src/engine/devices/cpu/cpu_device.ts";
+import { CompileRefused, Engine } from "../../../src/engine/devices/cpu/engine.ts";
+import { specId } from "../../../src/engine/runtime/eager/spec_id.ts";
+import { problemOf } from "../../../src/library/testing/run_op.ts";
 import { op } from "./kernel_runs.ts";
 
 const features = { simd: true, relaxed: false, shared: false, fixed: false };

@@ -1,8 +1,8 @@
 /** Depthwise convolutions and their gradients in vector code, against the ops' own loops. */
 
 import { assert, assertEquals } from "@std/assert";
-import { NdArray } from "../../../src/core/nd_array.ts";
-import type { Engine } from "../../../src/devices/cpu/engine.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import type { Engine } from "../../../src/engine/devices/cpu/engine.ts";
 import { ENGINES, randomSource, threadedEngine } from "./engines.ts";
 import { ints, op, runFast, runLoops, runSparsely } from "./kernel_runs.ts";
 

@@ -1,12 +1,12 @@
 /** Engines to test kernels on: with and without fused multiply-add, and shared memory, as far as this machine has them. */
 
 import { assert } from "@std/assert";
-import { DTYPES } from "../../../src/core/dtype.ts";
-import type { NdArray } from "../../../src/core/nd_array.ts";
-import { Engine } from "../../../src/devices/cpu/engine.ts";
-import type { Pointer } from "../../../src/devices/cpu/heap.ts";
-import { workerCount } from "../../../src/devices/cpu/threads/thread_worker.ts";
-import { probeFeatures, type WasmFeatures } from "../../../src/devices/cpu/wasm/features.ts";
+import { DTYPES } from "../../../src/engine/core/dtype.ts";
+import type { NdArray } from "../../../src/engine/core/nd_array.ts";
+import { Engine } from "../../../src/engine/devices/cpu/engine.ts";
+import type { Pointer } from "../../../src/engine/devices/cpu/heap.ts";
+import { workerCount } from "../../../src/engine/devices/cpu/threads/thread_worker.ts";
+import { probeFeatures, type WasmFeatures } from "../../../src/engine/devices/cpu/wasm/features.ts";
 
 const has = probeFeatures();
 

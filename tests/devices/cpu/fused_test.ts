@@ -1,11 +1,11 @@
 /** Ops that are several in one: against their parts, and against the loops. */
 
 import { assert, assertAlmostEquals } from "@std/assert";
-import { NdArray } from "../../../src/core/nd_array.ts";
-import { argument, type Expr, scalar as s } from "../../../src/core/scalar/expr.ts";
-import { CpuDevice } from "../../../src/devices/cpu/cpu_device.ts";
-import { cpuDevice } from "../../../src/runtime/devices.ts";
-import { problemOf, runEagerly } from "../../../src/testing/run_op.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import { argument, type Expr, scalar as s } from "../../../src/engine/core/scalar/expr.ts";
+import { CpuDevice } from "../../../src/engine/devices/cpu/cpu_device.ts";
+import { cpuDevice } from "../../../src/engine/runtime/devices/devices.ts";
+import { problemOf, runEagerly } from "../../../src/library/testing/run_op.ts";
 import { type Per, withEpilogue } from "../../fusions.ts";
 import { ENGINES, randomSource } from "./engines.ts";
 import { op, runFast, runLoops } from "./kernel_runs.ts";

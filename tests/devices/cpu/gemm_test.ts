@@ -1,11 +1,11 @@
 /** Matrix products in vector code, against sums in float64. */
 
-import { NdArray } from "../../../src/core/nd_array.ts";
-import { argument, scalar as s } from "../../../src/core/scalar/expr.ts";
-import type { Engine } from "../../../src/devices/cpu/engine.ts";
-import type { Epilogue } from "../../../src/devices/cpu/gemm/epilogue.ts";
-import { prepareProduct } from "../../../src/devices/cpu/gemm/gemm.ts";
-import type { Product } from "../../../src/devices/cpu/gemm/gemm_small.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import { argument, scalar as s } from "../../../src/engine/core/scalar/expr.ts";
+import type { Engine } from "../../../src/engine/devices/cpu/engine.ts";
+import type { Epilogue } from "../../../src/engine/devices/cpu/gemm/epilogue.ts";
+import { prepareProduct } from "../../../src/engine/devices/cpu/gemm/gemm.ts";
+import type { Product } from "../../../src/engine/devices/cpu/gemm/gemm_small.ts";
 import { ENGINES, put, randomSource, take } from "./engines.ts";
 import { assert, assertEquals } from "@std/assert";
 

@@ -1,8 +1,8 @@
 /** Engines that put blocks where addresses are hard: across 2 GiB, where their sign changes, and at the very end of memory. */
 
-import { Engine } from "../../../src/devices/cpu/engine.ts";
-import { Heap, type Pointer } from "../../../src/devices/cpu/heap.ts";
-import type { WasmFeatures } from "../../../src/devices/cpu/wasm/features.ts";
+import { Engine } from "../../../src/engine/devices/cpu/engine.ts";
+import { Heap, type Pointer } from "../../../src/engine/devices/cpu/heap.ts";
+import type { WasmFeatures } from "../../../src/engine/devices/cpu/wasm/features.ts";
 
 const MIB = 2 ** 20, HALF = 2 ** 31;
 /** Larger blocks lie where there is room. */

@@ -1,9 +1,9 @@
 /** Blocks of the CPU device's memory. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { ResourceExhaustedError } from "../../../src/core/errors.ts";
-import { Heap } from "../../../src/devices/cpu/heap.ts";
-import { probeFeatures } from "../../../src/devices/cpu/wasm/features.ts";
+import { ResourceExhaustedError } from "../../../src/engine/core/errors.ts";
+import { Heap } from "../../../src/engine/devices/cpu/heap.ts";
+import { probeFeatures } from "../../../src/engine/devices/cpu/wasm/features.ts";
 import { randomSource } from "./engines.ts";
 
 for (const shared of [false, true]) {

@@ -2,15 +2,15 @@
 
 import { tidy } from "@weft/weft";
 import { assert } from "@std/assert";
-import { type Attrs, inferOutputs, lookupOp, type OpDef } from "../../../src/core/op.ts";
-import { NdArray } from "../../../src/core/nd_array.ts";
-import { sizeOf } from "../../../src/core/shape.ts";
-import type { ConcreteSpec } from "../../../src/core/tensor_spec.ts";
-import { Engine } from "../../../src/devices/cpu/engine.ts";
-import type { Pointer } from "../../../src/devices/cpu/heap.ts";
-import { prepareFast } from "../../../src/devices/cpu/vectors.ts";
-import { DTYPES } from "../../../src/core/dtype.ts";
-import { problemOf } from "../../../src/testing/run_op.ts";
+import { type Attrs, inferOutputs, lookupOp, type OpDef } from "../../../src/engine/core/op.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import { sizeOf } from "../../../src/engine/core/shape.ts";
+import type { ConcreteSpec } from "../../../src/engine/core/tensor_spec.ts";
+import { Engine } from "../../../src/engine/devices/cpu/engine.ts";
+import type { Pointer } from "../../../src/engine/devices/cpu/heap.ts";
+import { prepareFast } from "../../../src/engine/devices/cpu/vectors.ts";
+import { DTYPES } from "../../../src/engine/core/dtype.ts";
+import { problemOf } from "../../../src/library/testing/run_op.ts";
 import { put, take } from "./engines.ts";
 
 /** The op of this name. */

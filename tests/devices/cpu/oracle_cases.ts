@@ -1,8 +1,8 @@
 /** Kernels of the CPU device, each with random cases and what they should give: products, convolutions, poolings, images. */
 
-import { NdArray } from "../../../src/core/nd_array.ts";
-import type { Attrs } from "../../../src/core/op.ts";
-import { sizeOf } from "../../../src/core/shape.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import type { Attrs } from "../../../src/engine/core/op.ts";
+import { sizeOf } from "../../../src/engine/core/shape.ts";
 import { ints } from "./kernel_runs.ts";
 import type { Dice } from "./oracle_random.ts";
 import {

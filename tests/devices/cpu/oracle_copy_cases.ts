@@ -1,7 +1,7 @@
 /** Kernels of the CPU device that move elements, each with random cases and what they should give: copies, joins, splits. */
 
-import { NdArray } from "../../../src/core/nd_array.ts";
-import { sizeOf } from "../../../src/core/shape.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import { sizeOf } from "../../../src/engine/core/shape.ts";
 import { ints } from "./kernel_runs.ts";
 import type { Case, Kernel } from "./oracle_cases.ts";
 import type { Dice } from "./oracle_random.ts";

@@ -1,9 +1,9 @@
 /** Kernels that are several ops in one, each with random cases and what they should give. */
 
-import type { DType } from "../../../src/core/dtype.ts";
-import { NdArray } from "../../../src/core/nd_array.ts";
-import { argument, castTo, type Expr, scalar as s } from "../../../src/core/scalar/expr.ts";
-import { sizeOf } from "../../../src/core/shape.ts";
+import type { DType } from "../../../src/engine/core/dtype.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import { argument, castTo, type Expr, scalar as s } from "../../../src/engine/core/scalar/expr.ts";
+import { sizeOf } from "../../../src/engine/core/shape.ts";
 import { type Per, withEpilogue } from "../../fusions.ts";
 import { type Case, type Kernel, PRODUCT_KERNELS } from "./oracle_cases.ts";
 import type { Dice } from "./oracle_random.ts";

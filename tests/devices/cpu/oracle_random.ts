@@ -1,8 +1,8 @@
 /** Random cases for kernels: small shapes with empty and one-long axes, and arrays with the values that go wrong. */
 
-import type { DType } from "../../../src/core/dtype.ts";
-import { NdArray } from "../../../src/core/nd_array.ts";
-import { sizeOf } from "../../../src/core/shape.ts";
+import type { DType } from "../../../src/engine/core/dtype.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import { sizeOf } from "../../../src/engine/core/shape.ts";
 import { randomSource } from "./engines.ts";
 
 /** What float kernels must hand on; too large finite numbers would overflow in float32 and not in float64. */

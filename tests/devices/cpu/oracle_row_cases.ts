@@ -1,7 +1,7 @@
 /** Kernels of the CPU device, each with random cases and what they should give: reductions, rows, broadcasts. */
 
-import { NdArray } from "../../../src/core/nd_array.ts";
-import { sizeOf } from "../../../src/core/shape.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import { sizeOf } from "../../../src/engine/core/shape.ts";
 import { ints } from "./kernel_runs.ts";
 import { broadcast, type Case, type Kernel } from "./oracle_cases.ts";
 import type { Dice } from "./oracle_random.ts";

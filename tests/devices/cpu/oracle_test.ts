@@ -4,12 +4,12 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
-import type { NdArray } from "../../../src/core/nd_array.ts";
+import type { NdArray } from "../../../src/engine/core/nd_array.ts";
 import { effort } from "../../effort.ts";
 import { ENGINES, threadedEngine } from "./engines.ts";
 import { HardPlaces, type Place } from "./hard_places.ts";
 import { runFast, runLoops } from "./kernel_runs.ts";
-import { fusionOf } from "../../../src/core/fusion.ts";
+import { fusionOf } from "../../../src/engine/core/fusion.ts";
 import { opOfCase } from "../../fusions.ts";
 import { type Case, type Kernel, PRODUCT_KERNELS } from "./oracle_cases.ts";
 import { COPY_KERNELS } from "./oracle_copy_cases.ts";

@@ -1,6 +1,6 @@
 /** Pointwise kernels of one argument, each with random cases and what they should give. */
 
-import type { NdArray } from "../../../src/core/nd_array.ts";
+import type { NdArray } from "../../../src/engine/core/nd_array.ts";
 import type { Case, Kernel } from "./oracle_cases.ts";
 import type { Dice } from "./oracle_random.ts";
 

@@ -3,8 +3,8 @@
  * the magnitudes that were added, by which its error is judged.
  */
 
-import type { NdArray } from "../../../src/core/nd_array.ts";
-import { sizeOf } from "../../../src/core/shape.ts";
+import type { NdArray } from "../../../src/engine/core/nd_array.ts";
+import { sizeOf } from "../../../src/engine/core/shape.ts";
 
 /** The elements of a result, and how large what was summed to them is. */
 export interface Expected {

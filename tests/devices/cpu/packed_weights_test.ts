@@ -1,8 +1,8 @@
 /** Weights that kernels copy before they read them: constants once for a plan, variables once for a value. */
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import type { CpuDevice } from "../../../src/devices/cpu/cpu_device.ts";
-import { cpuDevice } from "../../../src/runtime/devices.ts";
+import type { CpuDevice } from "../../../src/engine/devices/cpu/cpu_device.ts";
+import { cpuDevice } from "../../../src/engine/runtime/devices/devices.ts";
 
 const { engine } = cpuDevice() as CpuDevice;
 

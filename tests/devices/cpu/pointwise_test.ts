@@ -1,20 +1,20 @@
 /** Vector code of scalar expressions: against JavaScript's Math in float64, and against the plain loops. */
 
 import { assert, assertEquals } from "@std/assert";
-import { type DType, DTYPES } from "../../../src/core/dtype.ts";
-import { NdArray } from "../../../src/core/nd_array.ts";
+import { type DType, DTYPES } from "../../../src/engine/core/dtype.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
 import {
   argument,
   castTo,
   type Expr,
   exprType,
   scalar as s,
-} from "../../../src/core/scalar/expr.ts";
-import { JS_HELPERS } from "../../../src/core/scalar/js.ts";
-import { sizeOf } from "../../../src/core/shape.ts";
-import type { Engine } from "../../../src/devices/cpu/engine.ts";
-import { preparePointwise } from "../../../src/devices/cpu/pointwise/pointwise.ts";
-import { pointwiseCpu } from "../../../src/kernels/host/pointwise.ts";
+} from "../../../src/engine/core/scalar/expr.ts";
+import { JS_HELPERS } from "../../../src/engine/core/scalar/js.ts";
+import { sizeOf } from "../../../src/engine/core/shape.ts";
+import type { Engine } from "../../../src/engine/devices/cpu/engine.ts";
+import { preparePointwise } from "../../../src/engine/devices/cpu/pointwise/pointwise.ts";
+import { pointwiseCpu } from "../../../src/engine/kernels/host/pointwise.ts";
 import { ENGINES, put, randomSource, take, ulps } from "./engines.ts";
 
 type Fn = (...x: number[]) => number;

@@ -3,8 +3,8 @@
 import { assert, assertEquals } from "@std/assert";
 
 const root = new URL("../../../", import.meta.url);
-const ENGINE = JSON.stringify(new URL("src/devices/cpu/engine.ts", root).href);
-const DEVICES = JSON.stringify(new URL("src/runtime/devices.ts", root).href);
+const ENGINE = JSON.stringify(new URL("src/engine/devices/cpu/engine.ts", root).href);
+const DEVICES = JSON.stringify(new URL("src/engine/runtime/devices/devices.ts", root).href);
 const WEFT = JSON.stringify(new URL("mod.ts", root).href);
 
 /** A product large enough to be shared, and what became of it. */

@@ -1,7 +1,7 @@
 /** Random numbers and resized images in vector code, against the ops' own loops. */
 
 import { assert, assertEquals } from "@std/assert";
-import { NdArray } from "../../../src/core/nd_array.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
 import { ENGINES, randomSource } from "./engines.ts";
 import { ints, op, runFast, runLoops } from "./kernel_runs.ts";
 

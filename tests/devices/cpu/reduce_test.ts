@@ -1,8 +1,8 @@
 /** Reductions in vector code, against the ops' own loops, which sum in float64. */
 
 import { assert, assertEquals } from "@std/assert";
-import { NdArray } from "../../../src/core/nd_array.ts";
-import { argument, type Expr, scalar } from "../../../src/core/scalar/expr.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import { argument, type Expr, scalar } from "../../../src/engine/core/scalar/expr.ts";
 import { fusedReduction } from "../../fusions.ts";
 import { ENGINES, randomSource, threadedEngine, ulps } from "./engines.ts";
 import { ints, op, runFast, runLoops } from "./kernel_runs.ts";

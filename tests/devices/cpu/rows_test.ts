@@ -1,9 +1,9 @@
 /** Kernels over rows in vector code, against the ops' own loops in float64. */
 
 import { assert, assertThrows } from "@std/assert";
-import { InvalidArgumentError } from "../../../src/core/errors.ts";
-import { NdArray } from "../../../src/core/nd_array.ts";
-import type { Engine } from "../../../src/devices/cpu/engine.ts";
+import { InvalidArgumentError } from "../../../src/engine/core/errors.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import type { Engine } from "../../../src/engine/devices/cpu/engine.ts";
 import { ENGINES, randomSource } from "./engines.ts";
 import { op, runFast, runLoops } from "./kernel_runs.ts";
 

@@ -1,7 +1,7 @@
 /** Account of what threads save: when they rest, and for how much work. */
 
 import { assert, assertEquals } from "@std/assert";
-import { ThreadGain, type ThreadJob } from "../../../src/devices/cpu/threads/thread_gain.ts";
+import { ThreadGain, type ThreadJob } from "../../../src/engine/devices/cpu/threads/thread_gain.ts";
 
 /** Work of a job of four milliseconds, and the job. */
 const WORK = 400, JOB: ThreadJob = { took: 4, threads: 2, calls: 8, own: [1, 1, 1, 1] };

@@ -1,11 +1,11 @@
 /** Threads: the same results as without. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { NdArray } from "../../../src/core/nd_array.ts";
-import { Engine, type WasmFunction } from "../../../src/devices/cpu/engine.ts";
-import { prepareFast } from "../../../src/devices/cpu/vectors.ts";
-import { i32 } from "../../../src/devices/cpu/wasm/instructions.ts";
-import { probeFeatures } from "../../../src/devices/cpu/wasm/features.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import { Engine, type WasmFunction } from "../../../src/engine/devices/cpu/engine.ts";
+import { prepareFast } from "../../../src/engine/devices/cpu/vectors.ts";
+import { i32 } from "../../../src/engine/devices/cpu/wasm/instructions.ts";
+import { probeFeatures } from "../../../src/engine/devices/cpu/wasm/features.ts";
 import { randomSource, threadedEngine } from "./engines.ts";
 import { op, runFast } from "./kernel_runs.ts";
 

@@ -1,12 +1,16 @@
 /** The WebAssembly emitter: what it writes is valid and means what it says. */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { signed, unsigned } from "../../../src/devices/cpu/wasm/bytes.ts";
-import { probeFeatures } from "../../../src/devices/cpu/wasm/features.ts";
-import type { FunctionBuilder } from "../../../src/devices/cpu/wasm/function_builder.ts";
-import * as instructions from "../../../src/devices/cpu/wasm/instructions.ts";
-import { ModuleBuilder } from "../../../src/devices/cpu/wasm/module_builder.ts";
-import { constant, type Value, type ValueType } from "../../../src/devices/cpu/wasm/value.ts";
+import { signed, unsigned } from "../../../src/engine/devices/cpu/wasm/bytes.ts";
+import { probeFeatures } from "../../../src/engine/devices/cpu/wasm/features.ts";
+import type { FunctionBuilder } from "../../../src/engine/devices/cpu/wasm/function_builder.ts";
+import * as instructions from "../../../src/engine/devices/cpu/wasm/instructions.ts";
+import { ModuleBuilder } from "../../../src/engine/devices/cpu/wasm/module_builder.ts";
+import {
+  constant,
+  type Value,
+  type ValueType,
+} from "../../../src/engine/devices/cpu/wasm/value.ts";
 
 const { f32, f32x4, f64x2, i32, i32x4 } = instructions;
 

@@ -1,7 +1,7 @@
 /** What kernels may rely on is asked of the adapter, whatever it is called. */
 
 import { assertEquals } from "@std/assert";
-import { requestDevice } from "../../../src/devices/webgpu/adapter.ts";
+import { requestDevice } from "../../../src/engine/devices/webgpu/adapter.ts";
 import { testOnGpu } from "../../devices.ts";
 
 /** What an adapter says of itself. */

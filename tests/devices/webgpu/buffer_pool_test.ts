@@ -1,12 +1,12 @@
 /** The pool of GPU buffers, on a device that only counts. */
 import { assertEquals, assertThrows } from "@std/assert";
-import { ResourceExhaustedError } from "../../../src/core/errors.ts";
-import { DeviceCounters } from "../../../src/core/device.ts";
+import { ResourceExhaustedError } from "../../../src/engine/core/errors.ts";
+import { DeviceCounters } from "../../../src/engine/core/device.ts";
 import {
   BufferPool,
   type PooledBuffer,
   type Taken,
-} from "../../../src/devices/webgpu/buffer_pool.ts";
+} from "../../../src/engine/devices/webgpu/buffer_pool.ts";
 
 /** A pool that holds 1,024 bytes, and the ids of the buffers that were destroyed. */
 function countingPool(...errors: (GPUError | null)[]): {

@@ -1,9 +1,9 @@
 /** The WebGPU device: recording, caching, reading, errors. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import type { DeviceBuffer } from "../../../src/core/device.ts";
-import { NdArray } from "../../../src/core/nd_array.ts";
-import { makeProgram } from "../../../src/core/dispatch.ts";
+import type { DeviceBuffer } from "../../../src/engine/core/device.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import { makeProgram } from "../../../src/engine/core/dispatch.ts";
 import { HAS_WEBGPU } from "../../devices.ts";
 import { DOUBLE_PLAN, freshDevice, SPEC, VALUES } from "./fresh_device.ts";
 

@@ -1,9 +1,9 @@
 /** A WebGPU device of a test's own, and a kernel to run on it. */
 import * as tf from "@weft/weft";
 import { assert } from "@std/assert";
-import { type GpuPlan, makeProgram } from "../../../src/core/dispatch.ts";
-import { openWebGpuDevice } from "../../../src/devices/webgpu/open.ts";
-import type { WebGpuDevice } from "../../../src/devices/webgpu/webgpu_device.ts";
+import { type GpuPlan, makeProgram } from "../../../src/engine/core/dispatch.ts";
+import { openWebGpuDevice } from "../../../src/engine/devices/webgpu/open.ts";
+import type { WebGpuDevice } from "../../../src/engine/devices/webgpu/webgpu_device.ts";
 
 /** A device that nobody else uses. */
 export async function freshDevice(): Promise<WebGpuDevice> {

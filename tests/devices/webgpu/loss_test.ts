@@ -4,8 +4,8 @@
  */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { gpuDevice } from "../../../src/runtime/devices.ts";
-import type { WebGpuDevice } from "../../../src/devices/webgpu/webgpu_device.ts";
+import { gpuDevice } from "../../../src/engine/runtime/devices/devices.ts";
+import type { WebGpuDevice } from "../../../src/engine/devices/webgpu/webgpu_device.ts";
 import { HAS_WEBGPU } from "../../devices.ts";
 
 const { InternalError, ResourceExhaustedError, UnavailableError } = tf.errors;

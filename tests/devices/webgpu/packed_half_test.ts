@@ -7,9 +7,9 @@ import { opCheck } from "@weft/weft/testing";
 import { HAS_WEBGPU } from "../../devices.ts";
 import { effort } from "../../effort.ts";
 import { FAMILIES } from "../../op_samples/mod.ts";
-import { lookupOp } from "../../../src/core/op.ts";
-import { gpuDevice } from "../../../src/runtime/devices.ts";
-import { dtypesOf } from "../../../src/testing/op_case.ts";
+import { lookupOp } from "../../../src/engine/core/op.ts";
+import { gpuDevice } from "../../../src/engine/runtime/devices/devices.ts";
+import { dtypesOf } from "../../../src/library/testing/op_case.ts";
 
 /** From here on adapters do not list f16, and refuse what says `enable f16;`. */
 function hideHalf(): void {

@@ -1,7 +1,7 @@
 /** Sequences: what compiled calls recorded is given again only where that does the same. */
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { Launch } from "../../../src/devices/webgpu/launch.ts";
+import { Launch } from "../../../src/engine/devices/webgpu/launch.ts";
 import { testOnGpu } from "../../devices.ts";
 import { DOUBLE_PLAN, freshDevice, SPEC, VALUES } from "./fresh_device.ts";
 

@@ -1,8 +1,8 @@
 /** All WGSL that compilers must take: the files of shaders/ as they are, and kernels at the parameters that stand in them. */
-import { makeProgram } from "../../../src/core/dispatch.ts";
+import { makeProgram } from "../../../src/engine/core/dispatch.ts";
 import type { Shader } from "../../../src/shaders_generated.ts";
 import * as common from "../../../src/shaders_generated.ts";
-import * as windows from "../../../src/kernels/window_shaders_generated.ts";
+import * as windows from "../../../src/engine/kernels/window_shaders_generated.ts";
 import { list, read } from "../../../tools/files.ts";
 import { isKernel } from "../../../tools/shaders/lines.ts";
 import { compileShader } from "../../../tools/shaders/template.ts";

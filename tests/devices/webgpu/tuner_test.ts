@@ -1,10 +1,10 @@
 /** Choosing kernels by time: on a clock that the candidates themselves move, and on the device. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import type { Candidates, GpuPlan } from "../../../src/core/dispatch.ts";
-import { Tuner } from "../../../src/devices/webgpu/tuner.ts";
-import { gpuDevice } from "../../../src/runtime/devices.ts";
-import type { WebGpuDevice } from "../../../src/devices/webgpu/webgpu_device.ts";
+import type { Candidates, GpuPlan } from "../../../src/engine/core/dispatch.ts";
+import { Tuner } from "../../../src/engine/devices/webgpu/tuner.ts";
+import { gpuDevice } from "../../../src/engine/runtime/devices/devices.ts";
+import type { WebGpuDevice } from "../../../src/engine/devices/webgpu/webgpu_device.ts";
 import { HAS_WEBGPU } from "../../devices.ts";
 
 /** Readbacks of timing: four candidates are run four times each, and every run is waited for. */

@@ -17,9 +17,9 @@ import {
   type ServiceOptions,
   type Transport,
 } from "@weft/weft/distribute";
-import { progressed, Removals } from "../../../src/distribute/data_service/coordination.ts";
-import type { TaskState } from "../../../src/distribute/data_service/dispatcher_state.ts";
-import { Turns, type TurnTask } from "../../../src/distribute/data_service/turns.ts";
+import { progressed, Removals } from "../../../src/cluster/data_service/coordination.ts";
+import type { TaskState } from "../../../src/cluster/data_service/dispatcher_state.ts";
+import { Turns, type TurnTask } from "../../../src/cluster/data_service/turns.ts";
 import { CutTransport, Service } from "./graphs.ts";
 
 const { errors } = tf;

@@ -2,7 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { buildDataset } from "../../../src/distribute/data_service/dataset_graph.ts";
+import { buildDataset } from "../../../src/cluster/data_service/dataset_graph.ts";
 import { graph } from "./graphs.ts";
 
 const VERSIONS = { producer: 2000 };

@@ -9,8 +9,11 @@ import {
   MemoryTransport,
   type ServiceOptions,
 } from "@weft/weft/distribute";
-import { call } from "../../../src/distribute/wire/rpc.ts";
-import { DeploymentMode, DispatcherService } from "../../../src/tf/proto/data_service_pb.ts";
+import { call } from "../../../src/cluster/wire/rpc.ts";
+import {
+  DeploymentMode,
+  DispatcherService,
+} from "../../../src/tensorflow/proto/data_service_pb.ts";
 import { Service } from "./graphs.ts";
 
 const { errors } = tf;

@@ -2,7 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects } from "@std/assert";
-import { type RoundRequest, Rounds } from "../../../src/distribute/data_service/rounds.ts";
+import { type RoundRequest, Rounds } from "../../../src/cluster/data_service/rounds.ts";
 
 const { FailedPreconditionError } = tf.errors;
 

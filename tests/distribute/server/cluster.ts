@@ -10,13 +10,13 @@ import {
   type Transport,
 } from "@weft/weft/distribute";
 import { readGraphDef } from "@weft/weft/tf";
-import { call } from "../../../src/distribute/wire/rpc.ts";
-import { arrayOf } from "../../../src/distribute/wire/element_wire.ts";
-import { MasterService, type RunStepResponse } from "../../../src/tf/proto/master_pb.ts";
-import { type RunGraphResponse, WorkerService } from "../../../src/tf/proto/worker_pb.ts";
-import type { TensorProto } from "../../../src/tf/proto/tensor_pb.ts";
-import { graphDefMessage, tensorMessage } from "../../../src/tf/to_message.ts";
-import { tensorToJson } from "../../../src/graph/graph_def/values.ts";
+import { call } from "../../../src/cluster/wire/rpc.ts";
+import { arrayOf } from "../../../src/cluster/wire/element_wire.ts";
+import { MasterService, type RunStepResponse } from "../../../src/tensorflow/proto/master_pb.ts";
+import { type RunGraphResponse, WorkerService } from "../../../src/tensorflow/proto/worker_pb.ts";
+import type { TensorProto } from "../../../src/tensorflow/proto/tensor_pb.ts";
+import { graphDefMessage, tensorMessage } from "../../../src/tensorflow/files/to_message.ts";
+import { tensorToJson } from "../../../src/engine/graph/graph_def/values.ts";
 
 export type GraphDef = Awaited<ReturnType<typeof readGraphDef>>;
 type Value = number | readonly number[] | tf.NdArray;

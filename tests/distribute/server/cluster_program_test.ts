@@ -4,9 +4,9 @@ import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { ServerOptions, Transport } from "@weft/weft/distribute";
 import { array, freePort, type GraphDef, onTransports, TestSession, TestTask } from "./cluster.ts";
-import { call } from "../../../src/distribute/wire/rpc.ts";
-import { MasterService } from "../../../src/tf/proto/master_pb.ts";
-import { tensorToJson } from "../../../src/graph/graph_def/values.ts";
+import { call } from "../../../src/cluster/wire/rpc.ts";
+import { MasterService } from "../../../src/tensorflow/proto/master_pb.ts";
+import { tensorToJson } from "../../../src/engine/graph/graph_def/values.ts";
 
 const { errors } = tf;
 const T = { type: "DT_FLOAT" };

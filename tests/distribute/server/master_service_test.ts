@@ -4,11 +4,11 @@ import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { type Channel, MemoryTransport, scriptHash } from "@weft/weft/distribute";
 import { array, type GraphDef, onTransports, TestSession, TestTask } from "./cluster.ts";
-import { arrayOf } from "../../../src/distribute/wire/element_wire.ts";
-import { call } from "../../../src/distribute/wire/rpc.ts";
-import { tensorToJson } from "../../../src/graph/graph_def/values.ts";
-import { MasterService } from "../../../src/tf/proto/master_pb.ts";
-import { tensorMessage } from "../../../src/tf/to_message.ts";
+import { arrayOf } from "../../../src/cluster/wire/element_wire.ts";
+import { call } from "../../../src/cluster/wire/rpc.ts";
+import { tensorToJson } from "../../../src/engine/graph/graph_def/values.ts";
+import { MasterService } from "../../../src/tensorflow/proto/master_pb.ts";
+import { tensorMessage } from "../../../src/tensorflow/files/to_message.ts";
 
 const { errors } = tf, { method } = MasterService;
 

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { MemoryTransport, remoteTarget, Server, type ServerOptions } from "@weft/weft/distribute";
 import "@weft/weft/tf";
 import { freePort, onTransports } from "./cluster.ts";
-import { registeredOps } from "../../../src/core/op.ts";
+import { registeredOps } from "../../../src/engine/core/op.ts";
 
 const { errors } = tf;
 const CONFIG = {
@@ -127,7 +127,7 @@ Deno.test("every module that defines ops and reaches outside of the process says
 });
 
 /** Modules whose ops warn on the console and do nothing else outside. */
-const QUIET = ["debugging/check_numerics.ts"];
+const QUIET = ["library/debugging/check_numerics.ts"];
 
 onTransports("a loop without end ends with its run, and others are answered", async (transport) => {
   const address = `127.0.0.1:${await freePort(transport)}`;

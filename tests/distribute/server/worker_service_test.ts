@@ -6,11 +6,11 @@ import { MemoryTransport } from "@weft/weft/distribute";
 import { HAS_WEBGPU } from "../../devices.ts";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Cluster, fixture, onTransports, TestTask } from "./cluster.ts";
-import { arrayOf } from "../../../src/distribute/wire/element_wire.ts";
-import { call } from "../../../src/distribute/wire/rpc.ts";
-import { tensorToJson } from "../../../src/graph/graph_def/values.ts";
-import { WorkerService } from "../../../src/tf/proto/worker_pb.ts";
-import { graphDefMessage } from "../../../src/tf/to_message.ts";
+import { arrayOf } from "../../../src/cluster/wire/element_wire.ts";
+import { call } from "../../../src/cluster/wire/rpc.ts";
+import { tensorToJson } from "../../../src/engine/graph/graph_def/values.ts";
+import { WorkerService } from "../../../src/tensorflow/proto/worker_pb.ts";
+import { graphDefMessage } from "../../../src/tensorflow/files/to_message.ts";
 
 const { errors } = tf, { method } = WorkerService;
 const twice = (x: tf.NdArray): tf.NdArray => x.map((v) => 2 * Number(v));

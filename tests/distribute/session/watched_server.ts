@@ -6,8 +6,8 @@ import { MemoryTransport, Server, type ServerOptions, type Transport } from "@we
 import {
   CreateSessionRequestSchema,
   ExtendSessionRequestSchema,
-} from "../../../src/tf/proto/master_pb.ts";
-import type { GraphDef } from "../../../src/tf/proto/graph_pb.ts";
+} from "../../../src/tensorflow/proto/master_pb.ts";
+import type { GraphDef } from "../../../src/tensorflow/proto/graph_pb.ts";
 
 /** A local server and what it has been asked. */
 export class WatchedServer implements AsyncDisposable {

@@ -3,9 +3,9 @@
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
 import { fromBinary } from "@bufbuild/protobuf";
-import { elementOf, elementParts } from "../../../src/distribute/wire/element_wire.ts";
-import { snappyPlain, unsnappy } from "../../../src/distribute/wire/snappy.ts";
-import { GetElementResponseSchema } from "../../../src/tf/proto/data_service_pb.ts";
+import { elementOf, elementParts } from "../../../src/cluster/wire/element_wire.ts";
+import { snappyPlain, unsnappy } from "../../../src/cluster/wire/snappy.ts";
+import { GetElementResponseSchema } from "../../../src/tensorflow/proto/data_service_pb.ts";
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(parts.flatMap((p) => [...p]));

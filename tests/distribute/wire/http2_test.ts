@@ -3,7 +3,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { grpcTransport, type Listener } from "@weft/weft/distribute";
-import { HeaderReader, type Headers, writeHeaders } from "../../../src/distribute/wire/hpack.ts";
+import { HeaderReader, type Headers, writeHeaders } from "../../../src/cluster/wire/hpack.ts";
 
 const { errors } = tf;
 const HOST = { host: "127.0.0.1", port: 0 };

@@ -1,7 +1,7 @@
 /** What loops wait for: how often they read from a device, when they call scripts, and what becomes of work done ahead. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { gpuDevice } from "../../../src/runtime/devices.ts";
+import { gpuDevice } from "../../../src/engine/runtime/devices/devices.ts";
 import { HAS_WEBGPU, type TestDevice, testOnDevices } from "../../devices.ts";
 
 const ROWS = 100;

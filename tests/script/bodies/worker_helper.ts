@@ -1,5 +1,5 @@
 /** What a worker's body imports; see worker_body.ts. */
-import { NdArray } from "../../../src/core/nd_array.ts";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
 
 /** The strings as one. */
 export function join(x: NdArray): NdArray {

@@ -1,0 +1,74 @@
+/**
+ * A task of a tf.data service as its clients see it.
+ */
+import type { Element } from "../../library/data/element.ts";
+import type { Failure } from "../../library/data/source.ts";
+import type { GetElementRequest, TaskInfo } from "../../tensorflow/proto/data_service_pb.ts";
+import type { Channel } from "../wire/transport.ts";
+
+/** Pauses before a worker is asked again. */
+const FIRST_PAUSE_MS = 20, LAST_PAUSE_MS = 300;
+/** A task as a client sees it. */
+export interface ClientTask {
+  readonly id: bigint;
+  /** The first round in which it is asked, where consumers read together. */
+  readonly startingRound: number;
+  readonly channel: Channel;
+  /** Since when it is asked; null while nobody asks it. */
+  asked: number | null;
+  /** Ends what it is asked. */
+  readonly stop: AbortController;
+  ended: boolean;
+  /** True while it cannot be reached. */
+  failing: boolean;
+  /** True where it gave nothing in the round before. */
+  skipped: boolean;
+  pause: number;
+  notBefore: number;
+  timer?: ReturnType<typeof setTimeout>;
+}
+
+/** Who asks for which round. */
+export type Turn = Pick<
+  GetElementRequest,
+  "consumerIndex" | "roundIndex" | "skippedPreviousRound" | "allowSkip"
+>;
+
+/** A place in the order of elements: undefined while it is asked for, null where there is none. */
+export interface Place {
+  item?: Element | Failure | null;
+}
+
+/** One that was not asked yet. */
+export function clientTask({ taskId, startingRound }: TaskInfo, channel: Channel): ClientTask {
+  return {
+    id: taskId,
+    startingRound: Number(startingRound),
+    channel,
+    asked: null,
+    stop: new AbortController(),
+    ended: false,
+    failing: false,
+    skipped: false,
+    pause: FIRST_PAUSE_MS,
+    notBefore: 0,
+  };
+}
+
+/** Takes note that a task could be reached. */
+export function reached(task: ClientTask): void {
+  task.failing = false;
+  task.pause = FIRST_PAUSE_MS;
+}
+
+/** Whom nobody asks, and who is not to be let alone for now. */
+export function free(tasks: readonly ClientTask[]): ClientTask | null {
+  return tasks.find((t) => t.asked === null && Date.now() >= t.notBefore) ?? null;
+}
+
+/** The pause before a task is asked again; the one after it is longer. */
+export function longer(task: ClientTask): number {
+  const ms = task.pause;
+  task.pause = Math.min(2 * ms, LAST_PAUSE_MS);
+  return ms;
+}

@@ -1,0 +1,282 @@
+/**
+ * A pipeline out of a GraphDef: TensorFlow's dataset ops as stages of `tf.data`, their functions imported as any graph's are.
+ */
+import { constant } from "../../engine/ops/array/creation.ts";
+import { NotFoundError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
+import type { NdArray } from "../../engine/core/nd_array.ts";
+import { asDType } from "../../engine/core/dtype.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
+import { TensorSpec } from "../../engine/core/tensor_spec.ts";
+import { withScope } from "../../engine/core/scope_context.ts";
+import type { Dataset } from "../../library/data/mod.ts";
+import { Budget } from "../../engine/graph/graph_def/check.ts";
+import type {
+  FunctionDefJson,
+  GraphDefJson,
+  NodeDefJson,
+} from "../../engine/graph/graph_def/graph_def.ts";
+import { attrFromJson, shapeFromJson } from "../../engine/graph/graph_def/values.ts";
+import { StatefulPartitionedCall } from "../../engine/runtime/functions/concrete_function.ts";
+import { tfFunction } from "../../engine/runtime/functions/function.ts";
+import { canImport, importNodes } from "../../tensorflow/graph/import_graph_def.ts";
+import { checkMissing, type ScriptFunctions } from "../../tensorflow/graph/missing.ts";
+import { uncompressed } from "./compressed_functions.ts";
+import { isOutside } from "../outside_ops.ts";
+import { STAGES } from "./stage_rules.ts";
+
+/** Elements of a dataset, a nest of lists: its tensors in order. */
+// deno-lint-ignore no-explicit-any
+export type AnyDataset = Dataset<any>;
+
+/** What gives a worker its part of the elements. */
+export interface Splits {
+  /** The next index of a source in one pass over it, null at the end. */
+  next(provider: number, repetition: number): Promise<NdArray | null>;
+}
+
+/** How a pipeline is built. */
+export interface DatasetGraphOptions {
+  /** Where sources ask for their elements; absent: they give all. */
+  readonly splits?: Splits;
+  /** What `ShardDataset` with TensorFlow's hint stands for, and which files a worker reads. */
+  readonly shard?: { readonly count: number; readonly index: number };
+  /** Cuts sources that are lists of files. */
+  readonly shardFiles?: boolean;
+  /** Functions for scripts by their tokens, beside what is registered. */
+  readonly scripts?: ScriptFunctions | undefined;
+  /** Ops that touch files, which a graph from elsewhere may use only where they are named here. */
+  readonly allowOps?: readonly string[] | undefined;
+}
+
+/** A pipeline. */
+export interface BuiltDataset {
+  readonly dataset: AnyDataset;
+  /** True where its graph wants elements compressed, as those that `distribute()` registers without being told. */
+  readonly compressed: boolean;
+  /** True where a source was cut by `shardFiles`. */
+  readonly cutFiles: boolean;
+}
+
+/** A function of an element's tensors. */
+export type TensorsFunction = (xs: readonly Tensor[]) => readonly Tensor[];
+
+/** A dataset op that is to become a stage. */
+export interface StageNode {
+  readonly def: NodeDefJson;
+  /** The specs that the op declares for its elements. */
+  readonly specs: readonly TensorSpec[];
+  readonly options: DatasetGraphOptions;
+  /** Number of inputs that are captured by its functions, which come after the first. */
+  readonly captured: number;
+  /** The dataset that is input `i`. */
+  input(i?: number): Promise<AnyDataset>;
+  /** The value of input `i`, counted from behind where negative. */
+  value(i: number): Promise<NdArray>;
+  /** The number in input `i`. */
+  number(i: number): Promise<number>;
+  /** A function in attribute `name`, with what it captures. */
+  fn(name: string): Promise<TensorsFunction>;
+  /** Datasets that the function in attribute `name` makes, one for each element. */
+  datasets(name: string): Promise<(element: readonly NdArray[]) => Promise<AnyDataset>>;
+  /** A number for a source, as dispatchers count them; null inside of functions, whose sources are never split. */
+  provider(): number | null;
+  /** Says that a source was cut. */
+  cut(): void;
+}
+
+/** Builds the pipeline of a GraphDef whose last node is `_Retval`. Rejects with `NotFoundError` that names all ops and scripts which are not here. */
+export async function buildDataset(
+  given: GraphDefJson,
+  options: DatasetGraphOptions = {},
+): Promise<BuiltDataset> {
+  const { def, compressed } = uncompressed(given);
+  checkMissing(def, {
+    isKnown: (op) =>
+      STAGES.has(op) || PLAIN.test(op) ||
+      canImport(op) && (!isOutside(op) || options.allowOps?.includes(op) === true),
+    scripts: options.scripts,
+    isForeign: true,
+  });
+  const builder = new Builder(def, options);
+  const dataset = await builder.build();
+  return { dataset, compressed, cutFiles: builder.cutFiles };
+}
+
+const PLAIN =
+  /^(_Retval|_Arg|NoOp|Identity|(Stateful)?PartitionedCall|DummyMemoryCache|AnonymousMemoryCache)$/;
+
+/** Name of the node whose elements a dataset's graph gives. Throws `ValueError` where it gives none. */
+export function sinkOf({ node }: GraphDefJson): string {
+  const sink = node.find((n) => n.op === "_Retval")?.input?.[0];
+  if (sink !== undefined) return sink;
+  throw new ValueError("Cannot run a dataset: its graph has no _Retval");
+}
+
+/** A list of nodes with what it is given: the graph itself, or the body of a function for one element. */
+interface Scope {
+  readonly nodes: ReadonlyMap<string, NodeDefJson>;
+  readonly args: ReadonlyMap<string, NdArray>;
+  readonly isOuter: boolean;
+}
+
+class Builder {
+  readonly #def: GraphDefJson;
+  readonly #options: DatasetGraphOptions;
+  readonly #functions: ReadonlyMap<string, FunctionDefJson>;
+  #providers = 0;
+  cutFiles = false;
+
+  constructor(def: GraphDefJson, options: DatasetGraphOptions) {
+    this.#def = def;
+    this.#options = options;
+    this.#functions = new Map((def.library?.function ?? []).map((f) => [f.signature.name, f]));
+  }
+
+  build(): Promise<AnyDataset> {
+    const scope = { nodes: byName(this.#def.node), args: new Map(), isOuter: true };
+    return this.#dataset(scope, sinkOf(this.#def));
+  }
+
+  /** The dataset that a name in a scope means. */
+  async #dataset(scope: Scope, name: string): Promise<AnyDataset> {
+    const def = scope.nodes.get(name.split(":")[0]);
+    if (def === undefined) {
+      throw new UnimplementedError(`Cannot run a dataset that is given to a function: "${name}"`);
+    }
+    if (def.op === "Identity") return await this.#dataset(scope, dataInputs(def)[0]);
+    const stage = STAGES.get(def.op);
+    if (stage === undefined) {
+      throw new UnimplementedError(`Cannot run "${def.name}" (${def.op}): it is no dataset op`, {
+        op: def.op,
+        node: def.name,
+      });
+    }
+    return await stage(this.#stageNode(scope, def));
+  }
+
+  #stageNode(scope: Scope, def: NodeDefJson): StageNode {
+    const inputs = dataInputs(def), { attr = {} } = def;
+    const captured = attr.Targuments?.list?.type?.length ?? 0;
+    const value = (i: number): Promise<NdArray> => this.#value(scope, inputs.at(i) ?? "");
+    const captures = (): Promise<NdArray[]> =>
+      Promise.all(inputs.slice(1, 1 + captured).map((name) => this.#value(scope, name)));
+    const nameOf = (name: string): string => attr[name]?.func?.name ?? "";
+    return {
+      def,
+      specs: specsOf(def),
+      options: this.#options,
+      captured,
+      input: (i = 0) => this.#dataset(scope, inputs[i]),
+      value,
+      number: async (i) => Number((await value(i)).at(0)),
+      fn: async (name) => this.#function(nameOf(name), await captures()),
+      datasets: async (name) => {
+        const more = await captures(), f = this.#functionDef(nameOf(name));
+        return (element) => this.#inner(f, [...element, ...more]);
+      },
+      provider: () => scope.isOuter ? this.#providers++ : null,
+      cut: () => {
+        this.cutFiles = true;
+      },
+    };
+  }
+
+  #functionDef(name: string): FunctionDefJson {
+    const f = this.#functions.get(name);
+    if (f !== undefined) return f;
+    throw new NotFoundError(`Function ${name} is not in the dataset's graph`);
+  }
+
+  /** The dataset that a function's body makes of values. */
+  #inner(f: FunctionDefJson, values: readonly NdArray[]): Promise<AnyDataset> {
+    const args = new Map((f.signature.inputArg ?? []).map(({ name }, i) => [name, values[i]]));
+    const [result] = f.signature.outputArg ?? [];
+    return this.#dataset({ nodes: byName(f.nodeDef), args, isOuter: false }, f.ret[result.name]);
+  }
+
+  #function(name: string, captured: readonly NdArray[]): TensorsFunction {
+    const f = this.#functionDef(name);
+    const count = f.signature.outputArg?.length ?? 0;
+    const args = (f.signature.inputArg ?? []).map((_, i) => `arg${i}`);
+    const call = {
+      name: "call",
+      op: StatefulPartitionedCall.name,
+      input: args,
+      attr: { f: { func: { name } } },
+    };
+    return (xs) => {
+      const all = [...xs, ...captured.map((x) => constant(x))];
+      return importNodes({ ...this.#def, node: [call] }, {
+        prefix: "",
+        inlineCalls: true,
+        inputMap: Object.fromEntries(args.map((arg, i) => [arg, all[i]])),
+        returnElements: Array.from({ length: count }, (_, i) => `call:${i}`),
+        isForeign: true,
+        ...(this.#options.scripts && { scripts: this.#options.scripts }),
+      }) as Tensor[];
+    };
+  }
+
+  /** The value of a tensor that is no dataset: an argument, a constant, or what ordinary ops compute. */
+  async #value(scope: Scope, name: string): Promise<NdArray> {
+    const [node] = name.split(":");
+    const arg = scope.args.get(node), def = scope.nodes.get(node);
+    if (arg !== undefined) return arg;
+    if (def === undefined) {
+      throw new ValueError(`Cannot run a dataset: "${name}" is not in its graph`);
+    }
+    if (def.op === "Const") {
+      return attrFromJson(TENSOR, def.attr?.value ?? {}, new Budget(0)) as NdArray;
+    }
+    const needed = ancestors(scope, def), given = [...scope.args];
+    // Within the graph itself names are `node:1`, within functions `node:output:0`: readers know both.
+    const f = tfFunction((...xs: Tensor[]) =>
+      importNodes({ ...this.#def, node: needed }, {
+        prefix: "",
+        inlineCalls: true,
+        inputMap: Object.fromEntries(given.map(([key], i) => [key, xs[i]])),
+        returnElements: [name.includes(":") ? name : `${name}:0`],
+        isForeign: true,
+      })[0] as Tensor, {
+      inputSignature: given.map(([, { dtype, shape }]) => TensorSpec(shape, dtype)),
+    });
+    const tensors = given.map(([, x]) => constant(x));
+    const y = await withScope({ device: "/device:CPU:0" }, () => f.async(...tensors)) as Tensor;
+    const value = await y.ndarray();
+    for (const t of [...tensors, y]) t.dispose();
+    return value;
+  }
+}
+
+const TENSOR = { name: "value", type: "tensor" };
+
+function byName(nodes: readonly NodeDefJson[]): Map<string, NodeDefJson> {
+  return new Map(nodes.map((n) => [n.name, n]));
+}
+
+function dataInputs({ input = [] }: NodeDefJson): readonly string[] {
+  return input.filter((i) => !i.startsWith("^"));
+}
+
+/** A node and those it reads. */
+function ancestors({ nodes, args }: Scope, root: NodeDefJson): NodeDefJson[] {
+  const seen = new Set<NodeDefJson>(), open = [root];
+  while (open.length > 0) {
+    const def = open.pop()!;
+    if (seen.has(def)) continue;
+    seen.add(def);
+    for (const input of def.input ?? []) {
+      const name = input.replace(/^\^/, "").split(":")[0], next = nodes.get(name);
+      if (next !== undefined && !args.has(name)) open.push(next);
+    }
+  }
+  return [...seen];
+}
+
+function specsOf({ attr = {} }: NodeDefJson): TensorSpec[] {
+  const types = (attr.output_types ?? attr.Toutput_types)?.list?.type ?? [];
+  const shapes = attr.output_shapes?.list?.shape ?? [];
+  return types.map((type, i) =>
+    TensorSpec(shapes[i] === undefined ? null : shapeFromJson(shapes[i]), asDType(type))
+  );
+}

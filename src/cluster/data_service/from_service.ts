@@ -1,0 +1,95 @@
+/**
+ * Datasets that a tf.data service computes: a client of its dispatcher and of all its workers.
+ */
+import { optionCheck } from "../../engine/core/options.ts";
+import { TensorSpec } from "../../engine/core/tensor_spec.ts";
+import { Dataset } from "../../library/data/dataset.ts";
+import { dataService, type ServiceOptions } from "../../library/data/distributed.ts";
+import type { ElementType } from "../../library/data/element.ts";
+import type { TensorsOfSpec } from "../../library/data/mod.ts";
+import { makeSource, type Source } from "../../library/data/source.ts";
+import type { GraphDefJson } from "../../engine/graph/graph_def/graph_def.ts";
+import { parseTout, type Tout } from "../../engine/script/tout.ts";
+import { exportDataset } from "./export_dataset.ts";
+import { checkConsumers, policyOf, type Reading } from "./reading.ts";
+import { ServicePass } from "./service_pass.ts";
+
+/** Options of {@linkcode fromService}. */
+export interface FromServiceOptions<T extends Tout = Tout> extends ServiceOptions {
+  /** The dataset: what it was registered as, or its graph, as `readGraphDef` reads it, which is registered then. */
+  readonly dataset: string | GraphDefJson;
+  /** What an element is: a spec or dtype, or a list or object of them. */
+  readonly elementSpec: T;
+}
+
+const SERVICE_OPTIONS = {
+  service: true,
+  processingMode: true,
+  jobName: true,
+  consumerIndex: true,
+  numConsumers: true,
+  maxOutstandingRequests: true,
+  workerTimeoutMs: true,
+  heartbeatMs: true,
+  maxMessageBytes: true,
+  secret: true,
+  tls: true,
+  transport: true,
+} as const;
+const checkServiceOptions = optionCheck<ServiceOptions>("distribute", SERVICE_OPTIONS);
+const checkOptions = optionCheck<FromServiceOptions>("fromService", {
+  ...SERVICE_OPTIONS,
+  dataset: true,
+  elementSpec: true,
+});
+
+/**
+ * The elements of a dataset that a `tf.data` service computes, whose workers may be TensorFlow's or ours. Each pass is an iteration of the
+ * job: several programs that name the same `jobName` divide its elements among them. They come in no particular order.
+ * Throws `ValueError` for a mode it does not know; an iteration rejects with the error of a worker's function, with `NotFoundError` for a
+ * dataset that nobody registered, and with `UnavailableError` where there is no dispatcher.
+ * Follows TensorFlow `tf.data.experimental.service.from_dataset_id`.
+ *
+ * @example
+ * ```ts
+ * import { fromService, MemoryTransport } from "@weft/weft/distribute";
+ * import { assertRejects } from "@std/assert";
+ * const options = { service: "grpc://nobody:1", transport: new MemoryTransport(), dataset: "squares", elementSpec: "int64" } as const;
+ * await assertRejects(() => fromService(options).toArray(), Error, "Cannot reach nobody:1");
+ * ```
+ */
+export function fromService<const T extends Tout>(
+  options: FromServiceOptions<T>,
+): Dataset<TensorsOfSpec<T>> {
+  checkOptions(options);
+  const { specs, structure } = parseTout(options.elementSpec);
+  const type = { specs: specs.map(({ shape, dtype }) => TensorSpec(shape, dtype)), structure };
+  return new Dataset(serviceSource(type, { options, dataset: () => options.dataset }));
+}
+
+/** Elements of a type that a service computes. */
+function serviceSource(
+  { specs, structure }: ElementType,
+  { options, dataset, length = null }: Pick<Reading, "options" | "dataset"> & {
+    readonly length?: number | null;
+  },
+): Source {
+  policyOf(options.processingMode);
+  checkConsumers(options, length);
+  const dispatcher = { reached: false };
+  let passes = 0;
+  return makeSource({
+    kind: "DataService",
+    specs,
+    structure,
+    size: null,
+    isFresh: true,
+    open: ({ signal }) =>
+      new ServicePass({ options, dataset, specs, dispatcher, repetition: passes++, signal }),
+  });
+}
+
+dataService.read = (source, options) => {
+  checkServiceOptions(options);
+  return serviceSource(source, { options, dataset: exportDataset(source), length: source.size });
+};

@@ -1,0 +1,18 @@
+/**
+ * Pauses that end when nobody waits any more.
+ */
+import { after } from "../../engine/runtime/timers.ts";
+
+/** Resolves after some milliseconds, or when a signal aborts. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clear();
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const clear = after(ms, done);
+    signal.addEventListener("abort", done, { once: true });
+    if (signal.aborted) done();
+  });
+}

@@ -1,0 +1,276 @@
+/**
+ * A worker of TensorFlow's tf.data service, which runs its pipelines in Weft.
+ */
+import { DeadlineExceededError, OpError, UnavailableError } from "../../engine/core/errors.ts";
+import { optionCheck } from "../../engine/core/options.ts";
+import type { ScriptFunctions } from "../../tensorflow/graph/missing.ts";
+import type { NdArray } from "../../engine/core/nd_array.ts";
+import { after } from "../../engine/runtime/timers.ts";
+import {
+  DispatcherService,
+  type TaskDef,
+  WorkerService,
+} from "../../tensorflow/proto/data_service_pb.ts";
+import { arrayOf } from "../wire/element_wire.ts";
+import { grpcTransport } from "../wire/grpc_transport.ts";
+import { pause } from "./pause.ts";
+import { call, serviceOf } from "../wire/rpc.ts";
+import { Task, type TaskHost } from "./task.ts";
+import {
+  type Channel,
+  type Handler,
+  type Listener,
+  networkOf,
+  type Transport,
+  type TransportOptions,
+} from "../wire/transport.ts";
+
+/** Options of {@linkcode DataServiceWorker}. */
+export interface DataServiceWorkerOptions extends TransportOptions {
+  /** Where the dispatcher is: `grpc://host:port`, or `grpcs://host:port` with TLS. */
+  readonly dispatcher: string;
+  /** Where to answer, and what clients call it. Default 127.0.0.1: nobody else on the network reaches it. */
+  readonly host?: string;
+  /** Port to answer at. Default 0, any that is free; a worker that is to be started anew in place of a killed one needs a fixed one. */
+  readonly port?: number;
+  /** Functions for scripts by their tokens, beside those of `tf.registerScript`. */
+  readonly scripts?: ScriptFunctions;
+  /** Ops that touch files and may be run all the same, such as `ReadFile`. Default none. */
+  readonly allowOps?: readonly string[];
+  /** Time between two heartbeats. Default 1000. */
+  readonly heartbeatMs?: number;
+  /** The network. Default gRPC. */
+  readonly transport?: Transport;
+}
+
+const checkOptions = optionCheck<DataServiceWorkerOptions>("DataServiceWorker", {
+  dispatcher: true,
+  host: true,
+  port: true,
+  scripts: true,
+  allowOps: true,
+  heartbeatMs: true,
+  maxMessageBytes: true,
+  secret: true,
+  tls: true,
+  transport: true,
+});
+
+/** Tasks that were deleted and may still be asked for: as many are remembered. */
+const MOST_DELETED = 10_000;
+/** Time after which a dispatcher that says nothing is asked anew: the network may have stopped. */
+const SILENCE_MS = 30_000;
+/** Pauses of what is tried again: they double up to the last. */
+const FIRST_PAUSE_MS = 50, LAST_PAUSE_MS = 2000;
+
+/**
+ * A worker that joins a dispatcher of TensorFlow's `tf.data` service (or of ours), and computes the elements of its datasets here: their
+ * functions run in Weft, and script ops in them call what `tf.registerScript` knows under their token. Follows TensorFlow
+ * `tf.data.experimental.service.WorkerServer`.
+ *
+ * Nothing that arrives is evaluated as code. Ops that are not known, and those that read or write files unless `allowOps` names them,
+ * are refused, all of them in one message, which reaches the client as the errors of bodies do.
+ *
+ * @example
+ * ```ts
+ * import { DataServiceDispatcher, DataServiceWorker, MemoryTransport } from "@weft/weft/distribute";
+ * import { assertEquals } from "@std/assert";
+ * const transport = new MemoryTransport();
+ * await using dispatcher = new DataServiceDispatcher({ transport });
+ * await dispatcher.start();
+ * await using worker = new DataServiceWorker({ dispatcher: dispatcher.target, transport });
+ * await worker.start();
+ * assertEquals(worker.address.split(":")[0], "127.0.0.1");
+ * ```
+ */
+export class DataServiceWorker implements AsyncDisposable {
+  readonly #options: DataServiceWorkerOptions;
+  readonly #tasks = new Map<bigint, Task>();
+  readonly #deleted = new Set<bigint>();
+  readonly #uid = crypto.getRandomValues(new BigInt64Array(1))[0];
+  readonly #stop = new AbortController();
+  #listener: Listener | null = null;
+  #dispatcher: Channel | null = null;
+  #beating: Promise<void> = Promise.resolve();
+  /** Completed tasks the dispatcher has not yet been told of. */
+  #news = new Set<bigint>();
+  #wake = (): void => {};
+
+  /** Does nothing yet. Throws `TypeError` for options it does not know. */
+  constructor(options: DataServiceWorkerOptions) {
+    checkOptions(options);
+    this.#options = options;
+  }
+
+  /** `host:port`, as clients reach it; empty before {@linkcode DataServiceWorker.start} and after the end. */
+  get address(): string {
+    return this.#listener?.address ?? "";
+  }
+  /** Number of tasks whose elements are not all served. */
+  get activeTasks(): number {
+    return [...this.#tasks.values()].filter((t) => !t.done).length;
+  }
+
+  /** Answers, and joins the dispatcher. Rejects with `UnavailableError` where the port is taken or there is no dispatcher. */
+  async start(): Promise<void> {
+    const { host = "127.0.0.1", port = 0, dispatcher, transport = grpcTransport } = this.#options;
+    const network = networkOf(dispatcher, this.#options);
+    this.#listener = await transport.listen({ host, port }, this.#service(), network);
+    this.#dispatcher = transport.connect(dispatcher, network);
+    try {
+      await this.#heartbeat();
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+    this.#beating = this.#beat();
+  }
+
+  /** Ends its tasks and leaves. What it had computed and not sent is lost, as TensorFlow allows when a worker goes. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#wake();
+    await this.#beating;
+    this.#dispatcher?.close();
+    await Promise.all([...this.#tasks.values()].map((t) => t.stop()));
+    this.#tasks.clear();
+    await this.#listener?.close();
+    this.#listener = null;
+  }
+
+  /** {@linkcode DataServiceWorker.stop}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  #service(): Handler {
+    return serviceOf(WorkerService, {
+      processTask: ({ task }) => {
+        if (task !== undefined) this.#add(task);
+        return {};
+      },
+      getElement: (request) =>
+        this.#tasks.get(request.taskId)?.next(request) ?? this.#without(request.taskId),
+      getWorkerTasks: () => ({
+        tasks: [...this.#tasks.values()].map(({ def }) => ({
+          workerAddress: this.address,
+          taskId: def.taskId,
+          iterationId: def.iterationId,
+          workerUid: this.#uid,
+        })),
+      }),
+      getSnapshotTaskProgresses: () => ({}),
+    });
+  }
+
+  #without(taskId: bigint): { endOfSequence: boolean } {
+    if (this.#deleted.has(taskId)) return { endOfSequence: true };
+    // A client may have heard of a task before its worker did.
+    throw new UnavailableError(`Task ${taskId} is not here yet`);
+  }
+
+  #add(def: TaskDef): void {
+    if (this.#tasks.has(def.taskId) || this.#deleted.has(def.taskId)) return;
+    const host: TaskHost = {
+      split: (task, provider, repetition) => this.#split(task, provider, repetition),
+      datasetDef: async (datasetId) =>
+        (await call(this.#dispatcher!, DispatcherService.method.getDatasetDef, { datasetId }))
+          .datasetDef,
+      completed: (taskId) => {
+        this.#news.add(taskId);
+        this.#wake();
+      },
+      scripts: this.#options.scripts,
+      allowOps: this.#options.allowOps,
+    };
+    this.#tasks.set(def.taskId, new Task(def, host));
+  }
+
+  async #delete(taskId: bigint): Promise<void> {
+    const task = this.#tasks.get(taskId);
+    this.#tasks.delete(taskId);
+    this.#deleted.add(taskId);
+    if (this.#deleted.size > MOST_DELETED) {
+      this.#deleted.delete(this.#deleted.values().next().value!);
+    }
+    await task?.stop();
+  }
+
+  async #split(task: TaskDef, provider: number, repetition: number): Promise<NdArray | null> {
+    const { split, endOfSplits } = await this.#again(() =>
+      call(this.#dispatcher!, DispatcherService.method.getSplit, {
+        iterationId: task.iterationId,
+        repetition: BigInt(repetition),
+        splitProviderIndex: BigInt(provider),
+      }, { signal: this.#stop.signal, timeoutMs: SILENCE_MS })
+    );
+    return endOfSplits || split === undefined ? null : arrayOf(split);
+  }
+
+  /** Does something until the dispatcher can be reached. */
+  async #again<T>(work: () => Promise<T>): Promise<T> {
+    for (let ms = FIRST_PAUSE_MS;; ms = Math.min(2 * ms, LAST_PAUSE_MS)) {
+      try {
+        return await work();
+      } catch (error) {
+        const isGone = error instanceof UnavailableError || error instanceof DeadlineExceededError;
+        if (!isGone || this.#stop.signal.aborted) throw error;
+        await pause(ms, this.#stop.signal);
+      }
+    }
+  }
+
+  /** Tells the dispatcher that this worker is here. One that was started anew learns all of it again by that. */
+  async #heartbeat(): Promise<void> {
+    const { newTasks, tasksToDelete } = await call(
+      this.#dispatcher!,
+      DispatcherService.method.workerHeartbeat,
+      {
+        workerAddress: this.address,
+        workerUid: this.#uid,
+        transferServers: [{ protocol: "grpc", address: this.address }],
+        currentTasks: [...this.#tasks.keys()],
+        activeTasks: [...this.#tasks.values()].filter((t) => !t.done).map((t) => ({
+          taskId: t.id,
+        })),
+      },
+      { signal: this.#stop.signal, timeoutMs: SILENCE_MS },
+    );
+    for (const task of newTasks) this.#add(task);
+    await Promise.all(tasksToDelete.map((id) => this.#delete(id)));
+  }
+
+  async #tell(): Promise<void> {
+    if (this.#news.size === 0) return;
+    const told = [...this.#news];
+    await call(this.#dispatcher!, DispatcherService.method.workerUpdate, {
+      workerAddress: this.address,
+      updates: told.map((taskId) => ({ taskId, completed: true })),
+    }, { signal: this.#stop.signal });
+    for (const id of told) this.#news.delete(id);
+  }
+
+  async #beat(): Promise<void> {
+    const { heartbeatMs = 1000 } = this.#options;
+    for (;;) {
+      await new Promise<void>((resolve) => {
+        const clear = after(heartbeatMs, resolve);
+        this.#wake = () => {
+          clear();
+          resolve();
+        };
+        if (this.#stop.signal.aborted || this.#news.size > 0) this.#wake();
+      });
+      if (this.#stop.signal.aborted) return;
+      try {
+        await this.#tell();
+        await this.#heartbeat();
+      } catch (error) {
+        if (this.#stop.signal.aborted) return;
+        // A dispatcher that is gone for now is asked again; it knows this worker by the next heartbeat.
+        if (!(error instanceof OpError)) throw error;
+        await pause(Math.min(heartbeatMs, LAST_PAUSE_MS), this.#stop.signal);
+      }
+    }
+  }
+}

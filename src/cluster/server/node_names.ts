@@ -1,0 +1,14 @@
+/**
+ * Names of nodes and their outputs, as inputs of other nodes have them.
+ */
+export { operationOf } from "../../tensorflow/files/meta_graph.ts";
+
+/** A tensor's name with its output's number. */
+export function fullName(name: string): string {
+  return name.includes(":") ? name : `${name}:0`;
+}
+
+/** True for an input that is waited for, and has no value. */
+export function isControl(input: string): boolean {
+  return input.startsWith("^");
+}

@@ -1,0 +1,380 @@
+/**
+ * Training by several processes: each computes gradients of its part of a batch on its own device, a task keeps the parameters.
+ */
+import {
+  AbortedError,
+  CancelledError,
+  DeadlineExceededError,
+  FailedPreconditionError,
+  NotFoundError,
+  UnavailableError,
+  ValueError,
+} from "../../engine/core/errors.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import { optionCheck } from "../../engine/core/options.ts";
+import { sizeOf } from "../../engine/core/shape.ts";
+import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
+import { after } from "../../engine/runtime/timers.ts";
+import type { Fetch, Fetched } from "../../engine/runtime/run/requests.ts";
+import { Session } from "../../engine/runtime/session/session.ts";
+import type { SessionTarget } from "../../engine/runtime/run/targets.ts";
+import type { Variable } from "../../engine/runtime/variables/variable.ts";
+import { readCheckpoint, writeCheckpoint } from "../../tensorflow/files/checkpoint.ts";
+import { flatten, gradientOf, spread } from "./flat.ts";
+import {
+  type OptimizerOfStep,
+  type ParameterGraph,
+  parameterGraph,
+  type ParameterOptimizer,
+} from "./parameter_graph.ts";
+
+/** Options of {@linkcode DataParallel}. */
+export interface DataParallelOptions {
+  /** The task that keeps the parameters: TensorFlow's server or ours. */
+  readonly target: string | SessionTarget;
+  /** This process's variables, float32, in the same order in each. They get the parameters before each step. */
+  readonly variables: readonly Variable[];
+  /** Changes the parameters there; a function gets the step, for rates that depend on it. */
+  readonly optimizer: ParameterOptimizer | OptimizerOfStep;
+  /** Number of this replica, from 0. */
+  readonly replica: number;
+  /** How many replicas there are. */
+  readonly replicas: number;
+  /** True: this one begins the training, has the updates made and writes checkpoints. Default: replica 0. */
+  readonly chief?: boolean;
+  /**
+   * `"sync"`, the default: the mean of the replicas' gradients makes a step, as one process with the whole batch would make it.
+   * `"async"`: each gradient is a step by itself, for parameters that may have changed meanwhile.
+   */
+  readonly mode?: "sync" | "async";
+  /** How many gradients make a step; those that come later are dropped. Default all. */
+  readonly replicasToAggregate?: number;
+  /** Prefix of a checkpoint's files, which the chief goes on with where the task has lost its state. */
+  readonly checkpoint?: string;
+  /** Steps between two checkpoints. Default 100. */
+  readonly checkpointEvery?: number;
+  /** Tells this training from others at the task. Default `"training"`. */
+  readonly name?: string;
+  /** The device there, as `"/job:ps/task:0"`. Default the target's own. */
+  readonly device?: string;
+  /** Milliseconds without a step, or without the task, after which it is given up. Default 60000. */
+  readonly patienceMs?: number;
+}
+
+const checkOptions = optionCheck<DataParallelOptions>("DataParallel", {
+  target: true,
+  variables: true,
+  optimizer: true,
+  replica: true,
+  replicas: true,
+  chief: true,
+  mode: true,
+  replicasToAggregate: true,
+  checkpoint: true,
+  checkpointEvery: true,
+  name: true,
+  device: true,
+  patienceMs: true,
+});
+
+/** Options of {@linkcode DataParallel.train}. */
+export interface TrainOptions<B> {
+  /** Gives what the loss of a step is computed of, where that must be awaited. */
+  readonly batch?: (step: number) => B | Promise<B>;
+  /** Told of each step that this replica has given a gradient for, with its loss. */
+  readonly onStep?: (step: number, loss: number) => void;
+  /** Ends it. */
+  readonly signal?: AbortSignal;
+}
+
+/** Milliseconds between two looks at the step: at first, and at most. */
+const LOOK_MS = [0.5, 20] as const;
+/** Gradients that are taken or dropped, with no step made for so long, are lost: who took them is gone. */
+const LOST_MS = 2000;
+
+/**
+ * One replica of a model that several processes train. Follows TensorFlow's parameter servers and `SyncReplicasOptimizer`. A process
+ * that was killed is started again and goes on where the others are. Throws `ValueError` for variables that are not float32, and for
+ * numbers of replicas that cannot be.
+ *
+ * @example
+ * ```ts no-assert
+ * import * as tf from "@weft/weft";
+ * import { DataParallel } from "@weft/weft/distribute";
+ * const w = tf.variable(tf.zeros([2, 1]));
+ * const training = new DataParallel({
+ *   target: "grpc://127.0.0.1:2222",
+ *   variables: [w],
+ *   optimizer: new tf.compat.v1.train.GradientDescentOptimizer(0.1),
+ *   replica: 0,
+ *   replicas: 4,
+ * });
+ * // Each replica has its own part of the batch of a step:
+ * // await training.train(1000, (step) => loss(batchOf(step, replica)));
+ * await training.close();
+ * ```
+ */
+export class DataParallel {
+  readonly #options: DataParallelOptions;
+  readonly #there: ParameterGraph;
+  readonly #session: Session;
+  readonly #isChief: boolean;
+  readonly #isSync: boolean;
+  readonly #patienceMs: number;
+  #beginning: Promise<void> | null = null;
+
+  /** Makes it; the task is asked when training begins. */
+  constructor(options: DataParallelOptions) {
+    checkOptions(options);
+    const { variables, replicas, replica, optimizer, target } = options;
+    const { mode = "sync", name = "training", device = "", patienceMs = 60_000 } = options;
+    const required = options.replicasToAggregate ?? replicas;
+    for (const v of variables) {
+      if (v.dtype !== "float32") {
+        throw new ValueError(
+          `Cannot train '${v.name}' in parallel: it is ${v.dtype}, wanted float32`,
+        );
+      }
+    }
+    const isNumber = (n: number, most: number): boolean =>
+      Number.isInteger(n) && n >= 0 && n < most;
+    if (
+      variables.length === 0 || !isNumber(replica, replicas) || !isNumber(required - 1, replicas) ||
+      !["sync", "async"].includes(mode)
+    ) {
+      throw new ValueError(
+        `Cannot train ${variables.length} variables as replica ${replica} of ${replicas} with ${required} gradients to a step, ${mode}: wanted some variables, a replica below the number of them, 1 to ${replicas} gradients, "sync" or "async"`,
+      );
+    }
+    this.#options = options;
+    this.#isChief = options.chief ?? replica === 0;
+    this.#isSync = mode === "sync";
+    this.#patienceMs = patienceMs;
+    this.#there = parameterGraph({
+      name,
+      device,
+      optimizer,
+      size: variables.reduce((n, v) => n + sizeOf(v.shape), 0),
+      required: this.#isSync ? required : null,
+    });
+    this.#session = new Session({ graph: this.#there.graph, target });
+  }
+
+  /**
+   * Takes part until the training has made `steps` steps; the variables have its parameters then. `loss` gives this replica's loss of
+   * a step from the variables. Resolves with the number of gradients that this replica gave. Rejects with what `loss` throws, `CancelledError` for the signal,
+   * `UnavailableError` where the task does not come back, `DeadlineExceededError` where no step is made for too long.
+   */
+  async train<B = undefined>(
+    steps: number,
+    loss: (step: number, batch: B) => Tensor,
+    { batch, onStep, signal }: TrainOptions<B> = {},
+  ): Promise<number> {
+    const ended = new AbortController();
+    const limit = signal === undefined ? ended.signal : AbortSignal.any([ended.signal, signal]);
+    let given = 0, updates: Promise<void> | null = null;
+    try {
+      await this.#join(limit);
+      if (this.#isChief && this.#isSync) updates = this.#makeUpdates(steps, limit);
+      updates?.catch((e) => ended.abort(e));
+      for (;;) {
+        const { step, epoch } = await this.#pull(limit);
+        if (step >= steps) break;
+        const part = await batch?.(step) as B;
+        const made = await gradientOf(() => loss(step, part), this.#options.variables);
+        limit.throwIfAborted();
+        const isTaken = await this.#push(made.gradient, step, limit);
+        given++;
+        onStep?.(step, made.loss);
+        if (this.#isSync) await this.#nextStep({ step, epoch, isTaken }, limit);
+        else if (this.#isChief) await this.#saveIfDue(step, step + 1, limit);
+      }
+    } catch (e) {
+      if (signal?.aborted) {
+        throw new CancelledError("The training was cancelled", { cause: signal.reason });
+      }
+      // What ended the updates ended this.
+      throw ended.signal.aborted ? ended.signal.reason : e;
+    } finally {
+      ended.abort(new AbortedError("The training is over"));
+      await updates?.catch(() => {});
+    }
+    return given;
+  }
+
+  /** Ends the session; what the task keeps stays there. */
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+
+  /** Closes at the end of an `await using` block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Waits until there are parameters; the chief begins, or goes on with the checkpoint, where there are none. */
+  async #join(signal: AbortSignal): Promise<void> {
+    const { ready } = this.#there;
+    await this.#waitUntil(signal, async () => {
+      if (await this.#run(ready, {}, signal)) return true;
+      if (this.#isChief) await this.#begin(signal);
+      return this.#isChief;
+    });
+  }
+
+  /** Gives the task parameters; whoever wants that meanwhile waits for the same. */
+  #begin(signal: AbortSignal): Promise<void> {
+    return this.#beginning ??= this.#giveState(signal).finally(() => this.#beginning = null);
+  }
+
+  async #giveState(signal: AbortSignal): Promise<void> {
+    const { begin, restore, state } = this.#there, { checkpoint, variables } = this.#options;
+    // A number of its own: whoever waits for a step of an earlier life of the task begins it anew.
+    const epoch = crypto.getRandomValues(new BigInt64Array(1))[0] >> 1n;
+    const found = checkpoint === undefined ? null : await readCheckpoint(checkpoint).catch((e) => {
+      if (e instanceof NotFoundError) return null;
+      throw e;
+    });
+    if (found === null) {
+      const initial = await flatten(variables);
+      const feeds = this.#fed({ initial, first_step: 0n, epoch });
+      await this.#session.run(begin, { feeds, signal });
+      return;
+    }
+    const values: Record<string, unknown> = {};
+    for (const [i, v] of state.entries()) values[`restore_${i}`] = await found.read(v.name);
+    const first = (await found.read("global_step")).at(0);
+    await this.#session.run(restore, {
+      feeds: this.#fed({ ...values, first_step: first, epoch }),
+      signal,
+    });
+  }
+
+  /** Puts the parameters into the variables; gives the step that they are of. */
+  async #pull(signal: AbortSignal): Promise<{ step: number; epoch: bigint }> {
+    const { pull: [step, parameters], look: [, lost] } = this.#there;
+    const [now, values, epoch] = await this.#run([step, parameters, lost], {}, signal) as Fetched[];
+    spread(values as NdArray, this.#options.variables);
+    return { step: Number(now), epoch: epoch as bigint };
+  }
+
+  /** Adds a gradient of a step. False where it was dropped. */
+  async #push(gradient: NdArray, step: number, signal: AbortSignal): Promise<boolean> {
+    const feeds = this.#isSync ? { gradient, local_step: BigInt(step) } : { gradient };
+    const [before, now] = await this.#run(this.#there.push, feeds, signal) as Fetched[];
+    return before === null || Number(now) > Number(before);
+  }
+
+  /** Waits until the step is over, or its gradients are lost. */
+  async #nextStep(
+    { step, epoch, isTaken }: { step: number; epoch: bigint; isTaken: boolean },
+    signal: AbortSignal,
+  ): Promise<void> {
+    let since = 0;
+    await this.#waitUntil(signal, async () => {
+      const [now, lost, waiting] = await this.#run(this.#there.look, {}, signal) as Fetched[];
+      if (Number(now) !== step || lost !== epoch) return true;
+      // What was given should wait to be taken, unless the step is just being made.
+      if (isTaken && waiting !== 0) since = 0;
+      else if (since === 0) since = performance.now();
+      else if (performance.now() - since > LOST_MS) {
+        await this.#run(this.#there.repair, {}, signal);
+        return true;
+      }
+      return false;
+    });
+  }
+
+  /** Has steps made as gradients come, up to `steps`. */
+  async #makeUpdates(steps: number, signal: AbortSignal): Promise<void> {
+    const { update, look: [step] } = this.#there;
+    for (let now = Number(await this.#run(step, {}, signal)); now < steps;) {
+      const before = now;
+      // Others may make them too: that this one waits without end does not mean that none is made.
+      now = Number(await this.#run(update, {}, signal));
+      await this.#saveIfDue(before, now, signal);
+    }
+  }
+
+  /** Writes a checkpoint where a step was made at which one is due. */
+  async #saveIfDue(before: number, now: number, signal: AbortSignal): Promise<void> {
+    const { checkpoint, checkpointEvery = 100 } = this.#options,
+      { state, look: [step] } = this.#there;
+    const isDue = Math.floor(before / checkpointEvery) !== Math.floor(now / checkpointEvery);
+    if (checkpoint === undefined || !isDue) return;
+    const [at, ...values] = await this.#run([step, ...state], {}, signal) as Fetched[];
+    await writeCheckpoint(checkpoint, {
+      global_step: new NdArray("int64", [], BigInt64Array.of(at as bigint)),
+      ...Object.fromEntries(state.map((v, i) => [v.name, values[i] as NdArray])),
+    });
+  }
+
+  /** Runs there, again and again while the task is away; the chief gives it its state back where it has lost it. */
+  async #run(
+    fetches: Fetch | readonly Fetch[],
+    values: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const feeds = this.#fed(values);
+    let result: unknown;
+    await this.#waitUntil(signal, async () => {
+      try {
+        // Only an update waits for others.
+        const timeoutMs = fetches === this.#there.update ? undefined : this.#patienceMs;
+        result = await this.#session.run(fetches as Fetch, { feeds, signal, timeoutMs });
+        return true;
+      } catch (e) {
+        if (!(e instanceof FailedPreconditionError)) throw e;
+        if (this.#isChief && !await this.#session.run(this.#there.ready, { signal })) {
+          await this.#begin(signal);
+        }
+        return false;
+      }
+    });
+    return result;
+  }
+
+  /** Asks again and again, at first soon and then later, until the answer is yes. A task that is away has not answered. */
+  async #waitUntil(signal: AbortSignal, ask: () => Promise<boolean>): Promise<void> {
+    const begin = performance.now();
+    let pause: number = LOOK_MS[0];
+    for (;;) {
+      let away: unknown = null;
+      try {
+        if (await ask()) return;
+      } catch (e) {
+        if (!(e instanceof UnavailableError || e instanceof AbortedError) || signal.aborted) {
+          throw e;
+        }
+        away = e;
+      }
+      signal.throwIfAborted();
+      if (performance.now() - begin > this.#patienceMs) {
+        throw away ?? new DeadlineExceededError(
+          `Cannot go on: no step was made for ${this.#patienceMs} ms, some of the ${this.#options.replicas} replicas or the chief are not there`,
+        );
+      }
+      await paused(pause, signal);
+      pause = Math.min(pause * 1.5, LOOK_MS[1]);
+    }
+  }
+
+  #fed(values: Readonly<Record<string, unknown>>): Record<string, TensorLike> {
+    const { name = "training" } = this.#options;
+    return Object.fromEntries(
+      Object.entries(values).map(([key, v]) => [`${name}/${key}:0`, v as TensorLike]),
+    );
+  }
+}
+
+function paused(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clear();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const clear = after(ms, end);
+    signal.addEventListener("abort", end);
+  });
+}

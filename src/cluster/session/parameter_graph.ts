@@ -1,0 +1,132 @@
+/**
+ * What a task keeps for replicas that train one model: all parameters as one vector, the step, an accumulator of gradients.
+ */
+import type { Tensor } from "../../engine/core/tensor.ts";
+import { ConditionalAccumulator } from "../../tensorflow/compat_v1/conditional_accumulator.ts";
+import {
+  globalVariables,
+  isVariableInitialized,
+  variable,
+  variablesInitializer,
+} from "../../tensorflow/compat_v1/variables.ts";
+import { Graph } from "../../engine/graph/graph.ts";
+import { group } from "../../engine/graph/groups.ts";
+import type { Operation } from "../../engine/graph/operation.ts";
+import { placeholder } from "../../engine/ops/graph_ops.ts";
+import { device as onDevice } from "../../engine/runtime/devices/devices.ts";
+import { identity } from "../../engine/ops/array/view.ts";
+import type { Variable } from "../../engine/runtime/variables/variable.ts";
+
+/** Who changes parameters: any optimizer of `tf.compat.v1.train`. */
+export interface ParameterOptimizer {
+  /** Adds the updates of a step to the graph. */
+  applyGradients(
+    gradsAndVars: readonly (readonly [Tensor | null, Variable])[],
+    options?: { readonly globalStep?: Variable },
+  ): Operation;
+}
+
+/** Makes the optimizer of a step count. */
+export type OptimizerOfStep = (step: Tensor) => ParameterOptimizer;
+
+/** What is kept. */
+export interface ParameterOptions {
+  /** Name of the training: another one beside it has another. */
+  readonly name: string;
+  /** Number of parameters. */
+  readonly size: number;
+  /** Who changes them. */
+  readonly optimizer: ParameterOptimizer | OptimizerOfStep;
+  /** Gradients that make a step; null where each is one by itself. */
+  readonly required: number | null;
+  /** Where it is kept. */
+  readonly device: string;
+}
+
+/** The graph that replicas run there; each builds the same, so that names mean the same state. */
+export interface ParameterGraph {
+  readonly graph: Graph;
+  /** The step and the parameters, which are not older. */
+  readonly pull: readonly [Tensor, Tensor];
+  /** True once there are parameters. */
+  readonly ready: Tensor;
+  /**
+   * Adds the gradient `gradient:0` of the step `local_step:0`, and gives how many there were before and are now: as many where it was
+   * dropped. Where each is a step by itself, takes it.
+   */
+  readonly push: readonly (Operation | Tensor)[];
+  /** The step, how often gradients were lost, how many wait to be taken. */
+  readonly look: readonly [Tensor, Tensor, Tensor];
+  /** Waits for gradients and takes a step; gives its number. */
+  readonly update: Tensor;
+  /** Says that gradients of this step are lost and wanted anew. */
+  readonly repair: Operation;
+  /** Begins with the parameters `initial:0`, at `first_step:0` with `epoch:0`. */
+  readonly begin: Operation;
+  /** Goes on with `restore_0:0`, `restore_1:0`, … for what `state` lists. */
+  readonly restore: Operation;
+  /** All that a checkpoint holds, the parameters first. */
+  readonly state: readonly Variable[];
+}
+
+/** Builds it. */
+export function parameterGraph(options: ParameterOptions): ParameterGraph {
+  const graph = new Graph();
+  return graph.asDefault(() =>
+    onDevice(
+      options.device || null,
+      () => graph.nameScope(options.name, () => build(graph, options)),
+    )
+  );
+}
+
+function build(
+  graph: Graph,
+  { name, size, optimizer, required }: ParameterOptions,
+): ParameterGraph {
+  const after = <R>(before: readonly (Operation | Tensor)[], fn: () => R): R =>
+    graph.controlDependencies(before, fn);
+  const integer = (key: string, value: Tensor): Variable =>
+    variable(value, { name: key, trainable: false });
+  const parameters = variable(placeholder("float32", [size], "initial"), { name: "parameters" });
+  const firstStep = placeholder("int64", [], "first_step");
+  const step = integer("step", firstStep),
+    lost = integer("lost", placeholder("int64", [], "epoch"));
+  const accumulator = new ConditionalAccumulator("float32", {
+    shape: [size],
+    sharedName: `${name}/accumulator`,
+  });
+  const gradient = placeholder("float32", [size], "gradient");
+  const localStep = placeholder("int64", [], "local_step");
+  const made = typeof optimizer === "function" ? optimizer(step) : optimizer;
+  const taken = required === null ? gradient : accumulator.takeGrad(required);
+  const update = made.applyGradients([[taken, parameters]], { globalStep: step });
+  const slots = globalVariables().filter((v) => v !== parameters && v !== step && v !== lost);
+  const state = [parameters, ...slots];
+  // Who sees a step sees parameters: it comes last.
+  const first = (before: Operation): Operation =>
+    after(
+      [before, lost.initializer!],
+      () => after([accumulator.setGlobalStep(firstStep)!], () => step.assign(firstStep)!.operation),
+    );
+  const given = state.map((v, i) =>
+    v.assign(placeholder(v.dtype, v.staticShape, `restore_${i}`))!.operation
+  );
+  const counted = (add: () => Operation): Tensor[] => {
+    const before = accumulator.numAccumulated();
+    return [before, after([after([before], add)], () => accumulator.numAccumulated())];
+  };
+  const now = step.readValue();
+  return {
+    graph,
+    ready: isVariableInitialized(step),
+    pull: [now, after([now], () => identity(parameters.readValue()))],
+    push: required === null ? [update] : counted(() => accumulator.applyGrad(gradient, localStep)!),
+    look: [step.readValue(), lost.readValue(), accumulator.numAccumulated()],
+    update: after([update], () => identity(step.readValue())),
+    repair: group(accumulator.setGlobalStep(step)!, lost.assignAdd(1n)!.operation) as Operation,
+    begin: first(variablesInitializer(state)),
+    restore: first(group(...given) as Operation),
+    state,
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * Messages and texts of gRPC as they stand in HTTP/2.
+ */
+import { ResourceExhaustedError, UnimplementedError } from "../../engine/core/errors.ts";
+import { MAX_MESSAGE_BYTES, type Parts, type TransportOptions } from "./transport.ts";
+
+/** A message's head: whether it is compressed, and its length. */
+const HEAD = 5;
+/** gRPC's clients refuse trailers of more than 8 KiB, and percent-encoding takes up to three bytes for one. */
+const MAX_STATUS_TEXT = 2000;
+
+/** What stands before a message. */
+export function headOf(parts: Parts): Uint8Array {
+  const head = new Uint8Array(HEAD);
+  new DataView(head.buffer).setUint32(1, parts.reduce((n, p) => n + p.length, 0));
+  return head;
+}
+
+/** The one message of a stream. Nothing is kept of one that is too long. */
+export class Message {
+  readonly #most: number;
+  readonly #head = new Uint8Array(HEAD);
+  #seen = 0;
+  #body: Uint8Array | null = null;
+
+  constructor({ maxMessageBytes = MAX_MESSAGE_BYTES }: TransportOptions) {
+    this.#most = maxMessageBytes;
+  }
+
+  /** Throws `ResourceExhaustedError` for a message that is too long, `UnimplementedError` for one that is compressed. */
+  add(chunk: Uint8Array): void {
+    let at = 0;
+    while (this.#seen < HEAD && at < chunk.length) this.#head[this.#seen++] = chunk[at++];
+    if (this.#seen < HEAD) return;
+    this.#body ??= this.#begin();
+    const from = this.#seen - HEAD, rest = chunk.subarray(at, at + this.#body.length - from);
+    this.#body.set(rest, from);
+    this.#seen += rest.length;
+  }
+
+  #begin(): Uint8Array {
+    const length = new DataView(this.#head.buffer).getUint32(1);
+    if (this.#head[0] !== 0) {
+      throw new UnimplementedError("Cannot read a message: it is compressed, wanted a plain one");
+    }
+    if (length <= this.#most) return new Uint8Array(length);
+    throw new ResourceExhaustedError(
+      `Cannot read a message of ${length} bytes: at most ${this.#most} are taken`,
+    );
+  }
+
+  /** The message, or null where it is not whole. */
+  get whole(): Uint8Array | null {
+    return this.#body !== null && this.#seen - HEAD === this.#body.length ? this.#body : null;
+  }
+}
+
+/** Text as `grpc-message` has it: percent-encoded, and shortened to what clients take. */
+export function encodeStatus(message: string): string {
+  const short = message.length > MAX_STATUS_TEXT
+    ? `${message.slice(0, MAX_STATUS_TEXT)}…`
+    : message;
+  const text = new TextEncoder().encode(short);
+  return Array.from(
+    text,
+    (b) =>
+      b >= 0x20 && b <= 0x7e && b !== 0x25
+        ? String.fromCharCode(b)
+        : `%${b.toString(16).toUpperCase().padStart(2, "0")}`,
+  ).join("");
+}
+
+/** What {@linkcode encodeStatus} made, or as much as can be read of it. */
+export function decodeStatus(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

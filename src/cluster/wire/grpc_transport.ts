@@ -1,0 +1,346 @@
+/**
+ * gRPC's unary calls over HTTP/2: what TensorFlow's services speak.
+ */
+import { type AddressInfo, connect, createServer, isIP, type Server, type Socket } from "node:net";
+import { connect as connectTls, createServer as createTlsServer } from "node:tls";
+import { Error } from "../../engine/core/throwing/builtin_errors.ts";
+import {
+  DeadlineExceededError,
+  UnauthenticatedError,
+  UnavailableError,
+  ValueError,
+} from "../../engine/core/errors.ts";
+import { after } from "../../engine/runtime/timers.ts";
+import type { Headers } from "./hpack.ts";
+import { decodeStatus, encodeStatus, headOf, Message } from "./grpc_message.ts";
+import { Http2Connection, LOST } from "./http2.ts";
+import type { Http2Stream, StreamEvents } from "./http2_stream.ts";
+import {
+  type CallOptions,
+  type Channel,
+  errorOf,
+  type Handler,
+  type Listener,
+  networkOf,
+  sameSecret,
+  SECRET_HEADER,
+  statusOf,
+  targetOf,
+  type TlsOptions,
+  type Transport,
+  type TransportOptions,
+} from "./transport.ts";
+
+/** Reason of a stream that is ended because all is said. */
+const NO_ERROR = 0;
+/** The protocol by its name in TLS. */
+const ALPN = ["h2"];
+
+/** gRPC. */
+export const grpcTransport: Transport = {
+  listen,
+  connect: (target, o) => new GrpcChannel(target, o),
+};
+
+function listen(
+  { host, port }: { readonly host: string; readonly port: number },
+  handler: Handler,
+  options: TransportOptions = {},
+): Promise<Listener> {
+  const connections = new Set<Http2Connection>();
+  const accept = (stream: Http2Stream): StreamEvents => new Answering(stream, handler, options);
+  const server = serverOf(options.tls, (socket) => {
+    const connection: Http2Connection = new Http2Connection(socket, {
+      accept,
+      gone: (_, isLost) => isLost && connections.delete(connection),
+    });
+    connections.add(connection);
+  });
+  // Those that never came to an agreement about TLS are ended too.
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  const close = async ({ graceMs = 0 }: { readonly graceMs?: number } = {}): Promise<void> => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const connection of connections) connection.goAway();
+    const end = Date.now() + graceMs;
+    while ([...connections].some((c) => c.open > 0) && Date.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, GRACE_STEP_MS));
+    }
+    for (const connection of connections) connection.destroy();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  return new Promise((resolve, reject) => {
+    server.once(
+      "error",
+      (e) => reject(new UnavailableError(`Cannot listen on ${host}:${port}: ${e.message}`)),
+    );
+    server.listen(port, host, () => {
+      // What goes wrong with one connection is no matter of the others.
+      server.on("error", () => {});
+      const bound = (server.address() as AddressInfo).port;
+      resolve({ address: `${host}:${bound}`, close });
+    });
+  });
+}
+
+/** How often a server that goes looks whether all calls have ended. */
+const GRACE_STEP_MS = 20;
+
+/** Throws `ValueError` where it does not have what it must show. */
+function serverOf(tls: TlsOptions | undefined, use: (socket: Socket) => void): Server {
+  if (tls === undefined) return createServer(use);
+  if (tls.cert === undefined || tls.key === undefined) {
+    throw new ValueError(
+      "Cannot listen with tls: a server needs cert and key, as texts of PEM files",
+    );
+  }
+  // Whoever is asked for a certificate must have one.
+  return createTlsServer({ ...tls, ALPNProtocols: ALPN, requestCert: tls.ca !== undefined }, use);
+}
+
+/** A call that is answered. */
+class Answering implements StreamEvents {
+  readonly #stream: Http2Stream;
+  readonly #handler: Handler;
+  readonly #options: TransportOptions;
+  readonly #gone = new AbortController();
+  readonly #message: Message;
+  #path = "";
+
+  constructor(stream: Http2Stream, handler: Handler, options: TransportOptions) {
+    this.#stream = stream;
+    this.#handler = handler;
+    this.#options = options;
+    this.#message = new Message(options);
+  }
+
+  headers(headers: ReadonlyMap<string, string>): void {
+    if (this.#path !== "") return;
+    this.#path = headers.get(":path") ?? "/";
+    const { secret } = this.#options;
+    const given = decodeURIComponent(headers.get(SECRET_HEADER) ?? "");
+    if (secret === undefined || sameSecret(secret, given)) return;
+    this.#refuse(
+      new UnauthenticatedError("Cannot answer: the call does not have the shared secret"),
+    );
+  }
+
+  data(chunk: Uint8Array): void {
+    try {
+      this.#message.add(chunk);
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  end(): void {
+    const { whole } = this.#message;
+    if (whole === null) this.#refuse(new UnavailableError("The call ended within its message"));
+    else void this.#answer(whole);
+  }
+
+  lost(): void {
+    this.#gone.abort();
+  }
+
+  /** Answers before all is read: the rest is not. */
+  #refuse(error: unknown): void {
+    this.#status(error);
+    this.#stream.reset(NO_ERROR);
+  }
+
+  async #answer(request: Uint8Array): Promise<void> {
+    try {
+      const parts = await this.#handler(this.#path, request, { signal: this.#gone.signal });
+      this.#stream.sendHeaders(ANSWER);
+      await this.#stream.send([headOf(parts), ...parts]);
+      this.#stream.sendHeaders([["grpc-status", "0"]], true);
+    } catch (error) {
+      this.#status(error);
+    }
+  }
+
+  #status(error: unknown): void {
+    const { code, message } = statusOf(error);
+    const status: Headers = [["grpc-status", String(code)], [
+      "grpc-message",
+      encodeStatus(message),
+    ]];
+    this.#stream.sendHeaders([...ANSWER, ...status], true);
+  }
+}
+
+const ANSWER: Headers = [[":status", "200"], ["content-type", "application/grpc"]];
+
+/** A call that is made. */
+class Asking implements StreamEvents {
+  readonly answer: Promise<Uint8Array>;
+  readonly #message: Message;
+  readonly #settle: { resolve(message: Uint8Array): void; reject(error: unknown): void };
+  #status: ReadonlyMap<string, string> = new Map();
+  #failed: unknown;
+
+  constructor(options: TransportOptions) {
+    this.#message = new Message(options);
+    const { promise, ...settle } = Promise.withResolvers<Uint8Array>();
+    this.answer = promise;
+    this.#settle = settle;
+  }
+
+  headers(headers: ReadonlyMap<string, string>): void {
+    if (headers.has("grpc-status") || headers.get(":status") !== "200") this.#status = headers;
+  }
+
+  data(chunk: Uint8Array): void {
+    if (this.#failed !== undefined) return;
+    try {
+      this.#message.add(chunk);
+    } catch (error) {
+      this.fail(this.#failed = error);
+    }
+  }
+
+  end(): void {
+    const code = Number(this.#status.get("grpc-status") ?? -1), { whole } = this.#message;
+    if (code > 0) this.fail(errorOf(code, decodeStatus(this.#status.get("grpc-message") ?? "")));
+    else if (code === 0 && whole !== null) this.#settle.resolve(whole);
+    else {
+      const status = this.#status.get(":status");
+      this.lost(
+        new UnavailableError(
+          status === undefined ? "the call ended within its message" : `it says HTTP ${status}`,
+        ),
+      );
+    }
+  }
+
+  lost(why: Error): void {
+    this.#settle.reject(new Lost(why.message));
+  }
+
+  fail(error: unknown): void {
+    this.#settle.reject(error);
+  }
+}
+
+/** What is said of a connection that was made and then lost. */
+const NO_ANSWER = new RegExp(`^${LOST}$|ECONNRESET`);
+/** What is said where the other end answers in no TLS. */
+const NO_TLS = /before secure TLS|corrupt message|wrong version|ECONNRESET/i;
+
+/** Why a call could not be made; where to, the channel says. */
+class Lost extends Error {}
+
+class GrpcChannel implements Channel {
+  readonly #target: string;
+  readonly #options: TransportOptions;
+  #connection: Http2Connection | null = null;
+  #closed = false;
+
+  constructor(target: string, options: TransportOptions = {}) {
+    this.#target = targetOf(target);
+    this.#options = networkOf(target, options);
+  }
+
+  async call(path: string, request: Uint8Array, options: CallOptions = {}): Promise<Uint8Array> {
+    if (this.#closed) throw new UnavailableError(`The channel to ${this.#target} is closed`);
+    const { signal, timeoutMs } = options;
+    signal?.throwIfAborted();
+    const call = new Asking(this.#options), connection = this.#connected();
+    const stream = connection.request(this.#headers(path, timeoutMs), call);
+    const leave = (): void => call.fail(signal!.reason);
+    signal?.addEventListener("abort", leave, { once: true });
+    const clear = after(timeoutMs ?? Infinity, () => {
+      const text = `${path} at ${this.#target} took more than ${timeoutMs} ms`;
+      call.fail(new DeadlineExceededError(text));
+    });
+    try {
+      void stream.send([headOf([request]), request], true);
+      return await call.answer;
+    } catch (error) {
+      if (!(error instanceof Lost)) throw error;
+      const why = connection.begun ? "" : this.#disagreement(error.message);
+      throw new UnavailableError(
+        `Cannot reach ${this.#target} for ${path}: ${error.message}${why}`,
+      );
+    } finally {
+      clear();
+      signal?.removeEventListener("abort", leave);
+      // Does nothing where all is said.
+      stream.reset();
+    }
+  }
+
+  /** What to think of a connection that ended before the server said anything in HTTP/2. */
+  #disagreement(message: string): string {
+    if (this.#options.tls === undefined) {
+      return NO_ANSWER.test(message)
+        ? ", as by a server that wants TLS: this call has no option tls, and its target no grpcs://"
+        : "";
+    }
+    if (NO_TLS.test(message)) return ", as by a server without TLS: this call wants it";
+    return message === LOST ? ", as by a server that wants another certificate of its callers" : "";
+  }
+
+  #headers(path: string, timeoutMs: number | undefined): Headers {
+    const { secret, tls } = this.#options;
+    return [
+      [":method", "POST"],
+      [":scheme", tls === undefined ? "http" : "https"],
+      [":path", path],
+      [":authority", this.#target],
+      ["content-type", "application/grpc"],
+      ["te", "trailers"],
+      ...timeoutHeader(timeoutMs ?? Infinity),
+      ...(secret === undefined ? [] : [[SECRET_HEADER, encodeURIComponent(secret)] as const]),
+    ];
+  }
+
+  #connected(): Http2Connection {
+    if (this.#connection !== null) return this.#connection;
+    const connection: Http2Connection = new Http2Connection(this.#socket(), {
+      gone: (_, isLost) => {
+        if (this.#connection === connection) this.#connection = null;
+        if (isLost) this.#going.delete(connection);
+        else this.#going.add(connection);
+      },
+    });
+    return this.#connection = connection;
+  }
+  /** Connections whose server takes no new calls: those on their way go on. */
+  readonly #going = new Set<Http2Connection>();
+
+  #socket(): Socket {
+    const { host, port } = placeOf(this.#target), { tls } = this.#options;
+    if (tls === undefined) return connect({ host, port });
+    // Addresses are no names of servers; certificates are compared with them all the same.
+    const name = isIP(host) === 0 ? { servername: host } : {};
+    return connectTls({ ...tls, ...name, host, port, ALPNProtocols: ALPN });
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const connection of this.#going) connection.destroy();
+    this.#connection?.destroy();
+    this.#connection = null;
+  }
+}
+
+/** Host and port of `host:port`, or of `[address]:port`. */
+function placeOf(target: string): { host: string; port: number } {
+  const at = target.lastIndexOf(":");
+  return { host: target.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(target.slice(at + 1)) };
+}
+
+/** Units of the header `grpc-timeout`, in milliseconds; its numbers have at most eight digits. */
+const TIMEOUT_UNITS = [["m", 1], ["S", 1000], ["H", 3_600_000]] as const;
+
+/** Header of a time limit; none where no number of its units says it. */
+function timeoutHeader(ms: number): (readonly [string, string])[] {
+  const unit = TIMEOUT_UNITS.find(([, length]) => ms / length < 1e8);
+  return unit === undefined ? [] : [["grpc-timeout", `${Math.ceil(ms / unit[1])}${unit[0]}`]];
+}

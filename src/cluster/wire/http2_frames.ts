@@ -1,0 +1,197 @@
+/**
+ * Frames of HTTP/2, RFC 9113: their kinds, their heads, and a connection's bytes taken apart into them.
+ */
+import { DataLossError } from "../../engine/core/errors.ts";
+import { concatBytes } from "../../library/io/bytes.ts";
+
+/** What a client's connection begins with. */
+export const PREFACE: Uint8Array = new TextEncoder().encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+/** Kinds of frames. */
+export const DATA = 0, HEADERS = 1, RESET = 3, SETTINGS = 4, PUSH = 5, PING = 6, GOAWAY = 7;
+/** More kinds of frames. */
+export const WINDOW_UPDATE = 8, CONTINUATION = 9;
+/** Flags of frames. */
+export const END_STREAM = 1, ACK = 1, END_HEADERS = 4, PADDED = 8, PRIORITY = 32;
+/** Settings. */
+export const ENABLE_PUSH = 2, CONCURRENT_STREAMS = 3, INITIAL_WINDOW = 4, MAX_FRAME = 5;
+
+/** The largest frame of bytes that is taken: the fewer, the less work. */
+export const MAX_FRAME_TAKEN: number = 1 << 20;
+const FRAME_HEAD = 9;
+/** Bytes of frames that are no data, and of a block of headers with the heads of its frames: they are kept until they are whole. */
+const MAX_CONTROL = 1 << 16;
+/** Parts that are copied into one write with their neighbours, rather than written by themselves. */
+const SMALL = 1 << 16;
+
+/** What a frame's head says beside its length. */
+export interface FrameHead {
+  /** Its kind. */
+  readonly kind: number;
+  /** Its flags. */
+  readonly flags: number;
+  /** Its stream; 0 for the connection. */
+  readonly id: number;
+}
+
+/** A frame that is neither data nor headers. */
+export interface ControlFrame extends FrameHead {
+  /** What follows its head. */
+  readonly body: Uint8Array;
+}
+
+/** Who hears of what was read. */
+export interface FrameSink {
+  /** Bytes of a stream, as they come, and how many of its window they take. */
+  data(id: number, bytes: Uint8Array, size: number): void;
+  /** No more bytes of a stream come. */
+  dataEnd(id: number): void;
+  /** A whole block of headers. */
+  headers(id: number, block: Uint8Array, isEnd: boolean): void;
+  /** Any other frame. */
+  control(frame: ControlFrame): void;
+}
+
+/** The head of a frame. */
+export function frameHead({ kind, flags, id }: FrameHead, length: number): Uint8Array {
+  const head = new Uint8Array(FRAME_HEAD);
+  head[0] = length >> 16;
+  head[1] = length >> 8;
+  head[2] = length;
+  head[3] = kind;
+  head[4] = flags;
+  new DataView(head.buffer).setUint32(5, id);
+  return head;
+}
+
+/** Numbers of 32 bits as the body of a frame. */
+export function words(...values: readonly number[]): Uint8Array {
+  const body = new DataView(new ArrayBuffer(4 * values.length));
+  values.forEach((value, i) => body.setUint32(4 * i, value));
+  return new Uint8Array(body.buffer);
+}
+
+/** The body of a frame of settings. */
+export function settingsBody(settings: readonly (readonly [number, number])[]): Uint8Array {
+  const body = new DataView(new ArrayBuffer(6 * settings.length));
+  settings.forEach(([id, value], i) => {
+    body.setUint16(6 * i, id);
+    body.setUint32(6 * i + 2, value);
+  });
+  return new Uint8Array(body.buffer);
+}
+
+/** Takes the bytes of a connection apart: those of DATA frames go on as they come, other frames when they are whole. */
+export class FrameReader {
+  readonly #sink: FrameSink;
+  readonly #head = new Uint8Array(FRAME_HEAD);
+  #prefaceAt: number;
+  #headAt = 0;
+  /** The frame that is being read: bytes that are still to come, and those that came of one that must be whole. */
+  #left = 0;
+  #body: Uint8Array | null = null;
+  /** A block of headers that goes on in the next frame. */
+  #block: { readonly id: number; readonly isEnd: boolean; readonly parts: Uint8Array[] } | null =
+    null;
+
+  /** `wantsPreface`: the other end is a client. */
+  constructor(wantsPreface: boolean, sink: FrameSink) {
+    this.#prefaceAt = wantsPreface ? 0 : PREFACE.length;
+    this.#sink = sink;
+  }
+
+  /** Reads on, until `isOver`. Throws `DataLossError` for what is no HTTP/2. */
+  read(chunk: Uint8Array, isOver: () => boolean): void {
+    let at = 0;
+    while (at < chunk.length && !isOver()) {
+      if (this.#prefaceAt < PREFACE.length) {
+        if (chunk[at++] !== PREFACE[this.#prefaceAt++]) throw new DataLossError("it is no HTTP/2");
+        continue;
+      }
+      if (this.#headAt < FRAME_HEAD) {
+        this.#head[this.#headAt++] = chunk[at++];
+        if (this.#headAt === FRAME_HEAD) this.#begin();
+        continue;
+      }
+      const part = chunk.subarray(at, at + this.#left);
+      at += part.length;
+      this.#left -= part.length;
+      if (this.#body === null) this.#sink.data(this.#id, part, part.length);
+      else this.#body.set(part, this.#body.length - this.#left - part.length);
+      if (this.#left === 0) this.#end();
+    }
+  }
+
+  get #kind(): number {
+    return this.#head[3];
+  }
+  get #flags(): number {
+    return this.#head[4];
+  }
+  get #id(): number {
+    return new DataView(this.#head.buffer).getUint32(5) & 0x7fffffff;
+  }
+
+  #begin(): void {
+    const [a, b, c] = this.#head, length = a << 16 | b << 8 | c;
+    const isPlain = this.#kind === DATA && (this.#flags & PADDED) === 0;
+    if (length > (this.#kind === DATA ? MAX_FRAME_TAKEN : MAX_CONTROL)) {
+      throw new DataLossError(`A frame of ${length} bytes is too long`);
+    }
+    if (this.#block !== null && this.#kind !== CONTINUATION) {
+      throw new DataLossError("Headers are cut off");
+    }
+    this.#left = length;
+    this.#body = isPlain ? null : new Uint8Array(length);
+    if (length === 0) this.#end();
+  }
+
+  #end(): void {
+    const body = this.#body, kind = this.#kind, flags = this.#flags, id = this.#id;
+    this.#headAt = 0;
+    this.#body = null;
+    if (kind === DATA) {
+      if (body !== null) {
+        this.#sink.data(id, body.subarray(1, Math.max(1, body.length - body[0])), body.length);
+      }
+      if (flags & END_STREAM) this.#sink.dataEnd(id);
+    } else if (kind === HEADERS) {
+      const from = (flags & PADDED ? 1 : 0) + (flags & PRIORITY ? 5 : 0);
+      const part = body!.subarray(from, body!.length - (flags & PADDED ? body![0] : 0));
+      this.#block = { id, isEnd: (flags & END_STREAM) !== 0, parts: [part] };
+      if (flags & END_HEADERS) this.#endBlock();
+    } else if (kind === CONTINUATION) this.#goOn(id, flags, body!);
+    else this.#sink.control({ kind, flags, id, body: body! });
+  }
+
+  #goOn(id: number, flags: number, part: Uint8Array): void {
+    const block = this.#block;
+    if (block?.id !== id) throw new DataLossError("Headers are out of order");
+    block.parts.push(part);
+    // Frames without bytes would never become too many otherwise.
+    if (block.parts.reduce((n, p) => n + FRAME_HEAD + p.length, 0) > MAX_CONTROL) {
+      throw new DataLossError("Headers are too long");
+    }
+    if (flags & END_HEADERS) this.#endBlock();
+  }
+
+  #endBlock(): void {
+    const { id, isEnd, parts } = this.#block!;
+    this.#block = null;
+    this.#sink.headers(id, parts.length === 1 ? parts[0] : concatBytes(parts), isEnd);
+  }
+}
+
+/** The same bytes, small parts in one piece with their neighbours. */
+export function* joined(parts: readonly Uint8Array[]): Generator<Uint8Array> {
+  for (let i = 0; i < parts.length;) {
+    let end = i, length = 0;
+    while (end < parts.length && parts[end].length < SMALL) length += parts[end++].length;
+    if (end === i) {
+      yield parts[i++];
+      continue;
+    }
+    const out = new Uint8Array(length);
+    for (let at = 0; i < end; at += parts[i++].length) out.set(parts[i], at);
+    yield out;
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * A network within one process, for tests and for services that need no other: calls are function calls, with the errors of the real one.
+ */
+import { UnauthenticatedError, UnavailableError } from "../../engine/core/errors.ts";
+import {
+  type Channel,
+  errorOf,
+  type Handler,
+  type Listener,
+  type Parts,
+  sameSecret,
+  statusOf,
+  targetOf,
+  type Transport,
+  type TransportOptions,
+} from "./transport.ts";
+import { joinParts } from "./fields.ts";
+
+interface Place {
+  readonly handler: Handler;
+  readonly secret: string | undefined;
+  /** Ends the calls on their way. */
+  readonly calls: Set<() => void>;
+}
+
+/** A network that only those who hold it can see. */
+export class MemoryTransport implements Transport {
+  readonly #places = new Map<string, Place>();
+  #ports = 1;
+
+  /** Answers calls at an address; port 0 takes a free one. */
+  listen(
+    { host, port }: { readonly host: string; readonly port: number },
+    handler: Handler,
+    { secret }: TransportOptions = {},
+  ): Promise<Listener> {
+    const address = `${host}:${port === 0 ? this.#ports++ : port}`;
+    if (this.#places.has(address)) {
+      return Promise.reject(new UnavailableError(`Cannot listen on ${address}: it is taken`));
+    }
+    const calls = new Set<() => void>();
+    this.#places.set(address, { handler, secret, calls });
+    const close = (): Promise<void> => {
+      this.#places.delete(address);
+      for (const lose of [...calls]) lose();
+      return Promise.resolve();
+    };
+    return Promise.resolve({ address, close });
+  }
+
+  /** A way to `host:port`. */
+  connect(target: string, { secret = "" }: TransportOptions = {}): Channel {
+    const address = targetOf(target);
+    const open = new Set<() => void>();
+    let isClosed = false;
+    const call: Channel["call"] = async (path, request, { signal: ended } = {}) => {
+      const place = this.#places.get(address);
+      if (place === undefined) throw new UnavailableError(`Cannot reach ${address} for ${path}`);
+      if (place.secret !== undefined && !sameSecret(place.secret, secret)) {
+        throw new UnauthenticatedError("Cannot answer: the call does not have the shared secret");
+      }
+      if (isClosed) throw new UnavailableError(`The connection to ${address} was lost`);
+      ended?.throwIfAborted();
+      const gone = new AbortController();
+      const answer = Promise.withResolvers<Parts>();
+      const end = (why: unknown): void => {
+        answer.reject(why);
+        gone.abort();
+      };
+      const lose = (): void => end(new UnavailableError(`The connection to ${address} was lost`));
+      const leave = (): void => end(ended!.reason);
+      place.calls.add(lose);
+      open.add(lose);
+      ended?.addEventListener("abort", leave, { once: true });
+      try {
+        place.handler(path, request.slice(), { signal: gone.signal }).then(
+          answer.resolve,
+          (error) => {
+            const { code, message } = statusOf(error);
+            answer.reject(errorOf(code, message));
+          },
+        );
+        // Both ends own what they have, as over a network.
+        return joinParts(await answer.promise);
+      } finally {
+        place.calls.delete(lose);
+        open.delete(lose);
+        ended?.removeEventListener("abort", leave);
+      }
+    };
+    const close = (): void => {
+      isClosed = true;
+      for (const lose of [...open]) lose();
+    };
+    return { call, close };
+  }
+}

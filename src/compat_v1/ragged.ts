@@ -1,5 +1,0 @@
-/**
- * Namespace `tf.compat.v1.ragged`: `tf.ragged`, and ragged tensors to be fed.
- */
-export * from "../ops/ragged/namespace.ts";
-export { raggedPlaceholder as placeholder } from "./placeholders.ts";

@@ -1,0 +1,244 @@
+/**
+ * Prints scalar expressions as WGSL. NaN and infinity are tested by bits: compilers may assume they do not exist.
+ */
+import { type DType, DTYPES } from "../dtype.ts";
+import { castTo, type Expr, exprType, once, operandsOf, type ScalarOp } from "./expr.ts";
+import { UnimplementedError } from "../errors.ts";
+import { f32Bits, ZERO_PARAM } from "../dispatch.ts";
+import { loadText, storeText } from "../gpu_storage.ts";
+import { SCALAR_WGSL } from "../../../shaders_generated.ts";
+import { wgslFunctions } from "./wgsl_functions.ts";
+
+/** Printed statements, result texts and the helper functions they call. */
+export interface PrintedWgsl {
+  readonly lines: string[];
+  /** One text per result, in the register type of its dtype (`bool` for bool). */
+  readonly results: string[];
+  readonly dtypes: DType[];
+  /** Names of the helper functions that are called. */
+  readonly helpers: readonly string[];
+  readonly prelude: string;
+}
+
+/** WGSL type a value of this dtype has in a register: float16 computes in f32. */
+export function registerType(dtype: DType): string {
+  switch (dtype) {
+    case "float32":
+    case "float16":
+      return "f32";
+    case "int32":
+      return "i32";
+    case "uint32":
+      return "u32";
+    case "bool":
+      return "bool";
+  }
+  throw new UnimplementedError(`Cannot compute ${dtype} on the GPU`);
+}
+
+/** Register text of a value loaded from a storage buffer. */
+export function loadElement(dtype: DType, text: string): string {
+  if (dtype === "bool") return `(${text} != 0u)`;
+  return loadText(dtype, text);
+}
+
+/** Storage text of a value in a register. */
+export function storeElement(dtype: DType, text: string): string {
+  if (dtype === "bool") return `select(0u, 1u, ${text})`;
+  return storeText(dtype, text);
+}
+
+/** What operands are, and how a helper function is named so that it is declared. */
+interface Printing {
+  readonly type: DType;
+  readonly use: (helper: string) => string;
+}
+type Nodes = Partial<Record<ScalarOp, (a: string, b: string, to: Printing) => string>>;
+
+const same = (a: string): string => a;
+const infix = (sign: string) => (a: string, b: string): string => `(${a} ${sign} ${b})`;
+const builtin = (name: string) => (a: string): string => `${name}(${a})`;
+const ofWords = (sign: string) => (a: string, b: string): string => `(u32(${a}) ${sign} u32(${b}))`;
+/** A helper function for signed integers, or another for others. */
+const helper = (signed: string, unsigned: string) => (a: string, b: string, to: Printing): string =>
+  `${to.use(to.type === "int32" ? signed : unsigned)}(${a}, ${b})`;
+
+const EXACT_TESTS: Nodes = { isnan: () => "false", isinf: () => "false", isfinite: () => "true" };
+const BOOL: Nodes = {
+  ...EXACT_TESTS,
+  not: (a) => `!(${a})`,
+  eq: infix("=="),
+  ne: infix("!="),
+  xor: infix("!="),
+  or: infix("|"),
+  add: infix("|"),
+  max: infix("|"),
+  and: infix("&"),
+  mul: infix("&"),
+  min: infix("&"),
+  lt: ofWords("<"),
+  le: ofWords("<="),
+  gt: ofWords(">"),
+  ge: ofWords(">="),
+};
+const NUMBER: Nodes = {
+  add: infix("+"),
+  sub: infix("-"),
+  mul: infix("*"),
+  real: same,
+  conj: same,
+  imag: (_a, _b, { type }) => wgslConst(0, type),
+};
+const INTEGER: Nodes = {
+  ...NUMBER,
+  ...EXACT_TESTS,
+  lt: infix("<"),
+  le: infix("<="),
+  gt: infix(">"),
+  ge: infix(">="),
+  eq: infix("=="),
+  ne: infix("!="),
+  bitand: infix("&"),
+  bitor: infix("|"),
+  bitxor: infix("^"),
+  bitnot: (a) => `(~${a})`,
+  shl: (a, b) => `(${a} << (u32(${b}) & 31u))`,
+  shr: (a, b) => `(${a} >> (u32(${b}) & 31u))`,
+  div: helper("idiv_", "udiv_"),
+  floordiv: helper("ifloordiv_", "udiv_"),
+  floormod: helper("ifloormod_", "umod_"),
+  truncmod: helper("itruncmod_", "umod_"),
+  pow: helper("ipow_", "upow_"),
+  neg: (a, _, { type }) => type === "int32" ? `(-${a})` : `(0u - ${a})`,
+  abs: (a, _, { type }) => type === "int32" ? `abs(${a})` : a,
+  sign: (a, _, { type }) => type === "int32" ? `sign(${a})` : `min(${a}, 1u)`,
+  min: (a, b) => `min(${a}, ${b})`,
+  max: (a, b) => `max(${a}, ${b})`,
+  floor: same,
+  ceil: same,
+  round: same,
+  trunc: same,
+};
+const FLOAT: Nodes = {
+  ...NUMBER,
+  div: infix("/"),
+  neg: (a) => `(-${a})`,
+  // Comparisons must hold for NaN although compilers may turn them round.
+  gt: (a, b, { use }) => `${use("lt_")}(${b}, ${a})`,
+  ge: (a, b, { use }) => `${use("le_")}(${b}, ${a})`,
+  ne: (a, b, { use }) => `!${use("eq_")}(${a}, ${b})`,
+  // Built-in functions that are right everywhere.
+  abs: builtin("abs"),
+  floor: builtin("floor"),
+  ceil: builtin("ceil"),
+  round: builtin("round"),
+  trunc: builtin("trunc"),
+};
+
+/** Prints expressions over arguments whose register texts are `args`. */
+export function printWgsl(
+  exprs: readonly Expr[],
+  dtypes: readonly DType[],
+  args: readonly string[],
+): PrintedWgsl {
+  const lines: string[] = [];
+  const used = new Set<string>();
+  let n = 0;
+  const use = (helper: string): string => (used.add(helper), helper);
+  const print = once((e, hint): string => {
+    const text = printNode(e, hint);
+    if (e.op === "arg" || e.op === "const") return text;
+    lines.push(`let t${n} = ${text};`);
+    return `t${n++}`;
+  });
+  const printNode = (e: Expr, hint: DType): string => {
+    if (e.op === "arg") return args[e.value!];
+    if (e.op === "const") return wgslConst(e.value!, hint, use);
+    const { operands, type } = operandsOf(e, dtypes, hint);
+    const xs = operands.map((o) => print(o, type));
+    if (e.op === "cast") return wgslCast(xs[0], type, e.dtype!, use);
+    if (e.op === "keep") return keepText(xs[0], type, e.value === 1);
+    if (e.op === "select") return `select(${xs[1]}, ${xs[0]}, ${print(e.args[0], "bool")})`;
+    return wgslNode(e.op, xs[0], xs[1], { type, use });
+  };
+  const out: DType[] = [];
+  const results = exprs.map((e) => {
+    const t = exprType(e, dtypes);
+    out.push(t);
+    // Storing rounds by itself.
+    const isRounding = e.op === "cast" && t === "float16";
+    return print(isRounding ? castTo(e.args[0], "float32") : e, t);
+  });
+  const helpers = [...used];
+  return { lines, results, dtypes: out, helpers, prelude: wgslFunctions(SCALAR_WGSL, helpers) };
+}
+
+/** A WGSL literal of a dtype, in its register type. */
+export function wgslConst(
+  v: number,
+  type: DType,
+  use: (helper: string) => string = (h) => h,
+): string {
+  switch (type) {
+    case "bool":
+      return v ? "true" : "false";
+    case "int32":
+      return v === -2147483648 ? "i32(-2147483647 - 1)" : `i32(${Math.trunc(v)})`;
+    case "uint32":
+      return `${Math.trunc(v) >>> 0}u`;
+  }
+  const f = Math.fround(v);
+  if (Number.isNaN(f)) return `${use("nan_")}()`;
+  if (!Number.isFinite(f)) return f > 0 ? `${use("inf_")}()` : `(-${use("inf_")}())`;
+  // What decimals cannot say exactly in every compiler is said in bits.
+  if (Object.is(f, -0) || (f !== 0 && Math.abs(f) < 1.1754944e-38)) {
+    return `bitcast<f32>(${f32Bits(f)}u)`;
+  }
+  // Decimal of the rounded float, so that both compilers read the same bits.
+  const text = String(f);
+  const literal = /[.e]/.test(text) ? text : `${text}.0`;
+  return f < 0 ? `(${literal}f)` : `${literal}f`;
+}
+
+/** Nobody knows what comes of this before the kernel runs. */
+function keepText(x: string, type: DType, again: boolean): string {
+  if (DTYPES[type].kind !== "float") return x;
+  return `bitcast<f32>(bitcast<u32>(${x}) ${again ? "+" : "^"} p.${ZERO_PARAM})`;
+}
+
+function wgslCast(x: string, from: DType, to: DType, use: (helper: string) => string): string {
+  const fromFloat = DTYPES[from].kind === "float";
+  // Rounds to float16 where a chain of ops would have.
+  if (to === "float16") {
+    return from === to ? x : `${use("tohalf_")}(${fromFloat ? x : `f32(${x})`})`;
+  }
+  if (from === to || (fromFloat && to === "float32")) return x;
+  if (to === "bool" && fromFloat) return `((bitcast<u32>(${x}) & 0x7fffffffu) != 0u)`;
+  if (to === "bool") return `(${x} != ${wgslConst(0, from)})`;
+  if (to === "int32" && fromFloat) return `${use("toint_")}(${x})`;
+  if (to === "uint32" && fromFloat) return `${use("touint_")}(${x})`;
+  return `${registerType(to)}(${x})`;
+}
+
+function wgslNode(op: ScalarOp, a: string, b: string, to: Printing): string {
+  const text = nodeOfKind(op, a, b, to);
+  if (text === undefined) {
+    throw new UnimplementedError(`Cannot print scalar ${op} of ${to.type} as WGSL`);
+  }
+  return text;
+}
+
+function nodeOfKind(op: ScalarOp, a: string, b: string, to: Printing): string | undefined {
+  const { kind } = DTYPES[to.type];
+  if (kind === "bool") return BOOL[op]?.(a, b, to);
+  if (kind === "float") {
+    const call = b === undefined ? `(${a})` : `(${a}, ${b})`;
+    return FLOAT[op]?.(a, b, to) ??
+      (`${op}_` in SCALAR_WGSL ? to.use(`${op}_`) + call : undefined);
+  }
+  const text = INTEGER[op]?.(a, b, to);
+  if (text !== undefined) return text;
+  // A function of floats: computed as such and cut.
+  const float = nodeOfKind(op, `f32(${a})`, b && `f32(${b})`, { ...to, type: "float32" });
+  return float && wgslCast(float, "float32", to.type, to.use);
+}

@@ -1,0 +1,315 @@
+/**
+ * Tensor: the one public handle, eager or symbolic. The op methods (`x.add(y)`) are put on its prototype by `engine/ops/chained.ts`.
+ */
+import type { DType } from "./dtype.ts";
+import type { DataType, DataTypeMap, NestedOf, NumericDataType, Rank } from "./ranks.ts";
+import { isConcrete, type PartialShape, shapeText, sizeOf } from "./shape.ts";
+import type { ElementValue, NdArray } from "./nd_array.ts";
+import type { ArrayLikeValue } from "./convert.ts";
+import type { Spec } from "./tensor_spec.ts";
+import type { TensorGpuData } from "./gpu_data.ts";
+import type { GraphNode } from "./graph_node.ts";
+import type { Application } from "./apply.ts";
+import type { ChainedOps } from "./chained/chained_ops.ts";
+import { OperatorNotAllowedInGraphError, RuntimeError, ValueError } from "./errors.ts";
+
+/** What messages call a tensor: without its elements, which may be many or on a GPU. */
+export function shortText(x: Tensor): string {
+  return x.isSymbolic ? `${x}` : `Tensor(${x.dtype}${shapeText(x.staticShape)})`;
+}
+
+/** A tensor, or anything that can become one. */
+export type TensorLike = Tensor | ArrayLikeValue;
+
+/**
+ * What surrounds tensors by data flow rather than by time: the body of a script op that may await.
+ * Results of ops on a tensor with a context get the same context.
+ */
+export interface TensorContext {
+  /** Told of each application on its tensors. */
+  record?(application: Application): void;
+  /** Owns what such applications make. */
+  adopt(t: Tensor): void;
+  /** True: it owns nothing, and gives way to a context that does. */
+  readonly watchesOnly?: boolean;
+}
+
+/** A tensor whose value can be replaced, seen from here. */
+export interface VariableLike extends Tensor {
+  /** True where tapes and optimizers consider it. */
+  readonly trainable: boolean;
+  /** Replaces the value. */
+  assign(value: TensorLike): unknown;
+  /** Adds to the value. */
+  assignAdd(value: TensorLike): unknown;
+  /** Subtracts from the value. */
+  assignSub(value: TensorLike): unknown;
+}
+
+/** Makes variables; set by the runtime. */
+export const variableMaker: {
+  make: ((value: Tensor, trainable?: boolean, name?: string, dtype?: DType) => VariableLike) | null;
+} = { make: null };
+
+/** What can run a fetch: a session, seen from here. */
+export interface SessionLike {
+  /** The graph that is run. */
+  readonly graph: GraphNode["graph"];
+}
+
+/** Values to feed when one tensor is evaluated, by tensor or by name. */
+export type EvalFeeds =
+  | ReadonlyMap<Tensor | string, TensorLike>
+  | Readonly<Record<string, TensorLike>>;
+
+/** Computes what stands in a graph; set by the runtime. */
+export const evaluator: {
+  /** Runs a fetch in a session or in the default one. */
+  run:
+    | ((fetch: Tensor | GraphNode, feeds?: EvalFeeds, session?: SessionLike) => Promise<unknown>)
+    | null;
+  /** The value while the graph is being built. Throws `ValueError` where it cannot be had, saying what it was for. */
+  now: ((t: Tensor, what: string) => Tensor | NdArray) | null;
+} = { run: null, now: null };
+
+let nextId = 1;
+
+export function newTensorId(): number {
+  return nextId++;
+}
+
+/**
+ * A multi-dimensional array on some device, or the promise of one inside a graph.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * using x = tf.tensor([[1, 2], [3, 4]]);
+ * assertEquals(x.shape, [2, 2]);
+ * assertEquals(x.add(1).arraySync(), [[2, 3], [4, 5]]);
+ * ```
+ */
+export abstract class Tensor<R extends Rank = Rank> implements Spec {
+  /** Number that names this tensor within the process. */
+  declare readonly id: number;
+  /** Element type. */
+  declare readonly dtype: DType;
+  /** The script body this flows through, if any. */
+  context: TensorContext | null = null;
+  /** Known dimensions: `null` for unknown ones, `null` as a whole where the rank is unknown. */
+  abstract readonly staticShape: PartialShape;
+
+  /** Made by eager execution and by graphs, not by users. */
+  constructor(dtype: DType, id: number = newTensorId()) {
+    this.dtype = dtype;
+    this.id = id;
+  }
+
+  /** Dimensions. Throws `ValueError` for a symbolic tensor with unknown dimensions. */
+  get shape(): number[] {
+    const s = this.staticShape;
+    if (!isConcrete(s)) {
+      throw new ValueError(
+        s === null
+          ? `Cannot take the shape of ${this}: as_list() is not defined on an unknown TensorShape; its rank is unknown, use staticShape or tf.shape`
+          : `Cannot take the shape of ${this}: ${
+            shapeText(s)
+          } has unknown dimensions, use staticShape or tf.shape`,
+      );
+    }
+    return s as number[];
+  }
+  /** Number of dimensions. Throws `ValueError` where it is unknown. */
+  get rank(): number {
+    const s = this.staticShape;
+    if (s === null) {
+      throw new ValueError(`Cannot take the length of shape with unknown rank: ${this}`);
+    }
+    return s.length;
+  }
+  /** Number of elements. */
+  get size(): number {
+    return sizeOf(this.shape);
+  }
+  /** Bytes per row-major step along each axis but the last, in elements, as TensorFlow.js has it. */
+  get strides(): number[] {
+    const shape = this.shape;
+    const out: number[] = [];
+    let n = 1;
+    for (let i = shape.length - 1; i > 0; i--) out.unshift(n *= shape[i]);
+    return out;
+  }
+
+  /** True for a tensor inside a graph. */
+  get isSymbolic(): boolean {
+    return false;
+  }
+  /** The value ops read: this tensor, or what a variable holds now. */
+  readValue(): Tensor {
+    return this;
+  }
+  /** The tensors that this one is made of, which scopes own in its place; null for one with memory of its own. */
+  get components(): readonly Tensor[] | null {
+    return null;
+  }
+  /** The tensor that has this one's elements now; null where it stands in a graph, or has them itself. */
+  get held(): Tensor | null {
+    return null;
+  }
+  /** What an op reads at once: this tensor, or the value a variable holds now, which stays the variable's to free. */
+  asOpInput(): Tensor {
+    return this;
+  }
+  /** True once `dispose()` has been called. */
+  get isDisposed(): boolean {
+    return false;
+  }
+  /** Throws `RuntimeError` once `dispose()` has been called. Follows TensorFlow.js. */
+  throwIfDisposed(): void {
+    if (this.isDisposed) throw new RuntimeError(`Cannot use ${shortText(this)}: it is disposed`);
+  }
+  /** What names the memory to kernels of TensorFlow.js's programs: the tensor itself. */
+  get dataId(): object {
+    return this;
+  }
+  /** The graph this belongs to. Throws `RuntimeError` for eager tensors. */
+  get graph(): GraphNode["graph"] {
+    throw new RuntimeError("Tensor.graph is undefined when eager execution is enabled");
+  }
+  /** The operation that makes this. Throws `RuntimeError` for eager tensors. */
+  get op(): GraphNode {
+    throw new RuntimeError("Tensor.op is undefined when eager execution is enabled");
+  }
+  /** `op:index` in a graph. Throws `RuntimeError` for eager tensors. */
+  get name(): string {
+    throw new RuntimeError("Tensor.name is undefined when eager execution is enabled");
+  }
+  /** Full name of the device this lives on, or is placed on; empty where none was asked for. */
+  get device(): string {
+    return "";
+  }
+
+  /** Reads the elements, awaiting the device: a typed array, of strings their bytes. `data<"int64">()` types it by dtype. */
+  async data<D extends DataType = NumericDataType>(): Promise<DataTypeMap[D]> {
+    return await this.#held("data()").data<D>();
+  }
+  /**
+   * Reads the elements at once: on the CPU everywhere, on the GPU in Deno and, slower than `data()`, in browsers, through a canvas.
+   * Throws `FailedPreconditionError` elsewhere.
+   */
+  dataSync<D extends DataType = NumericDataType>(): DataTypeMap[D] {
+    return this.#held("dataSync()").dataSync<D>();
+  }
+  /** Reads the elements as nested arrays, typed by the rank where that is known. */
+  async array<A = NestedOf<R>>(): Promise<A> {
+    return await this.#held("array()").array<A>();
+  }
+  /** Reads the elements as nested arrays at once; see {@linkcode Tensor.dataSync}. */
+  arraySync<A = NestedOf<R>>(): A {
+    return this.#held("arraySync()").arraySync<A>();
+  }
+  /** Reads the elements as a host array. */
+  async ndarray(): Promise<NdArray> {
+    return await this.#held("ndarray()").ndarray();
+  }
+  /** Reads the elements as a host array at once; see {@linkcode Tensor.dataSync}. */
+  ndarraySync(): NdArray {
+    return this.#held("ndarraySync()").ndarraySync();
+  }
+  /** Reads the only element at once. Throws `ValueError` where there is not exactly one. */
+  item(): number {
+    return this.#held("item()").item();
+  }
+  /** Reads the only element at once, as a number, bigint, boolean, bytes or `[re, im]`. */
+  scalar(): ElementValue {
+    return this.#held("scalar()").scalar();
+  }
+  /**
+   * The GPU memory itself, to read in shaders of your own, on the device `tf.webgpuDevice()`. Dispose `tensorRef` when that is done.
+   * Throws `FailedPreconditionError` for tensors that are not on the GPU.
+   */
+  dataToGPU(): TensorGpuData {
+    return this.#held("dataToGPU()").dataToGPU();
+  }
+  /**
+   * The value that a run of `session`, or of the default session, gives. Follows TensorFlow `tf.Tensor.eval`.
+   * Rejects with `ValueError` where there is no default session or it runs another graph, and as `Session.run` does.
+   */
+  // deno-lint-ignore require-await
+  async eval(feeds?: EvalFeeds, session?: SessionLike): Promise<NdArray | ElementValue> {
+    if (evaluator.run === null) throw new RuntimeError("Cannot evaluate: no runtime is loaded");
+    return evaluator.run(this, feeds, session) as Promise<NdArray | ElementValue>;
+  }
+  /** A variable that starts with this value. See `tf.variable`. */
+  variable(trainable?: boolean, name?: string, dtype?: DType): VariableLike {
+    if (variableMaker.make === null) {
+      throw new RuntimeError("Cannot make a variable: no runtime is loaded");
+    }
+    return variableMaker.make(this, trainable, name, dtype);
+  }
+  /** Frees the memory, once no view of it is left. */
+  dispose(): void {}
+  /** Keeps this alive when the surrounding `tidy()` or `scope()` ends. */
+  keep(): this {
+    return this;
+  }
+  /** Refines the static shape; on a script op's output a promise that is checked at run time. Throws `ValueError` on conflict. */
+  abstract setShape(shape: PartialShape): void;
+
+  /** Frees the memory at the end of a `using` block. */
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+  /**
+   * Text: of an eager tensor its elements as `print` writes them, with `verbose` also dtype, rank and shape. Template literals write what
+   * `console.log` shows.
+   */
+  toString(_verbose?: boolean): string {
+    return `Tensor(${this.dtype}${shapeText(this.staticShape)})`;
+  }
+  /** Refuses implicit conversion: a tensor is not a number. */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === "string") return this.toString();
+    const how = this.isSymbolic
+      ? "use tf ops, as tf.cond() for if, or a script op: it has no value before the graph runs"
+      : this.staticShape?.length === 0
+      ? "read its value by item(), or use tf ops"
+      : "use tf ops, as tf.all() and item() of what that gives, or read its values by dataSync()";
+    throw new OperatorNotAllowedInGraphError(
+      `Using ${shortText(this)} as a JavaScript number is not allowed: ${how}`,
+    );
+  }
+  /** Refuses iteration, as TensorFlow does for symbolic tensors. */
+  [Symbol.iterator](): Iterator<never> {
+    throw new OperatorNotAllowedInGraphError(
+      `Iterating over a symbolic tf.Tensor is not allowed: ${this}`,
+    );
+  }
+
+  #held(what: string): Tensor {
+    const { held } = this;
+    if (held !== null) return held;
+    throw new OperatorNotAllowedInGraphError(
+      `Cannot call ${what} of ${this}: it is a symbolic tensor and has no value, run it with Session.run`,
+    );
+  }
+}
+
+/** The op methods every tensor has. */
+export interface Tensor<R extends Rank = Rank> extends ChainedOps {}
+
+/** A tensor of rank 0. */
+export type Scalar = Tensor<Rank.R0>;
+/** A tensor of one axis. */
+export type Tensor1D = Tensor<Rank.R1>;
+/** A tensor of two axes. */
+export type Tensor2D = Tensor<Rank.R2>;
+/** A tensor of three axes. */
+export type Tensor3D = Tensor<Rank.R3>;
+/** A tensor of four axes. */
+export type Tensor4D = Tensor<Rank.R4>;
+/** A tensor of five axes. */
+export type Tensor5D = Tensor<Rank.R5>;
+/** A tensor of six axes. */
+export type Tensor6D = Tensor<Rank.R6>;

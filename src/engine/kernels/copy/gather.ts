@@ -1,0 +1,35 @@
+/**
+ * Picking rows on the GPU. An index out of range gives zeros.
+ */
+import type { GpuPlan, Profile } from "../../core/dispatch.ts";
+import { gpuBytes, vec, wordType } from "../../core/gpu_storage.ts";
+import type { DType } from "../../core/dtype.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import { COPY_GATHER } from "../../../shaders_generated.ts";
+import { piecedSource, planPieces } from "./pieces.ts";
+import type { RowLayout } from "../../core/meaning.ts";
+
+/** True where the uniform block can hold the layout. */
+export function gatherFits({ dims }: RowLayout): boolean {
+  return dims.length <= 32;
+}
+
+/** One dispatch: the rows of input 0 that input 1 names. */
+export function gatherGpu(layout: RowLayout, dtype: DType, profile: Profile): GpuPlan {
+  const { batch, outer, dims, inner, count } = layout;
+  const size = batch * outer * count * inner;
+  const group = inner % 4 === 0 ? 4 : 1, width = inner / group;
+  const type = vec(wordType(dtype), group), bytes = gpuBytes(dtype) * group;
+  const extent = dims.reduce((a, b) => a * b, 1);
+  const table = piecedSource({ input: 0 }, batch * outer * extent * width, type, bytes, 1, profile);
+  const program = shaderProgram(COPY_GATHER, {
+    element: type,
+    rank: dims.length,
+    pieced: table.types.length > 1,
+    table: table.prelude,
+  }, { name: "gather", inputs: table.types.length > 1 ? table.types : [] });
+  return planPieces(program, [size / group, bytes], profile, ({ first, count: n, range }) => ({
+    buffers: [{ input: 1 }, ...table.buffers, { output: 0, ...range }],
+    params: [n, first, outer, count, width, extent, ...dims],
+  }));
+}

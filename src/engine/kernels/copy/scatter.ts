@@ -1,0 +1,124 @@
+/**
+ * Putting rows in their places on the GPU. Sums run either as one search per result, which is exact in order and right for
+ * few rows, or by atomic additions. Rows with an index out of range are left out.
+ */
+import type { GpuPlan, Profile } from "../../core/dispatch.ts";
+import { accType, gpuBytes, vec, wgslType, wordType } from "../../core/gpu_storage.ts";
+import type { DType } from "../../core/dtype.ts";
+import type { RowLayout, ScatterInputs } from "../../core/meaning.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import {
+  COPY_FIRST_EQUAL,
+  COPY_SCATTER,
+  COPY_SCATTER_SEARCH,
+  COPY_START,
+} from "../../../shaders_generated.ts";
+import { flatPlan } from "../dispatches.ts";
+import { planPieces } from "./pieces.ts";
+import { SEARCH_PLACES, SEARCH_ROWS } from "../thresholds.ts";
+
+function extentOf({ dims }: RowLayout): number {
+  return dims.reduce((a, b) => a * b, 1);
+}
+
+/** True where every result looks through all rows: few rows, or few places. */
+export function searchFits(layout: RowLayout): boolean {
+  return layout.dims.length <= 32 &&
+    (layout.count <= SEARCH_ROWS || extentOf(layout) <= SEARCH_PLACES);
+}
+
+export function atomicFits(layout: RowLayout, dtype: DType): boolean {
+  return layout.dims.length <= 32 &&
+    (dtype === "float32" || dtype === "int32" || dtype === "uint32");
+}
+
+/** Plans rows of an input that go to places of the result. */
+type Scatter<Inputs = ScatterInputs> = (
+  layout: RowLayout,
+  dtype: DType,
+  inputs: Inputs,
+  profile: Profile,
+) => GpuPlan;
+
+/** Each result looks through all rows and adds those that are its own. */
+export const searchAddGpu: Scatter = (layout, dtype, inputs, profile) => {
+  const { batch, outer, dims, inner, count } = layout, extent = extentOf(layout);
+  const size = batch * outer * extent * inner;
+  const group = inner % 4 === 0 ? 4 : 1, start = inputs.start !== undefined;
+  const program = shaderProgram(COPY_SCATTER_SEARCH, {
+    element: vec(wgslType(dtype), group),
+    sum: vec(accType(dtype), group),
+    start,
+    rank: dims.length,
+  }, { name: "scatter_search" });
+  return planPieces(program, [size / group, gpuBytes(dtype) * group], profile, (piece) => ({
+    buffers: [
+      { input: inputs.rows },
+      { input: inputs.indices },
+      ...(start ? [{ input: inputs.start!, ...piece.range }] : []),
+      { output: 0, ...piece.range },
+    ],
+    params: [piece.count, piece.first, outer, count, inner / group, extent, ...dims],
+  }));
+};
+
+/** Fills the result, then puts every row in its place. */
+function startAndPut(how: "add" | "write"): Scatter {
+  return (layout, dtype, inputs, profile) => {
+    const start = startGpu(layout, dtype, inputs, profile);
+    const put = ontoGpu(layout, dtype, { ...inputs, how }, profile);
+    return { dispatches: [...start.dispatches, ...put.dispatches] };
+  };
+}
+
+/** Adds rows atomically. */
+export const atomicAddGpu: Scatter = startAndPut("add");
+
+/** Writes rows. Which of several for one place stays is not said. */
+export const writeGpu: Scatter = startAndPut("write");
+
+const startGpu: Scatter = (layout, dtype, inputs, profile) => {
+  const size = layout.batch * layout.outer * extentOf(layout) * layout.inner;
+  const group = size % 4 === 0 ? 4 : 1, start = inputs.start !== undefined;
+  const element = vec(wordType(dtype), group);
+  const program = shaderProgram(COPY_START, { element, start }, { name: "scatter_start" });
+  const extents = [size / group, gpuBytes(dtype) * group] as const;
+  return planPieces(program, extents, profile, ({ count, range }) => ({
+    buffers: [...(start ? [{ input: inputs.start!, ...range }] : []), { output: 0, ...range }],
+    params: [count],
+  }));
+};
+
+/** Puts every row in its place among what the result holds already. */
+export const ontoGpu: Scatter<ScatterInputs & { readonly how: "add" | "write" }> = (
+  layout,
+  dtype,
+  { rows, indices, how },
+  profile,
+) => {
+  const { batch, outer, dims, inner, count } = layout, extent = extentOf(layout);
+  const n = batch * outer * count * inner, adds = how === "add";
+  if (n === 0) return { dispatches: [] };
+  const type = adds ? wgslType(dtype) : wordType(dtype), floats = type === "f32";
+  const program = shaderProgram(COPY_SCATTER, {
+    element: type,
+    cell: adds ? `atomic<${floats ? "u32" : type}>` : type,
+    adds,
+    floats,
+    rank: dims.length,
+  }, { name: `scatter_${how}` });
+  const places = [batch * outer * extent * inner, gpuBytes(dtype)] as const;
+  return planPieces(program, places, profile, (piece) => ({
+    buffers: [{ input: rows }, { input: indices }, { output: 0, ...piece.range }],
+    params: [n, piece.first, piece.count, outer, count, inner, extent, ...dims],
+  }));
+};
+
+/** For each index the place of the first that equals it. */
+export function firstEqualGpu(count: number, profile: Profile): GpuPlan {
+  return flatPlan({
+    program: shaderProgram(COPY_FIRST_EQUAL, {}, { name: "first_equal" }),
+    buffers: [{ input: 0 }, { output: 0 }],
+    params: [count],
+  }, profile);
+}

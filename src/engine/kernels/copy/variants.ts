@@ -1,0 +1,123 @@
+/**
+ * The copy kernel of the GPU, shaders/copy/map.wgsl: a contiguous output gathered from an input as a CopyMap says.
+ * Groups of four move as vectors where the last axis allows, else four results are stored at once.
+ */
+import type { AxisMap, CopyMap } from "../../core/meaning.ts";
+import type { BufferRef, GpuPlan, Profile, Program } from "../../core/dispatch.ts";
+import { gpuBytes, vec, wordType } from "../../core/gpu_storage.ts";
+import type { DType } from "../../core/dtype.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import { COPY_MAP } from "../../../shaders_generated.ts";
+import { groupedBy, mayFill, mergeAxes } from "./map.ts";
+import { type PiecedSource, piecedSource, planPieces } from "./pieces.ts";
+
+/** How many results an invocation stores, and how it finds them. */
+type Form =
+  /** One vector read, one vector stored. */
+  | "vector"
+  /** Four along a plain last axis, stored as a vector. */
+  | "quad"
+  /** Four anywhere, stored as a vector. */
+  | "four"
+  /** One. */
+  | "one";
+
+/** Uniform words: the block holds 64. */
+const MAX_PARAMS = 64;
+
+export interface CopyOptions {
+  readonly from?: BufferRef;
+  /** Elements of the input, where it may be too large for one binding. */
+  readonly fromCount?: number;
+  readonly to?: BufferRef;
+  /** Buffer of one element that fills the places read from nowhere; zero where absent. */
+  readonly fill?: BufferRef;
+}
+
+/** True where the map has few enough axes for the uniform block. */
+export function copyFits(map: CopyMap): boolean {
+  return paramsOf(mergeAxes(map), "one", 0, 0).length <= MAX_PARAMS;
+}
+
+/** Carries out the copy: one dispatch where the result can be bound whole. */
+export function copyGpu(
+  map: CopyMap,
+  dtype: DType,
+  profile: Profile,
+  options: CopyOptions = {},
+): GpuPlan {
+  const merged = mergeAxes(map);
+  const size = merged.axes.reduce((n, a) => n * a.dim, 1);
+  if (size === 0) return { dispatches: [] };
+  const word = wordType(dtype);
+  const grouped = groupedBy(4, merged);
+  const last = merged.axes[merged.axes.length - 1];
+  const form: Form = grouped
+    ? "vector"
+    : size % 4 !== 0
+    ? "one"
+    : last.dim % 4 === 0 && last.rule === "plain"
+    ? "quad"
+    : "four";
+  const used = grouped ?? merged;
+  const group = form === "one" ? 1 : 4, unit = form === "vector" ? 4 : 1;
+  const fill = options.fill !== undefined && mayFill(merged);
+  const bytes = gpuBytes(dtype);
+  const { from = { input: 0 }, to = { output: 0 } } = options;
+  // Elements past the last whole vector are read by no group of four.
+  const count = Math.floor((options.fromCount ?? 0) / unit);
+  const source = piecedSource(from, count, vec(word, unit), bytes * unit, 0, profile);
+  const program = copyProgram(used.axes, word, form, fill, source);
+  return planPieces(program, [size, bytes], profile, ({ first, count, range }) => ({
+    buffers: [...source.buffers, ...(fill ? [options.fill!] : []), { ...to, ...range }],
+    params: paramsOf(used, form, count / group, first / group),
+  }));
+}
+
+function paramsOf({ axes, base }: CopyMap, form: Form, threads: number, first: number): number[] {
+  const out = [threads, first, base];
+  axes.forEach((a, i) => {
+    out.push(form === "quad" && i === axes.length - 1 ? a.dim / 4 : a.dim, a.stride >>> 0);
+    if (a.rule !== "plain") out.push(a.begin! >>> 0, a.extent!);
+    if (a.rule === "window" && Math.abs(a.step ?? 1) !== 1) out.push(Math.abs(a.step!));
+  });
+  return out;
+}
+
+/** How shaders/copy/places.wgsl counts the rule of an axis. */
+function ruleOf({ rule, step = 1 }: AxisMap): number {
+  switch (rule) {
+    case "plain":
+      return 0;
+    case "window":
+      return (Math.abs(step) === 1 ? 1 : 3) + (step < 0 ? 1 : 0);
+    case "mirror":
+      return 5 + step;
+    case "roll":
+      return 7;
+  }
+}
+
+function copyProgram(
+  axes: readonly AxisMap[],
+  word: string,
+  form: Form,
+  fill: boolean,
+  { types, prelude }: PiecedSource,
+): Program {
+  const pieced = types.length > 1;
+  return shaderProgram(COPY_MAP, {
+    word,
+    element: types[0],
+    stored: form === "one" ? word : `vec4<${word}>`,
+    rules: axes.map(ruleOf),
+    rank: axes.length,
+    quad: form === "quad",
+    four: form === "four",
+    guarded: axes.some((a) => a.rule === "window"),
+    filled: fill,
+    fill: `in${types.length}`,
+    pieced,
+    source: prelude,
+  }, { name: "copy", inputs: [...(pieced ? types : []), ...(fill ? [word] : [])] });
+}

@@ -1,0 +1,134 @@
+/**
+ * The programs of matrix products, shaders/matmul/, and what those of convolutions share with them.
+ */
+import type { DType } from "../../core/dtype.ts";
+import type { Profile, Program } from "../../core/dispatch.ts";
+import { type AccType, accType, isHalf, vec, wgslType } from "../../core/gpu_storage.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import {
+  MATMUL_COLUMNS_FEW,
+  MATMUL_DOT,
+  MATMUL_REGISTER,
+  MATMUL_TILED,
+} from "../../../shaders_generated.ts";
+import { printEpilogue } from "./epilogue.ts";
+import type { MatMulSource, ProductSource } from "./source.ts";
+import type { SharedTile } from "./tiled.ts";
+import type { RegisterTile } from "./tiles.ts";
+
+/** WGSL type of a buffer of this dtype read one or four at a time. */
+export function elementType(dtype: DType, wide: boolean): string {
+  return vec(wgslType(dtype), wide ? 4 : 1);
+}
+
+/** What the texts of all products take of operands, sums and results, and the types of an epilogue's operands. */
+export function printProduct({ dtype, out, wideA, wideB, wideC, epilogue }: ProductSource): {
+  readonly texts: {
+    readonly a: string;
+    readonly b: string;
+    readonly c: string;
+    readonly acc: AccType;
+    readonly half: boolean;
+    readonly finish: string;
+  };
+  readonly inputs: readonly string[];
+} {
+  const finish = printEpilogue(epilogue, dtype, out, wideC ? 4 : 1, 2);
+  return {
+    texts: {
+      a: elementType(dtype, wideA),
+      b: elementType(dtype, wideB),
+      c: finish.output,
+      acc: accType(dtype),
+      half: isHalf(dtype),
+      finish: finish.prelude,
+    },
+    inputs: finish.inputs,
+  };
+}
+
+/** How kernels with register tiles take a tile: the lanes of a workgroup may load rows together. */
+export function registerParameters(
+  { rows, vecs, across = 0 }: RegisterTile,
+  { lanes }: Profile,
+): Required<RegisterTile> & Pick<Profile, "lanes"> {
+  return { rows, vecs, across, lanes };
+}
+
+/** What programs of such a kernel have besides its text. */
+export function registerAdditions(
+  family: string,
+  inputs: readonly string[],
+  { rows, vecs, across }: RegisterTile,
+  { subgroupDirective }: Profile,
+): { name: string; inputs: readonly string[]; enable: string[] } {
+  const enable = across !== undefined && subgroupDirective ? ["enable subgroups;"] : [];
+  return { name: `${family}_register_${rows}x${vecs * 4}`, inputs, enable };
+}
+
+/** A tile of sums in each invocation's registers: where the lanes of a workgroup are lanes of a processor's vectors. */
+export function registerProgram(
+  source: MatMulSource,
+  tile: RegisterTile,
+  profile: Profile,
+): Program {
+  const own = { ...source, wideB: source.wideB || source.skewB > 0 };
+  const { texts, inputs } = printProduct(own);
+  return shaderProgram(
+    MATMUL_REGISTER,
+    { ...own, ...registerParameters(tile, profile), ...texts },
+    registerAdditions("matmul", inputs, tile, profile),
+  );
+}
+
+/** A workgroup stages blocks of both operands in its memory. */
+export function sharedProgram(source: MatMulSource, tile: SharedTile): Program {
+  const { texts, inputs } = printProduct(source);
+  return shaderProgram(MATMUL_TILED, { ...source, ...tile, ...texts }, {
+    name: `matmul_shared_${tile.bm}x${tile.bn}`,
+    inputs,
+  });
+}
+
+export interface DotTile {
+  /** The matrix is B, its rows are columns of the result; else it is A. */
+  readonly matrixIsB: boolean;
+  /** Number of vectors, at most 4. */
+  readonly vectors: number;
+  /** Matrix rows an invocation sums. */
+  readonly rows: number;
+  /** Invocations that share a row. */
+  readonly lanes: number;
+  /** Invocations of a workgroup; a multiple of `lanes`. */
+  readonly threads: number;
+}
+
+/** Rows of one operand times vectors, all contiguous along `k`. Both operands are read four at a time, or neither. */
+export function dotProgram(source: MatMulSource, tile: DotTile): Program {
+  const { wideA: wide } = source, { texts, inputs } = printProduct(source);
+  return shaderProgram(MATMUL_DOT, {
+    ...source,
+    ...tile,
+    ...texts,
+    element: texts.a,
+    sum: vec(texts.acc, wide ? 4 : 1),
+    wide,
+  }, { name: `matmul_dot_${tile.matrixIsB ? "b" : "a"}${tile.vectors}`, inputs });
+}
+
+export interface ColumnsTile {
+  readonly rows: number;
+  /** Vectors of 4 columns in a workgroup. */
+  readonly columns: number;
+  /** Invocations that share a column. */
+  readonly slices: number;
+}
+
+/** Few rows times a matrix `[k, n]` read four columns at a time; the workgroup's slices of `k` are summed at the end. */
+export function columnsProgram(source: MatMulSource, tile: ColumnsTile): Program {
+  const { texts, inputs } = printProduct(source);
+  return shaderProgram(MATMUL_COLUMNS_FEW, { ...source, ...tile, ...texts }, {
+    name: `matmul_columns_${tile.rows}`,
+    inputs,
+  });
+}

@@ -1,0 +1,129 @@
+/**
+ * float16 where WGSL or a kernel has no f16: tensors keep their two bytes an element, seen as halves of words, and the kernel
+ * runs on float32 copies of them. Each result still rounds once.
+ */
+import { castArray } from "../../core/convert.ts";
+import type {
+  BufferRange,
+  BufferRef,
+  Dispatch,
+  GpuPlan,
+  GpuVariant,
+  Profile,
+} from "../../core/dispatch.ts";
+import { accDType } from "../../core/gpu_storage.ts";
+import type { Attrs, Problem } from "../../core/op.ts";
+import { castTo, type Expr } from "../../core/scalar/expr.ts";
+import { sizeOf } from "../../core/shape.ts";
+import type { ConcreteSpec } from "../../core/tensor_spec.ts";
+import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
+import { shaderProgram } from "../../core/shader.ts";
+import { POINTWISE_HALF, SCALAR_WGSL } from "../../../shaders_generated.ts";
+import { ALIGN, planPieces } from "../copy/pieces.ts";
+
+/** The variants of an op as this adapter can run them on a problem. */
+export function runnableVariants(
+  variants: readonly GpuVariant[],
+  problem: Problem,
+  profile: Profile,
+): readonly GpuVariant[] {
+  if (profile.f16 || !hasHalf(problem)) return variants;
+  return variants.filter((v) => !v.exactDtype).map(throughFloat32);
+}
+
+/** The same work on float32 copies of what is float16. */
+export function throughFloat32(variant: GpuVariant): GpuVariant {
+  const { fits, plan } = variant;
+  return {
+    ...variant,
+    fits: (problem, profile) => fits?.(inFloat32(problem), profile) ?? true,
+    plan: (problem, profile) => aroundFloat32(plan(inFloat32(problem), profile), problem, profile),
+  };
+}
+
+function hasHalf({ inputs, hosts, outputs }: Problem): boolean {
+  return inputs.some(({ dtype }, i) => dtype === "float16" && hosts[i] === undefined) ||
+    outputs.some(({ dtype }) => dtype === "float16");
+}
+
+function inFloat32(problem: Problem): Problem {
+  if (!hasHalf(problem)) return problem;
+  const wide = (s: ConcreteSpec): ConcreteSpec => ({ ...s, dtype: accDType(s.dtype) });
+  return {
+    inputs: problem.inputs.map(wide),
+    hosts: problem.hosts.map((a) => (a?.dtype === "float16" ? castArray(a, "float32") : a)),
+    outputs: problem.outputs.map(wide),
+    attrs: wideAttr(problem.attrs) as Attrs,
+  };
+}
+
+/** Dtypes among attributes, alone, in lists and in expressions. */
+function wideAttr(value: unknown): unknown {
+  if (value === "float16") return accDType(value);
+  if (Array.isArray(value)) return value.map(wideAttr);
+  if (value === null || typeof value !== "object") return value;
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  if ("op" in value && "args" in value) return wideExpr(value as Expr, new Map());
+  return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, wideAttr(v)]));
+}
+
+/** Casts to float16 go on rounding. */
+function wideExpr(e: Expr, memo: Map<Expr, Expr>): Expr {
+  let wide = memo.get(e);
+  if (wide === undefined) {
+    const own = { ...e, args: e.args.map((a) => wideExpr(a, memo)) };
+    wide = e.op === "cast" && e.dtype === "float16" ? castTo(own, "float32") : own;
+    memo.set(e, wide);
+  }
+  return wide;
+}
+
+/** The plan between the dispatches that unpack what it reads and pack what it makes. */
+function aroundFloat32(plan: GpuPlan, { inputs, outputs }: Problem, profile: Profile): GpuPlan {
+  const temps = [...(plan.temps ?? [])];
+  const before: Dispatch[] = [], after: Dispatch[] = [];
+  const copies = new Map<string, number>();
+  const copyOf = (spec: ConcreteSpec, own: BufferRef): number => {
+    const key = JSON.stringify(own);
+    let temp = copies.get(key);
+    if (temp === undefined) {
+      const words = Math.ceil(sizeOf(spec.shape) / 2);
+      copies.set(key, temp = temps.push(8 * Math.max(words, 2)) - 1);
+      if ("input" in own) before.push(...convert("unpack", words, own, { temp }, profile));
+      else after.push(...convert("pack", words, { temp }, own, profile));
+    }
+    return temp;
+  };
+  const rename = (ref: BufferRef): BufferRef => {
+    if ("temp" in ref) return ref;
+    const spec = "input" in ref ? inputs[ref.input] : outputs[ref.output];
+    if (spec.dtype !== "float16") return ref;
+    const { input, output, ...range } = ref as BufferRange & { input?: number; output?: number };
+    const whole = input === undefined ? { output: output! } : { input };
+    return { ...range, temp: copyOf(spec, whole) };
+  };
+  const dispatches = plan.dispatches.map((d) => ({ ...d, buffers: d.buffers.map(rename) }));
+  return { dispatches: [...before, ...dispatches, ...after], temps };
+}
+
+/** Converts words of two halves to pairs of floats, or back. */
+function convert(
+  way: "pack" | "unpack",
+  words: number,
+  from: BufferRef,
+  to: BufferRef,
+  profile: Profile,
+): readonly Dispatch[] {
+  // Halves of pieces begin at aligned places too.
+  const maxBinding = profile.maxBinding - profile.maxBinding % (2 * ALIGN);
+  const pack = way === "pack";
+  const program = shaderProgram(POINTWISE_HALF, {
+    pack,
+    helper: wgslFunctions(SCALAR_WGSL, [pack ? "halfbits_" : "halfvalue_"]),
+  }, { name: `${way}_half` });
+  return planPieces(program, [words, 8], { ...profile, maxBinding }, ({ first, count, range }) => {
+    const packed = range.size === undefined ? {} : { offset: first * 4, size: count * 4 };
+    const [source, target] = pack ? [range, packed] : [packed, range];
+    return { buffers: [{ ...from, ...source }, { ...to, ...target }], params: [count] };
+  }).dispatches;
+}

@@ -1,0 +1,140 @@
+/**
+ * Functions as attributes of control flow ops: tracing them, and what they capture as inputs of the op.
+ */
+import { apply, type OpInput, withRecorders } from "../../core/apply.ts";
+import { type DType, isTrainable } from "../../core/dtype.ts";
+import type { Attrs, GradRule, OpDef } from "../../core/op.ts";
+import { refusePromise } from "../../core/nest.ts";
+import { packComponents, takeComponents } from "../../core/composite.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { Spec } from "../../core/tensor_spec.ts";
+import { asTensor, toInput } from "../../ops/input.ts";
+import { effectAttrs, FuncGraph } from "../../graph/func_graph.ts";
+import { endingRecordings } from "../eager/tensor.ts";
+import { callInputs, ConcreteFunction } from "../functions/concrete_function.ts";
+import { tapeGradient } from "../functions/run_tape.ts";
+import { TensorArray } from "./tensor_array.ts";
+
+/** A function and where its inputs are among those of the op. */
+export interface Branch {
+  readonly f: ConcreteFunction;
+  /** For each capture and handle of `f`, its place among the op's inputs. */
+  readonly from: readonly number[];
+  /** What runs instead in a call of which only the tape is read. Default: the forward variant of `f`. */
+  readonly taped?: ConcreteFunction;
+}
+
+/**
+ * Applies an op of control flow to inputs of its own and to what its functions capture, and returns its results without the tape. The
+ * first of its own inputs are for itself, as many as `apart` says: the others and what is captured are the functions'.
+ */
+export function applyControl(
+  def: OpDef,
+  own: readonly OpInput[],
+  { functions, attrs = {}, apart = 0 }: {
+    readonly functions: Readonly<Record<string, ConcreteFunction>>;
+    readonly attrs?: Attrs;
+    readonly apart?: number;
+  },
+): Tensor[] {
+  const inputs = own.slice(), places = new Map<number, number>();
+  const placeOf = (t: Tensor): number => {
+    const known = places.get(t.id), at = known ?? inputs.push(t) - 1;
+    if (known === undefined) places.set(t.id, at);
+    return at - apart;
+  };
+  const branches: Record<string, Branch> = {};
+  for (const [name, f] of Object.entries(functions)) {
+    branches[name] = { f, from: (callInputs(f, []) as Tensor[]).map(placeOf) };
+  }
+  const called = Object.values(functions);
+  return apply(def, inputs, {
+    Tin: inputs.slice(apart).map((x) => x.dtype),
+    Tout: called.at(-1)!.outputs.map((o) => o.dtype),
+    ...branches,
+    ...attrs,
+    ...effectAttrs(...called.map((f) => f.graph)),
+  }).slice(0, -1);
+}
+
+/** The tensor that stands for a TensorArray inside ops; anything else as it is. */
+export function flowOf<T>(value: T | TensorArray): T | Tensor {
+  return value instanceof TensorArray ? value.flow : value;
+}
+
+/** The opposite of {@linkcode flowOf}: `t` as what `like` was. */
+export function unflow(like: unknown, t: Tensor): Tensor | TensorArray {
+  return like instanceof TensorArray ? TensorArray.fromFlow(t, like) : t;
+}
+
+/** What a user's function returned for one result, as a tensor. Throws `TypeError` for what is none, promises among them. */
+export function resultTensor(value: unknown, arg: string, fn: string, dtype?: DType): Tensor {
+  refusePromise(
+    value,
+    () =>
+      `Cannot use the ${arg} of ${fn}: its function returned a promise; put what must be awaited into a script op, whose body may be async`,
+  );
+  const result = flowOf(value) as TensorLike;
+  return asTensor(toInput(result, arg, fn, result instanceof Tensor ? {} : { dtype }));
+}
+
+/** A traced body. */
+export interface Traced {
+  readonly f: ConcreteFunction;
+  /** The nest that it returned, with specs in the places of composite values. */
+  readonly structure: unknown;
+  /** What it returned for each of its outputs. */
+  readonly leaves: readonly unknown[];
+}
+
+/** Traces `fn` into a function of one placeholder per spec. */
+export function trace(
+  fn: (...args: Tensor[]) => unknown,
+  specs: readonly Spec[],
+  name: string,
+): Traced {
+  const graph = new FuncGraph(name);
+  const args = specs.map((s) => graph.addInput(s.dtype, s.shape));
+  const body = (): unknown => withRecorders([], () => fn(...args));
+  const result = graph.asDefault(() => endingRecordings(body));
+  const { leaves, structure } = takeComponents(result);
+  graph.outputs = graph.asDefault(() =>
+    leaves.map((r) => graph.inside(resultTensor(r, "result", name)))
+  );
+  return { f: new ConcreteFunction(graph), structure, leaves };
+}
+
+/** Results of a traced body's op in the nest that the body returned. */
+export function packResults({ structure, leaves }: Traced, results: readonly Tensor[]): unknown {
+  return packComponents<unknown>(structure, results.map((t, i) => unflow(leaves[i], t)));
+}
+
+/** Functions that an op of control flow may call may read variables unseen. */
+export function branchesCapture(attrs: Attrs): boolean {
+  return Object.values(attrs).some((v) => (v as Branch | null)?.f?.mayCapture === true);
+}
+
+/** Numbers of the op's inputs of which one of the functions picks rows: their gradient is those rows. */
+export function rowsPicked(branches: readonly Branch[]): Set<number> {
+  return new Set(branches.flatMap(({ f, from }) => gradientsInRows(f).map((k) => from[k])));
+}
+
+/** What a function without arguments captures that has a gradient in rows. */
+function gradientsInRows(f: ConcreteFunction): number[] {
+  const needs = callInputs(f, []).map((t) => isTrainable(t.dtype));
+  try {
+    const { dxAt } = f.differentiable.backward({ order: "first", unseen: [], needs });
+    return dxAt.flatMap((at, k) => (at !== null && typeof at === "object" ? [k] : []));
+  } catch {
+    // What has no gradient is told of when it runs.
+    return [];
+  }
+}
+
+/** Gradient of an op whose last output is the tape of what it did. */
+export const tapeGrad: GradRule = {
+  captures: branchesCapture,
+  saves: ["input", "tape"],
+  vjp: (saved, dys, ctx) =>
+    tapeGradient(saved.tape, ctx.inputs.map((_, k) => saved[`input:${k}`]), dys, ctx),
+};

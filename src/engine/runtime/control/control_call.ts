@@ -1,0 +1,223 @@
+/**
+ * ControlCall: one call of a control flow op inside a plan. It runs the op's functions, taped where a gradient is wanted.
+ */
+import type { OpInput } from "../../core/apply.ts";
+import type { Device } from "../../core/device.ts";
+import { isTrainable } from "../../core/dtype.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { whenReady } from "../../core/nest.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { StepRecorder } from "../../autodiff/step_recorder.ts";
+import type { DrawCounts } from "../../ops/random/state.ts";
+import type { Branch } from "./branch.ts";
+import type { ConcreteFunction } from "../functions/concrete_function.ts";
+import { run, runTo } from "../functions/run_body.ts";
+import { cpuDevice } from "../devices/devices.ts";
+import { aside } from "../eager/aside.ts";
+import { onDevice } from "../eager/eager.ts";
+import type { Boundary } from "../plan/boundary.ts";
+import { NO_HOST } from "./host_state.ts";
+import type { LateFeeds, Later } from "../plan/later.ts";
+import type { HostPlacing } from "../plan/place.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { HostCall, HostResults } from "../run/run_context.ts";
+import { RunTape, tapeValue } from "../functions/run_tape.ts";
+import { asTensors, copyArray, releaseValue, type RunValue } from "../run/run_value.ts";
+import { EagerTensor, type Owned, withOwner } from "../eager/tensor.ts";
+
+/** Runs functions for one call of a control flow op, taped where the gradient is wanted. */
+export class ControlCall {
+  readonly call: HostCall;
+  /** Inputs of the functions: those of the call, or the tape's own handles on them. */
+  readonly inputs: readonly OpInput[];
+  /** Records what the functions do; null where no gradient is wanted. */
+  readonly recorder: StepRecorder | null;
+  readonly #owned: Owned[] = [];
+  /** Results of functions, without a tape: freed by then, or when the call ends, unless it hands them on. */
+  readonly #results = new Set<OpInput>();
+  #ended = false;
+  readonly #draws: DrawCounts;
+
+  /** `inputs`: those of the call that the functions get; `onHost`: numbers of those that they want on the host. */
+  constructor(
+    call: HostCall,
+    inputs: readonly OpInput[],
+    onHost: ReadonlySet<number> = NO_HOST.feeds,
+  ) {
+    this.call = call;
+    this.#draws = call.draws.within(call.source);
+    this.recorder = call.wanted.at(-1) ? new StepRecorder("all") : null;
+    this.inputs = this.recorder
+      ? inputs.map((x, i) => this.#source(x, onHost.has(i) ? cpuDevice() : call.device))
+      : inputs;
+  }
+
+  /** Sources of a tape are handles of its own. */
+  #source(x: OpInput, device: Device): OpInput {
+    if (x instanceof Tensor && x.dtype === "resource") return x;
+    return withOwner(this.#owned, () => {
+      // Handles, such as the tape of what ran before, are on no device.
+      if (x.dtype === "variant" && x instanceof NdArray) return asTensors([copyArray(x)])[0];
+      const t = x.dtype === "variant" ? x as EagerTensor : onDevice(x, device);
+      const own = t === x ? t.alias() : t;
+      if (isTrainable(own.dtype)) this.recorder!.watch(own.id);
+      return own;
+    });
+  }
+
+  /** Runs a function. What it returns lives until {@linkcode ControlCall.free}, or until the call ends. */
+  run(
+    branch: Branch,
+    args: readonly OpInput[],
+    host?: HostPlacing,
+  ): OpInput[] | Promise<OpInput[]> {
+    return this.call.context.inTurn(() => this.#run(branch, args, host));
+  }
+
+  #run(
+    branch: Branch,
+    args: readonly OpInput[],
+    host: HostPlacing | undefined,
+  ): OpInput[] | Promise<OpInput[]> {
+    const inputs = this.#inputsOf(branch, args), { context } = this.call;
+    const out = run(this.#called(branch), inputs, context, { host, draws: this.#draws });
+    return whenReady(out, (values) => this.#take(branch, inputs, values, host));
+  }
+
+  /** {@linkcode ControlCall.run} as far as a boundary, where it waits, as for the `late` ones of its arguments. */
+  runTo(
+    boundary: Boundary,
+    branch: Branch,
+    args: readonly OpInput[],
+    host?: HostPlacing,
+    late?: LateFeeds,
+  ): OpInput[] | Later<OpInput[]> {
+    this.call.context.tick();
+    const inputs = this.#inputsOf(branch, args);
+    late?.whenSupplied((values) => late.numbers.forEach((n, i) => inputs[n] = values[i]));
+    // Many may be under way: what they draw is no matter of which comes first.
+    const draws = this.#draws;
+    const out = runTo(this.#called(branch), inputs, this.call.context, {
+      boundary,
+      host,
+      late,
+      draws: branch.f.graph.ordered ? draws : draws.ofElement(draws.next("element")),
+    });
+    return Array.isArray(out)
+      ? this.#take(branch, inputs, out, host)
+      : out.map((values) => this.#take(branch, inputs, values, host));
+  }
+
+  /** The plan by which a function runs here. */
+  planOf(branch: Branch, host?: HostPlacing): Plan {
+    return this.#called(branch).plan(host, this.call.context.state);
+  }
+
+  #called({ f, taped }: Branch): ConcreteFunction {
+    return taped ?? (this.recorder === null ? f : f.differentiable.forward);
+  }
+
+  /** What a function of the call gets: its arguments, then what it captures. */
+  #inputsOf({ from }: Branch, args: readonly OpInput[]): OpInput[] {
+    const inputs = args.slice();
+    for (let i = 0; i < from.length; i++) inputs.push(this.inputs[from[i]]);
+    return inputs;
+  }
+
+  #take(
+    branch: Branch,
+    inputs: readonly OpInput[],
+    values: RunValue[],
+    host: HostPlacing | undefined,
+  ): OpInput[] {
+    if (this.recorder === null) return this.#adopt(values).slice(0, branch.f.outputs.length);
+    return this.#record(branch, inputs, values, host);
+  }
+
+  /** Results belong to the call. One that comes after its end is freed. */
+  #adopt(values: RunValue[]): RunValue[] {
+    for (const v of values) {
+      if (this.#ended) releaseValue(v);
+      else if (v instanceof EagerTensor) this.#results.add(v);
+    }
+    return values;
+  }
+
+  /** A handle of the call's own on a result or an input, to be freed by itself. */
+  handle(v: OpInput): OpInput {
+    if (!(v instanceof EagerTensor) || this.recorder) return v;
+    const own = v.hold();
+    this.#results.add(own);
+    return own;
+  }
+
+  /** Frees a result that is not needed any more. A tape keeps them all. */
+  free(v: OpInput): void {
+    if (this.#results.delete(v)) (v as EagerTensor).dispose();
+  }
+
+  /** {@linkcode ControlCall.free} for several. */
+  freeAll(values: readonly OpInput[]): void {
+    for (let i = 0; i < values.length; i++) this.free(values[i]);
+  }
+
+  /** Records the call as one application, with what its gradient needs. */
+  #record(
+    branch: Branch,
+    inputs: readonly OpInput[],
+    values: readonly RunValue[],
+    host: HostPlacing | undefined,
+  ): Tensor[] {
+    const { f } = branch;
+    const outputs = withOwner(this.#owned, () => asTensors(values, host?.fetches));
+    if (this.#ended) this.#end();
+    else {
+      const attrs = this.#called(branch).callAttrs(inputs);
+      this.recorder!.record({ def: f.op, inputs, outputs, attrs });
+    }
+    return outputs.slice(0, f.outputs.length);
+  }
+
+  /** Runs eager code as a part of the call: on its device and taped. What it makes is freed when the call ends. */
+  within<R>(fn: () => R, device: Device = this.call.device): R {
+    const recorders = this.recorder ? [this.recorder] : [];
+    return aside({ device: device.name, recorders }, () => withOwner(this.#owned, fn));
+  }
+
+  /** Does the work of the call and returns its results with the tape; frees what the call made, also where it fails. */
+  settle(
+    work: () => readonly OpInput[] | Promise<readonly OpInput[]>,
+  ): HostResults | Promise<HostResults> {
+    const fail = (e: unknown): never => {
+      this.recorder?.release();
+      this.#end();
+      throw e;
+    };
+    let values: readonly OpInput[] | Promise<readonly OpInput[]>;
+    try {
+      values = work();
+    } catch (e) {
+      return fail(e);
+    }
+    return values instanceof Promise
+      ? values.then((v) => this.#finish(v), fail)
+      : this.#finish(values);
+  }
+
+  #finish(values: readonly OpInput[]): HostResults {
+    const tape = this.recorder && new RunTape(this.recorder, this.inputs, values);
+    // Results are handed on; what is among them otherwise, such as an input, stays its owner's.
+    const results = values.map((v) =>
+      v instanceof EagerTensor && !this.#results.delete(v) ? v.hold() : v
+    );
+    this.#end();
+    return [...results, tape && tapeValue(tape)];
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.freeAll([...this.#results]);
+    for (const t of this.#owned) t.dispose();
+    this.#owned.length = 0;
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * The elements that mapFn, scan and folds visit, and what their functions return: tensors and composite values, row by row.
+ */
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
+import { CompositeSpec, CompositeTensor, type RowPart } from "../../core/composite.ts";
+import type { DType } from "../../core/dtype.ts";
+import { flatten, isNested, type Nest, packAs, structureText } from "../../core/nest.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { type TensorSpec, TensorSpecClass } from "../../core/tensor_spec.ts";
+import { asTensor, toInput } from "../../ops/input.ts";
+import { resultTensor } from "./branch.ts";
+
+/** What a function of rows returns, in its nest. */
+export type RowSignature = Nest<DType | TensorSpec | CompositeSpec>;
+
+/** The tensors whose rows a loop visits, and what their rows stand for: of a composite value its row numbers. */
+export function elemsOf(
+  value: unknown,
+  fn: string,
+): { readonly tensors: Tensor[]; readonly pack: (rows: readonly Tensor[]) => unknown } {
+  const leaves = isNested(value) ? flatten<unknown>(value as Nest<unknown>) : [value];
+  const pack = (like: unknown, rows: readonly Tensor[]): unknown =>
+    packAs<unknown>(
+      like,
+      rows.map((r, i) => {
+        const leaf = leaves[i];
+        return leaf instanceof CompositeTensor ? leaf.row(r) : r;
+      }),
+    );
+  if (!leaves.some((v) => v instanceof CompositeTensor)) {
+    const { like, tensors } = nestOf(value, "elems", fn);
+    return { tensors, pack: (rows) => packAs(like, rows) };
+  }
+  const tensors = leaves.map((v) =>
+    v instanceof CompositeTensor
+      ? v.rowNumbers() as Tensor
+      : asTensor(toInput(v as TensorLike, "elems", fn))
+  );
+  return { tensors, pack: (rows) => pack(value, rows) };
+}
+
+/** Tensors and the nest they came in; a literal array is one tensor. */
+export function nestOf(
+  value: unknown,
+  arg: string,
+  fn: string,
+): { readonly like: unknown; readonly tensors: Tensor[] } {
+  const nested = isNested(value) &&
+    flatten(value as Nest<unknown>).some((v) => typeof v === "object");
+  const leaves = nested ? flatten(value as Nest<unknown>) : [value];
+  const composite = leaves.find((v) => v instanceof CompositeTensor);
+  if (composite !== undefined) {
+    throw new TypeError(`Cannot use ${composite} as ${arg} of ${fn}: wanted tensors`);
+  }
+  const tensors = leaves.map((v) => asTensor(toInput(v as TensorLike, arg, fn)));
+  return { like: nested ? value : null, tensors };
+}
+
+/** What of the results of one call is joined with those of the others, and what they are. */
+export interface RowResults {
+  readonly parts: readonly RowPart[];
+  /** The nest of results, with specs in the places of composite values. */
+  readonly structure: unknown;
+}
+
+/** Takes the results of a call apart. Throws `TypeError` where they are not what was declared. */
+export function rowResults(
+  results: unknown,
+  { fn, signature }: { readonly fn: string; readonly signature?: RowSignature | undefined },
+): RowResults {
+  const leaves = isNested(results) ? flatten<unknown>(results as Nest<unknown>) : [results];
+  const wanted = signature === undefined
+    ? []
+    : isNested(signature)
+    ? flatten<unknown>(signature as Nest<unknown>)
+    : [signature];
+  if (signature !== undefined && structureText(signature) !== structureText(results)) {
+    throw new TypeError(
+      `Cannot use what the function of ${fn} returned: fnOutputSignature is ${
+        structureText(signature)
+      }, received ${structureText(results)}`,
+    );
+  }
+  const specs = leaves.map((v, i) => {
+    const spec = wanted[i], isOne = v instanceof CompositeTensor;
+    const fits = spec instanceof CompositeSpec
+      ? spec.componentsOf(v) !== null && (!isOne || spec.isCompatibleWith(v.spec))
+      : spec === undefined || !isOne;
+    if (fits) return isOne ? v.spec : spec instanceof CompositeSpec ? spec : null;
+    throw new TypeError(
+      `Cannot use what the function of ${fn} returned: wanted ${spec}, received ${v}`,
+    );
+  });
+  const parts = leaves.flatMap((v, i): readonly RowPart[] => {
+    const spec = specs[i];
+    if (spec !== null) return spec.partsOfRow(v);
+    const w = wanted[i], dtype = w instanceof TensorSpecClass ? w.dtype : w as DType | undefined;
+    return [{ tensor: resultTensor(v, "result", fn, dtype), by: "stack" }];
+  });
+  return { parts, structure: packAs<unknown>(results, specs.map((s) => s ?? 0)) };
+}
+
+/** The results of all calls in their nest. */
+export function unrowed(structure: unknown, joined: readonly Tensor[]): unknown {
+  let at = 0;
+  const leaves = isNested(structure) ? flatten<unknown>(structure as Nest<unknown>) : [structure];
+  return packAs<unknown>(
+    structure,
+    leaves.map((leaf) => {
+      if (!(leaf instanceof CompositeSpec)) return joined[at++];
+      const from = at;
+      return leaf.ofRows(joined.slice(from, at += leaf.rowParts));
+    }),
+  );
+}

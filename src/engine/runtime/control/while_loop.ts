@@ -1,0 +1,387 @@
+/**
+ * whileLoop: an op that repeats a function while another says so. Its gradient is the tape of what it did, which flows along an edge.
+ */
+import { currentInterpreter, type OpInput } from "../../core/apply.ts";
+import { readNow } from "../../core/device.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
+import { whenReady } from "../../core/nest.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { optionCheck } from "../../core/options.ts";
+import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
+import { newTensorId, Tensor, type TensorLike } from "../../core/tensor.ts";
+import { specText } from "../../core/tensor_spec.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
+import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { withScope } from "../../core/scope_context.ts";
+import { stopGradient } from "../../ops/array/view.ts";
+import { asTensor, intScalar } from "../../ops/input.ts";
+import { add } from "../../ops/pointwise/arithmetic.ts";
+import { less } from "../../ops/pointwise/compare.ts";
+import { logicalAnd } from "../../ops/pointwise/logical.ts";
+import { applyControl, type Branch, resultTensor, tapeGrad, trace } from "./branch.ts";
+import { ControlCall } from "./control_call.ts";
+import { conditionForTapeOnly, forTapeOnly, tapeOnlyCallOf } from "../functions/tape_only.ts";
+import { Boundary } from "../plan/boundary.ts";
+import { hostStateOfWhile } from "./host_state.ts";
+import type { Later } from "../plan/later.ts";
+import {
+  type LoopLeaf,
+  LoopNest,
+  type LoopVariable,
+  type LoopVariables,
+  type ShapeInvariant,
+} from "./loop_variables.ts";
+import { repeat, waitsBeforeEffects } from "./rows.ts";
+import { TensorArray } from "./tensor_array.ts";
+import { setTapeOnly } from "../plan/tape_only.ts";
+import { currentRun, type HostCall, type HostResults, setHostOp } from "../run/run_context.ts";
+import { EagerTensor, tidy, tidyBut } from "../eager/tensor.ts";
+
+function loopOp(name: string): OpDef {
+  return defineOp({
+    name,
+    inputs: ["input: Tin"],
+    outputs: ["output: Tout", "tape: variant"],
+    attrs: [
+      "Tin: list(type)",
+      "Tout: list(type)",
+      "cond: func",
+      "body: func",
+      "output_shapes: list(shape)",
+    ],
+    infer: (_, { output_shapes }) => [...(output_shapes as PartialShape[]), []],
+    grad: tapeGrad,
+    host: true,
+  });
+}
+
+/** Repeats a function while another says so. Inputs: the loop variables, then what the functions capture. */
+export const While: OpDef = loopOp("While");
+/** {@linkcode While} for functions without effects. */
+export const StatelessWhile: OpDef = loopOp("StatelessWhile");
+
+/** Options of {@linkcode whileLoop}. */
+export interface WhileOptions {
+  /** Stops after so many iterations. */
+  readonly maximumIterations?: number;
+  /** Shapes that hold in every iteration, in the nest of the variables; null dimensions may vary. */
+  readonly shapeInvariants?: readonly ShapeInvariant[];
+  /** False: no gradient flows through the loop. Default true. */
+  readonly backProp?: boolean;
+  /** Name of the operation. */
+  readonly name?: string;
+  /** How many iterations TensorFlow runs at a time; nothing here. */
+  readonly parallelIterations?: number;
+  /** Whether TensorFlow keeps intermediate values on the host; nothing here. */
+  readonly swapMemory?: boolean;
+}
+
+const checkOptions = optionCheck<WhileOptions>("whileLoop", {
+  maximumIterations: true,
+  shapeInvariants: true,
+  backProp: true,
+  name: true,
+  parallelIterations: true,
+  swapMemory: true,
+});
+
+/**
+ * Repeats `body` on the loop variables while `condition` is true. Each is a tensor, a `TensorArray`, or a nest of them, which the
+ * functions get and `body` returns. In eager mode a plain loop, which frees what its functions make but for the variables' last values.
+ * TensorFlow op `While`.
+ * Throws `ValueError` where a variable's nest, or its shape without a shape invariant, changes from one iteration to the next, and
+ * `TypeError` where its dtype does.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const power = tf.function((x: tf.Tensor) =>
+ *   tf.whileLoop((i) => tf.less(i, 3), (i, y) => [tf.add(i, 1), tf.mul(y, x)], [tf.scalar(0), tf.onesLike(x)])[1]
+ * );
+ * assertEquals(power(tf.scalar(2)).item(), 8);
+ * ```
+ */
+export function whileLoop<const V extends readonly unknown[]>(
+  condition: (...vars: LoopVariables<V>) => TensorLike,
+  body: (...vars: LoopVariables<V>) => readonly LoopVariable[] | LoopVariable,
+  vars: V,
+  options: WhileOptions = {},
+): LoopVariables<V> {
+  for (const [name, fn] of [["cond", condition], ["body", body]]) {
+    if (typeof fn !== "function") throw new TypeError(`'${name}' must be callable`);
+  }
+  checkOptions(options);
+  if (vars.length === 0) throw new ValueError("No loop variables provided to whileLoop");
+  const first = newTensorId(),
+    nest = new LoopNest(vars),
+    { maximumIterations: limit = -1 } = options;
+  const invariants = nest.invariants(options.shapeInvariants);
+  const test = (...leaves: LoopLeaf[]): Tensor => predicate(condition(...nest.pack(leaves)));
+  const next = (...leaves: LoopLeaf[]): LoopLeaf[] => nest.leavesOf(body(...nest.pack(leaves)));
+  const build = (): Tensor[] => {
+    const first = firstTensors(nest.start, next), start = first.map((v) => v.tensor);
+    const loop: Loop = {
+      test,
+      next: (...ts) => next(...ts).map((leaf) => resultTensor(leaf, "body", "whileLoop")),
+      start,
+      shapes: invariants.map((given, i) =>
+        given === undefined ? nest.shapeOf(i, first[i].shape) : given
+      ),
+    };
+    return limit < 0 ? addLoop(loop) : addLoop(counted(loop, limit)).slice(1);
+  };
+  const isCut = options.backProp === false;
+  const ended = (results: readonly LoopLeaf[]): LoopLeaf[] => results.map(isCut ? cut : (t) => t);
+  return nest.pack(
+    !currentInterpreter().symbolic
+      ? leaving(() => ended(loopEagerly(test, next, nest.start, { limit, first })))
+      : ended(withScope({ opName: options.name ?? null }, build)),
+  );
+}
+
+function cut(leaf: LoopLeaf): LoopLeaf {
+  if (leaf instanceof Tensor) return stopGradient(leaf);
+  return leaf.hasFlow ? TensorArray.fromFlow(stopGradient(leaf.flow), leaf) : leaf;
+}
+
+/** A tensor that a loop begins with, and what is known of its shape in all iterations. */
+interface First {
+  readonly tensor: Tensor;
+  readonly shape: PartialShape;
+}
+
+/** What a loop begins with. Of what shape the elements of a list are of which nothing was written, its body tells. */
+function firstTensors(
+  start: readonly LoopLeaf[],
+  next: (...leaves: LoopLeaf[]) => LoopLeaf[],
+): First[] {
+  const given = (tensor: Tensor): First => ({ tensor, shape: tensor.staticShape });
+  if (start.every((leaf) => leaf instanceof Tensor)) return start.map(given);
+  const specs = start.map((leaf) => ({
+    dtype: leaf.dtype,
+    shape: leaf instanceof Tensor ? leaf.staticShape : null,
+  }));
+  const { f } = trace(
+    (...args) => next(...start.map((leaf, i) => leaf instanceof Tensor ? args[i] : leaf)),
+    specs,
+    "while_body",
+  );
+  return start.map((leaf, i) => {
+    if (leaf instanceof Tensor) return given(leaf);
+    const shape = f.outputs[i].staticShape?.slice(1);
+    const tensor = shape ? leaf.ofZeros(shape).flow : leaf.flow;
+    return { tensor, shape: tensor.staticShape && [tensor.staticShape[0], ...shape ?? []] };
+  });
+}
+
+/** A loop over plain tensors. */
+interface Loop {
+  readonly test: (...vars: Tensor[]) => Tensor;
+  readonly next: (...vars: Tensor[]) => Tensor[];
+  readonly start: readonly Tensor[];
+  readonly shapes: readonly PartialShape[];
+}
+
+/** The loop with a counter as its first variable: how TensorFlow limits the number of iterations. */
+function counted({ test, next, start, shapes }: Loop, limit: number): Loop {
+  return {
+    test: (count, ...vars) => logicalAnd(less(count, limit), test(...vars)),
+    next: (count, ...vars) => [add(count, 1), ...next(...vars)],
+    start: [asTensor(intScalar(0)), ...start],
+    shapes: [[], ...shapes],
+  };
+}
+
+function addLoop({ test, next, start, shapes }: Loop): Tensor[] {
+  const specs = start.map((t, i) => ({ dtype: t.dtype, shape: shapes[i] }));
+  start.forEach((t, i) => {
+    if (!compatible(t.staticShape, shapes[i])) {
+      throw new ValueError(
+        `The shape invariant specified for ${t.name} is not compatible with the initial shape of the loop variable. It enters the loop with shape ${
+          shapeText(t.staticShape)
+        }, but the specified shape invariant is ${shapeText(shapes[i])}`,
+      );
+    }
+  });
+  const c = trace(test, specs, "while_cond");
+  const b = trace(next, specs, "while_body");
+  checkLoop(b.f.outputs, start, shapes);
+  const effects = c.f.graph.stateful || b.f.graph.stateful;
+  return applyControl(effects ? While : StatelessWhile, start, {
+    functions: { cond: c.f, body: b.f },
+    attrs: { output_shapes: shapes },
+  });
+}
+
+function predicate(value: TensorLike): Tensor {
+  const t = resultTensor(value, "condition", "whileLoop");
+  if ((t.staticShape?.length ?? 0) === 0) return t;
+  throw new ValueError(
+    `The condition of whileLoop must be a scalar: received shape ${shapeText(t.staticShape)}`,
+  );
+}
+
+function loopEagerly(
+  test: (...leaves: LoopLeaf[]) => Tensor,
+  next: (...leaves: LoopLeaf[]) => LoopLeaf[],
+  start: readonly LoopLeaf[],
+  { limit, first }: {
+    readonly limit: number;
+    /** Younger tensors are the loop's. */
+    readonly first: number;
+  },
+): LoopLeaf[] {
+  const run = currentRun();
+  return leaving(() => {
+    let vars = [...start];
+    for (let i = 0; i !== limit && tidy(() => test(...vars).scalar()); i++) {
+      run?.tick();
+      const before = vars;
+      vars = leaving(() => next(...before));
+      for (const leaf of before) {
+        const t = leaf instanceof TensorArray ? leaf.stacked : leaf;
+        if (!(t instanceof EagerTensor) || t.id < first || t.kept) continue;
+        if (!isCarried(t, vars)) t.dispose();
+      }
+    }
+    return vars;
+  });
+}
+
+/** Runs a part of an eager loop, and frees what it makes but for the variables that it gives. */
+function leaving(fn: () => LoopLeaf[]): LoopLeaf[] {
+  return tidyBut(fn, (leaves) => ({ has: (t) => isCarried(t, leaves) }));
+}
+
+/** True for one of a loop's variables, and for what a list among them holds. */
+function isCarried(t: Tensor, vars: readonly LoopLeaf[]): boolean {
+  return vars.some((v) => v === t || v instanceof TensorArray && v.holds(t));
+}
+
+function checkLoop(
+  results: readonly Tensor[],
+  start: readonly Tensor[],
+  shapes: readonly PartialShape[],
+): void {
+  results.forEach((r, i) => {
+    if (r.dtype !== start[i].dtype) {
+      throw new TypeError(
+        `Loop variable ${i} enters the loop with type ${
+          start[i].dtype
+        }, but has type ${r.dtype} after one iteration`,
+      );
+    }
+    const want = shapes[i], have = r.staticShape;
+    const varies = have === null || have.length !== want?.length ||
+      want.some((d, k) => d !== null && have[k] !== d);
+    if (want !== null && varies) {
+      throw new ValueError(
+        `Input tensor '${start[i]}' enters the loop with shape ${shapeText(want)}, but has shape ${
+          shapeText(have)
+        } after one iteration. To allow the shape to vary across iterations, use the \`shape_invariants\` argument`,
+      );
+    }
+  });
+}
+
+function runWhile(call: HostCall): HostResults | Promise<HostResults> {
+  const { cond, body, output_shapes: shapes } = call.attrs as {
+    cond: Branch;
+    body: Branch;
+    output_shapes: readonly PartialShape[];
+  };
+  const host = hostStateOfWhile(call.attrs);
+  const control = new ControlCall(call, call.inputs, host.inputs);
+  let vars = control.inputs.slice(0, shapes.length);
+  let iteration = 0;
+  const advance = (results: OpInput[]): void => {
+    const before = vars;
+    const isHosts = host.body.fetches.size > 0 && control.recorder === null;
+    vars = !isHosts ? results : results.map((v, i) => {
+      // What a device keeps of the host's variables would be read by nobody.
+      if (!host.body.fetches.has(i) || v instanceof NdArray || before.includes(v)) return v;
+      const array = (v as EagerTensor).ndarraySync();
+      control.free(v);
+      return array;
+    });
+    for (let i = 0; i < before.length; i++) {
+      if (!vars.includes(before[i])) control.free(before[i]);
+    }
+    for (let i = 0; i < vars.length; i++) {
+      const v = vars[i], shape = v instanceof Tensor ? v.staticShape : v.shape;
+      if (!compatible(shapes[i], shape)) {
+        throw new InvalidArgumentError(
+          `Loop variable ${i} has ${
+            specText({ dtype: v.dtype, shape })
+          } after iteration ${iteration}, which breaks its shape invariant ${shapeText(shapes[i])}`,
+          { op: call.def.name, node: call.node },
+        );
+      }
+    }
+    iteration++;
+  };
+  const runBody = (): Next | Promise<Next> => control.run(body, vars, host.body);
+  /** Runs the body up to what it reads, which is read together with the condition. */
+  const runAhead = (p: EagerTensor): Next | Promise<Next> => {
+    const boundary = new Boundary(call.context, { isClosed: true });
+    let ahead: OpInput[] | Later<OpInput[]> | null = null;
+    try {
+      ahead = control.runTo(boundary, body, vars, host.body);
+    } catch (error) {
+      // It fails again where it is wanted.
+      if (!boundary.hasFailed) throw error;
+    }
+    let more = false;
+    const passed = boundary.pass(
+      { reads: [p.memory], device: p.storage.device },
+      ([a]) => more = Boolean(a.item()),
+    );
+    const next = (): Next | Promise<Next> => {
+      control.free(p);
+      if (!more) {
+        if (Array.isArray(ahead)) control.freeAll(ahead);
+        return null;
+      }
+      if (ahead === null) return runBody();
+      const values = ahead;
+      return whenReady(boundary.passAll(), () => Array.isArray(values) ? values : values.take());
+    };
+    return whenReady(passed, next);
+  };
+  /** The next values; null where the loop is over. */
+  const turn = ([p]: readonly OpInput[]): Next | Promise<Next> => {
+    if (p instanceof NdArray) return p.item() ? runBody() : null;
+    const t = p as EagerTensor, { device } = t.storage;
+    if (device.type === "GPU" && (waits ??= waitsBeforeEffects(control.planOf(body, host.body)))) {
+      return runAhead(t);
+    }
+    const decide = (more: unknown): Next | Promise<Next> => {
+      control.free(p);
+      return more ? runBody() : null;
+    };
+    // An array for one element costs more than a small turn's kernels.
+    if (device.hostElements !== undefined) return decide(t.scalar());
+    return whenReady(readNow(device, [t.memory]), ([a]) => decide(a.item()));
+  };
+  let waits: boolean | undefined;
+  const test = (): Next | Promise<Next> => whenReady(control.run(cond, vars, host.cond), turn);
+  const take = (next: Next): boolean => {
+    if (next !== null) advance(next);
+    return next !== null;
+  };
+  return control.settle(() => whenReady(repeat(() => whenReady(test(), take)), () => vars));
+}
+
+/** What a turn of a loop gives: the next values, or null at its end. */
+type Next = OpInput[] | null;
+
+for (const def of [While, StatelessWhile]) {
+  setHostOp(def.name, runWhile, { hostInputs: (attrs) => hostStateOfWhile(attrs).inputs });
+  setTapeOnly(def, (attrs) => {
+    const cond = conditionForTapeOnly(attrs.cond);
+    const next = Array.from({ length: attrs.output_shapes.length }, (_, i) => i);
+    const body = forTapeOnly(attrs.body, { next, kept: cond.reads });
+    return tapeOnlyCallOf(attrs, { cond, body });
+  });
+}

@@ -1,0 +1,321 @@
+/**
+ * The devices of this process: finding, naming, choosing.
+ */
+import type { Device } from "../../core/device.ts";
+import type { Meaning } from "../../core/meaning.ts";
+import { registeredOps } from "../../core/op.ts";
+import { CpuDevice } from "../../devices/cpu/cpu_device.ts";
+import { loadFamilies } from "../../devices/cpu/families.ts";
+import { loadGpuWindows } from "../../kernels/gpu_kernels.ts";
+import { openWebGpuDevice } from "../../devices/webgpu/open.ts";
+import type { WebGpuDevice } from "../../devices/webgpu/webgpu_device.ts";
+import { currentScope, withScope } from "../../core/scope_context.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
+import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { RecentMap } from "../../core/recent_map.ts";
+import { environment } from "./environment.ts";
+
+const cpu = new CpuDevice();
+let gpu: WebGpuDevice | null = null;
+let chosen: Device | null = null;
+let probing: Promise<Device | null> | null = null;
+let generation = 0;
+const forgetters: (() => void)[] = [];
+
+/** The CPU device. */
+export function cpuDevice(): Device {
+  return cpu;
+}
+/** The GPU device, or null where none was found yet. */
+export function gpuDevice(): WebGpuDevice | null {
+  return gpu;
+}
+/** Where ops go that ask for no device. */
+export function defaultDevice(): Device {
+  return chosen ?? cpu;
+}
+
+/** The device that the scopes in force ask for; else the default. */
+export function scopeDevice(): Device {
+  const asked = currentScope().device;
+  return asked ? findDevice(asked) : defaultDevice();
+}
+
+/** Grows where plans made before are of no use, as when a lost device has been replaced. */
+export function deviceGeneration(): number {
+  return generation;
+}
+
+/** Plans made before are of no use from now on. */
+export function forgetPlans(): void {
+  generation++;
+}
+
+/** Registers what forgets kernels that are of no use any more: those of a lost device, or loops where better ones have come. */
+export function onKernelsReplaced(forget: () => void): void {
+  forgetters.push(forget);
+}
+
+function probe(): Promise<Device | null> {
+  return probing ??= openWebGpuDevice().then(adopt);
+}
+
+/** Takes a new device into use, in the place of one that was lost. */
+function adopt(found: WebGpuDevice | null): Device | null {
+  if (found === null) {
+    // Where a device was lost, the next ready() may find one again.
+    if (gpu !== null) probing = null;
+    return null;
+  }
+  const before = gpu;
+  gpu = found;
+  found.lost.then(() => {
+    probing = null;
+    // Not where the device was of no use: that might go on for ever.
+    if (found.counters.submits > 0) void probe().catch(() => probing = null);
+  });
+  if (before !== null) {
+    found.tuner.timing = before.tuner.timing;
+    found.tuner.remember(before.tuner.choices);
+    if (chosen === before) chosen = found;
+    forgetKernels();
+  }
+  return found;
+}
+
+function forgetKernels(): void {
+  generation++;
+  for (const forget of forgetters) forget();
+}
+
+/** Brings the kernels of the CPU that ops of these meanings need; default, the ops loaded so far. */
+async function loadCpuKernels(
+  meanings: readonly Meaning[] = registeredOps().map(({ meaning }) => meaning),
+): Promise<void> {
+  if (await loadFamilies(meanings)) forgetKernels();
+}
+
+let missed = false;
+/** For ops that nobody awaited a device for. What fails here is told by the next `ready()`. */
+cpu.onMissing = (meaning) => {
+  if (missed) return;
+  missed = true;
+  loadCpuKernels([meaning]).catch(() => {}).finally(() => missed = false);
+};
+
+/** The GPU, with the kernels that the ops loaded so far need: one that is opened brings them itself. */
+async function findGpu(): Promise<Device | null> {
+  const [found, more] = await Promise.all([probe(), gpu !== null && loadGpuWindows()]);
+  if (more) forgetKernels();
+  return found;
+}
+
+/**
+ * Finds the adapters and chooses the default device: a hardware GPU, else the CPU; `WEFT_DEVICE=cpu|webgpu` overrides.
+ * Eager work on the CPU needs no `ready()`. After `UnavailableError`, which says that the GPU device was lost, it waits for
+ * the next one.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * await tf.ready();
+ * console.log(tf.getBackend(), tf.listDevices());
+ * ```
+ */
+export async function ready(): Promise<void> {
+  const found = await findGpu();
+  choose(found);
+  if (chosen === cpu) await loadCpuKernels();
+}
+
+function choose(found: Device | null): void {
+  if (chosen) return;
+  const wish = environment("WEFT_DEVICE");
+  if (wish !== undefined && wish !== "cpu" && wish !== "webgpu") {
+    throw new ValueError(`Cannot use WEFT_DEVICE=${wish}: wanted "cpu" or "webgpu"`);
+  }
+  if (wish === "webgpu" && !found) {
+    throw new ValueError("Cannot use WEFT_DEVICE=webgpu: no WebGPU adapter was found");
+  }
+  const useGpu = found !== null && (wish === "webgpu" || (wish === undefined && !found.software));
+  chosen = useGpu ? found : cpu;
+}
+
+/** Makes `"webgpu"` or `"cpu"` the default device. False where it cannot be had. Rejects with `ValueError` for another name. */
+export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
+  if (name === "cpu") {
+    await loadCpuKernels();
+    chosen = cpu;
+    return true;
+  }
+  if (name !== "webgpu") {
+    throw new ValueError(`Cannot use the backend "${name}": there are "webgpu" and "cpu"`);
+  }
+  const found = await findGpu();
+  if (!found) return false;
+  chosen = found;
+  return true;
+}
+
+/** Name of the default device's backend. */
+export function getBackend(): "webgpu" | "cpu" {
+  return defaultDevice().type === "GPU" ? "webgpu" : "cpu";
+}
+
+/** A device as `listDevices` describes it. */
+export interface DeviceInfo {
+  /** `/device:CPU:0`. */
+  readonly name: string;
+  /** `CPU` or `GPU`. */
+  readonly type: "CPU" | "GPU";
+  /** Adapter or processor. */
+  readonly description: string;
+  /** True for a GPU emulated on the processor. */
+  readonly software: boolean;
+}
+
+/** The devices found so far; call `ready()` first to see GPUs. */
+export function listDevices(): DeviceInfo[] {
+  return (gpu ? [cpu, gpu] : [cpu]).map(({ name, type, description, software }) => ({
+    name,
+    type,
+    description,
+    software,
+  }));
+}
+
+/** Parts of a device name. */
+export interface DeviceSpec {
+  /** Job, e.g. `worker`. */
+  readonly job?: string;
+  readonly replica?: number;
+  readonly task?: number;
+  /** `CPU` or `GPU`. */
+  readonly type?: string;
+  /** Device number. */
+  readonly index?: number;
+}
+
+/** Names read lately: every eager op in a scope asks again. */
+const specs = new RecentMap<string, DeviceSpec>(64);
+
+/** Reads `/job:J/replica:R/task:T/device:TYPE:N` or any part of it. Throws `ValueError` with TensorFlow's phrase. */
+export function parseDevice(text: string): DeviceSpec {
+  if (typeof text !== "string") {
+    throw new TypeError(`Cannot read a device's name: wanted a string, received ${typeof text}`);
+  }
+  const known = specs.get(text);
+  if (known !== undefined) return known;
+  const spec: { -readonly [K in keyof DeviceSpec]: DeviceSpec[K] } = {};
+  for (const part of text.split("/").filter((s) => s !== "")) {
+    const [key, a, b] = part.split(":");
+    if (key === "job" && a) spec.job = a;
+    else if (key === "replica" && a) spec.replica = Number(a);
+    else if (key === "task" && a) spec.task = Number(a);
+    else if (key === "device" && a) Object.assign(spec, deviceParts(a, b));
+    else if (/^(cpu|gpu)$/i.test(key)) Object.assign(spec, deviceParts(key, a));
+    else {
+      throw new ValueError(
+        `Unknown attribute '${key}' is encountered while parsing the device spec: '${text}'`,
+      );
+    }
+  }
+  specs.set(text, spec);
+  return spec;
+}
+
+function deviceParts(type: string, index: string | undefined): DeviceSpec {
+  return {
+    type: type.toUpperCase(),
+    ...(index === undefined || index === "*" ? {} : { index: Number(index) }),
+  };
+}
+
+/** Field-wise merge; `inner` wins. Returns a canonical name. */
+export function mergeDevices(outer: string | null, inner: string): string {
+  return deviceText({ ...(outer ? parseDevice(outer) : {}), ...parseDevice(inner) });
+}
+
+/** Canonical text of a device spec. */
+export function deviceText(s: DeviceSpec): string {
+  let t = "";
+  if (s.job !== undefined) t += `/job:${s.job}`;
+  if (s.replica !== undefined) t += `/replica:${s.replica}`;
+  if (s.task !== undefined) t += `/task:${s.task}`;
+  if (s.type !== undefined) t += `/device:${s.type}:${s.index ?? "0"}`;
+  return t;
+}
+
+/** Tasks of clusters that servers in this process are, by name, with the number of those servers. */
+const served = new Map<string, number>();
+
+/** Notes that a server in this process is this task of a cluster, until the function that is returned is called. */
+export function serveTask(job: string, task: number): () => void {
+  const name = `${job}:${task}`;
+  served.set(name, (served.get(name) ?? 0) + 1);
+  return () => {
+    const left = served.get(name)! - 1;
+    if (left > 0) served.set(name, left);
+    else served.delete(name);
+  };
+}
+
+/** True for the name that this process has in every cluster, and without one. */
+export function isLocalhost({ job, replica, task }: DeviceSpec): boolean {
+  return (job ?? "localhost") === "localhost" && (replica ?? 0) === 0 && (task ?? 0) === 0;
+}
+
+/** True where this process is meant: by its own name, or as a task that a server in it is. */
+export function isThisProcess(spec: DeviceSpec): boolean {
+  const { job, replica = 0, task = 0 } = spec;
+  return isLocalhost(spec) || (replica === 0 && served.has(`${job}:${task}`));
+}
+
+/** True where a device of this process is meant. */
+export function isHere(spec: DeviceSpec): boolean {
+  const { type, index } = spec;
+  const known = type === undefined || type === "CPU" || (type === "GPU" && gpu !== null);
+  return known && (index ?? 0) === 0 && isThisProcess(spec);
+}
+
+/** Name of a device with that of this process. */
+export function fullName({ name }: Pick<Device, "name">): string {
+  return `/job:localhost/replica:0/task:0${name}`;
+}
+
+/** The devices there are, as messages list them. */
+export function devicesText(): string {
+  return `[ ${listDevices().map(fullName).join(", ")} ]`;
+}
+
+/** The device a name means. Throws `InvalidArgumentError` where there is none, naming those there are. */
+export function findDevice(name: string): Device {
+  const spec = parseDevice(name);
+  const { type } = spec, isOurs = isThisProcess(spec);
+  if (type === undefined && isOurs) return defaultDevice();
+  const found = [cpu, gpu].find((d) => d?.type === type && (spec.index ?? 0) === 0);
+  if (!found || !isOurs) {
+    throw new InvalidArgumentError(
+      `Cannot find device ${name}: available devices are ${devicesText()}. Make sure the device specification refers to a valid device, and that tf.ready() was awaited`,
+    );
+  }
+  return found;
+}
+
+/**
+ * Runs `fn` with ops placed on the named device, eager or in a graph; `null` clears the scopes around it.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const y = tf.device("/CPU:0", () => tf.add(1, 2));
+ * assertEquals(y.item(), 3);
+ * ```
+ */
+export function device<R>(name: string | null, fn: () => R): R {
+  return withScope(
+    { device: name === null ? null : mergeDevices(currentScope().device, name) },
+    fn,
+  );
+}

@@ -1,0 +1,275 @@
+/**
+ * The eager interpreter: picks a device, finds or prepares the kernel, runs it.
+ */
+import {
+  type OpInput,
+  setBaseInterpreter,
+  withInterpreter,
+  withRecorders,
+} from "../../core/apply.ts";
+import { fusionOf } from "../../core/fusion.ts";
+import type { Attrs, OpDef } from "../../core/op.ts";
+import { canRead, type Device } from "../../core/device.ts";
+import type { DType } from "../../core/dtype.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { currentScope, Dynamic, withScope } from "../../core/scope_context.ts";
+import { UnimplementedError } from "../../core/errors.ts";
+import { ReadVariableOp } from "../../ops/state/variable.ts";
+import { throughFloat32 } from "../../ops/through_float32.ts";
+import { asEager, EagerTensor, tidy } from "./tensor.ts";
+import { type Launch, ofOp } from "./launch.ts";
+import { currentReads } from "./read_ahead.ts";
+import { findLaunch, specOf } from "./launch_cache.ts";
+import { Storage } from "./storage.ts";
+import {
+  cpuDevice,
+  defaultDevice,
+  findDevice,
+  forgetPlans,
+  gpuDevice,
+} from "../devices/devices.ts";
+
+/** Installs eager execution as what happens outside graphs. */
+export function installEager(): void {
+  setBaseInterpreter({
+    symbolic: false,
+    apply: executeEagerly,
+    constant: (value, dtype) => constantTensor(value, targetDevice(), dtype),
+    tidy: (fn) => tidy(fn),
+  });
+}
+
+/** The device asked for; else the GPU where an input lives there; else the default. */
+function targetDevice(inputs: readonly OpInput[] = []): Device {
+  const asked = currentScope().device;
+  if (asked) return reachable(findDevice(asked), inputs);
+  if (gpuDevice() === null) return defaultDevice();
+  for (const x of inputs) {
+    if (x instanceof EagerTensor && x.storage.device.type === "GPU") return x.storage.device;
+  }
+  return defaultDevice();
+}
+
+/** The device; the GPU where it holds an input that cannot be copied from it at once. */
+function reachable(device: Device, inputs: readonly OpInput[]): Device {
+  if (device.type === "GPU" || gpuDevice() === null) return device;
+  const reads = currentReads();
+  if (reads?.mayRepeat) return device;
+  for (const x of inputs) {
+    if (!(x instanceof EagerTensor) || x.storage.device === device) continue;
+    if (!canRead(x.storage.device) && !reads?.has(x)) return x.storage.device;
+  }
+  return device;
+}
+
+/**
+ * Looks at the outputs of each op as it is computed, fused or folded with no other; throws where it finds something, or rejects where
+ * it must wait to know. `waits`: false for eager code, which goes on.
+ */
+export type OutputWatch = (
+  application: {
+    readonly def: OpDef;
+    readonly inputs: readonly OpInput[];
+    readonly outputs: readonly (OpInput | null)[];
+  },
+  waits: boolean,
+) => void | Promise<void>;
+
+const watch = new Dynamic<OutputWatch | null>(null);
+
+/** Who looks at outputs now; null for nobody. */
+export function outputWatch(): OutputWatch | null {
+  return watch.current;
+}
+
+/** Says who looks at outputs. Plans made for another are made anew. */
+export function setOutputWatch(to: OutputWatch | null): void {
+  watch.current = to;
+  forgetPlans();
+}
+
+/** What a step of a plan gave, once somebody has looked at it; freed where that fails. `values` are those of all slots. */
+export function watched(
+  step: { readonly node: { readonly def: OpDef }; readonly inputs: readonly number[] },
+  values: readonly unknown[],
+  results: HostResults | Promise<HostResults>,
+): HostResults | Promise<HostResults> {
+  if (results instanceof Promise) return results.then((r) => watched(step, values, r));
+  const free = (error: unknown): never => {
+    for (const r of results) if (r instanceof EagerTensor) r.dispose();
+    throw error;
+  };
+  try {
+    const inputs = step.inputs.map((slot) => values[slot] as OpInput);
+    const done = watch.current?.({ def: step.node.def, inputs, outputs: results }, true);
+    return done ? done.then(() => results, free) : results;
+  } catch (error) {
+    return free(error);
+  }
+}
+type HostResults = readonly (OpInput | null)[];
+
+/** Runs `fn` with nobody looking. */
+export function unwatched<R>(fn: () => R): R {
+  return watch.within(null, fn);
+}
+
+/** Executes one op now. Throws the kernel's error as an `OpError` that names the op and its inputs. */
+function executeEagerly(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
+  const run = watch.current === null ? executeNow : executeWatched;
+  const outputs = run(def, inputs, attrs);
+  const reads = currentReads();
+  if (reads !== null && def.effects !== "none" && def !== ReadVariableOp) {
+    reads.noteEffect(def.name);
+  }
+  return outputs;
+}
+
+function executeWatched(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
+  // Of an op that is made of others the whole is looked at.
+  const outputs = def.host
+    ? executeNow(def, inputs, attrs)
+    : unwatched(() => executeNow(def, inputs, attrs));
+  void watch.current!({ def, inputs, outputs }, false);
+  return outputs;
+}
+
+function executeNow(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
+  if (!def.host) return executeOn(def, inputs, attrs, targetDevice(inputs));
+  for (const x of inputs) if (x instanceof Tensor && (x.isSymbolic || x.isDisposed)) asEager(x);
+  const run = hostRunners.get(def.name);
+  if (run) return run(inputs, attrs);
+  throw new UnimplementedError(`Cannot run ${def.name} eagerly: it has meaning only in a graph`, {
+    op: def.name,
+  });
+}
+
+/** Executes an op on a device, or on the CPU where that device has no kernel for it. */
+export function executeOn(
+  def: OpDef,
+  inputs: readonly OpInput[],
+  attrs: Attrs,
+  asked: Device,
+): Tensor[] {
+  for (let i = 0; i < inputs.length; i++) {
+    const x = inputs[i];
+    // Says what is wrong with it.
+    if (x instanceof EagerTensor ? x.isDisposed : x instanceof Tensor) asEager(x as Tensor);
+  }
+  return runLaunch(def, findLaunch(def, asked, inputs, attrs), inputs);
+}
+
+function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
+  const { device, kernel, outputs } = launch;
+  if (kernel === null) {
+    const isView = def.meaning.kind === "view" && inputs.length > 0;
+    return isView ? [viewOf(inputs[0], launch)] : runExpand(def, launch, inputs);
+  }
+  let moved: EagerTensor[] | undefined, uploaded: number[] | undefined;
+  const buffers: unknown[] = new Array(inputs.length);
+  try {
+    for (let i = 0; i < inputs.length; i++) {
+      if (launch.hosts[i] !== undefined) {
+        buffers[i] = undefined;
+        continue;
+      }
+      const input = inputs[i];
+      if (input instanceof EagerTensor && input.storage.device === device) {
+        buffers[i] = input.storage.buffer;
+        continue;
+      }
+      if (input instanceof NdArray) {
+        if (kernel.dynamic) {
+          buffers[i] = input;
+          continue;
+        }
+        buffers[i] = device.upload(input);
+        (uploaded ??= []).push(i);
+        continue;
+      }
+      const t = onDevice(input, device);
+      (moved ??= []).push(t);
+      buffers[i] = t.storage.buffer;
+    }
+    if (kernel.dynamic) return kernel.dynamic(buffers).map((a) => constantTensor(a, device));
+    const made = kernel.run(buffers), results: Tensor[] = new Array(made.length);
+    for (let i = 0; i < made.length; i++) {
+      const spec = outputs[i];
+      const storage = new Storage(device, made[i], spec, launch.outputBytes[i]);
+      const t = new EagerTensor(spec.dtype, spec.shape, storage);
+      t.specId = launch.outputIds[i];
+      results[i] = t;
+    }
+    return results;
+  } catch (e) {
+    throw ofOp(e, def, inputs.map(specOf));
+  } finally {
+    if (moved) { for (const t of moved) t.dispose(); }
+    if (uploaded) { for (const i of uploaded) device.free(buffers[i], inputs[i] as NdArray); }
+  }
+}
+
+function viewOf(input: OpInput, { device, outputs: [spec] }: Launch): EagerTensor {
+  const source = onDevice(input, input instanceof EagerTensor ? input.storage.device : device);
+  const view = new EagerTensor(spec.dtype, spec.shape, source.storage.retain());
+  if (source !== input) source.dispose();
+  return view;
+}
+
+/** What a node with a fusion means in ops. */
+type FusionExpansion = (def: OpDef, inputs: readonly OpInput[], attrs: Attrs) => Tensor[];
+let expandFusion: FusionExpansion | null = null;
+
+/** Says what fusions mean: those have them who make plans. */
+export function setFusionExpansion(expand: FusionExpansion): void {
+  expandFusion = expand;
+}
+
+function runExpand(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
+  const dtypes = launch.outputs.map((o) => o.dtype);
+  const expansion = fusionOf(launch.attrs)
+    ? expandFusion!.bind(null, def)
+    : (given: readonly OpInput[], attrs: Attrs) =>
+      throughFloat32(def, given, attrs, dtypes) ?? def.expand!(given, attrs);
+  const results = tidy(() =>
+    withInterpreter(
+      null,
+      () =>
+        withRecorders([], () =>
+          withScope({ device: launch.device.name }, () =>
+            expansion(inputs, launch.attrs).slice())),
+    )
+  );
+  // An expansion may hand an input back; the result must be a handle of its own.
+  return results.map((r) => inputs.includes(r) ? (r as EagerTensor).alias() : r);
+}
+
+/** The input as a tensor on this device; a new tensor, owned by the caller, where it was elsewhere. */
+export function onDevice(input: OpInput, device: Device): EagerTensor {
+  if (input instanceof NdArray) return constantTensor(input, device);
+  const t = asEager(input);
+  if (t.storage.device === device) return t;
+  return constantTensor(t.ndarraySync(), device);
+}
+
+/** Uploads a literal, as another dtype where that is given. */
+export function constantTensor(
+  value: NdArray,
+  device: Device,
+  dtype: DType = value.dtype,
+): EagerTensor {
+  const home = device.supports(dtype) ? device : cpuDevice();
+  const { shape } = value;
+  const storage = new Storage(home, home.upload(value, dtype), { dtype, shape });
+  return new EagerTensor(dtype, shape, storage);
+}
+
+/** Runs ops that the host executes itself (scripts, control flow); set by those who define them. */
+type HostRunner = (inputs: readonly OpInput[], attrs: Attrs) => Tensor[];
+const hostRunners = new Map<string, HostRunner>();
+
+/** Says how an op with `host: true` runs eagerly. */
+export function setHostRunner(def: OpDef, runner: HostRunner): void {
+  hostRunners.set(def.name, runner);
+}

@@ -1,0 +1,383 @@
+/**
+ * ConcreteFunction: a traced body with its plan, and the forward and backward variants that differentiate it.
+ */
+import {
+  announce,
+  apply,
+  currentRecorders,
+  hasContext,
+  type OpInput,
+  withInterpreter,
+} from "../../core/apply.ts";
+import { urgently } from "../../core/device.ts";
+import type { DType } from "../../core/dtype.ts";
+import { type Attrs, defineOp, type GradContext, type OpDef } from "../../core/op.ts";
+import { RecentMap } from "../../core/recent_map.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { FailedPreconditionError, InternalError } from "../../core/errors.ts";
+import { resourceOf } from "../../core/graph_node.ts";
+import { zerosOfTensor } from "../../ops/array/fill_ops.ts";
+import { IndexedSlices } from "../../ops/array/indexed_slices.ts";
+import { DrawCounts } from "../../ops/random/state.ts";
+import { mayCapture } from "../../autodiff/steps.ts";
+import { UNSEEN } from "../../autodiff/unseen.ts";
+import { effectAttrs, type FuncGraph } from "../../graph/func_graph.ts";
+import { buildIr, type IrGraph } from "../../graph/ir.ts";
+import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
+import { runPasses } from "../../graph/passes/pipeline.ts";
+import { run, start } from "./run_body.ts";
+import { traceBackward, type TracedBackward } from "./trace_backward.ts";
+import { execute } from "../plan/execution.ts";
+import { setHostRunner } from "../eager/eager.ts";
+import { foldOrdinary } from "../plan/folder.ts";
+import type { HostPlacing } from "../plan/place.ts";
+import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
+import { Results } from "../plan/segment.ts";
+import { defaultDevice } from "../devices/devices.ts";
+import { asTensors, type RunValue } from "../run/run_value.ts";
+import { EagerTensor } from "../eager/tensor.ts";
+import { namesGraphState, newRunContext, setHostOp } from "../run/run_context.ts";
+import type { SessionState } from "../session/session_state.ts";
+import { FunctionPlans } from "./function_plans.ts";
+
+function callOp(name: string, effects: "none" | "ordered"): OpDef {
+  return defineOp({
+    name,
+    inputs: ["args: Tin"],
+    outputs: ["output: Tout"],
+    attrs: ["Tin: list(type)", "Tout: list(type)", "f: func"],
+    infer: (_, { f }) => (f as ConcreteFunction).outputs.map((t) => t.staticShape),
+    grad: {
+      captures: (attrs) => (attrs.f as ConcreteFunction).mayCapture,
+      saves: ["output"],
+      partial: true,
+      vjp: callGradient,
+    },
+    effects,
+    stateful: effects === "ordered",
+    host: true,
+  });
+}
+
+/** Calls a pure function. Its inputs are arguments, captured tensors, and the handles of variables it uses. */
+export const PartitionedCall: OpDef = callOp("PartitionedCall", "none");
+/** Calls a function that has effects. */
+export const StatefulPartitionedCall: OpDef = callOp("StatefulPartitionedCall", "ordered");
+
+/** A body for one set of input specs. */
+export class ConcreteFunction {
+  readonly graph: FuncGraph;
+  readonly outputs: readonly SymbolicTensor[];
+  /** How often its random ops have drawn in eager calls. */
+  readonly draws: DrawCounts = new DrawCounts(true);
+  /** Plans of its runs, but for those of sessions where it names state that each of them has for itself. */
+  readonly #plans = new FunctionPlans((host) => this.#makePlan(host, null));
+  #namesGraphState: boolean | null = null;
+  /** What it is the forward variant of; null for any other. */
+  variantOf: ForwardBackward | null = null;
+  #forward: ForwardBackward | null = null;
+  #callAttrs: Attrs | null = null;
+  #mayCapture: boolean | null = null;
+
+  readonly #isTapeOnly: boolean;
+
+  /**
+   * Outputs may be more than the graph's own: a forward variant also returns what the gradient needs. `isTapeOnly`: a call is for its
+   * first gradient alone, and runs nothing for its effect.
+   */
+  constructor(
+    graph: FuncGraph,
+    outputs: readonly SymbolicTensor[] = graph.outputs,
+    { isTapeOnly = false }: { readonly isTapeOnly?: boolean } = {},
+  ) {
+    this.graph = graph;
+    this.outputs = outputs;
+    this.#isTapeOnly = isTapeOnly;
+  }
+
+  get name(): string {
+    return this.graph.name;
+  }
+  /** The op that calls it. */
+  get op(): OpDef {
+    return this.graph.stateful ? StatefulPartitionedCall : PartitionedCall;
+  }
+
+  /** What a run computes, before any pass. Feeds are the arguments, then what is captured. */
+  ir(): IrGraph {
+    const { inputs, captures, effects } = this.graph;
+    const feeds = [...inputs, ...captures.map((c) => c.inner)];
+    return buildIr({ fetches: this.outputs, targets: this.#isTapeOnly ? [] : effects, feeds });
+  }
+
+  /** The plan for the default device in force, in a run of this session. `host`: what is on the host, or is wanted there. */
+  plan(host?: HostPlacing, session: SessionState | null = null): Plan {
+    if (session === null) return this.#plans.get(host);
+    this.#namesGraphState ??= this.graph.operations.some(namesGraphState);
+    if (!this.#namesGraphState) return this.#plans.get(host);
+    const make = () => new FunctionPlans((host) => this.#makePlan(host, session));
+    return session.keep(this, make).get(host);
+  }
+
+  #makePlan(host: HostPlacing | undefined, state: SessionState | null): Plan {
+    const ir = this.ir();
+    checkPlacement(ir, true);
+    const passed = runPasses(foldOrdinary(ir), defaultDevice().type);
+    return makePlan(passed, { host, state, firstOrder: this.#isTapeOnly });
+  }
+
+  /** Frees what it and its gradients keep between calls. It may be called again: then it is planned anew. */
+  release(): void {
+    this.#plans.release();
+    this.#forward?.release();
+  }
+
+  /** True where an op of the body may read variables that are no inputs of it, as the body of a script does. */
+  get mayCapture(): boolean {
+    return this.#mayCapture ??= this.graph.operations.some(mayCapture);
+  }
+
+  /** The variant that also returns what the gradient needs, and the gradient as a function of that. */
+  get differentiable(): ForwardBackward {
+    if (!this.#forward) {
+      this.#forward = differentiate(this);
+      this.#forward.forward.variantOf = this.#forward;
+    }
+    return this.#forward;
+  }
+
+  /** Attributes of a call: the same object for all calls with as many inputs. */
+  callAttrs(inputs: readonly OpInput[]): Attrs {
+    const known = this.#callAttrs, { graph } = this;
+    if (known !== null && (known.Tin as DType[]).length === inputs.length) return known;
+    return this.#callAttrs = {
+      Tin: inputs.map((x) => x.dtype),
+      Tout: this.outputs.map((t) => t.dtype),
+      f: this,
+      ...(graph.ordered ? {} : effectAttrs(graph)),
+    };
+  }
+}
+
+/** A differentiable function: what to call instead, and its gradients. */
+export interface ForwardBackward {
+  readonly plain: ConcreteFunction;
+  /** Returns the outputs, then every value of the body that gradients of any order read. */
+  readonly forward: ConcreteFunction;
+  /** The gradient that is asked for. */
+  backward(asked: BackwardAsked): Backward;
+  /** Frees what all of these keep between calls. */
+  release(): void;
+}
+
+/** Which gradient of a function is asked for. */
+export interface BackwardAsked {
+  /** `first` where only the function's own outputs have a gradient, `full` where the further outputs have one too, as for higher orders. */
+  readonly order: "first" | "full";
+  /** Handles of variables that are no inputs of the function: its ops may read them unseen. */
+  readonly unseen: readonly Tensor[];
+  /** Which inputs need a gradient, those unseen variables last. */
+  readonly needs: readonly boolean[];
+}
+
+/** A gradient as a function. */
+export interface Backward extends Pick<TracedBackward, "dyFor" | "dxAt"> {
+  /** Takes the gradients of outputs `dyFor`, then the values of outputs `reads`; null where no gradient flows. */
+  readonly f: ConcreteFunction | null;
+  /** Outputs of `forward` whose values it takes. */
+  readonly reads: readonly number[];
+}
+
+/** Traces gradients of the outputs, then of what those read, until nothing more is read. */
+function differentiate(f: ConcreteFunction): ForwardBackward {
+  const all = [...f.outputs];
+  const addNeeds = ({ reads }: TracedBackward): boolean => {
+    const fresh = reads.filter((t) => !all.includes(t));
+    all.push(...fresh);
+    return fresh.length > 0;
+  };
+  let ys: readonly SymbolicTensor[] = f.outputs;
+  while (addNeeds(traceBackward(f, { ys }))) ys = [...all];
+  if (f.mayCapture) { while (addNeeds(traceBackward(f, { ys: all, unseen: [UNSEEN] }))); }
+  return gradientsThrough(
+    f,
+    all.length === f.outputs.length ? f : new ConcreteFunction(f.graph, all),
+  );
+}
+
+/**
+ * Gradients of a function that read what `forward`, a variant of it, returns. `values`: what each of those stands for, where that is not
+ * itself. `serves` says whether a gradient can read them; that of all inputs always can.
+ */
+export function gradientsThrough(
+  f: ConcreteFunction,
+  forward: ConcreteFunction,
+  { values: all = forward.outputs, serves = ({ reads }) => reads.every((t) => all.includes(t)) }: {
+    readonly values?: readonly SymbolicTensor[];
+    readonly serves?: (traced: TracedBackward) => boolean;
+  } = {},
+): ForwardBackward {
+  const known = new RecentMap<string, Backward>(64, ({ f }) => f?.release());
+  return {
+    plain: f,
+    forward,
+    backward({ order, unseen, needs }) {
+      const key = `${order}:${needs.map(Number)}:${unseen.map((v) => resourceOf(v)!.id)}`;
+      let found = known.get(key);
+      if (!found) {
+        const asked = { ys: order === "first" ? f.outputs : all, unseen };
+        let traced = traceBackward(f, { ...asked, needs });
+        // A rule may read other values where it gives fewer gradients: then it gives them all.
+        if (!serves(traced)) traced = traceBackward(f, asked);
+        const { graph, reads, ...rest } = traced;
+        const made = graph.outputs.length === 0 ? null : new ConcreteFunction(graph);
+        known.set(key, found = { ...rest, f: made, reads: reads.map((t) => all.indexOf(t)) });
+      }
+      return found;
+    },
+    release() {
+      if (forward !== f) forward.release();
+      known.clear();
+    },
+  };
+}
+
+/** Inputs of a call: arguments, captures, handles. */
+export function callInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInput[] {
+  return [...args, ...f.graph.captures.map((c) => c.outer), ...f.graph.resources];
+}
+
+/** {@linkcode callInputs} for a call now. Throws `RuntimeError` for a tensor that was disposed: captures are not copied. */
+export function liveInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInput[] {
+  const inputs = callInputs(f, args);
+  for (const x of inputs) if (x instanceof EagerTensor) x.throwIfDisposed();
+  return inputs;
+}
+
+/** Calls a function from eager code or a graph: the op is applied, so tapes see it. */
+export function callFunction(f: ConcreteFunction, args: readonly OpInput[]): Tensor[] {
+  const inputs = liveInputs(f, args);
+  return ownOutputs(f, apply(f.op, inputs, variantFor(f, inputs).callAttrs(inputs)));
+}
+
+/** What to call: the forward variant where a tape listens. */
+function variantFor(f: ConcreteFunction, inputs: readonly OpInput[]): ConcreteFunction {
+  const isTaped = currentRecorders().length > 0 || hasContext(inputs);
+  return isTaped ? f.differentiable.forward : f;
+}
+
+/** The function's own outputs. The further ones of a forward variant are the tapes' alone, who hold what they need by now. */
+function ownOutputs(f: ConcreteFunction, outputs: Tensor[]): Tensor[] {
+  const own = f.outputs.length;
+  if (outputs.length === own) return outputs;
+  for (let i = own; i < outputs.length; i++) outputs[i].dispose();
+  return outputs.slice(0, own);
+}
+
+/** {@linkcode callFunction} for eager code, awaiting bodies. */
+export async function callFunctionAsync(
+  f: ConcreteFunction,
+  args: readonly OpInput[],
+): Promise<Tensor[]> {
+  const inputs = liveInputs(f, args), recorders = currentRecorders();
+  const called = variantFor(f, inputs), attrs = called.callAttrs(inputs);
+  return await settled(run(called, inputs, newRunContext()), inputs, (values, inputs) => {
+    const outputs = asTensors(values);
+    announce({ def: f.op, inputs, outputs, attrs }, recorders);
+    return ownOutputs(f, outputs);
+  });
+}
+
+/** Does something with what a run gives, whose inputs live until then, whatever their owners do meanwhile. */
+export async function settled<R>(
+  out: RunValue[] | Promise<RunValue[]>,
+  inputs: readonly OpInput[],
+  use: (values: RunValue[], inputs: readonly OpInput[]) => R | Promise<R>,
+): Promise<R> {
+  if (!(out instanceof Promise)) return await use(out, inputs);
+  const held = inputs.map((x) => {
+    if (!(x instanceof EagerTensor)) return x;
+    const own = x.hold();
+    own.context = x.context;
+    return own;
+  });
+  try {
+    return await use(await out, held);
+  } finally {
+    for (const t of held) if (t instanceof EagerTensor) t.dispose();
+  }
+}
+
+function callGradient(
+  saved: Readonly<Record<string, Tensor>>,
+  dys: readonly Tensor[],
+  { attrs, needs }: GradContext,
+): (Tensor | null)[] {
+  const called = attrs.f as ConcreteFunction;
+  const first = saved["output:0"];
+  const node = first?.isSymbolic ? first.op as unknown as Operation : null;
+  const parts = node === null ? partsOf(called) : extendNode(node, called);
+  const values = node?.outputs ?? called.outputs.map((_, k) => saved[`output:${k}`]);
+  const own = callInputs(called, called.graph.inputs).length;
+  const unseen = needs.slice(own).map((_, k) => saved[`args:${own + k}`]);
+  const order = dys.slice(parts.plain.outputs.length).some((d) => d) ? "full" : "first";
+  const backward = parts.backward({ order, unseen, needs });
+  if (backward.f === null) return needs.map(() => null);
+  const given = backward.dyFor.map((i) => dys[i] ?? zerosOfTensor(values[i]));
+  const grads = callFunction(backward.f, [...given, ...backward.reads.map((i) => values[i])]);
+  return backward.dxAt.map((at) => {
+    if (at === null) return null;
+    if (typeof at === "number") return grads[at];
+    return new IndexedSlices(grads[at.values], grads[at.indices], at.shape);
+  });
+}
+
+/** The parts a recorded call was made with: it called the forward variant. */
+function partsOf(called: ConcreteFunction): ForwardBackward {
+  if (called.variantOf) return called.variantOf;
+  throw new InternalError(
+    `Cannot differentiate a call of ${called.name}: its forward variant was not called`,
+  );
+}
+
+/** Gives a call in a graph the further outputs that its gradient reads. */
+function extendNode(node: Operation, f: ConcreteFunction): ForwardBackward {
+  if (f.variantOf) return f.variantOf;
+  const parts = f.differentiable;
+  if (parts.forward !== f) {
+    for (const t of parts.forward.outputs.slice(node.outputs.length)) {
+      node.addOutput({ dtype: t.dtype, shape: t.staticShape });
+    }
+    const Tout = parts.forward.outputs.map((t) => t.dtype);
+    node.setAttrs({ ...node.attrs, f: parts.forward, Tout });
+  }
+  return parts;
+}
+
+for (const def of [PartitionedCall, StatefulPartitionedCall]) {
+  setHostRunner(def, (inputs, attrs) => {
+    const f = attrs.f as ConcreteFunction, context = newRunContext({ canWait: false });
+    const out = urgently(() => withInterpreter(null, () => start(f, inputs, context, {}, execute)));
+    if (out instanceof Results) return out.tensors();
+    if (out instanceof Promise) {
+      out.then((late) => late.forEach((v) => v instanceof EagerTensor && v.dispose()), () => {});
+      const error = new FailedPreconditionError(
+        `Cannot call ${f.name} synchronously: a script body or a read in it must be awaited, use await f.async(...)`,
+        { op: def.name },
+      );
+      // What it would have done after the wait must not be done behind the caller's back.
+      context.abort(error);
+      throw error;
+    }
+    return asTensors(out);
+  });
+  setHostOp(
+    def.name,
+    ({ inputs, attrs, context, draws, source, wanted }) => {
+      const f = attrs.f as ConcreteFunction;
+      const plain = f.variantOf?.plain ?? f;
+      const further = wanted.indexOf(true, plain.outputs.length) >= 0;
+      return run(further ? f : plain, inputs, context, { draws: draws.within(source) });
+    },
+  );
+}

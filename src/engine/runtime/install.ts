@@ -1,0 +1,28 @@
+/**
+ * Connects the parts when the library is loaded: eager execution, methods of tensors, what graphs need.
+ */
+import { expandFusion } from "../ops/fused/fused.ts";
+import { setRowMapper } from "../autodiff/jacobians.ts";
+import { setTapeMemory } from "../autodiff/step_recorder.ts";
+import { installChainedOps } from "../ops/chained.ts";
+import { installDebug } from "./debug.ts";
+import { setFusionExpansion } from "./eager/eager.ts";
+import { mapFn } from "./control/functional_ops.ts";
+import { unfedPlaceholder } from "./session/feeds.ts";
+import { setHostOp } from "./run/run_context.ts";
+import { variablesRead } from "./functions/run_tape.ts";
+import "../devices/cpu/all_families.ts";
+import "./session/evaluate.ts";
+import "./install_eager.ts";
+import "./session/default_session.ts";
+import "../ops/graph_ops.ts";
+
+installDebug();
+installChainedOps();
+setFusionExpansion(expandFusion);
+setTapeMemory({ variablesRead });
+setRowMapper((fn, rows) => mapFn(fn, rows));
+setHostOp("Placeholder", ({ node, attrs }) => {
+  throw unfedPlaceholder(node, attrs.dtype, attrs.shape);
+});
+setHostOp("NoOp", () => []);

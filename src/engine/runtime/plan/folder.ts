@@ -1,0 +1,133 @@
+/**
+ * Folder: computes what depends on constants alone, once for everybody who runs a graph through it.
+ */
+import { DTYPES } from "../../core/dtype.ts";
+import type { NdArray } from "../../core/nd_array.ts";
+import { whenReady } from "../../core/nest.ts";
+import { isConcrete, sizeOf } from "../../core/shape.ts";
+import type { IrGraph, IrNode } from "../../graph/ir.ts";
+import type { Operation } from "../../graph/operation.ts";
+import { runsScript } from "../../graph/passes/cse.ts";
+import { fold } from "../../graph/passes/fold.ts";
+import { checked } from "../../graph/passes/pipeline.ts";
+import { DrawCounts } from "../../ops/random/state.ts";
+import { cpuDevice } from "../devices/devices.ts";
+import { aside } from "../eager/aside.ts";
+import { executeOn, outputWatch } from "../eager/eager.ts";
+import { hostOp, RunContext } from "../run/run_context.ts";
+import { locatedAt } from "../run/run_errors.ts";
+import type { EagerTensor } from "../eager/tensor.ts";
+
+/** Results of ordinary ops beyond this many elements are computed at each run instead, unless a file's weights become others by them. */
+const LIMIT = 1 << 14;
+
+/** What operations of functions gave that depend on constants alone, no scripts among them: the same in all plans. */
+const computed = new WeakMap<Operation, Results>();
+
+type Results = readonly NdArray[] | null;
+
+/** What a session or a function has folded so far. A run that is cancelled does not stop a body here: the result is everybody's. */
+export class Folder {
+  readonly #context = new RunContext();
+  readonly #draws = new DrawCounts();
+  readonly #known = new Map<Operation, Results | Promise<Results>>();
+
+  /** Replaces what depends on constants alone; bodies called for it are counted in `context`. */
+  fold(ir: IrGraph, context: RunContext): IrGraph | Promise<IrGraph> {
+    // Who looks at outputs wants to see each op run.
+    if (outputWatch() !== null) return ir;
+    const folded = fold(ir, (node, inputs) => this.#evaluate(node, inputs, context));
+    return whenReady(folded, (made) => checked(made, "fold", ir));
+  }
+
+  /** Cancels what is in flight and forgets everything. */
+  close(reason: unknown): void {
+    this.#context.abort(reason);
+    this.#known.clear();
+  }
+
+  #evaluate(
+    node: IrNode,
+    inputs: readonly NdArray[],
+    context: RunContext,
+  ): Results | Promise<Results> {
+    const known = this.#known.get(node.source);
+    if (known !== undefined) return known;
+    const results = runsScript(node.def)
+      ? this.#callScript(node, inputs, context)
+      : compute(node, inputs);
+    this.#known.set(node.source, results);
+    if (results instanceof Promise) {
+      results.then((r) => this.#known.set(node.source, r), () => this.#known.delete(node.source));
+    }
+    return results;
+  }
+
+  #callScript(
+    node: IrNode,
+    inputs: readonly NdArray[],
+    context: RunContext,
+  ): Results | Promise<Results> {
+    context.hostCalls++;
+    const fail = (e: unknown): never => {
+      throw locatedAt(e, node);
+    };
+    try {
+      const out = aside({}, () =>
+        hostOp(node.def)({
+          node: node.name,
+          def: node.def,
+          attrs: node.attrs,
+          inputs,
+          owners: inputs.map(() => "run"),
+          device: cpuDevice(),
+          wanted: node.outputs.map(() => true),
+          sinks: node.outputs.map(() => null),
+          source: node.source,
+          context: this.#context,
+          draws: this.#draws,
+        }));
+      return out instanceof Promise ? out.then((r) => r as Results, fail) : out as Results;
+    } catch (e) {
+      return fail(e);
+    }
+  }
+}
+
+/** Folds ordinary ops only: for functions, whose plans are made synchronously. */
+export function foldOrdinary(ir: IrGraph): IrGraph {
+  if (outputWatch() !== null) return ir;
+  const folded = fold(
+    ir,
+    (node, inputs) => {
+      if (runsScript(node.def)) return null;
+      let results = computed.get(node.source);
+      if (results === undefined) computed.set(node.source, results = compute(node, inputs));
+      return results;
+    },
+  ) as IrGraph;
+  return checked(folded, "fold", ir);
+}
+
+/** An ordinary op on the CPU; null where it is big, or fails: then it fails at run time, where it belongs. */
+function compute(node: IrNode, inputs: readonly NdArray[]): Results {
+  let made = 0, read = 0;
+  for (const { shape, dtype } of node.outputs) {
+    if (!isConcrete(shape) || DTYPES[dtype].kind === "handle") return null;
+    made += sizeOf(shape);
+  }
+  for (const x of inputs) read += x.size;
+  if (made + read > LIMIT && !(made <= read && node.source.isFromFile)) return null;
+  return aside({}, () => {
+    const owned: EagerTensor[] = [];
+    try {
+      const out = executeOn(node.def, inputs, node.attrs, cpuDevice()) as EagerTensor[];
+      owned.push(...out);
+      return out.map((t) => t.ndarraySync());
+    } catch {
+      return null;
+    } finally {
+      for (const t of owned) t.dispose();
+    }
+  });
+}

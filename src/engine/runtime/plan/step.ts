@@ -1,0 +1,83 @@
+/**
+ * What one step of a plan computes.
+ */
+import type { OpInput } from "../../core/apply.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { compatible } from "../../core/shape.ts";
+import { drawingFor } from "../../ops/random/state.ts";
+import { executeOn } from "../eager/eager.ts";
+import {
+  type HostCall,
+  hostOp,
+  type HostResults,
+  isLocal,
+  type Owner,
+} from "../run/run_context.ts";
+import { brokenPromise, locatedAt } from "../run/run_errors.ts";
+import { releaseValue, type RunValue } from "../run/run_value.ts";
+import type { PlanStep } from "./plan.ts";
+import type { Slots } from "./slots.ts";
+
+/** The run that a step belongs to. */
+type StepRun = Pick<HostCall, "context" | "draws">;
+
+/** What the op of a step gives for what is in the slots of its inputs. */
+export function computeStep(
+  step: PlanStep,
+  slots: Slots,
+  run: StepRun,
+): HostResults | Promise<HostResults> {
+  const { node, inputs, onHost, device } = step;
+  if (node.def.host) return callHost(step, slots, run);
+  const values = inputs.map((slot, i) =>
+    onHost[i] ? slots.host(slot) : slots.tensor(slot, device, true)
+  );
+  if (!node.def.stateful) return executeOn(node.def, values, node.attrs, device);
+  return drawingFor(
+    node.source,
+    run.draws,
+    () => executeOn(node.def, values, node.attrs, device),
+  );
+}
+
+function callHost(
+  step: PlanStep,
+  slots: Slots,
+  { context, draws }: StepRun,
+): HostResults | Promise<HostResults> {
+  const { node } = step;
+  const owners: Owner[] = [];
+  const inputs = step.inputs.map((slot, i): OpInput => {
+    if (!step.onHost[i]) {
+      owners.push("run");
+      return slots.tensor(slot, step.device, isLocal(node.def));
+    }
+    const array = slots.host(slot);
+    owners.push(slots.giveHost(slot));
+    return array;
+  });
+  return hostOp(node.def)({
+    node: node.name,
+    def: node.def,
+    attrs: step.attrs,
+    inputs,
+    owners,
+    device: step.device,
+    wanted: step.wanted,
+    sinks: step.sinks,
+    source: node.source,
+    context,
+    draws,
+  });
+}
+
+/** Throws where a result has not the shape that was promised; frees it and those after it. */
+export function checkPromise(step: PlanStep, i: number, results: HostResults): void {
+  const { node } = step;
+  const value = results[i] as RunValue;
+  const declared = node.outputs[i].shape;
+  const actual = value instanceof NdArray ? value.shape : value.staticShape;
+  if (compatible(declared, actual)) return;
+  for (let k = i; k < results.length; k++) releaseValue(results[k] as RunValue | null);
+  throw locatedAt(brokenPromise(i, node.name, actual, declared), node);
+}

@@ -1,0 +1,162 @@
+/**
+ * Feeds: what a run is given, checked and made its own.
+ */
+import { describe, toNdArray } from "../../core/convert.ts";
+import type { Device } from "../../core/device.ts";
+import { DTYPES } from "../../core/dtype.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
+import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { compatible, shapeText, shapeTuple } from "../../core/shape.ts";
+import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { SymbolicTensor } from "../../graph/operation.ts";
+import { copyArray, isLarge, releaseValue, type RunValue } from "../run/run_value.ts";
+import { constantTensor } from "../eager/eager.ts";
+import { asEager, EagerTensor } from "../eager/tensor.ts";
+
+/** What a run is fed, in order. */
+export class Fed {
+  readonly tensors: SymbolicTensor[] = [];
+  readonly #values: RunValue[] = [];
+  /** Which values are the run's own; what is not may be changed or freed by the caller once the run waits. */
+  readonly #isOwn: boolean[] = [];
+
+  get values(): readonly RunValue[] {
+    return this.#values;
+  }
+
+  /** Adds a value. Throws `TypeError` for another dtype, `ValueError` for another shape. */
+  add(t: SymbolicTensor, value: TensorLike): void {
+    if (value instanceof EagerTensor && value.dtype === t.dtype) {
+      checkShape(t, asEager(value).staticShape);
+      this.#push(t, value, false);
+    } else if (value instanceof Tensor) {
+      this.#push(t, readFeed(t, value), true);
+    } else this.#push(t, arrayFor(t, value), false);
+  }
+
+  #push(t: SymbolicTensor, value: RunValue, isOwn: boolean): void {
+    this.tensors.push(t);
+    this.#values.push(value);
+    this.#isOwn.push(isOwn);
+  }
+
+  /** Makes every value the run's own: a copy of a host array, or a handle on a tensor, which stays on its device. */
+  own(): readonly RunValue[] {
+    for (let i = 0; i < this.#values.length; i++) {
+      if (this.#isOwn[i]) continue;
+      const v = this.#values[i];
+      this.#values[i] = v instanceof NdArray ? copyArray(v) : v.hold();
+      this.#isOwn[i] = true;
+    }
+    return this.#values;
+  }
+
+  /**
+   * {@linkcode Fed.own}, and hands the values over: {@linkcode Fed.release} frees them no more. A large array that only kernels of
+   * one device read, which `sinks` says, goes straight there.
+   */
+  take(sinks: readonly (Device | null)[]): readonly RunValue[] {
+    for (let i = 0; i < this.#values.length; i++) {
+      const v = this.#values[i], sink = sinks[i];
+      if (!sink || !(v instanceof NdArray) || !isLarge(v)) continue;
+      this.#values[i] = constantTensor(v, sink);
+      this.#isOwn[i] = true;
+    }
+    this.own();
+    this.#isOwn.fill(false);
+    return this.#values;
+  }
+
+  /** Frees what is the run's own. */
+  release(): void {
+    for (let i = 0; i < this.#values.length; i++) {
+      if (this.#isOwn[i]) releaseValue(this.#values[i]);
+      this.#isOwn[i] = false;
+    }
+  }
+}
+
+/** A fed tensor that must be read first: a variable, or one of another dtype. */
+function readFeed(t: SymbolicTensor, value: Tensor): RunValue {
+  if (value.isSymbolic) {
+    throw new TypeError(
+      `The value of a feed cannot be a tf.Tensor object of a graph. Acceptable feed values are JavaScript scalars, strings, nested arrays, typed arrays, NdArrays and eager tensors; received ${value} for ${t.name}`,
+    );
+  }
+  const read = value.readValue();
+  try {
+    if (read instanceof EagerTensor && read.dtype === t.dtype) {
+      checkShape(t, read.staticShape);
+      return read.hold();
+    }
+    return arrayFor(t, read.ndarraySync());
+  } finally {
+    if (read !== value) read.dispose();
+  }
+}
+
+/** A value as a host array, which may share the caller's memory. */
+function arrayFor(t: SymbolicTensor, value: TensorLike): NdArray {
+  const typed = value instanceof NdArray || ArrayBuffer.isView(value);
+  let array: NdArray;
+  try {
+    array = toNdArray(value, { dtype: typed ? undefined : t.dtype, strict: true });
+    if (array.dtype !== t.dtype) array = convertFeed(array, t);
+  } catch (e) {
+    if (e instanceof TypeError) {
+      throw new TypeError(
+        `Type of feed value ${
+          describe(value)
+        } is not compatible with Tensor type ${t.dtype} of ${t.name}: ${e.message}`,
+      );
+    }
+    if (e instanceof ValueError) throw new ValueError(`Cannot feed Tensor ${t.name}: ${e.message}`);
+    throw e;
+  }
+  if (Array.isArray(value) && value.length === 0) array = emptyFor(t, array);
+  checkShape(t, array.shape);
+  return array;
+}
+
+/** An empty list says nothing of the axes below the first. */
+function emptyFor({ staticShape }: SymbolicTensor, array: NdArray): NdArray {
+  const shape = staticShape?.map((d) => d ?? 0) ?? [0];
+  return staticShape?.[0] === null || shape[0] === 0 ? array.reshape(shape) : array;
+}
+
+function checkShape(t: SymbolicTensor, shape: readonly number[]): void {
+  if (compatible(t.staticShape, shape)) return;
+  throw new ValueError(
+    `Cannot feed value of shape ${shapeTuple(shape)} for Tensor ${t.name}, which has shape ${
+      shapeTuple(t.staticShape)
+    }`,
+  );
+}
+
+function convertFeed(array: NdArray, t: SymbolicTensor): NdArray {
+  const from = DTYPES[array.dtype], to = DTYPES[t.dtype];
+  const widens = to.kind === "complex" || (to.kind === "float" && from.kind !== "complex") ||
+    (from.kind === to.kind && from.bytes <= to.bytes) ||
+    (from.kind === "uint" && to.kind === "int" && from.bytes < to.bytes) ||
+    (to.kind === "bool" && array.dtype === "uint8");
+  if (!widens || from.kind === "string" || to.kind === "string") {
+    throw new TypeError(`Cannot convert ${array.dtype} to ${t.dtype} without loss`);
+  }
+  return toNdArray(array, { dtype: t.dtype });
+}
+
+/** The error of a placeholder that nobody fed. */
+export function unfedPlaceholder(
+  name: string,
+  dtype: keyof typeof DTYPES,
+  shape: readonly (number | null)[] | null,
+): InvalidArgumentError {
+  const where = shape === null ? "" : ` and shape ${shapeText(shape)}`;
+  return new InvalidArgumentError(
+    `You must feed a value for placeholder tensor '${name}' with dtype ${
+      DTYPES[dtype].tfName
+    }${where}`,
+    { op: "Placeholder", node: name },
+  );
+}

@@ -1,0 +1,392 @@
+/**
+ * Session: runs parts of a graph. Plans are made once per set of fetches and feeds.
+ */
+import { CompositeTensor, packComponents } from "../../core/composite.ts";
+import type { Device } from "../../core/device.ts";
+import { DTYPES } from "../../core/dtype.ts";
+import { flatten, isNested, mapNest, type Nest, packAs, whenReady } from "../../core/nest.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { CancelledError, RuntimeError, ValueError } from "../../core/errors.ts";
+import { traced, tracer } from "../../core/trace.ts";
+import { DrawCounts } from "../../ops/random/state.ts";
+import { currentGraph } from "../../graph/current_graph.ts";
+import type { Graph } from "../../graph/graph.ts";
+import { Operation, type SymbolicTensor } from "../../graph/operation.ts";
+import { fedParts, feedsIn, fetchIn } from "../../graph/fetches.ts";
+import { buildIr, type IrRequest } from "../../graph/ir.ts";
+import { optionCheck } from "../../core/options.ts";
+import { RecentMap } from "../../core/recent_map.ts";
+import { after } from "../timers.ts";
+import { defaultDevice, deviceGeneration, fullName, listDevices } from "../devices/devices.ts";
+import { mergeEqual, runPasses } from "../../graph/passes/pipeline.ts";
+import { Fed } from "./feeds.ts";
+import type {
+  Feeds,
+  FeedValue,
+  Fetch,
+  Fetched,
+  FetchedOf,
+  FetchedValue,
+  RunOptions,
+  SessionOptions,
+  TensorName,
+} from "../run/requests.ts";
+import { Folder } from "../plan/folder.ts";
+import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
+import { execute, executeAlone } from "../plan/execution.ts";
+import { currentRun, RunContext, RunLimit } from "../run/run_context.ts";
+import { openTarget, type RemoteRuns, type SessionDevice } from "../run/targets.ts";
+import { copyArray, releaseValue, type RunValue, toHost } from "../run/run_value.ts";
+import { releasePlan } from "../plan/slots.ts";
+import { RunCounter } from "../run/metadata.ts";
+import { SessionState } from "./session_state.ts";
+
+const PLAN_LIMIT = 256;
+
+const checkSessionOptions = optionCheck<SessionOptions>("Session", {
+  graph: true,
+  allowSoftPlacement: true,
+  target: true,
+});
+const checkRunOptions = optionCheck<RunOptions>(
+  "Session.run",
+  { feeds: true, timeoutMs: true, signal: true, metadata: true },
+  'values are fed as run(fetches, { feeds: new Map([[x, value]]) }) or { feeds: { "x:0": value } }',
+);
+
+/** A plan, and how many shapes had been promised when it was made. */
+interface Planned {
+  readonly plan: Plan;
+  readonly promises: number;
+}
+
+/** What one run computes, of what. */
+interface Request extends Omit<IrRequest, "feeds"> {
+  readonly fed: Fed;
+}
+
+/** A request as it is known again, and its plan. */
+interface Asked extends IrRequest {
+  readonly device: Device;
+  readonly planned: Planned;
+}
+
+function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/**
+ * Runs operations of a graph. The graph's variables, tables and accumulators have values of their own in each session, and none before
+ * the session has initialised them; variables of eager code are shared. Follows TensorFlow `tf.compat.v1.Session`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const g = new tf.Graph();
+ * const { x, y } = g.asDefault(() => {
+ *   const x = tf.placeholder("float32", [null, 2], "x");
+ *   return { x, y: tf.mul(x, x) };
+ * });
+ * await using sess = new tf.Session({ graph: g });
+ * const out = await sess.run({ y }, { feeds: new Map([[x, [[1, 2]]]]) }) as { y: tf.NdArray };
+ * assertEquals(out.y.toArray(), [[1, 4]]);
+ * ```
+ */
+export class Session {
+  /** The graph that is run. */
+  readonly graph: Graph;
+  readonly #soft: boolean;
+  /** Who runs what need not run here; null where all does. */
+  readonly #remote: RemoteRuns | null;
+  readonly #plans = new RecentMap<string, Planned>(PLAN_LIMIT, ({ plan }) => {
+    releasePlan(plan);
+    if (this.#last?.planned.plan === plan) this.#last = null;
+  });
+  /** What the last run asked for: the next one often asks for the same. */
+  #last: Asked | null = null;
+  #generation = deviceGeneration();
+  readonly #running = new Set<RunContext>();
+  readonly #folder = new Folder();
+  readonly #draws = new DrawCounts();
+  /** @internal Its own values of the graph's variables, tables and accumulators. */
+  readonly state: SessionState = new SessionState();
+  #closed = false;
+
+  /** Opens a session. Throws `RuntimeError` where there is no graph, `NotFoundError` for a target that nothing serves. */
+  constructor(options: SessionOptions = {}) {
+    checkSessionOptions(options);
+    const { graph, allowSoftPlacement = true, target = "" } = options;
+    const g = (graph ?? currentGraph()) as Graph | undefined;
+    if (!g) {
+      throw new RuntimeError("Cannot open a Session: pass { graph }, there is no default graph");
+    }
+    this.graph = g;
+    this.#soft = allowSoftPlacement;
+    this.#remote = target === "" ? null : openTarget(target, g, { allowSoftPlacement });
+  }
+
+  /** The devices that run the graph: those of the target, or of this process. Follows TensorFlow `tf.compat.v1.Session.list_devices`. */
+  async listDevices(): Promise<SessionDevice[]> {
+    if (this.#closed) throw new RuntimeError("Attempted to use a closed Session.");
+    if (this.#remote !== null) return await this.#remote.listDevices();
+    return listDevices().map((d) => ({ name: fullName(d), type: d.type }));
+  }
+
+  /** Runs what the fetches need and returns their values in the same nest. Rejects with the first error of a node. */
+  run(fetches: Tensor | TensorName, options?: RunOptions): Promise<FetchedValue>;
+  /** The value of what has this name: null where that is an operation. */
+  run(fetches: string, options?: RunOptions): Promise<Fetched>;
+  /** Runs an operation for its effect. */
+  run(fetches: Operation, options?: RunOptions): Promise<null>;
+  /** The values of tensors. */
+  run(
+    fetches: readonly (Tensor | TensorName)[],
+    options?: RunOptions,
+  ): Promise<FetchedValue[]>;
+  /** Runs a list of fetches. */
+  run(fetches: readonly (Tensor | Operation | string)[], options?: RunOptions): Promise<Fetched[]>;
+  /** Runs any nest of fetches. */
+  run<F extends Nest<Fetch>>(fetches: F, options?: RunOptions): Promise<FetchedOf<F>>;
+  async run(fetches: Nest<Fetch>, options: RunOptions = {}): Promise<unknown> {
+    checkRunOptions(options);
+    if (this.#closed) throw new RuntimeError("Attempted to use a closed Session.");
+    if (this.graph.version === 0) {
+      throw new RuntimeError(
+        "The Session graph is empty. Add operations to the graph before calling run().",
+      );
+    }
+    const { signal, metadata } = options;
+    if (signal?.aborted) {
+      throw new CancelledError("Cannot run: the signal is aborted already", {
+        cause: signal.reason,
+      });
+    }
+    const nested = isNested(fetches);
+    const leaves = nested ? flatten(fetches as Nest<Fetch>) : [fetches as Fetch];
+    const isComposite = leaves.some((f) => f instanceof CompositeTensor);
+    const parts = isComposite
+      ? leaves.flatMap((f): readonly unknown[] => f instanceof CompositeTensor ? f.components : [f])
+      : leaves;
+    const resolved = parts.map((f) => fetchIn(this.graph, f));
+    const limit = RunLimit.of(options) ?? currentRun()?.limit;
+    const fed = this.#feeds(options.feeds);
+    const wanted: SymbolicTensor[] = [], targets: Operation[] = [];
+    // A body may write into what was fed: who fetches it gets it as it was.
+    const kept: RunValue[] = [];
+    const places = resolved.map((r) => {
+      if (r instanceof Operation) return targets.push(r), null;
+      const i = fed.tensors.indexOf(r);
+      if (i < 0) return { from: wanted.push(r) - 1, isFed: false };
+      const v = fed.values[i];
+      return { from: kept.push(v instanceof NdArray ? copyArray(v) : v.hold()) - 1, isFed: true };
+    });
+    const context = new RunContext(null, limit, { state: this.state });
+    if (metadata) context.counter = new RunCounter();
+    let arrays: NdArray[];
+    try {
+      const request = { fetches: wanted, targets, fed };
+      const started = tracer === null ? this.#execute(request, context) : traced(
+        { name: "Session.run", category: "run", details: { run: context.run } },
+        () => this.#execute(request, context),
+      );
+      arrays = started instanceof Promise ? await started : started;
+    } catch (e) {
+      kept.forEach(releaseValue);
+      throw e;
+    }
+    const feeds = kept.length > 0 ? await toHost(kept) : [];
+    if (metadata) Object.assign(metadata, context.counter?.total, { hostCalls: context.hostCalls });
+    const out = places.map((p) => p && unwrap((p.isFed ? feeds : arrays)[p.from]));
+    if (isComposite) {
+      return packComponents(
+        mapNest((f) => f instanceof CompositeTensor ? f.spec : null, fetches),
+        out,
+      );
+    }
+    return nested ? packAs<Fetched>(fetches, out) : out[0];
+  }
+
+  /** Runs a plan to its end, or to the first of an error, the time limit, the caller's signal and `close()`. */
+  #execute(request: Request, context: RunContext): NdArray[] | Promise<NdArray[]> {
+    const { fed } = request;
+    this.#running.add(context);
+    let work: NdArray[] | Promise<NdArray[]> | undefined;
+    try {
+      work = whenReady(
+        this.#plan(request, context),
+        (plan) => runPlan(plan, fed, context, this.#draws),
+      );
+    } finally {
+      if (!(work instanceof Promise)) {
+        this.#running.delete(context);
+        fed.release();
+      }
+    }
+    return work instanceof Promise ? this.#guard(work, request, context) : work;
+  }
+
+  /** What a run that waits comes to: its results, or the first reason to end it. */
+  #guard(
+    work: Promise<NdArray[]>,
+    { fed }: Request,
+    context: RunContext,
+  ): Promise<NdArray[]> {
+    const { limit } = context;
+    return new Promise((resolve, reject) => {
+      const clear = limit?.timeoutMs === undefined
+        ? () => {}
+        : after(limit.left, () => context.abort(limit.expired()));
+      let forget = (): void => {};
+      const end = (): void => {
+        clear();
+        forget();
+        this.#running.delete(context);
+      };
+      forget = context.onAbort((reason) => {
+        end();
+        fed.release();
+        reject(reason);
+      });
+      work.then((v) => {
+        end();
+        resolve(v);
+      }, (e) => {
+        end();
+        fed.release();
+        reject(e);
+      });
+    });
+  }
+
+  #plan(request: Request, context: RunContext): Plan | Promise<Plan> {
+    const { fetches, targets, fed: { tensors: feeds } } = request, promises = this.#promises;
+    if (this.#generation !== deviceGeneration()) this.#releasePlans();
+    const device = defaultDevice(), last = this.#last;
+    if (
+      last?.planned.promises === promises && last.device === device &&
+      sameItems(last.fetches, fetches) && sameItems(last.targets, targets) &&
+      sameItems(last.feeds, feeds)
+    ) return last.planned.plan;
+    const ids = (ts: readonly SymbolicTensor[]): string => ts.map((t) => t.id).join();
+    const key = `${device.name}|${ids(fetches)}|${targets.map((o) => o.index).join()}|${
+      ids(feeds)
+    }`;
+    const planned = this.#plans.get(key);
+    if (planned?.promises === promises) {
+      this.#last = { device, fetches, targets, feeds, planned };
+      return planned.plan;
+    }
+    return traced(
+      { name: "plan", category: "plan" },
+      () => this.#makePlan(key, request, context),
+    );
+  }
+
+  /** What plans rely on: another number where they must be made anew. */
+  get #promises(): number {
+    return this.graph.promises + (this.#remote?.generation ?? 0);
+  }
+
+  #makePlan(
+    key: string,
+    { fetches, targets, fed }: Request,
+    context: RunContext,
+  ): Plan | Promise<Plan> {
+    const promises = this.#promises, asked = { fetches, targets, feeds: fed.tensors };
+    // Bodies may be called now, and the caller goes on while one awaits: neither may change what was fed.
+    fed.own();
+    const built = this.#remote?.cut(asked) ?? mergeEqual(buildIr(asked));
+    checkPlacement(built, this.#soft);
+    const ir = this.#folder.fold(built, context);
+    return whenReady(ir, (folded) => {
+      if (this.#closed) throw closedError();
+      const plan = makePlan(runPasses(folded, defaultDevice().type), {
+        ownsFeeds: true,
+        state: this.state,
+      });
+      // Two runs may have planned the same while a body was folded.
+      const other = this.#plans.get(key);
+      if (other?.promises === promises) return other.plan;
+      this.#plans.set(key, { plan, promises });
+      return plan;
+    });
+  }
+
+  #feeds(feeds: Feeds | undefined): Fed {
+    const fed = new Fed();
+    if (feeds === undefined) return fed;
+    const add = (key: unknown, value: TensorLike): void => {
+      for (const t of feedsIn(this.graph, key)) {
+        if (!this.graph.isFeedable(t)) throw new ValueError(`Tensor ${t.name} may not be fed.`);
+        if (fed.tensors.includes(t)) throw new ValueError(`Tensor ${t.name} is fed twice`);
+        fed.add(t, value);
+      }
+    };
+    const entries: Iterable<[unknown, FeedValue]> = feeds instanceof Map
+      ? feeds
+      : Object.entries(feeds);
+    try {
+      for (const [key, value] of entries) {
+        if (!(key instanceof CompositeTensor)) add(key, value as TensorLike);
+        else {
+          for (const [part, v] of fedParts(key, value)) add(part, v as TensorLike);
+        }
+      }
+    } catch (e) {
+      fed.release();
+      throw e;
+    }
+    return fed;
+  }
+
+  /** Cancels what is running and frees what plans hold, and its values of variables. Later runs throw `RuntimeError`. */
+  close(): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    this.#closed = true;
+    const error = closedError();
+    this.#folder.close(error);
+    for (const context of [...this.#running]) context.abort(error);
+    this.#releasePlans();
+    this.state.dispose();
+    return this.#remote?.close() ?? Promise.resolve();
+  }
+
+  #releasePlans(): void {
+    this.#plans.clear();
+    this.#generation = deviceGeneration();
+  }
+
+  /** Closes at the end of an `await using` block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** Runs a plan. Where it calls nobody, the feeds need not be its own. */
+function runPlan(
+  plan: Plan,
+  fed: Fed,
+  context: RunContext,
+  draws: DrawCounts,
+): NdArray[] | Promise<NdArray[]> {
+  const alone = context.counted(() => executeAlone(plan, fed.values));
+  if (alone !== null) {
+    fed.release();
+    return context.counted(() => alone.arrays());
+  }
+  const out = execute(plan, fed.take(plan.feedSinks), context, { toHost: true, draws });
+  return whenReady(out, (values) => context.counted(() => toHost(values, context)));
+}
+
+function closedError(): CancelledError {
+  return new CancelledError("Session has been closed.");
+}
+
+/** A rank-0 array as a scalar; others stay arrays. */
+function unwrap(a: NdArray): Fetched {
+  return a.shape.length > 0 || DTYPES[a.dtype].kind === "handle" ? a : a.at(0);
+}

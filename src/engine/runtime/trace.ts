@@ -1,0 +1,107 @@
+/**
+ * trace: records what the host and the devices do, in the format that Chrome's and Perfetto's viewers open.
+ */
+import { setTracer, type Span, tracer } from "../core/trace.ts";
+import { gpuDevice } from "./devices/devices.ts";
+
+/** An event of Chrome's trace event format. */
+export interface TraceEvent {
+  /** What it is about. */
+  readonly name: string;
+  /** Its sort: `run`, `plan`, `pass`, `step`, `dispatch`, `readback`, `upload`, `script`. */
+  readonly cat?: string;
+  /** `X`: a span; `b` and `e`: begin and end of one that may overlap others; `M`: names a track. */
+  readonly ph: "X" | "b" | "e" | "M";
+  /** Microseconds since the trace began. */
+  readonly ts: number;
+  /** Microseconds it took. */
+  readonly dur?: number;
+  /** Process; always 1. */
+  readonly pid: number;
+  /** Track: 1 is the host, 2 the GPU. */
+  readonly tid: number;
+  /** Ties `b` and `e` together. */
+  readonly id?: number;
+  /** More about it. */
+  readonly args?: Readonly<Record<string, unknown>>;
+}
+
+/** What {@linkcode trace} recorded; `JSON.stringify` makes the file that viewers open. */
+export interface Trace {
+  /** The events. */
+  readonly traceEvents: readonly TraceEvent[];
+  /** Unit that viewers show. */
+  readonly displayTimeUnit: "ms";
+}
+
+/** What {@linkcode trace} returns. */
+export interface TraceInfo<T> {
+  /** What the function returned. */
+  readonly result: T;
+  /** What happened meanwhile. */
+  readonly trace: Trace;
+}
+
+const HOST = 1, GPU = 2;
+const listeners = new Set<(span: Span) => void>();
+
+function tellAll(span: Span): void {
+  for (const tell of listeners) tell(span);
+}
+
+/**
+ * Records what `fn` does: runs, planning and its passes, steps, dispatches, readbacks, uploads and bodies of scripts. Where the
+ * adapter has timestamps, dispatches also stand on a track of the GPU; each is a pass of its own while this runs. Rejects with
+ * what `fn` throws. The form is Chrome's trace event format.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * const f = tf.function((x: tf.Tensor) => tf.add(tf.square(x), 1));
+ * const { result, trace } = await tf.trace(() => f(tf.scalar(3)));
+ * assert(trace.traceEvents.some((e) => e.cat === "plan"));
+ * // await Deno.writeTextFile("trace.json", JSON.stringify(trace));
+ * ```
+ */
+export async function trace<T>(fn: () => T | Promise<T>): Promise<TraceInfo<T>> {
+  const spans: Span[] = [];
+  const listen = (span: Span): unknown => spans.push(span);
+  listeners.add(listen);
+  if (tracer === null) setTracer(tellAll);
+  const began = performance.now();
+  try {
+    const result = await fn();
+    await gpuDevice()?.settleTrace?.();
+    return { result, trace: { traceEvents: eventsOf(spans, began), displayTimeUnit: "ms" } };
+  } finally {
+    listeners.delete(listen);
+    if (listeners.size === 0) setTracer(null);
+  }
+}
+
+function eventsOf(spans: readonly Span[], began: number): TraceEvent[] {
+  const events: TraceEvent[] = [["host", HOST], ["GPU", GPU]].map(([name, tid]) => ({
+    name: "thread_name",
+    ph: "M",
+    ts: 0,
+    pid: 1,
+    tid: tid as number,
+    args: { name },
+  }));
+  const micros = (ms: number): number => Math.round((ms - began) * 1e6) / 1e3;
+  spans.forEach(({ name, category: cat, start, end, track, details }, id) => {
+    const common = {
+      name,
+      cat,
+      pid: 1,
+      tid: track === "gpu" ? GPU : HOST,
+      ...(details ? { args: details } : {}),
+    };
+    const ts = micros(start);
+    if (track === "awaited") {
+      events.push({ ...common, ph: "b", ts, id }, { ...common, ph: "e", ts: micros(end), id });
+    } else events.push({ ...common, ph: "X", ts, dur: Math.max(0, micros(end) - ts) });
+  });
+  return events.sort((a, b) => a.ts - b.ts);
+}

@@ -1,0 +1,101 @@
+/**
+ * How the ops that change rows of variables run: in the variable's own memory, unless somebody else sees it.
+ */
+import { apply, currentInterpreter, type OpInput } from "../../core/apply.ts";
+import { TypeError } from "../../core/throwing/builtin_errors.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import { lookupOp } from "../../core/op.ts";
+import { compatible, shapeText } from "../../core/shape.ts";
+import { currentGraph } from "../../graph/current_graph.ts";
+import type { Operation } from "../../graph/operation.ts";
+import { cast } from "../../ops/array/cast.ts";
+import { IndexedSlices } from "../../ops/array/indexed_slices.ts";
+import { broadcastTo } from "../../ops/array/repeat.ts";
+import { tensorScatterAdd, tensorScatterUpdate } from "../../ops/array/scatter.ts";
+import { expandDims } from "../../ops/array/view.ts";
+import { neg } from "../../ops/pointwise/arithmetic.ts";
+import {
+  OntoRows,
+  ResourceScatterAdd,
+  ResourceScatterSub,
+  ResourceScatterUpdate,
+} from "../../ops/state/scatter_rows.ts";
+import { aside } from "../eager/aside.ts";
+import { onDevice } from "../eager/eager.ts";
+import { findLaunch } from "../eager/launch_cache.ts";
+import { type EagerTensor, tidy } from "../eager/tensor.ts";
+import { setHostEffect } from "../run/run_context.ts";
+import { stateOf } from "./run_variable_ops.ts";
+import type { VariableState } from "./variable_state.ts";
+
+/** What happens to the rows that are named. */
+type Change = "add" | "sub" | "write";
+
+/** Changes rows of a variable's value. */
+export function changeRows(state: VariableState, how: Change, given: readonly OpInput[]): void {
+  const { value } = state;
+  const { device } = value.storage;
+  aside({ device: device.name }, () =>
+    tidy(() => {
+      const [at, rows] = placed(state, given).map((x) => onDevice(x, device));
+      const signed = how === "sub" ? neg(rows) as EagerTensor : rows;
+      changeNow(state, how === "write" ? "write" : "add", [at, signed]);
+    }));
+}
+
+/** Indices and rows in the dtypes and shapes that kernels take. Throws `InvalidArgumentError` for rows that do not fit. */
+function placed(state: VariableState, [indices, rows]: readonly OpInput[]): OpInput[] {
+  const { valueShape: [, ...row], dtype, sharedName } = state;
+  const wanted = [...indices.shape, ...row], have = rows.shape;
+  if (rows.dtype !== dtype || (have.length > 0 && !compatible(have, wanted))) {
+    throw new InvalidArgumentError(
+      `Cannot change rows of variable '${sharedName}': received ${rows.dtype}${
+        shapeText(have)
+      }, wanted ${dtype}${shapeText(wanted)}`,
+    );
+  }
+  const isNarrow = indices.dtype === "int32" || state.value.storage.device.type === "CPU";
+  return [
+    isNarrow ? indices : cast(indices, "int32"),
+    have.length === 0 && wanted.length > 0 ? broadcastTo(rows, wanted) : rows,
+  ];
+}
+
+function changeNow(state: VariableState, how: "add" | "write", inputs: EagerTensor[]): void {
+  const { value } = state, { storage } = value;
+  if (storage.refs === 1) {
+    const attrs = { shape: state.valueShape, how };
+    const { device, kernel } = findLaunch(OntoRows, storage.device, inputs, attrs);
+    if (device === storage.device && kernel?.runInto !== undefined) {
+      state.change();
+      return kernel.runInto(inputs.map((t) => t.storage.buffer), [storage.buffer]);
+    }
+  }
+  const [at, rows] = inputs;
+  const whole = how === "add" ? tensorScatterAdd : tensorScatterUpdate;
+  state.assign(whole(value, expandDims(at, -1), rows) as EagerTensor);
+}
+
+for (
+  const [def, how] of [
+    [ResourceScatterAdd, "add"],
+    [ResourceScatterSub, "sub"],
+    [ResourceScatterUpdate, "write"],
+  ] as const
+) setHostEffect(def, ([handle, ...given]) => changeRows(stateOf(handle), how, given));
+
+/** Changes rows of a variable; in a graph adds the operation that does so. Throws `TypeError` for what are no slices. */
+export function scatter(
+  { sharedName, handle, dtype, shape }: VariableState,
+  how: "Add" | "Sub" | "Update",
+  slices: IndexedSlices,
+): Operation | null {
+  if (!(slices instanceof IndexedSlices)) {
+    throw new TypeError(`Cannot change rows of '${sharedName}': wanted IndexedSlices`);
+  }
+  const def = lookupOp(`ResourceScatter${how}`)!;
+  const inputs = [handle, slices.indices, slices.values], attrs = { dtype, _shape: shape };
+  if (currentInterpreter().symbolic) return currentGraph()!.addOp(def, inputs, attrs);
+  apply(def, inputs, attrs);
+  return null;
+}

@@ -1,0 +1,139 @@
+/**
+ * Eager-style scripts in eager mode: the body runs in place, so tapes see its ops, and gradients of any order and captured variables
+ * just work.
+ */
+import { currentRecorders, type OpInput } from "../core/apply.ts";
+import type { Device } from "../core/device.ts";
+import { isTrainable } from "../core/dtype.ts";
+import { NdArray } from "../core/nd_array.ts";
+import type { Tensor, TensorContext } from "../core/tensor.ts";
+import { FailedPreconditionError, InvalidArgumentError } from "../core/errors.ts";
+import { isDifferentiable } from "../autodiff/steps.ts";
+import type { StepRecorder } from "../autodiff/step_recorder.ts";
+import { identity } from "../ops/array/view.ts";
+import { asTensor } from "../ops/input.ts";
+import { nextEagerCall } from "../ops/random/state.ts";
+import { hostCallTotal } from "../runtime/run/metadata.ts";
+import { BodyCall } from "../runtime/functions/body_call.ts";
+import { scopeDevice } from "../runtime/devices/devices.ts";
+import { onDevice } from "../runtime/eager/eager.ts";
+import type { ReadAhead } from "../runtime/eager/read_ahead.ts";
+import { EagerTensor, enterScope, outsideScopes } from "../runtime/eager/tensor.ts";
+import { callEagerStyle } from "./eager_style.ts";
+import { eagerResult, shapesOfCall, splitResult } from "./marshal.ts";
+import { callReading } from "./read_at_once.ts";
+import type { Script } from "./script.ts";
+
+/**
+ * Calls the body in place. Before its first await the scopes and tapes in force do the work; after it, if the caller can wait for
+ * one, ownership and taping follow the tensors.
+ */
+function callInPlace(
+  script: Script,
+  inputs: readonly OpInput[],
+  canWait: boolean,
+): Tensor[] | Promise<Tensor[]> {
+  hostCallTotal.count++;
+  const around: TensorContext[] = [];
+  for (const x of inputs) {
+    if (x instanceof NdArray || x.context === null || around.includes(x.context)) continue;
+    around.push(x.context);
+  }
+  const place = { recorders: currentRecorders(), around, waits: canWait };
+  const isStrict = script.strictGradients === true && place.recorders.length > 0;
+  const device = scopeDevice();
+  const site = { op: "EagerPyFunc", token: script.token, context: null, call: nextEagerCall() };
+  const attempt = (on: Device, reads: ReadAhead | null): Tensor[] | Promise<Tensor[]> => {
+    const body = new BodyCall(on, isStrict, { place, reads });
+    const finish = (result: unknown, given: readonly OpInput[]): Tensor[] => {
+      const values = body.within(() => valuesOf(script, result, given, body));
+      if (body.recorder) checkConnected(script, body.recorder, given, values);
+      const handles = handOut(values, on === device ? null : device);
+      for (const h of handles) h.context = around[0] ?? null;
+      body.recorder?.release();
+      return handles;
+    };
+    const fail = (): void => body.recorder?.release();
+    return callEagerStyle({ script, site, body, inputs, finish, fail });
+  };
+  return callReading({ script, inputs, device, site, canWait }, attempt);
+}
+
+/** The results as tensors of ids of their own. */
+function valuesOf(
+  script: Script,
+  result: unknown,
+  given: readonly OpInput[],
+  body: BodyCall,
+): Tensor[] {
+  const inputs = given as readonly Tensor[];
+  const shapes = shapesOfCall(script, inputs);
+  return splitResult(script, result).map((v, i) => {
+    const r = eagerResult(script, i, v, shapes[i]);
+    // What the body made is handed on; what it was given, or found, gets a handle and an id of its own.
+    if (r instanceof NdArray) return asTensor(r);
+    return r.id > body.first && !inputs.includes(r) && !(r as EagerTensor).kept ? r : identity(r);
+  });
+}
+
+/** Handles that outlive the call, on a device where one is named; tapes know them by their ids. */
+function handOut(values: readonly Tensor[], device: Device | null): EagerTensor[] {
+  return outsideScopes(() =>
+    values.map((t) => {
+      const there = device === null ? t as EagerTensor : onDevice(t, device);
+      const handle = new EagerTensor(t.dtype, there.staticShape, there.storage.retain(), t.id);
+      if (there !== t) there.dispose();
+      return handle;
+    })
+  );
+}
+
+/** Runs the body now. Throws `FailedPreconditionError` naming `pyFunctionAsync` where it is async. */
+export function runEagerly(script: Script, inputs: readonly OpInput[]): Tensor[] {
+  const out = callInPlace(script, inputs, false);
+  if (!(out instanceof Promise)) return out.map(underScope);
+  out.then((late) => late.forEach((t) => t.dispose()), () => {});
+  throw new FailedPreconditionError(
+    `Cannot run EagerPyFunc ${script.token} synchronously: its body is async, await pyFunctionAsync instead`,
+    { op: "EagerPyFunc" },
+  );
+}
+
+/** Runs the body, awaiting it. */
+export async function runEagerlyAsync(
+  script: Script,
+  inputs: readonly OpInput[],
+): Promise<Tensor[]> {
+  const out = await callInPlace(script, inputs, true);
+  return out.map(underScope);
+}
+
+/** Puts a result under the scope of the caller, which was out of force while the body ran. */
+function underScope(t: Tensor): Tensor {
+  enterScope(t as EagerTensor);
+  t.context?.adopt(t);
+  return t;
+}
+
+/** Throws `InvalidArgumentError` where an input that is differentiated does not reach any output through recorded ops. */
+function checkConnected(
+  script: Script,
+  recorder: StepRecorder,
+  inputs: readonly OpInput[],
+  outputs: readonly Tensor[],
+): void {
+  (inputs as readonly Tensor[]).forEach((x, i) => {
+    if (!isTrainable(x.dtype)) return;
+    const reached = new Set<number>([x.id]);
+    for (const step of recorder.steps) {
+      if (isDifferentiable(step) && step.inputs.some((s) => reached.has(s.id))) {
+        for (const o of step.outputs) reached.add(o.id);
+      }
+    }
+    if (outputs.some((o) => reached.has(o.id))) return;
+    throw new InvalidArgumentError(
+      `No gradient can reach input ${i} of ${script.token}: its body does not use the input, or cuts the tape by reading its value (strictGradients)`,
+      { op: "EagerPyFunc" },
+    );
+  });
+}

@@ -1,0 +1,67 @@
+/**
+ * Eager-style scripts: how EagerPyFunc runs in a plan. In eager mode the body simply runs, and tapes see its ops.
+ */
+import type { OpInput } from "../core/apply.ts";
+import type { Device } from "../core/device.ts";
+import { whenReady } from "../core/nest.ts";
+import { Tensor } from "../core/tensor.ts";
+import { BodyCall } from "../runtime/functions/body_call.ts";
+import { EagerTensor } from "../runtime/eager/tensor.ts";
+import type { ReadAhead } from "../runtime/eager/read_ahead.ts";
+import { type HostCall, type HostResults, setHostOp } from "../runtime/run/run_context.ts";
+import { releaseValue, type RunValue } from "../runtime/run/run_value.ts";
+import { RunTape, tapeValue } from "../runtime/functions/run_tape.ts";
+import { callEagerStyle } from "./eager_style.ts";
+import { eagerResult, splitResult } from "./marshal.ts";
+import { callReading, readsAtOnce } from "./read_at_once.ts";
+import { findScriptOf } from "./imported.ts";
+import { beginCall } from "./run_numpy_style.ts";
+
+function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
+  const { inputs } = call, { script, shapes, site } = beginCall(call);
+  const attempt = (
+    device: Device,
+    reads: ReadAhead | null,
+  ): HostResults | Promise<HostResults> => {
+    const body = new BodyCall(device, call.wanted.at(-1) === true, { reads });
+    const finish = (r: unknown, given: readonly OpInput[]): HostResults => {
+      const outputs: RunValue[] = [];
+      try {
+        const values = splitResult(script, r).map((v, i) => eagerResult(script, i, v, shapes[i]));
+        for (const v of values) {
+          if (v instanceof Tensor) body.follow(v);
+          outputs.push(body.result(v));
+        }
+        if (body.recorder) outputs.push(tapeValue(new RunTape(body.recorder, given, values)));
+        return outputs;
+      } catch (e) {
+        outputs.forEach(releaseValue);
+        throw e;
+      }
+    };
+    const fail = (): void => body.recorder?.release();
+    const out = callEagerStyle({ script, site, body, inputs, finish, fail });
+    return whenReady(out, (results) => broughtHome(results, device));
+  };
+  return callReading({ script, inputs, device: call.device, site, canWait: true }, attempt);
+}
+
+/** Results on the device of the call: those on a GPU that must be awaited are read. */
+function broughtHome(
+  results: HostResults,
+  { type }: Device,
+): HostResults | Promise<HostResults> {
+  const far = (r: OpInput | null): r is EagerTensor =>
+    r instanceof EagerTensor && r.storage.device.type !== type;
+  if (!results.some(far)) return results;
+  const here = results.map((r) => far(r) ? r.ndarray().finally(() => r.dispose()) : r);
+  return Promise.all(here);
+}
+
+setHostOp("EagerPyFunc", runInPlan, {
+  local: true,
+  readsAtOnce: (attrs) => {
+    const script = findScriptOf(attrs);
+    return script !== null && readsAtOnce(script);
+  },
+});

@@ -1,0 +1,244 @@
+/**
+ * Numpy-style scripts: how PyFunc runs in a plan and in eager mode.
+ */
+import { announce, currentRecorders, type OpInput } from "../core/apply.ts";
+import { type Device, urgently } from "../core/device.ts";
+import type { Attrs, OpDef } from "../core/op.ts";
+import { NdArray } from "../core/nd_array.ts";
+import type { PartialShape } from "../core/shape.ts";
+import { newTensorId, type Tensor } from "../core/tensor.ts";
+import type { ConcreteSpec } from "../core/tensor_spec.ts";
+import { FailedPreconditionError } from "../core/errors.ts";
+import { isPromise } from "../core/nest.ts";
+import { importedSeeds, nextCall, nextEagerCall } from "../ops/random/state.ts";
+import { constantTensor, setHostRunner } from "../runtime/eager/eager.ts";
+import { currentReads } from "../runtime/eager/read_ahead.ts";
+import { EagerTensor, outsideScopes, type Owned, withOwner } from "../runtime/eager/tensor.ts";
+import { type HostCall, type HostResults, setHostOp } from "../runtime/run/run_context.ts";
+import { hostCallTotal } from "../runtime/run/metadata.ts";
+import { scopeDevice } from "../runtime/devices/devices.ts";
+import {
+  copyArray,
+  copyConstant,
+  isLarge,
+  releaseValue,
+  type RunValue,
+} from "../runtime/run/run_value.ts";
+import { callBody, type CallSite } from "./body.ts";
+import { attrsOf } from "./call.ts";
+import { freeReturned } from "./returned.ts";
+import { hostResult, shapesOfCall, splitResult } from "./marshal.ts";
+import { type Script, unknownToken } from "./script.ts";
+import { findScriptOf } from "./imported.ts";
+import { PyFunc, PyFuncStateless } from "./script_ops.ts";
+
+/** The script of a node. Throws `InvalidArgumentError` with TensorFlow's phrase for an unknown token. */
+function scriptOf(attrs: Attrs, node?: string): Script {
+  const script = findScriptOf(attrs);
+  if (!script) throw unknownToken(attrs.token, node);
+  return script;
+}
+
+/** A call of a numpy-style body. */
+interface NumpyStyleCall {
+  readonly values: readonly unknown[];
+  /** Static shapes of its results. */
+  readonly shapes: readonly PartialShape[];
+  /** True: results are copied at once, so they may be the body's own. */
+  readonly shared?: boolean;
+  /** Where each result goes at once, which needs no other copy; null where it must be the run's own array. */
+  readonly sinks?: readonly (Device | null)[];
+  /** Which results somebody reads; default all. */
+  readonly wanted?: readonly boolean[];
+  readonly site: CallSite;
+}
+
+function sharesMemory(array: NdArray, others: readonly RunValue[]): boolean {
+  const { data } = array;
+  return ArrayBuffer.isView(data) &&
+    others.some((other) =>
+      other instanceof NdArray && ArrayBuffer.isView(other.data) &&
+      other.data.buffer === data.buffer
+    );
+}
+
+/** Calls a numpy-style body. Tensors that it makes on the way, or returns, are freed. */
+function callNumpyStyle(
+  script: Script,
+  { values, shapes, shared = false, sinks, wanted, site }: NumpyStyleCall,
+): RunValue[] | Promise<RunValue[]> {
+  const owned: Owned[] = [];
+  const first = newTensorId();
+  const use = (result: unknown): RunValue[] => {
+    const taken: RunValue[] = [];
+    try {
+      const parts = splitResult(script, result);
+      for (let i = 0; i < parts.length; i++) {
+        const v = parts[i], sink = isLarge(v) ? sinks?.[i] ?? null : null;
+        const isRead = wanted?.[i] !== false;
+        const options = { shape: shapes[i], shared: shared || sink !== null || !isRead };
+        const own = hostResult(script, i, v, options);
+        // A worker sends memory that its body returned twice once.
+        const array = script.worker && sharesMemory(own, taken) ? copyArray(own) : own;
+        taken.push(sink === null ? array : outsideScopes(() => constantTensor(array, sink)));
+      }
+      return taken;
+    } catch (e) {
+      taken.forEach(releaseValue);
+      throw e;
+    } finally {
+      freeReturned(result, first);
+    }
+  };
+  const free = (): void => {
+    for (const t of owned) {
+      if (t instanceof EagerTensor && t.kept) t.guard();
+      else t.dispose();
+    }
+  };
+  const endLate = (result: unknown): void => freeReturned(result, first);
+  let out: RunValue[] | Promise<RunValue[]> | undefined;
+  try {
+    out = withOwner(owned, () => callBody({ script, values, site, use, endLate }));
+  } finally {
+    if (owned.length > 0 && !(out instanceof Promise)) free();
+  }
+  return owned.length > 0 && out instanceof Promise ? out.finally(free) : out;
+}
+
+function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
+  const { script, shapes, site } = beginCall(call);
+  // What a body writes is its own: it gets what nobody else reads, or a copy. Bytes of strings may be shared by tensors.
+  const values = call.inputs.map((x, i) => {
+    const owner = call.owners[i];
+    if (owner === "constant") return copyConstant(x as NdArray);
+    return owner === "callee" && x.dtype !== "string" ? x : copyArray(x as NdArray);
+  });
+  const { sinks, wanted } = call;
+  return callNumpyStyle(script, { values, shapes, sinks, wanted, site });
+}
+
+/** Counts a call that a plan makes; says what it runs, where, and which shapes its results must keep to. */
+export function beginCall(
+  call: HostCall,
+): { readonly script: Script } & Pick<NumpyStyleCall, "shapes" | "site"> {
+  const { attrs, node, source, context, draws } = call, script = scriptOf(attrs, node);
+  const { token, seeds } = script, shapes = shapesOfCall(script, call.inputs);
+  context.hostCalls++;
+  hostCallTotal.count++;
+  const number = nextCall(seeds ?? importedSeeds(token), source, draws);
+  const site = { op: call.def.name, node, token, source, context, call: number };
+  return { script, shapes, site };
+}
+
+/** Reads inputs to the host, those on one device in one copy; null where that must be awaited. The arrays are the caller's. */
+function readInputsSync(inputs: readonly OpInput[]): NdArray[] | null {
+  const remote = remoteInputs(inputs);
+  if (remote.length === 0) return withRead(inputs, []);
+  const { device } = remote[0].storage;
+  device.check();
+  const read = device.readSync(remote.map(readOf)) ?? readAhead(remote);
+  return read && withRead(inputs, read);
+}
+
+/** {@linkcode readInputsSync} for who cannot wait. */
+function readInputsLate(inputs: readonly OpInput[]): NdArray[] | null {
+  const values = urgently(() => readInputsSync(inputs));
+  if (values !== null) currentReads()?.readLate(remoteInputs(inputs));
+  return values;
+}
+
+/** What the body around this call may read of a device that can only be awaited; null where anything is lacking. */
+function readAhead(tensors: readonly EagerTensor[]): NdArray[] | null {
+  const reads = currentReads();
+  const copies = tensors.map((t) => {
+    const data = reads && reads.read(t);
+    return data && new NdArray(t.dtype, t.staticShape, data);
+  });
+  return copies.every((c) => c !== null) ? copies : null;
+}
+
+/** Reads inputs to the host in one copy, awaiting the device. The arrays are the caller's. */
+async function readInputs(inputs: readonly OpInput[]): Promise<NdArray[]> {
+  const now = readInputsSync(inputs);
+  if (now) return now;
+  const remote = remoteInputs(inputs);
+  return withRead(inputs, await remote[0].storage.device.read(remote.map(readOf)));
+}
+
+function isRemote(x: OpInput): x is EagerTensor {
+  return x instanceof EagerTensor && x.storage.device.type === "GPU";
+}
+
+/** The inputs that lie on the GPU. */
+export function remoteInputs(inputs: readonly OpInput[]): EagerTensor[] {
+  return inputs.filter(isRemote);
+}
+
+function withRead(inputs: readonly OpInput[], read: readonly NdArray[]): NdArray[] {
+  let k = 0;
+  return inputs.map((x) => {
+    if (x instanceof NdArray) return copyArray(x);
+    return isRemote(x) ? read[k++] : ownArray(x.ndarraySync());
+  });
+}
+
+/** What a read of a host tensor gives is a copy already, but for the bytes of strings. */
+function ownArray(a: NdArray): NdArray {
+  return a.dtype === "string" ? copyArray(a) : a;
+}
+
+function readOf(t: EagerTensor): { buffer: unknown; spec: ConcreteSpec } {
+  return { buffer: t.storage.buffer, spec: { dtype: t.dtype, shape: t.staticShape } };
+}
+
+function runEagerly(op: string): (inputs: readonly OpInput[], attrs: Attrs) => Tensor[] {
+  return (inputs, attrs) => {
+    const script = scriptOf(attrs);
+    if (script.worker) throw mustAwait(op, script, "its body runs in a worker");
+    const values = readInputsSync(inputs) ?? readInputsLate(inputs);
+    if (values === null) {
+      const why = "its inputs are on a device that can only be read asynchronously";
+      throw mustAwait(op, script, why);
+    }
+    hostCallTotal.count++;
+    const device = scopeDevice();
+    const shapes = shapesOfCall(script, inputs);
+    const site = { op, token: script.token, context: null, call: nextEagerCall() };
+    const out = callNumpyStyle(script, { values, shapes, shared: true, site });
+    if (!isPromise(out)) return (out as NdArray[]).map((a) => constantTensor(a, device));
+    (out as Promise<RunValue[]>).catch(() => {});
+    throw mustAwait(op, script, "its body is async");
+  };
+}
+
+function mustAwait(op: string, script: Script, why: string): FailedPreconditionError {
+  return new FailedPreconditionError(
+    `Cannot run ${op} ${script.token} synchronously: ${why}, await numpyFunctionAsync instead`,
+    { op },
+  );
+}
+
+/** Runs a numpy-style script now, awaiting its inputs and its body. Tapes that are active at the call see it. */
+export async function runNumpyStyleAsync(
+  script: Script,
+  inputs: readonly OpInput[],
+  def: OpDef,
+): Promise<Tensor[]> {
+  const recorders = currentRecorders();
+  const device = scopeDevice();
+  const call = nextEagerCall();
+  const values = await readInputs(inputs);
+  hostCallTotal.count++;
+  const shapes = shapesOfCall(script, inputs);
+  const site = { op: def.name, token: script.token, context: null, call };
+  const arrays = await callNumpyStyle(script, { values, shapes, site });
+  const outputs = (arrays as NdArray[]).map((a) => constantTensor(a, device));
+  announce({ def, inputs, outputs, attrs: attrsOf(script, inputs) }, recorders);
+  return outputs;
+}
+
+setHostOp("PyFunc", runInPlan);
+setHostOp("PyFuncStateless", runInPlan);
+setHostRunner(PyFunc, runEagerly("PyFunc"));
+setHostRunner(PyFuncStateless, runEagerly("PyFuncStateless"));

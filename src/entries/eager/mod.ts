@@ -1,0 +1,57 @@
+/**
+ * Eager code alone, for pages that count bytes: tensors, ops, gradients, variables, optimizers and devices, under the names that
+ * `@weft/weft` has for them and over the same tensors. Bundlers take from it what is imported by name, and nothing else.
+ *
+ * What `@weft/weft` sets up for everybody is not here: graphs, functions and sessions, scripts, files, and the methods of tensors
+ * (`add(x, y)` for `x.add(y)`), although TypeScript knows those. Kernels come with `await ready()` or `setBackend()`, those of the CPU
+ * also soon after its first op; before that, ops run there in plain loops.
+ *
+ * @example
+ * ```ts
+ * import { add, scalar, square, sub, tidy, train, variable } from "@weft/weft/eager";
+ * import { assert } from "@std/assert";
+ * const w = variable(0), optimizer = train.sgd(0.25);
+ * for (let i = 0; i < 20; i++) optimizer.minimize(() => square(sub(w, 3)));
+ * assert(Math.abs(w.item() - 3) < 1e-3);
+ * assert(tidy(() => add(scalar(1), 1).item()) === 2);
+ * ```
+ *
+ * @module
+ */
+import "../../engine/devices/cpu/lazy_families.ts";
+import "../../engine/runtime/install_eager.ts";
+
+/** Error classes of TensorFlow. */
+export * as errors from "../../engine/core/errors.ts";
+export { ValueError } from "../../engine/core/errors.ts";
+export type { DType, TypedArray } from "../../engine/core/dtype.ts";
+export { NdArray } from "../../engine/core/nd_array.ts";
+export { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
+export { Rank } from "../../engine/core/ranks.ts";
+
+export {
+  device,
+  getBackend,
+  listDevices,
+  ready,
+  setBackend,
+} from "../../engine/runtime/devices/devices.ts";
+export { nextFrame } from "../../engine/runtime/devices/environment.ts";
+export { dispose, keep, scope, tidy } from "../../engine/runtime/eager/tensor.ts";
+export { memory } from "../../engine/runtime/eager/memory.ts";
+export { disposeVariables } from "../../engine/runtime/variables/known_variables.ts";
+export { Variable, variable } from "../../engine/runtime/variables/variable.ts";
+
+export { customGrad } from "../../engine/autodiff/custom_grad.ts";
+export {
+  grad,
+  grads,
+  valueAndGrad,
+  valueAndGrads,
+  variableGrads,
+} from "../../engine/autodiff/grad_functions.ts";
+export { GradientTape } from "../../engine/autodiff/tape.ts";
+/** Optimizers. */
+export * as train from "../../library/train/functions.ts";
+
+export * from "../../engine/ops/functions.ts";

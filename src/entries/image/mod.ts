@@ -1,0 +1,59 @@
+/**
+ * Codecs of images on bytes, for runtimes without those of a browser and for bodies in workers: JPEG by libjpeg-turbo, PNG by ours.
+ * Importing it is enough: `tf.io.decodeJpeg`, `decodeImage` and `encodeJpeg` then work at once. For Deno and Node: browsers have codecs
+ * of their own, which `tf.io` asks.
+ *
+ * @example
+ * ```ts
+ * import { decodeImage, encodePng } from "@weft/weft/image";
+ * import { assertEquals } from "@std/assert";
+ * import { NdArray } from "@weft/weft";
+ * const image = new NdArray("uint8", [1, 1, 3], Uint8Array.of(1, 2, 3));
+ * assertEquals(decodeImage(encodePng(image)).data, image.data);
+ * ```
+ *
+ * @module
+ */
+import { decode as decodeTurbo } from "@cwasm/jpeg-turbo";
+import { encode as encodeJpegJs } from "jpeg-js";
+import { FailedPreconditionError } from "../../engine/core/errors.ts";
+import type { NdArray } from "../../engine/core/nd_array.ts";
+import { decodeBytes, encodeImage, opaque, registerImageCodec } from "../../library/io/codecs.ts";
+
+registerImageCodec("jpeg", {
+  matches: (bytes) => bytes[0] === 0xff && bytes[1] === 0xd8,
+  decode(bytes) {
+    const { width, height, data } = decodeTurbo(bytes);
+    return { width, height, channels: 4, data };
+  },
+  encode(pixels, quality) {
+    const { width, height } = pixels;
+    return new Uint8Array(encodeJpegJs({ width, height, data: opaque(pixels) }, quality).data);
+  },
+});
+
+/** How to decode an image. */
+export interface DecodeOptions {
+  /** 1 for gray, 3 for colours, 4 with opacity; 0 for those it has. Default 0. */
+  readonly channels?: number;
+}
+
+function atOnce<T>(value: T | Promise<T>): T {
+  if (!(value instanceof Promise)) return value;
+  throw new FailedPreconditionError("Cannot decode this image at once: its codec must be awaited");
+}
+
+/** A PNG or JPEG as an array `[height, width, channels]`. Throws `InvalidArgumentError` for bytes that are no image. */
+export function decodeImage(bytes: Uint8Array, { channels = 0 }: DecodeOptions = {}): NdArray {
+  return atOnce(decodeBytes(bytes, { channels, dtype: "uint8", op: "decodeImage" }));
+}
+
+/** An image `[height, width, channels]` as the bytes of a PNG. Throws `InvalidArgumentError` for other arrays. */
+export function encodePng(image: NdArray): Uint8Array {
+  return atOnce(encodeImage(image, "png", 0));
+}
+
+/** An image `[height, width, 1 or 3]` as the bytes of a JPEG. Throws `InvalidArgumentError` for other arrays. */
+export function encodeJpeg(image: NdArray, quality = 95): Uint8Array {
+  return atOnce(encodeImage(image, "jpeg", quality));
+}

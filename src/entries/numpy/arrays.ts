@@ -1,0 +1,89 @@
+/**
+ * Between our host arrays and those of numpy-ts.
+ */
+import * as numpy from "numpy-ts";
+import { toNdArray } from "../../engine/core/convert.ts";
+import type { DType, HostData } from "../../engine/core/dtype.ts";
+import { isForeignArray } from "../../engine/core/arrays/foreign_array.ts";
+import { type NdArray, primitiveOf } from "../../engine/core/nd_array.ts";
+import { stridesOf } from "../../engine/core/shape.ts";
+import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
+
+/** An array of numpy-ts, of any dtype. */
+export type NDArray = InstanceType<(typeof numpy)["NDArray"]>;
+
+/** What numpy-ts keeps an array's elements in; it exports the arrays, but not this class. */
+interface Storage {
+  readonly constructor: {
+    /** A view of memory that stays its owner's. */
+    fromDataShared(
+      data: HostData,
+      shape: readonly number[],
+      dtype: DType,
+      strides: readonly number[],
+      offset: number,
+      region: null,
+    ): Storage;
+  };
+}
+
+const NOT_IN_NUMPY: ReadonlySet<DType> = new Set(["string", "bfloat16", "resource", "variant"]);
+let storageClass: Storage["constructor"] | null = null;
+
+// numpy-ts leaves its arrays in arithmetic to their text, of eight digits: there they are numbers as ours are.
+const { prototype } = numpy.NDArray;
+if (!(Symbol.toPrimitive in prototype)) {
+  Object.defineProperty(prototype, Symbol.toPrimitive, {
+    configurable: true,
+    value(this: NDArray, hint: string): unknown {
+      return hint === "string"
+        ? this.toString()
+        : primitiveOf(this as { dtype: string; shape: readonly number[] }, () => this.item());
+    },
+  });
+}
+
+/**
+ * A host array as an array of numpy-ts of the same dtype and shape, which shares its elements: what is written to one is seen in
+ * the other. Throws `TypeError` for string, bfloat16 and handles, which numpy-ts does not have.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { np, toNumpy } from "@weft/weft/numpy";
+ * import { assertEquals } from "@std/assert";
+ * const a = toNumpy(new tf.NdArray("float32", [2], Float32Array.of(1, 4)));
+ * assertEquals(np.sqrt(a).tolist(), [1, 2]);
+ * ```
+ */
+export function toNumpy(array: NdArray): NDArray {
+  const { dtype, shape, data } = array;
+  if (NOT_IN_NUMPY.has(dtype)) {
+    throw new TypeError(
+      `Cannot make a numpy-ts array of dtype ${dtype}: numpy-ts has numbers and booleans only, use tf.numpyFunction`,
+    );
+  }
+  storageClass ??= (numpy.zeros([0]) as unknown as { storage: Storage }).storage.constructor;
+  const storage = storageClass.fromDataShared(data, [...shape], dtype, stridesOf(shape), 0, null);
+  const wrap = numpy.NDArray.fromStorage as unknown as (storage: Storage) => NDArray;
+  return wrap.call(numpy.NDArray, storage);
+}
+
+/**
+ * An array of numpy-ts, a view of any layout, as a host array of the same dtype and shape. Copies, because numpy-ts reuses the
+ * memory of arrays that nobody holds any more. Throws `TypeError` for what is no such array.
+ *
+ * @example
+ * ```ts
+ * import { fromNumpy, np } from "@weft/weft/numpy";
+ * import { assertEquals } from "@std/assert";
+ * const a = fromNumpy(np.transpose(np.array([[1, 2], [3, 4]])));
+ * assertEquals([a.dtype, a.toArray()], ["float64", [[1, 3], [2, 4]]]);
+ * ```
+ */
+export function fromNumpy(array: NDArray): NdArray {
+  if (!isForeignArray(array)) {
+    throw new TypeError("Cannot make an NdArray: wanted an array of numpy-ts");
+  }
+  return toNdArray(array);
+}

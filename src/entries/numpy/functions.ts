@@ -1,0 +1,181 @@
+/**
+ * numpyFunction and pyFunc whose bodies get arrays of numpy-ts.
+ */
+import { isPlainObject, mapNest } from "../../engine/core/nest.ts";
+import { remembered } from "../../engine/core/recent_map.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import { ValueError } from "../../engine/core/errors.ts";
+import type { BodyArguments, ScriptInput } from "../../engine/script/body_types.ts";
+import type { Decorated, DecoratorOptions } from "../../engine/script/decorator.ts";
+import {
+  numpyFunction as baseNumpyFunction,
+  numpyFunctionAsync as baseNumpyFunctionAsync,
+  type NumpyFunctionOptions as BaseOptions,
+  type PyFuncOptions,
+  pyFuncOptions,
+  type ScriptResult,
+} from "../../engine/script/numpy_function.ts";
+import {
+  checkCallable,
+  type RegisteredScript,
+  registerScript as baseRegisterScript,
+  type ScriptFunction,
+} from "../../engine/script/script.ts";
+import type { Tout } from "../../engine/script/tout.ts";
+import { type NDArray, toNumpy } from "./arrays.ts";
+
+/** Options of {@linkcode numpyFunction}: those of `tf.numpyFunction`, but for `worker`, since a body's source does not bring numpy-ts along. */
+export type NumpyFunctionOptions = Omit<BaseOptions, "worker">;
+
+/** A body of numpy-ts arrays. */
+export type NumpyBody<I extends readonly unknown[]> = (
+  ...args: BodyArguments<I, NDArray>
+) => unknown;
+
+const convert = (v: unknown): unknown => (v instanceof NdArray ? toNumpy(v) : v);
+
+/** The body as `tf.numpyFunction` calls it: host arrays in, the same for the same function. */
+const bodyOf = remembered((func: ScriptFunction): ScriptFunction => {
+  checkCallable(func);
+  return (...args) => func(...args.map((a) => mapNest(convert, a)));
+});
+
+function checkOptions(options: NumpyFunctionOptions): void {
+  if ((options as BaseOptions).worker) {
+    throw new ValueError(
+      "Cannot run a body of numpy-ts arrays in a worker: use tf.numpyFunction, and import numpy-ts in the worker's module",
+    );
+  }
+}
+
+/**
+ * `tf.numpyFunction` whose body gets arrays of numpy-ts, which share the elements that were read, one per element of `inp`. It
+ * returns such arrays (views of any layout), numbers, or whatever bodies of `tf.numpyFunction` return. Options and the decorator
+ * form are the same.
+ * Throws as `tf.numpyFunction` does, and `ValueError` for the option `worker`; an input of a dtype that numpy-ts does not have is
+ * the call's `InvalidArgumentError`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { type NDArray, np, numpyFunction } from "@weft/weft/numpy";
+ * import { assertAlmostEquals } from "@std/assert";
+ * const y = numpyFunction((x: NDArray) => np.sinh(x), [tf.scalar(1)], "float32");
+ * assertAlmostEquals(y.item(), 1.1752, 1e-4);
+ * ```
+ */
+export function numpyFunction<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<NumpyBody<I>>,
+  inp: I,
+  Tout: T,
+  options?: NumpyFunctionOptions,
+): ScriptResult<T>;
+/** The decorator form: `numpyFunction({ Tout })(func)`. */
+export function numpyFunction<const T extends Tout>(
+  options: DecoratorOptions<T> & NumpyFunctionOptions,
+): Decorated<T, NDArray>;
+export function numpyFunction(
+  func: unknown,
+  inp?: unknown,
+  tout?: unknown,
+  options: NumpyFunctionOptions = {},
+): unknown {
+  if (isPlainObject(func)) {
+    checkOptions(func);
+    const decorate = baseNumpyFunction(func as unknown as DecoratorOptions<"float32">);
+    return (body: ScriptFunction) => decorate(bodyOf(body));
+  }
+  checkOptions(options);
+  const body = func === undefined || func === null ? func : bodyOf(func as ScriptFunction);
+  return baseNumpyFunction(
+    body as ScriptFunction,
+    inp as ScriptInput[],
+    tout as "float32",
+    options,
+  );
+}
+
+/**
+ * {@linkcode numpyFunction} for eager code whose body is async, or whose inputs can only be read asynchronously. In a graph it adds
+ * the node.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { type NDArray, np, numpyFunctionAsync } from "@weft/weft/numpy";
+ * import { assertEquals } from "@std/assert";
+ * const flip = async (x: NDArray) => await Promise.resolve(np.flip(x));
+ * const y = await numpyFunctionAsync(flip, [tf.tensor([1, 2, 3])], "float32");
+ * assertEquals(await y.data(), Float32Array.of(3, 2, 1));
+ * ```
+ */
+export async function numpyFunctionAsync<
+  const T extends Tout,
+  const I extends readonly ScriptInput[],
+>(
+  func: NoInfer<NumpyBody<I>>,
+  inp: I,
+  Tout: T,
+  options: NumpyFunctionOptions = {},
+): Promise<ScriptResult<T>> {
+  checkOptions(options);
+  return await baseNumpyFunctionAsync(bodyOf(func as ScriptFunction), inp, Tout, options);
+}
+
+/**
+ * TensorFlow 1's spelling of {@linkcode numpyFunction}.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { type NDArray, np, pyFunc } from "@weft/weft/numpy";
+ * import { assertEquals } from "@std/assert";
+ * const [low, high] = pyFunc((x: NDArray) => [np.min(x), np.max(x)], [tf.tensor([3, 1, 2])], ["float32", "float32"]);
+ * assertEquals([low.item(), high.item()], [1, 3]);
+ * ```
+ */
+export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<NumpyBody<I>>,
+  inp: I,
+  Tout: T,
+  options?: PyFuncOptions,
+): ScriptResult<T>;
+/** The arguments in TensorFlow's order. */
+export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<NumpyBody<I>>,
+  inp: I,
+  Tout: T,
+  stateful?: boolean,
+  name?: string,
+): ScriptResult<T>;
+export function pyFunc<const T extends Tout, const I extends readonly ScriptInput[]>(
+  func: NoInfer<NumpyBody<I>>,
+  inp: I,
+  Tout: T,
+  options?: PyFuncOptions | boolean,
+  name?: string,
+): ScriptResult<T> {
+  return numpyFunction(func, inp, Tout, pyFuncOptions(options, name));
+}
+
+/**
+ * `tf.registerScript` for a body of numpy-ts arrays: calls of it through {@linkcode numpyFunction} and {@linkcode pyFunc} are saved
+ * by this name, and a graph that names it can be loaded. Returns the body. Throws as `tf.registerScript` does.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { type NDArray, np, numpyFunction, registerScript } from "@weft/weft/numpy";
+ * import { assertEquals } from "@std/assert";
+ * const cube = registerScript("example.np_cube@1", (x: NDArray) => np.power(x, 3));
+ * assertEquals(numpyFunction(cube, [tf.scalar(2)], "float32").item(), 8);
+ * ```
+ */
+export function registerScript<F extends ScriptFunction>(
+  token: string,
+  func: F,
+  options: Omit<RegisteredScript, "func"> = {},
+): F {
+  baseRegisterScript(token, bodyOf(func), options);
+  return func;
+}

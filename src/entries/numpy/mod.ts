@@ -1,0 +1,34 @@
+/**
+ * NumPy-style bodies written with numpy-ts: `np`, and `numpyFunction` and `pyFunc` whose bodies get its arrays.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { type NDArray, np, pyFunc } from "@weft/weft/numpy";
+ * import { assertAlmostEquals } from "@std/assert";
+ * const graph = new tf.Graph();
+ * const y = graph.asDefault(() => {
+ *   const x = tf.placeholder("float32", [], "x");
+ *   return pyFunc((x: NDArray) => np.sinh(x), [x], "float32");
+ * });
+ * await using session = new tf.Session({ graph });
+ * assertAlmostEquals(await session.run(y, { feeds: { "x:0": 1 } }) as number, 1.1752, 1e-4);
+ * ```
+ *
+ * @module
+ */
+import * as numpy from "numpy-ts";
+import "../../engine/runtime/install.ts";
+import "../../engine/script/install.ts";
+
+/** numpy-ts: NumPy's functions by their names. */
+export const np: typeof numpy = numpy;
+
+export { fromNumpy, type NDArray, toNumpy } from "./arrays.ts";
+export {
+  numpyFunction,
+  numpyFunctionAsync,
+  type NumpyFunctionOptions,
+  pyFunc,
+  registerScript,
+} from "./functions.ts";

@@ -1,0 +1,128 @@
+/**
+ * Ops that users define: checked where they are defined, and applied like those of the library.
+ */
+import { apply } from "../../engine/core/apply.ts";
+import { describe } from "../../engine/core/convert.ts";
+import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
+import { ValueError } from "../../engine/core/errors.ts";
+import { type Attrs, defineOp as register, type OpDef, type OpInit } from "../../engine/core/op.ts";
+import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
+import { toInput } from "../../engine/ops/input.ts";
+import {
+  definePointwise as registerPointwise,
+  type PointwiseInit,
+} from "../../engine/ops/pointwise/define_pointwise.ts";
+import type { PointwiseExpr } from "../../engine/core/scalar/expr.ts";
+
+/** A namespace and a name: names without one belong to TensorFlow. */
+const NAME = /^[A-Za-z][A-Za-z0-9_]*(>[A-Za-z][A-Za-z0-9_]*)+$/;
+
+function checkName(name: unknown): void {
+  if (typeof name === "string" && NAME.test(name)) return;
+  throw new ValueError(
+    `Cannot define op ${JSON.stringify(name)}: wanted a namespace and a name, as in "Acme>Mish"`,
+  );
+}
+
+/**
+ * Defines an op of one's own: its shape rule, kernels and gradient. It runs eagerly, in graphs and functions on the devices that it has
+ * kernels for, and a GraphDef written with `portable: false` keeps it by its name. What it lacks comes from `expand`, its meaning in other
+ * ops, where it has that. Throws `ValueError` for a name without a namespace, one that is taken, and signatures that cannot be read,
+ * `TypeError` where nothing says what it computes.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { applyOp, defineOp } from "@weft/weft/ops";
+ * import { assertEquals } from "@std/assert";
+ * const Reversal = defineOp({
+ *   name: "Acme>Reversal",
+ *   inputs: ["x: T"],
+ *   outputs: ["y: T"],
+ *   attrs: ["T: numeric"],
+ *   infer: ([x]) => [x.shape],
+ *   cpu: ([x], [y]) => {
+ *     const from = x.data as Float32Array, to = y.data as Float32Array;
+ *     for (let i = 0; i < x.size; i++) to[i] = from[x.size - 1 - i];
+ *   },
+ *   grad: { saves: [], vjp: (_, [dy]) => applyOp(Reversal, [dy]) },
+ * });
+ * assertEquals(applyOp(Reversal, [[1, 2, 3]])[0].arraySync(), [3, 2, 1]);
+ * assertEquals(tf.grad((x) => applyOp(Reversal, [x])[0].mul([1, 2, 3]).sum())(tf.tensor([0, 0, 0])).arraySync(), [3, 2, 1]);
+ * ```
+ */
+export function defineOp(init: OpInit): OpDef {
+  checkName(init?.name);
+  if (typeof init.infer !== "function") {
+    throw new TypeError(
+      `Cannot define op "${init.name}": infer, its shape rule, is ${describe(init.infer)}`,
+    );
+  }
+  if (init.cpu === undefined && init.expand === undefined && (init.gpu ?? []).length === 0) {
+    throw new TypeError(
+      `Cannot define op "${init.name}": nothing says what it computes, wanted cpu, gpu or expand`,
+    );
+  }
+  const def = register({
+    // TensorFlow does not know it: a portable GraphDef has its parts, where it has any.
+    portable: init.expand === undefined ? { never: "it is an op of this program's own" } : "parts",
+    ...init,
+  });
+  // Read now, so that a mistake in them is told where it was made.
+  void [def.signature.attrDefs, def.signature.inputArgs, def.signature.outputArgs];
+  return def;
+}
+
+/**
+ * Defines an op by the expression that it computes for one element: kernels for all devices follow from it, passes fuse it with its
+ * neighbours, and inputs are broadcast. Throws as {@linkcode defineOp} does.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { applyOp, definePointwise, scalar as s } from "@weft/weft/ops";
+ * import { assertEquals } from "@std/assert";
+ * const Mish = definePointwise("Acme>Mish", ([x]) => s.mul(x, s.tanh(s.log1p(s.exp(x)))));
+ * const mish = (x: tf.TensorLike): tf.Tensor => applyOp(Mish, [x])[0];
+ * assertEquals(mish([0]).arraySync(), [0]);
+ * ```
+ */
+export function definePointwise(
+  name: string,
+  expr: PointwiseExpr,
+  init: PointwiseInit = {},
+): OpDef {
+  checkName(name);
+  if (typeof expr !== "function") {
+    throw new TypeError(
+      `Cannot define op "${name}": its expression is ${describe(expr)}, wanted a function`,
+    );
+  }
+  return registerPointwise(name, expr, {
+    portable: { never: "it is an op of this program's own" },
+    ...init,
+  });
+}
+
+/**
+ * Applies an op: eagerly, or as a node of the graph that is being built. Returns its outputs. Throws `TypeError` for inputs that are no
+ * tensors, `ValueError` for shapes, dtypes and attributes that do not fit its signature.
+ */
+export function applyOp(
+  op: OpDef,
+  inputs: readonly TensorLike[],
+  attrs: Attrs = {},
+): Tensor[] {
+  if (typeof op?.signature !== "object") {
+    throw new TypeError(`Cannot apply ${describe(op)}: wanted what defineOp() returned`);
+  }
+  if (!Array.isArray(inputs)) {
+    throw new TypeError(
+      `Cannot apply "${op.name}": its inputs are ${describe(inputs)}, wanted a list`,
+    );
+  }
+  const given = inputs.map((x, i) =>
+    toInput(x, op.signature.inputArgs[i]?.name ?? `inputs[${i}]`, op.name)
+  );
+  return apply(op, given, attrs);
+}

@@ -1,0 +1,330 @@
+/**
+ * csv and jsonl: rows of text as elements.
+ */
+import { decodeString } from "../../../engine/core/text.ts";
+import { describe } from "../../../engine/core/convert.ts";
+import {
+  asDType,
+  type DType,
+  DTYPES,
+  isBigInt,
+  isDType,
+  isFloating,
+} from "../../../engine/core/dtype.ts";
+import { TypeError } from "../../../engine/core/throwing/builtin_errors.ts";
+import { InvalidArgumentError, ValueError } from "../../../engine/core/errors.ts";
+import type { NdArray } from "../../../engine/core/nd_array.ts";
+import { isPlainObject } from "../../../engine/core/nest.ts";
+import { optionCheck } from "../../../engine/core/options.ts";
+import { TensorSpec } from "../../../engine/core/tensor_spec.ts";
+import type { Tout } from "../../../engine/script/tout.ts";
+import type { ByteSource } from "../../io/byte_stream.ts";
+import { declaredType, hostArray } from "../element.ts";
+import {
+  FILE_OPTIONS,
+  type FileKind,
+  type FileOptions,
+  type Files,
+  filesSource,
+  lineKind,
+  LineReader,
+  scalarString,
+} from "./files.ts";
+import { declaredElement } from "../generator.ts";
+import { Failure, type Outcome, outcomeOf, type Source, type State } from "../source.ts";
+
+/** What a column holds: a dtype where every row must have a value, or the value of rows that have none, or both. */
+export type CsvColumn = DType | number | {
+  readonly dtype: DType;
+  readonly default?: string | number | bigint;
+};
+
+/** Options of {@linkcode csv}. */
+export interface CsvOptions extends FileOptions {
+  /** Columns in order, for elements that are lists; or by their names in the first line, for elements that are records. */
+  readonly columns: readonly CsvColumn[] | Readonly<Record<string, CsvColumn>>;
+  /** True: the first line of each file has names. Default: where columns are named. */
+  readonly header?: boolean;
+  /** What is between fields. Default a comma. */
+  readonly fieldDelim?: string;
+  /** False: quotes are characters as others. Default true. */
+  readonly useQuoteDelim?: boolean;
+  /** A field that says that there is no value, beside an empty one. */
+  readonly naValue?: string;
+  /** Numbers of the columns to take, for columns in order. Default: the first ones. */
+  readonly selectCols?: readonly number[];
+}
+
+const checkCsv = optionCheck<CsvOptions>("csv", {
+  columns: true,
+  header: true,
+  fieldDelim: true,
+  useQuoteDelim: true,
+  naValue: true,
+  selectCols: true,
+  ...FILE_OPTIONS,
+});
+
+/** A column as it is read. */
+interface Column {
+  readonly dtype: DType;
+  /** What rows without a value have; null where they are errors. */
+  readonly missing: string | null;
+  /** Its name, or its number from 0. */
+  readonly key: string | number;
+}
+
+function columnOf(given: CsvColumn, key: string | number): Column {
+  if (typeof given === "number") return { dtype: "float32", missing: String(given), key };
+  if (isDType(given)) return { dtype: given, missing: null, key };
+  if (!isPlainObject(given)) {
+    throw new TypeError(
+      `Cannot read column ${key} of csv: wanted a dtype, a number, or { dtype, default }, received ${
+        describe(given)
+      }`,
+    );
+  }
+  const { dtype, default: missing } = given as { dtype: DType; default?: string | number | bigint };
+  return { dtype: asDType(dtype), missing: missing === undefined ? null : String(missing), key };
+}
+
+/** The rows of CSV files. */
+export function csvSource(files: Files, options: CsvOptions): Source {
+  checkCsv(options);
+  const { columns: given, fieldDelim = ",", useQuoteDelim = true, naValue = "" } = options;
+  const { compression, selectCols } = options;
+  if (fieldDelim.length !== 1) {
+    throw new ValueError(
+      `Cannot read csv: fieldDelim must be one character, received "${fieldDelim}"`,
+    );
+  }
+  const isList = Array.isArray(given);
+  if (!isList && !isPlainObject(given)) {
+    throw new TypeError(
+      `Cannot read csv: columns must say what is read, as in { label: "int32", text: "string" }, received ${
+        describe(given)
+      }`,
+    );
+  }
+  const columns = isList
+    ? given.map((column: CsvColumn, i) => columnOf(column, selectCols?.[i] ?? i))
+    : Object.keys(given).sort().map((name) =>
+      columnOf((given as Record<string, CsvColumn>)[name], name)
+    );
+  if (columns.length === 0) throw new ValueError("Cannot read csv: columns are empty");
+  if (selectCols && (!isList || selectCols.length !== columns.length)) {
+    throw new ValueError(
+      `Cannot read csv: selectCols has ${selectCols.length} numbers for ${columns.length} columns`,
+    );
+  }
+  const header = options.header ?? !isList;
+  if (!isList && !header) {
+    throw new ValueError("Cannot read csv: columns are named, but header is false");
+  }
+  const specs = columns.map(({ dtype }) => TensorSpec([], dtype));
+  const structure = isList
+    ? columns.map(() => 0)
+    : Object.fromEntries(Object.keys(given).map((name) => [name, 0]));
+  const kind: FileKind = {
+    kind: "CSV",
+    specs,
+    structure,
+    open(file: ByteSource, state?: State) {
+      const { lines, order } = (state ?? { lines: [0, 0], order: null }) as CsvState;
+      const reader = new LineReader(file, compression, lines);
+      return new CsvReader(reader, { columns, header, fieldDelim, useQuoteDelim, naValue }, order);
+    },
+  };
+  return filesSource(files, kind, options);
+}
+
+type CsvState = { readonly lines: [number, number]; readonly order: readonly number[] | null };
+
+interface CsvFormat
+  extends Required<Pick<CsvOptions, "header" | "fieldDelim" | "useQuoteDelim" | "naValue">> {
+  readonly columns: readonly Column[];
+}
+
+class CsvReader {
+  readonly #lines: LineReader;
+  readonly #format: CsvFormat;
+  /** Where in a row each column is; null before the first line was read. */
+  #order: readonly number[] | null;
+
+  constructor(lines: LineReader, format: CsvFormat, order: readonly number[] | null) {
+    this.#lines = lines;
+    this.#format = format;
+    const fixed = typeof format.columns[0].key === "number" && !format.header
+      ? format.columns.map(({ key }) => key as number)
+      : null;
+    this.#order = order ?? fixed;
+  }
+
+  get position(): CsvState {
+    return { lines: this.#lines.position, order: this.#order };
+  }
+  close(): Promise<void> {
+    return this.#lines.close();
+  }
+
+  async next(): Promise<Outcome | null> {
+    const order = this.#order ??= await this.#readHeader();
+    for (;;) {
+      const fields = await this.#row();
+      if (fields === null) return null;
+      if (fields.length === 1 && fields[0] === "") continue;
+      return outcomeOf(() =>
+        this.#format.columns.map((column, i) => this.#value(column, fields[order[i]]))
+      );
+    }
+  }
+
+  async #readHeader(): Promise<number[]> {
+    const names = await this.#row();
+    // Spreadsheets begin files with a mark of their encoding.
+    if (names) names[0] = names[0].replace(/^\ufeff/, "");
+    return this.#format.columns.map(({ key }) => {
+      const at = typeof key === "number" ? key : names?.indexOf(key) ?? -1;
+      if (at >= 0) return at;
+      throw this.#refused(`there is no column "${key}" among ${names?.join(", ") ?? "none"}`);
+    });
+  }
+
+  /** The error of what cannot be read, of the line that was read last unless another place is named. */
+  #refused(why: string, place = this.#lines.place): InvalidArgumentError {
+    return new InvalidArgumentError(`Cannot read ${place}: ${why}`, { op: "CSVDataset" });
+  }
+
+  /** The fields of the next row, which takes several lines where one of them is quoted and has several. */
+  async #row(): Promise<string[] | null> {
+    const line = await this.#lines.next();
+    if (line === null) return null;
+    let text = decodeString(line);
+    const { fieldDelim, useQuoteDelim } = this.#format;
+    if (!useQuoteDelim || !text.includes('"')) return text.split(fieldDelim);
+    const { place } = this.#lines;
+    for (;;) {
+      const fields = splitQuoted(text, fieldDelim);
+      if (typeof fields !== "string") return fields;
+      if (fields !== "open") throw this.#refused(fields, place);
+      const more = await this.#lines.next();
+      if (more === null) {
+        const why = "Quoted field has to end with quote followed by delim or end";
+        throw this.#refused(why, place);
+      }
+      text += `\n${decodeString(more)}`;
+    }
+  }
+
+  #value({ dtype, missing, key }: Column, field: string | undefined): NdArray {
+    const fail = (why: string): never => {
+      throw this.#refused(`field ${JSON.stringify(key)} ${why}`);
+    };
+    if (field === undefined && missing === null) return fail("is not there: the row is too short");
+    const isMissing = field === undefined || field === "" || field === this.#format.naValue;
+    if (isMissing && missing === null) {
+      if (dtype === "string" && field !== undefined) return scalarString(field);
+      return fail("is required but missing");
+    }
+    const text = isMissing ? missing! : field;
+    if (dtype === "string") return scalarString(text);
+    const value = numberOf(text.trim(), dtype);
+    if (value === null) return fail(`is no ${dtype}: ${JSON.stringify(text)}`);
+    try {
+      return hostArray(value, dtype);
+    } catch (_) {
+      return fail(`is no ${dtype}: ${JSON.stringify(text)}`);
+    }
+  }
+}
+
+function numberOf(text: string, dtype: DType): number | bigint | boolean | null {
+  if (DTYPES[dtype].kind === "bool") {
+    return { true: true, false: false, 1: true, 0: false }[text.toLowerCase()] ?? null;
+  }
+  if (isFloating(dtype)) {
+    if (/^[+-]?nan$/i.test(text)) return NaN;
+    const infinite = /^([+-]?)inf(inity)?$/i.exec(text);
+    if (infinite) return infinite[1] === "-" ? -Infinity : Infinity;
+    return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : null;
+  }
+  if (!/^[+-]?\d+$/.test(text)) return null;
+  return isBigInt(dtype) ? BigInt(text.replace(/^\+/, "")) : Number(text);
+}
+
+/** The fields of a line with quotes; "open" where the last one goes on in the next line, else what is wrong. */
+function splitQuoted(text: string, delim: string): string[] | string {
+  const fields: string[] = [];
+  for (let at = 0;;) {
+    if (text[at] !== '"') {
+      const end = text.indexOf(delim, at);
+      const field = end < 0 ? text.slice(at) : text.slice(at, end);
+      if (field.includes('"')) return "Unquoted fields cannot have quotes inside";
+      fields.push(field);
+      if (end < 0) return fields;
+      at = end + 1;
+      continue;
+    }
+    let field = "";
+    for (at++;;) {
+      const end = text.indexOf('"', at);
+      if (end < 0) return "open";
+      field += text.slice(at, end);
+      at = end + 1;
+      if (text[at] !== '"') break;
+      field += '"';
+      at++;
+    }
+    fields.push(field);
+    if (at === text.length) return fields;
+    if (text[at] !== delim) return "Quote inside a string has to be escaped by another quote";
+    at++;
+  }
+}
+
+/** Options of {@linkcode jsonl}. */
+export interface JsonlOptions<T extends Tout = Tout> extends FileOptions {
+  /** What a line is: a spec or dtype, or a list or record of them. Other keys of its objects are left out. */
+  readonly outputSignature: T;
+}
+
+const checkJsonl = optionCheck<JsonlOptions>("jsonl", { outputSignature: true, ...FILE_OPTIONS });
+
+/** The lines of files of JSON. */
+export function jsonlSource(files: Files, options: JsonlOptions): Source {
+  checkJsonl(options);
+  const type = declaredType(options.outputSignature), { structure } = type;
+  const read = (line: Uint8Array, lines: LineReader): Outcome | null | Promise<Outcome> => {
+    const text = decodeString(line);
+    if (text.trim() === "") return null;
+    const { place } = lines;
+    const refused = (cause: unknown): Failure => {
+      const message = `Cannot read ${place}: ${cause instanceof Error ? cause.message : cause}`;
+      return new Failure(new InvalidArgumentError(message, { op: "JsonLinesDataset", cause }));
+    };
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch (error) {
+      return refused(error);
+    }
+    return declaredElement(picked(value, structure), type, "the line holds").catch(refused);
+  };
+  return filesSource(
+    files,
+    lineKind("JsonLines", type, { compression: options.compression, read }),
+    options,
+  );
+}
+
+/** The keys of objects that a structure has. */
+function picked(value: unknown, structure: unknown): unknown {
+  if (Array.isArray(structure) && Array.isArray(value)) {
+    return value.length === structure.length ? value.map((v, i) => picked(v, structure[i])) : value;
+  }
+  if (!isPlainObject(structure) || !isPlainObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(structure).filter((key) => Object.hasOwn(value, key))
+      .map((key) => [key, picked(value[key], structure[key])]),
+  );
+}

@@ -1,0 +1,86 @@
+/**
+ * array and generator: TensorFlow.js's names for datasets of what a list holds or a generator yields, whose types are seen from it.
+ */
+import { ValueError } from "../../engine/core/errors.ts";
+import { Tensor } from "../../engine/core/tensor.ts";
+import { TensorSpec } from "../../engine/core/tensor_spec.ts";
+import { tidy } from "../../engine/runtime/eager/tensor.ts";
+import { Dataset } from "./dataset.ts";
+import { commonType, hostArray, specsNest, takeApart, type TensorsOf } from "./element.ts";
+import { type GeneratorFunction, generatorSource } from "./generator.ts";
+import { counted, makeSource } from "./source.ts";
+import { keepValues } from "./sources.ts";
+import type { Tout } from "../../engine/script/tout.ts";
+
+/**
+ * One element per item of a list: numbers, lists of numbers, tensors, or records of them. The values are copied. Where shapes differ,
+ * the spec leaves them open. Throws `ValueError` for an empty list, and `TypeError` where items differ in structure or dtype.
+ * Follows TensorFlow.js `tf.data.array`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const rows = tf.data.array([{ x: [1, 2], y: 0 }, { x: [3, 4], y: 1 }]);
+ * for await (using e of rows.skip(1)) assertEquals([e.x.arraySync(), e.y.item()], [[3, 4], 1]);
+ * ```
+ */
+export function array<const T>(items: readonly T[]): Dataset<TensorsOf<T>> {
+  if (items.length === 0) {
+    throw new ValueError("Cannot make a dataset of an empty array: its elements have no type");
+  }
+  const values = items.map(keepValues);
+  const { specs, structure } = commonType(values, "array");
+  const size = values.length;
+  return new Dataset<TensorsOf<T>>(makeSource({
+    kind: "Array",
+    specs,
+    structure,
+    size,
+    open: (_, from?: number) => counted(size, from, (i) => values[i].arrays),
+  }));
+}
+
+/**
+ * Elements that a generator yields, as `tf.data.fromGenerator` makes them, without saying what they are: the generator is called once
+ * more, here, and its first element tells. Each must have the shape and dtype of the first. Throws `ValueError` where the generator
+ * yields nothing, and where it is async, whose elements `fromGenerator` takes. Follows TensorFlow.js `tf.data.generator`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const squares = tf.data.generator(function* () {
+ *   for (let i = 0; i < 3; i++) yield i * i;
+ * });
+ * assertEquals(await Array.fromAsync(squares, (x) => x.item()), [0, 1, 4]);
+ * ```
+ */
+export function generator<T>(
+  generator: () => Iterable<T> | Iterator<T>,
+): Dataset<TensorsOf<T>> {
+  const outputSignature = firstSpecs(generator);
+  return new Dataset<TensorsOf<T>>(generatorSource(generator, { outputSignature }));
+}
+
+/** What the first element of a generator is. What the generator makes for it is disposed. */
+function firstSpecs(generator: GeneratorFunction): Tout {
+  return tidy(() => {
+    const made = generator() as Partial<Iterable<unknown>> & Partial<Iterator<unknown>>;
+    const iterator = made[Symbol.iterator]?.() ?? made;
+    const first = Symbol.asyncIterator in made ? undefined : iterator.next?.();
+    if (first === undefined || first instanceof Promise) {
+      throw new ValueError(
+        "Cannot see what an async generator yields before it runs: give fromGenerator() its outputSignature",
+      );
+    }
+    iterator.return?.();
+    if (first.done) throw new ValueError("Cannot see what a generator yields: it yielded nothing");
+    const { leaves, structure } = takeApart(first.value);
+    const specs = leaves.map((leaf) => {
+      const { shape, dtype } = leaf instanceof Tensor ? leaf : hostArray(leaf);
+      return TensorSpec(shape, dtype);
+    });
+    return specsNest({ specs, structure }) as Tout;
+  });
+}

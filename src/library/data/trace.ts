@@ -1,0 +1,150 @@
+/**
+ * Functions of elements: traced once into a graph on the CPU, run on host arrays.
+ */
+import { packComponents } from "../../engine/core/composite.ts";
+import { describe } from "../../engine/core/convert.ts";
+import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
+import { InvalidArgumentError, OpError, OutOfRangeError } from "../../engine/core/errors.ts";
+import { type Nest, refusePromise } from "../../engine/core/nest.ts";
+import { withScope } from "../../engine/core/scope_context.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
+import { TensorSpec } from "../../engine/core/tensor_spec.ts";
+import type { DrawCounts } from "../../engine/ops/random/state.ts";
+import { identity } from "../../engine/ops/array/view.ts";
+import { asTensor, toInput } from "../../engine/ops/input.ts";
+import {
+  ConcreteFunction,
+  liveInputs,
+  settled,
+} from "../../engine/runtime/functions/concrete_function.ts";
+import { run } from "../../engine/runtime/functions/run_body.ts";
+import { tfFunction } from "../../engine/runtime/functions/function.ts";
+import { newRunContext } from "../../engine/runtime/run/run_context.ts";
+import { toHost } from "../../engine/runtime/run/run_value.ts";
+import { checkCallable } from "../../engine/script/script.ts";
+import { checkElement, type Element, type ElementType, takeApart } from "./element.ts";
+import type { Place } from "./source.ts";
+import { checkArity } from "../../engine/script/arity.ts";
+
+/** A function of elements as users write it: of the whole element, or of a list's components. */
+// deno-lint-ignore no-explicit-any
+export type ElementFunction = (...args: any[]) => unknown;
+
+/** A traced function of elements. */
+export interface Traced extends ElementType {
+  readonly concrete: ConcreteFunction;
+  /** True: each result is a script's, which a run makes for itself. Others may be constants, or what came in. */
+  readonly isFresh: boolean;
+  /** Computes element `number`. Rejects with the body's error. */
+  run(element: Element, place: Place, number: number): Promise<Element>;
+}
+
+/** What the stage at a place has drawn. Whether it computes several elements at once changes nothing of that. */
+export function drawsOf({ draws, path }: Place): DrawCounts {
+  return draws.within(path.replaceAll("Parallel", ""));
+}
+
+/** A function of elements, those that it gets, and the stage that asks. */
+export interface FunctionOf {
+  readonly fn: ElementFunction;
+  readonly input: ElementType;
+  readonly method: string;
+}
+
+/** Traces a function for elements of a type. Throws `TypeError` where it is async or returns what is no tensor. */
+export function traceFunction(fn: ElementFunction, input: ElementType, method: string): Traced {
+  checkCallable(fn);
+  let structure: unknown;
+  const graph = traceOnHost({ fn, input, method }, (result, leaves) => {
+    refusePromise(
+      result,
+      () =>
+        `Cannot trace the function of ${method}(): it returned a promise; put what must be awaited into tf.numpyFunction or tf.pyFunction, whose bodies may be async`,
+    );
+    const parts = takeApart(result);
+    structure = parts.structure;
+    const seen = new Set<Tensor>(leaves);
+    return parts.leaves.map((leaf) => {
+      const t = outputTensor(leaf, method);
+      // An output for each component, also where two are the same tensor.
+      const own = seen.has(t) ? identity(t) : t;
+      seen.add(own);
+      return own;
+    });
+  });
+  // Promises about outputs are checked here, as properties of the element.
+  for (const t of graph.outputs) t.promised = false;
+  const concrete = new ConcreteFunction(graph);
+  const specs = graph.outputs.map((t) => TensorSpec(t.staticShape, t.dtype));
+  return {
+    specs,
+    structure,
+    concrete,
+    isFresh: graph.outputs.every((t) => t.op.type === "PyFunc"),
+    async run(element, place, number) {
+      const inputs = liveInputs(concrete, element), context = newRunContext(place);
+      const draws = drawsOf(place).ofElement(number);
+      const arrays = await settled(
+        run(concrete, inputs, context, { draws }),
+        inputs,
+        (values) => toHost(values),
+      );
+      checkElement(arrays, specs);
+      return arrays;
+    },
+  };
+}
+
+/** Runs `fn` on the host, as TensorFlow's pipelines run, unless what it calls asks for another device. */
+export function onHost<R>(fn: () => R): R {
+  return withScope({ device: "/device:CPU:0" }, fn);
+}
+
+/** The graph of a call of `fn` with an element of the input, of which `outputs` are wanted. */
+export function traceOnHost(
+  { fn, input, method }: FunctionOf,
+  outputs: (result: unknown, leaves: readonly Tensor[]) => Tensor[],
+): ConcreteFunction["graph"] {
+  const body = (...leaves: Tensor[]): Tensor[] =>
+    outputs(fn(...argumentsOf(fn, packComponents<Tensor>(input.structure, leaves))), leaves);
+  const name = `Dataset_${method}_${fn.name || "fn"}`;
+  return onHost(() => tfFunction(body, { name }).getConcreteFunction(...input.specs).graph);
+}
+
+/**
+ * A list is spread over a function of several parameters; anything else, and a list for one parameter, is one argument. Throws
+ * `TypeError` with Python's phrase where the function declares more parameters.
+ */
+export function argumentsOf(fn: ElementFunction, element: Nest<Tensor>): unknown[] {
+  const list = Array.isArray(element) && fn.length !== 1 ? element : [element];
+  checkArity(fn, list.length, 0);
+  return list;
+}
+
+function outputTensor(leaf: unknown, method: string): Tensor {
+  try {
+    return asTensor(toInput(leaf as Tensor, "result", method));
+  } catch (cause) {
+    throw new TypeError(
+      `Cannot use what the function of ${method}() returned: wanted tensors, or lists and objects of them, received ${
+        describe(leaf)
+      }`,
+      { cause },
+    );
+  }
+}
+
+/** The error of a user's function, with TensorFlow's words about where it arose. Its class stays, but the end of data is no error's to claim. */
+export function functionError(error: unknown, name: string, { path }: Place): unknown {
+  if (!(error instanceof OpError)) return error;
+  const where =
+    `Error in user-defined function passed to ${name} transformation with iterator: ${path}`;
+  const { op, node, inputs, message, cause = error } = error;
+  const details = { op, node, inputs, cause };
+  if (error instanceof OutOfRangeError) {
+    const text = `${where}: Function invocation produced OutOfRangeError: ${message}`;
+    return new InvalidArgumentError(text, details);
+  }
+  const Class = error.constructor as new (m: string, d: object) => OpError;
+  return new Class(`${where}: ${message}`, details);
+}

@@ -1,0 +1,51 @@
+/**
+ * `map` with `workers`: functions of host arrays that run in other threads.
+ */
+import { ValueError } from "../../engine/core/errors.ts";
+import type { ScriptInput } from "../../engine/script/body_types.ts";
+import { numpyFunction } from "../../engine/script/numpy_function.ts";
+import type { Tout } from "../../engine/script/tout.ts";
+import type { WorkerOption } from "../../engine/script/workers/worker_body.ts";
+import { AUTOTUNE, callCount, type MapOptions } from "./map.ts";
+import type { ElementFunction } from "./trace.ts";
+
+/** Options of {@linkcode Dataset.map} for a function that runs in workers. */
+export interface WorkerMapOptions<T extends Tout = Tout> extends MapOptions {
+  /**
+   * Runs the function in the threads that script bodies with `worker` share, as many as the machine has use for: `true` sends its
+   * source, `{ module, export }` names it, `false` runs it here, one call after another. It gets host arrays and the call's context, as `tf.numpyFunction`'s bodies do.
+   */
+  readonly workers: WorkerOption;
+  /** What the function returns: dtypes or `TensorSpec`s, in any nest. */
+  readonly Tout: T;
+}
+
+/** Twice as many elements as there are workers: none of these waits for the one that has the oldest. */
+const AHEAD = 2;
+
+/**
+ * What `map` is to be called with: with `workers` a function of tensors that calls `fn` there. Throws `ValueError`
+ * for one of `workers` and `Tout` without the other.
+ */
+export function mapArguments(
+  fn: ElementFunction,
+  options: MapOptions | WorkerMapOptions,
+): [fn: ElementFunction, options: MapOptions] {
+  if (!("workers" in options)) {
+    if ("Tout" in options) {
+      throw new ValueError(
+        "Cannot map: Tout is for functions of arrays that run in workers, pass workers: true beside it",
+      );
+    }
+    return [fn, options];
+  }
+  const { workers, Tout, ...rest } = options;
+  if (Tout === undefined) {
+    throw new ValueError(
+      "Cannot map in workers: Tout must say what the function returns, such as tf.TensorSpec([224, 224, 3])",
+    );
+  }
+  const call = (...element: ScriptInput[]): unknown =>
+    numpyFunction(fn, element, Tout as "float32", { worker: workers, ordered: false });
+  return [call, { numParallelCalls: workers ? AHEAD * callCount(AUTOTUNE) : 1, ...rest }];
+}

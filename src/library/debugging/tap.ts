@@ -1,0 +1,77 @@
+/**
+ * tap: a look at a value on its way.
+ */
+import { withRecorders } from "../../engine/core/apply.ts";
+import { describe } from "../../engine/core/convert.ts";
+import { FailedPreconditionError, ValueError } from "../../engine/core/errors.ts";
+import type { NdArray } from "../../engine/core/nd_array.ts";
+import { isPromise } from "../../engine/core/nest.ts";
+import { optionCheck } from "../../engine/core/options.ts";
+import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
+import type { Operation } from "../../engine/graph/operation.ts";
+import { controlDependencies } from "../../engine/graph/scopes.ts";
+import { identity } from "../../engine/ops/array/view.ts";
+import { asTensor, toInput } from "../../engine/ops/input.ts";
+import { isSymbolicNow } from "../../engine/script/call.ts";
+import { numpyFunction, numpyFunctionAsync } from "../../engine/script/numpy_function.ts";
+import type { ScriptContext } from "../../engine/script/script.ts";
+
+/** What {@linkcode tap} calls. What it returns is not used; a promise is awaited in graphs. */
+export type TapFunction = (value: NdArray, context: ScriptContext) => unknown;
+
+/** Options of {@linkcode tap}. */
+export interface TapOptions {
+  /** False: it need not wait for other effects, nor they for it. Default true. */
+  readonly ordered?: boolean;
+  /** Node name. */
+  readonly name?: string;
+}
+
+const checkOptions = optionCheck<TapOptions>("tap", { ordered: true, name: true });
+
+/**
+ * Gives `x` on and calls `fn` with its value: in a graph at each run that needs the result, in a function at each call, eagerly
+ * at once. Gradients pass through it, and `x` stays where it is: `fn` gets a copy. What `fn` throws ends the run.
+ * Where the runtime reads GPU memory only asynchronously an eager call comes later, and what it throws is written to the console.
+ * JAX has the like as `jax.debug.callback`. Throws `ValueError` where `fn` is no function.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const seen: number[] = [];
+ * const f = tf.function((x: tf.Tensor) => tf.square(tf.tap(tf.exp(x), (v) => seen.push(Number(v)))));
+ * f(tf.scalar(0));
+ * f(tf.scalar(0));
+ * assertEquals(seen, [1, 1]);
+ * ```
+ */
+export function tap(x: TensorLike, fn: TapFunction, options: TapOptions = {}): Tensor {
+  checkOptions(options);
+  if (typeof fn !== "function") {
+    throw new ValueError(`Expected fn of tap to be callable. Received fn=${describe(fn)}`);
+  }
+  const t = asTensor(toInput(x, "x", "tap"));
+  const body = (value: NdArray, context: ScriptContext): unknown => {
+    const out = fn(value, context);
+    return isPromise(out) ? out.then(() => undefined) : undefined;
+  };
+  if (isSymbolicNow()) {
+    const look = numpyFunction(body, [t], [], { name: "tap", ...options }) as Operation;
+    return controlDependencies([look], () => identity(t));
+  }
+  // Eager code goes on meanwhile.
+  const now = (value: NdArray, context: ScriptContext): void => {
+    const out = fn(value, context);
+    if (isPromise(out)) out.then(undefined, (late) => console.error(late));
+  };
+  withRecorders([], () => {
+    try {
+      numpyFunction(now, [t], []);
+    } catch (error) {
+      if (!(error instanceof FailedPreconditionError) || error.cause !== undefined) throw error;
+      numpyFunctionAsync(now, [t], []).catch((late) => console.error(late));
+    }
+  });
+  return identity(t);
+}

@@ -1,0 +1,174 @@
+/**
+ * What `console.log` shows of tensors, arrays, variables, operations, graphs, sessions, datasets and functions, in Deno and Node, and
+ * what template literals and `JSON.stringify` write of them.
+ */
+import { NdArray } from "../../engine/core/nd_array.ts";
+import { shapeText } from "../../engine/core/shape.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
+import { elementsText } from "../../engine/core/arrays/format.ts";
+import { decodeString } from "../../engine/core/text.ts";
+import { Dataset } from "../data/dataset.ts";
+import { Graph } from "../../engine/graph/graph.ts";
+import { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
+import { isPlainObject } from "../../engine/core/nest.ts";
+import { IndexedSlices } from "../../engine/ops/array/indexed_slices.ts";
+import { RaggedArray } from "../../engine/ops/ragged/ragged_array.ts";
+import { RaggedTensor } from "../../engine/ops/ragged/ragged_tensor.ts";
+import { SparseArray, SparseTensor } from "../../engine/ops/ragged/sparse_tensor.ts";
+import { Session } from "../../engine/runtime/session/session.ts";
+import { EagerTensor } from "../../engine/runtime/eager/tensor.ts";
+import { Variable } from "../../engine/runtime/variables/variable.ts";
+import { graphLine } from "./summary.ts";
+
+/** How Deno and Node ask an object for its text. */
+const ASKED = [Symbol.for("Deno.customInspect"), Symbol.for("nodejs.util.inspect.custom")];
+
+function define<T>(
+  { prototype }: { readonly prototype: T },
+  key: PropertyKey,
+  value: (this: T, hint: string) => unknown,
+): void {
+  Object.defineProperty(prototype, key, { value, configurable: true, writable: true });
+}
+
+/** Lets a class say what `console.log` shows. Subclasses may say something else. */
+function showAs<T>(shown: { readonly prototype: T }, text: (x: T) => string): void {
+  for (const symbol of ASKED) {
+    define(shown, symbol, function () {
+      return text(this);
+    });
+  }
+}
+
+/** Template literals write what the console shows. Conversion to a number stays what it was. */
+function writeAs<T extends object>(shown: { readonly prototype: T }, text: (x: T) => string): void {
+  showAs(shown, text);
+  const { [Symbol.toPrimitive]: other } = shown.prototype as {
+    [Symbol.toPrimitive]?(hint: string): unknown;
+  };
+  define(shown, Symbol.toPrimitive, function (hint) {
+    return hint === "string" || !other ? text(this) : other.call(this, hint);
+  });
+}
+
+/** As {@linkcode writeAs}, and so does `JSON.stringify`: what has no values would be an error about circles there. */
+function nameAs<T extends object>(shown: { readonly prototype: T }, text: (x: T) => string): void {
+  writeAs(shown, text);
+  define(shown, "toJSON", function () {
+    return text(this);
+  });
+}
+
+function arrayText(x: NdArray): string {
+  return `NdArray(${x.dtype}${shapeText(x.shape)}) ${elementsText(x)}`;
+}
+
+/** Values of a tensor of the host, or why there are none to show: nothing is read back from a GPU to be printed. */
+function valueText(x: Tensor): string {
+  if (x.isDisposed) return "disposed";
+  if (!x.device.includes("CPU")) return `on ${x.device.replace(/^.*(?=\/device:)/, "")}`;
+  return elementsText(x.ndarraySync());
+}
+
+function tensorText(x: Tensor): string {
+  return `Tensor(${x.dtype}${shapeText(x.staticShape)}) ${valueText(x)}`;
+}
+
+function slicesText(g: IndexedSlices): string {
+  const head = g.toString();
+  if (g.isSymbolic || g.isDisposed) return `${head}${g.isDisposed ? " disposed" : ""}`;
+  return `${head} at ${valueText(g.indices)}: ${valueText(g.values)}`;
+}
+
+/** Longest text of the values of a composite value. */
+const MOST_TEXT = 1000;
+
+/** A composite value: its spec, and its values where all of its parts are on the host. */
+function compositeText(x: RaggedTensor | SparseTensor): string {
+  const head = x.toString();
+  if (x.components.some((t) => t.isSymbolic)) return head;
+  const away = x.components.find((t) => t.isDisposed || !t.device.includes("CPU"));
+  return `${head} ${away ? valueText(away) : plainText(plainOf(x))}`;
+}
+
+function plainText(value: unknown): string {
+  const text = JSON.stringify(jsonOf(value));
+  return text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text;
+}
+
+/** The values of ragged and sparse tensors. */
+function plainOf(x: RaggedTensor | SparseTensor | RaggedArray | SparseArray): unknown {
+  if (x instanceof RaggedTensor || x instanceof RaggedArray) return x.toList();
+  const { indices, values, denseShape } = x;
+  const [at, list, dims] = [indices, values, denseShape].map(valuesOnHost);
+  return { indices: at, values: list, denseShape: dims };
+}
+
+function variableText(v: Variable): string {
+  const { initialized } = v as { readonly initialized?: boolean };
+  const head = `<tf.Variable '${v.name}' ${v.dtype}${shapeText(v.staticShape)}>`;
+  return initialized === false ? `${head} not initialized` : `${head} ${valueText(v)}`;
+}
+
+function operationText(op: Operation): string {
+  const list = (ts: readonly SymbolicTensor[]): string => ts.map((t) => t.name).join(", ");
+  const outputs = op.outputs.map((t) => `${t.name} ${t.dtype}${shapeText(t.staticShape)}`);
+  return [
+    `<tf.Operation '${op.name}' type=${op.type}${op.device && ` device=${op.device}`}>`,
+    ...(op.inputs.length > 0 ? [`  inputs: ${list(op.inputs)}`] : []),
+    ...(outputs.length > 0 ? [`  outputs: ${outputs.join(", ")}`] : []),
+  ].join("\n");
+}
+
+/** Plain values in nested lists, as JSON can hold them: 64-bit integers and bytes as text. */
+function jsonOf(value: unknown): unknown {
+  if (typeof value === "bigint") return String(value);
+  if (value instanceof Uint8Array) return decodeString(value);
+  if (isPlainObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, v]) => [key, jsonOf(v)]));
+  }
+  return Array.isArray(value) ? value.map(jsonOf) : value;
+}
+
+function valuesOnHost(x: NdArray | Tensor): unknown {
+  return x instanceof NdArray ? x.toArray() : x.ndarraySync().toArray();
+}
+
+function addJson<T extends NdArray | Tensor>(shown: { readonly prototype: T }): void {
+  define(shown, "toJSON", function () {
+    return jsonOf(valuesOnHost(this));
+  });
+}
+
+// As NumPy's str() does, template literals write the elements of an array alone.
+showAs(NdArray, arrayText);
+writeAs(EagerTensor, tensorText);
+writeAs(IndexedSlices, slicesText);
+writeAs(Variable, variableText);
+for (const shown of [RaggedTensor, SparseTensor] as { prototype: RaggedTensor | SparseTensor }[]) {
+  showAs(shown, compositeText);
+  define(shown, "toJSON", function () {
+    return jsonOf(plainOf(this));
+  });
+}
+writeAs(RaggedArray, (x) => `RaggedArray(${x.flatValues.dtype}) ${plainText(x.toList())}`);
+writeAs(SparseArray, (x) => `SparseArray(${x.values.dtype}) ${plainText(plainOf(x))}`);
+for (const shown of [RaggedArray, SparseArray]) {
+  define<object>(shown, "toString", function () {
+    return `${this}`;
+  });
+}
+nameAs(SymbolicTensor, (x) => x.toString());
+nameAs(Operation, operationText);
+nameAs(Graph, graphLine);
+nameAs(Session, ({ graph }) => `<tf.Session of ${graphLine(graph)}>`);
+nameAs(Dataset as { prototype: Dataset<unknown> }, (d) => d.toString());
+for (const shown of [Graph, Session]) {
+  define<object>(shown, "toString", function () {
+    return `${this}`;
+  });
+}
+addJson(NdArray);
+addJson(EagerTensor);
+addJson(IndexedSlices);
+addJson(Variable as unknown as { prototype: Tensor });

@@ -1,0 +1,100 @@
+/**
+ * A graph as pictures need it: its nodes with their devices, and the edges along which values are read back to the host.
+ */
+import { ValueError } from "../../engine/core/errors.ts";
+import { optionCheck } from "../../engine/core/options.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
+import { buildIr } from "../../engine/graph/ir.ts";
+import type { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
+import { cpuDevice, defaultDevice, gpuDevice } from "../../engine/runtime/devices/devices.ts";
+import { type DeviceType, place } from "../../engine/runtime/plan/place.ts";
+import { requiredDevice } from "../../engine/runtime/plan/plan.ts";
+import type { Session } from "../../engine/runtime/session/session.ts";
+import { runDrawing } from "./plan_drawing.ts";
+import { type Drawable, graphOf, isScript, scriptName } from "./summary.ts";
+
+/** How to draw a graph. */
+export interface DrawOptions {
+  /** Tensors that are fed, by name or as they are: their producers are drawn as inputs of the host. Default: the placeholders. */
+  readonly feeds?: readonly (Tensor | string)[];
+  /**
+   * A session of the graph: then the picture is of the plan by which it would get everything that nobody reads, with what is joined
+   * into one kernel. Default: the graph as it was written.
+   */
+  readonly session?: Session;
+}
+
+/** A node of a picture. */
+export interface DrawnNode {
+  /** Name of the operation. */
+  readonly name: string;
+  /** What stands in the box: the op, of a script op its function. */
+  readonly label: string;
+  /** True for a script op. */
+  readonly script: boolean;
+  /** Where it runs. */
+  readonly device: DeviceType;
+  /** What was joined into it, where something was. */
+  readonly about?: string;
+}
+
+/** An edge: control edges carry no value, and what a GPU made and the host reads is read back. */
+export interface DrawnEdge {
+  readonly from: number;
+  readonly to: number;
+  readonly kind: "data" | "control" | "readback";
+}
+
+/** Nodes in topological order, and edges between them. */
+export interface Drawing {
+  readonly nodes: readonly DrawnNode[];
+  readonly edges: readonly DrawnEdge[];
+}
+
+/**
+ * Places the whole graph as a run of it would be. Throws `TypeError` for what is no graph and unknown options,
+ * `ValueError` for a session of another graph.
+ */
+export function drawing(x: Drawable, fn: string, options: DrawOptions): Drawing {
+  optionCheck<DrawOptions>(fn, { feeds: true, session: true })(options);
+  const graph = graphOf(x, fn);
+  const { operations } = graph;
+  const feeds = (options.feeds ?? []).map((f) =>
+    typeof f === "string"
+      ? graph.getTensorByName(f.includes(":") ? f : `${f}:0`)
+      : f as SymbolicTensor
+  );
+  const { session } = options;
+  if (session !== undefined) {
+    if (session.graph === graph) return runDrawing(graph, feeds);
+    throw new ValueError(`Cannot show this with ${fn}: the session is of another graph`);
+  }
+  const ir = buildIr({ fetches: [], targets: operations, feeds: [] });
+  const types = place(ir, {
+    preferred: defaultDevice().type,
+    required: requiredDevice,
+    transfer: (gpuDevice() ?? cpuDevice()).transfer,
+  });
+  const placed = new Map(ir.nodes.map((n) => [n.source, types.get(n)!]));
+  const given = new Set(feeds.map((t) => t.operation));
+  const isGiven = (op: Operation): boolean => given.has(op) || op.def.meaning.kind === "input";
+  const at = new Map(operations.map((op, i) => [op, i]));
+  const nodes = operations.map((op): DrawnNode => ({
+    name: op.name,
+    label: isScript(op) ? `${scriptName(op)}()` : op.type,
+    script: isScript(op),
+    device: isGiven(op) ? "CPU" : placed.get(op) ?? "CPU",
+  }));
+  const edges = operations.flatMap((op, to) => {
+    const sources = given.has(op) ? [] : [...new Set(op.inputs.map((t) => t.operation))];
+    return [
+      ...sources.map((s): DrawnEdge => {
+        const from = at.get(s)!;
+        const back = nodes[from].device === "GPU" && nodes[to].device === "CPU";
+        return { from, to, kind: back ? "readback" : "data" };
+      }),
+      ...op.controlInputs.map((c): DrawnEdge => ({ from: at.get(c)!, to, kind: "control" })),
+    ];
+  });
+  return { nodes, edges };
+}

@@ -1,0 +1,85 @@
+/**
+ * A graph as text: a line a node.
+ */
+import { shapeText } from "../../engine/core/shape.ts";
+import { Graph } from "../../engine/graph/graph.ts";
+import type { Operation } from "../../engine/graph/operation.ts";
+import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
+
+/** What can be drawn and summed up: a graph, a `tf.function` with an `inputSignature`, or a body that `getConcreteFunction()` gave. */
+export type Drawable = Graph | { readonly graph: unknown } | {
+  getConcreteFunction(): { readonly graph: unknown };
+};
+
+/** The graph of something that can be drawn. Throws `TypeError` for what has none. */
+export function graphOf(x: Drawable, fn: string): Graph {
+  const source = typeof x === "function" && "getConcreteFunction" in x
+    ? (x as { getConcreteFunction(): { readonly graph: unknown } }).getConcreteFunction()
+    : x;
+  const graph = source instanceof Graph
+    ? source
+    : (source as { readonly graph?: unknown } | null)?.graph;
+  if (graph instanceof Graph) return graph;
+  throw new TypeError(
+    `Cannot show this with ${fn}: wanted a tf.Graph or what getConcreteFunction() returns, received ${
+      x === null ? "null" : typeof x
+    }`,
+  );
+}
+
+/** True for script ops. */
+export function isScript({ type }: Operation): boolean {
+  return /^(PyFunc|PyFuncStateless|EagerPyFunc)$/.test(type);
+}
+
+/** The name of a script op's function. */
+export function scriptName(op: Operation): string {
+  const { func, token } = (op.attrs._script ?? {}) as { func?: { name?: string }; token?: string };
+  return func?.name || token || "script";
+}
+
+/** A graph in a line: how many operations, and how many of the commonest. */
+export function graphLine(graph: Graph): string {
+  const counts = new Map<string, number>();
+  for (const { type } of graph.operations) counts.set(type, (counts.get(type) ?? 0) + 1);
+  const most = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  const shown = most.slice(0, 5).map(([type, n]) => (n === 1 ? type : `${n} ${type}`));
+  const list = shown.join(", ") + (most.length > 5 ? ", …" : "");
+  const { length } = graph.operations;
+  return `<tf.Graph ${graph.key}: ${length} operation${length === 1 ? "" : "s"}${
+    list && `: ${list}`
+  }>`;
+}
+
+/**
+ * A graph as a table: name, op, shape of the results, inputs; of script ops the name of their function.
+ * Throws `TypeError` for what is no graph.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const g = new tf.Graph();
+ * g.asDefault(() => tf.neg(tf.placeholder("float32", [2], "x")));
+ * assertEquals(tf.summary(g).split("\n")[2].split(/ +/), ["Neg", "Neg", "float32[2]", "x"]);
+ * ```
+ */
+export function summary(graph: Drawable): string {
+  const g = graphOf(graph, "summary");
+  const rows = g.operations.map((op) => [
+    op.name,
+    isScript(op) ? `${op.type} ${scriptName(op)}()` : op.type,
+    op.outputs.filter((t) => t.dtype !== "variant").map((t) =>
+      `${t.dtype}${shapeText(t.staticShape)}`
+    ).join(", "),
+    [
+      ...op.inputs.map((t) => (t.valueIndex === 0 ? t.operation.name : t.name)),
+      ...op.controlInputs.map((c) => `^${c.name}`),
+    ].join(", "),
+  ]);
+  const all = [["name", "op", "results", "inputs"], ...rows];
+  const width = [0, 1, 2].map((c) => Math.max(...all.map((r) => r[c].length)));
+  return all.map((r) => r.map((cell, c) => cell.padEnd(width[c] ?? 0)).join("  ").trimEnd()).join(
+    "\n",
+  );
+}

@@ -1,0 +1,74 @@
+/**
+ * Little helpers on bytes: arrays over them whatever their alignment, byte order.
+ */
+import { describe } from "../../engine/core/convert.ts";
+import {
+  type DType,
+  dtypeOfArray,
+  DTYPES,
+  type HostData,
+  type TypedArray,
+} from "../../engine/core/dtype.ts";
+import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
+import { DataLossError } from "../../engine/core/errors.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import { type Shape, sizeOf } from "../../engine/core/shape.ts";
+import { Tensor } from "../../engine/core/tensor.ts";
+
+export { concatBytes, viewOf } from "../../engine/core/text.ts";
+
+/** Bytes over a plain buffer, as files want them. */
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** What can be written: a host array, or a tensor, which is read. */
+export type Writable = NdArray | Tensor;
+
+/** The value to write. Throws what reading a tensor throws. */
+export async function hostArray(value: Writable): Promise<NdArray> {
+  if (value instanceof Tensor) return await value.ndarray();
+  if (value instanceof NdArray) return value;
+  throw new TypeError(`Cannot write ${describe(value)}: wanted a tensor or an NdArray`);
+}
+
+/** Throws `TypeError` for what is no array of bytes. */
+export function checkBytes(bytes: unknown, what: string): void {
+  if (dtypeOfArray(bytes) === "uint8") return;
+  throw new TypeError(`Cannot read ${what}: wanted a Uint8Array, received ${describe(bytes)}`);
+}
+
+/** The error of bytes that cannot be read. */
+export function unreadable(what: string, why: string): DataLossError {
+  return new DataLossError(`Cannot read ${what}: ${why}`);
+}
+
+/** An array over a copy of little-endian bytes. Throws `DataLossError` where their number does not fit the shape. */
+export function arrayFromBytes(
+  dtype: DType,
+  shape: Shape,
+  bytes: Uint8Array,
+  what: string,
+): NdArray {
+  const { array, bytes: width } = DTYPES[dtype];
+  const wanted = sizeOf(shape) * width;
+  if (bytes.length !== wanted) {
+    throw unreadable(what, `${dtype}[${shape}] takes ${wanted} bytes, received ${bytes.length}`);
+  }
+  if (array === undefined) {
+    throw new TypeError(`Cannot read ${what}: this runtime has no array for ${dtype}`);
+  }
+  const copy = bytes.slice();
+  // True is 1: kernels compare the bytes.
+  if (dtype === "bool") { for (let i = 0; i < copy.length; i++) if (copy[i] > 1) copy[i] = 1; }
+  return new NdArray(dtype, [...shape], new array(copy.buffer as ArrayBuffer) as HostData);
+}
+
+/** The elements as little-endian bytes, not copied. */
+export function bytesOfArray(array: NdArray): Bytes {
+  const data = array.data as TypedArray;
+  return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+}
+
+/** Reverses the bytes of each element of `width` bytes, in place. */
+export function swapBytes(bytes: Uint8Array, width: number): void {
+  for (let i = 0; i + width <= bytes.length; i += width) bytes.subarray(i, i + width).reverse();
+}

@@ -1,0 +1,300 @@
+/**
+ * tf.train.Checkpoint: variables and optimizers in TensorFlow's checkpoints of objects, where they go by the attributes that lead to them.
+ *  Follows TensorFlow `checkpoint/checkpoint.py` and `trackable_object_graph.proto`.
+ */
+import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
+import { NotFoundError, RuntimeError, ValueError } from "../../engine/core/errors.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import { isPlainObject, NestWalk } from "../../engine/core/nest.ts";
+import { compatible, shapeText } from "../../engine/core/shape.ts";
+import { Tensor, type VariableLike } from "../../engine/core/tensor.ts";
+import {
+  checkpointFormat,
+  type OpenCheckpoint,
+  type SavedObjectNode,
+} from "./checkpoint_format.ts";
+import { folderOf, writeCheckpointState } from "./checkpoint_state.ts";
+import { giveWeights, isStateful, type Stateful, type Variables } from "./variables.ts";
+
+const VALUE = ".ATTRIBUTES/VARIABLE_VALUE", SAVE_COUNTER = "save_counter";
+
+/** An object of a checkpoint that is to be written or was found. */
+interface ObjectNode {
+  readonly children: Map<string, ObjectNode>;
+  /** Where its value is, for a variable. */
+  readonly key: string | null;
+  /** The value, where it is written. */
+  readonly value: Tensor | NdArray | null;
+  /** The variable or optimizer that it stands for. */
+  readonly target: VariableLike | Stateful | null;
+  /** Slots of an optimizer. */
+  readonly slots: { readonly of: ObjectNode; readonly name: string; readonly node: ObjectNode }[];
+}
+
+/** A name as a part of a key. */
+function escaped(name: string): string {
+  return name.replaceAll(".", "..").replaceAll("/", ".S");
+}
+
+function objectNode(key: string | null = null, more: Partial<ObjectNode> = {}): ObjectNode {
+  return { children: new Map(), key, value: null, target: null, slots: [], ...more };
+}
+
+/** The objects of a nest, without what optimizers keep. */
+function objectsOf(nest: Variables): ObjectNode {
+  const walk = new NestWalk();
+  const known = new Map<unknown, ObjectNode>();
+  const visit = (value: unknown, path: string, depth: number): ObjectNode => {
+    walk.enter(depth, known.size);
+    const before = known.get(value);
+    if (before !== undefined) return before;
+    if (value instanceof Tensor) {
+      const variable = value as VariableLike;
+      const node = objectNode(`${path}${VALUE}`, { value, target: variable });
+      known.set(value, node);
+      return node;
+    }
+    if (isStateful(value)) return objectNode(null, { target: value });
+    if (!Array.isArray(value) && !isPlainObject(value)) {
+      throw new TypeError(
+        `Cannot save a checkpoint: wanted variables and optimizers in arrays and objects, received ${typeof value}`,
+      );
+    }
+    const node = objectNode();
+    known.set(value, node);
+    for (const [name, inner] of Object.entries(value)) {
+      node.children.set(name, visit(inner, `${path}${escaped(name)}/`, depth + 1));
+    }
+    return node;
+  };
+  return visit(nest, "", 0);
+}
+
+/** All objects that lead from one, itself first, with the path of each. */
+function allObjects(root: ObjectNode): Map<ObjectNode, string> {
+  const found = new Map([[root, ""]]);
+  for (const [node, path] of found) {
+    for (const [name, child] of node.children) {
+      if (!found.has(child)) found.set(child, `${path}${escaped(name)}/`);
+    }
+    for (const { node: slot } of node.slots) if (!found.has(slot)) found.set(slot, "");
+  }
+  return found;
+}
+
+/** Adds what optimizers keep: the step count, and slots beside the variables that they are for. Returns what is to be disposed. */
+async function addOptimizers(root: ObjectNode): Promise<Tensor[]> {
+  const made: Tensor[] = [];
+  const all = allObjects(root);
+  const byName = new Map(
+    [...all].flatMap(([node, path]) =>
+      node.target instanceof Tensor ? [[node.target.name, { node, path }]] as const : []
+    ),
+  );
+  for (const [node, path] of all) {
+    if (!isStateful(node.target)) continue;
+    for (const { name, tensor: value } of await node.target.getWeights()) {
+      const end = name.lastIndexOf("/"), of = byName.get(name.slice(0, end));
+      if (end < 0 || of === undefined) {
+        node.children.set(name, objectNode(`${path}${escaped(name)}/${VALUE}`, { value }));
+        made.push(value);
+      } else {
+        const slot = name.slice(end + 1);
+        const key = `${of.path}.OPTIMIZER_SLOT/${path}${escaped(slot)}/${VALUE}`;
+        node.slots.push({ of: of.node, name: slot, node: objectNode(key, { value }) });
+      }
+    }
+  }
+  return made;
+}
+
+/** What restoring did, and did not. */
+export interface RestoreStatus {
+  /** Throws `RuntimeError` where the checkpoint has values that nobody took, or an object found none. */
+  assertConsumed(): RestoreStatus;
+  /** Throws `RuntimeError` where an object found no value. */
+  assertExistingObjectsMatched(): RestoreStatus;
+  /** Does nothing: says that a part is wanted. */
+  expectPartial(): RestoreStatus;
+}
+
+/**
+ * Variables and optimizers, in arrays and objects, saved and restored as TensorFlow does it: values go by the keys that lead to them, so a
+ * checkpoint of `new tf.train.Checkpoint({ model: { w } })` and one of Python's `tf.train.Checkpoint(model=m)`, where `m.w` is a variable,
+ * are the same. The files are TensorFlow's, which `import "@weft/weft/tf"` reads and writes. Follows TensorFlow `tf.train.Checkpoint`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import "@weft/weft/tf";
+ * import { assertEquals } from "@std/assert";
+ * using w = tf.variable([1, 2]);
+ * const checkpoint = new tf.train.Checkpoint({ model: { w } });
+ * const path = await checkpoint.save(`${await Deno.makeTempDir()}/ckpt`);
+ * w.assign([0, 0]);
+ * (await checkpoint.restore(path)).assertConsumed();
+ * assertEquals(w.arraySync(), [1, 2]);
+ * ```
+ */
+export class Checkpoint {
+  readonly #objects: Variables;
+  #saves = 0;
+
+  /** Of these objects, by name. Throws `TypeError` for what is no variable or optimizer. */
+  constructor(objects: Readonly<Record<string, Variables>> = {}) {
+    objectsOf(objects);
+    this.#objects = objects;
+  }
+
+  /** How often it was saved, which restoring takes over. */
+  get saveCounter(): number {
+    return this.#saves;
+  }
+
+  /** Writes a checkpoint; returns the prefix. Rejects with `UnimplementedError` where the format is not loaded. */
+  async write(prefix: string): Promise<string> {
+    const format = checkpointFormat("save a checkpoint");
+    const root = objectsOf(this.#objects);
+    const counter = new NdArray("int64", [], BigInt64Array.of(BigInt(this.#saves)));
+    const named = objectNode(`${SAVE_COUNTER}/${VALUE}`, { value: counter });
+    root.children.set(SAVE_COUNTER, named);
+    const made = await addOptimizers(root);
+    const all = [...allObjects(root).keys()], ids = new Map(all.map((node, id) => [node, id]));
+    const values: Record<string, Tensor | NdArray> = {};
+    for (const { key, value } of all) if (key !== null && value !== null) values[key] = value;
+    const nodes = all.map(({ children, key, slots }): SavedObjectNode => ({
+      key,
+      children: [...children].map(([name, child]) => ({ name, id: ids.get(child)! })),
+      slots: slots.map(({ of, name, node }) => ({ of: ids.get(of)!, name, id: ids.get(node)! })),
+    }));
+    try {
+      await format.writeObjects(prefix, values, nodes);
+    } finally {
+      for (const t of made) t.dispose();
+    }
+    return prefix;
+  }
+
+  /** Writes a checkpoint under the prefix with a number behind it: how often it was saved, or the one given. */
+  async writeNumbered(prefix: string, number?: number): Promise<string> {
+    this.#saves++;
+    return await this.write(`${prefix}-${number ?? this.#saves}`);
+  }
+
+  /** Writes a checkpoint under the prefix with a number behind it, and the state file of its folder; returns where it is. */
+  async save(prefix: string): Promise<string> {
+    const latest = await this.writeNumbered(prefix);
+    const state = { latest, all: [latest], times: [] };
+    await writeCheckpointState(`${folderOf(latest)}checkpoint`, state, { relative: true });
+    return latest;
+  }
+
+  /**
+   * Gives the objects what a checkpoint holds for them. Rejects with `NotFoundError` where there is none, `ValueError` for another shape or
+   * dtype; nothing is changed then. What one side alone has stays as it is, unless the status is asked.
+   */
+  async restore(prefix: string): Promise<RestoreStatus> {
+    const format = checkpointFormat("restore a checkpoint"), file = await format.read(prefix);
+    try {
+      const nodes = await format.objects(prefix, file);
+      if (nodes === null) {
+        throw new NotFoundError(`Cannot restore ${prefix}: it is no checkpoint of objects`);
+      }
+      return await this.#take({ file, nodes, prefix });
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #take({ file, nodes, prefix }: Opened): Promise<RestoreStatus> {
+    const root = objectsOf(this.#objects), used = new Set<string>(), missing: string[] = [];
+    const assigned: [VariableLike, NdArray][] = [];
+    const optimizers: [Stateful, Map<string, NdArray>][] = [];
+    const found: { target: Stateful; id: number; path: string }[] = [];
+    const names = new Map<number, string>();
+    const read = async (id: number): Promise<NdArray | null> => {
+      const key = nodes[id]?.key ?? null;
+      if (key === null || !file.has(key)) return null;
+      used.add(key);
+      return await file.read(key);
+    };
+    const seen = new Set<ObjectNode>();
+    const pair = async (node: ObjectNode, id: number, path: string): Promise<void> => {
+      if (seen.has(node)) return;
+      seen.add(node);
+      const { target } = node;
+      if (target instanceof Tensor) {
+        const value = await read(id);
+        names.set(id, target.name);
+        if (value === null) missing.push(path);
+        else assigned.push([checkedFor(target, value, `${path} of ${prefix}`), value]);
+      } else if (isStateful(target)) found.push({ target, id, path });
+      for (const [name, child] of node.children) {
+        const there = nodes[id]?.children.find((c) => c.name === name);
+        await pair(child, there?.id ?? -1, path === "" ? name : `${path}.${name}`);
+      }
+    };
+    await pair(root, 0, "");
+    // Slots name variables, all of which are known now.
+    for (const { target, id, path } of found) {
+      const weights = new Map<string, NdArray>();
+      for (const { name, id: child } of nodes[id]?.children ?? []) {
+        const value = await read(child);
+        if (value !== null) weights.set(name, value);
+      }
+      for (const { of, name, id: slot } of nodes[id]?.slots ?? []) {
+        const value = await read(slot), variable = names.get(of);
+        if (value !== null && variable !== undefined) weights.set(`${variable}/${name}`, value);
+      }
+      if (weights.size === 0) missing.push(path);
+      else optimizers.push([target, weights]);
+    }
+    const counter = nodes[0]?.children.find(({ name }) => name === SAVE_COUNTER);
+    const saves = counter === undefined ? null : await read(counter.id);
+    for (const [variable, value] of assigned) variable.assign(value as unknown as Tensor);
+    for (const [optimizer, weights] of optimizers) await giveWeights(optimizer, weights);
+    if (saves !== null) this.#saves = Number((saves.data as ArrayLike<number | bigint>)[0]);
+    const unused = nodes.flatMap(({ key }) => key === null || used.has(key) ? [] : [key]);
+    return statusOf(prefix, missing, unused);
+  }
+}
+
+/** A checkpoint and the objects in it. */
+interface Opened {
+  readonly file: OpenCheckpoint;
+  readonly nodes: readonly SavedObjectNode[];
+  readonly prefix: string;
+}
+
+function checkedFor(variable: VariableLike, value: NdArray, what: string): VariableLike {
+  const { dtype, staticShape } = variable;
+  if (dtype === value.dtype && compatible(staticShape, value.shape)) return variable;
+  throw new ValueError(
+    `Cannot restore ${what}: the checkpoint has ${value.dtype}${
+      shapeText(value.shape)
+    }, the variable is ${dtype}${shapeText(staticShape)}`,
+  );
+}
+
+function statusOf(
+  prefix: string,
+  missing: readonly string[],
+  unused: readonly string[],
+): RestoreStatus {
+  const refuse = (list: readonly string[], what: string): void => {
+    if (list.length > 0) throw new RuntimeError(`Restoring ${prefix}: ${what} ${list.join(", ")}`);
+  };
+  const status: RestoreStatus = {
+    assertConsumed() {
+      status.assertExistingObjectsMatched();
+      refuse(unused, "nobody took the checkpoint's values");
+      return status;
+    },
+    assertExistingObjectsMatched() {
+      refuse(missing, "the checkpoint has no values for");
+      return status;
+    },
+    expectPartial: () => status,
+  };
+  return status;
+}

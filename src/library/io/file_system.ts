@@ -1,0 +1,166 @@
+/**
+ * The file system where there is one, through Node's functions, which Deno has too: reading in pieces, writing, listing.
+ */
+import { NotFoundError } from "../../engine/core/errors.ts";
+import type { Bytes } from "./bytes.ts";
+import { fileError, fileOf, nodeFiles } from "./files.ts";
+
+interface FileHandle {
+  read(
+    buffer: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ bytesRead: number }>;
+  write(
+    buffer: Uint8Array,
+    offset: number,
+    length: number,
+  ): Promise<{ bytesWritten: number }>;
+  close(): Promise<void>;
+}
+
+interface DirectoryEntry {
+  readonly name: string;
+  isDirectory(): boolean;
+}
+
+/** What we use of `node:fs/promises`. */
+interface FileSystem {
+  open(path: string | URL, flags: string): Promise<FileHandle>;
+  readdir(path: string, options: { withFileTypes: true }): Promise<DirectoryEntry[]>;
+  rename(from: string, to: string): Promise<void>;
+  rm(path: string, options: { force: true }): Promise<void>;
+  stat(path: string | URL): Promise<{ readonly size: number }>;
+}
+
+async function openFile(path: string | URL, flags: "r" | "w"): Promise<FileHandle> {
+  const fs = await nodeFiles<FileSystem>();
+  try {
+    return await fs.open(fileOf(path), flags);
+  } catch (error) {
+    throw flags === "r"
+      ? fileError(error, `read ${path}`, "file")
+      : fileError(error, `write ${path}`, "folder");
+  }
+}
+
+/** Bytes that are read at once. */
+const CHUNK = 1 << 18;
+
+/** The bytes of a file in pieces, from `start`. Rejects with `NotFoundError` where there is none. */
+export async function* fileChunks(path: string | URL, start = 0): AsyncGenerator<Bytes> {
+  const file = await openFile(path, "r");
+  try {
+    for (let at = start;;) {
+      const buffer = new Uint8Array(CHUNK);
+      const { bytesRead } = await file.read(buffer, 0, CHUNK, at);
+      if (bytesRead === 0) return;
+      at += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+export interface FileWriter {
+  /** Writes all of the bytes behind those before. */
+  write(bytes: Uint8Array): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens a file for writing, replacing what was there. Rejects with `UnimplementedError` in browsers. */
+export async function openWriter(path: string | URL): Promise<FileWriter> {
+  const file = await openFile(path, "w");
+  return {
+    async write(bytes) {
+      for (let at = 0; at < bytes.length;) {
+        at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
+      }
+    },
+    close: () => file.close(),
+  };
+}
+
+/** Gives a file another name; one that has that name already is replaced. */
+export async function renameFile(from: string, to: string): Promise<void> {
+  await (await nodeFiles<FileSystem>()).rename(from, to);
+}
+
+export async function removeFile(path: string): Promise<void> {
+  await (await nodeFiles<FileSystem>()).rm(path, { force: true });
+}
+
+/** What `look` finds in the file system; undefined where there is nothing. */
+async function found<T>(
+  look: (fs: FileSystem) => Promise<T>,
+  path: string,
+): Promise<T | undefined> {
+  const fs = await nodeFiles<FileSystem>();
+  try {
+    return await look(fs);
+  } catch (cause) {
+    const error = fileError(cause, `read ${path}`, "file");
+    if (error instanceof NotFoundError) return undefined;
+    throw error;
+  }
+}
+
+export async function fileExists(path: string): Promise<boolean> {
+  return await found((fs) => fs.stat(path), path) !== undefined;
+}
+
+/** The paths that fit a pattern, sorted. `*` and `?` fit in one name, `[abc]` one of some characters, `{a,b}` one of some texts, `**` any folders. */
+export async function matchFiles(pattern: string): Promise<string[]> {
+  const paths: string[] = [];
+  const visit = async (folder: string, parts: readonly string[]): Promise<void> => {
+    const [part, ...rest] = parts;
+    if (part === undefined) return;
+    const join = (name: string): string =>
+      folder === "" || folder.endsWith("/") ? `${folder}${name}` : `${folder}/${name}`;
+    if (!/[*?[{]/.test(part)) {
+      const path = join(part);
+      if (rest.length > 0) await visit(path, rest);
+      else if (await fileExists(path)) paths.push(path);
+      return;
+    }
+    const place = folder === "" ? "." : folder;
+    const entries = await found((fs) => fs.readdir(place, { withFileTypes: true }), place);
+    if (entries === undefined) return;
+    if (part === "**") await visit(folder, rest);
+    const fits = part === "**" ? /^[^.]/ : nameExpression(part);
+    for (const entry of entries) {
+      if (!fits.test(entry.name)) continue;
+      const path = join(entry.name);
+      if (part === "**") {
+        if (entry.isDirectory()) await visit(path, parts);
+      } else if (rest.length > 0) await visit(path, rest);
+      else if (!entry.isDirectory()) paths.push(path);
+    }
+  };
+  const parts = pattern.split("/").filter((part) => part !== "");
+  await visit(pattern.startsWith("/") ? "/" : "", parts);
+  return [...new Set(paths)].sort();
+}
+
+/** The names that fit a part of a pattern. */
+function nameExpression(part: string): RegExp {
+  const text = part.replace(/\*|\?|\[[^\]]*\]|\{[^}]*\}|[^*?[{]/g, (piece) => {
+    if (piece === "*") return "[^/]*";
+    if (piece === "?") return "[^/]";
+    if (piece.length > 1 && piece[0] === "[") {
+      return `[${piece.slice(1, -1).replace(/^!/, "^").replace(/[\\[]/g, "\\$&")}]`;
+    }
+    if (piece.length > 1 && piece[0] === "{") {
+      return `(?:${piece.slice(1, -1).split(",").map(escapeText).join("|")})`;
+    }
+    return escapeText(piece);
+  });
+  // Hidden files are named, not found.
+  return new RegExp(`^${part.startsWith(".") ? "" : "(?!\\.)"}${text}$`, "u");
+}
+
+function escapeText(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}

@@ -1,0 +1,293 @@
+/**
+ * tf.io.decodePng and its siblings: images, sounds and files as ops. They run on the host, and where the platform is asked, or a file is
+ * read, later: pipelines and graphs await them, eager code calls the functions whose names end in `Async`.
+ */
+import { apply, apply1, type OpInput } from "../../engine/core/apply.ts";
+import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
+import { FailedPreconditionError, InvalidArgumentError } from "../../engine/core/errors.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import { type Attrs, defineOp, type OpDef, type OpInit } from "../../engine/core/op.ts";
+import { optionCheck } from "../../engine/core/options.ts";
+import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
+import { decodeString } from "../../engine/core/text.ts";
+import { toInput } from "../../engine/ops/input.ts";
+import { constantTensor, setHostRunner } from "../../engine/runtime/eager/eager.ts";
+import { setHostOp } from "../../engine/runtime/run/run_context.ts";
+import { scopeDevice } from "../../engine/runtime/devices/devices.ts";
+import { checkChannels, decodeBytes, encodeImage } from "./codecs.ts";
+import { readBytes } from "./files.ts";
+import { decodeWav as wavSamples } from "./wav.ts";
+
+type Body = (
+  inputs: readonly NdArray[],
+  attrs: Attrs,
+) => readonly NdArray[] | Promise<readonly NdArray[]>;
+
+/** An op of the host that may have to be awaited. */
+function hostOp(
+  name: string,
+  { run, ...init }: Omit<OpInit, "name"> & { readonly run: Body },
+): OpDef {
+  const hostInputs = init.inputs.map((input) => input.split(":")[0]);
+  const def = defineOp({ name, ...init, hostInputs, grad: null, host: true });
+  setHostOp(name, ({ inputs, attrs }) => run(inputs as NdArray[], attrs));
+  setHostRunner(def, (given, attrs) => {
+    const device = scopeDevice();
+    const out = run(given.map(hostValue), attrs);
+    if (!(out instanceof Promise)) return out.map((array) => constantTensor(array, device));
+    out.catch(() => {});
+    throw new FailedPreconditionError(
+      `Cannot run ${name} at once: here it must be awaited, call the function whose name ends in Async, or use it in a graph or tf.data`,
+      { op: name },
+    );
+  });
+  return def;
+}
+
+function hostValue(x: OpInput): NdArray {
+  return x instanceof NdArray ? x : x.ndarraySync();
+}
+
+/** The bytes of a scalar string. */
+function bytesOf(x: NdArray, op: string): Uint8Array {
+  if (x.rank === 0) return x.data[0] as Uint8Array;
+  throw new InvalidArgumentError(`contents must be scalar, got shape [${x.shape}]`, { op });
+}
+
+/** What is made of a value, at once where it is there. */
+function map<A, B>(value: A | Promise<A>, make: (value: A) => B): B | Promise<B> {
+  return value instanceof Promise ? value.then(make) : make(value);
+}
+
+function imageOp(name: string, ...dtypeAttr: string[]): OpDef {
+  return hostOp(name, {
+    inputs: ["contents: string"],
+    outputs: [dtypeAttr.length > 0 ? "image: dtype" : "image: uint8"],
+    attrs: ["channels: int = 0", ...dtypeAttr],
+    infer: (_, { channels }) => [[null, null, channels === 0 ? null : channels]],
+    run: ([contents], { channels, dtype = "uint8" }) =>
+      map(decodeBytes(bytesOf(contents, name), { channels, dtype, op: name }), (image) => [image]),
+  });
+}
+
+/** An op that makes bytes, a scalar string, of its input. */
+function bytesOp(
+  name: string,
+  { run, ...init }: Partial<OpInit> & {
+    readonly inputs: readonly string[];
+    readonly run: (x: NdArray, attrs: Attrs) => Uint8Array | Promise<Uint8Array>;
+  },
+): OpDef {
+  return hostOp(name, {
+    ...init,
+    outputs: ["contents: string"],
+    infer: () => [[]],
+    run: ([x], attrs) => map(run(x, attrs), (bytes) => [new NdArray("string", [], [bytes])]),
+  });
+}
+
+const DecodePng = imageOp("DecodePng", "dtype: type = uint8");
+const DecodeImage = imageOp("DecodeImage", "dtype: type = uint8");
+const DecodeJpeg = imageOp("DecodeJpeg");
+const EncodePng = bytesOp("EncodePng", {
+  inputs: ["image: T"],
+  attrs: ["T: type = uint8"],
+  run: (image) => encodeImage(image, "png", 0),
+});
+const EncodeJpeg = bytesOp("EncodeJpeg", {
+  inputs: ["image: uint8"],
+  attrs: ["quality: int = 95"],
+  run: (image, { quality }) => encodeImage(image, "jpeg", quality),
+});
+
+const DecodeWav = hostOp("DecodeWav", {
+  inputs: ["contents: string"],
+  outputs: ["audio: float32", "sample_rate: int32"],
+  attrs: ["desired_channels: int = -1", "desired_samples: int = -1"],
+  infer: (_, { desired_channels: channels, desired_samples: samples }) => [
+    [samples < 0 ? null : samples, channels < 0 ? null : channels],
+    [],
+  ],
+  run: ([contents], { desired_channels: channels, desired_samples: samples }) => {
+    const { audio, sampleRate } = wavSamples(bytesOf(contents, "DecodeWav"), { channels, samples });
+    return [audio, new NdArray("int32", [], Int32Array.of(sampleRate))];
+  },
+});
+
+const ReadFile = bytesOp("ReadFile", {
+  inputs: ["filename: string"],
+  // A file may change: it is read at each run.
+  stateful: true,
+  outside: "files",
+  run: (name) => readBytes(decodeString(bytesOf(name, "ReadFile"))),
+});
+
+/** Encoded bytes: a scalar string tensor, a string array, or the bytes themselves. */
+export type Contents = TensorLike | Tensor | NdArray | Uint8Array;
+
+function contentsInput(contents: Contents, fn: string): OpInput {
+  if (contents instanceof Uint8Array) return new NdArray("string", [], [contents]);
+  return toInput(contents as Tensor, "contents", fn, { dtype: "string" });
+}
+
+/** Options of {@linkcode decodePng} and {@linkcode decodeImage}. */
+export interface DecodeImageOptions {
+  /** 1 for gray, 3 for colours, 4 with opacity; 0 for those it has. Default 0. */
+  readonly channels?: number;
+  /** `uint8` or, for images of 16 bits, `uint16`. Default `uint8`. */
+  readonly dtype?: "uint8" | "uint16";
+}
+/** Options of {@linkcode decodeJpeg}. */
+export interface DecodeJpegOptions {
+  /** 1 for gray, 3 for colours; 0 for those it has. Default 0. */
+  readonly channels?: number;
+}
+
+const checkDecode = optionCheck<DecodeImageOptions>("decodeImage", { channels: true, dtype: true });
+const checkJpeg = optionCheck<DecodeJpegOptions>("decodeJpeg", { channels: true });
+
+function decoded(
+  def: OpDef,
+  contents: Contents,
+  options: DecodeImageOptions,
+  fn: string,
+): Tensor {
+  checkDecode(options);
+  const channels = checkChannels(options.channels ?? 0, [0, 1, 3, 4], fn);
+  const { dtype = "uint8" } = options;
+  if (dtype !== "uint8" && dtype !== "uint16") {
+    throw new TypeError(`Cannot decode an image as ${dtype}: wanted uint8 or uint16`);
+  }
+  return apply1(def, [contentsInput(contents, fn)], { channels, dtype });
+}
+
+/**
+ * A PNG as a tensor of shape `[height, width, channels]`, with the bytes that TensorFlow gives. Throws `InvalidArgumentError` for bytes
+ * that are no image. TensorFlow op `DecodePng`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const image = tf.tensor3d([[[255, 0, 0], [0, 0, 255]]], [1, 2, 3], "int32").cast("uint8");
+ * assertEquals(tf.io.decodePng(tf.io.encodePng(image)).arraySync(), image.arraySync());
+ * ```
+ */
+export function decodePng(contents: Contents, options: DecodeImageOptions = {}): Tensor {
+  return decoded(DecodePng, contents, options, "decodePng");
+}
+
+/**
+ * An image of any format that is known here as a tensor of shape `[height, width, channels]`: PNG, JPEG, what {@linkcode registerImageCodec} was told
+ * of, and what the browser knows. As {@linkcode decodeJpeg} otherwise.
+ */
+export function decodeImage(contents: Contents, options: DecodeImageOptions = {}): Tensor {
+  return decoded(DecodeImage, contents, options, "decodeImage");
+}
+
+/** {@linkcode decodeImage} for eager code where the platform decodes, which must be awaited. */
+export async function decodeImageAsync(
+  contents: Contents,
+  options: DecodeImageOptions = {},
+): Promise<Tensor> {
+  checkDecode(options);
+  const channels = checkChannels(options.channels ?? 0, [0, 1, 3, 4], "decodeImageAsync");
+  const device = scopeDevice();
+  const input = contentsInput(contents, "decodeImageAsync");
+  const bytes = bytesOf(input instanceof NdArray ? input : await input.ndarray(), "DecodeImage");
+  const wanted = { channels, dtype: options.dtype ?? "uint8" as const, op: "DecodeImage" };
+  return constantTensor(await decodeBytes(bytes, wanted), device);
+}
+
+/**
+ * A JPEG as a tensor of shape `[height, width, channels]`. Browsers decode it themselves, which must be awaited: in graphs and `tf.data`, or by
+ * {@linkcode decodeImageAsync}. Elsewhere `import "@weft/weft/image"` registers libjpeg-turbo, whose bytes are those of TensorFlow's
+ * `dct_method="INTEGER_ACCURATE"`. Throws `InvalidArgumentError` for bytes that are no image, `UnimplementedError` where nothing decodes it. TensorFlow
+ * op `DecodeJpeg`.
+ */
+export function decodeJpeg(contents: Contents, options: DecodeJpegOptions = {}): Tensor {
+  checkJpeg(options);
+  const channels = checkChannels(options.channels ?? 0, [0, 1, 3], "decodeJpeg");
+  return apply1(DecodeJpeg, [contentsInput(contents, "decodeJpeg")], { channels });
+}
+
+/**
+ * An image of shape `[height, width, channels]`, `uint8` or `uint16`, as the bytes of a PNG. Throws `InvalidArgumentError` for other tensors.
+ * TensorFlow op `EncodePng`.
+ */
+export function encodePng(image: TensorLike): Tensor {
+  const dtype = image instanceof NdArray ? image.dtype : "uint8";
+  const input = toInput(image as Tensor, "image", "encodePng", { dtype });
+  return apply1(EncodePng, [input], { T: input.dtype });
+}
+
+/** Options of {@linkcode encodeJpeg}. */
+export interface EncodeJpegOptions {
+  /** From 0 to 100. Default 95. */
+  readonly quality?: number;
+}
+const checkEncodeJpeg = optionCheck<EncodeJpegOptions>("encodeJpeg", { quality: true });
+
+/**
+ * A `uint8` image of shape `[height, width, 1 or 3]` as the bytes of a JPEG, by the browser or by what `import "@weft/weft/image"` registers. Throws
+ * as {@linkcode decodeJpeg} does. TensorFlow op `EncodeJpeg`.
+ */
+export function encodeJpeg(image: TensorLike, options: EncodeJpegOptions = {}): Tensor {
+  checkEncodeJpeg(options);
+  const { quality = 95 } = options;
+  return apply1(EncodeJpeg, [toInput(image as Tensor, "image", "encodeJpeg", { dtype: "uint8" })], {
+    quality,
+  });
+}
+
+/** Options of {@linkcode decodeWav}. */
+export interface DecodeWavOptions {
+  /** Channels: those that lack are the last one once more. Default -1: those it has. */
+  readonly desiredChannels?: number;
+  /** Samples: what lacks is silence. Default -1: those it has. */
+  readonly desiredSamples?: number;
+}
+/** What {@linkcode decodeWav} gives. */
+export interface Wav {
+  /** Samples from -1 to 1, of shape `[samples, channels]`. */
+  readonly audio: Tensor;
+  /** Samples a second. */
+  readonly sampleRate: Tensor;
+}
+const checkWav = optionCheck<DecodeWavOptions>("decodeWav", {
+  desiredChannels: true,
+  desiredSamples: true,
+});
+
+/**
+ * A WAV of 16 bits a sample. Throws `InvalidArgumentError` for bytes that are none. TensorFlow op `DecodeWav`, `tf.audio.decode_wav`.
+ */
+export function decodeWav(contents: Contents, options: DecodeWavOptions = {}): Wav {
+  checkWav(options);
+  const [audio, sampleRate] = apply(DecodeWav, [contentsInput(contents, "decodeWav")], {
+    desired_channels: options.desiredChannels ?? -1,
+    desired_samples: options.desiredSamples ?? -1,
+  });
+  return { audio, sampleRate };
+}
+
+/**
+ * The contents of a file, as a scalar string: in graphs and `tf.data`, where it is awaited. Rejects with `NotFoundError` for a file that is not there.
+ * TensorFlow op `ReadFile`, `tf.io.read_file`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const path = await Deno.makeTempFile();
+ * await Deno.writeTextFile(path, "hello");
+ * const contents = tf.data.fromTensorSlices([path]).map((path) => tf.io.readFile(path));
+ * for await (const bytes of contents.asNumpyIterator()) assertEquals(bytes.text(), "hello");
+ * await Deno.remove(path);
+ * ```
+ */
+export function readFile(filename: TensorLike): Tensor {
+  return apply1(ReadFile, [
+    toInput(filename as Tensor, "filename", "readFile", { dtype: "string" }),
+  ], {});
+}

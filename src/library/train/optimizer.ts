@@ -1,0 +1,391 @@
+/**
+ * Optimizer: what all optimizers share. Gradients, slots, the step count, saving; each one adds the update op of a variable.
+ */
+import { apply, currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
+import { describe } from "../../engine/core/convert.ts";
+import type { DType } from "../../engine/core/dtype.ts";
+import type { Resource } from "../../engine/core/graph_node.ts";
+import { NdArray, setElement } from "../../engine/core/nd_array.ts";
+import type { Attrs, OpDef } from "../../engine/core/op.ts";
+import { ValueError } from "../../engine/core/errors.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
+import {
+  gradientsOfVariables,
+  notConnected,
+  variableGrads,
+} from "../../engine/autodiff/grad_functions.ts";
+import { cast } from "../../engine/ops/array/cast.ts";
+import { dense, IndexedSlices } from "../../engine/ops/array/indexed_slices.ts";
+import { device } from "../../engine/runtime/devices/devices.ts";
+import { dispose, tidy } from "../../engine/runtime/eager/tensor.ts";
+import { isTracing, variableByName } from "../../engine/runtime/variables/known_variables.ts";
+import { Variable, variable } from "../../engine/runtime/variables/variable.ts";
+import type { VariableState } from "../../engine/runtime/variables/variable_state.ts";
+import {
+  type Arithmetic,
+  numberArithmetic,
+  type ScalarDType,
+  tensorArithmetic,
+} from "./arithmetic.ts";
+import { updateRows } from "./row_updates.ts";
+import { type SlotPlan, Slots } from "./slots.ts";
+import { onHost, StepCount } from "./step_count.ts";
+import { after, group, type StepOperation } from "./step_graph.ts";
+import { applyUnseen, unseenIn } from "./unseen_updates.ts";
+
+/** A tensor with a name. */
+export interface NamedTensor {
+  /** The name. */
+  readonly name: string;
+  /** The tensor; null where there is no gradient. */
+  readonly tensor: Tensor | null;
+}
+
+/** Gradients by variable name, or as a list. */
+export type NamedGradients = Readonly<Record<string, Tensor | null>> | readonly NamedTensor[];
+
+/** Settings of an optimizer as plain JSON values. */
+export type OptimizerConfig = Readonly<Record<string, number | boolean>>;
+
+/** What the scalars of an update follow from. */
+export interface StepNumbers<N> {
+  /** Number of this step, from 1. */
+  readonly step: N;
+  /** The learning rate. */
+  readonly rate: N;
+  /** How to compute with them. */
+  readonly a: Arithmetic<N>;
+  /** The optimizer's settings. */
+  readonly options: OptimizerConfig;
+}
+
+/** What tells an optimizer from others. */
+export interface OptimizerRule extends SlotPlan {
+  /** The update op: inputs are the variable, the slots, the scalars and the gradient. */
+  readonly update: OpDef;
+  /** Attributes of the update op. Default: none. */
+  readonly attrs?: (options: OptimizerConfig) => Attrs;
+  /** The update op's scalars. Default: the learning rate. */
+  readonly scalars?: <N>(numbers: StepNumbers<N>) => readonly N[];
+  /** True where a gradient of zero changes neither the variable nor a slot: rows that slices do not name are left alone then. */
+  readonly leavesUnnamedRows?: boolean;
+}
+
+/** A cost: a function that computes it or, in a graph, a tensor. */
+export type Cost = (() => Tensor) | Tensor;
+
+/** A variable and its gradient; null leaves it as it is. */
+type Pair = readonly [Variable, Tensor | null];
+
+/** A map of gradients that a run will fill; `only`: ids of the variables to update, null for all. */
+interface UnseenPairs {
+  readonly unseen: Tensor;
+  readonly only: readonly number[] | null;
+}
+
+/** Classes of optimizers know the order of their constructor's arguments, for `fromConfig`. */
+interface OptimizerClass<T> {
+  new (...args: never[]): T;
+  readonly configOrder: readonly string[];
+}
+
+/**
+ * Changes variables so that a loss falls. Made by the functions in `tf.train`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * using w = tf.variable(1);
+ * const optimizer = tf.train.sgd(0.1);
+ * for (let i = 0; i < 50; i++) optimizer.minimize(() => tf.square(tf.sub(w, 3)));
+ * assert(Math.abs(w.item() - 3) < 1e-3);
+ * ```
+ */
+export abstract class Optimizer {
+  /** Name in saved configurations, as in Keras. */
+  static readonly className: string = "Optimizer";
+  readonly #rule: OptimizerRule;
+  readonly #slots: Slots;
+  readonly #count = new StepCount();
+  /** True where it was made in a function: its variables are that function's. */
+  readonly #isTraced: boolean;
+  #rate: number;
+  /** The rate as compiled steps read it, for each dtype they compute with. */
+  readonly #rateVariables = new Map<ScalarDType, Variable>();
+
+  /** Starts with a learning rate, and what else was chosen. Throws `ValueError` where the rate is no number. */
+  constructor(learningRate: number, rule: OptimizerRule, options: OptimizerConfig = {}) {
+    const className = this.getClassName();
+    this.#isTraced = isTracing();
+    this.#rule = rule;
+    this.#slots = new Slots(className, rule);
+    this.options = options;
+    this.#rate = checkedNumber(learningRate, "learningRate", className);
+  }
+
+  /** Settings besides the learning rate. */
+  protected options: OptimizerConfig;
+  /** Settings as plain values, from which `fromConfig` makes an equal optimizer. */
+  getConfig(): OptimizerConfig {
+    return { learningRate: this.learningRate, ...this.options };
+  }
+
+  /** Makes an optimizer from what `getConfig()` gave. Each class takes its own. */
+  static fromConfig<T extends Optimizer>(cls: OptimizerClass<T>, config: OptimizerConfig): T {
+    return new cls(...cls.configOrder.map((key) => config[key]) as never[]);
+  }
+
+  /** Name in saved configurations. */
+  getClassName(): string {
+    return (this.constructor as typeof Optimizer).className;
+  }
+
+  /** The learning rate; setting it holds for the steps that follow, compiled ones too. */
+  get learningRate(): number {
+    return this.#rate;
+  }
+  set learningRate(rate: number) {
+    this.#rate = checkedNumber(rate, "learningRate", this.getClassName());
+    for (const variable of this.#rateVariables.values()) variable.assign(this.#rate);
+  }
+
+  /** How many steps were applied. Those that change a graph's own variables are counted by each session, and known inside `session.asDefault()`. */
+  get iterations(): number {
+    return this.#count.value;
+  }
+
+  /**
+   * Computes the cost `f()` and applies one step for its gradients: to the variables in `varList`, else to all trainable ones
+   * that the cost depends on, however deep in functions, branches, loops and the bodies of scripts. Returns the cost where `returnCost` is true, else null; inside a graph the operation that does
+   * the step, and there the cost may be a tensor that was built before.
+   * Throws `ValueError` where no variable is connected to the cost or the cost is not a scalar.
+   */
+  minimize(f: Cost, returnCost: true, varList?: readonly Tensor[]): Tensor;
+  /** Applies one step; the cost is not returned. */
+  minimize(f: Cost, returnCost?: false, varList?: readonly Tensor[]): StepOperation | null;
+  /** Applies one step; the cost is returned where it is asked for. */
+  minimize(
+    f: Cost,
+    returnCost?: boolean,
+    varList?: readonly Tensor[],
+  ): Tensor | StepOperation | null;
+  minimize(
+    f: Cost,
+    returnCost = false,
+    varList?: readonly Tensor[],
+  ): Tensor | StepOperation | null {
+    if (typeof f !== "function") {
+      if (!f.isSymbolic) {
+        throw new ValueError(
+          "Cannot minimize a tensor outside of graphs: it has forgotten what it was computed from, pass a function",
+        );
+      }
+      return f.graph.asDefault(() => this.minimize(() => f, returnCost, varList));
+    }
+    const { value, resources, grads, unseen } = gradientsOfVariables(f, varList);
+    const operation = this.#apply(
+      resources.map((r, i) => [variableOf(r), grads[i]] as const),
+      unseen === null ? [] : [{ unseen, only: null }],
+    );
+    dispose(grads.filter((g) => g !== null));
+    if (returnCost) return value;
+    value.dispose();
+    return operation;
+  }
+
+  /** The scalar `f()` and its gradients by variable name. */
+  computeGradients(
+    f: () => Tensor,
+    varList?: readonly Tensor[],
+  ): { value: Tensor; grads: Record<string, Tensor> } {
+    return variableGrads(f, varList);
+  }
+
+  /**
+   * Applies one step. Gradients are named by their variables; null leaves a variable as it is.
+   * Inside a graph returns the operation that does it, else null. Throws `ValueError` for a name that no variable has.
+   */
+  applyGradients(gradients: NamedGradients): StepOperation | null {
+    const list = Array.isArray(gradients)
+      ? gradients as readonly NamedTensor[]
+      : Object.entries(gradients).map(([name, tensor]) => ({ name, tensor }));
+    const pairs: [Variable, Tensor | null][] = [];
+    const unseen = new Map<Tensor, number[]>();
+    for (const { name, tensor } of list) {
+      const v = variableByName(name);
+      if (!v) {
+        throw new ValueError(
+          `Cannot apply the gradient of '${name}': there is no variable of that name`,
+        );
+      }
+      // What no script has read stays as it is.
+      const map = tensor && unseenIn(tensor);
+      if (!map) pairs.push([v, tensor ?? null]);
+      else if (unseen.has(map)) unseen.get(map)!.push(v.id);
+      else unseen.set(map, [v.id]);
+    }
+    return this.#apply(pairs, [...unseen].map(([unseen, only]) => ({ unseen, only })));
+  }
+
+  #apply(pairs: readonly Pair[], unseen: readonly UnseenPairs[]): StepOperation | null {
+    const apply = (): StepOperation | null => this.#applyNow(pairs, unseen);
+    return this.#isTraced ? apply() : Variable.kept(apply);
+  }
+
+  #applyNow(pairs: readonly Pair[], unseen: readonly UnseenPairs[]): StepOperation | null {
+    const count = currentInterpreter().symbolic
+      ? this.#count.variableFor(pairs.map(([v]) => v))
+      : null;
+    const done: (StepOperation | null)[] = [];
+    tidy(() => {
+      done.push(...this.#update(pairs, count));
+      for (const { unseen: map, only } of unseen) {
+        done.push(applyUnseen(map, (found) => {
+          const chosen = only ? found.filter(([r]) => only.includes(r.id)) : found;
+          if (chosen.length === 0) {
+            if (only === null && pairs.every(([, g]) => g === null)) throw notConnected();
+            return;
+          }
+          tidy(() => this.#update(chosen.map(([r, g]) => [variableOf(r), g]), null));
+        }));
+      }
+      // The step is counted when everything that reads the count is done.
+      done.push(after(done, () => this.#count.add(count)));
+    });
+    return after(done, group);
+  }
+
+  /** `count`: the steps before, in a graph; null in eager code. */
+  #update(pairs: readonly Pair[], count: Variable | null): (StepOperation | null)[] {
+    const done: (StepOperation | null)[] = [];
+    const scalars = this.#stepScalars(count);
+    const { update, leavesUnnamedRows } = this.#rule;
+    const attrs = this.#rule.attrs?.(this.options) ?? {};
+    for (const [v, gradient] of pairs) {
+      const slots = this.#slots.of(v);
+      if (gradient === null) continue;
+      const all = [v, ...slots];
+      if (gradient instanceof IndexedSlices && leavesUnnamedRows) {
+        done.push(...updateRows(all, gradient, { update, scalars: scalars(v.dtype), attrs }));
+        continue;
+      }
+      const state = all.map((s) => s.readValue());
+      const inputs = [...state, ...scalars(v.dtype), dense(gradient, v.shape)];
+      const next = apply(update, inputs, attrs);
+      all.forEach((s, i) => done.push(s.assign(next[i])?.operation ?? null));
+    }
+    return done;
+  }
+
+  /** The scalars of this step as tensors of a dtype, made once per dtype. */
+  #stepScalars(count: Variable | null): (dtype: DType) => Tensor[] {
+    const made = new Map<DType, Tensor[]>();
+    const make = count ? this.#symbolicScalars(count) : this.#eagerScalars();
+    return (dtype) => {
+      let tensors = made.get(dtype);
+      if (!tensors) made.set(dtype, tensors = make(dtype));
+      return tensors;
+    };
+  }
+
+  #scalars<N>(step: N, rate: N, a: Arithmetic<N>): readonly N[] {
+    return this.#rule.scalars?.({ step, rate, a, options: this.options }) ?? [rate];
+  }
+
+  #eagerScalars(): (dtype: DType) => Tensor[] {
+    const values = this.#scalars(this.iterations + 1, this.#rate, numberArithmetic);
+    return (dtype) =>
+      values.map((value) => {
+        const literal = NdArray.zeros(dtype, []);
+        setElement(literal, 0, value);
+        return currentInterpreter().constant(literal);
+      });
+  }
+
+  /** In a graph the step and the rate are read at each run. The arithmetic stays on the host. */
+  #symbolicScalars(count: Variable): (dtype: DType) => Tensor[] {
+    const made = new Map<ScalarDType, readonly Tensor[]>();
+    const make = (dtype: ScalarDType): readonly Tensor[] =>
+      device("/CPU:0", () => {
+        const arithmetic = tensorArithmetic(dtype);
+        const step = cast(count.readValue(), dtype);
+        const rate = this.#hostRate(dtype).readValue();
+        return this.#scalars(arithmetic.add(step, arithmetic.number(1)), rate, arithmetic);
+      });
+    return (dtype) => {
+      const within = dtype === "float64" ? dtype : "float32";
+      let values = made.get(within);
+      if (!values) made.set(within, values = make(within));
+      return values.map((v) => cast(v, dtype));
+    };
+  }
+
+  #hostRate(dtype: ScalarDType): Variable {
+    let rate = this.#rateVariables.get(dtype);
+    if (!rate) {
+      rate = onHost(() => variable(this.#rate, false, undefined, dtype));
+      this.#rateVariables.set(dtype, rate);
+    }
+    return rate;
+  }
+
+  /** The step count (`iter`) and the slots, named by their variables. The slots' tensors are the optimizer's own. */
+  // deno-lint-ignore require-await
+  async getWeights(): Promise<{ name: string; tensor: Tensor }[]> {
+    const iter = withInterpreter(
+      null,
+      () => currentInterpreter().constant(new NdArray("int32", [], Int32Array.of(this.iterations))),
+    );
+    return [{ name: "iter", tensor: iter }, ...this.#slots.list()];
+  }
+
+  /**
+   * Restores what `getWeights()` gave; slots are matched by name, else by order. Steps that were compiled before go on from there.
+   * Rejects with `ValueError` where there are too many or too few, or one has another shape.
+   */
+  async setWeights(
+    weights: readonly { readonly name: string; readonly tensor: Tensor }[],
+  ): Promise<void> {
+    if (weights.length === 0) {
+      throw new ValueError(`Cannot set the weights of ${this.getClassName()}: the list is empty`);
+    }
+    const [iter, ...rest] = weights;
+    const count = Number((await iter.tensor.data())[0]);
+    this.#slots.restore(
+      await Promise.all(
+        rest.map(async ({ name, tensor }) => ({ name, value: await tensor.ndarray() })),
+      ),
+    );
+    this.#count.value = count;
+  }
+
+  /** Frees the slots. */
+  dispose(): void {
+    this.#slots.dispose();
+    this.#count.dispose();
+    for (const variable of this.#rateVariables.values()) variable.dispose();
+    this.#rateVariables.clear();
+  }
+  /** Frees the slots at the end of a `using` block. */
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+function checkedNumber(value: unknown, name: string, className: string): number {
+  if (typeof value !== "number" || Number.isNaN(value)) {
+    throw new ValueError(
+      `Cannot make ${className}: ${name} must be defined as a number, received ${describe(value)}`,
+    );
+  }
+  return value;
+}
+
+function variableOf(resource: Resource): Variable {
+  const { variable } = resource as VariableState;
+  if (variable instanceof Variable) return variable;
+  throw new ValueError(`Cannot train '${resource.sharedName}': no variable stands for it here`);
+}
+
+export type { StepOperation };

@@ -1,0 +1,100 @@
+/**
+ * Runs TensorFlow's update ops: reads the variables behind the handles, or some of their rows, applies the pure update, puts it back.
+ */
+import { apply, type OpInput } from "../../engine/core/apply.ts";
+import { FailedPreconditionError, UnimplementedError } from "../../engine/core/errors.ts";
+import { resourceOf } from "../../engine/core/graph_node.ts";
+import { castArray } from "../../engine/core/convert.ts";
+import { NdArray, setElement } from "../../engine/core/nd_array.ts";
+import type { Attrs } from "../../engine/core/op.ts";
+import { Tensor } from "../../engine/core/tensor.ts";
+import { gather } from "../../engine/ops/array/gather.ts";
+import { RESOURCE_UPDATES, type ResourceUpdate } from "../../engine/ops/state/resource_updates.ts";
+import { onDevice, setHostRunner } from "../../engine/runtime/eager/eager.ts";
+import { setHostOp } from "../../engine/runtime/run/run_context.ts";
+import { type EagerTensor, tidy } from "../../engine/runtime/eager/tensor.ts";
+import { changeRows } from "../../engine/runtime/variables/scatter_rows.ts";
+import type { VariableState } from "../../engine/runtime/variables/variable_state.ts";
+
+function run(update: ResourceUpdate, inputs: readonly OpInput[], attrs: Attrs): void {
+  const op = update.def.name;
+  for (
+    const [name, lacking] of [["update_slots", false], ["multiply_linear_by_lr", true]] as const
+  ) {
+    if (attrs[name] !== lacking) continue;
+    throw new UnimplementedError(`Cannot run ${op} with ${name} = ${lacking}`, { op });
+  }
+  const states = inputs.slice(0, update.handles).map((handle) => stateOf(handle, op));
+  const named = Object.fromEntries(update.scalars.map(([name, i]) => [name, numberOf(inputs[i])]));
+  const plan = update.plan(named, attrs);
+  const { dtype } = states[0];
+  const scalars = plan.scalars.map((value) => {
+    const literal = NdArray.zeros(dtype, []);
+    setElement(literal, 0, value);
+    return literal;
+  });
+  const gradient = inputs[update.gradient];
+  const next = (state: readonly Tensor[], g: OpInput): Tensor[] =>
+    apply(update.pure, [...state, ...scalars, g], plan.attrs);
+  tidy(() => {
+    if (update.indices === undefined) {
+      const made = next(states.map((s) => s.value), gradient);
+      states.forEach((s, i) => s.assign(made[i] as EagerTensor));
+      return;
+    }
+    const { device } = states[0].value.storage;
+    const rows = onDevice(gradient, device);
+    for (const [indices, from] of turnsOf(inputs[update.indices])) {
+      // Brought there once, for all that read and change rows.
+      const isLiteral = indices instanceof NdArray && device.type === "GPU";
+      const at = onDevice(isLiteral ? castArray(indices, "int32") : indices, device);
+      const made = next(
+        states.map((s) => gather(s.value, at)),
+        from === null ? rows : gather(rows, from),
+      );
+      states.forEach((s, i) => changeRows(s, "write", [at, made[i]]));
+    }
+  });
+}
+
+/**
+ * The indices in turns of different ones, and the places in each turn (null for all): what stands there again is updated again, as TensorFlow
+ * does it. Indices on a GPU are different, as nobody could say which of them comes first.
+ */
+function turnsOf(indices: OpInput): readonly (readonly [OpInput, NdArray | null])[] {
+  if (!(indices instanceof NdArray) && indices.device.includes("GPU")) return [[indices, null]];
+  const host = indices instanceof NdArray ? indices : indices.ndarraySync();
+  const seen = new Map<number | bigint, number>();
+  const turns: number[][] = [];
+  (host.data as Int32Array).forEach((index, place) => {
+    const turn = seen.get(index) ?? 0;
+    seen.set(index, turn + 1);
+    (turns[turn] ??= []).push(place);
+  });
+  if (turns.length <= 1) return [[host, null]];
+  const ints = (values: readonly number[]): NdArray =>
+    new NdArray("int32", [values.length], Int32Array.from(values));
+  return turns.map((places) => [ints(places.map((p) => Number(host.at(p)))), ints(places)]);
+}
+
+function stateOf(handle: OpInput, op: string): VariableState {
+  const state = handle instanceof Tensor
+    ? resourceOf(handle) as VariableState | undefined
+    : undefined;
+  if (!state) {
+    throw new FailedPreconditionError(`Cannot run ${op}: a handle has no variable behind it`, {
+      op,
+    });
+  }
+  return state;
+}
+
+function numberOf(x: OpInput): number {
+  return Number((x instanceof NdArray ? x : x.ndarraySync()).at(0));
+}
+
+for (const update of RESOURCE_UPDATES) {
+  const runner = (inputs: readonly OpInput[], attrs: Attrs): [] => (run(update, inputs, attrs), []);
+  setHostRunner(update.def, runner);
+  setHostOp(update.def.name, ({ inputs, attrs }) => runner(inputs, attrs));
+}

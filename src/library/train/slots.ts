@@ -1,0 +1,146 @@
+/**
+ * Slots: the variables an optimizer keeps for each variable that it trains, and how they are saved and restored.
+ */
+import { currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
+import type { NdArray } from "../../engine/core/nd_array.ts";
+import { sameShape, shapeText } from "../../engine/core/shape.ts";
+import { ValueError } from "../../engine/core/errors.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
+import { fill } from "../../engine/ops/array/creation.ts";
+import { device } from "../../engine/runtime/devices/devices.ts";
+import { tidy } from "../../engine/runtime/eager/tensor.ts";
+import { sessionVariable } from "../../engine/runtime/variables/late_variables.ts";
+import { type Variable, variable } from "../../engine/runtime/variables/variable.ts";
+
+/** How an optimizer's slot is made and named. */
+export interface SlotInit {
+  /** Ending of its name in `getWeights()`: `m` for `dense/kernel/m`. */
+  readonly name: string;
+  /** What it is filled with at first. Default 0. */
+  readonly initial?: number;
+}
+
+/** What an optimizer says about its slots. */
+export interface SlotPlan {
+  /** Slots of each variable, in the update op's order. Default: none. */
+  readonly slots?: readonly SlotInit[];
+  /** Order of the slots in `getWeights()`. Default: that of `slots`. */
+  readonly savedOrder?: readonly number[];
+}
+
+export interface SavedSlot {
+  /** `variable/slot`. */
+  readonly name: string;
+  readonly value: NdArray;
+}
+
+/** The slots of one optimizer. */
+export class Slots {
+  readonly #className: string;
+  readonly #slots: readonly SlotInit[];
+  readonly #savedOrder: readonly number[];
+  readonly #kept = new Map<
+    number,
+    { readonly name: string; readonly slots: readonly Variable[] }
+  >();
+  /** Values restored for variables that were not trained yet. */
+  #saved: readonly SavedSlot[] = [];
+
+  /** `className` names the optimizer in messages. */
+  constructor(className: string, { slots = [], savedOrder = [...slots.keys()] }: SlotPlan) {
+    this.#className = className;
+    this.#slots = slots;
+    this.#savedOrder = savedOrder;
+  }
+
+  /** The slots of a variable, made where there are none yet: of one of a graph, each session has its own. Throws `ValueError` where a restored value has another shape. */
+  of(v: Variable): readonly Variable[] {
+    const known = this.#kept.get(v.id);
+    if (known) return known.slots;
+    const index = this.#kept.size;
+    const initial = (slot: SlotInit, k: number): Tensor => {
+      const saved = this.#savedFor(v.name, k, index, v.shape);
+      return saved
+        ? currentInterpreter().constant(saved)
+        : fill(v.shape, slot.initial ?? 0, v.dtype);
+    };
+    const made = withInterpreter(
+      null,
+      () =>
+        device(
+          v.device,
+          () =>
+            tidy(() =>
+              this.#slots.map((slot, k) =>
+                v.resource.ofGraph
+                  ? sessionVariable(initial(slot, k), false)
+                  : variable(initial(slot, k), false)
+              )
+            ),
+        ),
+    );
+    this.#kept.set(v.id, { name: v.name, slots: made });
+    return made;
+  }
+
+  /** A restored value: by name, else by position. */
+  #savedFor(
+    name: string,
+    slot: number,
+    index: number,
+    shape: readonly number[],
+  ): NdArray | null {
+    const count = this.#saved.length / Math.max(1, this.#slots.length);
+    const found = this.#saved.find((s) => s.name === `${name}/${this.#slots[slot].name}`) ??
+      this.#saved[this.#savedOrder.indexOf(slot) * count + index];
+    if (!found) return null;
+    if (!sameShape(found.value.shape, shape)) {
+      throw new ValueError(
+        `Cannot restore ${found.name} of ${this.#className}: the saved shape is ${
+          shapeText(found.value.shape)
+        }, that of variable '${name}' ${shapeText(shape)}`,
+      );
+    }
+    return found.value;
+  }
+
+  /** All slots, named by their variables. They are the optimizer's own. */
+  list(): { name: string; tensor: Tensor }[] {
+    return this.#savedOrder.flatMap((k) =>
+      [...this.#kept.values()].map((kept) => ({
+        name: `${kept.name}/${this.#slots[k].name}`,
+        tensor: kept.slots[k] as Tensor,
+      }))
+    );
+  }
+
+  /**
+   * Takes saved values: slots that exist are assigned, so that compiled steps go on with them; the others are made from what was saved.
+   * Throws `ValueError` where the number of slots or a shape differs; nothing is changed then.
+   */
+  restore(saved: readonly SavedSlot[]): void {
+    const each = this.#slots.length;
+    if (each === 0 ? saved.length > 0 : saved.length % each !== 0) {
+      throw new ValueError(
+        `Cannot set the weights of ${this.#className}: received ${saved.length} slots, wanted a multiple of ${each}`,
+      );
+    }
+    const before = this.#saved;
+    this.#saved = saved;
+    try {
+      const pairs = [...this.#kept.values()].flatMap(({ name, slots: kept }, index) =>
+        kept.map((slot, k) => [slot, this.#savedFor(name, k, index, slot.shape)] as const)
+      );
+      for (const [slot, value] of pairs) if (value) slot.assign(value);
+    } catch (e) {
+      this.#saved = before;
+      throw e;
+    }
+  }
+
+  dispose(): void {
+    for (const { slots } of this.#kept.values()) slots.forEach((slot) => slot.dispose());
+    this.#kept.clear();
+    this.#saved = [];
+  }
+}

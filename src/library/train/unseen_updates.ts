@@ -1,0 +1,48 @@
+/**
+ * Updates of variables that bodies of scripts read unseen: in a graph only a run knows which ones, so one operation updates them all.
+ */
+import { FailedPreconditionError } from "../../engine/core/errors.ts";
+import type { Resource } from "../../engine/core/graph_node.ts";
+import type { OpDef } from "../../engine/core/op.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
+import { UnseenGradient } from "../../engine/autodiff/unseen.ts";
+import { setHostOp, withinRun } from "../../engine/runtime/run/run_context.ts";
+import { gradientsIn } from "../../engine/runtime/functions/unseen_gradients.ts";
+import { addOperation, type StepOperation } from "./step_graph.ts";
+import { defineEffect } from "../../engine/ops/host/effect.ts";
+
+/** Updates variables by their gradients, eagerly. */
+export type Update = (gradients: readonly (readonly [Resource, Tensor])[]) => void;
+
+const ApplyUnseen: OpDef = defineEffect({
+  name: "ApplyUnseen",
+  portable: { never: "it reads gradients of variables that scripts used unseen" },
+  inputs: ["gradients: variant"],
+  outputs: [],
+  attrs: ["_update: script = null"],
+  infer: () => [],
+});
+
+setHostOp("ApplyUnseen", ({ inputs, attrs, node, context }) => {
+  const found = [...gradientsIn(inputs[0])], update = attrs._update as Update | null;
+  if (update) withinRun(context, () => update(found));
+  else if (found.length > 0) {
+    throw new FailedPreconditionError(
+      `Cannot update '${
+        found[0][0].sharedName
+      }', which a script has read: the optimizer of ${node} is not in the GraphDef it was imported from`,
+      { op: "ApplyUnseen", node },
+    );
+  }
+  return [];
+});
+
+/** Adds an operation that gives the gradients in a map to `update` at each run. */
+export function applyUnseen(map: Tensor, update: Update): StepOperation {
+  return addOperation(ApplyUnseen, [map], { _update: update });
+}
+
+/** The map that a gradient is taken from as it is; null for any other. */
+export function unseenIn(gradient: Tensor): Tensor | null {
+  return gradient.isSymbolic && gradient.op.def === UnseenGradient ? gradient.op.inputs[0] : null;
+}

@@ -1,0 +1,121 @@
+/**
+ * ConditionalAccumulator: means of the gradients that replicas of a model give.
+ */
+import { apply, apply1 } from "../../engine/core/apply.ts";
+import { asDType, type DType } from "../../engine/core/dtype.ts";
+import { optionCheck } from "../../engine/core/options.ts";
+import type { PartialShape } from "../../engine/core/shape.ts";
+import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
+import { currentGraph, outermostGraph } from "../../engine/graph/current_graph.ts";
+import type { Operation } from "../../engine/graph/operation.ts";
+import { ACCUMULATOR } from "../../engine/ops/host/accumulators.ts";
+import { toInput } from "../../engine/ops/input.ts";
+import { GradientAccumulator } from "../../engine/runtime/variables/gradient_accumulator.ts";
+
+/** Options of {@linkcode ConditionalAccumulator}. */
+export interface ConditionalAccumulatorOptions {
+  /** Shape of the gradients; null, the default, for any: then the first of a step says it for the others. */
+  readonly shape?: PartialShape | undefined;
+  /** Name that other graphs and processes share it by. Default that of its node. */
+  readonly sharedName?: string | undefined;
+  /** Name of its node. Default `"conditional_accumulator"`. */
+  readonly name?: string | undefined;
+  /** What is taken of the gradients. Default `"MEAN"`. */
+  readonly reductionType?: "MEAN" | "SUM" | undefined;
+}
+
+const checkOptions = optionCheck<ConditionalAccumulatorOptions>("ConditionalAccumulator", {
+  shape: true,
+  sharedName: true,
+  name: true,
+  reductionType: true,
+});
+
+/**
+ * Adds up gradients until somebody takes their mean, and drops those that were computed at a step that is over. Follows TensorFlow
+ * `tf.compat.v1.ConditionalAccumulator`. Throws `ValueError` for another `reductionType`, `TypeError` for a dtype that is not floating.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const v1 = tf.compat.v1, g = new tf.Graph();
+ * const { x, add, mean } = g.asDefault(() => {
+ *   const acc = new v1.ConditionalAccumulator("float32", { shape: [2] });
+ *   const x = v1.placeholder("float32", [2]);
+ *   return { x, add: acc.applyGrad(x)!, mean: acc.takeGrad(2) };
+ * });
+ * await using session = new tf.Session({ graph: g });
+ * const taken = session.run(mean); // waits for two
+ * for (const gradient of [[1, 2], [3, 6]]) await session.run(add, { feeds: new Map([[x, gradient]]) });
+ * assertEquals((await taken as tf.NdArray).toArray(), [2, 4]);
+ * ```
+ */
+export class ConditionalAccumulator {
+  /** Dtype of the gradients. */
+  readonly dtype: DType;
+  /** The handle that its ops take. */
+  readonly accumulatorRef: Tensor;
+  readonly #shape: PartialShape;
+
+  /** Makes one, in the graph that is built now or for eager code. */
+  constructor(dtype: DType, options: ConditionalAccumulatorOptions = {}) {
+    checkOptions(options);
+    const { shape = null, sharedName, name, reductionType: reduction = "MEAN" } = options;
+    this.dtype = asDType(dtype);
+    this.#shape = shape;
+    const node = name ?? "conditional_accumulator", graph = currentGraph();
+    const state = new GradientAccumulator(sharedName ?? node, {
+      dtype: this.dtype,
+      shape,
+      reduction,
+    }, outermostGraph() !== null);
+    const attrs = {
+      dtype: this.dtype,
+      shape,
+      shared_name: sharedName ?? "",
+      reduction_type: reduction,
+      _accumulator: state,
+    };
+    this.accumulatorRef = graph === null
+      ? state.handle
+      : graph.addOp(ACCUMULATOR.handle, [], attrs, { name: node }).outputs[0];
+  }
+
+  /** Adds a gradient that was computed at `localStep`; it is dropped where that is over. An operation in a graph, null in eager mode. */
+  applyGrad(gradient: TensorLike, localStep: TensorLike = 0): Operation | null {
+    const inputs = [
+      this.accumulatorRef,
+      toInput(localStep, "localStep", "applyGrad", { dtype: "int64" }),
+      toInput(gradient, "gradient", "applyGrad", { dtype: this.dtype }),
+    ];
+    const attrs = { dtype: this.dtype, _shape: this.#shape }, graph = currentGraph();
+    if (graph !== null) return graph.addOp(ACCUMULATOR.apply, inputs, attrs);
+    apply(ACCUMULATOR.apply, inputs, attrs);
+    return null;
+  }
+
+  /**
+   * The mean of the gradients once there are `numRequired`; then there are none, and the step is the next. Runs of a graph wait for
+   * them; eager code gets `FailedPreconditionError` where there are too few.
+   */
+  takeGrad(numRequired: TensorLike): Tensor {
+    const required = toInput(numRequired, "numRequired", "takeGrad", { dtype: "int32" });
+    const attrs = { dtype: this.dtype, _shape: this.#shape };
+    return apply1(ACCUMULATOR.take, [this.accumulatorRef, required], attrs);
+  }
+
+  /** Says which step it is: gradients of earlier ones are dropped from now on. An operation in a graph, null in eager mode. */
+  setGlobalStep(newGlobalStep: TensorLike): Operation | null {
+    const step = toInput(newGlobalStep, "newGlobalStep", "setGlobalStep", { dtype: "int64" });
+    const inputs = [this.accumulatorRef, step], graph = currentGraph();
+    if (graph !== null) return graph.addOp(ACCUMULATOR.setStep, inputs, {});
+    apply(ACCUMULATOR.setStep, inputs, {});
+    return null;
+  }
+
+  /** How many gradients there are. */
+  numAccumulated(): Tensor {
+    return apply1(ACCUMULATOR.count, [this.accumulatorRef], {});
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * The FTRL optimizer of TensorFlow 1.
+ */
+import type { TensorLike } from "../../engine/core/tensor.ts";
+import { ValueError } from "../../engine/core/errors.ts";
+import { optionCheck } from "../../engine/core/options.ts";
+import { add, div, mul } from "../../engine/ops/pointwise/arithmetic.ts";
+import { maximum } from "../../engine/ops/pointwise/select.ts";
+import { Optimizer, type Rate, type Update, valueOf } from "./optimizers.ts";
+
+/** Options of {@linkcode FtrlOptimizer}. */
+export interface FtrlOptions {
+  /** How the learning rate falls with the sums, at most 0. Default -0.5; 0 for a rate that stays. */
+  readonly learningRatePower?: number | undefined;
+  /** Where the sums of squared gradients start, at least 0. Default 0.1. */
+  readonly initialAccumulatorValue?: number | undefined;
+  /** Strength of the L1 penalty, at least 0. Default 0. */
+  readonly l1RegularizationStrength?: number | undefined;
+  /** Strength of the stabilizing L2 penalty, at least 0. Default 0. */
+  readonly l2RegularizationStrength?: number | undefined;
+  /** Strength of an L2 penalty on the loss, of the rows alone that have a gradient; at least 0. Default 0. */
+  readonly l2ShrinkageRegularizationStrength?: number | undefined;
+  /** Added to the L2 penalty over twice the learning rate. Default 0. */
+  readonly beta?: number | undefined;
+  /** Name of the operations and slots. Default `"Ftrl"`. */
+  readonly name?: string | undefined;
+}
+
+const checkFtrl = optionCheck<FtrlOptions>("FtrlOptimizer", {
+  learningRatePower: true,
+  initialAccumulatorValue: true,
+  l1RegularizationStrength: true,
+  l2RegularizationStrength: true,
+  l2ShrinkageRegularizationStrength: true,
+  beta: true,
+  name: true,
+});
+
+/** Every option but the name. */
+type Settings = Readonly<Record<Exclude<keyof FtrlOptions, "name">, number>>;
+
+/** Follow-the-regularized-leader. Follows TensorFlow `tf.compat.v1.train.FtrlOptimizer`. */
+export class FtrlOptimizer extends Optimizer {
+  readonly #rate: Rate;
+  readonly #options: Settings;
+
+  /** Throws `ValueError` for a power above zero, and for a sum or a strength below it. */
+  constructor(learningRate: Rate, options: FtrlOptions = {}) {
+    checkFtrl(options);
+    const { name, ...given } = options;
+    super(name ?? "Ftrl");
+    this.#rate = learningRate;
+    const {
+      learningRatePower = -0.5,
+      initialAccumulatorValue = 0.1,
+      l1RegularizationStrength = 0,
+      l2RegularizationStrength = 0,
+      l2ShrinkageRegularizationStrength = 0,
+      beta = 0,
+    } = given;
+    if (!(learningRatePower <= 0)) {
+      throw new ValueError(
+        `learning_rate_power ${learningRatePower} needs to be negative or zero`,
+      );
+    }
+    const least = {
+      initial_accumulator_value: initialAccumulatorValue,
+      l1_regularization_strength: l1RegularizationStrength,
+      l2_regularization_strength: l2RegularizationStrength,
+      l2_shrinkage_regularization_strength: l2ShrinkageRegularizationStrength,
+    };
+    for (const [key, value] of Object.entries(least)) {
+      if (!(value >= 0)) throw new ValueError(`${key} ${value} needs to be positive or zero`);
+    }
+    this.#options = {
+      learningRatePower,
+      initialAccumulatorValue,
+      l1RegularizationStrength,
+      l2RegularizationStrength,
+      l2ShrinkageRegularizationStrength,
+      beta,
+    };
+  }
+  /** The update of a step. */
+  protected update(): Update {
+    const {
+      learningRatePower,
+      initialAccumulatorValue,
+      l1RegularizationStrength: l1,
+      l2RegularizationStrength: l2,
+      l2ShrinkageRegularizationStrength: shrinkage,
+      beta,
+    } = this.#options;
+    const rate = valueOf(this.#rate);
+    const penalty = beta === 0 ? l2 : add(l2, div(beta, mul(2, maximum(rate, 1e-36))));
+    const strengths: TensorLike[] = [
+      l1,
+      penalty,
+      ...(shrinkage > 0 ? [shrinkage] : []),
+      learningRatePower,
+    ];
+    return {
+      kind: shrinkage > 0 ? "FtrlV2" : "Ftrl",
+      slots: { accum: initialAccumulatorValue, linear: 0 },
+      inputs: (g, scalar) => [g, scalar(rate), ...strengths.map(scalar)],
+    };
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The step count of a graph.
+ */
+import { ValueError } from "../../engine/core/errors.ts";
+import type { Variable } from "../../engine/runtime/variables/variable.ts";
+import { graphFor, GraphKeys } from "./collections.ts";
+import { variable } from "./variables.ts";
+
+/** The graph's step count, or null where it has none. Follows TensorFlow `tf.compat.v1.train.get_global_step`. */
+export function getGlobalStep(): Variable | null {
+  const [v] = graphFor("getGlobalStep()").getCollection(GraphKeys.GLOBAL_STEP);
+  return (v as Variable | undefined) ?? null;
+}
+
+/** Makes the graph's step count. Follows TensorFlow `tf.compat.v1.train.create_global_step`. Throws `ValueError` where it has one. */
+export function createGlobalStep(): Variable {
+  if (getGlobalStep() !== null) throw new ValueError('"global_step" already exists.');
+  return variable(0, {
+    trainable: false,
+    name: "global_step",
+    dtype: "int64",
+    collections: [GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
+  });
+}
+
+/**
+ * The graph's step count, made where it has none. Follows TensorFlow `tf.compat.v1.train.get_or_create_global_step`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assert } from "@std/assert";
+ * const { getOrCreateGlobalStep } = tf.compat.v1.train;
+ * new tf.Graph().asDefault(() => assert(getOrCreateGlobalStep() === getOrCreateGlobalStep()));
+ * ```
+ */
+export function getOrCreateGlobalStep(): Variable {
+  return getGlobalStep() ?? createGlobalStep();
+}

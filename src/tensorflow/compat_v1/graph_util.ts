@@ -1,0 +1,78 @@
+/**
+ * Namespace `tf.compat.v1.graphUtil`: GraphDefs cut down and frozen.
+ */
+import { ValueError } from "../../engine/core/errors.ts";
+import { resourceOf } from "../../engine/core/graph_node.ts";
+import { toNdArray } from "../../engine/core/convert.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import type { DType } from "../../engine/core/dtype.ts";
+import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
+import { freezeVariables } from "../../engine/graph/graph_def/freeze.ts";
+import { VarHandleOp } from "../../engine/ops/state/variable.ts";
+import type { Fetched } from "../../engine/runtime/run/requests.ts";
+import type { Session } from "../../engine/runtime/session/session.ts";
+
+const nameOf = (input: string): string => input.replace(/^\^/, "").split(":")[0];
+
+/**
+ * The nodes of a GraphDef that some of them need. Follows TensorFlow `tf.compat.v1.graph_util.extract_sub_graph`.
+ * Throws `ValueError` for a name that is not there.
+ */
+export function extractSubGraph(def: GraphDefJson, destNodes: readonly string[]): GraphDefJson {
+  const byName = new Map<string, NodeDefJson>(def.node.map((n) => [n.name, n]));
+  const kept = new Set<NodeDefJson>(), open = destNodes.map(nameOf);
+  while (open.length > 0) {
+    const name = open.pop()!, node = byName.get(name);
+    if (!node) throw new ValueError(`${name} is not in graph`);
+    if (kept.has(node)) continue;
+    kept.add(node);
+    open.push(...(node.input ?? []).map(nameOf));
+  }
+  return { ...def, node: def.node.filter((n) => kept.has(n)) };
+}
+
+/**
+ * The part of a session's graph that some nodes need, as a GraphDef with constants for the values that variables have now. Default the whole
+ * graph's definition. Follows TensorFlow `tf.compat.v1.graph_util.convert_variables_to_constants`.
+ * Rejects with `ValueError` for a name that is not there, `FailedPreconditionError` for a variable without a value, `UnimplementedError`
+ * where something other than a read uses one.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const graph = new tf.Graph();
+ * const w = graph.asDefault(() => {
+ *   const w = tf.variable([1, 2], true, "w");
+ *   tf.nameScope("out", () => tf.mul(w, 10));
+ *   return w;
+ * });
+ * const sess = new tf.Session({ graph });
+ * await sess.run(w.initializer!);
+ * const def = await tf.compat.v1.graphUtil.convertVariablesToConstants(sess, graph.toGraphDef(), ["out/Mul"]);
+ * const frozen = new tf.Graph();
+ * const [y] = frozen.asDefault(() => tf.importGraphDef(def, { prefix: "", returnElements: ["out/Mul:0"] })) as tf.Tensor[];
+ * assertEquals((await new tf.Session({ graph: frozen }).run(y) as tf.NdArray).toArray(), [10, 20]);
+ * ```
+ */
+export async function convertVariablesToConstants(
+  session: Session,
+  inputGraphDef: GraphDefJson,
+  outputNodeNames: readonly string[],
+): Promise<GraphDefJson> {
+  const def = extractSubGraph(inputGraphDef, outputNodeNames);
+  const handles = def.node.filter((n) => n.op === VarHandleOp.name).map((n) => n.name);
+  const { graph } = session;
+  const reads = handles.map((name) => {
+    const resource = resourceOf(graph.getOperationByName(name).outputs[0])!;
+    return graph.variables.snapshot(resource);
+  });
+  const values = new Map<string, NdArray>();
+  const found = await session.run(reads);
+  found.forEach((v, i) => values.set(handles[i], arrayOf(v, reads[i].dtype)));
+  return freezeVariables(def, values);
+}
+
+function arrayOf(value: Fetched, dtype: DType): NdArray {
+  return value instanceof NdArray ? value : toNdArray(value as number, { dtype });
+}

@@ -1,0 +1,131 @@
+/**
+ * Initializers: functions that make the first value of a variable of a shape and dtype.
+ */
+import type { DType } from "../../engine/core/dtype.ts";
+import { ValueError } from "../../engine/core/errors.ts";
+import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
+import { toNdArray } from "../../engine/core/convert.ts";
+import { broadcastTo } from "../../engine/ops/array/repeat.ts";
+import { reshape } from "../../engine/ops/array/view.ts";
+import { cast } from "../../engine/ops/array/cast.ts";
+import { ones, zeros } from "../../engine/ops/array/creation.ts";
+import { randomNormal, randomUniform, truncatedNormal } from "../../engine/ops/random/random.ts";
+
+/** Makes the first value of a variable. */
+export type Initializer = (shape: readonly number[], dtype?: DType) => Tensor;
+
+/**
+ * Zeros. Follows TensorFlow `tf.compat.v1.zeros_initializer`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.compat.v1.zerosInitializer()([2]).arraySync(), [0, 0]);
+ * ```
+ */
+export function zerosInitializer(): Initializer {
+  return (shape, dtype = "float32") => zeros([...shape], dtype);
+}
+
+/** Ones. Follows TensorFlow `tf.compat.v1.ones_initializer`. */
+export function onesInitializer(): Initializer {
+  return (shape, dtype = "float32") => ones([...shape], dtype);
+}
+
+/**
+ * A value for all elements, or as many as there are elements. Follows TensorFlow `tf.compat.v1.constant_initializer`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * assertEquals(tf.compat.v1.constantInitializer([1, 2, 3, 4])([2, 2]).arraySync(), [[1, 2], [3, 4]]);
+ * ```
+ */
+export function constantInitializer(value: TensorLike): Initializer {
+  return (shape, dtype = "float32") => {
+    const given = cast(value, dtype);
+    return given.size === 1
+      ? broadcastTo(reshape(given, []), [...shape])
+      : reshape(given, toNdArray([...shape], { dtype: "int32" }));
+  };
+}
+
+/** Normally distributed. Follows TensorFlow `tf.compat.v1.random_normal_initializer`. */
+export function randomNormalInitializer(mean = 0, stddev = 1, seed?: number): Initializer {
+  return (shape, dtype = "float32") =>
+    randomNormal([...shape], mean, stddev, dtype as "float32", seed);
+}
+
+/** Normally distributed, nothing beyond two deviations. Follows TensorFlow `tf.compat.v1.truncated_normal_initializer`. */
+export function truncatedNormalInitializer(mean = 0, stddev = 1, seed?: number): Initializer {
+  return (shape, dtype = "float32") =>
+    truncatedNormal([...shape], mean, stddev, dtype as "float32", seed);
+}
+
+/** Uniform between two bounds. Follows TensorFlow `tf.compat.v1.random_uniform_initializer`. */
+export function randomUniformInitializer(minval = 0, maxval = 1, seed?: number): Initializer {
+  return (shape, dtype = "float32") =>
+    randomUniform([...shape], minval, maxval, dtype as "float32", seed);
+}
+
+/** Options of {@linkcode varianceScalingInitializer}. */
+export interface VarianceScalingOptions {
+  /** What the variance is times. Default 1. */
+  readonly scale?: number;
+  /** What it is divided by. Default `"fan_in"`. */
+  readonly mode?: "fan_in" | "fan_out" | "fan_avg";
+  /** How values are spread. Default `"truncated_normal"`. */
+  readonly distribution?: "uniform" | "untruncated_normal" | "truncated_normal" | "normal";
+  /** Seed. */
+  readonly seed?: number | undefined;
+}
+
+/** Standard deviation of a normal distribution cut at two deviations. */
+const TRUNCATED_DEVIATION = 0.87962566103423978;
+
+/**
+ * Values whose variance is `scale` over the number of inputs or outputs. Follows TensorFlow `tf.compat.v1.variance_scaling_initializer`.
+ * Throws `ValueError` where `scale` is not positive.
+ */
+export function varianceScalingInitializer(
+  { scale = 1, mode = "fan_in", distribution = "truncated_normal", seed }: VarianceScalingOptions =
+    {},
+): Initializer {
+  if (!(scale > 0)) {
+    throw new ValueError(`Argument \`scale\` must be a positive float. Received: ${scale}`);
+  }
+  return (shape, dtype = "float32") => {
+    const [fanIn, fanOut] = fans(shape);
+    const fan = mode === "fan_in" ? fanIn : mode === "fan_out" ? fanOut : (fanIn + fanOut) / 2;
+    const variance = scale / Math.max(1, fan);
+    if (distribution === "uniform") {
+      const limit = Math.sqrt(3 * variance);
+      return randomUniformInitializer(-limit, limit, seed)(shape, dtype);
+    }
+    if (distribution === "untruncated_normal") {
+      return randomNormalInitializer(0, Math.sqrt(variance), seed)(shape, dtype);
+    }
+    const stddev = Math.sqrt(variance) / TRUNCATED_DEVIATION;
+    return truncatedNormalInitializer(0, stddev, seed)(shape, dtype);
+  };
+}
+
+/** How many values a unit is computed from, and how many are computed from it. */
+function fans(shape: readonly number[]): [number, number] {
+  if (shape.length < 1) return [1, 1];
+  if (shape.length === 1) return [shape[0], shape[0]];
+  const field = shape.slice(0, -2).reduce((a, b) => a * b, 1);
+  return [field * shape.at(-2)!, field * shape.at(-1)!];
+}
+
+/** Uniform, as Glorot and Bengio (2010) scale it: what `getVariable` uses. Follows TensorFlow `tf.compat.v1.glorot_uniform_initializer`. */
+export function glorotUniformInitializer(seed?: number): Initializer {
+  return varianceScalingInitializer({ mode: "fan_avg", distribution: "uniform", seed });
+}
+
+/** Normal, as Glorot and Bengio (2010) scale it. Follows TensorFlow `tf.compat.v1.glorot_normal_initializer`. */
+export function glorotNormalInitializer(seed?: number): Initializer {
+  return varianceScalingInitializer({ mode: "fan_avg", seed });
+}

@@ -1,0 +1,184 @@
+/**
+ * ExponentialMovingAverage: variables that follow other variables, and tensors, slowly.
+ */
+import { DTYPES } from "../../engine/core/dtype.ts";
+import { optionCheck } from "../../engine/core/options.ts";
+import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
+import type { Graph } from "../../engine/graph/graph.ts";
+import { group } from "../../engine/graph/groups.ts";
+import type { Operation } from "../../engine/graph/operation.ts";
+import { cast } from "../../engine/ops/array/cast.ts";
+import { fill } from "../../engine/ops/array/creation.ts";
+import { add, div, mul, sub } from "../../engine/ops/pointwise/arithmetic.ts";
+import { pow } from "../../engine/ops/pointwise/power.ts";
+import { minimum } from "../../engine/ops/pointwise/select.ts";
+import { cond } from "../../engine/runtime/control/cond.ts";
+import { graphVariable, Variable } from "../../engine/runtime/variables/variable.ts";
+import { addToCollection, graphFor, GraphKeys } from "./collections.ts";
+import {
+  globalVariables,
+  isVariableInitialized,
+  movingAverageVariables,
+  trainableVariables,
+} from "./variables.ts";
+import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
+
+/** Options of {@linkcode ExponentialMovingAverage}. */
+export interface MovingAverageOptions {
+  /** Count of updates, for a lower decay at first: `min(decay, (1 + n) / (10 + n))`. */
+  readonly numUpdates?: TensorLike | null | undefined;
+  /** True: averages of tensors, which begin with zeros, are divided by what is lacking at first. */
+  readonly zeroDebias?: boolean | undefined;
+  /** Ending of the names of the averages. Default `"ExponentialMovingAverage"`. */
+  readonly name?: string | undefined;
+}
+
+const checkOptions = optionCheck<MovingAverageOptions>("ExponentialMovingAverage", {
+  numUpdates: true,
+  zeroDebias: true,
+  name: true,
+});
+
+/** What is kept for a variable or a tensor. */
+interface Kept {
+  readonly average: Variable;
+  /** The average from zeros, and how many values it is of; absent where the average is not mended. */
+  readonly biased?: { readonly average: Variable; readonly count: Variable };
+}
+
+/**
+ * Keeps averages of variables and tensors of a graph: each update moves them by `1 - decay` of the way. Follows TensorFlow
+ * `tf.compat.v1.train.ExponentialMovingAverage`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const v1 = tf.compat.v1, g = new tf.Graph();
+ * await g.asDefault(async () => {
+ *   const w = v1.variable(0, { name: "w" }), next = w.assignAdd(8)!;
+ *   const ema = new v1.train.ExponentialMovingAverage(0.75);
+ *   const update = g.controlDependencies([next.operation], () => ema.apply([w]));
+ *   const init = v1.globalVariablesInitializer();
+ *   const sess = new v1.Session();
+ *   await sess.run(init);
+ *   await sess.run(update);
+ *   assertEquals(await sess.run(ema.average(w)!), 2);
+ * });
+ * ```
+ */
+export class ExponentialMovingAverage {
+  /** Ending of the names of the averages. */
+  readonly name: string;
+  readonly #decay: TensorLike;
+  readonly #numUpdates: TensorLike | null;
+  readonly #zeroDebias: boolean;
+  readonly #kept = new Map<Variable | Tensor, Kept>();
+
+  /** Says how slowly averages move. */
+  constructor(decay: TensorLike, options: MovingAverageOptions = {}) {
+    checkOptions(options);
+    const { numUpdates = null, zeroDebias = false, name = "ExponentialMovingAverage" } = options;
+    this.#decay = decay;
+    this.#numUpdates = numUpdates;
+    this.#zeroDebias = zeroDebias;
+    this.name = name;
+  }
+
+  /**
+   * Adds averages of variables, by default of all that are trained, and of tensors; the result updates them. An average of a variable
+   * begins with its value, that of a tensor with zeros. Throws `TypeError` for what is no floating number.
+   */
+  apply(varList?: readonly (Variable | Tensor)[]): Operation {
+    const graph = graphFor("ExponentialMovingAverage.apply()");
+    return graph.asDefault(() => {
+      const list = varList ?? trainableVariables();
+      for (const v of list) {
+        if (DTYPES[v.dtype].kind !== "float") {
+          throw new TypeError(
+            `Cannot average ${v.name}: The variables must be half, float, or double, received ${v.dtype}`,
+          );
+        }
+        if (!this.#kept.has(v)) this.#kept.set(v, this.#keep(graph, v));
+      }
+      return graph.nameScope(this.name, (scope) => {
+        const decay = this.#decayNow();
+        return group(...list.map((v) => update(graph, this.#kept.get(v)!, v, decay)), {
+          name: scope,
+        }) as Operation;
+      });
+    });
+  }
+
+  #decayNow(): Tensor {
+    const decay = cast(this.#decay, "float32");
+    if (this.#numUpdates === null) return decay;
+    const n = cast(this.#numUpdates, "float32");
+    return minimum(decay, div(add(n, 1), add(n, 10)));
+  }
+
+  #keep(graph: Graph, v: Variable | Tensor): Kept {
+    const name = this.averageName(v);
+    const make = (initial: TensorLike | (() => TensorLike), name: string): Variable =>
+      graph.atRoot(() => graphVariable(graph, initial, { name, trainable: false }));
+    const zeros = (): Tensor => fill(v.shape, 0, v.dtype);
+    if (v instanceof Variable) {
+      addToCollection(GraphKeys.MOVING_AVERAGE_VARIABLES, v);
+      return { average: make(() => valueNow(v), name) };
+    }
+    const average = make(zeros, name);
+    if (!this.#zeroDebias) return { average };
+    const biased = make(zeros, `${name}/biased`);
+    const count = make(() => fill([], 0, v.dtype), `${name}/local_step`);
+    return { average, biased: { average: biased, count } };
+  }
+
+  /** The average of a variable or tensor; null where none is kept. */
+  average(v: Variable | Tensor): Variable | null {
+    return this.#kept.get(v)?.average ?? null;
+  }
+
+  /** Name of the average of a variable or tensor, whether or not it is kept. */
+  averageName(v: Variable | Tensor): string {
+    const name = v instanceof Variable ? v.name : v.op.name;
+    return this.average(v)?.name ?? `${name}/${this.name}`;
+  }
+
+  /**
+   * Variables by the names under which `train.Saver` finds them: `movingAverageVariables`, by default those that are trained or averaged, by the name of their
+   * average, all others by their own.
+   */
+  variablesToRestore(
+    averaged: readonly Variable[] = [...trainableVariables(), ...movingAverageVariables()],
+  ): Record<string, Variable> {
+    const found: Record<string, Variable> = {};
+    for (const v of averaged) found[this.averageName(v)] = v;
+    for (const v of globalVariables()) if (!averaged.includes(v)) found[v.name] ??= v;
+    return found;
+  }
+}
+
+/** The value of a variable where it has one, else its first. */
+function valueNow(v: Variable): Tensor {
+  const { initialValue } = v;
+  if (initialValue === null) return v.readValue();
+  return cond(isVariableInitialized(v), () => v.readValue(), () => initialValue);
+}
+
+/** Moves the average of `v` by `1 - decay` of the way to its value. */
+function update(
+  graph: Graph,
+  { average, biased }: Kept,
+  v: Variable | Tensor,
+  decay: Tensor,
+): Operation {
+  const keep = cast(decay, average.dtype), part = sub(1, keep);
+  const move = (m: Variable): Operation =>
+    m.assignSub(mul(sub(m.readValue(), v.readValue()), part))!.operation;
+  if (!biased) return move(average);
+  const moved = [move(biased.average), biased.count.assignAdd(1)!.operation];
+  return graph.controlDependencies(moved, () => {
+    const lacking = sub(1, pow(keep, biased.count.readValue()));
+    return average.assign(div(biased.average.readValue(), lacking))!.operation;
+  });
+}

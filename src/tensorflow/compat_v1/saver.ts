@@ -1,0 +1,167 @@
+/**
+ * Saver: variables of a graph in TensorFlow's checkpoints.
+ */
+import { withInterpreter } from "../../engine/core/apply.ts";
+import { NotFoundError, ValueError } from "../../engine/core/errors.ts";
+import type { NdArray } from "../../engine/core/nd_array.ts";
+import { isPlainObject } from "../../engine/core/nest.ts";
+import { optionCheck } from "../../engine/core/options.ts";
+import { checkpointFormat } from "../../library/io/checkpoint_format.ts";
+import {
+  folderOf,
+  KeptCheckpoints,
+  writeCheckpointState,
+} from "../../library/io/checkpoint_state.ts";
+import { enterDefaultSession } from "../../engine/runtime/session/default_session.ts";
+import type { Session } from "../../engine/runtime/session/session.ts";
+import { Variable } from "../../engine/runtime/variables/variable.ts";
+import { globalVariables } from "./variables.ts";
+
+/** Which variables: a list, saved under their own names, or a record of names. */
+export type VarList = readonly Variable[] | Readonly<Record<string, Variable>>;
+
+/** Options of {@linkcode Saver}. */
+export interface SaverOptions {
+  /** How many checkpoints are kept: files of older ones are deleted. 0 for all. Default 5. */
+  readonly maxToKeep?: number;
+  /** Hours after which one of those that would be deleted is kept for good. Default 10,000. */
+  readonly keepCheckpointEveryNHours?: number;
+  /** True: the state file names checkpoints as seen from its folder, so that this may be moved. Default false. */
+  readonly saveRelativePaths?: boolean;
+}
+
+/** Options of {@linkcode Saver.save}. */
+export interface SaveOptions {
+  /** A number to be added to the prefix, or the variable that holds it. */
+  readonly globalStep?: number | Variable;
+  /** False: no state file is written. Default true. */
+  readonly writeState?: boolean;
+  /** Name of the state file. Default `"checkpoint"`. */
+  readonly latestFilename?: string;
+}
+
+const checkSaver = optionCheck<SaverOptions>("Saver", {
+  maxToKeep: true,
+  keepCheckpointEveryNHours: true,
+  saveRelativePaths: true,
+});
+const checkSave = optionCheck<SaveOptions>("Saver.save", {
+  globalStep: true,
+  writeState: true,
+  latestFilename: true,
+});
+
+/**
+ * Saves and restores variables of a graph. Default all its global variables. Follows TensorFlow `tf.compat.v1.train.Saver`; the files are
+ * TensorFlow's own, which `import "@weft/weft/tf"` reads and writes.
+ * Throws `ValueError` where there is no variable, or two of one name.
+ */
+export class Saver {
+  readonly #variables: ReadonlyMap<string, Variable>;
+  readonly #keepsAll: boolean;
+  readonly #relative: boolean;
+  readonly #kept: KeptCheckpoints;
+
+  /** Chooses the variables. */
+  constructor(varList?: VarList | null, options: SaverOptions = {}) {
+    checkSaver(options);
+    const { maxToKeep = 5, keepCheckpointEveryNHours: everyNHours = 10_000 } = options;
+    this.#keepsAll = maxToKeep === 0;
+    this.#relative = options.saveRelativePaths ?? false;
+    this.#kept = new KeptCheckpoints({ most: maxToKeep, everyNHours });
+    this.#variables = byName(varList ?? globalVariables());
+  }
+
+  /** Checkpoints that it has not deleted yet, oldest first; none where it keeps all. */
+  get lastCheckpoints(): string[] {
+    return this.#keepsAll ? [] : this.#kept.paths;
+  }
+
+  /** Takes over checkpoints that another wrote, oldest first, to be deleted in their turn; those that are not there are left out. */
+  async recoverLastCheckpoints(checkpointPaths: readonly string[]): Promise<void> {
+    await this.#kept.recover(checkpointPaths);
+  }
+
+  /**
+   * Writes the variables' values; returns the prefix that was written. Rejects with `FailedPreconditionError` where one has none,
+   * `UnimplementedError` where the format is not loaded.
+   */
+  async save(session: Session, prefix: string, options: SaveOptions = {}): Promise<string> {
+    checkSave(options);
+    const { globalStep, writeState = true, latestFilename = "checkpoint" } = options;
+    const format = checkpointFormat("save a checkpoint");
+    const step = globalStep instanceof Variable ? await session.run(globalStep) : globalStep;
+    const path = step === undefined ? prefix : `${prefix}-${step}`;
+    const names = [...this.#variables.keys()];
+    const values = await session.run([...this.#variables.values()]);
+    await format.write(
+      path,
+      Object.fromEntries(names.map((name, i) => [name, values[i] as NdArray])),
+    );
+    if (writeState) await this.#writeState(path, latestFilename);
+    return path;
+  }
+
+  async #writeState(path: string, file: string): Promise<void> {
+    const old = this.#kept.add(path);
+    const all = this.#keepsAll ? [path] : this.#kept.paths;
+    const state = { latest: path, all, times: [] };
+    await writeCheckpointState(folderOf(path) + file, state, { relative: this.#relative });
+    const format = checkpointFormat("delete a checkpoint");
+    for (const prefix of old) await format.remove(prefix);
+  }
+
+  /**
+   * Gives the variables what a checkpoint holds; they need not have been initialised. Rejects with `NotFoundError` for a variable that the
+   * checkpoint lacks, `ValueError` for another shape or dtype; no variable is changed then.
+   */
+  async restore(session: Session, prefix: string): Promise<void> {
+    const checkpoint = await checkpointFormat("restore a checkpoint").read(prefix);
+    try {
+      const found: [Variable, NdArray][] = [];
+      for (const [name, v] of this.#variables) {
+        if (!checkpoint.has(name)) {
+          throw new NotFoundError(`Key ${name} not found in checkpoint ${prefix}`);
+        }
+        const value = await checkpoint.read(name);
+        if (!v.resource.takes(value.dtype, value.shape)) {
+          throw new ValueError(
+            `Cannot restore '${v.name}' from ${prefix}: the checkpoint has ${value.dtype}[${value.shape}], the variable is ${v.dtype}[${v.staticShape}]`,
+          );
+        }
+        found.push([v, value]);
+      }
+      for (const [v, value] of found) {
+        if (v.initializer === null) assignIn(session, v, value);
+        else await session.run(v.initializer, { feeds: new Map([[v.initialValue!, value]]) });
+      }
+    } finally {
+      await checkpoint.close();
+    }
+  }
+}
+
+/** Assigns outside of any graph: a session's own value where the variable belongs to its graph. */
+function assignIn(session: Session, v: Variable, value: NdArray): void {
+  const leave = enterDefaultSession(session);
+  try {
+    withInterpreter(null, () => v.assign(value));
+  } finally {
+    leave();
+  }
+}
+
+function byName(list: VarList): Map<string, Variable> {
+  const out = new Map<string, Variable>();
+  const entries: [string, Variable][] = isPlainObject(list)
+    ? Object.entries(list as Record<string, Variable>)
+    : (list as readonly Variable[]).map((v) => [v.name, v]);
+  for (const [name, v] of entries) {
+    if (out.has(name)) {
+      throw new ValueError(`At least two variables have the same name: ${name}`);
+    }
+    out.set(name, v);
+  }
+  if (out.size === 0) throw new ValueError("No variables to save");
+  return out;
+}

@@ -1,0 +1,32 @@
+/**
+ * Namespace `tf.compat.v1.train`.
+ */
+export {
+  cosineDecay,
+  cosineDecayRestarts,
+  exponentialDecay,
+  inverseTimeDecay,
+  linearCosineDecay,
+  naturalExpDecay,
+  piecewiseConstant,
+  polynomialDecay,
+} from "./decays.ts";
+export { createGlobalStep, getGlobalStep, getOrCreateGlobalStep } from "./global_step.ts";
+export { ExponentialMovingAverage, type MovingAverageOptions } from "./moving_average.ts";
+export { FtrlOptimizer, type FtrlOptions } from "./ftrl_optimizer.ts";
+export {
+  AdadeltaOptimizer,
+  AdagradOptimizer,
+  AdamOptimizer,
+  type ApplyGradientsOptions,
+  type ComputeGradientsOptions,
+  type GradientAndVariable,
+  GradientDescentOptimizer,
+  type MinimizeOptions,
+  MomentumOptimizer,
+  Optimizer,
+  type Rate,
+  RMSPropOptimizer,
+} from "./optimizers.ts";
+export { latestCheckpoint } from "../../library/io/checkpoint_state.ts";
+export { type SaveOptions, Saver, type SaverOptions, type VarList } from "./saver.ts";

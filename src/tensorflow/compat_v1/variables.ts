@@ -1,0 +1,185 @@
+/**
+ * Variables of the graph that is being built: lists of them, and operations that initialise and assign.
+ */
+import { apply1 } from "../../engine/core/apply.ts";
+import type { DType } from "../../engine/core/dtype.ts";
+import { ValueError } from "../../engine/core/errors.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import { lookupOp } from "../../engine/core/op.ts";
+import { optionCheck } from "../../engine/core/options.ts";
+import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
+import type { AssignedVariable } from "../../engine/graph/assigned_variable.ts";
+import { group } from "../../engine/graph/groups.ts";
+import type { Operation } from "../../engine/graph/operation.ts";
+import { gather } from "../../engine/ops/array/gather.ts";
+import { stack } from "../../engine/ops/array/join.ts";
+import { reshape } from "../../engine/ops/array/view.ts";
+import { IMPORTS } from "../../engine/ops/host/lookup.ts";
+import { logicalNot } from "../../engine/ops/pointwise/logical.ts";
+import { VarIsInitializedOp } from "../../engine/ops/state/variable.ts";
+import { device } from "../../engine/runtime/devices/devices.ts";
+import { graphVariable, type Variable } from "../../engine/runtime/variables/variable.ts";
+import { graphFor, GraphKeys } from "./collections.ts";
+
+/** Options of {@linkcode variable}. */
+export interface VariableOptions {
+  /** True, the default: optimizers consider it. */
+  readonly trainable?: boolean | undefined;
+  /** Collections that list it. Default that of global variables. */
+  readonly collections?: readonly string[] | undefined;
+  /** Name, made unique in the graph. Default `"Variable"`. */
+  readonly name?: string | undefined;
+  /** Element type. Default that of the value. */
+  readonly dtype?: DType | undefined;
+}
+
+const checkOptions = optionCheck<VariableOptions>("variable", {
+  trainable: true,
+  collections: true,
+  name: true,
+  dtype: true,
+});
+
+/**
+ * A variable of the graph. `initialValue` may be a function that adds it to the graph. Follows TensorFlow `tf.compat.v1.Variable`.
+ * Throws `RuntimeError` in eager mode, `ValueError` where the initial shape is not known.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const v1 = tf.compat.v1, g = new tf.Graph();
+ * await g.asDefault(async () => {
+ *   const w = v1.variable([1, 2], { name: "w" }), init = v1.globalVariablesInitializer();
+ *   const sess = new v1.Session();
+ *   await sess.run(init);
+ *   assertEquals((await sess.run(w) as tf.NdArray).toArray(), [1, 2]);
+ * });
+ * ```
+ */
+export function variable(
+  initialValue: TensorLike | (() => TensorLike),
+  options: VariableOptions = {},
+): Variable {
+  checkOptions(options);
+  return graphVariable(graphFor("variable()"), initialValue, options);
+}
+
+function listed(collection: string, scope?: string): Variable[] {
+  return graphFor("A list of variables").getCollection(collection, scope) as Variable[];
+}
+
+/** Variables of the graph that are saved. Follows TensorFlow `tf.compat.v1.global_variables`. */
+export function globalVariables(scope?: string): Variable[] {
+  return listed(GraphKeys.GLOBAL_VARIABLES, scope);
+}
+/** Variables of the graph that are not saved. Follows TensorFlow `tf.compat.v1.local_variables`. */
+export function localVariables(scope?: string): Variable[] {
+  return listed(GraphKeys.LOCAL_VARIABLES, scope);
+}
+/** Variables of the graph that optimizers train. Follows TensorFlow `tf.compat.v1.trainable_variables`. */
+export function trainableVariables(scope?: string): Variable[] {
+  return listed(GraphKeys.TRAINABLE_VARIABLES, scope).filter((v) => v.trainable);
+}
+/** Variables of the graph of which moving averages are kept. Follows TensorFlow `tf.compat.v1.moving_average_variables`. */
+export function movingAverageVariables(scope?: string): Variable[] {
+  return listed(GraphKeys.MOVING_AVERAGE_VARIABLES, scope);
+}
+
+/**
+ * An operation that gives variables their initial values. Follows TensorFlow `tf.compat.v1.variables_initializer`.
+ * Throws `ValueError` for a variable without one: of eager code, or of an imported graph that assigns none.
+ */
+export function variablesInitializer(variables: readonly Variable[], name = "init"): Operation {
+  const initializers = variables.map((v) => {
+    if (v.initializer !== null) return v.initializer;
+    throw new ValueError(
+      `Cannot initialise variable '${v.name}': it has no initial value in the graph, assign one`,
+    );
+  });
+  return graphFor("variablesInitializer()").asDefault(() =>
+    group(...initializers, { name })
+  ) as Operation;
+}
+
+/**
+ * An operation that gives all global variables made so far their initial values. Follows TensorFlow
+ * `tf.compat.v1.global_variables_initializer`.
+ */
+export function globalVariablesInitializer(): Operation {
+  return variablesInitializer(globalVariables());
+}
+/** An operation that gives local variables their initial values. Follows TensorFlow `tf.compat.v1.local_variables_initializer`. */
+export function localVariablesInitializer(): Operation {
+  return variablesInitializer(localVariables());
+}
+
+/**
+ * An operation that fills the graph's lookup tables: those of the collection, and those that an imported graph fills. Follows
+ * TensorFlow `tf.compat.v1.tables_initializer`.
+ */
+export function tablesInitializer(name = "init_all_tables"): Operation {
+  const graph = graphFor("tablesInitializer()");
+  const listed = graph.getCollection(GraphKeys.TABLE_INITIALIZERS) as Operation[];
+  const imported = graph.operations.filter(({ def }) => IMPORTS.includes(def));
+  return graph.asDefault(() => group(...new Set([...listed, ...imported]), { name })) as Operation;
+}
+
+/**
+ * Names of the variables that have no value when the graph runs; by default of all global and local ones made so far. Follows
+ * TensorFlow `tf.compat.v1.report_uninitialized_variables`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const v1 = tf.compat.v1, g = new tf.Graph();
+ * await g.asDefault(async () => {
+ *   v1.variable(1, { name: "w" });
+ *   const missing = v1.reportUninitializedVariables(), init = v1.globalVariablesInitializer();
+ *   const sess = new v1.Session();
+ *   assertEquals((await sess.run(missing) as tf.NdArray).strings(), ["w"]);
+ *   await sess.run(init);
+ *   assertEquals((await sess.run(missing) as tf.NdArray).strings(), []);
+ * });
+ * ```
+ */
+export function reportUninitializedVariables(
+  variables: readonly Variable[] = [...globalVariables(), ...localVariables()],
+  name = "report_uninitialized_variables",
+): Tensor {
+  const graph = graphFor("reportUninitializedVariables()");
+  return graph.asDefault(() =>
+    graph.nameScope(name, () =>
+      device("/CPU:0", () => {
+        const names = new NdArray(
+          "string",
+          [variables.length],
+          variables.map((v) => encode(v.name)),
+        );
+        if (variables.length === 0) return graph.constant(names);
+        const missing = logicalNot(stack(variables.map(isVariableInitialized)));
+        return gather(names, reshape(apply1(lookupOp("Where")!, [missing]), [-1]));
+      }))
+  );
+}
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** True where a variable has a value when the graph runs. Follows TensorFlow `tf.compat.v1.is_variable_initialized`. */
+export function isVariableInitialized(variable: Variable): Tensor {
+  return apply1(VarIsInitializedOp, [variable.handle]);
+}
+
+/** Assigns at each run; the result is the new value. Follows TensorFlow `tf.compat.v1.assign`. */
+export function assign(ref: Variable, value: TensorLike): AssignedVariable | null {
+  return ref.assign(value);
+}
+/** Adds at each run; the result is the new value. Follows TensorFlow `tf.compat.v1.assign_add`. */
+export function assignAdd(ref: Variable, value: TensorLike): AssignedVariable | null {
+  return ref.assignAdd(value);
+}
+/** Subtracts at each run; the result is the new value. Follows TensorFlow `tf.compat.v1.assign_sub`. */
+export function assignSub(ref: Variable, value: TensorLike): AssignedVariable | null {
+  return ref.assignSub(value);
+}

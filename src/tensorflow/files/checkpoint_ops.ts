@@ -1,0 +1,169 @@
+/**
+ * The ops with which TensorFlow's graphs read and write checkpoints: RestoreV2, SaveV2, ShardedFilename, MergeV2Checkpoints.
+ *  They reach files, so they are registered by this entry alone.
+ */
+import { decodeString, encodeString } from "../../engine/core/text.ts";
+import { type DType, DTYPES } from "../../engine/core/dtype.ts";
+import { InvalidArgumentError } from "../../engine/core/errors.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import { defineOp } from "../../engine/core/op.ts";
+import { setHostOp } from "../../engine/runtime/run/run_context.ts";
+import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
+
+defineOp({
+  name: "RestoreV2",
+  inputs: ["prefix: string", "tensor_names: string", "shape_and_slices: string"],
+  outputs: ["tensors: dtypes"],
+  attrs: ["dtypes: list(type)"],
+  hostInputs: ["prefix", "tensor_names", "shape_and_slices"],
+  infer: (_, { dtypes }) => (dtypes as DType[]).map(() => null),
+  grad: null,
+  stateful: true,
+  host: true,
+  outside: "files",
+});
+
+setHostOp("RestoreV2", async ({ inputs, attrs, node }) => {
+  const [prefix, names, slices] = inputs as NdArray[];
+  const dtypes = attrs.dtypes as DType[];
+  const checkpoint = await readCheckpoint(textAt(prefix, 0));
+  try {
+    const out: NdArray[] = [];
+    for (let i = 0; i < dtypes.length; i++) {
+      out.push(
+        await restored(checkpoint, {
+          key: textAt(names, i),
+          slice: textAt(slices, i),
+          dtype: dtypes[i],
+          node,
+        }),
+      );
+    }
+    return out;
+  } finally {
+    await checkpoint.close();
+  }
+});
+
+interface Wanted {
+  readonly key: string;
+  readonly slice: string;
+  readonly dtype: DType;
+  readonly node: string;
+}
+
+async function restored(c: Checkpoint, { key, slice, dtype, node }: Wanted): Promise<NdArray> {
+  const value = await c.read(key);
+  if (value.dtype !== dtype) {
+    throw new InvalidArgumentError(
+      `Cannot restore "${key}": the checkpoint holds ${value.dtype}, node "${node}" wants ${dtype}`,
+      { op: "RestoreV2", node },
+    );
+  }
+  return slice === "" ? value : sliced(value, slice, key);
+}
+
+/** The part that a spec as `"300 4 0,100:-"` names: the whole shape, then start and length of each axis. */
+function sliced(value: NdArray, spec: string, key: string): NdArray {
+  const ranges = (spec.split(" ").at(-1) ?? "").split(":").map((r, d) => {
+    const [start, length] = r === "-" ? [0, value.shape[d]] : r.split(",").map(Number);
+    return { start, length };
+  });
+  if (
+    ranges.length !== value.rank ||
+    ranges.some(({ start, length }, d) => !(start >= 0 && start + length <= value.shape[d]))
+  ) {
+    throw new InvalidArgumentError(
+      `Cannot restore "${key}": the slice "${spec}" is none of a tensor of shape [${value.shape}]`,
+    );
+  }
+  const shape = ranges.map((r) => r.length);
+  const out = NdArray.zeros(value.dtype, shape);
+  const { slots } = DTYPES[value.dtype];
+  const source = value.data as ArrayLike<unknown>, target = out.data as { [i: number]: unknown };
+  for (let i = 0; i < out.size; i++) {
+    let rest = i, from = 0, stride = 1;
+    for (let d = shape.length - 1; d >= 0; d--) {
+      from += (ranges[d].start + rest % shape[d]) * stride;
+      rest = Math.floor(rest / shape[d]);
+      stride *= value.shape[d];
+    }
+    for (let s = 0; s < slots; s++) target[i * slots + s] = source[from * slots + s];
+  }
+  return out;
+}
+
+defineOp({
+  name: "SaveV2",
+  inputs: ["prefix: string", "tensor_names: string", "shape_and_slices: string", "tensors: dtypes"],
+  outputs: [],
+  attrs: ["dtypes: list(type)"],
+  hostInputs: ["prefix", "tensor_names", "shape_and_slices", "tensors"],
+  infer: () => [],
+  grad: null,
+  effects: "ordered",
+  stateful: true,
+  host: true,
+  outside: "files",
+});
+
+setHostOp("SaveV2", async ({ inputs, node }) => {
+  const [prefix, names, slices, ...tensors] = inputs as NdArray[];
+  const values: Record<string, NdArray> = {};
+  tensors.forEach((t, i) => {
+    if (textAt(slices, i) !== "") {
+      throw new InvalidArgumentError(
+        `Cannot save "${
+          textAt(names, i)
+        }" at node "${node}": slices of tensors are read, not written`,
+        { op: "SaveV2", node },
+      );
+    }
+    values[textAt(names, i)] = t;
+  });
+  await writeCheckpoint(textAt(prefix, 0), values);
+  return [];
+});
+
+defineOp({
+  name: "ShardedFilename",
+  inputs: ["basename: string", "shard: int32", "num_shards: int32"],
+  outputs: ["filename: string"],
+  infer: () => [[]],
+  grad: null,
+  cpu: ([base, shard, shards]) => {
+    const five = (x: NdArray): string => String(x.item()).padStart(5, "0");
+    const name = `${textAt(base, 0)}-${five(shard)}-of-${five(shards)}`;
+    return [new NdArray("string", [], [encodeString(name)])];
+  },
+});
+
+defineOp({
+  name: "MergeV2Checkpoints",
+  inputs: ["checkpoint_prefixes: string", "destination_prefix: string"],
+  outputs: [],
+  attrs: ["delete_old_dirs: bool = true", "allow_missing_files: bool = false"],
+  hostInputs: ["checkpoint_prefixes", "destination_prefix"],
+  infer: () => [],
+  grad: null,
+  effects: "ordered",
+  stateful: true,
+  host: true,
+  outside: "files",
+});
+
+setHostOp("MergeV2Checkpoints", async ({ inputs }) => {
+  const [parts, to] = inputs as NdArray[];
+  const values: Record<string, NdArray> = {};
+  for (let i = 0; i < parts.size; i++) {
+    const part = await readCheckpoint(textAt(parts, i));
+    for (const key of part.keys()) values[key] = await part.read(key);
+    await part.close();
+  }
+  await writeCheckpoint(textAt(to, 0), values);
+  return [];
+});
+
+function textAt(x: NdArray, i: number): string {
+  return decodeString((x.data as Uint8Array[])[i]);
+}

@@ -1,0 +1,78 @@
+/**
+ * GraphDefs in TensorFlow's files: binary, text (`.pbtxt`) or JSON.
+ */
+import { fromJson, type JsonValue, toBinary } from "@bufbuild/protobuf";
+import { DataLossError } from "../../engine/core/errors.ts";
+import type { GraphDefJson } from "../../engine/graph/graph_def/graph_def.ts";
+import { naming } from "../../library/io/naming.ts";
+import { decode } from "./decode.ts";
+import { graphDefOf } from "./from_message.ts";
+import { type GraphDef, GraphDefSchema } from "../proto/graph_pb.ts";
+import { type FileSource, readSource } from "./source.ts";
+import { parseText } from "./text_format.ts";
+import { graphDefMessage } from "./to_message.ts";
+
+/**
+ * Reads a GraphDef: binary (`.pb`), text (`.pbtxt`) or JSON as protobuf prints it, told apart by what is in the file. The result is
+ * what `tf.importGraphDef` takes; constants are views into the file's bytes.
+ * Rejects with `NotFoundError` where there is no such file, `DataLossError` where it holds no GraphDef.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { encodeGraphDef, readGraphDef } from "@weft/weft/tf";
+ * import { assertEquals } from "@std/assert";
+ * const g = new tf.Graph();
+ * g.asDefault(() => tf.add(tf.placeholder("float32", [], "x"), tf.constant(1)));
+ * const def = await readGraphDef(encodeGraphDef(g.toGraphDef()));
+ * const [y] = new tf.Graph().asDefault(() => tf.importGraphDef(def, { returnElements: ["AddV2:0"] })) as tf.Tensor[];
+ * assertEquals(await new tf.Session({ graph: y.graph as tf.Graph }).run(y, { feeds: { "import/x:0": 2 } }), 3);
+ * ```
+ */
+export async function readGraphDef(source: FileSource): Promise<GraphDefJson> {
+  const { bytes, name } = await readSource(source);
+  return naming(name, () => graphDefOf(parse(bytes, name)));
+}
+
+function parse(bytes: Uint8Array, name: string): GraphDef {
+  const form = formOf(bytes);
+  if (form === "binary") return decode(GraphDefSchema, bytes, name);
+  const text = new TextDecoder().decode(bytes);
+  if (form === "text") return parseText(GraphDefSchema, text, name);
+  try {
+    return fromJson(GraphDefSchema, JSON.parse(text) as JsonValue, { ignoreUnknownFields: true });
+  } catch (e) {
+    throw new DataLossError(
+      `Cannot read ${name}: its JSON is no GraphDef (${(e as Error).message})`,
+      { cause: e },
+    );
+  }
+}
+
+/** What a file holds, by its first bytes: a binary one has a control character among them, a length at the latest. */
+function formOf(bytes: Uint8Array): "binary" | "text" | "json" {
+  const head = bytes.subarray(0, 4096);
+  if (head.length === 0) return "binary";
+  // Tab, line feed and carriage return are the only control characters in a text.
+  if (head.some((b) => b < 32 && b !== 9 && b !== 10 && b !== 13)) return "binary";
+  const first = head.find((b) => b > 32);
+  return first === 0x7b /* { */ ? "json" : "text";
+}
+
+/**
+ * The bytes of a GraphDef, as TensorFlow's `.pb` files have them. Takes what `graph.toGraphDef()` and {@linkcode readGraphDef} give.
+ * Throws `ValueError` for a dtype or an attribute that no file holds.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { encodeGraphDef } from "@weft/weft/tf";
+ * import { assertEquals } from "@std/assert";
+ * const g = new tf.Graph();
+ * g.asDefault(() => tf.placeholder("float32", [2], "x"));
+ * assertEquals(encodeGraphDef(g.toGraphDef())[0], 10); // field 1, a node
+ * ```
+ */
+export function encodeGraphDef(def: GraphDefJson): Uint8Array {
+  return toBinary(GraphDefSchema, graphDefMessage(def));
+}

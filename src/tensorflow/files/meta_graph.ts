@@ -1,0 +1,148 @@
+/**
+ * The meta graph of a SavedModel: read, chosen by tags, and cut down to what a signature needs.
+ */
+import { asDType, type DType } from "../../engine/core/dtype.ts";
+import { NotFoundError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
+import type { NdArray } from "../../engine/core/nd_array.ts";
+import type { PartialShape } from "../../engine/core/shape.ts";
+import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
+import { shapeFromJson } from "../../engine/graph/graph_def/values.ts";
+import { decode } from "./decode.ts";
+import { arrayOf, shapeOf, typeOf } from "./from_message.ts";
+import {
+  type MetaGraphDef,
+  SavedModelSchema,
+  type SignatureDef,
+  type TensorInfo,
+} from "../proto/saved_model_pb.ts";
+import { DataType, type TensorShapeProto } from "../proto/tensor_pb.ts";
+import { openParts } from "./random_access.ts";
+import { readSource } from "./source.ts";
+
+/** The meta graph of a SavedModel's folder that has exactly these tags. */
+export async function readMetaGraph(
+  folder: string,
+  tags: readonly string[],
+): Promise<MetaGraphDef> {
+  const file = `${folder}/saved_model.pb`;
+  const { bytes, name } = await readSource(file).catch(async (e) => {
+    if (e instanceof NotFoundError && await exists(`${folder}/saved_model.cpb`)) {
+      throw new UnimplementedError(
+        `Cannot read ${folder}/saved_model.cpb: it is in TensorFlow's chunked form, save the model without experimental_image_format`,
+      );
+    }
+    throw e;
+  });
+  const { metaGraphs } = decode(SavedModelSchema, bytes, name);
+  const tagsOf = (m: MetaGraphDef): string[] => m.metaInfoDef?.tags ?? [];
+  const found = metaGraphs.find((m) =>
+    tagsOf(m).length === tags.length && tags.every((t) => tagsOf(m).includes(t))
+  );
+  if (found !== undefined) return found;
+  throw new ValueError(
+    `Cannot load ${folder}: it has no meta graph with tags [${tags.join(", ")}], only with ${
+      metaGraphs.map((m) => `[${tagsOf(m).join(", ")}]`).join(" and ") || "none"
+    }`,
+  );
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await (await openParts(path)).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A named argument or result of a signature. */
+export interface SignatureTensor {
+  /** Its name for those who call. */
+  readonly key: string;
+  /** The tensor in the graph, as `"x:0"`. */
+  readonly tensor: string;
+  /** Element type. */
+  readonly dtype: DType;
+  /** Shape. */
+  readonly shape: PartialShape;
+  /** What an argument is where it is not given. */
+  readonly value?: NdArray;
+}
+
+/** Arguments of a signature, sorted by name. */
+export function inputsOf(signature: SignatureDef): SignatureTensor[] {
+  return tensorsOf(signature.inputs).map((t) => {
+    const value = signature.defaults[t.key];
+    return value === undefined ? t : { ...t, value: arrayOf(value) };
+  });
+}
+
+/** Results of a signature, sorted by name. */
+export function outputsOf(signature: SignatureDef): SignatureTensor[] {
+  return tensorsOf(signature.outputs);
+}
+
+/** Tensors by name; those of a sparse or ragged value are called `x`, `x_1` and so on, as TensorFlow calls them where they are inputs. */
+function tensorsOf(infos: Readonly<Record<string, TensorInfo>>): SignatureTensor[] {
+  const sorted = Object.entries(infos).sort(([a], [b]) => (a < b ? -1 : 1));
+  return sorted.flatMap(([key, info]) =>
+    partsOf(info).map(({ name, dtype, shape }, i) => ({
+      key: i === 0 ? key : `${key}_${i}`,
+      tensor: name,
+      dtype: asDType(typeOf(dtype)),
+      shape: shape === undefined ? null : shapeFromJson(shapeOf(shape)),
+    }))
+  );
+}
+
+interface Part {
+  readonly name: string;
+  readonly dtype: DataType;
+  readonly shape: TensorShapeProto | undefined;
+}
+
+function partsOf({ encoding, dtype, tensorShape }: TensorInfo): Part[] {
+  switch (encoding.case) {
+    case "compositeTensor":
+      return encoding.value.components.flatMap(partsOf);
+    case "cooSparse": {
+      const { indicesTensorName, valuesTensorName, denseShapeTensorName } = encoding.value;
+      return [
+        { name: indicesTensorName, dtype: DataType.DT_INT64, shape: undefined },
+        { name: valuesTensorName, dtype, shape: undefined },
+        { name: denseShapeTensorName, dtype: DataType.DT_INT64, shape: undefined },
+      ];
+    }
+    default:
+      return [{ name: encoding.value ?? "", dtype, shape: tensorShape }];
+  }
+}
+
+/** The name of the operation that a tensor or a control input comes from. */
+export function operationOf(input: string): string {
+  return input.replace(/^\^/, "").split(":")[0];
+}
+
+/** The nodes that `targets` need, those behind `cut` tensors left out; functions stay as they are. */
+export function prune(
+  def: GraphDefJson,
+  targets: readonly string[],
+  cut: readonly string[],
+): GraphDefJson {
+  const byName = new Map<string, NodeDefJson>(def.node.map((n) => [n.name, n]));
+  const stop = new Set(cut.map(operationOf));
+  const kept = new Set<NodeDefJson>();
+  const open = targets.map(operationOf);
+  while (open.length > 0) {
+    const name = open.pop()!;
+    if (stop.has(name)) continue;
+    const node = byName.get(name);
+    if (node === undefined) {
+      throw new ValueError(`Cannot load the graph: it has no node "${name}", which is asked for`);
+    }
+    if (kept.has(node)) continue;
+    kept.add(node);
+    for (const input of node.input ?? []) open.push(operationOf(input));
+  }
+  return { ...def, node: def.node.filter((n) => kept.has(n)) };
+}

@@ -1,0 +1,111 @@
+/**
+ * Files read in parts, and written so that a crash leaves the old or the new one.
+ */
+import { DataLossError } from "../../engine/core/errors.ts";
+import { fileError, nodeFiles } from "../../library/io/files.ts";
+import { readSource } from "./source.ts";
+
+/** A file that is read in parts. */
+export interface PartReader {
+  /** The bytes from `offset` on. Rejects with `DataLossError` where the file ends before. */
+  read(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** Closes it. */
+  close(): Promise<void>;
+}
+
+/** What we use of a handle of Node's `fs/promises`, which Deno has too. */
+interface Handle {
+  read(
+    buffer: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ bytesRead: number }>;
+  stat(): Promise<{ size: number }>;
+  writeFile(bytes: Uint8Array): Promise<void>;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface FileSystem {
+  open(path: string, flags: string): Promise<Handle>;
+  rename(from: string, to: string): Promise<void>;
+  rm(path: string, options: { force: boolean }): Promise<void>;
+  mkdir(path: string, options: { recursive: boolean }): Promise<unknown>;
+  stat(path: string): Promise<{ mtimeMs: number }>;
+}
+
+/** The file system of this runtime. Rejects with `UnimplementedError` in browsers. */
+export function fileSystem(): Promise<FileSystem> {
+  return nodeFiles();
+}
+
+/** Opens a file of this machine, or downloads one. Rejects with `NotFoundError` where there is none. */
+export async function openParts(path: string): Promise<PartReader> {
+  if (/^(https?|data|blob):/i.test(path)) {
+    const { bytes } = await readSource(path);
+    return {
+      read: (offset, length) => Promise.resolve(part(bytes, offset, length, path)),
+      close: () => Promise.resolve(),
+    };
+  }
+  const handle = await open(path);
+  const { size } = await handle.stat();
+  return {
+    async read(offset, length) {
+      // Asked before memory is: a damaged index may name any length.
+      if (offset + length > size) throw tooShort(path, offset + length, size);
+      const out = new Uint8Array(length);
+      for (let at = 0; at < length;) {
+        const { bytesRead } = await handle.read(out, at, length - at, offset + at);
+        if (bytesRead === 0) throw tooShort(path, offset + length, offset + at);
+        at += bytesRead;
+      }
+      return out;
+    },
+    close: () => handle.close(),
+  };
+}
+
+async function open(path: string): Promise<Handle> {
+  try {
+    return await (await fileSystem()).open(path, "r");
+  } catch (cause) {
+    throw fileError(cause, `read ${path}`, "file");
+  }
+}
+
+function part(
+  bytes: Uint8Array,
+  offset: number,
+  length: number,
+  path: string,
+): Uint8Array<ArrayBuffer> {
+  if (offset + length > bytes.length) throw tooShort(path, offset + length, bytes.length);
+  return new Uint8Array(bytes.subarray(offset, offset + length));
+}
+
+function tooShort(path: string, wanted: number, size: number): DataLossError {
+  return new DataLossError(`Cannot read ${path}: wanted ${wanted} bytes of it, it has ${size}`);
+}
+
+/** Writes a file beside its place, waits until it is on the disk, and moves it there in one step. */
+export async function replaceFile(path: string, bytes: Uint8Array): Promise<void> {
+  const fs = await fileSystem();
+  const slash = path.replaceAll("\\", "/").lastIndexOf("/");
+  if (slash > 0) await fs.mkdir(path.slice(0, slash), { recursive: true });
+  const beside = `${path}.tmp-${crypto.randomUUID()}`;
+  try {
+    const handle = await fs.open(beside, "wx");
+    try {
+      await handle.writeFile(bytes);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await fs.rename(beside, path);
+  } catch (e) {
+    await fs.rm(beside, { force: true });
+    throw e;
+  }
+}

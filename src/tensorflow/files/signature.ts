@@ -1,0 +1,51 @@
+/**
+ * Signatures of a SavedModel: functions of named tensors.
+ */
+import { describe } from "../../engine/core/convert.ts";
+import { ValueError } from "../../engine/core/errors.ts";
+import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
+import { TensorSpec } from "../../engine/core/tensor_spec.ts";
+import type { SignatureTensor } from "./meta_graph.ts";
+
+/** A signature: named tensors (or what can be made into one) in, named tensors out. */
+export interface Signature {
+  /** Calls it; inputs that have a default may be left out. Rejects with `ValueError` for others that are missing, and for unknown ones. */
+  (inputs?: Readonly<Record<string, TensorLike>>): Promise<Record<string, Tensor>>;
+  /** Specs of its inputs, by name. */
+  readonly inputs: Readonly<Record<string, TensorSpec>>;
+  /** Specs of its outputs, by name. */
+  readonly outputs: Readonly<Record<string, TensorSpec>>;
+}
+
+/** Specs by name. */
+export function specsOf(tensors: readonly SignatureTensor[]): Record<string, TensorSpec> {
+  return Object.fromEntries(tensors.map((t) => [t.key, TensorSpec(t.shape, t.dtype, t.key)]));
+}
+
+/** Arguments in the order of the inputs. Throws `ValueError` where they are missing or unknown. */
+export function argumentsOf(
+  signature: string,
+  inputs: readonly SignatureTensor[],
+  given: Readonly<Record<string, TensorLike>>,
+): Tensor[] {
+  const wanted = inputs.map((i) => i.key);
+  const list = (names: readonly string[]): string => names.map((n) => `"${n}"`).join(", ");
+  if (typeof given !== "object" || given === null) {
+    throw new ValueError(
+      `Cannot call signature "${signature}": wanted an object with ${list(wanted)}, received ${
+        describe(given)
+      }`,
+    );
+  }
+  const missing = inputs.filter((i) => given[i.key] === undefined && i.value === undefined)
+    .map((i) => i.key);
+  const unknown = Object.keys(given).filter((n) => !wanted.includes(n));
+  if (missing.length > 0 || unknown.length > 0) {
+    throw new ValueError(
+      `Cannot call signature "${signature}": it takes ${list(wanted) || "nothing"}${
+        missing.length > 0 ? `, ${list(missing)} is missing` : ""
+      }${unknown.length > 0 ? `, ${list(unknown)} is unknown` : ""}`,
+    );
+  }
+  return inputs.map(({ key, value }) => (given[key] ?? value) as Tensor);
+}

@@ -1,0 +1,53 @@
+/**
+ * Where files come from: a path, a URL, bytes or a stream, read whole.
+ */
+import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
+import { NotFoundError } from "../../engine/core/errors.ts";
+import { concatBytes } from "../../library/io/bytes.ts";
+import { readBytes } from "../../library/io/files.ts";
+
+/** A file: its path, its URL, its bytes, or a stream of them. */
+export type FileSource = string | URL | Uint8Array | ReadableStream<Uint8Array>;
+
+/** A file that was read. */
+export interface FileContent {
+  /** What is in it. */
+  readonly bytes: Uint8Array;
+  /** What errors call it. */
+  readonly name: string;
+}
+
+/** Reads a file whole. Rejects with `NotFoundError` where there is none, `TypeError` for what is no source. */
+export async function readSource(source: FileSource): Promise<FileContent> {
+  if (source instanceof Uint8Array) return { bytes: source, name: `${source.length} bytes` };
+  if (source instanceof ReadableStream) {
+    const parts: Uint8Array[] = [];
+    for await (const part of source) parts.push(part);
+    return { bytes: parts.length === 1 ? parts[0] : concatBytes(parts), name: "a stream" };
+  }
+  if (typeof source !== "string" && !(source instanceof URL)) {
+    throw new TypeError(
+      `Cannot read a file: wanted a path, a URL, a Uint8Array or a ReadableStream, received ${
+        source === null ? "null" : typeof source
+      }`,
+    );
+  }
+  const url = asUrl(source);
+  if (url === null) return { bytes: await readBytes(source), name: String(source) };
+  return { bytes: await download(url), name: url.href };
+}
+
+/** The URL of a source that is to be fetched; null for files of this machine. */
+function asUrl(source: string | URL): URL | null {
+  const text = String(source);
+  return /^(https?|data|blob):/i.test(text) ? new URL(text) : null;
+}
+
+async function download(url: URL): Promise<Uint8Array> {
+  const response = await fetch(url);
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw new NotFoundError(`Cannot read ${url.href}: the server answered ${response.status}`);
+  }
+  return new Uint8Array(await response.arrayBuffer());
+}

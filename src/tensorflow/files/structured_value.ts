@@ -1,0 +1,189 @@
+/**
+ * Nests of Python values in SavedModels: what a function takes and gives, with specs in the places of tensors.
+ *  Follows TensorFlow `struct.proto` and `nested_structure_coder.py`.
+ */
+import type { OpInput } from "../../engine/core/apply.ts";
+import { CompositeTensor } from "../../engine/core/composite.ts";
+import { asDType, dtypeOfArray } from "../../engine/core/dtype.ts";
+import { UnimplementedError } from "../../engine/core/errors.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import { isPlainObject, setKey } from "../../engine/core/nest.ts";
+import { compatible, type PartialShape } from "../../engine/core/shape.ts";
+import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
+import { specText, TensorSpec } from "../../engine/core/tensor_spec.ts";
+import { shapeFromJson } from "../../engine/graph/graph_def/values.ts";
+import { toInput } from "../../engine/ops/input.ts";
+import { RaggedTensorSpec } from "../../engine/ops/ragged/ragged_tensor.ts";
+import { SparseTensorSpec } from "../../engine/ops/ragged/sparse_tensor.ts";
+import { arrayOf, shapeOf, typeOf } from "./from_message.ts";
+import {
+  type StructuredValue,
+  type TypeSpecProto,
+  TypeSpecProto_TypeSpecClass as TypeSpecClass,
+} from "../proto/saved_model_pb.ts";
+
+/** The description of a ragged or sparse tensor. Throws `UnimplementedError` for other kinds. */
+export function compositeSpec(type: TypeSpecProto): RaggedTensorSpec | SparseTensorSpec {
+  const state = type.typeState?.kind.case === "tupleValue" ? type.typeState.kind.value.values : [];
+  const [shape, dtype, rank] = state.map(({ kind }) => kind);
+  if (shape?.case === "tensorShapeValue" && dtype?.case === "tensorDtypeValue") {
+    const dims = shapeFromJson(shapeOf(shape.value)), of = asDType(typeOf(dtype.value));
+    if (type.typeSpecClass === TypeSpecClass.SPARSE_TENSOR_SPEC) {
+      return new SparseTensorSpec(dims, of);
+    }
+    const isRagged = type.typeSpecClass === TypeSpecClass.RAGGED_TENSOR_SPEC;
+    if (isRagged && rank?.case === "int64Value" && dims !== null) {
+      return new RaggedTensorSpec(dims, of, Number(rank.value));
+    }
+  }
+  throw new UnimplementedError(
+    `Cannot load a value of type ${type.typeSpecClassName || TypeSpecClass[type.typeSpecClass]}`,
+  );
+}
+
+/** The spec that a leaf stands for; null for one that is no tensor. */
+function specOf({ kind }: StructuredValue): TensorSpec | null {
+  if (kind.case !== "tensorSpecValue" && kind.case !== "boundedTensorSpecValue") return null;
+  const { shape, dtype, name } = kind.value;
+  const dims: PartialShape = shape === undefined ? null : shapeFromJson(shapeOf(shape));
+  return TensorSpec(dims, asDType(typeOf(dtype)), name);
+}
+
+/** Members of a container with their keys, in the order in which leaves are counted; null for leaves. */
+function membersOf({ kind }: StructuredValue): [string | number, StructuredValue][] | null {
+  switch (kind.case) {
+    case "listValue":
+    case "tupleValue":
+      return kind.value.values.map((v, i) => [i, v]);
+    case "dictValue":
+      return Object.entries(kind.value.fields).sort(([a], [b]) => (a < b ? -1 : 1));
+    case "namedTupleValue":
+      return kind.value.values.map(({ key, value }) => [key, value!]);
+    default:
+      return null;
+  }
+}
+
+const isList = ({ kind }: StructuredValue): boolean =>
+  kind.case === "listValue" || kind.case === "tupleValue";
+
+/** Specs of the tensors of a structure, in order; those of composite values part by part, as ours have them. */
+export function specsIn(value: StructuredValue): TensorSpec[] {
+  const members = membersOf(value);
+  if (members !== null) return members.flatMap(([, v]) => specsIn(v));
+  if (value.kind.case === "typeSpecValue") return [...compositeSpec(value.kind.value).components];
+  const spec = specOf(value);
+  return spec === null ? [] : [spec];
+}
+
+/** The structure with values in the places of its specs, taken from `next` in order. */
+export function packValue(value: StructuredValue, next: () => Tensor): unknown {
+  const members = membersOf(value);
+  if (members !== null) {
+    if (isList(value)) return members.map(([, v]) => packValue(v, next));
+    const out: Record<string, unknown> = {};
+    for (const [key, v] of members) setKey(out, String(key), packValue(v, next));
+    return out;
+  }
+  if (value.kind.case === "typeSpecValue") {
+    const spec = compositeSpec(value.kind.value);
+    return spec.pack(spec.components.map(next));
+  }
+  return specOf(value) === null ? plainValue(value) : next();
+}
+
+/** A leaf that is no tensor as JavaScript has it. */
+export function plainValue({ kind }: StructuredValue): unknown {
+  switch (kind.case) {
+    case "noneValue":
+      return null;
+    case "int64Value":
+      return Number(kind.value);
+    case "float64Value":
+    case "stringValue":
+    case "boolValue":
+      return kind.value;
+    case "tensorDtypeValue":
+      return asDType(typeOf(kind.value));
+    case "tensorValue":
+    case "numpyValue":
+      return arrayOf(kind.value);
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * The tensors of what was given, in the order of a structure; null where it does not fit. With `convert`, numbers and lists become what a
+ * spec wants; without, only what has a dtype of its own fits.
+ */
+export function matchValue(
+  value: StructuredValue,
+  given: unknown,
+  convert: boolean,
+): OpInput[] | null {
+  const members = membersOf(value);
+  if (members !== null) return matchMembers(value, members, given, convert);
+  if (value.kind.case === "typeSpecValue") {
+    const spec = compositeSpec(value.kind.value);
+    const fits = given instanceof CompositeTensor && given.spec.constructor === spec.constructor &&
+      spec.isCompatibleWith(given.spec as RaggedTensorSpec & SparseTensorSpec);
+    return fits ? [...given.components as readonly Tensor[]] : null;
+  }
+  const spec = specOf(value);
+  if (spec === null) return Object.is(plainValue(value), given ?? null) ? [] : null;
+  const input = inputFor(spec, given, convert);
+  return input === null ? null : [input];
+}
+
+function matchMembers(
+  value: StructuredValue,
+  members: readonly [string | number, StructuredValue][],
+  given: unknown,
+  convert: boolean,
+): OpInput[] | null {
+  const isFitting = isList(value)
+    ? Array.isArray(given) && given.length === members.length
+    : isPlainObject(given) && Object.keys(given).length === members.length &&
+      members.every(([key]) => Object.hasOwn(given, key));
+  if (!isFitting) return null;
+  const out: OpInput[] = [];
+  for (const [key, v] of members) {
+    const found = matchValue(v, (given as Record<string | number, unknown>)[key], convert);
+    if (found === null) return null;
+    out.push(...found);
+  }
+  return out;
+}
+
+function inputFor(spec: TensorSpec, given: unknown, convert: boolean): OpInput | null {
+  const hasType = given instanceof Tensor || given instanceof NdArray ||
+    dtypeOfArray(given) !== undefined;
+  if (given === null || given === undefined || !hasType && !convert) return null;
+  let input: OpInput;
+  try {
+    input = toInput(given as TensorLike, "args", "call", hasType ? {} : { dtype: spec.dtype });
+  } catch {
+    return null;
+  }
+  const shape = input instanceof Tensor ? input.staticShape : input.shape;
+  return input.dtype === spec.dtype && compatible(shape, spec.shape) ? input : null;
+}
+
+/** A structure as text: `[float32[?,2], false]`. */
+export function structureText(value: StructuredValue): string {
+  const members = membersOf(value);
+  if (members !== null) {
+    return isList(value)
+      ? `[${members.map(([, v]) => structureText(v)).join(", ")}]`
+      : `{ ${members.map(([k, v]) => `${k}: ${structureText(v)}`).join(", ")} }`;
+  }
+  if (value.kind.case === "typeSpecValue") {
+    const { typeSpecClass, typeSpecClassName } = value.kind.value;
+    const isKnown = typeSpecClass === TypeSpecClass.RAGGED_TENSOR_SPEC ||
+      typeSpecClass === TypeSpecClass.SPARSE_TENSOR_SPEC;
+    return isKnown ? String(compositeSpec(value.kind.value)) : typeSpecClassName;
+  }
+  const spec = specOf(value);
+  return spec === null ? JSON.stringify(plainValue(value)) ?? "?" : specText(spec);
+}

@@ -1,0 +1,182 @@
+/**
+ * Lookup tables behind the ops of imported graphs.
+ */
+import type { DType } from "../../engine/core/dtype.ts";
+import { FailedPreconditionError, InvalidArgumentError } from "../../engine/core/errors.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import { Tensor } from "../../engine/core/tensor.ts";
+import { EXPORT, FINDS, IMPORTS, SIZES, TABLES } from "../../engine/ops/host/lookup.ts";
+import { setHostOp, setStateOp } from "../../engine/runtime/run/run_context.ts";
+import type { NodeState } from "../../engine/runtime/session/session_state.ts";
+
+/** What keys are told apart by: numbers and bigints by value, strings by their bytes. */
+type Key = string | number | bigint;
+
+/** A table that is filled once, or a mutable one, which is empty at first. Follows TensorFlow `HashTable` and `MutableHashTable`. */
+export class LookupTable implements NodeState {
+  readonly name: string;
+  /** Dtypes of keys and values. */
+  readonly dtypes: readonly [DType, DType];
+  readonly ofGraph: boolean;
+  readonly #isMutable: boolean;
+  /** What ops that use it take as input. */
+  readonly handle: Tensor = new TableHandle(this);
+  #places: ReadonlyMap<Key, number> | null = null;
+  #keys: ArrayLike<unknown> = [];
+  #values: ArrayLike<unknown> = [];
+
+  /** `ofGraph`: it belongs to a graph, and each session has its own. */
+  constructor(
+    name: string,
+    dtypes: readonly [DType, DType],
+    { isMutable = false, ofGraph = false }: { isMutable?: boolean; ofGraph?: boolean } = {},
+  ) {
+    this.name = name;
+    this.dtypes = dtypes;
+    this.ofGraph = ofGraph;
+    this.#isMutable = isMutable;
+    if (isMutable) this.#places = new Map();
+  }
+
+  /** An empty one for a session. */
+  fork(): this {
+    return new LookupTable(this.name, this.dtypes, { isMutable: this.#isMutable }) as this;
+  }
+  /** Does nothing: it has no memory of a device. */
+  dispose(): void {}
+
+  get size(): number {
+    return this.#places?.size ?? 0;
+  }
+
+  /** Fills it. Throws `InvalidArgumentError` for a key that is there twice with two values; filling it again with the same is fine. */
+  fill(keys: NdArray, values: NdArray): void {
+    this.#check(keys.dtype, values.dtype);
+    if (keys.size !== values.size) {
+      throw new InvalidArgumentError(
+        `Cannot fill table "${this.name}": ${keys.size} keys and ${values.size} values`,
+      );
+    }
+    const places = new Map<Key, number>();
+    const data = values.data as ArrayLike<unknown>;
+    keysOf(keys).forEach((key, i) => {
+      const before = places.get(key);
+      if (before !== undefined && !this.#isMutable && !sameValue(data[before], data[i])) {
+        throw new InvalidArgumentError(
+          `HashTable has different value for same key. Key ${String(key)} of table "${this.name}"`,
+        );
+      }
+      places.set(key, i);
+    });
+    this.#places = places;
+    this.#keys = copied(keys);
+    this.#values = copied(values);
+  }
+
+  /** Adds keys, or gives those that are there other values. */
+  insert(keys: NdArray, values: NdArray): void {
+    const now = this.entries();
+    this.fill(joined(now.keys, keys), joined(now.values, values));
+  }
+
+  entries(): { keys: NdArray; values: NdArray } {
+    const places = [...this.#places?.values() ?? []];
+    const pick = (from: ArrayLike<unknown>, dtype: DType): NdArray =>
+      arrayOf(dtype, [places.length], places.map((place) => from[place]));
+    return { keys: pick(this.#keys, this.dtypes[0]), values: pick(this.#values, this.dtypes[1]) };
+  }
+
+  /** The values of keys, `missing` for those that are not there. Throws `FailedPreconditionError` before it was filled. */
+  find(keys: NdArray, missing: NdArray): NdArray {
+    this.#check(keys.dtype, missing.dtype);
+    const places = this.#places;
+    if (places === null) {
+      throw new FailedPreconditionError(`Table "${this.name}" is not initialised`);
+    }
+    const otherwise = (missing.data as ArrayLike<unknown>)[0];
+    const found = keysOf(keys).map((key) => {
+      const place = places.get(key);
+      return place === undefined ? otherwise : this.#values[place];
+    });
+    return arrayOf(this.dtypes[1], keys.shape, found);
+  }
+
+  #check(key: DType, value: DType): void {
+    if (key === this.dtypes[0] && value === this.dtypes[1]) return;
+    throw new InvalidArgumentError(
+      `Cannot use table "${this.name}" of ${this.dtypes.join(" → ")} with ${key} → ${value}`,
+    );
+  }
+}
+
+function copied({ data }: NdArray): ArrayLike<unknown> {
+  return Array.isArray(data) ? [...data] : (data as Float32Array).slice();
+}
+
+function arrayOf(dtype: DType, shape: readonly number[], values: readonly unknown[]): NdArray {
+  if (dtype === "string") return new NdArray(dtype, shape, values as Uint8Array[]);
+  const out = NdArray.zeros(dtype, shape), target = out.data as { [i: number]: unknown };
+  values.forEach((v, i) => target[i] = v);
+  return out;
+}
+
+function joined(a: NdArray, b: NdArray): NdArray {
+  const all = [a, b].flatMap(({ data }) => Array.from(data as ArrayLike<unknown>));
+  return arrayOf(a.dtype, [all.length], all);
+}
+
+function keysOf(keys: NdArray): Key[] {
+  if (keys.dtype !== "string") return Array.from(keys.data as ArrayLike<number | bigint>);
+  return (keys.data as Uint8Array[]).map((bytes) => {
+    let text = "";
+    for (const b of bytes) text += String.fromCharCode(b);
+    return text;
+  });
+}
+
+function sameValue(a: unknown, b: unknown): boolean {
+  if (!(a instanceof Uint8Array) || !(b instanceof Uint8Array)) return Object.is(a, b);
+  return a.length === b.length && a.every((x, i) => x === b[i]);
+}
+
+/** A table as a value that flows along edges. */
+class TableHandle extends Tensor {
+  readonly staticShape: readonly number[] = [];
+  readonly table: LookupTable;
+
+  constructor(table: LookupTable) {
+    super("resource");
+    this.table = table;
+  }
+  override setShape(): void {}
+}
+
+/** The table behind a handle. Throws `InvalidArgumentError` for other values. */
+export function tableOf(x: unknown): LookupTable {
+  if (x instanceof TableHandle) return x.table;
+  throw new InvalidArgumentError("Cannot look up: wanted the handle of a table");
+}
+
+for (const { name } of TABLES) setStateOp(name, (attrs) => attrs._table);
+for (const { name } of IMPORTS) {
+  setHostOp(name, ({ inputs: [handle, keys, values] }) => {
+    const table = tableOf(handle);
+    if (name === "LookupTableInsertV2") table.insert(keys as NdArray, values as NdArray);
+    else table.fill(keys as NdArray, values as NdArray);
+    return [];
+  });
+}
+setHostOp(EXPORT.name, ({ inputs: [handle] }) => {
+  const { keys, values } = tableOf(handle).entries();
+  return [keys, values];
+});
+for (const { name } of FINDS) {
+  setHostOp(name, ({ inputs: [handle, keys, missing] }) => [
+    tableOf(handle).find(keys as NdArray, missing as NdArray),
+  ]);
+}
+for (const { name } of SIZES) {
+  setHostOp(name, ({ inputs: [handle] }) => [
+    new NdArray("int64", [], BigInt64Array.of(BigInt(tableOf(handle).size))),
+  ]);
+}

@@ -1,0 +1,187 @@
+/**
+ * Sums, parts and orders of sparse tensors, given by their indices, values and dense shapes. On the host.
+ */
+import { apply } from "../../engine/core/apply.ts";
+import { defineOp, lookupOp } from "../../engine/core/op.ts";
+import { NdArray, setElement } from "../../engine/core/nd_array.ts";
+import { sameShape } from "../../engine/core/shape.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
+import { gather } from "../../engine/ops/array/gather.ts";
+import { hostInts, reshape, shape } from "../../engine/ops/array/view.ts";
+import { intScalar } from "../../engine/ops/input.ts";
+import { addElements, iota, refuse, sumInto, wholeArray } from "./shared.ts";
+
+/** Where an entry of a sparse tensor is, and its number there. */
+interface Entry {
+  readonly at: readonly number[];
+  readonly i: number;
+}
+
+/** The entries of indices. Throws `InvalidArgumentError` where they are no matrix of as many columns. */
+function entriesOf(indices: NdArray, extents: readonly number[]): Entry[] {
+  const all = hostInts(indices), rank = extents.length;
+  if (indices.rank !== 2 || indices.shape[1] !== rank) {
+    refuse(
+      `Input indices should be a matrix of ${rank} columns but received shape [${indices.shape}]`,
+    );
+  }
+  return Array.from(
+    { length: indices.shape[0] },
+    (_, i) => ({ at: all.slice(i * rank, (i + 1) * rank), i }),
+  );
+}
+
+function order(a: readonly number[], b: readonly number[]): number {
+  for (let d = 0; d < a.length; d++) if (a[d] !== b[d]) return a[d] - b[d];
+  return 0;
+}
+
+const matrix = (rows: readonly (readonly number[])[], rank: number): NdArray =>
+  wholeArray("int64", rows.flat(), [rows.length, rank]);
+
+function picked(values: NdArray, entries: readonly Entry[]): NdArray {
+  const out = NdArray.zeros(values.dtype, [entries.length]);
+  entries.forEach(({ i }, to) => setElement(out, to, values.at(i)));
+  return out;
+}
+
+/** The gradient of values of which an op takes some: it tells of their numbers which it took. */
+function pickedGradient(
+  indices: Tensor,
+  dy: Tensor,
+  take: (numbers: Tensor) => readonly Tensor[],
+): Tensor {
+  const count = reshape(gather(shape(indices), intScalar(0)), []);
+  return sumInto(dy, take(iota(count))[1], count);
+}
+
+const SparseReorder = defineOp({
+  name: "SparseReorder",
+  inputs: ["input_indices: int64", "input_values: T", "input_shape: int64"],
+  outputs: ["output_indices: int64", "output_values: T"],
+  attrs: ["T: type"],
+  infer: ([indices, values]) => [indices.shape, values.shape],
+  grad: {
+    saves: ["input_indices", "input_shape"],
+    vjp: ({ input_indices: at, input_shape: dims }, [, dy]) => [
+      null,
+      pickedGradient(at, dy, (numbers) => apply(SparseReorder, [at, numbers, dims])),
+      null,
+    ],
+  },
+  cpu: ([indices, values, dims]) => {
+    const extents = hostInts(dims);
+    const entries = entriesOf(indices, extents).sort((a, b) => order(a.at, b.at));
+    return [matrix(entries.map(({ at }) => at), extents.length), picked(values, entries)];
+  },
+});
+
+const SparseSlice = defineOp({
+  name: "SparseSlice",
+  inputs: ["indices: int64", "values: T", "shape: int64", "start: int64", "size: int64"],
+  outputs: ["output_indices: int64", "output_values: T", "output_shape: int64"],
+  attrs: ["T: type"],
+  infer: ([indices, , dims]) => [[null, indices.shape?.[1] ?? null], [null], dims.shape],
+  grad: {
+    saves: ["indices", "shape", "start", "size"],
+    vjp: ({ indices, shape: dims, start, size }, [, dy]) => [
+      null,
+      pickedGradient(
+        indices,
+        dy,
+        (numbers) => apply(SparseSlice, [indices, numbers, dims, start, size]),
+      ),
+      null,
+      null,
+      null,
+    ],
+  },
+  cpu: ([indices, values, dims, start, size]) => {
+    const extents = hostInts(dims), from = hostInts(start), most = hostInts(size);
+    if (from.length !== extents.length || most.length !== extents.length) {
+      refuse(
+        `Expected start and size to have ${extents.length} elements but received ${from.length} and ${most.length}`,
+      );
+    }
+    const negative = most.find((n) => n < 0);
+    if (negative !== undefined) refuse(`Expected a non-negative size, received ${negative}`);
+    const to = extents.map((d, k) => Math.max(0, Math.min(most[k], d - from[k])));
+    const entries = entriesOf(indices, extents).filter(({ at }) =>
+      at.every((v, k) => v >= from[k] && v < from[k] + to[k])
+    );
+    const places = entries.map(({ at }) => at.map((v, k) => v - from[k]));
+    return [matrix(places, extents.length), picked(values, entries), wholeArray("int64", to)];
+  },
+});
+
+defineOp({
+  name: "SparseAddGrad",
+  inputs: ["backprop_val_grad: T", "a_indices: int64", "b_indices: int64", "sum_indices: int64"],
+  outputs: ["a_val_grad: T", "b_val_grad: T"],
+  attrs: ["T: numeric"],
+  infer: ([, a, b]) => [[a.shape?.[0] ?? null], [b.shape?.[0] ?? null]],
+  grad: null,
+  cpu: ([dy, a, b, sum]) => {
+    const rows = (x: NdArray): string[] => {
+      const at = hostInts(x), [count, rank] = x.shape;
+      return Array.from({ length: count }, (_, i) => at.slice(i * rank, (i + 1) * rank).join());
+    };
+    const places = new Map(rows(sum).map((key, i) => [key, i]));
+    return [a, b].map((x) => {
+      const out = NdArray.zeros(dy.dtype, [x.shape[0]]);
+      rows(x).forEach((key, i) => {
+        const from = places.get(key);
+        if (from !== undefined) setElement(out, i, dy.at(from));
+      });
+      return out;
+    });
+  },
+});
+
+/** The magnitude of an element. */
+function sizeOfElement(x: unknown): number {
+  return Array.isArray(x) ? Math.hypot(x[0], x[1]) : Math.abs(Number(x));
+}
+
+defineOp({
+  name: "SparseAdd",
+  inputs: [
+    ...["a_indices: int64", "a_values: T", "a_shape: int64"],
+    ...["b_indices: int64", "b_values: T", "b_shape: int64"],
+    "thresh: Treal",
+  ],
+  outputs: ["sum_indices: int64", "sum_values: T", "sum_shape: int64"],
+  attrs: ["T: numeric", "Treal: real"],
+  infer: ([a, , dims]) => [[null, a.shape?.[1] ?? null], [null], dims.shape],
+  grad: {
+    saves: ["a_indices", "b_indices", "sum_indices"],
+    vjp: ({ a_indices, b_indices, sum_indices }, [, dy]) => {
+      const [da, db] = apply(lookupOp("SparseAddGrad")!, [dy, a_indices, b_indices, sum_indices]);
+      return [null, da, null, null, db, null, null];
+    },
+  },
+  cpu: ([aIndices, a, aShape, bIndices, b, bShape, thresh]) => {
+    const extents = hostInts(aShape), others = hostInts(bShape);
+    if (!sameShape(extents, others)) {
+      refuse(`Operands' shapes do not match: received [${extents}] and [${others}]`);
+    }
+    const left = entriesOf(aIndices, extents);
+    const right = entriesOf(bIndices, extents);
+    const least = Number(thresh.item()), kept: (readonly number[])[] = [], values: unknown[] = [];
+    for (let i = 0, j = 0; i < left.length || j < right.length;) {
+      const x = left[i], y = right[j];
+      const side = x === undefined ? 1 : y === undefined ? -1 : order(x.at, y.at);
+      const value = side < 0 ? a.at(x.i) : side > 0 ? b.at(y.i) : addElements(a.at(x.i), b.at(y.i));
+      // Only sums are held against the threshold, as in TensorFlow.
+      if (side !== 0 || sizeOfElement(value) >= least) {
+        kept.push((side > 0 ? y : x).at);
+        values.push(value);
+      }
+      if (side <= 0) i++;
+      if (side >= 0) j++;
+    }
+    const out = NdArray.zeros(a.dtype, [values.length]);
+    values.forEach((v, k) => setElement(out, k, v as number));
+    return [matrix(kept, extents.length), out, wholeArray("int64", extents)];
+  },
+});

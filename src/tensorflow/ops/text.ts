@@ -1,0 +1,197 @@
+/**
+ * Ops on strings that only files have: joining, matching, cases, numbers in text. They run on the host.
+ */
+import { decodeString, encodeString, joinBytes } from "../../engine/core/text.ts";
+import { type DType, DTYPES } from "../../engine/core/dtype.ts";
+import { type Attrs, defineOp } from "../../engine/core/op.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import { mergeShapes } from "../../engine/core/shape.ts";
+import {
+  type NumberFormat,
+  padded,
+  parseNumber,
+  realText,
+  wholeText,
+} from "../../engine/kernels/host/text/number_text.ts";
+import { regexOf, replaceRegex } from "../../engine/kernels/host/text/regex.ts";
+import { defineStringMap, refuse, textsOf, wholeArray } from "./shared.ts";
+
+const withCase = { attrs: ['encoding: string = ""'] };
+
+defineStringMap(
+  "StringLower",
+  withCase,
+  ({ encoding }) =>
+    encoding === "utf-8"
+      ? (s) => encodeString(decodeString(s).toLowerCase())
+      : (s) => s.map((b) => (b >= 65 && b <= 90 ? b + 32 : b)),
+);
+defineStringMap(
+  "StringUpper",
+  withCase,
+  ({ encoding }) =>
+    encoding === "utf-8"
+      ? (s) => encodeString(decodeString(s).toUpperCase())
+      : (s) => s.map((b) => (b >= 97 && b <= 122 ? b - 32 : b)),
+);
+
+const isSpace = (b: number): boolean => b === 32 || b >= 9 && b <= 13;
+
+defineStringMap("StringStrip", {}, () => (text) => {
+  let from = 0, to = text.length;
+  while (from < to && isSpace(text[from])) from++;
+  while (to > from && isSpace(text[to - 1])) to--;
+  return text.subarray(from, to);
+});
+
+defineStringMap(
+  "StaticRegexFullMatch",
+  { output: "bool", attrs: ["pattern: string"] },
+  ({ pattern }) => {
+    const regex = regexOf(`^(?:${pattern})$`, "");
+    return (s) => Number(regex.test(decodeString(s)));
+  },
+);
+
+defineStringMap(
+  "StringLength",
+  { output: "int32", attrs: ['unit: string = "BYTE"'] },
+  ({ unit }) => unit === "UTF8_CHAR" ? (s) => [...decodeString(s)].length : (s) => s.length,
+);
+
+defineStringMap(
+  "StringToNumber",
+  {
+    inputs: ["string_tensor: string"],
+    output: "out_type",
+    attrs: ["out_type: {float32, float64, int32, int64} = float32"],
+  },
+  ({ out_type }) => (s) => {
+    const text = decodeString(s);
+    return parseNumber(text, out_type) ??
+      refuse(`StringToNumberOp could not correctly convert string: ${text}`);
+  },
+);
+
+defineStringMap(
+  "RegexReplace",
+  {
+    inputs: ["input: string", "pattern: string", "rewrite: string"],
+    attrs: ["replace_global: bool = true"],
+  },
+  ({ replace_global: all }, texts) => {
+    const [pattern, rewrite] = texts.map((x) => decodeString(textsOf(x)[0]));
+    return (s) => replaceRegex(s, { pattern, rewrite, all });
+  },
+);
+
+defineOp({
+  name: "StringJoin",
+  inputs: ["inputs: N * string"],
+  outputs: ["output: string"],
+  attrs: ["N: int >= 1", 'separator: string = ""'],
+  infer: (xs) => {
+    // Scalars go with every element of the others.
+    const shapes = xs.map((x) => x.shape).filter((s) => s?.length !== 0);
+    return [shapes.length === 0 ? [] : shapes.reduce(mergeShapes)];
+  },
+  grad: null,
+  cpu: (xs, [out], { attrs }) => {
+    const to = out.data as Uint8Array[], separator = encodeString(attrs.separator);
+    for (let i = 0; i < to.length; i++) {
+      to[i] = joinBytes(xs.map((x) => textsOf(x)[x.rank === 0 ? 0 : i]), separator);
+    }
+  },
+});
+
+/** Refuses what `AsString` cannot write. */
+function checkFormat(dtype: DType, attrs: Attrs): void {
+  const { precision, scientific, shortest, fill } = attrs, { kind, tfName } = DTYPES[dtype];
+  const isCounted = kind === "int" || kind === "uint" || kind === "bool";
+  if (fill.length > 1) refuse("Fill string must be one or fewer characters");
+  if (!" +-0#".includes(fill)) refuse(`Fill argument not supported: "${fill}"`);
+  if (scientific && shortest) refuse("Cannot select both scientific and shortest notation");
+  if (isCounted && (scientific || shortest)) {
+    refuse(`scientific and shortest format not supported for datatype ${tfName}`);
+  }
+  if (isCounted && precision >= 0) refuse(`precision not supported for datatype ${tfName}`);
+}
+
+/** An element of any dtype as `AsString` writes it. */
+function elementText(x: NdArray, i: number, format: NumberFormat): string {
+  const value = x.at(i), { kind } = DTYPES[x.dtype];
+  if (kind === "bool") return String(value);
+  if (kind === "string") return padded(decodeString(value as Uint8Array), format);
+  if (kind === "complex") {
+    return `(${(value as [number, number]).map((v) => realText(v, format)).join()})`;
+  }
+  return kind === "float"
+    ? realText(value as number, format)
+    : wholeText(value as number, format, kind === "int");
+}
+
+defineOp({
+  name: "AsString",
+  inputs: ["input: T"],
+  outputs: ["output: string"],
+  attrs: [
+    "T: type",
+    "precision: int = -1",
+    "scientific: bool = false",
+    "shortest: bool = false",
+    "width: int = -1",
+    'fill: string = ""',
+  ],
+  infer: ([x]) => [x.shape],
+  grad: null,
+  cpu: ([x], [out], { attrs }) => {
+    checkFormat(x.dtype, attrs);
+    const { precision, width, fill: flag, scientific, shortest } = attrs;
+    const style = scientific ? "e" : shortest ? "g" : "f";
+    const format: NumberFormat = { precision, width, flag, style };
+    const to = out.data as Uint8Array[], isBare = x.dtype === "string" && attrs.width <= 0;
+    // Strings may hold bytes that are no text.
+    for (let i = 0; i < to.length; i++) {
+      to[i] = isBare ? textsOf(x)[i] : encodeString(elementText(x, i, format));
+    }
+  },
+});
+
+/** The parts of a string between separators; between runs of white space where there is none. */
+function splitText(text: string, separator: string, maxsplit: number): string[] {
+  const most = maxsplit > 0 ? maxsplit : Infinity;
+  const parts: string[] = [];
+  if (separator !== "") {
+    const all = text.split(separator);
+    return all.length <= most ? all : [...all.slice(0, most), all.slice(most).join(separator)];
+  }
+  let rest = text.trimStart();
+  while (rest !== "" && parts.length < most) {
+    const [token] = /^\S+/.exec(rest)!;
+    parts.push(token);
+    rest = rest.slice(token.length).trimStart();
+  }
+  // What is left after the last split is a part, be it empty.
+  return parts.length === most ? [...parts, rest] : parts;
+}
+
+defineOp({
+  name: "StringSplitV2",
+  inputs: ["input: string", "sep: string"],
+  outputs: ["indices: int64", "values: string", "shape: int64"],
+  attrs: ["maxsplit: int = -1"],
+  infer: () => [[null, 2], [null], [2]],
+  grad: null,
+  cpu: ([x, sep], _, { attrs }) => {
+    const separator = decodeString(textsOf(sep)[0]);
+    const rows = textsOf(x).map((s) => splitText(decodeString(s), separator, attrs.maxsplit));
+    const at = rows.flatMap((parts, r) => parts.flatMap((_, k) => [r, k]));
+    const values = rows.flat().map(encodeString);
+    const most = rows.reduce((n, parts) => Math.max(n, parts.length), 0);
+    return [
+      wholeArray("int64", at, [values.length, 2]),
+      new NdArray("string", [values.length], values),
+      wholeArray("int64", [rows.length, most]),
+    ];
+  },
+});

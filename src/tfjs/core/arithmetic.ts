@@ -1,0 +1,70 @@
+/**
+ * Arithmetic as TensorFlow.js has it: numbers beside a tensor of integers are float32, so that `pixels.div(255)` gives fractions. Weft's
+ * own functions, as TensorFlow's, give numbers the tensor's element type.
+ */
+import * as weft from "../../../mod.ts";
+import { toNdArray } from "../../engine/core/convert.ts";
+import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
+import { floatScalar } from "../../engine/ops/input.ts";
+
+type Binary = (a: TensorLike, b: TensorLike) => Tensor;
+
+/** `x`, as TensorFlow.js takes it beside `other`. */
+function beside(x: TensorLike, other: TensorLike): TensorLike {
+  if (!(other instanceof Tensor) || other.dtype !== "int32") return x;
+  if (typeof x === "number") return floatScalar(x);
+  return Array.isArray(x) ? toNdArray(x) : x;
+}
+
+const withFloats = (fn: Binary): Binary => (a, b) => {
+  if (!(b instanceof Tensor)) return fn(a, beside(b, a));
+  return a instanceof Tensor ? fn(a, b) : fn(beside(a, b), b);
+};
+
+/** Sum. See `tf.add`. */
+export const add: typeof weft.add = withFloats(weft.add);
+/** Quotient; of two tensors of integers rounded down. See `tf.div`. */
+export const div: typeof weft.div = withFloats(weft.div);
+/** The larger of two. See `tf.maximum`. */
+export const maximum: typeof weft.maximum = withFloats(weft.maximum);
+/** The smaller of two. See `tf.minimum`. */
+export const minimum: typeof weft.minimum = withFloats(weft.minimum);
+/** Remainder. See `tf.mod`. */
+export const mod: typeof weft.mod = withFloats(weft.mod);
+/** Product. See `tf.mul`. */
+export const mul: typeof weft.mul = withFloats(weft.mul);
+/** Power. See `tf.pow`. */
+export const pow: typeof weft.pow = withFloats(weft.pow);
+/** Square of the difference. See `tf.squaredDifference`. */
+export const squaredDifference: typeof weft.squaredDifference = withFloats(weft.squaredDifference);
+/** Difference. See `tf.sub`. */
+export const sub: typeof weft.sub = withFloats(weft.sub);
+/** Elements of one tensor or another. See `tf.where`. */
+export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tensor {
+  return weft.where(condition, beside(a, b), beside(b, a));
+}
+
+/** Lets the methods of tensors do the same. */
+export function installArithmetic(): void {
+  const functions: Readonly<Record<string, Binary>> = {
+    add,
+    div,
+    maximum,
+    minimum,
+    mod,
+    mul,
+    pow,
+    squaredDifference,
+    sub,
+  };
+  const install = (name: string, value: (this: Tensor, ...args: never[]) => Tensor) =>
+    Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
+  for (const [name, fn] of Object.entries(functions)) {
+    install(name, function (other: TensorLike) {
+      return fn(this, other);
+    });
+  }
+  install("where", function (condition: TensorLike, x: TensorLike) {
+    return where(condition, this, x);
+  });
+}

@@ -1,0 +1,35 @@
+/**
+ * `tf.broadcast_util`: shapes that broadcast.
+ */
+import { broadcastShapes } from "../../../engine/core/shape.ts";
+
+/** Axes of the input that are repeated to give the output's shape. */
+export function getBroadcastDims(
+  inShape: readonly number[],
+  outShape: readonly number[],
+): number[] {
+  const offset = outShape.length - inShape.length;
+  return inShape.flatMap((extent, axis) =>
+    extent === 1 && (outShape[axis + offset] ?? 1) > 1 ? [axis] : []
+  );
+}
+
+/** Axes of the output that are summed to give the gradient of the input. */
+export function getReductionAxes(
+  inShape: readonly number[],
+  outShape: readonly number[],
+): number[] {
+  const offset = outShape.length - inShape.length;
+  return outShape.flatMap((extent, axis) => {
+    const from = axis < offset ? undefined : inShape[axis - offset];
+    return from === undefined || from === 1 && extent > 1 ? [axis] : [];
+  });
+}
+
+/** The shape that two shapes broadcast to. Throws where they do not. */
+export function assertAndGetBroadcastShape(
+  shapeA: readonly number[],
+  shapeB: readonly number[],
+): number[] {
+  return [...broadcastShapes(shapeA, shapeB) as number[]];
+}

@@ -1,0 +1,78 @@
+/**
+ * Complex numbers as real and imaginary parts in turn.
+ */
+import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
+
+/** Real and imaginary parts. */
+export interface ComplexArrays {
+  /** Real parts. */
+  real: Float32Array;
+  /** Imaginary parts. */
+  imag: Float32Array;
+}
+/** A complex number. */
+export interface ComplexNumber {
+  /** Real part. */
+  real: number;
+  /** Imaginary part. */
+  imag: number;
+}
+
+/** Both parts in turn. Throws where there are not as many of both. */
+export function mergeRealAndImagArrays(real: Float32Array, imag: Float32Array): Float32Array {
+  if (real.length !== imag.length) {
+    throw new Error(`Cannot merge ${real.length} real parts and ${imag.length} imaginary ones`);
+  }
+  const out = new Float32Array(2 * real.length);
+  real.forEach((value, i) => assignToTypedArray(out, value, imag[i], i));
+  return out;
+}
+/** The parts by themselves. */
+export function splitRealAndImagArrays(complex: Float32Array): ComplexArrays {
+  return every(complex, 0, 1);
+}
+/** The numbers at even places. */
+export function complexWithEvenIndex(complex: Float32Array): ComplexArrays {
+  return every(complex, 0, 2);
+}
+/** The numbers at odd places. */
+export function complexWithOddIndex(complex: Float32Array): ComplexArrays {
+  return every(complex, 1, 2);
+}
+
+function every(complex: Float32Array, first: number, step: number): ComplexArrays {
+  const length = Math.max(0, Math.ceil((complex.length / 2 - first) / step));
+  const at = (i: number) => 2 * (first + i * step);
+  return {
+    real: Float32Array.from({ length }, (_, i) => complex[at(i)]),
+    imag: Float32Array.from({ length }, (_, i) => complex[at(i) + 1]),
+  };
+}
+
+/** The number at a place. */
+export function getComplexWithIndex(complex: Float32Array, index: number): ComplexNumber {
+  return { real: complex[2 * index], imag: complex[2 * index + 1] };
+}
+/** Puts a number at a place. */
+export function assignToTypedArray(
+  data: { [index: number]: number },
+  real: number,
+  imag: number,
+  index: number,
+): void {
+  data[2 * index] = real;
+  data[2 * index + 1] = imag;
+}
+/** The first half of the roots of unity. */
+export function exponents(n: number, inverse: boolean): ComplexArrays {
+  const roots = Array.from({ length: Math.floor(n / 2) }, (_, k) => exponent(k, n, inverse));
+  return {
+    real: Float32Array.from(roots, ({ real }) => real),
+    imag: Float32Array.from(roots, ({ imag }) => imag),
+  };
+}
+/** A root of unity. */
+export function exponent(k: number, n: number, inverse: boolean): ComplexNumber {
+  const angle = (inverse ? 2 : -2) * Math.PI * (k / n);
+  return { real: Math.cos(angle), imag: Math.sin(angle) };
+}

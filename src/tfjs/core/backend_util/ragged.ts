@@ -1,0 +1,73 @@
+/**
+ * Partitions of ragged tensors.
+ */
+import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
+
+/** How rows are told apart. */
+export enum RowPartitionType {
+  /** The number of rows. */
+  FIRST_DIM_SIZE,
+  /** The row of each value. */
+  VALUE_ROWIDS,
+  /** The length of each row. */
+  ROW_LENGTHS,
+  /** Where rows begin and end. */
+  ROW_SPLITS,
+  /** Where rows end. */
+  ROW_LIMITS,
+  /** Where rows begin. */
+  ROW_STARTS,
+}
+
+/** The shape that is asked for, with what the values say where it says nothing. Throws where both differ. */
+export function combineRaggedTensorToTensorShapes(
+  raggedRank: number,
+  shape: readonly number[] | null | undefined,
+  valueShape: readonly number[] | null | undefined,
+): number[] {
+  if (!valueShape && !shape) return [];
+  const unknown = new Array<number>(raggedRank + (valueShape?.length ?? 0)).fill(-1);
+  const out = shape ? [...shape] : unknown;
+  if (!valueShape) return out;
+  if (raggedRank + valueShape.length !== out.length) {
+    throw new Error(
+      `Cannot give rows the shape [${out}]: values of [${valueShape}] in ${raggedRank} partitions have another rank`,
+    );
+  }
+  valueShape.slice(1).forEach((extent, i) => {
+    const at = out.length - valueShape.length + 1 + i;
+    if (extent < 0) return;
+    if (out[at] >= 0 && out[at] !== extent) {
+      throw new Error(`Cannot give rows the shape [${out}]: values have ${extent} at axis ${at}`);
+    }
+    out[at] = extent;
+  });
+  return out;
+}
+/** Partitions by their names; the list ends at an unknown one. */
+export function getRowPartitionTypesHelper(rowPartitionTypeStrings: string[]): RowPartitionType[] {
+  const known = rowPartitionTypeStrings.findIndex((name) => !(name in RowPartitionType));
+  const names = known < 0 ? rowPartitionTypeStrings : rowPartitionTypeStrings.slice(0, known);
+  return names.map((name) => RowPartitionType[name as keyof typeof RowPartitionType]);
+}
+/** How many axes are ragged. */
+export function getRaggedRank(rowPartitionTypes: readonly RowPartitionType[]): number {
+  const [first] = rowPartitionTypes;
+  return rowPartitionTypes.length - Number(first === RowPartitionType.FIRST_DIM_SIZE);
+}
+/** Throws where a default value does not broadcast to the values. */
+export function validateDefaultValueShape(
+  defaultValueShape: readonly number[] | null | undefined,
+  valueShape: readonly number[] | null | undefined,
+): void {
+  if (!defaultValueShape || !valueShape) return;
+  const isFitting = defaultValueShape.length < valueShape.length &&
+    defaultValueShape.slice(0, valueShape.length - 1).every((extent, i) => {
+      const wanted = valueShape[i + 1];
+      return extent < 0 || wanted < 0 || extent === 1 || extent === wanted;
+    });
+  if (isFitting) return;
+  throw new Error(
+    `Cannot fill rows by a default value of [${defaultValueShape}]: values are [${valueShape}]`,
+  );
+}

@@ -1,0 +1,62 @@
+/**
+ * Making tensors as TensorFlow.js does: numbers of any typed array that it does not know are float32.
+ */
+import * as weft from "../../../mod.ts";
+import type { DType } from "../../engine/core/dtype.ts";
+import type { Rank } from "../../engine/core/ranks.ts";
+import type { Tensor, Tensor1D, TensorLike } from "../../engine/core/tensor.ts";
+import { env } from "./environment.ts";
+import type { DataType, WebGPUData } from "./types.ts";
+import { flatten } from "./util/arrays.ts";
+import { checkConversionForErrors } from "./util/shapes.ts";
+
+/** Element type of values where none is asked for and ours would be another than TensorFlow.js's. Checks them while debugging. */
+function defaultDType(values: unknown, dtype: DType | undefined): DType | undefined {
+  if (env().getBool("DEBUG")) checkNumbers(values, dtype);
+  if (dtype !== undefined && dtype !== null || !ArrayBuffer.isView(values)) return dtype;
+  const isKnown = values instanceof Float32Array || values instanceof Int32Array ||
+    values instanceof Uint8Array || values instanceof Uint8ClampedArray;
+  return isKnown ? dtype : "float32";
+}
+
+function checkNumbers(values: unknown, dtype: DType | undefined): void {
+  const numbers = flatten(values as number[]);
+  if (dtype === "string" || numbers.some((v) => typeof v !== "number")) return;
+  checkConversionForErrors(numbers, (dtype ?? "float32") as DataType);
+}
+
+/** Makes a function of ours use TensorFlow.js's element types. */
+function withShape(
+  make: (values: TensorLike, shape?: readonly number[], dtype?: DType) => Tensor,
+): (values: TensorLike, shape?: readonly number[] | null, dtype?: DataType) => Tensor {
+  return (values, shape, dtype) => make(values, shape ?? undefined, defaultDType(values, dtype));
+}
+
+/** A tensor of these values. See `tf.tensor`. */
+export function tensor<R extends Rank = Rank>(
+  values: TensorLike | WebGPUData,
+  shape?: readonly number[] | null,
+  dtype?: DataType,
+): Tensor<R> {
+  return weft.tensor(values as TensorLike, shape ?? undefined, defaultDType(values, dtype));
+}
+/** A tensor of one axis. See `tf.tensor1d`. */
+export function tensor1d(values: TensorLike, dtype?: DataType): Tensor1D {
+  return weft.tensor1d(values, defaultDType(values, dtype));
+}
+/** Makes a tensor of values, a shape and an element type. */
+export type MakeTensor<R extends Rank = Rank> = (
+  values: TensorLike,
+  shape?: readonly number[] | null,
+  dtype?: DataType,
+) => Tensor<R>;
+/** A tensor of two axes. See `tf.tensor2d`. */
+export const tensor2d: MakeTensor<Rank.R2> = withShape(weft.tensor2d);
+/** A tensor of three axes. See `tf.tensor3d`. */
+export const tensor3d: MakeTensor<Rank.R3> = withShape(weft.tensor3d);
+/** A tensor of four axes. See `tf.tensor4d`. */
+export const tensor4d: MakeTensor<Rank.R4> = withShape(weft.tensor4d);
+/** A tensor of five axes. See `tf.tensor5d`. */
+export const tensor5d: MakeTensor<Rank.R5> = withShape(weft.tensor5d);
+/** A tensor of six axes. See `tf.tensor6d`. */
+export const tensor6d: MakeTensor<Rank.R6> = withShape(weft.tensor6d);

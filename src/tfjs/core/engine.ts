@@ -1,0 +1,312 @@
+/**
+ * `tf.engine()`: what packages ask of TensorFlow.js's engine, over Weft. It lies where bundled copies of TensorFlow.js look for theirs
+ * (`globalThis._tfengine`), so that what they compute runs here.
+ */
+import { currentRecorders } from "../../engine/core/apply.ts";
+import { newTensorId, Tensor, type TensorLike } from "../../engine/core/tensor.ts";
+import { customGrad } from "../../engine/autodiff/custom_grad.ts";
+import { valueAndGrads } from "../../engine/autodiff/grad_functions.ts";
+import { memory, type MemoryInfo } from "../../engine/runtime/eager/memory.ts";
+import {
+  disposeVariables,
+  eagerVariables,
+} from "../../engine/runtime/variables/known_variables.ts";
+import { type Variable, variable } from "../../engine/runtime/variables/variable.ts";
+import type { KernelBackend } from "./backend.ts";
+import * as backends from "./backends.ts";
+import { tensor } from "./creation.ts";
+import { env, type Environment, setEnvironmentGlobal } from "./environment.ts";
+import { getGradient, getKernel, type NamedAttrMap } from "./kernel_registry.ts";
+import { KERNELS } from "./kernels/mod.ts";
+import type { KernelAttrs, KernelInputs } from "./kernels/types.ts";
+import { endScope, keep, scopeNames, startScope, tidy } from "./scopes.ts";
+import { profile, type ProfileInfo, time, type TimingInfo } from "./timing.ts";
+import type {
+  BackendValues,
+  DataId,
+  DataType,
+  DataValues,
+  NamedTensorMap,
+  NamedVariableMap,
+  TensorInfo,
+} from "./types.ts";
+import { Error } from "../../engine/core/throwing/builtin_errors.ts";
+
+/** Counts and lists of an engine. */
+export class EngineState {
+  /** Variables by name. */
+  get registeredVariables(): NamedVariableMap {
+    return Object.fromEntries(eagerVariables().map((v) => [v.name, v]));
+  }
+  /** Tensors alive. */
+  get numTensors(): number {
+    return memory().numTensors;
+  }
+  /** Their bytes. */
+  get numBytes(): number {
+    return memory().numBytes;
+  }
+  /** Pieces of memory. */
+  get numDataBuffers(): number {
+    return memory().numDataBuffers;
+  }
+  /** Tapes that record. */
+  get gradientDepth(): number {
+    return currentRecorders().length;
+  }
+  /** Always 0: kernels run no others. */
+  readonly kernelDepth: number = 0;
+  /** The open scopes. */
+  get scopeStack(): { name: string; id: number; track: Tensor[] }[] {
+    return scopeNames().map((name, id) => ({ name, id, track: [] }));
+  }
+  /** The innermost open scope. */
+  get activeScope(): { name: string; id: number; track: Tensor[] } | undefined {
+    return this.scopeStack.at(-1);
+  }
+  /** Nothing to end. */
+  dispose(): void {}
+}
+
+/** TensorFlow.js's engine, over Weft. */
+export class Engine {
+  /** Counts and lists. */
+  readonly state: EngineState = new EngineState();
+
+  /** Flags and the platform. */
+  get ENV(): Environment {
+    return env();
+  }
+  set ENV(environment: Environment) {
+    setEnvironmentGlobal(environment);
+  }
+  /** Name of the backend in use. */
+  get backendName(): string {
+    return backends.getBackend();
+  }
+  /** The backend in use. */
+  get backend(): KernelBackend {
+    return backends.backend();
+  }
+  /** Waits until the backend in use has started. */
+  ready(): Promise<void> {
+    return backends.ready();
+  }
+  /** The backends that have started, by their names. */
+  get registry(): Record<string, KernelBackend> {
+    return backends.startedBackends();
+  }
+  /** What makes each backend, by its name. */
+  get registryFactory(): Record<string, { factory: backends.BackendFactory; priority: number }> {
+    return backends.backendFactories();
+  }
+  /** Names of all backends. */
+  backendNames(): string[] {
+    return backends.backendNames();
+  }
+  /** See `tf.findBackend`. */
+  findBackend(name: string): KernelBackend | null {
+    return backends.findBackend(name);
+  }
+  /** See `tf.findBackendFactory`. */
+  findBackendFactory(name: string): backends.BackendFactory | null {
+    return backends.findBackendFactory(name);
+  }
+  /** See `tf.registerBackend`. */
+  registerBackend(name: string, factory: backends.BackendFactory, priority?: number): boolean {
+    return backends.registerBackend(name, factory, priority);
+  }
+  /** See `tf.setBackend`. */
+  setBackend(name: string): Promise<boolean> {
+    return backends.setBackend(name);
+  }
+  /** See `tf.removeBackend`. */
+  removeBackend(name: string): void {
+    backends.removeBackend(name);
+  }
+
+  /** See `tf.tidy`. */
+  tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
+    return tidy(nameOrFn, fn);
+  }
+  /** Opens a scope. */
+  startScope(name = ""): void {
+    startScope(name);
+  }
+  /** Closes it: tensors made since are disposed, but for those in `result`. */
+  endScope(result?: unknown): void {
+    endScope(result);
+  }
+  /** See `tf.keep`. */
+  keep<T extends Tensor>(result: T): T {
+    return keep(result);
+  }
+
+  /**
+   * Runs a kernel by its name: Weft's own, else one registered for the backend in use, with its registered gradient. Throws for an
+   * unknown one.
+   */
+  runKernel(
+    kernelName: string,
+    inputs: NamedTensorMap | Tensor[],
+    attrs: NamedAttrMap = {},
+  ): Tensor | Tensor[] {
+    const own = Object.hasOwn(KERNELS, kernelName) ? KERNELS[kernelName] : undefined;
+    if (own !== undefined) {
+      return tidy(() => own(inputs as unknown as KernelInputs, attrs as KernelAttrs));
+    }
+    return runRegistered(this, kernelName, inputs as NamedTensorMap, attrs);
+  }
+
+  /** A tensor of these values. */
+  makeTensor(values: DataValues | Uint8Array[], shape: number[], dtype?: DataType): Tensor {
+    return tensor(values as TensorLike, shape, dtype);
+  }
+  /** The tensor that a kernel's result describes: a tensor of ours itself, else its elements as the backend reads them. */
+  makeTensorFromTensorInfo(info: TensorInfo, backend?: KernelBackend): Tensor {
+    const made: unknown = info;
+    if (made instanceof Tensor) return made;
+    return this.makeTensorFromDataId(info.dataId, info.shape, info.dtype, backend);
+  }
+  /** A tensor of the elements that a backend has by an id. */
+  makeTensorFromDataId(
+    dataId: DataId,
+    shape: number[],
+    dtype: DataType,
+    backend: KernelBackend = this.backend,
+  ): Tensor {
+    return tensor(backend.readSync(dataId) as TensorLike, shape, dtype);
+  }
+  /** See `tf.variable`. */
+  makeVariable(
+    initialValue: Tensor,
+    trainable?: boolean,
+    name?: string,
+    dtype?: DataType,
+  ): Variable {
+    return variable(initialValue, trainable, name, dtype);
+  }
+  /** Frees a tensor. */
+  disposeTensor(t: Tensor): void {
+    t.dispose();
+  }
+  /** Frees a variable. */
+  disposeVariable(v: Variable): void {
+    v.dispose();
+  }
+  /** See `tf.disposeVariables`. */
+  disposeVariables(): void {
+    disposeVariables();
+  }
+  /** See `tf.memory`. */
+  memory(): MemoryInfo {
+    return memory();
+  }
+  /** See `tf.profile`. */
+  profile(query: () => unknown): Promise<ProfileInfo> {
+    return profile(query);
+  }
+  /** See `tf.time`. */
+  time(query: () => void): Promise<TimingInfo> {
+    return time(query);
+  }
+  /** Whether a tape records. */
+  isTapeOn(): boolean {
+    return this.state.gradientDepth > 0;
+  }
+  /** The value of `f()` and its gradients for `xs`. */
+  gradients(f: () => Tensor, xs: Tensor[], dy?: Tensor): { value: Tensor; grads: Tensor[] } {
+    return valueAndGrads(() => f())(xs, dy);
+  }
+  /** See `tf.customGrad`. */
+  customGrad(f: Parameters<typeof customGrad>[0]): (...inputs: Tensor[]) => Tensor {
+    return customGrad(f);
+  }
+  /** A number for a tensor. */
+  nextTensorId(): number {
+    return newTensorId();
+  }
+  /** A number for a variable. */
+  nextVariableId(): number {
+    return newTensorId();
+  }
+  /** Reads the elements that a backend has by an id; a tensor's id is the tensor. */
+  read(dataId: DataId): Promise<BackendValues> {
+    return this.backend.read(dataId);
+  }
+  /** {@linkcode Engine.read} at once. */
+  readSync(dataId: DataId): BackendValues {
+    return this.backend.readSync(dataId);
+  }
+  /** The GPU memory of a tensor. */
+  readToGPU(dataId: DataId): object {
+    return this.backend.readToGPU(dataId);
+  }
+  /** Nothing to note: memory counts its own holders. */
+  incRef(_a: Tensor, _backend?: KernelBackend): void {}
+  /** Nothing to note: scopes see what is made. */
+  trackTensor(_a: Tensor, _backend?: KernelBackend): void {}
+  /** Forgets flags, registered backends and variables. */
+  reset(): void {
+    env().reset();
+    backends.resetBackends();
+    disposeVariables();
+  }
+}
+
+function runRegistered(
+  engine: Engine,
+  kernelName: string,
+  inputs: NamedTensorMap,
+  attrs: NamedAttrMap,
+): Tensor | Tensor[] {
+  const { backendName } = engine;
+  const config = getKernel(kernelName, backendName);
+  if (config === undefined) {
+    throw new Error(
+      `Cannot run the kernel ${kernelName}: it is none of Weft's, and not registered for ${backendName}`,
+    );
+  }
+  const { backend } = engine;
+  const compute = (): Tensor | Tensor[] => {
+    const result = config.kernelFunc({
+      inputs: inputs as unknown as Record<string, TensorInfo>,
+      backend,
+      attrs,
+    });
+    const make = (info: TensorInfo) => engine.makeTensorFromTensorInfo(info, backend);
+    return Array.isArray(result) ? result.map(make) : make(result);
+  };
+  const gradient = getGradient(kernelName);
+  if (gradient === undefined || !engine.isTapeOn()) return compute();
+  const names = Object.keys(inputs);
+  const { saveAllInputs, inputsToSave = [], outputsToSave = [], gradFunc } = gradient;
+  return customGrad((...args) => {
+    const value = compute();
+    if (Array.isArray(value)) {
+      throw new Error(`Cannot differentiate kernel '${kernelName}': it has several outputs`);
+    }
+    const saved = (saveAllInputs ? names : inputsToSave).map((name) => inputs[name]);
+    const save = args.at(-1) as (tensors: Tensor[]) => void;
+    save([...saved, ...outputsToSave[0] ? [value] : []]);
+    return {
+      value,
+      gradFunc: (dy, kept) => {
+        const grads = gradFunc(dy, [...kept], attrs);
+        return names.map((name) => grads[name]());
+      },
+    };
+  })(...names.map((name) => inputs[name]));
+}
+
+/** Where copies of TensorFlow.js look for the engine that is in use. */
+const scope = globalThis as { _tfengine?: object };
+
+/** The engine of this process. */
+export const ENGINE: Engine = new Engine();
+scope._tfengine ??= ENGINE;
+
+/** The engine of this process. */
+export function engine(): Engine {
+  return ENGINE;
+}

@@ -1,0 +1,116 @@
+/**
+ * Places that hold models by name, and moving models among them: `localstorage://name`, `indexeddb://name`.
+ */
+import { assert } from "../util/checks.ts";
+import { getLoadHandlers, getSaveHandlers } from "./router_registry.ts";
+import type { IOHandler, ModelArtifactsInfo, ModelStoreManager } from "./types.ts";
+import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
+
+const SEPARATOR = "://";
+const managers = new Map<string, ModelStoreManager>();
+
+/** The managers of the places, by their schemes. */
+export const ModelStoreManagerRegistry = {
+  /** Adds one. Throws for an empty scheme, and for one that is there. */
+  registerManager(scheme: string, manager: ModelStoreManager): void {
+    assert(
+      scheme !== null && scheme !== undefined,
+      "Cannot register a manager: there is no scheme",
+    );
+    const name = scheme.endsWith(SEPARATOR) ? scheme.slice(0, -SEPARATOR.length) : scheme;
+    assert(name.length > 0, "Cannot register a manager: the scheme is empty");
+    assert(
+      !managers.has(name),
+      () => `Cannot register a manager: the scheme ${name} has one`,
+    );
+    managers.set(name, manager);
+  },
+  /** The one of a scheme. Throws where there is none. */
+  getManager(scheme: string): ModelStoreManager {
+    const found = managers.get(scheme);
+    if (found === undefined) {
+      throw new Error(`Cannot find models at ${scheme}: no manager has that scheme`);
+    }
+    return found;
+  },
+  /** The schemes. */
+  getSchemes(): string[] {
+    return [...managers.keys()];
+  },
+};
+
+function parse(url: string): { scheme: string; path: string } {
+  const at = url.indexOf(SEPARATOR);
+  if (at < 0) {
+    throw new Error(
+      `Cannot read the URL of a model: it has no scheme, known ones are ${
+        ModelStoreManagerRegistry.getSchemes().join(",")
+      }`,
+    );
+  }
+  return { scheme: url.slice(0, at), path: url.slice(at + SEPARATOR.length) };
+}
+
+function only(handlers: IOHandler[], url: string, what: string): IOHandler {
+  assert(
+    handlers.length > 0,
+    () => `Cannot copy the model: nothing can ${what} ${url}`,
+  );
+  assert(
+    handlers.length < 2,
+    () => `Cannot copy the model: ${handlers.length} handlers can ${what} ${url}`,
+  );
+  return handlers[0];
+}
+
+async function copy(
+  sourceURL: string,
+  destURL: string,
+  deleteSource: boolean,
+): Promise<ModelArtifactsInfo> {
+  assert(
+    sourceURL !== destURL,
+    () => `Cannot copy a model onto itself: both URLs are the same, ${sourceURL}`,
+  );
+  const from = only(getLoadHandlers(sourceURL), sourceURL, "load");
+  const to = only(getSaveHandlers(destURL), destURL, "save");
+  const { scheme, path } = parse(sourceURL);
+  const isSamePlace = scheme === parse(destURL).scheme;
+  const artifacts = await from.load!();
+  // Within one place the old model goes first: both might not have room.
+  const manager = deleteSource ? ModelStoreManagerRegistry.getManager(scheme) : null;
+  if (manager !== null && isSamePlace) await manager.removeModel(path);
+  const { modelArtifactsInfo } = await to.save!(artifacts);
+  if (manager !== null && !isSamePlace) await manager.removeModel(path);
+  return modelArtifactsInfo;
+}
+
+/** All models, by their URLs. */
+export async function listModels(): Promise<{ [url: string]: ModelArtifactsInfo }> {
+  const out: { [url: string]: ModelArtifactsInfo } = {};
+  for (const [scheme, manager] of managers) {
+    for (const [path, info] of Object.entries(await manager.listModels())) {
+      out[scheme + SEPARATOR + path] = info;
+    }
+  }
+  return out;
+}
+
+/** Deletes the model of a URL. Rejects where there is none. */
+// deno-lint-ignore require-await
+export async function removeModel(url: string): Promise<ModelArtifactsInfo> {
+  const { scheme, path } = parse(url);
+  return ModelStoreManagerRegistry.getManager(scheme).removeModel(path);
+}
+
+/** Copies a model from one URL to another. */
+// deno-lint-ignore require-await
+export async function copyModel(sourceURL: string, destURL: string): Promise<ModelArtifactsInfo> {
+  return copy(sourceURL, destURL, false);
+}
+
+/** Moves a model from one URL to another. */
+// deno-lint-ignore require-await
+export async function moveModel(sourceURL: string, destURL: string): Promise<ModelArtifactsInfo> {
+  return copy(sourceURL, destURL, true);
+}

@@ -1,0 +1,42 @@
+/**
+ * The platform that programs run on: fetching, time, texts. One for browsers, Deno and Node, which have the same functions.
+ */
+import type { Platform } from "./environment.ts";
+import { Error } from "../../engine/core/throwing/builtin_errors.ts";
+
+/**
+ * Whether the web's functions are there: in pages, their workers and Deno. Packages load Node's modules elsewhere by `require`, which
+ * modules in Deno have not.
+ */
+export function isBrowser(): boolean {
+  const scope = globalThis as { document?: unknown; WorkerGlobalScope?: unknown; Deno?: unknown };
+  const isPage = scope.document !== undefined && scope.document !== null;
+  return isPage || scope.Deno !== undefined || scope.WorkerGlobalScope !== undefined && !isNode();
+}
+
+/** Whether Node's modules are there: in Node and in Deno. */
+export function isNode(): boolean {
+  const { process } = globalThis as { process?: { versions?: { node?: string } } };
+  return typeof process?.versions?.node === "string";
+}
+
+/** The platform of this process. */
+export const platform: Platform = {
+  fetch: (path, requestInits) => fetch(path, requestInits),
+  now: () => performance.now(),
+  encode(text, encoding) {
+    if (!/^utf-?8$/i.test(encoding)) throw new Error(`Cannot encode as ${encoding}: wanted utf-8`);
+    return new TextEncoder().encode(text);
+  },
+  decode: (bytes, encoding) => bytes.length === 0 ? "" : new TextDecoder(encoding).decode(bytes),
+  setTimeoutCustom: (functionRef, delay) => void setTimeout(functionRef, delay),
+  isTypedArray,
+};
+
+/** Whether a value is a typed array that tensors are made of. */
+export function isTypedArray(
+  a: unknown,
+): a is Float32Array | Int32Array | Uint8Array | Uint8ClampedArray {
+  return a instanceof Float32Array || a instanceof Int32Array || a instanceof Uint8Array ||
+    a instanceof Uint8ClampedArray;
+}

@@ -1,0 +1,44 @@
+/**
+ * `tf.tensor_util`: tensors in containers, and element types of pairs.
+ */
+import { promote } from "../../engine/core/dtype.ts";
+import { Tensor } from "../../engine/core/tensor.ts";
+import { cast } from "../../engine/ops/array/cast.ts";
+import { assert } from "./util/checks.ts";
+import { isTypedArray } from "./util/values.ts";
+
+/** Both tensors in the wider of their element types. */
+export function makeTypesMatch(a: Tensor, b: Tensor): [Tensor, Tensor] {
+  if (a.dtype === b.dtype) return [a, b];
+  const dtype = promote(a.dtype, b.dtype);
+  return [cast(a, dtype), cast(b, dtype)];
+}
+
+/** Throws where the element types differ. */
+export function assertTypesMatch(a: Tensor, b: Tensor): void {
+  assert(
+    a.dtype === b.dtype,
+    () => `The dtypes of the first (${a.dtype}) and second (${b.dtype}) input must match`,
+  );
+}
+
+/** Whether a tensor is in a list, by its id. */
+export function isTensorInList(tensor: Tensor, tensorList: readonly Tensor[]): boolean {
+  return tensorList.some(({ id }) => id === tensor.id);
+}
+
+/** All tensors in a container, at any depth, each once; objects of any class are looked into. */
+export function getTensorsInContainer(result: unknown): Tensor[] {
+  const found: Tensor[] = [];
+  const seen = new Set<unknown>();
+  const walk = (value: unknown): void => {
+    if (typeof value !== "object" || value === null || seen.has(value)) return;
+    seen.add(value);
+    if (value instanceof Tensor) found.push(value);
+    else if (!isTypedArray(value)) {
+      for (const key in value) walk((value as Record<string, unknown>)[key]);
+    }
+  };
+  walk(result);
+  return found;
+}

@@ -1,0 +1,206 @@
+/**
+ * `tf.util`: shapes, their strides, and arrays nested by them.
+ */
+import type { BackendValues, DataType, NumericArray } from "../types.ts";
+import { assert } from "./checks.ts";
+import { flatten, parseAxisParam } from "./arrays.ts";
+import { encodeString, isString, isTypedArray } from "./values.ts";
+import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
+
+/** Number of elements. */
+export function sizeFromShape(shape: readonly number[]): number {
+  return shape.reduce((size, d) => size * d, 1);
+}
+/** Whether a shape has no axis. */
+export function isScalarShape(shape: readonly number[]): boolean {
+  return shape.length === 0;
+}
+/** Two dimensions, nearly alike, that hold `size` elements. */
+export function sizeToSquarishShape(size: number): [number, number] {
+  const width = Math.ceil(Math.sqrt(size));
+  return [width, Math.ceil(size / width)];
+}
+/** Steps along each axis but the last, in elements. */
+export function computeStrides(shape: readonly number[]): number[] {
+  const strides: number[] = [];
+  for (let axis = shape.length - 1, step = 1; axis > 0; axis--) {
+    strides.unshift(step *= shape[axis]);
+  }
+  return strides;
+}
+
+/** The shape with -1 replaced by what `size` leaves for it. Throws where there are two, or nothing fits. */
+export function inferFromImplicitShape(shape: number[], size: number): number[] {
+  const free = shape.flatMap((d, i) => d === -1 ? [i] : []);
+  if (free.length > 1) {
+    throw Error(`Shapes can only have 1 implicit size, received -1 at dims ${free.join(" and ")}`);
+  }
+  const negative = shape.findIndex((d) => d < -1);
+  if (negative >= 0) {
+    throw Error(`Shapes can not be < 0, received ${shape[negative]} at dim ${negative}`);
+  }
+  const known = sizeFromShape(shape.filter((d) => d !== -1));
+  if (free.length === 0) {
+    if (size > 0 && size !== known) {
+      throw Error(`Cannot give ${size} elements the shape [${shape}]`);
+    }
+    return shape;
+  }
+  if (known === 0) {
+    throw Error(`Cannot tell the free dimension of [${shape}]: there are no elements`);
+  }
+  if (size % known !== 0) {
+    throw Error(
+      `The implicit shape can't be a fractional number, received ${size} / ${known}`,
+    );
+  }
+  return shape.map((d) => d === -1 ? size / known : d);
+}
+
+/** The shape without axes of extent 1, or without those named, and the axes that stay. Throws where a named one is longer. */
+export function squeezeShape(
+  shape: readonly number[],
+  axis?: number | readonly number[] | null,
+): { newShape: number[]; keptDims: number[] } {
+  const isAll = axis === undefined || axis === null || Array.isArray(axis) && axis.length === 0;
+  const named = isAll ? null : parseAxisParam(axis, shape);
+  const keptDims: number[] = [];
+  shape.forEach((extent, i) => {
+    const isNamed = named === null ? extent === 1 : named.includes(i);
+    if (isNamed && extent !== 1) {
+      throw new Error(`Can't squeeze axis ${i} since its dim '${extent}' is not 1`);
+    }
+    if (!isNamed) keptDims.push(i);
+  });
+  return { newShape: keptDims.map((i) => shape[i]), keptDims };
+}
+
+/** A zeroed array for elements of a type. Throws for an unknown one. */
+export function getArrayFromDType(
+  dtype: DataType | null | undefined,
+  size: number,
+): NumericArray | string[] {
+  return dtype === "string" ? new Array<string>(size) : getTypedArrayFromDType(dtype, size);
+}
+
+/** A zeroed typed array for elements of a type. Throws for an unknown one. */
+export function getTypedArrayFromDType(
+  dtype: DataType | null | undefined,
+  size: number,
+): NumericArray {
+  switch (dtype) {
+    case "int32":
+      return new Int32Array(size);
+    case "bool":
+      return new Uint8Array(size);
+    case null:
+    case undefined:
+    case "float32":
+      return new Float32Array(size);
+  }
+  throw new Error(`Unknown data type ${dtype}`);
+}
+
+/** A typed array of ones. */
+export function makeOnesTypedArray(size: number, dtype?: DataType | null): NumericArray {
+  return makeZerosTypedArray(size, dtype).fill(1);
+}
+
+/** A typed array of zeros. */
+export function makeZerosTypedArray(size: number, dtype?: DataType | null): NumericArray {
+  return getTypedArrayFromDType(dtype === "complex64" ? "float32" : dtype, size);
+}
+
+/** Zeros nested by a shape. */
+export function makeZerosNestedTypedArray(shape: number[], dtype?: DataType | null): unknown {
+  return toNestedArray(shape, makeZerosTypedArray(sizeFromShape(shape), dtype));
+}
+
+/** Elements nested by a shape; complex ones are two numbers each. Throws where they do not fit. */
+export function toNestedArray(
+  shape: readonly number[],
+  a: ArrayLike<number>,
+  isComplex = false,
+): unknown {
+  const parts = isComplex ? 2 : 1;
+  if (shape.length === 0) return a[0];
+  const size = sizeFromShape(shape) * parts;
+  if (size === 0) return [];
+  if (size !== a.length) {
+    throw new Error(`Cannot nest ${a.length} elements by the shape [${shape}]`);
+  }
+  const nest = (axis: number, from: number): unknown[] => {
+    const inner = sizeFromShape(shape.slice(axis + 1)) * parts;
+    const isLast = axis === shape.length - 1;
+    return isLast
+      ? Array.from({ length: shape[axis] * parts }, (_, i) => a[from + i])
+      : Array.from({ length: shape[axis] }, (_, i) => nest(axis + 1, from + i * inner));
+  };
+  return nest(0, 0);
+}
+
+/** Elements of a tensor as a typed array. Throws for texts, and for what cannot be an element. */
+export function toTypedArray(a: unknown, dtype: DataType): NumericArray {
+  if (dtype === "string") throw new Error("Cannot make a typed array of texts");
+  const isFitting = (dtype === "float32" || dtype === "complex64") && a instanceof Float32Array ||
+    dtype === "int32" && a instanceof Int32Array || dtype === "bool" && a instanceof Uint8Array;
+  if (isFitting) return a as NumericArray;
+  const values = Array.isArray(a) ? flatten(a as number[]) : a as ArrayLike<number>;
+  const out = makeZerosTypedArray(values.length, dtype);
+  for (let i = 0; i < out.length; i++) {
+    out[i] = dtype === "bool" ? Number(Math.round(values[i]) !== 0) : values[i];
+  }
+  return out;
+}
+
+/** One element as a backend keeps it. */
+export function createScalarValue(value: unknown, dtype: DataType): BackendValues {
+  if (dtype === "string") return [isString(value) ? encodeString(value) : value as Uint8Array];
+  return toTypedArray([value as number], dtype);
+}
+
+/** A backend's elements over their bytes. Throws for an unknown element type. */
+export function convertBackendValuesAndArrayBuffer(
+  data: BackendValues | ArrayBuffer,
+  dtype: DataType,
+): BackendValues {
+  if (Array.isArray(data)) return data;
+  const bytes = data instanceof ArrayBuffer
+    ? data
+    : data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength) as ArrayBuffer;
+  switch (dtype) {
+    case "float32":
+    case "complex64":
+      return new Float32Array(bytes);
+    case "int32":
+      return new Int32Array(bytes);
+    case "bool":
+      return Uint8Array.from(isTypedArray(data) ? data : new Int32Array(bytes), (v) => v ? 1 : 0);
+  }
+  throw new Error(`Unknown dtype ${dtype}`);
+}
+
+/** Throws where a number is infinite or NaN. */
+export function checkConversionForErrors(vals: ArrayLike<number>, dtype: DataType): void {
+  const wrong = Array.from(vals).find((v) => !Number.isFinite(v));
+  assert(wrong === undefined, () => `Cannot make a tensor of ${dtype}: it holds ${wrong}`);
+}
+
+/** Whether some values of one element type have none in another. */
+export function hasEncodingLoss(oldType: DataType, newType: DataType): boolean {
+  const order: DataType[] = ["bool", "int32", "float32", "complex64"];
+  return order.indexOf(newType) < order.indexOf(oldType) && newType !== oldType;
+}
+
+/** Bytes of an element. Throws for texts and unknown types. */
+export function bytesPerElement(dtype: DataType): number {
+  const bytes: Partial<Record<DataType, number>> = { float32: 4, int32: 4, complex64: 8, bool: 1 };
+  const found = bytes[dtype];
+  if (found === undefined) throw new Error(`Unknown dtype ${dtype}`);
+  return found;
+}
+
+/** Bytes of all texts. */
+export function bytesFromStringArray(arr: readonly Uint8Array[] | null): number {
+  return (arr ?? []).reduce((n, text) => n + text.length, 0);
+}

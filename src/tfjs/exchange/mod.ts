@@ -1,0 +1,30 @@
+/**
+ * Exchange with TensorFlow.js: tensors both ways, without a copy on one GPU device, and its functions as ops of ours. The backends
+ * of TensorFlow.js are the user's to import.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { fromTfjs, toTfjs } from "@weft/weft/tfjs";
+ * import * as tfjs from "@tensorflow/tfjs-core";
+ * import "@tensorflow/tfjs-backend-cpu";
+ * import { assertEquals } from "@std/assert";
+ * const x = toTfjs(tf.tensor([1, 2]));
+ * const y = fromTfjs(tfjs.add(x, x));
+ * assertEquals(y.arraySync(), [2, 4]);
+ * ```
+ *
+ * @module
+ */
+import "../../engine/runtime/install.ts";
+import "../../engine/script/install.ts";
+
+import { registerWeftBackend } from "./weft_backend.ts";
+
+export { fromTfjs, fromTfjsAsync, toTfjs, toTfjsAsync } from "./exchange.ts";
+export { shareDevice } from "./share_device.ts";
+export type { TfjsTensor, WebGpuBackendClass } from "./shared_backend.ts";
+export { tfjsFunction } from "./tfjs_function.ts";
+export { registerWeftBackend } from "./weft_backend.ts";
+
+registerWeftBackend();

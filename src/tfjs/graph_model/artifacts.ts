@@ -1,0 +1,185 @@
+/**
+ * Where a TensorFlow.js model comes from: a path or URL of its model.json, or a handler that loads it.
+ */
+import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
+import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
+import { describe } from "../../engine/core/convert.ts";
+import { readBytes } from "../../library/io/files.ts";
+import { naming } from "../../library/io/naming.ts";
+import type { GraphDefJson } from "../../engine/graph/graph_def/graph_def.ts";
+import type { WeightSpec } from "./weights.ts";
+
+/** A tensor of a model's signature. */
+export interface SignatureInfo {
+  /** Name of the tensor. */
+  readonly name: string;
+  /** Dtype, as in `DT_FLOAT`. */
+  readonly dtype?: string;
+  /** Shape. */
+  readonly tensorShape?: { readonly dim?: readonly { readonly size?: string | number }[] };
+}
+
+/** What a model takes and gives, by name. */
+export interface ModelSignature {
+  /** Inputs. */
+  readonly inputs?: Readonly<Record<string, SignatureInfo>>;
+  /** Outputs. */
+  readonly outputs?: Readonly<Record<string, SignatureInfo>>;
+}
+
+/** A model as handlers give it. */
+export interface ModelArtifacts {
+  /** The graph: constants have no values, or all have. */
+  readonly modelTopology?: unknown;
+  /** What the bytes hold. */
+  readonly weightSpecs?: readonly WeightSpec[];
+  /** The bytes of the weights. */
+  readonly weightData?: ArrayBuffer | readonly ArrayBuffer[];
+  /** Inputs and outputs by name. */
+  readonly signature?: ModelSignature;
+  /** Where older files have it. */
+  readonly userDefinedMetadata?: { readonly signature?: ModelSignature };
+}
+
+/** Loads a model: what TensorFlow.js calls an IOHandler. */
+export interface ModelHandler {
+  /** Gives the model. */
+  load(): Promise<ModelArtifacts>;
+}
+
+/** A model: the path or URL of its `model.json`, a handler, or the model itself. */
+export type ModelSource = string | URL | ModelHandler | ModelArtifacts;
+
+/** Options of loading. */
+export interface ModelOptions {
+  /** Told how much of the weights has come, from 0 to 1. */
+  readonly onProgress?: (fraction: number) => void;
+}
+
+/** What is in a `model.json`. */
+interface ModelJson extends ModelArtifacts {
+  readonly weightsManifest?: readonly {
+    readonly paths: readonly string[];
+    readonly weights: readonly WeightSpec[];
+  }[];
+}
+
+/** A model as it is used here. */
+export interface LoadedArtifacts {
+  readonly topology: GraphDefJson;
+  readonly specs: readonly WeightSpec[];
+  readonly pieces: readonly Uint8Array[];
+  readonly signature: ModelSignature;
+  /** What errors call it. */
+  readonly name: string;
+}
+
+/** Reads a model. Rejects with `NotFoundError` for a file that is missing, `DataLossError` for one that is no model. */
+export async function readArtifacts(
+  source: ModelSource,
+  { onProgress }: ModelOptions,
+): Promise<LoadedArtifacts> {
+  if (typeof source === "string" || source instanceof URL) {
+    return await readModelJson(String(source), onProgress);
+  }
+  if (typeof source !== "object" || source === null) {
+    throw new TypeError(
+      `Cannot load a model: wanted a path, a URL or a handler with load(), received ${
+        describe(source)
+      }`,
+    );
+  }
+  const given = "load" in source ? await source.load() : source;
+  onProgress?.(1);
+  return checked(
+    given,
+    "the model that was given",
+    given.weightSpecs ?? [],
+    [
+      given.weightData ?? [],
+    ].flat().map((b) => new Uint8Array(b as ArrayBuffer)),
+  );
+}
+
+async function readModelJson(
+  path: string,
+  onProgress: ((fraction: number) => void) | undefined,
+): Promise<LoadedArtifacts> {
+  const text = new TextDecoder().decode(await readFile(path));
+  let json: ModelJson;
+  try {
+    json = JSON.parse(text);
+  } catch (cause) {
+    throw new DataLossError(`Cannot load ${path}: it is no JSON`, { cause });
+  }
+  const { groups, paths } = naming(path, () => manifestOf(json));
+  let done = 0;
+  onProgress?.(0);
+  const pieces = await Promise.all(paths.map(async (p) => {
+    const bytes = await readFile(beside(path, p));
+    onProgress?.(++done / paths.length);
+    return bytes;
+  }));
+  return checked(json, path, groups.flatMap((g) => g.weights ?? []), pieces);
+}
+
+/** Groups of weights and the files they lie in. */
+function manifestOf(json: ModelJson) {
+  const groups = json?.weightsManifest ?? [];
+  const paths = groups.flatMap((g) => g.paths ?? []);
+  const wrong = paths.find((p) => typeof p !== "string");
+  if (wrong === undefined) return { groups, paths };
+  throw new DataLossError(
+    `Cannot load: weightsManifest names a file ${describe(wrong)}, wanted a string`,
+  );
+}
+
+function checked(
+  given: ModelArtifacts,
+  name: string,
+  specs: readonly WeightSpec[],
+  pieces: readonly Uint8Array[],
+): LoadedArtifacts {
+  const topology = given?.modelTopology as Partial<GraphDefJson> | undefined;
+  if (!Array.isArray(topology?.node)) {
+    const layers = topology?.constructor === Object && "model_config" in topology;
+    throw new DataLossError(
+      `Cannot load ${name}: ${
+        layers
+          ? "it is a layers model, load it with @tensorflow/tfjs-layers"
+          : "it has no graph (modelTopology.node)"
+      }`,
+    );
+  }
+  return {
+    topology: topology as GraphDefJson,
+    specs,
+    pieces,
+    name,
+    signature: given.signature ?? given.userDefinedMetadata?.signature ?? {},
+  };
+}
+
+const REMOTE = /^(https?|data|blob):/i;
+
+async function readFile(path: string): Promise<Uint8Array> {
+  if (!REMOTE.test(path)) return await readBytes(path);
+  const response = await fetch(path);
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw new NotFoundError(`Cannot load ${path}: the server answered ${response.status}`);
+  }
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** A file in the folder of another one. */
+function beside(path: string, name: string): string {
+  if (REMOTE.test(path) || /^file:/i.test(path)) {
+    const url = new URL(name, path);
+    // The query of a signed URL is that of all files of the model.
+    if (url.search === "") url.search = new URL(path).search;
+    return url.href;
+  }
+  const slash = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
+  return path.slice(0, slash + 1) + name;
+}
