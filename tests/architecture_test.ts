@@ -12,57 +12,9 @@ import {
   reachable,
   readModuleGraph,
 } from "../tools/module_graph.ts";
+import { AREAS, mayImport, roomOf, withTable } from "../tools/structure/areas.ts";
 import { entryPoints, exists, list, read } from "../tools/files.ts";
 import { generate, TARGET as MODULES } from "../tools/modules.ts";
-
-/** The folders (or single files) under src/ below the public entries, lowest first. */
-const BELOW = [
-  ...["shaders_generated", "core", "kernels", "ops", "graph", "portable", "devices", "autodiff"],
-  ...[
-    "runtime",
-    "script",
-    "data",
-    "display",
-    "train",
-    "io",
-    "debugging",
-    "graph_model",
-    "compat_v1",
-  ],
-] as const;
-
-/** What each part of src/ may import beside itself. */
-const LAW: Readonly<Record<string, readonly string[]>> = {
-  shaders_generated: [],
-  core: ["shaders_generated"],
-  kernels: ["core", "shaders_generated"],
-  ops: ["core", "kernels"],
-  graph: ["core"],
-  portable: ["core", "ops", "graph"],
-  devices: ["core", "kernels", "shaders_generated"],
-  autodiff: ["core", "ops"],
-  script: ["core", "ops", "autodiff", "graph", "runtime"],
-  runtime: ["core", "kernels", "ops", "graph", "autodiff", "devices"],
-  display: ["core", "ops", "graph", "runtime", "data", "io"],
-  data: ["core", "ops", "autodiff", "runtime", "script", "io"],
-  train: ["core", "ops", "autodiff", "runtime", "script", "io"],
-  io: ["core", "ops", "autodiff", "runtime", "script"],
-  debugging: ["core", "ops", "graph", "runtime", "script"],
-  graph_model: ["core", "ops", "graph", "runtime", "io"],
-  compat_v1: ["core", "ops", "graph", "autodiff", "runtime", "script", "io", "mod"],
-  testing: BELOW,
-  distribute: [...BELOW, "tf", "mod"],
-  custom_ops: BELOW,
-  serve: [...BELOW, "tf", "mod"],
-  tf: [...BELOW, "mod"],
-  eager: BELOW,
-  tfjs: [...BELOW, "mod", "tfjs_core"],
-  tfjs_core: [...BELOW, "mod"],
-  numpy: [...BELOW, "mod"],
-  image: ["core", "io"],
-  modules_generated: BELOW,
-  mod: [...BELOW, "modules_generated"],
-};
 
 const GENERATED = /_(generated|pb)\.ts$/;
 
@@ -80,48 +32,39 @@ Deno.test("every module loads", async () => {
 });
 
 Deno.test("src/ keeps the import law", async () => {
-  const violations: string[] = [];
-  for (const [file, edges] of (await moduleGraph()).imports) {
-    const part = partOf(file);
-    if (part === null) continue;
-    if (!(part in LAW)) {
-      violations.push(`${file}: the law knows no part "${part}"`);
-      continue;
-    }
-    for (const { target } of edges) {
-      const other = partOf(target);
-      if (!isLocal(target) || other === part) continue;
-      if (other !== null && LAW[part].includes(other)) continue;
-      const wanted = LAW[part].join(", ") || "nothing else";
-      violations.push(`${file} imports ${target}: ${part} may import ${wanted}`);
-    }
-  }
-  report("These imports break the law", violations);
-});
-
-/** What each folder of src/cluster/ may import of the others: each is built on the wire alone. */
-const DISTRIBUTE: Readonly<Record<string, readonly string[]>> = {
-  wire: [],
-  data_service: ["wire"],
-  server: ["wire"],
-  session: ["wire"],
-};
-
-Deno.test("the folders of src/cluster/ keep their own law", async () => {
-  const folderOf = (file: string) => /^src\/distribute\/(\w+)\//.exec(file)?.[1];
   const violations: string[] = [], seen = new Set<string>();
   for (const [file, edges] of (await moduleGraph()).imports) {
-    const folder = folderOf(file);
-    if (folder === undefined) continue;
-    seen.add(folder);
-    for (const { target } of edges) {
-      const other = folderOf(target);
-      if (other === undefined || other === folder || DISTRIBUTE[folder]?.includes(other)) continue;
-      violations.push(`${file} imports ${target}`);
+    if (!file.startsWith("src/")) continue;
+    const room = roomOf(file);
+    if (room === null) {
+      violations.push(`${file}: the law knows no such room`);
+      continue;
+    }
+    seen.add(room);
+    for (const { target } of edges.filter(({ target }) => isLocal(target))) {
+      const other = roomOf(target);
+      if (other !== null && !mayImport(room, other)) violations.push(`${file} imports ${target}`);
     }
   }
-  report("These imports break the law", violations);
-  assertEquals([...seen].sort(), Object.keys(DISTRIBUTE).sort());
+  report("These imports break the law of tools/structure/areas.ts", violations);
+  const rooms = Object.entries(AREAS).flatMap(([area, { rooms }]) =>
+    Object.keys(rooms).map((room) => `${area}/${room}`)
+  );
+  report("These rooms are empty", rooms.filter((room) => !seen.has(room)));
+});
+
+Deno.test("ARCHITECTURE.md shows the areas and their law as they are", () => {
+  const squeeze = (text: string) => text.replaceAll(/ +/g, " ").replaceAll(/-{3,}/g, "---");
+  const text = read("ARCHITECTURE.md");
+  assert(squeeze(withTable(text)) === squeeze(text), 'Run "deno task areas"');
+});
+
+Deno.test("each area of src/ has a README of at most 60 lines", () => {
+  const bad = Object.keys(AREAS).filter((area) => {
+    const file = `src/${area}/README.md`;
+    return !exists(file, "isFile") || read(file).split("\n").length > 61;
+  });
+  report("These areas have none, or a longer one", bad);
 });
 
 Deno.test("src/ has no import cycles", async () => {
@@ -192,11 +135,6 @@ Deno.test("statements() splits a module and drops its comments", () => {
 /** Fails with one line for each violation. */
 function report(title: string, violations: readonly string[]): void {
   assert(violations.length === 0, `${title}:\n  ${violations.join("\n  ")}`);
-}
-
-/** The part of the house that a file belongs to, or null outside of src/ and mod.ts. */
-function partOf(file: string): string | null {
-  return file === "mod.ts" ? "mod" : /^src\/(\w+)(?:\/|\.ts$)/.exec(file)?.[1] ?? null;
 }
 
 function statements(text: string): string[] {

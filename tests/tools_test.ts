@@ -91,7 +91,7 @@ Deno.test("generate() lists what mod.ts loads, each module after those it import
   ]);
   const lines = generateModules({ imports, errors: new Map() }).split("\n");
   assertEquals(lines.filter((line) => line !== "" && !line.startsWith("//")), [
-    'import "./core/a.ts";',
+    'import "./engine/core/a.ts";',
     'import "./b.ts";',
   ]);
 });
@@ -116,7 +116,7 @@ Deno.test("affected() finds the tests of a change by the names they use, nearest
     "tests/session_test.ts": 'import { type X, add } from "@weft/weft";',
   };
   const entry =
-    'export * from "./src/ops/rows/softmax.ts";\nexport { add } from "./src/ops/add.ts";';
+    'export * from "./src/engine/ops/rows/softmax.ts";\nexport { add } from "./src/engine/ops/add.ts";';
   const sources = {
     graph: { imports, errors: new Map() },
     entry,

@@ -229,7 +229,7 @@ const COMMON = {
 const WORKER: Plugin = {
   name: "worker",
   setup({ onLoad }) {
-    onLoad({ filter: /[/\\]src[/\\]script[/\\]workers[/\\]worker_code\.ts$/ }, async () => {
+    onLoad({ filter: /[/\\]engine[/\\]script[/\\]workers[/\\]worker_code\.ts$/ }, async () => {
       const { outputFiles } = await build({
         ...COMMON,
         entryPoints: ["src/engine/script/workers/worker_main.ts"],

@@ -30,7 +30,10 @@ import { changedLines, order } from "./mutate/sample.ts";
 import { type TestDevice, Workspace } from "./mutate/workspace.ts";
 
 /** The folders whose files are changed. Kernels and devices are held to oracles instead: an ulp is no mutant. */
-const FOLDERS = ["core", "graph", "runtime", "script", "autodiff", "data", "io", "train", "ops"];
+const FOLDERS = [
+  ...["core", "graph", "runtime", "script", "autodiff", "ops"].map((room) => `engine/${room}`),
+  ...["data", "io", "train"].map((room) => `library/${room}`),
+];
 
 const DEVICES: readonly TestDevice[] = ["cpu", "webgpu"];
 

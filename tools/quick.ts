@@ -57,7 +57,7 @@ async function tests(changed: readonly string[], most: number): Promise<number> 
   const imports = await chooseImports();
   const sources = [...list("src", ".ts"), ...list("tests", ".ts")];
   const graph = await readModuleGraph([...entryPoints(), ...sources], imports.args);
-  const entry = read("mod.ts") + read(FUNCTIONS).replaceAll('"./', '"./src/ops/');
+  const entry = read("mod.ts") + read(FUNCTIONS).replaceAll('"./', '"./src/engine/ops/');
   const all = affected(changed, { graph, entry, read })
     .filter((file) => !/^tests\/(browser|node)\//.test(file) && file !== OP_CHECK);
   const chosen = [...new Set([...ARCHITECTURE, ...all.slice(0, most)])];

@@ -8,7 +8,7 @@ let count = 0;
 
 /** The module of devices as a new process has it. */
 function newDevices(): Promise<typeof import("../../src/engine/runtime/devices/devices.ts")> {
-  return import(`../../src/runtime/devices.ts?ready=${count++}`);
+  return import(`../../src/engine/runtime/devices/devices.ts?ready=${count++}`);
 }
 
 testOnDevices(

@@ -176,7 +176,7 @@ async function loadWeft(): Promise<Subject> {
 /** Our modules by the names of TensorFlow.js's that tests import. */
 async function loadModules(): Promise<Readonly<Record<string, Namespace>>> {
   const load = async (path: string): Promise<Namespace> =>
-    await import(new URL(`../../src/tfjs_core/${path}.ts`, import.meta.url).href);
+    await import(new URL(`../../src/tfjs/core/${path}.ts`, import.meta.url).href);
   const entries = Object.entries(OUR_MODULES).map(async ([name, path]) => [name, await load(path)]);
   return Object.fromEntries(await Promise.all(entries));
 }

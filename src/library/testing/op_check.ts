@@ -151,7 +151,7 @@ async function outcome(fn: () => Promise<string | null> | string | null): Promis
   } catch (e) {
     const lines = e instanceof Error ? (e.stack ?? e.message).split("\n") : [String(e)];
     return `threw ${
-      lines.filter((l) => !/^\s*at .*\/src\/testing\//.test(l)).slice(0, 6).join("\n    ")
+      lines.filter((l) => !/^\s*at .*\/src\/library\/testing\//.test(l)).slice(0, 6).join("\n    ")
     }`;
   }
 }

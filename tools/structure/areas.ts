@@ -1,0 +1,247 @@
+/**
+ * The areas of `src/`, their rooms, and the import law between them: the one place where it stands. `tests/architecture_test.ts` holds
+ * every import to it, `deno task areas` renders it into ARCHITECTURE.md, and `deno task size` measures by it.
+ *
+ * @module
+ */
+
+import { enterRoot, read } from "../files.ts";
+
+/** A folder of an area, or the files at the top of one. */
+export interface Room {
+  /** The contents, for the table of ARCHITECTURE.md. */
+  readonly holds: string;
+  /** The rooms it may import beside itself; a name without a slash stands for all rooms of an area, or for a file. */
+  readonly imports: readonly string[];
+}
+
+/** An area: one subject, with rooms listed lowest first. The room `.` is the area's own top. */
+export interface Area {
+  readonly purpose: string;
+  readonly rooms: Readonly<Record<string, Room>>;
+}
+
+/** The areas, lowest first. */
+export const AREAS: Readonly<Record<string, Area>> = {
+  engine: {
+    purpose: "arrays, ops, graphs, devices, gradients, execution and script ops",
+    rooms: {
+      core: {
+        holds:
+          "dtypes, shapes, host arrays, `Tensor`, `defineOp`, `apply`, scalar expressions and their printers, GPU work as data",
+        imports: ["shaders_generated"],
+      },
+      kernels: {
+        holds:
+          "`host/`: loops on host arrays; the other folders: WGSL as data, a family each, with the layouts both devices share",
+        imports: ["engine/core", "shaders_generated"],
+      },
+      ops: {
+        holds: "op definitions and the functions users call, a folder for each kind of op",
+        imports: ["engine/core", "engine/kernels"],
+      },
+      graph: {
+        holds:
+          "`Graph`, `Operation`, function bodies; `graph_def/`: graphs as GraphDefs; the plan's view of a graph (`ir.ts`) and `passes/` over it",
+        imports: ["engine/core"],
+      },
+      devices: {
+        holds:
+          "`cpu/`: WebAssembly memory, emitter and kernels; `webgpu/`: stream, buffer pool, pipelines, readback",
+        imports: ["engine/core", "engine/kernels"],
+      },
+      autodiff: {
+        holds: "backprop over steps; tape, `gradients`, `grad`",
+        imports: ["engine/core", "engine/ops"],
+      },
+      runtime: {
+        holds:
+          "eager execution, plans and runs of graphs, sessions, functions, loops, branches, variables",
+        imports: [
+          ..."core kernels ops graph devices autodiff".split(" ").map((room) => `engine/${room}`),
+        ],
+      },
+      script: {
+        holds: "the script ops",
+        imports: [
+          ..."core ops graph autodiff runtime".split(" ").map((room) => `engine/${room}`),
+        ],
+      },
+    },
+  },
+  library: {
+    purpose: "training, data, files, looking in, testing: satellites of the engine",
+    rooms: {
+      io: { holds: "files; checkpoints", imports: ["engine"] },
+      train: { holds: "optimizers", imports: ["engine", "library/io"] },
+      data: {
+        holds: "datasets: stages that pull from each other and can say where they stand",
+        imports: ["engine", "library/io"],
+      },
+      display: {
+        holds:
+          "the text of `console.log`, `JSON.stringify` and notebooks; graphs as text and pictures",
+        imports: ["engine", "library/data", "library/io"],
+      },
+      debugging: {
+        holds: "`print`, `tap`, `tf.debugging`: looking in from compiled code",
+        imports: ["engine"],
+      },
+      testing: {
+        holds: "the entry `./testing`: `opCheck` and `gradCheck`, for users' own ops",
+        imports: ["engine", "tensorflow/graph"],
+      },
+    },
+  },
+  tensorflow: {
+    purpose: "TensorFlow's graphs and files in and out, and its API of version 1",
+    rooms: {
+      ops: { holds: "ops that only imported graphs use", imports: ["engine"] },
+      graph: {
+        holds: "import of GraphDefs: rules by TensorFlow's op names, control flow, resources",
+        imports: ["engine", "tensorflow/ops"],
+      },
+      portable: {
+        holds: "export in ops of TensorFlow: the parts that stand for an op of ours",
+        imports: ["engine"],
+      },
+      proto: { holds: "generated messages (`deno task protos`)", imports: [] },
+      compat_v1: {
+        holds: "`tf.compat.v1`: variable scopes, collections, sessions, optimizers and savers",
+        imports: ["engine", "library"],
+      },
+      files: {
+        holds: "GraphDef, SavedModel, checkpoint and event files (`@bufbuild/protobuf`)",
+        imports: ["engine", "library", "tensorflow", "tfjs/graph_model", "mod"],
+      },
+      ".": {
+        holds: "the entry `./tf` and its command",
+        imports: ["tensorflow/files", "mod"],
+      },
+    },
+  },
+  tfjs: {
+    purpose: "TensorFlow.js: its API over ours, its models, exchange of tensors with it",
+    rooms: {
+      graph_model: {
+        holds: "`tf.loadGraphModel`: TensorFlow.js's models, loaded when first asked for",
+        imports: ["engine", "library/io", "tensorflow/graph"],
+      },
+      layers: {
+        holds: "the compiled training steps of `tfjs-layers`",
+        imports: ["engine", "library/train", "tfjs/core"],
+      },
+      core: {
+        holds:
+          "the entry `./tfjs-core`: TensorFlow.js's core over ours; `kernels/` lists its kernels as functions of ours",
+        imports: ["engine", "library", "tfjs/graph_model", "tfjs/layers", "mod"],
+      },
+      exchange: {
+        holds: "the entry `./tfjs`: exchange of tensors with TensorFlow.js",
+        imports: ["engine", "tfjs/core"],
+      },
+    },
+  },
+  cluster: {
+    purpose: "several machines: TensorFlow's data service and its clusters",
+    rooms: {
+      wire: {
+        holds: "HTTP/2, gRPC, messages, elements, and the network within one process",
+        imports: ["engine", "library/io", "tensorflow/files", "tensorflow/proto"],
+      },
+      data_service: {
+        holds: "dispatcher, workers, consumers",
+        imports: ["engine", "library/data", "tensorflow", "cluster/wire", "cluster/."],
+      },
+      server: {
+        holds: "tasks of TensorFlow's clusters",
+        imports: ["engine", "tensorflow", "cluster/wire", "cluster/."],
+      },
+      session: {
+        holds: "sessions with a target, and training by several of them",
+        imports: ["engine", "tensorflow", "cluster/wire"],
+      },
+      ".": {
+        holds: "the entry `./distribute`",
+        imports: ["engine", "library/data", "tensorflow/graph", "cluster", "mod"],
+      },
+    },
+  },
+  serve: {
+    purpose: "models behind HTTP",
+    rooms: {
+      ".": {
+        holds: "the entry `./serve`",
+        imports: ["engine", "library/io", "tensorflow/.", "mod"],
+      },
+    },
+  },
+  entries: {
+    purpose: "the other entries of the package",
+    rooms: {
+      eager: {
+        holds: "`./eager`: eager code alone, for pages that count bytes",
+        imports: ["engine", "library/train"],
+      },
+      image: { holds: "`./image`: JPEG outside of browsers", imports: ["engine", "library/io"] },
+      numpy: { holds: "`./numpy`: script ops over numpy-ts", imports: ["engine"] },
+      ops: { holds: "`./ops`: ops of one's own", imports: ["engine"] },
+    },
+  },
+};
+
+/** The file that lists what `mod.ts` loads, and the generated shaders. */
+const GENERATED = /^src\/(modules_generated|shaders_generated)\.ts$/;
+
+/** The room of a file, as `engine/core` or `serve/.`; `mod` for `mod.ts`, null for what the law does not know. */
+export function roomOf(file: string): string | null {
+  if (file === "mod.ts") return "mod";
+  const generated = GENERATED.exec(file);
+  if (generated) return generated[1];
+  const [, area, folder] = /^src\/(\w+)\/(?:(\w+)\/)?/.exec(file) ?? [];
+  if (!Object.hasOwn(AREAS, area ?? "")) return null;
+  const { rooms } = AREAS[area];
+  if (folder !== undefined && Object.hasOwn(rooms, folder)) return `${area}/${folder}`;
+  return folder === undefined && Object.hasOwn(rooms, ".") ? `${area}/.` : null;
+}
+
+/** Whether a room may import another. */
+export function mayImport(room: string, other: string): boolean {
+  if (room === other) return true;
+  if (room === "modules_generated" || room === "mod") return other !== "mod";
+  if (room === "shaders_generated") return false;
+  const [area, folder] = room.split("/");
+  const { imports } = AREAS[area].rooms[folder];
+  return imports.includes(other) || imports.includes(other.split("/")[0]) ||
+    // Files that a folder keeps of its own kernels are generated into it.
+    other === "shaders_generated" && area === "engine" && imports.includes("engine/kernels");
+}
+
+/** The table of ARCHITECTURE.md. */
+export function areaTable(): string {
+  const rows = Object.entries(AREAS).flatMap(([area, { purpose, rooms }]) => [
+    `| **\`${area}/\`** | ${purpose} | |`,
+    ...Object.entries(rooms).map(([folder, { holds, imports }]) =>
+      `| ${folder === "." ? `\`${area}/*.ts\`` : `\`${area}/${folder}/\``} | ${holds} | ${
+        imports.map((name) => name.replace(/\/\.$/, "/*.ts")).join(", ") || "nothing"
+      } |`
+    ),
+  ]);
+  return ["| folder | holds | may import |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+/** The marks between which the table stands. */
+const BEGIN = "<!-- The table is written by `deno task areas` from tools/structure/areas.ts -->",
+  END = "<!-- -->";
+
+/** A document with today's table between its marks. */
+export function withTable(text: string): string {
+  const from = text.indexOf(BEGIN), to = text.indexOf(END, from);
+  if (from < 0 || to < 0) throw new Error("Cannot find the marks of the table of areas");
+  return `${text.slice(0, from + BEGIN.length)}\n\n${areaTable()}\n\n${text.slice(to)}`;
+}
+
+if (import.meta.main) {
+  enterRoot();
+  await Deno.writeTextFile("ARCHITECTURE.md", withTable(read("ARCHITECTURE.md")));
+}
