@@ -11,7 +11,7 @@ import { enterRoot, read } from "../files.ts";
 export interface Room {
   /** The contents, for the table of ARCHITECTURE.md. */
   readonly holds: string;
-  /** The rooms it may import beside itself; a name without a slash stands for all rooms of an area, or for a file. */
+  /** The rooms it may import beside itself; a name stands for all rooms below it too. */
   readonly imports: readonly string[];
 }
 
@@ -20,6 +20,10 @@ export interface Area {
   readonly purpose: string;
   readonly rooms: Readonly<Record<string, Room>>;
 }
+
+/** Rooms of the engine that all rooms of `runtime/` may import. */
+const BELOW_RUNTIME: readonly string[] = "core kernels ops graph devices autodiff".split(" ")
+  .map((room) => `engine/${room}`);
 
 /** The areas, lowest first. */
 export const AREAS: Readonly<Record<string, Area>> = {
@@ -48,18 +52,82 @@ export const AREAS: Readonly<Record<string, Area>> = {
       devices: {
         holds:
           "`cpu/`: WebAssembly memory, emitter and kernels; `webgpu/`: stream, buffer pool, pipelines, readback",
-        imports: ["engine/core", "engine/kernels"],
+        imports: ["engine/core", "engine/kernels", "shaders_generated"],
       },
       autodiff: {
         holds: "backprop over steps; tape, `gradients`, `grad`",
         imports: ["engine/core", "engine/ops"],
       },
-      runtime: {
-        holds:
-          "eager execution, plans and runs of graphs, sessions, functions, loops, branches, variables",
+      "runtime/devices": {
+        holds: "the devices of a process and the default one",
+        imports: [...BELOW_RUNTIME],
+      },
+      "runtime/eager": {
+        holds: "ops at once: launches, tensors over reference-counted storage, scopes",
+        imports: [...BELOW_RUNTIME, "engine/runtime/devices"],
+      },
+      "runtime/run": {
+        holds: "a run: its context, values, errors, requests and counts",
+        imports: [...BELOW_RUNTIME, "engine/runtime/devices", "engine/runtime/eager"],
+      },
+      "runtime/variables": {
+        holds: "variables and their states",
         imports: [
-          ..."core kernels ops graph devices autodiff".split(" ").map((room) => `engine/${room}`),
+          ...BELOW_RUNTIME,
+          "engine/runtime/devices",
+          "engine/runtime/eager",
+          "engine/runtime/run",
         ],
+      },
+      "runtime/plan": {
+        holds: "placement, plans, segments, execution",
+        imports: [
+          ...BELOW_RUNTIME,
+          "engine/runtime/devices",
+          "engine/runtime/eager",
+          "engine/runtime/run",
+          "engine/runtime/variables",
+        ],
+      },
+      "runtime/functions": {
+        holds: "`tf.function`, calls of bodies, their tapes",
+        imports: [
+          ...BELOW_RUNTIME,
+          "engine/runtime/devices",
+          "engine/runtime/eager",
+          "engine/runtime/run",
+          "engine/runtime/variables",
+          "engine/runtime/plan",
+        ],
+      },
+      "runtime/control": {
+        holds: "branches and loops",
+        imports: [
+          ...BELOW_RUNTIME,
+          "engine/runtime/devices",
+          "engine/runtime/eager",
+          "engine/runtime/run",
+          "engine/runtime/variables",
+          "engine/runtime/plan",
+          "engine/runtime/functions",
+        ],
+      },
+      "runtime/session": {
+        holds: "sessions, feeds, targets",
+        imports: [
+          ...BELOW_RUNTIME,
+          "engine/runtime/devices",
+          "engine/runtime/eager",
+          "engine/runtime/run",
+          "engine/runtime/variables",
+          "engine/runtime/plan",
+          "engine/runtime/functions",
+          "engine/runtime/control",
+        ],
+      },
+      runtime: {
+        holds: "`*.ts`: connects the parts when the library is loaded",
+        imports: [...BELOW_RUNTIME, "engine/runtime"],
       },
       script: {
         holds: "the script ops",
@@ -198,11 +266,13 @@ export function roomOf(file: string): string | null {
   if (file === "mod.ts") return "mod";
   const generated = GENERATED.exec(file);
   if (generated) return generated[1];
-  const [, area, folder] = /^src\/(\w+)\/(?:(\w+)\/)?/.exec(file) ?? [];
-  if (!Object.hasOwn(AREAS, area ?? "")) return null;
-  const { rooms } = AREAS[area];
-  if (folder !== undefined && Object.hasOwn(rooms, folder)) return `${area}/${folder}`;
-  return folder === undefined && Object.hasOwn(rooms, ".") ? `${area}/.` : null;
+  const [, area, path] = /^src\/(\w+)\/(.*)/.exec(file) ?? [];
+  if (area === undefined || !Object.hasOwn(AREAS, area)) return null;
+  const within = Object.keys(AREAS[area].rooms).filter((room) =>
+    room === "." ? !path.includes("/") : path.startsWith(`${room}/`)
+  );
+  const room = within.sort((a, b) => b.length - a.length).at(0);
+  return room === undefined ? null : `${area}/${room}`;
 }
 
 /** Whether a room may import another. */
@@ -210,11 +280,9 @@ export function mayImport(room: string, other: string): boolean {
   if (room === other) return true;
   if (room === "modules_generated" || room === "mod") return other !== "mod";
   if (room === "shaders_generated") return false;
-  const [area, folder] = room.split("/");
-  const { imports } = AREAS[area].rooms[folder];
-  return imports.includes(other) || imports.includes(other.split("/")[0]) ||
-    // Files that a folder keeps of its own kernels are generated into it.
-    other === "shaders_generated" && area === "engine" && imports.includes("engine/kernels");
+  const area = room.slice(0, room.indexOf("/"));
+  const { imports } = AREAS[area].rooms[room.slice(area.length + 1)];
+  return imports.some((name) => other === name || other.startsWith(`${name}/`));
 }
 
 /** The table of ARCHITECTURE.md. */
