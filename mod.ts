@@ -255,7 +255,7 @@ export type { Collections } from "./src/engine/graph/collections.ts";
 export type { GraphVariables, VariableNode } from "./src/engine/graph/graph_variables.ts";
 export type { BytesJson, FuncJson } from "./src/engine/graph/graph_def/types.ts";
 export type { NamedSpec } from "./src/engine/runtime/functions/function.ts";
-export type { ScriptFunctions } from "./src/tensorflow/graph/missing.ts";
+export type { ScriptFunctions } from "./src/tensorflow/graph/scripts.ts";
 export type { VariableHandle } from "./src/engine/runtime/variables/variable_state.ts";
 export type { Quantization } from "./src/tfjs/graph_model/mod.ts";
 export type { GradientsOptions } from "./src/engine/autodiff/gradients.ts";

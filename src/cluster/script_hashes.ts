@@ -4,7 +4,8 @@
 import { FailedPreconditionError } from "../engine/core/errors.ts";
 import type { GraphDefJson } from "../engine/graph/graph_def/graph_def.ts";
 import { text } from "../engine/graph/graph_def/values.ts";
-import { isScriptOp, type ScriptFunctions } from "../tensorflow/graph/missing.ts";
+import { isScriptOp } from "../tensorflow/graph/missing.ts";
+import type { ScriptFunctions } from "../tensorflow/graph/scripts.ts";
 import { findScript, type ScriptFunction } from "../engine/script/script.ts";
 
 const known = new WeakMap<ScriptFunction, Promise<string>>();

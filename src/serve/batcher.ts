@@ -3,7 +3,7 @@
  */
 import { type DType, DTYPES, type HostData, makeData } from "../engine/core/dtype.ts";
 import { NdArray } from "../engine/core/nd_array.ts";
-import { after } from "../engine/runtime/timers.ts";
+import { after } from "../engine/runtime/run/timers.ts";
 import { withinSignal } from "../engine/runtime/run/run_context.ts";
 import { HttpError } from "./http_error.ts";
 import type { Servable, Specs } from "./servable.ts";

@@ -3,7 +3,7 @@
  */
 import { ValueError } from "../engine/core/errors.ts";
 import { optionCheck } from "../engine/core/options.ts";
-import { after } from "../engine/runtime/timers.ts";
+import { after } from "../engine/runtime/run/timers.ts";
 import type { BatchingOptions } from "./batcher.ts";
 import { readBody } from "./body.ts";
 import { errorResponse, HttpError } from "./http_error.ts";

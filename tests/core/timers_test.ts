@@ -3,7 +3,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { assertSpyCalls, spy } from "@std/testing/mock";
 import { FakeTime } from "@std/testing/time";
 import { errors } from "@weft/weft";
-import { after, checkTimeout, nextTask } from "../../src/engine/runtime/timers.ts";
+import { after, checkTimeout, nextTask } from "../../src/engine/runtime/run/timers.ts";
 
 const MOST = 2 ** 31 - 1;
 

@@ -176,7 +176,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       proto: { holds: "generated messages (`deno task protos`)", imports: [] },
       compat_v1: {
         holds: "`tf.compat.v1`: variable scopes, collections, sessions, optimizers and savers",
-        imports: ["engine", "library"],
+        imports: ["engine", "library", "mod"],
       },
       files: {
         holds: "GraphDef, SavedModel, checkpoint and event files (`@bufbuild/protobuf`)",

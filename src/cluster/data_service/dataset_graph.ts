@@ -19,7 +19,8 @@ import { attrFromJson, shapeFromJson } from "../../engine/graph/graph_def/values
 import { StatefulPartitionedCall } from "../../engine/runtime/functions/concrete_function.ts";
 import { tfFunction } from "../../engine/runtime/functions/function.ts";
 import { canImport, importNodes } from "../../tensorflow/graph/import_graph_def.ts";
-import { checkMissing, type ScriptFunctions } from "../../tensorflow/graph/missing.ts";
+import { checkMissing } from "../../tensorflow/graph/missing.ts";
+import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
 import { uncompressed } from "./compressed_functions.ts";
 import { isOutside } from "../outside_ops.ts";
 import { STAGES } from "./stage_rules.ts";

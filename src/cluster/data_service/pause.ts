@@ -1,7 +1,7 @@
 /**
  * Pauses that end when nobody waits any more.
  */
-import { after } from "../../engine/runtime/timers.ts";
+import { after } from "../../engine/runtime/run/timers.ts";
 
 /** Resolves after some milliseconds, or when a signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@
  * Coordinated reads: rounds in which each of several consumers gets one element of a task, so that batches of one round belong together.
  */
 import { FailedPreconditionError } from "../../engine/core/errors.ts";
-import { after } from "../../engine/runtime/timers.ts";
+import { after } from "../../engine/runtime/run/timers.ts";
 
 /** Who asks for which element. Follows `GetElementRequest`. */
 export interface RoundRequest {

@@ -7,7 +7,7 @@ import {
   UnavailableError,
   UnimplementedError,
 } from "../../engine/core/errors.ts";
-import { after } from "../../engine/runtime/timers.ts";
+import { after } from "../../engine/runtime/run/timers.ts";
 import type { ServiceOptions } from "../../library/data/distributed.ts";
 import { checkElement, type Element } from "../../library/data/element.ts";
 import { type Elements, Failure, type Item } from "../../library/data/source.ts";

@@ -3,9 +3,9 @@
  */
 import { DeadlineExceededError, OpError, UnavailableError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/options.ts";
-import type { ScriptFunctions } from "../../tensorflow/graph/missing.ts";
+import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
-import { after } from "../../engine/runtime/timers.ts";
+import { after } from "../../engine/runtime/run/timers.ts";
 import {
   DispatcherService,
   type TaskDef,

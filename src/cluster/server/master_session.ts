@@ -20,7 +20,7 @@ import { GraphResources } from "../../tensorflow/graph/resources.ts";
 import { RunContext, RunLimit } from "../../engine/runtime/run/run_context.ts";
 import { toHost } from "../../engine/runtime/run/run_value.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
-import { after } from "../../engine/runtime/timers.ts";
+import { after } from "../../engine/runtime/run/timers.ts";
 import { shapeFromJson } from "../../engine/graph/graph_def/values.ts";
 import { fullName, isControl, operationOf } from "./node_names.ts";
 import { ClusterProgram, type ClusterProgramParts } from "./cluster_program.ts";

@@ -14,7 +14,7 @@ import { placeholder } from "../../engine/ops/graph_ops.ts";
 import { DrawCounts } from "../../engine/ops/random/state.ts";
 import { defaultDevice, deviceGeneration } from "../../engine/runtime/devices/devices.ts";
 import { importNodes } from "../../tensorflow/graph/import_graph_def.ts";
-import type { ScriptFunctions } from "../../tensorflow/graph/missing.ts";
+import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
 import { execute, executeAlone } from "../../engine/runtime/plan/execution.ts";
 import { Folder } from "../../engine/runtime/plan/folder.ts";
 import { checkPlacement, makePlan, type Plan } from "../../engine/runtime/plan/plan.ts";

@@ -3,7 +3,7 @@
  */
 import { UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/options.ts";
-import type { ScriptFunctions } from "../../tensorflow/graph/missing.ts";
+import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
 import { ready, serveTask } from "../../engine/runtime/devices/devices.ts";
 import { grpcTransport } from "../wire/grpc_transport.ts";
 import { MemoryTransport } from "../wire/memory_transport.ts";

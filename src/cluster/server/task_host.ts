@@ -3,7 +3,7 @@
  */
 import { UnavailableError } from "../../engine/core/errors.ts";
 import { GraphResources } from "../../tensorflow/graph/resources.ts";
-import type { ScriptFunctions } from "../../tensorflow/graph/missing.ts";
+import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
 import { WorkerService } from "../../tensorflow/proto/worker_pb.ts";
 import { arrayOf } from "../wire/element_wire.ts";
 import { joinParts } from "../wire/fields.ts";

@@ -14,7 +14,7 @@ import { NdArray } from "../../engine/core/nd_array.ts";
 import { optionCheck } from "../../engine/core/options.ts";
 import { sizeOf } from "../../engine/core/shape.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
-import { after } from "../../engine/runtime/timers.ts";
+import { after } from "../../engine/runtime/run/timers.ts";
 import type { Fetch, Fetched } from "../../engine/runtime/run/requests.ts";
 import { Session } from "../../engine/runtime/session/session.ts";
 import type { SessionTarget } from "../../engine/runtime/run/targets.ts";

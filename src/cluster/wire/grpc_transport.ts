@@ -10,7 +10,7 @@ import {
   UnavailableError,
   ValueError,
 } from "../../engine/core/errors.ts";
-import { after } from "../../engine/runtime/timers.ts";
+import { after } from "../../engine/runtime/run/timers.ts";
 import type { Headers } from "./hpack.ts";
 import { decodeStatus, encodeStatus, headOf, Message } from "./grpc_message.ts";
 import { Http2Connection, LOST } from "./http2.ts";

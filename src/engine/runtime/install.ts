@@ -14,7 +14,7 @@ import { variablesRead } from "./functions/run_tape.ts";
 import "../devices/cpu/all_families.ts";
 import "./session/evaluate.ts";
 import "./install_eager.ts";
-import "./session/default_session.ts";
+import "./run/default_session.ts";
 import "../ops/graph_ops.ts";
 
 installDebug();

@@ -6,7 +6,7 @@ import type { DType } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { isPromise } from "../core/nest.ts";
-import { after } from "../runtime/timers.ts";
+import { after } from "../runtime/run/timers.ts";
 import { type CallNumber, seedOfCall } from "../ops/random/state.ts";
 import { type RunContext, withinRun } from "../runtime/run/run_context.ts";
 import { placeText } from "../runtime/run/run_errors.ts";

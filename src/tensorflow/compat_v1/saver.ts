@@ -12,7 +12,7 @@ import {
   KeptCheckpoints,
   writeCheckpointState,
 } from "../../library/io/checkpoint_state.ts";
-import { enterDefaultSession } from "../../engine/runtime/session/default_session.ts";
+import { enterDefaultSession } from "../../engine/runtime/run/default_session.ts";
 import type { Session } from "../../engine/runtime/session/session.ts";
 import { Variable } from "../../engine/runtime/variables/variable.ts";
 import { globalVariables } from "./variables.ts";

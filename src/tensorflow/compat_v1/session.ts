@@ -7,10 +7,7 @@ import type { Nest } from "../../engine/core/nest.ts";
 import type { CompositeTensor } from "../../engine/core/composite.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { Operation } from "../../engine/graph/operation.ts";
-import {
-  defaultSession,
-  enterDefaultSession,
-} from "../../engine/runtime/session/default_session.ts";
+import { defaultSession, enterDefaultSession } from "../../engine/runtime/run/default_session.ts";
 import type {
   Feeds,
   FeedValue,
@@ -158,5 +155,5 @@ export class InteractiveSession extends Session {
 
 /** The session of `t.eval()` and `op.run()`, or null. Follows TensorFlow `tf.compat.v1.get_default_session`. */
 export function getDefaultSession(): BaseSession | null {
-  return defaultSession();
+  return defaultSession() as BaseSession | null;
 }

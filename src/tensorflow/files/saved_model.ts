@@ -21,7 +21,7 @@ import { makesTable } from "../../engine/ops/host/lookup.ts";
 import { type TracedFunction, tracedFunction } from "../../engine/runtime/functions/function.ts";
 import { importNodes } from "../graph/import_graph_def.ts";
 import { GraphResources } from "../graph/resources.ts";
-import type { ScriptFunctions } from "../graph/missing.ts";
+import type { ScriptFunctions } from "../graph/scripts.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
 import { pathOf, readCheckpoint } from "./checkpoint.ts";
 import "./checkpoint_ops.ts";

@@ -28,7 +28,8 @@ import { GradientAccumulator } from "../../engine/runtime/variables/gradient_acc
 import { VariableState } from "../../engine/runtime/variables/variable_state.ts";
 import { makesTable } from "../../engine/ops/host/lookup.ts";
 import { LookupTable } from "./lookup_table.ts";
-import { isScriptOp, scriptCheck, type ScriptSources } from "./missing.ts";
+import { isScriptOp } from "./missing.ts";
+import { boundScript, type ScriptSources } from "./scripts.ts";
 import { GraphResources, type ResourceName } from "./resources.ts";
 
 /** What a node's attributes may name. */
@@ -117,7 +118,7 @@ export function nodeAttributes(
     container: out.container as string ?? "",
     name: out.shared_name as string || def.name,
   });
-  if (isScriptOp(op.name)) out._script = scriptCheck.bind(out, options);
+  if (isScriptOp(op.name)) out._script = boundScript(out, options);
   if (op.name === "VarHandleOp") {
     const { resource } = UNSEEN;
     out._resource = out.dtype === resource.dtype

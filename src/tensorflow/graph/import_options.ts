@@ -2,7 +2,7 @@
  * Options of importing.
  */
 import type { Tensor } from "../../engine/core/tensor.ts";
-import type { ScriptFunctions, ScriptSources } from "./missing.ts";
+import type { ScriptFunctions, ScriptSources } from "./scripts.ts";
 import type { GraphResources } from "./resources.ts";
 
 /** Options of {@linkcode importGraphDef}. */

@@ -7,7 +7,7 @@ import { NdArray } from "../../engine/core/nd_array.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
 import { EXPORT, FINDS, IMPORTS, SIZES, TABLES } from "../../engine/ops/host/lookup.ts";
 import { setHostOp, setStateOp } from "../../engine/runtime/run/run_context.ts";
-import type { NodeState } from "../../engine/runtime/session/session_state.ts";
+import type { NodeState } from "../../engine/runtime/run/session_state.ts";
 
 /** What keys are told apart by: numbers and bigints by value, strings by their bytes. */
 type Key = string | number | bigint;

@@ -2,30 +2,10 @@
  * What is missing: ops and functions of scripts that a GraphDef needs, and what it is asked for and has not.
  */
 import { InternalError, NotFoundError, ValueError } from "../../engine/core/errors.ts";
-import type { Attrs } from "../../engine/core/op.ts";
 import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
 import { calledFunctions } from "../../engine/graph/graph_def/nodes.ts";
 import { wellFormedText } from "../../engine/graph/graph_def/values.ts";
-
-/** Functions for the tokens of scripts. */
-// deno-lint-ignore no-explicit-any
-export type ScriptFunctions = Readonly<Record<string, (...args: any[]) => unknown>>;
-
-/** Which scripts a GraphDef may call beside those that are registered. */
-export interface ScriptSources {
-  /** Functions for scripts by their tokens. */
-  readonly scripts?: ScriptFunctions | undefined;
-  /** True: it came over a network, and reaches no script without a registered name but those that sessions of this process offered. */
-  readonly isForeign?: boolean | undefined;
-}
-
-/** How scripts of a GraphDef are found; `script/` says it. */
-export const scriptCheck: {
-  /** How to register a script, or null where it can run here. */
-  missing: (token: string, sources: ScriptSources) => string | null;
-  /** What a node of these attributes runs, where that is not looked up by its token at each run. */
-  bind: (attrs: Attrs, sources: ScriptSources) => unknown;
-} = { missing: () => null, bind: () => null };
+import { howToRegister, type ScriptSources } from "./scripts.ts";
 
 const SCRIPT_OP = /^(PyFunc|PyFuncStateless|EagerPyFunc)$/;
 
@@ -46,7 +26,7 @@ export function checkMissing(
     }
     const token = isScriptOp(n.op) ? tokenOf(n) : null;
     if (token === null) continue;
-    const how = scriptCheck.missing(token, sources);
+    const how = howToRegister(token, sources);
     if (how !== null) functions.push(`"${n.name}" needs script "${token}" (${how})`);
   }
   const parts: string[] = [];

@@ -39,7 +39,6 @@ export class Library {
   readonly #options: InlineOptions;
   readonly #built = new Map<string, ConcreteFunction>();
   readonly #open = new Set<string>();
-
   readonly #gradients: ReadonlyMap<string, string>;
 
   constructor(

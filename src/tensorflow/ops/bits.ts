@@ -6,7 +6,7 @@ import { defineOp } from "../../engine/core/op.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { broadcastShapes, type PartialShape, shapeText, sizeOf } from "../../engine/core/shape.ts";
 import { broadcastPairs } from "../../engine/kernels/host/broadcast_pairs.ts";
-import { refuse } from "./shared.ts";
+import { refuse } from "../../engine/ops/host/arrays.ts";
 
 /** Shape of the same bytes in elements of another width: the last axis holds the parts of one. Throws `InvalidArgumentError`. */
 function recast(shape: PartialShape, from: DType, to: DType): PartialShape {

@@ -6,7 +6,7 @@ import { NdArray } from "../../engine/core/nd_array.ts";
 import { defineOp } from "../../engine/core/op.ts";
 import { mergeShapes, type PartialShape } from "../../engine/core/shape.ts";
 import { knownInts } from "../../engine/ops/array/view.ts";
-import { refuse, wholeArray } from "./shared.ts";
+import { refuse, wholeArray } from "../../engine/ops/host/arrays.ts";
 import { overlapOf, suppress } from "../../engine/kernels/host/image_boxes.ts";
 
 defineOp({

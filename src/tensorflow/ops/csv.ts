@@ -6,7 +6,7 @@ import { defineOp } from "../../engine/core/op.ts";
 import { NdArray, setElement } from "../../engine/core/nd_array.ts";
 import { decodeString, encodeString } from "../../engine/core/text.ts";
 import { parseNumber } from "../../engine/kernels/host/text/number_text.ts";
-import { refuse, textsOf } from "./shared.ts";
+import { refuse, textsOf } from "../../engine/ops/host/arrays.ts";
 
 const QUOTE = 34, LF = 10, CR = 13;
 

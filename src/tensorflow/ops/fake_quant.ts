@@ -21,7 +21,7 @@ import { floor } from "../../engine/ops/pointwise/rounding.ts";
 import { clipByValue, maximum, minimum, where } from "../../engine/ops/pointwise/select.ts";
 import { sum } from "../../engine/ops/reduce/reduce.ts";
 import { floatScalar } from "../../engine/ops/input.ts";
-import { refuse } from "./shared.ts";
+import { refuse } from "../../engine/ops/host/arrays.ts";
 
 /** Ends between which all is 0 where both are. */
 interface Levels {

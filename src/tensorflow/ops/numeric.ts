@@ -18,7 +18,7 @@ import {
 import { add, mul, neg, sub } from "../../engine/ops/pointwise/arithmetic.ts";
 import { exp, log1p, xlogy } from "../../engine/ops/pointwise/exponential.ts";
 import { lgamma } from "../../engine/ops/pointwise/special.ts";
-import { refuse, wholeArray } from "./shared.ts";
+import { refuse, wholeArray } from "../../engine/ops/host/arrays.ts";
 
 defineOp({
   name: "Betainc",

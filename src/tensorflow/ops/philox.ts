@@ -15,7 +15,8 @@ import {
 import { shapeFromHost } from "../../engine/ops/array/fill_ops.ts";
 import { gather } from "../../engine/ops/array/gather.ts";
 import { hostInts, shape } from "../../engine/ops/array/view.ts";
-import { iota, refuse, sumInto } from "./shared.ts";
+import { refuse } from "../../engine/ops/host/arrays.ts";
+import { iota, sumInto } from "./shared.ts";
 
 /** Numbers of the algorithms: TensorFlow takes Philox where it may choose. */
 const PHILOX = 1, AUTO = 3;

@@ -15,7 +15,7 @@ import { logicalAnd } from "../../engine/ops/pointwise/logical.ts";
 import { floor, round } from "../../engine/ops/pointwise/rounding.ts";
 import { maximum, minimum, where } from "../../engine/ops/pointwise/select.ts";
 import { max, min } from "../../engine/ops/reduce/reduce.ts";
-import { refuse } from "./shared.ts";
+import { refuse } from "../../engine/ops/host/arrays.ts";
 
 const TYPES = "T: {float16, bfloat16, float32, float64}";
 const RANGED = ["input: T", "input_min: T", "input_max: T"];

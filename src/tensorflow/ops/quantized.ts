@@ -16,7 +16,7 @@ import { equal, greater } from "../../engine/ops/pointwise/compare.ts";
 import { abs, floor, round, sign } from "../../engine/ops/pointwise/rounding.ts";
 import { maximum, minimum, where } from "../../engine/ops/pointwise/select.ts";
 import { along } from "./quantize.ts";
-import { refuse } from "./shared.ts";
+import { refuse } from "../../engine/ops/host/arrays.ts";
 
 const LEVELS = "T: {int8, uint8, int32, int16, uint16}";
 const MODES = ["MIN_COMBINED", "MIN_FIRST", "SCALED"];

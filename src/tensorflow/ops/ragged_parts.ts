@@ -11,7 +11,8 @@ import { encodeString, joinBytes } from "../../engine/core/text.ts";
 import { concat } from "../../engine/ops/array/join.ts";
 import { hostInts, knownInts, reshape, shape, size } from "../../engine/ops/array/view.ts";
 import { segmentShape } from "../../engine/ops/array/segment.ts";
-import { iota, refuse, sumInto, textsOf } from "./shared.ts";
+import { refuse, textsOf } from "../../engine/ops/host/arrays.ts";
+import { iota, sumInto } from "./shared.ts";
 
 /** Throws `InvalidArgumentError` where row splits are none of so many values. */
 function checkSplits(splits: readonly number[], count: number): void {

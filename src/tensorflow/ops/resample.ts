@@ -16,7 +16,7 @@ import {
   type Taps,
 } from "../../engine/kernels/image/taps.ts";
 import { resizedShape } from "../../engine/ops/image/resize.ts";
-import { refuse } from "./shared.ts";
+import { refuse } from "../../engine/ops/host/arrays.ts";
 
 const IMAGES = "T: {int8, uint8, int16, uint16, int32, int64, float16, float32, float64, bfloat16}";
 

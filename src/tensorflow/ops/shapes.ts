@@ -3,7 +3,7 @@
  */
 import { defineOp } from "../../engine/core/op.ts";
 import { hostInts } from "../../engine/ops/array/view.ts";
-import { refuse, wholeArray } from "./shared.ts";
+import { refuse, wholeArray } from "../../engine/ops/host/arrays.ts";
 
 /** Axes of the common shape along which the first operand was repeated, and the second. */
 function repeatedAxes(a: readonly number[], b: readonly number[]): [number[], number[]] {

@@ -1,29 +1,12 @@
 /**
- * What ops that only files have share: what they refuse, strings and whole numbers on the host, rows that go back to where they were.
+ * Shared by ops that only files have: maps over strings, rows that go back to where they were.
  */
 import { apply1, type OpInput } from "../../engine/core/apply.ts";
-import { InvalidArgumentError } from "../../engine/core/errors.ts";
 import { type Attrs, defineOp, lookupOp } from "../../engine/core/op.ts";
-import { NdArray } from "../../engine/core/nd_array.ts";
+import type { NdArray } from "../../engine/core/nd_array.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { intScalar } from "../../engine/ops/input.ts";
-
-/** Throws `InvalidArgumentError`; who runs the op says which it was. */
-export function refuse(why: string): never {
-  throw new InvalidArgumentError(why);
-}
-
-export const textsOf = (a: NdArray): Uint8Array[] => a.data as Uint8Array[];
-
-/** Whole numbers as an array; a vector where no shape is given. */
-export function wholeArray(
-  dtype: "int32" | "int64",
-  values: ArrayLike<number>,
-  shape: readonly number[] = [values.length],
-): NdArray {
-  const data = dtype === "int64" ? BigInt64Array.from(values, BigInt) : Int32Array.from(values);
-  return new NdArray(dtype, shape, data);
-}
+import { textsOf } from "../../engine/ops/host/arrays.ts";
 
 /** An op that makes something of each string: `kernel`, given the values of further inputs, tells what. */
 export function defineStringMap(

@@ -14,7 +14,7 @@ import { hostInts, rank, shape } from "../../engine/ops/array/view.ts";
 import { div, mul, neg, sub } from "../../engine/ops/pointwise/arithmetic.ts";
 import { notEqual } from "../../engine/ops/pointwise/compare.ts";
 import { sum } from "../../engine/ops/reduce/reduce.ts";
-import { refuse } from "./shared.ts";
+import { refuse } from "../../engine/ops/host/arrays.ts";
 
 /** Where in a dense tensor each index of a sparse one points. Throws `InvalidArgumentError` where one of them does not fit. */
 function placesIn(dense: NdArray, indices: NdArray, dims: NdArray): number[] {

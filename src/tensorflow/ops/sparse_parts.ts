@@ -9,7 +9,8 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import { gather } from "../../engine/ops/array/gather.ts";
 import { hostInts, reshape, shape } from "../../engine/ops/array/view.ts";
 import { intScalar } from "../../engine/ops/input.ts";
-import { addElements, iota, refuse, sumInto, wholeArray } from "./shared.ts";
+import { refuse, wholeArray } from "../../engine/ops/host/arrays.ts";
+import { addElements, iota, sumInto } from "./shared.ts";
 
 /** Where an entry of a sparse tensor is, and its number there. */
 interface Entry {

@@ -11,7 +11,8 @@ import { hostInts, reshape, shape as shapeOf } from "../../engine/ops/array/view
 import { add, mod, mul, sub } from "../../engine/ops/pointwise/arithmetic.ts";
 import { equal } from "../../engine/ops/pointwise/compare.ts";
 import { any } from "../../engine/ops/reduce/reduce.ts";
-import { addElements, iota, refuse } from "./shared.ts";
+import { refuse } from "../../engine/ops/host/arrays.ts";
+import { addElements, iota } from "./shared.ts";
 
 /** Which axes remain, and the shape with ones for those that do not. */
 function reduced(shape: readonly number[], axes: NdArray): { kept: number[]; ones: number[] } {

@@ -14,7 +14,8 @@ import {
   wholeText,
 } from "../../engine/kernels/host/text/number_text.ts";
 import { regexOf, replaceRegex } from "../../engine/kernels/host/text/regex.ts";
-import { defineStringMap, refuse, textsOf, wholeArray } from "./shared.ts";
+import { refuse, textsOf, wholeArray } from "../../engine/ops/host/arrays.ts";
+import { defineStringMap } from "./shared.ts";
 
 const withCase = { attrs: ['encoding: string = ""'] };
 

@@ -5,7 +5,8 @@ import type { DType } from "../../engine/core/dtype.ts";
 import { defineOp } from "../../engine/core/op.ts";
 import { hash64, sipHash } from "../../engine/kernels/host/text/string_hash.ts";
 import { readTensor, writeTensor } from "../../engine/kernels/host/text/tensor_message.ts";
-import { defineStringMap, refuse, textsOf } from "./shared.ts";
+import { refuse, textsOf } from "../../engine/ops/host/arrays.ts";
+import { defineStringMap } from "./shared.ts";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const CODES = new TextEncoder().encode(LETTERS);

@@ -10,7 +10,7 @@ import {
   sizeOf,
 } from "../../engine/core/shape.ts";
 import { hostInts } from "../../engine/ops/array/view.ts";
-import { refuse, textsOf } from "./shared.ts";
+import { refuse, textsOf } from "../../engine/ops/host/arrays.ts";
 
 /** Where the characters of UTF-8 begin, and the end behind them. */
 function starts(text: Uint8Array, unit: unknown): number[] {

@@ -6,7 +6,7 @@ import { defineOp, type OpDef } from "../../engine/core/op.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { sizeOf } from "../../engine/core/shape.ts";
 import { encodeString } from "../../engine/core/text.ts";
-import { refuse, textsOf, wholeArray } from "./shared.ts";
+import { refuse, textsOf, wholeArray } from "../../engine/ops/host/arrays.ts";
 
 /** Told of each character: its code point, -1 where the bytes are none, and its first byte. */
 type Visit = (code: number, start: number) => void;

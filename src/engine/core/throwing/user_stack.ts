@@ -9,7 +9,8 @@ import { textOf } from "../thrown.ts";
  * where nothing tells its lines from the user's.
  */
 const HOME =
-  /^(.*\/)(?:engine\/core\/throwing\/user_stack\.[jt]s|weft-chunk-\w+\.js)$/.exec(import.meta.url)?.[1] ??
+  /^(.*\/)(?:engine\/core\/throwing\/user_stack\.[jt]s|weft-chunk-\w+\.js)$/.exec(import.meta.url)
+    ?.[1] ??
     null;
 
 /** Frames of the engine, and of the code that a package holds for its workers. */

@@ -7,7 +7,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, type PartialShape, sameShape, shapeText, sizeOf } from "../../core/shape.ts";
 import { decodeString } from "../../core/text.ts";
 import { type FeatureColumn, scanExamples } from "../../kernels/host/text/example_message.ts";
-import { refuse, textsOf, wholeArray } from "../../../tensorflow/ops/shared.ts";
+import { refuse, textsOf, wholeArray } from "./arrays.ts";
 
 export { type Feature, writeExample } from "../../kernels/host/text/example_message.ts";
 

@@ -24,7 +24,7 @@ import { ControlCall } from "./control_call.ts";
 import { forTapeOnly, tapeOnlyCallOf } from "../functions/tape_only.ts";
 import { setTapeOnly } from "../plan/tape_only.ts";
 import { cpuDevice } from "../devices/devices.ts";
-import { rowsOnHost, stackOnHost } from "../plan/host_rows.ts";
+import { rowsOnHost, stackOnHost } from "../run/host_rows.ts";
 import { hostStateOfScan } from "./host_state.ts";
 import { runFold, runRows } from "./rows.ts";
 import { type HostCall, type HostResults, setHostOp } from "../run/run_context.ts";

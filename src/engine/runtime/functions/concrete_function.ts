@@ -37,7 +37,7 @@ import { defaultDevice } from "../devices/devices.ts";
 import { asTensors, type RunValue } from "../run/run_value.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 import { namesGraphState, newRunContext, setHostOp } from "../run/run_context.ts";
-import type { SessionState } from "../session/session_state.ts";
+import type { SessionState } from "../run/session_state.ts";
 import { FunctionPlans } from "./function_plans.ts";
 
 function callOp(name: string, effects: "none" | "ordered"): OpDef {

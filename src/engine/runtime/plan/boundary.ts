@@ -7,7 +7,7 @@ import type { NdArray } from "../../core/nd_array.ts";
 import { whenReady } from "../../core/nest.ts";
 import { type EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import type { RunContext } from "../run/run_context.ts";
-import { uploadTogether } from "./host_rows.ts";
+import { uploadTogether } from "../run/host_rows.ts";
 
 /** A run that waits. */
 export interface Waiting {

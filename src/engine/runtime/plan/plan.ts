@@ -27,7 +27,7 @@ import {
 } from "../devices/devices.ts";
 import { handleOfNode, readsAtOnce } from "../run/run_context.ts";
 import { tapeOnly } from "./tape_only.ts";
-import type { SessionState } from "../session/session_state.ts";
+import type { SessionState } from "../run/session_state.ts";
 
 /** A node ready to run. */
 export interface PlanStep {

@@ -5,7 +5,7 @@ import type { OpInput } from "../../core/apply.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import type { Device } from "../../core/device.ts";
 import { Dynamic } from "../../core/scope_context.ts";
-import { checkTimeout, nextTask } from "../timers.ts";
+import { checkTimeout, nextTask } from "./timers.ts";
 import {
   CancelledError,
   DeadlineExceededError,
@@ -17,7 +17,7 @@ import type { DrawCounts } from "../../ops/random/state.ts";
 import { setHostRunner } from "../eager/eager.ts";
 import type { RunCounter } from "./metadata.ts";
 import type { RunOptions } from "./requests.ts";
-import type { NodeState, SessionState } from "../session/session_state.ts";
+import type { NodeState, SessionState } from "./session_state.ts";
 
 let runs = 0;
 

@@ -17,7 +17,7 @@ import { fedParts, feedsIn, fetchIn } from "../../graph/fetches.ts";
 import { buildIr, type IrRequest } from "../../graph/ir.ts";
 import { optionCheck } from "../../core/options.ts";
 import { RecentMap } from "../../core/recent_map.ts";
-import { after } from "../timers.ts";
+import { after } from "../run/timers.ts";
 import { defaultDevice, deviceGeneration, fullName, listDevices } from "../devices/devices.ts";
 import { mergeEqual, runPasses } from "../../graph/passes/pipeline.ts";
 import { Fed } from "./feeds.ts";
@@ -40,7 +40,7 @@ import { openTarget, type RemoteRuns, type SessionDevice } from "../run/targets.
 import { copyArray, releaseValue, type RunValue, toHost } from "../run/run_value.ts";
 import { releasePlan } from "../plan/slots.ts";
 import { RunCounter } from "../run/metadata.ts";
-import { SessionState } from "./session_state.ts";
+import { SessionState } from "../run/session_state.ts";
 
 const PLAN_LIMIT = 256;
 

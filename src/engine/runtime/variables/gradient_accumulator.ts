@@ -20,7 +20,7 @@ import { defaultDevice } from "../devices/devices.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import { setHostEffect, setHostOp, setStateOp } from "../run/run_context.ts";
 import { asTensors } from "../run/run_value.ts";
-import type { NodeState } from "../session/session_state.ts";
+import type { NodeState } from "../run/session_state.ts";
 
 /** What an accumulator is made for. */
 export interface AccumulatorSpec {

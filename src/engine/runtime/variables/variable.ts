@@ -33,7 +33,7 @@ import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import { constantTensor } from "../eager/eager.ts";
 import { fullName, isThisProcess, parseDevice, scopeDevice } from "../devices/devices.ts";
 import { currentReads } from "../eager/read_ahead.ts";
-import { defaultSession } from "../session/default_session.ts";
+import { defaultSession } from "../run/default_session.ts";
 import { currentRun } from "../run/run_context.ts";
 import { VariableState } from "./variable_state.ts";
 import { GLOBAL_VARIABLES, named, TRAINABLE_VARIABLES } from "./known_variables.ts";

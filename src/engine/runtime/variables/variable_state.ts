@@ -7,7 +7,7 @@ import { FailedPreconditionError, ResourceExhaustedError, ValueError } from "../
 import type { Resource } from "../../core/graph_node.ts";
 import { compatible, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import { newTensorId, Tensor } from "../../core/tensor.ts";
-import type { NodeState } from "../session/session_state.ts";
+import type { NodeState } from "../run/session_state.ts";
 import { Storage, totals } from "../eager/storage.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 

@@ -2,8 +2,8 @@
  * Timers of any length, and turns for the event loop.
  */
 
-import { describe } from "../core/convert.ts";
-import { ValueError } from "../core/errors.ts";
+import { describe } from "../../core/convert.ts";
+import { ValueError } from "../../core/errors.ts";
 
 /** Longest delay of `setTimeout`; a longer one would fire at once. */
 const LONGEST = 2 ** 31 - 1;

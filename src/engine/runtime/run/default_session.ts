@@ -1,15 +1,22 @@
 /**
  * The default session, which `t.eval()` and `op.run()` ask.
  */
-import { evaluator, type Tensor } from "../../core/tensor.ts";
+import { type EvalFeeds, evaluator, type SessionLike, type Tensor } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
-import type { Session } from "./session.ts";
+import type { SessionState } from "./session_state.ts";
+
+/** A session as code without a session of its own uses it. */
+export interface DefaultSession extends SessionLike {
+  /** Its values of the graph's variables. */
+  readonly state: SessionState;
+  run(fetch: Tensor, options?: { readonly feeds?: EvalFeeds }): Promise<unknown>;
+}
 
 /** Sessions that are the default, innermost last. */
-const defaults: Session[] = [];
+const defaults: DefaultSession[] = [];
 
 /** Makes a session the default of `t.eval()` and `op.run()`; what it returns ends that. */
-export function enterDefaultSession(session: Session): () => void {
+export function enterDefaultSession(session: DefaultSession): () => void {
   defaults.push(session);
   return () => {
     const i = defaults.lastIndexOf(session);
@@ -18,12 +25,12 @@ export function enterDefaultSession(session: Session): () => void {
 }
 
 /** The default session, or null. */
-export function defaultSession(): Session | null {
+export function defaultSession(): DefaultSession | null {
   return defaults.at(-1) ?? null;
 }
 
 evaluator.run = (fetch, feeds, given) => {
-  const session = (given ?? defaultSession()) as Session | null;
+  const session = (given ?? defaultSession()) as DefaultSession | null;
   const { graph } = fetch;
   if (session === null) {
     throw new ValueError(

@@ -1,0 +1,23 @@
+/**
+ * Refusals, strings and whole numbers for ops that run on the host.
+ */
+import { InvalidArgumentError } from "../../core/errors.ts";
+import { NdArray } from "../../core/nd_array.ts";
+
+/** Throws `InvalidArgumentError`; the runner of the op adds its name. */
+export function refuse(why: string): never {
+  throw new InvalidArgumentError(why);
+}
+
+/** The bytes of each string. */
+export const textsOf = (a: NdArray): Uint8Array[] => a.data as Uint8Array[];
+
+/** Whole numbers as an array; a vector where no shape is given. */
+export function wholeArray(
+  dtype: "int32" | "int64",
+  values: ArrayLike<number>,
+  shape: readonly number[] = [values.length],
+): NdArray {
+  const data = dtype === "int64" ? BigInt64Array.from(values, BigInt) : Int32Array.from(values);
+  return new NdArray(dtype, shape, data);
+}
