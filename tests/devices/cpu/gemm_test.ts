@@ -3,7 +3,7 @@
 import { NdArray } from "../../../src/engine/core/nd_array.ts";
 import { argument, scalar as s } from "../../../src/engine/core/scalar/expr.ts";
 import type { Engine } from "../../../src/engine/devices/cpu/engine.ts";
-import type { Epilogue } from "../../../src/engine/devices/cpu/gemm/epilogue.ts";
+import type { Epilogue, EpilogueOperand } from "../../../src/engine/core/fusion.ts";
 import { prepareProduct } from "../../../src/engine/devices/cpu/gemm/gemm.ts";
 import type { Product } from "../../../src/engine/devices/cpu/gemm/gemm_small.ts";
 import { ENGINES, put, randomSource, take } from "./engines.ts";
@@ -114,9 +114,14 @@ for (const [name, engine] of ENGINES) {
   Deno.test(`a finish is applied to each sum once: ${name}`, () => {
     const random = randomSource(9);
     const [x, bias, residual, scale] = [0, 1, 2, 3].map(argument);
+    const operand = (per: EpilogueOperand["per"]): EpilogueOperand => ({
+      per,
+      dtype: "float32",
+      buffer: { input: 0 },
+    });
     const finish: Epilogue = {
       expr: s.add(s.mul(s.max(s.add(x, bias), 0), scale), residual),
-      operands: ["column", "element", "all"],
+      operands: [operand("column"), operand("element"), operand("all")],
     };
     for (const [m, n, k] of [[7, 11, 5], [1, 9, 5], [30, 530, 300], [4, 1, 3]]) {
       const make = (size: number): Float32Array => new Float32Array(size).map(() => random() - 0.5);
