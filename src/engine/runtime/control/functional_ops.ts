@@ -35,7 +35,8 @@ export type TensorsOf<E> = E extends LiteralElems ? Tensor
   : E extends RaggedTensor ? RaggedValues
   : E extends CompositeTensor ? NoInfer<E>
   : E extends readonly unknown[] ? { -readonly [K in keyof E]: TensorsOf<E[K]> }
-  : E extends Tensor | ArrayBufferView | { readonly shape: unknown; readonly dtype: unknown } ? Tensor
+  : E extends Tensor | ArrayBufferView | { readonly shape: unknown; readonly dtype: unknown }
+    ? Tensor
   : E extends { readonly [key: string]: unknown } ? { -readonly [K in keyof E]: TensorsOf<E[K]> }
   : Tensor;
 
