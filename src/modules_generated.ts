@@ -294,7 +294,7 @@ import "./engine/runtime/control/tensor_array.ts";
 import "./engine/runtime/control/branch.ts";
 import "./engine/runtime/control/host_state.ts";
 import "./engine/runtime/control/control_call.ts";
-import "./engine/runtime/functions/tape_only.ts";
+import "./engine/runtime/control/tape_only.ts";
 import "./engine/runtime/run/host_rows.ts";
 import "./engine/runtime/plan/boundary.ts";
 import "./engine/runtime/control/rows.ts";

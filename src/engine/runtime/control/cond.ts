@@ -22,7 +22,7 @@ import {
 import { ControlCall } from "./control_call.ts";
 import { type HostCall, type HostResults, setHostOp } from "../run/run_context.ts";
 import { setTapeOnly } from "../plan/tape_only.ts";
-import { forTapeOnly, tapeOnlyCallOf } from "../functions/tape_only.ts";
+import { forTapeOnly, tapeOnlyCallOf } from "./tape_only.ts";
 import { tapeGradient, withoutFirst } from "../functions/run_tape.ts";
 import type { TensorArray } from "./tensor_array.ts";
 

@@ -21,7 +21,7 @@ import { fill } from "../../ops/array/creation.ts";
 import { shapeOfInput } from "../../ops/input.ts";
 import { type Branch, tapeGrad } from "./branch.ts";
 import { ControlCall } from "./control_call.ts";
-import { forTapeOnly, tapeOnlyCallOf } from "../functions/tape_only.ts";
+import { forTapeOnly, tapeOnlyCallOf } from "./tape_only.ts";
 import { setTapeOnly } from "../plan/tape_only.ts";
 import { cpuDevice } from "../devices/devices.ts";
 import { rowsOnHost, stackOnHost } from "../run/host_rows.ts";

@@ -20,7 +20,7 @@ import { less } from "../../ops/pointwise/compare.ts";
 import { logicalAnd } from "../../ops/pointwise/logical.ts";
 import { applyControl, type Branch, resultTensor, tapeGrad, trace } from "./branch.ts";
 import { ControlCall } from "./control_call.ts";
-import { conditionForTapeOnly, forTapeOnly, tapeOnlyCallOf } from "../functions/tape_only.ts";
+import { conditionForTapeOnly, forTapeOnly, tapeOnlyCallOf } from "./tape_only.ts";
 import { Boundary } from "../plan/boundary.ts";
 import { hostStateOfWhile } from "./host_state.ts";
 import type { Later } from "../plan/later.ts";

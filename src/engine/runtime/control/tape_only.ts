@@ -10,10 +10,10 @@ import { FuncGraph } from "../../graph/func_graph.ts";
 import { buildIr } from "../../graph/ir.ts";
 import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
 import { fill } from "../../ops/array/creation.ts";
-import type { Branch } from "../control/branch.ts";
-import { ConcreteFunction, gradientsThrough } from "./concrete_function.ts";
+import type { Branch } from "./branch.ts";
+import { ConcreteFunction, gradientsThrough } from "../functions/concrete_function.ts";
 import { tapeOnly, type TapeOnlyCall } from "../plan/tape_only.ts";
-import { traceBackward, type TracedBackward } from "./trace_backward.ts";
+import { traceBackward, type TracedBackward } from "../functions/trace_backward.ts";
 
 /** What a loop does with the results of its body. */
 export interface Turns {
