@@ -1,7 +1,7 @@
 /**
  * apply: hands an op to the current interpreter (eager or graph) and tells the tapes about it.
  */
-import { TypeError } from "./throwing/builtin_errors.ts";
+import type { CompositeTensor } from "./composite.ts";
 import type { Attrs, OpDef } from "./op.ts";
 import type { NdArray } from "./nd_array.ts";
 import type { DType } from "./dtype.ts";
@@ -80,24 +80,6 @@ export function setRecorders(list: readonly Recorder[]): void {
   recorders.current = list;
 }
 
-/** What an op gives of composite values among its inputs, which stand where tensors do. */
-export type CompositeRules = (
-  def: OpDef,
-  inputs: readonly OpInput[],
-  attrs: Attrs,
-) => readonly unknown[];
-let compositeRules: CompositeRules | null = null;
-
-/** Says what ops do to composite values. */
-export function setCompositeRules(rules: CompositeRules): void {
-  compositeRules = rules;
-}
-
-function applyComposite(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
-  if (compositeRules) return compositeRules(def, inputs, attrs) as Tensor[];
-  throw new TypeError(`Cannot apply ${def.name} to composite values: no rules are loaded`);
-}
-
 /** What ops without attributes are applied with. */
 export const NO_ATTRS: Attrs = {};
 
@@ -107,9 +89,8 @@ export const NO_ATTRS: Attrs = {};
  */
 export function apply(def: OpDef, inputs: readonly OpInput[], attrs: Attrs = NO_ATTRS): Tensor[] {
   for (let i = 0; i < inputs.length; i++) {
-    if ((inputs[i] as { readonly isComposite?: true }).isComposite) {
-      return applyComposite(def, inputs, attrs);
-    }
+    const x = inputs[i] as Partial<CompositeTensor>;
+    if (x.isComposite) return x.applyOp!(def, inputs, attrs) as Tensor[];
   }
   const outputs = currentInterpreter().apply(def, inputs, attrs);
   const told = recorders.current;

@@ -4,6 +4,8 @@
  */
 import { UnimplementedError } from "./errors.ts";
 import type { NdArray } from "./nd_array.ts";
+import type { Attrs, OpDef } from "./op.ts";
+import { TypeError } from "./throwing/builtin_errors.ts";
 import { flatten, isNested, type Nest, packAs, structureText } from "./nest.ts";
 import type { DType } from "./dtype.ts";
 import type { PartialShape } from "./shape.ts";
@@ -93,6 +95,14 @@ export abstract class CompositeTensor implements Disposable {
   /** The row of a number, which may be a tensor. */
   abstract row(i: unknown): unknown;
 
+  /**
+   * @internal What an op gives of inputs of which this is the first composite one. Rules come with the class: a page without the class
+   * loads none of them. Throws `TypeError` for an op without a rule.
+   */
+  applyOp(def: OpDef, _inputs: readonly unknown[], _attrs: Attrs): readonly unknown[] {
+    throw noRule(def, this, "ragged tensors are wanted beside it");
+  }
+
   /** Frees the tensors that it is made of. */
   dispose(): void {
     for (const t of this.components as readonly { dispose(): void }[]) t.dispose();
@@ -101,6 +111,11 @@ export abstract class CompositeTensor implements Disposable {
   [Symbol.dispose](): void {
     this.dispose();
   }
+}
+
+/** The error of an op without a rule for a composite value. */
+export function noRule(def: OpDef, value: CompositeTensor, why: string): TypeError {
+  return new TypeError(`Cannot apply ${def.name} to ${value}: ${why}`);
 }
 
 /** A nest without its composite values. */

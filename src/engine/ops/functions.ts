@@ -87,7 +87,6 @@ export * as sparse from "./ragged/sparse_namespace.ts";
 /** Strings. */
 export * as string from "./host/string.ts";
 export * from "./host/ragged.ts";
-import "./ragged/dispatch.ts";
 /** Ragged tensors: rows of different lengths. */
 export * as ragged from "./ragged/namespace.ts";
 export { RaggedArray } from "./ragged/ragged_array.ts";

@@ -7,7 +7,6 @@ import { asDType, type DType } from "../../core/dtype.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { optionCheck } from "../../core/options.ts";
 import { shortText, type Tensor, type TensorLike } from "../../core/tensor.ts";
-import { concat } from "../array/join.ts";
 import { constant as denseConstant } from "../array/creation.ts";
 import { expandDims, reshape } from "../array/view.ts";
 import { raggedRange } from "../host/ragged.ts";
@@ -18,6 +17,7 @@ import {
   min as denseMin,
   sum as denseSum,
 } from "../reduce/reduce.ts";
+import { joinRows } from "./ragged_rules.ts";
 import { RaggedTensor, type RaggedValues } from "./ragged_tensor.ts";
 
 /** Options of {@linkcode constant}. */
@@ -114,24 +114,6 @@ function rowsOf(x: RaggedTensor | TensorLike, fn: string): RaggedTensor {
   }
   if (rank === 1) return RaggedTensor.fromTensor(expandDims(t, 0));
   return rowsOf(RaggedTensor.fromTensor(t), fn);
-}
-
-/** Rows of ragged tensors of one rank, one after another. */
-function joinRows(parts: readonly RaggedTensor[], fn: string): RaggedTensor {
-  const [{ raggedRank, dtype }] = parts;
-  const other = parts.find((p) => p.raggedRank !== raggedRank || p.dtype !== dtype);
-  if (other) {
-    throw new InvalidArgumentError(
-      `Cannot call ${fn} with ${parts[0]} and ${other}: ranks and dtypes must be equal`,
-      { op: fn },
-    );
-  }
-  const lengths = concat(parts.map((p) => p.rowLengths()));
-  const values = parts.map((p) => p.values);
-  return RaggedTensor.fromRowLengths(
-    raggedRank > 1 ? joinRows(values as RaggedTensor[], fn) : concat(values as Tensor[]),
-    lengths,
-  );
 }
 
 /**

@@ -21,6 +21,7 @@ import { max } from "../reduce/reduce.ts";
 import { upperBound } from "../reduce/topk.ts";
 import { asTensor } from "../input.ts";
 import { nestRows, RaggedArray } from "./ragged_array.ts";
+import { addRules } from "./ragged_rules.ts";
 import { at, begins, checkSplits, ends, splitsFromLengths, splitsOf, tensorOf } from "./splits.ts";
 import { unstackRows } from "../../core/arrays/rows.ts";
 import { raggedOfArray, raggedOfRows, raggedRows } from "../../kernels/host/composite_rows.ts";
@@ -244,8 +245,7 @@ export class RaggedTensor extends CompositeTensor {
       throw new ValueError(`Cannot leave padding out of ${shortText(x)}: wanted rank 2`);
     }
     return compose(() => {
-      const shape = shapeOf(x);
-      const rows = at(shape, 0), columns = at(shape, 1);
+      const shape = shapeOf(x), rows = at(shape, 0), columns = at(shape, 1);
       const whole = RaggedTensor.fromRowSplits(
         reshape(x, [-1, ...dims.slice(2).map((d) => d ?? -1)]),
         mul(range(0, add(rows, 1), 1, "int32"), columns),
@@ -296,9 +296,8 @@ export class RaggedTensor extends CompositeTensor {
   }
   /** Which row each value is in. */
   valueRowIds(): Tensor {
-    return compose(() => {
-      return sub(upperBound(this.rowSplits, range(0, rowCount(this.values), 1, "int32")), 1);
-    });
+    const numbers = () => range(0, rowCount(this.values), 1, "int32");
+    return compose(() => sub(upperBound(this.rowSplits, numbers()), 1));
   }
   /** How long the rows of each ragged dimension are, outermost first. */
   nestedRowLengths(): Tensor[] {
@@ -381,6 +380,8 @@ export class RaggedTensor extends CompositeTensor {
     return `RaggedTensor(${this.spec})`;
   }
 }
+
+addRules(RaggedTensor);
 
 function rowCount(values: RaggedValues): Tensor {
   return values instanceof RaggedTensor ? values.nrows() : at(shapeOf(values), 0);

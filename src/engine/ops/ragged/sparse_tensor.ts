@@ -2,12 +2,13 @@
  * SparseTensor: the elements that are not zero as their indices, values and the dense shape.
  */
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
-import { CompositeSpec, CompositeTensor, type RowPart } from "../../core/composite.ts";
-import { compose, type OpInput } from "../../core/apply.ts";
+import { CompositeSpec, CompositeTensor, noRule, type RowPart } from "../../core/composite.ts";
+import { apply, compose, type OpInput } from "../../core/apply.ts";
 import { asDType, type DType, isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { isPlainObject } from "../../core/nest.ts";
+import type { Attrs, OpDef } from "../../core/op.ts";
 import {
   compatible,
   mergeShapes,
@@ -23,7 +24,7 @@ import { gather } from "../array/gather.ts";
 import { concat } from "../array/join.ts";
 import { range } from "../array/numbering.ts";
 import { slice } from "../array/slice.ts";
-import { expandDims, literalInts, reshape, size } from "../array/view.ts";
+import { expandDims, identity, literalInts, reshape, size } from "../array/view.ts";
 import { equal } from "../pointwise/compare.ts";
 import { maximum, where } from "../pointwise/select.ts";
 import { max } from "../reduce/reduce.ts";
@@ -181,6 +182,9 @@ export interface SparseTensorSpecMaker {
  */
 export const SparseTensorSpec: SparseTensorSpecMaker = callable(SparseTensorSpecClass);
 
+/** Ops that TensorFlow applies to the values of sparse tensors. */
+const OF_VALUES = /^(Abs|Neg|Sign|Square|Sqrt|Erf|Tanh|Cast|Identity|StopGradient)$/;
+
 /**
  * A tensor of which only some elements are kept, with the index of each in rows. Scripts take and give it. Follows TensorFlow
  * `tf.SparseTensor`; indices are `int32` here.
@@ -270,6 +274,17 @@ export class SparseTensor extends CompositeTensor {
         slice(denseShape, [1]),
       );
     });
+  }
+
+  /** @internal The op of the values, where it keeps zeros. */
+  override applyOp(def: OpDef, [, ...others]: readonly OpInput[], attrs: Attrs): [SparseTensor] {
+    if (!OF_VALUES.test(def.name)) {
+      throw noRule(def, this, "the op takes no sparse tensors, use toDense() or tf.sparse");
+    }
+    const [values] = apply(def, [this.values, ...others], attrs);
+    // Handles of its own: either may be disposed by itself.
+    const own = (t: Tensor): Tensor => t.isSymbolic ? t : identity(t);
+    return [SparseTensor.ofSpec([own(this.indices), values, own(this.denseShape)], this.spec)];
   }
 
   /** `SparseTensor(sparse float32[?,?])`. */

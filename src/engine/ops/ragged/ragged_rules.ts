@@ -1,15 +1,14 @@
 /**
- * Ops of ragged and sparse tensors: what an op means says what it does to them, whether it runs now or in a graph. An op without a rule
- * here is refused by name.
+ * Ops of ragged tensors: what an op means says what it does to them, whether it runs now or in a graph. An op without a rule here is
+ * refused by name. The class imports its rules, so that pages without the class load none of them; it hands itself to them.
  */
-import { apply, apply1, compose, type OpInput, setCompositeRules } from "../../core/apply.ts";
-import { CompositeTensor } from "../../core/composite.ts";
-import { UnimplementedError, ValueError } from "../../core/errors.ts";
+import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
+import { CompositeTensor, noRule } from "../../core/composite.ts";
+import { InvalidArgumentError, UnimplementedError, ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type Attrs, lookupOp, type OpDef } from "../../core/op.ts";
 import { isConcrete } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { gather } from "../array/gather.ts";
 import { concat } from "../array/join.ts";
 import { range } from "../array/numbering.ts";
@@ -23,13 +22,14 @@ import { equal, notEqual } from "../pointwise/compare.ts";
 import { logicalNot } from "../pointwise/logical.ts";
 import { minimum } from "../pointwise/select.ts";
 import { max as largest } from "../reduce/reduce.ts";
-import { concatRows } from "./namespace.ts";
-import { RaggedTensor, type RaggedValues } from "./ragged_tensor.ts";
+import type { RaggedTensor as Ragged, RaggedValues } from "./ragged_tensor.ts";
 import { begins } from "./splits.ts";
 import { sameVector } from "./same_vector.ts";
-import { SparseTensor } from "./sparse_tensor.ts";
 
 type Input = OpInput | CompositeTensor;
+type RaggedTensor = Ragged;
+/** The class, once it is loaded. */
+let RaggedTensor: typeof Ragged;
 
 /** The first of two vectors of splits or row counts. Throws `InvalidArgumentError` where they are not equal. */
 function sameRows(x: Tensor, y: Tensor): Tensor {
@@ -42,53 +42,35 @@ function sameRows(x: Tensor, y: Tensor): Tensor {
 
 /** Ops that work element by element, but mean something else to passes. */
 const ELEMENTWISE = /^(Identity|StopGradient|Cast|ZerosLike|OnesLike|CheckNumerics)$/;
-/** What TensorFlow applies to the values of sparse tensors. */
-const OF_VALUES = /^(Abs|Neg|Sign|Square|Sqrt|Erf|Tanh|Cast|Identity|StopGradient)$/;
 
-function refusal(def: OpDef, value: CompositeTensor, why: string): TypeError {
-  return new TypeError(`Cannot apply ${def.name} to ${value}: ${why}`);
-}
-
-setCompositeRules((def, given, attrs) => {
-  const inputs = given as readonly Input[];
-  const composite = inputs.find((x) => x instanceof CompositeTensor) as unknown as CompositeTensor;
-  if (composite instanceof SparseTensor && inputs.every((x) => !(x instanceof RaggedTensor))) {
-    if (!OF_VALUES.test(def.name)) {
-      throw refusal(def, composite, "the op takes no sparse tensors, use toDense() or tf.sparse");
+/** Gives the class its rules. */
+export function addRules(of: typeof Ragged): void {
+  RaggedTensor = of;
+  of.prototype.applyOp = function (def, given, attrs): readonly unknown[] {
+    const inputs = given as readonly Input[];
+    const { kind } = def.meaning ?? { kind: "opaque" };
+    if (kind === "pointwise" || ELEMENTWISE.test(def.name)) return pointwise(def, inputs, attrs);
+    const [x, second] = inputs;
+    if (kind === "reduce" && x instanceof RaggedTensor) {
+      const axes = hostInts(literalOf(def, x, second));
+      return [compose(() => reduced(def, x, axes, attrs.keep_dims === true))];
     }
-    const [values] = apply(def, [composite.values, ...given.slice(1)], attrs);
-    const parts = [composite.indices, values, composite.denseShape] as const;
-    return [composite.spec.pack(parts.map((t) => t.isSymbolic || t === values ? t : copyOf(t)))];
-  }
-  if (!(composite instanceof RaggedTensor)) {
-    throw refusal(def, composite, "ragged tensors are wanted beside it");
-  }
-  const { kind } = def.meaning ?? { kind: "opaque" };
-  if (kind === "pointwise" || ELEMENTWISE.test(def.name)) return pointwise(def, inputs, attrs);
-  const [x, second] = inputs;
-  if (kind === "reduce" && x instanceof RaggedTensor) {
-    const axes = hostInts(literalOf(def, x, second));
-    return [compose(() => reduced(def, x, axes, attrs.keep_dims === true))];
-  }
-  if (def.name === "ConcatV2") {
-    const [axis] = hostInts(literalOf(def, composite, inputs.at(-1)!));
-    return [compose(() => joined(def, inputs.slice(0, -1), axis))];
-  }
-  if (def.name === "GatherV2") return [compose(() => picked(def, inputs, attrs))];
-  throw refusal(
-    def,
-    composite,
-    "the op takes no ragged tensors, use toTensor() or tf.ragged.mapFlatValues()",
-  );
-});
-
-function copyOf(t: Tensor): Tensor {
-  return apply1(lookupOp("Identity")!, [t]);
+    if (def.name === "ConcatV2") {
+      const [axis] = hostInts(literalOf(def, this, inputs.at(-1)!));
+      return [compose(() => joined(def, inputs.slice(0, -1), axis))];
+    }
+    if (def.name === "GatherV2") return [compose(() => picked(def, inputs, attrs))];
+    throw noRule(
+      def,
+      this,
+      "the op takes no ragged tensors, use toTensor() or tf.ragged.mapFlatValues()",
+    );
+  };
 }
 
 function literalOf(def: OpDef, x: CompositeTensor, axes: Input): NdArray {
   if (axes instanceof NdArray) return axes;
-  throw refusal(def, x, "its axes must be known when it is called");
+  throw noRule(def, x, "its axes must be known when it is called");
 }
 
 /** An op element by element: of ragged tensors of the same rows, and of what broadcasts to them. */
@@ -99,7 +81,7 @@ function pointwise(def: OpDef, inputs: readonly Input[], attrs: Attrs): Composit
     let splits = like.nestedRowSplits;
     for (const x of all) {
       if (x.raggedRank !== like.raggedRank) {
-        throw refusal(def, x, `it has other ragged dimensions than ${like}`);
+        throw noRule(def, x, `it has other ragged dimensions than ${like}`);
       }
       const other = x.nestedRowSplits;
       splits = splits.map((s, k) => s === other[k] ? s : sameRows(s, other[k]));
@@ -116,12 +98,12 @@ function pointwise(def: OpDef, inputs: readonly Input[], attrs: Attrs): Composit
 /** A dense operand for each of the innermost values. */
 function besideRows(def: OpDef, rows: RaggedTensor, x: OpInput): OpInput {
   if ((x as unknown) instanceof CompositeTensor) {
-    throw refusal(def, x as unknown as CompositeTensor, `${rows} stands beside it`);
+    throw noRule(def, x as unknown as CompositeTensor, `${rows} stands beside it`);
   }
   const shape = shapeOfInput(x), { raggedRank, flatValues } = rows;
   const inner = flatValues.staticShape === null ? null : flatValues.staticShape.length - 1;
   if (shape === null || inner === null) {
-    throw refusal(def, rows, "the ranks of what is broadcast to it must be known");
+    throw noRule(def, rows, "the ranks of what is broadcast to it must be known");
   }
   if (shape.length <= inner) return x;
   const outer = [
@@ -131,7 +113,7 @@ function besideRows(def: OpDef, rows: RaggedTensor, x: OpInput): OpInput {
   const [count, ...middle] = outer.slice(0, raggedRank + 1), tail = outer.slice(raggedRank + 1);
   const length = middle.pop()!;
   if (!isConcrete(outer) || outer.length > raggedRank + 1 + inner || middle.some((d) => d !== 1)) {
-    throw refusal(def, rows, `shape [${shape.map((d) => d ?? "?")}] does not broadcast to it`);
+    throw noRule(def, rows, `shape [${shape.map((d) => d ?? "?")}] does not broadcast to it`);
   }
   const dense = reshape(asTensor(x), [(count as number) * length, ...tail as number[]]);
   if (count === 1 && length === 1) return dense;
@@ -247,7 +229,7 @@ function segments(def: OpDef, values: Tensor, [ids, count]: readonly [Tensor, Te
 function joined(def: OpDef, inputs: readonly Input[], axis: number): RaggedTensor {
   const first = inputs.find((x) => x instanceof RaggedTensor) as unknown as RaggedTensor;
   const parts = inputs.map((x) => asRagged(def, x, first));
-  if (axis === 0) return concatRows(parts);
+  if (axis === 0) return joinRows(parts, def.name);
   const [{ rowSplits }] = parts;
   if (axis >= 2) {
     const splits = parts.slice(1).reduce(
@@ -267,10 +249,28 @@ function joined(def: OpDef, inputs: readonly Input[], axis: number): RaggedTenso
   const numbers = range(0, mul(n, k), 1, "int32");
   const part = apply1(lookupOp("FloorMod")!, [numbers, new NdArray("int32", [], Int32Array.of(k))]);
   const row = apply1(lookupOp("FloorDiv")!, [numbers, new NdArray("int32", [], Int32Array.of(k))]);
-  const mixed = concatRows(parts).gather(add(mul(part, n), row));
+  const mixed = joinRows(parts, def.name).gather(add(mul(part, n), row));
   return RaggedTensor.fromRowSplits(
     mixed.values,
     stridedSlice(mixed.rowSplits, [0], [0], [k], 1, 1),
+  );
+}
+
+/** Rows of ragged tensors of one rank, one after another. */
+export function joinRows(parts: readonly RaggedTensor[], fn: string): RaggedTensor {
+  const [{ raggedRank, dtype }] = parts;
+  const other = parts.find((p) => p.raggedRank !== raggedRank || p.dtype !== dtype);
+  if (other) {
+    throw new InvalidArgumentError(
+      `Cannot call ${fn} with ${parts[0]} and ${other}: ranks and dtypes must be equal`,
+      { op: fn },
+    );
+  }
+  const lengths = concat(parts.map((p) => p.rowLengths()));
+  const values = parts.map((p) => p.values);
+  return RaggedTensor.fromRowLengths(
+    raggedRank > 1 ? joinRows(values as RaggedTensor[], fn) : concat(values as Tensor[]),
+    lengths,
   );
 }
 
@@ -286,7 +286,7 @@ function asRagged(def: OpDef, x: Input, like: RaggedTensor): RaggedTensor {
   }
   if (x instanceof RaggedTensor) return x;
   if (x instanceof CompositeTensor || like.raggedRank > 1) {
-    throw refusal(def, like, `${x} stands beside it`);
+    throw noRule(def, like, `${x} stands beside it`);
   }
   return RaggedTensor.fromTensor(asTensor(x));
 }
