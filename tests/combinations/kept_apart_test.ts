@@ -1,7 +1,7 @@
 /** Programs of parts that differ in one thing, which passes over graphs must keep apart: compiled code gives what eager code gives. */
 
 import * as tf from "@weft/weft";
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertNotEquals } from "@std/assert";
 import { difference } from "../../src/library/testing/compare.ts";
 import { testOnDevices } from "../devices.ts";
 
@@ -156,5 +156,27 @@ for (const [name, optimizers] of Object.entries(STEPS)) {
       await fn.async();
     }
     assertEquals(differing(compiled.variables, eager.variables), []);
+  });
+}
+
+/** Eager calls of one op that read alike, each pair with results that differ. */
+const ALIKE: Readonly<Record<string, readonly [() => tf.Tensor, () => tf.Tensor]>> = {
+  "an attribute of zero and minus zero": [
+    () => tf.div(1, tf.leakyRelu([-3, -5], 0)),
+    () => tf.div(1, tf.leakyRelu([-3, -5], -0)),
+  ],
+  "texts that hold what stands between attributes": [
+    () => tf.string.staticRegexReplace(["a;rewrite=b"], "a;rewrite=b", "c"),
+    () => tf.string.staticRegexReplace(["a;rewrite=b"], "a", "b;rewrite=c"),
+  ],
+};
+
+for (const [name, [first, second]] of Object.entries(ALIKE)) {
+  // Drivers of GPUs need not keep the sign of zero.
+  Deno.test(`eager calls keep apart ${name}`, async () => {
+    await tf.setBackend("cpu");
+    using _ = tf.scope();
+    const found = [first(), second()].map((t) => t.arraySync());
+    assertNotEquals(found[0], found[1]);
   });
 }

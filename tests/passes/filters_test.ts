@@ -131,6 +131,12 @@ const FOLDED: Readonly<Record<string, readonly [number[], Build, Nodes?]>> = {
     [2, 5, 5, 2],
     (x) => spelled(tf.conv2dTranspose(x, filter(2, 2, 3, 2), [2, 10, 10, 3], 2, "same"), 3),
   ],
+  "of two convolutions with one filter": [[2, 5, 5, 2], (x) => {
+    const shared = filter(3, 3, 2, 4);
+    return [[1, 2, 3, 4], [1, 5, 6, 7]].map((factors) =>
+      tf.mul(tf.conv2d(x, shared, 1, "same"), tf.constant(factors))
+    );
+  }],
   "of a product": [[4, 3], (x) => spelled(tf.matMul(x, filter(3, 5)), 5)],
   "of a product with a transposed matrix": [
     [4, 3],
@@ -213,6 +219,10 @@ const KEPT: Readonly<
     { "w:0": noise([3, 3, 2, 4], 9) },
   ],
   "a factor varies along another axis": [(x) => tf.mul(conv(x), c(noise([5, 1])))],
+  "a factor varies along another axis of as many elements": [
+    (x) => tf.mul(tf.conv2d(x, filter(3, 3, 2, 5), 1, "same"), c(noise([5, 1]))),
+  ],
+  "a factor has more axes than the result": [(x) => tf.mul(conv(x), c(noise([1, 1, 1, 1, 4])))],
   "a factor is not finite": [(x) => tf.mul(conv(x), tf.constant([1, Infinity, 2, NaN]))],
   "a variance is zero and there is no epsilon": [
     (x) => tf.mul(conv(x), tf.rsqrt(tf.constant([0, 1, 2, 3]))),

@@ -84,7 +84,8 @@ export function difference(
     ) continue;
     const bound = fixed + eps * tolerance.ulps * Math.abs(w[i]);
     const apart = Math.abs(a[i] - w[i]);
-    if (apart <= bound) continue;
+    // Every number is within the bound of an infinity.
+    if (apart <= bound && Number.isFinite(w[i])) continue;
     const over = Number.isNaN(apart) ? Infinity : apart / (bound || Number.MIN_VALUE);
     if (worst < 0 || over > excess) [worst, excess] = [i, over];
   }
