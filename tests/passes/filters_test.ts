@@ -133,8 +133,8 @@ const FOLDED: Readonly<Record<string, readonly [number[], Build, Nodes?]>> = {
   ],
   "of two convolutions with one filter": [[2, 5, 5, 2], (x) => {
     const shared = filter(3, 3, 2, 4);
-    return [[1, 2, 3, 4], [1, 5, 6, 7]].map((factors) =>
-      tf.mul(tf.conv2d(x, shared, 1, "same"), tf.constant(factors))
+    return [[1, 2, 3, 4], [1, 5, 6, 7]].map((factors, i) =>
+      tf.mul(tf.conv2d(i === 0 ? x : tf.exp(x), shared, 1, "same"), tf.constant(factors))
     );
   }],
   "of a product": [[4, 3], (x) => spelled(tf.matMul(x, filter(3, 5)), 5)],
