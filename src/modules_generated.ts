@@ -155,6 +155,7 @@ import "./engine/ops/host/ragged.ts";
 import "./engine/ops/ragged/splits.ts";
 import "./engine/ops/ragged/ragged_rules.ts";
 import "./engine/ops/ragged/ragged_array.ts";
+import "./engine/ops/ragged/row_behind.ts";
 import "./engine/ops/ragged/ragged_tensor.ts";
 import "./engine/ops/ragged/namespace.ts";
 import "./engine/ops/array/set_ops.ts";

@@ -158,4 +158,48 @@ export const FOUND_PROGRAMS: readonly Program[] = [
     }],
     "outputs": [2],
   },
+  // function of unknown rank
+  {
+    "inputs": [{ "dtype": "float32", "shape": [3, 2], "data": [1, 2, 3, 4, 5, 6] }],
+    "lines": [{
+      "code":
+        "tf.RaggedTensor.fromRowLengths($0, [1, 0, 2]).toTensor({ defaultValue: tf.sum($0) })",
+      "operands": [0],
+    }],
+    "outputs": [1],
+  },
+  // function of unknown rank
+  {
+    "inputs": [{ "dtype": "float32", "shape": [3], "data": [1, 2, 3] }],
+    "lines": [{
+      "code":
+        "tf.ragged.mapFlatValues((v) => tf.mul(v, v), tf.RaggedTensor.fromRowLengths(tf.RaggedTensor.fromRowLengths($0, [2, 0, 1]), [0, 3])).toTensor()",
+      "operands": [0],
+    }],
+    "outputs": [1],
+  },
+  // function of unknown dims
+  {
+    "inputs": [{
+      "dtype": "float32",
+      "shape": [2, 1, 1, 2],
+      "data": [1, 2, 3, 5],
+    }],
+    "lines": [{
+      "code":
+        "tf.batchNorm($0, tf.mean($0, [0, 1, 2]), tf.moments($0, [0, 1, 2]).variance, [0.5, 1], [2, 1])",
+      "operands": [0],
+    }],
+    "outputs": [1],
+  },
+  // function of unknown dims
+  {
+    "inputs": [
+      { "dtype": "float32", "shape": [2, 2], "data": [1, 2, 3, 5] },
+      { "dtype": "float32", "shape": [2], "data": [1, 2] },
+      { "dtype": "float32", "shape": [1], "data": [2] },
+    ],
+    "lines": [{ "code": "tf.batchNorm($0, $1, $2, [1, 2], $1)", "operands": [0, 1, 2] }],
+    "outputs": [3],
+  },
 ];

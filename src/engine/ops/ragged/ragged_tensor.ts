@@ -22,6 +22,7 @@ import { upperBound } from "../reduce/topk.ts";
 import { asTensor } from "../input.ts";
 import { nestRows, RaggedArray } from "./ragged_array.ts";
 import { addRules } from "./ragged_rules.ts";
+import { withRowBehind } from "./row_behind.ts";
 import { at, begins, checkSplits, ends, splitsFromLengths, splitsOf, tensorOf } from "./splits.ts";
 import { unstackRows } from "../../core/arrays/rows.ts";
 import { raggedOfArray, raggedOfRows, raggedRows } from "../../kernels/host/composite_rows.ts";
@@ -354,8 +355,7 @@ export class RaggedTensor extends CompositeTensor {
       const lengths = expandDims(this.rowLengths(), 1);
       const columns = range(0, max(pad(this.rowLengths(), [[0, 1]])), 1, "int32");
       // What is behind the end of a row is the value behind all others: the default.
-      const edges = inner.staticShape!.map((_, axis) => [0, axis === 0 ? 1 : 0] as const);
-      const padded = pad(inner, edges as unknown as TensorLike, defaultValue);
+      const padded = withRowBehind(inner, defaultValue);
       const places = add(expandDims(begins(this.rowSplits), 1), columns);
       return gather(padded, where(less(columns, lengths), places, at(shapeOf(inner), 0)));
     });

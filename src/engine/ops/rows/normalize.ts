@@ -8,9 +8,9 @@ import { defineOp } from "../../core/op.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import {
   broadcastShapes,
+  compatible,
   isConcrete,
   mergeShapes,
-  sameShape,
   shapeText,
   sizeOf,
 } from "../../core/shape.ts";
@@ -167,7 +167,7 @@ function normalizeRank(
     const o = operand(offset, "offset", 0), c = operand(scale, "scale", 1);
     // Operands may be stretched, x may not.
     for (const t of [m, v, o, c]) {
-      if (!sameShape(broadcastShapes(full, shapeOfInput(t)), full)) {
+      if (!compatible(broadcastShapes(full, shapeOfInput(t)), full)) {
         throw new ValueError(
           `Cannot normalize: statistics of shape ${
             shapeText(shapeOfInput(t))
