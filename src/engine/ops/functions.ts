@@ -52,7 +52,14 @@ export { bincount, denseBincount } from "./array/count.ts";
 /** Functions that TensorFlow.js keeps in `tf.math`. */
 export * as math from "./math.ts";
 export * from "./reduce/topk.ts";
-export * from "./rows/normalize.ts";
+export {
+  batchNorm,
+  batchNorm2d,
+  batchNorm3d,
+  batchNorm4d,
+  layerNorm,
+  movingAverage,
+} from "./rows/normalize.ts";
 export * from "./rows/local_response_norm.ts";
 export * from "./rows/softmax.ts";
 export { cumprod, cumsum } from "./reduce/scan.ts";

@@ -3,12 +3,11 @@
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { isInteger } from "../../core/dtype.ts";
-import { lookupOp } from "../../core/op.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { definePointwise } from "./define_pointwise.ts";
 import { toInput, toMatchingInputs } from "../input.ts";
-import "./compare.ts";
+import { notEqual } from "./compare.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 
 const LOGIC = { inputs: ["x: bool", "y: bool"], output: "z: bool", grad: null };
@@ -97,8 +96,10 @@ export function logicalOr(a: TensorLike, b: TensorLike): Tensor {
  * ```
  */
 export function logicalXor(a: TensorLike, b: TensorLike): Tensor {
-  const x = toBoolInput(a, "a", "logicalXor"), y = toBoolInput(b, "b", "logicalXor");
-  return apply1(lookupOp("NotEqual")!, [x, y]);
+  return notEqual(
+    toBoolInput(a, "a", "logicalXor"),
+    toBoolInput(b, "b", "logicalXor"),
+  );
 }
 
 /**

@@ -3,7 +3,7 @@
  */
 import { apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
-import { defineOp, lookupOp } from "../../core/op.ts";
+import { defineOp } from "../../core/op.ts";
 import { isConcrete, type PartialShape, shapeText, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { prod } from "../reduce/reduce.ts";
@@ -12,7 +12,7 @@ import { asTensor } from "../input.ts";
 import { slice } from "../array/slice.ts";
 import { identity, reshape, shape } from "../array/view.ts";
 import { cast } from "../array/cast.ts";
-import "./normalize.ts";
+import { BatchNorm } from "./normalize.ts";
 import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
 import { maximum } from "../pointwise/select.ts";
 
@@ -65,7 +65,7 @@ defineOp({
     };
     const normalize = (m: Tensor, v: Tensor): Tensor => {
       const operands = [m, v, offset, scale].map(spread);
-      return cast(apply1(lookupOp("_BatchNorm")!, [wide, ...operands], { epsilon }), T);
+      return cast(apply1(BatchNorm, [wide, ...operands], { epsilon }), T);
     };
     const none = prod(slice(scale, [0], [0]));
     if (!is_training) {

@@ -4,7 +4,7 @@
 import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
-import { defineOp } from "../../core/op.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import {
   broadcastShapes,
@@ -29,7 +29,8 @@ import { mean as meanOf, sum } from "../reduce/reduce.ts";
 import { defineRows, rowsShape } from "./define_rows.ts";
 
 /** Normalization by given statistics: every operand broadcasts. */
-const BatchNorm = definePointwise(
+/** Batch normalization by statistics that are given. */
+export const BatchNorm: OpDef = definePointwise(
   "_BatchNorm",
   ([x, mean, variance, offset, scale], { epsilon }) =>
     s.add(s.mul(s.mul(s.sub(x, mean), s.rsqrt(s.add(variance, epsilon as number))), scale), offset),
