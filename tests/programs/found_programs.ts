@@ -202,4 +202,40 @@ export const FOUND_PROGRAMS: readonly Program[] = [
     "lines": [{ "code": "tf.batchNorm($0, $1, $2, [1, 2], $1)", "operands": [0, 1, 2] }],
     "outputs": [3],
   },
+  // gradient, function
+  {
+    "inputs": [{ "dtype": "float32", "shape": [0], "data": [] }, {
+      "dtype": "float32",
+      "shape": [0],
+      "data": [],
+    }],
+    "lines": [{
+      "code": 'new tf.TensorArray("float32", 2).write(0, $0).write(1, $1).read(1)',
+      "operands": [0, 1],
+    }],
+    "outputs": [2],
+  },
+  // gradient
+  {
+    "inputs": [{ "dtype": "float32", "shape": [3, 0], "data": [] }, {
+      "dtype": "int32",
+      "shape": [2, 2],
+      "data": [0, 2, 1, 1],
+    }, { "dtype": "int32", "shape": [], "data": [1] }],
+    "lines": [
+      { "code": "tf.gather($0, $1)", "operands": [0, 1] },
+      { "code": "tf.gather($0, $1)", "operands": [0, 2] },
+    ],
+    "outputs": [3, 4],
+  },
+  // gradient, function of unknown rank
+  {
+    "inputs": [{ "dtype": "float32", "shape": [3, 2], "data": [1, 2, 3, 4, 5, 6] }, {
+      "dtype": "int32",
+      "shape": [2, 2],
+      "data": [0, 2, 1, 1],
+    }],
+    "lines": [{ "code": "tf.square(tf.gather($0, $1))", "operands": [0, 1] }],
+    "outputs": [2],
+  },
 ];

@@ -16,6 +16,7 @@ import {
   mergeShapes,
   type PartialShape,
   shapeText,
+  sizeOf,
 } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
@@ -270,14 +271,21 @@ export function pickedRows(
 ): IndexedSlices {
   const dims = toIndexInput(table.shape, "shape", "gather");
   if (shapeOfInput(indices)?.length === 1) return new IndexedSlices(own(dy), own(indices), dims);
-  const row = table.spec.shape?.slice(1);
-  const shape = isConcrete(row ?? null) ? [-1, ...row as number[]] : rowsShape(dims);
+  const shape = rowsShape(shapeOfInput(indices), table.spec.shape?.slice(1) ?? null) ??
+    unknownRowsShape(indices, dims);
   return new IndexedSlices(reshape(dy, shape), reshape(indices, [-1]), dims);
 }
 
-/** Any number of rows of a table whose shape is known when it runs. */
-function rowsShape(dims: OpInput): Tensor {
-  const all = asTensor(castInput(intVector([-1]), dims.dtype));
-  const tail = apply1(lookupOp("Slice")!, [dims, intVector([1]), intVector([-1])]);
-  return concat([all, tail]);
+/** A row for each index, where that is known. Of rows without elements -1 does not tell how many there are. */
+function rowsShape(indices: PartialShape, row: PartialShape): readonly number[] | null {
+  if (!isConcrete(row)) return null;
+  if (isConcrete(indices)) return [sizeOf(indices), ...row];
+  return sizeOf(row) > 0 ? [-1, ...row] : null;
+}
+
+/** A row for each index, of a table whose shape is known when it runs. */
+function unknownRowsShape(indices: OpInput, dims: OpInput): Tensor {
+  const count = castInput(apply1(lookupOp("Size")!, [indices]), dims.dtype);
+  const row = apply1(lookupOp("Slice")!, [dims, intVector([1]), intVector([-1])]);
+  return concat([reshape(count, [1]), row]);
 }
