@@ -140,7 +140,7 @@ Deno.test("a promise where a tensor is wanted throws at once, and its rejection 
     "mapFn": [() => tf.mapFn(late, zeros), "Cannot use the result of mapFn"],
     "mapFn in a graph": [
       () => tf.function((x: tf.Tensor) => tf.mapFn(late, x))(zeros),
-      "Cannot use the result of mapFn_body",
+      "Cannot use the result of mapFn: its function returned a promise",
     ],
     "scan": [() => tf.scan(late, zeros), "Cannot use the state of scan"],
     "foldl": [() => tf.foldl(late, zeros), "Cannot use the state of foldl"],

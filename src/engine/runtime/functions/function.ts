@@ -2,7 +2,7 @@
  * tf.function: traces a JavaScript function once per input signature and runs the graph after that.
  */
 import { currentInterpreter, type OpInput, withRecorders } from "../../core/apply.ts";
-import { componentSpecs, takeComponents } from "../../core/composite.ts";
+import { componentSpecs, CompositeTensor } from "../../core/composite.ts";
 import { describe } from "../../core/convert.ts";
 import { type Nest, refusePromise } from "../../core/nest.ts";
 import { optionCheck } from "../../core/options.ts";
@@ -261,7 +261,12 @@ class Tracer {
         made.result,
         callFunction(
           made.concrete,
-          fitInputs(takeComponents(tensors).leaves, inputs, bindingError(tensors)),
+          fitInputs(
+            // Nested numbers stand for one tensor: of the arguments alone composite ones are taken apart.
+            tensors.flatMap((x) => (x instanceof CompositeTensor ? x.components : [x])),
+            inputs,
+            bindingError(tensors),
+          ),
         ),
       );
     return Object.assign(call, {
