@@ -67,6 +67,22 @@ Deno.test("each area of src/ has a README of at most 60 lines", () => {
   report("These areas have none, or a longer one", bad);
 });
 
+Deno.test("READMEs of areas name files that exist", () => {
+  const missing = Object.keys(AREAS).flatMap((area) => {
+    const rooms = Object.keys(AREAS[area].rooms).map((room) => `src/${area}/${room}`);
+    const lines = read(`src/${area}/README.md`).split("\n");
+    return lines.flatMap((line) => {
+      // The first cell of a table's row is the room of its files.
+      const room = /^\| `([\w/]+)\/` /.exec(line)?.[1];
+      const places = [`src/${area}/${room ?? ""}`, `src/${area}`, ...rooms];
+      return [...line.matchAll(/`([\w/]+\.ts)`/g)].map(([, path]) => path)
+        .filter((path) => !places.some((place) => exists(`${place}/${path}`, "isFile")))
+        .map((path) => `src/${area}/README.md: ${path}`);
+    });
+  });
+  report("These files are named and not there", missing);
+});
+
 Deno.test("src/ has no import cycles", async () => {
   // Two files may know each other's types, and `tf.compat.v2` is the entry itself: nothing runs too early by that.
   const counts = (edge: Import): boolean => !edge.typeOnly && edge.target !== "mod.ts";
