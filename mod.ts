@@ -161,7 +161,14 @@ export {
 } from "./src/engine/script/numpy_function.ts";
 export type {
   ArrayBody,
+  BodyArgument,
   BodyArguments,
+  BodyValue,
+  DTypeOf,
+  DTypeOfTyped,
+  ElementOf,
+  IsBodyLeaf,
+  IsPlainLeaf,
   NdArrayOf,
   ScriptInput,
   TensorBody,
@@ -235,7 +242,7 @@ export { tap, type TapFunction, type TapOptions } from "./src/library/debugging/
 export * from "./src/engine/ops/functions.ts";
 import "./src/engine/ops/rows/fused_batch_norm.ts";
 export { nextFrame } from "./src/engine/runtime/devices/environment.ts";
-export type { CompositeSpec, CompositeTensor } from "./src/engine/core/composite.ts";
+export type { CompositeSpec, CompositeTensor, RowPart } from "./src/engine/core/composite.ts";
 export type { RowPartition } from "./src/engine/kernels/host/ragged.ts";
 
 // data
@@ -352,6 +359,10 @@ export type { MemoryInfo } from "./src/engine/runtime/eager/memory.ts";
 export type { Storage } from "./src/engine/runtime/eager/storage.ts";
 export type { EagerTensor, Scope } from "./src/engine/runtime/eager/tensor.ts";
 export type { VariableState } from "./src/engine/runtime/variables/variable_state.ts";
+export type { NodeState } from "./src/engine/runtime/run/session_state.ts";
+export type { SignatureSpec } from "./src/engine/runtime/functions/function_binding.ts";
+export type { RowSignature } from "./src/engine/runtime/control/elems.ts";
+export type { Differentiable } from "./src/engine/autodiff/composites.ts";
 export type { Decorated, DecoratorOptions } from "./src/engine/script/decorator.ts";
 export type { Arithmetic } from "./src/library/train/arithmetic.ts";
 export type {

@@ -1,7 +1,7 @@
 /**
  * Error classes: the run-time family of TensorFlow (17 codes) and the build-time ones.
  */
-import { Error, RangeError, TypeError } from "./throwing/builtin_errors.ts";
+import { beginAtCaller } from "./throwing/user_stack.ts";
 
 /** What an error knows about the place it arose in. */
 export interface ErrorDetails {
@@ -16,7 +16,7 @@ export interface ErrorDetails {
 }
 
 /** A failure while a graph, an eager op or a script body runs. Follows TensorFlow `tf.errors.OpError`. */
-export class OpError extends Error {
+export class OpError extends globalThis.Error {
   /** Name of the class. */
   override readonly name: string;
   /** TensorFlow's numeric status code. */
@@ -31,6 +31,7 @@ export class OpError extends Error {
   /** Makes an error with the place it arose in. */
   constructor(message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    beginAtCaller(this);
     const [name, code] = kindOf(new.target);
     this.name = name;
     this.code = code;
@@ -104,9 +105,15 @@ function kindOf(of: typeof OpError): readonly [string, number] {
  * rule finds when it runs, eagerly, in a function or in a session, is an `InvalidArgumentError`, as in TensorFlow. The same fault may
  * be found early or late, so that one is an instance of this class as well.
  */
-export class ValueError extends RangeError {
+export class ValueError extends globalThis.RangeError {
   /** Name of the class. */
   override readonly name: string = "ValueError";
+
+  /** Makes an error whose stack begins at the caller of this library. */
+  constructor(message?: string, options?: ErrorOptions) {
+    super(message, options);
+    beginAtCaller(this);
+  }
 
   /** Whether `value instanceof ValueError`. */
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -115,27 +122,57 @@ export class ValueError extends RangeError {
   }
 }
 /** A missing registration or name. Python's `LookupError` (and `KeyError`). */
-export class LookupError extends Error {
+export class LookupError extends globalThis.Error {
   /** Name of the class. */
   override readonly name: string = "LookupError";
+
+  /** Makes an error whose stack begins at the caller of this library. */
+  constructor(message?: string, options?: ErrorOptions) {
+    super(message, options);
+    beginAtCaller(this);
+  }
 }
 /** Use of something in a state that forbids it. Python's `RuntimeError`. */
-export class RuntimeError extends Error {
+export class RuntimeError extends globalThis.Error {
   /** Name of the class. */
   override readonly name: string = "RuntimeError";
+
+  /** Makes an error whose stack begins at the caller of this library. */
+  constructor(message?: string, options?: ErrorOptions) {
+    super(message, options);
+    beginAtCaller(this);
+  }
 }
 /** A symbolic tensor used where a value is needed, e.g. in an `if`. */
-export class OperatorNotAllowedInGraphError extends TypeError {
+export class OperatorNotAllowedInGraphError extends globalThis.TypeError {
   /** Name of the class. */
   override readonly name: string = "OperatorNotAllowedInGraphError";
+
+  /** Makes an error whose stack begins at the caller of this library. */
+  constructor(message?: string, options?: ErrorOptions) {
+    super(message, options);
+    beginAtCaller(this);
+  }
 }
 /** Thrown by a script body or a generator to say that there is no more data. */
-export class StopIteration extends Error {
+export class StopIteration extends globalThis.Error {
   /** Name of the class. */
   override readonly name: string = "StopIteration";
+
+  /** Makes an error whose stack begins at the caller of this library. */
+  constructor(message?: string, options?: ErrorOptions) {
+    super(message, options);
+    beginAtCaller(this);
+  }
 }
 /** Thrown by a script body for what it does not implement. */
-export class NotImplementedError extends Error {
+export class NotImplementedError extends globalThis.Error {
   /** Name of the class. */
   override readonly name: string = "NotImplementedError";
+
+  /** Makes an error whose stack begins at the caller of this library. */
+  constructor(message?: string, options?: ErrorOptions) {
+    super(message, options);
+    beginAtCaller(this);
+  }
 }

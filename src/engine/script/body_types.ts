@@ -15,7 +15,7 @@ export type ScriptInput = TensorLike | CompositeTensor | readonly ScriptInput[] 
 };
 
 /** JavaScript's values of the elements of a dtype. */
-type ElementOf<D extends DType> = D extends "bool" ? boolean
+export type ElementOf<D extends DType> = D extends "bool" ? boolean
   : D extends "int64" | "uint64" ? bigint
   : D extends "string" ? Uint8Array
   : D extends "complex64" | "complex128" ? readonly [number, number]
@@ -31,7 +31,7 @@ export type NdArrayOf<D extends DType> = DType extends D ? NdArray
   };
 
 /** The dtype that a value has as a tensor; `DType` where its type does not tell. */
-type DTypeOf<V> = [ArrayLikeValue] extends [V] ? DType
+export type DTypeOf<V> = [ArrayLikeValue] extends [V] ? DType
   : V extends { readonly dtype: infer D extends DType } ? D
   : V extends number ? "float32"
   : V extends bigint ? "int64"
@@ -41,7 +41,8 @@ type DTypeOf<V> = [ArrayLikeValue] extends [V] ? DType
   : V extends TypedArray ? DTypeOfTyped<V>
   : DType;
 
-type DTypeOfTyped<V extends TypedArray> = V extends Float32Array ? "float32"
+/** The dtype of a typed array. */
+export type DTypeOfTyped<V extends TypedArray> = V extends Float32Array ? "float32"
   : V extends Float64Array ? "float64"
   : V extends Int32Array ? "int32"
   : V extends Uint8Array | Uint8ClampedArray ? "uint8"
@@ -53,8 +54,8 @@ type DTypeOfTyped<V extends TypedArray> = V extends Float32Array ? "float32"
   : V extends BigUint64Array ? "uint64"
   : "float16";
 
-/** True for what is one tensor: anything but a list or an object with tensors and the like in it. */
-type IsLeaf<I> = I extends
+/** True for a type of one tensor: anything but a list or an object with tensors and the like in it. */
+export type IsBodyLeaf<I> = I extends
   | Tensor
   | CompositeTensor
   | NdArray
@@ -64,24 +65,24 @@ type IsLeaf<I> = I extends
   | bigint
   | boolean
   | string ? true
-  : I extends readonly (infer E)[] ? IsPlain<E>
+  : I extends readonly (infer E)[] ? IsPlainLeaf<E>
   : false;
 
 /** True for values, and lists of them, that are one tensor together; where a type does not tell, they are taken for such. */
-type IsPlain<E> = [ArrayLikeValue] extends [E] ? true
+export type IsPlainLeaf<E> = [ArrayLikeValue] extends [E] ? true
   : [E] extends [number | bigint | boolean | string] ? true
-  : [E] extends [readonly (infer F)[]] ? IsPlain<F>
+  : [E] extends [readonly (infer F)[]] ? IsPlainLeaf<F>
   : false;
 
-/** What a body gets for a tensor: one of our arrays, a tensor, or `Leaf` itself. */
-type GivenLeaf<I, Leaf> = Leaf extends "array" ? NdArrayOf<DTypeOf<I>>
+/** The argument of a body for one tensor: a host array, a tensor, or `Leaf` itself. */
+export type BodyValue<I, Leaf> = Leaf extends "array" ? NdArrayOf<DTypeOf<I>>
   : Leaf extends "tensor" ? (I extends CompositeTensor ? I : Tensor)
   : Leaf;
 
-/** What a body gets for an input, in the input's nest. */
-type Given<I, Leaf> = [ArrayLikeValue] extends [I] ? GivenLeaf<Tensor, Leaf>
-  : I extends unknown ? IsLeaf<I> extends true ? GivenLeaf<I, Leaf>
-    : { -readonly [K in keyof I]: Given<I[K], Leaf> }
+/** The argument of a body for an input, in the input's nest. */
+export type BodyArgument<I, Leaf> = [ArrayLikeValue] extends [I] ? BodyValue<Tensor, Leaf>
+  : I extends unknown ? IsBodyLeaf<I> extends true ? BodyValue<I, Leaf>
+    : { -readonly [K in keyof I]: BodyArgument<I[K], Leaf> }
   : never;
 
 /**
@@ -89,8 +90,8 @@ type Given<I, Leaf> = [ArrayLikeValue] extends [I] ? GivenLeaf<Tensor, Leaf>
  * may be either.
  */
 export type BodyArguments<I extends readonly unknown[], Leaf> = number extends I["length"]
-  ? (Given<I[number], Leaf> & ScriptContext)[]
-  : [...{ -readonly [K in keyof I]: Given<I[K], Leaf> }, ScriptContext];
+  ? (BodyArgument<I[number], Leaf> & ScriptContext)[]
+  : [...{ -readonly [K in keyof I]: BodyArgument<I[K], Leaf> }, ScriptContext];
 
 /** A body of host arrays. */
 export type ArrayBody<I extends readonly unknown[]> = (

@@ -26,6 +26,7 @@ export const np: typeof numpy = numpy;
 
 export { fromNumpy, type NDArray, toNumpy } from "./arrays.ts";
 export {
+  type NumpyBody,
   numpyFunction,
   numpyFunctionAsync,
   type NumpyFunctionOptions,

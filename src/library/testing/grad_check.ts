@@ -39,7 +39,7 @@ const checkOptions = optionCheck<GradCheckOptions>("gradCheck", {
 });
 
 /** Thrown where a gradient is not what differences say; the message names input, element and both numbers. */
-export class GradCheckError extends Error {
+export class GradCheckError extends globalThis.Error {
   /** `op:index`. */
   override readonly name: string = "GradCheckError";
 }

@@ -56,7 +56,7 @@ export interface OpCheckReport {
 }
 
 /** Thrown by {@linkcode opCheck}: one line per failure. */
-export class OpCheckError extends Error {
+export class OpCheckError extends globalThis.Error {
   /** `op:index`. */
   override readonly name: string = "OpCheckError";
   /** What does not hold. */

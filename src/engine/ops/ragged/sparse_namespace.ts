@@ -171,7 +171,9 @@ export function matMul(
  * ```
  */
 export function add(a: SparseLike, b: SparseLike, threshold?: TensorLike): SparseTensor;
+/** The sum of a dense and a sparse tensor is dense. */
 export function add(a: TensorLike, b: SparseLike, threshold?: TensorLike): Tensor;
+/** The sum of a sparse and a dense tensor is dense. */
 export function add(a: SparseLike, b: TensorLike, threshold?: TensorLike): Tensor;
 export function add(
   a: SparseLike | TensorLike,
