@@ -8,7 +8,7 @@ import { flatten, type Nest } from "../../engine/core/nest.ts";
 import { optionCheck } from "../../engine/core/options.ts";
 import { NdArray, setElement } from "../../engine/core/nd_array.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
-import { Error } from "../../engine/core/throwing/builtin_errors.ts";
+import { beginAtCaller } from "../../engine/core/throwing/user_stack.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { cpuDevice, device } from "../../engine/runtime/devices/devices.ts";
 import { constantTensor } from "../../engine/runtime/eager/eager.ts";
@@ -42,6 +42,12 @@ const checkOptions = optionCheck<GradCheckOptions>("gradCheck", {
 export class GradCheckError extends globalThis.Error {
   /** `op:index`. */
   override readonly name: string = "GradCheckError";
+
+  /** Makes an error whose stack begins at the caller of this library. */
+  constructor(message?: string) {
+    super(message);
+    beginAtCaller(this);
+  }
 }
 
 /** Maps tensors to one tensor or a nest of them. */

@@ -1,7 +1,7 @@
 /**
  * opCheck: everything that must hold of an op, checked over samples, dtypes and devices.
  */
-import { Error } from "../../engine/core/throwing/builtin_errors.ts";
+import { beginAtCaller } from "../../engine/core/throwing/user_stack.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { lookupOp, type OpDef, registeredOps } from "../../engine/core/op.ts";
@@ -65,6 +65,7 @@ export class OpCheckError extends globalThis.Error {
   /** Lists the failures. */
   constructor(failures: readonly OpCheckFailure[]) {
     super(failures.map(failureText).join("\n"));
+    beginAtCaller(this);
     this.failures = failures;
   }
 }
