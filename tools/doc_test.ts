@@ -26,7 +26,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   const imports = await chooseImports();
-  const flags = ["test", "--allow-all", "--doc", ...imports.args];
+  const flags = ["test", "--allow-all", "--doc", "--parallel", ...imports.args];
   return (await run(Deno.execPath(), [...flags, ...files])).code;
 }
 

@@ -24,8 +24,8 @@ import { FAMILIES } from "../op_samples/mod.ts";
 import { type Part, PRODUCERS, READERS } from "./readers.ts";
 
 /** Ops of one meaning that are tried, and of those without one: shaders of a GPU cost more than kernels of the CPU. */
-const OPS: Readonly<Record<TestDevice, number>> = { cpu: effort(1, 3), webgpu: 1 };
-const OPAQUE_OPS: Readonly<Record<TestDevice, number>> = { cpu: effort(8, 24), webgpu: 2 };
+const OPS: Readonly<Record<TestDevice, number>> = { cpu: effort(1, 2), webgpu: 1 };
+const OPAQUE_OPS: Readonly<Record<TestDevice, number>> = { cpu: effort(8, 12), webgpu: 2 };
 /** Kinds of ops that plans join with what comes before or after. */
 const JOINED_KINDS: ReadonlySet<Meaning["kind"]> = new Set([
   "pointwise",
