@@ -18,14 +18,14 @@ import {
   type OpSample,
 } from "../../src/library/testing/op_sample.ts";
 import { isHostInput, problemOf } from "../../src/library/testing/run_op.ts";
-import { effort, some } from "../effort.ts";
+import { some } from "../effort.ts";
 import { type TestDevice, testOnDevices } from "../devices.ts";
 import { FAMILIES } from "../op_samples/mod.ts";
 import { type Part, PRODUCERS, READERS } from "./readers.ts";
 
 /** Ops of one meaning that are tried, and of those without one: shaders of a GPU cost more than kernels of the CPU. */
-const OPS: Readonly<Record<TestDevice, number>> = { cpu: effort(1, 2), webgpu: 1 };
-const OPAQUE_OPS: Readonly<Record<TestDevice, number>> = { cpu: effort(8, 12), webgpu: 2 };
+const OPS = 1;
+const OPAQUE_OPS: Readonly<Record<TestDevice, number>> = { cpu: 8, webgpu: 2 };
 /** Kinds of ops that plans join with what comes before or after. */
 const JOINED_KINDS: ReadonlySet<Meaning["kind"]> = new Set([
   "pointwise",
@@ -88,7 +88,7 @@ function middles(on: TestDevice): Middle[] {
   for (const name of registeredOpNames()) {
     const made = middleOf(name), key = keyOf(lookupOp(name)!.meaning);
     const list = byKey.get(key) ?? [];
-    if (made && list.length < (key.startsWith("opaque") ? OPAQUE_OPS : OPS)[on]) {
+    if (made && list.length < (key.startsWith("opaque") ? OPAQUE_OPS[on] : OPS)) {
       byKey.set(key, [...list, made]);
     }
   }
