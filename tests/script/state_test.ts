@@ -134,7 +134,7 @@ testOnDevices("F2 close() during a fold ends the runs that wait for it", async (
 });
 
 testOnDevices(
-  "F3 ops of the same token, inputs and attributes are merged; others are not",
+  "F3 ops of the same function, inputs and attributes are merged; others are not",
   async () => {
     const anonymous = (x: N) => (calls++, x);
     const x = () => tf.placeholder("float32", [], "x");
@@ -174,8 +174,16 @@ testOnDevices(
         2,
       ],
       [
-        "anonymous",
+        "anonymous, one function object",
         (x) => [0, 0].map(() => tf.numpyFunction(anonymous, [x], "float32", { stateful: false })),
+        1,
+      ],
+      [
+        "anonymous, two function objects",
+        (x) =>
+          [0, 0].map(() =>
+            tf.numpyFunction((v: N) => anonymous(v), [x], "float32", { stateful: false })
+          ),
         2,
       ],
     ];

@@ -90,15 +90,19 @@ export function isStructure(
 }
 
 function convert(v: unknown, op: string): OpInput {
-  try {
-    return toInput(v as Tensor, "input", op);
-  } catch (e) {
+  const refuse = (cause?: unknown): never => {
     throw new TypeError(
       `Tensors in list passed to 'input' of '${op}' Op have types [<NOT CONVERTIBLE TO TENSOR>] that are invalid. Tensors: [${
         describe(v)
       }]`,
-      { cause: e },
+      cause === undefined ? {} : { cause },
     );
+  };
+  if (v instanceof CompositeTensor) return refuse();
+  try {
+    return toInput(v as Tensor, "input", op);
+  } catch (e) {
+    return refuse(e);
   }
 }
 
