@@ -50,6 +50,7 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   ReadFile: "reads files: tests/io/codecs_test.ts",
   NoOp: "has neither inputs nor outputs: tests/graph",
   EnsureShape: "checks at run time: tests/graph",
+  SameVector: "checks at run time: tests/composites",
   VarHandleOp: "state: tests/graph",
   ReadVariableOp: "state: tests/graph",
   AssignVariableOp: "state: tests/graph",
