@@ -41,7 +41,7 @@ Deno.test("Graph lookups name what is wrong", () => {
     const a = ph("a");
     assertEquals(g.getTensorByName("a:0") === a, true);
     assertEquals(g.getOperationByName("a") === a.op, true);
-    const cases: [() => unknown, new (...args: string[]) => Error, string][] = [
+    const cases: [() => unknown, new (...args: never[]) => Error, string][] = [
       [
         () => g.getTensorByName("a"),
         tf.ValueError,
