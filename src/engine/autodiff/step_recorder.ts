@@ -10,10 +10,10 @@ import type { TapeRecording } from "./tape_recording.ts";
 import { cutOf } from "./cuts.ts";
 import { holdStep, isDifferentiable, makeStep, mayCapture, type Step, stepValue } from "./steps.ts";
 
-/** What a function gave, and what owns what it made. */
+/** The result of a function, and the owner of the tensors that it made. */
 export interface Owning<T> {
   readonly result: T;
-  /** What is owned. */
+  /** The tensors that are owned. */
   readonly owned: readonly Tensor[];
   /** A tensor of dtype variant: what is owned lives until its last handle is disposed. Null where nothing is. */
   readonly owner: Tensor | null;

@@ -9,7 +9,7 @@ import { type FollowedVariables, StepRecorder, tapeCount, tapeMemory } from "./s
 /** Steps that a program hardly records on purpose before it asks for a gradient. */
 const MANY_STEPS = 10_000;
 
-/** Where the warning goes, for tests. */
+/** The writer of the warning, which tests replace. */
 export const recordingWarning: { write: (text: string) => void } = {
   write: (text) => console.warn(text),
 };
@@ -37,7 +37,7 @@ export class TapeRecording implements Disposable {
     this.start();
   }
 
-  /** What records at present. */
+  /** The recorder in use. */
   get recorder(): StepRecorder {
     return this.#recorder;
   }

@@ -19,13 +19,13 @@ export interface RowPart {
   readonly by: "stack" | "concat";
 }
 
-/** What is known of a composite value. In the structure of a nest it stands in the value's place. */
+/** The spec of a composite value. In the structure of a nest it stands in the value's place. */
 export abstract class CompositeSpec {
   /** Specs of the tensors that it is made of. */
   abstract readonly components: readonly TensorSpec[];
   /** A text that is equal where values are made of the same components, whatever their shapes. */
   abstract readonly kind: string;
-  /** What specs of components do not tell of it, as text. */
+  /** The part of the spec that its components' specs do not hold, as text. */
   get beyond(): string {
     return "";
   }
@@ -64,7 +64,7 @@ export abstract class CompositeSpec {
   partsOfRow(_value: unknown): readonly RowPart[] {
     throw this.#without("join");
   }
-  /** How many parts {@linkcode partsOfRow} gives. */
+  /** The number of parts that {@linkcode partsOfRow} gives. */
   get rowParts(): number {
     return this.components.length + 1;
   }
@@ -84,7 +84,7 @@ export abstract class CompositeTensor implements Disposable {
   readonly isComposite = true as const;
   /** The tensors. */
   abstract readonly components: readonly unknown[];
-  /** What is known of it. */
+  /** Its spec. */
   abstract readonly spec: CompositeSpec;
   /** Element type. */
   abstract readonly dtype: DType;

@@ -21,7 +21,7 @@ export class PersistentList<T> {
     this.#state = { items };
   }
 
-  /** How many elements it has. */
+  /** The number of its elements. */
   get length(): number {
     return this.items.length;
   }

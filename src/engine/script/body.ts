@@ -78,7 +78,7 @@ class BodyContext implements ScriptContext {
   }
 }
 
-/** How many arguments a body gets before the context. */
+/** The number of arguments of a body before the context. */
 function argumentCount({ args }: Script): number {
   return (args as readonly unknown[]).length;
 }

@@ -39,7 +39,7 @@ const checkPaddedBatchOptions = optionCheck<PaddedBatchOptions>(
   PADDED_BATCH_OPTIONS,
 );
 
-/** What joins rows of a component. */
+/** The function that joins rows of a component. */
 export type Join = (rows: readonly NdArray[], component: number) => NdArray;
 
 /** The elements of a batch joined, component by component. */
@@ -47,7 +47,7 @@ export function joinRows(rows: readonly Element[], join: Join): Element {
   return rows[0].map((_, c) => join(rows.map((row) => row[c]), c));
 }
 
-/** How a stage makes batches. */
+/** Options of a stage that makes batches. */
 interface Batching extends Partial<SourceInit> {
   readonly kind: string;
   /** The type of batches of so many rows. */

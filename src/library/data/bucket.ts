@@ -108,7 +108,7 @@ function checkBuckets(boundaries: readonly number[], sizes: readonly number[]): 
   });
 }
 
-/** What joins the elements of a bucket. */
+/** The function that joins the elements of a bucket. */
 type JoinElements = (rows: readonly Element[]) => Element;
 
 /** How the elements of each bucket are joined, and their specs. */

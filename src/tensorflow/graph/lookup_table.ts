@@ -19,7 +19,7 @@ export class LookupTable implements NodeState {
   readonly dtypes: readonly [DType, DType];
   readonly ofGraph: boolean;
   readonly #isMutable: boolean;
-  /** What ops that use it take as input. */
+  /** The handle that ops take as input. */
   readonly handle: Tensor = new TableHandle(this);
   #places: ReadonlyMap<Key, number> | null = null;
   #keys: ArrayLike<unknown> = [];

@@ -23,7 +23,7 @@ function withoutName(isForeign = false): Pick<Map<string, Script>, "get"> {
   return isForeign ? offeredScripts : writtenScripts;
 }
 
-/** How to register a script, or null where it can run here. */
+/** The text that says how to register a script, or null where it can run here. */
 export function howToRegister(
   token: string,
   { scripts = {}, isForeign }: ScriptSources,

@@ -24,7 +24,7 @@ export function elementAt(
   }
 }
 
-/** What an array of this dtype stores for many values; see {@linkcode elementWriter}. Throws `ValueError` for a bigint out of range. */
+/** Stores many values in an array of this dtype; see {@linkcode elementWriter}. Throws `ValueError` for a bigint out of range. */
 export function fillLeaves(leaves: readonly unknown[], dtype: DType, strict: boolean): HostData {
   const data = makeData(dtype, leaves.length) as unknown[];
   const isComplex = DTYPES[dtype].kind === "complex";

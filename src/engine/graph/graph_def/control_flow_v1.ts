@@ -319,7 +319,7 @@ function predicateOf(node: NodeDefJson): string {
   return full(dataInputs(node)[1]);
 }
 
-/** How many sides a switch has. */
+/** The number of sides of a switch. */
 function sidesOf({ op, attr }: NodeDefJson): number {
   return op === "_SwitchN" ? Number(attr?.num_outs?.i ?? 0) : 2;
 }

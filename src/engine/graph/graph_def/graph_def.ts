@@ -63,7 +63,7 @@ export interface FunctionAttr {
   readonly name?: string;
 }
 
-/** How a {@linkcode GraphDefWriter} writes. */
+/** Options of a {@linkcode GraphDefWriter}. */
 export interface WriterOptions extends GraphDefOptions {
   /** The token that is written for a script without a registered name. Default its own. */
   readonly tokenOf?: (script: unknown) => string;

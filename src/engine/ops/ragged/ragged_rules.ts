@@ -146,7 +146,7 @@ function innermost(rows: RaggedTensor): { splits: Tensor; places: Tensor } {
   return { splits: inner.rowSplits, places: placesIn(inner) };
 }
 
-/** Where in its row each value stands. */
+/** The position of each value in its row. */
 function placesIn(x: RaggedTensor): Tensor {
   const ids = x.valueRowIds();
   return sub(range(0, sizeOf(ids), 1, "int32"), gather(begins(x.rowSplits), ids));

@@ -148,10 +148,10 @@ export class RaggedTensorSpecClass extends CompositeSpec {
   }
 }
 
-/** What is known of a ragged tensor. */
+/** The spec of a ragged tensor. */
 export type RaggedTensorSpec = RaggedTensorSpecClass;
 
-/** How {@linkcode RaggedTensorSpec} is called. */
+/** The signatures of {@linkcode RaggedTensorSpec}. */
 export interface RaggedTensorSpecMaker {
   /** Makes a spec. */
   (shape: NonNullable<PartialShape>, dtype?: DType, raggedRank?: number): RaggedTensorSpec;
@@ -300,7 +300,7 @@ export class RaggedTensor extends CompositeTensor {
     const numbers = () => range(0, rowCount(this.values), 1, "int32");
     return compose(() => sub(upperBound(this.rowSplits, numbers()), 1));
   }
-  /** How long the rows of each ragged dimension are, outermost first. */
+  /** The row lengths of each ragged dimension, outermost first. */
   nestedRowLengths(): Tensor[] {
     return this.nestedRowSplits.map((s) => compose(() => sub(ends(s), begins(s))));
   }

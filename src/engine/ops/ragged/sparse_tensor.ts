@@ -157,10 +157,10 @@ export class SparseTensorSpecClass extends CompositeSpec {
   }
 }
 
-/** What is known of a sparse tensor. */
+/** The spec of a sparse tensor. */
 export type SparseTensorSpec = SparseTensorSpecClass;
 
-/** How {@linkcode SparseTensorSpec} is called. */
+/** The signatures of {@linkcode SparseTensorSpec}. */
 export interface SparseTensorSpecMaker {
   /** Makes a spec. */
   (shape?: PartialShape, dtype?: DType): SparseTensorSpec;

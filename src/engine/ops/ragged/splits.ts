@@ -81,11 +81,11 @@ export function splitsFromLengths(lengths: TensorLike): Tensor | NdArray {
   return intVector([0, ...hostInts(input).map((n) => end += n)]);
 }
 
-/** Where each row begins. */
+/** The first position of each row. */
 export function begins(splits: Tensor): Tensor {
   return stridedSlice(splits, [0], [-1]);
 }
-/** Where each row ends. */
+/** The position after the last of each row. */
 export function ends(splits: Tensor): Tensor {
   return slice(splits, [1]);
 }

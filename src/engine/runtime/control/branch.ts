@@ -83,7 +83,7 @@ export interface Traced {
   readonly f: ConcreteFunction;
   /** The nest that it returned, with specs in the places of composite values. */
   readonly structure: unknown;
-  /** What it returned for each of its outputs. */
+  /** The value of each of its outputs. */
   readonly leaves: readonly unknown[];
 }
 

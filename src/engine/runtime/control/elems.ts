@@ -10,7 +10,7 @@ import { type TensorSpec, TensorSpecClass } from "../../core/tensor_spec.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
 import { resultTensor } from "./branch.ts";
 
-/** What a function of rows returns, in its nest. */
+/** The specs that a function of rows returns, in its nest. */
 export type RowSignature = Nest<DType | TensorSpec | CompositeSpec>;
 
 /** The tensors whose rows a loop visits, and what their rows stand for: of a composite value its row numbers. */

@@ -20,7 +20,7 @@ const ROWS_AHEAD = 64;
 export interface Rows {
   readonly body: Branch;
   readonly args: readonly (readonly OpInput[])[];
-  /** What is on the host, or is wanted there. */
+  /** The values that are on the host, or are wanted there. */
   readonly host: HostPlacing;
 }
 

@@ -15,7 +15,7 @@ import { ConcreteFunction, gradientsThrough } from "../functions/concrete_functi
 import { tapeOnly, type TapeOnlyCall } from "../plan/tape_only.ts";
 import { traceBackward, type TracedBackward } from "../functions/trace_backward.ts";
 
-/** What a loop does with the results of its body. */
+/** The treatment of a body's results by its loop. */
 export interface Turns {
   /** For each result that is an argument of the next turn, the number of that argument. */
   readonly next: readonly number[];

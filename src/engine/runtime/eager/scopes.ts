@@ -9,7 +9,7 @@ import type { TapeRecording } from "../../autodiff/tape_recording.ts";
 import type { EagerTensor } from "./tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 
-/** What a scope owns: tensors, and the recordings of tapes, which end with it. */
+/** A value that a scope owns: a tensor, or the recording of a tape, which ends with it. */
 export type Owned = EagerTensor | TapeRecording;
 
 /** Lists of what the scopes in force own, innermost last. */

@@ -20,7 +20,7 @@ import { EagerTensor } from "../eager/tensor.ts";
 import { Variable } from "../variables/variable.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 
-/** What stands for an argument in a signature. */
+/** The spec of an argument in a signature. */
 export type SignatureSpec = TensorSpec | CompositeSpec;
 
 /** Arguments, taken apart. */

@@ -17,7 +17,7 @@ import type { ConcreteFunction } from "./concrete_function.ts";
 export interface CallOptions extends Pick<ExecuteOptions, "boundary" | "late"> {
   /** Counts for its random ops. Default: those of its eager calls. */
   readonly draws?: DrawCounts | undefined;
-  /** What is on the host, or is wanted there. */
+  /** The values that are on the host, or are wanted there. */
   readonly host?: HostPlacing | undefined;
 }
 

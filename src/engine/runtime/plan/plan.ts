@@ -77,7 +77,7 @@ export const planTrace: { print: ((plan: Plan) => void) | null } = { print: null
 
 /** Options of {@linkcode makePlan}. */
 export interface PlanOptions {
-  /** What is on the host, or is wanted there. */
+  /** The values that are on the host, or are wanted there. */
   readonly host?: HostPlacing | undefined;
   /** True: the feeds of a run are its own, to be changed, handed on and freed. */
   readonly ownsFeeds?: boolean;

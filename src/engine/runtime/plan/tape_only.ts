@@ -6,7 +6,7 @@ import { isConcrete } from "../../core/shape.ts";
 import { effectsOf } from "../../graph/effect_order.ts";
 import type { IrGraph, IrNode, IrValue } from "../../graph/ir.ts";
 
-/** How an op is called of which only the tape is read. */
+/** The call of an op whose tape alone is read. */
 export interface TapeOnlyCall {
   readonly attrs: Attrs;
   /** Whether it reads an input, by number. Of the others it wants the shape. */
@@ -45,7 +45,7 @@ function tapeOnlyCall({ def, attrs }: Pick<IrNode, "def" | "attrs">): TapeOnlyCa
   return call;
 }
 
-/** What of a graph is computed for a gradient alone. */
+/** The part of a graph that a gradient alone needs. */
 export interface TapeOnly {
   /** New attributes of the nodes with effects of which only the tape is read, by nodes that give a first gradient. */
   readonly attrs: ReadonlyMap<IrNode, Attrs>;

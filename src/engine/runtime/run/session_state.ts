@@ -18,7 +18,7 @@ interface Releasable {
   release(): void;
 }
 
-/** What one session has of the state of its graph. */
+/** The state of a graph in one session. */
 export class SessionState {
   readonly #own = new Map<NodeState, NodeState>();
   readonly #kept = new Map<object, Releasable>();
@@ -31,7 +31,7 @@ export class SessionState {
     return own;
   }
 
-  /** What `make` gave for this key first. */
+  /** The first result of `make` for this key. */
   keep<T extends Releasable>(key: object, make: () => T): T {
     let kept = this.#kept.get(key) as T | undefined;
     if (kept === undefined) this.#kept.set(key, kept = make());

@@ -42,7 +42,7 @@ export class GradientAccumulator implements NodeState {
   readonly name: string;
   readonly spec: AccumulatorSpec;
   readonly ofGraph: boolean;
-  /** What ops that use it take as input. */
+  /** The handle that ops take as input. */
   readonly handle: Tensor = new AccumulatorHandle(this);
   #sum: EagerTensor | null = null;
   #count = 0;

@@ -46,7 +46,7 @@ let variableCount = 0;
  * A tensor that can be assigned. Make one with `tf.variable`.
  */
 export class Variable<R extends Rank = Rank> extends Tensor<R> {
-  /** How many were made: a function that makes some is traced again. */
+  /** The number of variables made: a function that makes some is traced again. */
   static created = 0;
   /** True while a function is traced that may make no variables. */
   static readonly refused: Dynamic<boolean> = new Dynamic(false);
@@ -103,7 +103,7 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
   get #used(): VariableState {
     return currentInterpreter().symbolic ? this.resource : this.#now;
   }
-  /** What ops of a graph that read or assign take as input. */
+  /** The handle that ops of a graph read from and assign to. */
   get handle(): Tensor {
     return this.resource.handle;
   }

@@ -41,7 +41,7 @@ const lost = new FinalizationRegistry<Place>(({ storage, forms }) => {
   for (const form of forms.values()) form.lose();
 });
 
-/** How a state is made. */
+/** Options of a new state. */
 export interface VariableInit extends Omit<Resource, "id"> {
   /** True where it belongs to a graph: then sessions have the values. Default false. */
   readonly ofGraph?: boolean;

@@ -20,7 +20,7 @@ import type { Value } from "../wasm/value.ts";
 /** Makes a kernel of a product of float32, perhaps with an epilogue for each of its sums. */
 export type SumsPrepare = (engine: Engine, problem: Problem, epilogue?: Epilogue) => FastRun | null;
 
-/** What happens to the sums of a problem's product; null where vector code does not know it. */
+/** The epilogue of a problem's product; null where vector code does not know it. */
 export function epilogueFor(problem: Problem): Epilogue | undefined | null {
   const epilogue = epilogueOf(problem);
   if (!epilogue) return epilogue === null ? undefined : null;
