@@ -1,6 +1,6 @@
 /**
  * How much the tests try. Every behaviour is tested either way: `deno task test` draws few of what is random and takes some of
- * what is exhaustive, `deno task test --thorough`, which CI runs, tries all.
+ * what is exhaustive, `deno task test --thorough` tries all. CI does so for a fifth of these tests a day.
  */
 
 /** Whether all is to be tried. */

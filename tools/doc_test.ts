@@ -1,6 +1,9 @@
 /**
- * Runs the examples in doc comments and in the README as tests. They import the published names,
- * as a user would, and work without JSR like the other tests.
+ * Runs the examples in doc comments, in the README and in docs/ as tests. They import the published names, as a user would,
+ * and work without JSR like the other tests.
+ *
+ * `deno test --doc` loads the library anew for each example. Here the examples of a folder stand in one module, each in a
+ * function of its own below the imports that they share. `deno task ok check` checks their types.
  *
  * @module
  */
@@ -10,24 +13,130 @@ import { prepareWebGpu } from "./environment.ts";
 import { enterRoot, exists, list } from "./files.ts";
 import { chooseImports } from "./jsr.ts";
 
-/** Fences that `deno test --doc` runs. */
-const EXAMPLE = /^[ *]*```(ts|typescript|tsx|js|javascript|jsx)\b(?!.*\bignore\b)/m;
+/** A fence of an example, with what stands before each of its lines. */
+const FENCE = /^([ *]*)```(?:ts|typescript|tsx|js|javascript|jsx)\b(.*)$/;
+
+/** An import at the beginning of a line, over several lines where it has many names. */
+const IMPORT = /^import\s+(?:([^"']*?)\s+from\s+)?["']([^"']+)["'];?[^\n]*$/gm;
+
+/** The folder of the modules that are made, ignored by git. */
+export const EXAMPLES = "doc_examples";
+
+/** An example: where it stands, what it imports and its other lines. */
+interface Example {
+  /** File and line, such as `src/a.ts:12`. */
+  readonly place: string;
+  /** Imports by the name that the example gives them; those for effect alone have their own text as a name. */
+  readonly imports: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/** Examples whose imports agree, and so can share a module. */
+interface Group {
+  readonly folder: string;
+  readonly imports: Map<string, string>;
+  readonly examples: Example[];
+}
 
 async function main(args: readonly string[]): Promise<number> {
   enterRoot();
   prepareWebGpu();
-  const modules = ["mod.ts", ...list("src", ".ts"), "README.md", ...list("docs", ".md")];
-  // Files without examples would only cost time.
-  const files = args.length > 0 ? args : modules.filter((file) => {
-    return exists(file) && EXAMPLE.test(Deno.readTextFileSync(file));
-  });
+  const files = await writeExamples(args);
   if (files.length === 0) {
     console.log("There are no examples to test");
     return 0;
   }
   const imports = await chooseImports();
-  const flags = ["test", "--allow-all", "--doc", "--parallel", ...imports.args];
+  const flags = ["test", "-A", "--no-check", "--parallel", ...imports.args];
   return (await run(Deno.execPath(), [...flags, ...files])).code;
+}
+
+/** Writes the examples of files, or of all documents and sources, as modules of tests, and gives these. */
+export async function writeExamples(sources: readonly string[] = []): Promise<string[]> {
+  const all = ["mod.ts", ...list("src", ".ts"), "README.md", ...list("docs", ".md")];
+  const groups = grouped((sources.length > 0 ? sources : all).filter((file) => exists(file)));
+  if (exists(EXAMPLES)) await Deno.remove(EXAMPLES, { recursive: true });
+  await Deno.mkdir(EXAMPLES);
+  return groups.map((group, i) => {
+    const name = `${group.folder}_${i}_test.ts`.replace(/^_/, "").replaceAll("/", "_");
+    Deno.writeTextFileSync(`${EXAMPLES}/${name}`, moduleText(group));
+    return `${EXAMPLES}/${name}`;
+  });
+}
+
+/** The examples of files, those of a folder together where their imports agree. */
+function grouped(files: readonly string[]): Group[] {
+  const groups: Group[] = [];
+  for (const file of files) {
+    const folder = file.split("/").slice(0, -1).join("/");
+    for (const example of examplesOf(file)) {
+      let group = groups.find((group) => group.folder === folder && agrees(group, example));
+      if (group === undefined) {
+        group = { folder, imports: new Map(), examples: [] };
+        groups.push(group);
+      }
+      for (const [name, text] of example.imports) group.imports.set(name, text);
+      group.examples.push(example);
+    }
+  }
+  return groups;
+}
+
+function agrees(group: Group, example: Example): boolean {
+  return [...example.imports].every(([name, text]) => (group.imports.get(name) ?? text) === text);
+}
+
+/** Reads the examples of a file. */
+function examplesOf(file: string): Example[] {
+  const examples: Example[] = [];
+  const lines = Deno.readTextFileSync(file).split("\n");
+  for (let i = 0; i < lines.length; i++) {
+    const fence = FENCE.exec(lines[i]!);
+    if (fence === null) continue;
+    const start = i + 1;
+    const prefix = fence[1]!;
+    do i++; while (i < lines.length && !lines[i]!.startsWith(`${prefix}\`\`\``));
+    if (/\bignore\b/.test(fence[2]!)) continue;
+    const text = lines.slice(start, i).map((line) => line.slice(prefix.length)).join("\n");
+    examples.push({ place: `${file}:${start}`, ...parted(text) });
+  }
+  return examples;
+}
+
+/** Parts an example's text into its imports and the lines that follow them. */
+function parted(text: string): Pick<Example, "imports" | "body"> {
+  const imports = new Map<string, string>();
+  const body = text.replace(IMPORT, (_, clause: string | undefined, from: string) => {
+    for (const [name, text] of bindings(clause, from)) imports.set(name, text);
+    return "";
+  });
+  return { imports, body };
+}
+
+/** An import of each of a clause's names by itself. */
+function bindings(clause: string | undefined, from: string): [string, string][] {
+  const source = `from ${JSON.stringify(from)};`;
+  if (clause === undefined) return [[from, `import ${JSON.stringify(from)};`]];
+  const named = /\{([^}]*)\}/.exec(clause);
+  const isType = clause.startsWith("type ");
+  const whole = clause.replace(/\{[^}]*\}/, "").split(",").map((part) => part.trim())
+    .filter((part) => part !== "" && part !== "type")
+    .map((part): [string, string] => [part.split(" ").at(-1)!, `import ${part} ${source}`]);
+  const parts = (named?.[1] ?? "").split(",").map((part) => part.trim()).filter((part) =>
+    part !== ""
+  )
+    .map((part): [string, string] => [
+      part.split(" ").at(-1)!,
+      `import { ${isType ? "type " : ""}${part} } ${source}`,
+    ]);
+  return [...whole, ...parts];
+}
+
+function moduleText({ imports, examples }: Group): string {
+  const tests = examples.map(({ place, body }) =>
+    `Deno.test(${JSON.stringify(place)}, async () => {\n${body}\n});\n`
+  );
+  return `${[...new Set(imports.values())].join("\n")}\n\n${tests.join("\n")}`;
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

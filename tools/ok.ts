@@ -9,6 +9,7 @@
 
 import { parseArgs } from "node:util";
 import { run } from "./command.ts";
+import { EXAMPLES, writeExamples } from "./doc_test.ts";
 import { prepareWebGpu } from "./environment.ts";
 import { enterRoot, entryPoints, exists } from "./files.ts";
 import { chooseImports, type ImportSource } from "./jsr.ts";
@@ -20,7 +21,7 @@ interface Step {
 }
 
 /** What is type-checked beside the entry points, where it exists. */
-const FOLDERS = ["src", "tests", "tools", "examples", "bench"];
+const FOLDERS = ["src", "tests", "tools", "examples", "bench", EXAMPLES];
 
 /** Tests of the sources themselves. */
 const ARCHITECTURE = ["tests/architecture_test.ts", "tests/limits_test.ts"];
@@ -73,6 +74,7 @@ function chosenSteps(steps: readonly Step[], args: string[]): Step[] | null {
 async function main(args: string[]): Promise<number> {
   enterRoot();
   prepareWebGpu();
+  await writeExamples();
   const imports = await chooseImports();
   const steps = chosenSteps(allSteps(imports), args);
   if (steps === null) return 2;
