@@ -1,8 +1,11 @@
 /** The tools that other tests rely on: what they read out of other programs' words. */
 
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { affected, opsDefined } from "../tools/affected.ts";
+import { changes } from "../tools/changes.ts";
+import { capture } from "../tools/command.ts";
 import { generate as generateModules } from "../tools/modules.ts";
+import { documentsOf, importersOf } from "../tools/nearest.ts";
 import { generate } from "../tools/shaders.ts";
 import { TestOutput } from "../tools/test_output.ts";
 
@@ -139,4 +142,45 @@ Deno.test("opsDefined() reads the names of ops", () => {
   const text =
     'const A = defineOp({\n  name: "A",\n});\nexport const B: OpDef = definePointwise("B", ([x]) => x);';
   assertEquals(opsDefined(text), ["A", "B"]);
+});
+
+Deno.test("importersOf() and documentsOf() name the files that use a file", () => {
+  const edge = { target: "src/b.ts", typeOnly: true, dynamic: false };
+  const imports = new Map([["src/c.ts", []], ["src/a.ts", [edge]]]);
+  assertEquals(importersOf("src/b.ts", { imports, errors: new Map() }), ["src/a.ts"]);
+  const documents = documentsOf("src/engine/autodiff/tape.ts");
+  assertEquals(documents.every((place) => /\.md:\d+$/.test(place)), true, `${documents}`);
+});
+
+Deno.test("changes() yields the source files that change, and none that tools write", async () => {
+  const folder = await Deno.makeTempDir();
+  const found = changes([folder], 1);
+  const seen = new Set<string>();
+  let next = found.next();
+  for (const name of ["d_generated.ts", "c.txt", "a.wgsl", "b.ts"]) {
+    Deno.writeTextFileSync(`${folder}/${name}`, name);
+  }
+  while (seen.size < 2) {
+    for (const path of (await next).value as string[]) seen.add(path.split("/").at(-1)!);
+    next = found.next();
+  }
+  assertEquals([...seen].sort(), ["a.wgsl", "b.ts"]);
+  Deno.writeTextFileSync(`${folder}/e.ts`, "");
+  await next;
+  await found.return(undefined);
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("deno task kernel prints and times the kernels of a call", async () => {
+  const call = async (...args: string[]) => {
+    const flags = ["run", "-A", "--no-check", "--quiet", "tools/kernel.ts"];
+    return await capture(Deno.execPath(), [...flags, ...args]);
+  };
+  const { code, stdout, stderr } = await call("add", "2x3", "3", "--device=cpu");
+  assertEquals(code, 0, stderr);
+  assertMatch(stdout, /AddV2 by "simd" on \/device:CPU:0: float32\[2,3\], float32\[3\]/);
+  assertMatch(stdout, /µs a call/);
+  const wrong = await call("nosuch", "2");
+  assertEquals(wrong.code, 2);
+  assertMatch(wrong.stderr, /Cannot call "nosuch": tf has no function of that name/);
 });

@@ -9,18 +9,14 @@
  */
 
 import { parseArgs } from "node:util";
-import { affected, opsDefined, shareSubject } from "./affected.ts";
+import { opsDefined, shareSubject } from "./affected.ts";
 import { capture, run } from "./command.ts";
 import { enterRoot, entryPoints, exists, list, read } from "./files.ts";
-import { chooseImports } from "./jsr.ts";
-import { readModuleGraph } from "./module_graph.ts";
 import { nativeCheck } from "./native_check.ts";
+import { nearestTests, sourceGraph } from "./nearest.ts";
 
 /** Tests of every op over its samples. */
 const OP_CHECK = "tests/op_check_test.ts";
-
-/** The ops, which `mod.ts` exports by their file alone. */
-const FUNCTIONS = "src/engine/ops/functions.ts";
 
 /** Tests of the sources themselves. */
 const ARCHITECTURE = ["tests/architecture_test.ts", "tests/limits_test.ts"];
@@ -54,12 +50,7 @@ async function types(): Promise<number> {
 
 /** Runs the tests nearest to what changed, and the samples of its ops. */
 async function tests(changed: readonly string[], most: number): Promise<number> {
-  const imports = await chooseImports();
-  const sources = [...list("src", ".ts"), ...list("tests", ".ts")];
-  const graph = await readModuleGraph([...entryPoints(), ...sources], imports.args);
-  const entry = read("mod.ts") + read(FUNCTIONS).replaceAll('"./', '"./src/engine/ops/');
-  const all = affected(changed, { graph, entry, read })
-    .filter((file) => !/^tests\/(browser|node)\//.test(file) && file !== OP_CHECK);
+  const all = nearestTests(changed, await sourceGraph());
   const chosen = [...new Set([...ARCHITECTURE, ...all.slice(0, most)])];
   console.log(`Of ${all.length} files of tests that the change concerns the nearest:`);
   for (const file of chosen) console.log(`  ${file}`);

@@ -1,5 +1,6 @@
 /**
- * `deno task shaders`: writes src/shaders_generated.ts, and beside it what is loaded apart, from shaders/; with `--check` only says whether it is up to date.
+ * `deno task shaders`: writes src/shaders_generated.ts, and beside it what is loaded apart, from shaders/. `--check` only says
+ * whether it is up to date, `--watch` writes it after each change.
  *
  * Shaders are written as WGSL, so that editors and validators understand them, and shipped as functions in TypeScript that
  * make their text: `import … with { type: "text" }` does not work everywhere yet (the JSR registry, Node and Vite refuse it),
@@ -8,6 +9,7 @@
  * @module
  */
 
+import { changes } from "./changes.ts";
 import { enterRoot, exists, list, read } from "./files.ts";
 import { hasPieces, isKernel, type ReadShader } from "./shaders/lines.ts";
 import { compileShader } from "./shaders/template.ts";
@@ -155,8 +157,23 @@ function constantName(path: string): string {
   return stem.replaceAll(/[^a-zA-Z0-9]+/g, "_").toUpperCase();
 }
 
-function main(args: readonly string[]): number {
+async function main(args: readonly string[]): Promise<number> {
   enterRoot();
+  const status = update(args.includes("--check"));
+  if (!args.includes("--watch")) return status;
+  for await (const _ of changes([FOLDER])) {
+    try {
+      update(false);
+    } catch (error) {
+      // A file that is being written may not hold together yet.
+      console.error((error as Error).message);
+    }
+  }
+  return 0;
+}
+
+/** Writes the generated modules that are stale, or only names them; gives an exit status. */
+function update(isCheck: boolean): number {
   const shaders = list(FOLDER, ".wgsl").map((path) => [path, read(path)] as const);
   const [common, windows] = TARGETS;
   const wanted = {
@@ -164,7 +181,7 @@ function main(args: readonly string[]): number {
     [windows]: generate(shaders, { header: WINDOWS_HEADER, only: WINDOWS }),
   };
   const stale = TARGETS.filter((file) => !exists(file) || read(file) !== wanted[file]);
-  if (args.includes("--check")) {
+  if (isCheck) {
     for (const file of stale) console.error(`${file} is stale: run \`deno task shaders\``);
     return stale.length === 0 ? 0 : 1;
   }
@@ -174,4 +191,4 @@ function main(args: readonly string[]): number {
   return 0;
 }
 
-if (import.meta.main) Deno.exit(main(Deno.args));
+if (import.meta.main) Deno.exit(await main(Deno.args));
