@@ -302,6 +302,15 @@ export type {
   Profile,
   Program,
 } from "./src/engine/core/dispatch.ts";
+export type {
+  HostCall,
+  HostOp,
+  HostResults,
+  NodeState,
+  Owner,
+  RunScope,
+  TapeOnlyCall,
+} from "./src/engine/core/contract/host_op.ts";
 export type { Float16ArrayLike, HostData } from "./src/engine/core/dtype.ts";
 export type { GraphLike, GraphNode, Resource } from "./src/engine/core/graph_node.ts";
 export type { ElementValue, Nested } from "./src/engine/core/nd_array.ts";
@@ -359,7 +368,6 @@ export type { MemoryInfo } from "./src/engine/runtime/eager/memory.ts";
 export type { Storage } from "./src/engine/runtime/eager/storage.ts";
 export type { EagerTensor, Scope } from "./src/engine/runtime/eager/tensor.ts";
 export type { VariableState } from "./src/engine/runtime/variables/variable_state.ts";
-export type { NodeState } from "./src/engine/runtime/run/session_state.ts";
 export type { SignatureSpec } from "./src/engine/runtime/functions/function_binding.ts";
 export type { RowSignature } from "./src/engine/runtime/control/elems.ts";
 export type { Differentiable } from "./src/engine/autodiff/composites.ts";

@@ -24,7 +24,7 @@ export interface Sizes {
   readonly lines: Numbers;
   /** Files in a folder, those in its folders not counted. */
   readonly files: Numbers;
-  /** Different ops that a file of `src/` names that is neither in `src/engine/ops/` nor one of the tables. */
+  /** Different ops that a file of `src/` names that neither defines ops nor is one of the tables. */
   readonly ops: Numbers;
   /** Files of the engine that a room of another area imports: its face is as small as these numbers. */
   readonly reach: Numbers;
@@ -42,6 +42,9 @@ export const LIMITS: Readonly<Record<keyof Sizes, number>> = {
 const TABLES =
   /^src\/(engine\/graph\/passes\/(attention|filters|rewrite)|engine\/graph\/graph_def\/\w+|tensorflow\/(graph|portable)\/\w+|tensorflow\/files\/save(r_nodes|d_variables)|tfjs\/core\/kernel(s\/\w+|_names))\.ts$/;
 
+/** Files that define ops, which may name them, and checks of ops. */
+const DEFINITIONS = /^src\/(engine\/ops|tensorflow\/ops|library\/testing)\/|_ops\.ts$/;
+
 /** Folders that are measured. */
 const FOLDERS = ["src", "tests", "tools", "bench", "examples"];
 
@@ -58,8 +61,7 @@ export function measure(ops: ReadonlySet<string>, graph: ModuleGraph): Sizes {
     files: Object.fromEntries([...folders].map(([folder, list]) => [folder, list.length])),
     ops: Object.fromEntries(
       texts.filter(([file]) =>
-        file.startsWith("src/") &&
-        !/^src\/(engine\/ops|tensorflow\/ops|library\/testing)\//.test(file) && !TABLES.test(file)
+        file.startsWith("src/") && !DEFINITIONS.test(file) && !TABLES.test(file)
       )
         .map(([file, text]) => [file, opsNamed(text, ops)]),
     ),

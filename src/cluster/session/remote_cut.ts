@@ -12,7 +12,6 @@ import {
   type IrRequest,
   type IrValue,
 } from "../../engine/graph/ir.ts";
-import { type HostCall, setHostOp } from "../../engine/runtime/run/run_context.ts";
 import type { RemoteGraph } from "./remote_graph.ts";
 
 /** What one call asks for, by names of the graph there. */
@@ -44,14 +43,11 @@ const RunStepOp: OpDef = defineOp({
   grad: null,
   effects: "ordered",
   stateful: true,
-  host: true,
+  host: {
+    run: ({ inputs, attrs, context: { signal } }) =>
+      (attrs._run as RunStep)(attrs._step, inputs as NdArray[], signal),
+  },
 });
-
-setHostOp(
-  RunStepOp.name,
-  ({ inputs, attrs, context }: HostCall) =>
-    (attrs._run as RunStep)(attrs._step, inputs as NdArray[], context.signal),
-);
 
 /** What a wave reads and gives. */
 interface Wave {

@@ -14,6 +14,8 @@ export interface Resource {
   readonly dtype: DType;
   /** Static shape of its value. */
   readonly shape: PartialShape;
+  /** Shape of the value now; absent for what has none. */
+  readonly valueShape?: readonly number[];
   /** Name graphs give it. */
   readonly sharedName: string;
   /** True where tapes watch it by themselves. */

@@ -10,6 +10,7 @@ import type { GpuVariant } from "./dispatch.ts";
 import type { Portable } from "./portable.ts";
 import { fusionOf, ownInputs } from "./fusion.ts";
 import { bindSignature, Signature } from "./signature.ts";
+import type { HostOp } from "./contract/host_op.ts";
 import type { Meaning } from "./meaning.ts";
 import { ValueError } from "./errors.ts";
 
@@ -113,8 +114,8 @@ export interface OpInit {
   readonly effects?: OpEffects;
   /** Inputs that kernels read on the host: axes, shapes, permutations. */
   readonly hostInputs?: readonly string[];
-  /** Runs on the host thread by the executor itself (scripts, control flow): name of its runner. */
-  readonly host?: boolean;
+  /** How the executor runs it on the host thread, for ops that are no kernels: scripts, control flow, state. */
+  readonly host?: HostOp;
   /** Kernels read no more of the inputs than dtypes and shapes: values need not be there. */
   readonly shapeOnly?: boolean;
   /** Never folded, merged or cached: random ops, script ops that are stateful. */

@@ -2,7 +2,7 @@
  * Ops that have meaning in graphs: constants, placeholders, no-op, shape assertions, variables' handles.
  */
 import { apply1, currentInterpreter } from "../core/apply.ts";
-import { asDType, type DType } from "../core/dtype.ts";
+import { asDType, type DType, DTYPES } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import { defineOp } from "../core/op.ts";
 import {
@@ -30,7 +30,7 @@ defineOp({
   },
   grad: null,
   meaning: { kind: "constant" },
-  host: true,
+  host: {},
 });
 
 const Placeholder = defineOp({
@@ -41,8 +41,27 @@ const Placeholder = defineOp({
   infer: (_, { shape }) => [shape],
   grad: null,
   meaning: { kind: "input" },
-  host: true,
+  host: {
+    run: ({ node, attrs: { dtype, shape } }) => {
+      throw unfedPlaceholder(node, dtype, shape);
+    },
+  },
 });
+
+/** The error of a placeholder that nobody fed. */
+function unfedPlaceholder(
+  name: string,
+  dtype: DType,
+  shape: readonly (number | null)[] | null,
+): InvalidArgumentError {
+  const where = shape === null ? "" : ` and shape ${shapeText(shape)}`;
+  return new InvalidArgumentError(
+    `You must feed a value for placeholder tensor '${name}' with dtype ${
+      DTYPES[dtype].tfName
+    }${where}`,
+    { op: "Placeholder", node: name },
+  );
+}
 
 const PlaceholderWithDefault = defineOp({
   name: "PlaceholderWithDefault",
@@ -57,7 +76,14 @@ const PlaceholderWithDefault = defineOp({
   meaning: { kind: "view" },
 });
 
-defineOp({ name: "NoOp", inputs: [], outputs: [], infer: () => [], grad: null, host: true });
+defineOp({
+  name: "NoOp",
+  inputs: [],
+  outputs: [],
+  infer: () => [],
+  grad: null,
+  host: { run: () => [] },
+});
 
 const EnsureShape = defineOp({
   name: "EnsureShape",

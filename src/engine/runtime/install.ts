@@ -8,8 +8,6 @@ import { installChainedOps } from "../ops/chained.ts";
 import { installDebug } from "./debug.ts";
 import { setFusionExpansion } from "./eager/eager.ts";
 import { mapFn } from "./control/functional_ops.ts";
-import { unfedPlaceholder } from "./session/feeds.ts";
-import { setHostOp } from "./run/run_context.ts";
 import { variablesRead } from "./functions/run_tape.ts";
 import "../devices/cpu/all_families.ts";
 import "./session/evaluate.ts";
@@ -22,7 +20,3 @@ installChainedOps();
 setFusionExpansion(expandFusion);
 setTapeMemory({ variablesRead });
 setRowMapper((fn, rows) => mapFn(fn, rows));
-setHostOp("Placeholder", ({ node, attrs }) => {
-  throw unfedPlaceholder(node, attrs.dtype, attrs.shape);
-});
-setHostOp("NoOp", () => []);

@@ -1,8 +1,6 @@
 /**
  * Registers how script ops run, and lets `memory()` count registered scripts.
  */
-import "./run_numpy_style.ts";
-import "./run_eager_style.ts";
 import { scriptCounter } from "../runtime/eager/memory.ts";
 import { scriptWriter } from "../graph/graph_def/graph_def.ts";
 import { writtenScripts } from "./offered.ts";

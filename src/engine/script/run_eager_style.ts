@@ -3,21 +3,22 @@
  */
 import type { OpInput } from "../core/apply.ts";
 import type { Device } from "../core/device.ts";
+import type { HostResults } from "../core/contract/host_op.ts";
 import { whenReady } from "../core/nest.ts";
 import { Tensor } from "../core/tensor.ts";
 import { BodyCall } from "../runtime/functions/body_call.ts";
 import { EagerTensor } from "../runtime/eager/tensor.ts";
 import type { ReadAhead } from "../runtime/eager/read_ahead.ts";
-import { type HostCall, type HostResults, setHostOp } from "../runtime/run/run_context.ts";
+import type { RunCall } from "../runtime/run/run_context.ts";
 import { releaseValue, type RunValue } from "../runtime/run/run_value.ts";
 import { RunTape, tapeValue } from "../runtime/functions/run_tape.ts";
 import { callEagerStyle } from "./eager_style.ts";
 import { eagerResult, splitResult } from "./marshal.ts";
-import { callReading, readsAtOnce } from "./read_at_once.ts";
-import { findScriptOf } from "./imported.ts";
+import { callReading } from "./read_at_once.ts";
 import { beginCall } from "./run_numpy_style.ts";
 
-function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
+/** Runs a node with an eager-style body. */
+export function runEagerStyle(call: RunCall): HostResults | Promise<HostResults> {
   const { inputs } = call, { script, shapes, site } = beginCall(call);
   const attempt = (
     device: Device,
@@ -57,11 +58,3 @@ function broughtHome(
   const here = results.map((r) => far(r) ? r.ndarray().finally(() => r.dispose()) : r);
   return Promise.all(here);
 }
-
-setHostOp("EagerPyFunc", runInPlan, {
-  local: true,
-  readsAtOnce: (attrs) => {
-    const script = findScriptOf(attrs);
-    return script !== null && readsAtOnce(script);
-  },
-});

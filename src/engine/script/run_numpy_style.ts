@@ -3,6 +3,7 @@
  */
 import { announce, currentRecorders, type OpInput } from "../core/apply.ts";
 import { type Device, urgently } from "../core/device.ts";
+import type { HostResults } from "../core/contract/host_op.ts";
 import type { Attrs, OpDef } from "../core/op.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { PartialShape } from "../core/shape.ts";
@@ -11,10 +12,10 @@ import type { ConcreteSpec } from "../core/tensor_spec.ts";
 import { FailedPreconditionError } from "../core/errors.ts";
 import { isPromise } from "../core/nest.ts";
 import { importedSeeds, nextCall, nextEagerCall } from "../ops/random/state.ts";
-import { constantTensor, setHostRunner } from "../runtime/eager/eager.ts";
+import { constantTensor } from "../runtime/eager/eager.ts";
 import { currentReads } from "../runtime/eager/read_ahead.ts";
 import { EagerTensor, outsideScopes, type Owned, withOwner } from "../runtime/eager/tensor.ts";
-import { type HostCall, type HostResults, setHostOp } from "../runtime/run/run_context.ts";
+import type { RunCall } from "../runtime/run/run_context.ts";
 import { hostCallTotal } from "../runtime/run/metadata.ts";
 import { scopeDevice } from "../runtime/devices/devices.ts";
 import {
@@ -30,7 +31,6 @@ import { freeReturned } from "./returned.ts";
 import { hostResult, shapesOfCall, splitResult } from "./marshal.ts";
 import { type Script, unknownToken } from "./script.ts";
 import { findScriptOf } from "./imported.ts";
-import { PyFunc, PyFuncStateless } from "./script_ops.ts";
 
 /** The script of a node. Throws `InvalidArgumentError` with TensorFlow's phrase for an unknown token. */
 function scriptOf(attrs: Attrs, node?: string): Script {
@@ -106,7 +106,8 @@ function callNumpyStyle(
   return owned.length > 0 && out instanceof Promise ? out.finally(free) : out;
 }
 
-function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
+/** Runs a node with a numpy-style body. */
+export function runNumpyStyle(call: RunCall): HostResults | Promise<HostResults> {
   const { script, shapes, site } = beginCall(call);
   // What a body writes is its own: it gets what nobody else reads, or a copy. Bytes of strings may be shared by tensors.
   const values = call.inputs.map((x, i) => {
@@ -120,7 +121,7 @@ function runInPlan(call: HostCall): HostResults | Promise<HostResults> {
 
 /** Counts a call that a plan makes; says what it runs, where, and which shapes its results must keep to. */
 export function beginCall(
-  call: HostCall,
+  call: RunCall,
 ): { readonly script: Script } & Pick<NumpyStyleCall, "shapes" | "site"> {
   const { attrs, node, source, context, draws } = call, script = scriptOf(attrs, node);
   const { token, seeds } = script, shapes = shapesOfCall(script, call.inputs);
@@ -192,7 +193,8 @@ function readOf(t: EagerTensor): { buffer: unknown; spec: ConcreteSpec } {
   return { buffer: t.storage.buffer, spec: { dtype: t.dtype, shape: t.staticShape } };
 }
 
-function runEagerly(op: string): (inputs: readonly OpInput[], attrs: Attrs) => Tensor[] {
+/** Runs an eager call of a numpy-style body, which must not await. */
+export function runEagerly(op: string): (inputs: readonly OpInput[], attrs: Attrs) => Tensor[] {
   return (inputs, attrs) => {
     const script = scriptOf(attrs);
     if (script.worker) throw mustAwait(op, script, "its body runs in a worker");
@@ -237,8 +239,3 @@ export async function runNumpyStyleAsync(
   announce({ def, inputs, outputs, attrs: attrsOf(script, inputs) }, recorders);
   return outputs;
 }
-
-setHostOp("PyFunc", runInPlan);
-setHostOp("PyFuncStateless", runInPlan);
-setHostRunner(PyFunc, runEagerly("PyFunc"));
-setHostRunner(PyFuncStateless, runEagerly("PyFuncStateless"));

@@ -15,6 +15,9 @@ import { checkedGradient, gradientRefusal } from "../autodiff/checked_gradient.t
 import { asTensor } from "../ops/input.ts";
 import { tapeGradient } from "../runtime/functions/run_tape.ts";
 import { findScriptOf } from "./imported.ts";
+import { readsAtOnce } from "./read_at_once.ts";
+import { runEagerStyle } from "./run_eager_style.ts";
+import { runEagerly, runNumpyStyle } from "./run_numpy_style.ts";
 import { mapVjpError } from "./script_errors.ts";
 import { outputShapes, type Script } from "./script.ts";
 
@@ -100,7 +103,7 @@ const numpyStyle = (name: string, effects?: Pick<OpInit, "effects" | "stateful">
     hostInputs: ["input"],
     infer: inferShapes,
     grad: vjpRule(name),
-    host: true,
+    host: { run: runNumpyStyle, eager: runEagerly(name) },
     ...effects,
   });
 
@@ -128,5 +131,12 @@ export const EagerPyFunc: OpDef = defineOp({
   },
   effects: "ordered",
   stateful: true,
-  host: true,
+  host: {
+    run: runEagerStyle,
+    local: true,
+    readsAtOnce: (attrs) => {
+      const script = findScriptOf(attrs);
+      return script !== null && readsAtOnce(script);
+    },
+  },
 });

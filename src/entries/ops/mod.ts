@@ -20,6 +20,15 @@ export type {
   OpInit,
   Problem,
 } from "../../engine/core/op.ts";
+export type {
+  HostCall,
+  HostOp,
+  HostResults,
+  NodeState,
+  Owner,
+  RunScope,
+  TapeOnlyCall,
+} from "../../engine/core/contract/host_op.ts";
 export type { Meaning } from "../../engine/core/meaning.ts";
 export type { PointwiseInit } from "../../engine/ops/pointwise/define_pointwise.ts";
 export { argument, castTo, constant, scalar } from "../../engine/core/scalar/expr.ts";

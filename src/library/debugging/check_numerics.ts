@@ -5,7 +5,7 @@ import { apply1, type OpInput, withRecorders } from "../../engine/core/apply.ts"
 import { DTYPES } from "../../engine/core/dtype.ts";
 import { InvalidArgumentError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { defineOp, type OpDef } from "../../engine/core/op.ts";
+import { type Attrs, defineOp, type OpDef } from "../../engine/core/op.ts";
 import { specText } from "../../engine/core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
@@ -14,13 +14,7 @@ import { pipelineOptions } from "../../engine/graph/passes/pipeline.ts";
 import { asTensor, toInput } from "../../engine/ops/input.ts";
 import { isFinite as isFiniteOp } from "../../engine/ops/pointwise/compare.ts";
 import { all } from "../../engine/ops/reduce/reduce.ts";
-import {
-  type OutputWatch,
-  setHostRunner,
-  setOutputWatch,
-  unwatched,
-} from "../../engine/runtime/eager/eager.ts";
-import { setHostOp } from "../../engine/runtime/run/run_context.ts";
+import { type OutputWatch, setOutputWatch, unwatched } from "../../engine/runtime/eager/eager.ts";
 import { EagerTensor, outsideScopes, tidy } from "../../engine/runtime/eager/tensor.ts";
 
 /** What is wrong with numbers. */
@@ -45,7 +39,14 @@ const CheckNumerics: OpDef = defineOp({
       ),
     ],
   },
-  host: true,
+  host: {
+    local: true,
+    run: ({ inputs: [x], attrs }) => {
+      const out = checked(x, attrs as { message: string });
+      return out instanceof Promise ? out.then((y) => [y]) : [out];
+    },
+    eager: ([x], attrs) => checkNow(x, attrs),
+  },
 });
 
 function checked(
@@ -73,18 +74,13 @@ function handleOn(x: EagerTensor): EagerTensor {
   return outsideScopes(() => new EagerTensor(x.dtype, x.staticShape, x.storage.retain()));
 }
 
-setHostOp("CheckNumerics", ({ inputs: [x], attrs }) => {
-  const out = checked(x, attrs as { message: string });
-  return out instanceof Promise ? out.then((y) => [y]) : [out];
-}, { local: true });
-
-setHostRunner(CheckNumerics, ([x], attrs) => {
+function checkNow(x: OpInput, attrs: Attrs): Tensor[] {
   const out = checked(x, attrs as { message: string });
   if (!(out instanceof Promise)) return [asTensor(out)];
   // Eager code goes on: who can only be told later is told on the console.
   out.then((y) => (y as EagerTensor).dispose(), (error) => console.error(error));
   return [handleOn(x as EagerTensor)];
-});
+}
 
 /** Looks at a value where it is: on a GPU one boolean is read, and the elements only where it is false. */
 function lookAt(x: OpInput): Found | Promise<Found> {

@@ -17,7 +17,6 @@ import { shapeOfInput, toInput } from "../../engine/ops/input.ts";
 import { RaggedTensor } from "../../engine/ops/ragged/ragged_tensor.ts";
 import { SparseTensor } from "../../engine/ops/ragged/sparse_tensor.ts";
 import { laterOr, print as printNow, symbolicPrint } from "../../engine/ops/host/print.ts";
-import { setHostOp } from "../../engine/runtime/run/run_context.ts";
 import { addToGraph } from "./in_graph.ts";
 import { summaryText } from "./summary.ts";
 
@@ -62,12 +61,12 @@ const StringFormat: OpDef = defineOp({
   hostInputs: ["inputs"],
   infer: () => [[]],
   grad: null,
-  host: true,
-});
-
-setHostOp("StringFormat", ({ inputs, attrs: { template, placeholder, summarize } }) => {
-  const text = formatted(template, placeholder, inputs as NdArray[], summarize);
-  return [new NdArray("string", [], [encodeString(text)])];
+  host: {
+    run: ({ inputs, attrs: { template, placeholder, summarize } }) => {
+      const text = formatted(template, placeholder, inputs as NdArray[], summarize);
+      return [new NdArray("string", [], [encodeString(text)])];
+    },
+  },
 });
 
 /** TensorFlow's op that writes a string at each run. */
@@ -81,13 +80,13 @@ const PrintV2: OpDef = defineOp({
   grad: null,
   effects: "ordered",
   stateful: true,
-  host: true,
+  host: {
+    run: ({ inputs: [text], attrs: { output_stream, end } }) => {
+      write(decodeString((text as NdArray).item() as Uint8Array), output_stream, end);
+      return [];
+    },
+  },
   outside: "output",
-});
-
-setHostOp("PrintV2", ({ inputs, attrs: { output_stream, end } }) => {
-  write(decodeString((inputs[0] as NdArray).item() as Uint8Array), output_stream, end);
-  return [];
 });
 
 function formatted(

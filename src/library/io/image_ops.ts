@@ -5,14 +5,14 @@
 import { apply, apply1, type OpInput } from "../../engine/core/apply.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { FailedPreconditionError, InvalidArgumentError } from "../../engine/core/errors.ts";
+import type { HostOp } from "../../engine/core/contract/host_op.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { type Attrs, defineOp, type OpDef, type OpInit } from "../../engine/core/op.ts";
 import { optionCheck } from "../../engine/core/options.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { decodeString } from "../../engine/core/text.ts";
 import { toInput } from "../../engine/ops/input.ts";
-import { constantTensor, setHostRunner } from "../../engine/runtime/eager/eager.ts";
-import { setHostOp } from "../../engine/runtime/run/run_context.ts";
+import { constantTensor } from "../../engine/runtime/eager/eager.ts";
 import { scopeDevice } from "../../engine/runtime/devices/devices.ts";
 import { checkChannels, decodeBytes, encodeImage } from "./codecs.ts";
 import { readBytes } from "./files.ts";
@@ -24,14 +24,12 @@ type Body = (
 ) => readonly NdArray[] | Promise<readonly NdArray[]>;
 
 /** An op of the host that may have to be awaited. */
-function hostOp(
+function defineHost(
   name: string,
   { run, ...init }: Omit<OpInit, "name"> & { readonly run: Body },
 ): OpDef {
   const hostInputs = init.inputs.map((input) => input.split(":")[0]);
-  const def = defineOp({ name, ...init, hostInputs, grad: null, host: true });
-  setHostOp(name, ({ inputs, attrs }) => run(inputs as NdArray[], attrs));
-  setHostRunner(def, (given, attrs) => {
+  const eager = (given: readonly OpInput[], attrs: Attrs): Tensor[] => {
     const device = scopeDevice();
     const out = run(given.map(hostValue), attrs);
     if (!(out instanceof Promise)) return out.map((array) => constantTensor(array, device));
@@ -40,8 +38,9 @@ function hostOp(
       `Cannot run ${name} at once: here it must be awaited, call the function whose name ends in Async, or use it in a graph or tf.data`,
       { op: name },
     );
-  });
-  return def;
+  };
+  const host: HostOp = { eager, run: ({ inputs, attrs }) => run(inputs as NdArray[], attrs) };
+  return defineOp({ name, ...init, hostInputs, grad: null, host });
 }
 
 function hostValue(x: OpInput): NdArray {
@@ -60,7 +59,7 @@ function map<A, B>(value: A | Promise<A>, make: (value: A) => B): B | Promise<B>
 }
 
 function imageOp(name: string, ...dtypeAttr: string[]): OpDef {
-  return hostOp(name, {
+  return defineHost(name, {
     inputs: ["contents: string"],
     outputs: [dtypeAttr.length > 0 ? "image: dtype" : "image: uint8"],
     attrs: ["channels: int = 0", ...dtypeAttr],
@@ -78,7 +77,7 @@ function bytesOp(
     readonly run: (x: NdArray, attrs: Attrs) => Uint8Array | Promise<Uint8Array>;
   },
 ): OpDef {
-  return hostOp(name, {
+  return defineHost(name, {
     ...init,
     outputs: ["contents: string"],
     infer: () => [[]],
@@ -100,7 +99,7 @@ const EncodeJpeg = bytesOp("EncodeJpeg", {
   run: (image, { quality }) => encodeImage(image, "jpeg", quality),
 });
 
-const DecodeWav = hostOp("DecodeWav", {
+const DecodeWav = defineHost("DecodeWav", {
   inputs: ["contents: string"],
   outputs: ["audio: float32", "sample_rate: int32"],
   attrs: ["desired_channels: int = -1", "desired_samples: int = -1"],

@@ -1,7 +1,7 @@
 /**
  * Optimizers and checkpoints. The public name is `tf.train`.
  */
-import "./resource_updates.ts";
+import "./update_ops.ts";
 
 export * from "./functions.ts";
 export { Checkpoint, type RestoreStatus } from "../io/checkpoint.ts";

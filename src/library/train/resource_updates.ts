@@ -6,18 +6,40 @@ import { FailedPreconditionError, UnimplementedError } from "../../engine/core/e
 import { resourceOf } from "../../engine/core/graph_node.ts";
 import { castArray } from "../../engine/core/convert.ts";
 import { NdArray, setElement } from "../../engine/core/nd_array.ts";
-import type { Attrs } from "../../engine/core/op.ts";
+import type { Attrs, OpDef } from "../../engine/core/op.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
 import { gather } from "../../engine/ops/array/gather.ts";
-import { RESOURCE_UPDATES, type ResourceUpdate } from "../../engine/ops/state/resource_updates.ts";
-import { onDevice, setHostRunner } from "../../engine/runtime/eager/eager.ts";
-import { setHostOp } from "../../engine/runtime/run/run_context.ts";
+import { onDevice } from "../../engine/runtime/eager/eager.ts";
 import { type EagerTensor, tidy } from "../../engine/runtime/eager/tensor.ts";
-import { changeRows } from "../../engine/runtime/variables/scatter_rows.ts";
+import { changeRows } from "../../engine/runtime/variables/scatter_ops.ts";
 import type { VariableState } from "../../engine/runtime/variables/variable_state.ts";
 
-function run(update: ResourceUpdate, inputs: readonly OpInput[], attrs: Attrs): void {
-  const op = update.def.name;
+/** A resource op as the pure update of the values behind its handles. */
+export interface ResourceUpdate {
+  readonly op: string;
+  readonly pure: OpDef;
+  /** Number of handles, the variable's first. */
+  readonly handles: number;
+  /** Position of the gradient. */
+  readonly gradient: number;
+  /** Position of the indices of the rows that the gradient is for; undefined where it is for all. */
+  readonly indices?: number;
+  /** Names and positions of the scalar inputs. */
+  readonly scalars: readonly (readonly [string, number])[];
+  /** The pure update's scalars and attributes, from the scalar inputs by name. */
+  readonly plan: (
+    scalars: Readonly<Record<string, number>>,
+    attrs: Attrs,
+  ) => { scalars: readonly number[]; attrs: Attrs };
+}
+
+/** Runs an update op. Throws `UnimplementedError` for attributes that it has no update for. */
+export function runUpdate(
+  update: ResourceUpdate,
+  inputs: readonly OpInput[],
+  attrs: Attrs,
+): void {
+  const { op } = update;
   for (
     const [name, lacking] of [["update_slots", false], ["multiply_linear_by_lr", true]] as const
   ) {
@@ -91,10 +113,4 @@ function stateOf(handle: OpInput, op: string): VariableState {
 
 function numberOf(x: OpInput): number {
   return Number((x instanceof NdArray ? x : x.ndarraySync()).at(0));
-}
-
-for (const update of RESOURCE_UPDATES) {
-  const runner = (inputs: readonly OpInput[], attrs: Attrs): [] => (run(update, inputs, attrs), []);
-  setHostRunner(update.def, runner);
-  setHostOp(update.def.name, ({ inputs, attrs }) => runner(inputs, attrs));
 }

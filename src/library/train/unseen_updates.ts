@@ -5,9 +5,8 @@ import { FailedPreconditionError } from "../../engine/core/errors.ts";
 import type { Resource } from "../../engine/core/graph_node.ts";
 import type { OpDef } from "../../engine/core/op.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
-import { UnseenGradient } from "../../engine/autodiff/unseen.ts";
-import { setHostOp, withinRun } from "../../engine/runtime/run/run_context.ts";
-import { gradientsIn } from "../../engine/runtime/functions/unseen_gradients.ts";
+import { gradientsIn, UnseenGradient } from "../../engine/autodiff/unseen.ts";
+import { type RunCall, withinRun } from "../../engine/runtime/run/run_context.ts";
 import { addOperation, type StepOperation } from "./step_graph.ts";
 import { defineEffect } from "../../engine/ops/host/effect.ts";
 
@@ -21,9 +20,10 @@ const ApplyUnseen: OpDef = defineEffect({
   outputs: [],
   attrs: ["_update: script = null"],
   infer: () => [],
+  host: { run: updateUnseen },
 });
 
-setHostOp("ApplyUnseen", ({ inputs, attrs, node, context }) => {
+function updateUnseen({ inputs, attrs, node, context }: RunCall): [] {
   const found = [...gradientsIn(inputs[0])], update = attrs._update as Update | null;
   if (update) withinRun(context, () => update(found));
   else if (found.length > 0) {
@@ -35,7 +35,7 @@ setHostOp("ApplyUnseen", ({ inputs, attrs, node, context }) => {
     );
   }
   return [];
-});
+}
 
 /** Adds an operation that gives the gradients in a map to `update` at each run. */
 export function applyUnseen(map: Tensor, update: Update): StepOperation {

@@ -8,7 +8,7 @@ import { NdArray } from "../../engine/core/nd_array.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
 import { freezeVariables } from "../../engine/graph/graph_def/freeze.ts";
-import { VarHandleOp } from "../../engine/ops/state/variable.ts";
+import { VarHandleOp } from "../../engine/runtime/variables/variable_ops.ts";
 import type { Fetched } from "../../engine/runtime/run/requests.ts";
 import type { Session } from "../../engine/runtime/session/session.ts";
 

@@ -16,7 +16,7 @@ import { stack } from "../../engine/ops/array/join.ts";
 import { reshape } from "../../engine/ops/array/view.ts";
 import { IMPORTS } from "../../engine/ops/host/lookup.ts";
 import { logicalNot } from "../../engine/ops/pointwise/logical.ts";
-import { VarIsInitializedOp } from "../../engine/ops/state/variable.ts";
+import { VarIsInitializedOp } from "../../engine/runtime/variables/variable_ops.ts";
 import { device } from "../../engine/runtime/devices/devices.ts";
 import { graphVariable, type Variable } from "../../engine/runtime/variables/variable.ts";
 import { graphFor, GraphKeys } from "./collections.ts";

@@ -5,9 +5,9 @@
 import { decodeString, encodeString } from "../../engine/core/text.ts";
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { InvalidArgumentError } from "../../engine/core/errors.ts";
+import type { HostCall, HostResults } from "../../engine/core/contract/host_op.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { defineOp } from "../../engine/core/op.ts";
-import { setHostOp } from "../../engine/runtime/run/run_context.ts";
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 
 defineOp({
@@ -19,11 +19,11 @@ defineOp({
   infer: (_, { dtypes }) => (dtypes as DType[]).map(() => null),
   grad: null,
   stateful: true,
-  host: true,
+  host: { run: restore },
   outside: "files",
 });
 
-setHostOp("RestoreV2", async ({ inputs, attrs, node }) => {
+async function restore({ inputs, attrs, node }: HostCall): Promise<HostResults> {
   const [prefix, names, slices] = inputs as NdArray[];
   const dtypes = attrs.dtypes as DType[];
   const checkpoint = await readCheckpoint(textAt(prefix, 0));
@@ -43,7 +43,7 @@ setHostOp("RestoreV2", async ({ inputs, attrs, node }) => {
   } finally {
     await checkpoint.close();
   }
-});
+}
 
 interface Wanted {
   readonly key: string;
@@ -103,11 +103,11 @@ defineOp({
   grad: null,
   effects: "ordered",
   stateful: true,
-  host: true,
+  host: { run: save },
   outside: "files",
 });
 
-setHostOp("SaveV2", async ({ inputs, node }) => {
+async function save({ inputs, node }: HostCall): Promise<HostResults> {
   const [prefix, names, slices, ...tensors] = inputs as NdArray[];
   const values: Record<string, NdArray> = {};
   tensors.forEach((t, i) => {
@@ -123,7 +123,7 @@ setHostOp("SaveV2", async ({ inputs, node }) => {
   });
   await writeCheckpoint(textAt(prefix, 0), values);
   return [];
-});
+}
 
 defineOp({
   name: "ShardedFilename",
@@ -148,11 +148,11 @@ defineOp({
   grad: null,
   effects: "ordered",
   stateful: true,
-  host: true,
+  host: { run: merge },
   outside: "files",
 });
 
-setHostOp("MergeV2Checkpoints", async ({ inputs }) => {
+async function merge({ inputs }: HostCall): Promise<HostResults> {
   const [parts, to] = inputs as NdArray[];
   const values: Record<string, NdArray> = {};
   for (let i = 0; i < parts.size; i++) {
@@ -162,7 +162,7 @@ setHostOp("MergeV2Checkpoints", async ({ inputs }) => {
   }
   await writeCheckpoint(textAt(to, 0), values);
   return [];
-});
+}
 
 function textAt(x: NdArray, i: number): string {
   return decodeString((x.data as Uint8Array[])[i]);

@@ -5,10 +5,10 @@
 import { decodeString } from "../../engine/core/text.ts";
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { InvalidArgumentError } from "../../engine/core/errors.ts";
+import type { HostCall, HostResults } from "../../engine/core/contract/host_op.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { defineOp } from "../../engine/core/op.ts";
-import { tableOf } from "../graph/lookup_table.ts";
-import { setHostOp } from "../../engine/runtime/run/run_context.ts";
+import { tableOf } from "../../engine/ops/host/lookup.ts";
 import { readSource } from "./source.ts";
 
 /** Columns that are none: the number of the line, and all of it. */
@@ -31,26 +31,27 @@ for (const name of ["InitializeTableFromTextFile", "InitializeTableFromTextFileV
     grad: null,
     effects: "ordered",
     stateful: true,
-    host: true,
+    host: { run: fillFromFile },
     outside: "files",
   });
-  setHostOp(name, async ({ inputs: [handle, filename], attrs }) => {
-    const table = tableOf(handle);
-    const path = decodeString(((filename as NdArray).data as Uint8Array[])[0]);
-    const lines = linesOf((await readSource(path)).bytes).slice(Number(attrs.offset));
-    const size = Number(attrs.vocab_size);
-    if (size > lines.length) {
-      throw new InvalidArgumentError(
-        `Cannot fill table "${table.name}": ${path} has ${lines.length} lines, wanted ${size}`,
-      );
-    }
-    const used = size < 0 ? lines : lines.slice(0, size), delimiter = String(attrs.delimiter);
-    const column = (index: unknown, dtype: DType): NdArray =>
-      columnOf(used, { index: Number(index), delimiter, dtype, path });
-    const [key, value] = table.dtypes;
-    table.fill(column(attrs.key_index, key), column(attrs.value_index, value));
-    return [];
-  });
+}
+
+async function fillFromFile({ inputs: [handle, filename], attrs }: HostCall): Promise<HostResults> {
+  const table = tableOf(handle);
+  const path = decodeString(((filename as NdArray).data as Uint8Array[])[0]);
+  const lines = linesOf((await readSource(path)).bytes).slice(Number(attrs.offset));
+  const size = Number(attrs.vocab_size);
+  if (size > lines.length) {
+    throw new InvalidArgumentError(
+      `Cannot fill table "${table.name}": ${path} has ${lines.length} lines, wanted ${size}`,
+    );
+  }
+  const used = size < 0 ? lines : lines.slice(0, size), delimiter = String(attrs.delimiter);
+  const column = (index: unknown, dtype: DType): NdArray =>
+    columnOf(used, { index: Number(index), delimiter, dtype, path });
+  const [key, value] = table.dtypes;
+  table.fill(column(attrs.key_index, key), column(attrs.value_index, value));
+  return [];
 }
 
 /** Lines as bytes; a line feed at the end begins no further one. */

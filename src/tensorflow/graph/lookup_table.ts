@@ -4,16 +4,14 @@
 import type { DType } from "../../engine/core/dtype.ts";
 import { FailedPreconditionError, InvalidArgumentError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { Tensor } from "../../engine/core/tensor.ts";
-import { EXPORT, FINDS, IMPORTS, SIZES, TABLES } from "../../engine/ops/host/lookup.ts";
-import { setHostOp, setStateOp } from "../../engine/runtime/run/run_context.ts";
-import type { NodeState } from "../../engine/runtime/run/session_state.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
+import { type Table, TableHandle } from "../../engine/ops/host/lookup.ts";
 
 /** What keys are told apart by: numbers and bigints by value, strings by their bytes. */
 type Key = string | number | bigint;
 
 /** A table that is filled once, or a mutable one, which is empty at first. Follows TensorFlow `HashTable` and `MutableHashTable`. */
-export class LookupTable implements NodeState {
+export class LookupTable implements Table {
   readonly name: string;
   /** Dtypes of keys and values. */
   readonly dtypes: readonly [DType, DType];
@@ -137,46 +135,4 @@ function keysOf(keys: NdArray): Key[] {
 function sameValue(a: unknown, b: unknown): boolean {
   if (!(a instanceof Uint8Array) || !(b instanceof Uint8Array)) return Object.is(a, b);
   return a.length === b.length && a.every((x, i) => x === b[i]);
-}
-
-/** A table as a value that flows along edges. */
-class TableHandle extends Tensor {
-  readonly staticShape: readonly number[] = [];
-  readonly table: LookupTable;
-
-  constructor(table: LookupTable) {
-    super("resource");
-    this.table = table;
-  }
-  override setShape(): void {}
-}
-
-/** The table behind a handle. Throws `InvalidArgumentError` for other values. */
-export function tableOf(x: unknown): LookupTable {
-  if (x instanceof TableHandle) return x.table;
-  throw new InvalidArgumentError("Cannot look up: wanted the handle of a table");
-}
-
-for (const { name } of TABLES) setStateOp(name, (attrs) => attrs._table);
-for (const { name } of IMPORTS) {
-  setHostOp(name, ({ inputs: [handle, keys, values] }) => {
-    const table = tableOf(handle);
-    if (name === "LookupTableInsertV2") table.insert(keys as NdArray, values as NdArray);
-    else table.fill(keys as NdArray, values as NdArray);
-    return [];
-  });
-}
-setHostOp(EXPORT.name, ({ inputs: [handle] }) => {
-  const { keys, values } = tableOf(handle).entries();
-  return [keys, values];
-});
-for (const { name } of FINDS) {
-  setHostOp(name, ({ inputs: [handle, keys, missing] }) => [
-    tableOf(handle).find(keys as NdArray, missing as NdArray),
-  ]);
-}
-for (const { name } of SIZES) {
-  setHostOp(name, ({ inputs: [handle] }) => [
-    new NdArray("int64", [], BigInt64Array.of(BigInt(tableOf(handle).size))),
-  ]);
 }

@@ -37,7 +37,7 @@ const TfjsCall: OpDef = defineOp({
       return differentiate(ctx.attrs._function as FlatFunction, inputs, dys, ctx);
     },
   },
-  host: true,
+  host: {},
 });
 
 /** Calls the function now, and tells tapes of it. */

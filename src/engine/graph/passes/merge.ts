@@ -90,5 +90,5 @@ function hostWaits(ir: IrGraph): Map<IrNode, number> {
 
 function isHostStep({ def, feed }: IrNode): boolean {
   if (feed >= 0 || def.meaning.kind === "constant") return false;
-  return def.host === true || (!def.gpu && !def.expand && def.meaning.kind !== "view");
+  return def.host !== undefined || (!def.gpu && !def.expand && def.meaning.kind !== "view");
 }

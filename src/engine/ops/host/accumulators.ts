@@ -1,10 +1,64 @@
 /**
- * Ops on accumulators of gradients: a handle, adding to one, taking the mean. How they run says the runtime, which holds the state.
+ * Ops on accumulators of gradients: a handle, adding to one, taking the mean.
  */
+import { currentInterpreter, type OpInput } from "../../core/apply.ts";
+import { hostEffect, type NodeState } from "../../core/contract/host_op.ts";
+import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef } from "../../core/op.ts";
 import { mergeShapes } from "../../core/shape.ts";
-import { ValueError } from "../../core/errors.ts";
+import { Tensor } from "../../core/tensor.ts";
+import { FailedPreconditionError, InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineEffect, defineHandle } from "./effect.ts";
+
+/** An accumulator, as its ops use it. */
+export interface Accumulator extends NodeState {
+  readonly name: string;
+  /** The number of gradients in it. */
+  readonly count: number;
+  /** Says which step it is: gradients of earlier ones are dropped. */
+  setStep(step: bigint): void;
+  /** Adds a gradient that was computed at a step, unless that is over. */
+  apply(step: bigint, gradient: OpInput): void;
+  /** The mean of at least so many gradients, once they are there. */
+  take(required: number, signal?: AbortSignal): Promise<Tensor>;
+  /** The mean, owned by the scope in force; null where there are too few gradients. */
+  takeNow(required: number): Tensor | null;
+}
+
+/** An accumulator as a value that flows along edges. */
+export class AccumulatorHandle extends Tensor {
+  /** A handle is a scalar. */
+  readonly staticShape: readonly number[] = [];
+  readonly accumulator: Accumulator;
+
+  constructor(accumulator: Accumulator) {
+    super("resource");
+    this.accumulator = accumulator;
+  }
+  override setShape(): void {}
+}
+
+function accumulatorOf(x: OpInput): Accumulator {
+  if (x instanceof AccumulatorHandle) return x.accumulator;
+  throw new InvalidArgumentError("Cannot accumulate: wanted the handle of an accumulator");
+}
+
+function integer(x: OpInput): number | bigint {
+  return (x instanceof NdArray ? x : x.ndarraySync()).at(0) as number | bigint;
+}
+
+function countOf(x: OpInput): NdArray {
+  return new NdArray("int32", [], Int32Array.of(accumulatorOf(x).count));
+}
+
+function takeNow([handle, required]: readonly OpInput[]): Tensor[] {
+  const accumulator = accumulatorOf(handle), wanted = Number(integer(required));
+  const taken = accumulator.takeNow(wanted);
+  if (taken !== null) return [taken];
+  throw new FailedPreconditionError(
+    `Cannot take a gradient at once: accumulator "${accumulator.name}" has ${accumulator.count} of ${wanted}. A graph's session waits for them`,
+  );
+}
 
 /** The ops of one spelling: TensorFlow's `Resource…`, or those of version 1. */
 export type AccumulatorOps = Readonly<
@@ -30,6 +84,7 @@ function accumulatorOps(prefix: string): AccumulatorOps {
           `Attr 'reduction_type' of '${prefix}ConditionalAccumulator' Op passed string '${reduction}' not in: "MEAN", "SUM".`,
         );
       },
+      host: { state: (attrs) => attrs._accumulator },
     }),
     apply: defineEffect({
       name: `${prefix}AccumulatorApplyGradient`,
@@ -42,6 +97,9 @@ function accumulatorOps(prefix: string): AccumulatorOps {
         mergeShapes(_shape, gradient.shape);
         return [];
       },
+      host: hostEffect(([accumulator, step, gradient]) => {
+        accumulatorOf(accumulator).apply(BigInt(integer(step)), gradient);
+      }),
     }),
     take: defineEffect({
       name: `${prefix}AccumulatorTakeGradient`,
@@ -50,6 +108,11 @@ function accumulatorOps(prefix: string): AccumulatorOps {
       attrs: ["dtype: floating", "_shape: shape = null"],
       hostInputs: ["num_required"],
       infer: (_, { _shape }) => [_shape],
+      host: {
+        run: ({ inputs: [accumulator, required], context: { signal } }) =>
+          accumulatorOf(accumulator).take(Number(integer(required)), signal).then((t) => [t]),
+        eager: takeNow,
+      },
     }),
     setStep: defineEffect({
       name: `${prefix}AccumulatorSetGlobalStep`,
@@ -57,12 +120,19 @@ function accumulatorOps(prefix: string): AccumulatorOps {
       outputs: [],
       hostInputs: ["new_global_step"],
       infer: () => [],
+      host: hostEffect(([accumulator, step]) => {
+        accumulatorOf(accumulator).setStep(BigInt(integer(step)));
+      }),
     }),
     count: defineEffect({
       name: `${prefix}AccumulatorNumAccumulated`,
       inputs: ["handle: resource"],
       outputs: ["num_accumulated: int32"],
       infer: () => [[]],
+      host: {
+        run: ({ inputs: [accumulator] }) => [countOf(accumulator)],
+        eager: ([accumulator]) => [currentInterpreter().constant(countOf(accumulator))],
+      },
     }),
   };
 }

@@ -1,9 +1,57 @@
 /**
  * Ops on lookup tables, as graphs from files have them: a handle, filling it, finding in it.
- *  How they run says the runtime, which holds the tables.
  */
+import type { OpInput } from "../../core/apply.ts";
+import type { DType } from "../../core/dtype.ts";
+import { InvalidArgumentError } from "../../core/errors.ts";
+import type { HostOp, NodeState } from "../../core/contract/host_op.ts";
+import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef } from "../../core/op.ts";
+import { Tensor } from "../../core/tensor.ts";
 import { defineEffect, defineHandle } from "./effect.ts";
+
+/** A table, as its ops use it. */
+export interface Table extends NodeState {
+  readonly name: string;
+  /** Dtypes of keys and values. */
+  readonly dtypes: readonly [DType, DType];
+  /** The number of keys. */
+  readonly size: number;
+  /** Replaces what is in it. */
+  fill(keys: NdArray, values: NdArray): void;
+  /** Adds keys, or gives those that are there other values. */
+  insert(keys: NdArray, values: NdArray): void;
+  /** Everything in it. */
+  entries(): { readonly keys: NdArray; readonly values: NdArray };
+  /** The values of keys, `missing` for those that are not there. */
+  find(keys: NdArray, missing: NdArray): NdArray;
+}
+
+/** A table as a value that flows along edges. */
+export class TableHandle extends Tensor {
+  /** A handle is a scalar. */
+  readonly staticShape: readonly number[] = [];
+  readonly table: Table;
+
+  constructor(table: Table) {
+    super("resource");
+    this.table = table;
+  }
+  override setShape(): void {}
+}
+
+/** The table behind a handle. Throws `InvalidArgumentError` for other values. */
+export function tableOf(x: OpInput): Table {
+  if (x instanceof TableHandle) return x.table;
+  throw new InvalidArgumentError("Cannot look up: wanted the handle of a table");
+}
+
+/** Runs an op on the table behind its first input; the others are on the host. */
+function onTable(run: (table: Table, ...given: NdArray[]) => readonly NdArray[] | void): HostOp {
+  return {
+    run: ({ inputs: [handle, ...given] }) => run(tableOf(handle), ...given as NdArray[]) ?? [],
+  };
+}
 
 function tableOp(name: string): OpDef {
   return defineHandle({
@@ -17,6 +65,7 @@ function tableOp(name: string): OpDef {
       "value_dtype: type",
       "_table: table = null",
     ],
+    host: { state: (attrs) => attrs._table },
   });
 }
 
@@ -29,11 +78,14 @@ function importOp(name: string): OpDef {
     attrs: [`${key}: type`, `${value}: type`],
     hostInputs: ["keys", "values"],
     infer: () => [],
+    host: onTable((table, keys, values) =>
+      name === "LookupTableInsertV2" ? table.insert(keys, values) : table.fill(keys, values)
+    ),
   });
 }
 
-function findOp(name: string): OpDef {
-  return defineEffect({
+function findOp(name: string): void {
+  defineEffect({
     name,
     inputs: ["table_handle: resource", "keys: Tin", "default_value: Tout"],
     outputs: ["values: Tout"],
@@ -42,20 +94,22 @@ function findOp(name: string): OpDef {
     infer: ([, keys, missing]) => [
       keys.shape === null || missing.shape === null ? null : [...keys.shape, ...missing.shape],
     ],
+    host: onTable((table, keys, missing) => [table.find(keys, missing)]),
   });
 }
 
-function sizeOp(name: string): OpDef {
-  return defineEffect({
+function sizeOp(name: string): void {
+  defineEffect({
     name,
     inputs: ["table_handle: resource"],
     outputs: ["size: int64"],
     infer: () => [[]],
+    host: onTable(({ size }) => [new NdArray("int64", [], BigInt64Array.of(BigInt(size)))]),
   });
 }
 
 /** Handles of tables: TensorFlow ops `HashTable` and `MutableHashTable`, and their second versions. */
-export const TABLES: readonly OpDef[] = [
+const TABLES: readonly OpDef[] = [
   "HashTable",
   "HashTableV2",
   "MutableHashTable",
@@ -74,15 +128,17 @@ export const IMPORTS: readonly OpDef[] = [
   "LookupTableImportV2",
   "LookupTableInsertV2",
 ].map(importOp);
-/** What is in a table: `LookupTableExportV2`. */
-export const EXPORT: OpDef = defineEffect({
+
+defineEffect({
   name: "LookupTableExportV2",
   inputs: ["table_handle: resource"],
   outputs: ["keys: Tkeys", "values: Tvalues"],
   attrs: ["Tkeys: type", "Tvalues: type"],
   infer: () => [[null], [null]],
+  host: onTable((table) => {
+    const { keys, values } = table.entries();
+    return [keys, values];
+  }),
 });
-/** Looking keys up: `LookupTableFind`, `LookupTableFindV2`. */
-export const FINDS: readonly OpDef[] = ["LookupTableFind", "LookupTableFindV2"].map(findOp);
-/** How many keys there are: `LookupTableSize`, `LookupTableSizeV2`. */
-export const SIZES: readonly OpDef[] = ["LookupTableSize", "LookupTableSizeV2"].map(sizeOp);
+for (const name of ["LookupTableFind", "LookupTableFindV2"]) findOp(name);
+for (const name of ["LookupTableSize", "LookupTableSizeV2"]) sizeOp(name);

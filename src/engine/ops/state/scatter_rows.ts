@@ -1,5 +1,5 @@
 /**
- * Changing some rows of a variable: TensorFlow's ops on handles, and what they run on a device, which leaves the other rows alone.
+ * Changing some rows of an array in its own memory: the other rows stay as they are.
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { defineOp, lookupOp, type OpDef, type Problem } from "../../core/op.ts";
@@ -16,29 +16,6 @@ import { cast } from "../array/cast.ts";
 import { gather } from "../array/gather.ts";
 import { expandDims } from "../array/view.ts";
 import { intScalar } from "../input.ts";
-import { defineEffect } from "../host/effect.ts";
-
-function scatterOp(name: string): OpDef {
-  return defineEffect({
-    name,
-    inputs: ["resource: resource", "indices: Tindices", "updates: dtype"],
-    outputs: [],
-    attrs: ["dtype: type", "Tindices: index", "_shape: shape = null"],
-    infer: ([, { shape: indices }, { shape: updates }], { _shape }) => {
-      // One number serves for all rows.
-      const fits = updates?.length === 0 || indices === null || _shape === null;
-      if (!fits) mergeShapes(updates, [...indices, ..._shape.slice(1)]);
-      return [];
-    },
-  });
-}
-
-/** Adds to rows of a variable; what is named twice is added twice. */
-export const ResourceScatterAdd: OpDef = scatterOp("ResourceScatterAdd");
-/** Subtracts from rows of a variable. */
-export const ResourceScatterSub: OpDef = scatterOp("ResourceScatterSub");
-/** Replaces rows of a variable. */
-export const ResourceScatterUpdate: OpDef = scatterOp("ResourceScatterUpdate");
 
 function layoutOf({ inputs: [indices], outputs: [out] }: Problem): RowLayout {
   const [rows, ...row] = out.shape;

@@ -3,6 +3,7 @@
  */
 import { currentInterpreter } from "../../core/apply.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
+import type { HostResults } from "../../core/contract/host_op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Nest } from "../../core/nest.ts";
 import { type CompositeTensor, kindText } from "../../core/composite.ts";
@@ -20,8 +21,7 @@ import {
   trace,
 } from "./branch.ts";
 import { ControlCall } from "./control_call.ts";
-import { type HostCall, type HostResults, setHostOp } from "../run/run_context.ts";
-import { setTapeOnly } from "../plan/tape_only.ts";
+import type { RunCall } from "../run/run_context.ts";
 import { forTapeOnly, tapeOnlyCallOf } from "./tape_only.ts";
 import { tapeGradient, withoutFirst } from "../functions/run_tape.ts";
 import type { TensorArray } from "./tensor_array.ts";
@@ -56,7 +56,14 @@ function branchOp(name: string): OpDef {
         return [null, ...tapeGradient(saved.tape, inputs, dys, rest, { rows })];
       },
     },
-    host: true,
+    host: {
+      run: runIf,
+      tapeOnly: (attrs) => {
+        const then_branch = forTapeOnly(attrs.then_branch);
+        const else_branch = forTapeOnly(attrs.else_branch);
+        return tapeOnlyCallOf(attrs, { then_branch, else_branch }, 1);
+      },
+    },
   });
 }
 
@@ -113,19 +120,10 @@ export function cond<T extends Nest<Tensor | TensorArray | CompositeTensor>>(
   return packResults(a, outputs) as T;
 }
 
-function runIf(call: HostCall): HostResults | Promise<HostResults> {
+function runIf(call: RunCall): HostResults | Promise<HostResults> {
   const control = new ControlCall(call, call.inputs.slice(1));
   const taken = (call.inputs[0] as NdArray).item();
   return control.settle(() =>
     control.run(taken ? call.attrs.then_branch : call.attrs.else_branch, [])
   );
-}
-
-for (const def of [If, StatelessIf]) {
-  setHostOp(def.name, runIf);
-  setTapeOnly(def, (attrs) => {
-    const then_branch = forTapeOnly(attrs.then_branch);
-    const else_branch = forTapeOnly(attrs.else_branch);
-    return tapeOnlyCallOf(attrs, { then_branch, else_branch }, 1);
-  });
 }

@@ -3,6 +3,7 @@
  */
 import type { OpInput } from "../../core/apply.ts";
 import type { Device } from "../../core/device.ts";
+import type { HostResults } from "../../core/contract/host_op.ts";
 import { isTrainable } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { whenReady } from "../../core/nest.ts";
@@ -20,14 +21,14 @@ import { NO_HOST } from "./host_state.ts";
 import type { LateFeeds, Later } from "../plan/later.ts";
 import type { HostPlacing } from "../plan/place.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { HostCall, HostResults } from "../run/run_context.ts";
+import type { RunCall } from "../run/run_context.ts";
 import { RunTape, tapeValue } from "../functions/run_tape.ts";
 import { asTensors, copyArray, releaseValue, type RunValue } from "../run/run_value.ts";
 import { EagerTensor, type Owned, withOwner } from "../eager/tensor.ts";
 
 /** Runs functions for one call of a control flow op, taped where the gradient is wanted. */
 export class ControlCall {
-  readonly call: HostCall;
+  readonly call: RunCall;
   /** Inputs of the functions: those of the call, or the tape's own handles on them. */
   readonly inputs: readonly OpInput[];
   /** Records what the functions do; null where no gradient is wanted. */
@@ -40,7 +41,7 @@ export class ControlCall {
 
   /** `inputs`: those of the call that the functions get; `onHost`: numbers of those that they want on the host. */
   constructor(
-    call: HostCall,
+    call: RunCall,
     inputs: readonly OpInput[],
     onHost: ReadonlySet<number> = NO_HOST.feeds,
   ) {

@@ -4,7 +4,7 @@
 import type { OpInput } from "../../core/apply.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { whenReady } from "../../core/nest.ts";
-import { AssignVariableOp, ReadVariableOp } from "../../ops/state/variable.ts";
+import { AssignVariableOp, ReadVariableOp } from "../variables/variable_ops.ts";
 import type { Branch } from "./branch.ts";
 import type { ControlCall } from "./control_call.ts";
 import type { HostPlacing } from "../plan/place.ts";
@@ -236,7 +236,7 @@ function reads({ steps }: Plan): boolean {
 /** True where all effects are the host's, at a boundary: variables are read and assigned among kernels. */
 function hasEffectsOfHost({ steps }: Plan): boolean {
   return steps.every(({ node: { def } }) =>
-    def.host === true
+    def.host !== undefined
       ? def !== ReadVariableOp && def !== AssignVariableOp
       : def.effects === "none" && !def.stateful
   );

@@ -17,17 +17,17 @@ import { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { concat, stack, unstack } from "../../ops/array/join.ts";
+import type { HostResults } from "../../core/contract/host_op.ts";
 import { fill } from "../../ops/array/creation.ts";
 import { shapeOfInput } from "../../ops/input.ts";
 import { type Branch, tapeGrad } from "./branch.ts";
 import { ControlCall } from "./control_call.ts";
 import { forTapeOnly, tapeOnlyCallOf } from "./tape_only.ts";
-import { setTapeOnly } from "../plan/tape_only.ts";
 import { cpuDevice } from "../devices/devices.ts";
 import { rowsOnHost, stackOnHost } from "../run/host_rows.ts";
 import { hostStateOfScan } from "./host_state.ts";
 import { runFold, runRows } from "./rows.ts";
-import { type HostCall, type HostResults, setHostOp } from "../run/run_context.ts";
+import type { RunCall } from "../run/run_context.ts";
 
 /**
  * Inputs: `elems` tensors whose rows are visited, `states` first values of the state, then what the function captures. The function
@@ -59,7 +59,14 @@ export const Scan: OpDef = defineOp({
     ];
   },
   grad: tapeGrad,
-  host: true,
+  host: {
+    run: runScan,
+    hostInputs: (attrs) => hostStateOfScan(attrs).inputs,
+    tapeOnly: (attrs) => {
+      const next = Array.from({ length: attrs.states }, (_, i) => attrs.elems + i);
+      return tapeOnlyCallOf(attrs, { body: forTapeOnly(attrs.body, { next }) });
+    },
+  },
 });
 
 function shapeOf(e: Spec | Tensor): PartialShape {
@@ -77,7 +84,7 @@ export function rowsShape(n: number, row: PartialShape): number[] {
   return [n, ...(row ?? []).map((d) => d ?? 0)];
 }
 
-function runScan(call: HostCall): HostResults | Promise<HostResults> {
+function runScan(call: RunCall): HostResults | Promise<HostResults> {
   const { body, elems, states: count, reverse, concats } = call.attrs as {
     body: Branch;
     elems: number;
@@ -185,9 +192,3 @@ function checkStates(next: readonly OpInput[], before: readonly OpInput[], node:
 function failed(node: string, message: string): InvalidArgumentError {
   return new InvalidArgumentError(message, { op: "Scan", node });
 }
-
-setHostOp("Scan", runScan, { hostInputs: (attrs) => hostStateOfScan(attrs).inputs });
-setTapeOnly(Scan, (attrs) => {
-  const next = Array.from({ length: attrs.states }, (_, i) => attrs.elems + i);
-  return tapeOnlyCallOf(attrs, { body: forTapeOnly(attrs.body, { next }) });
-});

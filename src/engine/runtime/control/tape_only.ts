@@ -2,6 +2,7 @@
  * Functions of control flow in a call of which only the tape is read: they compute what the first gradient reads and what keeps a
  * loop going, and nothing else for its effect.
  */
+import type { TapeOnlyCall } from "../../core/contract/host_op.ts";
 import type { Attrs } from "../../core/op.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { isConcrete } from "../../core/shape.ts";
@@ -12,7 +13,7 @@ import type { Operation, SymbolicTensor } from "../../graph/operation.ts";
 import { fill } from "../../ops/array/creation.ts";
 import type { Branch } from "./branch.ts";
 import { ConcreteFunction, gradientsThrough } from "../functions/concrete_function.ts";
-import { tapeOnly, type TapeOnlyCall } from "../plan/tape_only.ts";
+import { tapeOnly } from "../plan/tape_only.ts";
 import { traceBackward, type TracedBackward } from "../functions/trace_backward.ts";
 
 /** The treatment of a body's results by its loop. */

@@ -3,6 +3,7 @@
  */
 import { currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { readNow } from "../../core/device.ts";
+import type { HostResults } from "../../core/contract/host_op.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { whenReady } from "../../core/nest.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -33,8 +34,7 @@ import {
 } from "./loop_variables.ts";
 import { repeat, waitsBeforeEffects } from "./rows.ts";
 import { TensorArray } from "./tensor_array.ts";
-import { setTapeOnly } from "../plan/tape_only.ts";
-import { currentRun, type HostCall, type HostResults, setHostOp } from "../run/run_context.ts";
+import { currentRun, type RunCall } from "../run/run_context.ts";
 import { EagerTensor, tidy, tidyBut } from "../eager/tensor.ts";
 
 function loopOp(name: string): OpDef {
@@ -51,7 +51,16 @@ function loopOp(name: string): OpDef {
     ],
     infer: (_, { output_shapes }) => [...(output_shapes as PartialShape[]), []],
     grad: tapeGrad,
-    host: true,
+    host: {
+      run: runWhile,
+      hostInputs: (attrs) => hostStateOfWhile(attrs).inputs,
+      tapeOnly: (attrs) => {
+        const cond = conditionForTapeOnly(attrs.cond);
+        const next = Array.from({ length: attrs.output_shapes.length }, (_, i) => i);
+        const body = forTapeOnly(attrs.body, { next, kept: cond.reads });
+        return tapeOnlyCallOf(attrs, { cond, body });
+      },
+    },
   });
 }
 
@@ -285,7 +294,7 @@ function checkLoop(
   });
 }
 
-function runWhile(call: HostCall): HostResults | Promise<HostResults> {
+function runWhile(call: RunCall): HostResults | Promise<HostResults> {
   const { cond, body, output_shapes: shapes } = call.attrs as {
     cond: Branch;
     body: Branch;
@@ -375,13 +384,3 @@ function runWhile(call: HostCall): HostResults | Promise<HostResults> {
 
 /** What a turn of a loop gives: the next values, or null at its end. */
 type Next = OpInput[] | null;
-
-for (const def of [While, StatelessWhile]) {
-  setHostOp(def.name, runWhile, { hostInputs: (attrs) => hostStateOfWhile(attrs).inputs });
-  setTapeOnly(def, (attrs) => {
-    const cond = conditionForTapeOnly(attrs.cond);
-    const next = Array.from({ length: attrs.output_shapes.length }, (_, i) => i);
-    const body = forTapeOnly(attrs.body, { next, kept: cond.reads });
-    return tapeOnlyCallOf(attrs, { cond, body });
-  });
-}

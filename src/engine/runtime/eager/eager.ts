@@ -10,12 +10,12 @@ import {
 import { fusionOf } from "../../core/fusion.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import { canRead, type Device } from "../../core/device.ts";
+import type { HostResults } from "../../core/contract/host_op.ts";
 import type { DType } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { currentScope, Dynamic, withScope } from "../../core/scope_context.ts";
 import { UnimplementedError } from "../../core/errors.ts";
-import { ReadVariableOp } from "../../ops/state/variable.ts";
 import { throughFloat32 } from "../../ops/through_float32.ts";
 import { asEager, EagerTensor, tidy } from "./tensor.ts";
 import { type Launch, ofOp } from "./launch.ts";
@@ -108,7 +108,6 @@ export function watched(
     return free(error);
   }
 }
-type HostResults = readonly (OpInput | null)[];
 
 /** Runs `fn` with nobody looking. */
 export function unwatched<R>(fn: () => R): R {
@@ -120,7 +119,7 @@ function executeEagerly(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): T
   const run = watch.current === null ? executeNow : executeWatched;
   const outputs = run(def, inputs, attrs);
   const reads = currentReads();
-  if (reads !== null && def.effects !== "none" && def !== ReadVariableOp) {
+  if (reads !== null && def.effects !== "none" && !def.host?.repeatable) {
     reads.noteEffect(def.name);
   }
   return outputs;
@@ -138,8 +137,7 @@ function executeWatched(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): T
 function executeNow(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
   if (!def.host) return executeOn(def, inputs, attrs, targetDevice(inputs));
   for (const x of inputs) if (x instanceof Tensor && (x.isSymbolic || x.isDisposed)) asEager(x);
-  const run = hostRunners.get(def.name);
-  if (run) return run(inputs, attrs);
+  if (def.host.eager !== undefined) return def.host.eager(inputs, attrs);
   throw new UnimplementedError(`Cannot run ${def.name} eagerly: it has meaning only in a graph`, {
     op: def.name,
   });
@@ -263,13 +261,4 @@ export function constantTensor(
   const { shape } = value;
   const storage = new Storage(home, home.upload(value, dtype), { dtype, shape });
   return new EagerTensor(dtype, shape, storage);
-}
-
-/** Runs ops that the host executes itself (scripts, control flow); set by those who define them. */
-type HostRunner = (inputs: readonly OpInput[], attrs: Attrs) => Tensor[];
-const hostRunners = new Map<string, HostRunner>();
-
-/** Says how an op with `host: true` runs eagerly. */
-export function setHostRunner(def: OpDef, runner: HostRunner): void {
-  hostRunners.set(def.name, runner);
 }

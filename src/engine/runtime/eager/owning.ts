@@ -5,7 +5,8 @@ import type { Tensor } from "../../core/tensor.ts";
 import type { TapeMemory } from "../../autodiff/step_recorder.ts";
 import { cpuDevice } from "../devices/devices.ts";
 import { endScope, type Owned, withOwner } from "./scopes.ts";
-import { HandleStorage, Held } from "./storage.ts";
+import { Held } from "../../core/contract/held.ts";
+import { HandleStorage } from "./storage.ts";
 import { EagerTensor } from "./tensor.ts";
 
 /** Owns tensors while somebody holds it. */

@@ -87,22 +87,6 @@ export class Storage {
   }
 }
 
-/** What a handle stands for, with a reference count. */
-export abstract class Held implements Disposable {
-  #refs = 1;
-
-  /** Adds a holder. */
-  retain(): this {
-    this.#refs++;
-    return this;
-  }
-  /** Drops a holder; the last one frees what is held. */
-  [Symbol.dispose](): void {
-    if (--this.#refs === 0) this.free();
-  }
-  protected abstract free(): void;
-}
-
 /** Holds handles (tapes and the like) that no device knows: the last holder disposes them. */
 export class HandleStorage extends Storage {
   readonly handles: readonly unknown[];

@@ -28,7 +28,6 @@ import { runPasses } from "../../graph/passes/pipeline.ts";
 import { run, start } from "./run_body.ts";
 import { traceBackward, type TracedBackward } from "./trace_backward.ts";
 import { execute } from "../plan/execution.ts";
-import { setHostRunner } from "../eager/eager.ts";
 import { foldOrdinary } from "../plan/folder.ts";
 import type { HostPlacing } from "../plan/place.ts";
 import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
@@ -36,7 +35,7 @@ import { Results } from "../plan/segment.ts";
 import { defaultDevice } from "../devices/devices.ts";
 import { asTensors, type RunValue } from "../run/run_value.ts";
 import { EagerTensor } from "../eager/tensor.ts";
-import { namesGraphState, newRunContext, setHostOp } from "../run/run_context.ts";
+import { namesGraphState, newRunContext, type RunCall } from "../run/run_context.ts";
 import type { SessionState } from "../run/session_state.ts";
 import { FunctionPlans } from "./function_plans.ts";
 
@@ -55,7 +54,7 @@ function callOp(name: string, effects: "none" | "ordered"): OpDef {
     },
     effects,
     stateful: effects === "ordered",
-    host: true,
+    host: { run: runCall, eager: (inputs, attrs) => callNow(name, inputs, attrs.f) },
   });
 }
 
@@ -354,30 +353,29 @@ function extendNode(node: Operation, f: ConcreteFunction): ForwardBackward {
   return parts;
 }
 
-for (const def of [PartitionedCall, StatefulPartitionedCall]) {
-  setHostRunner(def, (inputs, attrs) => {
-    const f = attrs.f as ConcreteFunction, context = newRunContext({ canWait: false });
-    const out = urgently(() => withInterpreter(null, () => start(f, inputs, context, {}, execute)));
-    if (out instanceof Results) return out.tensors();
-    if (out instanceof Promise) {
-      out.then((late) => late.forEach((v) => v instanceof EagerTensor && v.dispose()), () => {});
-      const error = new FailedPreconditionError(
-        `Cannot call ${f.name} synchronously: a script body or a read in it must be awaited, use await f.async(...)`,
-        { op: def.name },
-      );
-      // What it would have done after the wait must not be done behind the caller's back.
-      context.abort(error);
-      throw error;
-    }
-    return asTensors(out);
-  });
-  setHostOp(
-    def.name,
-    ({ inputs, attrs, context, draws, source, wanted }) => {
-      const f = attrs.f as ConcreteFunction;
-      const plain = f.variantOf?.plain ?? f;
-      const further = wanted.indexOf(true, plain.outputs.length) >= 0;
-      return run(further ? f : plain, inputs, context, { draws: draws.within(source) });
-    },
-  );
+/** Calls a function eagerly. Throws `FailedPreconditionError` where something in it must be awaited. */
+function callNow(op: string, inputs: readonly OpInput[], f: ConcreteFunction): Tensor[] {
+  const context = newRunContext({ canWait: false });
+  const out = urgently(() => withInterpreter(null, () => start(f, inputs, context, {}, execute)));
+  if (out instanceof Results) return out.tensors();
+  if (out instanceof Promise) {
+    out.then((late) => late.forEach((v) => v instanceof EagerTensor && v.dispose()), () => {});
+    const error = new FailedPreconditionError(
+      `Cannot call ${f.name} synchronously: a script body or a read in it must be awaited, use await f.async(...)`,
+      { op },
+    );
+    // What it would have done after the wait must not be done behind the caller's back.
+    context.abort(error);
+    throw error;
+  }
+  return asTensors(out);
+}
+
+function runCall(
+  { inputs, attrs, context, draws, source, wanted }: RunCall,
+): ReturnType<typeof run> {
+  const f = attrs.f as ConcreteFunction;
+  const plain = f.variantOf?.plain ?? f;
+  const further = wanted.indexOf(true, plain.outputs.length) >= 0;
+  return run(further ? f : plain, inputs, context, { draws: draws.within(source) });
 }

@@ -3,6 +3,8 @@
  */
 import { apply, type OpInput, withRecorders } from "../../core/apply.ts";
 import { DTYPES, isTrainable } from "../../core/dtype.ts";
+import { handleIn, Held } from "../../core/contract/held.ts";
+import type { HostResults } from "../../core/contract/host_op.ts";
 import { defineOp, type GradContext, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { handleOf, type Resource, resourceOf } from "../../core/graph_node.ts";
@@ -13,6 +15,7 @@ import { InvalidArgumentError } from "../../core/errors.ts";
 import { backpropInTurns, type Seed } from "../../autodiff/backprop.ts";
 import { type Step, stepValue } from "../../autodiff/steps.ts";
 import { type StepRecorder, tapeCount } from "../../autodiff/step_recorder.ts";
+import { gradientMap, isUnseen, zerosOfVariable } from "../../autodiff/unseen.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { fill } from "../../ops/array/creation.ts";
 import { zerosOfTensor } from "../../ops/array/fill_ops.ts";
@@ -21,11 +24,7 @@ import { range } from "../../ops/array/numbering.ts";
 import { variableSpec } from "../../graph/handle_spec.ts";
 import { BodyCall } from "./body_call.ts";
 import { onDevice } from "../eager/eager.ts";
-import { Held } from "../eager/storage.ts";
-import { setTapeGradient } from "../plan/tape_only.ts";
-import { type HostCall, type HostResults, setHostOp } from "../run/run_context.ts";
-import { handleIn } from "../run/run_value.ts";
-import { gradientMap, isUnseen, zerosOfVariable } from "./unseen_gradients.ts";
+import type { RunCall } from "../run/run_context.ts";
 
 /** The recorded steps of one call. A tape of higher order keeps the one it was made from. */
 export class RunTape extends Held {
@@ -102,7 +101,7 @@ export const TapeGradient: OpDef = defineOp({
       return [null, ...tapeGradient(saved.tape, inputs, dys, rest)];
     },
   },
-  host: true,
+  host: { run: runGradient, local: true, tapeSources: ({ sources }) => sources },
 });
 
 /** A gradient's context without the first input, which has no gradient. */
@@ -175,7 +174,7 @@ export function tapeGradient(
   return grads;
 }
 
-function runGradient(call: HostCall): HostResults | Promise<HostResults> {
+function runGradient(call: RunCall): HostResults | Promise<HostResults> {
   const { sources, wanted, targets, rows, strict } = call.attrs as {
     sources: number;
     wanted: number[];
@@ -285,6 +284,3 @@ function cutTape(node: string, input: number): InvalidArgumentError {
     { op: "TapeGradient", node },
   );
 }
-
-setHostOp("TapeGradient", runGradient, { local: true });
-setTapeGradient(TapeGradient, ({ sources }) => sources);

@@ -8,12 +8,11 @@ import { flatten, isNested, isPlainObject, type Nest, setKey } from "../../core/
 import { NdArray } from "../../core/nd_array.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
-import { UnseenGradient } from "../../autodiff/unseen.ts";
+import { isUnread, UnseenGradient } from "../../autodiff/unseen.ts";
 import { AssignedVariable } from "../../graph/assigned_variable.ts";
 import type { FuncGraph } from "../../graph/func_graph.ts";
 import { Operation } from "../../graph/operation.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
-import { isUnread } from "./unseen_gradients.ts";
 
 /** The result of a trace. */
 export interface TraceResult {

@@ -11,12 +11,12 @@ import { outputWatch, watched } from "../eager/eager.ts";
 import type { Boundary } from "./boundary.ts";
 import { type LateFeeds, Later } from "./later.ts";
 import type { Plan, PlanStep } from "./plan.ts";
-import type { HostResults, RunContext } from "../run/run_context.ts";
+import type { RunContext } from "../run/run_context.ts";
 import { locatedAt } from "../run/run_errors.ts";
 import { releaseValue, type RunValue } from "../run/run_value.ts";
 import { type Results, Segment, segmentsOf } from "./segment.ts";
 import { Slots } from "./slots.ts";
-import { checkPromise, computeStep } from "./step.ts";
+import { checkPromise, computeStep, type HostResults } from "./step.ts";
 
 /** How to run a plan. */
 export interface ExecuteOptions {
@@ -234,9 +234,9 @@ class Execution {
   /** True for a kernel that waits until arrays have been uploaded together with those of other runs. */
   #mustUpload({ node, device }: PlanStep): boolean {
     const uploads = this.#boundary?.uploads ?? "alone";
-    if (uploads === "alone" || node.def.host === true || device.type !== "GPU") return false;
+    if (uploads === "alone" || node.def.host || device.type !== "GPU") return false;
     const hasHostLeft = () =>
-      this.#plan.steps.some((s) => s.node.def.host === true && this.#states[s.index] !== DONE);
+      this.#plan.steps.some((s) => s.node.def.host && this.#states[s.index] !== DONE);
     return this.#slots.arraysFor(device).length > 0 && (uploads === "together" || !hasHostLeft());
   }
 
@@ -254,7 +254,7 @@ class Execution {
   }
 
   #waitsThere(step: PlanStep, { isClosed }: Boundary): boolean {
-    return isClosed && step.node.def.host === true || step.mayRead && this.#slots.mustRead(step);
+    return isClosed && !!step.node.def.host || step.mayRead && this.#slots.mustRead(step);
   }
 
   /** Begins a step: at once, or after what it reads from the GPU has come. */

@@ -14,7 +14,7 @@ import { DrawCounts } from "../../ops/random/state.ts";
 import { cpuDevice } from "../devices/devices.ts";
 import { aside } from "../eager/aside.ts";
 import { executeOn, outputWatch } from "../eager/eager.ts";
-import { hostOp, RunContext } from "../run/run_context.ts";
+import { RunContext, runHostOp } from "../run/run_context.ts";
 import { locatedAt } from "../run/run_errors.ts";
 import type { EagerTensor } from "../eager/tensor.ts";
 
@@ -74,7 +74,7 @@ export class Folder {
     };
     try {
       const out = aside({}, () =>
-        hostOp(node.def)({
+        runHostOp({
           node: node.name,
           def: node.def,
           attrs: node.attrs,

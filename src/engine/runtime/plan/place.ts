@@ -3,11 +3,11 @@
  * can do, and of what it costs to move values.
  */
 import { DTYPES } from "../../core/dtype.ts";
+import { isLocal } from "../../core/contract/host_op.ts";
 import { argOfInput } from "../../core/op.ts";
 import type { TransferCost } from "../../core/device.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../../graph/ir.ts";
-import { hostInputsOf, isLocal } from "../run/run_context.ts";
 
 /** Where a node can run. */
 export type DeviceType = "CPU" | "GPU";
@@ -295,7 +295,7 @@ export function inOrder(
 /** True where the node's value must be on the host for this input. */
 export function needsHost({ def, attrs, inputs }: IrNode, input: number): boolean {
   return (def.signature.isHostInput[argOfInput(def, input, inputs.length)] ?? false) ||
-    (def.host === true && hostInputsOf(def, attrs)?.has(input) === true);
+    def.host?.hostInputs?.(attrs).has(input) === true;
 }
 
 /** True where an input of the node must not stay in GPU memory: the op reads it on the host, or works on the CPU. */

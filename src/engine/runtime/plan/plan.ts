@@ -25,7 +25,7 @@ import {
   isThisProcess,
   parseDevice,
 } from "../devices/devices.ts";
-import { handleOfNode, readsAtOnce } from "../run/run_context.ts";
+import { handleOfNode } from "../run/run_context.ts";
 import { tapeOnly } from "./tape_only.ts";
 import type { SessionState } from "../run/session_state.ts";
 
@@ -226,7 +226,9 @@ export function requiredDevice(node: IrNode): DeviceType | null {
     if (spec.type !== undefined) return "CPU";
   }
   // What is to be read at once cannot be where reads must be awaited.
-  return able && (gpu.canReadSync || !readsAtOnce(node)) ? null : "CPU";
+  return able && (gpu.canReadSync || node.def.host?.readsAtOnce?.(node.attrs) !== true)
+    ? null
+    : "CPU";
 }
 
 function canRunOnGpu(node: IrNode, gpu: Device): boolean {

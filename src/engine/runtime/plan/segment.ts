@@ -13,7 +13,7 @@ import {
 import { ending } from "../../core/nest.ts";
 import { remembered } from "../../core/recent_map.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { AssignVariableOp } from "../../ops/state/variable.ts";
+import { AssignVariableOp } from "../variables/variable_ops.ts";
 import { bytesOf } from "../../core/dtype.ts";
 import { sameShape, sizeOf } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";

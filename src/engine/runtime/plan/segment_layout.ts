@@ -13,7 +13,7 @@ import {
   AssignSubVariableOp,
   AssignVariableOp,
   ReadVariableOp,
-} from "../../ops/state/variable.ts";
+} from "../variables/variable_ops.ts";
 import { type Launch, type LaunchRequest, prepareLaunch } from "../eager/launch.ts";
 import { specOf } from "../eager/launch_cache.ts";
 import type { Plan, PlanStep } from "./plan.ts";

@@ -14,7 +14,7 @@ import { remembered } from "../../core/recent_map.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { constantTensor } from "../eager/eager.ts";
 import type { Plan, PlanStep } from "./plan.ts";
-import type { Owner } from "../run/run_context.ts";
+import type { Owner } from "../../core/contract/host_op.ts";
 import { copyArray, releaseValue, type RunValue } from "../run/run_value.ts";
 import { Storage, totals } from "../eager/storage.ts";
 import { EagerTensor } from "../eager/tensor.ts";
@@ -38,9 +38,9 @@ export const memoryOf: (plan: Plan) => PlanMemory = remembered(() => ({
 
 /** Slots of what the host gives to kernels of a GPU. */
 export const arraySlots: (plan: Plan) => readonly number[] = remembered(({ steps }) => {
-  const made = new Set(steps.flatMap((s) => (s.node.def.host === true ? s.outputs : [])));
+  const made = new Set(steps.flatMap((s) => (s.node.def.host ? s.outputs : [])));
   const read = steps.flatMap((s) =>
-    s.device.type === "GPU" && s.node.def.host !== true
+    s.device.type === "GPU" && !s.node.def.host
       ? s.inputs.filter((slot, i) => !s.onHost[i] && made.has(slot))
       : []
   );

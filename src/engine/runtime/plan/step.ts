@@ -2,24 +2,21 @@
  * What one step of a plan computes.
  */
 import type { OpInput } from "../../core/apply.ts";
+import { type HostResults, isLocal, type Owner } from "../../core/contract/host_op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { compatible } from "../../core/shape.ts";
 import { drawingFor } from "../../ops/random/state.ts";
 import { executeOn } from "../eager/eager.ts";
-import {
-  type HostCall,
-  hostOp,
-  type HostResults,
-  isLocal,
-  type Owner,
-} from "../run/run_context.ts";
+import { type RunCall, runHostOp } from "../run/run_context.ts";
 import { brokenPromise, locatedAt } from "../run/run_errors.ts";
 import { releaseValue, type RunValue } from "../run/run_value.ts";
 import type { PlanStep } from "./plan.ts";
 import type { Slots } from "./slots.ts";
 
+export type { HostResults };
+
 /** The run that a step belongs to. */
-type StepRun = Pick<HostCall, "context" | "draws">;
+type StepRun = Pick<RunCall, "context" | "draws">;
 
 /** What the op of a step gives for what is in the slots of its inputs. */
 export function computeStep(
@@ -56,7 +53,7 @@ function callHost(
     owners.push(slots.giveHost(slot));
     return array;
   });
-  return hostOp(node.def)({
+  return runHostOp({
     node: node.name,
     def: node.def,
     attrs: step.attrs,

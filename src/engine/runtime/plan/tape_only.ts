@@ -1,41 +1,22 @@
 /**
  * Calls of which only the first gradient is wanted: they have attributes that make them do no more than that needs.
  */
-import type { Attrs, OpDef } from "../../core/op.ts";
+import type { TapeOnlyCall } from "../../core/contract/host_op.ts";
+import type { Attrs } from "../../core/op.ts";
 import { isConcrete } from "../../core/shape.ts";
 import { effectsOf } from "../../graph/effect_order.ts";
 import type { IrGraph, IrNode, IrValue } from "../../graph/ir.ts";
 
-/** The call of an op whose tape alone is read. */
-export interface TapeOnlyCall {
-  readonly attrs: Attrs;
-  /** Whether it reads an input, by number. Of the others it wants the shape. */
-  readonly reads: (input: number) => boolean;
-}
-
-const makers = new Map<string, (attrs: Attrs) => TapeOnlyCall>();
 const calls = new WeakMap<Attrs, TapeOnlyCall | null>();
-
-/** Says how an op is called whose last output, the tape of what it did, is all that is read, for a first gradient. */
-export function setTapeOnly({ name }: OpDef, make: (attrs: Attrs) => TapeOnlyCall): void {
-  makers.set(name, make);
-}
-
-const gradients = new Map<string, (attrs: Attrs) => number>();
-
-/** Says that an op differentiates a tape, its first input. `sources`: how many of the inputs after that are the sources of the tape. */
-export function setTapeGradient({ name }: OpDef, sources: (attrs: Attrs) => number): void {
-  gradients.set(name, sources);
-}
 
 /** How a node is called of which only the tape is read; null for as ever. */
 function tapeOnlyCall({ def, attrs }: Pick<IrNode, "def" | "attrs">): TapeOnlyCall | null {
-  const make = makers.get(def.name);
-  if (make === undefined) return null;
+  const { host } = def;
+  if (host?.tapeOnly === undefined) return null;
   let call = calls.get(attrs);
   if (call === undefined) {
     try {
-      call = make(attrs);
+      call = host.tapeOnly(attrs);
     } catch {
       // What has no gradient is told of when it runs.
       call = null;
@@ -93,7 +74,7 @@ function readsOfGradient(
   { def, attrs, inputs, outputs }: IrNode,
   read: ReadonlySet<IrValue>,
 ): ((input: number) => boolean) | null {
-  const sources = gradients.get(def.name)?.(attrs);
+  const sources = def.host?.tapeSources?.(attrs);
   if (sources === undefined || read.has(outputs.at(-1)!)) return null;
   return (k) => {
     if (k === 0) return !isTape(inputs[k]);

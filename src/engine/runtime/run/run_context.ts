@@ -1,9 +1,8 @@
 /**
  * What one run of a plan carries along: cancellation, limits, counters, and how the host ops of a plan execute.
  */
-import type { OpInput } from "../../core/apply.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
-import type { Device } from "../../core/device.ts";
+import type { HostCall, HostResults, NodeState, RunScope } from "../../core/contract/host_op.ts";
 import { Dynamic } from "../../core/scope_context.ts";
 import { checkTimeout, nextTask } from "./timers.ts";
 import {
@@ -14,10 +13,9 @@ import {
 } from "../../core/errors.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { DrawCounts } from "../../ops/random/state.ts";
-import { setHostRunner } from "../eager/eager.ts";
 import type { RunCounter } from "./metadata.ts";
 import type { RunOptions } from "./requests.ts";
-import type { NodeState, SessionState } from "./session_state.ts";
+import type { SessionState } from "./session_state.ts";
 
 let runs = 0;
 
@@ -102,7 +100,7 @@ export class RunLimit {
  * Shared by everything one `session.run` or function call does. An `AbortSignal` is made only for who asks for it: most runs end
  * before anybody could cancel them.
  */
-export class RunContext {
+export class RunContext implements RunScope {
   readonly run: number = ++runs;
   /** Script bodies called so far. */
   hostCalls = 0;
@@ -227,104 +225,24 @@ export class RunContext {
   }
 }
 
-/** Whose an input of a host op is: its own, as nobody else reads it any more, the run's, or a constant's, which never changes. */
-export type Owner = "callee" | "run" | "constant";
-
-/** One call of a host op by the executor. */
-export interface HostCall {
-  readonly node: string;
-  readonly def: OpDef;
-  readonly attrs: Attrs;
-  /** Inputs; host arrays where the op asked for them. */
-  readonly inputs: readonly OpInput[];
-  /** Whose each input is. */
-  readonly owners: readonly Owner[];
-  readonly device: Device;
-  /** Which outputs somebody reads. */
-  readonly wanted: readonly boolean[];
-  /** The device whose kernels alone read each output: what goes there at once need not be copied before. Null where others read it. */
-  readonly sinks: readonly (Device | null)[];
-  /** The operation the node stems from: knows the place that made it. */
-  readonly source: { readonly definitionSite: string };
+/** A call of a host op as runs make it: ops of the runtime may ask for all of the run. */
+export interface RunCall extends HostCall {
   readonly context: RunContext;
   /** How often the random ops beside this one have drawn: a function that it calls has its counts within. */
   readonly draws: DrawCounts;
 }
 
-/** Results of a host op: tensors it owns no longer, or host arrays. */
-export type HostResults = readonly (OpInput | null)[];
-/** How a host op runs inside a plan. */
-export type HostOp = (call: HostCall) => HostResults | Promise<HostResults>;
-
-/** What the planner must know of a host op. */
-export interface HostOpOptions {
-  /** True: its tensors must be on the device it was placed on; what is elsewhere is brought there with the others of its boundary. */
-  readonly local?: boolean;
-  /** True for a node that wants to read its tensors at once, and so to be where that can be done. */
-  readonly readsAtOnce?: (attrs: Attrs) => boolean;
-  /** Inputs that a node wants on the host, by number, beside those its op says. */
-  readonly hostInputs?: (attrs: Attrs) => ReadonlySet<number>;
-}
-
-const hostOps = new Map<string, HostOpOptions & { readonly run: HostOp }>();
-
-/** Says how an op with `host: true` runs inside a plan. */
-export function setHostOp(name: string, run: HostOp, options: HostOpOptions = {}): void {
-  hostOps.set(name, { run, ...options });
-}
-
-/** Says how an op with `host: true` that has an effect and no results runs: eagerly and inside a plan alike. */
-export function setHostEffect(def: OpDef, run: (inputs: readonly OpInput[]) => void): void {
-  const effect = (inputs: readonly OpInput[]): [] => {
-    run(inputs);
-    return [];
-  };
-  setHostRunner(def, effect);
-  setHostOp(def.name, ({ inputs }) => effect(inputs));
-}
-
-/** Inputs that a node wants on the host, beside those its op says; undefined for none. */
-export function hostInputsOf(def: OpDef, attrs: Attrs): ReadonlySet<number> | undefined {
-  return hostOps.get(def.name)?.hostInputs?.(attrs);
-}
-
-/** True for a node that wants to read its tensors at once; see {@linkcode HostOpOptions}. */
-export function readsAtOnce({ def, attrs }: { def: OpDef; attrs: Attrs }): boolean {
-  return def.host === true && hostOps.get(def.name)?.readsAtOnce?.(attrs) === true;
-}
-
-/** How an op with `host: true` runs inside a plan. Throws `UnimplementedError` where nobody said. */
-export function hostOp(def: OpDef): HostOp {
-  const op = hostOps.get(def.name);
-  if (op) return op.run;
+/** Runs a host op inside a plan. Throws `UnimplementedError` where it has meaning only elsewhere. */
+export function runHostOp(call: RunCall): HostResults | Promise<HostResults> {
+  const { def, attrs, context } = call, host = def.host!;
+  if (host.run !== undefined) return host.run(call);
+  if (host.state !== undefined) return [handleFor(host.state(attrs), context.state)];
   throw new UnimplementedError(`Cannot run ${def.name}: it has no host implementation`, {
     op: def.name,
   });
 }
 
-/** True where an op wants its tensors on its own device; see {@linkcode HostOpOptions}. */
-export function isLocal(def: OpDef): boolean {
-  return !def.host || hostOps.get(def.name)?.local === true;
-}
-
-const stateOps = new Map<string, (attrs: Attrs) => NodeState & { readonly handle: Tensor }>();
-
-/**
- * Says which state an op without inputs names by the handle that it gives: plans have that from the start, and run nothing for it unless
- * it must wait.
- */
-export function setStateOp(
-  name: string,
-  stateIn: (attrs: Attrs) => NodeState & { readonly handle: Tensor },
-): void {
-  stateOps.set(name, stateIn);
-  setHostOp(name, ({ attrs, context }) => [handleFor(stateIn(attrs), context.state)]);
-}
-
-function handleFor(
-  state: NodeState & { readonly handle: Tensor },
-  of: SessionState | null,
-): Tensor {
+function handleFor(state: NodeState, of: SessionState | null): Tensor {
   return (of === null ? state : of.of(state)).handle;
 }
 
@@ -333,15 +251,15 @@ export function handleOfNode(
   { def, attrs }: { readonly def: OpDef; readonly attrs: Attrs },
   of: SessionState | null,
 ): Tensor | undefined {
-  const stateIn = stateOps.get(def.name);
-  return stateIn && handleFor(stateIn(attrs), of);
+  const state = def.host?.state?.(attrs);
+  return state && handleFor(state, of);
 }
 
 /** True for a node that names the state of a graph, of which each session has its own. */
 export function namesGraphState(
   { def, attrs }: { readonly def: OpDef; readonly attrs: Attrs },
 ): boolean {
-  return stateOps.get(def.name)?.(attrs).ofGraph === true;
+  return def.host?.state?.(attrs).ofGraph === true;
 }
 
 const called = new Dynamic<RunContext | null>(null);

@@ -1,7 +1,6 @@
 /**
  * The values of a run: copying them, freeing them, making tensors of them, bringing them to the host.
  */
-import type { OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { readNow } from "../../core/device.ts";
 import { copiedLater, elementsOf, NdArray } from "../../core/nd_array.ts";
@@ -65,13 +64,6 @@ export function asTensors(
     v.dispose();
     return t;
   });
-}
-
-/** The handle in a value of dtype variant. */
-export function handleIn(x: OpInput): unknown {
-  return x instanceof NdArray
-    ? (x.data as unknown[])[0]
-    : ((x as EagerTensor).storage as HandleStorage).handles[0];
 }
 
 /** Brings results to the host, all GPU ones in one copy, and frees the tensors. */

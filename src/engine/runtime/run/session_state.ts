@@ -2,16 +2,7 @@
  * State of graphs in sessions: each session has its own values of a graph's variables, tables and accumulators. Follows TensorFlow's
  * `ResourceMgr` of a direct session.
  */
-
-/** State that nodes name: a variable, a lookup table, an accumulator. */
-export interface NodeState {
-  /** True where it belongs to a graph: then it only describes the state, of which each session makes its own. */
-  readonly ofGraph: boolean;
-  /** The state of one session, as it is before the session's first run. */
-  fork(): this;
-  /** Frees its memory. */
-  dispose(): void;
-}
+import type { NodeState } from "../../core/contract/host_op.ts";
 
 /** Something kept for a session until that is closed. */
 interface Releasable {

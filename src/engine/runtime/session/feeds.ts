@@ -5,9 +5,9 @@ import { describe, toNdArray } from "../../core/convert.ts";
 import type { Device } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
-import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { compatible, shapeText, shapeTuple } from "../../core/shape.ts";
+import { compatible, shapeTuple } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
 import { copyArray, isLarge, releaseValue, type RunValue } from "../run/run_value.ts";
@@ -144,19 +144,4 @@ function convertFeed(array: NdArray, t: SymbolicTensor): NdArray {
     throw new TypeError(`Cannot convert ${array.dtype} to ${t.dtype} without loss`);
   }
   return toNdArray(array, { dtype: t.dtype });
-}
-
-/** The error of a placeholder that nobody fed. */
-export function unfedPlaceholder(
-  name: string,
-  dtype: keyof typeof DTYPES,
-  shape: readonly (number | null)[] | null,
-): InvalidArgumentError {
-  const where = shape === null ? "" : ` and shape ${shapeText(shape)}`;
-  return new InvalidArgumentError(
-    `You must feed a value for placeholder tensor '${name}' with dtype ${
-      DTYPES[dtype].tfName
-    }${where}`,
-    { op: "Placeholder", node: name },
-  );
 }

@@ -3,24 +3,18 @@
  */
 import type { OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
-import {
-  CancelledError,
-  FailedPreconditionError,
-  InvalidArgumentError,
-} from "../../core/errors.ts";
-import { NdArray } from "../../core/nd_array.ts";
+import { CancelledError, InvalidArgumentError } from "../../core/errors.ts";
+import type { NdArray } from "../../core/nd_array.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
-import { Tensor } from "../../core/tensor.ts";
-import { ACCUMULATOR, ACCUMULATOR_V1 } from "../../ops/host/accumulators.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { type Accumulator, AccumulatorHandle } from "../../ops/host/accumulators.ts";
 import { shapeOfInput } from "../../ops/input.ts";
 import { add, div } from "../../ops/pointwise/arithmetic.ts";
 import { aside } from "../eager/aside.ts";
-import { constantTensor, setHostRunner } from "../eager/eager.ts";
+import { constantTensor } from "../eager/eager.ts";
 import { defaultDevice } from "../devices/devices.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
-import { setHostEffect, setHostOp, setStateOp } from "../run/run_context.ts";
 import { asTensors } from "../run/run_value.ts";
-import type { NodeState } from "../run/session_state.ts";
 
 /** What an accumulator is made for. */
 export interface AccumulatorSpec {
@@ -38,7 +32,7 @@ interface Taker {
 }
 
 /** The state behind an accumulator. Follows TensorFlow `ConditionalAccumulatorBase`. */
-export class GradientAccumulator implements NodeState {
+export class GradientAccumulator implements Accumulator {
   readonly name: string;
   readonly spec: AccumulatorSpec;
   readonly ofGraph: boolean;
@@ -110,10 +104,10 @@ export class GradientAccumulator implements NodeState {
     return taker.promise.finally(() => signal?.removeEventListener("abort", leave));
   }
 
-  /** {@linkcode GradientAccumulator.take} at once; null where there are too few, or others wait. */
+  /** {@linkcode GradientAccumulator.take} at once, owned by the scope in force; null where there are too few, or others wait. */
   takeNow(required: number): EagerTensor | null {
     const isEnough = this.#checked(required) <= this.#count && this.#takers.size === 0;
-    return isEnough ? this.#taken() : null;
+    return isEnough ? asTensors([this.#taken()])[0] : null;
   }
 
   /** Frees what is there; who waits goes on waiting. */
@@ -152,57 +146,4 @@ export class GradientAccumulator implements NodeState {
 /** Computes eagerly what nobody else owns. */
 function computed(fn: () => Tensor): EagerTensor {
   return aside({}, fn) as EagerTensor;
-}
-
-/** An accumulator as a value that flows along edges. */
-class AccumulatorHandle extends Tensor {
-  readonly staticShape: readonly number[] = [];
-  readonly accumulator: GradientAccumulator;
-
-  constructor(accumulator: GradientAccumulator) {
-    super("resource");
-    this.accumulator = accumulator;
-  }
-  override setShape(): void {}
-}
-
-function accumulatorOf(x: OpInput): GradientAccumulator {
-  if (x instanceof AccumulatorHandle) return x.accumulator;
-  throw new InvalidArgumentError("Cannot accumulate: wanted the handle of an accumulator");
-}
-
-function integer(x: OpInput): number | bigint {
-  return (x instanceof NdArray ? x : x.ndarraySync()).at(0) as number | bigint;
-}
-
-function countOf(x: OpInput): NdArray {
-  return new NdArray("int32", [], Int32Array.of(accumulatorOf(x).count));
-}
-
-function takeNow([handle, required]: readonly OpInput[]): EagerTensor[] {
-  const accumulator = accumulatorOf(handle), wanted = Number(integer(required));
-  const taken = accumulator.takeNow(wanted);
-  // It is the caller's scope that owns it now.
-  if (taken !== null) return asTensors([taken]);
-  throw new FailedPreconditionError(
-    `Cannot take a gradient at once: accumulator "${accumulator.name}" has ${accumulator.count} of ${wanted}. A graph's session waits for them`,
-  );
-}
-
-for (const { handle, apply, take, setStep, count } of [ACCUMULATOR, ACCUMULATOR_V1]) {
-  setStateOp(handle.name, (attrs) => attrs._accumulator);
-  setHostEffect(apply, ([accumulator, step, gradient]) => {
-    accumulatorOf(accumulator).apply(BigInt(integer(step)), gradient);
-  });
-  setHostOp(
-    take.name,
-    ({ inputs: [accumulator, required], context }) =>
-      accumulatorOf(accumulator).take(Number(integer(required)), context.signal).then((t) => [t]),
-  );
-  setHostEffect(setStep, ([accumulator, step]) => {
-    accumulatorOf(accumulator).setStep(BigInt(integer(step)));
-  });
-  setHostOp(count.name, ({ inputs: [accumulator] }) => [countOf(accumulator)]);
-  setHostRunner(take, takeNow);
-  setHostRunner(count, ([accumulator]) => [constantTensor(countOf(accumulator), defaultDevice())]);
 }

@@ -4,7 +4,7 @@
 import { resourceOf } from "../../core/graph_node.ts";
 import { FuncGraph } from "../../graph/func_graph.ts";
 import type { Graph } from "../../graph/graph.ts";
-import { VarHandleOp } from "../../ops/state/variable.ts";
+import { VarHandleOp } from "./variable_ops.ts";
 import { ownVariable } from "./variable.ts";
 import type { VariableState } from "./variable_state.ts";
 

@@ -21,7 +21,7 @@ import {
   AssignSubVariableOp,
   AssignVariableOp,
   ReadVariableOp,
-} from "../../ops/state/variable.ts";
+} from "./variable_ops.ts";
 import type { IndexedSlices } from "../../ops/array/indexed_slices.ts";
 import { castInput, shapeOfInput, toDenseInput } from "../../ops/input.ts";
 import { AssignedVariable } from "../../graph/assigned_variable.ts";
@@ -37,8 +37,8 @@ import { defaultSession } from "../run/default_session.ts";
 import { currentRun } from "../run/run_context.ts";
 import { VariableState } from "./variable_state.ts";
 import { GLOBAL_VARIABLES, named, TRAINABLE_VARIABLES } from "./known_variables.ts";
-import "./run_variable_ops.ts";
-import { scatter } from "./scatter_rows.ts";
+import "./variable_ops.ts";
+import { scatter } from "./scatter_ops.ts";
 
 let variableCount = 0;
 

@@ -4,10 +4,10 @@
 import type { Device, DeviceBuffer, KernelForm } from "../../core/device.ts";
 import type { DType } from "../../core/dtype.ts";
 import { FailedPreconditionError, ResourceExhaustedError, ValueError } from "../../core/errors.ts";
+import type { NodeState } from "../../core/contract/host_op.ts";
 import type { Resource } from "../../core/graph_node.ts";
 import { compatible, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import { newTensorId, Tensor } from "../../core/tensor.ts";
-import type { NodeState } from "../run/session_state.ts";
 import { Storage, totals } from "../eager/storage.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 

@@ -1,11 +1,12 @@
 /**
- * How the ops that change rows of variables run: in the variable's own memory, unless somebody else sees it.
+ * TensorFlow's ops that change rows of variables: in the variable's own memory, unless something else sees it.
  */
 import { apply, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
-import { lookupOp } from "../../core/op.ts";
-import { compatible, shapeText } from "../../core/shape.ts";
+import { hostEffect } from "../../core/contract/host_op.ts";
+import type { OpDef } from "../../core/op.ts";
+import { compatible, mergeShapes, shapeText } from "../../core/shape.ts";
 import { currentGraph } from "../../graph/current_graph.ts";
 import type { Operation } from "../../graph/operation.ts";
 import { cast } from "../../ops/array/cast.ts";
@@ -14,18 +15,13 @@ import { broadcastTo } from "../../ops/array/repeat.ts";
 import { tensorScatterAdd, tensorScatterUpdate } from "../../ops/array/scatter.ts";
 import { expandDims } from "../../ops/array/view.ts";
 import { neg } from "../../ops/pointwise/arithmetic.ts";
-import {
-  OntoRows,
-  ResourceScatterAdd,
-  ResourceScatterSub,
-  ResourceScatterUpdate,
-} from "../../ops/state/scatter_rows.ts";
+import { defineEffect } from "../../ops/host/effect.ts";
+import { OntoRows } from "../../ops/state/scatter_rows.ts";
 import { aside } from "../eager/aside.ts";
 import { onDevice } from "../eager/eager.ts";
 import { findLaunch } from "../eager/launch_cache.ts";
 import { type EagerTensor, tidy } from "../eager/tensor.ts";
-import { setHostEffect } from "../run/run_context.ts";
-import { stateOf } from "./run_variable_ops.ts";
+import { stateOf } from "./variable_ops.ts";
 import type { VariableState } from "./variable_state.ts";
 
 /** What happens to the rows that are named. */
@@ -76,13 +72,34 @@ function changeNow(state: VariableState, how: "add" | "write", inputs: EagerTens
   state.assign(whole(value, expandDims(at, -1), rows) as EagerTensor);
 }
 
-for (
-  const [def, how] of [
-    [ResourceScatterAdd, "add"],
-    [ResourceScatterSub, "sub"],
-    [ResourceScatterUpdate, "write"],
-  ] as const
-) setHostEffect(def, ([handle, ...given]) => changeRows(stateOf(handle), how, given));
+function scatterOp(name: string, how: Change): OpDef {
+  return defineEffect({
+    name,
+    inputs: ["resource: resource", "indices: Tindices", "updates: dtype"],
+    outputs: [],
+    attrs: ["dtype: type", "Tindices: index", "_shape: shape = null"],
+    infer: ([, { shape: indices }, { shape: updates }], { _shape }) => {
+      // One number serves for all rows.
+      const fits = updates?.length === 0 || indices === null || _shape === null;
+      if (!fits) mergeShapes(updates, [...indices, ..._shape.slice(1)]);
+      return [];
+    },
+    host: hostEffect(([handle, ...given]) => changeRows(stateOf(handle), how, given)),
+  });
+}
+
+/** Adds to rows of a variable; what is named twice is added twice. */
+const ResourceScatterAdd: OpDef = scatterOp("ResourceScatterAdd", "add");
+/** Subtracts from rows of a variable. */
+const ResourceScatterSub: OpDef = scatterOp("ResourceScatterSub", "sub");
+/** Replaces rows of a variable. */
+const ResourceScatterUpdate: OpDef = scatterOp("ResourceScatterUpdate", "write");
+
+const SCATTERS = {
+  Add: ResourceScatterAdd,
+  Sub: ResourceScatterSub,
+  Update: ResourceScatterUpdate,
+};
 
 /** Changes rows of a variable; in a graph adds the operation that does so. Throws `TypeError` for what are no slices. */
 export function scatter(
@@ -93,7 +110,7 @@ export function scatter(
   if (!(slices instanceof IndexedSlices)) {
     throw new TypeError(`Cannot change rows of '${sharedName}': wanted IndexedSlices`);
   }
-  const def = lookupOp(`ResourceScatter${how}`)!;
+  const def = SCATTERS[how];
   const inputs = [handle, slices.indices, slices.values], attrs = { dtype, _shape: shape };
   if (currentInterpreter().symbolic) return currentGraph()!.addOp(def, inputs, attrs);
   apply(def, inputs, attrs);

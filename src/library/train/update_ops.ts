@@ -2,7 +2,9 @@
  * TensorFlow's update ops, which read and replace variables: what graphs of TensorFlow are made of. Each is a pure update
  * applied to the values behind its handles.
  */
-import type { Attrs, OpDef } from "../../core/op.ts";
+import { hostEffect } from "../../engine/core/contract/host_op.ts";
+import type { OpDef } from "../../engine/core/op.ts";
+import { defineEffect } from "../../engine/ops/host/effect.ts";
 import {
   ApplyAdadelta,
   ApplyAdagrad,
@@ -13,30 +15,8 @@ import {
   ApplyGradientDescent,
   ApplyMomentum,
   ApplyRmsProp,
-} from "./optimizer_updates.ts";
-import { defineEffect } from "../host/effect.ts";
-
-/** How the resource op `def` is the pure update `pure`. */
-export interface ResourceUpdate {
-  readonly def: OpDef;
-  readonly pure: OpDef;
-  /** Number of handles, the variable's first. */
-  readonly handles: number;
-  /** Position of the gradient. */
-  readonly gradient: number;
-  /** Position of the indices of the rows that the gradient is for; undefined where it is for all. */
-  readonly indices?: number;
-  /** Names and positions of the scalar inputs. */
-  readonly scalars: readonly (readonly [string, number])[];
-  /** The pure update's scalars and attributes, from the scalar inputs by name. */
-  readonly plan: (
-    scalars: Readonly<Record<string, number>>,
-    attrs: Attrs,
-  ) => { scalars: readonly number[]; attrs: Attrs };
-}
-
-/** Every resource update. */
-export const RESOURCE_UPDATES: ResourceUpdate[] = [];
+} from "../../engine/ops/state/optimizer_updates.ts";
+import { type ResourceUpdate, runUpdate } from "./resource_updates.ts";
 
 interface ResourceUpdateInit {
   /** Inputs after the handles in TensorFlow's order, the gradient among them. */
@@ -66,7 +46,17 @@ function addUpdate(
   const handles = pure.signature.outputArgs.map((made) => made.name.replace("new_", ""));
   const isArray = (input: string): boolean => ["grad", "delta", "indices"].includes(input);
   const scalars = rest.filter((input) => !isArray(input));
-  const def = defineEffect({
+  const at = (input: string): number => handles.length + rest.indexOf(input);
+  const update: ResourceUpdate = {
+    op: name,
+    pure,
+    handles: handles.length,
+    gradient: at(rest.find(isArray)!),
+    ...(rest.includes("indices") && { indices: at("indices") }),
+    scalars: scalars.map((input) => [input, at(input)] as const),
+    plan,
+  };
+  defineEffect({
     name,
     inputs: [
       ...handles.map((h) => `${h}: resource`),
@@ -76,16 +66,7 @@ function addUpdate(
     attrs: ["T: floating", "use_locking: bool = false", ...attrs],
     hostInputs: scalars,
     infer: () => [],
-  });
-  const at = (input: string): number => handles.length + rest.indexOf(input);
-  RESOURCE_UPDATES.push({
-    def,
-    pure,
-    handles: handles.length,
-    gradient: at(rest.find(isArray)!),
-    ...(rest.includes("indices") && { indices: at("indices") }),
-    scalars: scalars.map((input) => [input, at(input)] as const),
-    plan,
+    host: hostEffect((inputs, attrs) => runUpdate(update, inputs, attrs)),
   });
 }
 
