@@ -22,7 +22,7 @@ export async function* changes(
   let next = events.next();
   try {
     while (true) {
-      let timer: number | undefined;
+      let timer: ReturnType<typeof setTimeout> | undefined;
       const quiet = new Promise<"quiet">((resolve) => {
         if (paths.size > 0) timer = setTimeout(() => resolve("quiet"), settle);
       });
