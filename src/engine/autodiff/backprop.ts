@@ -11,20 +11,14 @@ import {
   withRecorders,
 } from "../core/apply.ts";
 import { isTrainable } from "../core/dtype.ts";
+import { FLOATS, type GradientFlow } from "./flow.ts";
 import { type GradContext, lookupOp } from "../core/op.ts";
 import { bindSignature } from "../core/signature.ts";
 import { isConcrete, sameShape } from "../core/shape.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { InternalError, LookupError } from "../core/errors.ts";
-import {
-  isDifferentiable,
-  makeStep,
-  savedByName,
-  type Step,
-  type StepValue,
-  withVariables,
-} from "./steps.ts";
+import { makeStep, savedByName, type Step, type StepValue, withVariables } from "./steps.ts";
 import { cutOf, noteCuts, noticingCuts } from "./cuts.ts";
 import { MergeGradients } from "./unseen.ts";
 import { add } from "../ops/pointwise/arithmetic.ts";
@@ -55,6 +49,8 @@ export interface BackpropOptions {
   readonly around?: AroundStep;
   /** True: the gradient of picking rows is given as `IndexedSlices`. */
   readonly slices?: boolean;
+  /** What gradients flow through. Default floats. */
+  readonly flow?: GradientFlow;
 }
 
 /** Gradients of the seeds with respect to the sources, null where not connected. Throws `LookupError` for an op with no gradient rule. */
@@ -109,14 +105,15 @@ function* walkBack(
   seeds: readonly Seed[],
   options: BackpropOptions,
 ): Generator<void, (Tensor | null)[]> {
-  const { sources, stops, variables = [], around = (_, run) => run() } = options;
+  const { sources, stops, variables = [], around = (_, run) => run(), flow = FLOATS } = options;
   const reached = new Set<number>(sources);
   const useful: Step[] = [];
   const cuts: Step[] = [];
+  const carries = ({ dtype }: StepValue): boolean => flow.gradientOf(dtype) !== null;
   const leadsOn = ({ inputs }: Step): boolean =>
-    inputs.some((i) => reached.has(i.id) && isTrainable(i.dtype));
+    inputs.some((i) => reached.has(i.id) && carries(i));
   for (const taken of steps) {
-    if (!isDifferentiable(taken)) {
+    if (!flow.passes(taken)) {
       if (cutOf(taken) !== null && leadsOn(taken)) cuts.push(taken);
       continue;
     }
@@ -124,7 +121,7 @@ function* walkBack(
     if (!leadsOn(step)) continue;
     useful.push(step);
     for (const o of step.outputs) {
-      if (isTrainable(o.dtype) && !stops?.has(o.id)) reached.add(o.id);
+      if (carries(o) && !stops?.has(o.id)) reached.add(o.id);
     }
   }
   if (cuts.length > 0) noteCuts(cuts, steps, seeds.map((s) => s.id));
@@ -149,8 +146,11 @@ function* walkBack(
     const dys = step.outputs.map((o) => (leadsBack(o.id) ? total(o.id) : null));
     for (const o of step.outputs) if (!wanted.has(o.id)) grads.delete(o.id);
     if (dys.every((d) => d === null)) continue;
-    const needs = step.inputs.map((i) => reached.has(i.id) && isTrainable(i.dtype));
-    const dxs = around(step, () => stepGradient(step, dys, needs));
+    const needs = step.inputs.map((i) => reached.has(i.id) && carries(i));
+    const dxs = around(
+      step,
+      () => flow.through(step, needs, (own) => stepGradient(own, dys, needs)),
+    );
     if (dxs.length !== step.inputs.length) {
       throw new InternalError(
         `Gradient of ${step.def.name} returned ${dxs.length} values, wanted one for each of ${step.inputs.length} inputs`,

@@ -15,6 +15,7 @@ import { asTensor, toInput } from "../ops/input.ts";
 import { gradients, stepsTo } from "./gradients.ts";
 import type { Differentiable } from "./composites.ts";
 import { CompositeTensor } from "../core/composite.ts";
+import { gradientFlow } from "./flow.ts";
 import { cutNote, forgetCuts, namingCuts } from "./cuts.ts";
 import { tapeMemory } from "./step_recorder.ts";
 import { GradientTape } from "./tape.ts";
@@ -286,7 +287,8 @@ function differentiate(
   tape.watch(sources);
   const value = f(...sources);
   checkResult(value, fn);
-  const seed = dy == null ? undefined : asTensor(toInput(dy, "dy", fn, { dtype: value.dtype }));
+  const dtype = gradientFlow.current.gradientOf(value.dtype) ?? value.dtype;
+  const seed = dy == null ? undefined : asTensor(toInput(dy, "dy", fn, { dtype }));
   if (
     seed && seed.staticShape && value.staticShape && !sameShape(seed.staticShape, value.staticShape)
   ) {

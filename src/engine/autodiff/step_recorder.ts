@@ -2,13 +2,14 @@
  * StepRecorder: what a tape keeps of applications, and how it keeps their values alive.
  */
 import type { Application, Recorder } from "../core/apply.ts";
-import { isTrainable } from "../core/dtype.ts";
+import type { DType } from "../core/dtype.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
 import { Tensor } from "../core/tensor.ts";
 
 import type { TapeRecording } from "./tape_recording.ts";
 import { cutOf } from "./cuts.ts";
-import { holdStep, isDifferentiable, makeStep, mayCapture, type Step, stepValue } from "./steps.ts";
+import { type GradientFlow, gradientFlow } from "./flow.ts";
+import { holdStep, makeStep, mayCapture, type Step, stepValue } from "./steps.ts";
 
 /** The result of a function, and the owner of the tensors that it made. */
 export interface Owning<T> {
@@ -68,6 +69,8 @@ export class StepRecorder implements Recorder {
   readonly steps: Step[] = [];
   /** Variables that were read and are trainable or watched, by id. */
   readonly variables: Map<number, Resource> = new Map();
+  /** What gradients flow through. */
+  readonly flow: GradientFlow = gradientFlow.current;
   readonly #watched = new Set<number>();
   /** What was computed from the results of steps that cut the gradient, and from nothing else that is followed. */
   readonly #cut = new Set<number>();
@@ -84,16 +87,22 @@ export class StepRecorder implements Recorder {
     this.#recorded = recorded;
   }
 
+  #carries({ dtype }: { readonly dtype: DType }): boolean {
+    return this.flow.gradientOf(dtype) !== null;
+  }
+
   watch(id: number): void {
     this.#watched.add(id);
   }
 
-  record(a: Application): void {
+  record(application: Application): void {
     if (this.#released) return;
+    const def = this.flow.standIn(application.def);
+    const a = def === application.def ? application : { ...application, def };
     let follows = false;
     for (const x of a.inputs) {
       if (!(x instanceof Tensor)) continue;
-      if (this.#watched.has(x.id) && isTrainable(x.dtype)) follows = true;
+      if (this.#watched.has(x.id) && this.#carries(x)) follows = true;
       else if (x.dtype === "resource" && this.read(resourceOf(x))) follows = true;
     }
     if (this.#follow !== "none" && mayCapture(a)) {
@@ -103,7 +112,7 @@ export class StepRecorder implements Recorder {
         for (const r of memory.variablesRead(o)) this.read(r);
       }
     }
-    if (!isDifferentiable(a)) {
+    if (!this.flow.passes(a)) {
       // Who differentiates learns what is in the way.
       if (follows && cutOf(a) !== null) this.#noteCut(a);
       return;
@@ -114,7 +123,7 @@ export class StepRecorder implements Recorder {
       }
       return;
     }
-    for (const o of a.outputs) if (isTrainable(o.dtype)) this.#watched.add(o.id);
+    for (const o of a.outputs) if (this.#carries(o)) this.#watched.add(o.id);
     this.steps.push(makeStep(a, (t) => memory.hold(t)));
     this.#recorded?.(this.steps.length);
   }
@@ -123,7 +132,7 @@ export class StepRecorder implements Recorder {
   adopt(steps: readonly Step[]): void {
     for (const step of steps) {
       if (!step.inputs.some(({ id }) => this.#watched.has(id) || this.variables.has(id))) continue;
-      for (const o of step.outputs) if (isTrainable(o.dtype)) this.#watched.add(o.id);
+      for (const o of step.outputs) if (this.#carries(o)) this.#watched.add(o.id);
       this.steps.push(holdStep(step, (t) => memory.hold(t)));
     }
   }
@@ -138,7 +147,7 @@ export class StepRecorder implements Recorder {
 
   /** Notes that a variable was read. True where what depends on it is followed. */
   read(resource: Resource | undefined): boolean {
-    if (!resource || !isTrainable(resource.dtype)) return false;
+    if (!resource || !this.#carries(resource)) return false;
     const wanted = this.#wants(resource);
     if (wanted) this.variables.set(resource.id, resource);
     return wanted || this.#follow === "all";

@@ -104,6 +104,16 @@ export function savedByName(step: Step): Record<string, Tensor> {
   return out;
 }
 
+/** A step's inputs and outputs as its op declares them, by their names in {@linkcode Step.kept}. */
+export function declared({ def, inputs, outputs, attrs }: Step): Map<string, ArgDef> {
+  const { inputArgs, outputArgs } = def.signature;
+  const positions = positionsOf(def, inputs.length, outputs.length, attrs);
+  return new Map(positions.map(({ name, isInput, key }) => [
+    key,
+    (isInput ? inputArgs : outputArgs).find((arg) => arg.name === name)!,
+  ]));
+}
+
 /** A step that keeps handles of its own. */
 export function holdStep(step: Step, hold: (t: Tensor) => Tensor): Step {
   const own = (t: OpInput): OpInput => (t instanceof Tensor ? hold(t) : t);

@@ -2,7 +2,6 @@
  * GradientTape: records eager (or traced) applications and differentiates them.
  */
 import { currentRecorders, withRecorders } from "../core/apply.ts";
-import { isTrainable } from "../core/dtype.ts";
 import { flatten, type Nest, packAs } from "../core/nest.ts";
 import { handleOf, type Resource } from "../core/graph_node.ts";
 import { compatible, shapeText } from "../core/shape.ts";
@@ -156,10 +155,12 @@ export class GradientTape implements Disposable {
         `Length mismatch: received ${given.length} outputGradients for ${targets.length} targets`,
       );
     }
+    const { flow } = this.#recording.recorder;
     const grads = this.#use((differentiate) => {
-      const seeds: Seed[] = targets.flatMap((t, i) =>
-        isTrainable(t.dtype) ? [{ id: t.id, grad: given[i] ?? onesOfTensor(t) }] : []
-      );
+      const seeds: Seed[] = targets.flatMap((t, i) => {
+        const dtype = flow.gradientOf(t.dtype);
+        return dtype === null ? [] : [{ id: t.id, grad: given[i] ?? onesOfTensor(t, dtype) }];
+      });
       return differentiate(seeds, leaves, true).map((g, i) =>
         g ?? (options.unconnectedGradients === "zero" ? zerosOfTensor(leaves[i]) : null)
       );
@@ -237,6 +238,7 @@ export class GradientTape implements Disposable {
         sources: followed.map((x) => x.id),
         variables: followed.flatMap((x) => handleOf(x) ?? []),
         slices,
+        flow: recorder.flow,
       });
       const byId = new Map(followed.map((x, i) => [x.id, found[i]]));
       return sources.map((x) => byId.get(x.id) ?? null);

@@ -5,7 +5,6 @@
 import { currentRecorders } from "../../engine/core/apply.ts";
 import { newTensorId, Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import { customGrad } from "../../engine/autodiff/custom_grad.ts";
-import { valueAndGrads } from "../../engine/autodiff/grad_functions.ts";
 import { memory, type MemoryInfo } from "../../engine/runtime/eager/memory.ts";
 import {
   disposeVariables,
@@ -15,6 +14,7 @@ import { type Variable, variable } from "../../engine/runtime/variables/variable
 import type { KernelBackend } from "./backend.ts";
 import * as backends from "./backends.ts";
 import { tensor } from "./creation.ts";
+import { valueAndGrads } from "./gradients.ts";
 import { env, type Environment, setEnvironmentGlobal } from "./environment.ts";
 import { getGradient, getKernel, type NamedAttrMap } from "./kernel_registry.ts";
 import { KERNELS } from "./kernels/mod.ts";

@@ -94,8 +94,6 @@ export {
   floorDiv,
   gather,
   gatherND,
-  grad,
-  grads,
   greater,
   greaterEqual,
   ifft,
@@ -215,10 +213,7 @@ export {
   unsortedSegmentSum,
   unstack,
   upperBound,
-  valueAndGrad,
-  valueAndGrads,
   variable,
-  variableGrads,
   whereAsync,
   zeros,
   zerosLike,
@@ -251,6 +246,7 @@ export {
   sub,
   where,
 } from "./arithmetic.ts";
+export { grad, grads, valueAndGrad, valueAndGrads, variableGrads } from "./gradients.ts";
 export * from "./globals.ts";
 export { dispose, keep, tidy } from "./scopes.ts";
 export { type KernelInfo, profile, type ProfileInfo, time, type TimingInfo } from "./timing.ts";

@@ -1,12 +1,12 @@
 /**
  * The class that a program's own optimizers extend. Weft's optimizers count as instances of it.
  */
-import { variableGrads } from "../../engine/autodiff/grad_functions.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { scalar } from "../../engine/ops/array/creation.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
 import * as train from "../../library/train/mod.ts";
+import { variableGrads } from "./gradients.ts";
 import { dispose } from "./scopes.ts";
 import { registerClass, Serializable, type SerializableConstructor } from "./serialization.ts";
 import type { NamedTensor, NamedTensorMap } from "./types.ts";

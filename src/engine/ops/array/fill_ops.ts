@@ -139,19 +139,21 @@ export function zerosOfSpec(spec: Spec, like?: OpInput): Tensor {
   return filledLike(like, 0);
 }
 
-/** Ones of a tensor's shape and dtype. */
-export function onesOfTensor(t: Tensor): Tensor {
-  return filledAs(t, 1);
+/** Ones of a tensor's shape, and of its dtype or another. */
+export function onesOfTensor(t: Tensor, dtype: DType = t.dtype): Tensor {
+  return filledAs(t, 1, dtype);
 }
 
 /** Zeros of a tensor's shape and dtype. */
 export function zerosOfTensor(t: Tensor): Tensor {
-  return filledAs(t, 0);
+  return filledAs(t, 0, t.dtype);
 }
 
-function filledAs(t: Tensor, value: 0 | 1): Tensor {
+function filledAs(t: Tensor, value: 0 | 1, dtype: DType): Tensor {
   const shape = t.staticShape;
-  return isConcrete(shape) ? filled(intVector(shape), t.dtype, value) : filledLike(t, value);
+  if (isConcrete(shape)) return filled(intVector(shape), dtype, value);
+  const like = dtype === t.dtype ? t : apply1(lookupOp("Cast")!, [t], { DstT: dtype });
+  return filledLike(like, value);
 }
 
 /** The dimensions of something to be made, as a host input. Throws `ValueError` for negative or fractional ones. */
