@@ -79,6 +79,7 @@ import "./engine/autodiff/jacobians.ts";
 import "./engine/core/graph_node.ts";
 import "./engine/autodiff/steps.ts";
 import "./engine/autodiff/cuts.ts";
+import "./engine/autodiff/flow.ts";
 import "./engine/autodiff/step_recorder.ts";
 import "./engine/ops/array/tensor_buffer.ts";
 import "./engine/ops/pointwise/gradient_ops.ts";

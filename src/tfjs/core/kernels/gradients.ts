@@ -6,7 +6,7 @@
  * Ops that have no gradient for these inputs, where that of TensorFlow.js's kernel is zeros. Its other kernels without one throw, as
  * our ops do.
  */
-const FLAT: Readonly<Record<string, readonly number[]>> = {
+export const FLAT: Readonly<Record<string, readonly number[]>> = {
   ArgMax: [0],
   ArgMin: [0],
   GreaterEqual: [0, 1],
@@ -20,19 +20,4 @@ const FLAT: Readonly<Record<string, readonly number[]>> = {
 };
 
 /** Ops of which TensorFlow.js takes the gradient of another. */
-const STANDING_IN: Readonly<Record<string, string>> = { FloorDiv: "RealDiv" };
-
-/** True where the gradient of an op for an input is zeros. */
-export function isFlat(op: string, input: number): boolean {
-  return FLAT[op]?.includes(input) ?? false;
-}
-
-/** True where the gradient of an op for some input is zeros. */
-export function hasFlatInput(op: string): boolean {
-  return op in FLAT;
-}
-
-/** The op whose gradient an op has. */
-export function gradientOp(op: string): string {
-  return STANDING_IN[op] ?? op;
-}
+export const STAND_INS: Readonly<Record<string, string>> = { FloorDiv: "RealDiv" };
