@@ -97,7 +97,7 @@ Deno.test("src/modules_generated.ts imports all that mod.ts loads", async () => 
 
 /** What ops need of kernels before there is a GPU: host loops, and shapes and layouts that both devices share. */
 const SHARED_KERNELS = new RegExp(
-  `/kernels/(?:host/|gpu_kernels|dispatches|\\w+/(?:\\w*layout|geometry|shape|task|map|pieces|fill|join|number|warp|threefry|broadcast|taps)\\.ts)`,
+  `/kernels/(?:host/|kernel_table|dispatches|\\w+/(?:\\w*layout|\\w*geometry|shape|task|map|pieces|bound_exprs|threefry|broadcast|taps)\\.ts)`,
 );
 
 Deno.test("mod.ts loads no GPU kernel before a GPU is asked for", () => {

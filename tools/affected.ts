@@ -12,8 +12,8 @@ const HUBS = [
   ...[
     "mod.ts",
     "src/modules_generated.ts",
-    "src/engine/kernels/gpu.ts",
-    "src/engine/kernels/gpu_windows.ts",
+    "src/engine/kernels/common_kernels.ts",
+    "src/engine/kernels/window_kernels.ts",
   ],
   ...["src/engine/ops/functions.ts", "src/entries/eager/mod.ts"],
 ];

@@ -34,9 +34,9 @@ const LAZY: Plugin = {
   setup({ onLoad, onResolve }) {
     onLoad({ filter: /\/src\/modules_generated\.ts$/ }, () => ({ contents: "" }));
     onResolve(
-      { filter: /\/devices\/cpu\/all_families\.ts$/ },
+      { filter: /\/devices\/cpu\/all_kernels\.ts$/ },
       ({ path, importer }) => ({
-        path: join(dirname(importer), path.replace("all_families", "lazy_families")),
+        path: join(dirname(importer), path.replace("all_kernels", "lazy_kernels")),
       }),
     );
   },

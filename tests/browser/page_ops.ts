@@ -11,6 +11,7 @@ import { type DType, type NdArray, setBackend } from "@weft/weft";
 import type { Program } from "../../src/engine/core/dispatch.ts";
 import { DTYPES } from "../../src/engine/core/dtype.ts";
 import { lookupOp, type OpDef } from "../../src/engine/core/op.ts";
+import { gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
 import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
 import { cpuDevice, gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { difference } from "../../src/library/testing/compare.ts";
@@ -81,8 +82,9 @@ async function checkSample(
       if (text !== null) wrong.push(`${where}: output ${k} ${text}`);
     }
   };
-  if (def.gpu && isStatic(problem)) {
-    for (const { variant, profile, plan, maxGrid } of forcedPlans(def.gpu, problem, gpu.profile)) {
+  const variants = gpuVariants(def);
+  if (variants.length > 0 && isStatic(problem)) {
+    for (const { variant, profile, plan, maxGrid } of forcedPlans(variants, problem, gpu.profile)) {
       const where = `variant "${variant}" (${profile})`;
       const programs = plan.dispatches.map((d) => d.program);
       const messages = (await Promise.all(programs.map((p) => compile(gpu, p)))).filter((m) => m);
@@ -96,7 +98,7 @@ async function checkSample(
   // Others go through the host, which eager code in browsers cannot.
   if (
     isStatic(problem) && RUN.has(def.name) &&
-    (def.expand || def.gpu?.some((v) => v.fits?.(problem, gpu.profile) ?? true))
+    (def.expand || variants.some((v) => v.fits?.(problem, gpu.profile) ?? true))
   ) {
     compare("eagerly", await runEagerly(def, inputs, attrs, gpu));
   }

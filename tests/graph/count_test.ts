@@ -2,6 +2,7 @@
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
 import { lookupOp } from "../../src/engine/core/op.ts";
+import { gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
 import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
 import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { problemOf, profilesOf } from "../../src/library/testing/run_op.ts";
@@ -70,7 +71,7 @@ testOnGpu("attention is one dispatch on every kind of adapter", async () => {
   const x = noise("float32", [1, 256, 8, 64]);
   const problem = problemOf(attention, [x, x, x], { causal: true, scale: 0.125 });
   for (const [name, profile] of profilesOf((gpuDevice() as WebGpuDevice).profile)) {
-    const chosen = attention.gpu!.find(({ fits }) => fits!(problem, profile));
+    const chosen = gpuVariants(attention).find(({ fits }) => fits!(problem, profile));
     assertEquals(chosen?.plan(problem, profile).dispatches.length, 1, name);
   }
   await tf.setBackend("cpu");

@@ -4,6 +4,7 @@
 
 import type { Candidates, Profile } from "../../src/engine/core/dispatch.ts";
 import type { OpDef, Problem } from "../../src/engine/core/op.ts";
+import { gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
 import type { ForcedPlan } from "../../src/library/testing/run_op.ts";
 
 /** Work by the kernels that do it. */
@@ -53,7 +54,7 @@ export function candidatesOf(
     return index;
   };
   const profile = { ...own, chooser: { active: true, choose } };
-  const variant = def.gpu!.find(({ fits }) => fits?.(problem, profile) ?? true);
+  const variant = gpuVariants(def).find(({ fits }) => fits?.(problem, profile) ?? true);
   if (variant === undefined) return [];
   const list: Candidate[] = [];
   do {

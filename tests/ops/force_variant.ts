@@ -5,6 +5,7 @@
 import { assert } from "@std/assert";
 import { type NdArray, setBackend } from "@weft/weft";
 import { lookupOp } from "../../src/engine/core/op.ts";
+import { gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
 import { cpuDevice, gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
 import { difference } from "../../src/library/testing/compare.ts";
@@ -38,7 +39,7 @@ export async function compareVariants(
   const gpu = gpuDevice() as WebGpuDevice;
   const wanted = await runEagerly(def, inputs, attrs, cpuDevice());
   const problem = problemOf(def, inputs, attrs);
-  const plans = forcedPlans(def.gpu ?? [], problem, gpu.profile);
+  const plans = forcedPlans(gpuVariants(def), problem, gpu.profile);
   assert(plans.length > 0, `${op} has no GPU variant for ${inputs.map((i) => `[${i.shape}]`)}`);
   const chosen = Map.groupBy(plans, ({ variant }) => variant).values().flatMap((p) => turns.of(p));
   for (const forced of chosen) {

@@ -1,5 +1,7 @@
-/** Gives the ops all their GPU kernels, those that a device loads when it is opened as well, where no device is. */
+/** Loads all GPU kernels, where no device is as well. */
+import "@weft/weft";
+import { registeredOps } from "../../src/engine/core/op.ts";
 import "../../src/engine/devices/webgpu/webgpu_device.ts";
-import { loadGpuWindows } from "../../src/engine/kernels/gpu_kernels.ts";
+import { gpuKernels } from "../../src/engine/devices/webgpu/kernel_table.ts";
 
-await loadGpuWindows();
+await gpuKernels.load(registeredOps().map(({ meaning }) => meaning));

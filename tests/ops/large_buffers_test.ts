@@ -7,6 +7,7 @@ import { type DType, NdArray, setBackend } from "@weft/weft";
 import type { Profile } from "../../src/engine/core/dispatch.ts";
 import { argument, scalar } from "../../src/engine/core/scalar/expr.ts";
 import { lookupOp } from "../../src/engine/core/op.ts";
+import { gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
 import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
 import { cpuDevice, gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { problemOf, runEagerly, runPlan } from "../../src/library/testing/run_op.ts";
@@ -111,7 +112,7 @@ Deno.test({
     for (const { op, inputs, attrs = {} } of CASES) {
       const def = lookupOp(op)!;
       const problem = problemOf(def, inputs, attrs);
-      const variant = def.gpu!.find((v) => v.fits?.(problem, profile) ?? true);
+      const variant = gpuVariants(def).find((v) => v.fits?.(problem, profile) ?? true);
       assert(variant !== undefined, `${op} has no variant for small bindings`);
       const plan = variant.plan(problem, profile);
       const words = plan.dispatches.flatMap((d) => d.buffers.map((b) => b.size ?? 0));

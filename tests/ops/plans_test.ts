@@ -10,6 +10,7 @@ import { GPU_DTYPES, gpuBytes } from "../../src/engine/core/gpu_storage.ts";
 import { runnableVariants } from "../../src/engine/kernels/pointwise/half.ts";
 import { lookupOp, type OpDef, type Problem, registeredOps } from "../../src/engine/core/op.ts";
 import { sizeOf } from "../../src/engine/core/shape.ts";
+import { gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
 // Brings the kernels, whether there is an adapter or not.
 import "./gpu_kernels.ts";
 import { dtypesOf } from "../../src/library/testing/op_case.ts";
@@ -69,7 +70,7 @@ function* problems(): Generator<{ def: OpDef; problem: Problem }> {
   for (const table of Object.values(FAMILIES)) {
     for (const [name, samples] of Object.entries(table)) {
       const def = lookupOp(name)!;
-      if (!def.gpu) continue;
+      if (gpuVariants(def).length === 0) continue;
       for (const sample of samples) {
         for (const dtype of dtypesOf(def, sample)) {
           const problem = problemOf(def, drawInputs(sample, dtype), sample.attrs ?? {});
@@ -145,7 +146,7 @@ Deno.test("no plan asks for more than the adapter it is made for has", () => {
   const wrong = new Map<string, string>();
   for (const { def, problem } of problems()) {
     for (const [limits, profile] of PROFILES) {
-      for (const variant of runnableVariants(def.gpu!, problem, profile)) {
+      for (const variant of runnableVariants(gpuVariants(def), problem, profile)) {
         if (variant.fits && !variant.fits(problem, profile)) continue;
         const plan = variant.plan(problem, profile);
         if (!profile.f16 && plan.dispatches.some((d) => /\bf16\b/.test(d.program.source))) {
@@ -171,7 +172,7 @@ Deno.test("no value in a kernel is computed by branches", () => {
   const wrong = new Map<string, string>();
   for (const { def, problem } of problems()) {
     for (const [, profile] of PROFILES) {
-      for (const variant of def.gpu!) {
+      for (const variant of gpuVariants(def)) {
         if (variant.fits && !variant.fits(problem, profile)) continue;
         for (const { program } of variant.plan(problem, profile).dispatches) {
           const line = program.source.split("\n").find((text) =>
@@ -190,13 +191,13 @@ Deno.test("every variant of every op is chosen for some sample on some adapter",
   const able = new Set<string>();
   for (const { def, problem } of problems()) {
     for (const [, profile] of PROFILES) {
-      const fitting = runnableVariants(def.gpu!, problem, profile)
+      const fitting = runnableVariants(gpuVariants(def), problem, profile)
         .filter((v) => v.fits?.(problem, profile) ?? true);
       fitting.forEach((v, i) => (i === 0 ? chosen : able).add(`${def.name} "${v.name}"`));
     }
   }
   const all = registeredOps().filter((def) => !(def.name in WITHOUT_SAMPLES)).flatMap((def) =>
-    (def.gpu ?? []).map((v) => `${def.name} "${v.name}"`)
+    gpuVariants(def).map((v) => `${def.name} "${v.name}"`)
   );
   assertEquals(all.filter((name) => !chosen.has(name)), []);
 });

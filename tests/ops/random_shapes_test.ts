@@ -11,6 +11,7 @@ import { assertEquals } from "@std/assert";
 import { setBackend } from "@weft/weft";
 import type { Program } from "../../src/engine/core/dispatch.ts";
 import { type OpDef, registeredOps } from "../../src/engine/core/op.ts";
+import { gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
 // Ops have their GPU kernels from this module.
 import "./gpu_kernels.ts";
 import type { WebGpuDevice } from "../../src/engine/devices/webgpu/webgpu_device.ts";
@@ -44,7 +45,7 @@ const ALL = { ...RANDOM_PROBLEMS, ...MORE_RANDOM_PROBLEMS, ...MOVED_RANDOM_PROBL
 
 Deno.test("every kind of variant has problems of random shapes, or a reason why not", () => {
   const names = (ops: readonly OpDef[]): string[] =>
-    ops.flatMap((op) => (op.gpu ?? []).map((v) => v.name));
+    ops.flatMap((op) => gpuVariants(op).map((v) => v.name));
   const covered = new Set([
     ...names(Object.keys(ALL).map(opOfCase)),
     ...Object.keys(WITHOUT_RANDOM_PROBLEMS),
@@ -73,7 +74,7 @@ for (const [op, draw] of Object.entries(ALL)) {
     const gpu = gpuDevice() as WebGpuDevice, started = performance.now();
     const def = opOfCase(op);
     const tallies = new Map(
-      def.gpu!.map((v): [string, Tally] => [
+      gpuVariants(def).map((v): [string, Tally] => [
         v.name,
         { problems: 0, plans: 0, programs: new Set() },
       ]),
@@ -92,7 +93,7 @@ for (const [op, draw] of Object.entries(ALL)) {
       // Where some variant fits seldom, the others have had theirs.
       const wanting = new Set(few());
       const forced = forcedPlans(
-        def.gpu!.filter(({ name }) => wanting.has(name)),
+        gpuVariants(def).filter(({ name }) => wanting.has(name)),
         problem,
         gpu.profile,
       );

@@ -6,6 +6,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { defineOp, type OpDef, type OpInit } from "../../src/engine/core/op.ts";
 import { scalar as s } from "../../src/engine/core/scalar/expr.ts";
 import type { Tensor } from "../../src/engine/core/tensor.ts";
+import { gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
 import { definePointwise } from "../../src/engine/ops/pointwise/define_pointwise.ts";
 import { HAS_WEBGPU } from "../devices.ts";
 
@@ -156,7 +157,7 @@ Deno.test({
     });
     const samples = [{ inputs: [{ shape: [1001] }] }];
     await opCheck(pointwise, samples, { devices: ["GPU"] });
-    const [variant] = pointwise.gpu!;
+    const [variant] = gpuVariants(pointwise);
     const broken: OpDef = {
       ...pointwise,
       gpu: [{

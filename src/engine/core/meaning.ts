@@ -1,11 +1,10 @@
 /**
- * What ops are to those who do not run an op's own loops: passes, placement and devices. An op says it once, in its definition, so
- * that nobody else keeps lists of ops.
+ * What ops are to passes, placement and devices. An op says it once, in its definition; devices find kernels by the kind.
  */
 import type { Attrs, Problem } from "./op.ts";
 import type { Expr } from "./scalar/expr.ts";
 
-/** What an op is. Functions are asked where shapes and attributes decide. */
+/** The kind of an op and what its readers need. Functions are asked where shapes and attributes decide. */
 export type Meaning =
   /** Output i is expression i of the inputs, broadcast. `sums`: it adds up its inputs, however many there are. */
   | {
@@ -28,12 +27,16 @@ export type Meaning =
   | { readonly kind: "input" }
   /** The output is the first input in its own memory, perhaps under another shape. */
   | { readonly kind: "view" }
-  /** The output is a copy of input `from`; places read from nowhere get the element in input `fill`, or zero. */
+  /**
+   * The output is a copy of input `from`; places read from nowhere get the element in input `fill`, or zero. `transposes`: the copy may
+   * be a transpose, for which devices may have kernels of their own.
+   */
   | {
     readonly kind: "copy";
     readonly from: number;
     readonly map: (problem: Problem) => CopyMap;
     readonly fill: number | undefined;
+    readonly transposes: boolean;
   }
   /** Copies rows between a whole and its parts: the first inputs are joined, or input `from` is split. */
   | {
@@ -62,10 +65,11 @@ export type Meaning =
   | { readonly kind: "count"; readonly of: "all" | "rows" }
   /** Marks places along an axis that input 0 names. */
   | { readonly kind: "mark" }
-  /** Images read between or beside their pixels. */
+  /** Images read between or beside their pixels, or the gradient of that with respect to the image. */
   | {
     readonly kind: "sample";
     readonly how: "bilinear" | "nearest" | "crop" | "transform" | "rotation";
+    readonly gives: "result" | "gradient";
   }
   /** Reduces input 0 over the axes in input 1; a plan may give it a prologue and an epilogue. */
   | { readonly kind: "reduce" } & ReduceMeaning
@@ -73,6 +77,10 @@ export type Meaning =
   | { readonly kind: "arg reduce"; readonly op: ArgOp }
   /** Running sums or products along the axis in input 1. */
   | { readonly kind: "scan"; readonly op: ScanOp }
+  /** The greatest elements of each row, and their places. */
+  | { readonly kind: "top" }
+  /** The sum of each element's neighbours in its row, or the local response that is normalized by it. */
+  | { readonly kind: "neighbors"; readonly gives: "sum" | "response" }
   /** Reads each row a few times, reducing it to a few numbers each time. */
   | { readonly kind: "rows"; readonly program: RowProgram }
   /** The same, told step by step. The inputs in `columns` have an element for each column, the others are rows. */
@@ -81,28 +89,61 @@ export type Meaning =
     readonly steps: (attrs: Attrs) => RowSteps;
     readonly columns: readonly number[];
   }
-  /** The greatest element or the mean of each window, or the gradient of that. */
+  /** The greatest element or the mean of each window, or the gradient of that; of the greatest also its place, and the second gradient. */
   | {
     readonly kind: "window";
     readonly takes: "max" | "mean";
     readonly gives: "result" | "gradient";
   }
-  /**
-   * Sums of products: of matrices, of windows with filters over all channels, or over one. `fuses`: a plan may give it an epilogue.
-   * `asFused`: the product and epilogue that the attributes ask for; null where no kernel knows them.
-   */
   | {
-    readonly kind: "product";
-    readonly of: "matrices" | "windows" | "channels";
-    readonly gives: "result" | "input gradient" | "filter gradient";
-    readonly fuses?: boolean;
-    readonly asFused?: (problem: Problem) => Problem | null;
+    readonly kind: "window";
+    readonly takes: "max";
+    readonly gives: "result and place" | "second gradient";
   }
-  /** Nothing that anybody else could make use of. */
+  /** The greatest sum of a window and a filter, or a gradient of that. */
+  | {
+    readonly kind: "dilation";
+    readonly gives: "result" | "input gradient" | "filter gradient";
+  }
+  /** Products of matrices. */
+  | { readonly kind: "product" } & SumsMeaning
+  /** Sums of products of windows with filters over all channels, or over one, or a gradient of that. */
+  | {
+    readonly kind: "convolution";
+    readonly of: "windows" | "channels";
+    readonly gives: "result" | "input gradient" | "filter gradient";
+  } & SumsMeaning
+  /** An op like no other: devices know its kernel by this name. */
+  | { readonly kind: "special"; readonly kernel: SpecialKernel }
+  /** Nothing that passes or devices know. */
   | { readonly kind: "opaque" };
+
+/** The kinds. */
+export type MeaningKind = Meaning["kind"];
 
 /** The meanings of one kind. */
 export type MeaningOf<K extends Meaning["kind"]> = Extract<Meaning, { readonly kind: K }>;
+
+/** Sums of products that an expression may follow. */
+export interface SumsMeaning {
+  /** True: a plan may give it an epilogue. */
+  readonly fuses?: boolean;
+  /** The problem of the op without epilogue, with the epilogue that the attributes ask for; null where no kernel knows it. */
+  readonly asFused?: (problem: Problem) => Problem | null;
+}
+/** Kernels of ops that are like no other. */
+export type SpecialKernel =
+  | "attention"
+  | "band part"
+  | "column sums"
+  | "first equal"
+  | "linear scan"
+  | "lower bound"
+  | "onto rows"
+  | "pick"
+  | "place"
+  | "shift"
+  | "upper bound";
 
 /** A reduction: what is made of each element, how these terms are put together, and what is made of each result. */
 export interface ReduceMeaning {
@@ -142,9 +183,6 @@ export type RowProgram =
   | "crossEntropy"
   | "sparseCrossEntropy"
   | "layerNormGrad"
-  | "windowSum"
-  | "windowResponse"
-  | "topK"
   | "multinomial";
 
 /** How the coordinate `c` along one output axis finds its place in the input. */

@@ -11,7 +11,7 @@ import type { Portable } from "./portable.ts";
 import { fusionOf, ownInputs } from "./fusion.ts";
 import { bindSignature, Signature } from "./signature.ts";
 import type { HostOp } from "./contract/host_op.ts";
-import type { Meaning } from "./meaning.ts";
+import type { Meaning, MeaningKind } from "./meaning.ts";
 import { ValueError } from "./errors.ts";
 
 /** Attributes of one application of an op. */
@@ -106,7 +106,7 @@ export interface OpInit {
   readonly grad?: GradRule | null;
   /** Host kernel in plain loops, every dtype the signature allows. */
   readonly cpu?: CpuKernel;
-  /** Device kernels, tried in order. */
+  /** GPU kernels, tried in order. Absent: those that the device has for the meaning. */
   readonly gpu?: readonly GpuVariant[];
   /** What it is to passes, placement and devices. Default `opaque`. */
   readonly meaning?: Meaning;
@@ -159,6 +159,14 @@ export function defineOp(init: OpInit): OpDef {
   };
   registry.set(init.name, def);
   return def;
+}
+
+/** Kinds for which no device has kernels. */
+const WITHOUT_KERNELS: ReadonlySet<MeaningKind> = new Set(["constant", "input", "opaque"]);
+
+/** True where devices other than the host may run the op: by kernels of its own, of its meaning, or of its parts. */
+export function runsOnDevices({ gpu, expand, meaning }: OpDef): boolean {
+  return gpu !== undefined || expand !== undefined || !WITHOUT_KERNELS.has(meaning.kind);
 }
 
 export function lookupOp(name: string): OpDef | undefined {

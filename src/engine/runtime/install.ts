@@ -9,7 +9,7 @@ import { installDebug } from "./debug.ts";
 import { setFusionExpansion } from "./eager/eager.ts";
 import { mapFn } from "./control/functional_ops.ts";
 import { variablesRead } from "./functions/run_tape.ts";
-import "../devices/cpu/all_families.ts";
+import "../devices/cpu/all_kernels.ts";
 import "./session/evaluate.ts";
 import "./install_eager.ts";
 import "./run/default_session.ts";

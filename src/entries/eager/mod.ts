@@ -18,7 +18,7 @@
  *
  * @module
  */
-import "../../engine/devices/cpu/lazy_families.ts";
+import "../../engine/devices/cpu/lazy_kernels.ts";
 import "../../engine/runtime/install_eager.ts";
 
 /** Error classes of TensorFlow. */

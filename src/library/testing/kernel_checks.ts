@@ -158,10 +158,11 @@ export async function checkGpu(
       async () => compare(await runEagerly(def, inputs, c.attrs, gpu)),
     );
   }
-  if (!def.gpu || !isStatic(problem)) return;
+  const variants = gpu.variants(def);
+  if (variants.length === 0 || !isStatic(problem)) return;
   let plans: readonly ForcedPlan[] = [];
   await c.run("gpu variants plan", gpu.name, () => {
-    plans = forcedPlans(def.gpu!, problem, gpu.profile);
+    plans = forcedPlans(variants, problem, gpu.profile);
     return null;
   });
   for (const forced of plans) {

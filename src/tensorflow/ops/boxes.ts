@@ -7,7 +7,7 @@ import { defineOp } from "../../engine/core/op.ts";
 import { mergeShapes, type PartialShape } from "../../engine/core/shape.ts";
 import { knownInts } from "../../engine/ops/array/view.ts";
 import { refuse, wholeArray } from "../../engine/ops/host/arrays.ts";
-import { overlapOf, suppress } from "../../engine/kernels/host/image_boxes.ts";
+import { overlapOf, suppress } from "../../engine/kernels/host/image/boxes.ts";
 
 defineOp({
   name: "NonMaxSuppressionWithOverlaps",

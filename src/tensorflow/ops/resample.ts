@@ -6,7 +6,7 @@ import type { DType } from "../../engine/core/dtype.ts";
 import { InvalidArgumentError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { type Attrs, defineOp } from "../../engine/core/op.ts";
-import { resample, resampleBack } from "../../engine/kernels/host/image_resize.ts";
+import { resample, resampleBack } from "../../engine/kernels/host/image/resize.ts";
 import {
   areaTaps,
   bicubicTaps,

@@ -6,7 +6,7 @@ import {
   overlapOf,
   suppress,
   type SuppressOptions,
-} from "../../engine/kernels/host/image_boxes.ts";
+} from "../../engine/kernels/host/image/boxes.ts";
 import { tensor2d } from "../../engine/ops/array/creation.ts";
 import type { NumericArray } from "./types.ts";
 import { indexToLoc } from "./util/arrays.ts";

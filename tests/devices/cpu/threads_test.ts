@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { NdArray } from "../../../src/engine/core/nd_array.ts";
 import { Engine, type WasmFunction } from "../../../src/engine/devices/cpu/engine.ts";
-import { prepareFast } from "../../../src/engine/devices/cpu/vectors.ts";
+import { prepareFast } from "../../../src/engine/devices/cpu/kernel_table.ts";
 import { i32 } from "../../../src/engine/devices/cpu/wasm/instructions.ts";
 import { probeFeatures } from "../../../src/engine/devices/cpu/wasm/features.ts";
 import { randomSource, threadedEngine } from "./engines.ts";

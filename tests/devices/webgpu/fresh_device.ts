@@ -2,12 +2,13 @@
 import * as tf from "@weft/weft";
 import { assert } from "@std/assert";
 import { type GpuPlan, makeProgram } from "../../../src/engine/core/dispatch.ts";
+import { registeredOps } from "../../../src/engine/core/op.ts";
 import { openWebGpuDevice } from "../../../src/engine/devices/webgpu/open.ts";
 import type { WebGpuDevice } from "../../../src/engine/devices/webgpu/webgpu_device.ts";
 
 /** A device that nobody else uses. */
 export async function freshDevice(): Promise<WebGpuDevice> {
-  const device = await openWebGpuDevice();
+  const device = await openWebGpuDevice(registeredOps().map(({ meaning }) => meaning));
   assert(device !== null);
   return device;
 }

@@ -28,9 +28,9 @@ import type { CpuKernel, OpDef, Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { type ConcreteSpec, isConcreteSpec, problemText } from "../../core/tensor_spec.ts";
 import { CompileRefused, Engine } from "./engine.ts";
-import { families, lacksKernels } from "./families.ts";
 import type { FastRun } from "./fast.ts";
 import type { Heap, Pointer } from "./heap.ts";
+import { cpuKernels, prepareFast } from "./kernel_table.ts";
 
 /** Dtypes whose tensors are blocks of the heap. */
 const IN_HEAP: ReadonlySet<DType> = new Set(["float32", "int32", "uint32", "bool"]);
@@ -112,9 +112,9 @@ export class CpuDevice implements Device {
     if (!outputs.every(inHeap) || !inputs.every((s, i) => hosts[i] !== undefined || inHeap(s))) {
       return null;
     }
-    if (lacksKernels(def.meaning)) this.onMissing(def.meaning);
+    if (cpuKernels.lacks(def.meaning.kind)) this.onMissing(def.meaning);
     try {
-      return families.vectors?.prepareFast(engine, def, problem) ?? null;
+      return prepareFast(engine, def, problem);
     } catch (e) {
       if (e instanceof CompileRefused) return null;
       throw e;

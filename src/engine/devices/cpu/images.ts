@@ -1,9 +1,22 @@
 /**
- * The kernels that sample images, by how.
+ * The kernels that sample images.
  */
-export {
-  prepareBilinear as bilinear,
-  prepareCrop as crop,
-  prepareNearest as nearest,
-} from "./image/resize.ts";
-export { prepareRotation as rotation, prepareTransform as transform } from "./image/warp.ts";
+import type { FastPrepare } from "./fast.ts";
+import { prepareBilinear, prepareCrop, prepareNearest } from "./image/resize.ts";
+import { prepareRotation, prepareTransform } from "./image/warp.ts";
+import type { MeaningOf } from "../../core/meaning.ts";
+import type { CpuKernels } from "./kernel_table.ts";
+
+const SAMPLES: Readonly<Record<MeaningOf<"sample">["how"], FastPrepare>> = {
+  bilinear: prepareBilinear,
+  nearest: prepareNearest,
+  crop: prepareCrop,
+  transform: prepareTransform,
+  rotation: prepareRotation,
+};
+
+/** By kind. */
+export const kernels = {
+  sample: (engine, problem, { how, gives }) =>
+    gives === "result" ? SAMPLES[how](engine, problem) : null,
+} satisfies Partial<CpuKernels>;

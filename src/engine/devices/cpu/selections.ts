@@ -1,5 +1,12 @@
 /**
  * The kernels that find the greatest elements of rows, and their places.
  */
-export { prepareArgReduction as argReduce } from "./reduce/arg_reduce.ts";
-export { prepareTopK as topK } from "./rows/topk.ts";
+import type { CpuKernels } from "./kernel_table.ts";
+import { prepareArgReduction } from "./reduce/arg_reduce.ts";
+import { prepareTopK } from "./rows/topk.ts";
+
+/** By kind. */
+export const kernels = {
+  "arg reduce": (engine, problem, { op }) => prepareArgReduction(engine, problem, op),
+  "top": prepareTopK,
+} satisfies Partial<CpuKernels>;

@@ -1,5 +1,5 @@
 /**
- * The kernels of convolutions and pools.
+ * The kernels of convolutions, pools and sums of neighbours.
  */
 import type { MeaningOf } from "../../core/meaning.ts";
 import { prepareConv, prepareInputGradient } from "./conv/conv.ts";
@@ -9,25 +9,33 @@ import {
   prepareDepthwiseFilterGradient,
   prepareDepthwiseInputGradient,
 } from "./depthwise/depthwise.ts";
-import type { SumsPrepare } from "./gemm/epilogue.ts";
+import { prepareSums, type SumsPrepare } from "./gemm/epilogue.ts";
+import type { CpuKernels } from "./kernel_table.ts";
+import { preparePool } from "./pool/pool.ts";
+import { prepareResponse, prepareWindowSum } from "./rows/window_sum.ts";
 
-export { preparePool as pool } from "./pool/pool.ts";
-export {
-  prepareResponse as windowResponse,
-  prepareWindowSum as windowSum,
-} from "./rows/window_sum.ts";
+type Convolution = MeaningOf<"convolution">;
 
-type Sums = Readonly<Record<MeaningOf<"product">["gives"], SumsPrepare>>;
-
-/** Sums over windows. */
-export const windows: Sums = {
-  "result": prepareConv,
-  "input gradient": prepareInputGradient,
-  "filter gradient": prepareFilterGradient,
+const CONVOLUTIONS: Readonly<
+  Record<Convolution["of"], Readonly<Record<Convolution["gives"], SumsPrepare>>>
+> = {
+  windows: {
+    "result": prepareConv,
+    "input gradient": prepareInputGradient,
+    "filter gradient": prepareFilterGradient,
+  },
+  channels: {
+    "result": prepareDepthwise,
+    "input gradient": prepareDepthwiseInputGradient,
+    "filter gradient": prepareDepthwiseFilterGradient,
+  },
 };
-/** Sums over windows of each channel. */
-export const channels: Sums = {
-  "result": prepareDepthwise,
-  "input gradient": prepareDepthwiseInputGradient,
-  "filter gradient": prepareDepthwiseFilterGradient,
-};
+
+/** By kind. */
+export const kernels = {
+  window: preparePool,
+  convolution: (engine, problem, meaning) =>
+    prepareSums(engine, problem, meaning, CONVOLUTIONS[meaning.of][meaning.gives]),
+  neighbors: (engine, problem, { gives }) =>
+    (gives === "sum" ? prepareWindowSum : prepareResponse)(engine, problem),
+} satisfies Partial<CpuKernels>;

@@ -14,21 +14,21 @@ import {
 } from "../../core/device.ts";
 import { castArray } from "../../core/convert.ts";
 import type { DType } from "../../core/dtype.ts";
-import type { Candidates, GpuPlan, Profile } from "../../core/dispatch.ts";
+import type { Candidates, GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { GPU_DTYPES } from "../../core/gpu_storage.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef, Problem } from "../../core/op.ts";
 import { type ConcreteSpec, problemText } from "../../core/tensor_spec.ts";
 import { UnavailableError } from "../../core/errors.ts";
 import { traced, tracer } from "../../core/trace.ts";
-import * as kernels from "../../kernels/gpu.ts";
-import { bringGpuKernels } from "../../kernels/gpu_kernels.ts";
+import { kernels } from "../../kernels/common_kernels.ts";
 import { runnableVariants } from "../../kernels/pointwise/half.ts";
 import type { AdapterResult } from "./adapter.ts";
 import { BufferPool, type PooledBuffer, type SizeClass, type Taken } from "./buffer_pool.ts";
 import { CanvasReadback } from "./canvas_readback.ts";
 import { readbackSpan, splitReads, storageBytes, toDeviceBytes } from "./device_bytes.ts";
 import { deviceError, lossError } from "./device_errors.ts";
+import { gpuKernels, gpuVariants } from "./kernel_table.ts";
 import { Launch } from "./launch.ts";
 import { Pipelines } from "./pipelines.ts";
 import { Readback } from "./readback.ts";
@@ -41,7 +41,7 @@ const BYTES_PER_MS = 5e6;
 /** Of uploads of at most as many bytes, the least a buffer has, the host keeps a copy: reading them asks no GPU. */
 const KEPT_BYTES = 256;
 
-bringGpuKernels("common", kernels);
+gpuKernels.bring(kernels);
 
 /** Records kernels on a GPUDevice. */
 export class WebGpuDevice implements Device {
@@ -115,8 +115,13 @@ export class WebGpuDevice implements Device {
     return GPU_DTYPES.includes(dtype);
   }
 
+  /** The kernels of an op, tried in order. */
+  variants(def: OpDef): readonly GpuVariant[] {
+    return gpuVariants(def);
+  }
+
   prepare(def: OpDef, problem: Problem): PreparedKernel | null {
-    for (const variant of runnableVariants(def.gpu ?? [], problem, this.profile)) {
+    for (const variant of runnableVariants(this.variants(def), problem, this.profile)) {
       if (variant.fits && !variant.fits(problem, this.profile)) continue;
       const plan = variant.plan(problem, this.profile);
       kernelTrace.print?.({

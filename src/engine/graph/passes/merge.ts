@@ -2,6 +2,7 @@
  * Merging: pointwise ops of one shape that read what another makes, or the same arrays, become one op of several outputs. What
  * one of them loads or computes is loaded and computed once.
  */
+import { runsOnDevices } from "../../core/op.ts";
 import { isConcrete, sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 import { Clusters, type Joined } from "./clusters.ts";
@@ -90,5 +91,5 @@ function hostWaits(ir: IrGraph): Map<IrNode, number> {
 
 function isHostStep({ def, feed }: IrNode): boolean {
   if (feed >= 0 || def.meaning.kind === "constant") return false;
-  return def.host !== undefined || (!def.gpu && !def.expand && def.meaning.kind !== "view");
+  return def.host !== undefined || !runsOnDevices(def);
 }

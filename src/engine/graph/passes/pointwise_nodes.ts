@@ -100,7 +100,8 @@ export function workOfNode(node: IrNode): number {
 /** True for a product that may be given an expression over each of its sums. */
 export function takesEpilogue({ def: { meaning }, attrs }: IrNode): boolean {
   // Where channels come first, a bias is no row of the result.
-  return meaning.kind === "product" && meaning.fuses === true && fusionOf(attrs) === undefined &&
+  return (meaning.kind === "product" || meaning.kind === "convolution") &&
+    meaning.fuses === true && fusionOf(attrs) === undefined &&
     !String(attrs.data_format ?? "").startsWith("NC");
 }
 

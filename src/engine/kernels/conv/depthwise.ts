@@ -10,6 +10,7 @@ import {
   workgroupFor,
 } from "../../core/dispatch.ts";
 import { vec } from "../../core/gpu_storage.ts";
+import type { MeaningOf } from "../../core/meaning.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { type Fields, flatDispatch, wordsOf } from "../dispatches.ts";
 import { printProduct } from "../matmul/programs.ts";
@@ -208,14 +209,19 @@ function planFilter(task: ConvTask, profile: Profile): GpuPlan {
   });
 }
 
-export const DEPTHWISE_VARIANTS: readonly GpuVariant[] = [
-  convVariant("depthwise", "forward", (task, profile) => planImage(task, profile, false), true),
-];
-
-export const DEPTHWISE_INPUT_VARIANTS: readonly GpuVariant[] = [
-  convVariant("depthwise_input", "input", (task, profile) => planImage(task, profile, true), true),
-];
-
-export const DEPTHWISE_FILTER_VARIANTS: readonly GpuVariant[] = [
-  convVariant("depthwise_filter", "filter", planFilter, true),
-];
+/** The variant of convolutions of each channel alone, and those of its gradients. */
+export const DEPTHWISE: Readonly<Record<MeaningOf<"convolution">["gives"], GpuVariant>> = {
+  "result": convVariant(
+    "depthwise",
+    "forward",
+    (task, profile) => planImage(task, profile, false),
+    true,
+  ),
+  "input gradient": convVariant(
+    "depthwise_input",
+    "input",
+    (task, profile) => planImage(task, profile, true),
+    true,
+  ),
+  "filter gradient": convVariant("depthwise_filter", "filter", planFilter, true),
+};

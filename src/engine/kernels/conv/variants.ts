@@ -3,6 +3,7 @@
  */
 import type { BufferRef, GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { epilogueOf, fusionOf } from "../../core/fusion.ts";
+import type { MeaningOf } from "../../core/meaning.ts";
 import type { Problem } from "../../core/op.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
 import { gpuFits } from "../copy/pieces.ts";
@@ -126,15 +127,13 @@ export function convVariant(
   });
 }
 
-/** Ways to run Conv2D and Conv3D. */
-export const CONV_VARIANTS: readonly GpuVariant[] = [convVariant("conv", "forward")];
-
-export const CONV_INPUT_VARIANTS: readonly GpuVariant[] = [{
-  ...convVariant("conv_input", "input"),
-  fits: (problem, profile) =>
-    convFits(problem, profile) && hasPhases(convGeometry("input", problem)),
-}];
-
-export const CONV_FILTER_VARIANTS: readonly GpuVariant[] = [
-  convVariant("conv_filter", "filter"),
-];
+/** The variant of convolutions over all channels, and those of its gradients. */
+export const MIXING: Readonly<Record<MeaningOf<"convolution">["gives"], GpuVariant>> = {
+  "result": convVariant("conv", "forward"),
+  "input gradient": {
+    ...convVariant("conv_input", "input"),
+    fits: (problem, profile) =>
+      convFits(problem, profile) && hasPhases(convGeometry("input", problem)),
+  },
+  "filter gradient": convVariant("conv_filter", "filter"),
+};

@@ -1,13 +1,26 @@
 /**
  * Picking rows on the GPU. An index out of range gives zeros.
  */
-import type { GpuPlan, Profile } from "../../core/dispatch.ts";
+import type { GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { gpuBytes, vec, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { COPY_GATHER } from "../../../shaders_generated.ts";
-import { piecedSource, planPieces } from "./pieces.ts";
-import type { RowLayout } from "../../core/meaning.ts";
+import { bindable, bindableInPieces, piecedSource, planPieces } from "./pieces.ts";
+import type { MeaningOf, RowLayout } from "../../core/meaning.ts";
+
+/** The variants of an op that picks rows of input 0 by input 1. A table larger than one binding is bound in pieces. */
+export function gatherVariants({ layout }: MeaningOf<"gather">): readonly GpuVariant[] {
+  return [{
+    name: "gather",
+    fits: (problem, profile) => {
+      const [table, indices] = problem.inputs;
+      return indices.dtype === "int32" && bindable(indices, profile) &&
+        bindableInPieces(table, 2, profile) && gatherFits(layout(problem));
+    },
+    plan: (problem, profile) => gatherGpu(layout(problem), problem.inputs[0].dtype, profile),
+  }];
+}
 
 /** True where the uniform block can hold the layout. */
 export function gatherFits({ dims }: RowLayout): boolean {
@@ -15,7 +28,7 @@ export function gatherFits({ dims }: RowLayout): boolean {
 }
 
 /** One dispatch: the rows of input 0 that input 1 names. */
-export function gatherGpu(layout: RowLayout, dtype: DType, profile: Profile): GpuPlan {
+function gatherGpu(layout: RowLayout, dtype: DType, profile: Profile): GpuPlan {
   const { batch, outer, dims, inner, count } = layout;
   const size = batch * outer * count * inner;
   const group = inner % 4 === 0 ? 4 : 1, width = inner / group;

@@ -5,6 +5,7 @@ import { isBigInt } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import type { RowLayout } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
+import type { Problem } from "../../core/op.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
 
 export function axisLayout(
@@ -32,6 +33,12 @@ export function vectorLayout(table: Shape, indices: Shape): RowLayout {
     inner: sizeOf(table.slice(depth)),
     count: sizeOf(indices.slice(0, -1)),
   };
+}
+
+/** Layout where a vector of indices, input 0, names rows of the output. */
+export function ontoLayout({ inputs: [indices], outputs: [out] }: Problem): RowLayout {
+  const [rows, ...row] = out.shape;
+  return { batch: 1, outer: 1, dims: [rows], inner: sizeOf(row), count: sizeOf(indices.shape) };
 }
 
 /** Rows that the indices name, -1 for those that `skip` allows to be out of range. Throws `InvalidArgumentError` else. */

@@ -1,79 +1,41 @@
 /**
- * Joining and splitting along an axis: every tensor is seen as rows, of which each part holds a run of elements.
+ * Joining and splitting along an axis on the GPU: every tensor is seen as rows, of which each part holds a run of elements.
  */
-import type { BufferRef, Dispatch, GpuPlan, Profile, Program } from "../../core/dispatch.ts";
-import { vec, wordType } from "../../core/gpu_storage.ts";
+import type {
+  BufferRef,
+  Dispatch,
+  GpuPlan,
+  GpuVariant,
+  Profile,
+  Program,
+} from "../../core/dispatch.ts";
 import type { DType } from "../../core/dtype.ts";
-import type { NdArray } from "../../core/nd_array.ts";
-import type { RowParts } from "../../core/meaning.ts";
-import { type Shape, sizeOf } from "../../core/shape.ts";
+import { vec, wordType } from "../../core/gpu_storage.ts";
+import type { MeaningOf, RowParts } from "../../core/meaning.ts";
 import { flatDispatch } from "../dispatches.ts";
-import { streamProgram, wordsOf } from "./fill.ts";
+import { boundWhole } from "./pieces.ts";
+import { streamProgram } from "./stream.ts";
 
-/** The rows of parts that meet along an axis: part k has extent `extents[k]` there, and `inner` elements beyond. */
-export function rowParts(shape: Shape, axis: number, extents: readonly number[]): RowParts {
-  const inner = sizeOf(shape.slice(axis + 1));
-  return { rows: sizeOf(shape.slice(0, axis)), widths: extents.map((e) => e * inner) };
+/** The variants of an op that joins its inputs or splits one. */
+export function exchangeVariants(
+  { way, from, partsOf }: MeaningOf<"exchange">,
+): readonly GpuVariant[] {
+  return boundWhole([{
+    name: way,
+    plan: (problem, profile) => {
+      const { dtype } = way === "join" ? problem.outputs[0] : problem.inputs[from];
+      return exchange(way, partsOf(problem), dtype, profile, from);
+    },
+  }]);
 }
 
-/** Copies the parts into the rows of `whole`. */
-export function joinCpu(parts: readonly NdArray[], whole: NdArray, layout: RowParts): void {
-  const { words: to } = wordsOf(whole.data, whole.dtype);
-  eachRun(parts, layout, (part, begin, at, width) => copyRun(part, begin, to, at, width));
-}
-
-/** Copies the rows of `whole` into the parts. */
-export function splitCpu(whole: NdArray, parts: readonly NdArray[], layout: RowParts): void {
-  const { words: from } = wordsOf(whole.data, whole.dtype);
-  eachRun(parts, layout, (part, begin, at, width) => copyRun(from, at, part, begin, width));
-}
-
-/** Calls `copy` for each run of words of a part: where it begins in the part, and where in the whole. */
-function eachRun(
-  parts: readonly NdArray[],
-  { rows, widths }: RowParts,
-  copy: (part: Int32Array, begin: number, at: number, width: number) => void,
-): void {
-  const runs = parts.map(({ data, dtype }, k) => {
-    const { words, slots } = wordsOf(data, dtype);
-    return { words, width: widths[k] * slots };
-  });
-  let at = 0;
-  for (let r = 0; r < rows; r++) {
-    for (const { words, width } of runs) {
-      copy(words, r * width, at, width);
-      at += width;
-    }
-  }
-}
-
-function copyRun(
-  from: Int32Array,
-  begin: number,
-  to: Int32Array,
-  at: number,
-  width: number,
-): void {
-  if (width > 32 && !Array.isArray(from)) to.set(from.subarray(begin, begin + width), at);
-  else for (let i = 0; i < width; i++) to[at + i] = from[begin + i];
-}
-
-/** Dispatches that join: as many parts in each as the adapter can bind. */
-export function joinGpu(parts: RowParts, dtype: DType, profile: Profile): GpuPlan {
-  return plan("join", parts, dtype, profile);
-}
-
-/** Dispatches that split input `from`. */
-export function splitGpu(parts: RowParts, dtype: DType, profile: Profile, from = 0): GpuPlan {
-  return plan("split", parts, dtype, profile, from);
-}
-
-function plan(
+/** Dispatches of as many parts each as the adapter can bind; `from` is the input that is split. */
+function exchange(
   way: "join" | "split",
   { rows, widths }: RowParts,
   dtype: DType,
   profile: Profile,
-  from = 0,
+  from: number,
 ): GpuPlan {
   const unit = widths.every((w) => w % 4 === 0) ? 4 : 1, type = vec(wordType(dtype), unit);
   const total = widths.reduce((n, w) => n + w, 0) / unit;

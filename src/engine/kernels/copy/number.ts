@@ -1,36 +1,27 @@
 /**
- * Numbered elements: ranges, evenly spaced numbers, one-hot rows; on both devices.
+ * Numbered elements on the GPU: ranges, evenly spaced numbers, one-hot rows.
  */
-import { type DType, isBigInt } from "../../core/dtype.ts";
-import { f32Bits, type GpuPlan, type Profile } from "../../core/dispatch.ts";
+import type { DType } from "../../core/dtype.ts";
+import { f32Bits, type GpuPlan, type GpuVariant, type Profile } from "../../core/dispatch.ts";
 import { accType, wgslType, wordType } from "../../core/gpu_storage.ts";
-import { type ElementValue, type NdArray, setElement } from "../../core/nd_array.ts";
-import { type Shape, sizeOf } from "../../core/shape.ts";
 import { flatPlan } from "../dispatches.ts";
 import type { Line } from "../reduce/layout.ts";
-import { fillCpu, streamProgram, valueWord, wordOfParam, wordsOf } from "./fill.ts";
+import { hotLayout, numberOf, rampOf } from "./number_layout.ts";
+import { boundWhole } from "./pieces.ts";
+import { streamProgram, valueWord, wordOfParam } from "./stream.ts";
 
-/** `start + i * step`; the last element is `last` where that is given. */
-export function rampCpu(
-  out: NdArray,
-  start: ElementValue,
-  step: ElementValue,
-  last?: number,
-): void {
-  const n = out.size;
-  if (isBigInt(out.dtype)) {
-    const data = out.data as BigInt64Array,
-      from = BigInt(start as bigint),
-      by = BigInt(step as bigint);
-    for (let i = 0; i < n; i++) data[i] = from + BigInt(i) * by;
-    return;
-  }
-  for (let i = 0; i < n; i++) setElement(out, i, Number(start) + i * Number(step));
-  if (last !== undefined && n > 0) setElement(out, n - 1, last);
+/** The variants of ranges and evenly spaced numbers. */
+export function rampVariants(how: "steps" | "spaced"): readonly GpuVariant[] {
+  return boundWhole([{
+    name: "ramp",
+    plan: (problem, profile) => {
+      const { start, step, stop } = rampOf(how, problem), { shape, dtype } = problem.outputs[0];
+      return rampGpu(shape[0], dtype, Number(start), Number(step), profile, stop);
+    },
+  }]);
 }
 
-/** The same on the GPU. */
-export function rampGpu(
+function rampGpu(
   size: number,
   dtype: DType,
   start: number,
@@ -56,34 +47,17 @@ export function rampGpu(
   }, profile);
 }
 
-/** How indices of `shape` become one-hot rows along a new axis, counted from the front. */
-export function oneHotLayout(shape: Shape, length: number, axis: number): Line {
-  return { outer: sizeOf(shape.slice(0, axis)), length, inner: sizeOf(shape.slice(axis)) };
-}
+/** The variants of one-hot rows of int32 indices. */
+export const markVariants: readonly GpuVariant[] = boundWhole([{
+  name: "one_hot",
+  fits: ({ inputs }) => inputs[0].dtype === "int32",
+  plan: (problem, profile) => {
+    const { outputs: [{ dtype }], hosts: [, , on, off] } = problem;
+    return oneHotGpu(dtype, numberOf(on), numberOf(off), hotLayout(problem), profile);
+  },
+}]);
 
-/** The element of `on` where the index is the place along the axis, else that of `off`. */
-export function oneHotCpu(
-  indices: NdArray,
-  on: NdArray,
-  off: NdArray,
-  { outer, length, inner }: Line,
-  out: NdArray,
-): void {
-  fillCpu(out, off);
-  const list = indices.data as unknown as ArrayLike<number | bigint>;
-  const { words, slots } = wordsOf(out.data, out.dtype), mark = wordsOf(on.data, on.dtype).words;
-  for (let o = 0; o < outer; o++) {
-    for (let i = 0; i < inner; i++) {
-      const d = Number(list[o * inner + i]);
-      if (d < 0 || d >= length) continue;
-      const at = ((o * length + d) * inner + i) * slots;
-      for (let k = 0; k < slots; k++) words[at + k] = mark[k];
-    }
-  }
-}
-
-/** The same on the GPU, for int32 indices. */
-export function oneHotGpu(
+function oneHotGpu(
   dtype: DType,
   on: number,
   off: number,

@@ -2,11 +2,13 @@
  * Putting rows in their places on the GPU. Sums run either as one search per result, which is exact in order and right for
  * few rows, or by atomic additions. Rows with an index out of range are left out.
  */
-import type { GpuPlan, Profile } from "../../core/dispatch.ts";
+import type { GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { accType, gpuBytes, vec, wgslType, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
-import type { RowLayout, ScatterInputs } from "../../core/meaning.ts";
+import type { MeaningOf, RowLayout, ScatterInputs } from "../../core/meaning.ts";
+import type { Problem } from "../../core/op.ts";
 import { shaderProgram } from "../../core/shader.ts";
+import { sizeOf } from "../../core/shape.ts";
 import {
   COPY_FIRST_EQUAL,
   COPY_SCATTER,
@@ -14,20 +16,48 @@ import {
   COPY_START,
 } from "../../../shaders_generated.ts";
 import { flatPlan } from "../dispatches.ts";
-import { planPieces } from "./pieces.ts";
+import { throughFloat32 } from "../pointwise/half.ts";
+import { gatherFits } from "./gather.ts";
+import { ontoLayout } from "./gather_layout.ts";
+import { bindable, planPieces } from "./pieces.ts";
 import { SEARCH_PLACES, SEARCH_ROWS } from "../thresholds.ts";
 
 function extentOf({ dims }: RowLayout): number {
   return dims.reduce((a, b) => a * b, 1);
 }
 
+/** The variants of an op that adds rows to places, or writes them there. */
+export function scatterVariants(
+  { layout, inputs, how }: MeaningOf<"scatter">,
+): readonly GpuVariant[] {
+  const isNarrow = (problem: Problem, profile: Profile): boolean => {
+    const rows = problem.inputs[inputs.rows], indices = problem.inputs[inputs.indices];
+    return indices.dtype === "int32" && bindable(rows, profile) && bindable(indices, profile);
+  };
+  const variant = (
+    name: string,
+    fits: (layout: RowLayout, dtype: DType) => boolean,
+    plan: Scatter,
+  ): GpuVariant => ({
+    name,
+    fits: (p, profile) => isNarrow(p, profile) && fits(layout(p), p.outputs[0].dtype),
+    plan: (p, profile) => plan(layout(p), p.outputs[0].dtype, inputs, profile),
+  });
+  if (how === "write") return [variant("write", gatherFits, writeGpu)];
+  // A search for few rows or few places, else atomic additions, which are of float32 for float16.
+  return [
+    variant("search", searchFits, searchAddGpu),
+    throughFloat32(variant("atomic", atomicFits, atomicAddGpu)),
+  ];
+}
+
 /** True where every result looks through all rows: few rows, or few places. */
-export function searchFits(layout: RowLayout): boolean {
+function searchFits(layout: RowLayout): boolean {
   return layout.dims.length <= 32 &&
     (layout.count <= SEARCH_ROWS || extentOf(layout) <= SEARCH_PLACES);
 }
 
-export function atomicFits(layout: RowLayout, dtype: DType): boolean {
+function atomicFits(layout: RowLayout, dtype: DType): boolean {
   return layout.dims.length <= 32 &&
     (dtype === "float32" || dtype === "int32" || dtype === "uint32");
 }
@@ -41,7 +71,7 @@ type Scatter<Inputs = ScatterInputs> = (
 ) => GpuPlan;
 
 /** Each result looks through all rows and adds those that are its own. */
-export const searchAddGpu: Scatter = (layout, dtype, inputs, profile) => {
+const searchAddGpu: Scatter = (layout, dtype, inputs, profile) => {
   const { batch, outer, dims, inner, count } = layout, extent = extentOf(layout);
   const size = batch * outer * extent * inner;
   const group = inner % 4 === 0 ? 4 : 1, start = inputs.start !== undefined;
@@ -72,10 +102,10 @@ function startAndPut(how: "add" | "write"): Scatter {
 }
 
 /** Adds rows atomically. */
-export const atomicAddGpu: Scatter = startAndPut("add");
+const atomicAddGpu: Scatter = startAndPut("add");
 
 /** Writes rows. Which of several for one place stays is not said. */
-export const writeGpu: Scatter = startAndPut("write");
+const writeGpu: Scatter = startAndPut("write");
 
 const startGpu: Scatter = (layout, dtype, inputs, profile) => {
   const size = layout.batch * layout.outer * extentOf(layout) * layout.inner;
@@ -90,7 +120,7 @@ const startGpu: Scatter = (layout, dtype, inputs, profile) => {
 };
 
 /** Puts every row in its place among what the result holds already. */
-export const ontoGpu: Scatter<ScatterInputs & { readonly how: "add" | "write" }> = (
+const ontoGpu: Scatter<ScatterInputs & { readonly how: "add" | "write" }> = (
   layout,
   dtype,
   { rows, indices, how },
@@ -114,8 +144,31 @@ export const ontoGpu: Scatter<ScatterInputs & { readonly how: "add" | "write" }>
   }));
 };
 
+/** The kernel of rows put among those that the result holds: inputs are int32 indices and rows. */
+export const ontoVariants: readonly GpuVariant[] = [{
+  name: "onto",
+  exactDtype: true,
+  fits: (problem, profile) => {
+    const { inputs: [indices, updates], attrs: { how } } = problem;
+    return indices.dtype === "int32" && updates.dtype !== "float16" &&
+      (how === "write" || atomicFits(ontoLayout(problem), updates.dtype)) &&
+      bindable(indices, profile) && bindable(updates, profile);
+  },
+  plan: (problem, profile) => {
+    const { outputs: [{ dtype }], attrs: { how } } = problem;
+    return ontoGpu(ontoLayout(problem), dtype, { rows: 1, indices: 0, how }, profile);
+  },
+}];
+
+/** The kernel of the first place of each index. */
+export const firstEqualVariants: readonly GpuVariant[] = [{
+  name: "search",
+  fits: ({ inputs: [x] }, profile) => x.dtype === "int32" && bindable(x, profile),
+  plan: ({ inputs: [x] }, profile) => firstEqualGpu(sizeOf(x.shape), profile),
+}];
+
 /** For each index the place of the first that equals it. */
-export function firstEqualGpu(count: number, profile: Profile): GpuPlan {
+function firstEqualGpu(count: number, profile: Profile): GpuPlan {
   return flatPlan({
     program: shaderProgram(COPY_FIRST_EQUAL, {}, { name: "first_equal" }),
     buffers: [{ input: 0 }, { output: 0 }],

@@ -2,14 +2,15 @@
  * Transposes on the GPU, where reading and writing cannot both run along memory: through workgroup tiles on hardware,
  * through blocks of 4x4 in registers on software adapters.
  */
-import type { CopyMap } from "../../core/meaning.ts";
-import type { BufferRef, GpuPlan, Profile } from "../../core/dispatch.ts";
+import type { CopyMap, MeaningOf } from "../../core/meaning.ts";
+import type { BufferRef, GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { vec, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { COPY_TRANSPOSE_BLOCKS, COPY_TRANSPOSE_TILES } from "../../../shaders_generated.ts";
 import { flatPlan } from "../dispatches.ts";
 import { mergeAxes, plainAxis } from "./map.ts";
+import { bindsWhole } from "./pieces.ts";
 import { TRANSPOSE_SIDE } from "../thresholds.ts";
 
 /** Side of a workgroup's tile, as in shaders/copy/transpose_tiles.wgsl. */
@@ -45,8 +46,18 @@ function asTranspose(map: CopyMap): Transpose | null {
     : null;
 }
 
+/** The variant of a copy that is a transpose. */
+export function transposeVariant({ from, map }: MeaningOf<"copy">): GpuVariant {
+  return {
+    name: "transpose",
+    fits: (problem, profile) =>
+      bindsWhole(problem, profile) && transposeFits(map(problem), profile),
+    plan: (problem, profile) => transposeGpu(map(problem), from, problem.outputs[0].dtype, profile),
+  };
+}
+
 /** True where the map is a transpose that one of the kernels here carries out. */
-export function transposeFits(map: CopyMap, profile: Profile): boolean {
+function transposeFits(map: CopyMap, profile: Profile): boolean {
   const t = asTranspose(map);
   if (t === null) return false;
   if (profile.barriers) return t.batch > 0;
@@ -54,7 +65,7 @@ export function transposeFits(map: CopyMap, profile: Profile): boolean {
 }
 
 /** One dispatch that transposes input `from`: its first parameter counts tiles of a workgroup, or blocks of an invocation. */
-export function transposeGpu(map: CopyMap, from: number, dtype: DType, profile: Profile): GpuPlan {
+function transposeGpu(map: CopyMap, from: number, dtype: DType, profile: Profile): GpuPlan {
   const { batch, rows, columns, base, batchStride, stride } = asTranspose(map)!;
   const word = wordType(dtype), buffers: BufferRef[] = [{ input: from }, { output: 0 }];
   const side = profile.barriers ? TILE : 4;

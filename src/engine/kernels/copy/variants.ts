@@ -2,14 +2,16 @@
  * The copy kernel of the GPU, shaders/copy/map.wgsl: a contiguous output gathered from an input as a CopyMap says.
  * Groups of four move as vectors where the last axis allows, else four results are stored at once.
  */
-import type { AxisMap, CopyMap } from "../../core/meaning.ts";
-import type { BufferRef, GpuPlan, Profile, Program } from "../../core/dispatch.ts";
+import type { AxisMap, CopyMap, MeaningOf } from "../../core/meaning.ts";
+import type { BufferRef, GpuPlan, GpuVariant, Profile, Program } from "../../core/dispatch.ts";
 import { gpuBytes, vec, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
 import { shaderProgram } from "../../core/shader.ts";
+import { sizeOf } from "../../core/shape.ts";
 import { COPY_MAP } from "../../../shaders_generated.ts";
 import { groupedBy, mayFill, mergeAxes } from "./map.ts";
-import { type PiecedSource, piecedSource, planPieces } from "./pieces.ts";
+import { bindableInPieces, type PiecedSource, piecedSource, planPieces } from "./pieces.ts";
+import { transposeVariant } from "./transpose.ts";
 
 /** How many results an invocation stores, and how it finds them. */
 type Form =
@@ -34,8 +36,24 @@ export interface CopyOptions {
   readonly fill?: BufferRef;
 }
 
+/** The variants of an op that copies input `from`. */
+export function copyVariants(meaning: MeaningOf<"copy">): readonly GpuVariant[] {
+  const { from, map, fill, transposes } = meaning;
+  return [...(transposes ? [transposeVariant(meaning)] : []), {
+    name: "copy",
+    fits: (problem, profile) =>
+      bindableInPieces(problem.inputs[from], 2, profile) && copyFits(map(problem)),
+    plan: (problem, profile) =>
+      copyGpu(map(problem), problem.outputs[0].dtype, profile, {
+        from: { input: from },
+        ...(fill === undefined ? {} : { fill: { input: fill } }),
+        fromCount: sizeOf(problem.inputs[from].shape),
+      }),
+  }];
+}
+
 /** True where the map has few enough axes for the uniform block. */
-export function copyFits(map: CopyMap): boolean {
+function copyFits(map: CopyMap): boolean {
   return paramsOf(mergeAxes(map), "one", 0, 0).length <= MAX_PARAMS;
 }
 

@@ -4,7 +4,7 @@
 import type { AxisMap, CopyMap } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { inWords, mergeAxes, stepOf } from "../copy/map.ts";
-import { wordsOf } from "../copy/fill.ts";
+import { wordsOf } from "./fill.ts";
 
 /** Side of the square blocks in which transposes run. */
 const BLOCK = 16;

@@ -3,7 +3,7 @@
  */
 import type { RowLayout } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
-import { wordsOf } from "../copy/fill.ts";
+import { wordsOf } from "./fill.ts";
 import { rowsOf } from "../copy/gather_layout.ts";
 import { Accumulator, addable } from "./scatter_accumulate.ts";
 

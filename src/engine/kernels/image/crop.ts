@@ -6,6 +6,7 @@ import {
   type BufferRef,
   f32Bits,
   type GpuPlan,
+  type GpuVariant,
   type Profile,
   type Program,
 } from "../../core/dispatch.ts";
@@ -16,8 +17,24 @@ import { shaderProgram } from "../../core/shader.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { IMAGE_CROP, IMAGE_CROP_GRAD } from "../window_shaders_generated.ts";
 import { fillGpu } from "../copy/fill.ts";
+import { boundWhole } from "../copy/pieces.ts";
 import { flatPlan } from "../dispatches.ts";
 import { imageDims } from "./geometry.ts";
+
+/** The kernel of crops. */
+export const cropVariants: readonly GpuVariant[] = boundWhole([{
+  name: "crop",
+  plan: ({ inputs: [image], outputs: [out], attrs }, profile) =>
+    cropGpu(image, out, attrs, profile),
+}]);
+
+/** The kernel of the gradient with respect to the image. */
+export const cropGradVariants: readonly GpuVariant[] = boundWhole([{
+  name: "atomic",
+  fits: ({ outputs }) => outputs[0].dtype === "float32",
+  plan: ({ inputs: [dy], outputs: [dx], attrs }, profile) =>
+    cropImageGradGpu(dy, dx, attrs, profile),
+}]);
 
 const BUFFERS: readonly BufferRef[] = [{ input: 0 }, { input: 1 }, { input: 2 }, { output: 0 }];
 
@@ -36,7 +53,7 @@ function cropPlan(
 }
 
 /** Cuts the boxes out of the images: inputs image, boxes, box indices. */
-export function cropGpu(
+function cropGpu(
   image: ConcreteSpec,
   out: ConcreteSpec,
   attrs: Attrs,
@@ -50,7 +67,7 @@ export function cropGpu(
 }
 
 /** Gives gradients back to the image: inputs gradients, boxes, box indices. float32 only: sums are atomic. */
-export function cropImageGradGpu(
+function cropImageGradGpu(
   dy: ConcreteSpec,
   dx: ConcreteSpec,
   attrs: Attrs,

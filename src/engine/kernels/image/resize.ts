@@ -1,15 +1,37 @@
 /**
  * Resizing on the GPU. Gradients are gathered: each input pixel looks through the output pixels it may have gone into.
  */
-import { f32Bits, type GpuPlan, type Profile, type Program } from "../../core/dispatch.ts";
+import {
+  f32Bits,
+  type GpuPlan,
+  type GpuVariant,
+  type Profile,
+  type Program,
+} from "../../core/dispatch.ts";
 import { accType, vec, wgslType, wordType } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { IMAGE_BILINEAR, IMAGE_NEAREST, IMAGE_RESIZE_GRAD } from "../window_shaders_generated.ts";
 import type { Attrs } from "../../core/op.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
+import { boundWhole } from "../copy/pieces.ts";
 import { flatPlan, wordsOf } from "../dispatches.ts";
 import { axisScale, imageDims } from "./geometry.ts";
+
+/** The variants of resizing one way or the other, or of its gradient. */
+export function resizeVariants(
+  how: "bilinear" | "nearest",
+  gives: "result" | "gradient",
+): readonly GpuVariant[] {
+  const plan = how === "bilinear" ? resizeBilinearGpu : resizeNearestGpu;
+  return boundWhole([{
+    name: "resize",
+    plan: ({ inputs: [x], outputs: [out], attrs }, profile) =>
+      gives === "result"
+        ? plan(x, out, attrs, profile)
+        : resizeGradGpu(how, x, out, attrs, profile),
+  }]);
+}
 
 interface Placing {
   readonly halfPixels: boolean;
@@ -51,7 +73,7 @@ function resizePlan(
   }, profile);
 }
 
-export function resizeBilinearGpu(
+function resizeBilinearGpu(
   x: ConcreteSpec,
   out: ConcreteSpec,
   attrs: Attrs,
@@ -64,7 +86,7 @@ export function resizeBilinearGpu(
 }
 
 /** Copies the nearest pixels of input 0. */
-export function resizeNearestGpu(
+function resizeNearestGpu(
   x: ConcreteSpec,
   out: ConcreteSpec,
   attrs: Attrs,
@@ -77,7 +99,7 @@ export function resizeNearestGpu(
 }
 
 /** Gradient of either way of resizing: input 0 is the gradient of the output. */
-export function resizeGradGpu(
+function resizeGradGpu(
   way: "bilinear" | "nearest",
   dy: ConcreteSpec,
   dx: ConcreteSpec,

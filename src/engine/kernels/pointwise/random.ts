@@ -2,13 +2,14 @@
  * Random numbers on the GPU: the same bits as on the host, two elements for each counter.
  */
 import type { Distribution } from "../../core/meaning.ts";
-import type { GpuPlan, Profile } from "../../core/dispatch.ts";
+import type { GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { gpuBytes, vec, wgslType } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
+import type { Problem } from "../../core/op.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
-import { planPieces } from "../copy/pieces.ts";
+import { bindsWhole, planPieces } from "../copy/pieces.ts";
 import { flatPlan } from "../dispatches.ts";
 import { RANDOM_MULTINOMIAL, RANDOM_PAIRS, RANDOM_WGSL } from "../../../shaders_generated.ts";
 import { uniformBits } from "../host/random.ts";
@@ -27,8 +28,37 @@ function drawing(name: string): string {
 fn draw(w: vec2<u32>) -> vec2<f32> { return ${name}(w); }`;
 }
 
+/** The variant of draws whose key is input 1: of a distribution, or of whole numbers between inputs 2 and 3. */
+export function drawVariant(how: Distribution | "integers"): GpuVariant {
+  const fits: GpuVariant["fits"] = ({ inputs }) => inputs[1].dtype === "int32";
+  if (how !== "integers") {
+    return {
+      name: "pairs",
+      // Numbers have as many bits as the dtype: more would round up to 1.
+      exactDtype: true,
+      fits,
+      plan: ({ outputs: [out] }, profile) => drawGpu(out, 1, how, profile),
+    };
+  }
+  return {
+    name: "pairs",
+    fits,
+    plan: ({ outputs: [out], hosts }, profile) => {
+      const { low, range } = bounds(hosts);
+      return drawIntsGpu(out, 1, low, range, profile);
+    },
+  };
+}
+
+/** Where whole numbers begin and how many there are; of no bounds, the dtype's full range. */
+function bounds([, , low, high]: Problem["hosts"]): { low: number; range: number } {
+  if (low === undefined) return { low: 0, range: 0 };
+  const min = Number(low.item());
+  return { low: min, range: (Number(high!.item()) - min) >>> 0 };
+}
+
 /** Fills the output with numbers drawn from `distribution`; the key is in input `seed`. */
-export function drawGpu(
+function drawGpu(
   out: ConcreteSpec,
   seed: number,
   distribution: Distribution,
@@ -41,7 +71,7 @@ export function drawGpu(
 }
 
 /** Fills the output with whole numbers in `[low, low + range)`; of full range where `range` is 0. */
-export function drawIntsGpu(
+function drawIntsGpu(
   out: ConcreteSpec,
   seed: number,
   low: number,
@@ -80,8 +110,17 @@ function pairs(
   }));
 }
 
+/** Kernel of draws of indices: inputs are logits, samples (host) and key. */
+export const multinomialVariants: readonly GpuVariant[] = [{
+  name: "scan",
+  fits: (problem, profile) =>
+    problem.inputs[2].dtype === "int32" && problem.outputs[0].dtype === "int32" &&
+    bindsWhole(problem, profile),
+  plan: ({ inputs, outputs: [out] }, profile) => multinomialGpu(inputs[0], out, 2, profile),
+}];
+
 /** For each row of logits, indices drawn with the probabilities softmax gives; logits are input 0. */
-export function multinomialGpu(
+function multinomialGpu(
   logits: ConcreteSpec,
   out: ConcreteSpec,
   seed: number,

@@ -2,6 +2,7 @@
  * Morphological dilation on the GPU: pooling with a filter added.
  */
 import type { BufferRef, Dispatch, GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
+import type { MeaningOf } from "../../core/meaning.ts";
 import type { Problem } from "../../core/op.ts";
 import { forwardGather, isDeep } from "../conv/gather.ts";
 import { dilationGeometry, tapCount, type WindowGeometry } from "../conv/geometry.ts";
@@ -53,20 +54,22 @@ function variant(
   return { name, fits, plan };
 }
 
-export const DILATION_VARIANTS: readonly GpuVariant[] = [variant("dilation")];
-
-export const DILATION_INPUT_VARIANTS: readonly GpuVariant[] = [
-  variant("dilation_input", (geometry, source, profile) => {
+/** The variant of dilation, and those of its gradients. */
+const VARIANTS: Readonly<Record<MeaningOf<"dilation">["gives"], GpuVariant>> = {
+  "result": variant("dilation"),
+  "input gradient": variant("dilation_input", (geometry, source, profile) => {
     const work = { geometry, source, count: inCount(geometry), profile };
     return poolDispatch(poolGradProgram("max", source), GRADIENT, work);
   }),
-];
-
-export const DILATION_FILTER_VARIANTS: readonly GpuVariant[] = [
-  variant("dilation_filter", (g, source, profile) => {
+  "filter gradient": variant("dilation_filter", (g, source, profile) => {
     const width = source.wide ? 4 : 1;
     const params = [tapCount(g) * g.channels / width, g.channels / width, outCount(g) / g.channels];
     const program = dilationFilterProgram(source);
     return flatDispatch({ program, buffers: GRADIENT, params }, profile);
   }),
-];
+};
+
+/** The variants of dilation or of one of its gradients. */
+export function dilationVariants({ gives }: MeaningOf<"dilation">): readonly GpuVariant[] {
+  return [VARIANTS[gives]];
+}

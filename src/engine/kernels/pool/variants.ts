@@ -10,6 +10,7 @@ import {
   type Program,
   workgroupFor,
 } from "../../core/dispatch.ts";
+import type { MeaningOf } from "../../core/meaning.ts";
 import type { Problem } from "../../core/op.ts";
 import type { Shape } from "../../core/shape.ts";
 import { forwardGather, gatherWords, isDeep } from "../conv/gather.ts";
@@ -132,18 +133,6 @@ function windows(kind: PoolKind, name: string, operands: readonly number[]): Gpu
   });
 }
 
-export const MAX_POOL_VARIANTS: readonly GpuVariant[] = [windows("max", "max_pool", [0])];
-
-export const AVG_POOL_VARIANTS: readonly GpuVariant[] = [windows("avg", "avg_pool", [0])];
-
-export const MAX_POOL_GRAD_GRAD_VARIANTS: readonly GpuVariant[] = [
-  windows("pick", "max_pool_grad_grad", [0, 2]),
-];
-
-export const ARG_MAX_POOL_VARIANTS: readonly GpuVariant[] = [
-  windows("argmax", "max_pool_argmax", [0]),
-];
-
 /** True where each element lies in just one window, and windows are small enough to be spelled out. */
 function tilesImage(g: WindowGeometry): boolean {
   return tapCount(g) <= MAX_TAPS &&
@@ -156,7 +145,7 @@ function tilesImage(g: WindowGeometry): boolean {
  * Gradient of the greatest element. Where windows overlap, first which tap won in each window, then what each element collects;
  * where they do not, both at once.
  */
-export const MAX_POOL_GRAD_VARIANTS: readonly GpuVariant[] = [
+const MAX_POOL_GRAD: readonly GpuVariant[] = [
   variant("max_pool_grad", [0, 2], (geometry, [x, dy, dx], problem, profile) => {
     const outs = outCount(geometry), ins = inCount(geometry);
     if (tilesImage(geometry)) {
@@ -183,10 +172,29 @@ export const MAX_POOL_GRAD_VARIANTS: readonly GpuVariant[] = [
   }),
 ];
 
-export const AVG_POOL_GRAD_VARIANTS: readonly GpuVariant[] = [
+const AVG_POOL_GRAD: readonly GpuVariant[] = [
   variant("avg_pool_grad", [1], (geometry, buffers, problem, profile) => {
     const count = inCount(geometry), source = sourceOf(geometry, last(problem), count, profile);
     const work = { geometry, source, count, profile };
     return { dispatches: [poolDispatch(poolGradProgram("avg", source), buffers, work)] };
   }, ({ outputs: [dx] }) => dx.shape),
 ];
+
+const VARIANTS: Readonly<Record<"max" | "mean", Readonly<Record<string, readonly GpuVariant[]>>>> =
+  {
+    max: {
+      "result": [windows("max", "max_pool", [0])],
+      "gradient": MAX_POOL_GRAD,
+      "second gradient": [windows("pick", "max_pool_grad_grad", [0, 2])],
+      "result and place": [windows("argmax", "max_pool_argmax", [0])],
+    },
+    mean: {
+      "result": [windows("avg", "avg_pool", [0])],
+      "gradient": AVG_POOL_GRAD,
+    },
+  };
+
+/** The variants of an op over windows. */
+export function windowVariants({ takes, gives }: MeaningOf<"window">): readonly GpuVariant[] {
+  return VARIANTS[takes][gives];
+}

@@ -1,7 +1,9 @@
 /**
  * Counting of values on the GPU, with atomics; sums of floats go through compare-and-swap.
  */
-import type { GpuVariant } from "../../core/dispatch.ts";
+import type { GpuVariant, Profile } from "../../core/dispatch.ts";
+import type { MeaningOf } from "../../core/meaning.ts";
+import type { Problem } from "../../core/op.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { sizeOf } from "../../core/shape.ts";
 import { REDUCE_BINCOUNT } from "../../../shaders_generated.ts";
@@ -9,14 +11,23 @@ import { gpuFits } from "../copy/pieces.ts";
 import { flatPlan } from "../dispatches.ts";
 import { clearGpu } from "../rows/topk_search.ts";
 
-/** Kernel of Bincount and DenseBincount: inputs are values, size (host) and weights. Negative values are left out. */
-export const bincountVariants: readonly GpuVariant[] = [{
+/** The kernel of counts: inputs are values, size (host) and weights. Negative values are left out. */
+export function countVariants({ of }: MeaningOf<"count">): readonly GpuVariant[] {
+  return [{
+    ...counting,
+    fits: (problem, profile) =>
+      (of === "rows" || problem.inputs[0].shape.length === 1) && countFits(problem, profile),
+  }];
+}
+
+function countFits(problem: Problem, profile: Profile): boolean {
+  const { inputs: [x], outputs: [out] } = problem;
+  return gpuFits(problem, profile) && x.dtype === "int32" &&
+    (out.dtype === "float32" || out.dtype === "int32");
+}
+
+const counting: GpuVariant = {
   name: "atomics",
-  fits: (problem, profile) => {
-    const { inputs: [x], outputs: [out] } = problem;
-    return gpuFits(problem, profile) && x.dtype === "int32" &&
-      (out.dtype === "float32" || out.dtype === "int32");
-  },
   plan: ({ inputs: [x, , weights], outputs: [out], attrs }, profile) => {
     const bins = sizeOf(out.shape), size = sizeOf(x.shape);
     if (bins === 0) return { dispatches: [] };
@@ -31,4 +42,4 @@ export const bincountVariants: readonly GpuVariant[] = [{
     const clear = clearGpu("u32", "bincount_clear", bins, profile);
     return { dispatches: [...clear.dispatches, ...count.dispatches] };
   },
-}];
+};

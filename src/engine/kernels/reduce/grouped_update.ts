@@ -9,6 +9,7 @@ import {
   f32Bits,
   flatId,
   type GpuPlan,
+  type GpuVariant,
   gridFor,
   makeProgram,
   type Profile,
@@ -19,7 +20,7 @@ import type { Problem } from "../../core/op.ts";
 import { type Expr, exprKey } from "../../core/scalar/expr.ts";
 import { printWgsl } from "../../core/scalar/wgsl.ts";
 import { sizeOf } from "../../core/shape.ts";
-import { piecesOf } from "../copy/pieces.ts";
+import { bindsWhole, piecesOf } from "../copy/pieces.ts";
 
 const WORKGROUP = 64;
 
@@ -129,8 +130,15 @@ function range(n: number): number[] {
   return Array.from({ length: n }, (_, i) => i);
 }
 
+/** The kernel of sums over the first axis of several matrices. */
+export const columnSumVariants: readonly GpuVariant[] = [{
+  name: "grouped",
+  fits: bindsWhole,
+  plan: (problem, profile) => planColumnSums(problem.attrs.scales, problem, profile),
+}];
+
 /** Sums over the first axis of several matrices (or vectors), each times a factor: one invocation per column. */
-export function planColumnSums(
+function planColumnSums(
   scales: readonly number[],
   { inputs, outputs }: Problem,
   profile: Profile,

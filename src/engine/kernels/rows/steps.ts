@@ -4,7 +4,7 @@
 import type { GpuVariant } from "../../core/dispatch.ts";
 import type { DType } from "../../core/dtype.ts";
 import type { MeaningOf, RowSteps } from "../../core/meaning.ts";
-import type { Problem } from "../../core/op.ts";
+import type { OpDef, Problem } from "../../core/op.ts";
 import { argumentsOf, type Expr, exprKey } from "../../core/scalar/expr.ts";
 import { printWgsl } from "../../core/scalar/wgsl.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
@@ -28,10 +28,11 @@ const FOLDS = {
   min: ["min", "inf_()"],
 } as const;
 
+/** The variants of an op that says row by row what it computes; programs have its name. */
 export function rowStepVariants(
-  name: string,
-  { steps, columns }: Omit<MeaningOf<"row steps">, "kind">,
-): GpuVariant[] {
+  { steps, columns }: MeaningOf<"row steps">,
+  { name }: OpDef,
+): readonly GpuVariant[] {
   return rowVariants(
     (problem, profile) =>
       gpuFits(problem, profile) &&

@@ -8,7 +8,6 @@ import { compatible, isConcrete, type PartialShape, shapeText } from "../../core
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { bincountCpu } from "../../kernels/host/count.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { hostInts, knownInts, reshape } from "./view.ts";
 import { asTensor, castInput, intScalar, toInput, wantRank } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
@@ -46,12 +45,6 @@ const Bincount = defineOp({
   meaning: { kind: "count", of: "all" },
   cpu: ([x, size, weights], [out]) =>
     bincountCpu(x.reshape([x.size]), weights, hostInts(size)[0], false, out),
-  gpu: onGpu(({ bincountVariants }) =>
-    bincountVariants.map((v) => ({
-      ...v,
-      fits: (problem, profile) => problem.inputs[0].shape.length === 1 && v.fits!(problem, profile),
-    }))
-  ),
 });
 
 const DenseBincount = defineOp({
@@ -74,7 +67,6 @@ const DenseBincount = defineOp({
   meaning: { kind: "count", of: "rows" },
   cpu: ([x, size, weights], [out], { attrs }) =>
     bincountCpu(x, weights, hostInts(size)[0], attrs.binary_output, out),
-  gpu: onGpu(({ bincountVariants }) => bincountVariants),
 });
 
 /**

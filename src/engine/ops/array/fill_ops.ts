@@ -11,7 +11,7 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { InternalError, ValueError } from "../../core/errors.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
-import { fillCpu, fillGpu, fillNumber } from "../../kernels/copy/fill.ts";
+import { fillCpu, fillNumber } from "../../kernels/host/fill.ts";
 import { knownInts, reshape } from "./view.ts";
 import { asTensor, intVector, toIndexInput, toInput } from "../input.ts";
 
@@ -31,10 +31,6 @@ const Fill = defineOp({
   grad: { saves: [], vjp: (_, [dy], ctx) => [null, ctx.sumLike(dy, 1)] },
   meaning: { kind: "fill", how: "element" },
   cpu: ([, value], [out]) => fillCpu(out, value),
-  gpu: [{
-    name: "fill",
-    plan: ({ outputs }, profile) => fillGpu(outputs[0], profile, { from: 1 }),
-  }],
 });
 
 // Eager only: the value travels as a parameter, so that a fill uploads nothing.
@@ -50,17 +46,13 @@ const FillNumber = defineOp({
   ...numberKernels(({ value }) => value),
 });
 
-/** What an op is that fills with a number that attributes tell, and its kernels. */
+/** The meaning and host kernel of an op that fills with a number that attributes tell. */
 function numberKernels(
   number: (attrs: Attrs) => number,
-): Required<Pick<OpDef, "meaning" | "cpu" | "gpu">> {
+): Required<Pick<OpDef, "meaning" | "cpu">> {
   return {
     meaning: { kind: "fill", how: "number", number },
     cpu: (_, [out], { attrs }) => fillNumber(out, number(attrs)),
-    gpu: [{
-      name: "fill",
-      plan: ({ outputs, attrs }, profile) => fillGpu(outputs[0], profile, { value: number(attrs) }),
-    }],
   };
 }
 

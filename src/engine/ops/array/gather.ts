@@ -18,9 +18,7 @@ import {
 } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
-import { bindable, bindableInPieces } from "../../kernels/copy/pieces.ts";
 import { gatherCpu } from "../../kernels/host/gather.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { axisLayout, vectorLayout } from "../../kernels/copy/gather_layout.ts";
 import { pickedRows } from "./indexed_slices.ts";
 import { hostInts, knownInts, literalInts } from "./view.ts";
@@ -65,22 +63,13 @@ function gatheredShape(
   return [...shared, ...table.slice(batch, a), ...indices.slice(batch), ...table.slice(a + 1)];
 }
 
-/** What an op is that picks rows of input 0 by input 1, and its kernels. A table larger than one binding is bound in pieces. */
+/** The meaning and host kernel of an op that picks rows of input 0 by input 1. */
 function gatherKernels(
   layout: (problem: Problem) => RowLayout,
-): Required<Pick<OpDef, "meaning" | "cpu" | "gpu">> {
+): Required<Pick<OpDef, "meaning" | "cpu">> {
   return {
     meaning: { kind: "gather", layout },
     cpu: ([table, indices], [out], problem) => gatherCpu(table, indices, layout(problem), out),
-    gpu: onGpu(({ gatherFits, gatherGpu }) => [{
-      name: "gather",
-      fits: (problem, profile) => {
-        const [table, indices] = problem.inputs;
-        return indices.dtype === "int32" && bindable(indices, profile) &&
-          bindableInPieces(table, 2, profile) && gatherFits(layout(problem));
-      },
-      plan: (problem, profile) => gatherGpu(layout(problem), problem.inputs[0].dtype, profile),
-    }]),
   };
 }
 

@@ -14,17 +14,16 @@ import {
 } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
-import { boundWhole } from "../../kernels/copy/pieces.ts";
-import { joinCpu, joinGpu, rowParts, splitCpu, splitGpu } from "../../kernels/copy/join.ts";
+import { joinCpu, rowParts, splitCpu } from "../../kernels/host/join.ts";
 import { hostInts, knownInts, literalInts, withAxis } from "./view.ts";
 import { castInput, intScalar, intVector, toInput } from "../input.ts";
 
-/** What an op that joins its inputs or splits input `from` along an axis is, and its kernels. Parts without that axis are a slice each. */
+/** The meaning and host kernel of an op that joins its inputs or splits input `from` along an axis. Parts without that axis are a slice each. */
 function exchangeKernels(
   way: "join" | "split",
   axisOf: (problem: Problem) => number,
   from = 0,
-): Pick<OpDef, "meaning" | "cpu" | "gpu"> {
+): Required<Pick<OpDef, "meaning" | "cpu">> {
   const partsOf = (problem: Problem): RowParts => {
     const { inputs, hosts, outputs } = problem, joins = way === "join";
     const { shape } = joins ? outputs[0] : inputs[from];
@@ -40,15 +39,6 @@ function exchangeKernels(
       if (way === "join") joinCpu(ins.slice(0, parts.widths.length), outs[0], parts);
       else splitCpu(ins[from], outs, parts);
     },
-    gpu: boundWhole([{
-      name: way,
-      plan: (problem, profile) => {
-        const parts = partsOf(problem);
-        return way === "join"
-          ? joinGpu(parts, problem.outputs[0].dtype, profile)
-          : splitGpu(parts, problem.inputs[from].dtype, profile, from);
-      },
-    }]),
   };
 }
 

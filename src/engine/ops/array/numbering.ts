@@ -5,16 +5,15 @@ import { apply1, compose, currentInterpreter } from "../../core/apply.ts";
 import { asDType, type DType, isBigInt, isInRange, isInteger } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
-import { defineOp, type OpDef, type Problem } from "../../core/op.ts";
-import { type ElementValue, NdArray, setElement } from "../../core/nd_array.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
+import { NdArray, setElement } from "../../core/nd_array.ts";
 import { optionCheck } from "../../core/options.ts";
-import { normalizeAxis, shapeText, sizeOf } from "../../core/shape.ts";
+import { shapeText, sizeOf } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
-import { boundWhole } from "../../kernels/copy/pieces.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
-import { oneHotCpu, oneHotGpu, oneHotLayout, rampCpu, rampGpu } from "../../kernels/copy/number.ts";
-import type { Line } from "../../kernels/reduce/layout.ts";
-import { hostInts, knownInts, reshape, withAxis } from "./view.ts";
+import { hotLayout, numberOf, rampOf } from "../../kernels/copy/number_layout.ts";
+import { oneHotCpu, rampCpu } from "../../kernels/host/number.ts";
+import { knownInts, reshape, withAxis } from "./view.ts";
 import { broadcastTo } from "./repeat.ts";
 import { zeros } from "./creation.ts";
 import { copyKernels } from "./define_copy.ts";
@@ -35,10 +34,6 @@ function rangeSize(start: number, limit: number, delta: number): number {
   return Math.ceil(Math.abs((limit - start) / delta));
 }
 
-function hostNumber(a: NdArray | undefined): number {
-  return Number(a!.item());
-}
-
 const Range = defineOp({
   name: "Range",
   inputs: ["start: Tidx", "limit: Tidx", "delta: Tidx"],
@@ -47,34 +42,21 @@ const Range = defineOp({
   hostInputs: ["start", "limit", "delta"],
   infer: ([start, limit, delta]) => [
     start.value && limit.value && delta.value
-      ? [rangeSize(hostNumber(start.value), hostNumber(limit.value), hostNumber(delta.value))]
+      ? [rangeSize(numberOf(start.value), numberOf(limit.value), numberOf(delta.value))]
       : [null],
   ],
   grad: null,
-  meaning: { kind: "fill", how: "steps" },
-  ...rampKernels(({ hosts }) => ({ start: hosts[0]!.item(), step: hosts[2]!.item() })),
+  ...rampKernels("steps"),
 });
 
-/** A number for each place: where they start, by how much they differ and, where that is given, the last one. */
-interface Ramp {
-  readonly start: ElementValue;
-  readonly step: ElementValue;
-  readonly stop?: number;
-}
-
-function rampKernels(of: (problem: Problem) => Ramp): Required<Pick<OpDef, "cpu" | "gpu">> {
+/** The meaning and host kernel of an op that numbers places. */
+function rampKernels(how: "steps" | "spaced"): Required<Pick<OpDef, "meaning" | "cpu">> {
   return {
+    meaning: { kind: "fill", how },
     cpu: (_, [out], problem) => {
-      const { start, step, stop } = of(problem);
+      const { start, step, stop } = rampOf(how, problem);
       rampCpu(out, start, step, out.size > 1 ? stop : undefined);
     },
-    gpu: boundWhole([{
-      name: "ramp",
-      plan: (problem, profile) => {
-        const { start, step, stop } = of(problem), { shape, dtype } = problem.outputs[0];
-        return rampGpu(shape[0], dtype, Number(start), Number(step), profile, stop);
-      },
-    }]),
   };
 }
 
@@ -86,11 +68,7 @@ const LinSpace = defineOp({
   hostInputs: ["start", "stop", "num"],
   infer: ([, , num]) => [[knownInts(num)?.[0] ?? null]],
   grad: null,
-  meaning: { kind: "fill", how: "spaced" },
-  ...rampKernels(({ hosts, outputs }) => {
-    const start = hostNumber(hosts[0]), stop = hostNumber(hosts[1]), n = outputs[0].shape[0];
-    return { start, stop, step: n > 1 ? (stop - start) / (n - 1) : 0 };
-  }),
+  ...rampKernels("spaced"),
 });
 
 const Diag = defineOp({
@@ -134,11 +112,6 @@ const DiagPart = defineOp({
   }),
 });
 
-function hotLayout({ inputs, hosts, attrs }: Problem): Line {
-  const { shape } = inputs[0];
-  return oneHotLayout(shape, hostInts(hosts[1]!)[0], normalizeAxis(attrs.axis, shape.length + 1));
-}
-
 // On and off are read on the host: they are numbers in every known program, and nothing is uploaded for them.
 const OneHot = defineOp({
   name: "OneHot",
@@ -153,18 +126,6 @@ const OneHot = defineOp({
   meaning: { kind: "mark" },
   cpu: ([indices, , on, off], [out], problem) =>
     oneHotCpu(indices, on, off, hotLayout(problem), out),
-  gpu: boundWhole([{
-    name: "one_hot",
-    fits: ({ inputs }) => inputs[0].dtype === "int32",
-    plan: (problem, profile) =>
-      oneHotGpu(
-        problem.outputs[0].dtype,
-        hostNumber(problem.hosts[2]),
-        hostNumber(problem.hosts[3]),
-        hotLayout(problem),
-        profile,
-      ),
-  }]),
 });
 
 /**

@@ -10,7 +10,7 @@ import { defineOp, type OpInit, type Problem } from "../../core/op.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { fillCpu } from "../../kernels/copy/fill.ts";
+import { fillCpu } from "../../kernels/host/fill.ts";
 import { vectorLayout } from "../../kernels/copy/gather_layout.ts";
 import { scatterCpu } from "../../kernels/host/scatter.ts";
 import { hostInts, literalInts, reshape } from "./view.ts";

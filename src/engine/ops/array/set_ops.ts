@@ -10,7 +10,7 @@ import { defineOp } from "../../core/op.ts";
 import { type ElementValue, NdArray, setElement } from "../../core/nd_array.ts";
 import { normalizeAxis, type PartialShape, sizeOf } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
-import { wordsOf } from "../../kernels/copy/fill.ts";
+import { wordsOf } from "../../kernels/host/fill.ts";
 import { axisLayout } from "../../kernels/copy/gather_layout.ts";
 import { gatherCpu } from "../../kernels/host/gather.ts";
 import { wholeArray } from "../../kernels/host/numbers.ts";

@@ -10,7 +10,6 @@ import {
   depthwiseBackwardInput,
   depthwiseForward,
 } from "../../kernels/host/conv_depthwise.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { conv2d } from "./conv.ts";
 import {
   checkSame,
@@ -41,18 +40,9 @@ export const DepthwiseConv2dNative: OpDef = defineConvFamily({
   inputGradient: { name: "DepthwiseConv2dNativeBackpropInput" },
   filterGradient: { name: "DepthwiseConv2dNativeBackpropFilter" },
   depthwise: {
-    forward: {
-      cpu: depthwiseForward,
-      gpu: onGpu(({ DEPTHWISE_VARIANTS }) => DEPTHWISE_VARIANTS, "windows"),
-    },
-    inputGradient: {
-      cpu: depthwiseBackwardInput,
-      gpu: onGpu(({ DEPTHWISE_INPUT_VARIANTS }) => DEPTHWISE_INPUT_VARIANTS, "windows"),
-    },
-    filterGradient: {
-      cpu: depthwiseBackwardFilter,
-      gpu: onGpu(({ DEPTHWISE_FILTER_VARIANTS }) => DEPTHWISE_FILTER_VARIANTS, "windows"),
-    },
+    forward: depthwiseForward,
+    inputGradient: depthwiseBackwardInput,
+    filterGradient: depthwiseBackwardFilter,
   },
 }).forward;
 

@@ -2,7 +2,6 @@
  * A convolution and its two gradients: they are each other's, whatever the number of axes and whether channels mix.
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
-import type { GpuVariant } from "../../core/dispatch.ts";
 import type { MeaningOf } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { type Attrs, defineOp, type OpDef, type OpInit } from "../../core/op.ts";
@@ -11,7 +10,6 @@ import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import { type Spec, specText } from "../../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import {
   convBackwardFilter,
   convBackwardInput,
@@ -42,30 +40,21 @@ interface ConvMember {
   readonly portable?: Portable;
 }
 
-type ConvKernels = Members<{ readonly cpu: ConvKernel; readonly gpu: readonly GpuVariant[] }>;
+type ConvKernels = Members<ConvKernel>;
 
 interface ConvFamilyDefinition extends Members<ConvMember> {
   readonly fn: string;
   readonly rank: 4 | 5;
-  /** Kernels where each channel is convolved with filters of its own: the filter then ends in `[channels, multiplier]`. */
+  /** Host kernels where each channel is convolved with filters of its own: the filter then ends in `[channels, multiplier]`. */
   readonly depthwise?: ConvKernels;
   readonly attrs: readonly string[];
 }
 
-/** Kernels of convolutions that mix channels. */
+/** Host kernels of convolutions that mix channels. */
 const MIXING: ConvKernels = {
-  forward: {
-    cpu: convForward,
-    gpu: onGpu(({ CONV_VARIANTS }) => CONV_VARIANTS, "windows"),
-  },
-  inputGradient: {
-    cpu: convBackwardInput,
-    gpu: onGpu(({ CONV_INPUT_VARIANTS }) => CONV_INPUT_VARIANTS, "windows"),
-  },
-  filterGradient: {
-    cpu: convBackwardFilter,
-    gpu: onGpu(({ CONV_FILTER_VARIANTS }) => CONV_FILTER_VARIANTS, "windows"),
-  },
+  forward: convForward,
+  inputGradient: convBackwardInput,
+  filterGradient: convBackwardFilter,
 };
 
 /** The attributes that a convolution and its gradients share. */
@@ -133,13 +122,13 @@ export function defineConvFamily(family: ConvFamilyDefinition): Members<OpDef> {
   const sizesOf = (member: ConvMember): string => member.sizes ?? "int32";
   const define = (
     member: keyof Members<unknown>,
-    gives: MeaningOf<"product">["gives"],
+    gives: MeaningOf<"convolution">["gives"],
     { run, ...init }: Pick<OpInit, "inputs" | "hostInputs" | "infer" | "grad"> & {
       /** Image, filter and the two operands of the kernel. */
       readonly run: (inputs: readonly NdArray[], out: NdArray) => readonly NdArray[];
     },
   ): OpDef => {
-    const { name, sizes, portable } = family[member], { cpu, gpu } = kernels[member];
+    const { name, sizes, portable } = family[member], cpu = kernels[member];
     return defineOp({
       ...init,
       name,
@@ -147,7 +136,7 @@ export function defineConvFamily(family: ConvFamilyDefinition): Members<OpDef> {
       outputs: ["output: T"],
       attrs: [...family.attrs, ...(sizes === undefined ? [] : [`${sizes}: index = int32`])],
       meaning: {
-        kind: "product",
+        kind: "convolution",
         of: depthwise ? "channels" : "windows",
         gives,
         fuses: gives === "result",
@@ -157,7 +146,6 @@ export function defineConvFamily(family: ConvFamilyDefinition): Members<OpDef> {
         const channels = depthwise ? filter[rank - 2] * filter[rank - 1] : filter[rank - 1];
         runConv(cpu, windowGeometry(x.shape, filter, channels, attrs), a, b, out);
       },
-      gpu,
     });
   };
 

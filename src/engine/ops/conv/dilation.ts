@@ -14,7 +14,6 @@ import {
   spatialOutputs,
 } from "../../kernels/conv/geometry.ts";
 import { dilationCpu, dilationGradCpu } from "../../kernels/host/pool.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import {
   checkSame,
   extentOf,
@@ -57,9 +56,9 @@ const BackpropInput = defineOp({
   attrs: ATTRS,
   infer: ([x]) => [x.shape],
   grad: NO_GRADIENT,
+  meaning: { kind: "dilation", gives: "input gradient" },
   cpu: (ins, [dx], { attrs }) =>
     dilationGradCpu(dilationGeometry(ins[0].shape, ins[1].shape, attrs), ins, "element", dx),
-  gpu: onGpu(({ DILATION_INPUT_VARIANTS }) => DILATION_INPUT_VARIANTS, "windows"),
 });
 
 const BackpropFilter = defineOp({
@@ -69,9 +68,9 @@ const BackpropFilter = defineOp({
   attrs: ATTRS,
   infer: ([, filter]) => [filter.shape],
   grad: NO_GRADIENT,
+  meaning: { kind: "dilation", gives: "filter gradient" },
   cpu: (ins, [df], { attrs }) =>
     dilationGradCpu(dilationGeometry(ins[0].shape, ins[1].shape, attrs), ins, "tap", df),
-  gpu: onGpu(({ DILATION_FILTER_VARIANTS }) => DILATION_FILTER_VARIANTS, "windows"),
 });
 
 const Dilation2D = defineOp({
@@ -87,9 +86,9 @@ const Dilation2D = defineOp({
       needs[1] ? apply1(BackpropFilter, [input, filter, dy], { strides, rates, padding }) : null,
     ],
   },
+  meaning: { kind: "dilation", gives: "result" },
   cpu: ([x, filter], [out], { attrs }) =>
     dilationCpu(dilationGeometry(x.shape, filter.shape, attrs), x, filter, out),
-  gpu: onGpu(({ DILATION_VARIANTS }) => DILATION_VARIANTS, "windows"),
 });
 
 /**

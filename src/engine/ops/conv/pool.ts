@@ -25,7 +25,6 @@ import {
   maxPoolGradCpu,
   maxPoolGradGradCpu,
 } from "../../kernels/host/pool.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { hostInts } from "../array/view.ts";
 import { toIndexInput } from "../input.ts";
 
@@ -118,9 +117,9 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     attrs: [...attrs, `T: ${REAL}`],
     infer: ([x], a) => [poolShape(`${name.max}GradGrad`, x.shape, a, rank)],
     grad: maxGradRule(() => maxGrad),
+    meaning: { kind: "window", takes: "max", gives: "second gradient" },
     cpu: ([x, , dd], [out], { attrs: a }) =>
       maxPoolGradGradCpu(geometry(name.max, x.shape, a), [x, dd], out),
-    gpu: onGpu(({ MAX_POOL_GRAD_GRAD_VARIANTS }) => MAX_POOL_GRAD_GRAD_VARIANTS, "windows"),
   });
 
   const maxGrad: OpDef = defineOp({
@@ -140,7 +139,6 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     meaning: { kind: "window", takes: "max", gives: "gradient" },
     cpu: ([x, , dy], [out], { attrs: a }) =>
       maxPoolGradCpu(geometry(name.max, x.shape, a), [x, dy], out),
-    gpu: onGpu(({ MAX_POOL_GRAD_VARIANTS }) => MAX_POOL_GRAD_VARIANTS, "windows"),
   });
 
   const max = defineOp({
@@ -158,7 +156,6 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     },
     meaning: { kind: "window", takes: "max", gives: "result" },
     cpu: ([x], [out], { attrs: a }) => maxPoolCpu(geometry(name.max, x.shape, a), x, out),
-    gpu: onGpu(({ MAX_POOL_VARIANTS }) => MAX_POOL_VARIANTS, "windows"),
   });
 
   const avgGrad: OpDef = defineOp({
@@ -176,7 +173,6 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     grad: { saves: [], vjp: (_, [g], ctx) => [null, apply1(avg, [g], shared(ctx.attrs))] },
     meaning: { kind: "window", takes: "mean", gives: "gradient" },
     cpu: ([, dy], [out], { attrs: a }) => avgPoolGradCpu(geometry(name.avg, out.shape, a), dy, out),
-    gpu: onGpu(({ AVG_POOL_GRAD_VARIANTS }) => AVG_POOL_GRAD_VARIANTS, "windows"),
   });
 
   const avg: OpDef = defineOp({
@@ -194,7 +190,6 @@ function definePooling(suffix: "" | "3D"): PoolOps {
     },
     meaning: { kind: "window", takes: "mean", gives: "result" },
     cpu: ([x], [out], { attrs: a }) => avgPoolCpu(geometry(name.avg, x.shape, a), x, out),
-    gpu: onGpu(({ AVG_POOL_VARIANTS }) => AVG_POOL_VARIANTS, "windows"),
   });
   return { max, avg, maxGrad };
 }
@@ -229,11 +224,11 @@ const MaxPoolWithArgmax = defineOp({
       ];
     },
   },
+  meaning: { kind: "window", takes: "max", gives: "result and place" },
   cpu: ([x], outs, { attrs }) => {
     const window = geometry("MaxPoolWithArgmax", x.shape, attrs);
     argMaxPoolCpu(window, x, outs, attrs.include_batch_in_index);
   },
-  gpu: onGpu(({ ARG_MAX_POOL_VARIANTS }) => ARG_MAX_POOL_VARIANTS, "windows"),
 });
 
 export function applyPool(type: "max" | "avg", axes: 2 | 3, x: OpInput, attrs: Attrs): Tensor {

@@ -2,7 +2,6 @@
  * What `_FusedMatMul`, `_FusedConv2D` and the like do after the product: bias and activation. One definition for all of them.
  */
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
-import type { GpuVariant, Profile } from "../../core/dispatch.ts";
 import {
   type Attrs,
   defineOp,
@@ -19,7 +18,6 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { InternalError, UnimplementedError, ValueError } from "../../core/errors.ts";
 import { type EpilogueOperand, withFusion } from "../../core/fusion.ts";
 import type { MeaningOf } from "../../core/meaning.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { asTensor, castInput, shapeOfInput, toInput } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
 import { less } from "../pointwise/compare.ts";
@@ -107,20 +105,6 @@ function asFused(problem: Problem): Problem | null {
   };
 }
 
-/** The first of the product's variants that fits, with the epilogue. */
-function fusedVariant({ gpu = [] }: OpDef): GpuVariant {
-  const find = (problem: Problem | null, profile: Profile): GpuVariant | undefined =>
-    problem ? gpu.find(({ fits }) => fits?.(problem, profile) ?? true) : undefined;
-  return {
-    name: "fused",
-    fits: (problem, profile) => find(asFused(problem), profile) !== undefined,
-    plan: (problem, profile) => {
-      const fused = asFused(problem)!;
-      return find(fused, profile)!.plan(fused, profile);
-    },
-  };
-}
-
 /** What a fused op is made of. */
 export interface FusedInit {
   readonly name: string;
@@ -150,7 +134,7 @@ export function defineFused(init: FusedInit): OpDef {
       "epsilon: float = 0.0001",
       "leakyrelu_alpha: float = 0.2",
     ],
-    meaning: { ...base.meaning as MeaningOf<"product">, fuses: false, asFused },
+    meaning: { ...base.meaning as MeaningOf<"product" | "convolution">, fuses: false, asFused },
     // TensorFlow keeps its ops of these names to itself.
     portable: "parts",
     infer: (inputs, attrs) => {
@@ -195,7 +179,6 @@ export function defineFused(init: FusedInit): OpDef {
         return [...base.grad!.vjp(saved, [dx], inner), ...rest];
       },
     },
-    gpu: onGpu(() => [fusedVariant(base)]),
   });
 }
 

@@ -7,9 +7,6 @@ import { commonShape, fusionOf, inputOf, withoutFusion } from "../../core/fusion
 import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import { type Expr, exprType } from "../../core/scalar/expr.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { bindsWhole } from "../../kernels/copy/pieces.ts";
-import type { GroupLayout } from "../../kernels/reduce/grouped_update.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
 import { pointwiseKernels } from "../pointwise/define_pointwise.ts";
 
@@ -76,11 +73,6 @@ export const GroupedUpdate: OpDef = defineOp({
       );
     }
   },
-  gpu: onGpu(({ groupedFits, planGrouped }) => [{
-    name: "grouped",
-    fits: ({ attrs }, profile) => groupedFits(attrs as GroupLayout & Attrs, profile),
-    plan: (problem, profile) => planGrouped(problem.attrs as GroupLayout & Attrs, problem, profile),
-  }]),
 });
 
 /** Sums over the first axis of several matrices or vectors, each times a factor. */
@@ -92,6 +84,7 @@ export const GroupedColumnSum: OpDef = defineOp({
   attrs: ["N: int", "T: {float32}", "shapes: list(shape)", "scales: list(float)"],
   infer: (_, { shapes }) => shapes,
   grad: null,
+  meaning: { kind: "special", kernel: "column sums" },
   cpu: (ins, outs, { attrs }) =>
     ins.forEach((x, m) => {
       const columns = outs[m].size, data = x.data as Float32Array;
@@ -101,9 +94,4 @@ export const GroupedColumnSum: OpDef = defineOp({
         (outs[m].data as Float32Array)[c] = sum * attrs.scales[m];
       }
     }),
-  gpu: onGpu(({ planColumnSums }) => [{
-    name: "grouped",
-    fits: bindsWhole,
-    plan: (problem, profile) => planColumnSums(problem.attrs.scales, problem, profile),
-  }]),
 });

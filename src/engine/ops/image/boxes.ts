@@ -8,7 +8,7 @@ import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
-import { type Kept, overlapOf, suppress } from "../../kernels/host/image_boxes.ts";
+import { type Kept, overlapOf, suppress } from "../../kernels/host/image/boxes.ts";
 import { floatScalar, intScalar, shapeOfInput, toInput } from "../input.ts";
 
 function keep(ins: readonly NdArray[], { tfjs }: Attrs): Kept {

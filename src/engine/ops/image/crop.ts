@@ -6,9 +6,7 @@ import { ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { boundWhole } from "../../kernels/copy/pieces.ts";
-import { cropBoxesGradCpu, cropCpu, cropImageGradCpu } from "../../kernels/host/image_crop.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { cropBoxesGradCpu, cropCpu, cropImageGradCpu } from "../../kernels/host/image/crop.ts";
 import { knownInts } from "../array/view.ts";
 import { shapeFromHost } from "../array/fill_ops.ts";
 import { imageSize } from "../array/slice.ts";
@@ -50,14 +48,8 @@ const CropAndResize = defineOp({
       ];
     },
   },
-  meaning: { kind: "sample", how: "crop" },
+  meaning: { kind: "sample", how: "crop", gives: "result" },
   cpu: (ins, [out], { attrs }) => cropCpu(ins, out, attrs),
-  gpu: onGpu(({ cropGpu }) =>
-    boundWhole([{
-      name: "crop",
-      plan: ({ inputs: [image], outputs: [out], attrs }, profile) =>
-        cropGpu(image, out, attrs, profile),
-    }]), "windows"),
 });
 
 const CropAndResizeGradImage = defineOp({
@@ -79,14 +71,8 @@ const CropAndResizeGradImage = defineOp({
       null,
     ],
   },
+  meaning: { kind: "sample", how: "crop", gives: "gradient" },
   cpu: (ins, [out], { attrs }) => cropImageGradCpu(ins, out, attrs),
-  gpu: onGpu(({ cropImageGradGpu }) =>
-    boundWhole([{
-      name: "atomic",
-      fits: ({ outputs }) => outputs[0].dtype === "float32",
-      plan: ({ inputs: [dy], outputs: [dx], attrs }, profile) =>
-        cropImageGradGpu(dy, dx, attrs, profile),
-    }]), "windows"),
 });
 
 const CropAndResizeGradBoxes = defineOp({

@@ -9,15 +9,12 @@ import { optionCheck } from "../../core/options.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
-import { boundWhole } from "../../kernels/copy/pieces.ts";
 import {
   resizeBilinearCpu,
   resizeBilinearGradCpu,
   resizeNearestCpu,
   resizeNearestGradCpu,
-} from "../../kernels/host/image_resize.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
-import type * as WindowKernels from "../../kernels/gpu_windows.ts";
+} from "../../kernels/host/image/resize.ts";
 import { expandDims, knownInts, reshape, shape as shapeOf } from "../array/view.ts";
 import { imageSize, slice } from "../array/slice.ts";
 import { intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
@@ -58,10 +55,9 @@ interface ResizeInit extends Pick<OpInit, "name" | "portable" | "meaning"> {
   /** The op of its gradient. */
   readonly other: () => OpDef;
   readonly cpu: (x: NdArray, out: NdArray, attrs: Attrs) => void;
-  readonly gpu: (kernels: typeof WindowKernels) => typeof WindowKernels.resizeNearestGpu;
 }
 
-function defineResize({ input, output, types, other, cpu, gpu, ...init }: ResizeInit): OpDef {
+function defineResize({ input, output, types, other, cpu, ...init }: ResizeInit): OpDef {
   return defineOp({
     ...init,
     inputs: [input, "size: int32"],
@@ -71,12 +67,6 @@ function defineResize({ input, output, types, other, cpu, gpu, ...init }: Resize
     infer: ([images, size]) => [resizedShape(images.shape, size)],
     grad: resizedBy(other),
     cpu: ([x], [out], { attrs }) => cpu(x, out, attrs),
-    gpu: onGpu((kernels) =>
-      boundWhole([{
-        name: "resize",
-        plan: ({ inputs: [x], outputs: [out], attrs }, profile) =>
-          gpu(kernels)(x, out, attrs, profile),
-      }]), "windows"),
   });
 }
 
@@ -85,10 +75,9 @@ const ResizeBilinear: OpDef = defineResize({
   input: "images: T",
   output: "resized_images: float32",
   types: "T: {int8, uint8, int16, uint16, int32, int64, float16, float32, float64, bfloat16, bool}",
-  meaning: { kind: "sample", how: "bilinear" },
+  meaning: { kind: "sample", how: "bilinear", gives: "result" },
   other: () => ResizeBilinearBack,
   cpu: resizeBilinearCpu,
-  gpu: ({ resizeBilinearGpu }) => resizeBilinearGpu,
 });
 
 /** Gradient of ResizeBilinear; takes the size of the images where TensorFlow's op takes the images. */
@@ -98,9 +87,9 @@ const ResizeBilinearBack = defineResize({
   input: "grads: float32",
   output: "output: T",
   types: `T: ${FLOATS}`,
+  meaning: { kind: "sample", how: "bilinear", gives: "gradient" },
   other: () => ResizeBilinear,
   cpu: resizeBilinearGradCpu,
-  gpu: ({ resizeGradGpu }) => (...problem) => resizeGradGpu("bilinear", ...problem),
 });
 
 defineOp({
@@ -120,10 +109,9 @@ const ResizeNearestNeighbor: OpDef = defineResize({
   input: "images: T",
   output: "resized_images: T",
   types: "T: type",
-  meaning: { kind: "sample", how: "nearest" },
+  meaning: { kind: "sample", how: "nearest", gives: "result" },
   other: () => ResizeNearestNeighborGrad,
   cpu: resizeNearestCpu,
-  gpu: ({ resizeNearestGpu }) => resizeNearestGpu,
 });
 
 const ResizeNearestNeighborGrad = defineResize({
@@ -131,9 +119,9 @@ const ResizeNearestNeighborGrad = defineResize({
   input: "grads: T",
   output: "output: T",
   types: "T: numeric",
+  meaning: { kind: "sample", how: "nearest", gives: "gradient" },
   other: () => ResizeNearestNeighbor,
   cpu: resizeNearestGradCpu,
-  gpu: ({ resizeGradGpu }) => (...problem) => resizeGradGpu("nearest", ...problem),
 });
 
 function resizeWith(

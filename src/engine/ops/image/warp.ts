@@ -6,18 +6,8 @@ import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
 import { isConcrete, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
-import { boundWhole } from "../../kernels/copy/pieces.ts";
-import {
-  ROTATE_DEPTH,
-  rotateCpu,
-  rotateGpu,
-  rotateGradCpu,
-  rotationOf,
-  warpCpu,
-  warpGpu,
-  warpGradCpu,
-  warpOf,
-} from "../../kernels/image/warp.ts";
+import { rotateCpu, rotateGradCpu, warpCpu, warpGradCpu } from "../../kernels/host/image/warp.ts";
+import { rotationOf, warpOf } from "../../kernels/image/warp_geometry.ts";
 import { knownInts, shape as shapeOf } from "../array/view.ts";
 import { reverse } from "../array/move.ts";
 import { shapeFromHost } from "../array/fill_ops.ts";
@@ -52,14 +42,9 @@ const ImageProjectiveTransformV3 = defineOp({
       return [apply1(ProjectiveTransformBack, inputs, warpAttrs(attrs)), null, null, null];
     },
   },
-  meaning: { kind: "sample", how: "transform" },
+  meaning: { kind: "sample", how: "transform", gives: "result" },
   cpu: ([images, transforms, , fill], [out], { attrs }) =>
     warpCpu(images, transforms, warpOf(attrs, fill), out),
-  gpu: boundWhole([{
-    name: "warp",
-    plan: ({ inputs: [images, transforms], outputs: [out], hosts, attrs }, profile) =>
-      warpGpu(images, transforms, warpOf(attrs, hosts[3]), out, profile),
-  }]),
 });
 
 /** Exact gradient of ImageProjectiveTransformV3 with respect to the images. */
@@ -93,14 +78,8 @@ const RotateWithOffset = defineOp({
   attrs: ROTATE_ATTRS,
   infer: ([image]) => [image.shape],
   grad: { saves: [], vjp: (_, [dy], { attrs }) => [apply1(RotateBack, [dy], rotateAttrs(attrs))] },
-  meaning: { kind: "sample", how: "rotation" },
+  meaning: { kind: "sample", how: "rotation", gives: "result" },
   cpu: ([image], [out], { attrs }) => rotateCpu(image, rotationOf(image.shape, attrs), out),
-  gpu: boundWhole([{
-    name: "rotate",
-    fits: ({ inputs }) => inputs[0].shape[3] <= ROTATE_DEPTH,
-    plan: ({ inputs: [image], attrs }, profile) =>
-      rotateGpu(image, rotationOf(image.shape, attrs), profile),
-  }]),
 });
 
 function rotateAttrs({ radians, center }: Attrs): Attrs {

@@ -8,7 +8,6 @@ import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { UnimplementedError, ValueError } from "../../core/errors.ts";
 import { bandPartCpu, qrCpu, triangularSolveCpu } from "../../kernels/host/linalg/linalg.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { concat, stack, unstack } from "../array/join.ts";
 import { transpose } from "../array/move.ts";
 import { broadcastTo } from "../array/repeat.ts";
@@ -66,8 +65,8 @@ const MatrixBandPart = defineOp({
       [dy],
     ) => [apply1(MatrixBandPart, [dy, num_lower, num_upper]), null, null],
   },
+  meaning: { kind: "special", kernel: "band part" },
   cpu: ([x, lower, upper], [out]) => bandPartCpu(x, out, Number(lower.at(0)), Number(upper.at(0))),
-  gpu: onGpu(({ BAND_PART_VARIANTS }) => BAND_PART_VARIANTS),
 });
 
 const MatrixTriangularSolve = defineOp({

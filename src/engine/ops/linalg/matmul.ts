@@ -8,7 +8,6 @@ import { type Spec, specText } from "../../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import { matMulCpu } from "../../kernels/host/matmul.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { matMulShape } from "../../kernels/matmul/shape.ts";
 import { reshape } from "../array/view.ts";
 import {
@@ -67,7 +66,7 @@ export const MatMul: OpDef = defineOp({
   inputs: ["a: T", "b: T"],
   outputs: ["product: T"],
   attrs: ["transpose_a: bool = false", "transpose_b: bool = false", `T: ${TYPES}`],
-  meaning: { kind: "product", of: "matrices", gives: "result", fuses: true },
+  meaning: { kind: "product", fuses: true },
   infer: (
     [a, b],
     { transpose_a, transpose_b },
@@ -92,7 +91,6 @@ export const MatMul: OpDef = defineOp({
       b,
       out,
     ),
-  gpu: onGpu(({ MATMUL_VARIANTS }) => MATMUL_VARIANTS),
 });
 
 function defineBatched(name: string): OpDef {
@@ -101,7 +99,7 @@ function defineBatched(name: string): OpDef {
     inputs: ["x: T", "y: T"],
     outputs: ["output: T"],
     attrs: [`T: ${TYPES}`, "adj_x: bool = false", "adj_y: bool = false"],
-    meaning: { kind: "product", of: "matrices", gives: "result", fuses: true },
+    meaning: { kind: "product", fuses: true },
     infer: ([x, y], { adj_x, adj_y }) => [productShape(name, x, y, adj_x, adj_y, false)],
     grad: {
       saves: ["x", "y"],
@@ -117,7 +115,6 @@ function defineBatched(name: string): OpDef {
     },
     cpu: ([x, y], [out], { attrs: { adj_x, adj_y } }) =>
       matMulCpu(matMulShape(x.shape, y.shape, out.shape, adj_x, adj_y), x, y, out, adj_x, adj_y),
-    gpu: onGpu(({ MATMUL_VARIANTS }) => MATMUL_VARIANTS),
   });
   return def;
 }

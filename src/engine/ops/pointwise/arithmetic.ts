@@ -9,8 +9,8 @@ import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
-import { sumCpu, sumOf } from "../../kernels/host/pointwise.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { sumCpu } from "../../kernels/host/pointwise.ts";
+import { MOST_TERMS } from "../../kernels/pointwise/bound_exprs.ts";
 import { broadcastGrad, definePointwise, FLOAT_OR_COMPLEX, unaryGrad } from "./define_pointwise.ts";
 import {
   applyConverted,
@@ -88,9 +88,6 @@ definePointwise("TruncateDiv", ([x, y]) => s.div(x, y), {
 });
 definePointwise("TruncateMod", ([x, y]) => s.truncmod(x, y), { ...REAL, grad: null });
 
-/** Terms that one GPU kernel adds up: with the result, as many buffers as WebGPU promises. */
-const MOST_TERMS = 7;
-
 const AddN: OpDef = defineOp({
   name: "AddN",
   inputs: ["inputs: N * T"],
@@ -118,13 +115,6 @@ const AddN: OpDef = defineOp({
   },
   grad: { saves: [], vjp: (_, [g], ctx) => ctx.inputs.map(() => g) },
   cpu: sumCpu,
-  gpu: onGpu(({ pointwiseFits, pointwiseGpu }) => [{
-    name: "pointwise",
-    fits: ({ inputs }, profile) =>
-      inputs.length <= MOST_TERMS && pointwiseFits([sumOf(inputs.length)], inputs, profile),
-    plan: ({ inputs, outputs }, profile) =>
-      pointwiseGpu([sumOf(inputs.length)], inputs, outputs[0], profile),
-  }]),
 });
 
 /** Complex conjugate; real tensors stay as they are. */

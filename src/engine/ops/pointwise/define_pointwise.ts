@@ -3,18 +3,17 @@
  */
 import type { MeaningOf } from "../../core/meaning.ts";
 import {
-  type Attrs,
   defineOp,
   type GradContext,
   type GradRule,
   type OpDef,
   type OpInit,
 } from "../../core/op.ts";
-import { argument, type Expr, type PointwiseExpr } from "../../core/scalar/expr.ts";
+import type { PointwiseExpr } from "../../core/scalar/expr.ts";
 import { broadcastShapes, type PartialShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { boundExprs } from "../../kernels/pointwise/bound_exprs.ts";
 
 /** Dtypes of functions that are defined for floats and complex numbers. */
 export const FLOAT_OR_COMPLEX = "{bfloat16, half, float, double, complex64, complex128}";
@@ -64,36 +63,14 @@ export function definePointwise(
   });
 }
 
-/** Makes expressions once for each set of attributes: kernels are keyed by them. */
-export function boundExprs(
-  exprs: MeaningOf<"pointwise">["exprs"],
-): (attrs: Attrs, count: number) => readonly Expr[] {
-  const made = new WeakMap<Attrs, readonly Expr[]>();
-  return (attrs, count) => {
-    let list = made.get(attrs);
-    if (!list) {
-      const args = Array.from({ length: count }, (_, i) => argument(i));
-      made.set(attrs, list = exprs(args, attrs));
-    }
-    return list;
-  };
-}
-
-/** What an op is whose outputs are expressions of its inputs, and its kernels on both devices. */
+/** The meaning and host kernel of an op whose outputs are expressions of its inputs. */
 export function pointwiseKernels(
   exprs: MeaningOf<"pointwise">["exprs"],
-): Pick<OpDef, "meaning"> & Required<Pick<OpDef, "cpu" | "gpu">> {
+): Required<Pick<OpDef, "meaning" | "cpu">> {
   const bind = boundExprs(exprs);
   return {
     meaning: { kind: "pointwise", exprs },
     cpu: (ins, outs, { attrs }) => pointwiseCpu(bind(attrs, ins.length), ins, outs),
-    gpu: onGpu(({ pointwiseFits, pointwiseGpu }) => [{
-      name: "pointwise",
-      fits: ({ inputs, attrs }, profile) =>
-        pointwiseFits(bind(attrs, inputs.length), inputs, profile),
-      plan: ({ inputs, outputs, attrs }, profile) =>
-        pointwiseGpu(bind(attrs, inputs.length), inputs, outputs[0], profile),
-    }]),
   };
 }
 

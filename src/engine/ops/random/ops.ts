@@ -4,13 +4,11 @@
 import type { Distribution } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
-import { type Attrs, defineOp, type OpDef, type OpInit, type Problem } from "../../core/op.ts";
+import { type Attrs, defineOp, type OpDef, type OpInit } from "../../core/op.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import { drawCpu, drawIntsCpu, gammaCpu, multinomialCpu } from "../../kernels/host/random.ts";
-import { bindsWhole } from "../../kernels/copy/pieces.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { knownInts } from "../array/view.ts";
 import { shapeFromHost } from "../array/fill_ops.ts";
 import { drawKey, nextSeed, type SeedSource } from "./state.ts";
@@ -72,13 +70,6 @@ function defineReal(stateless: string, stateful: string, distribution: Distribut
     grad: null,
     meaning: { kind: "fill", how: distribution },
     cpu: ([, seed], [out]) => drawCpu(out, seed, distribution),
-    gpu: onGpu(({ drawGpu }) => [{
-      name: "pairs",
-      // Numbers have as many bits as the dtype: more would round up to 1.
-      exactDtype: true,
-      fits: ({ inputs }) => inputs[1].dtype === "int32",
-      plan: ({ outputs: [out] }, profile) => drawGpu(out, 1, distribution, profile),
-    }]),
   });
   return defineDrawn({ seeded, key: 1 }, {
     name: stateful,
@@ -94,13 +85,6 @@ export const REAL: Readonly<Record<Distribution, Draw>> = {
   normal: defineReal("StatelessRandomNormal", "RandomStandardNormal", "normal"),
   truncated: defineReal("StatelessTruncatedNormal", "TruncatedNormal", "truncated"),
 };
-
-/** Where whole numbers begin and how many there are; of no bounds, the dtype's full range. */
-function bounds([, , low, high]: Problem["hosts"]): { low: number; range: number } {
-  if (low === undefined) return { low: 0, range: 0 };
-  const min = Number(low.item());
-  return { low: min, range: (Number(high!.item()) - min) >>> 0 };
-}
 
 /** Whole numbers, between bounds where the op has them as inputs. */
 function defineIntegers(
@@ -125,14 +109,6 @@ function defineIntegers(
     grad: null,
     meaning: { kind: "fill", how: "integers" },
     cpu: ([, seed, low, high], [out]) => drawIntsCpu(out, seed, low, high),
-    gpu: onGpu(({ drawIntsGpu }) => [{
-      name: "pairs",
-      fits: ({ inputs }) => inputs[1].dtype === "int32",
-      plan: ({ outputs: [out], hosts }, profile) => {
-        const { low, range } = bounds(hosts);
-        return drawIntsGpu(out, 1, low, range, profile);
-      },
-    }]),
   });
 }
 
@@ -173,13 +149,6 @@ export const INDICES: Draw = defineDrawn({
     grad: null,
     meaning: { kind: "rows", program: "multinomial" },
     cpu: ([logits, , seed], [out]) => multinomialCpu(logits, seed, out),
-    gpu: onGpu(({ multinomialGpu }) => [{
-      name: "scan",
-      fits: (problem, profile) =>
-        problem.inputs[2].dtype === "int32" && problem.outputs[0].dtype === "int32" &&
-        bindsWhole(problem, profile),
-      plan: ({ inputs, outputs: [out] }, profile) => multinomialGpu(inputs[0], out, 2, profile),
-    }]),
   }),
   key: 2,
 }, {

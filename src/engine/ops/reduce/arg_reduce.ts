@@ -7,7 +7,6 @@ import { defineOp, type OpDef } from "../../core/op.ts";
 import { normalizeAxis, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { argReduceCpu } from "../../kernels/host/arg_reduce.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { hostInts } from "../array/view.ts";
 import { applyConverted, intScalar, shapeOfInput } from "../input.ts";
 import { toNumberInput } from "../pointwise/arithmetic.ts";
@@ -34,7 +33,6 @@ function defineArg(name: string, op: ArgOp): OpDef {
     meaning: { kind: "arg reduce", op },
     cpu: ([x, dimension], [out]) =>
       argReduceCpu(op, x, normalizeAxis(hostInts(dimension)[0], x.shape.length), out),
-    gpu: onGpu(({ argReduceVariants }) => argReduceVariants(op)),
   });
 }
 

@@ -15,7 +15,6 @@ import {
 import { argument, type Expr } from "../../core/scalar/expr.ts";
 import { isConcrete, normalizeAxes, type PartialShape } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { reduceCpu } from "../../kernels/host/reduce.ts";
 import { expandDims, hostInts, reshape } from "../array/view.ts";
 import { asTensor } from "../input.ts";
@@ -68,7 +67,6 @@ export function defineReduction(
     ...(expand && { expand }),
     ...(expand && !known && { portable: "parts" as const }),
     ...(!term && !finish && { cpu: (ins, outs) => reduceCpu(op, ins, outs) }),
-    gpu: onGpu(({ reduceVariants }) => reduceVariants(reduction)),
   });
 }
 

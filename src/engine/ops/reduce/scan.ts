@@ -9,7 +9,6 @@ import { normalizeAxis, type PartialShape } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { linearScanCpu, scanCpu, shiftCpu } from "../../kernels/host/scan.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { hostInts } from "../array/view.ts";
 import { applyConverted, intScalar } from "../input.ts";
 import { FLOAT_OR_COMPLEX } from "../pointwise/define_pointwise.ts";
@@ -45,7 +44,6 @@ function defineScan(name: string, op: ScanOp, grad: GradRule): OpDef {
         exclusive: attrs.exclusive,
         reverse: attrs.reverse,
       }, out),
-    gpu: onGpu(({ scanVariants }) => scanVariants(op)),
   });
 }
 
@@ -77,12 +75,12 @@ const LinearScan = defineOp({
       return [da, back, null];
     },
   },
+  meaning: { kind: "special", kernel: "linear scan" },
   cpu: (ins, [out], { attrs }) =>
     linearScanCpu(ins, axisOf(ins[2], ins[0].shape.length), {
       reverse: attrs.reverse,
       shift: attrs.shift,
     }, out),
-  gpu: onGpu(({ linearScanVariants }) => linearScanVariants),
 });
 
 /** Moves elements `by` places along an axis; zeros move in. */
@@ -98,8 +96,8 @@ const Shift = defineOp({
     saves: ["axis"],
     vjp: ({ axis }, [dy], { attrs }) => [shiftBy(dy, axis, -attrs.by), null],
   },
+  meaning: { kind: "special", kernel: "shift" },
   cpu: ([x, axis], [out], { attrs }) => shiftCpu(x, axisOf(axis, x.shape.length), attrs.by, out),
-  gpu: onGpu(({ shiftVariants }) => shiftVariants),
 });
 
 function shiftBy(x: Tensor, axis: OpInput, by: number): Tensor {

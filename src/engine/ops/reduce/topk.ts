@@ -8,7 +8,6 @@ import { defineOp, type OpDef } from "../../core/op.ts";
 import { compatible, normalizeAxis, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { pickCpu, placeCpu, searchSortedCpu, topkCpu } from "../../kernels/host/topk.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { transpose } from "../array/move.ts";
 import { knownInts, reshape, shape } from "../array/view.ts";
 import { lastExtent } from "../array/slice.ts";
@@ -33,8 +32,8 @@ const Pick = defineOp({
     saves: ["indices"],
     vjp: ({ indices }, [dy], ctx) => [place(indices, dy, lastExtent(ctx.shapeOf(0))), null],
   },
+  meaning: { kind: "special", kernel: "pick" },
   cpu: ([x, indices], [out]) => pickCpu(x, indices, out),
-  gpu: onGpu(({ pickVariants }) => pickVariants),
 });
 
 /** Rows of zeros with elements at indices; no two indices of a row are alike. */
@@ -50,8 +49,8 @@ const Place = defineOp({
     saves: ["indices"],
     vjp: ({ indices }, [dx]) => [null, apply1(Pick, [dx, indices]), null],
   },
+  meaning: { kind: "special", kernel: "place" },
   cpu: ([indices, updates], [out]) => placeCpu(indices, updates, out),
-  gpu: onGpu(({ placeVariants }) => placeVariants),
 });
 
 function place(indices: Tensor, updates: Tensor, size: OpInput): Tensor {
@@ -83,9 +82,8 @@ const TopK = defineOp({
       null,
     ],
   },
-  meaning: { kind: "rows", program: "topK" },
+  meaning: { kind: "top" },
   cpu: ([x], outs) => topkCpu(x, outs[0].shape[outs[0].shape.length - 1], outs),
-  gpu: onGpu(({ topkVariants }) => topkVariants),
 });
 
 /** Greatest elements and where they are. */
@@ -204,8 +202,8 @@ function defineSearch(name: string, upper: boolean): OpDef {
       return [v];
     },
     grad: null,
+    meaning: { kind: "special", kernel: upper ? "upper bound" : "lower bound" },
     cpu: (ins, [out]) => searchSortedCpu(ins, upper, out),
-    gpu: onGpu(({ searchVariants }) => searchVariants(upper)),
   });
 }
 

@@ -9,7 +9,6 @@ import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import { type Spec, specText } from "../../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { transpose } from "../array/move.ts";
 import { expandDims, reshape, squeeze } from "../array/view.ts";
 import { onesOfTensor } from "../array/fill_ops.ts";
@@ -40,8 +39,8 @@ const Attention: OpDef = defineOp({
     }
     return [attentionShape(q, k, v)];
   },
+  meaning: { kind: "special", kernel: "attention" },
   expand: ([q, k, v], attrs) => [composed(q, k, v, attrs)],
-  gpu: onGpu(({ ATTENTION_VARIANTS }) => ATTENTION_VARIANTS),
 });
 
 function attentionShape(q: Spec, k: Spec, v: Spec): PartialShape {

@@ -8,7 +8,6 @@ import { type Attrs, defineOp, type GradRule, type OpDef, type OpInit } from "..
 import { remembered } from "../../core/recent_map.ts";
 import { argument, argumentsOf, type Expr } from "../../core/scalar/expr.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 
 /** Finds numbers of a row, each from a term of its elements. Terms may hold numbers that were found before. */
 export type Row = Readonly<Record<"sum" | "mean" | "max" | "min", (term: Expr) => Expr>>;
@@ -37,7 +36,6 @@ export function defineRows(
   const steps = remembered((attrs: Attrs) =>
     stepsOf(names.length, (...args) => element(...args, attrs))
   );
-  const meaning = { steps, columns: columns.map((_, i) => inputs.length + i) };
   return defineOp({
     name,
     portable: "parts",
@@ -49,8 +47,7 @@ export function defineRows(
     ],
     expand,
     ...(grad !== undefined && { grad }),
-    meaning: { kind: "row steps", ...meaning },
-    gpu: onGpu(({ rowStepVariants }) => rowStepVariants(name, meaning)),
+    meaning: { kind: "row steps", steps, columns: columns.map((_, i) => inputs.length + i) },
   });
 }
 

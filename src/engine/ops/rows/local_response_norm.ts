@@ -7,7 +7,6 @@ import { type Attrs, defineOp } from "../../core/op.ts";
 import { mergeShapes, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { lrnCpu, type LrnOptions, windowSumCpu } from "../../kernels/host/norm.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { expandDims, squeeze } from "../array/view.ts";
 import { asTensor, shapeOfInput, toFloatInput } from "../input.ts";
 import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
@@ -22,9 +21,8 @@ const WindowSum = defineOp({
   attrs: ["radius: int", "T: floating"],
   infer: ([x]) => [x.shape],
   grad: { saves: [], vjp: (_, [dy], { attrs }) => [windowSum(dy, attrs.radius)] },
-  meaning: { kind: "rows", program: "windowSum" },
+  meaning: { kind: "neighbors", gives: "sum" },
   cpu: ([x], [out], { attrs }) => windowSumCpu(x, attrs.radius, out),
-  gpu: onGpu(({ windowSumVariants }) => windowSumVariants),
 });
 
 function windowSum(x: Tensor, radius: number): Tensor {
@@ -69,9 +67,8 @@ const Lrn = defineOp({
       apply1(LrnGrad, [dy, input, output], { depth_radius, bias, alpha, beta }),
     ],
   },
-  meaning: { kind: "rows", program: "windowResponse" },
+  meaning: { kind: "neighbors", gives: "response" },
   cpu: ([x], [out], { attrs }) => lrnCpu(x, optionsOf(attrs), out),
-  gpu: onGpu(({ lrnVariants }) => lrnVariants),
 });
 
 const LrnGrad = defineOp({

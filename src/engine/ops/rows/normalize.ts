@@ -16,7 +16,6 @@ import {
 } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { toNdArray } from "../../core/convert.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { concat } from "../array/join.ts";
 import { broadcastTo } from "../array/repeat.ts";
 import { slice } from "../array/slice.ts";
@@ -116,7 +115,6 @@ const LayerNormGrad = defineOp({
     return [dx, sumOverRows(mul(dy, h), scale), sumOverRows(asTensor(dy), scale)];
   },
   meaning: { kind: "rows", program: "layerNormGrad" },
-  gpu: onGpu(({ layerNormGradVariants }) => layerNormGradVariants),
 });
 
 /**

@@ -19,7 +19,6 @@ import {
   softmaxCpu,
   sparseCrossEntropyCpu,
 } from "../../kernels/host/softmax.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
 import { concat } from "../array/join.ts";
 import { expandDims, reshape, shape, stopGradient } from "../array/view.ts";
 import { slice } from "../array/slice.ts";
@@ -62,7 +61,6 @@ const Softmax = defineOp({
   grad: { saves: ["softmax"], vjp: ({ softmax: y }, [dy]) => [apply1(SoftmaxGrad, [y, dy])] },
   meaning: { kind: "rows", program: "softmax" },
   cpu: ([x], [out]) => softmaxCpu(x, out),
-  gpu: onGpu(({ softmaxVariants }) => softmaxVariants),
 });
 
 const LogSoftmax = defineOp({
@@ -78,7 +76,6 @@ const LogSoftmax = defineOp({
   },
   meaning: { kind: "rows", program: "logSoftmax" },
   cpu: ([x], [out]) => logSoftmaxCpu(x, out),
-  gpu: onGpu(({ logSoftmaxVariants }) => logSoftmaxVariants),
 });
 
 function composed(x: OpInput, axis: number): Tensor {
@@ -144,7 +141,6 @@ const CrossEntropy = defineOp({
   },
   meaning: { kind: "rows", program: "crossEntropy" },
   cpu: crossEntropyCpu,
-  gpu: onGpu(({ crossEntropyVariants }) => crossEntropyVariants),
 });
 
 const SparseCrossEntropy = defineOp({
@@ -163,7 +159,6 @@ const SparseCrossEntropy = defineOp({
   },
   meaning: { kind: "rows", program: "sparseCrossEntropy" },
   cpu: sparseCrossEntropyCpu,
-  gpu: onGpu(({ sparseCrossEntropyVariants }) => sparseCrossEntropyVariants),
 });
 
 /**

@@ -3,7 +3,6 @@
  * scalars to the new variable and slots.
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
-import type { GpuVariant } from "../../core/dispatch.ts";
 import { InternalError } from "../../core/errors.ts";
 import { toNdArray } from "../../core/convert.ts";
 import { type Attrs, defineOp, lookupOp, type OpDef } from "../../core/op.ts";
@@ -11,12 +10,8 @@ import { type Expr, scalar as s, type ScalarOp } from "../../core/scalar/expr.ts
 import { mergeShapes } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { asTensor } from "../input.ts";
-import { boundExprs } from "../pointwise/define_pointwise.ts";
+import { boundExprs } from "../../kernels/pointwise/bound_exprs.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
-import { type GpuKernels, onGpu } from "../../kernels/gpu_kernels.ts";
-
-/** Storage buffers that a kernel may have on every adapter. */
-const LEAST_BUFFERS = 8;
 
 interface UpdateInit {
   /** Names of the slots: same shape as the variable, replaced as it is. */
@@ -36,20 +31,6 @@ function defineUpdate(name: string, { slots, scalars, attrs = [], update }: Upda
   const same = [...state.map((_, i) => i), inputs.length - 1];
   const bind = boundExprs(update);
   const expressions = (attrs: Attrs): readonly Expr[] => bind(attrs, inputs.length);
-  /** One dispatch per output: for adapters that bind too few buffers for all. */
-  const apart = ({ pointwiseFits, pointwiseGpu }: GpuKernels): GpuVariant => ({
-    name: "one output each",
-    fits: ({ inputs, attrs }, profile) =>
-      expressions(attrs).every((e) => pointwiseFits([e], inputs, profile)),
-    plan: ({ inputs, outputs, attrs }, profile) => ({
-      dispatches: expressions(attrs).flatMap((e, output) =>
-        pointwiseGpu([e], inputs, outputs[output], profile).dispatches.map((d) => ({
-          ...d,
-          buffers: d.buffers.map((ref) => "output" in ref ? { ...ref, output } : ref),
-        }))
-      ),
-    }),
-  });
   return defineOp({
     name,
     inputs: inputs.map((i) => `${i}: T`),
@@ -64,13 +45,6 @@ function defineUpdate(name: string, { slots, scalars, attrs = [], update }: Upda
     portable: "parts",
     expand: (tensors, values) => asOps(expressions(values), tensors),
     cpu: (ins, outs, { attrs }) => pointwiseCpu(expressions(attrs), ins, outs),
-    gpu: onGpu((kernels) => [{
-      name: "together",
-      fits: ({ inputs, attrs }, profile) =>
-        kernels.pointwiseFits(expressions(attrs), inputs, profile),
-      plan: ({ inputs, outputs, attrs }, profile) =>
-        kernels.pointwiseGpu(expressions(attrs), inputs, outputs[0], profile),
-    }, ...(inputs.length + state.length > LEAST_BUFFERS ? [apart(kernels)] : [])]),
   });
 }
 

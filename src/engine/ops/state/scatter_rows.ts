@@ -2,12 +2,10 @@
  * Changing some rows of an array in its own memory: the other rows stay as they are.
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
-import { defineOp, lookupOp, type OpDef, type Problem } from "../../core/op.ts";
-import { mergeShapes, sizeOf } from "../../core/shape.ts";
+import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
+import { mergeShapes } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { bindable } from "../../kernels/copy/pieces.ts";
-import type { RowLayout } from "../../core/meaning.ts";
-import { onGpu } from "../../kernels/gpu_kernels.ts";
+import { ontoLayout } from "../../kernels/copy/gather_layout.ts";
 import { scatterCpu } from "../../kernels/host/scatter.ts";
 import { cumsum } from "../reduce/scan.ts";
 import { sum } from "../reduce/reduce.ts";
@@ -16,11 +14,6 @@ import { cast } from "../array/cast.ts";
 import { gather } from "../array/gather.ts";
 import { expandDims } from "../array/view.ts";
 import { intScalar } from "../input.ts";
-
-function layoutOf({ inputs: [indices], outputs: [out] }: Problem): RowLayout {
-  const [rows, ...row] = out.shape;
-  return { batch: 1, outer: 1, dims: [rows], inner: sizeOf(row), count: sizeOf(indices.shape) };
-}
 
 /**
  * Rows put among those that the result holds already: it runs in memory that it is given. No graph has this op.
@@ -34,22 +27,9 @@ export const OntoRows: OpDef = defineOp({
   attrs: ["T: type", "Tindices: index", "shape: shape", "how: string"],
   infer: (_, { shape }) => [shape],
   grad: null,
+  meaning: { kind: "special", kernel: "onto rows" },
   cpu: ([indices, updates], [out], problem) =>
-    scatterCpu(updates, indices, layoutOf(problem), out, { how: problem.attrs.how, onto: true }),
-  gpu: onGpu(({ atomicFits, ontoGpu }) => [{
-    name: "onto",
-    exactDtype: true,
-    fits: (problem, profile) => {
-      const { inputs: [indices, updates], attrs: { how } } = problem;
-      return indices.dtype === "int32" && updates.dtype !== "float16" &&
-        (how === "write" || atomicFits(layoutOf(problem), updates.dtype)) &&
-        bindable(indices, profile) && bindable(updates, profile);
-    },
-    plan: (problem, profile) => {
-      const { outputs: [{ dtype }], attrs: { how } } = problem;
-      return ontoGpu(layoutOf(problem), dtype, { rows: 1, indices: 0, how }, profile);
-    },
-  }]),
+    scatterCpu(updates, indices, ontoLayout(problem), out, { how: problem.attrs.how, onto: true }),
 });
 
 /** For each element of a vector the place of the first that equals it. */
@@ -61,6 +41,7 @@ export const FirstEqual: OpDef = defineOp({
   attrs: ["T: {int32, int64}"],
   infer: ([x]) => [mergeShapes(x.shape, [null])],
   grad: null,
+  meaning: { kind: "special", kernel: "first equal" },
   cpu: ([x], [out]) => {
     const first = new Map<number | bigint, number>();
     const from = x.data as Int32Array, to = out.data as Int32Array;
@@ -70,11 +51,6 @@ export const FirstEqual: OpDef = defineOp({
       to[i] = place;
     }
   },
-  gpu: onGpu(({ firstEqualGpu }) => [{
-    name: "search",
-    fits: ({ inputs: [x] }, profile) => x.dtype === "int32" && bindable(x, profile),
-    plan: ({ inputs: [x] }, profile) => firstEqualGpu(sizeOf(x.shape), profile),
-  }]),
   // How many come before the first that equals it.
   expand: ([x]) => {
     const seen = cumsum(cast(equal(expandDims(x, 1), x), "int32"), 1);

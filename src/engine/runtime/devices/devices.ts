@@ -5,8 +5,8 @@ import type { Device } from "../../core/device.ts";
 import type { Meaning } from "../../core/meaning.ts";
 import { registeredOps } from "../../core/op.ts";
 import { CpuDevice } from "../../devices/cpu/cpu_device.ts";
-import { loadFamilies } from "../../devices/cpu/families.ts";
-import { loadGpuWindows } from "../../kernels/gpu_kernels.ts";
+import { cpuKernels } from "../../devices/cpu/kernel_table.ts";
+import { gpuKernels } from "../../devices/webgpu/kernel_table.ts";
 import { openWebGpuDevice } from "../../devices/webgpu/open.ts";
 import type { WebGpuDevice } from "../../devices/webgpu/webgpu_device.ts";
 import { currentScope, withScope } from "../../core/scope_context.ts";
@@ -57,7 +57,7 @@ export function onKernelsReplaced(forget: () => void): void {
 }
 
 function probe(): Promise<Device | null> {
-  return probing ??= openWebGpuDevice().then(adopt);
+  return probing ??= openWebGpuDevice(meanings()).then(adopt);
 }
 
 /** Takes a new device into use, in the place of one that was lost. */
@@ -88,11 +88,14 @@ function forgetKernels(): void {
   for (const forget of forgetters) forget();
 }
 
-/** Brings the kernels of the CPU that ops of these meanings need; default, the ops loaded so far. */
-async function loadCpuKernels(
-  meanings: readonly Meaning[] = registeredOps().map(({ meaning }) => meaning),
-): Promise<void> {
-  if (await loadFamilies(meanings)) forgetKernels();
+/** The meanings of the ops loaded so far: kernels are loaded of their kinds. */
+function meanings(): Meaning[] {
+  return registeredOps().map(({ meaning }) => meaning);
+}
+
+/** Brings the kernels of the CPU for ops of these meanings. */
+async function loadCpuKernels(wanted: readonly Meaning[] = meanings()): Promise<void> {
+  if (await cpuKernels.load(wanted)) forgetKernels();
 }
 
 let missed = false;
@@ -105,8 +108,8 @@ cpu.onMissing = (meaning) => {
 
 /** The GPU, with the kernels that the ops loaded so far need: one that is opened brings them itself. */
 async function findGpu(): Promise<Device | null> {
-  const [found, more] = await Promise.all([probe(), gpu !== null && loadGpuWindows()]);
-  if (more) forgetKernels();
+  const found = await probe();
+  if (found !== null && await gpuKernels.load(meanings())) forgetKernels();
   return found;
 }
 

@@ -2,7 +2,7 @@
  * Plans: nodes placed on devices and put in an order with one readback per host boundary.
  */
 import type { Device } from "../../core/device.ts";
-import type { Attrs } from "../../core/op.ts";
+import { type Attrs, runsOnDevices } from "../../core/op.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../../graph/ir.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
@@ -243,7 +243,7 @@ function canRunOnGpu(node: IrNode, gpu: Device): boolean {
       ) &&
       node.outputs.every((v) => v.dtype === "variant" || gpu.supports(v.dtype));
   }
-  if (!node.def.gpu && !node.def.expand && node.def.meaning.kind !== "view") return false;
+  if (!runsOnDevices(node.def)) return false;
   return node.inputs.every((v, i) => needsHost(node, i) || gpu.supports(v.dtype)) &&
     node.outputs.every((v) => gpu.supports(v.dtype) && v.shape !== undefined);
 }

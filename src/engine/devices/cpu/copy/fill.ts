@@ -7,7 +7,7 @@ import type { NdArray } from "../../../core/nd_array.ts";
 import type { Problem } from "../../../core/op.ts";
 import { normalizeAxis, sizeOf } from "../../../core/shape.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
-import { oneHotLayout } from "../../../kernels/copy/number.ts";
+import { oneHotLayout } from "../../../kernels/copy/number_layout.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import type { Heap, Pointer } from "../heap.ts";

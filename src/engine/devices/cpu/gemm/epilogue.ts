@@ -2,7 +2,8 @@
  * What happens to sums before they are stored.
  */
 import { type DType, DTYPES } from "../../../core/dtype.ts";
-import { type Epilogue, epilogueOf, type EpilogueOperand } from "../../../core/fusion.ts";
+import { type Epilogue, epilogueOf, type EpilogueOperand, fusionOf } from "../../../core/fusion.ts";
+import type { SumsMeaning } from "../../../core/meaning.ts";
 import type { Problem } from "../../../core/op.ts";
 import { exprKey, exprType, mayFail } from "../../../core/scalar/expr.ts";
 import type { Engine } from "../engine.ts";
@@ -19,6 +20,21 @@ import type { Value } from "../wasm/value.ts";
 
 /** Makes a kernel of a product of float32, perhaps with an epilogue for each of its sums. */
 export type SumsPrepare = (engine: Engine, problem: Problem, epilogue?: Epilogue) => FastRun | null;
+
+/** The kernel of sums and the epilogue that the problem or its op's attributes ask for; null where vector code does not know it. */
+export function prepareSums(
+  engine: Engine,
+  problem: Problem,
+  { asFused }: SumsMeaning,
+  prepare: SumsPrepare,
+): FastRun | null {
+  const own = asFused ? asFused(problem) : problem;
+  const epilogue = own && epilogueFor(own);
+  if (own === null || epilogue === null) return null;
+  // The epilogue says what its operands are.
+  const inputs = own.inputs.slice(0, fusionOf(own.attrs)?.own);
+  return prepare(engine, { ...own, inputs }, epilogue);
+}
 
 /** The epilogue of a problem's product; null where vector code does not know it. */
 export function epilogueFor(problem: Problem): Epilogue | undefined | null {

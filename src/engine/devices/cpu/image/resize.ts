@@ -2,7 +2,7 @@
  * Resizing of images and of crops: bilinear interpolation and nearest neighbours.
  */
 import { type Shape, sizeOf } from "../../../core/shape.ts";
-import { checkOwner, corners, cropPlace } from "../../../kernels/host/image_crop.ts";
+import { checkOwner, corners, cropPlace } from "../../../kernels/host/image/crop.ts";
 import {
   type AxisScale,
   axisScale,

@@ -3,7 +3,7 @@
  */
 import type { Shape } from "../../../core/shape.ts";
 import { imageDims } from "../../../kernels/image/geometry.ts";
-import { rotationOf, warpOf } from "../../../kernels/image/warp.ts";
+import { rotationOf, warpOf } from "../../../kernels/image/warp_geometry.ts";
 import { evenBlocks } from "../blocks.ts";
 import { wordOf } from "../copy/fill.ts";
 import type { Engine, WasmCall } from "../engine.ts";

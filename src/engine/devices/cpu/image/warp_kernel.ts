@@ -2,7 +2,7 @@
  * The vector code that reads an image at places that follow from rows and columns. Places are found in float64, to the bit as the
  * loops find them: which pixel is the nearest hangs on it.
  */
-import type { FillMode, Warp } from "../../../kernels/image/warp.ts";
+import type { FillMode, Warp } from "../../../kernels/image/warp_geometry.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { I, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64, f64x2, i32, i32x4, i64x2 } from "../wasm/instructions.ts";

@@ -22,6 +22,7 @@ export function preparePool(
   problem: Problem,
   { takes, gives }: MeaningOf<"window">,
 ): FastRun | null {
+  if (gives !== "result" && gives !== "gradient") return null;
   const kind: PoolKind = takes === "max" ? "max" : "average";
   const { shape } = gives === "gradient" ? problem.outputs[0] : problem.inputs[0];
   const ksize = problem.attrs.ksize as readonly number[];

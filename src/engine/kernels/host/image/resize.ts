@@ -1,14 +1,14 @@
 /**
  * Resizing on the host, and what carries gradients back.
  */
-import type { NdArray } from "../../core/nd_array.ts";
-import type { Attrs } from "../../core/op.ts";
-import { sizeOf } from "../../core/shape.ts";
-import { settle } from "./numbers.ts";
-import { Accumulator, addable } from "./scatter_accumulate.ts";
-import { axisScale, between, imageDims, nearestOf, sourceOf } from "../image/geometry.ts";
-import type { Sampling, Taps } from "../image/taps.ts";
-import { wordsOf } from "../copy/fill.ts";
+import type { NdArray } from "../../../core/nd_array.ts";
+import type { Attrs } from "../../../core/op.ts";
+import { sizeOf } from "../../../core/shape.ts";
+import { settle } from "../numbers.ts";
+import { Accumulator, addable } from "../scatter_accumulate.ts";
+import { axisScale, between, imageDims, nearestOf, sourceOf } from "../../image/geometry.ts";
+import type { Sampling, Taps } from "../../image/taps.ts";
+import { wordsOf } from "../fill.ts";
 
 export function floatsOf(x: NdArray): Float64Array {
   const data = addable(x) as unknown as ArrayLike<number | bigint>;

@@ -1,12 +1,12 @@
 /**
  * Crops resized to one size, and what carries gradients back to images and boxes; on the host.
  */
-import { InvalidArgumentError } from "../../core/errors.ts";
-import type { NdArray } from "../../core/nd_array.ts";
-import type { Attrs } from "../../core/op.ts";
-import { type ImageDims, imageDims } from "../image/geometry.ts";
-import { floatsOf } from "./image_resize.ts";
-import { settle } from "./numbers.ts";
+import { InvalidArgumentError } from "../../../core/errors.ts";
+import type { NdArray } from "../../../core/nd_array.ts";
+import type { Attrs } from "../../../core/op.ts";
+import { type ImageDims, imageDims } from "../../image/geometry.ts";
+import { floatsOf } from "./resize.ts";
+import { settle } from "../numbers.ts";
 
 /** Place in the image for step `at` of `steps` from `begin` to `end` (as parts of the image). */
 export function cropPlace(

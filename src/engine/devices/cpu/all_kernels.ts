@@ -1,10 +1,10 @@
 /**
- * Has all families of kernels from the start.
+ * Has all kernels from the start.
  */
-import { bringFamilies } from "./families.ts";
+import { cpuKernels } from "./kernel_table.ts";
 import * as images from "./images.ts";
 import * as selections from "./selections.ts";
 import * as vectors from "./vectors.ts";
 import * as windows from "./windows.ts";
 
-bringFamilies({ images, selections, vectors, windows });
+for (const { kernels } of [vectors, images, selections, windows]) cpuKernels.bring(kernels);

@@ -1,0 +1,34 @@
+/**
+ * The CPU's vector kernels by the kinds of ops. `mod.ts` has all from the start (`all_kernels.ts`); pages of `./eager` load kinds
+ * when the CPU is awaited as a device or an op has missed them (`lazy_kernels.ts`).
+ */
+import type { Meaning, MeaningKind, MeaningOf } from "../../core/meaning.ts";
+import type { OpDef, Problem } from "../../core/op.ts";
+import { KernelTable } from "../../kernels/kernel_table.ts";
+import type { Engine } from "./engine.ts";
+import type { FastRun } from "./fast.ts";
+
+/** For each kind what makes the kernel of a problem whose tensors all live in the heap; null where there is none. */
+export type CpuKernels = {
+  readonly [K in MeaningKind]: (
+    engine: Engine,
+    problem: Problem,
+    meaning: MeaningOf<K>,
+  ) => FastRun | null;
+};
+
+/** What the CPU runs; other ops run in plain loops. */
+export const cpuKernels: KernelTable<CpuKernels> = /* @__PURE__ */ new KernelTable();
+
+/** The vector kernel for a problem, or null. */
+export function prepareFast(
+  engine: Engine,
+  { meaning }: OpDef,
+  problem: Problem,
+): FastRun | null {
+  if (!engine.features.simd) return null;
+  const prepare = cpuKernels.get(meaning.kind) as
+    | ((engine: Engine, problem: Problem, meaning: Meaning) => FastRun | null)
+    | undefined;
+  return prepare?.(engine, problem, meaning) ?? null;
+}

@@ -1,0 +1,32 @@
+/**
+ * Has the kernels of each kind loaded when it is asked for: pages on a GPU need none, and most others only a few.
+ */
+import { cpuKernels } from "./kernel_table.ts";
+
+const images = () => import("./images.ts");
+const selections = () => import("./selections.ts");
+const vectors = () => import("./vectors.ts");
+const windows = () => import("./windows.ts");
+
+cpuKernels.loadFrom({
+  "pointwise": vectors,
+  "update": vectors,
+  "copy": vectors,
+  "exchange": vectors,
+  "fill": vectors,
+  "gather": vectors,
+  "scatter": vectors,
+  "count": vectors,
+  "mark": vectors,
+  "reduce": vectors,
+  "scan": vectors,
+  "rows": vectors,
+  "row steps": vectors,
+  "product": vectors,
+  "arg reduce": selections,
+  "top": selections,
+  "window": windows,
+  "convolution": windows,
+  "neighbors": windows,
+  "sample": images,
+});
