@@ -1,11 +1,12 @@
-/**
- * What graphs that come over a network may not do here.
- */
+/** Ops that graphs from the network may not run here. */
 import { PermissionDeniedError } from "../engine/core/errors.ts";
 import { lookupOp } from "../engine/core/op.ts";
 import type { GraphDefJson, NodeDefJson } from "../engine/graph/graph_def/graph_def.ts";
 
-/** Throws `PermissionDeniedError` for ops that reach outside of the process, unless they are among `allowed`; all of them in one message. */
+/**
+ * Throws `PermissionDeniedError` for ops that reach outside of the process and are not among `allowed`; one message
+ * names all of them.
+ */
 export function checkOutside(def: GraphDefJson, allowed: readonly string[] = []): void {
   const refused = nodesOf(def).filter(({ op }) => isOutside(op) && !allowed.includes(op));
   if (refused.length === 0) return;

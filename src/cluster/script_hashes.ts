@@ -1,5 +1,6 @@
 /**
- * Hashes of scripts: a graph may say which source a script of its had, so that another version of it does not run unnoticed.
+ * Hashes of scripts: a graph may hold the hash of a script's source, so that another version of it does not run
+ * unnoticed.
  */
 import { FailedPreconditionError } from "../engine/core/errors.ts";
 import type { GraphDefJson } from "../engine/graph/graph_def/graph_def.ts";
@@ -32,7 +33,9 @@ async function hashOf(source: string): Promise<string> {
   return Array.from(new Uint8Array(hash), (b) => b.toString(16).padStart(2, "0")).join("");
 }
 
-/** Rejects with `FailedPreconditionError` where a graph has the hash of another source than that of the function here. */
+/**
+ * Rejects with `FailedPreconditionError` where a graph holds the hash of another source than that of the function here.
+ */
 export async function checkScriptHashes(
   { node, library }: GraphDefJson,
   scripts: ScriptFunctions = {},

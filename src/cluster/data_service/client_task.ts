@@ -1,6 +1,4 @@
-/**
- * A task of a tf.data service as its clients see it.
- */
+/** A task of a tf.data service as its clients see it. */
 import type { Element } from "../../library/data/element.ts";
 import type { Failure } from "../../library/data/source.ts";
 import type { GetElementRequest, TaskInfo } from "../../tensorflow/proto/data_service_pb.ts";
@@ -8,38 +6,37 @@ import type { Channel } from "../wire/transport.ts";
 
 /** Pauses before a worker is asked again. */
 const FIRST_PAUSE_MS = 20, LAST_PAUSE_MS = 300;
-/** A task as a client sees it. */
 export interface ClientTask {
   readonly id: bigint;
   /** The first round in which it is asked, where consumers read together. */
   readonly startingRound: number;
   readonly channel: Channel;
-  /** Since when it is asked; null while nobody asks it. */
+  /** Time at which the pending request began, or null where there is none. */
   asked: number | null;
-  /** Ends what it is asked. */
+  /** Aborts the pending request. */
   readonly stop: AbortController;
   ended: boolean;
-  /** True while it cannot be reached. */
+  /** True while the worker cannot be reached. */
   failing: boolean;
-  /** True where it gave nothing in the round before. */
+  /** True where the task gave no element in the round before. */
   skipped: boolean;
   pause: number;
   notBefore: number;
   timer?: ReturnType<typeof setTimeout>;
 }
 
-/** Who asks for which round. */
+/** The part of a request that names its consumer and round. */
 export type Turn = Pick<
   GetElementRequest,
   "consumerIndex" | "roundIndex" | "skippedPreviousRound" | "allowSkip"
 >;
 
-/** A place in the order of elements: undefined while it is asked for, null where there is none. */
+/** A place in the order of elements: `item` is undefined while it is requested, null where there is none. */
 export interface Place {
   item?: Element | Failure | null;
 }
 
-/** One that was not asked yet. */
+/** Creates the client's state of a task that was not asked yet. */
 export function clientTask({ taskId, startingRound }: TaskInfo, channel: Channel): ClientTask {
   return {
     id: taskId,
@@ -55,13 +52,13 @@ export function clientTask({ taskId, startingRound }: TaskInfo, channel: Channel
   };
 }
 
-/** Takes note that a task could be reached. */
+/** Resets the pause of a task that could be reached. */
 export function reached(task: ClientTask): void {
   task.failing = false;
   task.pause = FIRST_PAUSE_MS;
 }
 
-/** Whom nobody asks, and who is not to be let alone for now. */
+/** Finds a task that has no pending request and whose pause is over. */
 export function free(tasks: readonly ClientTask[]): ClientTask | null {
   return tasks.find((t) => t.asked === null && Date.now() >= t.notBefore) ?? null;
 }

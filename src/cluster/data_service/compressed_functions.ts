@@ -1,6 +1,4 @@
-/**
- * Pipelines that end in compressing: the op is taken out, as elements are written when they are sent.
- */
+/** Pipelines that end in compressing: the op is taken out, as elements are written when they are sent. */
 import type {
   FunctionDefJson,
   GraphDefJson,
@@ -42,7 +40,7 @@ function typesOf(node: NodeDefJson): readonly string[] {
 function plainFunction(f: FunctionDefJson, compress: NodeDefJson): FunctionDefJson {
   const results = (compress.input ?? []).filter((i) => !i.startsWith("^"));
   const outputArg = typesOf(compress).map((type, i) => ({ name: `component_${i}`, type }));
-  // What is left of the result's way is read by nobody, and has no type here.
+  // The rest of the path to the result is never read, and has no type here.
   const dropped = new Set([compress.name]);
   for (const n of f.nodeDef) {
     if ((n.input ?? []).some((i) => dropped.has(i.split(":")[0]))) dropped.add(n.name);

@@ -3,12 +3,11 @@
  */
 import type { Entry, Iteration, TaskState } from "./dispatcher_state.ts";
 
-/** How far a consumer is. */
+/** The progress of a consumer. */
 export interface Progress {
   readonly client: number;
-  /** The round it reads. */
   readonly round: number;
-  /** The first round that it will not begin before it is told to. */
+  /** The first round that the consumer holds back until it is told to begin it. */
   readonly blocked: number | undefined;
 }
 
@@ -18,8 +17,9 @@ export function pendingTask({ tasks }: Iteration): TaskState | undefined {
 }
 
 /**
- * What a consumer's progress says of the task that waits for all consumers: one that holds before its first round agrees, one that is past
- * it defers it, each time twice as far, until all hear of it in time. Follows TensorFlow's `ClientHeartbeat`.
+ * Decides what a consumer's progress means for the task that waits for all consumers: a consumer that holds before
+ * the task's first round agrees; one past it defers the task, each time twice as far, until all hear of it in time.
+ * Follows TensorFlow's `ClientHeartbeat`.
  */
 export function progressed(task: TaskState, { client, round, blocked }: Progress): Entry | null {
   if (blocked !== undefined && Math.max(blocked, round) <= task.round) {
@@ -32,11 +32,14 @@ export function progressed(task: TaskState, { client, round, blocked }: Progress
 /** Milliseconds for which a consumer that cannot reach a worker waits for the others to say the same. */
 const AGREE_MS = 1000;
 
-/** Who cannot reach the worker of a task. */
+/** Consumers that cannot reach the worker of a task. */
 export class Removals {
   readonly #waiting = new Map<number, Map<number, (all: boolean) => void>>();
 
-  /** True when all consumers of a task ask for it at once; false where they do not in time, or who asked has gone. */
+  /**
+   * Resolves with true when all consumers of a task ask for its removal at once; with false after a time, or when the
+   * caller has gone.
+   */
   agreed(
     task: number,
     consumer: number,

@@ -29,32 +29,31 @@ import { STAGES } from "./stage_rules.ts";
 // deno-lint-ignore no-explicit-any
 export type AnyDataset = Dataset<any>;
 
-/** What gives a worker its part of the elements. */
+/** Source of the splits, the part of the elements that a worker gets. */
 export interface Splits {
   /** The next index of a source in one pass over it, null at the end. */
   next(provider: number, repetition: number): Promise<NdArray | null>;
 }
 
-/** How a pipeline is built. */
+/** Options of building a pipeline. */
 export interface DatasetGraphOptions {
-  /** Where sources ask for their elements; absent: they give all. */
+  /** Source of the splits. Default: sources give all their elements. */
   readonly splits?: Splits;
-  /** What `ShardDataset` with TensorFlow's hint stands for, and which files a worker reads. */
+  /** The shard that `ShardDataset` with TensorFlow's hint stands for, and that a worker's files are cut by. */
   readonly shard?: { readonly count: number; readonly index: number };
   /** Cuts sources that are lists of files. */
   readonly shardFiles?: boolean;
   /** Functions for scripts by their tokens, beside what is registered. */
   readonly scripts?: ScriptFunctions | undefined;
-  /** Ops that touch files, which a graph from elsewhere may use only where they are named here. */
+  /** Ops that touch files and are allowed all the same; a graph from elsewhere may use no others. */
   readonly allowOps?: readonly string[] | undefined;
 }
 
-/** A pipeline. */
 export interface BuiltDataset {
   readonly dataset: AnyDataset;
-  /** True where its graph wants elements compressed, as those that `distribute()` registers without being told. */
+  /** True where the graph asks for compressed elements, as TensorFlow's `distribute()` does by default. */
   readonly compressed: boolean;
-  /** True where a source was cut by `shardFiles`. */
+  /** True where `shardFiles` cut a source. */
   readonly cutFiles: boolean;
 }
 
@@ -75,17 +74,20 @@ export interface StageNode {
   value(i: number): Promise<NdArray>;
   /** The number in input `i`. */
   number(i: number): Promise<number>;
-  /** A function in attribute `name`, with what it captures. */
+  /** The function in attribute `name`, with its captured values. */
   fn(name: string): Promise<TensorsFunction>;
   /** Datasets that the function in attribute `name` makes, one for each element. */
   datasets(name: string): Promise<(element: readonly NdArray[]) => Promise<AnyDataset>>;
-  /** A number for a source, as dispatchers count them; null inside of functions, whose sources are never split. */
+  /** The next source number, as dispatchers count sources; null inside of functions, whose sources are never split. */
   provider(): number | null;
-  /** Says that a source was cut. */
+  /** Reports that a source was cut. */
   cut(): void;
 }
 
-/** Builds the pipeline of a GraphDef whose last node is `_Retval`. Rejects with `NotFoundError` that names all ops and scripts which are not here. */
+/**
+ * Builds the pipeline of a GraphDef whose last node is `_Retval`. Rejects with `NotFoundError` that names all unknown
+ * ops and scripts.
+ */
 export async function buildDataset(
   given: GraphDefJson,
   options: DatasetGraphOptions = {},
@@ -106,14 +108,14 @@ export async function buildDataset(
 const PLAIN =
   /^(_Retval|_Arg|NoOp|Identity|(Stateful)?PartitionedCall|DummyMemoryCache|AnonymousMemoryCache)$/;
 
-/** Name of the node whose elements a dataset's graph gives. Throws `ValueError` where it gives none. */
+/** Returns the name of the node whose elements a dataset's graph gives. Throws `ValueError` where there is none. */
 export function sinkOf({ node }: GraphDefJson): string {
   const sink = node.find((n) => n.op === "_Retval")?.input?.[0];
   if (sink !== undefined) return sink;
   throw new ValueError("Cannot run a dataset: its graph has no _Retval");
 }
 
-/** A list of nodes with what it is given: the graph itself, or the body of a function for one element. */
+/** A list of nodes with its arguments: the graph itself, or the body of a function for one element. */
 interface Scope {
   readonly nodes: ReadonlyMap<string, NodeDefJson>;
   readonly args: ReadonlyMap<string, NdArray>;
@@ -259,7 +261,7 @@ function dataInputs({ input = [] }: NodeDefJson): readonly string[] {
   return input.filter((i) => !i.startsWith("^"));
 }
 
-/** A node and those it reads. */
+/** Collects a node and all that it depends on. */
 function ancestors({ nodes, args }: Scope, root: NodeDefJson): NodeDefJson[] {
   const seen = new Set<NodeDefJson>(), open = [root];
   while (open.length > 0) {

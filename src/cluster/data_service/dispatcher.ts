@@ -1,6 +1,4 @@
-/**
- * A dispatcher of the tf.data service: knows datasets, workers and clients, and hands out tasks and splits.
- */
+/** A dispatcher of the tf.data service: knows datasets, workers and clients, and hands out tasks and splits. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   FailedPreconditionError,
@@ -46,15 +44,17 @@ import {
 
 /** Options of {@linkcode DataServiceDispatcher}. */
 export interface DataServiceDispatcherOptions extends TransportOptions {
-  /** Default 127.0.0.1: nobody else on the network reaches it. */
+  /** The address to listen at. Default 127.0.0.1, which other machines cannot reach. */
   readonly host?: string;
-  /** Default 0, any that is free; one that is to be started anew needs a fixed one. */
+  /** The port to listen at. Default 0, any that is free; a dispatcher that may be restarted needs a fixed one. */
   readonly port?: number;
-  /** Folder for what it must know when it is started anew. Default: it is kept in memory only. */
+  /** Folder for the state that a restarted dispatcher needs. Default: the state is kept in memory only. */
   readonly workDir?: string;
-  /** A worker that was not heard of for so long is taken for gone, and its tasks with it. Default 60 000, as TensorFlow's. */
+  /**
+   * Milliseconds without a heartbeat after which a worker and its tasks count as lost. Default 60 000, as TensorFlow's.
+   */
   readonly workerTimeoutMs?: number;
-  /** A client that was not heard of for so long is taken for gone. Default 120 000, as TensorFlow's. */
+  /** Milliseconds without a heartbeat after which a client counts as lost. Default 120 000, as TensorFlow's. */
   readonly clientTimeoutMs?: number;
   /** The network. Default gRPC. */
   readonly transport?: Transport;
@@ -72,9 +72,9 @@ const checkOptions = optionCheck<DataServiceDispatcherOptions>("DataServiceDispa
   transport: true,
 });
 
-/** Version of the protocol, as TensorFlow 2.21 says it. */
+/** Version of the protocol, as TensorFlow 2.21 reports it. */
 const VERSION = 9n;
-/** Entries after which a journal is written anew, with what still matters. */
+/** Number of entries after which the journal is written anew, with the entries that still matter. */
 const LONG_JOURNAL = 100_000;
 
 interface Worker {
@@ -84,15 +84,16 @@ interface Worker {
 
 interface Client {
   seen: number;
-  /** Of coordinated reads. */
+  /** The round of coordinated reads. */
   round: number;
 }
 
 /**
- * A dispatcher of the `tf.data` service: workers join it, clients read what they compute. It speaks TensorFlow's protocol, so that both may
- * be TensorFlow's or ours. Tasks of a worker that is not heard of for `workerTimeoutMs` are dropped, and an epoch ends without it; what
- * such a worker was given and had not sent is lost. With a `workDir` a dispatcher that is started anew on its port goes on where it
- * was: no split is given out twice. Follows TensorFlow `tf.data.experimental.service.DispatchServer`.
+ * A dispatcher of the `tf.data` service: workers join it, clients read the elements that they compute. It speaks
+ * TensorFlow's protocol, so that both may be TensorFlow's or ours. Tasks of a worker without heartbeats for
+ * `workerTimeoutMs` are dropped, and an epoch ends without it; the elements that such a worker had not sent are lost.
+ * With a `workDir`, a dispatcher that is restarted on its port continues: no split is given out twice. Follows
+ * TensorFlow `tf.data.experimental.service.DispatchServer`.
  *
  * @example
  * ```ts
@@ -106,22 +107,22 @@ interface Client {
 export class DataServiceDispatcher implements AsyncDisposable {
   readonly #options: DataServiceDispatcherOptions;
   readonly #state = new DispatcherState();
-  /** Who was heard of, and when. */
+  /** Workers by address, with the time of their last heartbeat. */
   readonly #workers = new Map<string, Worker>();
   readonly #clients = new Map<number, Client>();
   readonly #removals = new Removals();
   #journal: Journal<Entry> | null = null;
   #listener: Listener | null = null;
 
-  /** Does nothing yet. Throws `TypeError` for options it does not know. */
+  /** Checks the options; `start` opens the port. Throws `TypeError` for unknown options. */
   constructor(options: DataServiceDispatcherOptions = {}) {
     checkOptions(options);
     this.#options = options;
   }
 
   /**
-   * Answers workers and clients. Rejects with `UnavailableError` where the port is taken, `DataLossError` where the journal in `workDir`
-   * cannot be read.
+   * Begins to answer workers and clients. Rejects with `UnavailableError` where the port is taken, `DataLossError`
+   * where the journal in `workDir` cannot be read.
    */
   async start(): Promise<void> {
     const { host = "127.0.0.1", port = 0, workDir, transport = grpcTransport } = this.#options;
@@ -135,7 +136,7 @@ export class DataServiceDispatcher implements AsyncDisposable {
       await this.stop();
       throw error;
     }
-    // Those it knew have as long as ever to be heard of.
+    // Workers and clients of before the restart have the whole timeout to report.
     const seen = Date.now();
     for (const { worker, ended } of this.#state.tasks()) {
       if (ended === null) this.#workers.set(worker, { uid: 0n, seen });
@@ -143,12 +144,12 @@ export class DataServiceDispatcher implements AsyncDisposable {
     for (const id of this.#state.clients.keys()) this.#clients.set(id, { seen, round: 0 });
   }
 
-  /** Where it answers: `grpc://host:port`, or `grpcs://host:port` with TLS. */
+  /** The address of the dispatcher: `grpc://host:port`, or `grpcs://host:port` with TLS. */
   get target(): string {
     return targetAt(this.#listener?.address ?? "", this.#options);
   }
 
-  /** Ends it. */
+  /** Closes the port and ends all calls. */
   async stop(): Promise<void> {
     await this.#listener?.close();
     this.#journal?.close();
@@ -159,7 +160,7 @@ export class DataServiceDispatcher implements AsyncDisposable {
     await this.stop();
   }
 
-  /** What happens is written down before anybody hears of it. */
+  /** Records an event in the journal before any answer depends on it. */
   #happened(entry: Entry): void {
     this.#journal?.append(entry);
     this.#state.take(entry);
@@ -186,7 +187,7 @@ export class DataServiceDispatcher implements AsyncDisposable {
       getOrRegisterDataset: (request) => this.#register(request),
       getDataServiceMetadata: ({ datasetId }) => field(1, [state.dataset(datasetId).metadata]),
       getDataServiceConfig: () => ({ config: { deploymentMode: DeploymentMode.REMOTE } }),
-      // Whether elements are compressed is written in their dataset.
+      // The dataset itself says whether its elements are compressed.
       disableCompressionAtRuntime: () => ({ noCompressionToDisable: true }),
       getOrCreateJob: (request) => ({ jobId: BigInt(this.#job(request)) }),
       getOrCreateIteration: ({ jobId, repetition }) => {
@@ -246,7 +247,7 @@ export class DataServiceDispatcher implements AsyncDisposable {
       return { datasetId };
     }
     const def = toBinary(DatasetDefSchema, dataset);
-    // The same graph has the same name, however often it is registered.
+    // The same graph gets the same name, however often it is registered.
     const id = datasetId || hex(new Uint8Array(await crypto.subtle.digest("SHA-256", def)));
     if (!this.#state.datasets.has(id)) {
       const told = toBinary(
@@ -357,7 +358,7 @@ export class DataServiceDispatcher implements AsyncDisposable {
     const shard = freeShard(iteration), { id, job } = iteration;
     if (shard === undefined) return;
     if (job.consumers === 0) return this.#task(id, worker, { shard });
-    // Those that read together must begin with it in the same round.
+    // Consumers that read together must begin with the task in the same round.
     const rounds = [...this.#clients].filter(([client]) =>
       this.#state.clients.get(client) === iteration
     ).map(([, { round }]) => round);
@@ -370,12 +371,13 @@ export class DataServiceDispatcher implements AsyncDisposable {
     this.#clients.delete(client);
     this.#happened({ is: "left", client });
     if ([...this.#state.clients.values()].includes(iteration)) return;
-    // Nobody wants the rest: workers hear of that by their next heartbeat. What is finished stays so for who comes late.
+    // The other tasks are not needed: workers learn that by their next heartbeat. A finished job stays finished for
+    // late clients.
     const isOver = isFinished(iteration) && iteration.job.name !== "";
     if (!isOver) this.#happened({ is: "forgotten", iteration: iteration.id });
   }
 
-  /** Gives up who was not heard of for too long. */
+  /** Drops workers and clients whose heartbeats stopped. */
   #sweep(): void {
     const { workerTimeoutMs = 60_000, clientTimeoutMs = 120_000 } = this.#options;
     const now = Date.now();

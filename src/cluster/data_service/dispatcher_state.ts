@@ -1,6 +1,4 @@
-/**
- * What a dispatcher knows, and how each thing that happens changes it: the same entries in the same order give the same state.
- */
+/** State of a dispatcher, changed by entries only: the same entries in the same order give the same state. */
 import { fromBinary } from "@bufbuild/protobuf";
 import { NotFoundError } from "../../engine/core/errors.ts";
 import { graphDefOf } from "../../tensorflow/files/from_message.ts";
@@ -22,7 +20,7 @@ export interface StoredDataset {
   readonly metadata: Uint8Array;
 }
 
-/** Something that happened. */
+/** An event that changes the state. */
 export type Entry =
   | ({ readonly is: "dataset"; readonly id: string } & StoredDataset)
   | {
@@ -46,14 +44,14 @@ export type Entry =
     readonly worker: string;
     readonly shard: Shard;
     readonly round: number;
-    /** True where all consumers must agree before it is read. */
+    /** True where all consumers must agree before the task is read. */
     readonly isPending: boolean;
   }
-  /** A consumer begins with a task in its round. */
+  /** A consumer agrees to begin with a task in its round. */
   | { readonly is: "agreed"; readonly task: number; readonly client: number }
   /** A consumer is past the round of a task: all begin with it later. */
   | { readonly is: "deferred"; readonly task: number; readonly round: number }
-  /** A task gave all it had, or its worker is gone. */
+  /** A task gave all its elements, or its worker is gone. */
   | { readonly is: "ended"; readonly task: number; readonly how: "done" | "lost" }
   | {
     readonly is: "splits";
@@ -64,21 +62,21 @@ export type Entry =
   }
   | { readonly is: "client"; readonly id: number; readonly iteration: number }
   | { readonly is: "left"; readonly client: number }
-  /** Nobody wants an iteration any more. */
+  /** The last client of an iteration has left. */
   | { readonly is: "forgotten"; readonly iteration: number };
 
 /** A dataset that clients read, each on its own or together with others that name the same job. */
 export interface Job {
   readonly id: number;
-  /** Empty where nobody else can join it. */
+  /** Empty for a job that no other client can join. */
   readonly name: string;
   readonly datasetId: string;
   readonly policy: Policy;
-  /** How many read it together, round by round; 0 where elements go to who asks first. */
+  /** Number of consumers that read together, round by round; 0 where each element goes to the first that asks. */
   readonly consumers: number;
 }
 
-/** What a worker does of an iteration. */
+/** A worker's part of an iteration. */
 export interface TaskState {
   readonly id: number;
   readonly worker: string;
@@ -87,12 +85,12 @@ export interface TaskState {
   round: number;
   /** Consumers that begin with it in that round; null when all do. */
   ready: Set<number> | null;
-  /** How often that round was deferred. */
+  /** Number of times that round was deferred. */
   failures: number;
   ended: "done" | "lost" | null;
 }
 
-/** How far a source was given out. */
+/** Position of a source: the splits given out in this repetition. */
 interface Source {
   readonly split: SplitSource;
   repetition: number;
@@ -108,7 +106,7 @@ export interface Iteration {
   readonly sources: readonly Source[];
 }
 
-/** The state. Those who read it change nothing in it. */
+/** The state of a dispatcher. It is read-only for its readers; `take` alone changes it. */
 export class DispatcherState {
   readonly datasets: Map<string, StoredDataset> = new Map();
   readonly jobs: Map<number, Job> = new Map();
@@ -116,12 +114,12 @@ export class DispatcherState {
   readonly clients: Map<number, Iteration> = new Map();
   #last = 0;
 
-  /** A number that nothing has yet. */
+  /** An unused number. */
   get newId(): number {
     return this.#last + 1;
   }
 
-  /** Takes note of something that happened. */
+  /** Applies an entry. */
   take(entry: Entry): void {
     if ("id" in entry && typeof entry.id === "number") this.#last = Math.max(this.#last, entry.id);
     switch (entry.is) {
@@ -176,13 +174,13 @@ export class DispatcherState {
       case "forgotten": {
         const { job } = this.iteration(entry.iteration);
         this.iterations.delete(entry.iteration);
-        // One without a name can never be asked for again.
+        // A job without a name can never be joined again.
         if (job.name === "") this.jobs.delete(job.id);
       }
     }
   }
 
-  /** Entries that give this state. */
+  /** Entries that build this state. */
   *entries(): Generator<Entry> {
     for (const [id, dataset] of this.datasets) yield { ...dataset, is: "dataset", id };
     for (const job of this.jobs.values()) yield { ...job, is: "job" };
@@ -202,24 +200,24 @@ export class DispatcherState {
     }
   }
 
-  /** Throws `NotFoundError` for one that is not known. */
+  /** Finds a dataset. Throws `NotFoundError` for an unknown one. */
   dataset(id: string): StoredDataset {
     return this.#found(this.datasets.get(id), `Dataset id ${id}`);
   }
-  /** Throws `NotFoundError` for one that is not known. */
+  /** Finds a job. Throws `NotFoundError` for an unknown one. */
   job(id: number): Job {
     return this.#found(this.jobs.get(id), `Job ${id}`);
   }
-  /** Throws `NotFoundError` for one that is not known. */
+  /** Finds an iteration. Throws `NotFoundError` for an unknown one. */
   iteration(id: number): Iteration {
     return this.#found(this.iterations.get(id), `Iteration ${id}`);
   }
-  /** What a client reads. Throws `NotFoundError` for one that is not known. */
+  /** Finds the iteration that a client reads. Throws `NotFoundError` for an unknown client. */
   read(client: number): Iteration {
     return this.#found(this.clients.get(client), `Client ${client}`);
   }
 
-  /** How many consumers read a task together; 0 where it has ended. */
+  /** Returns the number of consumers that read a task together; 0 where it has ended. */
   consumers(task: number): number {
     const open = (t: TaskState): boolean => t.id === task && t.ended === null;
     return [...this.iterations.values()].find((i) => i.tasks.some(open))?.job.consumers ?? 0;
@@ -256,7 +254,7 @@ export class DispatcherState {
   }
 }
 
-/** True where all was served that ever will be. */
+/** True where every task of the iteration has given all its elements. */
 export function isFinished({ tasks }: Iteration): boolean {
   return tasks.some((t) => t.ended === "done") && tasks.every((t) => t.ended !== null);
 }
@@ -266,10 +264,10 @@ export function isCut(policy: Policy): boolean {
   return policy !== Policy.OFF && policy !== Policy.DYNAMIC;
 }
 
-/** What is left for a worker that joins later. */
+/** Finds the shard for a worker that joins later, or undefined where none is free. */
 export function freeShard({ job, tasks }: Iteration): Shard | undefined {
   if (!isCut(job.policy)) return { index: 0, count: 1 };
-  // Shards are fixed: only one whose worker is gone is free.
+  // Shards are fixed: only the shard of a lost worker is free.
   const held = new Set(tasks.filter((t) => t.ended !== "lost").map((t) => t.shard.index));
   return tasks.find((t) => !held.has(t.shard.index))?.shard;
 }

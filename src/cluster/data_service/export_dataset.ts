@@ -38,15 +38,15 @@ export function exportDataset(source: Source): () => Promise<GraphDefJson> {
   };
 }
 
-/** What the graph and its functions share. */
+/** State that the graph and its functions share. */
 class Written {
   readonly functions: GraphDefWriter = new GraphDefWriter({});
   readonly #constants: { readonly node: NodeDefJson; readonly value: Promise<NdArray> }[] = [];
 
-  /** Gives a node a value that may not be here yet. */
+  /** Gives a node a value that may still be a promise. */
   constant(node: NodeDefJson, value: NdArray | Promise<NdArray>): void {
     const coming = Promise.resolve(value);
-    // Whoever reads the dataset hears of it.
+    // The reader of the dataset gets the error.
     coming.catch(() => {});
     this.#constants.push({ node, value: coming });
   }
@@ -63,13 +63,12 @@ class Written {
   }
 }
 
-/** What stands for a tensor of a function's body until that is written: its number among those that nodes read. */
+/** Stands for a tensor of a function's body until that is written: its number among those that nodes read. */
 const NEEDED = /^\?(\d+)$/;
 
-/** Where nodes are written: the graph, or the body of a function. */
+/** Destination of nodes: the graph, or the body of a function. */
 class Scope {
   readonly nodes: NodeDefJson[] = [];
-  /** Tensors of the body that nodes read. */
   readonly needed: Tensor[] = [];
   readonly #written: Written;
   readonly #inFunction: boolean;
@@ -79,7 +78,7 @@ class Scope {
     this.#inFunction = inFunction;
   }
 
-  /** Writes a stage and those it reads from; returns the name of its elements. */
+  /** Writes a stage and its inputs; returns the name of its elements. */
   dataset(source: Source): string {
     const { settings, specs, structure } = source;
     if (settings === undefined) refuse(source, whyNot(source));
@@ -154,7 +153,7 @@ class Scope {
     };
   }
 
-  /** A function that makes a dataset: what its body computes, and then the stages. */
+  /** Writes a function that makes a dataset: the ops of its body, and then the stages. */
   #inner(trace: TraceInner, source: Source, scope: StageScope): WrittenFunction {
     const body = new Scope(this.#written, true);
     let made = "";
@@ -169,7 +168,7 @@ class Scope {
   }
 }
 
-/** Lets a function give a dataset in place of the tensors that its stages read. */
+/** Makes a function return a dataset in place of the tensors that its stages read. */
 function addStages(def: FunctionDefJson, { nodes }: Scope, made: string): void {
   for (const node of nodes) {
     const input = node.input?.map((name) => {
@@ -186,7 +185,7 @@ function traced(source: Source, trace: () => ConcreteFunction): ConcreteFunction
   try {
     return trace();
   } catch (error) {
-    // One that reads values makes its datasets here, but cannot be written down.
+    // A function that reads values makes its datasets here, but cannot be written down.
     if (!(error instanceof OperatorNotAllowedInGraphError)) throw error;
     return refuse(source, `its function reads values of its elements: ${error.message}`);
   }

@@ -1,6 +1,4 @@
-/**
- * Which of TensorFlow's dataset ops each stage of tf.data is.
- */
+/** The TensorFlow dataset op of each stage of tf.data. */
 import { base64 } from "../../engine/graph/graph_def/values.ts";
 import { DTYPES } from "../../engine/core/dtype.ts";
 import type { DType } from "../../engine/core/dtype.ts";
@@ -17,7 +15,7 @@ export interface WrittenFunction {
   readonly types: readonly DType[];
 }
 
-/** Where a stage's node is written, and what is written for it: each gives the name under which the node reads it. */
+/** Writer of a stage's node and of what it refers to: each method returns the name under which the node reads it. */
 export interface StageScope {
   constant(value: NdArray | Promise<NdArray>): string;
   tensor(t: Tensor): string;
@@ -76,7 +74,7 @@ const cycle: Rule<Extract<Settings, { trace: unknown }>> = (settings, inputs, sc
   if (settings.stage === "FlatMap") return { op: "FlatMapDataset", input, attr };
   input.push(int64(scope, cycleLength), int64(scope, blockLength));
   if (calls.calls === 1) return { op: "InterleaveDataset", input, attr };
-  // How much it may have ready is left to whoever runs it.
+  // The reading program chooses how many elements it keeps ready.
   for (const n of [-1, -1, calls.calls]) input.push(int64(scope, n));
   return { op: "ParallelInterleaveDatasetV4", input, attr: { ...attr, ...deterministic(calls) } };
 };
@@ -153,7 +151,7 @@ const RULES: Rules = {
   Interleave: cycle,
 };
 
-/** The node of a stage whose inputs have these names. */
+/** Makes the node of a stage from the names of its inputs. */
 export function stageNode(
   settings: Settings,
   inputs: readonly string[],

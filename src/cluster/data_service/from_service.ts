@@ -1,6 +1,4 @@
-/**
- * Datasets that a tf.data service computes: a client of its dispatcher and of all its workers.
- */
+/** Datasets that a tf.data service computes: a client of its dispatcher and of all its workers. */
 import { optionCheck } from "../../engine/core/options.ts";
 import { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import { Dataset } from "../../library/data/dataset.ts";
@@ -16,9 +14,11 @@ import { ServicePass } from "./service_pass.ts";
 
 /** Options of {@linkcode fromService}. */
 export interface FromServiceOptions<T extends Tout = Tout> extends ServiceOptions {
-  /** The dataset: what it was registered as, or its graph, as `readGraphDef` reads it, which is registered then. */
+  /**
+   * The dataset: the name it was registered under, or its graph as `readGraphDef` reads it, which is then registered.
+   */
   readonly dataset: string | GraphDefJson;
-  /** What an element is: a spec or dtype, or a list or object of them. */
+  /** Spec or dtype of an element, or a list or object of them. */
   readonly elementSpec: T;
 }
 
@@ -44,11 +44,9 @@ const checkOptions = optionCheck<FromServiceOptions>("fromService", {
 });
 
 /**
- * The elements of a dataset that a `tf.data` service computes, whose workers may be TensorFlow's or ours. Each pass is an iteration of the
- * job: several programs that name the same `jobName` divide its elements among them. They come in no particular order.
- * Throws `ValueError` for a mode it does not know; an iteration rejects with the error of a worker's function, with `NotFoundError` for a
- * dataset that nobody registered, and with `UnavailableError` where there is no dispatcher.
- * Follows TensorFlow `tf.data.experimental.service.from_dataset_id`.
+ * The elements of a dataset that a `tf.data` service computes, whose workers may be TensorFlow's or ours. Each pass
+ * is an iteration of the job: programs that name the same `jobName` divide its elements among them. Elements come in
+ * no particular order.
  *
  * @example
  * ```ts
@@ -67,7 +65,7 @@ export function fromService<const T extends Tout>(
   return new Dataset(serviceSource(type, { options, dataset: () => options.dataset }));
 }
 
-/** Elements of a type that a service computes. */
+/** Makes the source of elements that a service computes. */
 function serviceSource(
   { specs, structure }: ElementType,
   { options, dataset, length = null }: Pick<Reading, "options" | "dataset"> & {

@@ -1,22 +1,23 @@
 /**
- * Journal: what happened, a line each, so that a process that was started anew knows it. A line is written before anybody is answered.
+ * Journal of events, one line each, from which a restarted process rebuilds its state. A line is written before any
+ * answer depends on it.
  */
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { DataLossError } from "../../engine/core/errors.ts";
 import { base64, bytes } from "../../engine/graph/graph_def/values.ts";
 
-/** The first line: what the others are. */
+/** The first line, which identifies the format of the others. */
 const HEAD = { journal: "weft data service", version: 1 };
-/** The key of what stands for bytes. */
+/** The key that marks an object as encoded bytes. */
 const BYTES = "$bytes";
 
-/** Entries in a file of a folder. */
+/** A journal in a file of a folder. */
 export class Journal<E extends object> {
   readonly #path: string;
   #file: number | null = null;
   #written = 0;
 
-  /** Makes the folder where there is none. Writes nothing before `rewrite`. */
+  /** Creates the folder where it is missing. Writes nothing before `rewrite`. */
   constructor(folder: string) {
     mkdirSync(folder, { recursive: true });
     this.#path = `${folder}/journal.jsonl`;
@@ -27,7 +28,9 @@ export class Journal<E extends object> {
     return this.#written;
   }
 
-  /** All entries; none where there is no file. Throws `DataLossError` where it is no journal, or damaged within. */
+  /**
+   * Reads all entries; none where there is no file. Throws `DataLossError` for a file that is no journal or is damaged.
+   */
   read(): E[] {
     let text: string;
     try {
@@ -36,7 +39,7 @@ export class Journal<E extends object> {
       if ((error as { code?: string }).code === "ENOENT") return [];
       throw error;
     }
-    // A line without an end was being written when the process died: nobody was told of it.
+    // A last line without an end was being written when the process died; no answer depended on it.
     const lines = text.split("\n").slice(0, -1);
     const entries = lines.map((line, i): unknown => {
       try {
@@ -52,13 +55,12 @@ export class Journal<E extends object> {
     return entries as E[];
   }
 
-  /** Adds an entry. */
   append(entry: E): void {
     writeSync(this.#file!, line(entry));
     this.#written++;
   }
 
-  /** Writes the file anew: these entries stand for all before. */
+  /** Replaces the file by these entries. */
   rewrite(entries: readonly E[]): void {
     const next = `${this.#path}.next`, file = openSync(next, "w");
     writeAll(file, [HEAD, ...entries].map(line).join(""));
@@ -68,7 +70,7 @@ export class Journal<E extends object> {
     this.#written = 0;
   }
 
-  /** Lets go of the file. */
+  /** Closes the file. */
   close(): void {
     if (this.#file !== null) closeSync(this.#file);
     this.#file = null;

@@ -1,13 +1,11 @@
-/**
- * Elements as lists of components, whatever lists of lists a pipeline made of them.
- */
+/** Elements as flat lists of components, for pipelines whose elements are nested lists. */
 
-/** The leaves of nested lists, in order. */
+/** Returns the leaves of nested lists, in order. */
 export function flat<T>(nest: unknown): T[] {
   return Array.isArray(nest) ? nest.flatMap((n) => flat<T>(n)) : [nest as T];
 }
 
-/** Values in the nested lists of another nest. */
+/** Packs leaves into the nesting of `like`. */
 export function packed(like: unknown, leaves: Iterable<unknown>): unknown {
   const next = leaves[Symbol.iterator]();
   const visit = (n: unknown): unknown => Array.isArray(n) ? n.map(visit) : next.next().value;

@@ -1,9 +1,7 @@
-/**
- * Pauses that end when nobody waits any more.
- */
+/** Pauses that an abort signal ends early. */
 import { after } from "../../engine/runtime/run/timers.ts";
 
-/** Resolves after some milliseconds, or when a signal aborts. */
+/** Resolves after `ms` milliseconds, or when the signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

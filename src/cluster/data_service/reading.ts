@@ -1,6 +1,4 @@
-/**
- * What a client of a tf.data service reads, and how: the options that are checked before anybody is asked.
- */
+/** Options of a client of a tf.data service, checked before any call is made. */
 import { ValueError } from "../../engine/core/errors.ts";
 import type { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import type { ProcessingMode, ServiceOptions } from "../../library/data/distributed.ts";
@@ -18,7 +16,7 @@ const POLICIES: Readonly<Record<ProcessingMode, Policy>> = {
   hint: Policy.HINT,
 };
 
-/** The policy of a mode. Throws `ValueError` for one that is none. */
+/** Returns the policy of a mode. Throws `ValueError` for an unknown mode. */
 export function policyOf(mode: ProcessingMode = "parallel_epochs"): Policy {
   if (Object.hasOwn(POLICIES, mode)) return POLICIES[mode];
   throw new ValueError(
@@ -26,15 +24,15 @@ export function policyOf(mode: ProcessingMode = "parallel_epochs"): Policy {
   );
 }
 
-/** What is read. */
+/** Settings of one pass of a client. */
 export interface Reading {
   readonly options: ServiceOptions;
-  /** The dataset: what it was registered as, or its graph. */
+  /** The dataset: the name it was registered under, or its graph. */
   readonly dataset: () => string | GraphDefJson | Promise<GraphDefJson>;
   readonly specs: readonly TensorSpec[];
-  /** Which pass it is: clients of one job share those of the same number. */
+  /** Number of the pass: clients of one job share the passes of the same number. */
   readonly repetition: number;
-  /** Whether it ever answered, for all passes. */
+  /** True once the dispatcher has answered; shared by all passes. */
   readonly dispatcher: { reached: boolean };
   /** Aborts when the pass is left. */
   readonly signal: AbortSignal;
@@ -58,7 +56,7 @@ export function checkConsumers(
       `Cannot read together with ${is}: wanted a jobName, which all of them name`,
     );
   }
-  // Of those whose size is not known a worker says when they end.
+  // Where the size is unknown, a worker reports an early end.
   if (size !== null && size !== Infinity) {
     throw new ValueError(
       `Cannot read together a dataset of ${size} elements: wanted an endless one, which repeat() makes`,

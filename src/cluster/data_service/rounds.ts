@@ -4,11 +4,11 @@
 import { FailedPreconditionError } from "../../engine/core/errors.ts";
 import { after } from "../../engine/runtime/run/timers.ts";
 
-/** Who asks for which element. Follows `GetElementRequest`. */
+/** A consumer's request for an element. Follows `GetElementRequest`. */
 export interface RoundRequest {
   readonly consumer: number;
   readonly round: number;
-  /** The consumer got nothing of the round before. */
+  /** The consumer got no element of the round before. */
   readonly skippedPreviousRound: boolean;
   /** A round may be left out where its elements are not ready. */
   readonly allowSkip: boolean;
@@ -27,20 +27,26 @@ const SKIP_MS = 100;
 export class Rounds<E> {
   readonly #consumers: number;
   readonly #read: () => Promise<E | null>;
-  /** Who waits for rounds that have not begun, by round and consumer. */
+  /** Consumers that wait for rounds that have not begun, by round and consumer. */
   readonly #waiting = new Map<number, Map<number, Waiter<E>>>();
   #current = -1;
   #round: Round<E> = Promise.resolve(null);
-  /** The elements of the next round, as they come. */
+  /** The elements of the next round while they are computed. */
   #reading: Promise<readonly E[]> | null = null;
 
-  /** For a number of consumers, of elements that `read` gives; null is their end, which is an error here. */
+  /**
+   * Creates the rounds of `consumers` consumers over the elements that `read` gives; null is the end, which is an
+   * error here.
+   */
   constructor(consumers: number, read: () => Promise<E | null>) {
     this.#consumers = consumers;
     this.#read = read;
   }
 
-  /** The element of a consumer in a round, when all consumers have asked for that round; null where the round is left out. */
+  /**
+   * Resolves with a consumer's element when all consumers have asked for the round; with null where the round is left
+   * out.
+   */
   next(request: RoundRequest): Promise<E | null> {
     const { consumer, round } = request;
     if (!(consumer >= 0 && consumer < this.#consumers && round >= 0)) {
@@ -58,14 +64,14 @@ export class Rounds<E> {
     if (round === this.#current) return this.#elementOf(consumer);
     const waiter = { ...request, ...Promise.withResolvers<E | null>() };
     const others = this.#of(round), before = others.get(consumer);
-    // Who asks again gets what the first call would have got.
+    // A repeated request gets the answer of the first one.
     if (before !== undefined) void waiter.promise.then(before.resolve, before.reject);
     others.set(consumer, waiter);
     this.#beginIfReady(request);
     return waiter.promise;
   }
 
-  /** Ends the waiting of all. */
+  /** Rejects all waiting requests. */
   end(error: Error): void {
     for (const waiters of this.#waiting.values()) {
       for (const { reject } of waiters.values()) reject(error);
@@ -77,7 +83,7 @@ export class Rounds<E> {
       return this.#begin(round, this.#fill(allowSkip ? SKIP_MS : undefined));
     }
     if (this.#current >= 0) return;
-    // Consumers may hear of a task one round apart: those who come first have their round without the others.
+    // Consumers may hear of a task one round apart: the earlier ones have their round without the others.
     const first = Math.min(...this.#waiting.keys()), next = this.#of(first + 1);
     if (next.size === 0 || this.#of(first).size + next.size !== this.#consumers) return;
     const [{ skippedPreviousRound }] = next.values();
@@ -99,10 +105,10 @@ export class Rounds<E> {
     return (await this.#round)?.[consumer] ?? null;
   }
 
-  /** The elements of a round, or null where they are not ready in time; they are for the next one then. */
+  /** Gives the elements of a round, or null where they are not ready in time; they serve the next round then. */
   async #fill(withinMs?: number): Round<E> {
     const reading = this.#reading ??= this.#readRound();
-    // Where it fails after it was left out, the next round says so.
+    // A failure after the round was left out is reported by the next round.
     reading.catch(() => {});
     let clear = (): void => {};
     const late = withinMs === undefined ? [] : [

@@ -1,6 +1,4 @@
-/**
- * One pass over the elements that a tf.data service computes: a client of its dispatcher and of all its workers.
- */
+/** One pass over the elements that a tf.data service computes: a client of its dispatcher and of all its workers. */
 import {
   DeadlineExceededError,
   InvalidArgumentError,
@@ -35,17 +33,16 @@ import { call } from "../wire/rpc.ts";
 import { type Channel, networkOf, type Transport } from "../wire/transport.ts";
 import { Turns } from "./turns.ts";
 
-/** As TensorFlow's dispatcher has it. */
+/** TensorFlow's default for dispatchers. */
 const WORKER_TIMEOUT_MS = 60_000;
-/** Time between two heartbeats while there is nothing to read: news is worth more than quiet then. */
+/** Time between two heartbeats while there is no task: changes should arrive quickly then. */
 const EMPTY_PAUSE_MS = 100;
 
-/** Lets one wait for what others do. */
+/** An event that one waiter awaits. */
 class Bell {
-  /** Ends the wait. */
   ring = (): void => {};
 
-  /** Resolves when it rings, or after a time. */
+  /** Resolves when `ring` is called, or after `ms` milliseconds. */
   wait(ms?: number): Promise<void> {
     return new Promise((resolve) => {
       const clear = after(ms ?? Infinity, resolve);
@@ -57,7 +54,6 @@ class Bell {
   }
 }
 
-/** One pass of one client. */
 export class ServicePass implements Elements {
   readonly #reading: Reading;
   readonly #options: ServiceOptions;
@@ -65,22 +61,22 @@ export class ServicePass implements Elements {
   readonly #dispatcher: Channel;
   readonly #tasks = new Map<bigint, ClientTask>();
   readonly #channels = new Map<string, Channel>();
-  /** Elements that came, in the order in which they did; where consumers read together, in the order in which they were asked for. */
+  /** Elements that came, in the order of arrival; of coordinated reads, in the order of the requests. */
   readonly #places: Place[] = [];
-  /** Where consumers read together. */
+  /** The turns of coordinated reads, or null. */
   readonly #turns: Turns | null;
   readonly #left = new AbortController();
-  /** Since when the dispatcher cannot be reached. */
+  /** Time since which the dispatcher cannot be reached. */
   #silent: number | null = null;
   #client: bigint | null = null;
   #finished = false;
-  /** Why there is no dispatcher any more. */
+  /** The error that ended the dispatcher's heartbeats. */
   #lost: { readonly error: unknown } | null = null;
-  /** Rung when there is something to read, and when the dispatcher should be asked. */
+  /** Rung when there is an element to read, and when the dispatcher should be asked. */
   readonly #news = new Bell();
   readonly #beat = new Bell();
 
-  /** Asks nobody yet. */
+  /** Creates the pass; the first read makes the first call. */
   constructor(reading: Reading) {
     this.#reading = reading;
     const { service } = reading.options;
@@ -91,7 +87,10 @@ export class ServicePass implements Elements {
     reading.signal.addEventListener("abort", this.#leave, { once: true });
   }
 
-  /** The next element of any worker. Fails with the error of a worker's function, after which those of others come. */
+  /**
+   * Resolves with the next element of any worker. Fails with the error of a worker's function, after which other
+   * elements follow.
+   */
   async next(): Promise<Item> {
     if (this.#left.signal.aborted) return null;
     try {
@@ -104,14 +103,13 @@ export class ServicePass implements Elements {
     }
   }
 
-  /** Rejects with `UnimplementedError`: what workers have given is nowhere written down. */
+  /** Rejects with `UnimplementedError`: a service does not record which elements were read. */
   save(): Promise<never> {
     return Promise.reject(
       new UnimplementedError("Cannot save a pass over a service: its workers do not go back"),
     );
   }
 
-  /** Leaves. */
   async close(): Promise<void> {
     const client = this.#client;
     this.#client = null;
@@ -158,7 +156,7 @@ export class ServicePass implements Elements {
     return [...this.#tasks.values()].every((t) => t.ended);
   }
 
-  /** Asks the dispatcher for news, whether or not somebody reads: else it would take this client for gone. */
+  /** Sends heartbeats even while there is no read: else the dispatcher would drop this client. */
   async #beats(client: bigint): Promise<void> {
     const { heartbeatMs = 1000 } = this.#options, { signal } = this.#left;
     while (!signal.aborted && !(this.#finished && this.#isEmpty)) {
@@ -184,7 +182,7 @@ export class ServicePass implements Elements {
         dispatcher.reached = true;
         return client;
       } catch (error) {
-        // One that never answered is not waited for: its address may be wrong.
+        // A dispatcher that never answered is not retried: its address may be wrong.
         if (!dispatcher.reached || this.#left.signal.aborted) throw error;
         this.#checkSilence(error);
         await this.#beat.wait(EMPTY_PAUSE_MS);
@@ -231,7 +229,7 @@ export class ServicePass implements Elements {
     for (const info of answer.taskInfo) this.#add(info);
     for (const task of this.#tasks.values()) {
       if (listed.has(task.id) || task.ended) continue;
-      // What the dispatcher has given up may still have something to say, unless it cannot be reached or says nothing.
+      // A task that the dispatcher has dropped may still have elements, unless its worker is unreachable or silent.
       const isSilent = task.asked !== null && Date.now() - task.asked >= workerTimeoutMs;
       if (!task.failing && !isSilent) continue;
       task.ended = true;
@@ -241,7 +239,10 @@ export class ServicePass implements Elements {
     this.#turns?.hold(answer.blockRound);
   }
 
-  /** A dispatcher that is being started anew is waited for: workers go on meanwhile. Throws where it takes too long, and for other errors. */
+  /**
+   * Waits for a dispatcher that restarts, while workers continue. Throws where that takes too long, and for other
+   * errors.
+   */
   #checkSilence(error: unknown): void {
     const { workerTimeoutMs = WORKER_TIMEOUT_MS } = this.#options, now = Date.now();
     this.#silent ??= now;
@@ -258,7 +259,7 @@ export class ServicePass implements Elements {
     this.#tasks.set(taskId, clientTask(info, channel));
   }
 
-  /** Asks tasks that nobody asks now, as long as there is room for what they send. */
+  /** Asks all idle tasks, as long as there is room for their elements. */
   #ask(): void {
     if (this.#left.signal.aborted) return;
     const open = [...this.#tasks.values()].filter((t) => !t.ended);
@@ -273,12 +274,12 @@ export class ServicePass implements Elements {
       const asking = this.#turns === null ? this.#askOne(task) : this.#askInTurn(task, this.#turns);
       void asking.finally(() => {
         task.asked = null;
-        // The next is asked for before this one is looked at.
+        // The next element is requested before this one is examined.
         this.#ask();
         this.#news.ring();
         if (this.#isEmpty) this.#beat.ring();
       });
-      // In turn: it is asked last the next time.
+      // Moves the task to the end of the order.
       this.#tasks.delete(task.id);
       this.#tasks.set(task.id, task);
     }
@@ -296,7 +297,7 @@ export class ServicePass implements Elements {
     }
   }
 
-  /** Asks for the element of a round until it is there, or all consumers give its worker up. */
+  /** Asks for the element of a round until it arrives, or all consumers give its worker up. */
   async #askInTurn(task: ClientTask, turns: Turns): Promise<void> {
     const signal = AbortSignal.any([this.#left.signal, task.stop.signal]);
     const place: Place = {};
@@ -322,7 +323,7 @@ export class ServicePass implements Elements {
     }
   }
 
-  /** What a task answers: its next element, or null where there is none now or ever. */
+  /** Requests a task's next element; null where there is none now or ever. */
   async #element(
     task: ClientTask,
     { request, signal }: { readonly request?: Turn; readonly signal: AbortSignal },
@@ -339,16 +340,19 @@ export class ServicePass implements Elements {
     return element;
   }
 
-  /** Tells the dispatcher that a worker cannot be reached. True when no consumer reaches it, who all leave its task then. */
+  /**
+   * Reports an unreachable worker to the dispatcher. Resolves with true when no consumer reaches it: all leave its
+   * task then.
+   */
   async #isRemoved({ id: taskId }: ClientTask, turn: Turn, signal: AbortSignal): Promise<boolean> {
     const request = { taskId, consumerIndex: turn.consumerIndex, round: turn.roundIndex };
     const { maybeRemoveTask } = DispatcherService.method;
-    // Where the dispatcher does not answer either, the worker is asked again; heartbeats say what has become of it.
+    // Where the dispatcher does not answer either, the worker is asked again; heartbeats tell its fate.
     const answer = call(this.#dispatcher, maybeRemoveTask, request, { signal }).catch(() => null);
     return (await answer)?.removed === true;
   }
 
-  /** Throws `InvalidArgumentError` for an element that is not of the type it should have. */
+  /** Throws `InvalidArgumentError` for an element of another type than declared. */
   #check(element: Element): void {
     const { specs } = this.#reading;
     if (element.length === specs.length && element.every((x, i) => x.dtype === specs[i].dtype)) {
@@ -362,7 +366,7 @@ export class ServicePass implements Elements {
   }
 
   #later(task: ClientTask): void {
-    // It is tried for as long as the dispatcher hears of its worker: it may be started anew again and again.
+    // The task is retried for as long as the dispatcher hears of its worker, which may restart repeatedly.
     task.failing = true;
     const ms = longer(task);
     task.notBefore = Date.now() + ms;

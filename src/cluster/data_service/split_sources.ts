@@ -1,6 +1,4 @@
-/**
- * The splits of a dataset's graph: which elements each of its sources has, for dispatchers that hand them out.
- */
+/** The splits of each source of a dataset's graph, for dispatchers that hand them out. */
 import { UnimplementedError } from "../../engine/core/errors.ts";
 import { makeData } from "../../engine/core/dtype.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
@@ -9,7 +7,7 @@ import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/gra
 import { attrFromJson } from "../../engine/graph/graph_def/values.ts";
 import { sinkOf } from "./dataset_graph.ts";
 
-/** What a source gives out as its split `i`; null past its last. */
+/** Returns split `i` of a source, or null past its last. */
 export type SplitSource = (i: number) => NdArray | null;
 
 const SOURCES: Readonly<

@@ -1,6 +1,4 @@
-/**
- * What each of TensorFlow's dataset ops is as a stage of `tf.data`.
- */
+/** The stage of `tf.data` for each of TensorFlow's dataset ops. */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { toNdArray } from "../../engine/core/convert.ts";
 import { UnimplementedError, ValueError } from "../../engine/core/errors.ts";
@@ -18,7 +16,7 @@ type Rule = (node: StageNode) => Promise<AnyDataset>;
 
 const pass: Rule = (node) => node.input();
 
-/** Numbers that were taken for "as you see fit". */
+/** The number that lets the runtime choose. */
 const AUTOTUNE = -1;
 /** TensorFlow's number of shards that stands for the number of workers. */
 const SHARD_HINT = -1;
@@ -34,7 +32,7 @@ async function map(node: StageNode): Promise<AnyDataset> {
   });
 }
 
-/** Whether a stage keeps the order, where it does not leave that to the options of the pipeline. */
+/** Returns the stage's option of order; none where it is left to the options of the pipeline. */
 function isDeterministic(text: string): { deterministic?: boolean } {
   return text === "true" || text === "false" ? { deterministic: text === "true" } : {};
 }
@@ -45,7 +43,7 @@ async function filter(node: StageNode): Promise<AnyDataset> {
   return node.def.op === "TakeWhileDataset" ? input.takeWhile(predicate) : input.filter(predicate);
 }
 
-/** Of TensorFlow's `Options` only field 1 changes elements here: whether the order must be that of the inputs. */
+/** Applies TensorFlow's `Options`. Only field 1 changes elements here: whether the order must be that of the inputs. */
 async function options(node: StageNode): Promise<AnyDataset> {
   const { s = "" } = node.def.attr?.serialized_options ?? {};
   const reader = new BinaryReader(bytes(s)), input = await node.input();
@@ -60,7 +58,7 @@ async function options(node: StageNode): Promise<AnyDataset> {
 
 async function batch(node: StageNode): Promise<AnyDataset> {
   const input = await node.input();
-  // `BatchDataset` has no last input that says whether a smaller batch is dropped.
+  // `BatchDataset` lacks the last input, which says whether a smaller batch is dropped.
   const dropRemainder = node.def.op !== "BatchDataset" && await node.number(-1) !== 0;
   return input.batch(await node.number(1), { dropRemainder });
 }
@@ -81,7 +79,7 @@ async function paddedBatch(node: StageNode): Promise<AnyDataset> {
   });
 }
 
-/** The order is that of Weft's generator: reproducible where a seed is given, but not TensorFlow's. */
+/** Shuffles by Weft's generator: reproducible where a seed is given, but not in TensorFlow's order. */
 async function shuffle(node: StageNode): Promise<AnyDataset> {
   const input = await node.input(), { op, attr = {} } = node.def;
   const seeds = op === "ShuffleDatasetV2" ? [0, 0] : [await node.number(2), await node.number(3)];
@@ -126,7 +124,7 @@ async function shard(node: StageNode): Promise<AnyDataset> {
   throw new ValueError(`Cannot run "${node.def.name}": nobody said how many shards there are`);
 }
 
-/** A source: all elements, or those whose index the dispatcher gives. */
+/** Makes the rule of a source: all elements, or those whose index the dispatcher gives. */
 function source(all: (node: StageNode) => Promise<AnyDataset>, row: SplitReader): Rule {
   return async (node) => {
     const provider = node.provider(), { splits, shard } = node.options;
@@ -172,7 +170,7 @@ const rows: SplitReader = async (node) => {
 async function zipOf(node: StageNode): Promise<AnyDataset> {
   const inputs: AnyDataset[] = [];
   const count = Number(node.def.attr?.N?.i ?? 1);
-  // One after the other: sources are numbered in this order.
+  // Sources are numbered in this order, so inputs are built one after the other.
   for (let i = 0; i < count; i++) inputs.push(await node.input(i));
   return zip(inputs) as AnyDataset;
 }
@@ -211,7 +209,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     })],
   ["ShardDataset", shard],
   ["OptionsDataset", options],
-  // Here a graph says itself how it is cut: by data, as there are no files.
+  // Here the graph itself says how it is cut: by data, as there are no files.
   [
     "AutoShardDataset",
     async (node) => (await node.input()).shard(await node.number(1), await node.number(2)),
@@ -231,12 +229,11 @@ const RULES: readonly (readonly [string, Rule])[] = [
     ...["FlatMapDataset", "InterleaveDataset", "ParallelInterleaveDatasetV2"],
     ...["ParallelInterleaveDatasetV3", "ParallelInterleaveDatasetV4"],
   ].map((op) => [op, interleave] as const),
-  // What only says how to run it, or was checked where it was made.
+  // Stages that only tune the run, or were checked where they were made.
   ...[
     ...["ModelDataset", "AssertCardinalityDataset", "OptimizeDatasetV2"],
     ...["MaxIntraOpParallelismDataset", "PrivateThreadPoolDataset", "FinalizeDataset"],
   ].map((op) => [op, pass] as const),
 ];
 
-/** Stages by op. */
 export const STAGES: ReadonlyMap<string, Rule> = new Map(RULES);

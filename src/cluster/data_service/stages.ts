@@ -1,6 +1,4 @@
-/**
- * Stages that TensorFlow's graphs have, and what comes from the dispatcher, as stages of tf.data.
- */
+/** Stages of TensorFlow's graphs and of the dispatcher's splits, as stages of tf.data. */
 import { InvalidArgumentError, UnimplementedError } from "../../engine/core/errors.ts";
 import type { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import { Dataset } from "../../library/data/dataset.ts";
@@ -26,7 +24,7 @@ function notSaved(): never {
   throw new UnimplementedError("Cannot save a pass of a worker's task");
 }
 
-/** The elements that a generator yields: nobody writes to them, so that none is copied. */
+/** Makes a source of the elements that a generator yields. They are never written to, so none is copied. */
 export function generated(
   { kind, specs, inputs = [] }: {
     readonly kind: string;

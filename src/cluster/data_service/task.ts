@@ -1,6 +1,4 @@
-/**
- * A task of a worker: one pass over a dataset, element by element to whoever asks.
- */
+/** A task of a worker: one pass over a dataset, which sends one element for each request. */
 import {
   FailedPreconditionError,
   NotFoundError,
@@ -23,35 +21,34 @@ import { elementParts } from "../wire/element_wire.ts";
 import { Rounds } from "./rounds.ts";
 import type { Parts } from "../wire/transport.ts";
 
-/** Elements that are ready before they are asked for: the next is computed while one is sent. */
+/** Number of elements computed ahead: the next is computed while one is sent. */
 const AHEAD = 2;
 
-/** What a task asks of the worker it belongs to. */
+/** Services of the worker that a task uses. */
 export interface TaskHost {
   /** The next split of a source. */
   split(task: TaskDef, provider: number, repetition: number): Promise<NdArray | null>;
-  /** The dataset of a task that does not bring it along. */
+  /** The dataset of a task whose definition lacks it. */
   datasetDef(datasetId: string): Promise<DatasetDef | undefined>;
-  /** Says that a task is done. */
+  /** Reports that a task is done. */
   completed(taskId: bigint): void;
   readonly scripts: ScriptFunctions | undefined;
   readonly allowOps: readonly string[] | undefined;
 }
 
-/** What there is to send: an element, or why there is none now or ever. */
+/** Answer to a request: an element, or why there is none now or ever. */
 export type Answer = Parts | { readonly endOfSequence: true } | { readonly skipTask: true };
 
-/** One task. */
 export class Task {
   readonly id: bigint;
   readonly def: TaskDef;
   readonly #host: TaskHost;
   readonly #built: Promise<BuiltDataset>;
   readonly #stop = new AbortController();
-  /** Where consumers read together. */
+  /** The rounds of coordinated reads, or null. */
   readonly #rounds: Rounds<Parts> | null;
   #elements: Elements | null = null;
-  /** Those who ask are answered one after the other. */
+  /** Ends when the request before is answered: requests are answered in order. */
   #turn: Promise<unknown> = Promise.resolve();
   #served = 0;
   #done = false;
@@ -64,16 +61,19 @@ export class Task {
     this.#built = this.#build();
     const consumers = Number(def.numConsumers);
     this.#rounds = consumers === 0 ? null : new Rounds(consumers, () => this.#next());
-    // Why it cannot run is told to whoever asks for an element.
+    // The first request for an element gets the error.
     this.#built.catch(() => {});
   }
 
-  /** True when all was served, or the task failed. */
+  /** True when all elements were sent, or the task failed. */
   get done(): boolean {
     return this.#done;
   }
 
-  /** The next element. Rejects once with the error of what could not be computed, which ends the task; where consumers read together, always. */
+  /**
+   * Resolves with the next element. Rejects once with the error of an element that could not be computed, which ends
+   * the task; in coordinated reads always.
+   */
   async next(request: GetElementRequest): Promise<Answer> {
     if (this.#rounds !== null) {
       return await this.#rounds.next({
@@ -88,7 +88,6 @@ export class Task {
     return await answer ?? { endOfSequence: true };
   }
 
-  /** Ends the pass. */
   async stop(): Promise<void> {
     const why = new FailedPreconditionError(`Task ${this.id} was deleted`);
     this.#stop.abort(why);
@@ -102,7 +101,7 @@ export class Task {
     try {
       const { dataset, compressed } = await this.#built;
       const { signal } = this.#stop;
-      // Elements are sent as they are: nobody writes to them.
+      // Elements are sent as they are: they are never written to.
       const ahead = Math.max(AHEAD, Number(this.def.numConsumers));
       this.#elements ??= dataset.prefetch(ahead).source.open(wholePass(signal));
       const item = await this.#elements.next();
@@ -144,7 +143,8 @@ export class Task {
 
   async #graph(): Promise<GraphDefJson> {
     const { def } = this;
-    // A dispatcher that keeps its state names a file; it also sends what is in it, so that nobody's path is opened here.
+    // A dispatcher that keeps its state names a file and also sends its content, so that no path of another machine
+    // is opened here.
     const dataset = def.datasetDef ?? await this.#host.datasetDef(def.datasetId);
     if (dataset?.graph === undefined) {
       throw new NotFoundError(`Task ${def.taskId} has no dataset "${def.datasetId}"`);
@@ -169,7 +169,7 @@ function cut(
   return dataset;
 }
 
-/** Says by name what tasks cannot ask of this worker. */
+/** Throws for features of a task that this worker lacks, by their names. */
 function refuse(def: TaskDef): void {
   if (def.useCrossTrainerCache) {
     throw new UnimplementedError("Cannot share elements between trainers (cross_trainer_cache)");

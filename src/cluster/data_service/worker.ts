@@ -1,6 +1,4 @@
-/**
- * A worker of TensorFlow's tf.data service, which runs its pipelines in Weft.
- */
+/** A worker of TensorFlow's tf.data service, which runs its pipelines in Weft. */
 import { DeadlineExceededError, OpError, UnavailableError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/options.ts";
 import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
@@ -27,15 +25,15 @@ import {
 
 /** Options of {@linkcode DataServiceWorker}. */
 export interface DataServiceWorkerOptions extends TransportOptions {
-  /** Where the dispatcher is: `grpc://host:port`, or `grpcs://host:port` with TLS. */
+  /** Address of the dispatcher: `grpc://host:port`, or `grpcs://host:port` with TLS. */
   readonly dispatcher: string;
-  /** Where to answer, and what clients call it. Default 127.0.0.1: nobody else on the network reaches it. */
+  /** The host to listen at, which clients call it by. Default 127.0.0.1, which other machines cannot reach. */
   readonly host?: string;
-  /** Port to answer at. Default 0, any that is free; a worker that is to be started anew in place of a killed one needs a fixed one. */
+  /** The port to listen at. Default 0, any that is free; a worker that may be restarted needs a fixed one. */
   readonly port?: number;
   /** Functions for scripts by their tokens, beside those of `tf.registerScript`. */
   readonly scripts?: ScriptFunctions;
-  /** Ops that touch files and may be run all the same, such as `ReadFile`. Default none. */
+  /** Ops that touch files and are allowed all the same, such as `ReadFile`. Default none. */
   readonly allowOps?: readonly string[];
   /** Time between two heartbeats. Default 1000. */
   readonly heartbeatMs?: number;
@@ -56,17 +54,17 @@ const checkOptions = optionCheck<DataServiceWorkerOptions>("DataServiceWorker", 
   transport: true,
 });
 
-/** Tasks that were deleted and may still be asked for: as many are remembered. */
+/** Number of deleted tasks that are remembered, as they may still be asked for. */
 const MOST_DELETED = 10_000;
-/** Time after which a dispatcher that says nothing is asked anew: the network may have stopped. */
+/** Time without an answer after which the dispatcher is connected anew: the network may have stopped. */
 const SILENCE_MS = 30_000;
-/** Pauses of what is tried again: they double up to the last. */
+/** Pauses between retries: they double up to the last. */
 const FIRST_PAUSE_MS = 50, LAST_PAUSE_MS = 2000;
 
 /**
- * A worker that joins a dispatcher of TensorFlow's `tf.data` service (or of ours), and computes the elements of its datasets here: their
- * functions run in Weft, and script ops in them call what `tf.registerScript` knows under their token. Follows TensorFlow
- * `tf.data.experimental.service.WorkerServer`.
+ * A worker that joins a dispatcher of TensorFlow's `tf.data` service (or of ours), and computes the elements of its
+ * datasets here: their functions run in Weft, and script ops in them call the functions that `tf.registerScript`
+ * knows under their token. Follows TensorFlow `tf.data.experimental.service.WorkerServer`.
  *
  * Nothing that arrives is evaluated as code. Ops that are not known, and those that read or write files unless `allowOps` names them,
  * are refused, all of them in one message, which reaches the client as the errors of bodies do.
@@ -92,11 +90,11 @@ export class DataServiceWorker implements AsyncDisposable {
   #listener: Listener | null = null;
   #dispatcher: Channel | null = null;
   #beating: Promise<void> = Promise.resolve();
-  /** Completed tasks the dispatcher has not yet been told of. */
+  /** Completed tasks that the dispatcher has not been told of yet. */
   #news = new Set<bigint>();
   #wake = (): void => {};
 
-  /** Does nothing yet. Throws `TypeError` for options it does not know. */
+  /** Checks the options; `start` joins the dispatcher. Throws `TypeError` for unknown options. */
   constructor(options: DataServiceWorkerOptions) {
     checkOptions(options);
     this.#options = options;
@@ -106,12 +104,15 @@ export class DataServiceWorker implements AsyncDisposable {
   get address(): string {
     return this.#listener?.address ?? "";
   }
-  /** Number of tasks whose elements are not all served. */
+  /** Number of tasks that have not sent all their elements. */
   get activeTasks(): number {
     return [...this.#tasks.values()].filter((t) => !t.done).length;
   }
 
-  /** Answers, and joins the dispatcher. Rejects with `UnavailableError` where the port is taken or there is no dispatcher. */
+  /**
+   * Opens the port and joins the dispatcher. Rejects with `UnavailableError` where the port is taken or there is no
+   * dispatcher.
+   */
   async start(): Promise<void> {
     const { host = "127.0.0.1", port = 0, dispatcher, transport = grpcTransport } = this.#options;
     const network = networkOf(dispatcher, this.#options);
@@ -126,7 +127,7 @@ export class DataServiceWorker implements AsyncDisposable {
     this.#beating = this.#beat();
   }
 
-  /** Ends its tasks and leaves. What it had computed and not sent is lost, as TensorFlow allows when a worker goes. */
+  /** Ends its tasks and closes the port. Elements that were computed and not sent are lost, as TensorFlow allows. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#wake();
@@ -207,7 +208,7 @@ export class DataServiceWorker implements AsyncDisposable {
     return endOfSplits || split === undefined ? null : arrayOf(split);
   }
 
-  /** Does something until the dispatcher can be reached. */
+  /** Repeats `work` until the dispatcher can be reached. */
   async #again<T>(work: () => Promise<T>): Promise<T> {
     for (let ms = FIRST_PAUSE_MS;; ms = Math.min(2 * ms, LAST_PAUSE_MS)) {
       try {
@@ -220,7 +221,7 @@ export class DataServiceWorker implements AsyncDisposable {
     }
   }
 
-  /** Tells the dispatcher that this worker is here. One that was started anew learns all of it again by that. */
+  /** Sends a heartbeat. A restarted dispatcher learns this worker and its tasks by that. */
   async #heartbeat(): Promise<void> {
     const { newTasks, tasksToDelete } = await call(
       this.#dispatcher!,
@@ -267,7 +268,7 @@ export class DataServiceWorker implements AsyncDisposable {
         await this.#heartbeat();
       } catch (error) {
         if (this.#stop.signal.aborted) return;
-        // A dispatcher that is gone for now is asked again; it knows this worker by the next heartbeat.
+        // A dispatcher that is gone for now is asked again; the next heartbeat tells it of this worker.
         if (!(error instanceof OpError)) throw error;
         await pause(Math.min(heartbeatMs, LAST_PAUSE_MS), this.#stop.signal);
       }

@@ -1,5 +1,6 @@
 /**
- * A step that several tasks run together: each has its part of the graph, and their master, which this is, starts them and cleans up.
+ * A step that several tasks run together: each has its part of the graph; this task, their master, starts them and
+ * cleans up.
  */
 import { asDType, type DType } from "../../engine/core/dtype.ts";
 import { AbortedError, NotFoundError, UnavailableError } from "../../engine/core/errors.ts";
@@ -29,7 +30,7 @@ interface Part extends GraphPart {
   readonly graphHandle: string;
 }
 
-/** What a step does. */
+/** Contents of a step: the graph, its inputs and its results. */
 export interface ClusterProgramParts {
   readonly def: GraphDefJson;
   readonly inputs: readonly ProgramInput[];
@@ -37,11 +38,10 @@ export interface ClusterProgramParts {
   readonly fetches: readonly string[];
 }
 
-/** A step of several tasks. */
 export class ClusterProgram {
-  /** True where a task has gone, or was started anew and does not know its part any more. */
+  /** True where a task has gone, or has restarted without its part. */
   isLost = false;
-  /** Dtypes of what it gives. */
+  /** Dtypes of the results. */
   readonly dtypes: readonly DType[];
   readonly #fed: readonly string[];
   readonly #fetches: readonly string[];
@@ -58,7 +58,7 @@ export class ClusterProgram {
     this.dtypes = dtypes;
   }
 
-  /** Cuts the graph and registers its parts. Rejects with `UnavailableError` where a task is not there. */
+  /** Cuts the graph and registers its parts. Rejects with `UnavailableError` where a task does not answer. */
   static async make(host: TaskHost, given: ClusterProgramParts): Promise<ClusterProgram> {
     const def = raiseVersion1(given.def), tasks = placeNodes(def, host.task);
     const dtypeOf = dtypesOf(def, given.inputs);
@@ -84,7 +84,7 @@ export class ClusterProgram {
     return new ClusterProgram(given, parts, given.fetches.map(dtypeOf));
   }
 
-  /** Runs all parts. Rejects with the first error of one, which names its task. */
+  /** Runs all parts. Rejects with the first error, which names its task. */
   async run(values: readonly NdArray[], context: RunContext): Promise<NdArray[]> {
     const stepId = crypto.getRandomValues(new BigUint64Array(1))[0] >> 9n;
     const stop = new AbortController(), out: NdArray[] = [];
@@ -135,7 +135,7 @@ export class ClusterProgram {
     }
   }
 
-  /** Lets the tasks forget their parts. */
+  /** Deregisters the parts at their tasks. */
   release(): void {
     for (const { channel, graphHandle } of this.#parts) {
       call(channel, method.deregisterGraph, { graphHandle }).catch(() => {});
@@ -143,7 +143,7 @@ export class ClusterProgram {
   }
 }
 
-/** Dtypes of tensors, as ops here say them; scripts of other tasks need not be here. */
+/** Returns the dtypes of tensors by Weft's names; scripts of other tasks need not exist here. */
 function dtypesOf(
   def: GraphDefJson,
   inputs: readonly ProgramInput[],

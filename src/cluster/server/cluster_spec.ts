@@ -1,6 +1,4 @@
-/**
- * Tasks of a cluster: their addresses, the names of their devices, and what `TF_CONFIG` says of them.
- */
+/** Tasks of a cluster: their addresses, the names of their devices, and what `TF_CONFIG` says of them. */
 import { NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import { type DeviceSpec, parseDevice } from "../../engine/runtime/devices/devices.ts";
 import { environment } from "../../engine/runtime/devices/environment.ts";
@@ -10,7 +8,6 @@ export type ClusterSpec = Readonly<
   Record<string, readonly string[] | Readonly<Record<number, string>>>
 >;
 
-/** One task. */
 export interface TaskName {
   readonly job: string;
   readonly task: number;
@@ -21,19 +18,19 @@ export function taskText({ job, task }: TaskName): string {
   return `/job:${job}/replica:0/task:${task}`;
 }
 
-/** The task that a device belongs to, with `home` for what its name leaves out. */
+/** Returns the task that a device belongs to; `home` fills in what its name leaves out. */
 export function taskOf(device: string, home: TaskName): TaskName {
   const { job = home.job, task } = parseDevice(device);
   return { job, task: task ?? (job === home.job ? home.task : 0) };
 }
 
-/** The part of a device's name that says which it is within its task; empty for any. */
+/** Returns the part of a device's name that says which it is within its task; empty for any. */
 export function withinTask(device: string): string {
   const { type, index = 0 }: DeviceSpec = parseDevice(device);
   return type === undefined ? "" : `/device:${type === "WEBGPU" ? "GPU" : type}:${index}`;
 }
 
-/** The address of a task. Throws `NotFoundError` for one that the cluster has not. */
+/** Returns the address of a task. Throws `NotFoundError` for a task that the cluster lacks. */
 export function addressOf(cluster: ClusterSpec, { job, task }: TaskName): string {
   const address = (cluster[job] as Readonly<Record<number, string>> | undefined)?.[task];
   if (typeof address === "string") return address;
@@ -44,14 +41,14 @@ export function addressOf(cluster: ClusterSpec, { job, task }: TaskName): string
   );
 }
 
-/** Host and port of an address. Throws `ValueError` for text that is none. */
+/** Splits an address into host and port. Throws `ValueError` for other text. */
 export function hostAndPort(address: string): { host: string; port: number } {
   const [, host, port] = /^\[?(.*?)\]?:(\d+)$/.exec(address) ?? [];
   if (port !== undefined) return { host, port: Number(port) };
   throw new ValueError(`Cannot read the address "${address}": wanted "host:port"`);
 }
 
-/** What a task is told about itself and the others. */
+/** A task's own name and the addresses of its cluster. */
 export interface TaskConfig extends TaskName {
   readonly cluster: ClusterSpec;
 }

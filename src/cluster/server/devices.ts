@@ -1,6 +1,4 @@
-/**
- * The devices of a task, as masters see them.
- */
+/** The devices of a task, as masters see them. */
 import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
 import { listDevices } from "../../engine/runtime/devices/devices.ts";
 import { type TaskName, taskText } from "./cluster_spec.ts";
@@ -14,20 +12,22 @@ export interface TaskDevice {
   readonly physicalDeviceDesc: string;
 }
 
-/** What TensorFlow says of its processors. */
+/** Memory limit that TensorFlow reports for its processors. */
 const MEMORY_LIMIT = 1n << 28n;
 
-/** Names the devices of this process for others. Each has a number that a later process at the same address has not. */
+/**
+ * Names the devices of this process for other tasks. Each has a number that a later process at the same address does
+ * not share.
+ */
 export class TaskDevices {
   readonly #task: TaskName;
   readonly #incarnations = new Map<string, bigint>();
 
-  /** Devices of a task. */
   constructor(task: TaskName) {
     this.#task = task;
   }
 
-  /** All that were found. A GPU is a `WEBGPU`, for which TensorFlow has no kernels: it places nothing there by itself. */
+  /** Lists all devices. A GPU is a `WEBGPU`, for which TensorFlow has no kernels: it places nothing there by itself. */
   list(): TaskDevice[] {
     return listDevices().map(({ type, description }) => {
       const deviceType = type === "GPU" ? "WEBGPU" : type;
@@ -42,7 +42,7 @@ export class TaskDevices {
     });
   }
 
-  /** The number of a device. */
+  /** Returns the number of a device. */
   incarnation(name: string): bigint {
     let known = this.#incarnations.get(name);
     if (known === undefined) {
@@ -53,7 +53,7 @@ export class TaskDevices {
   }
 }
 
-/** The graph, functions included, with other devices where nodes name some. */
+/** Copies the graph and its functions, and maps the devices that nodes name. */
 export function onDevices(
   def: GraphDefJson,
   deviceOf: (device: string, node: NodeDefJson) => string,

@@ -30,7 +30,7 @@ function combine(a: bigint, b: bigint): bigint {
   return a ^ u64(b + GOLDEN + u64(a << 10n) + (a >> 4n));
 }
 
-/** The number of a frame that begins in an iteration of another, whose number is 0 for the graph itself. */
+/** Returns the number of a frame that begins in an iteration of `parent`, which is 0 for the graph itself. */
 export function frameId(parent: bigint, iteration: number, name: string): bigint {
   return combine(parent, combine(BigInt(iteration), hash64(encodeString(name))));
 }

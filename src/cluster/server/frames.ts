@@ -7,7 +7,7 @@ import type { Item } from "./pieces.ts";
 /** A value on an edge; null for a dead one. */
 export type Token = RunValue | null;
 
-/** Inputs of an item that nothing came for yet. */
+/** Marks the inputs of an item of which none has arrived. */
 export const NO_INPUTS: (Token | undefined)[] = [];
 
 /** One turn of a frame. */
@@ -16,13 +16,13 @@ export class Iteration {
   readonly pending: Int32Array;
   /** Dead inputs so far. */
   readonly dead: Int32Array;
-  /** For merges: whether a value has come. */
+  /** For merges: 1 once a live value has come. */
   readonly live: Uint8Array;
   readonly inputs: (Token | undefined)[][];
-  /** Frees these when the turn is over. */
+  /** Values that are freed when the turn is over. */
   readonly owned: RunValue[] = [];
   readonly children: Map<string, Frame> = new Map<string, Frame>();
-  /** Items that run or are to run. */
+  /** Number of items that run or are ready. */
   outstanding = 0;
 
   constructor(number: number, size: number) {

@@ -22,7 +22,7 @@ export interface TaskDevice {
   readonly incarnation: bigint;
 }
 
-/** What a task gets. */
+/** A task's part of the graph. */
 export interface GraphPart {
   readonly def: GraphDefJson;
   /** Keys of tensors that are fed to it, by their number among the feeds. */
@@ -31,9 +31,9 @@ export interface GraphPart {
   readonly fetches: Map<number, string>;
 }
 
-/** What is to be cut. */
+/** A request to cut a graph. */
 export interface PartsRequest {
-  /** Only what the step needs, without control flow of version 1 and references. */
+  /** The nodes that the step needs, without control flow of version 1 and references. */
   readonly def: GraphDefJson;
   /** Tensors, as `node:0`. */
   readonly feeds: readonly string[];
@@ -46,8 +46,8 @@ export interface PartsRequest {
 }
 
 /**
- * The task of each node: the one that it names; that of the variable it uses; else `home`. Functions, branches and loops run as a whole:
- * where their scripts are, else where their nodes want to be.
+ * Finds the task of each node: the one that it names; that of the variable it uses; else `home`. Functions, branches
+ * and loops run as a whole: where their scripts are, else where their nodes ask to be.
  */
 export function placeNodes(def: GraphDefJson, home: TaskName): Map<string, string> {
   const functions = new Map((def.library?.function ?? []).map((f) => [f.signature.name, f]));
@@ -94,7 +94,7 @@ function called(
   return [...seen];
 }
 
-/** Cuts a graph; the parts by their tasks. */
+/** Cuts a graph into parts by task. */
 export function cutForTasks(request: PartsRequest): Map<string, GraphPart> {
   const cutter = new Cutter(request);
   request.def.node.forEach((node) => cutter.add(node));
@@ -106,7 +106,7 @@ class Cutter {
   readonly parts = new Map<string, GraphPart>();
   readonly #request: PartsRequest;
   readonly #library: GraphDefJson["library"];
-  /** Names of the nodes at which edges end, by what they bring where. */
+  /** Names of the nodes at which edges end, by tensor and task. */
   readonly #ends = new Map<string, string>();
 
   constructor(request: PartsRequest) {
@@ -140,7 +140,7 @@ class Cutter {
     return part;
   }
 
-  /** An input as it is called in the part of a task. */
+  /** Returns an input's name in the part of a task. */
   #input(input: string, task: string): string {
     const tensor = fullName(input), fed = this.#request.feeds.indexOf(tensor);
     if (fed >= 0) return this.#fed(fed, task);

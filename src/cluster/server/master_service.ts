@@ -1,6 +1,4 @@
-/**
- * A task as clients use it: sessions, whose graphs run here.
- */
+/** The service of a task that clients call: sessions, whose graphs run here. */
 import { create } from "@bufbuild/protobuf";
 import {
   AbortedError,
@@ -29,7 +27,7 @@ export class Master {
   readonly #sessions = new Map<string, MasterSession>();
   #callables = 0n;
 
-  /** Of a task. */
+  /** Creates the master of a task. */
   constructor(host: TaskHost) {
     const session = (handle: string): MasterSession => this.#session(handle);
     this.handler = serviceOf(MasterService, {
@@ -131,7 +129,7 @@ async function devicesOf(channel: Channel): Promise<DeviceAttributes[]> {
   }
 }
 
-/** Time that other tasks have to say what devices they have. */
+/** Time that other tasks have to report their devices. */
 const LISTING_MS = 1000;
 
 function callableOf(session: MasterSession, handle: bigint): StepNames {

@@ -1,6 +1,4 @@
-/**
- * A session of a master: a graph that grows, and the programs that its steps have asked for.
- */
+/** A session of a master: a graph that grows, and the programs of the steps that clients asked for. */
 import {
   AbortedError,
   CancelledError,
@@ -31,14 +29,14 @@ import { checkScriptHashes } from "../script_hashes.ts";
 import { DrawsByName, Program } from "./program.ts";
 import type { TaskHost } from "./task_host.ts";
 
-/** What a step is asked for: names of tensors and nodes. */
+/** Names of the tensors and nodes of a step. */
 export interface StepNames {
   readonly feeds: readonly string[];
   readonly fetches: readonly string[];
   readonly targets: readonly string[];
 }
 
-/** How a session runs. */
+/** Settings of a session. */
 export interface SessionConfig {
   readonly isolated: boolean;
   readonly softPlacement: boolean;
@@ -46,7 +44,7 @@ export interface SessionConfig {
   readonly timeoutMs: number;
 }
 
-/** When a step is to end. */
+/** Limits of a step: its time and its abort signal. */
 export interface StepLimit {
   readonly signal: AbortSignal;
   /** Milliseconds; 0 for the session's. */
@@ -56,9 +54,8 @@ export interface StepLimit {
 /** Programs that are kept. */
 const MOST_PROGRAMS = 256;
 
-/** A session. */
 export class MasterSession {
-  /** Grows with each extension. */
+  /** Number of extensions so far. */
   version = 0n;
   /** Lists of names that calls refer to by number. */
   readonly callables: Map<bigint, StepNames> = new Map();
@@ -76,7 +73,7 @@ export class MasterSession {
   #versions: GraphDefJson["versions"];
   #isClosed = false;
 
-  /** Of a graph, which may be empty. */
+  /** Creates a session of a graph, which may be empty. */
   constructor(host: TaskHost, def: GraphDefJson, config: SessionConfig) {
     this.#host = host;
     this.#config = config;
@@ -85,7 +82,10 @@ export class MasterSession {
     this.#add(def);
   }
 
-  /** Adds nodes. Throws `AbortedError` where the caller knows another graph, `InvalidArgumentError` for a node that is there. */
+  /**
+   * Adds nodes. Throws `AbortedError` where the caller knows another version of the graph, `InvalidArgumentError` for
+   * a node that exists.
+   */
   extend(def: GraphDefJson, version: bigint): void {
     if (version !== this.version) {
       throw new AbortedError(
@@ -133,7 +133,7 @@ export class MasterSession {
     }
   }
 
-  /** Ends what runs. */
+  /** Aborts all running steps. */
   close(): void {
     this.#isClosed = true;
     const error = new CancelledError("Session has been closed.");
@@ -204,13 +204,13 @@ export class MasterSession {
     return program;
   }
 
-  /** What a placeholder says of its shape. */
+  /** Returns a placeholder's declared shape, or null. */
   #shapeOf(name: string): PartialShape {
     const { op, attr } = this.#nodes.get(operationOf(name))!;
     return op === "Placeholder" && attr?.shape?.shape ? shapeFromJson(attr.shape.shape) : null;
   }
 
-  /** The nodes behind some names, as far as the tensors that are fed. */
+  /** Collects the nodes that some names depend on, up to the fed tensors. */
   #pruned(names: readonly string[], fed: ReadonlySet<string>): NodeDefJson[] {
     const kept = new Set<NodeDefJson>(), open = names.filter((name) => !fed.has(fullName(name)));
     while (open.length > 0) {
@@ -219,7 +219,7 @@ export class MasterSession {
       if (kept.has(node)) continue;
       kept.add(node);
       for (const input of node.input ?? []) {
-        // A fed placeholder has nothing left to do that others could wait for.
+        // A fed placeholder computes nothing that other nodes could wait for.
         const isFed = fed.has(fullName(input.replace(/^\^/, "")));
         if (!isFed) open.push(input);
       }

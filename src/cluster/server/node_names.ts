@@ -1,9 +1,7 @@
-/**
- * Names of nodes and their outputs, as inputs of other nodes have them.
- */
+/** Names of nodes and their outputs, as inputs of other nodes have them. */
 export { operationOf } from "../../tensorflow/files/meta_graph.ts";
 
-/** A tensor's name with its output's number. */
+/** Adds output number 0 to a tensor's name that has none. */
 export function fullName(name: string): string {
   return name.includes(":") ? name : `${name}:0`;
 }

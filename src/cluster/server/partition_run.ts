@@ -19,11 +19,11 @@ import { type CutPartition, type Edge, frameName, type Item } from "./pieces.ts"
 import { Frame, Iteration, NO_INPUTS, type Token } from "./frames.ts";
 import type { Sent } from "./rendezvous.ts";
 
-/** What a run needs of the task. */
+/** The task's side of a run. */
 export interface PartitionRunOptions {
   readonly context: RunContext;
   readonly draws: DrawCounts;
-  /** Leaves a tensor for who asks for it. */
+  /** Leaves a tensor for its receiver. */
   send(key: string, value: Sent): void;
   /** The tensor under a key, of this task or another one. */
   receive(key: string): Promise<Sent> | Sent;
@@ -36,7 +36,6 @@ interface Ready {
   readonly isDead: boolean;
 }
 
-/** A run. */
 export class PartitionRun {
   readonly #cut: CutPartition;
   readonly #options: PartitionRunOptions;
@@ -47,14 +46,13 @@ export class PartitionRun {
   #resolve = (): void => {};
   #reject = (_: unknown): void => {};
 
-  /** Of a partition. */
+  /** Creates a run of a partition. */
   constructor(cut: CutPartition, options: PartitionRunOptions) {
     this.#cut = cut;
     this.#options = options;
     this.#root = new Frame("", { id: 0n, parent: null, entering: 0, parallel: 1 });
   }
 
-  /** Runs to the end. Rejects with the first error. */
   run(): Promise<void> {
     const iteration = this.#begin(this.#root, 0);
     for (const item of this.#cut.items) {
@@ -81,7 +79,7 @@ export class PartitionRun {
     this.#ready.push(ready);
   }
 
-  /** Runs what is ready, until all waits for others or is done. */
+  /** Runs ready items until all wait for others or are done. */
   #go(): void {
     try {
       while (this.#ready.length > 0 && !this.#isOver) {
@@ -123,7 +121,7 @@ export class PartitionRun {
     }, (error) => this.#fail(error));
   }
 
-  /** The outputs of an item, which the turn is to own; null where all are dead. */
+  /** Computes the outputs of an item, which the turn is to own; null where all are dead. */
   #process(
     { item, frame, iteration, isDead }: Ready,
     inputs: readonly Token[],
@@ -264,7 +262,7 @@ export class PartitionRun {
     const at = this.#begin(frame, ++frame.last), { waiting } = frame;
     frame.waiting = [];
     frame.deadExits = [];
-    // Not over before all of its values are here.
+    // The turn must not end before all its values have arrived.
     at.outstanding++;
     for (const { item, token } of waiting) {
       this.#own(at.owned, [token]);
@@ -274,7 +272,7 @@ export class PartitionRun {
     at.outstanding--;
   }
 
-  /** Gives the outputs of an item to those who take them in a turn; null: all are dead. */
+  /** Passes the outputs of an item to its readers in a turn; null: all are dead. */
   #activate(item: Item, tokens: readonly Token[] | null, frame: Frame, at: Iteration): void {
     item.outputs.forEach((edges, k) => {
       for (const edge of edges) this.#give(item, edge, tokens?.[k] ?? null, frame, at);
@@ -304,7 +302,7 @@ export class PartitionRun {
       if (at.live[index] === 0) at.inputs[index][slot] = token;
       at.live[index] = 1;
     } else {
-      // The back edge of a loop that never begins does not come.
+      // The back edge of a loop that never begins carries no value.
       at.dead[index] += from.kind === "enter" ? to.inputs : 1;
     }
     this.#tryMerge(to, frame, at);
@@ -325,7 +323,7 @@ export class PartitionRun {
     const { index } = item;
     const isLive = iteration.live[index] === 1, isDead = iteration.dead[index] >= item.inputs;
     if (iteration.pending[index] !== 0 || !isLive && !isDead) return;
-    // It runs once: -2 is never counted down to zero again.
+    // The item runs once: -2 is never counted down to zero again.
     iteration.pending[index] = -2;
     this.#push({ item, frame, iteration, isDead: !isLive });
   }
@@ -356,7 +354,7 @@ export class PartitionRun {
     this.#reject(error);
   }
 
-  /** Frees all that is left. */
+  /** Frees all values that are left. */
   #end(): void {
     this.#isOver = true;
     const open: Frame[] = [this.#root];
@@ -375,7 +373,7 @@ function isHandle(t: Token): boolean {
   return t instanceof NdArray && DTYPES[t.dtype].kind === "handle";
 }
 
-/** The value once more, for another owner. */
+/** Retains a value for another owner. */
 function shared(value: RunValue): RunValue {
   if (value instanceof EagerTensor) return value.hold();
   return isHandle(value) ? copyArray(value) : value;

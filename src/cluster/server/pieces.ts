@@ -14,7 +14,7 @@ import { fullName, isControl, operationOf } from "./node_names.ts";
 import { Program } from "./program.ts";
 import { SourceSets } from "./source_sets.ts";
 
-/** What an item does. */
+/** Kinds of items. */
 export type ItemKind =
   | "send"
   | "receive"
@@ -26,10 +26,10 @@ export type ItemKind =
   | "pass"
   | "piece";
 
-/** Where an output goes. */
+/** Destination of an output. */
 export interface Edge {
   readonly to: Item;
-  /** Which of its inputs it is. */
+  /** The number of the destination's input. */
   readonly slot: number;
 }
 
@@ -42,16 +42,16 @@ export interface Item {
   inputs: number;
   /** Number of items it waits for beside them. */
   waits: number;
-  /** Where each output goes. */
+  /** Edges of each output. */
   readonly outputs: Edge[][];
-  /** Who waits for it. */
+  /** Items that wait for it. */
   readonly before: Item[];
-  /** The frame it runs in, and its number there. */
+  /** Name of its frame, and its number there. */
   frame: string;
   index: number;
-  /** Attributes, where it is a node. */
+  /** Attributes of a node. */
   readonly attr: NonNullable<NodeDefJson["attr"]>;
-  /** What it runs, where it is a piece. */
+  /** The program of a piece; null for other items. */
   readonly program: Program | null;
 }
 
@@ -64,7 +64,7 @@ export interface CutPartition {
   readonly enters: ReadonlyMap<string, number>;
 }
 
-/** What a partition is cut for. */
+/** Options of cutting a partition. */
 export interface CutOptions {
   readonly resources: GraphResources;
   readonly scripts?: ScriptFunctions | undefined;
@@ -86,14 +86,14 @@ const KINDS: ReadonlyMap<string, ItemKind> = new Map<string, ItemKind>([
   ]),
 ]);
 
-/** Nodes that any piece may have for itself: they take nothing and give the same each time. */
+/** Nodes that each piece may have its own copy of: they take nothing and give the same each time. */
 const ANYWHERE = /^(Const|VarHandleOp|HashTable(V2)?|(Resource)?ConditionalAccumulator)$/;
 
-/** Nodes that may wait for other tasks: what stands beside them must not wait as well. */
+/** Nodes that may wait for other tasks: the nodes beside them must not wait as well. */
 const WAITS =
   /(AccumulatorTakeGradient|Dequeue(Many|UpTo)?(V2)?|Enqueue(Many)?(V2)?|Barrier\w*|\wUnstage)$/;
 
-/** Cuts a partition. Throws `NotFoundError` for ops and scripts that are not here, `ValueError` for a broken graph. */
+/** Cuts a partition. Throws `NotFoundError` for unknown ops and scripts, `ValueError` for a broken graph. */
 export function cutPartition(given: GraphDefJson, options: CutOptions): CutPartition {
   const named = { ...given, node: given.node.map(withRootNames) };
   const def = hasRefVariables(named.node) ? raiseRefVariables(named) : named;
@@ -112,7 +112,7 @@ interface Group {
   fetches: string[];
 }
 
-/** False where all nodes have copies wherever they are read. */
+/** False where each reader has its own copies of all nodes. */
 function isNeeded({ nodes, fetches }: Group): boolean {
   return fetches.length > 0 || nodes.some((n) => !ANYWHERE.test(n.op));
 }
@@ -166,7 +166,7 @@ class Cutter {
     return group;
   }
 
-  /** What decides whether and when a node can run: items and nodes that stand alone, as a set. */
+  /** Finds the set of items and single nodes that decide whether and when a node can run. */
   #sources(root: NodeDefJson): number {
     const stack: [NodeDefJson, boolean][] = [[root, false]], open = new Set<string>();
     while (stack.length > 0) {
@@ -194,7 +194,7 @@ class Cutter {
     return this.#sourcesOf.get(root.name)!;
   }
 
-  /** Notes which tensors leave their pieces. */
+  /** Notes the tensors that leave their pieces. */
   #findFetches(): void {
     const fetched = new Map<Group, Set<string>>();
     for (const node of this.#def.node) {
@@ -237,7 +237,7 @@ class Cutter {
       def: { ...this.#def, node: [...extra.values(), ...nodes] },
       inputs: [...outside].map(([name, dtype]) => ({ name, dtype })),
       fetches: group.fetches,
-      // A variable's value matters only to those who read it.
+      // A variable's value matters only to its readers.
       targets: group.nodes.filter((n) => !ANYWHERE.test(n.op) && n.op !== "ReadVariableOp").map((
         n,
       ) => n.name),
@@ -276,7 +276,7 @@ class Cutter {
       if (KINDS.has(node.op)) return void before.add(this.#items.get(node.name)!);
       const group = this.#group(node);
       if (group.item === item) return;
-      // What stands anywhere is there at once, after what it waits for itself.
+      // Such a node is ready as soon as its own control inputs are.
       if (ANYWHERE.test(node.op)) return follow(node);
       before.add(this.#pieceOf(group));
     };
@@ -333,7 +333,7 @@ function sourceName({ name, op }: NodeDefJson, input: string): string {
   return isControl(input) ? `${name}^` : fullName(input);
 }
 
-/** Says of each item in which frame it runs, and counts. */
+/** Finds the frame of each item, and counts the items of each frame. */
 function framesOf(items: readonly Item[]): Omit<CutPartition, "items"> {
   const parents = new Map<string, string>(), enters = new Map<string, number>();
   const placed = new Set<Item>();

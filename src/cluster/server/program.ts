@@ -23,23 +23,23 @@ import type { RunContext } from "../../engine/runtime/run/run_context.ts";
 import type { RunValue } from "../../engine/runtime/run/run_value.ts";
 import type { GraphResources } from "../../tensorflow/graph/resources.ts";
 
-/** A value that a program is given. */
+/** An input of a program. */
 export interface ProgramInput {
   /** Name of the tensor it stands for, as `node:0`. */
   readonly name: string;
   /** Its dtype, as files spell it. */
   readonly dtype: string;
-  /** What is known of its shape. Default nothing. */
+  /** The known part of its shape. Default unknown. */
   readonly shape?: PartialShape;
 }
 
-/** What a program does. */
+/** Contents of a program. */
 export interface ProgramParts {
   /** Its nodes, with the functions they call. */
   readonly def: GraphDefJson;
-  /** What is given at each run. */
+  /** Inputs of each run. */
   readonly inputs: readonly ProgramInput[];
-  /** Names of tensors it gives. */
+  /** Names of the tensors it returns. */
   readonly fetches: readonly string[];
   /** Names of nodes that run for their effect. */
   readonly targets: readonly string[];
@@ -51,17 +51,16 @@ export interface ProgramParts {
   readonly strict?: boolean;
 }
 
-/** Draws of random ops, which go on where the same node is part of several programs. */
+/** Counts draws of random ops by name: they continue where the same node is part of several programs. */
 export class DrawsByName extends DrawCounts {
-  /** How often the op of this name has drawn before. */
+  /** Returns the number of earlier draws of the op of this name. */
   override next(op: object | string): number {
     return super.next(op instanceof Operation ? op.name : op);
   }
 }
 
-/** A program. */
 export class Program {
-  /** True where it can be run no more. */
+  /** True where the program can no longer be run. */
   readonly isLost: boolean = false;
   readonly #feeds: readonly SymbolicTensor[];
   readonly #fetches: readonly SymbolicTensor[];
@@ -72,7 +71,7 @@ export class Program {
   #device = "";
   #generation = 0;
 
-  /** Imports the nodes. Throws `NotFoundError` that names ops and scripts which are not here, `ValueError` for a broken graph. */
+  /** Imports the nodes. Throws `NotFoundError` that names unknown ops and scripts, `ValueError` for a broken graph. */
   constructor({ def, inputs, fetches, targets, resources, scripts, strict = false }: ProgramParts) {
     const graph = new Graph();
     this.#strict = strict;
@@ -95,12 +94,12 @@ export class Program {
     this.#targets = elements.slice(fetches.length) as Operation[];
   }
 
-  /** Dtypes of what it gives. */
+  /** Dtypes of the results. */
   get dtypes(): DType[] {
     return this.#fetches.map((t) => t.dtype);
   }
 
-  /** Runs it. Values that are given stay the caller's; those it gives are the caller's too. */
+  /** Runs the program. The caller owns the given values and the results. */
   run(
     values: readonly RunValue[],
     context: RunContext,
@@ -117,7 +116,7 @@ export class Program {
     return plan instanceof Promise ? plan.then(go) : go(plan);
   }
 
-  /** Frees what it keeps between runs. */
+  /** Frees the memory that is kept between runs. */
   release(): void {
     if (this.#plan !== null && !(this.#plan instanceof Promise)) releasePlan(this.#plan);
     this.#plan = null;
@@ -143,7 +142,7 @@ export class Program {
   }
 }
 
-/** Throws `InvalidArgumentError` for a value of another dtype or shape than was said. */
+/** Throws `InvalidArgumentError` for a value of another dtype or shape than declared. */
 function checkFed({ name, dtype, staticShape }: SymbolicTensor, value: RunValue): void {
   const shape = value instanceof NdArray ? value.shape : value.staticShape;
   if (value.dtype === dtype && compatible(staticShape, shape)) return;

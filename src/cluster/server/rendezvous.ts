@@ -1,6 +1,4 @@
-/**
- * Where tensors of a step meet: who sends leaves them under a key, who receives takes them, whoever comes first.
- */
+/** Exchange of a step's tensors: a sender leaves a tensor under a key, the receiver takes it, in either order. */
 import { AbortedError, AlreadyExistsError, InternalError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 
@@ -33,11 +31,11 @@ interface Waiter {
 export class Rendezvous {
   readonly #values = new Map<string, Sent>();
   readonly #waiters = new Map<string, Waiter[]>();
-  /** Keys that were taken: a second value under one is a fault of who sent it. */
+  /** Keys that were taken: a second value under one is the sender's fault. */
   readonly #taken = new Set<string>();
   #error: unknown = null;
 
-  /** True where nothing is held and nobody waits. */
+  /** True where there is neither a tensor nor a waiting receiver. */
   get isEmpty(): boolean {
     return this.#values.size === 0 && this.#waiters.size === 0;
   }
@@ -97,7 +95,7 @@ export class Rendezvous {
     else this.#waiters.delete(key);
   }
 
-  /** Ends the step: whoever waits, or comes later, gets this error. */
+  /** Ends the step: waiting and later receivers get this error. */
   abort(error: unknown): void {
     if (this.#error !== null) return;
     this.#error = error;

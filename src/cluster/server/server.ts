@@ -1,6 +1,4 @@
-/**
- * Server: a task of a TensorFlow cluster.
- */
+/** Server: a task of a TensorFlow cluster. */
 import { UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/options.ts";
 import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
@@ -33,19 +31,25 @@ export interface ServerOptions {
   readonly job?: string;
   /** Its number. Default: what `TF_CONFIG` says; with a cluster, 0. */
   readonly task?: number;
-  /** Where it listens. Default 127.0.0.1: others reach it only where this says so, as `"0.0.0.0"` does. */
+  /** The host to listen at. Default 127.0.0.1; `"0.0.0.0"` admits other machines. */
   readonly host?: string;
   /** Functions for scripts by their tokens, beside those of `tf.registerScript`. */
   readonly scripts?: ScriptFunctions;
-  /** Ops that reach outside of the process and may be run all the same, such as `ReadFile`. Default none. */
+  /** Ops that reach outside of the process and are allowed all the same, such as `ReadFile`. Default none. */
   readonly allowOps?: readonly string[];
-  /** What runs the nodes that masters place on this task's processor: `"/device:GPU:0"`, or empty for the default device. Default `"/device:CPU:0"`. */
+  /**
+   * The device that runs the nodes that masters place on this task's processor: `"/device:GPU:0"`, or empty for the
+   * default device. Default `"/device:CPU:0"`.
+   */
   readonly device?: string;
   /** Most bytes of one message. Default 1 GiB. */
   readonly maxMessageBytes?: number;
-  /** Text that callers must know: where all of them are ours, as TensorFlow's know none. */
+  /** Text that callers must present. TensorFlow's programs cannot: set it where all callers are Weft's. */
   readonly secret?: string;
-  /** Encrypts what goes between tasks and clients of ours: TensorFlow's tasks know no TLS. Tasks show each other this certificate. */
+  /**
+   * Encrypts the connections between Weft's tasks and clients: TensorFlow's tasks know no TLS. Tasks present this
+   * certificate to each other.
+   */
   readonly tls?: TlsOptions;
   /** The network. Default gRPC. */
   readonly transport?: Transport;
@@ -65,7 +69,7 @@ const checkOptions = optionCheck<ServerOptions>("Server", {
   transport: true,
 });
 
-/** Time that those who are told the end of what they waited for have to hear it. */
+/** Time that waiting callers have to receive the error of a server that stops. */
 const GRACE_MS = 1000;
 
 /** The task that options name, or `TF_CONFIG`. */
@@ -87,12 +91,13 @@ function taskConfig({ cluster, job, task }: ServerOptions): TaskConfig {
 }
 
 /**
- * A task of a TensorFlow cluster: other tasks and Python's sessions run parts of their graphs in it, on Weft's devices, and script ops among
- * them call what `tf.registerScript` knows under their token; those of sessions in the same process need no name. It is a master as well: a session of Python's, `tf.compat.v1.Session(server.target)`,
- * runs whole graphs here. Follows TensorFlow `tf.distribute.Server`.
+ * A task of a TensorFlow cluster: other tasks and Python's sessions run parts of their graphs in it, on Weft's
+ * devices, and script ops among them call the functions that `tf.registerScript` knows under their token; those of
+ * sessions in the same process need no name. It is a master as well: a session of Python's,
+ * `tf.compat.v1.Session(server.target)`, runs whole graphs here. Follows TensorFlow `tf.distribute.Server`.
  *
- * Nothing that arrives is evaluated as code, and ops that reach files or the like are refused unless `allowOps` names them. Whoever
- * reaches it can run graphs: it listens on this machine alone unless `host` says something else, as TensorFlow's protocol knows no users.
+ * Nothing that arrives is evaluated as code, and ops that reach files or the like are refused unless `allowOps` names them. Any
+ * program that reaches it can run graphs, as TensorFlow's protocol knows no users: it listens on this machine alone unless `host` says otherwise.
  *
  * @example
  * ```ts
@@ -107,7 +112,10 @@ export class Server implements AsyncDisposable {
   readonly #config: TaskConfig;
   #running: { readonly listener: Listener; readonly host: TaskHost; stop(): void } | null = null;
 
-  /** Does nothing yet. Throws `TypeError` for options it does not know, `ValueError` and `NotFoundError` where they name no task. */
+  /**
+   * Checks the options; `start` opens the port. Throws `TypeError` for unknown options, `ValueError` and
+   * `NotFoundError` where they name no task.
+   */
   constructor(options: ServerOptions = {}) {
     checkOptions(options);
     this.#options = options;
@@ -115,7 +123,7 @@ export class Server implements AsyncDisposable {
     hostAndPort(addressOf(this.#config.cluster, this.#config));
   }
 
-  /** A started task of what the text of `TF_CONFIG` says; without one, of the environment's. */
+  /** Starts the task that the text of `TF_CONFIG` names. Default: the environment's `TF_CONFIG`. */
   static async fromConfig(config?: string, options: ServerOptions = {}): Promise<Server> {
     const { cluster, job, task } = readTaskConfig(config);
     const server = new Server({ ...options, cluster, job, task });
@@ -123,7 +131,7 @@ export class Server implements AsyncDisposable {
     return server;
   }
 
-  /** A started cluster of one task that no network reaches: who has its {@linkcode Server.transport} does. */
+  /** Starts a cluster of one task that no network reaches: its {@linkcode Server.transport} is the only way to it. */
   static async createLocal(options: Omit<ServerOptions, "cluster"> = {}): Promise<Server> {
     const { transport = new MemoryTransport(), job = "localhost" } = options;
     const server = new Server({
@@ -141,12 +149,12 @@ export class Server implements AsyncDisposable {
     return this.#running === null ? "" : targetAt(this.#running.listener.address, this.#options);
   }
 
-  /** The network that reaches it. */
+  /** The network that reaches the task. */
   get transport(): Transport {
     return this.#options.transport ?? grpcTransport;
   }
 
-  /** Finds the devices, and answers. Rejects with `UnavailableError` where its port is taken. */
+  /** Finds the devices and opens the port. Rejects with `UnavailableError` where the port is taken. */
   async start(): Promise<void> {
     if (this.#running !== null) return;
     await ready();
@@ -180,7 +188,7 @@ export class Server implements AsyncDisposable {
     this.#running = { listener, host, stop };
   }
 
-  /** Ends what runs, with errors where it was asked for, and answers no more. Variables are gone. */
+  /** Ends all steps with errors and closes the port. Variables are freed. */
   async stop(): Promise<void> {
     const running = this.#running;
     if (running === null) return;
@@ -197,7 +205,7 @@ export class Server implements AsyncDisposable {
   }
 }
 
-/** Answers calls by the service that they name. */
+/** Routes calls by the service that they name. */
 function byService(handlers: Readonly<Record<string, Handler>>): Handler {
   return async (path, request, call) => {
     const handler = handlers[path.split("/")[1]];

@@ -1,6 +1,4 @@
-/**
- * Sets of what decides whether nodes of a partition run.
- */
+/** Interned sets of the sources that decide whether nodes of a partition run. */
 
 /** Sets of sources as small numbers: 0 is the empty one. */
 export class SourceSets {

@@ -1,6 +1,4 @@
-/**
- * What the services of a task share: who it is, what it has, and its ways to other tasks.
- */
+/** State that the services of a task share: its name, devices and resources, and its channels to other tasks. */
 import { UnavailableError } from "../../engine/core/errors.ts";
 import { GraphResources } from "../../tensorflow/graph/resources.ts";
 import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
@@ -13,7 +11,7 @@ import { addressOf, type ClusterSpec, type TaskName, taskOf, taskText } from "./
 import { TaskDevices } from "./devices.ts";
 import type { Sent } from "./rendezvous.ts";
 
-/** What a task is made of. */
+/** Settings of a task. */
 export interface TaskHostInit {
   readonly task: TaskName;
   readonly cluster: ClusterSpec;
@@ -21,7 +19,7 @@ export interface TaskHostInit {
   readonly network: TransportOptions;
   readonly scripts?: ScriptFunctions | undefined;
   readonly allowOps?: readonly string[] | undefined;
-  /** What runs what masters place on the task's processor; empty: the default device. */
+  /** The device that runs the nodes that masters place on the task's processor; empty: the default device. */
   readonly device: string;
 }
 
@@ -34,7 +32,6 @@ export interface RemoteTensor {
   readonly cluster: ClusterSpec | null;
 }
 
-/** A task. */
 export class TaskHost {
   readonly task: TaskName;
   readonly cluster: ClusterSpec;
@@ -46,7 +43,7 @@ export class TaskHost {
   #answer: Handler | null = null;
   readonly #channels = new Map<string, Channel>();
 
-  /** Connects to nobody yet. */
+  /** Creates the state; channels connect when they are first used. */
   constructor(init: TaskHostInit) {
     this.#init = init;
     this.task = init.task;
@@ -56,12 +53,12 @@ export class TaskHost {
     this.allowOps = init.allowOps;
   }
 
-  /** The device that runs what was placed on one of this task's, which `local` names. */
+  /** Returns the device that runs the nodes placed on this task's device `local`. */
   deviceFor(local: string): string {
     return local === "" || local === "/device:CPU:0" ? this.#init.device : local;
   }
 
-  /** A way to a task, to this one too. */
+  /** Returns a channel to a task, which may be this one. */
   taskChannel(task: string): Channel {
     if (task !== taskText(this.task)) {
       return this.channel(addressOf(this.cluster, taskOf(task, this.task)));
@@ -73,7 +70,7 @@ export class TaskHost {
     };
   }
 
-  /** Ways to all other tasks. */
+  /** Returns channels to all other tasks. */
   others(): Channel[] {
     const all = Object.entries(this.cluster).flatMap(([job, tasks]) =>
       Object.keys(tasks).map((task) => taskText({ job, task: Number(task) }))
@@ -81,12 +78,12 @@ export class TaskHost {
     return all.filter((task) => task !== taskText(this.task)).map((task) => this.taskChannel(task));
   }
 
-  /** Says who answers calls of this task to itself. */
+  /** Sets the handler of this task's calls to itself. */
   answerWith(handler: Handler): void {
     this.#answer = handler;
   }
 
-  /** A way to an address. */
+  /** Returns a channel to an address. */
   channel(address: string): Channel {
     let channel = this.#channels.get(address);
     if (channel === undefined) {
@@ -102,7 +99,7 @@ export class TaskHost {
     const { tensor, isDead } = await call(
       this.channel(address),
       WorkerService.method.recvTensor,
-      // Tasks of TensorFlow tell calls that are tried again by their numbers.
+      // Tasks of TensorFlow recognize a repeated call by its number.
       { stepId, rendezvousKey: key, requestId: crypto.getRandomValues(new BigInt64Array(1))[0] },
       { signal },
     );
@@ -111,7 +108,7 @@ export class TaskHost {
     throw new UnavailableError(`${taskText(from)} answered without a tensor for "${key}"`);
   }
 
-  /** Ends all ways to others. */
+  /** Closes all channels. */
   close(): void {
     for (const channel of this.#channels.values()) channel.close();
     this.#channels.clear();

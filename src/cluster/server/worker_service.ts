@@ -1,5 +1,6 @@
 /**
- * A task as masters and other tasks use it: partitions of graphs are registered and run, and tensors are handed over.
+ * The service of a task that masters and other tasks call: it registers and runs partitions of graphs, and hands
+ * tensors over.
  */
 import { toBinary } from "@bufbuild/protobuf";
 import {
@@ -39,25 +40,25 @@ import type { TaskHost } from "./task_host.ts";
 interface WorkerSession {
   readonly cluster: ClusterSpec | null;
   readonly resources: GraphResources;
-  /** Who opened it; null for what needs no session. */
+  /** The master that opened the session; null for calls without a session. */
   readonly master: { readonly task: string; readonly incarnation: bigint } | null;
 }
 
 interface Registered {
-  /** As it came, for masters that ask for it. */
+  /** The graph as it came, for masters that ask for it. */
   readonly def: GraphDef;
   readonly cut: CutPartition;
   readonly draws: DrawsByName;
   readonly session: WorkerSession;
 }
 
-/** What runs of one step, and where its tensors meet. */
+/** The runs of one step, and its exchange of tensors. */
 interface Step {
   readonly rendezvous: Rendezvous;
   readonly running: Set<RunContext>;
 }
 
-/** Steps that were cleaned up and may still be asked for: as many are remembered. */
+/** Number of ended steps that are remembered, as they may still be asked for. */
 const MOST_ENDED = 1000;
 
 /** The worker's side of a task. */
@@ -71,7 +72,7 @@ export class Worker {
   readonly #ended = new Set<bigint>();
   #count = 0;
 
-  /** Of a task. */
+  /** Creates the worker service of a task. */
   constructor(host: TaskHost) {
     this.#host = host;
     this.handler = serviceOf(WorkerService, {
@@ -113,7 +114,7 @@ export class Worker {
     });
   }
 
-  /** Ends all that runs and frees what was registered. */
+  /** Ends all runs and frees the registered graphs. */
   stop(): void {
     for (const id of [...this.#steps.keys()]) this.#cleanUp(id);
     for (const handle of [...this.#graphs.keys()]) this.#drop(handle);
@@ -123,7 +124,7 @@ export class Worker {
     const { sessionHandle, serverDef, isolateSessionState, masterTask, masterIncarnation } =
       request;
     if (this.#sessions.has(sessionHandle)) return;
-    // A master that was started anew does not come back for the sessions of the one before.
+    // A restarted master does not come back for its earlier sessions.
     for (const [handle, { master }] of this.#sessions) {
       const isSame = masterTask !== "" && master?.task === masterTask;
       if (isSame && master?.incarnation !== masterIncarnation) this.#forget(handle);
@@ -167,7 +168,7 @@ export class Worker {
     const def = graphDefOf(graphDef);
     checkOutside(def, this.#host.allowOps);
     await checkScriptHashes(def, this.#host.scripts);
-    // Masters of TensorFlow place nothing on a WEBGPU: what they place on the processor may be meant for it.
+    // Masters of TensorFlow place nothing on a WEBGPU: nodes that they place on the processor may be meant for it.
     const placed = onDevices(def, (device) => this.#host.deviceFor(withinTask(device)));
     const cut = cutPartition(placed, { resources: session.resources, scripts: this.#host.scripts });
     const handle = `${(this.#count++).toString(16).padStart(16, "0")}`;
@@ -180,7 +181,7 @@ export class Worker {
     this.#graphs.delete(handle);
   }
 
-  /** A step. Whoever needs it first makes it: another task may ask for a tensor before the master runs anything. */
+  /** Finds or creates a step. Another task may ask for a tensor before the master runs anything. */
   #step(id: bigint): Step {
     if (this.#ended.has(id)) throw new AbortedError(`Step ${id} was cleaned up`);
     let step = this.#steps.get(id);
@@ -298,13 +299,13 @@ function tensorOf(name: string, tensor: NamedTensorProto["tensor"]): NdArray {
   throw new InvalidArgumentError(`Cannot feed "${name}": it has no tensor`);
 }
 
-/** A tensor as a message. Throws `UnimplementedError` for a handle, which is of use in its own task alone. */
+/** Encodes a tensor. Throws `UnimplementedError` for a handle, which is valid in its own task alone. */
 function sendableParts(name: string, value: NdArray): Uint8Array[] {
   if (DTYPES[value.dtype].kind !== "handle") return tensorParts(value);
   throw new UnimplementedError(`Cannot send "${name}" to another task: it is a ${value.dtype}`);
 }
 
-/** A tensor as a `NamedTensorProto`. */
+/** Encodes a tensor as a `NamedTensorProto`. */
 export function namedTensorParts(name: string, value: NdArray): Uint8Array[] {
   return [
     ...field(1, [new TextEncoder().encode(name)]),

@@ -1,5 +1,6 @@
 /**
- * Training by several processes: each computes gradients of its part of a batch on its own device, a task keeps the parameters.
+ * Training by several processes: each computes gradients of its part of a batch on its own device, a task keeps the
+ * parameters.
  */
 import {
   AbortedError,
@@ -32,24 +33,24 @@ import {
 export interface DataParallelOptions {
   /** The task that keeps the parameters: TensorFlow's server or ours. */
   readonly target: string | SessionTarget;
-  /** This process's variables, float32, in the same order in each. They get the parameters before each step. */
+  /** This process's variables, float32, in the same order in each process. They get the parameters before each step. */
   readonly variables: readonly Variable[];
-  /** Changes the parameters there; a function gets the step, for rates that depend on it. */
+  /** The optimizer that changes the parameters; a function gets the step, for rates that depend on it. */
   readonly optimizer: ParameterOptimizer | OptimizerOfStep;
   /** Number of this replica, from 0. */
   readonly replica: number;
-  /** How many replicas there are. */
+  /** Number of replicas. */
   readonly replicas: number;
-  /** True: this one begins the training, has the updates made and writes checkpoints. Default: replica 0. */
+  /** True: this replica begins the training, runs the updates and writes checkpoints. Default: replica 0. */
   readonly chief?: boolean;
   /**
    * `"sync"`, the default: the mean of the replicas' gradients makes a step, as one process with the whole batch would make it.
    * `"async"`: each gradient is a step by itself, for parameters that may have changed meanwhile.
    */
   readonly mode?: "sync" | "async";
-  /** How many gradients make a step; those that come later are dropped. Default all. */
+  /** Number of gradients that make a step; later ones are dropped. Default all. */
   readonly replicasToAggregate?: number;
-  /** Prefix of a checkpoint's files, which the chief goes on with where the task has lost its state. */
+  /** Prefix of a checkpoint's files, from which the chief continues where the task has lost its state. */
   readonly checkpoint?: string;
   /** Steps between two checkpoints. Default 100. */
   readonly checkpointEvery?: number;
@@ -57,7 +58,7 @@ export interface DataParallelOptions {
   readonly name?: string;
   /** The device there, as `"/job:ps/task:0"`. Default the target's own. */
   readonly device?: string;
-  /** Milliseconds without a step, or without the task, after which it is given up. Default 60000. */
+  /** Milliseconds without a step, or without the task, after which the training fails. Default 60000. */
   readonly patienceMs?: number;
 }
 
@@ -79,17 +80,17 @@ const checkOptions = optionCheck<DataParallelOptions>("DataParallel", {
 
 /** Options of {@linkcode DataParallel.train}. */
 export interface TrainOptions<B> {
-  /** Gives what the loss of a step is computed of, where that must be awaited. */
+  /** Gives the data of a step to the loss, where it must be awaited. */
   readonly batch?: (step: number) => B | Promise<B>;
-  /** Told of each step that this replica has given a gradient for, with its loss. */
+  /** Called after each step that this replica gave a gradient for, with its loss. */
   readonly onStep?: (step: number, loss: number) => void;
-  /** Ends it. */
+  /** Aborts the training. */
   readonly signal?: AbortSignal;
 }
 
-/** Milliseconds between two looks at the step: at first, and at most. */
+/** Milliseconds between two reads of the step: at first, and at most. */
 const LOOK_MS = [0.5, 20] as const;
-/** Gradients that are taken or dropped, with no step made for so long, are lost: who took them is gone. */
+/** Milliseconds without a step after which accepted gradients count as lost: the replica that took them is gone. */
 const LOST_MS = 2000;
 
 /**
@@ -123,7 +124,7 @@ export class DataParallel {
   readonly #patienceMs: number;
   #beginning: Promise<void> | null = null;
 
-  /** Makes it; the task is asked when training begins. */
+  /** Creates the replica; `train` calls the task. */
   constructor(options: DataParallelOptions) {
     checkOptions(options);
     const { variables, replicas, replica, optimizer, target } = options;
@@ -161,9 +162,10 @@ export class DataParallel {
   }
 
   /**
-   * Takes part until the training has made `steps` steps; the variables have its parameters then. `loss` gives this replica's loss of
-   * a step from the variables. Resolves with the number of gradients that this replica gave. Rejects with what `loss` throws, `CancelledError` for the signal,
-   * `UnavailableError` where the task does not come back, `DeadlineExceededError` where no step is made for too long.
+   * Takes part until the training has made `steps` steps; the variables then hold its parameters. `loss` computes
+   * this replica's loss of a step from the variables. Resolves with the number of gradients that this replica gave.
+   * Rejects with what `loss` throws, `CancelledError` for the signal, `UnavailableError` where the task does not come
+   * back, `DeadlineExceededError` where no step is made for too long.
    */
   async train<B = undefined>(
     steps: number,
@@ -193,7 +195,7 @@ export class DataParallel {
       if (signal?.aborted) {
         throw new CancelledError("The training was cancelled", { cause: signal.reason });
       }
-      // What ended the updates ended this.
+      // The error that ended the updates ended this loop too.
       throw ended.signal.aborted ? ended.signal.reason : e;
     } finally {
       ended.abort(new AbortedError("The training is over"));
@@ -202,7 +204,7 @@ export class DataParallel {
     return given;
   }
 
-  /** Ends the session; what the task keeps stays there. */
+  /** Closes the session; the task keeps its state. */
   close(): Promise<void> {
     return this.#session.close();
   }
@@ -222,14 +224,14 @@ export class DataParallel {
     });
   }
 
-  /** Gives the task parameters; whoever wants that meanwhile waits for the same. */
+  /** Gives the task its parameters; concurrent callers share one attempt. */
   #begin(signal: AbortSignal): Promise<void> {
     return this.#beginning ??= this.#giveState(signal).finally(() => this.#beginning = null);
   }
 
   async #giveState(signal: AbortSignal): Promise<void> {
     const { begin, restore, state } = this.#there, { checkpoint, variables } = this.#options;
-    // A number of its own: whoever waits for a step of an earlier life of the task begins it anew.
+    // A new number tells this life of the task from earlier ones, whose steps begin anew.
     const epoch = crypto.getRandomValues(new BigInt64Array(1))[0] >> 1n;
     const found = checkpoint === undefined ? null : await readCheckpoint(checkpoint).catch((e) => {
       if (e instanceof NotFoundError) return null;
@@ -250,7 +252,7 @@ export class DataParallel {
     });
   }
 
-  /** Puts the parameters into the variables; gives the step that they are of. */
+  /** Reads the parameters into the variables; returns their step. */
   async #pull(signal: AbortSignal): Promise<{ step: number; epoch: bigint }> {
     const { pull: [step, parameters], look: [, lost] } = this.#there;
     const [now, values, epoch] = await this.#run([step, parameters, lost], {}, signal) as Fetched[];
@@ -274,7 +276,7 @@ export class DataParallel {
     await this.#waitUntil(signal, async () => {
       const [now, lost, waiting] = await this.#run(this.#there.look, {}, signal) as Fetched[];
       if (Number(now) !== step || lost !== epoch) return true;
-      // What was given should wait to be taken, unless the step is just being made.
+      // An accepted gradient should wait in the accumulator, unless the step is just being made.
       if (isTaken && waiting !== 0) since = 0;
       else if (since === 0) since = performance.now();
       else if (performance.now() - since > LOST_MS) {
@@ -285,18 +287,18 @@ export class DataParallel {
     });
   }
 
-  /** Has steps made as gradients come, up to `steps`. */
+  /** Runs updates as gradients come, up to `steps`. */
   async #makeUpdates(steps: number, signal: AbortSignal): Promise<void> {
     const { update, look: [step] } = this.#there;
     for (let now = Number(await this.#run(step, {}, signal)); now < steps;) {
       const before = now;
-      // Others may make them too: that this one waits without end does not mean that none is made.
+      // Other replicas may run updates too: that this one waits does not mean that no step is made.
       now = Number(await this.#run(update, {}, signal));
       await this.#saveIfDue(before, now, signal);
     }
   }
 
-  /** Writes a checkpoint where a step was made at which one is due. */
+  /** Writes a checkpoint where one became due between two steps. */
   async #saveIfDue(before: number, now: number, signal: AbortSignal): Promise<void> {
     const { checkpoint, checkpointEvery = 100 } = this.#options,
       { state, look: [step] } = this.#there;
@@ -309,7 +311,7 @@ export class DataParallel {
     });
   }
 
-  /** Runs there, again and again while the task is away; the chief gives it its state back where it has lost it. */
+  /** Runs fetches at the task, and retries while it is away; the chief restores its state where it has lost it. */
   async #run(
     fetches: Fetch | readonly Fetch[],
     values: Readonly<Record<string, unknown>>,
@@ -319,7 +321,7 @@ export class DataParallel {
     let result: unknown;
     await this.#waitUntil(signal, async () => {
       try {
-        // Only an update waits for others.
+        // Only an update waits for other replicas.
         const timeoutMs = fetches === this.#there.update ? undefined : this.#patienceMs;
         result = await this.#session.run(fetches as Fetch, { feeds, signal, timeoutMs });
         return true;
@@ -334,7 +336,7 @@ export class DataParallel {
     return result;
   }
 
-  /** Asks again and again, at first soon and then later, until the answer is yes. A task that is away has not answered. */
+  /** Polls with growing pauses until `ask` resolves with true. An unreachable task counts as false. */
   async #waitUntil(signal: AbortSignal, ask: () => Promise<boolean>): Promise<void> {
     const begin = performance.now();
     let pause: number = LOOK_MS[0];

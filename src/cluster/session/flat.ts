@@ -1,6 +1,4 @@
-/**
- * Variables and their gradients as one vector, which is read and sent in one piece.
- */
+/** Variables and their gradients as one vector, which is read and sent in one piece. */
 import { gradientsOfVariables } from "../../engine/autodiff/grad_functions.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { sizeOf } from "../../engine/core/shape.ts";
@@ -12,7 +10,7 @@ import { reshape } from "../../engine/ops/array/view.ts";
 import { tidy } from "../../engine/runtime/eager/tensor.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
 
-/** The loss and the gradients of all variables, read at once. */
+/** Reads the loss and the gradients of all variables at once. */
 export async function gradientOf(
   loss: () => Tensor,
   variables: readonly Variable[],
@@ -33,7 +31,7 @@ export async function gradientOf(
   }
 }
 
-/** The values of variables one after the other. */
+/** Concatenates the values of variables. */
 export async function flatten(variables: readonly Variable[]): Promise<NdArray> {
   const flat = tidy(() => concat(variables.map((v) => reshape(v, [sizeOf(v.shape)]))));
   try {
@@ -43,7 +41,7 @@ export async function flatten(variables: readonly Variable[]): Promise<NdArray> 
   }
 }
 
-/** Gives each variable its part of the values. */
+/** Assigns each variable its part of the values. */
 export function spread(values: NdArray, variables: readonly Variable[]): void {
   tidy(() => {
     const all = tensor(values);

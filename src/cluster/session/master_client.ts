@@ -1,6 +1,4 @@
-/**
- * A session of a master, TensorFlow's or ours: the graph there grows as the one here does.
- */
+/** A session of a master, TensorFlow's or ours: the graph there grows as the one here does. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   AbortedError,
@@ -30,44 +28,44 @@ import { joinParts } from "../wire/fields.ts";
 import { type Channel, errorOf, type Parts } from "../wire/transport.ts";
 
 const RUN_STEP = "/tensorflow.MasterService/RunStep";
-/** What a master is left to answer that a session is over: nobody waits for more than that it hears of it. */
+/** Time that a master has to confirm the end of a session. */
 const CLOSE_MS = 2000;
 
-/** How a session is made. */
+/** Options of a session. */
 export interface MasterSessionOptions {
-  /** The graph, for what errors say. */
+  /** The graph, which places errors. */
   readonly graph: Graph;
-  /** What of it is sent. */
+  /** The nodes that are sent. */
   readonly sent: RemoteGraph;
-  /** True: an op runs elsewhere than it asks for where it has to. */
+  /** True: an op may run on another device than it asks for. */
   readonly allowSoftPlacement: boolean;
 }
 
-/** What the master knows of a session. */
+/** A session as the master knows it. */
 interface Opened {
   readonly handle: string;
   readonly version: bigint;
   readonly functions: Set<string>;
 }
 
-/** What requests of a step have each time: their beginning, and the fields of the names of what is fed. */
+/** Reusable parts of a step's requests: the encoded beginning, and the fields of the names of fed tensors. */
 interface StepHead {
   readonly sessionHandle: string;
   readonly bytes: Uint8Array;
   readonly names: readonly Parts[];
 }
 
-/** A session there. Opened when it is first needed, and anew where the master has lost it. */
+/** A session at a master, opened when it is first needed, and anew where the master has lost it. */
 export class MasterClient {
   readonly #channel: Channel;
   readonly #options: MasterSessionOptions;
   readonly #ended = new AbortController();
   readonly #heads = new WeakMap<RemoteStep, StepHead>();
   #opened: Promise<Opened> | null = null;
-  /** Nodes of the graph that it has when it is opened. */
+  /** Number of the graph's nodes that the session has. */
   #nodes = 0;
 
-  /** On a channel that stays the caller's. */
+  /** Creates a session on a channel, which stays the caller's. */
   constructor(channel: Channel, options: MasterSessionOptions) {
     this.#channel = channel;
     this.#options = options;
@@ -113,7 +111,7 @@ export class MasterClient {
     }));
   }
 
-  /** Ends the session there, if it can be reached. */
+  /** Closes the session at the master, if that can be reached. */
   async close(): Promise<void> {
     this.#ended.abort(new CancelledError("Session has been closed."));
     const opened = await this.#opened?.catch(() => null);
@@ -123,7 +121,7 @@ export class MasterClient {
       .catch(() => {});
   }
 
-  /** What requests of a step begin with: the same each time. */
+  /** Returns the reusable beginning of a step's requests. */
   #headOf(step: RemoteStep, sessionHandle: string): StepHead {
     const known = this.#heads.get(step);
     if (known?.sessionHandle === sessionHandle) return known;
@@ -142,7 +140,9 @@ export class MasterClient {
     return head;
   }
 
-  /** The session, which has the whole graph. Everybody waits for one and the same, so no run that ends can cancel it. */
+  /**
+   * Returns the session with the whole graph. All runs share one promise, so that the end of a run cannot cancel it.
+   */
   #ready(): Promise<Opened> {
     const { nodes } = this.#options.sent, before = this.#opened;
     if (before !== null && this.#nodes === nodes.length) return before;
@@ -203,13 +203,13 @@ export class MasterClient {
     });
   }
 
-  /** A master that has restarted knows no session, and one that cannot be reached may: then the next run opens one. */
+  /** Forgets the session where the master has restarted or cannot be reached: the next run opens another. */
   #forgetLost(e: unknown, opened: Promise<Opened>): void {
     const isLost = e instanceof AbortedError || e instanceof UnavailableError;
     if (isLost) this.#forget(opened);
   }
 
-  /** The error with the place here that made the node which it names. */
+  /** Adds to an error the place here that made the node which it names. */
   #located(e: unknown): unknown {
     if (!(e instanceof OpError)) return e;
     const name = /\{\{node ([^}]+)\}\}/.exec(e.message)?.[1];

@@ -1,5 +1,6 @@
 /**
- * What a task keeps for replicas that train one model: all parameters as one vector, the step, an accumulator of gradients.
+ * State at a task for replicas that train one model: all parameters as one vector, the step, an accumulator of
+ * gradients.
  */
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { ConditionalAccumulator } from "../../tensorflow/compat_v1/conditional_accumulator.ts";
@@ -17,7 +18,7 @@ import { device as onDevice } from "../../engine/runtime/devices/devices.ts";
 import { identity } from "../../engine/ops/array/view.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
 
-/** Who changes parameters: any optimizer of `tf.compat.v1.train`. */
+/** An optimizer of `tf.compat.v1.train`, which changes the parameters. */
 export interface ParameterOptimizer {
   /** Adds the updates of a step to the graph. */
   applyGradients(
@@ -26,50 +27,50 @@ export interface ParameterOptimizer {
   ): Operation;
 }
 
-/** Makes the optimizer of a step count. */
+/** Makes the optimizer from a step count. */
 export type OptimizerOfStep = (step: Tensor) => ParameterOptimizer;
 
-/** What is kept. */
+/** Settings of the state. */
 export interface ParameterOptions {
-  /** Name of the training: another one beside it has another. */
+  /** Name of the training, which tells it from others at the task. */
   readonly name: string;
   /** Number of parameters. */
   readonly size: number;
-  /** Who changes them. */
+  /** The optimizer. */
   readonly optimizer: ParameterOptimizer | OptimizerOfStep;
-  /** Gradients that make a step; null where each is one by itself. */
+  /** Number of gradients that make a step; null where each is one by itself. */
   readonly required: number | null;
-  /** Where it is kept. */
+  /** The device of the state. */
   readonly device: string;
 }
 
 /** The graph that replicas run there; each builds the same, so that names mean the same state. */
 export interface ParameterGraph {
   readonly graph: Graph;
-  /** The step and the parameters, which are not older. */
+  /** Reads the step and parameters at least as new. */
   readonly pull: readonly [Tensor, Tensor];
   /** True once there are parameters. */
   readonly ready: Tensor;
   /**
-   * Adds the gradient `gradient:0` of the step `local_step:0`, and gives how many there were before and are now: as many where it was
-   * dropped. Where each is a step by itself, takes it.
+   * Adds the gradient `gradient:0` of the step `local_step:0`, and returns the counts of gradients before and now:
+   * equal where it was dropped. Applies it at once where each is a step by itself.
    */
   readonly push: readonly (Operation | Tensor)[];
-  /** The step, how often gradients were lost, how many wait to be taken. */
+  /** Reads the step, the number of losses of gradients, and the number of waiting gradients. */
   readonly look: readonly [Tensor, Tensor, Tensor];
-  /** Waits for gradients and takes a step; gives its number. */
+  /** Waits for gradients and makes a step; returns its number. */
   readonly update: Tensor;
-  /** Says that gradients of this step are lost and wanted anew. */
+  /** Declares the gradients of this step lost, so that replicas send them anew. */
   readonly repair: Operation;
   /** Begins with the parameters `initial:0`, at `first_step:0` with `epoch:0`. */
   readonly begin: Operation;
-  /** Goes on with `restore_0:0`, `restore_1:0`, … for what `state` lists. */
+  /** Restores `state` from `restore_0:0`, `restore_1:0`, …. */
   readonly restore: Operation;
-  /** All that a checkpoint holds, the parameters first. */
+  /** The variables of a checkpoint, the parameters first. */
   readonly state: readonly Variable[];
 }
 
-/** Builds it. */
+/** Builds the graph. */
 export function parameterGraph(options: ParameterOptions): ParameterGraph {
   const graph = new Graph();
   return graph.asDefault(() =>
@@ -103,7 +104,7 @@ function build(
   const update = made.applyGradients([[taken, parameters]], { globalStep: step });
   const slots = globalVariables().filter((v) => v !== parameters && v !== step && v !== lost);
   const state = [parameters, ...slots];
-  // Who sees a step sees parameters: it comes last.
+  // The step is set last: a visible step implies visible parameters.
   const first = (before: Operation): Operation =>
     after(
       [before, lost.initializer!],

@@ -1,6 +1,4 @@
-/**
- * A run whose dense parts are computed elsewhere: in the plan's view of it, all nodes of a wave are one call.
- */
+/** The plan of a run whose dense parts are computed elsewhere: all nodes of a wave become one call. */
 import { DTYPES } from "../../engine/core/dtype.ts";
 import { UnimplementedError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
@@ -14,24 +12,24 @@ import {
 } from "../../engine/graph/ir.ts";
 import type { RemoteGraph } from "./remote_graph.ts";
 
-/** What one call asks for, by names of the graph there. */
+/** A call's request, by names of the remote graph. */
 export interface RemoteStep {
-  /** Tensors that are fed, in the order of their values. */
+  /** Fed tensors, in the order of their values. */
   readonly feeds: readonly string[];
-  /** Tensors that are wanted. */
+  /** Fetched tensors. */
   readonly fetches: readonly string[];
-  /** Operations that are run for their effect. */
+  /** Operations that run for their effect. */
   readonly targets: readonly string[];
 }
 
-/** Makes a call. */
+/** Runs a call. */
 export type RunStep = (
   step: RemoteStep,
   values: readonly NdArray[],
   signal: AbortSignal,
 ) => Promise<NdArray[]>;
 
-/** The call of a wave: gets what it reads from home, gives what home and later waves read. */
+/** The call of a wave: its inputs come from home, its outputs are read by home and later waves. */
 const RunStepOp: OpDef = defineOp({
   name: "_RunStep",
   inputs: ["input: Tin"],
@@ -49,7 +47,7 @@ const RunStepOp: OpDef = defineOp({
   },
 });
 
-/** What a wave reads and gives. */
+/** A wave's nodes, inputs and outputs. */
 interface Wave {
   readonly nodes: IrNode[];
   readonly feeds: Map<IrValue, string>;
@@ -58,8 +56,8 @@ interface Wave {
 }
 
 /**
- * The plan's view of a request: what runs at home as it is, and a `_RunStep` for each wave. Throws `UnimplementedError` for a handle that
- * would have to travel.
+ * Returns the plan's view of a request: the nodes that run at home, and a `_RunStep` for each wave. Throws
+ * `UnimplementedError` for a handle that would have to travel.
  */
 export function cut(request: IrRequest, graph: RemoteGraph, run: RunStep): IrGraph {
   const ir = buildIr(request);
@@ -70,7 +68,7 @@ export function cut(request: IrRequest, graph: RemoteGraph, run: RunStep): IrGra
     waves[number] ??= { nodes: [], feeds: new Map(), wanted: new Map(), targets: new Set() };
   const nameOf = ({ node, index }: IrValue, wave: number): string =>
     graph.nameOf(node.feed >= 0 ? request.feeds[node.feed] : node.source.outputs[index], wave);
-  // Whoever reads a value that was made elsewhere: it is brought from there, unless it is known without.
+  // Brings a value that was made elsewhere to its reader, unless it is known without a call.
   const bring = (v: IrValue, reader: IrNode | null): void => {
     const wave = waveOf(v.node);
     if (v.node.feed >= 0 || isHome(v.node) || isGivenAnyway(v.node)) return;
@@ -106,12 +104,12 @@ export function cut(request: IrRequest, graph: RemoteGraph, run: RunStep): IrGra
   return assemble(ir, { waves, home, run });
 }
 
-/** Constants, and placeholders that nobody fed: the plan says so itself. */
+/** True for constants and unfed placeholders, which the plan provides itself. */
 function isGivenAnyway({ def }: IrNode): boolean {
   return def.meaning.kind === "constant" || def.meaning.kind === "input";
 }
 
-/** The nodes that run here and the calls, each after what it reads. */
+/** Orders the home nodes and the calls, each after its inputs. */
 function assemble(
   ir: IrGraph,
   { waves, home, run }: { waves: Wave[]; home: IrNode[][]; run: RunStep },
@@ -174,7 +172,7 @@ function callOf(
     feed: -1,
   };
   [...wanted.keys()].forEach((v, index) => {
-    // Another process may compute what was not expected.
+    // Another process may compute a value of an unexpected shape.
     const value: IrValue = { ...v, node, index, promised: v.shape !== null };
     node.outputs.push(value);
     values.set(v, value);

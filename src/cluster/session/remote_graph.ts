@@ -1,6 +1,6 @@
 /**
- * A graph as a master gets it: what TensorFlow has no op for and what calls functions of ours stays at home, and placeholders stand for
- * its results.
+ * A graph as a master gets it: ops that TensorFlow lacks and calls of scripts stay at home, and placeholders stand
+ * for their results.
  */
 import { DTYPES } from "../../engine/core/dtype.ts";
 import type { Attrs } from "../../engine/core/op.ts";
@@ -20,7 +20,7 @@ import { lookupOp } from "../../engine/core/op.ts";
 import type { ScriptOffers } from "../../engine/script/offered.ts";
 import type { Script } from "../../engine/script/script.ts";
 
-/** What was written of an operation; `nodes` is null where it can run only at home. */
+/** The written form of an operation; `nodes` is null where it can run only at home. */
 interface Written {
   readonly attrs: Attrs;
   readonly outputs: number;
@@ -28,8 +28,9 @@ interface Written {
 }
 
 /**
- * Which operations of a graph run elsewhere, in which wave, and the nodes that a master gets. An operation's wave is the number of
- * times that values must come home before it: it never changes, so what ran in an earlier wave is not asked for again.
+ * Decides which operations of a graph run elsewhere and in which wave, and holds the nodes that a master gets. An
+ * operation's wave is the number of times that values must come home before it: it never changes, so earlier waves
+ * are not asked for again.
  */
 export class RemoteGraph {
   /** Nodes in the order they were written; extended by {@linkcode RemoteGraph.update}. */
@@ -45,14 +46,14 @@ export class RemoteGraph {
   readonly #withScripts = new Map<string, boolean>();
   #version = 0;
 
-  /** Begins with nothing written. Scripts that tasks in this process run are among the offers. */
+  /** Creates an empty graph. Scripts that tasks in this process run are among the offers. */
   constructor(graph: Graph, offers: ScriptOffers) {
     this.#graph = graph;
     this.#offers = offers;
     this.#writer = new GraphDefWriter({ tokenOf: (script) => offers.tokenOf(script as Script) });
   }
 
-  /** The functions that nodes call, and those that these call. */
+  /** Collects the functions that nodes call, directly or not. */
   functionsOf(nodes: readonly NodeDefJson[]): FunctionDefJson[] {
     const found = new Map<string, FunctionDefJson>();
     const follow = ({ attr = {} }: NodeDefJson): void => {
@@ -67,7 +68,10 @@ export class RemoteGraph {
     return [...found.values()];
   }
 
-  /** Writes what was added to the graph. False where something written before would read otherwise now: then all begins anew. */
+  /**
+   * Writes the operations that were added to the graph. Returns false where an earlier one would be written
+   * differently now: the session must begin anew.
+   */
   update(): boolean {
     const { operations, version } = this.#graph;
     if (version === this.#version) return true;
@@ -80,7 +84,7 @@ export class RemoteGraph {
       this.#written.set(op, { attrs: op.attrs, outputs: op.outputs.length, nodes });
       if (nodes === null) this.#home.add(op);
     }
-    // What a tape or a list is kept in does not travel: its makers are where its readers are.
+    // Resources of tapes and lists do not travel: their makers run where their readers do.
     for (const op of operations.toReversed()) {
       if (!this.#home.has(op)) continue;
       for (const { dtype, operation: maker } of op.inputs) {
@@ -103,19 +107,21 @@ export class RemoteGraph {
     return this.#home.has(op);
   }
 
-  /** The wave of an operation; undefined for one that any wave has, and nobody needs to send on. */
+  /** Returns the wave of an operation; undefined for one that each wave has its own copy of. */
   waveOf(op: Operation): number | undefined {
     return this.#waves.get(op);
   }
 
-  /** The name there of a tensor, as nodes of a wave read it: a placeholder's where it comes from home or from an earlier wave. */
+  /**
+   * Returns a tensor's remote name for nodes of a wave: a placeholder's where it comes from home or an earlier wave.
+   */
   nameOf({ operation, valueIndex }: SymbolicTensor, wave: number): string {
     return this.#isBefore(operation, wave)
       ? `${standInName(operation, valueIndex)}:0`
       : `${operation.name}:${valueIndex}`;
   }
 
-  /** True for an operation whose results nodes of a wave must be given. */
+  /** True for an operation whose results must be fed to nodes of a wave. */
   #isBefore(op: Operation, wave: number): boolean {
     return this.#home.has(op) || (this.#waves.get(op) ?? wave) < wave;
   }
@@ -128,7 +134,10 @@ export class RemoteGraph {
     return nodes.some((node) => this.#isHomeScript(node, "")) ? null : nodes;
   }
 
-  /** True for a script that no task is to run, and where a function that a node calls has one. `around` is the device of the call. */
+  /**
+   * True for a script that no task runs, and for a node that calls a function with one. `around` is the device of the
+   * call.
+   */
   #isHomeScript(node: NodeDefJson, around: string): boolean {
     const { op, attr = {} } = node, def = lookupOp(op), device = node.device || around;
     if (def !== undefined && runsScript(def)) {
@@ -168,7 +177,7 @@ export class RemoteGraph {
     return wave;
   }
 
-  /** What an operation waits for; in place of constants what those would wait for. */
+  /** Returns an operation's control inputs; constants are replaced by their own. */
   #waitsOf(op: Operation): readonly Operation[] {
     const known = this.#waits.get(op);
     if (known !== undefined) return known;
@@ -183,7 +192,10 @@ export class RemoteGraph {
     return waits;
   }
 
-  /** A node as it is sent: it reads placeholders for what is made at home or before, and waits only for what runs in its own wave. */
+  /**
+   * Returns a node as it is sent: it reads placeholders for values from home or earlier waves, and waits only for
+   * operations of its own wave.
+   */
   #sent(node: NodeDefJson, op: Operation): NodeDefJson {
     const wave = this.#waves.get(op) ?? 0;
     const input: string[] = [];
@@ -203,7 +215,7 @@ export class RemoteGraph {
     return all.length > 0 ? { ...rest, input: all } : rest;
   }
 
-  /** The placeholder that stands for a result; what reads a handle from elsewhere is refused when it is run. */
+  /** Returns the placeholder that stands for a result; a reader of a handle from elsewhere fails when it runs. */
   #standIn(op: Operation, index: number): string {
     const { dtype, staticShape } = op.outputs[index], name = standInName(op, index);
     if (!this.#standIns.has(name)) {
@@ -218,7 +230,7 @@ export class RemoteGraph {
   }
 }
 
-/** Operations that every wave has anew, for nothing: what they give is no work, and handles cannot be sent. */
+/** True for operations that each wave has its own copy of: they cost nothing, and handles cannot be sent. */
 function isAnywhere({ def, inputs, outputs }: Operation): boolean {
   if (inputs.length > 0 || outputs.length === 0) return false;
   const { kind } = def.meaning;

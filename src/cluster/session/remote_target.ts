@@ -1,6 +1,4 @@
-/**
- * Sessions that run on a cluster: what `target: "grpc://…"` means.
- */
+/** Sessions that run on a cluster: the meaning of `target: "grpc://…"`. */
 import type { Graph } from "../../engine/graph/graph.ts";
 import type { IrGraph, IrRequest } from "../../engine/graph/ir.ts";
 import {
@@ -19,17 +17,17 @@ import type { Channel, Transport, TransportOptions } from "../wire/transport.ts"
 
 /** Options of {@linkcode remoteTarget}. */
 export interface RemoteTargetOptions extends TransportOptions {
-  /** How it is reached. Default gRPC. */
+  /** The network. Default gRPC. */
   readonly transport?: Transport;
 }
 
 /**
- * A place where sessions run: a task of a cluster of TensorFlow's servers or ours, for `new tf.Session({ graph, target })`. A text
- * `"grpc://host:port"` there means the same without options, and `"grpcs://host:port"` TLS with a server whose certificate an authority of
- * the platform signed.
+ * A target of sessions: a task of a cluster of TensorFlow's servers or ours, for `new tf.Session({ graph, target })`.
+ * A text `"grpc://host:port"` there means the same without options, and `"grpcs://host:port"` TLS with a server whose
+ * certificate an authority of the platform signed.
  *
- * What TensorFlow has ops for runs there, variables included; functions of this program run here, between steps: what they read comes
- * home in one step, what they return goes there with the next. A script whose node asks for a task (`tf.device("/job:script/task:0", …)`)
+ * TensorFlow's ops run there, variables included; functions of this program run here, between steps: their arguments come home in one
+ * step, their results go there with the next. A script whose node asks for a task (`tf.device("/job:script/task:0", …)`)
  * runs at that task, which must know its name where it is another process. Follows TensorFlow `tf.compat.v1.Session(target)`.
  *
  * @example
@@ -67,7 +65,7 @@ class RemoteSession implements RemoteRuns {
   readonly #offers = new ScriptOffers();
   #generation = 0;
   #sent: RemoteGraph;
-  /** Sessions of the master, the one of the graph as it is now last; plans that are running may be of those before. */
+  /** Sessions at the master, the current graph's last; running plans may use earlier ones. */
   readonly #sessions: MasterClient[] = [];
 
   constructor(graph: Graph, options: RemoteSessionOptions) {

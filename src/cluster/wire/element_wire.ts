@@ -1,6 +1,4 @@
-/**
- * Elements as messages: a tensor's bytes are sent and read where they lie.
- */
+/** Elements as messages: a tensor's bytes are sent and read where they lie. */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { DataLossError } from "../../engine/core/errors.ts";
 import { DTYPES } from "../../engine/core/dtype.ts";
@@ -60,7 +58,7 @@ export function elementParts(
   return [...field(5, element.flatMap((x) => field(1, tensorParts(x)))), ...end];
 }
 
-/** An element as a `CompressedElement`: its bytes one after the other in one Snappy block, and what they are. */
+/** An element as a `CompressedElement`: its bytes in one Snappy block, and their dtypes and shapes. */
 function compressedParts(element: Element): Uint8Array[] {
   const metadata = element.map((x) => {
     const sizes = x.dtype === "string"
@@ -83,12 +81,12 @@ function compressedParts(element: Element): Uint8Array[] {
 
 const TENSOR = { name: "value", type: "tensor" };
 
-/** A tensor out of a message: a view of its bytes where they are aligned. */
+/** Decodes a tensor: a view of the message's bytes where they are aligned. */
 export function arrayOf(message: TensorProto): NdArray {
   return attrFromJson(TENSOR, { tensor: tensorOf(message) }, new Budget(0)) as NdArray;
 }
 
-/** The element of a response. Throws `DataLossError` where it cannot be read. */
+/** Decodes the element of a response. Throws `DataLossError` where it cannot be read. */
 export function elementOf({ compressed, uncompressed }: GetElementResponse): NdArray[] {
   if (uncompressed !== undefined) return uncompressed.components.map(arrayOf);
   if (compressed === undefined) {

@@ -1,22 +1,20 @@
-/**
- * Messages and texts of gRPC as they stand in HTTP/2.
- */
+/** Messages and status texts of gRPC in HTTP/2. */
 import { ResourceExhaustedError, UnimplementedError } from "../../engine/core/errors.ts";
 import { MAX_MESSAGE_BYTES, type Parts, type TransportOptions } from "./transport.ts";
 
-/** A message's head: whether it is compressed, and its length. */
+/** Bytes of a message's head: the compression flag and the length. */
 const HEAD = 5;
 /** gRPC's clients refuse trailers of more than 8 KiB, and percent-encoding takes up to three bytes for one. */
 const MAX_STATUS_TEXT = 2000;
 
-/** What stands before a message. */
+/** Makes the head of a message. */
 export function headOf(parts: Parts): Uint8Array {
   const head = new Uint8Array(HEAD);
   new DataView(head.buffer).setUint32(1, parts.reduce((n, p) => n + p.length, 0));
   return head;
 }
 
-/** The one message of a stream. Nothing is kept of one that is too long. */
+/** Collects the one message of a stream. Keeps nothing of a message that is too long. */
 export class Message {
   readonly #most: number;
   readonly #head = new Uint8Array(HEAD);
@@ -49,13 +47,13 @@ export class Message {
     );
   }
 
-  /** The message, or null where it is not whole. */
+  /** The message, or null where it is incomplete. */
   get whole(): Uint8Array | null {
     return this.#body !== null && this.#seen - HEAD === this.#body.length ? this.#body : null;
   }
 }
 
-/** Text as `grpc-message` has it: percent-encoded, and shortened to what clients take. */
+/** Encodes a text for `grpc-message`: percent-encoded, and shortened to the limit of clients. */
 export function encodeStatus(message: string): string {
   const short = message.length > MAX_STATUS_TEXT
     ? `${message.slice(0, MAX_STATUS_TEXT)}…`
@@ -70,7 +68,7 @@ export function encodeStatus(message: string): string {
   ).join("");
 }
 
-/** What {@linkcode encodeStatus} made, or as much as can be read of it. */
+/** Decodes a text of {@linkcode encodeStatus}; undecodable text is returned as it is. */
 export function decodeStatus(text: string): string {
   try {
     return decodeURIComponent(text);

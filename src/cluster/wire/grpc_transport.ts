@@ -1,6 +1,4 @@
-/**
- * gRPC's unary calls over HTTP/2: what TensorFlow's services speak.
- */
+/** gRPC's unary calls over HTTP/2, the transport of TensorFlow's services. */
 import { type AddressInfo, connect, createServer, isIP, type Server, type Socket } from "node:net";
 import { connect as connectTls, createServer as createTlsServer } from "node:tls";
 import { Error } from "../../engine/core/throwing/builtin_errors.ts";
@@ -31,12 +29,12 @@ import {
   type TransportOptions,
 } from "./transport.ts";
 
-/** Reason of a stream that is ended because all is said. */
+/** HTTP/2 error code of a stream that ends without an error. */
 const NO_ERROR = 0;
-/** The protocol by its name in TLS. */
+/** Name of the protocol in TLS. */
 const ALPN = ["h2"];
 
-/** gRPC. */
+/** The gRPC transport. */
 export const grpcTransport: Transport = {
   listen,
   connect: (target, o) => new GrpcChannel(target, o),
@@ -56,7 +54,7 @@ function listen(
     });
     connections.add(connection);
   });
-  // Those that never came to an agreement about TLS are ended too.
+  // Sockets that never finish the TLS handshake are closed too.
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -79,7 +77,7 @@ function listen(
       (e) => reject(new UnavailableError(`Cannot listen on ${host}:${port}: ${e.message}`)),
     );
     server.listen(port, host, () => {
-      // What goes wrong with one connection is no matter of the others.
+      // An error of one connection does not concern the others.
       server.on("error", () => {});
       const bound = (server.address() as AddressInfo).port;
       resolve({ address: `${host}:${bound}`, close });
@@ -87,10 +85,10 @@ function listen(
   });
 }
 
-/** How often a server that goes looks whether all calls have ended. */
+/** Milliseconds between two checks of a closing server for open calls. */
 const GRACE_STEP_MS = 20;
 
-/** Throws `ValueError` where it does not have what it must show. */
+/** Creates the socket server. Throws `ValueError` where TLS lacks a certificate. */
 function serverOf(tls: TlsOptions | undefined, use: (socket: Socket) => void): Server {
   if (tls === undefined) return createServer(use);
   if (tls.cert === undefined || tls.key === undefined) {
@@ -98,11 +96,11 @@ function serverOf(tls: TlsOptions | undefined, use: (socket: Socket) => void): S
       "Cannot listen with tls: a server needs cert and key, as texts of PEM files",
     );
   }
-  // Whoever is asked for a certificate must have one.
+  // A client must present a certificate where an authority for clients is given.
   return createTlsServer({ ...tls, ALPNProtocols: ALPN, requestCert: tls.ca !== undefined }, use);
 }
 
-/** A call that is answered. */
+/** The server's side of a call. */
 class Answering implements StreamEvents {
   readonly #stream: Http2Stream;
   readonly #handler: Handler;
@@ -147,7 +145,7 @@ class Answering implements StreamEvents {
     this.#gone.abort();
   }
 
-  /** Answers before all is read: the rest is not. */
+  /** Answers before the request is read; the rest of it is dropped. */
   #refuse(error: unknown): void {
     this.#status(error);
     this.#stream.reset(NO_ERROR);
@@ -176,7 +174,7 @@ class Answering implements StreamEvents {
 
 const ANSWER: Headers = [[":status", "200"], ["content-type", "application/grpc"]];
 
-/** A call that is made. */
+/** The client's side of a call. */
 class Asking implements StreamEvents {
   readonly answer: Promise<Uint8Array>;
   readonly #message: Message;
@@ -227,12 +225,12 @@ class Asking implements StreamEvents {
   }
 }
 
-/** What is said of a connection that was made and then lost. */
+/** Errors of a connection that was made and then lost. */
 const NO_ANSWER = new RegExp(`^${LOST}$|ECONNRESET`);
-/** What is said where the other end answers in no TLS. */
+/** Errors where the other end does not speak TLS. */
 const NO_TLS = /before secure TLS|corrupt message|wrong version|ECONNRESET/i;
 
-/** Why a call could not be made; where to, the channel says. */
+/** The error of a call that could not be made; the channel adds the address. */
 class Lost extends Error {}
 
 class GrpcChannel implements Channel {
@@ -270,12 +268,12 @@ class GrpcChannel implements Channel {
     } finally {
       clear();
       signal?.removeEventListener("abort", leave);
-      // Does nothing where all is said.
+      // Does nothing to a stream that has ended.
       stream.reset();
     }
   }
 
-  /** What to think of a connection that ended before the server said anything in HTTP/2. */
+  /** Explains a connection that ended before the server sent HTTP/2. */
   #disagreement(message: string): string {
     if (this.#options.tls === undefined) {
       return NO_ANSWER.test(message)
@@ -311,13 +309,13 @@ class GrpcChannel implements Channel {
     });
     return this.#connection = connection;
   }
-  /** Connections whose server takes no new calls: those on their way go on. */
+  /** Connections whose server takes no new calls: open calls continue. */
   readonly #going = new Set<Http2Connection>();
 
   #socket(): Socket {
     const { host, port } = placeOf(this.#target), { tls } = this.#options;
     if (tls === undefined) return connect({ host, port });
-    // Addresses are no names of servers; certificates are compared with them all the same.
+    // IP addresses are no server names; certificates are compared with them all the same.
     const name = isIP(host) === 0 ? { servername: host } : {};
     return connectTls({ ...tls, ...name, host, port, ALPNProtocols: ALPN });
   }
@@ -339,7 +337,7 @@ function placeOf(target: string): { host: string; port: number } {
 /** Units of the header `grpc-timeout`, in milliseconds; its numbers have at most eight digits. */
 const TIMEOUT_UNITS = [["m", 1], ["S", 1000], ["H", 3_600_000]] as const;
 
-/** Header of a time limit; none where no number of its units says it. */
+/** Makes the header of a time limit; none where no unit can express it. */
 function timeoutHeader(ms: number): (readonly [string, string])[] {
   const unit = TIMEOUT_UNITS.find(([, length]) => ms / length < 1e8);
   return unit === undefined ? [] : [["grpc-timeout", `${Math.ceil(ms / unit[1])}${unit[0]}`]];

@@ -1,17 +1,14 @@
-/**
- * HPACK, how HTTP/2 writes headers: all of it is read, and what is written uses no table. RFC 7541.
- */
+/** HPACK, the header compression of HTTP/2: all of it is read, and headers are written without a table. RFC 7541. */
 import { DataLossError } from "../../engine/core/errors.ts";
 
-/** Names and values. */
 export type Headers = readonly (readonly [name: string, value: string])[];
 
-/** Most bytes of the table that the other end may fill: what HTTP/2 has where nothing is said. */
+/** Most bytes of the dynamic table: HTTP/2's default. */
 const TABLE_BYTES = 4096;
-/** What an entry takes beside its texts. */
+/** Bytes that an entry counts beside its texts. */
 const ENTRY_BYTES = 32;
 
-/** Entries that everybody has, from number 1. */
+/** The static table, whose entries are numbered from 1. */
 const STATIC: Headers =
   `:authority|:method=GET|:method=POST|:path=/|:path=/index.html|:scheme=http|:scheme=https|:status=200|:status=204|
 :status=206|:status=304|:status=400|:status=404|:status=500|accept-charset|accept-encoding=gzip, deflate|accept-language|accept-ranges|
@@ -90,7 +87,7 @@ export class HeaderReader {
   #block: Uint8Array = new Uint8Array();
   #at = 0;
 
-  /** The headers of a block. Throws `DataLossError` where it is none; the connection is of no use then. */
+  /** Decodes a block. Throws `DataLossError` for an invalid one; the connection is of no use then. */
   read(block: Uint8Array): Map<string, string> {
     const headers = new Map<string, string>();
     this.#block = block;
@@ -163,7 +160,7 @@ function sizeOf([name, value]: readonly [string, string]): number {
   return name.length + value.length + ENTRY_BYTES;
 }
 
-/** Headers as a block, in texts of one byte a character. */
+/** Encodes headers, whose texts have one byte a character. */
 export function writeHeaders(headers: Headers): Uint8Array {
   const out: number[] = [];
   const text = (s: string): void => {
@@ -177,7 +174,7 @@ export function writeHeaders(headers: Headers): Uint8Array {
     for (let i = 0; i < s.length; i++) out.push(s.charCodeAt(i) & 255);
   };
   for (const [name, value] of headers) {
-    // Not to be kept in any table.
+    // A literal that is never indexed.
     out.push(0);
     text(name);
     text(value);

@@ -32,32 +32,34 @@ import {
 import { Http2Stream, type StreamEvents, type StreamOwner } from "./http2_stream.ts";
 import { CHUNK, FrameWriter } from "./http2_writer.ts";
 
-/** How a connection is run. */
+/** Options of a connection. */
 export interface ConnectionOptions {
-  /** The server's end: called for each stream that the other end opens; gives who hears of it. */
+  /** For servers: called for each stream that the other end opens; returns the stream's events. */
   readonly accept?: (stream: Http2Stream) => StreamEvents;
-  /** The connection is of no use from now on; calls on their way may go on where `isLost` is false. */
+  /** Called when the connection takes no new calls; open calls may go on where `isLost` is false. */
   readonly gone: (why: Error, isLost: boolean) => void;
 }
 
-/** Reasons. */
+/** HTTP/2 error codes. */
 const NO_ERROR = 0, PROTOCOL_ERROR = 1, REFUSED = 7;
 
-/** What both ends begin with. */
+/** Initial settings of both ends. */
 const FIRST_WINDOW = 65_535, FIRST_MAX_FRAME = 16_384;
-/** Bytes that may be on their way before the reader says that it has read: a batch of images should not wait for that. */
+/** Bytes that may be sent before the reader acknowledges them: a batch of images should not wait for that. */
 const WINDOW = 16 << 20;
-/** Calls of one client at a time: RFC 9113 wants at least 100, and a step of a cluster asks for many tensors at once. */
+/**
+ * Most calls of one client at a time: RFC 9113 wants at least 100, and a step of a cluster asks for many tensors at
+ * once.
+ */
 const MOST_STREAMS = 1024;
 /** Silence after which a connection is probed. */
 const KEEP_ALIVE_MS = 30_000;
 /** Largest window that a stream may have. */
 const MOST_WINDOW = 2 ** 31 - 1;
 
-/** Why calls end whose connection is gone, where nobody says more. */
+/** The error text of calls whose connection is gone without a reason. */
 export const LOST = "the connection was lost";
 
-/** A connection. */
 export class Http2Connection implements StreamOwner {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
@@ -72,12 +74,12 @@ export class Http2Connection implements StreamOwner {
   #received = 0;
   readonly #writer: FrameWriter;
   #waiting: (() => void)[] = [];
-  /** Why no new calls are taken, and why nothing can be sent. */
+  /** The reason why the connection takes no new calls or is closed. */
   #going: Error | null = null;
   #lost = false;
   #begun = false;
 
-  /** Over a socket that is connected or will be. */
+  /** Creates a connection over a socket that is connected or will be. */
   constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
@@ -109,7 +111,7 @@ export class Http2Connection implements StreamOwner {
   get begun(): boolean {
     return this.#begun;
   }
-  /** Number of calls on their way. */
+  /** Number of open calls. */
   get open(): number {
     return this.#streams.size;
   }
@@ -123,12 +125,12 @@ export class Http2Connection implements StreamOwner {
     return stream;
   }
 
-  /** Says that no new calls are taken; those on their way go on. */
+  /** Announces that no new calls are taken; open calls continue. */
   goAway(code: number = NO_ERROR): void {
     this.#frame(GOAWAY, 0, 0, [words(this.#lastAccepted, code)]);
   }
 
-  /** Ends it, and the calls on their way. */
+  /** Closes the connection and its calls. */
   destroy(): void {
     this.#writer.flush();
     this.#lose("the connection was closed");
@@ -251,7 +253,7 @@ export class Http2Connection implements StreamOwner {
     this.#writer.frame({ kind, flags, id }, parts);
   }
 
-  /** Lets the other end send more. */
+  /** Enlarges the other end's window. */
   #grant(stream: number, bytes: number): void {
     this.#frame(WINDOW_UPDATE, 0, stream, [words(bytes)]);
   }
@@ -340,7 +342,7 @@ export class Http2Connection implements StreamOwner {
   }
 
   #headers(id: number, block: Uint8Array, isEnd: boolean): void {
-    // Blocks of streams that are gone are read too: later ones build on them.
+    // Blocks of closed streams are decoded too: later ones depend on them.
     const headers = this.#reader.read(block);
     let stream = this.#streams.get(id);
     const { accept } = this.#options;

@@ -1,10 +1,8 @@
-/**
- * Frames of HTTP/2, RFC 9113: their kinds, their heads, and a connection's bytes taken apart into them.
- */
+/** Frames of HTTP/2, RFC 9113: their kinds and heads, and the reader that splits a connection's bytes into them. */
 import { DataLossError } from "../../engine/core/errors.ts";
 import { concatBytes } from "../../library/io/bytes.ts";
 
-/** What a client's connection begins with. */
+/** The first bytes of a client's connection. */
 export const PREFACE: Uint8Array = new TextEncoder().encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 /** Kinds of frames. */
 export const DATA = 0, HEADERS = 1, RESET = 3, SETTINGS = 4, PUSH = 5, PING = 6, GOAWAY = 7;
@@ -12,22 +10,23 @@ export const DATA = 0, HEADERS = 1, RESET = 3, SETTINGS = 4, PUSH = 5, PING = 6,
 export const WINDOW_UPDATE = 8, CONTINUATION = 9;
 /** Flags of frames. */
 export const END_STREAM = 1, ACK = 1, END_HEADERS = 4, PADDED = 8, PRIORITY = 32;
-/** Settings. */
+/** Identifiers of settings. */
 export const ENABLE_PUSH = 2, CONCURRENT_STREAMS = 3, INITIAL_WINDOW = 4, MAX_FRAME = 5;
 
-/** The largest frame of bytes that is taken: the fewer, the less work. */
+/** The largest frame of bytes that is taken: larger frames mean less work. */
 export const MAX_FRAME_TAKEN: number = 1 << 20;
 const FRAME_HEAD = 9;
-/** Bytes of frames that are no data, and of a block of headers with the heads of its frames: they are kept until they are whole. */
+/**
+ * Most bytes of a frame without data, and of a block of headers with the heads of its frames: they are kept until
+ * they are whole.
+ */
 const MAX_CONTROL = 1 << 16;
-/** Parts that are copied into one write with their neighbours, rather than written by themselves. */
+/** Size below which neighbouring parts are copied into one write. */
 const SMALL = 1 << 16;
 
-/** What a frame's head says beside its length. */
+/** A frame's head without its length. */
 export interface FrameHead {
-  /** Its kind. */
   readonly kind: number;
-  /** Its flags. */
   readonly flags: number;
   /** Its stream; 0 for the connection. */
   readonly id: number;
@@ -35,11 +34,11 @@ export interface FrameHead {
 
 /** A frame that is neither data nor headers. */
 export interface ControlFrame extends FrameHead {
-  /** What follows its head. */
+  /** The bytes after its head. */
   readonly body: Uint8Array;
 }
 
-/** Who hears of what was read. */
+/** Callbacks of a frame reader. */
 export interface FrameSink {
   /** Bytes of a stream, as they come, and how many of its window they take. */
   data(id: number, bytes: Uint8Array, size: number): void;
@@ -51,7 +50,7 @@ export interface FrameSink {
   control(frame: ControlFrame): void;
 }
 
-/** The head of a frame. */
+/** Encodes the head of a frame. */
 export function frameHead({ kind, flags, id }: FrameHead, length: number): Uint8Array {
   const head = new Uint8Array(FRAME_HEAD);
   head[0] = length >> 16;
@@ -63,14 +62,14 @@ export function frameHead({ kind, flags, id }: FrameHead, length: number): Uint8
   return head;
 }
 
-/** Numbers of 32 bits as the body of a frame. */
+/** Encodes 32-bit numbers as the body of a frame. */
 export function words(...values: readonly number[]): Uint8Array {
   const body = new DataView(new ArrayBuffer(4 * values.length));
   values.forEach((value, i) => body.setUint32(4 * i, value));
   return new Uint8Array(body.buffer);
 }
 
-/** The body of a frame of settings. */
+/** Encodes the body of a SETTINGS frame. */
 export function settingsBody(settings: readonly (readonly [number, number])[]): Uint8Array {
   const body = new DataView(new ArrayBuffer(6 * settings.length));
   settings.forEach(([id, value], i) => {
@@ -80,26 +79,26 @@ export function settingsBody(settings: readonly (readonly [number, number])[]): 
   return new Uint8Array(body.buffer);
 }
 
-/** Takes the bytes of a connection apart: those of DATA frames go on as they come, other frames when they are whole. */
+/** Splits the bytes of a connection into frames: DATA is passed on as it comes, other frames when they are whole. */
 export class FrameReader {
   readonly #sink: FrameSink;
   readonly #head = new Uint8Array(FRAME_HEAD);
   #prefaceAt: number;
   #headAt = 0;
-  /** The frame that is being read: bytes that are still to come, and those that came of one that must be whole. */
+  /** State of the current frame: the bytes still to come, and the kept bytes of one that must be whole. */
   #left = 0;
   #body: Uint8Array | null = null;
-  /** A block of headers that goes on in the next frame. */
+  /** A block of headers that continues in the next frame. */
   #block: { readonly id: number; readonly isEnd: boolean; readonly parts: Uint8Array[] } | null =
     null;
 
-  /** `wantsPreface`: the other end is a client. */
+  /** Creates a reader; `wantsPreface`: the other end is a client. */
   constructor(wantsPreface: boolean, sink: FrameSink) {
     this.#prefaceAt = wantsPreface ? 0 : PREFACE.length;
     this.#sink = sink;
   }
 
-  /** Reads on, until `isOver`. Throws `DataLossError` for what is no HTTP/2. */
+  /** Reads a chunk, until `isOver`. Throws `DataLossError` for bytes that are no HTTP/2. */
   read(chunk: Uint8Array, isOver: () => boolean): void {
     let at = 0;
     while (at < chunk.length && !isOver()) {
@@ -167,7 +166,7 @@ export class FrameReader {
     const block = this.#block;
     if (block?.id !== id) throw new DataLossError("Headers are out of order");
     block.parts.push(part);
-    // Frames without bytes would never become too many otherwise.
+    // The heads count too: else frames without bytes would never reach the limit.
     if (block.parts.reduce((n, p) => n + FRAME_HEAD + p.length, 0) > MAX_CONTROL) {
       throw new DataLossError("Headers are too long");
     }
@@ -181,7 +180,7 @@ export class FrameReader {
   }
 }
 
-/** The same bytes, small parts in one piece with their neighbours. */
+/** Yields the same bytes with small neighbouring parts joined. */
 export function* joined(parts: readonly Uint8Array[]): Generator<Uint8Array> {
   for (let i = 0; i < parts.length;) {
     let end = i, length = 0;

@@ -1,42 +1,37 @@
-/**
- * A stream of HTTP/2, which is one call: what is sent on it, and who hears of what comes.
- */
+/** A stream of HTTP/2, which carries one call: its sending side, and the callbacks of its receiving side. */
 import type { Headers } from "./hpack.ts";
 
-/** Reason of a stream that is left. */
+/** HTTP/2 error code of a cancelled stream. */
 const CANCEL = 8;
 
-/** What a stream tells. */
+/** Callbacks of a stream. */
 export interface StreamEvents {
   /** Headers, or trailers where `isEnd`. */
   headers(headers: ReadonlyMap<string, string>, isEnd: boolean): void;
-  /** Bytes, which are overwritten by nobody. */
+  /** Bytes, which are not overwritten later. */
   data(bytes: Uint8Array): void;
   /** The other end sends no more. */
   end(): void;
-  /** The stream is lost: nothing comes any more, and nothing can be sent. */
+  /** The stream is lost: nothing more comes, and nothing can be sent. */
   lost(why: Error): void;
 }
 
-/** The connection of a stream. */
+/** The part of a connection that a stream uses. */
 export interface StreamOwner {
-  /** Sends headers. */
   sendHeaders(stream: Http2Stream, headers: Headers, isEnd: boolean): void;
-  /** Sends bytes. */
   sendData(stream: Http2Stream, parts: readonly Uint8Array[], isEnd: boolean): Promise<void>;
   /** Ends the stream at both ends. */
   reset(stream: Http2Stream, code: number): void;
 }
 
-/** One stream: a call. */
 export class Http2Stream {
   readonly id: number;
   readonly #connection: StreamOwner;
   events: StreamEvents | null = null;
-  /** Bytes that may be sent, and those received since the other end was last told. */
+  /** The send window, and the bytes received since the last window update. */
   window: number;
   received = 0;
-  /** Each end has sent all, or the stream is lost. */
+  /** True where an end has sent all, or the stream is lost. */
   sentEnd = false;
   gotEnd = false;
 
@@ -52,7 +47,7 @@ export class Http2Stream {
     this.#connection.sendHeaders(this, headers, isEnd);
   }
 
-  /** Sends bytes as the other end takes them. They must not change. Resolves early where the stream is lost. */
+  /** Sends bytes as the window allows. They must not change. Resolves early where the stream is lost. */
   send(parts: readonly Uint8Array[], isEnd = false): Promise<void> {
     return this.#connection.sendData(this, parts, isEnd);
   }

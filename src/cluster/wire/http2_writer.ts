@@ -1,12 +1,13 @@
 /**
- * The sending side of a connection of HTTP/2: frames of one turn of the event loop are one write, and no more wait than the socket takes.
+ * The sending side of a connection of HTTP/2: frames of one turn of the event loop become one write, and waiting
+ * bytes are bounded.
  */
 import type { Socket } from "node:net";
 import { type FrameHead, frameHead, joined } from "./http2_frames.ts";
 
-/** Bytes of one write: more take longer to be copied than to be sent. */
+/** Bytes of one write: larger ones take longer to copy than to send. */
 export const CHUNK: number = 1 << 18;
-/** Bytes that may wait to be sent: data is sent only while there is room, what answers frames is small. */
+/** Most unsent bytes: data waits for room, and answers to control frames are small. */
 const MOST_UNSENT = 16 << 20;
 
 /** Writes frames to a socket. */
@@ -17,7 +18,7 @@ export class FrameWriter {
   #flushing = false;
   #isFull = false;
 
-  /** To a socket that is connected or will be; `drained` is told when there is room again. */
+  /** Creates a writer to a socket that is connected or will be; `drained` is called when there is room again. */
   constructor(socket: Socket, drained: () => void) {
     this.#socket = socket;
     socket.on("drain", () => {
@@ -38,7 +39,6 @@ export class FrameWriter {
     if (this.#outBytes >= CHUNK) this.flush();
   }
 
-  /** Sends bytes. */
   write(parts: readonly Uint8Array[]): void {
     for (const part of parts) {
       this.#out.push(part);
@@ -52,7 +52,7 @@ export class FrameWriter {
     });
   }
 
-  /** Gives the socket what waits for the end of the turn. */
+  /** Hands the socket the bytes of this turn. */
   flush(): void {
     const parts = this.#out;
     if (parts.length === 0) return;
@@ -60,7 +60,7 @@ export class FrameWriter {
     this.#outBytes = 0;
     if (this.#socket.destroyed) return;
     for (const part of joined(parts)) if (!this.#socket.write(part)) this.#isFull = true;
-    // Who asks without end and never reads is left.
+    // A peer that sends requests and never reads is disconnected.
     if (this.#socket.writableLength > MOST_UNSENT) this.#socket.destroy();
   }
 }

@@ -19,11 +19,11 @@ import { joinParts } from "./fields.ts";
 interface Place {
   readonly handler: Handler;
   readonly secret: string | undefined;
-  /** Ends the calls on their way. */
+  /** Callbacks that end the open calls. */
   readonly calls: Set<() => void>;
 }
 
-/** A network that only those who hold it can see. */
+/** A network that only holders of this object can reach. */
 export class MemoryTransport implements Transport {
   readonly #places = new Map<string, Place>();
   #ports = 1;
@@ -48,7 +48,7 @@ export class MemoryTransport implements Transport {
     return Promise.resolve({ address, close });
   }
 
-  /** A way to `host:port`. */
+  /** Returns a channel to `host:port`. */
   connect(target: string, { secret = "" }: TransportOptions = {}): Channel {
     const address = targetOf(target);
     const open = new Set<() => void>();
@@ -80,7 +80,7 @@ export class MemoryTransport implements Transport {
             answer.reject(errorOf(code, message));
           },
         );
-        // Both ends own what they have, as over a network.
+        // Each end owns its bytes, as over a network.
         return joinParts(await answer.promise);
       } finally {
         place.calls.delete(lose);

@@ -1,6 +1,4 @@
-/**
- * Calls of a service by their names, with the messages that go in and out: what stands in a .proto file says it all.
- */
+/** Typed calls of the methods of a service, as its .proto file declares them. */
 import {
   create,
   type DescMessage,
@@ -31,18 +29,18 @@ export async function call<I extends DescMessage, O extends DescMessage>(
   return fromBinary(method.output, await channel.call(pathOf(method), bytes, options));
 }
 
-/** What answers one method: a message, or the bytes of one. */
+/** The handler of one method, which returns a message or its bytes. */
 export type Answering<I extends DescMessage, O extends DescMessage> = (
   request: MessageShape<I>,
   call: { readonly signal: AbortSignal },
 ) => Promise<MessageInitShape<O> | Parts> | MessageInitShape<O> | Parts;
 
-/** Functions that answer methods of a service. */
+/** Handlers of the methods of a service. */
 export type Answers<M extends GenServiceMethods> = {
   readonly [K in keyof M]?: Answering<M[K]["input"], M[K]["output"]>;
 };
 
-/** A service whose answers are given; other calls are `UnimplementedError`. */
+/** Makes a service of handlers; calls of other methods fail with `UnimplementedError`. */
 export function serviceOf<M extends GenServiceMethods>(
   service: Service<M>,
   answers: Answers<M>,

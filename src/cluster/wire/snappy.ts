@@ -1,14 +1,14 @@
 /**
- * Snappy's block format: read whole, written as literals, which every reader takes and which need no copy.
- * https://github.com/google/snappy/blob/main/format_description.txt
+ * Snappy's block format: all of it is read; blocks are written as literals, which every reader takes and which need
+ * no copy. https://github.com/google/snappy/blob/main/format_description.txt
  */
 import { DataLossError } from "../../engine/core/errors.ts";
 import { number } from "./fields.ts";
 
-/** A literal whose length takes four bytes. */
+/** Tag of a literal whose length takes four bytes. */
 const LONG_LITERAL = 63 << 2;
 
-/** Parts as one block, none of them compressed. */
+/** Makes one block of parts, none of them compressed. */
 export function snappyPlain(parts: readonly Uint8Array[]): Uint8Array[] {
   const length = parts.reduce((n, p) => n + p.length, 0);
   const head = number(length);
@@ -19,7 +19,7 @@ export function snappyPlain(parts: readonly Uint8Array[]): Uint8Array[] {
   return [head, literal, ...parts.filter((p) => p.length > 0)];
 }
 
-/** The bytes of a block. Throws `DataLossError` where it is none. */
+/** Decodes a block. Throws `DataLossError` for an invalid one. */
 export function unsnappy(block: Uint8Array): Uint8Array {
   let at = 0;
   const numberOf = (bytes: number): number => {
@@ -34,7 +34,7 @@ export function unsnappy(block: Uint8Array): Uint8Array {
     if (byte < 128) break;
     if (shift > 28) fail();
   }
-  // A block of n bytes gives at most 64 for every 3 of its own: a length beyond that is a lie.
+  // A block of n bytes gives at most 64 for every 3 of its own: a greater length is invalid.
   if (length > block.length * 32) fail();
   const out = new Uint8Array(length);
   let end = 0;
@@ -51,7 +51,7 @@ export function unsnappy(block: Uint8Array): Uint8Array {
     const n = kind === 1 ? (tag >> 2 & 7) + 4 : (tag >> 2) + 1;
     const back = kind === 1 ? (tag >> 5) * 256 + numberOf(1) : numberOf(kind === 2 ? 2 : 4);
     if (back === 0 || back > end || end + n > length) fail();
-    // What is copied may reach into what is being written.
+    // A copy may overlap its own output.
     for (let i = 0; i < n; i++, end++) out[end] = out[end - back];
   }
   return end === length ? out : fail();

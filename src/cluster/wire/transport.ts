@@ -1,5 +1,6 @@
 /**
- * How programs of a service reach each other: unary calls with bytes in and bytes out. gRPC over HTTP/2 is one way, a table in memory another.
+ * Transport of a service's calls: unary calls with bytes in and bytes out. gRPC over HTTP/2 is one, a table in memory
+ * another.
  */
 import {
   AbortedError,
@@ -35,10 +36,10 @@ export type {
   TransportOptions,
 } from "../../engine/core/network.ts";
 
-/** Most bytes of a message where nothing else is said. */
+/** Default limit of a message's bytes. */
 export const MAX_MESSAGE_BYTES: number = 1 << 30;
 
-/** Where a secret stands in a call's metadata. */
+/** Metadata key of a call's secret. */
 export const SECRET_HEADER = "x-weft-secret";
 
 type OpErrorClass = new (message: string, details?: object) => OpError;
@@ -50,23 +51,23 @@ const CLASSES: readonly OpErrorClass[] = [
   ...[UnavailableError, DataLossError, UnauthenticatedError],
 ];
 
-/** The error of a status code, `UnknownError` for numbers that are none. */
+/** Makes the error of a status code; `UnknownError` for unknown codes. */
 export function errorOf(code: number, message: string): OpError {
   return new (CLASSES[code - 1] ?? UnknownError)(message);
 }
 
-/** Where a node was made: here by whatever read it from a message, which tells the caller nothing. */
+/** The stack trace that an error of an imported node ends with, which tells the caller nothing. */
 const MADE_AT = /\n\nOriginal stack trace for '[^'\n]*':(\n\s+at .*)*/;
 
-/** Status code and text of what a handler threw. */
+/** Returns the status code and text of an error that a handler threw. */
 export function statusOf(thrown: unknown): { code: number; message: string } {
   const error = readable(thrown), message = messageOf(error).replace(MADE_AT, "");
   if (error instanceof OpError) return { code: error.code, message };
-  // What a caller got wrong is no fault of the server.
+  // The caller's mistakes are not the server's faults.
   return { code: error instanceof TypeError || error instanceof RangeError ? 3 : 2, message };
 }
 
-/** True where two secrets are the same; how long it takes does not tell where they differ. */
+/** Compares two secrets in a time that does not tell where they differ. */
 export function sameSecret(wanted: string, given: string): boolean {
   const [a, b] = [wanted, given].map((text) => new TextEncoder().encode(text));
   let different = a.length ^ b.length;
@@ -74,17 +75,17 @@ export function sameSecret(wanted: string, given: string): boolean {
   return different === 0;
 }
 
-/** `host:port` of a target, which may begin with `grpc://` or `grpcs://`. */
+/** Returns the `host:port` of a target, which may begin with `grpc://` or `grpcs://`. */
 export function targetOf(target: string): string {
   return target.replace(/^grpcs?:\/\//, "").replace(/\/+$/, "");
 }
 
-/** The target of who listens at an address. */
+/** Returns the target of a server that listens at an address. */
 export function targetAt(address: string, { tls }: TransportOptions): string {
   return `${tls === undefined ? "grpc" : "grpcs"}://${address}`;
 }
 
-/** How a target is reached: `grpcs://` asks for TLS. */
+/** Returns the options for a target: `grpcs://` asks for TLS. */
 export function networkOf<T extends TransportOptions>(target: string, options: T): T {
   const asks = options.tls === undefined && target.startsWith("grpcs://");
   return asks ? { ...options, tls: {} } : options;
