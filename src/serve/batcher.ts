@@ -1,6 +1,4 @@
-/**
- * Queue of one signature: bounded, with a time limit for each request, requests joined into batches where that was asked for.
- */
+/** Queue of one signature: bounded, with a time limit for each request; requests are joined into batches on demand. */
 import { type DType, DTYPES, type HostData, makeData } from "../engine/core/dtype.ts";
 import { NdArray } from "../engine/core/nd_array.ts";
 import { after } from "../engine/runtime/run/timers.ts";
@@ -8,20 +6,20 @@ import { withinSignal } from "../engine/runtime/run/run_context.ts";
 import { HttpError } from "./http_error.ts";
 import type { Servable, Specs } from "./servable.ts";
 
-/** How requests are joined: along the first axis, which must be left open by all inputs and outputs. */
+/** Options of batches: requests are joined along the first axis, which all inputs and outputs must leave open. */
 export interface BatchingOptions {
   /** Most rows of a batch. Default 32. */
   readonly maxRows?: number;
-  /** How long the first request of a batch waits for others, in milliseconds. Default 1. */
+  /** Milliseconds that the first request of a batch waits for others. Default 1. */
   readonly maxDelayMs?: number;
 }
 
 /** Options of {@linkcode Batcher}. */
 export interface QueueOptions {
   readonly batching: Required<BatchingOptions> | null;
-  /** Requests that may wait; more are answered 429. */
+  /** Most waiting requests; further ones are answered 429. */
   readonly maxQueued: number;
-  /** Is told the number of rows of each run. */
+  /** Called with the number of rows of each run. */
   readonly onRun?: (rows: number) => void;
 }
 
@@ -29,16 +27,15 @@ type Arrays = Readonly<Record<string, NdArray>>;
 
 interface Waiting {
   readonly inputs: Arrays;
-  /** Rows, and what requests of one batch have in common; null where it runs alone. */
+  /** Number of rows, and the key that requests of one batch share; null for a request that runs alone. */
   readonly batch: { readonly rows: number; readonly key: string } | null;
-  /** Aborts when the request is given up. */
+  /** Aborts when the request's time is over or its client has gone. */
   readonly signal: AbortSignal;
   readonly resolve: (outputs: Record<string, NdArray>) => void;
   readonly reject: (reason: unknown) => void;
   readonly since: number;
 }
 
-/** True where the first axis of all specs is left open. */
 function isOpen(specs: Specs): boolean {
   const all = Object.values(specs);
   return all.length > 0 && all.every(({ shape }) => shape !== null && shape[0] === null);
@@ -54,7 +51,7 @@ export class Batcher {
   /** Wakes the loop when a request comes in. */
   #wake: () => void = () => {};
 
-  /** A queue before `servable`. */
+  /** Creates the queue of a servable. */
   constructor(servable: Servable, options: QueueOptions) {
     this.#servable = servable;
     this.#options = options;
@@ -62,14 +59,14 @@ export class Batcher {
       isOpen(servable.outputs);
   }
 
-  /** How many requests wait. */
+  /** Number of waiting requests. */
   get length(): number {
     return this.#queue.length;
   }
 
   /**
-   * Runs the servable, perhaps together with other requests. Rejects with `HttpError` 429 where too many wait already, 504 when `signal`
-   * aborts before its turn has come to an end, and with what the run throws.
+   * Runs the servable, perhaps together with other requests. Rejects with `HttpError` 429 where the queue is full, 504
+   * when `signal` aborts before the run has ended, and with the run's error.
    */
   call(inputs: Arrays, signal: AbortSignal): Promise<Record<string, NdArray>> {
     if (this.#queue.length >= this.#options.maxQueued) {
@@ -114,7 +111,7 @@ export class Batcher {
     this.#isRunning = false;
   }
 
-  /** Waits until a batch is full or its first request has waited long enough. */
+  /** Waits until a batch is full or its first request has waited `maxDelayMs`. */
   async #fill(batching: Required<BatchingOptions>): Promise<void> {
     while (this.#queue.length > 0) {
       const [first] = this.#queue;
@@ -137,7 +134,7 @@ export class Batcher {
     return rows;
   }
 
-  /** Takes the requests of the next run from the queue: the first, and those that fit beside it. */
+  /** Takes the requests of the next run from the queue: the first, and those that can join it. */
   #take(): Waiting[] {
     const [first] = this.#queue;
     if (first === undefined) return [];
@@ -168,7 +165,7 @@ export class Batcher {
       );
       batch.forEach((w, i) => w.resolve(Object.fromEntries(parts.map(([n, p]) => [n, p[i]]))));
     } catch {
-      // One request's fault is not the others': each runs by itself and gets its own answer.
+      // The fault may be one request's: each runs by itself and gets its own answer.
       for (const waiting of batch) await this.#runAlone(waiting);
     }
   }
@@ -181,14 +178,14 @@ export class Batcher {
     }
   }
 
-  /** Runs the servable until `signal` aborts, with turns for the event loop, in which other requests are answered. */
+  /** Runs the servable until `signal` aborts, and lets the event loop turn, so that other requests are answered. */
   #call(inputs: Arrays, signal: AbortSignal): Promise<Record<string, NdArray>> {
     signal.throwIfAborted();
     return withinSignal(signal, () => this.#servable.call(inputs));
   }
 }
 
-/** Aborts once all of `signals` have. */
+/** Returns a signal that aborts once all of `signals` have. */
 function allAborted(signals: readonly AbortSignal[]): AbortSignal {
   const controller = new AbortController();
   let left = signals.length;
@@ -202,7 +199,7 @@ function allAborted(signals: readonly AbortSignal[]): AbortSignal {
   return controller.signal;
 }
 
-/** Rows of a request, and the types and inner shapes that those of a batch share; null where inputs differ in rows. */
+/** Returns a request's number of rows and the key of dtypes and inner shapes; null where inputs differ in rows. */
 function batchOf(inputs: Arrays): Waiting["batch"] {
   const arrays = Object.entries(inputs);
   const [rows] = arrays[0][1].shape;
@@ -211,7 +208,7 @@ function batchOf(inputs: Arrays): Waiting["batch"] {
   return { rows, key };
 }
 
-/** One array of the rows of several. */
+/** Concatenates arrays along their rows. */
 function joinRows(arrays: readonly NdArray[]): NdArray {
   const { dtype, shape } = arrays[0];
   const rows = arrays.reduce((n, a) => n + a.shape[0], 0);
@@ -231,7 +228,7 @@ function joinRows(arrays: readonly NdArray[]): NdArray {
 
 const isObjects = (dtype: DType): boolean => DTYPES[dtype].bytes === 0;
 
-/** The array's rows again as so many each. Throws `HttpError` 500 where it has not as many in all. */
+/** Splits an array into parts of so many rows each. Throws `HttpError` 500 where the sum differs. */
 function splitRows(array: NdArray, rows: readonly number[]): NdArray[] {
   const total = rows.reduce((a, b) => a + b);
   if (array.shape[0] !== total) {

@@ -1,6 +1,4 @@
-/**
- * Tensors as bytes: the binary extension of the Open Inference Protocol, little-endian and without padding.
- */
+/** Tensors as bytes: the binary extension of the Open Inference Protocol, little-endian and without padding. */
 import { type DType, DTYPES, type HostData } from "../engine/core/dtype.ts";
 import { NdArray } from "../engine/core/nd_array.ts";
 import { sizeOf } from "../engine/core/shape.ts";
@@ -25,7 +23,7 @@ export const DATATYPES: Readonly<Partial<Record<DType, string>>> = {
   string: "BYTES",
 };
 
-/** The array of a tensor's bytes. Throws `HttpError` 400 where their number does not fit. */
+/** Decodes a tensor's bytes. Throws `HttpError` 400 where their number does not fit. */
 export function arrayFromWire(
   bytes: Uint8Array<ArrayBuffer>,
   shape: readonly number[],
@@ -41,12 +39,12 @@ export function arrayFromWire(
       `Cannot read ${what}: it has ${bytes.length} bytes, ${dtype} of shape [${shape}] wants ${wanted}`,
     );
   }
-  // A copy: the bytes lie at any offset of the request, and a typed array wants its own.
+  // Bytes lie at any offset of the request, and a typed array needs an aligned one.
   const data = new DTYPES[dtype].array!(bytes.slice().buffer);
   return new NdArray(dtype, shape, data as HostData);
 }
 
-/** Strings, each after its length in four bytes. */
+/** Reads strings, each after its length in four bytes. */
 function stringsFromWire(bytes: Uint8Array, size: number, what: string): Uint8Array[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const out: Uint8Array[] = [];
@@ -64,7 +62,7 @@ function stringsFromWire(bytes: Uint8Array, size: number, what: string): Uint8Ar
   );
 }
 
-/** The bytes of an array. */
+/** Encodes an array. */
 export function arrayToWire({ dtype, data }: NdArray): Uint8Array<ArrayBuffer> {
   if (dtype !== "string") {
     const { buffer, byteOffset, byteLength } = data as Uint8Array;
@@ -82,7 +80,7 @@ export function arrayToWire({ dtype, data }: NdArray): Uint8Array<ArrayBuffer> {
   return out;
 }
 
-/** The dtype of one of the protocol's names. Throws `HttpError` 400 for another. */
+/** Returns the dtype of a protocol's name. Throws `HttpError` 400 for an unknown one. */
 export function dtypeOf(name: unknown, what: string): DType {
   const found = Object.entries(DATATYPES).find(([, n]) => n === name);
   if (found !== undefined) return found[0] as DType;

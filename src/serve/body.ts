@@ -1,10 +1,11 @@
-/**
- * Bodies of requests, read no further than they may be long.
- */
+/** Bodies of requests, read up to a limit. */
 import { concatBytes } from "../library/io/bytes.ts";
 import { HttpError } from "./http_error.ts";
 
-/** The body of a request. Throws `HttpError` 413 where it is too long, 415 for a coding that is not read, 400 where it is damaged. */
+/**
+ * Reads the body of a request. Throws `HttpError` 413 for too many bytes, 415 for an unknown coding, 400 for damaged
+ * bytes.
+ */
 export async function readBody(
   request: Request,
   maxBytes: number,
@@ -25,7 +26,7 @@ export async function readBody(
       parts.push(value);
     }
   } catch (error) {
-    // Cancelling tells the client to send no more; it may be gone already.
+    // Cancelling tells the client to stop sending; it may have gone already.
     await reader.cancel().catch(() => {});
     if (error instanceof HttpError) throw error;
     throw new HttpError(400, `Cannot read the request: ${(error as Error).message}`);

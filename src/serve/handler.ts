@@ -1,6 +1,4 @@
-/**
- * createHandler: models behind a web-standard `fetch` handler.
- */
+/** createHandler: models behind a web-standard `fetch` handler. */
 import { ValueError } from "../engine/core/errors.ts";
 import { optionCheck } from "../engine/core/options.ts";
 import { after } from "../engine/runtime/run/timers.ts";
@@ -15,30 +13,30 @@ import { metadataJson, predict, statusJson } from "./tensorflow_rest.ts";
 
 /** Options of {@linkcode createHandler}. */
 export interface HandlerOptions {
-  /** What is served, by the name that URLs say. */
+  /** The served models, by their names in URLs. */
   readonly models: Readonly<Record<string, ServableModel | Versions>>;
   /**
-   * Joins requests whose inputs and outputs leave their first axis open. For models that treat each row by itself: rows of different
-   * clients share a run, and run once more by themselves where it fails. Default: none.
+   * Joins requests whose inputs and outputs leave their first axis open. For models that treat each row by itself: rows
+   * of different clients share a run, and run once more by themselves where it fails. Default: none.
    */
   readonly batching?: BatchingOptions;
-  /** Requests of one signature that may wait; more are answered 429. Default 256. */
+  /** Most waiting requests of one signature; further ones are answered 429. Default 256. */
   readonly maxQueued?: number;
-  /** Bytes of a request's body, after decompression; longer ones are answered 413. Default 64 MiB. */
+  /** Most bytes of a request's body, after decompression; longer ones are answered 413. Default 64 MiB. */
   readonly maxBodyBytes?: number;
   /**
    * Milliseconds after which a request is answered 504. A request may ask for less by its header `x-timeout-ms`. Default 30,000.
    */
   readonly timeoutMs?: number;
-  /** A secret that all requests but those of health must bring, as `authorization: Bearer SECRET`. Default: none. */
+  /** A secret that all requests but those of health must present, as `authorization: Bearer SECRET`. Default: none. */
   readonly token?: string;
 }
 
-/** A server's insides: give `fetch` to `Deno.serve`, or to whatever takes such a function. */
+/** A running server: pass `fetch` to `Deno.serve`, or to any other host of such functions. */
 export interface Handler {
   /** Answers a request; never rejects. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** Answers 503 from now on, and resolves when all requests before are answered. */
+  /** Answers 503 from now on, and resolves when all earlier requests are answered. */
   readonly drain: () => Promise<void>;
 }
 
@@ -51,13 +49,14 @@ const check = optionCheck<HandlerOptions>("createHandler", {
   token: true,
 });
 
-/** Memory that a request's body may take where nobody said: the limit of KServe's own servers is of this size. */
+/** Default limit of a request's body, of the size of KServe's own. */
 const MAX_BODY_BYTES = 64 * 2 ** 20;
 
 /**
- * Serves models by the Open Inference Protocol v2 (`/v2/…`) and TensorFlow Serving's REST interface (`/v1/…`), with health, readiness
- * and Prometheus metrics (`/metrics`). Models are SavedModels of `@weft/weft/tf`, models of `tf.loadGraphModel`, and functions
- * with named inputs; script ops in them run. Throws `ValueError` and `TypeError` for what cannot be served.
+ * Serves models by the Open Inference Protocol v2 (`/v2/…`) and TensorFlow Serving's REST interface (`/v1/…`), with
+ * health, readiness and Prometheus metrics (`/metrics`). Models are SavedModels of `@weft/weft/tf`, models of
+ * `tf.loadGraphModel`, and functions with named inputs; script ops in them run. Throws `ValueError` and `TypeError` for
+ * models that cannot be served.
  *
  * @example
  * ```ts
@@ -83,13 +82,13 @@ export function createHandler(options: HandlerOptions): Handler {
   return { fetch: (request) => server.answer(request), drain: () => server.drain() };
 }
 
-/** Where a request came in, and whether it came too late. */
+/** Path of a request, and whether it arrived while the server was draining. */
 interface Arrival {
   readonly path: string;
   readonly isDraining: boolean;
 }
 
-/** What a request asks for. */
+/** The model, version and action of a request. */
 interface Asked {
   readonly isDraining: boolean;
   readonly model: string;
@@ -222,7 +221,7 @@ class ModelServer {
     });
   }
 
-  /** Does what takes time: no longer than it may take, and only while somebody waits for it. */
+  /** Runs `work` within the time limit, and aborts it when the client goes away. */
   async #compute(
     request: Request,
     work: (signal: AbortSignal) => Promise<Response>,
@@ -277,7 +276,7 @@ function get(request: Request, value: unknown, status = 200): Response {
   return Response.json(value, { status });
 }
 
-/** How long a client is ready to wait, in milliseconds. */
+/** Returns the time limit of a request's header, in milliseconds. */
 function requestedTimeout(request: Request): number {
   const ms = request.headers.get("x-timeout-ms");
   if (ms === null) return Infinity;

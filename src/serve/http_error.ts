@@ -1,10 +1,8 @@
-/**
- * HttpError: a refusal with its status, and the status of any other error.
- */
+/** HttpError: a refusal with an HTTP status, and the statuses of other errors. */
 import { Error } from "../engine/core/throwing/builtin_errors.ts";
 import { OpError, ValueError } from "../engine/core/errors.ts";
 
-/** A request that is refused, with the status that says why. */
+/** The error of a refused request, with its status. */
 export class HttpError extends Error {
   /** Name of the class. */
   override readonly name: string = "HttpError";
@@ -13,7 +11,6 @@ export class HttpError extends Error {
   /** Headers of the answer. */
   readonly headers: Readonly<Record<string, string>>;
 
-  /** Makes a refusal. */
   constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message);
     this.status = status;
@@ -21,7 +18,7 @@ export class HttpError extends Error {
   }
 }
 
-/** Statuses of TensorFlow's codes, as gRPC gateways map them. */
+/** HTTP statuses of TensorFlow's codes, as gRPC gateways map them. */
 const BY_CODE: Readonly<Record<number, number>> = {
   1: 499,
   3: 400,
@@ -35,25 +32,25 @@ const BY_CODE: Readonly<Record<number, number>> = {
   14: 503,
 };
 
-/** The status that tells an error of a model's run. */
+/** Returns the status for an error of a model's run. */
 export function statusOf(error: unknown): number {
   if (error instanceof HttpError) return error.status;
   if (error instanceof OpError) return BY_CODE[error.code] ?? 500;
   return error instanceof ValueError ? 400 : 500;
 }
 
-/** The message without stacks: where code lies is nothing to tell who asks over a network. */
+/** Removes stack traces from a message: clients should not learn the server's paths. */
 function withoutStacks(message: string): string {
   const kept: string[] = [];
   for (const line of message.split("\n")) {
     const isStack = /^\s+at .*:\d+:\d+\)?$/.test(line) || /^Original stack trace for /.test(line);
-    // A body's error stands above its stack and below.
+    // A body's error repeats its message above and below its stack.
     if (!isStack && line.trim() !== "" && line !== kept.at(-1)) kept.push(line);
   }
   return kept.join("\n");
 }
 
-/** The answer to a request that failed. */
+/** Makes the answer to a request that failed. */
 export function errorResponse(error: unknown): Response {
   const message = withoutStacks(error instanceof Error ? error.message : String(error));
   const headers = error instanceof HttpError ? error.headers : {};

@@ -10,10 +10,10 @@ import { checkNames, type ModelVersion } from "./model_entry.ts";
 import type { Specs } from "./servable.ts";
 import { arrayOfShape, flatText, parseJson, shown } from "./values.ts";
 
-/** The header that tells how many bytes of a body are JSON; tensors follow them. */
+/** The header with the number of bytes of a body that are JSON; tensors follow them. */
 export const JSON_LENGTH = "inference-header-content-length";
 
-/** The answer to `GET /v2/models/NAME`. */
+/** Makes the answer to `GET /v2/models/NAME`. */
 export function modelJson(version: ModelVersion, versions: readonly ModelVersion[]): unknown {
   const { inputs, outputs } = version.signatures.get(version.signatureName(undefined))!;
   return {
@@ -53,7 +53,7 @@ interface InferOutput {
   readonly parameters?: Readonly<Record<string, unknown>>;
 }
 
-/** Answers `POST …/infer`. `jsonLength` is what {@linkcode JSON_LENGTH} says, null where the body is JSON only. */
+/** Answers `POST …/infer`. `jsonLength` is the value of {@linkcode JSON_LENGTH}, null where the body is JSON only. */
 export async function infer(
   version: ModelVersion,
   body: Uint8Array<ArrayBuffer>,
@@ -134,7 +134,7 @@ function checkRequest(value: unknown): InferRequest {
   return value as unknown as InferRequest;
 }
 
-/** How many bytes of an input follow the JSON; null where its values are in it. */
+/** Returns the number of an input's bytes after the JSON; null where the JSON holds its values. */
 function binarySize({ name, parameters }: InferInput): number | null {
   const size = parameters?.binary_data_size;
   if (size === undefined) return null;

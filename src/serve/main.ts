@@ -19,7 +19,7 @@ import { createHandler } from "./handler.ts";
 import type { Versions } from "./model_entry.ts";
 import type { ServableModel } from "./servable.ts";
 
-/** What is used of Deno: the library's types know browsers only. */
+/** The used part of `Deno`: the library's types know browsers only. */
 interface DenoRuntime {
   readonly args: readonly string[];
   readonly env: { get(name: string): string | undefined };
@@ -56,7 +56,7 @@ async function load(folder: string): Promise<ServableModel | null> {
   return null;
 }
 
-/** The model of a folder, or of its highest version. */
+/** Loads the model of a folder, or of its highest version. */
 async function loadModel(folder: string): Promise<ServableModel | Versions> {
   if (!await exists(folder)) {
     throw new NotFoundError(`Cannot serve ${folder}: there is no such folder`);
@@ -76,7 +76,7 @@ async function loadModel(folder: string): Promise<ServableModel | Versions> {
   );
 }
 
-/** Name and folder of `NAME=FOLDER`, or of a folder that is called as its model is. */
+/** Splits `NAME=FOLDER`; a folder alone names its model. */
 function named(text: string): [string, string] {
   const at = text.indexOf("=");
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
@@ -90,7 +90,7 @@ function numberOf(flag: string, text: string): number {
   throw new ValueError(`Cannot use --${flag} "${text}": wanted a number`);
 }
 
-/** What the server shows who it is with. Throws `ValueError` where only one of the files is named. */
+/** Reads the certificate and its key. Throws `ValueError` where only one of the files is named. */
 async function certificate(
   { cert, key }: { readonly cert?: string | undefined; readonly key?: string | undefined },
 ): Promise<{ readonly cert?: string; readonly key?: string }> {
@@ -169,7 +169,7 @@ async function main(args: readonly string[]): Promise<void> {
   await server.finished;
 }
 
-/** Runs the command, and ends the process with 2 where it cannot. */
+/** Runs the command; exits with code 2 on a failure. */
 export async function runCommand(): Promise<void> {
   try {
     await main(deno.args);

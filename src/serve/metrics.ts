@@ -1,10 +1,8 @@
-/**
- * Counts and times of requests in the text format of Prometheus.
- */
+/** Counts and times of requests in the text format of Prometheus. */
 
-/** Upper ends of the classes that times in seconds fall into. */
+/** Upper bounds of the buckets of times in seconds. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** Upper ends of the classes that rows of a run fall into. */
+/** Upper bounds of the buckets of rows of a run. */
 const ROWS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 type Labels = Readonly<Record<string, string>>;
@@ -17,7 +15,7 @@ function labelText(labels: Labels): string {
   return parts.length === 0 ? "" : `{${parts.join(",")}}`;
 }
 
-/** A value that only grows, for each set of labels. */
+/** A growing value for each set of labels. */
 class Counter {
   readonly #values = new Map<string, number>();
 
@@ -38,7 +36,7 @@ interface Distribution {
   count: number;
 }
 
-/** How values are distributed among classes, for each set of labels. */
+/** A distribution among buckets, for each set of labels. */
 class Histogram {
   readonly #ends: readonly number[];
   readonly #values = new Map<string, Distribution>();
@@ -76,24 +74,24 @@ class Histogram {
   }
 }
 
-/** What a handler counts. */
+/** Metrics of a handler. */
 export class Metrics {
   readonly #requests = new Counter();
   readonly #seconds = new Histogram(SECONDS);
   readonly #rows = new Histogram(ROWS);
 
-  /** Counts an answer. */
+  /** Counts an answered request. */
   answered(model: string, status: number, ms: number): void {
     this.#requests.add({ model, status: `${status}` });
     this.#seconds.observe({ model }, ms / 1000);
   }
 
-  /** Counts a run of so many rows. */
+  /** Counts a run of `rows` rows. */
   ran(model: string, rows: number): void {
     this.#rows.observe({ model }, rows);
   }
 
-  /** The text that is scraped. */
+  /** Formats the metrics for Prometheus. */
   text(active: number, queued: number): string {
     const sections: readonly (readonly [string, string, string, readonly string[]])[] = [
       [

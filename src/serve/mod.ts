@@ -17,5 +17,5 @@ export type {
   Specs,
 } from "./servable.ts";
 
-// Run as a program it is the command.
+// As a program, this module is the command.
 if (import.meta.main) void import("./main.ts").then(({ runCommand }) => runCommand());

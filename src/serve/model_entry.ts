@@ -1,6 +1,4 @@
-/**
- * A served model: its versions, and the calls that both protocols make of it.
- */
+/** A served model: its versions, and the calls that both protocols make of it. */
 import { ValueError } from "../engine/core/errors.ts";
 import type { NdArray } from "../engine/core/nd_array.ts";
 import { compatible, shapeText } from "../engine/core/shape.ts";
@@ -14,9 +12,9 @@ import { DEFAULT_SIGNATURE, type Servable, type ServableModel, servablesOf } fro
 export class ModelVersion {
   /** Name of the model. */
   readonly model: string;
-  /** Its number, as text. */
+  /** Number of the version, as text. */
   readonly version: string;
-  /** What it computes, by name. */
+  /** Its signatures by name. */
   readonly signatures: ReadonlyMap<string, Servable>;
   readonly #queues: ReadonlyMap<string, Batcher>;
 
@@ -27,12 +25,12 @@ export class ModelVersion {
     this.#queues = new Map([...this.signatures].map(([k, s]) => [k, new Batcher(s, options)]));
   }
 
-  /** How many requests wait. */
+  /** Number of waiting requests. */
   get queued(): number {
     return [...this.#queues.values()].reduce((n, q) => n + q.length, 0);
   }
 
-  /** The name of the signature that a request means. Throws `HttpError` 400 for one that is not there. */
+  /** Returns the name of the requested signature. Throws `HttpError` 400 for an unknown one. */
   signatureName(given: unknown): string {
     const names = [...this.signatures.keys()];
     const name = given === undefined || given === ""
@@ -47,7 +45,7 @@ export class ModelVersion {
     );
   }
 
-  /** Runs a signature on arrays that {@linkcode checkNames} has seen. Rejects with `HttpError` 400 for shapes that do not fit. */
+  /** Runs a signature on arrays that {@linkcode checkNames} accepted. Rejects with `HttpError` 400 for wrong shapes. */
   async run(
     signature: string,
     inputs: Readonly<Record<string, NdArray>>,
@@ -68,7 +66,7 @@ function checkShape(array: NdArray, { shape }: Spec, what: string): void {
   );
 }
 
-/** Throws `HttpError` 400 unless these are the names of a signature's inputs. */
+/** Throws `HttpError` 400 unless `given` are the names of a signature's inputs. */
 export function checkNames(given: readonly string[], { inputs }: Servable, model: string): void {
   const wanted = Object.keys(inputs);
   const missing = wanted.filter((n) => !given.includes(n));
@@ -83,9 +81,9 @@ export function checkNames(given: readonly string[], { inputs }: Servable, model
   );
 }
 
-/** Versions of a model by number; the highest is the one that is meant where none is named. */
+/** Versions of a model by number; the highest is the default. */
 export interface Versions {
-  /** Models by their version. */
+  /** Models by version. */
   readonly versions: Readonly<Record<string, ServableModel>>;
 }
 
@@ -93,7 +91,7 @@ export interface Versions {
 export class ModelList {
   readonly #models = new Map<string, ReadonlyMap<string, ModelVersion>>();
 
-  /** Throws `ValueError` for names and versions that no URL can say. */
+  /** Throws `ValueError` for names and versions that a URL cannot express. */
   constructor(
     models: Readonly<Record<string, ServableModel | Versions>>,
     optionsOf: (model: string) => QueueOptions,
@@ -122,25 +120,24 @@ export class ModelList {
     }
   }
 
-  /** Names of all models. */
   get names(): string[] {
     return [...this.#models.keys()];
   }
 
-  /** How many requests wait. */
+  /** Number of waiting requests. */
   get queued(): number {
     return [...this.#models.values()].flatMap((m) => [...m.values()])
       .reduce((n, v) => n + v.queued, 0);
   }
 
-  /** Versions of a model, the highest first. Throws `HttpError` 404 for a model that is not there. */
+  /** Returns the versions of a model, the highest first. Throws `HttpError` 404 for an unknown model. */
   versions(model: string): ModelVersion[] {
     const found = this.#models.get(model);
     if (found === undefined) throw new HttpError(404, `Cannot find a model "${model}"`);
     return [...found.values()];
   }
 
-  /** A version of a model, or its highest. Throws `HttpError` 404 for one that is not there. */
+  /** Returns a version of a model, by default the highest. Throws `HttpError` 404 for an unknown one. */
   find(model: string, version: string | undefined): ModelVersion {
     const versions = this.versions(model);
     const found = version === undefined ? versions[0] : versions.find((v) => v.version === version);

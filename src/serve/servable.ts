@@ -1,6 +1,4 @@
-/**
- * What is served: signatures with named inputs and outputs, made of whatever computes.
- */
+/** Servables: signatures with named inputs and outputs, made of models and functions. */
 import { describe } from "../engine/core/convert.ts";
 import { TypeError } from "../engine/core/throwing/builtin_errors.ts";
 import { ValueError } from "../engine/core/errors.ts";
@@ -14,15 +12,15 @@ import { Graph } from "../engine/graph/graph.ts";
 import { placeholder } from "../engine/ops/graph_ops.ts";
 import type { TracedFunction } from "../engine/runtime/functions/function.ts";
 
-/** The signature that is called where none is named. */
+/** The name of the default signature. */
 export const DEFAULT_SIGNATURE = "serving_default";
 
 /** Named specs of inputs or outputs. */
 export type Specs = Readonly<Record<string, Spec>>;
 
-/** A SavedModel that `loadSavedModel` of `@weft/weft/tf` gave. */
+/** A SavedModel of `loadSavedModel` in `@weft/weft/tf`. */
 export interface SavedModelLike {
-  /** Functions of named tensors by name. */
+  /** Functions of named tensors, by name. */
   readonly signatures: Readonly<
     Record<
       string,
@@ -32,38 +30,39 @@ export interface SavedModelLike {
   >;
 }
 
-/** A tensor with its name. */
+/** A tensor's name and type. */
 export interface NamedTensor {
-  /** Its name. */
   readonly name: string;
   /** Element type. */
   readonly dtype: DType;
-  /** Shape, null where it is not known. */
+  /** Shape, null where it is unknown. */
   readonly shape: PartialShape;
 }
 
-/** A model that `tf.loadGraphModel` gave. */
+/** A model of `tf.loadGraphModel`. */
 export interface GraphModelLike {
-  /** What it takes. */
+  /** Its inputs. */
   readonly inputs: readonly NamedTensor[];
-  /** What it gives. */
+  /** Its outputs. */
   readonly outputs: readonly NamedTensor[];
   /** Runs it. */
   executeAsync(inputs: Readonly<Record<string, TensorLike>>): Promise<Tensor | Tensor[]>;
 }
 
-/** A `tf.function` whose `inputSignature` has names and whose result is a record of tensors, or one tensor: `output_0`. */
+/**
+ * A `tf.function` whose `inputSignature` has names and whose result is a record of tensors, or one tensor: `output_0`.
+ */
 // deno-lint-ignore no-explicit-any
 export type ServableFunction = TracedFunction<any[], unknown>;
 
-/** What can be served. Functions in a record are signatures by their names. */
+/** A model that can be served. Functions in a record are signatures by their names. */
 export type ServableModel =
   | SavedModelLike
   | GraphModelLike
   | ServableFunction
   | Readonly<Record<string, ServableFunction>>;
 
-/** One thing that can be called by name. */
+/** A callable signature of a model. */
 export interface Servable {
   readonly inputs: Specs;
   readonly outputs: Specs;
@@ -71,7 +70,7 @@ export interface Servable {
   call(inputs: Readonly<Record<string, NdArray>>): Promise<Record<string, NdArray>>;
 }
 
-/** The signatures of a model. Throws `ValueError` for what cannot be served. */
+/** Returns the signatures of a model. Throws `ValueError` for a model that cannot be served. */
 export function servablesOf(model: ServableModel, name: string): ReadonlyMap<string, Servable> {
   if (typeof model === "function") {
     return new Map([[DEFAULT_SIGNATURE, functionServable(model, name)]]);
@@ -98,7 +97,6 @@ export function servablesOf(model: ServableModel, name: string): ReadonlyMap<str
   return new Map<string, Servable>(entries);
 }
 
-/** Reads tensors and frees them. */
 async function readAll(
   tensors: Readonly<Record<string, Tensor>>,
 ): Promise<Record<string, NdArray>> {
@@ -110,7 +108,7 @@ async function readAll(
   }
 }
 
-/** The name of a tensor's node, as `"y"` of `"y:0"`. */
+/** Returns the name of a tensor's node, as `"y"` of `"y:0"`. */
 const nodeName = (name: string): string => name.replace(/:0$/, "");
 
 function graphModelServable(model: GraphModelLike): Servable {
@@ -153,12 +151,12 @@ function functionServable(f: ServableFunction, name: string): Servable {
   };
 }
 
-/** One tensor has the name that TensorFlow gives it in a signature. */
+/** Wraps a single tensor under the name that TensorFlow gives it in a signature. */
 function recordOf(results: unknown): unknown {
   return results instanceof Tensor ? { output_0: results } : results;
 }
 
-/** What a function gives, found by calling it in a graph. */
+/** Finds the specs of a function's results by calling it in a graph. */
 function outputsOf(f: ServableFunction, inputs: readonly Spec[], name: string): Specs {
   return new Graph().asDefault(() => {
     const results = f(...inputs.map((spec) => placeholder(spec.dtype, spec.shape)));

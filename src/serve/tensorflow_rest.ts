@@ -1,6 +1,4 @@
-/**
- * TensorFlow Serving's REST interface: `/v1/models/NAME[/versions/N][:predict | /metadata]`.
- */
+/** TensorFlow Serving's REST interface: `/v1/models/NAME[/versions/N][:predict | /metadata]`. */
 import { DTYPES } from "../engine/core/dtype.ts";
 import { isPlainObject } from "../engine/core/nest.ts";
 import type { NdArray } from "../engine/core/nd_array.ts";
@@ -9,7 +7,7 @@ import { checkNames, type ModelVersion } from "./model_entry.ts";
 import type { Servable, Specs } from "./servable.ts";
 import { arrayOf, nestedText, parseJson } from "./values.ts";
 
-/** The answer to `GET /v1/models/NAME`. */
+/** Makes the answer to `GET /v1/models/NAME`. */
 export function statusJson(versions: readonly ModelVersion[], isReady: boolean): unknown {
   return {
     model_version_status: versions.map(({ version }) => ({
@@ -20,7 +18,7 @@ export function statusJson(versions: readonly ModelVersion[], isReady: boolean):
   };
 }
 
-/** The answer to `GET …/metadata`. */
+/** Makes the answer to `GET …/metadata`. */
 export function metadataJson({ model, version, signatures }: ModelVersion): unknown {
   const defs = [...signatures].map(([name, { inputs, outputs }]) => [name, {
     inputs: tensorInfos(inputs),
@@ -46,7 +44,7 @@ function tensorInfos(specs: Specs): unknown {
   );
 }
 
-/** Answers `POST …:predict` with the JSON text it wants. */
+/** Answers `POST …:predict`. */
 export async function predict(
   version: ModelVersion,
   body: string,
@@ -78,7 +76,7 @@ export async function predict(
     : `{"outputs":${columnsText(outputs)}}`;
 }
 
-/** Columns as they were sent: by name, or the values of the only input. */
+/** Returns the sent columns by name; plain values belong to the only input. */
 function columnsOf(inputs: unknown, signature: Servable): Record<string, unknown> {
   if (isNamed(inputs)) return inputs;
   return { [onlyInput(signature)]: inputs };
@@ -124,7 +122,7 @@ function columnsOfRows(
   return columns;
 }
 
-/** Rows of the outputs: values where there is one output, objects where there are several. */
+/** Formats the rows of the outputs: values where there is one output, objects where there are several. */
 function rowsText(outputs: Readonly<Record<string, NdArray>>): string {
   const entries = Object.entries(outputs);
   const [rows] = entries[0][1].shape;

@@ -1,28 +1,26 @@
-/**
- * Values of JSON as arrays and back, held to what a signature declares.
- */
+/** Conversion between JSON values and arrays, checked against a signature's dtypes and shapes. */
 import { type DType, DTYPES, isBigInt } from "../engine/core/dtype.ts";
 import { NdArray, setElement } from "../engine/core/nd_array.ts";
 import { checkRank, sizeOf } from "../engine/core/shape.ts";
 import { encodeString } from "../engine/core/text.ts";
 import { HttpError } from "./http_error.ts";
 
-/** Integers that a double may round, and numbers that JSON has not and TensorFlow's servers read and write. */
+/** Integers that a double may round, and numbers that JSON lacks and TensorFlow's servers read and write. */
 const SPECIAL = /(?<=[[,:\s])(-?Infinity|NaN|-?[1-9]\d{15,})(?=[\],}\s])/;
 
-/** What a special number is written as, so that it can be parsed; no value of a client's looks so. */
+/** Prefix of a special number's string in the text to parse; no value of a client looks so. */
 const MARK = "\u0000weft number ";
 
 /**
- * The value of a JSON text in which `NaN`, `Infinity` and `-Infinity` may stand; integers that a double would round are `bigint`.
- * Throws `HttpError` 400.
+ * Parses a JSON text in which `NaN`, `Infinity` and `-Infinity` may stand; integers that a double would round become
+ * `bigint`. Throws `HttpError` 400.
  */
 export function parseJson(text: string): unknown {
   const isSpecial = SPECIAL.test(text);
   try {
     if (isSpecial) return JSON.parse(markSpecial(text), readSpecial);
   } catch {
-    // The error of the text as it was sent says where that goes wrong.
+    // The error must name a place in the text as it was sent.
   }
   try {
     return JSON.parse(text);
@@ -37,21 +35,21 @@ function readSpecial(_key: string, value: unknown): unknown {
   return /\d/.test(text) && !Number.isSafeInteger(number) ? BigInt(text) : number;
 }
 
-/** The text with its special numbers as strings, outside of strings only. */
+/** Replaces special numbers by strings, outside of strings only. */
 function markSpecial(text: string): string {
   const strings = /"(?:[^"\\]|\\.)*"/g;
   const everywhere = new RegExp(SPECIAL, "g");
   const mark = JSON.stringify(MARK).slice(0, -1);
   let out = "", from = 0;
   for (const { 0: quoted, index } of text.matchAll(strings)) {
-    // One character of what follows is kept, since the pattern looks at what stands after a number.
+    // One character of the rest is kept, since the pattern looks at the character after a number.
     out += (text.slice(from, index) + '"').replace(everywhere, `${mark}$1"`).slice(0, -1) + quoted;
     from = index + quoted.length;
   }
   return out + text.slice(from).replace(everywhere, `${mark}$1"`);
 }
 
-/** The shape of nested lists, by their first elements. */
+/** Returns the shape of nested lists, by their first elements. */
 export function nestedShape(value: unknown): number[] {
   const shape: number[] = [];
   for (let v = value; Array.isArray(v); v = v[0]) {
@@ -61,7 +59,10 @@ export function nestedShape(value: unknown): number[] {
   return shape;
 }
 
-/** The array of nested lists of any JSON values. Throws `HttpError` 400 for ragged lists and for values that are none of `dtype`. */
+/**
+ * Converts nested lists to an array. Throws `HttpError` 400 for ragged lists and for values of another kind than
+ * `dtype`.
+ */
 export function arrayOf(value: unknown, dtype: DType, what: string): NdArray {
   const shape = nestedShape(value);
   const leaves: unknown[] = [];
@@ -89,7 +90,9 @@ function ragged(what: string): HttpError {
   return new HttpError(400, `Cannot read ${what}: its lists have different lengths`);
 }
 
-/** The array of values in row-major order, nested or not. Throws `HttpError` 400 where they are too many or too few. */
+/**
+ * Converts values in row-major order, nested or not, to an array. Throws `HttpError` 400 for a wrong number of them.
+ */
 export function arrayOfShape(
   value: unknown,
   shape: readonly number[],
@@ -141,13 +144,13 @@ function fromLeaves(
   return array;
 }
 
-/** A value that a client sent, as messages show it. */
+/** Formats a client's value for messages. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(value, (_, v) => typeof v === "bigint" ? `${v}` : v) ?? `${value}`;
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
-/** A value as an element; undefined for what is none of the dtype. */
+/** Converts a value to an element; undefined for a value of another kind. */
 type Reader = (value: unknown, dtype: DType) => number | bigint | undefined;
 
 const READERS: Readonly<Record<"float" | "int" | "uint" | "bool", Reader>> = {
@@ -197,20 +200,20 @@ function stringText(bytes: Uint8Array): string {
   }
 }
 
-/** The text of an element: integers whole, `NaN` and infinities by name, strings that are no text in base64. */
+/** Formats an element: integers whole, `NaN` and infinities by name, strings that are no text in base64. */
 function elementText(array: NdArray, i: number): string {
   const value = array.at(i);
   if (value instanceof Uint8Array) return stringText(value);
   return Array.isArray(value) ? `[${value[0]},${value[1]}]` : `${value}`;
 }
 
-/** The elements of an array as a JSON list without nesting. */
+/** Formats the elements of an array as a flat JSON list. */
 export function flatText(array: NdArray): string {
   const texts = Array.from({ length: array.size }, (_, i) => elementText(array, i));
   return `[${texts.join(",")}]`;
 }
 
-/** An array as nested JSON lists, from the element at `from` on where it is a part. */
+/** Formats an array, or its part from the element at `from` on, as nested JSON lists. */
 export function nestedText(
   array: NdArray,
   shape: readonly number[] = array.shape,

@@ -84,7 +84,6 @@ interface Worker {
 
 interface Client {
   seen: number;
-  /** The round of coordinated reads. */
   round: number;
 }
 

@@ -1,6 +1,4 @@
-/**
- * Stages that put consecutive elements under a new leading axis.
- */
+/** Stages that put consecutive elements under a new leading axis. */
 import { CompositeSpec } from "../../engine/core/composite.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
@@ -28,7 +26,6 @@ export interface PaddedBatchOptions extends BatchOptions {
 }
 
 const checkBatchOptions = optionCheck<BatchOptions>("batch", { dropRemainder: true });
-/** Their keys, for checks of options that have them. */
 export const PADDED_BATCH_OPTIONS: OptionKeys<PaddedBatchOptions> = {
   dropRemainder: true,
   paddedShapes: true,
@@ -39,10 +36,10 @@ const checkPaddedBatchOptions = optionCheck<PaddedBatchOptions>(
   PADDED_BATCH_OPTIONS,
 );
 
-/** The function that joins rows of a component. */
+/** Joins rows of a component. */
 export type Join = (rows: readonly NdArray[], component: number) => NdArray;
 
-/** The elements of a batch joined, component by component. */
+/** Joins the elements of a batch, component by component. */
 export function joinRows(rows: readonly Element[], join: Join): Element {
   return rows[0].map((_, c) => join(rows.map((row) => row[c]), c));
 }
@@ -50,12 +47,12 @@ export function joinRows(rows: readonly Element[], join: Join): Element {
 /** Options of a stage that makes batches. */
 interface Batching extends Partial<SourceInit> {
   readonly kind: string;
-  /** The type of batches of so many rows. */
+  /** Returns the type of batches of `rows` rows. */
   readonly inBatch: (rows: number | null) => ElementType;
   readonly join: (rows: readonly Element[]) => Element;
 }
 
-/** `batchSize` elements at a time, joined. */
+/** Makes a stage that joins `batchSize` elements at a time. */
 function batched(
   input: Source,
   batchSize: number,
@@ -63,12 +60,13 @@ function batched(
   { inBatch, join, ...more }: Batching,
 ): Source {
   const n = checkCount(batchSize, "batchSize", 1), type = inBatch(dropRemainder ? n : null);
-  // What an element takes with it that fails, as in TensorFlow: all of its batch, or of a padded one those before it.
+  // Elements that a failing one takes with it, as in TensorFlow: the whole batch, or of a padded one the elements
+  // before it.
   const isUnit = more.kind !== "PaddedBatch";
   return stageOver(input, {
     ...more,
     ...type,
-    // The bytes of strings are those that came in.
+    // A batch of strings shares the input's bytes.
     isFresh: input.isFresh || type.specs.every(({ dtype }) => dtype !== "string"),
     size: known(input.size, (size) => (dropRemainder ? Math.floor : Math.ceil)(size / n)),
     async next({ input }) {
@@ -92,7 +90,7 @@ function batched(
   });
 }
 
-/** `n` elements of equal shapes to one. */
+/** Joins `n` elements of equal shapes to one. */
 export function batchSource(input: Source, n: number, options: BatchOptions): Source {
   checkBatchOptions(options);
   const { dropRemainder = false } = options;
@@ -104,7 +102,7 @@ export function batchSource(input: Source, n: number, options: BatchOptions): So
   });
 }
 
-/** `n` elements to one, each padded at the ends of its axes. */
+/** Joins `n` elements to one, each padded at the ends of its axes. */
 export function paddedBatchSource(input: Source, n: number, options: PaddedBatchOptions): Source {
   checkPaddedBatchOptions(options);
   const { specs, join, shapes, values } = padding(input, options);
@@ -117,7 +115,7 @@ export function paddedBatchSource(input: Source, n: number, options: PaddedBatch
   });
 }
 
-/** `n` elements to one: components whose shapes vary become ragged tensors, ragged ones get a dimension more. */
+/** Joins `n` elements to one: components of varying shapes become ragged tensors, ragged ones get a dimension more. */
 export function raggedBatchSource(input: Source, n: number, options: BatchOptions): Source {
   checkBatchOptions(options);
   const leaves = leavesOf(input), wanted = leaves.map(({ spec }) => raggedLeaf(spec));
@@ -136,7 +134,7 @@ export function raggedBatchSource(input: Source, n: number, options: BatchOption
   });
 }
 
-/** A leaf as it is batched: a tensor of unknown dimensions as a ragged tensor up to the last of them. */
+/** Returns a leaf's spec in a batch: a tensor of unknown dimensions becomes a ragged tensor up to the last of them. */
 function raggedLeaf(spec: TensorSpec | CompositeSpec): TensorSpec | CompositeSpec {
   if (spec instanceof CompositeSpec) return spec;
   const { shape, dtype } = spec;

@@ -1,6 +1,4 @@
-/**
- * bucketBySequenceLength: batches of elements of about the same length.
- */
+/** bucketBySequenceLength: batches of elements of about the same length. */
 import { InvalidArgumentError, ValueError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/options.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
@@ -17,7 +15,7 @@ import { type ElementFunction, traceFunction } from "./trace.ts";
 export interface BucketOptions extends PaddedBatchOptions {
   /** Lengths at which buckets begin, rising: there is one bucket more than boundaries. */
   readonly bucketBoundaries: readonly number[];
-  /** How many elements make a batch, for each bucket. */
+  /** Number of elements of a batch, for each bucket. */
   readonly bucketBatchSizes: readonly number[];
   /** True: unknown dimensions are padded to one less than the bucket's upper boundary. Default false: to the longest of the batch. */
   readonly padToBucketBoundary?: boolean;
@@ -33,7 +31,7 @@ const checkOptions = optionCheck<BucketOptions>("bucketBySequenceLength", {
   ...PADDED_BATCH_OPTIONS,
 });
 
-/** Batches of elements whose lengths are between the same boundaries. */
+/** Batches elements whose lengths are between the same boundaries. */
 export function bucketSource(
   input: Source,
   elementLengthFunc: ElementFunction,
@@ -108,10 +106,9 @@ function checkBuckets(boundaries: readonly number[], sizes: readonly number[]): 
   });
 }
 
-/** The function that joins the elements of a bucket. */
 type JoinElements = (rows: readonly Element[]) => Element;
 
-/** How the elements of each bucket are joined, and their specs. */
+/** Returns the function that joins the elements of each bucket, and the specs of the batches. */
 function joinsOf(
   { specs, structure }: ElementType,
   { noPadding, padToBucketBoundary, bucketBoundaries, bucketBatchSizes, ...rest }: BucketOptions,

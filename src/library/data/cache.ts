@@ -1,6 +1,4 @@
-/**
- * cache: elements kept from the first complete pass, in memory.
- */
+/** cache: elements kept from the first complete pass, in memory. */
 import type { Element } from "./element.ts";
 import {
   counted,
@@ -13,14 +11,14 @@ import {
   type State,
 } from "./source.ts";
 
-/** What is kept of a cache: it reads what is there, or passes on what it may be filled with. */
+/** State of a cache: the position in the kept elements, or the state of the input whose elements may fill it. */
 type CacheState = {
   readonly kept?: readonly Element[];
   readonly at?: number;
   readonly input?: State;
 };
 
-/** Elements kept from the first complete pass, so that later ones need not compute them. */
+/** Keeps the elements of the first complete pass, so that later ones need not compute them. */
 export function cacheSource(input: Source): Source {
   let kept: readonly Element[] | undefined;
   return makeSource({
@@ -31,7 +29,7 @@ export function cacheSource(input: Source): Source {
     open(place: Place, state?: CacheState): Elements {
       if (state?.kept) kept = state.kept;
       if (kept) return reading(kept, state?.at ?? 0);
-      // A pass that goes on has not seen those before: the next one fills the cache.
+      // A resumed pass lacks the earlier elements: the next pass fills the cache.
       const seen: Element[] | null = state ? null : [];
       const elements = input.open(place, state?.input);
       return {

@@ -1,6 +1,4 @@
-/**
- * webcam and microphone: pictures and sounds of a browser's devices as tensors.
- */
+/** webcam and microphone: pictures and sounds of a browser's devices as tensors. */
 import { UnavailableError, ValueError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/options.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -10,49 +8,48 @@ import { cropAndResize } from "../../engine/ops/image/crop.ts";
 import { expandDims, squeeze } from "../../engine/ops/array/view.ts";
 import { tidy } from "../../engine/runtime/eager/tensor.ts";
 
-/** A stream of a device, as browsers have them. */
+/** A `MediaStream` of a browser. */
 export interface MediaStreamLike {
-  /** What it is made of. */
+  /** The tracks, which can be stopped. */
   getTracks(): { stop(): void }[];
 }
-/** A video element, as far as it is used here. */
+/** The used part of a video element. */
 export interface VideoLike {
-  /** Columns of what is shown. */
+  /** Columns of the picture. */
   width: number;
-  /** Rows of what is shown. */
+  /** Rows of the picture. */
   height: number;
-  /** The stream that is shown. */
+  /** The shown stream. */
   srcObject: unknown;
-  /** Called when the first picture is there. */
+  /** Called when the size of the picture is known. */
   onloadedmetadata: unknown;
-  /** Starts it. */
+  /** Starts the video. */
   play(): unknown;
 }
-/** What measures sound. */
+/** The used part of an `AnalyserNode`, which measures sound. */
 export interface AnalyserLike {
   /** Twice the number of frequencies. */
   fftSize: number;
-  /** How much stays of what was before. */
+  /** Weight of the spectrum before in the next one. */
   smoothingTimeConstant: number;
-  /** Decibels by frequency. */
+  /** Writes decibels by frequency. */
   getFloatFrequencyData(data: Float32Array): void;
-  /** Samples. */
+  /** Writes samples. */
   getFloatTimeDomainData(data: Float32Array): void;
-  /** Stops measuring. */
   disconnect(): void;
 }
-/** What sound is heard in. */
+/** The used part of an `AudioContext`. */
 export interface AudioContextLike {
   /** Samples in a second. */
   readonly sampleRate: number;
-  /** A source of sound. */
+  /** Makes a source node of a stream. */
   createMediaStreamSource(stream: unknown): { connect(to: unknown): void };
-  /** What measures it. */
+  /** Makes an analyser. */
   createAnalyser(): AnalyserLike;
-  /** Ends it. */
+  /** Closes the context. */
   close(): unknown;
 }
-/** What of a page is used here. */
+/** The used part of a page's global scope. */
 interface PageScope {
   readonly navigator?: {
     readonly mediaDevices?: { getUserMedia(wanted: object): Promise<MediaStreamLike> };
@@ -63,7 +60,7 @@ interface PageScope {
 
 const page = globalThis as unknown as PageScope;
 
-/** Asks the user for a device. Throws where there is no browser to ask. */
+/** Asks the user for a device. Throws outside of a browser. */
 function askFor(kind: string, wanted: object): Promise<MediaStreamLike> {
   const devices = page.navigator?.mediaDevices;
   if (devices === undefined || page.document === undefined) {
@@ -72,19 +69,19 @@ function askFor(kind: string, wanted: object): Promise<MediaStreamLike> {
   return devices.getUserMedia(wanted);
 }
 
-/** What a device gives, one after the other, until it is stopped. */
+/** Endless elements of a device, until it is stopped. */
 export abstract class Capture<E> implements AsyncIterable<E>, AsyncDisposable {
   #stopped = false;
   readonly #stream: MediaStreamLike;
 
-  /** Of a stream. */
+  /** Creates a capture of a stream. */
   constructor(stream: MediaStreamLike) {
     this.#stream = stream;
   }
-  /** What the device gives now. Its owner disposes the tensors. */
+  /** Captures one element. Its owner disposes the tensors. */
   abstract capture(): Promise<E>;
 
-  /** The device is free again, and iterations end. */
+  /** Frees the device and ends iterations. */
   stop(): void {
     this.#stopped = true;
     for (const track of this.#stream.getTracks()) track.stop();
@@ -94,7 +91,7 @@ export abstract class Capture<E> implements AsyncIterable<E>, AsyncDisposable {
     this.stop();
     return Promise.resolve();
   }
-  /** One element after the other, without an end. */
+  /** Yields captured elements until the capture is stopped. */
   async *[Symbol.asyncIterator](): AsyncGenerator<E, void, unknown> {
     while (!this.#stopped) yield await this.capture();
   }
@@ -102,15 +99,15 @@ export abstract class Capture<E> implements AsyncIterable<E>, AsyncDisposable {
 
 /** Options of {@linkcode webcam}. */
 export interface WebcamOptions {
-  /** Which side of a phone it looks from. Default `"user"`. */
+  /** The camera of a phone. Default `"user"`. */
   readonly facingMode?: "user" | "environment";
-  /** Which camera, as `navigator.mediaDevices.enumerateDevices()` names it. */
+  /** Identifier of the camera, as `navigator.mediaDevices.enumerateDevices()` names it. */
   readonly deviceId?: string;
   /** Columns of the pictures, given with `resizeHeight`. Default: those of the video element. */
   readonly resizeWidth?: number;
   /** Rows of the pictures. */
   readonly resizeHeight?: number;
-  /** True: pictures are the middle of what the camera sees, and not all of it made smaller. */
+  /** True: crops the middle of the picture; false: resizes all of it. */
   readonly centerCrop?: boolean;
 }
 
@@ -122,18 +119,17 @@ const checkWebcam = optionCheck<WebcamOptions>("webcam", {
   centerCrop: true,
 });
 
-/** Pictures of a camera. */
 export class Webcam extends Capture<Tensor> {
   readonly #video: VideoLike;
   readonly #options: WebcamOptions;
 
-  /** Of a stream that a video element shows. */
+  /** Creates a capture of a stream that a video element shows. */
   constructor(stream: MediaStreamLike, video: VideoLike, options: WebcamOptions) {
     super(stream);
     this.#video = video;
     this.#options = options;
   }
-  /** The picture of now. */
+  /** Captures the current picture. */
   // deno-lint-ignore require-await
   override async capture(): Promise<Tensor> {
     const { resizeWidth, resizeHeight, centerCrop = false } = this.#options;
@@ -152,10 +148,10 @@ export class Webcam extends Capture<Tensor> {
 }
 
 /**
- * The pictures of a camera as tensors `[height, width, 3]` of values 0 to 255: `capture()` gives one, iterating one after the other. They
- * are int32, and float32 where they are resized. Without a video element an unseen one shows them, of the size that is asked for.
- * Rejects with `UnavailableError` outside of a browser's page, `ValueError` where no size is known, and as the browser does
- * where the user refuses. Follows TensorFlow.js `tf.data.webcam`.
+ * The pictures of a camera as tensors `[height, width, 3]` of values 0 to 255: `capture()` returns one, iteration
+ * yields one after the other. They are int32, and float32 where they are resized. Without a video element an unseen one
+ * shows them, of the requested size. Rejects with `UnavailableError` outside of a browser's page, `ValueError` where no
+ * size is known, and with the browser's error where the user refuses. Follows TensorFlow.js `tf.data.webcam`.
  */
 export async function webcam(video?: VideoLike, options: WebcamOptions = {}): Promise<Webcam> {
   checkWebcam(options);
@@ -177,21 +173,21 @@ export async function webcam(video?: VideoLike, options: WebcamOptions = {}): Pr
 
 /** Options of {@linkcode microphone}. */
 export interface MicrophoneOptions {
-  /** Samples in a second. The browser's must be the same. Default: the browser's. */
+  /** Samples in a second. Must be the browser's. Default: the browser's. */
   readonly sampleRateHz?: 44100 | 48000;
   /** Frequencies of a spectrum: a power of 2 from 16 to 16384. Default 1024. */
   readonly fftSize?: number;
-  /** How many of them are kept. Default: all. */
+  /** Number of the lowest frequencies to keep. Default: all. */
   readonly columnTruncateLength?: number;
   /** Spectra of one element. Default 43. */
   readonly numFramesPerSpectrogram?: number;
-  /** What the browser is asked for, such as `{ deviceId }`. */
+  /** Constraints for the browser's choice of a microphone, such as `{ deviceId }`. */
   readonly audioTrackConstraints?: object;
-  /** How much of a spectrum is that of the one before: 0 to 1. Default 0. */
+  /** Weight of the spectrum before in the next one: 0 to 1. Default 0. */
   readonly smoothingTimeConstant?: number;
-  /** False: no spectra. */
+  /** False: elements have no spectra. Default true. */
   readonly includeSpectrogram?: boolean;
-  /** True: also the samples. */
+  /** True: elements have the samples too. Default false. */
   readonly includeWaveform?: boolean;
 }
 
@@ -206,7 +202,7 @@ const checkMicrophone = optionCheck<MicrophoneOptions>("microphone", {
   includeWaveform: true,
 });
 
-/** What a microphone heard in a stretch of time. */
+/** The sound of a stretch of time. */
 export interface Sound {
   /** Decibels by time and frequency, `[frames, frequencies, 1]`. */
   readonly spectrogram?: Tensor;
@@ -214,13 +210,12 @@ export interface Sound {
   readonly waveform?: Tensor;
 }
 
-/** Sounds of a microphone. */
 export class Microphone extends Capture<Sound> {
   readonly #context: AudioContextLike;
   readonly #analyser: AnalyserLike;
   readonly #options: MicrophoneOptions;
 
-  /** Of a stream that an audio context measures. */
+  /** Creates a capture of a stream that an audio context measures. */
   constructor(stream: MediaStreamLike, context: AudioContextLike, options: MicrophoneOptions) {
     super(stream);
     const { fftSize = 1024, smoothingTimeConstant = 0 } = options;
@@ -235,7 +230,7 @@ export class Microphone extends Capture<Sound> {
   sampleRate(): number {
     return this.#context.sampleRate;
   }
-  /** What is heard from now on, for one element. */
+  /** Records one element from now on. */
   override async capture(): Promise<Sound> {
     const { fftSize = 1024, numFramesPerSpectrogram: frames = 43 } = this.#options;
     const { columnTruncateLength: kept = fftSize } = this.#options;
@@ -254,7 +249,7 @@ export class Microphone extends Capture<Sound> {
       ...(includeWaveform ? { waveform: tensor(samples, [frames * fftSize, 1]) } : {}),
     };
   }
-  /** The microphone is free again, and iterations end. */
+  /** Frees the microphone and ends iterations. */
   override stop(): void {
     super.stop();
     this.#analyser.disconnect();
@@ -263,9 +258,9 @@ export class Microphone extends Capture<Sound> {
 }
 
 /**
- * What a microphone hears, as spectra and samples: `capture()` listens for one element, iterating for one after the other. Rejects with
- * `UnavailableError` outside of a browser's page, `ValueError` for options that do not fit the browser, and as the browser does
- * where the user refuses. Follows TensorFlow.js `tf.data.microphone`.
+ * The sound of a microphone, as spectra and samples: `capture()` records one element, iteration yields one after the
+ * other. Rejects with `UnavailableError` outside of a browser's page, `ValueError` for options that do not fit the
+ * browser, and with the browser's error where the user refuses. Follows TensorFlow.js `tf.data.microphone`.
  */
 export async function microphone(options: MicrophoneOptions = {}): Promise<Microphone> {
   checkMicrophone(options);

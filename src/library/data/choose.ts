@@ -1,5 +1,5 @@
 /**
- * Elements of several datasets: which one gives the next is read from a dataset of numbers, or drawn at random.
+ * Elements of several datasets: the dataset of the next element is read from a dataset of numbers, or drawn at random.
  */
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../../engine/core/errors.ts";
@@ -18,7 +18,7 @@ import {
   type State,
 } from "./source.ts";
 
-/** Says which dataset is next: its number, why there is none, or null at the end. */
+/** Chooses the next dataset: its number, a failure, or null at the end. */
 interface Chooser extends Pick<Elements, "save" | "close"> {
   next(ended: readonly boolean[]): Promise<number | Failure | null>;
 }
@@ -34,7 +34,7 @@ function chosenSource(
   inputs: readonly Source[],
   { stopOnEmpty, others, choose }: {
     readonly stopOnEmpty: boolean;
-    /** What the chooser reads. */
+    /** Sources that the chooser reads. */
     readonly others: readonly Source[];
     readonly choose: (place: Place, state?: State) => Chooser;
   },
@@ -78,7 +78,7 @@ function chosenSource(
   });
 }
 
-/** Elements of the datasets that a dataset of numbers names. */
+/** Chooses each element's dataset by a dataset of numbers. */
 export function chooseSource(
   inputs: readonly Source[],
   choices: Source,
@@ -124,13 +124,13 @@ type SampleState = {
 
 /** Options of {@linkcode sampleFromDatasets}. */
 export interface SampleOptions {
-  /** How likely each dataset is to give the next element, relative to the others. Default: all as likely. */
+  /** Relative weights of the datasets. Default: equal. */
   readonly weights?: readonly number[];
   /** Makes the order reproducible. Default: the global seed does, where one is set. */
   readonly seed?: number | string;
-  /** True: the first dataset that has no more ends all. Default false: the others go on. */
+  /** True: the first dataset that ends, ends all. Default false: the others go on. */
   readonly stopOnEmptyDataset?: boolean;
-  /** True: each pass draws anew. Default false, as in TensorFlow. */
+  /** True: each pass draws another order. Default false, as in TensorFlow. */
   readonly rerandomizeEachIteration?: boolean;
 }
 
@@ -141,7 +141,7 @@ const checkSample = optionCheck<SampleOptions>("sampleFromDatasets", {
   rerandomizeEachIteration: true,
 });
 
-/** Elements of the datasets, drawn by weights. */
+/** Draws each element's dataset by weights. */
 export function sampleSource(inputs: readonly Source[], options: SampleOptions): Source {
   checkSample(options);
   const { weights = inputs.map(() => 1), seed, rerandomizeEachIteration = false } = options;
@@ -153,7 +153,7 @@ export function sampleSource(inputs: readonly Source[], options: SampleOptions):
   }
   commonType(inputs, "sample from");
   const drawn = inputs.filter((_, i) => weights[i] > 0);
-  // Those of weight 0 are never asked; one that is left stands for itself, its size too.
+  // Datasets of weight 0 are never read; a single other dataset is the result, with its size.
   if (drawn.length === 1) return drawn[0];
   const chances = weights.filter((w) => w > 0);
   let base = String(eagerKey(seed)), passes = 0;

@@ -1,6 +1,4 @@
-/**
- * Structures of elements as JSON, with what stands in them for composite values.
- */
+/** Structures of elements as JSON, with placeholders of composite values. */
 import { UnimplementedError } from "../../engine/core/errors.ts";
 import { CompositeSpec } from "../../engine/core/composite.ts";
 import type { DType } from "../../engine/core/dtype.ts";
@@ -8,10 +6,10 @@ import { isPlainObject, setKey } from "../../engine/core/nest.ts";
 import { RaggedTensorSpec } from "../../engine/ops/ragged/ragged_tensor.ts";
 import { SparseTensorSpec } from "../../engine/ops/ragged/sparse_tensor.ts";
 
-/** The key of what stands for a composite value. */
+/** The key that marks a composite value. */
 const COMPOSITE = "$";
 
-/** A structure as JSON. Throws `UnimplementedError` for windows, which are no values. */
+/** Encodes a structure. Throws `UnimplementedError` for windows, which are no values. */
 export function structureToJson(structure: unknown): unknown {
   if (Array.isArray(structure)) return structure.map(structureToJson);
   if (isPlainObject(structure)) {
@@ -30,7 +28,7 @@ export function structureToJson(structure: unknown): unknown {
   throw new UnimplementedError(`Cannot write elements of ${structure} to a file`);
 }
 
-/** A structure from its JSON. */
+/** Decodes a structure. */
 export function structureFromJson(json: unknown): unknown {
   if (Array.isArray(json)) return json.map(structureFromJson);
   if (!isPlainObject(json)) return 0;

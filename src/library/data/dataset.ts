@@ -1,6 +1,4 @@
-/**
- * Dataset: a pipeline of elements. Here are the stages that make other elements of them.
- */
+/** Dataset: a pipeline of elements, with the stages that make other elements of them. */
 import {
   type BatchOptions,
   batchSource,
@@ -29,22 +27,21 @@ import type { ScriptResult } from "../../engine/script/numpy_function.ts";
 import type { ScriptFunction } from "../../engine/script/script.ts";
 import type { Tout } from "../../engine/script/tout.ts";
 
-/** Components of an element that is a list, as arguments of a function; any other element is the only argument. */
+/** The arguments of a function: the components of an element that is a list; any other element is the only argument. */
 // deno-lint-ignore no-explicit-any
 export type Components<E> = E extends readonly any[] ? E : [E];
 
-/** The largest int32. */
 const LAST_NUMBER = 2 ** 31 - 1;
 
 /**
  * A sequence of elements, each a tensor or a nest of tensors, that is computed while it is iterated. Follows TensorFlow `tf.data.Dataset`.
  *
- * Every stage gives a new dataset and leaves this one as it is. Nothing is computed before `for await` asks for an element, and each
+ * Every stage gives a new dataset and leaves this one unchanged. Nothing is computed before `for await` asks for an element, and each
  * pass computes anew. An iteration ends at the first error, where TensorFlow's goes on if it is asked again: {@linkcode Dataset.ignoreErrors}
  * leaves such elements out. Inside the pipeline elements are host arrays, and functions run on the CPU; the tensors that an iteration hands
  * out are on the default device.
  *
- * **Who frees what.** The tensors of an element belong to whoever iterates: free them with `tf.dispose(element)`, with
+ * **Ownership.** The consumer of an iteration owns the tensors of its elements: free them with `tf.dispose(element)`, with
  * `for await (using element of dataset)`, or by a `tf.scope()` around the loop. The pipeline itself, its buffers and its cache hold no
  * tensors, so that leaving a loop early leaks nothing.
  *

@@ -1,6 +1,4 @@
-/**
- * Elements of a dataset: their types, and the host arrays they are made of while they move through a pipeline.
- */
+/** Elements of a dataset: their types, and the host arrays they are made of while they move through a pipeline. */
 import { putAt } from "../../engine/core/arrays/rows.ts";
 import { describe, toNdArray } from "../../engine/core/convert.ts";
 import { type DType, makeData, type TypedArray } from "../../engine/core/dtype.ts";
@@ -33,7 +31,7 @@ import { constantTensor } from "../../engine/runtime/eager/eager.ts";
 import { isStructure } from "../../engine/script/call.ts";
 import { parseTout, type Tout } from "../../engine/script/tout.ts";
 
-/** An element as it moves through a pipeline: one host array per component. Nobody writes to them. */
+/** An element as it moves through a pipeline: one host array per component, never written to. */
 export type Element = readonly NdArray[];
 
 /** A tensor, or a list or object of such. */
@@ -75,26 +73,26 @@ export type HostOf<E> = E extends Tensor ? NdArray
   : E extends CompositeTensor ? Exclude<ReturnType<E["spec"]["pack"]>, CompositeTensor>
   : { readonly [K in keyof E]: HostOf<E[K]> };
 
-/** What a dataset knows of all its elements. */
+/** The type of a dataset's elements. */
 export interface ElementType {
   /** Spec of each component. */
   readonly specs: readonly TensorSpec[];
-  /** The nest, with any leaf values. */
+  /** The nest, whose leaf values are ignored. */
   readonly structure: unknown;
 }
 
-/** What a nest of dtypes and specs declares. */
+/** Returns the element type that a nest of dtypes and specs declares. */
 export function declaredType(tout: Tout, takes?: "composites"): ElementType {
   const { specs, structure } = parseTout(tout, takes);
   return { specs: specs.map(({ shape, dtype }) => TensorSpec(shape, dtype)), structure };
 }
 
-/** True where elements are integers, each a scalar as far as is known. */
+/** True where elements are single integers, scalars as far as is known. */
 export function isInteger({ specs: [spec, ...others] }: Pick<ElementType, "specs">): boolean {
   return others.length === 0 && /^u?int/.test(spec.dtype) && (spec.shape?.length ?? 0) === 0;
 }
 
-/** A nest of values taken apart: what is no structure is one tensor. */
+/** Splits a nest of values into leaves and structure: a value that is no structure is one tensor. */
 export function takeApart(nest: unknown): { leaves: unknown[]; structure: unknown } {
   const leaves: unknown[] = [], walk = new NestWalk(), known = new Map<unknown, boolean>();
   const visit = (value: unknown, depth: number): unknown => {
@@ -119,7 +117,7 @@ export function takeApart(nest: unknown): { leaves: unknown[]; structure: unknow
   return { structure: visit(nest, 0), leaves };
 }
 
-/** The specs in the element's nest. Records and lists in it write themselves as such: `{x: float32[2]}`. */
+/** Packs the specs into the element's nest, which prints as `{x: float32[2]}`. */
 export function specsNest({ structure, specs }: ElementType): Nest<LeafSpec> {
   const nest = packAs<LeafSpec>(structure, leafSpecs(structure, specs));
   const visit = (n: Nest<LeafSpec>): void => {
@@ -144,7 +142,7 @@ function nestText(n: Nest<LeafSpec>): string {
     : `{${Object.entries(n).map(([key, v]) => `${key}: ${nestText(v)}`).join(", ")}}`;
 }
 
-/** The values that stand in `value` where `structure` has its leaves; null where the structures differ. */
+/** Collects the values of `value` at the leaves of `structure`; null where the structures differ. */
 export function leavesIn(structure: unknown, value: unknown): unknown[] | null {
   const leaves: unknown[] = [];
   const visit = (s: unknown, v: unknown): boolean => {
@@ -167,7 +165,7 @@ export function leavesIn(structure: unknown, value: unknown): unknown[] | null {
   return visit(structure, value) ? leaves : null;
 }
 
-/** The type that elements of several stages have. Throws `TypeError` where their structures or dtypes differ. */
+/** Merges the types of several stages. Throws `TypeError` where their structures or dtypes differ. */
 export function commonType(types: readonly ElementType[], method: string): ElementType {
   const [first, ...others] = types;
   const wanted = kindText(first.structure);
@@ -197,7 +195,7 @@ export function commonType(types: readonly ElementType[], method: string): Eleme
   return { specs, structure };
 }
 
-/** The value as a host array that nobody else can write to. Throws `TypeError` for what is no tensor. */
+/** Converts a value to a host array without other owners. Throws `TypeError` for a value that is no tensor. */
 export function hostArray(value: unknown, dtype?: DType): NdArray {
   const array = toNdArray(value, { dtype, strict: true });
   const isShared = value instanceof NdArray || ArrayBuffer.isView(value) ||
@@ -205,7 +203,7 @@ export function hostArray(value: unknown, dtype?: DType): NdArray {
   return isShared ? array.copy() : array;
 }
 
-/** Equal-shaped arrays under one new leading axis. Throws `InvalidArgumentError` where their shapes differ. */
+/** Stacks equal-shaped arrays along a new leading axis. Throws `InvalidArgumentError` where their shapes differ. */
 export function stackRows(rows: readonly NdArray[], component: number): NdArray {
   const { dtype, shape } = rows[0];
   const step = rows[0].data.length;
@@ -238,7 +236,7 @@ export function checkElement(element: Element, specs: readonly TensorSpec[]): vo
   });
 }
 
-/** The element as tensors on the default device, owned by the caller or the scope in force, for `using` too. */
+/** Makes tensors of an element on the default device, owned by the caller or the current scope, for `using` too. */
 export function handOut(element: Element, structure: unknown): TensorNest {
   const nest = asTensors(element, structure);
   if (!isNested(nest)) return nest;
@@ -248,14 +246,14 @@ export function handOut(element: Element, structure: unknown): TensorNest {
   });
 }
 
-/** The element in its nest as tensors on the default device. */
+/** Packs an element into its nest, as tensors on the default device. */
 export function asTensors(element: Element, structure: unknown): TensorNest {
   const device = defaultDevice();
   const components = element.map((a) => (a.dtype === "variant" ? a : constantTensor(a, device)));
   return packComponents<unknown>(structure, components) as TensorNest;
 }
 
-/** The element as host arrays that are shared with nobody: copies, unless they are that already. */
+/** Packs an element into its nest, as host arrays without other owners: copies, unless `isFresh`. */
 export function handOutHost(
   element: Element,
   structure: unknown,
@@ -270,10 +268,10 @@ function disposeAll(nest: unknown): void {
   else (nest as Partial<Disposable>)[Symbol.dispose]?.();
 }
 
-/** Values that are shown of a list, and lists in each other. */
+/** Most values of a list, and most nested lists, that a message shows. */
 const MOST_SHOWN = 6;
 
-/** Short text of a yielded value for messages, in Python's manner for lists. */
+/** Formats a yielded value for messages, lists in Python's manner. */
 export function valueText(value: unknown, depth = 0): string {
   if (typeof value === "string" || typeof value === "number") return String(value);
   if (!Array.isArray(value)) return describe(value);

@@ -1,5 +1,5 @@
 /**
- * Stages whose functions make a dataset of each element: flatMap, and interleave, which goes through several of them in turn.
+ * Stages whose functions make a dataset of each element: flatMap, and interleave, which cycles through several of them.
  */
 import { optionCheck } from "../../engine/core/options.ts";
 import type { Tout } from "../../engine/script/tout.ts";
@@ -23,17 +23,17 @@ import type { ElementFunction } from "./trace.ts";
 /** Options of {@linkcode Dataset.flatMap}. */
 export interface FlatMapOptions {
   /**
-   * What the datasets hold: a spec or dtype, or a list or object of them. With it the function is called for elements alone, and may
-   * read what is in them. Default: learned from a call with tensors of no value.
+   * Type of the datasets' elements: a spec or dtype, or a list or object of them. With it the function is called for
+   * elements alone, and may read their values. Default: learned from a call with symbolic tensors.
    */
   readonly outputSignature?: Tout;
 }
 
 /** Options of {@linkcode Dataset.interleave}. */
 export interface InterleaveOptions extends MapOptions, FlatMapOptions {
-  /** How many datasets are gone through in turn. Default 4. */
+  /** Number of datasets that are cycled through. Default 4. */
   readonly cycleLength?: number;
-  /** How many elements of one come before the next one's turn. Default 1. */
+  /** Number of consecutive elements of one dataset. Default 1. */
   readonly blockLength?: number;
 }
 
@@ -46,7 +46,7 @@ const checkOptions = optionCheck<InterleaveOptions>("interleave", {
   deterministic: true,
 });
 
-/** The elements of the dataset of each element, one dataset after another. */
+/** Yields the elements of each element's dataset, one dataset after another. */
 export function flatMapSource(
   input: Source,
   fn: ElementFunction,
@@ -56,7 +56,7 @@ export function flatMapSource(
   return innerSource(input, fn, "flatMap", { cycleLength: 1, ...options });
 }
 
-/** The elements of the datasets of some elements in turn. */
+/** Cycles through the datasets of some elements. */
 export function interleaveSource(
   input: Source,
   fn: ElementFunction,
@@ -66,7 +66,7 @@ export function interleaveSource(
   return innerSource(input, fn, "interleave", options);
 }
 
-/** The elements of the datasets that a function makes, gone through in turn. */
+/** Cycles through the datasets that a function makes. */
 function innerSource(
   input: Source,
   fn: ElementFunction,
@@ -97,22 +97,22 @@ function innerSource(
   return source;
 }
 
-/** How datasets of elements are gone through. */
+/** Options of a cycle through datasets. */
 export interface CycleOptions {
   readonly kind: string;
-  /** How many at once, and how many elements of one before the next one's turn. */
+  /** Number of open datasets, and of consecutive elements of one. */
   readonly length: number;
   readonly block: number;
-  /** How many are read ahead of their turn. */
+  /** Number of datasets that are read ahead of their turn. */
   readonly ahead: number;
-  /** False: elements of those read ahead come as they are ready. Default: as the whole pipeline has it. */
+  /** False: elements of datasets read ahead come as they are ready. Default: as the whole pipeline has it. */
   readonly deterministic?: boolean;
   /** Opens passes over the dataset of an element. */
   readonly open: (element: Element, place: Place) => (state?: State) => Elements;
   readonly settings?: Settings | undefined;
 }
 
-/** The elements of the datasets that `open` makes of elements. */
+/** Cycles through the datasets that `open` makes of elements. */
 export function cycleSource(input: Source, type: ElementType, options: CycleOptions): Source {
   return makeSource({
     kind: options.kind,
@@ -124,18 +124,21 @@ export function cycleSource(input: Source, type: ElementType, options: CycleOpti
   });
 }
 
-/** What a dataset was made of that is being gone through, and which that was. */
+/** The element of an open dataset, and its number. */
 type Origin = { readonly element: Element; readonly number: number };
 type Inner = Origin & { readonly elements: Elements };
 
-/** How many were begun, whether there are no more, whose turn it is, and how many that one gave in it. */
+/**
+ * Progress of a cycle: the datasets opened, whether there are no more, the current slot, and the elements it gave in
+ * this turn.
+ */
 type Turn = { opened: number; ended: boolean; at: number; given: number };
 type CycleState = Readonly<Turn> & {
   readonly input: State;
   readonly slots: readonly (Origin & { readonly inner: State } | null)[];
 };
 
-/** Goes through some datasets in turn, in TensorFlow's order: where one has ended, the next is begun when its turn comes. */
+/** Cycles through some datasets, in TensorFlow's order: where one has ended, the next is opened when its turn comes. */
 class Cycle implements Elements {
   readonly #input: Elements;
   readonly #options: CycleOptions;
@@ -204,7 +207,7 @@ class Cycle implements Elements {
     this.#own.given = 0;
   }
 
-  /** Begins a dataset in every slot that has none, and lets those whose turn is next read ahead. */
+  /** Opens a dataset in every free slot, and lets the datasets whose turn is next read ahead. */
   async #fill(): Promise<Failure | null> {
     const { length } = this.#slots;
     for (let i = 0; i < length; i++) {
@@ -234,7 +237,7 @@ class Cycle implements Elements {
     return null;
   }
 
-  /** The slot whose next element is there first. */
+  /** Returns the slot whose next element is ready first. */
   async #ready(): Promise<number> {
     const { length } = this.#slots;
     const inTurn = this.#slots.map((_, i) => (this.#own.at + i) % length);

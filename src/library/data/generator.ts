@@ -1,6 +1,4 @@
-/**
- * fromGenerator: elements that a JavaScript generator yields, checked against what was declared.
- */
+/** Elements that a JavaScript generator yields, checked against their declaration. */
 import { leafSpecs } from "../../engine/core/composite.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, StopIteration } from "../../engine/core/errors.ts";
@@ -31,7 +29,7 @@ export type GeneratorFunction = (
 
 /** Options of {@linkcode fromGenerator}. */
 export interface FromGeneratorOptions<T extends Tout = Tout> {
-  /** What an element is: a spec or dtype, or a list or object of them. */
+  /** Spec or dtype of an element, or a list or object of them. */
   readonly outputSignature: T;
   /** Arguments of the generator. */
   readonly args?: readonly unknown[];
@@ -44,7 +42,7 @@ const checkOptions = optionCheck<FromGeneratorOptions>("fromGenerator", {
 
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>;
 
-/** Elements that `generator` yields; a fresh call for each pass. */
+/** Makes a source of the elements that `generator` yields; each pass calls it again. */
 export function generatorSource(
   generator: GeneratorFunction,
   options: FromGeneratorOptions,
@@ -65,11 +63,13 @@ export function generatorSource(
   });
 }
 
-/** One call of a generator. To go on from a place, it is run up to there, and what it yields is dropped. */
+/** One call of a generator. A resumed pass runs it up to its place and drops the earlier elements. */
 class GeneratorPass implements Elements {
   readonly #start: () => unknown;
   readonly #type: ElementType;
-  /** What the generator makes belongs to this pass: what it yields is freed once read, the rest at the end. */
+  /**
+   * Tensors that the generator made, which belong to this pass: yielded ones are freed once read, the rest at the end.
+   */
   readonly #owned: Owned[] = [];
   #iterator: AnyIterator | null | undefined;
   #skip: number;
@@ -93,7 +93,7 @@ class GeneratorPass implements Elements {
     for (;;) {
       if (this.#iterator === null) return null;
       const step = await nextOf(this.#iterator, (fn) => this.#within(fn));
-      // A generator that threw has ended, another iterator may go on.
+      // A generator that threw has ended; another iterator may go on.
       if (!(step instanceof Failure) && step.done) {
         this.#iterator = null;
         continue;
@@ -155,8 +155,8 @@ function mapped(error: unknown): Error {
 }
 
 /**
- * A plain value as an element of a declared type; tensors in it that are `owned` are freed once read. Rejects with
- * `InvalidArgumentError` in TensorFlow's phrases for one that does not fit, which `giver` has given.
+ * Converts a plain value to an element of a declared type; tensors in it that are `owned` are freed once read. Rejects
+ * with `InvalidArgumentError` in TensorFlow's phrases, which names `giver`, for a value that does not fit.
  */
 export async function declaredElement(
   value: unknown,
@@ -212,7 +212,7 @@ async function readLeaf(
     const array = await leaf.ndarray();
     return array.dtype === dtype ? array : fail();
   }
-  // An empty list says nothing of the axes below.
+  // An empty list does not determine the axes below.
   const empty = Array.isArray(leaf) && leaf.length === 0 ? shape?.map((d) => d ?? 0) : undefined;
   if (empty !== undefined && empty[0] === 0) return NdArray.zeros(dtype, empty);
   try {
@@ -222,7 +222,6 @@ async function readLeaf(
   }
 }
 
-/** Frees a yielded tensor that the generator made. */
 function free(leaf: unknown, owned: Owned[]): void {
   if (!(leaf instanceof EagerTensor) || leaf.kept) return;
   const i = owned.lastIndexOf(leaf);
@@ -235,7 +234,7 @@ function refused(text: string, cause?: unknown): InvalidArgumentError {
   return new InvalidArgumentError(text, { op: "GeneratorDataset", cause });
 }
 
-/** A signature in Python's manner: `(tf.float32, tf.int32)`. */
+/** Formats a signature in Python's manner: `(tf.float32, tf.int32)`. */
 function signatureText(nest: unknown): string {
   if (nest instanceof TensorSpecClass) return `tf.${nest.dtype}`;
   if (Array.isArray(nest)) {

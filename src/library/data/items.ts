@@ -1,5 +1,6 @@
 /**
- * array and generator: TensorFlow.js's names for datasets of what a list holds or a generator yields, whose types are seen from it.
+ * TensorFlow.js's `array` and `generator`: datasets of a list's items or a generator's elements, whose types are
+ * inferred.
  */
 import { ValueError } from "../../engine/core/errors.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
@@ -42,9 +43,10 @@ export function array<const T>(items: readonly T[]): Dataset<TensorsOf<T>> {
 }
 
 /**
- * Elements that a generator yields, as `tf.data.fromGenerator` makes them, without saying what they are: the generator is called once
- * more, here, and its first element tells. Each must have the shape and dtype of the first. Throws `ValueError` where the generator
- * yields nothing, and where it is async, whose elements `fromGenerator` takes. Follows TensorFlow.js `tf.data.generator`.
+ * Elements that a generator yields, as `tf.data.fromGenerator` makes them, with an inferred type: the generator is
+ * called once more, here, and its first element tells. Each must have the shape and dtype of the first. Throws
+ * `ValueError` where the generator yields nothing, and where it is async: use `fromGenerator`. Follows TensorFlow.js
+ * `tf.data.generator`.
  *
  * @example
  * ```ts
@@ -63,7 +65,7 @@ export function generator<T>(
   return new Dataset<TensorsOf<T>>(generatorSource(generator, { outputSignature }));
 }
 
-/** What the first element of a generator is. What the generator makes for it is disposed. */
+/** Returns the specs of a generator's first element, and disposes the tensors made for it. */
 function firstSpecs(generator: GeneratorFunction): Tout {
   return tidy(() => {
     const made = generator() as Partial<Iterable<unknown>> & Partial<Iterator<unknown>>;

@@ -1,6 +1,4 @@
-/**
- * DatasetIterator: one pass over a dataset, which can be saved and gone on with.
- */
+/** DatasetIterator: one pass over a dataset, which can be saved and resumed. */
 import { describe } from "../../engine/core/convert.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { DataLossError, ValueError } from "../../engine/core/errors.ts";
@@ -11,7 +9,7 @@ import type { Element } from "./element.ts";
 import { type Elements, Failure, type Place, Queue, type Source, type State } from "./source.ts";
 import { decodeState, encodeState } from "./state.ts";
 
-/** Where the last stage of a pipeline stands. */
+/** Makes the place of a pipeline's last stage. */
 export function wholePass(signal: AbortSignal = new AbortController().signal): Place {
   return {
     path: "Iterator::Root",
@@ -21,20 +19,20 @@ export function wholePass(signal: AbortSignal = new AbortController().signal): P
   };
 }
 
-/** What is saved of a pass. */
+/** A saved pass. */
 interface Saved {
   /** The kinds of its stages. */
   readonly kinds: string;
-  /** How many elements it gave. */
+  /** Number of elements it gave. */
   readonly count: number;
-  /** Where they stand; absent where the pass had come to its end. */
+  /** States of the stages; absent where the pass had ended. */
   readonly stages?: State;
 }
 
 /**
- * One pass over a dataset, as `for await` makes them. It ends for good at the first error. `save()` says where it stands, in bytes:
- * `dataset.iterator(bytes)` goes on from there, in another process too, with each element once, whatever was shuffled, interleaved,
- * cached or computed ahead. Follows TensorFlow's checkpoints of iterators.
+ * One pass over a dataset, as `for await` makes them. It ends for good at the first error. `save()` returns its state
+ * in bytes: `dataset.iterator(bytes)` resumes it, in another process too, with each element once, whatever was
+ * shuffled, interleaved, cached or computed ahead. Follows TensorFlow's checkpoints of iterators.
  *
  * @example
  * ```ts
@@ -55,7 +53,7 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   readonly #elements: Elements;
   readonly #show: (element: Element) => T;
   #count = 0;
-  /** True when it came to its end, "early" when it was left or failed. */
+  /** True at the natural end, "early" after an error or `return()`. */
   #ended: boolean | "early" = false;
 
   /** @internal */
@@ -68,12 +66,15 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
     this.#show = show;
   }
 
-  /** How many elements the pass gave, those before it was saved included. With `dataset.size` it tells how far it is. */
+  /** Number of elements that the pass gave, those before it was saved included: its progress, with `dataset.size`. */
   get count(): number {
     return this.#count;
   }
 
-  /** The next element, which belongs to the caller or to the scope in force. Rejects with the error of what computes it. */
+  /**
+   * Resolves with the next element, which belongs to the caller or to the current scope. Rejects with the error of its
+   * computation.
+   */
   async next(): Promise<IteratorResult<T>> {
     if (this.#ended) return { done: true, value: undefined };
     try {
@@ -92,16 +93,16 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
     }
   }
 
-  /** Ends the pass: what it computes ahead is cancelled, files are closed. */
+  /** Ends the pass: cancels computations ahead and closes files. */
   async return(): Promise<IteratorResult<T>> {
     await this.#end(new DOMException("The iteration was left", "AbortError"));
     return { done: true, value: undefined };
   }
 
   /**
-   * Where the pass stands, in bytes. What stages hold is part of it: the buffer of `shuffle`, batches that `prefetch` has ready. Elements
-   * that `map` is still computing are computed again. Generators are run again up to where they were, and must yield the same.
-   * Rejects with `ValueError` once the pass was left or failed.
+   * Returns the state of the pass in bytes, with the elements that stages hold: the buffer of `shuffle`, batches that
+   * `prefetch` has ready. Elements that `map` is still computing are computed again. Generators are run again up to
+   * their place, and must yield the same. Rejects with `ValueError` after an error or `return()`.
    */
   async save(): Promise<Bytes> {
     if (this.#ended === "early") {
@@ -111,7 +112,6 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
     return encodeState({ kinds: this.#kinds, count: this.#count, stages });
   }
 
-  /** Itself. */
   [Symbol.asyncIterator](): this {
     return this;
   }

@@ -1,6 +1,4 @@
-/**
- * Stages that call the user's functions: map, one element at a time or several at once, filter, takeWhile, scan.
- */
+/** Stages that call the user's functions: map, one element at a time or several at once, filter, takeWhile, scan. */
 import { InvalidArgumentError, ValueError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/options.ts";
 import { specText } from "../../engine/core/tensor_spec.ts";
@@ -9,7 +7,7 @@ import {
   type Elements,
   Failure,
   type Item,
-  looked,
+  ignoreRejection,
   makeSource,
   type Outcome,
   type Place,
@@ -25,9 +23,9 @@ export const AUTOTUNE: number = -1;
 
 /** Options of {@linkcode Dataset.map}. */
 export interface MapOptions {
-  /** How many elements may be computed at once: script bodies that await overlap. Default one. */
+  /** Most elements that are computed at once: script bodies that await overlap. Default one. */
   readonly numParallelCalls?: number;
-  /** False: elements may come in the order in which they are ready. Default: what `withOptions` says, else true. */
+  /** False: elements may come in the order in which they are ready. Default: the option of `withOptions`, else true. */
   readonly deterministic?: boolean;
 }
 
@@ -38,14 +36,14 @@ const checkOptions = optionCheck<MapOptions & { workers?: unknown; Tout?: unknow
   Tout: true,
 });
 
-/** A number of calls at once. Throws `ValueError` for what is none. */
+/** Checks a number of calls at once. Throws `ValueError` for an invalid one. */
 export function callCount(numParallelCalls: number): number {
   if (numParallelCalls !== AUTOTUNE) return checkCount(numParallelCalls, "numParallelCalls", 1);
   return (globalThis.navigator as { hardwareConcurrency?: number } | undefined)
     ?.hardwareConcurrency ?? 4;
 }
 
-/** Elements put through a function. */
+/** Applies a function to elements. */
 export function mapSource(
   input: Source,
   fn: ElementFunction,
@@ -93,20 +91,20 @@ export function mapSource(
 type CallsState = {
   readonly number: number;
   readonly input: State;
-  /** Inputs whose results nobody has seen, with their numbers: they are computed again. */
+  /** Inputs whose results were not given yet, with their numbers: they are computed again. */
   readonly pending?: readonly Call[];
 };
 
 type Call = { readonly number: number; readonly item: Outcome };
 
-/** A call that was begun. */
+/** A running call. */
 interface Begun {
-  /** What it is of; null where there was no input left. */
+  /** The call's input; null at the end of the inputs. */
   readonly of: Promise<Call | null>;
   readonly outcome: Promise<Item>;
 }
 
-/** Several calls at once; results in the order of the inputs, or as they are ready. */
+/** Runs several calls at once; results come in the order of the inputs, or as they are ready. */
 class ParallelCalls implements Elements {
   readonly #input: Queue;
   readonly #caller: Caller;
@@ -151,8 +149,8 @@ class ParallelCalls implements Elements {
   }
 
   close(): void {
-    // Nobody waits for calls whose results nobody wants.
-    looked(this.#input.close());
+    // Pending calls are not awaited: their results are dropped.
+    ignoreRejection(this.#input.close());
   }
 
   #begin(): Begun {
@@ -160,7 +158,7 @@ class ParallelCalls implements Elements {
     const outcome = of.then((call) =>
       call === null ? null : this.#caller.call(call.item, call.number)
     );
-    return { of, outcome: looked(outcome) };
+    return { of, outcome: ignoreRejection(outcome) };
   }
 
   async #nextCall(): Promise<Call | null> {
@@ -175,7 +173,7 @@ class ParallelCalls implements Elements {
   }
 }
 
-/** The elements for which a function says true: all of them, or those before the first of the others. */
+/** Keeps the elements for which a function returns true: all of them, or those before the first other one. */
 export function predicateSource(
   input: Source,
   predicate: ElementFunction,

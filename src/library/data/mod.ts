@@ -1,6 +1,4 @@
-/**
- * tf.data: datasets and where they come from.
- */
+/** tf.data: datasets and their sources. */
 import { asDType, type DType } from "../../engine/core/dtype.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
 import { optionCheck } from "../../engine/core/options.ts";
@@ -147,7 +145,7 @@ export function fromGenerator(generator: GeneratorFunction, given: unknown): Dat
   return new Dataset(generatorSource(generator, options));
 }
 
-/** The elements of a nest of datasets, side by side. */
+/** The elements of zipped datasets, in the nest of the datasets. */
 export type Zipped<D> = D extends Dataset<infer E> ? E : { readonly [K in keyof D]: Zipped<D[K]> };
 
 /**

@@ -1,6 +1,4 @@
-/**
- * Stages that pass elements on as they are: repeat, take, skip, shard, concatenate, takeWhile, ignoreErrors.
- */
+/** Stages that pass elements on as they are: repeat, take, skip, shard, concatenate, takeWhile, ignoreErrors. */
 import { optionCheck } from "../../engine/core/options.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { messageOf } from "../../engine/core/thrown.ts";
@@ -17,7 +15,7 @@ import {
 } from "./source.ts";
 import { stageOver } from "./stage.ts";
 
-/** The passes over the input one after the other, `count` of them or without end. */
+/** Repeats the input `count` times or without end. */
 export function repeatSource(input: Source, count: number): Source {
   const endless = checkCount(count, "count", -1) === -1;
   const size = endless ? Infinity : known(input.size, (n) => n * count);
@@ -40,7 +38,7 @@ export function repeatSource(input: Source, count: number): Source {
               return item;
             }
             if (empty && endless) return null;
-            // The last pass stays, for who wants to know where it stands.
+            // The last pass stays open, for its state.
             if (!endless && pass + 1 >= count) return null;
             await elements.close();
             elements = null;
@@ -58,7 +56,7 @@ export function repeatSource(input: Source, count: number): Source {
   });
 }
 
-/** The first `count` elements. */
+/** Takes the first `count` elements. */
 export function takeSource(input: Source, count: number): Source {
   const n = checkCount(count, "count", -1) === -1 ? Infinity : count;
   return stageOver(input, {
@@ -67,7 +65,7 @@ export function takeSource(input: Source, count: number): Source {
     settings: { stage: "Take", count },
     begin: () => ({ n: 0 }),
     async next({ input, own: taken }) {
-      // Asking for one more would compute it.
+      // Reading one more element would compute it.
       if (taken.n >= n) return null;
       const item = await input.next();
       if (item !== null && !(item instanceof Failure)) taken.n++;
@@ -76,7 +74,7 @@ export function takeSource(input: Source, count: number): Source {
   });
 }
 
-/** All but the first `count` elements. */
+/** Skips the first `count` elements. */
 export function skipSource(input: Source, count: number): Source {
   const n = checkCount(count, "count", -1) === -1 ? Infinity : count;
   return stageOver(input, {
@@ -100,7 +98,7 @@ export function skipSource(input: Source, count: number): Source {
   });
 }
 
-/** Every `numShards`-th element, from number `index`. */
+/** Takes every `numShards`-th element, from number `index`. */
 export function shardSource(input: Source, numShards: number, index: number): Source {
   const n = checkCount(numShards, "numShards", 1), first = checkCount(index, "index", 0);
   if (first >= n) {
@@ -123,7 +121,7 @@ export function shardSource(input: Source, numShards: number, index: number): So
   });
 }
 
-/** The elements of one stage, then those of another. */
+/** Yields the elements of one stage, then those of another. */
 export function concatenateSource(first: Source, second: Source): Source {
   const inputs = [first, second];
   const sizes = inputs.map((input) => input.size);
@@ -155,13 +153,13 @@ export function concatenateSource(first: Source, second: Source): Source {
 
 /** Options of {@linkcode Dataset.ignoreErrors}. */
 export interface IgnoreErrorsOptions {
-  /** True: what is left out is told with `console.warn`. Default false. */
+  /** True: each left out error is reported by `console.warn`. Default false. */
   readonly logWarning?: boolean;
 }
 
 const checkIgnoreErrors = optionCheck<IgnoreErrorsOptions>("ignoreErrors", { logWarning: true });
 
-/** The elements that could be computed. */
+/** Leaves out elements that could not be computed. */
 export function ignoreErrorsSource(input: Source, options: IgnoreErrorsOptions): Source {
   checkIgnoreErrors(options);
   const { logWarning = false } = options;
@@ -173,7 +171,7 @@ export function ignoreErrorsSource(input: Source, options: IgnoreErrorsOptions):
       for (;;) {
         const item = await input.next();
         if (!(item instanceof Failure)) return item;
-        // Who leaves the iteration ends the calls in flight: that is no error of theirs.
+        // Leaving the iteration aborts the running calls: their errors are not reported.
         if (place.signal.aborted) return null;
         const { error } = item;
         if (logWarning) {
@@ -192,7 +190,7 @@ export interface DatasetOptions {
 
 const checkDatasetOptions = optionCheck<DatasetOptions>("withOptions", { deterministic: true });
 
-/** The same elements, of stages that are told what they do where they were not told themselves. */
+/** Sets options for the stages before that do not set them themselves. */
 export function optionsSource(input: Source, options: DatasetOptions): Source {
   checkDatasetOptions(options);
   const { deterministic } = options;
@@ -201,7 +199,7 @@ export function optionsSource(input: Source, options: DatasetOptions): Source {
     ...sameAs(input),
     settings: { stage: "Options", deterministic },
     open: (place, state?: State) =>
-      // As in TensorFlow, options that are set later count.
+      // As in TensorFlow, the last setting wins.
       input.open({ ...place, deterministic: place.deterministic ?? deterministic }, state),
   });
 }

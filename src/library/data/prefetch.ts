@@ -1,11 +1,9 @@
-/**
- * prefetch: elements computed ahead of their use.
- */
+/** prefetch: elements computed ahead of their use. */
 import {
   checkCount,
   type Elements,
   type Item,
-  looked,
+  ignoreRejection,
   makeSource,
   Queue,
   sameAs,
@@ -15,13 +13,13 @@ import {
 
 type PrefetchState = { readonly ready: readonly Item[]; readonly input: State };
 
-/** A pass that keeps some elements ready. */
+/** A pass that computes elements ahead. */
 export class Ahead implements Elements {
   readonly #input: Queue;
   readonly #size: number;
   readonly #waiting: Promise<Item>[];
 
-  /** Keeps `size` ready beside the one that is asked for; goes on from a state. */
+  /** Creates a pass that keeps `size` elements ready beside the requested one; resumes from a state. */
   constructor(
     size: number,
     open: (state?: State) => Elements,
@@ -32,17 +30,17 @@ export class Ahead implements Elements {
     this.#waiting = (state?.ready ?? []).map((item) => Promise.resolve(item));
   }
 
-  /** Begins to compute what is to be ready. */
+  /** Begins to compute elements ahead. */
   start(): void {
-    while (this.#waiting.length < this.#size) this.#waiting.push(looked(this.#input.next()));
+    while (this.#waiting.length < this.#size) this.#waiting.push(ignoreRejection(this.#input.next()));
   }
 
   async next(): Promise<Item> {
-    while (this.#waiting.length <= this.#size) this.#waiting.push(looked(this.#input.next()));
+    while (this.#waiting.length <= this.#size) this.#waiting.push(ignoreRejection(this.#input.next()));
     return await this.#waiting.shift()!;
   }
 
-  /** The one that is given next, once it is ready. */
+  /** Resolves with the next element, without taking it. */
   first(): Promise<Item> {
     this.start();
     return this.#waiting[0];
@@ -53,11 +51,11 @@ export class Ahead implements Elements {
   }
 
   close(): void {
-    looked(this.#input.close());
+    ignoreRejection(this.#input.close());
   }
 }
 
-/** Elements computed ahead of their use. */
+/** Computes up to `bufferSize` elements ahead of their use. */
 export function prefetchSource(input: Source, bufferSize: number): Source {
   const n = checkCount(bufferSize, "bufferSize", -1) === -1 ? 2 : bufferSize;
   return makeSource({

@@ -1,8 +1,6 @@
-/**
- * A small seeded generator of random integers for shuffling.
- */
+/** A small seeded generator of random integers for shuffling. */
 
-/** Random integers that depend on nothing but the seed (sfc32). */
+/** Random integers from a seed (sfc32). */
 export class Random {
   #a = 0x9e3779b9;
   #b = 0x243f6a88;
@@ -17,11 +15,10 @@ export class Random {
     for (let i = 0; i < 12; i++) this.#uint32();
   }
 
-  /** Where the sequence stands. */
+  /** The position in the sequence. */
   get state(): readonly number[] {
     return [this.#a, this.#b, this.#c, this.#counter];
   }
-  /** Goes on from where a sequence stood. */
   set state([a, b, c, counter]: readonly number[]) {
     this.#a = a;
     this.#b = b;
@@ -37,12 +34,12 @@ export class Random {
     return sum >>> 0;
   }
 
-  /** A number from 0 to before 1. */
+  /** Draws a number from 0 to before 1. */
   fraction(): number {
     return this.#uint32() / 0x1_0000_0000;
   }
 
-  /** An integer from 0 to before `n`, each as likely as the others. */
+  /** Draws an integer from 0 to before `n`, uniformly. */
   below(n: number): number {
     const limit = 0x1_0000_0000 - (0x1_0000_0000 % n);
     let value = this.#uint32();

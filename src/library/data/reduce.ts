@@ -1,6 +1,4 @@
-/**
- * Functions that carry a state from element to element: scan, a stage, and reduce, the end of a pipeline.
- */
+/** Functions that carry a state from element to element: `scan`, a stage, and `reduce`, the end of a pipeline. */
 
 import { kindText } from "../../engine/core/composite.ts";
 import { commonType, type Element, type ElementType } from "./element.ts";
@@ -14,9 +12,9 @@ import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 interface Carrying {
   readonly traced: Traced;
   readonly state: ElementType;
-  /** The state to begin with. */
+  /** The initial state. */
   readonly initial: Promise<Element>;
-  /** How many of the function's results are the new state. */
+  /** Number of the function's results that are the new state. */
   readonly carried: number;
 }
 
@@ -64,12 +62,12 @@ function traceCarrying(
   }
 }
 
-/** A function of two arguments, whatever it says of its parameters. */
+/** Wraps a function so that it takes exactly two arguments. */
 function exact(fn: ElementFunction): ElementFunction {
   return typeof fn === "function" ? (state, element) => fn(state, element) : fn;
 }
 
-/** Elements of a function that carries a state along. */
+/** Yields the outputs of a function that carries a state. */
 export function scanSource(input: Source, initialState: unknown, fn: ElementFunction): Source {
   const { traced, initial, carried } = traceCarrying(input, initialState, fn, "scan");
   const [, output] = traced.structure as readonly unknown[];
@@ -90,7 +88,7 @@ export function scanSource(input: Source, initialState: unknown, fn: ElementFunc
   });
 }
 
-/** The state after all elements, as a dataset of this one element. */
+/** Makes a dataset of one element, the state after all elements. */
 export function reducedSource(input: Source, initialState: unknown, fn: ElementFunction): Source {
   const { traced, state, initial } = traceCarrying(input, initialState, fn, "reduce");
   return stageOver(input, {

@@ -1,5 +1,6 @@
 /**
- * Sequence: what elements are asked for by, and the stages that give the same ones: others of them, in another order, kept or computed elsewhere.
+ * Sequence: passes over elements, and the stages that keep elements as they are: selected, reordered, stored or
+ * computed elsewhere.
  */
 import { cacheSource } from "./cache.ts";
 import { dataService, type ServiceOptions } from "./distributed.ts";
@@ -28,27 +29,30 @@ import { type ShuffleOptions, shuffleSource } from "./shuffle.ts";
 import { diskCacheSource, type SnapshotOptions, writeSnapshot } from "./snapshot.ts";
 import type { Source } from "./source.ts";
 
-/** What a {@linkcode Dataset} has whatever its elements are: passes over them, and stages that keep them as they are. */
+/**
+ * The part of a {@linkcode Dataset} that does not depend on its elements: passes over them, and stages that keep them
+ * as they are.
+ */
 export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
   /**
-   * The last stage, for datasets that are made of this one.
+   * The last stage.
    * @internal
    */
   readonly source: Source;
 
-  /** Made by `tf.data.range` and its siblings. */
+  /** Used by `tf.data.range` and its siblings. */
   constructor(source: Source) {
     this.source = source;
   }
 
   /**
-   * The same kind of dataset, of another last stage.
+   * Makes the same kind of dataset of another last stage.
    * @internal
    */
   protected abstract stage(source: Source): this;
 
   /**
-   * What is known of every element: a spec per tensor, in the element's nest, which `String` writes.
+   * The spec of every tensor of an element, in the element's nest, which `String` prints.
    *
    * @example
    * ```ts
@@ -62,7 +66,7 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
     return specsNest(this.source) as SpecsOf<E>;
   }
 
-  /** Number of elements: `Infinity` for endless datasets, null where it shows only in iterating. */
+  /** Number of elements: `Infinity` for endless datasets, null where only an iteration can tell. */
   get size(): number | null {
     return this.source.size;
   }
@@ -91,8 +95,8 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
   }
 
   /**
-   * The elements whose number is `index` modulo `numShards`: each of several workers takes another index. Throws `ValueError` for an index
-   * that is not below `numShards`. TensorFlow `tf.data.Dataset.shard`.
+   * The elements whose number modulo `numShards` is `index`: each of several workers takes another index. Throws
+   * `ValueError` for an index that is not below `numShards`. TensorFlow `tf.data.Dataset.shard`.
    */
   shard(numShards: number, index: number): this {
     return this.stage(shardSource(this.source, numShards, index));
@@ -119,8 +123,9 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
   }
 
   /**
-   * The elements without those that could not be computed: where a body, a generator or a batch threw. Without it an iteration ends at
-   * the first such error. Their number is not known beforehand. TensorFlow `tf.data.Dataset.ignore_errors`.
+   * The elements without those that could not be computed: where a body, a generator or a batch threw. Without it an
+   * iteration ends at the first such error. The number of elements becomes unknown. TensorFlow
+   * `tf.data.Dataset.ignore_errors`.
    *
    * @example
    * ```ts
@@ -144,8 +149,8 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
   }
 
   /**
-   * Keeps the elements of the first complete pass: later passes do not compute the stages before. They are kept in memory, or in the file
-   * of this path, which passes of other processes read too; delete it where what it was made of has changed.
+   * Keeps the elements of the first complete pass: later passes do not compute the stages before. They are kept in
+   * memory, or in a file at `path`, which passes of other processes read too; delete it when its inputs have changed.
    */
   cache(path?: string): this {
     return this.stage(
@@ -173,7 +178,7 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
   }
 
   /**
-   * The same elements with options for all stages before, where these were not told themselves. `deterministic: false` lets elements of
+   * The same elements with options for all stages before that do not set them. `deterministic: false` lets elements of
    * parallel calls come as they are ready. TensorFlow `tf.data.Dataset.with_options`.
    */
   withOptions(options: DatasetOptions): this {
@@ -206,14 +211,14 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
     return this.stage(dataService.read(this.source, options));
   }
 
-  /** Starts a pass. Its elements belong to the caller, or to the scope in force. */
+  /** Starts a pass. Its elements belong to the caller, or to the current scope. */
   [Symbol.asyncIterator](): DatasetIterator<E & Disposable> {
     return this.iterator();
   }
 
   /**
-   * Starts a pass, or goes on with one from the bytes that its `save()` gave: each element comes once. The pipeline must be built as it
-   * was then. Throws `DataLossError` for bytes that are no such state, `ValueError` for one of another pipeline.
+   * Starts a pass, or resumes one from the bytes of its `save()`: each element comes once. The pipeline must be built
+   * as it was then. Throws `DataLossError` for bytes that are no such state, `ValueError` for one of another pipeline.
    */
   iterator(state?: Uint8Array): DatasetIterator<E & Disposable> {
     const show = (element: Element): E & Disposable =>
@@ -222,8 +227,7 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
   }
 
   /**
-   * A pass that gives `NdArray`s in place of tensors. Nothing needs to be freed.
-   * TensorFlow `Dataset.as_numpy_iterator`.
+   * A pass that yields `NdArray`s in place of tensors, which need not be freed. TensorFlow `Dataset.as_numpy_iterator`.
    *
    * @example
    * ```ts
@@ -239,7 +243,7 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
     return new DatasetIterator(this.source, show, state);
   }
 
-  /** Every element at once; the caller owns them. */
+  /** Resolves with all elements at once; the caller owns them. */
   async toArray(): Promise<(E & Disposable)[]> {
     const elements: (E & Disposable)[] = [];
     // Node 20 has no Array.fromAsync.
@@ -247,7 +251,7 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
     return elements;
   }
 
-  /** Calls `fn` with each element and frees it when `fn` is done, awaited where it returns a promise. */
+  /** Calls `fn` with each element, and frees the element when `fn` has returned or its promise has resolved. */
   async forEachAsync(fn: (element: E) => unknown): Promise<void> {
     for await (using element of this) await fn(element);
   }

@@ -1,6 +1,4 @@
-/**
- * What stages were told, as data: for whoever writes a pipeline down, so that another program runs it.
- */
+/** Settings of stages as data, from which a pipeline is written down for other programs. */
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { ConcreteFunction } from "../../engine/runtime/functions/concrete_function.ts";
@@ -9,16 +7,19 @@ import type { Source } from "./source.ts";
 
 /** Options of stages that compute several elements at once. */
 export interface CallSettings {
-  /** How many; 1 for one after the other. */
+  /** Number of elements computed at once. */
   readonly calls: number;
-  /** False where elements may come as they are ready; absent where the whole pipeline says it. */
+  /** False where elements may come as they are ready; absent where the whole pipeline decides. */
   readonly deterministic?: boolean | undefined;
 }
 
-/** Traces a function that makes a dataset of an element. `needs` is told of the dataset's last stage, and says which tensors are to be returned. */
+/**
+ * Traces a function that makes a dataset of an element. `needs` gets the dataset's last stage, and returns the tensors
+ * that the trace returns.
+ */
 export type TraceInner = (needs: (made: Source) => readonly Tensor[]) => ConcreteFunction;
 
-/** A stage by its kind, with what it was told beside its inputs. */
+/** A stage's kind and its settings beside its inputs. */
 export type Settings =
   | {
     readonly stage: "Range";
@@ -28,7 +29,7 @@ export type Settings =
   }
   | {
     readonly stage: "Tensor" | "TensorSlice";
-    /** What was given, symbolic tensors where a function is traced, and what it is when it is read. */
+    /** The given values (symbolic tensors where a function is traced), and their arrays once read. */
     readonly leaves: readonly (Tensor | NdArray)[];
     readonly arrays: Promise<Element>;
   }
@@ -45,14 +46,14 @@ export type Settings =
     readonly stage: "PaddedBatch";
     readonly batchSize: number;
     readonly dropRemainder: boolean;
-    /** The padded shape of each component, and what it is padded with. */
+    /** The padded shape and the padding value of each component. */
     readonly shapes: readonly (readonly (number | null)[])[];
     readonly values: readonly NdArray[];
   }
   | {
     readonly stage: "Shuffle";
     readonly bufferSize: number;
-    /** As TensorFlow has them; null where the order is to be another each time. */
+    /** Seeds in TensorFlow's form; null where each pass has another order. */
     readonly seeds: readonly (number | null)[];
     readonly reshuffleEachIteration: boolean;
   }

@@ -1,6 +1,4 @@
-/**
- * shuffle: elements drawn at random from a buffer.
- */
+/** shuffle: elements drawn at random from a buffer. */
 import { optionCheck } from "../../engine/core/options.ts";
 import { eagerKey, seedsOf } from "../../engine/ops/random/state.ts";
 import type { Element } from "./element.ts";
@@ -29,7 +27,10 @@ const checkShuffle = optionCheck<ShuffleOptions>("shuffle", {
 });
 
 type ShuffleState = {
-  /** What orders come from, and how many there were: passes after one that goes on are as they would have been. */
+  /**
+   * Base of the orders and number of earlier passes, so that passes after a resumed one have the orders that they would
+   * have had.
+   */
   readonly base: string;
   readonly passes: number;
   readonly random: readonly number[];
@@ -38,7 +39,7 @@ type ShuffleState = {
   readonly input: State;
 };
 
-/** Elements drawn at random from a buffer of the next `bufferSize`. */
+/** Draws elements at random from a buffer of the next `bufferSize`. */
 export function shuffleSource(
   input: Source,
   bufferSize: number,

@@ -1,5 +1,5 @@
 /**
- * Elements in a file: save, load, and a cache on disk. The file is one of TFRecords: what the elements are, they themselves, their number.
+ * Elements in a file: save, load, and a cache on disk. The file holds TFRecords: a header, the elements, their number.
  */
 import { decodeString } from "../../engine/core/text.ts";
 import { asDType } from "../../engine/core/dtype.ts";
@@ -27,20 +27,20 @@ import { decodeState, encodeState } from "./state.ts";
 
 /** Options of {@linkcode Dataset.save} and {@linkcode load}. */
 export interface SnapshotOptions {
-  /** How the file is compressed. Default not at all. */
+  /** Compression of the file. Default none. */
   readonly compression?: Compression;
 }
 
 const checkOptions = optionCheck<SnapshotOptions>("save", { compression: true });
 
-/** What the first record says. */
+/** The first record. */
 interface Header {
   readonly dataset: 1;
   readonly specs: readonly Spec[];
   readonly structure: unknown;
 }
 
-/** Writes elements to a file that has its name only when it is complete. */
+/** Writes elements to a temporary file, which gets its name when it is complete. */
 class SnapshotWriter {
   readonly #path: string;
   readonly #part: string;
@@ -76,7 +76,7 @@ class SnapshotWriter {
   }
 }
 
-/** Writes all elements. Rejects with the error of the first that cannot be computed, and then leaves no file. */
+/** Writes all elements. Rejects with the first error of an element, and then leaves no file. */
 export async function writeSnapshot(
   source: Source,
   path: string,
@@ -101,7 +101,7 @@ export async function writeSnapshot(
   }
 }
 
-/** The elements of a file, from a position in it. */
+/** Reads the elements of a file, from a position in it. */
 function readSnapshot(path: string, compression: Compression, from?: number): Elements {
   let records: RecordReader | null = null;
   let ended = false;
@@ -137,7 +137,10 @@ function readSnapshot(path: string, compression: Compression, from?: number): El
   };
 }
 
-/** The dataset in a file. Rejects with `NotFoundError` where there is none, `DataLossError` where it is no dataset. */
+/**
+ * Opens the dataset of a file. Rejects with `NotFoundError` where there is none, `DataLossError` where it is no
+ * dataset.
+ */
 export async function loadSource(path: string, options: SnapshotOptions): Promise<Source> {
   checkOptions(options);
   const { compression = "" } = options;
@@ -174,7 +177,7 @@ function readHeader(record: Uint8Array | null, path: string): ElementType {
 
 type DiskState = { readonly at?: number; readonly input?: State };
 
-/** Elements kept in a file from the first complete pass, in this process or another. */
+/** Keeps the elements of the first complete pass in a file, for this process and others. */
 export function diskCacheSource(input: Source, path: string): Source {
   return makeSource({
     kind: "Cache",
@@ -184,7 +187,7 @@ export function diskCacheSource(input: Source, path: string): Source {
   });
 }
 
-/** A pass over the file where it is there, else one over the source that writes it. */
+/** Opens a pass over the file where it exists, else over the source, which writes the file. */
 function diskPass(source: Source, path: string, place: Place, state?: DiskState): Elements {
   let elements: Elements | null = null, writer: SnapshotWriter | null = null;
   let isKept = state?.at !== undefined;
@@ -193,13 +196,13 @@ function diskPass(source: Source, path: string, place: Place, state?: DiskState)
     isKept ||= state === undefined && await fileExists(path);
     if (isKept) return elements = readSnapshot(path, "", state?.at);
     elements = source.open(place, state?.input);
-    // A pass that goes on has not seen those before: the next one writes the file.
+    // A resumed pass lacks the earlier elements: the next pass writes the file.
     if (state !== undefined) return elements;
     writer = new SnapshotWriter(path, {});
     await writer.begin(source);
     return elements;
   };
-  /** The writer, which nobody else ends then. */
+  /** Takes the writer away, whose end is then the caller's. */
   const takeWriter = (): SnapshotWriter | null => {
     const taken = writer;
     writer = null;

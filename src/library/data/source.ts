@@ -1,5 +1,6 @@
 /**
- * Source: one stage of a pipeline. Stages pull from each other, one element at a time, and can say where they stand.
+ * Source: one stage of a pipeline. Stages pull from each other, one element at a time, and their positions can be
+ * saved.
  */
 import { ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
@@ -8,21 +9,21 @@ import type { RunLimit } from "../../engine/runtime/run/run_context.ts";
 import type { Element, ElementType } from "./element.ts";
 import type { Settings } from "./settings.ts";
 
-/** Where in an iteration a stage stands. */
+/** Position of a stage in an iteration. */
 export interface Place {
   /** The stages from the consumer down, e.g. `Iterator::Root::Batch::Map`. */
   readonly path: string;
   /** Aborts when the iteration ends early or fails. */
   readonly signal: AbortSignal;
-  /** Ends functions of elements with the iteration, and gives the event loop its turns among all of them. */
+  /** Ends functions of elements with the iteration, and lets the event loop turn between them. */
   readonly limit: RunLimit | null;
-  /** How often random ops in functions of elements have drawn in this iteration. */
+  /** Counts of the draws of random ops in functions of elements. */
   readonly draws: DrawCounts;
-  /** False where elements of stages that were not told themselves may come as they are ready. */
+  /** False where elements of stages without a setting of their own may come as they are ready. */
   readonly deterministic?: boolean | undefined;
 }
 
-/** What stands in the place of an element that could not be computed. Those after it come all the same. */
+/** The place of an element that could not be computed. Later elements come all the same. */
 export class Failure {
   readonly error: unknown;
 
@@ -31,12 +32,12 @@ export class Failure {
   }
 }
 
-/** An element, or why there is none. */
+/** An element, or the failure in its place. */
 export type Outcome = Element | Failure;
-/** What a stage gives when it is asked: an outcome, or null at the end, and from then on. */
+/** A stage's answer: an outcome, or null at the end and from then on. */
 export type Item = Outcome | null;
 
-/** Where a stage stands: plain values, elements and failures, in lists and records. */
+/** Position of a stage: plain values, elements and failures, in lists and records. */
 export type State =
   | null
   | undefined
@@ -50,42 +51,45 @@ export type State =
 
 /** One pass over a stage's elements. */
 export interface Elements {
-  /** The next one. It is asked for when the one before has come, by whoever opened the pass. */
+  /** Resolves with the next item. The caller awaits each before it asks for another. */
   next(): Promise<Item>;
-  /** Where the pass stands: `open(place, state)` goes on from there. Asked for while nobody waits for an element. */
+  /**
+   * Returns the position of the pass, which `open(place, state)` resumes. Must not be called while an element is
+   * pending.
+   */
   save(): State | Promise<State>;
-  /** Ends the pass and what it reads from; nothing is asked after that. */
+  /** Ends the pass and its inputs; no call follows. */
   close(): void | Promise<void>;
 }
 
-/** What a stage is made of. */
+/** Contents of a stage. */
 export interface SourceInit<S extends State = State> extends ElementType {
   /** TensorFlow's name of the stage without `Dataset`, e.g. `Map`. */
   readonly kind: string;
-  /** Number of elements: `Infinity` for endless ones, null where it is not known. */
+  /** Number of elements: `Infinity` for endless ones, null where it is unknown. */
   readonly size: number | null;
-  /** The stages it reads from. Default none. */
+  /** The stages it reads. Default none. */
   readonly inputs?: readonly Source[];
-  /** True where nobody else holds its elements: they are handed out as they are. Default false. */
+  /** True where the elements have no other owner, so that they are handed out uncopied. Default false. */
   readonly isFresh?: boolean;
-  /** What it was told; absent for stages that other programs have no word for. */
+  /** The stage's settings; absent for stages that other programs cannot express. */
   readonly settings?: Settings | undefined;
-  /** Starts a pass, or goes on with one. `place` is this stage's own. */
+  /** Starts or resumes a pass. `place` is this stage's own. */
   readonly open: (place: Place, state?: S) => Elements;
 }
 
 /** One stage of a pipeline. */
 export interface Source extends Required<Omit<SourceInit, "settings">> {
   readonly settings?: Settings | undefined;
-  /** `MapDataset:5`, for messages. */
+  /** Name for messages: `MapDataset:5`. */
   readonly name: string;
-  /** The kinds of its stages, e.g. `Map(Range)`: saved passes are of one kind of pipeline. */
+  /** Kinds of the stage and its inputs, e.g. `Map(Range)`, which a saved pass must match. */
   readonly kinds: string;
 }
 
 let sources = 0;
 
-/** Names a stage and lets its passes know where they stand. */
+/** Names a stage and extends the path of its passes. */
 export function makeSource<S extends State>(init: SourceInit<S>): Source {
   const { open, inputs = [], isFresh = false } = init;
   return {
@@ -100,7 +104,7 @@ export function makeSource<S extends State>(init: SourceInit<S>): Source {
   };
 }
 
-/** A stage that passes elements on: what they are, how many, and where they come from. */
+/** Returns the settings of a stage that passes elements on unchanged. */
 export function sameAs(
   input: Source,
 ): ElementType & Required<Pick<SourceInit, "inputs" | "isFresh" | "size">> {
@@ -108,11 +112,11 @@ export function sameAs(
   return { specs, structure, isFresh, size, inputs: [input] };
 }
 
-/** The passes over several inputs that a stage reads side by side. */
+/** Passes over several inputs that a stage reads side by side. */
 export class Parts {
   readonly all: readonly Elements[];
 
-  /** Opens them, or goes on with them. */
+  /** Opens or resumes the passes. */
   constructor(inputs: readonly Source[], place: Place, states?: readonly State[]) {
     this.all = inputs.map((input, i) =>
       input.open({ ...place, path: `${place.path}[${i}]` }, states?.[i])
@@ -127,12 +131,12 @@ export class Parts {
   }
 }
 
-/** A number of elements that follows from another's, where that is known. */
+/** Derives a number of elements from another, where that is known. */
 export function known(size: number | null, of: (size: number) => number): number | null {
   return size === null ? null : of(size);
 }
 
-/** What `compute` gives, or why it cannot. */
+/** Returns the result of `compute`, or its failure. */
 export function outcomeOf(compute: () => Element): Outcome {
   try {
     return compute();
@@ -141,19 +145,19 @@ export function outcomeOf(compute: () => Element): Outcome {
   }
 }
 
-/** A count as the user gave it. Throws `ValueError` for what is no integer of at least `least`. */
+/** Checks a count. Throws `ValueError` for a value that is no integer of at least `least`. */
 export function checkCount(value: unknown, what: string, least: number): number {
   if (typeof value === "number" && Number.isInteger(value) && value >= least) return value;
   throw new ValueError(`Cannot take ${what} = ${value}: wanted an integer of at least ${least}`);
 }
 
-/** Marks a promise as looked after: its error is reported where it is awaited, later. */
-export function looked<T>(promise: Promise<T>): Promise<T> {
+/** Keeps a rejection from being reported as unhandled: it is reported where the promise is awaited later. */
+export function ignoreRejection<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }
 
-/** A pass that several ask at once: they are served one after another, and nobody who closes it waits for them. */
+/** A pass for concurrent callers: calls run one after another, and `close` does not wait for the consumer. */
 export class Queue {
   readonly #elements: Elements;
   #last: Promise<unknown> = Promise.resolve();
@@ -162,27 +166,27 @@ export class Queue {
     this.#elements = elements;
   }
 
-  /** The next one that nobody asked for yet. */
+  /** Resolves with the next item that no earlier call takes. */
   next(): Promise<Item> {
     return this.#after(() => this.#elements.next());
   }
-  /** Where the pass stands when all who asked are served. */
+  /** Returns the position of the pass after all earlier calls. */
   save(): Promise<State> {
     return this.#after(() => this.#elements.save());
   }
-  /** Ends the pass when those who asked are served. */
+  /** Ends the pass after all earlier calls. */
   close(): Promise<void> {
     return this.#after(() => this.#elements.close());
   }
 
   #after<T>(fn: () => T | Promise<T>): Promise<T> {
     const done = this.#last.then(fn);
-    this.#last = looked(done).catch(() => {});
+    this.#last = ignoreRejection(done).catch(() => {});
     return done;
   }
 }
 
-/** Elements that a function of their number gives. */
+/** Makes elements by a function of their number. */
 export function counted(
   size: number,
   from: number | undefined,

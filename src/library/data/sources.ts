@@ -1,6 +1,4 @@
-/**
- * Where elements come from: ranges, tensors, rows of tensors, several datasets side by side.
- */
+/** Sources of elements: ranges, tensors, rows of tensors, several datasets side by side. */
 import { type DType, isBigInt } from "../../engine/core/dtype.ts";
 import { rowOf } from "../../engine/core/arrays/rows.ts";
 import { CompositeSpec } from "../../engine/core/composite.ts";
@@ -13,7 +11,7 @@ import { type Element, type ElementType, hostArray, takeApart } from "./element.
 import { leavesOf, rowsOfLeaves, unbatchedType } from "./parts/leaves.ts";
 import { counted, Failure, looked, makeSource, Parts, type Source, type State } from "./source.ts";
 
-/** The numbers from `start` to before `stop`. */
+/** Yields the numbers from `start` to before `stop`. */
 export function rangeSource(start: number, stop: number, step: number, dtype: DType): Source {
   if (![start, stop, step].every(Number.isFinite) || step === 0) {
     throw new ValueError(
@@ -37,10 +35,10 @@ function scalarOf(value: number, dtype: DType): NdArray {
   return scalar;
 }
 
-/** A nest of values, kept as they are now. */
+/** A nest of values, copied at the time of the call. */
 interface Values extends ElementType {
   readonly leaves: readonly (Tensor | NdArray)[];
-  /** Tensors on devices that are read asynchronously arrive later. */
+  /** Host arrays of the values; tensors on devices that are read asynchronously arrive later. */
   readonly arrays: Promise<Element>;
 }
 
@@ -52,7 +50,7 @@ export function keepValues(nest: unknown): Values {
   return { specs, structure, leaves: kept, arrays: looked(arrays) };
 }
 
-/** One element per row of the tensors. */
+/** Yields one element per row of the tensors. */
 export function slicesSource(nest: unknown): Source {
   const { leaves, arrays, ...whole } = keepValues(nest);
   const { specs, structure } = whole, parts = leavesOf(whole);
@@ -65,7 +63,7 @@ export function slicesSource(nest: unknown): Source {
     );
   }
   const { lengths, ...type } = unbatchedType(whole);
-  // Tensors of a function that is only traced may have lengths that nobody knows yet, and so may sparse ones.
+  // Symbolic tensors may have unknown lengths, and so may sparse ones.
   const size = lengths.find((n) => n !== null) ?? null;
   const other = lengths.find((n) => n !== null && n !== size);
   if (other !== undefined) {
@@ -101,7 +99,7 @@ export function slicesSource(nest: unknown): Source {
   });
 }
 
-/** One element: the tensors themselves. */
+/** Yields one element: the tensors themselves. */
 export function tensorsSource(nest: unknown): Source {
   const { specs, structure, leaves, arrays } = keepValues(nest);
   return makeSource({
@@ -114,7 +112,7 @@ export function tensorsSource(nest: unknown): Source {
   });
 }
 
-/** Elements of several stages side by side, as long as all have one. `nest` has numbers for the inputs. */
+/** Yields elements of several stages side by side, as long as all have one. `nest` has numbers for the inputs. */
 export function zipSource(inputs: readonly Source[], nest: unknown): Source {
   if (inputs.length === 0) {
     throw new ValueError("Cannot zip an empty structure: wanted at least one dataset");
@@ -137,7 +135,7 @@ export function zipSource(inputs: readonly Source[], nest: unknown): Source {
           for (const part of parts.all) {
             const item = await part.next();
             if (item === null) return null;
-            // The others go on to stay side by side.
+            // The other inputs advance too, to stay side by side.
             if (item instanceof Failure) failure ??= item;
             else element.push(item);
           }

@@ -1,6 +1,4 @@
-/**
- * Stages over one input, as most are: where a pass stands is where its input does, and what it keeps of its own.
- */
+/** Stages over one input, as most are: their position is the input's, with values of their own. */
 import { isPlainObject } from "../../engine/core/nest.ts";
 import type { Element } from "./element.ts";
 import {
@@ -21,42 +19,42 @@ import { drawsOf, functionError, type Traced } from "./trace.ts";
 /** Plain values that a pass changes as it goes. */
 type Own = { [key: string]: State };
 
-/** Where a pass stands: with its own values its input's place, and how many elements its function got. */
+/** Position of a pass: its own values, its input's position, and the number of elements its function got. */
 type Saved = Own & { readonly input?: State; readonly number?: number };
 
 /** One pass of a stage. */
 interface Pass<S> {
   /** The input's pass. */
   readonly input: Elements;
-  /** What it keeps of its own. */
+  /** The pass's own values. */
   readonly own: S;
   readonly place: Place;
   /** Calls the stage's function with an element, or with what stands for one. */
   readonly call: (element: Element) => Promise<Outcome>;
-  /** What stands in the place of an element for which the stage's function failed. */
+  /** Makes the failure of an element for which the stage's function failed. */
   readonly fail: (error: unknown) => Failure;
 }
 
-/** What a stage over one input is made of. What it does not say of its elements is as with the input's. */
+/** Contents of a stage over one input. Omitted properties of its elements are the input's. */
 interface StageInit<S> extends Partial<Omit<SourceInit, "inputs" | "open" | "kind">> {
   readonly kind: string;
-  /** The function that it calls. */
+  /** The function of the stage. */
   readonly traced?: Traced;
-  /** What a pass begins with. Default: nothing is its own. */
+  /** Returns a pass's initial values. Default: none. */
   readonly begin?: () => S;
   readonly next: (pass: Pass<S>) => Promise<Item>;
 }
 
-/** A stage over one input. */
+/** Makes a stage over one input. */
 export function stageOver<S extends object>(
   input: Source,
   { traced, begin, next, ...init }: StageInit<S>,
 ): Source {
-  // Without anything of its own a pass stands where its input does.
+  // A stage without values of its own has its input's position.
   const isBare = traced === undefined && begin === undefined;
   const source: Source = makeSource({
     ...sameAs(input),
-    // Those that it makes itself may be held by others.
+    // Elements that the stage makes itself may have other owners.
     isFresh: init.specs === undefined && input.isFresh,
     ...init,
     open(place, state?: State): Elements {
@@ -88,7 +86,7 @@ function ownOf({ input: _input, number: _number, ...own }: Saved): Own {
   return copied(own) as Own;
 }
 
-/** The same values in lists that nobody else changes. */
+/** Copies the lists and records of a state. */
 function copied(state: State): State {
   if (Array.isArray(state)) return state.map(copied);
   if (!isPlainObject(state)) return state;
@@ -97,10 +95,10 @@ function copied(state: State): State {
   );
 }
 
-/** What elements are counted by. */
+/** The counter of elements. */
 const ELEMENT = "element";
 
-/** Calls a traced function, and numbers the elements, from which what is random in it comes. */
+/** Calls a traced function, and numbers the elements, from which its random ops draw. */
 export class Caller {
   readonly #counts: DrawCounts;
   readonly #traced: Traced;
@@ -115,11 +113,11 @@ export class Caller {
     this.#place = place;
   }
 
-  /** The next element's number. */
+  /** Returns the next element's number. */
   number(): number {
     return this.#counts.next(ELEMENT);
   }
-  /** How many were numbered. */
+  /** Number of elements so far. */
   get given(): number {
     return this.#counts.drawn(ELEMENT);
   }

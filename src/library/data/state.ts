@@ -1,6 +1,4 @@
-/**
- * Elements and states of passes as bytes: JSON with the values of arrays behind it.
- */
+/** Elements and states of passes as bytes: JSON, followed by the values of arrays. */
 import { decodeString, encodeString } from "../../engine/core/text.ts";
 import { type DType, isDType } from "../../engine/core/dtype.ts";
 import * as errors from "../../engine/core/errors.ts";
@@ -13,14 +11,14 @@ import { crc32c } from "../io/crc.ts";
 import type { Element } from "./element.ts";
 import { Failure, type State } from "./source.ts";
 
-/** Elements that stand in an element. */
+/** The elements of a window, which is itself an element. */
 export type Window = readonly Element[];
 
-/** The key that no record of a state has but what stands for something else. */
+/** The key that marks the encoding of a value that JSON lacks. */
 const KIND = "$";
 const { DataLossError, UnimplementedError } = errors;
 
-/** A state as bytes. Throws `UnimplementedError` for arrays of handles. */
+/** Encodes a state. Throws `UnimplementedError` for arrays of handles. */
 export function encodeState(state: State): Bytes {
   const parts: Uint8Array[] = [];
   let at = 0;
@@ -31,7 +29,7 @@ export function encodeState(state: State): Bytes {
   const array = (x: NdArray): unknown => {
     const { dtype, shape } = x, start = at;
     if (dtype === "variant") {
-      // Elements in windows; what they are, the stage that made them knows.
+      // Elements of windows; their type is known to the stage that made them.
       const windows = (x.data as unknown as Window[]).map((elements) => elements.map(visit));
       return { [KIND]: "windows", shape, windows };
     }
@@ -61,10 +59,10 @@ export function encodeState(state: State): Bytes {
   return bytes;
 }
 
-/** A checksum of what follows, and the length of the JSON. */
+/** Bytes of the head: a checksum of the rest, and the length of the JSON. */
 const HEAD = 8;
 
-/** A state from its bytes. Throws `DataLossError` where they are no state. */
+/** Decodes a state. Throws `DataLossError` for bytes that are no state. */
 export function decodeState(bytes: Uint8Array): State {
   const fail = (why: string, cause?: unknown): never => {
     throw new DataLossError(`Cannot read the state of a dataset: ${why}`, { cause });
@@ -140,7 +138,7 @@ function failureText(failure: Failure): Record<string, State> {
   return { name: error.name, message: error.message, op, node };
 }
 
-/** Errors come back in their class where it is one of TensorFlow's. */
+/** Restores an error in its class where it is one of TensorFlow's. */
 function failureFrom({ name, message, op, node }: Record<string, unknown>): Failure {
   const known = (errors as Record<string, unknown>)[String(name)];
   const isOurs = typeof known === "function" && known.prototype instanceof errors.OpError;

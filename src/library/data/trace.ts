@@ -1,6 +1,4 @@
-/**
- * Functions of elements: traced once into a graph on the CPU, run on host arrays.
- */
+/** Functions of elements: traced once into a graph on the CPU, run on host arrays. */
 import { packComponents } from "../../engine/core/composite.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
@@ -26,32 +24,34 @@ import { checkElement, type Element, type ElementType, takeApart } from "./eleme
 import type { Place } from "./source.ts";
 import { checkArity } from "../../engine/script/arity.ts";
 
-/** A function of elements as users write it: of the whole element, or of a list's components. */
+/** A user's function of elements: of the whole element, or of a list's components. */
 // deno-lint-ignore no-explicit-any
 export type ElementFunction = (...args: any[]) => unknown;
 
 /** A traced function of elements. */
 export interface Traced extends ElementType {
   readonly concrete: ConcreteFunction;
-  /** True: each result is a script's, which a run makes for itself. Others may be constants, or what came in. */
+  /** True where each result is a script's, made anew by each run. Others may be constants, or inputs. */
   readonly isFresh: boolean;
   /** Computes element `number`. Rejects with the body's error. */
   run(element: Element, place: Place, number: number): Promise<Element>;
 }
 
-/** What the stage at a place has drawn. Whether it computes several elements at once changes nothing of that. */
+/** Returns the draws of the stage at a place, which do not depend on whether it computes elements in parallel. */
 export function drawsOf({ draws, path }: Place): DrawCounts {
   return draws.within(path.replaceAll("Parallel", ""));
 }
 
-/** A function of elements, those that it gets, and the stage that asks. */
+/** A function of elements, its input, and the stage that asks. */
 export interface FunctionOf {
   readonly fn: ElementFunction;
   readonly input: ElementType;
   readonly method: string;
 }
 
-/** Traces a function for elements of a type. Throws `TypeError` where it is async or returns what is no tensor. */
+/**
+ * Traces a function for elements of a type. Throws `TypeError` where it is async or returns values that are no tensors.
+ */
 export function traceFunction(fn: ElementFunction, input: ElementType, method: string): Traced {
   checkCallable(fn);
   let structure: unknown;
@@ -66,7 +66,7 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
     const seen = new Set<Tensor>(leaves);
     return parts.leaves.map((leaf) => {
       const t = outputTensor(leaf, method);
-      // An output for each component, also where two are the same tensor.
+      // Each component has its own output, also where two are the same tensor.
       const own = seen.has(t) ? identity(t) : t;
       seen.add(own);
       return own;
@@ -95,12 +95,12 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
   };
 }
 
-/** Runs `fn` on the host, as TensorFlow's pipelines run, unless what it calls asks for another device. */
+/** Runs `fn` on the host, as TensorFlow's pipelines run; nodes may ask for other devices. */
 export function onHost<R>(fn: () => R): R {
   return withScope({ device: "/device:CPU:0" }, fn);
 }
 
-/** The graph of a call of `fn` with an element of the input, of which `outputs` are wanted. */
+/** Traces a call of `fn` with an element of the input; the graph returns `outputs`. */
 export function traceOnHost(
   { fn, input, method }: FunctionOf,
   outputs: (result: unknown, leaves: readonly Tensor[]) => Tensor[],
@@ -112,8 +112,9 @@ export function traceOnHost(
 }
 
 /**
- * A list is spread over a function of several parameters; anything else, and a list for one parameter, is one argument. Throws
- * `TypeError` with Python's phrase where the function declares more parameters.
+ * Returns the arguments for an element: a list is spread over a function of several parameters; anything else, and a
+ * list for one parameter, is one argument. Throws `TypeError` with Python's phrase where the function declares more
+ * parameters.
  */
 export function argumentsOf(fn: ElementFunction, element: Nest<Tensor>): unknown[] {
   const list = Array.isArray(element) && fn.length !== 1 ? element : [element];
@@ -134,7 +135,10 @@ function outputTensor(leaf: unknown, method: string): Tensor {
   }
 }
 
-/** The error of a user's function, with TensorFlow's words about where it arose. Its class stays, but the end of data is no error's to claim. */
+/**
+ * Adds TensorFlow's words about its place to an error of a user's function. Its class stays, except the error of an
+ * ended sequence.
+ */
 export function functionError(error: unknown, name: string, { path }: Place): unknown {
   if (!(error instanceof OpError)) return error;
   const where =

@@ -1,6 +1,4 @@
-/**
- * Stages between elements and groups of them: window, which gives small datasets, and unbatch, which gives rows.
- */
+/** Stages between elements and groups of them: window, which gives small datasets, and unbatch, which gives rows. */
 import { CompositeSpec } from "../../engine/core/composite.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../../engine/core/errors.ts";
@@ -15,9 +13,9 @@ import type { Window } from "./state.ts";
 
 /** Options of {@linkcode Dataset.window}. */
 export interface WindowOptions {
-  /** How far the next window begins. Default `size`: they do not overlap. */
+  /** Distance to the next window's beginning. Default `size`: windows do not overlap. */
   readonly shift?: number;
-  /** How far the elements of a window are apart. Default 1. */
+  /** Distance between elements of a window. Default 1. */
   readonly stride?: number;
   /** True: last windows of fewer elements are left out. Default false. */
   readonly dropRemainder?: boolean;
@@ -29,9 +27,9 @@ const checkOptions = optionCheck<WindowOptions>("window", {
   dropRemainder: true,
 });
 
-/** What is known of a dataset that stands in an element. Follows TensorFlow `tf.data.DatasetSpec`. */
+/** Type of a dataset that is an element. Follows TensorFlow `tf.data.DatasetSpec`. */
 export class DatasetSpec extends CompositeSpec {
-  /** The one handle that it is in a graph. */
+  /** The handle that stands for the dataset in a graph. */
   readonly components: readonly TensorSpec[] = [TensorSpec([], "variant")];
   readonly #type: ElementType;
   readonly #make: (source: Source) => unknown;
@@ -43,7 +41,7 @@ export class DatasetSpec extends CompositeSpec {
     this.#make = make;
   }
 
-  /** The dataset of a window. Throws `TypeError` where there is only a tensor that will stand for it. */
+  /** Returns the dataset of a window. Throws `TypeError` for a symbolic tensor. */
   pack([window]: readonly unknown[]): unknown {
     if (window instanceof NdArray) {
       return this.#make(rowsSource(this.#type, window.data[0] as Window));
@@ -53,17 +51,17 @@ export class DatasetSpec extends CompositeSpec {
     );
   }
 
-  /** Datasets of one type are of one kind. */
+  /** The kind, equal for datasets of one type. */
   get kind(): string {
     return String(this);
   }
-  /** Throws `TypeError`: a batch of datasets is none. */
+  /** Throws `TypeError`: datasets cannot be batched. */
   override batched(): never {
     throw new TypeError(
       "Cannot batch datasets: batch their elements, by flatMap((w) => w.batch(n))",
     );
   }
-  /** Throws `TypeError`: the elements of a dataset come from itself. */
+  /** Throws `TypeError`: datasets cannot be unbatched. */
   override unbatched(): never {
     throw new TypeError("Cannot unbatch datasets: take their elements, by flatMap((w) => w)");
   }
@@ -89,7 +87,7 @@ function rowsSource({ specs, structure }: ElementType, rows: Window): Source {
   });
 }
 
-/** Datasets of `size` elements each. */
+/** Yields datasets of `size` elements each. */
 export function windowSource(
   input: Source,
   size: number,
@@ -129,7 +127,7 @@ export function windowSource(
   });
 }
 
-/** The rows of each element. */
+/** Yields the rows of each element. */
 export function unbatchSource(input: Source): Source {
   for (const { spec: { shape } } of leavesOf(input) as { spec: TensorSpec }[]) {
     if (shape?.length === 0) {

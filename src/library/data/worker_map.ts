@@ -1,6 +1,4 @@
-/**
- * `map` with `workers`: functions of host arrays that run in other threads.
- */
+/** `map` with `workers`: functions of host arrays that run in other threads. */
 import { ValueError } from "../../engine/core/errors.ts";
 import type { ScriptInput } from "../../engine/script/body_types.ts";
 import { numpyFunction } from "../../engine/script/numpy_function.ts";
@@ -12,19 +10,20 @@ import type { ElementFunction } from "./trace.ts";
 /** Options of {@linkcode Dataset.map} for a function that runs in workers. */
 export interface WorkerMapOptions<T extends Tout = Tout> extends MapOptions {
   /**
-   * Runs the function in the threads that script bodies with `worker` share, as many as the machine has use for: `true` sends its
-   * source, `{ module, export }` names it, `false` runs it here, one call after another. It gets host arrays and the call's context, as `tf.numpyFunction`'s bodies do.
+   * Runs the function in the threads that script bodies with `worker` share: `true` sends its source,
+   * `{ module, export }` names it, `false` runs it here, one call after another. It gets host arrays and the call's
+   * context, as `tf.numpyFunction`'s bodies do.
    */
   readonly workers: WorkerOption;
-  /** What the function returns: dtypes or `TensorSpec`s, in any nest. */
+  /** Dtypes or `TensorSpec`s of the function's results, in any nest. */
   readonly Tout: T;
 }
 
-/** Twice as many elements as there are workers: none of these waits for the one that has the oldest. */
+/** Twice as many elements as workers: so no worker waits for the one with the oldest element. */
 const AHEAD = 2;
 
 /**
- * What `map` is to be called with: with `workers` a function of tensors that calls `fn` there. Throws `ValueError`
+ * Returns the arguments of `map`: with `workers` a function of tensors that calls `fn` in a worker. Throws `ValueError`
  * for one of `workers` and `Tout` without the other.
  */
 export function mapArguments(

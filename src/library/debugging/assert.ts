@@ -1,6 +1,4 @@
-/**
- * Assertions about elements, made with the op `Assert`.
- */
+/** Assertions about elements, made with the op `Assert`. */
 import { apply, type OpInput } from "../../engine/core/apply.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { lookupOp } from "../../engine/core/op.ts";
@@ -27,9 +25,9 @@ import { addToGraph } from "./in_graph.ts";
 
 /** Options of assertions. */
 export interface AssertOptions {
-  /** What the error says first. */
+  /** Beginning of the error text. */
   readonly message?: string;
-  /** How many elements of a value the error shows at either end of each axis; -1 shows all. Default 3. */
+  /** Number of elements that the error shows at either end of each axis; -1 shows all. Default 3. */
   readonly summarize?: number;
   /** Node name. */
   readonly name?: string;
@@ -51,16 +49,15 @@ const checkNearOptions = optionCheck<AssertNearOptions>("assertNear", {
   atol: true,
 });
 
-/** What a failed assertion of a condition shows. */
+/** The condition of an assertion, and the data that a failure shows. */
 interface Claim {
-  /** True where it holds. */
   readonly condition: TensorLike;
-  /** Texts and values. */
+  /** Texts and values that a failure shows. */
   readonly data: readonly TensorLike[];
   readonly options: AssertOptions;
 }
 
-/** Adds the op, or looks at once. */
+/** Adds the op to the graph, or checks at once. */
 export function claim({ condition, data, options }: Claim): Operation | undefined {
   const { message, summarize = 3, name } = options;
   const shown = message === undefined || message === "" ? data : [message, ...data];
@@ -73,9 +70,9 @@ export function claim({ condition, data, options }: Claim): Operation | undefine
 }
 
 /**
- * Fails with the values of `data` where `condition` is false. Follows TensorFlow `tf.debugging.Assert`. In a graph it gives the operation,
- * which a session runs where something depends on it; functions run it by themselves, in order with their other effects.
- * Throws `InvalidArgumentError` where it fails.
+ * Fails with the values of `data` where `condition` is false. Follows TensorFlow `tf.debugging.Assert`. In a graph it
+ * returns the operation, which a session runs where something depends on it; functions run it by themselves, in order
+ * with their other effects. Throws `InvalidArgumentError` where it fails.
  *
  * @example
  * ```ts
@@ -99,7 +96,7 @@ function assert(
 }
 export { assert };
 
-/** Runs `fn`, whose eager tensors are freed, unseen by whoever looks at outputs. */
+/** Runs `fn` hidden from the output observer, and frees its eager tensors. */
 function quietly<R>(fn: () => R): R {
   return currentGraph() ? fn() : unwatched(() => tidy(() => fn()));
 }
@@ -110,7 +107,7 @@ function nameOf(x: OpInput, name: string): string {
 
 type Comparison = (x: Tensor, y: Tensor) => Tensor;
 
-/** The assertion that `compare` holds for all elements, broadcast. */
+/** Asserts that `compare` holds for all elements, broadcast. */
 function compared(
   [x, y]: readonly [TensorLike, TensorLike],
   sign: string,
@@ -131,7 +128,7 @@ function compared(
   });
 }
 
-/** Both as tensors; a JavaScript value takes the dtype of the other. */
+/** Converts both to tensors; a JavaScript value takes the dtype of the other. */
 function pair(x: TensorLike, y: TensorLike): { a: Tensor; b: Tensor } {
   const isValue = (v: TensorLike): boolean => !(v instanceof Tensor || v instanceof NdArray);
   const dtypeOf = (v: TensorLike) => isValue(v) ? undefined : (v as NdArray).dtype;
@@ -141,9 +138,9 @@ function pair(x: TensorLike, y: TensorLike): { a: Tensor; b: Tensor } {
 }
 
 /**
- * Fails unless `x` and `y` are equal, element by element and broadcast: now, or at each run of a graph; gradients pass beside it.
- * Follows TensorFlow `tf.debugging.assert_equal`. In a graph it gives the operation: see {@linkcode assert}.
- * Throws `InvalidArgumentError` with both values where it fails.
+ * Fails unless `x` and `y` are equal, element by element and broadcast: now, or at each run of a graph; gradients
+ * ignore it. Follows TensorFlow `tf.debugging.assert_equal`. In a graph it returns the operation: see {@linkcode
+ * assert}. Throws `InvalidArgumentError` with both values where it fails.
  *
  * @example
  * ```ts
@@ -213,7 +210,7 @@ export function assertGreaterEqual(
   return compared([x, y], ">=", greaterEqual, options);
 }
 
-/** The assertion that `compare` holds between the elements and zero. */
+/** Asserts that `compare` holds between the elements and zero. */
 function againstZero(
   x: TensorLike,
   sign: string,
@@ -254,7 +251,7 @@ export function assertNonPositive(
   return againstZero(x, "<=", lessEqual, options);
 }
 
-/** Ten times the distance between one and the next number, as TensorFlow has it. */
+/** Ten times the spacing of numbers at 1, TensorFlow's tolerance. */
 const TOLERANCE: Readonly<Record<string, number>> = {
   float16: 10 * 2 ** -10,
   bfloat16: 10 * 2 ** -7,

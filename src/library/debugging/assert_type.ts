@@ -1,6 +1,4 @@
-/**
- * Assertions about dtypes and shapes: at once where they are known, at each run of a graph where they are not.
- */
+/** Assertions about dtypes and shapes: at once where they are known, at each run of a graph where they are not. */
 import { describe } from "../../engine/core/convert.ts";
 import { asDType, type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
@@ -16,7 +14,6 @@ import { equal, greaterEqual } from "../../engine/ops/pointwise/compare.ts";
 import { logicalOr } from "../../engine/ops/pointwise/logical.ts";
 import { type AssertOptions, claim } from "./assert.ts";
 
-/** A tensor of a graph, or a value as one. */
 function tensorOf(x: TensorLike, fn: string): Tensor {
   return asTensor(toInput(x, "x", fn));
 }
@@ -26,8 +23,8 @@ function head(options: AssertOptions): string {
 }
 
 /**
- * Fails unless `x` has this dtype: at once, also while a graph is built. TensorFlow `tf.debugging.assert_type`.
- * Throws `TypeError` where it fails.
+ * Fails unless `x` has this dtype: at once, also while a graph is built. TensorFlow `tf.debugging.assert_type`. Throws
+ * `TypeError` where it fails.
  *
  * @example
  * ```ts
@@ -45,7 +42,7 @@ export function assertType(x: TensorLike, dtype: DType, options: AssertOptions =
   );
 }
 
-/** Fails unless `x` has integers. Throws `TypeError`. TensorFlow `tf.debugging.assert_integer`. */
+/** Fails unless `x` has an integer dtype. Throws `TypeError`. TensorFlow `tf.debugging.assert_integer`. */
 export function assertInteger(x: TensorLike, options: AssertOptions = {}): void {
   const t = tensorOf(x, "assertInteger"), { kind } = DTYPES[t.dtype];
   if (kind === "int" || kind === "uint") return;
@@ -54,7 +51,10 @@ export function assertInteger(x: TensorLike, options: AssertOptions = {}): void 
   );
 }
 
-/** Fails unless all have the same floating dtype, which it gives. Throws `ValueError`. TensorFlow `tf.debugging.assert_same_float_dtype`. */
+/**
+ * Fails unless all have the same floating dtype, which it returns. Throws `ValueError`. TensorFlow
+ * `tf.debugging.assert_same_float_dtype`.
+ */
 export function assertSameFloatDtype(tensors: readonly TensorLike[], dtype?: DType): DType {
   let wanted = dtype === undefined ? undefined : asDType(dtype);
   tensors.forEach((x, i) => {
@@ -74,7 +74,7 @@ function nameText(t: Tensor): string {
   return t.isSymbolic ? `tensor ${t.name}` : "tensor";
 }
 
-/** One claim about a rank, now or at each run. */
+/** Checks a claim about a rank, now or at each run. */
 function rankClaim(
   x: TensorLike,
   fn: string,
@@ -145,19 +145,20 @@ export function assertScalar(x: TensorLike, options: AssertOptions = {}): Operat
   return assertRank(x, 0, options);
 }
 
-/** A dimension as {@linkcode assertShapes} takes it: its size, a name for one that is equal wherever it stands, null for any. */
+/** A dimension of {@linkcode assertShapes}: its size, a name for a size that is the same everywhere, null for any. */
 export type NamedDimension = number | string | null;
 
-/** A size that is known, or a scalar of the graph, and where it was met. */
+/** A size, known or as a scalar of the graph, and the place where it was found. */
 interface Met {
   readonly size: number | Tensor;
   readonly where: string;
 }
 
 /**
- * Fails unless tensors have these shapes: `[[x, ["N", 3]], [y, ["N"]]]`, where one name stands for one size, null for any, and
- * `"..."` at the beginning or the end for any number of dimensions. What is known is looked at at once, also while a graph is built, the
- * rest at each run. TensorFlow `tf.debugging.assert_shapes`. Throws `ValueError`, at run time `InvalidArgumentError`.
+ * Fails unless tensors have these shapes: `[[x, ["N", 3]], [y, ["N"]]]`, where one name stands for one size, null for
+ * any, and `"..."` at the beginning or the end for any number of dimensions. Known sizes are checked at once, also
+ * while a graph is built, the others at each run. TensorFlow `tf.debugging.assert_shapes`. Throws `ValueError`, at run
+ * time `InvalidArgumentError`.
  *
  * @example
  * ```ts
@@ -198,7 +199,7 @@ export function assertShapes(
         const axis = rest === 0 && wanted.length > 1 ? i - dims.length : i;
         check({ t, what, axis, dim, met, options });
       });
-    // Who looks at an axis waits until it is known to be there.
+    // An axis can be read only when the rank is known to be large enough.
     if (ranked === undefined) checkAll();
     else controlDependencies([ranked], checkAll);
   });
@@ -207,7 +208,7 @@ export function assertShapes(
 interface DimensionClaim {
   readonly t: Tensor;
   readonly what: string;
-  /** Counted from the end where it is negative. */
+  /** Counted from the end where negative. */
   readonly axis: number;
   readonly dim: number | string;
   readonly met: Map<string, Met>;
@@ -247,7 +248,7 @@ function check({ t, what, axis, dim, met, options }: DimensionClaim): void {
   });
 }
 
-/** The size of an axis at run time, a scalar. */
+/** Returns the size of an axis at run time, a scalar. */
 function atAxis(t: Tensor, axis: number): Tensor {
   const dims = shapeOf(t);
   const { staticShape } = t;

@@ -1,6 +1,4 @@
-/**
- * checkNumerics and its siblings: errors where numbers are NaN or infinite. TensorFlow op `CheckNumerics`.
- */
+/** checkNumerics and its siblings: errors where numbers are NaN or infinite. TensorFlow op `CheckNumerics`. */
 import { apply1, type OpInput, withRecorders } from "../../engine/core/apply.ts";
 import { DTYPES } from "../../engine/core/dtype.ts";
 import { InvalidArgumentError } from "../../engine/core/errors.ts";
@@ -17,7 +15,7 @@ import { all } from "../../engine/ops/reduce/reduce.ts";
 import { type OutputWatch, setOutputWatch, unwatched } from "../../engine/runtime/eager/eager.ts";
 import { EagerTensor, outsideScopes, tidy } from "../../engine/runtime/eager/tensor.ts";
 
-/** What is wrong with numbers. */
+/** The faults of some numbers. */
 interface Found {
   readonly nan: boolean;
   readonly inf: boolean;
@@ -69,7 +67,7 @@ function foundText({ nan, inf }: Found): string {
   return nan && inf ? "Inf and NaN" : nan ? "NaN" : "Inf";
 }
 
-/** A handle of its own on the same memory. */
+/** Makes a second handle of the same memory. */
 function handleOn(x: EagerTensor): EagerTensor {
   return outsideScopes(() => new EagerTensor(x.dtype, x.staticShape, x.storage.retain()));
 }
@@ -77,12 +75,12 @@ function handleOn(x: EagerTensor): EagerTensor {
 function checkNow(x: OpInput, attrs: Attrs): Tensor[] {
   const out = checked(x, attrs as { message: string });
   if (!(out instanceof Promise)) return [asTensor(out)];
-  // Eager code goes on: who can only be told later is told on the console.
+  // Eager code continues: a later error can only be written to the console.
   out.then((y) => (y as EagerTensor).dispose(), (error) => console.error(error));
   return [handleOn(x as EagerTensor)];
 }
 
-/** Looks at a value where it is: on a GPU one boolean is read, and the elements only where it is false. */
+/** Checks a value on its device: on a GPU one boolean is read, and the elements only where it is false. */
 function lookAt(x: OpInput): Found | Promise<Found> {
   if (x instanceof NdArray) return findIn(x);
   const t = x as EagerTensor;
@@ -122,9 +120,10 @@ function findIn(a: NdArray): Found {
 }
 
 /**
- * Gives `x` on where all of its numbers are finite: now, or at each run of a graph. Gradients pass, and are checked likewise.
- * Floating dtypes. On a GPU `x` stays there, and one boolean is read. Follows TensorFlow `tf.debugging.check_numerics`.
- * Throws `InvalidArgumentError` that begins with `message` where there is NaN or an infinity, `TypeError` for other dtypes.
+ * Returns `x` where all of its numbers are finite: now, or at each run of a graph. Gradients pass through, and are
+ * checked likewise. Floating dtypes. On a GPU `x` stays there, and one boolean is read. Follows TensorFlow
+ * `tf.debugging.check_numerics`. Throws `InvalidArgumentError` that begins with `message` where there is NaN or an
+ * infinity, `TypeError` for other dtypes.
  *
  * @example
  * ```ts
@@ -155,11 +154,11 @@ export function assertAllFinite(x: TensorLike, message: string): Tensor {
 }
 
 /**
- * From now on the outputs of all ops are looked at: eagerly, in functions and sessions, in what they have traced before, and in
- * gradients. The first op that makes a NaN, or an infinity of finite numbers, ends its run with an error that names the op and your line.
- * Infinities that an op was given, such as those of masks, may be handed on. Everything is slower meanwhile: nothing is fused or folded,
- * and each output is read. Follows TensorFlow `tf.debugging.enable_check_numerics`.
- * Where the runtime reads GPU memory only asynchronously, eager code goes on, and the error is written to the console.
+ * Checks the outputs of all ops from now on: eagerly, in functions and sessions, traced ones included, and in
+ * gradients. The first op that makes a NaN, or an infinity of finite numbers, ends its run with an error that names the
+ * op and your line. Infinite inputs, such as those of masks, may pass. Everything is slower meanwhile: nothing is fused
+ * or folded, and each output is read. Follows TensorFlow `tf.debugging.enable_check_numerics`. Where the runtime reads
+ * GPU memory only asynchronously, eager code goes on, and the error is written to the console.
  *
  * @example
  * ```ts
@@ -178,7 +177,7 @@ export function enableCheckNumerics(): void {
   setOutputWatch(watchOutputs);
 }
 
-/** Ends what {@linkcode enableCheckNumerics} began. */
+/** Ends the checks of {@linkcode enableCheckNumerics}. */
 export function disableCheckNumerics(): void {
   if (before === null) return;
   pipelineOptions.passes = before;
@@ -224,7 +223,7 @@ function watchOutputs(
   all.catch((error) => console.error(error));
 }
 
-/** What `use` comes to, which gets handles of its own: eager code goes on, and may free what it gave. */
+/** Runs `use` on handles of its own: eager code continues, and may dispose its tensors. */
 async function withHandles(
   inputs: readonly OpInput[],
   use: (held: readonly OpInput[]) => Promise<void>,

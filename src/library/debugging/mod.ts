@@ -1,6 +1,4 @@
-/**
- * The namespace `tf.debugging`: errors where values are not what they should be, in eager code, functions and sessions.
- */
+/** The namespace `tf.debugging`: assertions about values, in eager code, functions and sessions. */
 export {
   assert,
   assertEqual,

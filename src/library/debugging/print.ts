@@ -1,6 +1,4 @@
-/**
- * print: values on the console, now or at each run of a graph. TensorFlow ops `StringFormat` and `PrintV2`.
- */
+/** `print`: values on the console, now or at each run of a graph. TensorFlow ops `StringFormat` and `PrintV2`. */
 import { apply1, type OpInput } from "../../engine/core/apply.ts";
 import type { CompositeTensor } from "../../engine/core/composite.ts";
 import { describe } from "../../engine/core/convert.ts";
@@ -20,20 +18,20 @@ import { laterOr, print as printNow, symbolicPrint } from "../../engine/ops/host
 import { addToGraph } from "./in_graph.ts";
 import { summaryText } from "./summary.ts";
 
-/** Something to print: tensors, ragged and sparse ones too, and values, in any nest. */
+/** A printable value: tensors, ragged and sparse ones too, and plain values, in any nest. */
 export type Printable = TensorLike | CompositeTensor | null | undefined | readonly Printable[] | {
   readonly [key: string]: Printable;
 };
 
-/** Options of {@linkcode print}, after what is to be printed. */
+/** Options of {@linkcode print}, after the values. */
 export interface PrintOptions {
-  /** How many elements to show at either end of each axis. -1 shows all. Default 3. */
+  /** Number of elements to show at either end of each axis. -1 shows all. Default 3. */
   readonly summarize?: number;
-  /** Between two values. Default a space. */
+  /** Text between two values. Default a space. */
   readonly sep?: string;
-  /** After the last one. Default a new line, which the console begins anyway. */
+  /** Text after the last value. Default a new line, which the console begins anyway. */
   readonly end?: string;
-  /** Where to. Default `"stdout"`, which is `console.log`. */
+  /** The stream. Default `"stdout"`, which is `console.log`. */
   readonly outputStream?: "stdout" | "stderr" | "log(info)" | "log(warning)" | "log(error)";
   /** Node name. */
   readonly name?: string;
@@ -102,7 +100,7 @@ function formatted(
   }).join("");
 }
 
-/** Writes a line. The console ends it by itself. */
+/** Writes a line, whose end the console adds. */
 function write(text: string, stream: string, end: string): void {
   const line = text + (end.endsWith("\n") ? end.slice(0, -1) : end);
   switch (stream) {
@@ -119,10 +117,10 @@ function write(text: string, stream: string, end: string): void {
 }
 
 /**
- * Writes values to the console: in a graph at each run, in order with its other effects; eagerly at once. Tensors are written as
- * TensorFlow's `tf.print` does, `summarize` elements at either end of each axis: `[0 1 2 ... 7 8 9]`. Lists and objects keep
- * their nesting, and options come last. In a graph it gives the operation, which a session runs where it is fetched or another depends
- * on it; functions run it by themselves.
+ * Writes values to the console: in a graph at each run, in order with its other effects; eagerly at once. Tensors are
+ * written as TensorFlow's `tf.print` does, `summarize` elements at either end of each axis: `[0 1 2 ... 7 8 9]`. Lists
+ * and objects keep their nesting, and options come last. In a graph it returns the operation, which a session runs
+ * where it is fetched or another depends on it; functions run it by themselves.
  *
  * A single eager tensor, alone or with a boolean for `verbose`, is laid out as TensorFlow.js does: its elements in columns, with
  * `verbose` also its dtype, rank and shape. Where the runtime reads GPU memory only asynchronously eager texts come later.
@@ -165,11 +163,11 @@ export function print(...given: unknown[]): Operation | undefined {
   const inputs: OpInput[] = [];
   const values = hasOptions ? given.slice(0, -1) : given;
   const texts = values.map((v) => templateOf(v, inputs, false));
-  // What looks like a placeholder in a text stands for itself.
+  // Picks a placeholder that no text contains.
   let placeholder = PLACEHOLDER;
   const isTaken = (mark: string): boolean => texts.some((t) => t.some((p) => p?.includes(mark)));
   while (isTaken(placeholder) || sep.includes(placeholder)) placeholder = `{${placeholder}}`;
-  // A text by itself stands as it is, others have quotes.
+  // A single text stands as it is, others have quotes.
   const isText = values.length === 1 && texts[0].length === 1 && texts[0][0] === null &&
     inputs[0].dtype === "string" && shapeOfInput(inputs[0])?.length === 0;
   const template = texts.map((t) => t.map((p) => p ?? placeholder).join("")).join(sep);
@@ -203,7 +201,7 @@ function isOptions(x: unknown): x is PrintOptions {
   return isPlainObject(x) && Object.keys(x).length > 0 && Object.keys(x).every((k) => k in OPTIONS);
 }
 
-/** Texts, and null for each tensor among them; Python's way to write a nest. */
+/** Returns texts, and null for each tensor among them, in Python's notation of nests. */
 function templateOf(v: unknown, inputs: OpInput[], nested: boolean): (string | null)[] {
   if (v === null || v === undefined) return [String(v)];
   if (typeof v === "string") return [nested ? `'${v}'` : v];

@@ -1,11 +1,9 @@
-/**
- * Arrays as TensorFlow prints them: `[1 2 3 ... 7 8 9]`, a few elements at either end of each axis.
- */
+/** Arrays as TensorFlow prints them: `[1 2 3 ... 7 8 9]`, a few elements at either end of each axis. */
 import { DTYPES } from "../../engine/core/dtype.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { decodeString } from "../../engine/core/text.ts";
 
-/** The text of an array with `summarize` elements at either end of each axis; -1 shows all. */
+/** Formats an array with `summarize` elements at either end of each axis; -1 shows all. */
 export function summaryText(array: NdArray, summarize: number, quoted = false): string {
   const { shape } = array, rank = shape.length;
   if (rank === 0) return elementText(array, 0, quoted);
@@ -22,7 +20,7 @@ export function summaryText(array: NdArray, summarize: number, quoted = false): 
   return block(0, 0, array.size);
 }
 
-/** Indices that are shown along an axis; -1 stands for those left out. */
+/** Returns the shown indices of an axis; -1 stands for the gap. */
 function shownOf(n: number, summarize: number): number[] {
   const all = Array.from({ length: n }, (_, i) => i);
   if (summarize < 0 || n <= 2 * summarize) return all;
@@ -43,7 +41,7 @@ function elementText(array: NdArray, i: number, quoted = false): string {
   return DTYPES[dtype].kind === "float" ? floatText(value as number, dtype) : String(value);
 }
 
-/** As few digits as C++'s streams need to give the number again: 6 or 9 of a float, 15 or 17 of a double. */
+/** Formats with as few digits as C++'s streams need to restore the number: 6 or 9 of a float, 15 or 17 of a double. */
 function floatText(value: number, dtype: string): string {
   if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
@@ -54,7 +52,7 @@ function floatText(value: number, dtype: string): string {
   return again === value ? short : general(value, all);
 }
 
-/** C's `%.{digits}g`. */
+/** Formats as C's `%.{digits}g`. */
 function general(value: number, digits: number): string {
   if (value === 0) return Object.is(value, -0) ? "-0" : "0";
   const [mantissa, power] = value.toExponential(digits - 1).split("e");

@@ -1,6 +1,4 @@
-/**
- * tap: a look at a value on its way.
- */
+/** `tap`: a callback on a value that passes through. */
 import { withRecorders } from "../../engine/core/apply.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { FailedPreconditionError, ValueError } from "../../engine/core/errors.ts";
@@ -16,12 +14,12 @@ import { isSymbolicNow } from "../../engine/script/call.ts";
 import { numpyFunction, numpyFunctionAsync } from "../../engine/script/numpy_function.ts";
 import type { ScriptContext } from "../../engine/script/script.ts";
 
-/** What {@linkcode tap} calls. What it returns is not used; a promise is awaited in graphs. */
+/** The callback of {@linkcode tap}. Its result is ignored; a promise is awaited in graphs. */
 export type TapFunction = (value: NdArray, context: ScriptContext) => unknown;
 
 /** Options of {@linkcode tap}. */
 export interface TapOptions {
-  /** False: it need not wait for other effects, nor they for it. Default true. */
+  /** False: its calls are not ordered with other effects. Default true. */
   readonly ordered?: boolean;
   /** Node name. */
   readonly name?: string;
@@ -30,10 +28,10 @@ export interface TapOptions {
 const checkOptions = optionCheck<TapOptions>("tap", { ordered: true, name: true });
 
 /**
- * Gives `x` on and calls `fn` with its value: in a graph at each run that needs the result, in a function at each call, eagerly
- * at once. Gradients pass through it, and `x` stays where it is: `fn` gets a copy. What `fn` throws ends the run.
- * Where the runtime reads GPU memory only asynchronously an eager call comes later, and what it throws is written to the console.
- * JAX has the like as `jax.debug.callback`. Throws `ValueError` where `fn` is no function.
+ * Returns `x` and calls `fn` with its value: in a graph at each run that needs the result, in a function at each call,
+ * eagerly at once. Gradients pass through it, and `x` stays on its device: `fn` gets a copy. An error of `fn` ends the
+ * run. Where the runtime reads GPU memory only asynchronously an eager call comes later, and its error is written to
+ * the console. JAX has the like as `jax.debug.callback`. Throws `ValueError` where `fn` is no function.
  *
  * @example
  * ```ts
@@ -60,7 +58,7 @@ export function tap(x: TensorLike, fn: TapFunction, options: TapOptions = {}): T
     const look = numpyFunction(body, [t], [], { name: "tap", ...options }) as Operation;
     return controlDependencies([look], () => identity(t));
   }
-  // Eager code goes on meanwhile.
+  // Eager code continues meanwhile.
   const now = (value: NdArray, context: ScriptContext): void => {
     const out = fn(value, context);
     if (isPromise(out)) out.then(undefined, (late) => console.error(late));

@@ -1,11 +1,9 @@
-/**
- * Whose frames the stacks of errors have.
- */
+/** Filtering of the library's frames from the stacks of errors. */
 import { filtering } from "../../engine/core/throwing/user_stack.ts";
 
 /**
- * Lets errors made from now on begin their stacks at the line that called this library, as they do unless it is disabled.
- * Follows TensorFlow `tf.debugging.enable_traceback_filtering`.
+ * Makes later errors begin their stacks at the line that called this library, which is the default. Follows TensorFlow
+ * `tf.debugging.enable_traceback_filtering`.
  *
  * @example
  * ```ts
@@ -20,7 +18,7 @@ export function enableTracebackFiltering(): void {
 }
 
 /**
- * Leaves the library's own frames in the stacks of errors made from now on, and the errors behind them as causes: for bug reports.
+ * Keeps the library's own frames in the stacks of later errors, and the errors behind them as causes: for bug reports.
  * Follows TensorFlow `tf.debugging.disable_traceback_filtering`.
  *
  * @example
@@ -36,7 +34,10 @@ export function disableTracebackFiltering(): void {
   filtering.isOn = false;
 }
 
-/** Whether stacks of errors leave the library's frames out. Follows TensorFlow `tf.debugging.is_traceback_filtering_enabled`. */
+/**
+ * True while stacks of errors omit the library's frames. Follows TensorFlow
+ * `tf.debugging.is_traceback_filtering_enabled`.
+ */
 export function isTracebackFilteringEnabled(): boolean {
   return filtering.isOn;
 }

@@ -1,6 +1,4 @@
-/**
- * Graphs as pictures: Graphviz text, and SVG with a layout of our own.
- */
+/** Graphs as pictures: Graphviz text, and SVG with a layout of our own. */
 import {
   type Drawing,
   drawing,
@@ -22,8 +20,8 @@ function fillOf({ script, device }: DrawnNode): string {
 }
 
 /**
- * A graph in Graphviz's language: boxes coloured by device, script ops by their function, edges over which a value is read back
- * to the host in red, control edges dashed. Throws `TypeError` for what is no graph.
+ * A graph in Graphviz's language: boxes coloured by device, script ops by their function, edges over which a value is
+ * read back to the host in red, control edges dashed. Throws `TypeError` for a value without a graph.
  *
  * @example
  * ```ts
@@ -59,15 +57,15 @@ export function toDot(graph: Drawable, options: DrawOptions = {}): string {
 
 const BOX = { width: 150, height: 40, across: 24, down: 44 };
 
-/** Row of each node: one below the lowest that it reads. */
+/** Places each node one row below the lowest that it reads. */
 function layers(count: number, edges: readonly DrawnEdge[]): number[] {
   const row = new Array<number>(count).fill(0);
-  // Nodes stand after those they read.
+  // Nodes come after their inputs.
   for (const { from, to } of edges) row[to] = Math.max(row[to], row[from] + 1);
   return row;
 }
 
-/** Columns within rows: each node as near as it may be below the middle of what it reads. */
+/** Places nodes in columns, each as near as possible below the middle of its inputs. */
 function columns(rows: readonly number[], edges: readonly DrawnEdge[]): number[] {
   const parents = rows.map((): number[] => []);
   for (const { from, to } of edges) parents[to].push(from);
@@ -104,8 +102,8 @@ function cut(text: string): string {
 }
 
 /**
- * A graph as an SVG picture: boxes in layers, coloured by the device they run on, script ops with their function's name, edges over
- * which a value is read back to the host in red. Throws `TypeError` for what is no graph.
+ * A graph as an SVG picture: boxes in layers, coloured by the device they run on, script ops with their function's
+ * name, edges over which a value is read back to the host in red. Throws `TypeError` for a value without a graph.
  *
  * @example
  * ```ts
@@ -120,7 +118,7 @@ export function toSvg(graph: Drawable, options: DrawOptions = {}): string {
   return svgOf(drawing(graph, "toSvg", options));
 }
 
-/** A picture of nodes and edges, in topological order. */
+/** Draws nodes and edges, in topological order. */
 export function svgOf({ nodes, edges }: Drawing): string {
   const rows = layers(nodes.length, edges), column = columns(rows, edges);
   const left = (i: number): number => BOX.across + column[i] * (BOX.width + BOX.across);

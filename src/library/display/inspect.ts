@@ -1,6 +1,6 @@
 /**
- * What `console.log` shows of tensors, arrays, variables, operations, graphs, sessions, datasets and functions, in Deno and Node, and
- * what template literals and `JSON.stringify` write of them.
+ * The texts of tensors, arrays, variables, operations, graphs, sessions, datasets and functions in `console.log` of
+ * Deno and Node, in template literals and in `JSON.stringify`.
  */
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { shapeText } from "../../engine/core/shape.ts";
@@ -20,7 +20,7 @@ import { EagerTensor } from "../../engine/runtime/eager/tensor.ts";
 import { Variable } from "../../engine/runtime/variables/variable.ts";
 import { graphLine } from "./summary.ts";
 
-/** How Deno and Node ask an object for its text. */
+/** The methods by which Deno and Node ask an object for its text. */
 const ASKED = [Symbol.for("Deno.customInspect"), Symbol.for("nodejs.util.inspect.custom")];
 
 function define<T>(
@@ -31,7 +31,7 @@ function define<T>(
   Object.defineProperty(prototype, key, { value, configurable: true, writable: true });
 }
 
-/** Lets a class say what `console.log` shows. Subclasses may say something else. */
+/** Sets the text of a class in `console.log`. Subclasses may override it. */
 function showAs<T>(shown: { readonly prototype: T }, text: (x: T) => string): void {
   for (const symbol of ASKED) {
     define(shown, symbol, function () {
@@ -40,7 +40,7 @@ function showAs<T>(shown: { readonly prototype: T }, text: (x: T) => string): vo
   }
 }
 
-/** Template literals write what the console shows. Conversion to a number stays what it was. */
+/** Sets the text of a class in template literals too. Conversion to a number stays as it was. */
 function writeAs<T extends object>(shown: { readonly prototype: T }, text: (x: T) => string): void {
   showAs(shown, text);
   const { [Symbol.toPrimitive]: other } = shown.prototype as {
@@ -51,7 +51,7 @@ function writeAs<T extends object>(shown: { readonly prototype: T }, text: (x: T
   });
 }
 
-/** As {@linkcode writeAs}, and so does `JSON.stringify`: what has no values would be an error about circles there. */
+/** Sets the text of a class in `JSON.stringify` too, which would fail on its cycles. */
 function nameAs<T extends object>(shown: { readonly prototype: T }, text: (x: T) => string): void {
   writeAs(shown, text);
   define(shown, "toJSON", function () {
@@ -63,7 +63,9 @@ function arrayText(x: NdArray): string {
   return `NdArray(${x.dtype}${shapeText(x.shape)}) ${elementsText(x)}`;
 }
 
-/** Values of a tensor of the host, or why there are none to show: nothing is read back from a GPU to be printed. */
+/**
+ * Formats the values of a tensor on the host, or why there are none to show: printing reads nothing back from a GPU.
+ */
 function valueText(x: Tensor): string {
   if (x.isDisposed) return "disposed";
   if (!x.device.includes("CPU")) return `on ${x.device.replace(/^.*(?=\/device:)/, "")}`;
@@ -83,7 +85,7 @@ function slicesText(g: IndexedSlices): string {
 /** Longest text of the values of a composite value. */
 const MOST_TEXT = 1000;
 
-/** A composite value: its spec, and its values where all of its parts are on the host. */
+/** Formats a composite value: its spec, and its values where all of its parts are on the host. */
 function compositeText(x: RaggedTensor | SparseTensor): string {
   const head = x.toString();
   if (x.components.some((t) => t.isSymbolic)) return head;
@@ -96,7 +98,7 @@ function plainText(value: unknown): string {
   return text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text;
 }
 
-/** The values of ragged and sparse tensors. */
+/** Returns the values of ragged and sparse tensors. */
 function plainOf(x: RaggedTensor | SparseTensor | RaggedArray | SparseArray): unknown {
   if (x instanceof RaggedTensor || x instanceof RaggedArray) return x.toList();
   const { indices, values, denseShape } = x;
@@ -120,7 +122,7 @@ function operationText(op: Operation): string {
   ].join("\n");
 }
 
-/** Plain values in nested lists, as JSON can hold them: 64-bit integers and bytes as text. */
+/** Converts values in nested lists for JSON: 64-bit integers and bytes become text. */
 function jsonOf(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (value instanceof Uint8Array) return decodeString(value);
@@ -140,7 +142,7 @@ function addJson<T extends NdArray | Tensor>(shown: { readonly prototype: T }): 
   });
 }
 
-// As NumPy's str() does, template literals write the elements of an array alone.
+// As with NumPy's str(), template literals hold the elements of an array alone.
 showAs(NdArray, arrayText);
 writeAs(EagerTensor, tensorText);
 writeAs(IndexedSlices, slicesText);

@@ -1,6 +1,6 @@
 /**
- * What notebooks show (`Symbol.for("Jupyter.display")`, which Deno's kernel asks for): tables of vectors and matrices, pictures of what
- * is shaped like an image, graphs as drawings.
+ * Display in notebooks (`Symbol.for("Jupyter.display")`, which Deno's kernel calls): tables of vectors and matrices,
+ * pictures of arrays that are shaped like images, graphs as drawings.
  */
 import { shapeText } from "../../engine/core/shape.ts";
 import { elementsText, elementText } from "../../engine/core/arrays/format.ts";
@@ -14,12 +14,12 @@ import { Variable } from "../../engine/runtime/variables/variable.ts";
 import { toSvg } from "./draw.ts";
 import { graphLine } from "./summary.ts";
 
-/** What a notebook takes: texts by their media types. */
+/** Texts for a notebook by their media types. */
 type Shown = Readonly<Record<string, string>>;
 
 const DISPLAY = Symbol.for("Jupyter.display");
 
-/** Sides from which on an array of one, three or four channels is taken for a picture. */
+/** Least height and width of an array of one, three or four channels that is shown as a picture. */
 const SMALLEST_PICTURE = 8;
 
 /** Rows and columns of a table that are shown at either end. */
@@ -29,7 +29,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[c]!);
 }
 
-/** Numbers from 0 to `n`, with null for those that are left out in the middle. */
+/** Returns the numbers below `n`, with null for the gap in the middle. */
 function cut(n: number): (number | null)[] {
   const all = Array.from({ length: n }, (_, i) => i);
   return n <= 2 * ENDS ? all : [...all.slice(0, ENDS), null, ...all.slice(-ENDS)];
@@ -41,7 +41,7 @@ function isPicture({ dtype, shape }: NdArray): boolean {
     Math.min(height, width) >= SMALLEST_PICTURE && (dtype === "uint8" || dtype === "float32");
 }
 
-/** The bytes of a picture: floats go from 0 to 1. */
+/** Converts an array to the bytes of a picture: floats go from 0 to 1. */
 function pixels(x: NdArray): NdArray {
   if (x.dtype === "uint8") return x;
   const bytes = Uint8Array.from(
@@ -55,7 +55,7 @@ function base64(bytes: Uint8Array): string {
   return btoa(Array.from(bytes, (b) => String.fromCharCode(b)).join(""));
 }
 
-/** A vector as a row, a matrix as it is. */
+/** Formats a table: a vector is one row. */
 function table(x: NdArray): string {
   const [rows, columns] = x.shape.length === 1 ? [1, x.shape[0]] : x.shape;
   const row = (r: number | null): string => {
@@ -68,7 +68,7 @@ function table(x: NdArray): string {
   return `<table><caption>${caption}</caption>${cut(rows).map(row).join("")}</table>`;
 }
 
-/** An array as notebooks show it, beside its plain text. */
+/** Shows an array in a notebook, beside its plain text. */
 function shownArray(x: NdArray, text: string): Shown {
   const plain = { "text/plain": text }, { length } = x.shape;
   if (isPicture(x)) return { ...plain, "image/png": base64(encodePng(pixels(x))) };
@@ -94,7 +94,7 @@ async function shownTensor(x: Tensor): Promise<Shown> {
   return shownArray(values, x instanceof EagerTensor ? text : consoleText(x));
 }
 
-/** What the console shows. */
+/** Returns the text that the console shows. */
 function consoleText(x: object): string {
   return (x as Record<symbol, () => string>)[Symbol.for("nodejs.util.inspect.custom")]();
 }

@@ -1,6 +1,4 @@
-/**
- * Display: what is shown of tensors and graphs.
- */
+/** Display of tensors and graphs. */
 import "./inspect.ts";
 import "./jupyter.ts";
 

@@ -1,5 +1,6 @@
 /**
- * A graph as pictures need it: its nodes with their devices, and the edges along which values are read back to the host.
+ * A graph as pictures need it: its nodes with their devices, and the edges along which values are read back to the
+ * host.
  */
 import { ValueError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/options.ts";
@@ -13,47 +14,44 @@ import type { Session } from "../../engine/runtime/session/session.ts";
 import { runDrawing } from "./plan_drawing.ts";
 import { type Drawable, graphOf, isScript, scriptName } from "./summary.ts";
 
-/** How to draw a graph. */
+/** Options of a drawing. */
 export interface DrawOptions {
-  /** Tensors that are fed, by name or as they are: their producers are drawn as inputs of the host. Default: the placeholders. */
+  /** Fed tensors, or their names: their producers are drawn as inputs of the host. Default: the placeholders. */
   readonly feeds?: readonly (Tensor | string)[];
   /**
-   * A session of the graph: then the picture is of the plan by which it would get everything that nobody reads, with what is joined
+   * A session of the graph: draws the plan by which it would compute all unread outputs, with the nodes that are fused
    * into one kernel. Default: the graph as it was written.
    */
   readonly session?: Session;
 }
 
-/** A node of a picture. */
 export interface DrawnNode {
-  /** Name of the operation. */
   readonly name: string;
-  /** What stands in the box: the op, of a script op its function. */
+  /** Text of the box: the op, of a script op its function. */
   readonly label: string;
   /** True for a script op. */
   readonly script: boolean;
-  /** Where it runs. */
+  /** Its device. */
   readonly device: DeviceType;
-  /** What was joined into it, where something was. */
+  /** The nodes that were fused into it. */
   readonly about?: string;
 }
 
-/** An edge: control edges carry no value, and what a GPU made and the host reads is read back. */
+/** An edge. Control edges carry no value; a value that crosses from the GPU to the host is read back. */
 export interface DrawnEdge {
   readonly from: number;
   readonly to: number;
   readonly kind: "data" | "control" | "readback";
 }
 
-/** Nodes in topological order, and edges between them. */
 export interface Drawing {
   readonly nodes: readonly DrawnNode[];
   readonly edges: readonly DrawnEdge[];
 }
 
 /**
- * Places the whole graph as a run of it would be. Throws `TypeError` for what is no graph and unknown options,
- * `ValueError` for a session of another graph.
+ * Places the whole graph as a run of it would be. Throws `TypeError` for a value without a graph and for unknown
+ * options, `ValueError` for a session of another graph.
  */
 export function drawing(x: Drawable, fn: string, options: DrawOptions): Drawing {
   optionCheck<DrawOptions>(fn, { feeds: true, session: true })(options);

@@ -1,6 +1,4 @@
-/**
- * A plan as pictures need it: what is fed and known, its steps with what was joined into each, and what is returned.
- */
+/** A plan as pictures need it: fed and known values, steps with the nodes fused into each, and results. */
 import { fusionOf } from "../../engine/core/fusion.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import type { Expr } from "../../engine/core/scalar/expr.ts";
@@ -15,10 +13,10 @@ import { makePlan, type Plan, type PlanStep } from "../../engine/runtime/plan/pl
 import { releasePlan } from "../../engine/runtime/plan/slots.ts";
 import type { Drawing, DrawnEdge, DrawnNode } from "./placed.ts";
 
-/** Letters that a box has room for. */
+/** Most letters of a box. */
 const MOST_LETTERS = 20;
 
-/** The primitives of expressions, in the order in which they are computed. */
+/** Lists the primitives of expressions, in the order in which they are computed. */
 function primitives(exprs: readonly Expr[]): string[] {
   const seen = new Set<Expr>();
   const names: string[] = [];
@@ -32,13 +30,13 @@ function primitives(exprs: readonly Expr[]): string[] {
   return names;
 }
 
-/** Parts with a dot between; where a box has no room for all, the first and the last. */
+/** Joins parts by a dot; too long a label keeps the first and the last. */
 function labelOf(parts: readonly string[]): string {
   const all = parts.join("·");
   return all.length <= MOST_LETTERS ? all : `${parts[0]}·…·${parts.at(-1)}`;
 }
 
-/** A step's box: its op or its script's function, and what was joined with it. */
+/** Draws a step: its op or its script's function, and the nodes fused with it. */
 function boxOf({ node, device }: PlanStep): DrawnNode {
   const { attrs, def } = node;
   const script = (attrs._script as { func?: { name?: string } } | undefined)?.func;
@@ -57,7 +55,7 @@ function boxOf({ node, device }: PlanStep): DrawnNode {
   return parts.length > 1 ? { ...box, about: `joined ${parts.join("·")}` } : box;
 }
 
-/** A plan as nodes and edges: what is fed and known, the steps, and what is returned. */
+/** Draws a plan: fed and known values, the steps, and the results. */
 export function planDrawing(plan: Plan): Drawing {
   const nodes: DrawnNode[] = [], edges: DrawnEdge[] = [];
   const makers = new Map<number, number>();
@@ -93,7 +91,7 @@ export function planDrawing(plan: Plan): Drawing {
   return { nodes, edges };
 }
 
-/** What a session would run to get everything that nobody reads: the plan of it, after all passes. */
+/** Draws the plan by which a session would compute all unread outputs, after all passes. */
 export function runDrawing(graph: Graph, feeds: readonly SymbolicTensor[]): Drawing {
   const { operations } = graph;
   const isInput = (op: Operation): boolean => op.def.meaning.kind === "input";

@@ -1,17 +1,18 @@
-/**
- * A graph as text: a line a node.
- */
+/** A graph as text, one line for each node. */
 import { shapeText } from "../../engine/core/shape.ts";
 import { Graph } from "../../engine/graph/graph.ts";
 import type { Operation } from "../../engine/graph/operation.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 
-/** What can be drawn and summed up: a graph, a `tf.function` with an `inputSignature`, or a body that `getConcreteFunction()` gave. */
+/**
+ * A value with a graph: a graph, a `tf.function` with an `inputSignature`, or a body that `getConcreteFunction()`
+ * returned.
+ */
 export type Drawable = Graph | { readonly graph: unknown } | {
   getConcreteFunction(): { readonly graph: unknown };
 };
 
-/** The graph of something that can be drawn. Throws `TypeError` for what has none. */
+/** Returns the graph of a drawable value. Throws `TypeError` for a value without a graph. */
 export function graphOf(x: Drawable, fn: string): Graph {
   const source = typeof x === "function" && "getConcreteFunction" in x
     ? (x as { getConcreteFunction(): { readonly graph: unknown } }).getConcreteFunction()
@@ -27,18 +28,17 @@ export function graphOf(x: Drawable, fn: string): Graph {
   );
 }
 
-/** True for script ops. */
 export function isScript({ type }: Operation): boolean {
   return /^(PyFunc|PyFuncStateless|EagerPyFunc)$/.test(type);
 }
 
-/** The name of a script op's function. */
+/** Returns the name of a script op's function. */
 export function scriptName(op: Operation): string {
   const { func, token } = (op.attrs._script ?? {}) as { func?: { name?: string }; token?: string };
   return func?.name || token || "script";
 }
 
-/** A graph in a line: how many operations, and how many of the commonest. */
+/** Sums a graph up in a line: the number of operations, and of the commonest types. */
 export function graphLine(graph: Graph): string {
   const counts = new Map<string, number>();
   for (const { type } of graph.operations) counts.set(type, (counts.get(type) ?? 0) + 1);
@@ -52,8 +52,8 @@ export function graphLine(graph: Graph): string {
 }
 
 /**
- * A graph as a table: name, op, shape of the results, inputs; of script ops the name of their function.
- * Throws `TypeError` for what is no graph.
+ * A graph as a table: name, op, shape of the results, inputs; of script ops the name of their function. Throws
+ * `TypeError` for a value without a graph.
  *
  * @example
  * ```ts

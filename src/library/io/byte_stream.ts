@@ -1,20 +1,18 @@
-/**
- * ByteStream: bytes of a path, a URL, a blob or an array, read piece by piece, decompressed on the way.
- */
+/** ByteStream: bytes of a path, a URL, a blob or an array, read piece by piece, decompressed on the way. */
 import { describe } from "../../engine/core/convert.ts";
 import { DataLossError, NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import { type Bytes, concatBytes } from "./bytes.ts";
 import { fileChunks } from "./file_system.ts";
 
-/** Where bytes come from: a path, a URL, a `Blob` or `File`, or bytes themselves. */
+/** A source of bytes: a path, a URL, a `Blob` or `File`, or bytes themselves. */
 export type ByteSource = string | URL | Blob | Uint8Array;
 
-/** How a file is compressed, in TensorFlow's words; empty for not at all. */
+/** TensorFlow's name of a file's compression; empty for none. */
 export type Compression = "" | "GZIP" | "ZLIB";
 
 const FORMATS = { GZIP: "gzip", ZLIB: "deflate" } as const;
 
-/** The format of a compression. Throws `ValueError` for an unknown one. */
+/** Returns the format of a compression. Throws `ValueError` for an unknown one. */
 export function compressionFormat(compression: Compression): "gzip" | "deflate" | null {
   if (compression === "") return null;
   const format = FORMATS[compression];
@@ -24,7 +22,7 @@ export function compressionFormat(compression: Compression): "gzip" | "deflate" 
   );
 }
 
-/** What errors call a source. */
+/** Returns the name of a source in errors. */
 export function sourceName(source: ByteSource): string {
   if (typeof source === "string" || source instanceof URL) return String(source);
   if (source instanceof Uint8Array) return `${source.length} bytes`;
@@ -45,7 +43,7 @@ async function* chunksOf(source: ByteSource, start: number): AsyncGenerator<Uint
   } else yield* fileChunks(source, start);
 }
 
-/** The pieces of a stream without its first bytes. */
+/** Yields the pieces of a stream after its first bytes. */
 async function* streamed(
   stream: ReadableStream<Uint8Array>,
   skip: number,
@@ -90,15 +88,15 @@ async function* decompressed(
   }
 }
 
-/** Reads bytes in order: so many, or up to a mark. */
+/** Reads bytes in order: a number of them, or up to a mark. */
 export class ByteStream {
-  /** What errors call it. */
+  /** Name in errors. */
   readonly name: string;
   readonly #chunks: AsyncGenerator<Uint8Array>;
   #rest: Uint8Array = new Uint8Array();
   #at: number;
 
-  /** Reads a source from `start`, which counts decompressed bytes. Nothing is opened before something is read. */
+  /** Reads a source from `start`, which counts decompressed bytes. The source is opened at the first read. */
   constructor(source: ByteSource, compression: Compression = "", start = 0) {
     const format = compressionFormat(compression);
     this.name = sourceName(source);
@@ -106,12 +104,12 @@ export class ByteStream {
     this.#chunks = format === null ? chunksOf(source, start) : decompressed(source, format, start);
   }
 
-  /** How many bytes were read, those before `start` included. */
+  /** Number of bytes read, those before `start` included. */
   get position(): number {
     return this.#at;
   }
 
-  /** The next `n` bytes, or fewer at the end. Gives a view of memory that nobody writes to. */
+  /** Resolves with the next `n` bytes, or fewer at the end: a view of memory that is not written to later. */
   async read(n: number): Promise<Uint8Array> {
     if (this.#rest.length < n) {
       const parts = [this.#rest];
@@ -126,7 +124,7 @@ export class ByteStream {
     return this.#take(Math.min(n, this.#rest.length));
   }
 
-  /** The next bytes up to a byte, which is part of them, or up to the end; null at the end. */
+  /** Resolves with the bytes up to and including a mark, or up to the end; null at the end. */
   async readTo(mark: number): Promise<Uint8Array | null> {
     const parts = [this.#rest];
     let end = this.#rest.indexOf(mark);

@@ -1,6 +1,4 @@
-/**
- * Little helpers on bytes: arrays over them whatever their alignment, byte order.
- */
+/** Helpers on bytes: arrays over them at any alignment, byte order. */
 import { describe } from "../../engine/core/convert.ts";
 import {
   type DType,
@@ -20,28 +18,30 @@ export { concatBytes, viewOf } from "../../engine/core/text.ts";
 /** Bytes over a plain buffer, as files want them. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** What can be written: a host array, or a tensor, which is read. */
+/** A value that can be written: a host array, or a tensor, which is read. */
 export type Writable = NdArray | Tensor;
 
-/** The value to write. Throws what reading a tensor throws. */
+/** Reads the value to write. */
 export async function hostArray(value: Writable): Promise<NdArray> {
   if (value instanceof Tensor) return await value.ndarray();
   if (value instanceof NdArray) return value;
   throw new TypeError(`Cannot write ${describe(value)}: wanted a tensor or an NdArray`);
 }
 
-/** Throws `TypeError` for what is no array of bytes. */
+/** Throws `TypeError` unless `bytes` are an array of bytes. */
 export function checkBytes(bytes: unknown, what: string): void {
   if (dtypeOfArray(bytes) === "uint8") return;
   throw new TypeError(`Cannot read ${what}: wanted a Uint8Array, received ${describe(bytes)}`);
 }
 
-/** The error of bytes that cannot be read. */
+/** Makes the error of unreadable bytes. */
 export function unreadable(what: string, why: string): DataLossError {
   return new DataLossError(`Cannot read ${what}: ${why}`);
 }
 
-/** An array over a copy of little-endian bytes. Throws `DataLossError` where their number does not fit the shape. */
+/**
+ * Makes an array over a copy of little-endian bytes. Throws `DataLossError` where their number does not fit the shape.
+ */
 export function arrayFromBytes(
   dtype: DType,
   shape: Shape,
@@ -57,12 +57,12 @@ export function arrayFromBytes(
     throw new TypeError(`Cannot read ${what}: this runtime has no array for ${dtype}`);
   }
   const copy = bytes.slice();
-  // True is 1: kernels compare the bytes.
+  // True must be 1: kernels compare the bytes.
   if (dtype === "bool") { for (let i = 0; i < copy.length; i++) if (copy[i] > 1) copy[i] = 1; }
   return new NdArray(dtype, [...shape], new array(copy.buffer as ArrayBuffer) as HostData);
 }
 
-/** The elements as little-endian bytes, not copied. */
+/** Returns the elements as little-endian bytes, not copied. */
 export function bytesOfArray(array: NdArray): Bytes {
   const data = array.data as TypedArray;
   return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);

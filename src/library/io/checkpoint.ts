@@ -1,6 +1,6 @@
 /**
- * tf.train.Checkpoint: variables and optimizers in TensorFlow's checkpoints of objects, where they go by the attributes that lead to them.
- *  Follows TensorFlow `checkpoint/checkpoint.py` and `trackable_object_graph.proto`.
+ * tf.train.Checkpoint: variables and optimizers in TensorFlow's object checkpoints, under the attributes that lead to
+ * them. Follows TensorFlow `checkpoint/checkpoint.py` and `trackable_object_graph.proto`.
  */
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { NotFoundError, RuntimeError, ValueError } from "../../engine/core/errors.ts";
@@ -18,12 +18,12 @@ import { giveWeights, isStateful, type Stateful, type Variables } from "./variab
 
 const VALUE = ".ATTRIBUTES/VARIABLE_VALUE", SAVE_COUNTER = "save_counter";
 
-/** An object of a checkpoint that is to be written or was found. */
+/** An object of a checkpoint that is to be written or was read. */
 interface ObjectNode {
   readonly children: Map<string, ObjectNode>;
-  /** Where its value is, for a variable. */
+  /** Key of its value, for a variable. */
   readonly key: string | null;
-  /** The value, where it is written. */
+  /** The value to write, or null. */
   readonly value: Tensor | NdArray | null;
   /** The variable or optimizer that it stands for. */
   readonly target: VariableLike | Stateful | null;
@@ -31,7 +31,7 @@ interface ObjectNode {
   readonly slots: { readonly of: ObjectNode; readonly name: string; readonly node: ObjectNode }[];
 }
 
-/** A name as a part of a key. */
+/** Escapes a name as a part of a key. */
 function escaped(name: string): string {
   return name.replaceAll(".", "..").replaceAll("/", ".S");
 }
@@ -40,7 +40,7 @@ function objectNode(key: string | null = null, more: Partial<ObjectNode> = {}): 
   return { children: new Map(), key, value: null, target: null, slots: [], ...more };
 }
 
-/** The objects of a nest, without what optimizers keep. */
+/** Builds the objects of a nest, without the optimizers' slots. */
 function objectsOf(nest: Variables): ObjectNode {
   const walk = new NestWalk();
   const known = new Map<unknown, ObjectNode>();
@@ -70,7 +70,7 @@ function objectsOf(nest: Variables): ObjectNode {
   return visit(nest, "", 0);
 }
 
-/** All objects that lead from one, itself first, with the path of each. */
+/** Lists all objects that are reachable from one, itself first, with their paths. */
 function allObjects(root: ObjectNode): Map<ObjectNode, string> {
   const found = new Map([[root, ""]]);
   for (const [node, path] of found) {
@@ -82,7 +82,7 @@ function allObjects(root: ObjectNode): Map<ObjectNode, string> {
   return found;
 }
 
-/** Adds what optimizers keep: the step count, and slots beside the variables that they are for. Returns what is to be disposed. */
+/** Adds the optimizers' state: the step count, and slots beside their variables. Returns the tensors to dispose. */
 async function addOptimizers(root: ObjectNode): Promise<Tensor[]> {
   const made: Tensor[] = [];
   const all = allObjects(root);
@@ -108,20 +108,21 @@ async function addOptimizers(root: ObjectNode): Promise<Tensor[]> {
   return made;
 }
 
-/** What restoring did, and did not. */
+/** The result of restoring. */
 export interface RestoreStatus {
-  /** Throws `RuntimeError` where the checkpoint has values that nobody took, or an object found none. */
+  /** Throws `RuntimeError` where the checkpoint has unused values, or an object found none. */
   assertConsumed(): RestoreStatus;
   /** Throws `RuntimeError` where an object found no value. */
   assertExistingObjectsMatched(): RestoreStatus;
-  /** Does nothing: says that a part is wanted. */
+  /** Does nothing: declares that unused values are expected. */
   expectPartial(): RestoreStatus;
 }
 
 /**
- * Variables and optimizers, in arrays and objects, saved and restored as TensorFlow does it: values go by the keys that lead to them, so a
- * checkpoint of `new tf.train.Checkpoint({ model: { w } })` and one of Python's `tf.train.Checkpoint(model=m)`, where `m.w` is a variable,
- * are the same. The files are TensorFlow's, which `import "@weft/weft/tf"` reads and writes. Follows TensorFlow `tf.train.Checkpoint`.
+ * Variables and optimizers, in arrays and objects, saved and restored as TensorFlow does it: values go by the keys that
+ * lead to them, so a checkpoint of `new tf.train.Checkpoint({ model: { w } })` and one of Python's
+ * `tf.train.Checkpoint(model=m)`, where `m.w` is a variable, are the same. The files are TensorFlow's, which
+ * `import "@weft/weft/tf"` reads and writes. Follows TensorFlow `tf.train.Checkpoint`.
  *
  * @example
  * ```ts
@@ -140,13 +141,13 @@ export class Checkpoint {
   readonly #objects: Variables;
   #saves = 0;
 
-  /** Of these objects, by name. Throws `TypeError` for what is no variable or optimizer. */
+  /** Creates a checkpoint of named objects. Throws `TypeError` for a value that is no variable or optimizer. */
   constructor(objects: Readonly<Record<string, Variables>> = {}) {
     objectsOf(objects);
     this.#objects = objects;
   }
 
-  /** How often it was saved, which restoring takes over. */
+  /** Number of saves, which restoring takes over. */
   get saveCounter(): number {
     return this.#saves;
   }
@@ -175,13 +176,13 @@ export class Checkpoint {
     return prefix;
   }
 
-  /** Writes a checkpoint under the prefix with a number behind it: how often it was saved, or the one given. */
+  /** Writes a checkpoint under the prefix and a number: that of this save, or the given one. */
   async writeNumbered(prefix: string, number?: number): Promise<string> {
     this.#saves++;
     return await this.write(`${prefix}-${number ?? this.#saves}`);
   }
 
-  /** Writes a checkpoint under the prefix with a number behind it, and the state file of its folder; returns where it is. */
+  /** Writes a checkpoint under the prefix and a number, and the state file of its folder; returns its prefix. */
   async save(prefix: string): Promise<string> {
     const latest = await this.writeNumbered(prefix);
     const state = { latest, all: [latest], times: [] };
@@ -190,8 +191,9 @@ export class Checkpoint {
   }
 
   /**
-   * Gives the objects what a checkpoint holds for them. Rejects with `NotFoundError` where there is none, `ValueError` for another shape or
-   * dtype; nothing is changed then. What one side alone has stays as it is, unless the status is asked.
+   * Restores the objects' values from a checkpoint. Rejects with `NotFoundError` where there is none, `ValueError` for
+   * another shape or dtype; nothing is changed then. Values and objects without a counterpart are ignored, unless the
+   * status is asked.
    */
   async restore(prefix: string): Promise<RestoreStatus> {
     const format = checkpointFormat("restore a checkpoint"), file = await format.read(prefix);

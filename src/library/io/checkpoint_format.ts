@@ -1,6 +1,4 @@
-/**
- * The seam between those who keep variables in checkpoints and TensorFlow's file format, which `@weft/weft/tf` brings.
- */
+/** The seam between savers of variables and TensorFlow's checkpoint format, which `@weft/weft/tf` provides. */
 import { UnimplementedError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import type { TensorLike } from "../../engine/core/tensor.ts";
@@ -12,13 +10,13 @@ export interface OpenCheckpoint {
   close(): Promise<void>;
 }
 
-/** An object that was saved. Others are known by their places in the list. */
+/** A saved object. Others refer to it by its index in the list. */
 export interface SavedObjectNode {
-  /** Where its value is; null for an object that has none. */
+  /** Key of its value; null for an object without one. */
   readonly key: string | null;
-  /** Objects that its attributes lead to. */
+  /** Objects of its attributes. */
   readonly children: readonly { readonly name: string; readonly id: number }[];
-  /** What an optimizer keeps for other objects. */
+  /** An optimizer's state for other objects. */
   readonly slots: readonly { readonly of: number; readonly name: string; readonly id: number }[];
 }
 
@@ -31,14 +29,14 @@ export interface CheckpointFormat {
     values: Readonly<Record<string, TensorLike>>,
     nodes: readonly SavedObjectNode[],
   ) => Promise<void>;
-  /** The objects that were saved; null in a checkpoint of something else. */
+  /** Reads the saved objects; null for a checkpoint of something else. */
   readonly objects: (
     prefix: string,
     checkpoint: OpenCheckpoint,
   ) => Promise<readonly SavedObjectNode[] | null>;
-  /** Deletes the files of a checkpoint; nothing where there is none. */
+  /** Deletes the files of a checkpoint, if there are any. */
   readonly remove: (prefix: string) => Promise<void>;
-  /** When a checkpoint was written, in seconds since 1970; null where there is none. */
+  /** Resolves with the time at which a checkpoint was written, in seconds since 1970; null where there is none. */
   readonly modified: (prefix: string) => Promise<number | null>;
   /** Writes a file in one step: a crash leaves the old or the new one. */
   readonly replace: (path: string, bytes: Uint8Array) => Promise<void>;
@@ -46,14 +44,14 @@ export interface CheckpointFormat {
 
 let known: CheckpointFormat | null = null;
 
-/** Says how checkpoints are written and read; null takes it back. Returns what was said before. */
+/** Sets the checkpoint format, or null. Returns the one before. */
 export function setCheckpointFormat(format: CheckpointFormat | null): CheckpointFormat | null {
   const before = known;
   known = format;
   return before;
 }
 
-/** How checkpoints are written and read. Throws `UnimplementedError` where nobody said it. */
+/** Returns the checkpoint format. Throws `UnimplementedError` where none is set. */
 export function checkpointFormat(what: string): CheckpointFormat {
   if (known !== null) return known;
   throw new UnimplementedError(

@@ -11,15 +11,15 @@ import { KeptCheckpoints, readCheckpointState, writeCheckpointState } from "./ch
 
 /** Options of {@linkcode CheckpointManager.create}. */
 export interface CheckpointManagerOptions {
-  /** How many checkpoints are kept: files of older ones are deleted. Null for all. Default 5. */
+  /** Number of checkpoints that are kept: older files are deleted. Null for all. Default 5. */
   readonly maxToKeep?: number | null;
-  /** Hours after which one of those that would be deleted is kept for good. */
+  /** Hours after which a checkpoint is kept for good instead of deleted. */
   readonly keepCheckpointEveryNHours?: number;
-  /** What files begin with. Default `"ckpt"`. */
+  /** Beginning of the files' names. Default `"ckpt"`. */
   readonly checkpointName?: string;
   /** The variable that counts steps, for `checkpointInterval`. */
   readonly stepCounter?: VariableLike;
-  /** Steps after which `save()` saves again; before, it does nothing. */
+  /** Steps between two saves; an earlier `save()` does nothing. */
   readonly checkpointInterval?: number;
 }
 
@@ -32,7 +32,7 @@ const checkOptions = optionCheck<CheckpointManagerOptions>("CheckpointManager", 
 });
 
 /**
- * Saves a checkpoint again and again in a folder, and deletes those that are not kept. A folder that has some is gone on with. Follows
+ * Saves numbered checkpoints in a folder, and deletes old ones. It continues with a folder that has some. Follows
  * TensorFlow `tf.train.CheckpointManager`.
  *
  * @example
@@ -54,7 +54,7 @@ const checkOptions = optionCheck<CheckpointManagerOptions>("CheckpointManager", 
  * ```
  */
 export class CheckpointManager {
-  /** What it saves. */
+  /** The checkpoint that it saves. */
   readonly checkpoint: Checkpoint;
   /** The folder. */
   readonly directory: string;
@@ -85,8 +85,8 @@ export class CheckpointManager {
   }
 
   /**
-   * Makes one for a folder, and knows the checkpoints that its state file lists. Rejects with `ValueError` for options that do not fit,
-   * `UnimplementedError` where the format is not loaded.
+   * Creates the manager of a folder, and reads the checkpoints of its state file. Rejects with `ValueError` for options
+   * that do not fit, `UnimplementedError` where the format is not loaded.
    */
   static async create(
     checkpoint: Checkpoint,
@@ -102,7 +102,7 @@ export class CheckpointManager {
     return made;
   }
 
-  /** Checkpoints that it keeps, oldest first. */
+  /** The kept checkpoints, oldest first. */
   get checkpoints(): string[] {
     return this.#kept.paths;
   }
@@ -111,7 +111,10 @@ export class CheckpointManager {
     return this.#latest;
   }
 
-  /** Saves under the next number, or the one given; returns the prefix, or null where it is too early for `checkpointInterval`. */
+  /**
+   * Saves under the next number, or the given one; returns the prefix, or null where it is too early for
+   * `checkpointInterval`.
+   */
   async save(checkpointNumber?: number): Promise<string | null> {
     const { checkpointName = "ckpt", stepCounter, checkpointInterval } = this.#options;
     if (stepCounter !== undefined && checkpointInterval !== undefined) {

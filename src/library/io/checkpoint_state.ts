@@ -1,23 +1,23 @@
 /**
- * The state file beside checkpoints, which says which is the latest and which are kept, and who deletes those that are not.
- *  Follows TensorFlow `checkpoint_management.py`.
+ * The state file beside checkpoints, which lists the latest and the kept ones, and the deletion of the others. Follows
+ * TensorFlow `checkpoint_management.py`.
  */
 import { DataLossError, NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import { checkpointFormat } from "./checkpoint_format.ts";
 import { readBytes } from "./files.ts";
 
-/** What a state file says. Paths are those that can be opened. */
+/** Contents of a state file. Paths can be opened as they are. */
 export interface CheckpointState {
   readonly latest: string;
-  /** All that are kept, oldest first. */
+  /** All kept checkpoints, oldest first. */
   readonly all: readonly string[];
-  /** When each was saved, in seconds since 1970; empty where the file does not say it. */
+  /** Times of their saves, in seconds since 1970; empty where the file has none. */
   readonly times: readonly number[];
-  /** When the last one was saved that is kept for good. */
+  /** Time of the last save that is kept for good. */
   readonly preserved?: number | undefined;
 }
 
-/** The folder of a path with the slash behind it; empty for the current one. */
+/** Returns the folder of a path with its slash; empty for the current one. */
 export function folderOf(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
 }
@@ -26,12 +26,15 @@ function isAbsolute(path: string): boolean {
   return /^([\\/]|[A-Za-z]:)/.test(path);
 }
 
-/** Now, in seconds since 1970. */
+/** Returns the current time in seconds since 1970. */
 export function secondsNow(): number {
   return (performance.timeOrigin + performance.now()) / 1000;
 }
 
-/** What the state file of a folder says; null where there is none. Rejects with `DataLossError` for one that names no checkpoint. */
+/**
+ * Reads the state file of a folder; null where there is none. Rejects with `DataLossError` for one that names no
+ * checkpoint.
+ */
 export async function readCheckpointState(
   folder: string,
   file = "checkpoint",
@@ -65,8 +68,8 @@ export async function readCheckpointState(
 }
 
 /**
- * The prefix that a folder's state file names last, or null where there is none or no such checkpoint. Follows TensorFlow
- * `tf.train.latest_checkpoint`. Rejects with `UnimplementedError` in browsers.
+ * Returns the latest prefix in a folder's state file, or null where there is none or no such checkpoint. Follows
+ * TensorFlow `tf.train.latest_checkpoint`. Rejects with `UnimplementedError` in browsers.
  */
 export async function latestCheckpoint(
   folder: string,
@@ -83,7 +86,7 @@ export async function latestCheckpoint(
   }
 }
 
-/** Writes a state file. Paths stand in it as they are, or as seen from its folder where `relative`. */
+/** Writes a state file, with paths as given, or relative to its folder. */
 export async function writeCheckpointState(
   path: string,
   { latest, all, times, preserved }: CheckpointState,
@@ -103,7 +106,7 @@ export async function writeCheckpointState(
   await checkpointFormat("save a checkpoint").replace(path, new TextEncoder().encode(text));
 }
 
-/** A text in quotes as protobuf's text form has it: bytes beyond ASCII in octal. */
+/** Quotes a text for protobuf's text form: bytes beyond ASCII in octal. */
 function quoted(text: string): string {
   let out = "";
   for (const byte of new TextEncoder().encode(text)) {
@@ -129,7 +132,7 @@ function unquoted(text: string): string {
 }
 
 export interface KeepOptions {
-  /** How many of the last are kept; 0 for all. */
+  /** Number of kept checkpoints; 0 for all. */
   readonly most: number;
   /** Hours after which one more is kept for good; Infinity for never. */
   readonly everyNHours: number;
@@ -140,14 +143,14 @@ interface Kept {
   readonly time: number;
 }
 
-/** The checkpoints that somebody saved and would delete, oldest first. */
+/** The kept checkpoints of a saver, oldest first. */
 export class KeptCheckpoints {
   readonly #options: KeepOptions;
   #kept: Kept[] = [];
-  /** When the last was saved that is kept for good, at first when this began. */
+  /** Time of the last save that is kept for good, at first the time of creation. */
   preserved: number = secondsNow();
 
-  /** Of none. Throws `ValueError` for numbers that are none. */
+  /** Creates an empty list. Throws `ValueError` for invalid numbers. */
   constructor(options: KeepOptions) {
     const { most, everyNHours } = options;
     if (!(Number.isInteger(most) && most >= 0)) {
@@ -164,12 +167,12 @@ export class KeptCheckpoints {
   get paths(): string[] {
     return this.#kept.map(({ path }) => path);
   }
-  /** When they were saved, in seconds since 1970. */
+  /** Times of their saves, in seconds since 1970. */
   get times(): number[] {
     return this.#kept.map(({ time }) => time);
   }
 
-  /** Takes over checkpoints that were saved before; those that are not there any more are left out. */
+  /** Takes over earlier checkpoints that still exist. */
   async recover(paths: readonly string[], times: readonly number[] = []): Promise<void> {
     const format = checkpointFormat("look for checkpoints"), found: Kept[] = [];
     for (const [i, path] of paths.entries()) {
@@ -179,7 +182,7 @@ export class KeptCheckpoints {
     this.#kept = found;
   }
 
-  /** Notes one that was saved now. Returns those that are to be deleted once the state file does not name them any more. */
+  /** Adds a checkpoint. Returns those to delete once the state file does not name them. */
   add(path: string, time: number = secondsNow()): string[] {
     const { most, everyNHours } = this.#options;
     this.#kept = [...this.#kept.filter((k) => k.path !== path), { path, time }];

@@ -1,5 +1,5 @@
 /**
- * Codecs of images: what decodes and encodes which bytes, on this runtime. PNG is ours; others are registered, or the platform's.
+ * Codecs of images: the decoders and encoders of this runtime. PNG is ours; others are registered, or the platform's.
  */
 import { describe } from "../../engine/core/convert.ts";
 import { InvalidArgumentError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
@@ -7,28 +7,25 @@ import { NdArray } from "../../engine/core/nd_array.ts";
 import { optionCheck } from "../../engine/core/options.ts";
 import { decodePng, encodePng, isPng } from "./png.ts";
 
-/** Formats that have a name here; {@linkcode registerImageCodec} takes others. */
+/** Known formats; {@linkcode registerImageCodec} takes others. */
 export type ImageFormat = "jpeg" | "png" | (string & Record<never, never>);
 
 /** Pixels of an image: rows of pixels of `channels` bytes each. */
 export interface Pixels {
-  /** Pixels of a row. */
   readonly width: number;
-  /** Rows. */
   readonly height: number;
   /** Bytes of a pixel: gray, red green blue, or with opacity. */
   readonly channels: 1 | 3 | 4;
-  /** The bytes. */
   readonly data: Uint8Array | Uint8ClampedArray;
 }
 
-/** What decodes and encodes a format. */
+/** Decoder and encoder of a format. */
 export interface ImageCodec {
-  /** True for bytes of the format, told by how they begin. */
+  /** True for bytes that begin as the format does. */
   readonly matches: (bytes: Uint8Array) => boolean;
-  /** The pixels of an image, now or later. */
+  /** Decodes an image, now or later. */
   readonly decode?: (bytes: Uint8Array) => Pixels | Promise<Pixels>;
-  /** The bytes of an image of `quality` 0 to 100, now or later. */
+  /** Encodes an image with a `quality` of 0 to 100, now or later. */
   readonly encode?: (pixels: Pixels, quality: number) => Uint8Array | Promise<Uint8Array>;
 }
 
@@ -41,8 +38,9 @@ const checkCodec = optionCheck<ImageCodec>("registerImageCodec", {
 const codecs = new Map<ImageFormat, ImageCodec>();
 
 /**
- * Says what decodes and encodes images of a format, before the platform is asked: a library where there is no platform, as
- * `@weft/weft/image` registers one for JPEG, or a format of your own. Throws `ValueError` where it does neither.
+ * Registers the decoder and encoder of a format, which are used before the platform's: a library where there is no
+ * platform, as `@weft/weft/image` registers one for JPEG, or a format of your own. Throws `ValueError` where it has
+ * neither.
  *
  * @example
  * ```ts
@@ -65,18 +63,21 @@ export function registerImageCodec(format: ImageFormat, codec: ImageCodec): void
   codecs.set(format, { ...codecs.get(format), ...codec });
 }
 
-/** What is asked of a decoded image. */
+/** The requested form of a decoded image. */
 export interface Wanted {
-  /** Channels; 0 for those it has. */
+  /** Channels; 0 for the image's own. */
   readonly channels: number;
   readonly dtype: "uint8" | "uint16";
-  /** The op that asks, for messages. */
+  /** Name of the op, for messages. */
   readonly op: string;
 }
 
 const isJpeg = (bytes: Uint8Array): boolean => bytes[0] === 0xff && bytes[1] === 0xd8;
 
-/** An image as an array `[height, width, channels]`, now or later. Throws (or rejects with) `InvalidArgumentError` for bytes that are none. */
+/**
+ * Decodes an image to an array `[height, width, channels]`, now or later. Throws (or rejects with)
+ * `InvalidArgumentError` for invalid bytes.
+ */
 export function decodeBytes(bytes: Uint8Array, wanted: Wanted): NdArray | Promise<NdArray> {
   if (isPng(bytes)) return decodePng(bytes, wanted.channels, wanted.dtype);
   const format = isJpeg(bytes) ? "jpeg" : [...codecs].find(([, c]) => c.matches(bytes))?.[0];
@@ -115,7 +116,7 @@ function noCodec(what: string, format: string, op: string): UnimplementedError {
   );
 }
 
-/** The pixels in the channels that are asked for. */
+/** Converts pixels to the requested channels. */
 function toChannels(
   { width, height, channels: has, data }: Pixels,
   isOpaque: boolean,
@@ -162,7 +163,7 @@ function brightness(r: number, g: number, b: number): number {
   return 0.299 * r + 0.587 * g + 0.114 * b + 0.5 | 0;
 }
 
-/** What we use of a canvas. */
+/** The used part of a canvas. */
 interface Context2d {
   drawImage(image: unknown, x: number, y: number): void;
   putImageData(image: unknown, x: number, y: number): void;
@@ -185,7 +186,7 @@ interface Platform {
 
 let platformWorks: boolean | null = null;
 
-/** True where the platform decodes images and shows their pixels: browsers and their workers. */
+/** True where the platform decodes images and exposes their pixels: browsers and their workers. */
 function hasPlatform(): boolean {
   const { OffscreenCanvas, createImageBitmap } = globalThis as unknown as Platform;
   platformWorks ??= createImageBitmap !== undefined && OffscreenCanvas !== undefined &&
@@ -210,7 +211,10 @@ async function platformDecode(bytes: Uint8Array, format: string): Promise<Pixels
   return { width, height, channels: 4, data: context.getImageData(0, 0, width, height).data };
 }
 
-/** An image as bytes of a format, now or later. Throws `InvalidArgumentError` for an array that is no image, `UnimplementedError` where nothing encodes it. */
+/**
+ * Encodes an image, now or later. Throws `InvalidArgumentError` for an array that is no image, `UnimplementedError`
+ * without an encoder.
+ */
 export function encodeImage(
   image: NdArray,
   format: "png" | "jpeg",
@@ -240,7 +244,7 @@ async function platformEncode(pixels: Pixels, quality: number): Promise<Uint8Arr
   return new Uint8Array(await blob.arrayBuffer());
 }
 
-/** The pixels with four channels. */
+/** Converts pixels to four channels. */
 export function opaque({ width, height, channels, data }: Pixels): Uint8ClampedArray {
   const out = new Uint8ClampedArray(4 * width * height);
   for (let i = 0; i < width * height; i++) {
@@ -250,7 +254,7 @@ export function opaque({ width, height, channels, data }: Pixels): Uint8ClampedA
   return out;
 }
 
-/** The channels. Throws `ValueError` for others than those allowed. */
+/** Checks the number of channels. Throws `ValueError` for one that is not allowed. */
 export function checkChannels(channels: unknown, allowed: readonly number[], fn: string): number {
   if (typeof channels === "number" && allowed.includes(channels)) return channels;
   throw new ValueError(

@@ -1,17 +1,14 @@
-/**
- * Checksums: CRC-32 as zip files have it, and CRC-32C (Castagnoli) as TensorFlow's records, tables and bundles do.
- */
+/** Checksums: CRC-32 as zip files have it, and CRC-32C (Castagnoli) as TensorFlow's records, tables and bundles do. */
 
-/** The checksum of bytes, going on from that of those before them. */
+/** The checksum of bytes, continued from that of the bytes before them. */
 type Checksum = (bytes: Uint8Array, before?: number) => number;
 
-/** CRC-32 as zip files have it. */
 export const crc32: Checksum = checksum(0xedb88320);
 export const crc32c: Checksum = checksum(0x82f63b78);
 
 /**
- * Remainders of a byte, and of one that 1, 2 and 3 zero bytes follow, 256 each: four bytes are looked up at once ("slicing by 4",
- * Kounavis and Berry 2005). Eight at once take a quarter longer in V8 14.
+ * Remainders of a byte, and of one that 1, 2 and 3 zero bytes follow, 256 each: four bytes are looked up at once
+ * ("slicing by 4", Kounavis and Berry 2005). Eight at once take a quarter longer in V8 14.
  */
 function tableOf(polynomial: number): Uint32Array {
   const table = new Uint32Array(4 * 256);
@@ -38,7 +35,7 @@ function checksum(polynomial: number): Checksum {
   };
 }
 
-/** A checksum as it is stored: checksums of data that holds checksums are weak otherwise. */
+/** Masks a checksum for storage: checksums of data that holds checksums are weak otherwise. */
 export function maskCrc(crc: number): number {
   return ((crc >>> 15 | crc << 17) + 0xa282ead8) >>> 0;
 }

@@ -1,6 +1,4 @@
-/**
- * tf.io.parseExample and its siblings: records of `tf.train.Example`, read into tensors and written.
- */
+/** tf.io.parseExample and its siblings: records of `tf.train.Example`, read into tensors and written. */
 import { apply, compose, type OpInput } from "../../engine/core/apply.ts";
 import { packComponents } from "../../engine/core/composite.ts";
 import { describe, toNdArray } from "../../engine/core/convert.ts";
@@ -31,43 +29,39 @@ export type ExampleDType = "float32" | "int64" | "string";
 
 /** A feature of a known shape, a tensor. */
 export interface FixedLenFeature {
-  /** Which kind of feature it is. */
+  /** The kind of feature. */
   readonly kind: "fixedLen";
   /** Its shape in one example. */
   readonly shape: Shape;
-  /** Its dtype. */
   readonly dtype: ExampleDType;
-  /** What examples without it have; without it they are refused. */
+  /** The value of examples without it; if absent, such examples are refused. */
   readonly defaultValue?: TensorLike | undefined;
 }
 
 /** A feature of any number of values, a sparse tensor. */
 export interface VarLenFeature {
-  /** Which kind of feature it is. */
+  /** The kind of feature. */
   readonly kind: "varLen";
-  /** Its dtype. */
   readonly dtype: ExampleDType;
 }
 
-/** A feature of any number of equal parts, a tensor filled up to the longest. */
+/** A feature of any number of equal parts, a tensor padded to the longest. */
 export interface FixedLenSequenceFeature {
-  /** Which kind of feature it is. */
+  /** The kind of feature. */
   readonly kind: "sequence";
   /** The shape of a part. */
   readonly shape: Shape;
-  /** Its dtype. */
   readonly dtype: ExampleDType;
-  /** What shorter ones are filled up with. */
+  /** The padding of shorter ones. */
   readonly defaultValue?: TensorLike | undefined;
 }
 
 /** A feature of any number of values, a row of a ragged tensor. */
 export interface RaggedFeature {
-  /** Which kind of feature it is. */
+  /** The kind of feature. */
   readonly kind: "ragged";
-  /** Its dtype. */
   readonly dtype: ExampleDType;
-  /** The name it has in the examples, where that is another. */
+  /** Its name in the examples, where that differs. */
   readonly valueKey?: string | undefined;
 }
 
@@ -76,7 +70,7 @@ export type ExampleFeatures = Readonly<
   Record<string, FixedLenFeature | VarLenFeature | FixedLenSequenceFeature | RaggedFeature>
 >;
 
-/** What features become: `Ragged` is what a ragged one is. */
+/** The results of features; `Ragged` is the type of a ragged one's. */
 export type ParsedExample<F extends ExampleFeatures, Ragged = RaggedTensor> = {
   readonly [K in keyof F]: F[K] extends VarLenFeature ? SparseTensor
     : F[K] extends RaggedFeature ? Ragged
@@ -84,7 +78,7 @@ export type ParsedExample<F extends ExampleFeatures, Ragged = RaggedTensor> = {
 };
 
 /**
- * A feature that has this shape in each example; `defaultValue` is what examples without it have. Follows TensorFlow
+ * Makes a feature that has this shape in each example; `defaultValue` is for examples without it. Follows TensorFlow
  * `tf.io.FixedLenFeature`.
  */
 export function FixedLenFeature(
@@ -95,14 +89,16 @@ export function FixedLenFeature(
   return { kind: "fixedLen", shape, dtype: exampleDType(dtype), defaultValue };
 }
 
-/** A feature of any number of values, which becomes a `tf.SparseTensor`. Follows TensorFlow `tf.io.VarLenFeature`. */
+/**
+ * Makes a feature of any number of values, which becomes a `tf.SparseTensor`. Follows TensorFlow `tf.io.VarLenFeature`.
+ */
 export function VarLenFeature(dtype: ExampleDType): VarLenFeature {
   return { kind: "varLen", dtype: exampleDType(dtype) };
 }
 
 /**
- * A feature of any number of parts of this shape, filled up with `defaultValue` to the longest; also where it is missing, which
- * TensorFlow wants to be told by `allow_missing`. Follows TensorFlow `tf.io.FixedLenSequenceFeature`.
+ * Makes a feature of any number of parts of this shape, padded with `defaultValue` to the longest; also where it is
+ * missing, which TensorFlow allows only with `allow_missing`. Follows TensorFlow `tf.io.FixedLenSequenceFeature`.
  */
 export function FixedLenSequenceFeature(
   shape: Shape,
@@ -113,8 +109,8 @@ export function FixedLenSequenceFeature(
 }
 
 /**
- * A feature of any number of values, which becomes a row of a `tf.RaggedTensor`; `valueKey` is its name in the examples where that is
- * another. Follows TensorFlow `tf.io.RaggedFeature`, without partitions.
+ * Makes a feature of any number of values, which becomes a row of a `tf.RaggedTensor`; `valueKey` is its name in the
+ * examples where that differs. Follows TensorFlow `tf.io.RaggedFeature`, without partitions.
  */
 export function RaggedFeature(dtype: ExampleDType, valueKey?: string): RaggedFeature {
   return { kind: "ragged", dtype: exampleDType(dtype), valueKey };
@@ -129,17 +125,18 @@ function exampleDType(dtype: DType): ExampleDType {
 
 /** Options of {@linkcode parseExample}. */
 export interface ParseExampleOptions {
-  /** What the examples are called in errors, a name for each. */
+  /** Names of the examples in errors. */
   readonly exampleNames?: TensorLike;
 }
 
 const checkOptions = optionCheck<ParseExampleOptions>("parseExample", { exampleNames: true });
 
 /**
- * Parses a vector of records of `tf.train.Example`, such as a batch of `tf.data.tfrecord`: a tensor for each feature of known length, a
- * `SparseTensor` or `RaggedTensor` for the others. Runs on the host, in graphs and pipelines too. Throws `InvalidArgumentError` with
- * TensorFlow's words for records that lack a feature, have another number of values or another dtype, or are damaged; `ValueError` for
- * features that cannot be asked for. Follows TensorFlow `tf.io.parse_example` (op `ParseExampleV2`).
+ * Parses a vector of records of `tf.train.Example`, such as a batch of `tf.data.tfrecord`: a tensor for each feature of
+ * known length, a `SparseTensor` or `RaggedTensor` for the others. Runs on the host, in graphs and pipelines too.
+ * Throws `InvalidArgumentError` with TensorFlow's words for records that lack a feature, have another number of values
+ * or another dtype, or are damaged; `ValueError` for invalid features. Follows TensorFlow `tf.io.parse_example` (op
+ * `ParseExampleV2`).
  *
  * @example
  * ```ts
@@ -176,8 +173,8 @@ export function parseExample<const F extends ExampleFeatures>(
 }
 
 /**
- * Parses one record of `tf.train.Example`: as {@linkcode parseExample}, but a ragged feature is a vector. A batch is parsed sooner at once.
- * Follows TensorFlow `tf.io.parse_single_example`.
+ * Parses one record of `tf.train.Example`: as {@linkcode parseExample}, but a ragged feature is a vector. Parsing a
+ * batch at once is faster. Follows TensorFlow `tf.io.parse_single_example`.
  *
  * @example
  * ```ts
@@ -217,7 +214,7 @@ function rankOf(input: OpInput): number | null {
   return (input instanceof NdArray ? input.shape : input.staticShape)?.length ?? null;
 }
 
-/** A feature's name in the examples, and under which it is handed out. */
+/** A feature's name in the examples, and its key in the result. */
 interface Asked<F> {
   readonly name: string;
   readonly key: string;
@@ -241,7 +238,7 @@ function parse(
   );
   const dtypes = (list: readonly Asked<{ readonly dtype: DType }>[]): DType[] =>
     list.map(({ feature }) => feature.dtype);
-  // What the op gives in int64 and nobody keeps is disposed.
+  // Unused int64 outputs of the op are disposed.
   const parts = compose(() => {
     const out = apply(
       ParseExampleV2,
@@ -271,7 +268,9 @@ function parse(
   return packComponents(structureOf(features, isSingle), parts);
 }
 
-/** The features in the order they are handed out. Throws `ValueError` with TensorFlow's phrases for what is none. */
+/**
+ * Returns the features in the order of the results. Throws `ValueError` with TensorFlow's phrases for an invalid one.
+ */
 function askedFeatures(features: ExampleFeatures): Asked<ExampleFeatures[string]>[] {
   const entries = Object.entries(features ?? {});
   if (entries.length === 0) {
@@ -307,7 +306,7 @@ function askedFeatures(features: ExampleFeatures): Asked<ExampleFeatures[string]
   });
 }
 
-/** The default of a dense feature; no elements where it has none. */
+/** Returns the default of a dense feature; no elements where it has none. */
 function defaultOf({ name, feature: { kind, shape, dtype, defaultValue } }: Asked<Dense>): OpInput {
   if (defaultValue === undefined) return toNdArray([], { dtype, shape: [0] });
   const input = defaultValue instanceof Tensor
@@ -333,13 +332,14 @@ function structureOf(features: ExampleFeatures, isSingle: boolean): Record<strin
   return Object.fromEntries(Object.entries(features).map(([name, f]) => [name, leaf(f)]));
 }
 
-/** What a feature is written from. */
+/** A value that a feature is written from. */
 export type ExampleValue = TensorLike | Uint8Array | readonly Uint8Array[];
 
 /**
- * One record of `tf.train.Example`, which TensorFlow and {@linkcode parseExample} read. Strings and `Uint8Array`s are bytes; floats, and
- * numbers without a dtype, are floats; `bigint`s, booleans and arrays of whole numbers are int64; an empty list has no type. Features are
- * written flat, in the order of their names. Throws `TypeError` for what an example cannot hold. Follows TensorFlow
+ * Encodes one record of `tf.train.Example`, which TensorFlow and {@linkcode parseExample} read. Strings and
+ * `Uint8Array`s are bytes; floats, and numbers without a dtype, are floats; `bigint`s, booleans and arrays of whole
+ * numbers are int64; an empty list has no type. Features are written flat, in the order of their names. Throws
+ * `TypeError` for a value that an example cannot hold. Follows TensorFlow
  * `tf.train.Example(...).SerializeToString(deterministic=True)`.
  *
  * @example

@@ -1,5 +1,6 @@
 /**
- * The file system where there is one, through Node's functions, which Deno has too: reading in pieces, writing, listing.
+ * The file system, where there is one, through Node's functions, which Deno has too: reading in pieces, writing,
+ * listing.
  */
 import { NotFoundError } from "../../engine/core/errors.ts";
 import type { Bytes } from "./bytes.ts";
@@ -25,7 +26,7 @@ interface DirectoryEntry {
   isDirectory(): boolean;
 }
 
-/** What we use of `node:fs/promises`. */
+/** The used part of `node:fs/promises`. */
 interface FileSystem {
   open(path: string | URL, flags: string): Promise<FileHandle>;
   readdir(path: string, options: { withFileTypes: true }): Promise<DirectoryEntry[]>;
@@ -45,10 +46,10 @@ async function openFile(path: string | URL, flags: "r" | "w"): Promise<FileHandl
   }
 }
 
-/** Bytes that are read at once. */
+/** Bytes of one read. */
 const CHUNK = 1 << 18;
 
-/** The bytes of a file in pieces, from `start`. Rejects with `NotFoundError` where there is none. */
+/** Reads a file in pieces, from `start`. Rejects with `NotFoundError` where there is none. */
 export async function* fileChunks(path: string | URL, start = 0): AsyncGenerator<Bytes> {
   const file = await openFile(path, "r");
   try {
@@ -65,12 +66,12 @@ export async function* fileChunks(path: string | URL, start = 0): AsyncGenerator
 }
 
 export interface FileWriter {
-  /** Writes all of the bytes behind those before. */
+  /** Appends all of the bytes. */
   write(bytes: Uint8Array): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens a file for writing, replacing what was there. Rejects with `UnimplementedError` in browsers. */
+/** Opens a file for writing and truncates it. Rejects with `UnimplementedError` in browsers. */
 export async function openWriter(path: string | URL): Promise<FileWriter> {
   const file = await openFile(path, "w");
   return {
@@ -83,7 +84,7 @@ export async function openWriter(path: string | URL): Promise<FileWriter> {
   };
 }
 
-/** Gives a file another name; one that has that name already is replaced. */
+/** Renames a file, and replaces one of that name. */
 export async function renameFile(from: string, to: string): Promise<void> {
   await (await nodeFiles<FileSystem>()).rename(from, to);
 }
@@ -92,7 +93,7 @@ export async function removeFile(path: string): Promise<void> {
   await (await nodeFiles<FileSystem>()).rm(path, { force: true });
 }
 
-/** What `look` finds in the file system; undefined where there is nothing. */
+/** Runs `look` on the file system; returns undefined where the file does not exist. */
 async function found<T>(
   look: (fs: FileSystem) => Promise<T>,
   path: string,
@@ -111,7 +112,10 @@ export async function fileExists(path: string): Promise<boolean> {
   return await found((fs) => fs.stat(path), path) !== undefined;
 }
 
-/** The paths that fit a pattern, sorted. `*` and `?` fit in one name, `[abc]` one of some characters, `{a,b}` one of some texts, `**` any folders. */
+/**
+ * Lists the paths that match a pattern, sorted. `*` and `?` match in one name, `[abc]` one of some characters, `{a,b}`
+ * one of some texts, `**` any folders.
+ */
 export async function matchFiles(pattern: string): Promise<string[]> {
   const paths: string[] = [];
   const visit = async (folder: string, parts: readonly string[]): Promise<void> => {
@@ -144,7 +148,7 @@ export async function matchFiles(pattern: string): Promise<string[]> {
   return [...new Set(paths)].sort();
 }
 
-/** The names that fit a part of a pattern. */
+/** Makes the expression of the names that match a part of a pattern. */
 function nameExpression(part: string): RegExp {
   const text = part.replace(/\*|\?|\[[^\]]*\]|\{[^}]*\}|[^*?[{]/g, (piece) => {
     if (piece === "*") return "[^/]*";
@@ -157,7 +161,7 @@ function nameExpression(part: string): RegExp {
     }
     return escapeText(piece);
   });
-  // Hidden files are named, not found.
+  // Hidden files match only a pattern that begins with a dot.
   return new RegExp(`^${part.startsWith(".") ? "" : "(?!\\.)"}${text}$`, "u");
 }
 

@@ -1,6 +1,4 @@
-/**
- * Reading and writing whole files, in Deno and in Node.
- */
+/** Reading and writing whole files, in Deno and in Node. */
 import {
   FailedPreconditionError,
   NotFoundError,
@@ -9,13 +7,16 @@ import {
 } from "../../engine/core/errors.ts";
 import type { Bytes } from "./bytes.ts";
 
-/** What we use of Node's `fs/promises`, and of Deno, to read and write whole files. */
+/** The used functions of Node's `fs/promises`, and of Deno, on whole files. */
 interface WholeFiles {
   readFile(path: string | URL): Promise<Uint8Array>;
   writeFile(path: string | URL, bytes: Uint8Array): Promise<void>;
 }
 
-/** Node's `fs/promises`, which Deno has too. Rejects with `UnimplementedError` where the runtime has no files, as in browsers. */
+/**
+ * Returns Node's `fs/promises`, which Deno has too. Rejects with `UnimplementedError` where the runtime has no files,
+ * as in browsers.
+ */
 export async function nodeFiles<T>(): Promise<T> {
   const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } };
   const name = "node:fs/promises";
@@ -31,7 +32,7 @@ export async function nodeFiles<T>(): Promise<T> {
   }
 }
 
-/** Does something with whole files. What goes wrong is an error of ours that says `what` could not be done. */
+/** Works on whole files. A failure becomes an error of ours that says `what` could not be done. */
 async function withFiles<T>(
   work: (files: WholeFiles) => Promise<T>,
   what: string,
@@ -47,29 +48,36 @@ async function withFiles<T>(
 }
 
 /**
- * The bytes of a file. Rejects with `NotFoundError` where there is none, `PermissionDeniedError` where it may not be read,
- * `FailedPreconditionError` where it is none (a folder), `UnimplementedError` in browsers.
+ * Reads a file. Rejects with `NotFoundError` where there is none, `PermissionDeniedError` where it may not be read,
+ * `FailedPreconditionError` for a folder, `UnimplementedError` in browsers.
  */
 export function readBytes(path: string | URL): Promise<Uint8Array> {
   return withFiles((files) => files.readFile(fileOf(path)), `read ${path}`, "file");
 }
 
 /**
- * Writes a file, replacing what was there. Rejects with `NotFoundError` where its folder is not there, `PermissionDeniedError` where it may
- * not be written, `FailedPreconditionError` where a folder stands there, `UnimplementedError` in browsers.
+ * Writes a file, replacing an earlier one. Rejects with `NotFoundError` where its folder is not there,
+ * `PermissionDeniedError` where it may not be written, `FailedPreconditionError` where a folder has its name,
+ * `UnimplementedError` in browsers.
  */
 export function writeBytes(path: string | URL, bytes: Bytes): Promise<void> {
   return withFiles((files) => files.writeFile(fileOf(path), bytes), `write ${path}`, "folder");
 }
 
-/** A path as file systems take it: a text that is a URL of a file, as `import.meta.resolve` gives one, names that file. */
+/**
+ * Converts a path for file systems: a text that is a URL of a file, as `import.meta.resolve` returns one, names that
+ * file.
+ */
 export function fileOf(path: string | URL): string | URL {
   return typeof path === "string" && /^file:\//i.test(path) && URL.canParse(path)
     ? new URL(path)
     : path;
 }
 
-/** An error of a file system as one of ours: those of Node have a code, those of Deno a name, some of them both. */
+/**
+ * Converts an error of a file system to one of ours: those of Node have a code, those of Deno a name, some of them
+ * both.
+ */
 export function fileError(cause: unknown, what: string, missing: string): Error {
   const { code, name, message } = cause as { code?: string; name: string; message: string };
   if (code === "ENOENT" || code === "ENOTDIR" || name === "NotFound" || name === "NotADirectory") {

@@ -1,6 +1,7 @@
 /**
- * tf.io.decodePng and its siblings: images, sounds and files as ops. They run on the host, and where the platform is asked, or a file is
- * read, later: pipelines and graphs await them, eager code calls the functions whose names end in `Async`.
+ * tf.io.decodePng and its siblings: images, sounds and files as ops. They run on the host. Where the platform decodes,
+ * or a file is read, the result comes later: pipelines and graphs await it, eager code calls the functions whose names
+ * end in `Async`.
  */
 import { apply, apply1, type OpInput } from "../../engine/core/apply.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
@@ -23,7 +24,7 @@ type Body = (
   attrs: Attrs,
 ) => readonly NdArray[] | Promise<readonly NdArray[]>;
 
-/** An op of the host that may have to be awaited. */
+/** Defines an op of the host whose result may have to be awaited. */
 function defineHost(
   name: string,
   { run, ...init }: Omit<OpInit, "name"> & { readonly run: Body },
@@ -47,13 +48,13 @@ function hostValue(x: OpInput): NdArray {
   return x instanceof NdArray ? x : x.ndarraySync();
 }
 
-/** The bytes of a scalar string. */
+/** Returns the bytes of a scalar string. */
 function bytesOf(x: NdArray, op: string): Uint8Array {
   if (x.rank === 0) return x.data[0] as Uint8Array;
   throw new InvalidArgumentError(`contents must be scalar, got shape [${x.shape}]`, { op });
 }
 
-/** What is made of a value, at once where it is there. */
+/** Maps a value, at once where it is there. */
 function map<A, B>(value: A | Promise<A>, make: (value: A) => B): B | Promise<B> {
   return value instanceof Promise ? value.then(make) : make(value);
 }
@@ -69,7 +70,7 @@ function imageOp(name: string, ...dtypeAttr: string[]): OpDef {
   });
 }
 
-/** An op that makes bytes, a scalar string, of its input. */
+/** Defines an op that makes bytes, a scalar string, of its input. */
 function bytesOp(
   name: string,
   { run, ...init }: Partial<OpInit> & {
@@ -115,7 +116,7 @@ const DecodeWav = defineHost("DecodeWav", {
 
 const ReadFile = bytesOp("ReadFile", {
   inputs: ["filename: string"],
-  // A file may change: it is read at each run.
+  // The file may change, so it is read at each run.
   stateful: true,
   outside: "files",
   run: (name) => readBytes(decodeString(bytesOf(name, "ReadFile"))),
@@ -131,14 +132,14 @@ function contentsInput(contents: Contents, fn: string): OpInput {
 
 /** Options of {@linkcode decodePng} and {@linkcode decodeImage}. */
 export interface DecodeImageOptions {
-  /** 1 for gray, 3 for colours, 4 with opacity; 0 for those it has. Default 0. */
+  /** 1 for gray, 3 for colours, 4 with opacity; 0 for the image's own. Default 0. */
   readonly channels?: number;
   /** `uint8` or, for images of 16 bits, `uint16`. Default `uint8`. */
   readonly dtype?: "uint8" | "uint16";
 }
 /** Options of {@linkcode decodeJpeg}. */
 export interface DecodeJpegOptions {
-  /** 1 for gray, 3 for colours; 0 for those it has. Default 0. */
+  /** 1 for gray, 3 for colours; 0 for the image's own. Default 0. */
   readonly channels?: number;
 }
 
@@ -161,8 +162,8 @@ function decoded(
 }
 
 /**
- * A PNG as a tensor of shape `[height, width, channels]`, with the bytes that TensorFlow gives. Throws `InvalidArgumentError` for bytes
- * that are no image. TensorFlow op `DecodePng`.
+ * Decodes a PNG to a tensor of shape `[height, width, channels]`, with TensorFlow's bytes. Throws
+ * `InvalidArgumentError` for bytes that are no image. TensorFlow op `DecodePng`.
  *
  * @example
  * ```ts
@@ -177,14 +178,14 @@ export function decodePng(contents: Contents, options: DecodeImageOptions = {}):
 }
 
 /**
- * An image of any format that is known here as a tensor of shape `[height, width, channels]`: PNG, JPEG, what {@linkcode registerImageCodec} was told
- * of, and what the browser knows. As {@linkcode decodeJpeg} otherwise.
+ * Decodes an image of any known format to a tensor of shape `[height, width, channels]`: PNG, JPEG, formats of
+ * {@linkcode registerImageCodec}, and those of the browser. As {@linkcode decodeJpeg} otherwise.
  */
 export function decodeImage(contents: Contents, options: DecodeImageOptions = {}): Tensor {
   return decoded(DecodeImage, contents, options, "decodeImage");
 }
 
-/** {@linkcode decodeImage} for eager code where the platform decodes, which must be awaited. */
+/** Is {@linkcode decodeImage} for eager code where the platform decodes, which must be awaited. */
 export async function decodeImageAsync(
   contents: Contents,
   options: DecodeImageOptions = {},
@@ -199,10 +200,10 @@ export async function decodeImageAsync(
 }
 
 /**
- * A JPEG as a tensor of shape `[height, width, channels]`. Browsers decode it themselves, which must be awaited: in graphs and `tf.data`, or by
- * {@linkcode decodeImageAsync}. Elsewhere `import "@weft/weft/image"` registers libjpeg-turbo, whose bytes are those of TensorFlow's
- * `dct_method="INTEGER_ACCURATE"`. Throws `InvalidArgumentError` for bytes that are no image, `UnimplementedError` where nothing decodes it. TensorFlow
- * op `DecodeJpeg`.
+ * Decodes a JPEG to a tensor of shape `[height, width, channels]`. Browsers decode it themselves, which must be
+ * awaited: in graphs and `tf.data`, or by {@linkcode decodeImageAsync}. Elsewhere `import "@weft/weft/image"` registers
+ * libjpeg-turbo, whose bytes are those of TensorFlow's `dct_method="INTEGER_ACCURATE"`. Throws `InvalidArgumentError`
+ * for bytes that are no image, `UnimplementedError` without a decoder. TensorFlow op `DecodeJpeg`.
  */
 export function decodeJpeg(contents: Contents, options: DecodeJpegOptions = {}): Tensor {
   checkJpeg(options);
@@ -211,8 +212,8 @@ export function decodeJpeg(contents: Contents, options: DecodeJpegOptions = {}):
 }
 
 /**
- * An image of shape `[height, width, channels]`, `uint8` or `uint16`, as the bytes of a PNG. Throws `InvalidArgumentError` for other tensors.
- * TensorFlow op `EncodePng`.
+ * Encodes an image of shape `[height, width, channels]`, `uint8` or `uint16`, as a PNG. Throws `InvalidArgumentError`
+ * for other tensors. TensorFlow op `EncodePng`.
  */
 export function encodePng(image: TensorLike): Tensor {
   const dtype = image instanceof NdArray ? image.dtype : "uint8";
@@ -228,8 +229,8 @@ export interface EncodeJpegOptions {
 const checkEncodeJpeg = optionCheck<EncodeJpegOptions>("encodeJpeg", { quality: true });
 
 /**
- * A `uint8` image of shape `[height, width, 1 or 3]` as the bytes of a JPEG, by the browser or by what `import "@weft/weft/image"` registers. Throws
- * as {@linkcode decodeJpeg} does. TensorFlow op `EncodeJpeg`.
+ * Encodes a `uint8` image of shape `[height, width, 1 or 3]` as a JPEG, by the browser or by the codec of
+ * `import "@weft/weft/image"`. Throws as {@linkcode decodeJpeg} does. TensorFlow op `EncodeJpeg`.
  */
 export function encodeJpeg(image: TensorLike, options: EncodeJpegOptions = {}): Tensor {
   checkEncodeJpeg(options);
@@ -241,12 +242,12 @@ export function encodeJpeg(image: TensorLike, options: EncodeJpegOptions = {}): 
 
 /** Options of {@linkcode decodeWav}. */
 export interface DecodeWavOptions {
-  /** Channels: those that lack are the last one once more. Default -1: those it has. */
+  /** Number of channels: missing ones repeat the last one. Default -1: the file's own. */
   readonly desiredChannels?: number;
-  /** Samples: what lacks is silence. Default -1: those it has. */
+  /** Number of samples: missing ones are silence. Default -1: the file's own. */
   readonly desiredSamples?: number;
 }
-/** What {@linkcode decodeWav} gives. */
+/** The result of {@linkcode decodeWav}. */
 export interface Wav {
   /** Samples from -1 to 1, of shape `[samples, channels]`. */
   readonly audio: Tensor;
@@ -259,7 +260,8 @@ const checkWav = optionCheck<DecodeWavOptions>("decodeWav", {
 });
 
 /**
- * A WAV of 16 bits a sample. Throws `InvalidArgumentError` for bytes that are none. TensorFlow op `DecodeWav`, `tf.audio.decode_wav`.
+ * Decodes a WAV of 16 bits a sample. Throws `InvalidArgumentError` for other bytes. TensorFlow op `DecodeWav`,
+ * `tf.audio.decode_wav`.
  */
 export function decodeWav(contents: Contents, options: DecodeWavOptions = {}): Wav {
   checkWav(options);
@@ -271,8 +273,8 @@ export function decodeWav(contents: Contents, options: DecodeWavOptions = {}): W
 }
 
 /**
- * The contents of a file, as a scalar string: in graphs and `tf.data`, where it is awaited. Rejects with `NotFoundError` for a file that is not there.
- * TensorFlow op `ReadFile`, `tf.io.read_file`.
+ * Reads a file, as a scalar string: in graphs and `tf.data`, where it is awaited. Rejects with `NotFoundError` for a
+ * file that does not exist. TensorFlow op `ReadFile`, `tf.io.read_file`.
  *
  * @example
  * ```ts

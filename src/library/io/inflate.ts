@@ -1,16 +1,16 @@
-/**
- * DEFLATE (RFC 1951) and its zlib wrapping (RFC 1950), at once: the runtime's own streams must be awaited.
- */
+/** DEFLATE (RFC 1951) and its zlib wrapping (RFC 1950), synchronous: the runtime's own streams must be awaited. */
 import { DataLossError } from "../../engine/core/errors.ts";
 import { type Bytes, viewOf } from "./bytes.ts";
 
-/** Codes of up to 15 bits by length and order, in the form that RFC 1951, 3.2.2 makes them. */
+/** Codes of up to 15 bits by length and order, as RFC 1951, 3.2.2 defines them. */
 interface Codes {
-  /** How many codes have each length. */
+  /** Number of codes of each length. */
   readonly counts: Uint16Array;
   /** Symbols in the order of their codes. */
   readonly symbols: Uint16Array;
-  /** For the next 9 bits, the symbol times 16 plus the length of its code; 0 where the code is longer. */
+  /**
+   * Entry for the next `TABLE_BITS` bits: the symbol times 16 plus the length of its code; 0 where the code is longer.
+   */
   readonly table: Uint16Array;
 }
 
@@ -45,7 +45,7 @@ const FIXED: readonly [Codes, Codes] = [
   ),
   codesOf(new Uint8Array(30).fill(5)),
 ];
-/** Least lengths and distances of their symbols, and how many bits tell how much more. */
+/** Least lengths and distances of their symbols, and the number of extra bits of each. */
 const [LENGTHS, LENGTH_BITS] = ranges(29, 4, 3);
 const [DISTANCES, DISTANCE_BITS] = ranges(30, 2, 1);
 LENGTHS[28] = 258;
@@ -121,7 +121,7 @@ class Inflater {
   }
 
   #stored(): void {
-    // What was read ahead of the byte that comes next goes back.
+    // Bytes that were read ahead are given back.
     this.#at -= this.#have >> 3;
     this.#bits = this.#have = 0;
     const { length } = this.#from;
@@ -162,7 +162,7 @@ class Inflater {
     return [codesOf(all.subarray(0, literals)), codesOf(all.subarray(literals))];
   }
 
-  /** Most of the time is spent here, so what is read and written stands in variables of its own. */
+  /** Most of the time is spent here, so the state is held in local variables. */
   #block(literals: Codes, distances: Codes): void {
     const from = this.#from, { out } = this, most = this.#most;
     let at = this.#at, bits = this.#bits, have = this.#have, size = this.size;
@@ -211,7 +211,7 @@ class Inflater {
   }
 }
 
-/** The entry that a table would have for a code that is longer than its own. */
+/** Returns the table entry that a longer code would have. */
 function longCode({ counts, symbols }: Codes, bits: number): number {
   let code = 0, first = 0, index = 0;
   for (let n = 1; n < 16; n++) {
@@ -229,18 +229,18 @@ function broken(why: string): DataLossError {
   return new DataLossError(`Cannot decompress: ${why}`);
 }
 
-/** What we use of `node:zlib`. */
+/** The used part of `node:zlib`. */
 interface Zlib {
   inflateSync(from: Uint8Array, options: { maxOutputLength: number }): Uint8Array;
 }
 
 /**
- * From so many bytes on, the platform's own code is asked where it has some that need not be awaited: a call of it takes 5 µs and a
- * thousand bytes 3 µs, ours 5.5 µs (V8 14).
+ * Least size at which the platform's own synchronous code is used: a call of it takes 5 µs and a thousand bytes 3 µs,
+ * ours 5.5 µs (V8 14).
  */
 const LEAST_FOR_PLATFORM = 2000;
 
-/** What the platform makes of zlib data; null where it has no such code, or finds fault with them, which we can name ourselves. */
+/** Inflates by the platform; null where it has no such code, or finds a fault, which ours can name. */
 function inflateByPlatform(from: Uint8Array, size: number): Uint8Array | null {
   const { process } = globalThis as {
     process?: { getBuiltinModule?(name: string): Zlib | undefined };
@@ -254,7 +254,7 @@ function inflateByPlatform(from: Uint8Array, size: number): Uint8Array | null {
   }
 }
 
-/** The `size` bytes that zlib data hold. Throws `DataLossError` for data that are broken, or hold more or fewer. */
+/** Inflates zlib data to `size` bytes. Throws `DataLossError` for data that are broken, or hold more or fewer. */
 export function inflateZlib(from: Uint8Array, size: number): Uint8Array {
   if (from.length < 6 || (from[0] & 15) !== 8 || (from[0] << 8 | from[1]) % 31 !== 0) {
     throw broken("it does not begin as zlib data do");
@@ -268,10 +268,10 @@ export function inflateZlib(from: Uint8Array, size: number): Uint8Array {
   return inflater.out;
 }
 
-/** Bytes whose hashes are looked up for repeats, and how far back those may be. */
+/** Bits of the hashes of repeats, the farthest distance and the longest length of a repeat. */
 const HASH_BITS = 15, REACH = 32768, LONGEST = 258;
 
-/** Bytes as zlib data: repeats that a table of hashes finds, in the fixed codes. */
+/** Deflates bytes to zlib data: repeats that a hash table finds, in the fixed codes. */
 export function deflateZlib(from: Uint8Array): Bytes {
   let out = new Uint8Array(1024 + from.length), size = 2, bits = 0, have = 0;
   out[0] = 0x78;
@@ -344,7 +344,7 @@ function lastNotAbove(bases: Uint16Array, value: number): number {
 function adler32(bytes: Uint8Array): number {
   let a = 1, b = 0;
   for (let i = 0; i < bytes.length;) {
-    // So many sums stay below 2³².
+    // The sums of so many bytes stay below 2³².
     for (const end = Math.min(i + 3800, bytes.length); i < end; i++) b += a += bytes[i];
     a %= 65521;
     b %= 65521;

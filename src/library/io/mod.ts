@@ -1,6 +1,4 @@
-/**
- * Files of arrays: npy, npz, safetensors; and variables saved in them. The public name is `tf.io`.
- */
+/** Files of arrays: npy, npz, safetensors; and variables saved in them. The public name is `tf.io`. */
 export type { Bytes, Writable } from "./bytes.ts";
 export type { ByteSource, Compression } from "./byte_stream.ts";
 export { type TFRecordOptions, TFRecordWriter } from "./tf_record.ts";

@@ -1,6 +1,4 @@
-/**
- * Errors of reading a file, which name it.
- */
+/** Adds a file's name to the errors of reading it. */
 import {
   DataLossError,
   type ErrorDetails,
@@ -10,8 +8,8 @@ import {
 } from "../../engine/core/errors.ts";
 
 /**
- * Does what reading a file needs. Errors it throws name the file; what no check foresaw, such as a `TypeError` of the engine or of an
- * argument that came out of the file, is a `DataLossError`.
+ * Runs `work`, whose errors then name the file; an unforeseen one, such as a `TypeError` of the engine or of an
+ * argument that came out of the file, becomes a `DataLossError`.
  */
 export function naming<T>(file: string, work: () => T): T {
   try {
@@ -21,7 +19,7 @@ export function naming<T>(file: string, work: () => T): T {
   }
 }
 
-/** {@linkcode naming}, for work that must be awaited. */
+/** Is {@linkcode naming} for work that must be awaited. */
 export async function namingAsync<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

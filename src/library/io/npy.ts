@@ -1,6 +1,4 @@
-/**
- * NumPy's npy files, read and written.
- */
+/** NumPy's npy files, read and written. */
 import { type DType, DTYPES, withinMemory } from "../../engine/core/dtype.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { UnimplementedError } from "../../engine/core/errors.ts";
@@ -45,7 +43,8 @@ const DTYPE_OF: ReadonlyMap<string, DType> = new Map(
 
 /**
  * Reads an npy file: any version, C or Fortran order, either byte order; `S` and `U` strings become dtype `string`.
- * Throws `DataLossError` for bytes that are no npy file or are cut short, `UnimplementedError` for object and record arrays.
+ * Throws `DataLossError` for bytes that are no npy file or are cut short, `UnimplementedError` for object and record
+ * arrays.
  *
  * @example
  * ```ts
@@ -106,7 +105,7 @@ export function npyBytes(array: NdArray): Bytes {
   };
   const dims = array.shape.length === 1 ? `${array.shape[0]},` : array.shape.join(", ");
   const header = `{'descr': '${code}', 'fortran_order': False, 'shape': (${dims}), }`;
-  // Version 1: no tensor has so many dimensions that they would not fit.
+  // Version 1: no tensor has so many dimensions that its header would not fit.
   const total = Math.ceil((10 + header.length + 1) / ALIGNMENT) * ALIGNMENT;
   const head = new Uint8Array(total).fill(0x20);
   head.set([...MAGIC, 1, 0]);
@@ -180,7 +179,7 @@ function readStrings(
       `${size} strings of ${width} bytes were announced, received ${body.length} bytes`,
     );
   }
-  // NumPy writes no such arrays. They would be any number of strings for no bytes.
+  // NumPy writes no such arrays, which would be any number of strings for no bytes.
   if (width === 0 && size > 0) {
     throw unreadable(name, `${size} strings of 0 bytes were announced`);
   }
@@ -206,7 +205,7 @@ function readStrings(
   return new NdArray("string", [...shape], items);
 }
 
-/** The array with its axes in reverse order. */
+/** Reverses the axes of an array. */
 function transposed(a: NdArray): NdArray {
   const shape = [...a.shape].reverse();
   const out = NdArray.zeros(a.dtype, shape);
@@ -246,7 +245,7 @@ function readHeader(text: string, name: string): Header {
   return { descr, fortran_order, shape: [...shape] };
 }
 
-/** The value of a Python literal of strings, booleans, whole numbers, tuples, lists and dicts: as JSON, but for how these are written. */
+/** Parses a Python literal of strings, booleans, whole numbers, tuples, lists and dicts, after rewriting it as JSON. */
 function pythonLiteral(text: string): unknown {
   const token = /'([^'\\]*)'|"([^"\\]*)"|\b(True|False)\b|(\d+)L?|,\s*([)\]}])|[([)\]{},:\s]|(.)/gs;
   const json = text.replace(token, (found, single, double, truth, digits, end, other) => {

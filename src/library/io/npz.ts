@@ -1,6 +1,4 @@
-/**
- * NumPy's npz files: zip archives of npy files.
- */
+/** NumPy's npz files: zip archives of npy files. */
 import { DataLossError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { type Bytes, hostArray, type Writable } from "./bytes.ts";

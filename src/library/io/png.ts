@@ -28,7 +28,7 @@ const PASSES = [
   [0, 1, 1, 2],
 ];
 
-/** How many values an image may have: what an ArrayBuffer holds, as TensorFlow limits them. */
+/** Most values of an image, TensorFlow's limit: they fit an ArrayBuffer. */
 const MOST_VALUES = 2 ** 29;
 
 interface Head {
@@ -47,7 +47,10 @@ function fail(why: string): never {
   throw new InvalidArgumentError(`Invalid PNG data: ${why}`, { op: "DecodePng" });
 }
 
-/** An image of `channels` (1 to 4, or 0 for as many as it has) and 8 or 16 bits. Throws `InvalidArgumentError` for bytes that are none. */
+/**
+ * Decodes an image of `channels` (1 to 4, or 0 for its own) and 8 or 16 bits. Throws `InvalidArgumentError` for invalid
+ * bytes.
+ */
 export function decodePng(
   bytes: Uint8Array,
   channels = 0,
@@ -94,7 +97,7 @@ function readHead(data: Uint8Array): Head {
   return { width, height, depth, kind, interlaced: interlace === 1 };
 }
 
-/** The samples of all pixels in order, of 16 bits where the image has those. */
+/** Unpacks the samples of all pixels in order, of 16 bits where the image has those. */
 function unpack(
   { width, height, depth, kind, interlaced }: Head,
   packed: Uint8Array,
@@ -145,7 +148,10 @@ function sampleAt(line: Uint8Array, i: number, depth: number): number {
   return line[bit >> 3] >> 8 - depth - (bit & 7) & (1 << depth) - 1;
 }
 
-/** Takes a filter back, in place. Above the first row is zero, and so it is left of the first pixel, which is `step` bytes. */
+/**
+ * Undoes a filter, in place. The row above the first is zero, and so is the pixel left of the first, which is `step`
+ * bytes.
+ */
 function unfilter(filter: number, line: Uint8Array, before: Uint8Array, step: number): void {
   const n = line.length, first = Math.min(step, n);
   switch (filter) {
@@ -181,14 +187,16 @@ interface Unpacked {
   readonly alpha: Uint8Array | null;
 }
 
-/** Pixels of the channels that are asked for: gray from colours by libpng's weights, opacity where there is none. */
+/**
+ * Converts pixels to the requested channels: gray from colours by libpng's weights, full opacity where there is none.
+ */
 function toChannels(
   { head: { width, height, depth, kind }, samples, palette, alpha }: Unpacked,
   asked: number,
   dtype: "uint8" | "uint16",
 ): NdArray {
   const isGray = kind === 0 || kind === 4;
-  // As in TensorFlow, an image whose opacity is a single colour's has a channel for it only where four are asked for.
+  // As in TensorFlow, an image with one transparent colour has a channel of opacity only where four are requested.
   const hasAlpha = kind === 4 || kind === 6 || (kind === 3 && alpha !== null);
   const channels = asked === 0 ? (isGray ? 1 : 3) + (hasAlpha ? 1 : 0) : asked;
   const wide = dtype === "uint16", top = wide ? 65535 : 255;
@@ -197,7 +205,7 @@ function toChannels(
   const isPlain = depth === 8 && !wide && kind !== 3;
   if (isPlain && n === channels) return new NdArray(dtype, shape, samples);
   const out = wide ? new Uint16Array(pixels * channels) : new Uint8Array(pixels * channels);
-  // As libpng does: 16 bits lose their lower half, fewer are repeated.
+  // As in libpng: 16 bits lose their lower half, fewer are repeated.
   const unit = kind === 3 || depth > 8 ? 1 : 255 / ((1 << depth) - 1);
   const scale = (v: number): number => depth === 16 ? (wide ? v : v >> 8) : wide ? v * 257 : v;
   const key = alpha && kind !== 3 ? viewOf(alpha) : null;
@@ -243,13 +251,16 @@ function isKey(
   return true;
 }
 
-/** Brightness as libpng computes it with TensorFlow's weights, in parts of 2¹⁵: it rounds 16 bits and cuts 8. */
+/** Computes brightness as libpng does with TensorFlow's weights, in parts of 2¹⁵: it rounds 16 bits and cuts 8. */
 function gray(r: number, g: number, b: number, depth: number): number {
   if (r === g && r === b) return r;
   return Math.floor((9797 * r + 19234 * g + 3737 * b + (depth === 16 ? 16384 : 0)) / 32768);
 }
 
-/** An image of shape `[height, width, channels]`, 8 or 16 bits, as a PNG. Throws `InvalidArgumentError` for other arrays. */
+/**
+ * Encodes an image of shape `[height, width, channels]`, 8 or 16 bits, as a PNG. Throws `InvalidArgumentError` for
+ * other arrays.
+ */
 export function encodePng(image: NdArray): Bytes {
   const [height, width, channels] = image.shape;
   if (

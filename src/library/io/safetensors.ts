@@ -1,6 +1,4 @@
-/**
- * Safetensors files: a JSON header and raw little-endian arrays.
- */
+/** Safetensors files: a JSON header and raw little-endian arrays. */
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { DataLossError, UnimplementedError } from "../../engine/core/errors.ts";
@@ -40,17 +38,14 @@ const METADATA = "__metadata__";
 /** Longest header the format allows. */
 const MAX_HEADER = 100_000_000;
 
-/** Content of a safetensors file. */
 export interface Safetensors {
-  /** Arrays by name. */
   readonly tensors: Record<string, NdArray>;
-  /** Free text by key. */
   readonly metadata: Record<string, string>;
 }
 
 /**
- * Reads a safetensors file. Throws `DataLossError` for bytes that are none or whose parts do not fit, `UnimplementedError` for
- * an element type that we lack.
+ * Reads a safetensors file. Throws `DataLossError` for invalid bytes or parts that do not fit, `UnimplementedError` for
+ * an element type that Weft lacks.
  *
  * @example
  * ```ts
@@ -89,7 +84,7 @@ export function readSafetensors(bytes: Uint8Array): Safetensors {
   return { tensors, metadata };
 }
 
-/** Throws `DataLossError` where the tensors are not all of the body, one after the other: many could then read the same bytes. */
+/** Throws `DataLossError` unless the tensors fill the body one after the other: many could else read the same bytes. */
 function checkSpans(entries: readonly Entry[], length: number): void {
   let at = 0;
   for (const { name, from, to } of [...entries].sort((a, b) => a.from - b.from || a.to - b.to)) {
@@ -175,7 +170,7 @@ function readHeader(text: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** A value of the header, for messages: it may be nested deeper than can be written. */
+/** Formats a header's value for messages: it may be nested too deeply for JSON. */
 function jsonText(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const members = Object.entries(value).slice(0, 8).map(([key, member]) =>
@@ -197,7 +192,7 @@ function readMetadata(value: unknown): Record<string, string> {
   return value as Record<string, string>;
 }
 
-/** What the header says of a tensor. */
+/** A tensor's entry in the header. */
 interface Entry {
   readonly name: string;
   readonly dtype: DType;

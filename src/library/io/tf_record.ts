@@ -1,6 +1,4 @@
-/**
- * TFRecord files: records of bytes, each with its length and checksums, as TensorFlow writes them.
- */
+/** TFRecord files: records of bytes, each with its length and checksums, as TensorFlow writes them. */
 import { encodeString } from "../../engine/core/text.ts";
 import { DataLossError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/options.ts";
@@ -9,12 +7,12 @@ import { type Bytes, concatBytes, viewOf } from "./bytes.ts";
 import { crc32c, maskCrc } from "./crc.ts";
 import { type FileWriter, openWriter } from "./file_system.ts";
 
-/** Length of a record, 8 bytes, and a checksum of that. */
+/** Bytes of a record's head: its length in 8 bytes, and the length's checksum. */
 const HEAD = 12;
 
 /** Options of records. */
 export interface TFRecordOptions {
-  /** How the file is compressed. Default not at all. */
+  /** Compression of the file. Default none. */
   readonly compression?: Compression;
 }
 
@@ -33,7 +31,10 @@ export class RecordReader {
     return this.#stream.position;
   }
 
-  /** The next record, not copied; null at the end. Rejects with `DataLossError` for one that is cut off or has other checksums. */
+  /**
+   * Resolves with the next record, not copied; null at the end. Rejects with `DataLossError` for one that is cut off or
+   * has other checksums.
+   */
   async next(): Promise<Uint8Array | null> {
     const start = this.#stream.position;
     const fail = (why: string): never => {
@@ -66,7 +67,7 @@ export class RecordReader {
   }
 }
 
-/** A record with its length and checksums. */
+/** Frames a record with its length and checksums. */
 export function frameRecord(data: Uint8Array): Bytes {
   const head = new Uint8Array(HEAD), foot = new Uint8Array(4);
   const view = viewOf(head);
@@ -76,7 +77,7 @@ export function frameRecord(data: Uint8Array): Bytes {
   return concatBytes([head, data, foot]);
 }
 
-/** Bytes that are gathered before they are written. */
+/** Bytes that are collected before a write. */
 const WRITTEN_AT_ONCE = 1 << 16;
 
 /**
@@ -103,10 +104,10 @@ export class TFRecordWriter implements AsyncDisposable {
   #parts: Uint8Array[] = [];
   #size = 0;
   #isClosed = false;
-  /** What is written when all before it is. */
+  /** Ends when all earlier writes have. */
   #written: Promise<void> = Promise.resolve();
 
-  /** Writes to a path, replacing what was there. Throws `ValueError` for an unknown compression. */
+  /** Writes to a path, replacing an earlier file. Throws `ValueError` for an unknown compression. */
   constructor(path: string | URL, options: TFRecordOptions = {}) {
     checkOptions(options);
     this.#path = path;
@@ -122,7 +123,7 @@ export class TFRecordWriter implements AsyncDisposable {
     if (this.#size >= WRITTEN_AT_ONCE) await this.flush();
   }
 
-  /** Writes what was gathered. */
+  /** Writes the collected bytes. */
   async flush(): Promise<void> {
     this.#sink ??= this.#open();
     const bytes = concatBytes(this.#parts);
@@ -134,7 +135,7 @@ export class TFRecordWriter implements AsyncDisposable {
     await written;
   }
 
-  /** Ends the file. */
+  /** Closes the file. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     await this.flush();
@@ -142,7 +143,7 @@ export class TFRecordWriter implements AsyncDisposable {
     await (await this.#sink!).close();
   }
 
-  /** Ends the file at the end of an `await using` block. */
+  /** Closes the file at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

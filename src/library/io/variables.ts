@@ -1,6 +1,4 @@
-/**
- * Checkpoints: variables and optimizers saved to and restored from safetensors or npz files.
- */
+/** Checkpoints: variables and optimizers saved to and restored from safetensors or npz files. */
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
@@ -19,30 +17,30 @@ export type VariableFormat = "safetensors" | "npz";
 
 /** Options of {@linkcode loadVariables}. */
 export interface LoadOptions {
-  /** False: variables that the file lacks stay as they are, and what it has besides is ignored. Default true. */
+  /** False: variables that the file lacks stay unchanged, and its other values are ignored. Default true. */
   readonly strict?: boolean;
 }
 
 const checkLoadOptions = optionCheck<LoadOptions>("loadVariables", { strict: true });
 
-/** What has a state of named tensors besides variables: an optimizer, with its step count and its slots. */
+/** An object with a state of named tensors besides variables: an optimizer, with its step count and its slots. */
 export interface Stateful {
-  /** The step count, named `iter`, and one tensor for each slot of a variable, named `variable/slot`. */
+  /** Returns the step count, named `iter`, and one tensor for each slot of a variable, named `variable/slot`. */
   getWeights(): Promise<{ name: string; tensor: Tensor }[]>;
-  /** Takes such tensors back. */
+  /** Restores such tensors. */
   setWeights(weights: readonly { readonly name: string; readonly tensor: Tensor }[]): Promise<void>;
 }
 
 /**
- * Variables and optimizers in an array or in nested objects. In arrays variables go by their own names, in objects by the path of keys.
- * What an optimizer keeps for a variable goes by the optimizer's path and the variable's name in the file.
+ * Variables and optimizers in an array or in nested objects. In arrays variables go by their own names, in objects by
+ * the path of keys. An optimizer's slots go by the optimizer's path and the variable's name in the file.
  */
 export type Variables = Nest<VariableLike | Stateful>;
 
 interface Contents {
-  /** By name in the file. */
+  /** Variables by their names in the file. */
   readonly variables: Map<string, VariableLike>;
-  /** By prefix of their names in the file. */
+  /** Optimizers by the prefix of their names in the file. */
   readonly optimizers: Map<string, Stateful>;
 }
 
@@ -63,7 +61,7 @@ export async function giveWeights(
   }
 }
 
-/** Names and what they mean. Throws `ValueError` where a name comes twice. */
+/** Names the contents of a nest. Throws `ValueError` for a duplicate name. */
 function contentsOf(nest: Variables): Contents {
   const variables = new Map<string, VariableLike>(), optimizers = new Map<string, Stateful>();
   const add = <T>(to: Map<string, T>, name: string, value: T): void => {
@@ -90,15 +88,15 @@ function contentsOf(nest: Variables): Contents {
   return { variables, optimizers };
 }
 
-/** The name of a slot with its variable's part replaced. */
+/** Replaces the variable's part in a slot's name. */
 function renamed(name: string, names: ReadonlyMap<string, string>): string {
   const end = name.lastIndexOf("/");
   return end < 0 ? name : (names.get(name.slice(0, end)) ?? name.slice(0, end)) + name.slice(end);
 }
 
 /**
- * The values of variables (or tensors) and the state of optimizers as the bytes of a file: training goes on from it exactly where it was.
- * Rejects with `ValueError` where a name comes twice.
+ * Encodes the values of variables (or tensors) and the state of optimizers as the bytes of a file, from which training
+ * continues exactly. Rejects with `ValueError` for a duplicate name.
  *
  * @example
  * ```ts
@@ -130,7 +128,7 @@ export async function serializeVariables(
         throw new ValueError(`Cannot save variables: two of them are called "${full}"`);
       }
       named.set(full, tensor);
-      // Slots are the optimizer's own, the count was made for us.
+      // Slots are the optimizer's own, the count was made for this call.
       if (!name.includes("/")) counts.push(tensor);
     }
   }
@@ -143,7 +141,7 @@ export async function serializeVariables(
 }
 
 /**
- * Assigns the values in the bytes of a safetensors or npz file to variables of the same names, and gives optimizers their state back.
+ * Assigns the values of a safetensors or npz file to variables of the same names, and restores the state of optimizers.
  * Rejects with `NotFoundError` for names that only one side has (unless `strict` is false), `InvalidArgumentError` for
  * another shape or dtype, `DataLossError` for a damaged file. Nothing is assigned where anything does not fit.
  */
@@ -204,7 +202,7 @@ export async function restoreVariables(
 }
 
 /**
- * Writes variables to a file: npz where its name ends so, else safetensors. Needs the right to write it.
+ * Writes variables to a file: npz where its name ends so, else safetensors. Needs permission to write it.
  *
  * @example
  * ```ts

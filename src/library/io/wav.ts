@@ -1,23 +1,24 @@
-/**
- * WAV files of 16 bits a sample as arrays.
- */
+/** WAV files of 16 bits a sample as arrays. */
 import { InvalidArgumentError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { viewOf } from "./bytes.ts";
 
-/** Sound: samples from -1 to 1 of shape `[samples, channels]`, and how many there are a second. */
+/** A sound: samples from -1 to 1 of shape `[samples, channels]`, and their rate in a second. */
 export interface Sound {
   readonly audio: NdArray;
   readonly sampleRate: number;
 }
 
-/** What is asked of a sound: as many channels and samples, -1 for those it has. */
+/** Requested numbers of channels and samples, -1 for the file's own. */
 export interface SoundSize {
   readonly channels: number;
   readonly samples: number;
 }
 
-/** A sound. What lacks of the size is silence, or the first channel once more. Throws `InvalidArgumentError` for bytes that are no WAV of 16 bits. */
+/**
+ * Decodes a sound. Missing samples are silence, missing channels repeat the last. Throws `InvalidArgumentError` for
+ * bytes that are no WAV of 16 bits.
+ */
 export function decodeWav(bytes: Uint8Array, { channels, samples }: SoundSize): Sound {
   const fail = (why: string): never => {
     throw new InvalidArgumentError(`Invalid WAV data: ${why}`, { op: "DecodeWav" });

@@ -1,6 +1,4 @@
-/**
- * Zip archives: reading stored and deflated entries, writing stored ones.
- */
+/** Zip archives: reading stored and deflated entries, writing stored ones. */
 import { withinMemory } from "../../engine/core/dtype.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { type DataLossError, OpError, UnimplementedError } from "../../engine/core/errors.ts";
@@ -12,7 +10,7 @@ const END64 = 0x06064b50, LOCATOR64 = 0x07064b50;
 const STORED = 0, DEFLATED = 8;
 const ENCRYPTED = 1, UTF8 = 0x800;
 const MAX32 = 0xffffffff, MAX16 = 0xffff;
-/** 1980-01-01, the first date zip files know: equal content gives equal bytes. */
+/** 1980-01-01, the first date of zip files: equal content gives equal bytes. */
 const DATE = 0x21;
 
 interface Entry {
@@ -31,8 +29,8 @@ interface Located extends Entry {
 }
 
 /**
- * Entries of an archive: names and contents, one after the other. Rejects with `DataLossError` where it is damaged, `UnimplementedError`
- * for what it uses that we do not read.
+ * Yields the entries of an archive: names and contents, one after the other. Rejects with `DataLossError` where it is
+ * damaged, `UnimplementedError` for unsupported features.
  */
 export async function* readZip(
   bytes: Uint8Array,
@@ -96,7 +94,9 @@ function readDirectory(bytes: Uint8Array, what: string): Entry[] {
   return entries;
 }
 
-/** Sizes and offset, from the 64-bit extra field where they do not fit; null where that is too short for them. */
+/**
+ * Returns sizes and offset, from the 64-bit extra field where they do not fit; null where that is too short for them.
+ */
 function wideFields(
   view: DataView,
   entry: number,
@@ -167,10 +167,10 @@ async function readEntry(bytes: Uint8Array, entry: Located, what: string): Promi
 
 /** Deflate's best: a match of 258 bytes for two bits. */
 const MOST_INFLATED = 1032;
-/** Bytes inflated at once: what is more than was announced must not be much. */
+/** Bytes inflated at once, so that data which exceeds its announced size stops early. */
 const PORTION = 1 << 14;
 
-/** The bytes; null where they are not `size`, of which no more are made than a portion gives. */
+/** Inflates to `size` bytes; null where the data has another size. At most a portion more is inflated. */
 async function inflate(packed: Bytes, size: number): Promise<Bytes | null> {
   const out = withinMemory(size, () => new Uint8Array(size));
   let read = 0, written = 0;
@@ -180,7 +180,7 @@ async function inflate(packed: Bytes, size: number): Promise<Bytes | null> {
       controller.enqueue(packed.subarray(read, read += PORTION));
     },
   });
-  // Not every browser can loop over a stream.
+  // Some browsers cannot iterate over a stream.
   const reader = portions.pipeThrough(new DecompressionStream("deflate-raw")).getReader();
   for (;;) {
     const { done, value } = await reader.read();
@@ -194,7 +194,7 @@ async function inflate(packed: Bytes, size: number): Promise<Bytes | null> {
   }
 }
 
-/** An archive with these entries, stored. Throws `TypeError` beyond 4 GiB. */
+/** Makes an archive of these entries, stored. Throws `TypeError` beyond 4 GiB. */
 export function writeZip(entries: Iterable<readonly [string, Uint8Array]>): Bytes {
   const parts: Uint8Array[] = [], directory: Uint8Array[] = [];
   let offset = 0, count = 0;

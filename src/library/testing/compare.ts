@@ -1,21 +1,21 @@
-/**
- * Comparison of host arrays: exact for integers, in units in the last place for floats.
- */
+/** Comparison of host arrays: exact for integers, in units in the last place for floats. */
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import type { ElementValue, NdArray } from "../../engine/core/nd_array.ts";
 import { sameShape, shapeText } from "../../engine/core/shape.ts";
 
-/** How far two arrays may be apart. */
+/** Tolerance of a comparison. */
 export interface Tolerance {
   /** Units in the last place of the wanted value. */
   readonly ulps: number;
-  /** The same of the largest wanted value, for sums whose terms cancel. */
+  /** Units in the last place of the largest wanted value, for sums whose terms cancel. */
   readonly ulpsOfLargest: number;
-  /** Absolute difference that never matters. Default 0. */
+  /** Absolute difference that is always accepted. Default 0. */
   readonly absolute?: number;
 }
 
-/** What numbers of a floating format are: their relative spacing, the least normal one, below which hardware may flush, and the largest. */
+/**
+ * A floating format: its relative spacing, the least normal number, below which hardware may flush, and the largest.
+ */
 interface Format {
   readonly epsilon: number;
   readonly least: number;
@@ -39,7 +39,7 @@ export function epsilonOf(dtype: DType): number {
   return (FORMATS[dtype] ?? EXACT).epsilon;
 }
 
-/** Numbers of an array, complex ones as two each; `bigint` stays exact as text elsewhere. */
+/** Returns the numbers of an array, complex ones as two each; 64-bit integers are compared as text elsewhere. */
 export function numbersOf(array: NdArray): Float64Array {
   const { slots, kind } = DTYPES[array.dtype];
   const out = new Float64Array(array.size * slots);
@@ -51,7 +51,10 @@ export function numbersOf(array: NdArray): Float64Array {
   return out;
 }
 
-/** What is wrong with `actual`, or null. Dtypes may differ in width; `dtype` says which precision counts. */
+/**
+ * Describes how `actual` differs from `wanted`, or returns null. Dtypes may differ in width; `dtype` sets the
+ * precision.
+ */
 export function difference(
   actual: NdArray,
   wanted: NdArray,
@@ -77,14 +80,14 @@ export function difference(
   let worst = -1, excess = 0;
   for (let i = 0; i < w.length; i++) {
     if (Object.is(a[i], w[i]) || a[i] === w[i]) continue;
-    // Beyond the dtype's range, infinity is as good.
+    // Beyond the dtype's range an infinity is correct.
     if (
       Math.abs(w[i]) >= limit * (1 - eps * 4) && Math.abs(a[i]) >= limit * (1 - eps * 4) &&
       Math.sign(a[i]) === Math.sign(w[i])
     ) continue;
     const bound = fixed + eps * tolerance.ulps * Math.abs(w[i]);
     const apart = Math.abs(a[i] - w[i]);
-    // Every number is within the bound of an infinity.
+    // An infinite bound accepts every finite number.
     if (apart <= bound && Number.isFinite(w[i])) continue;
     const over = Number.isNaN(apart) ? Infinity : apart / (bound || Number.MIN_VALUE);
     if (worst < 0 || over > excess) [worst, excess] = [i, over];
@@ -100,7 +103,7 @@ export function difference(
   }${ulps}`;
 }
 
-/** What is wrong with the first of several arrays that is not as wanted, or null. `what` is what they are. */
+/** Describes the first of several arrays that differs, or returns null. `what` names the arrays. */
 export function differences(
   actual: readonly NdArray[],
   wanted: readonly NdArray[],
@@ -115,7 +118,7 @@ export function differences(
   return null;
 }
 
-/** Brings whole numbers to what they are in an integer dtype that wraps around. */
+/** Wraps whole numbers to the range of an integer dtype. */
 function wrap(values: Float64Array, dtype: DType): void {
   const { bytes, kind } = DTYPES[dtype];
   const fit = kind === "int" ? BigInt.asIntN : BigInt.asUintN;

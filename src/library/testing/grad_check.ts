@@ -1,6 +1,4 @@
-/**
- * gradCheck: gradients of any function against central differences.
- */
+/** gradCheck: gradients of any function against central differences. */
 import { GradientTape } from "../../engine/autodiff/tape.ts";
 import { type DType, DTYPES, isTrainable } from "../../engine/core/dtype.ts";
 import { toNdArray } from "../../engine/core/convert.ts";
@@ -20,7 +18,7 @@ import { uniform } from "./op_sample.ts";
 export interface GradCheckOptions {
   /** Dtype that JavaScript values take. Default `float64`. */
   readonly dtype?: DType;
-  /** Which inputs to differentiate. Default: all of floating or complex dtype. */
+  /** Numbers of the inputs to differentiate. Default: all of floating or complex dtype. */
   readonly wrt?: readonly number[];
   /** Elements to check per input, spread evenly. Default 24. */
   readonly elements?: number;
@@ -38,12 +36,12 @@ const checkOptions = optionCheck<GradCheckOptions>("gradCheck", {
   tolerance: true,
 });
 
-/** Thrown where a gradient is not what differences say; the message names input, element and both numbers. */
+/** The error of a wrong gradient; the message names input, element and both numbers. */
 export class GradCheckError extends globalThis.Error {
-  /** `op:index`. */
+  /** Name of the class. */
   override readonly name: string = "GradCheckError";
 
-  /** Makes an error whose stack begins at the caller of this library. */
+  /** Creates an error whose stack begins at the library's caller. */
   constructor(message?: string) {
     super(message);
     beginAtCaller(this);
@@ -55,8 +53,8 @@ export type CheckedFunction = (...inputs: Tensor[]) => Nest<Tensor>;
 
 /**
  * Compares the gradient of `fn` with central differences, on the CPU in float64 unless the inputs are typed otherwise.
- * All outputs count, weighted with fixed numbers; `fn` may use any ops, script ops and gradients included.
- * Throws `GradCheckError` where they differ, `ValueError` where there is nothing to differentiate.
+ * All outputs count, weighted with fixed numbers; `fn` may use any ops, script ops and gradients included. Throws
+ * `GradCheckError` where they differ, `ValueError` where no input is differentiable.
  *
  * @example
  * ```ts
@@ -79,7 +77,7 @@ export function gradCheck(
   if (message !== null) throw new GradCheckError(`Gradient check failed: ${message}`);
 }
 
-/** What is wrong with the gradient, or null. */
+/** Describes how the gradient differs, or returns null. */
 export function gradDifference(
   fn: CheckedFunction,
   inputs: readonly NdArray[],
@@ -118,13 +116,13 @@ export function gradDifference(
   return null;
 }
 
-/** Element numbers, at most `most` of them, spread evenly. */
+/** Returns at most `most` element numbers, spread evenly. */
 function spread(count: number, most: number): number[] {
   const n = Math.min(count, most);
   return Array.from({ length: n }, (_, i) => Math.floor((i + 0.5) * count / n));
 }
 
-/** Gradients by tape. What the function was given and what it made is disposed before the tape runs backward. */
+/** Computes gradients by tape. Tensors of the forward pass are disposed before the tape runs backward. */
 export function analyticGradients(
   fn: CheckedFunction,
   inputs: readonly NdArray[],
@@ -159,7 +157,7 @@ export function analyticGradients(
   );
 }
 
-/** The fixed weights that stand for the gradient of output `k`. */
+/** Returns the fixed weights that stand for the gradient of output `k`. */
 export function weightsFor(
   output: { readonly dtype: DType; readonly shape: readonly number[] },
   k: number,
@@ -196,7 +194,7 @@ function centralDifference(
   weights.forEach((weight, k) => {
     if (!isTrainable(weight.dtype)) return;
     const w = numbersOf(weight), a = up.outputs[k], b = down.outputs[k];
-    // Differences first: what does not change must not add its rounding.
+    // Subtracting first keeps unchanged values from adding their rounding.
     for (let j = 0; j < w.length; j++) {
       total += w[j] * (a[j] - b[j]);
       if (a[j] !== b[j]) scale = Math.max(scale, Math.abs(a[j] * w[j]));

@@ -1,6 +1,4 @@
-/**
- * Checks of gradient rules: central differences, honest saves, literals as inputs, second order, the GPU.
- */
+/** Checks of gradient rules: central differences, honest saves, literals as inputs, second order, the GPU. */
 import { apply, type OpInput } from "../../engine/core/apply.ts";
 import { castArray } from "../../engine/core/convert.ts";
 import { DTYPES, isTrainable } from "../../engine/core/dtype.ts";
@@ -24,7 +22,7 @@ import { drawInputs, type OpSample } from "./op_sample.ts";
 import { dtypesOf, type OpCase } from "./op_case.ts";
 import { inputsOn, isHostInput, problemOf } from "./run_op.ts";
 
-/** Largest inputs whose gradients are checked: differences run the op twice an element. */
+/** Most elements of inputs whose gradients are checked: differences run the op twice for each element. */
 const MOST_ELEMENTS = 4096;
 
 /** Checks the gradient of one case; done in float32 (or the sample's first dtype) and its double width only. */
@@ -63,7 +61,7 @@ export async function checkGradient(c: OpCase): Promise<void> {
   }
 }
 
-/** The inputs that gradients may flow to; none where the op says that it has no gradient. */
+/** Returns the inputs that gradients may flow to; none where the op declares no gradient. */
 export function differentiable({ def, sample, inputs, problem }: OpCase): readonly number[] {
   if (!problem.outputs.some((o) => isTrainable(o.dtype))) return [];
   if (def.grad === null || def.grad?.applies?.(problem.attrs) === false) return [];
@@ -73,7 +71,7 @@ export function differentiable({ def, sample, inputs, problem }: OpCase): readon
     );
 }
 
-/** Gradients of the op by tape. */
+/** Computes gradients of the op by tape. */
 export function tapeGradients(
   c: OpCase,
   wrt: readonly number[],
@@ -83,7 +81,7 @@ export function tapeGradients(
   return analyticGradients(appliedTo(c, wrt), sources, wrt.map((_, k) => k), on).grads;
 }
 
-/** The op as a function of the inputs to differentiate; the others are held. */
+/** Wraps the op as a function of the inputs to differentiate; the others are constant. */
 function appliedTo({ def, attrs, inputs }: OpCase, wrt: readonly number[]): CheckedFunction {
   return (...xs) => {
     const given: OpInput[] = inputsOn(def, inputs, cpuDevice());
@@ -95,13 +93,13 @@ function appliedTo({ def, attrs, inputs }: OpCase, wrt: readonly number[]): Chec
   };
 }
 
-/** The gradient function of a function, itself differentiable. */
+/** Returns the gradient function of a function, itself differentiable. */
 function gradientOf(fn: CheckedFunction): CheckedFunction {
   return (...xs) => {
     using tape = new GradientTape();
     tape.watch(xs);
     const outputs = flatten(fn(...xs)).filter((o) => isTrainable(o.dtype));
-    // A seed that is not constant along the outputs, so that sums do not hide a wrong place.
+    // The seed varies along the outputs, so that sums do not hide a wrong place.
     const seeds = outputs.map((o) => {
       const ones = onesOfTensor(o);
       const data = ones.ndarraySync().map((v, i) => {
@@ -150,7 +148,7 @@ function compareGradients(
   return null;
 }
 
-/** A rule must work where the other inputs were given as literals. */
+/** Checks that a rule works where the other inputs were given as literals. */
 function compareLiterals(c: OpCase, wrt: readonly number[]): string | null {
   const { def, attrs, inputs } = c, full = tapeGradients(c, wrt);
   for (const [k, i] of wrt.entries()) {
@@ -163,7 +161,7 @@ function compareLiterals(c: OpCase, wrt: readonly number[]): string | null {
   return null;
 }
 
-/** Runs the gradient rules and notes what they read. Null, or what is wrong with `saves`. */
+/** Runs the gradient rules and records their reads. Returns null, or the fault of `saves`. */
 export function unreadSaves(def: OpDef, samples: readonly OpSample[]): string | null {
   const rule = def.grad;
   if (!rule || def.host) return null;
@@ -183,7 +181,7 @@ export function unreadSaves(def: OpDef, samples: readonly OpSample[]): string | 
       tidy(() => device(cpuDevice().name, () => runRule(def, sample, inputs, read)));
       runs++;
     } catch {
-      // Whatever throws here fails another check with its own message.
+      // An error here fails another check with its own message.
     }
   }
   const foreign = [...read].filter((n) => !rule.saves.includes(n));

@@ -1,5 +1,6 @@
 /**
- * Checks that a graph computes what eager execution does: with known, partial and unknown shapes, and its gradients too.
+ * Checks that a graph computes the same as eager execution: with known, partial and unknown shapes, and its gradients
+ * too.
  */
 import { apply, type OpInput } from "../../engine/core/apply.ts";
 import { isTrainable } from "../../engine/core/dtype.ts";
@@ -19,11 +20,11 @@ import { differentiable, tapeGradients } from "./gradient_checks.ts";
 import { dtypesOf, type OpCase } from "./op_case.ts";
 import { isHostInput } from "./run_op.ts";
 
-/** How much of a placeholder's shape the graph knows. */
+/** The part of a placeholder's shape that the graph knows. */
 interface Form {
   /** Name in messages. */
   readonly name: string;
-  /** What is known of a shape. */
+  /** Hides a part of a shape. */
   readonly blur: (shape: readonly number[]) => PartialShape;
   /** True: host inputs are fed as well. */
   readonly feedsHosts: boolean;
@@ -36,10 +37,10 @@ const FORMS: readonly Form[] = [
   { name: "unknown dimensions, fed host inputs", blur: (s) => s.map(() => null), feedsHosts: true },
 ];
 
-// The same kernels run, but a graph may join them.
+// The same kernels run, but a graph may fuse them.
 const TOLERANCE: Tolerance = { ulps: 256, ulpsOfLargest: 64, absolute: 1e-6 };
 
-/** Runs the op in graphs and compares with what it gave eagerly; done in the sample's first dtype. */
+/** Runs the op in graphs and compares with its eager outputs; done in the sample's first dtype. */
 export async function checkGraph(c: OpCase, outputs: readonly NdArray[]): Promise<void> {
   const { inputs } = c;
   if (c.def.stateful || c.dtype !== dtypesOf(c.def, c.sample)[0]) return;
@@ -98,7 +99,7 @@ export async function checkGraph(c: OpCase, outputs: readonly NdArray[]): Promis
   }
 }
 
-/** What is computed of an op's outputs and inputs. */
+/** Computes the fetched tensors from an op's outputs and inputs. */
 type Fetch = (ys: readonly Tensor[], xs: readonly OpInput[]) => readonly Tensor[];
 
 interface Built {
@@ -146,7 +147,7 @@ async function runGraph({ graph, feeds, fetches }: Built): Promise<NdArray[]> {
   }
 }
 
-/** The graph written as a GraphDef and read again computes the same; null where it does. */
+/** Checks that the graph computes the same after writing and reading it as a GraphDef; null where it does. */
 async function roundTrip(c: OpCase, outputs: readonly NdArray[]): Promise<string | null> {
   const built = buildGraph(c, { form: FORMS[1] });
   const text = JSON.stringify(built.graph.toGraphDef({ portable: false }));

@@ -1,6 +1,4 @@
-/**
- * Checks of shapes and kernels: infer = actual, cpu = reference, gpu = cpu for every variant.
- */
+/** Checks of shapes and kernels: infer = actual, cpu = reference, gpu = cpu for every variant. */
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { inferOutputs } from "../../engine/core/op.ts";
@@ -26,14 +24,14 @@ import {
 } from "./run_op.ts";
 import type { OpCase } from "./op_case.ts";
 
-/** Units in the last place that a kernel may be off on the CPU. */
+/** Tolerance of CPU kernels in units in the last place. */
 const CPU_ULPS: Partial<Record<DType, number>> = {
   float32: 32,
   complex64: 64,
   float64: 1024,
   complex128: 1024,
 };
-/** The same on the GPU, whose functions are less exact. */
+/** Tolerance of GPU kernels, whose functions are less exact. */
 const GPU_ULPS: Partial<Record<DType, number>> = { float32: 128, float16: 8 };
 
 function cpuTolerance(c: OpCase, dtype: DType): Tolerance {
@@ -46,7 +44,7 @@ function gpuTolerance(c: OpCase, dtype: DType): Tolerance {
   return { ulps, ulpsOfLargest: ulps / 4, absolute: c.sample.gpuAbsolute ?? 0 };
 }
 
-/** Partial shapes must infer to something that the actual shapes fit. */
+/** Checks that partial shapes infer shapes that the actual ones fit. */
 export async function checkInfer({ def, attrs, problem, run }: OpCase): Promise<void> {
   const specs: Spec[] = problem.inputs.map((s, i) => ({ ...s, value: problem.hosts[i] }));
   const unknown = (s: Spec, every = 1): PartialShape =>
@@ -147,7 +145,7 @@ export async function checkGpu(
     ...problem.outputs,
   ];
   if (!specs.every((s) => gpu.supports(s.dtype))) return;
-  // Integers must be exact, whatever float64 says of them.
+  // Integers must be equal, even where float64 differs.
   const target = cpu.map((a, k) => (DTYPES[a.dtype].kind === "float" ? wanted[k] : a));
   const compare = (outputs: readonly NdArray[]): string | null =>
     differences(outputs, target, (t) => gpuTolerance(c, t));
@@ -179,7 +177,7 @@ export async function checkGpu(
   await checkSharedInput(c, gpu);
 }
 
-/** One tensor given for two inputs: the same buffer is bound twice. */
+/** Checks one tensor given for two inputs: the same buffer is bound twice. */
 async function checkSharedInput(c: OpCase, gpu: WebGpuDevice): Promise<void> {
   const { def, attrs, inputs, problem } = c;
   const free = inputs.flatMap((_, i) => (problem.hosts[i] ? [] : [i]));

@@ -1,25 +1,23 @@
-/**
- * What one check of an op is about, and the dtypes a sample may be checked in.
- */
+/** One case of an op's check, and the dtypes that a sample may be checked in. */
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { argOfInput, type Attrs, type OpDef, type Problem } from "../../engine/core/op.ts";
 import type { WebGpuDevice } from "../../engine/devices/webgpu/webgpu_device.ts";
 import { hasFreeInput, isFree, type OpSample } from "./op_sample.ts";
 
-/** What a check gets: the case, and where to report. */
+/** A case to check, and the function that reports. */
 export interface OpCase {
   readonly def: OpDef;
   readonly sample: OpSample;
   readonly attrs: Attrs;
   readonly inputs: readonly NdArray[];
-  /** What these inputs pose. */
+  /** The problem of these inputs. */
   readonly problem: Problem;
   /** Dtype of its free inputs. */
   readonly dtype: DType;
-  /** The GPU device, where it is to be checked. */
+  /** The GPU device to check, or null. */
   readonly gpu: WebGpuDevice | null;
-  /** Runs one check and counts it; what it returns or throws is a failure. */
+  /** Runs one check and counts it; a returned text or thrown error is a failure. */
   run(
     check: string,
     device: string,
@@ -47,7 +45,7 @@ const ORDER: readonly DType[] = [
   "string",
 ];
 
-/** The attribute that says which dtypes an argument takes. */
+/** Returns the attribute that restricts an argument's dtypes. */
 export function typeAttrOf(
   { signature }: OpDef,
   { typeAttr, typeListAttr }: OpDef["signature"]["inputArgs"][number],
@@ -55,7 +53,7 @@ export function typeAttrOf(
   return signature.attrDefs.find((a) => a.name === (typeAttr ?? typeListAttr));
 }
 
-/** The dtypes that the sample's free inputs can take. */
+/** Returns the dtypes that the sample's free inputs can take. */
 export function dtypesOf(def: OpDef, sample: OpSample): DType[] {
   if (!hasFreeInput(sample)) return ["float32"];
   if (sample.dtypes) return [...sample.dtypes];

@@ -1,6 +1,4 @@
-/**
- * opCheck: everything that must hold of an op, checked over samples, dtypes and devices.
- */
+/** opCheck: all properties of an op, checked over samples, dtypes and devices. */
 import { beginAtCaller } from "../../engine/core/throwing/user_stack.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { DType } from "../../engine/core/dtype.ts";
@@ -33,33 +31,29 @@ const checkOptions = optionCheck<OpCheckOptions>("opCheck", {
   samplesInEveryDtype: true,
 });
 
-/** One thing that does not hold. */
+/** A failed check of an op. */
 export interface OpCheckFailure {
-  /** Op name. */
   readonly op: string;
-  /** Sample and dtype. */
   readonly sample: string;
-  /** Device. */
   readonly device: string;
-  /** Which check. */
+  /** Name of the check. */
   readonly check: string;
-  /** What was found and what was wanted. */
+  /** The found and the wanted value. */
   readonly message: string;
 }
 
-/** What {@linkcode opCheck} looked at. */
+/** The checks that {@linkcode opCheck} ran. */
 export interface OpCheckReport {
-  /** Op name. */
   readonly op: string;
-  /** How often each check ran. */
+  /** Number of runs of each check. */
   readonly checks: Readonly<Record<string, number>>;
 }
 
-/** Thrown by {@linkcode opCheck}: one line per failure. */
+/** The error of {@linkcode opCheck}: one line per failure. */
 export class OpCheckError extends globalThis.Error {
-  /** `op:index`. */
+  /** Name of the class. */
   override readonly name: string = "OpCheckError";
-  /** What does not hold. */
+  /** The failed checks. */
   readonly failures: readonly OpCheckFailure[];
 
   /** Lists the failures. */
@@ -75,7 +69,10 @@ function failureText({ op, sample, device, check, message }: OpCheckFailure): st
 }
 
 const MOST_FAILURES = 12;
-/** What also runs where only the GPU is asked for: the values to compare with, and what holds of all devices. */
+/**
+ * Checks that also run where only the GPU is requested: they compute the values to compare with, and hold of all
+ * devices.
+ */
 const ALWAYS: readonly string[] = [
   "infer",
   "reference",
@@ -84,17 +81,17 @@ const ALWAYS: readonly string[] = [
   "memory is flat",
 ];
 
-/** Names of all defined ops, in order of definition. */
 export function registeredOpNames(): string[] {
   return registeredOps().map((def) => def.name);
 }
 
 /**
- * Checks an op: inferred shapes are the actual ones, also from partial shapes; the CPU kernel fills its outputs and agrees
- * with the reference, the expansion or a float64 run; every GPU variant agrees, under both kernel families and with folded
- * grids; gradients agree with central differences, read only what `saves` names, and work at second order; inputs stay as
- * they are; nothing leaks; graphs agree, with shapes known, partial and unknown. The op is registered, or given by its definition.
- * Throws `OpCheckError` listing what does not hold, `ValueError` for an unknown op or no samples.
+ * Checks an op: inferred shapes are the actual ones, also from partial shapes; the CPU kernel fills its outputs and
+ * agrees with the reference, the expansion or a float64 run; every GPU variant agrees, under both kernel families and
+ * with folded grids; gradients agree with central differences, read only the names in `saves`, and work at second
+ * order; inputs stay as they are; nothing leaks; graphs agree, with shapes known, partial and unknown. The op is
+ * registered, or given by its definition. Throws `OpCheckError` listing the failures, `ValueError` for an unknown op or
+ * no samples.
  *
  * @example
  * ```ts

@@ -1,14 +1,14 @@
 /**
- * Samples: what an op is checked with. Values are drawn from a fixed sequence, so a failure repeats.
+ * Samples: inputs and attributes that an op is checked with. Values are drawn from a fixed sequence, so a failure
+ * repeats.
  */
 import { type DType, DTYPES, isBigInt, makeData } from "../../engine/core/dtype.ts";
 import { NdArray, setElement } from "../../engine/core/nd_array.ts";
 import type { Attrs } from "../../engine/core/op.ts";
 import { type Shape, sizeOf } from "../../engine/core/shape.ts";
 
-/** Values to be drawn for one input. */
+/** Description of one input's drawn values. */
 export interface SampleValues {
-  /** Dimensions. */
   readonly shape: Shape;
   /** Least value. Default -2. */
   readonly low?: number;
@@ -20,11 +20,11 @@ export interface SampleValues {
   readonly distinct?: boolean;
   /** True: whole numbers, also in floating dtypes. */
   readonly whole?: boolean;
-  /** Given instead of drawn: repeated to fill the shape. */
+  /** Fixed values instead of drawn ones: repeated to fill the shape. */
   readonly values?: readonly number[];
 }
 
-/** An input of a sample: drawn values, or a literal as it is. */
+/** An input of a sample: drawn values, or a literal. */
 export type SampleInput = SampleValues | NdArray;
 
 /** Computes the wanted outputs from the inputs, in plain loops. Floating inputs arrive as float64. */
@@ -38,9 +38,9 @@ export interface OpSample {
   readonly attrs?: Attrs;
   /** Name in messages. Default: the inputs' shapes and the attributes. */
   readonly title?: string;
-  /** Dtypes that inputs without one of their own take. Default: all the signature allows. */
+  /** Dtypes of inputs without one of their own. Default: all the signature allows. */
   readonly dtypes?: readonly DType[];
-  /** What the outputs must be. Default: the op's expansion, else its CPU kernel in float64. */
+  /** Computes the wanted outputs. Default: the op's expansion, else its CPU kernel in float64. */
   readonly reference?: Reference;
   /** False: integer dtypes differ from float64 by design (integer division, wrapping). Default true. */
   readonly integersFollowFloats?: boolean;
@@ -48,7 +48,10 @@ export interface OpSample {
   readonly gradient?: boolean;
   /** Dtypes whose gradients are checked. Default: the first that carries gradients, and complex64. */
   readonly gradientDTypes?: readonly DType[];
-  /** Inputs whose gradients are checked. Default: all of floating or complex dtype that are not read on the host. */
+  /**
+   * Numbers of the inputs whose gradients are checked. Default: all of floating or complex dtype that are not read on
+   * the host.
+   */
   readonly wrt?: readonly number[];
   /** False: gradients of gradients are not checked. Default true. */
   readonly secondOrder?: boolean;
@@ -112,7 +115,7 @@ export function drawValues(spec: SampleValues, dtype: DType, seed: number): NdAr
   return array;
 }
 
-/** Numbers in [0, 1) that look random and are the same every time. */
+/** Returns a generator of reproducible numbers in [0, 1). */
 export function uniform(seed: number): () => number {
   let state = (seed ^ 0x9e3779b9) >>> 0;
   return () => {
@@ -133,7 +136,7 @@ function shuffled(n: number, next: () => number): number[] {
   return order;
 }
 
-/** Text that names a sample in messages. */
+/** Formats a sample for messages. */
 export function sampleTitle(sample: OpSample): string {
   if (sample.title !== undefined) return sample.title;
   const inputs = sample.inputs.map((i) => {

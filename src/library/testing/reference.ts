@@ -1,6 +1,4 @@
-/**
- * What the outputs of a sample must be: a given loop, the expansion in float64, or the CPU kernel in float64.
- */
+/** The wanted outputs of a sample: by a given loop, the expansion in float64, or the CPU kernel in float64. */
 import { castArray } from "../../engine/core/convert.ts";
 import { type DType, DTYPES, isInteger } from "../../engine/core/dtype.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
@@ -10,7 +8,7 @@ import { isHostInput, runEagerly, runExpansion } from "./run_op.ts";
 import { isFree } from "./op_sample.ts";
 import { type OpCase, typeAttrOf } from "./op_case.ts";
 
-/** The wanted outputs, or null where there is nothing independent to compare with. */
+/** Returns the wanted outputs, or null where there is nothing independent to compare with. */
 export async function referenceOutputs(c: OpCase): Promise<readonly NdArray[] | null> {
   const { def, sample } = c;
   if (def.stateful) return null;
@@ -28,7 +26,7 @@ export async function referenceOutputs(c: OpCase): Promise<readonly NdArray[] | 
   return wanted;
 }
 
-/** The inputs in the widest dtype that the signature allows. */
+/** Converts the inputs to the widest dtype that the signature allows. */
 function widened(c: OpCase): { inputs: NdArray[]; attrs: Attrs; changed: boolean } {
   const { def, inputs } = c, attrs: Record<string, unknown> = { ...c.attrs };
   let changed = false;

@@ -29,7 +29,7 @@ export function isHostInput(def: OpDef, flat: number, total: number): boolean {
   return def.signature.isHostInput[argOfInput(def, flat, total)] ?? false;
 }
 
-/** The concrete problem that these inputs pose. Output shapes may be unknown where they depend on values. */
+/** Returns the concrete problem of these inputs. Output shapes may be unknown where they depend on values. */
 export function problemOf(def: OpDef, inputs: readonly NdArray[], attrs: Attrs): Problem {
   const hosts = inputs.map((a, i) => (isHostInput(def, i, inputs.length) ? a : undefined));
   const specs = inputs.map((a, i) => ({ dtype: a.dtype, shape: a.shape, value: hosts[i] }));
@@ -42,7 +42,7 @@ export function isStatic(problem: Problem): boolean {
   return problem.outputs.every(isConcreteSpec);
 }
 
-/** Tensors on a device for the inputs that are not host inputs, literals for those that are. */
+/** Makes tensors on a device of the inputs, and literals of host inputs. */
 export function inputsOn(def: OpDef, inputs: readonly NdArray[], device: Device): OpInput[] {
   return inputs.map((a, i) => (isHostInput(def, i, inputs.length) ? a : constantTensor(a, device)));
 }
@@ -60,7 +60,7 @@ export function runEagerly(
   });
 }
 
-/** What `compute` makes on a device, read; its inputs are disposed as well. */
+/** Runs `compute` on a device and reads its tensors; the inputs are disposed as well. */
 async function readOutputs(device: Device, compute: () => Tensor[]): Promise<NdArray[]> {
   const outputs = tidy(() => onDevice(device.name, compute));
   try {
@@ -70,7 +70,10 @@ async function readOutputs(device: Device, compute: () => Tensor[]): Promise<NdA
   }
 }
 
-/** Runs the op's expansion eagerly and reads its outputs; with `literals` on arrays alone, which eager code may give any op. */
+/**
+ * Runs the op's expansion eagerly and reads its outputs; with `literals` on arrays alone, which eager code may pass to
+ * any op.
+ */
 export function runExpansion(
   def: OpDef,
   inputs: readonly NdArray[],
@@ -84,7 +87,7 @@ export function runExpansion(
   });
 }
 
-/** Runs the CPU kernel into outputs full of garbage, so that an element it forgets shows. */
+/** Runs the CPU kernel into outputs full of garbage, so that an unwritten element shows. */
 export function runCpuKernel(def: OpDef, inputs: readonly NdArray[], problem: Problem): NdArray[] {
   if (!isStatic(problem)) return [...def.cpu!(inputs, [], problem) as readonly NdArray[]];
   const outputs = problem.outputs.map((o) => {
@@ -98,14 +101,17 @@ export function runCpuKernel(def: OpDef, inputs: readonly NdArray[], problem: Pr
 /** One variant's plan under one profile. */
 export interface ForcedPlan {
   readonly variant: string;
-  /** Profile it was planned for, in words. */
+  /** Text of the profile. */
   readonly profile: string;
-  /** Workgroups one axis of a grid may have there. */
+  /** Most workgroups of a grid's axis. */
   readonly maxGrid: number;
   readonly plan: GpuPlan;
 }
 
-/** The profiles that variants are planned for: the device's own, one whose barriers cost what its own do not, no subgroups, no 64-bit words. */
+/**
+ * Returns the profiles to plan variants for: the device's own, one with the opposite cost of barriers, no subgroups, no
+ * 64-bit words.
+ */
 export function profilesOf(own: Profile): Map<string, Profile> {
   const name = (barriers: boolean): string => (barriers ? "barriers" : "no barriers");
   return new Map<string, Profile>([
@@ -119,7 +125,9 @@ export function profilesOf(own: Profile): Map<string, Profile> {
 /** The smallest limit of bindings that kernels are forced to. */
 const LEAST_BINDING = 1024;
 
-/** A limit of bindings that cuts the largest buffers of a problem into a few pieces; none where they are small. */
+/**
+ * Returns a limit of bindings that cuts the largest buffers of a problem into a few pieces; none where they are small.
+ */
 function smallBinding({ inputs, hosts, outputs }: Problem): number {
   const bytes = [...inputs.filter((_, i) => hosts[i] === undefined), ...outputs].map((s) =>
     sizeOf(s.shape as readonly number[]) * gpuBytes(s.dtype)
@@ -129,8 +137,8 @@ function smallBinding({ inputs, hosts, outputs }: Problem): number {
 }
 
 /**
- * The different plans of every variant that fits, over all profiles, and once more where a grid may have so few workgroups
- * along an axis that it must fold, and where bindings are so small that buffers are bound in pieces.
+ * Returns the distinct plans of every variant that fits, over all profiles, and once more with so few workgroups along
+ * an axis that grids must fold, and with such small bindings that buffers are bound in pieces.
  */
 export function forcedPlans(
   variants: readonly GpuVariant[],
@@ -153,7 +161,7 @@ export function forcedPlans(
     for (const variant of runnable) {
       const plan = add(variant, name, profile);
       if (plan === null) continue;
-      // For the device's own profile alone: pieces have programs of their own, and many.
+      // For the device's own profile alone: pieces need many programs of their own.
       if (profile === own && maxBinding < profile.maxBinding) {
         add(variant, `${name}, small bindings`, { ...profile, maxBinding });
       }
@@ -175,7 +183,7 @@ export async function runPlan(
   inputs: readonly NdArray[],
   problem: Problem,
 ): Promise<NdArray[]> {
-  // What is refused leaves the staging copy as it was: full of the results of the plan before, which may be the same.
+  // A refused dispatch leaves the staging copy unchanged, with the results of the plan before, which may be equal.
   device.gpu.pushErrorScope("validation");
   const [ran] = await Promise.allSettled([runUnchecked(device, forced, inputs, problem)]);
   const error = await device.gpu.popErrorScope();
@@ -198,7 +206,7 @@ async function runUnchecked(
     ...problem.outputs.map((o) => Math.ceil(sizeOf(o.shape) * gpuBytes(o.dtype) / 4)),
     ...(forced.plan.temps ?? []).map((bytes) => Math.ceil(bytes / 4)),
   ];
-  // Uploads have buffers of their own: kernels get those that copies were in.
+  // Uploads have buffers of their own: kernels reuse the buffers of earlier copies.
   const most = new Uint32Array(Math.max(1, ...words)).fill(0xffffffff);
   const garbage = device.upload(new NdArray("uint32", [most.length], most));
   const poisoned = words.map((n) =>
@@ -208,7 +216,7 @@ async function runUnchecked(
   const outputs = kernel.run(buffers);
   try {
     const reads = outputs.map((buffer, i) => ({ buffer, spec: problem.outputs[i] }));
-    // At once where that works: a map that is awaited takes many times as long as most plans.
+    // Synchronous where that works: an awaited map takes many times as long as most plans.
     return device.readSync(reads) ?? await device.read(reads);
   } finally {
     for (const b of outputs) device.free(b);

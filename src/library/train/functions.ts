@@ -1,6 +1,4 @@
-/**
- * Functions that make optimizers.
- */
+/** Functions that make optimizers. */
 import {
   AdadeltaOptimizer,
   AdagradOptimizer,
@@ -15,7 +13,8 @@ import {
 export * from "./optimizers.ts";
 
 /**
- * Plain gradient descent; of a table of which rows were gathered only those rows are touched. TensorFlow op `ResourceApplyGradientDescent`.
+ * Plain gradient descent; where rows of a table were gathered, only those rows change. TensorFlow op
+ * `ResourceApplyGradientDescent`.
  *
  * @example
  * ```ts
@@ -77,7 +76,8 @@ export function rmsprop(
 }
 
 /**
- * Adagrad; of a table of which rows were gathered only those rows and their sums are touched. TensorFlow op `ResourceApplyAdagrad`.
+ * Adagrad; where rows of a table were gathered, only those rows and their sums change. TensorFlow op
+ * `ResourceApplyAdagrad`.
  *
  * @example
  * ```ts

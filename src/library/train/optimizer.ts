@@ -1,5 +1,6 @@
 /**
- * Optimizer: what all optimizers share. Gradients, slots, the step count, saving; each one adds the update op of a variable.
+ * Optimizer: the base of all optimizers, with gradients, slots, the step count and saving; each subclass adds a
+ * variable's update op.
  */
 import { apply, currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
 import { describe } from "../../engine/core/convert.ts";
@@ -35,7 +36,6 @@ import { applyUnseen, unseenIn } from "./unseen_updates.ts";
 
 /** A tensor with a name. */
 export interface NamedTensor {
-  /** The name. */
   readonly name: string;
   /** The tensor; null where there is no gradient. */
   readonly tensor: Tensor | null;
@@ -47,19 +47,18 @@ export type NamedGradients = Readonly<Record<string, Tensor | null>> | readonly 
 /** Settings of an optimizer as plain JSON values. */
 export type OptimizerConfig = Readonly<Record<string, number | boolean>>;
 
-/** What the scalars of an update follow from. */
+/** Numbers from which the scalars of an update are computed. */
 export interface StepNumbers<N> {
   /** Number of this step, from 1. */
   readonly step: N;
-  /** The learning rate. */
   readonly rate: N;
-  /** How to compute with them. */
+  /** Arithmetic on them. */
   readonly a: Arithmetic<N>;
   /** The optimizer's settings. */
   readonly options: OptimizerConfig;
 }
 
-/** What tells an optimizer from others. */
+/** The rule of one optimizer: its update op, scalars and slots. */
 export interface OptimizerRule extends SlotPlan {
   /** The update op: inputs are the variable, the slots, the scalars and the gradient. */
   readonly update: OpDef;
@@ -67,14 +66,17 @@ export interface OptimizerRule extends SlotPlan {
   readonly attrs?: (options: OptimizerConfig) => Attrs;
   /** The update op's scalars. Default: the learning rate. */
   readonly scalars?: <N>(numbers: StepNumbers<N>) => readonly N[];
-  /** True where a gradient of zero changes neither the variable nor a slot: rows that slices do not name are left alone then. */
+  /**
+   * True where a gradient of zero changes neither the variable nor a slot: rows that slices do not name are then left
+   * alone.
+   */
   readonly leavesUnnamedRows?: boolean;
 }
 
 /** A cost: a function that computes it or, in a graph, a tensor. */
 export type Cost = (() => Tensor) | Tensor;
 
-/** A variable and its gradient; null leaves it as it is. */
+/** A variable and its gradient; null leaves the variable unchanged. */
 type Pair = readonly [Variable, Tensor | null];
 
 /** A map of gradients that a run will fill; `only`: ids of the variables to update, null for all. */
@@ -83,14 +85,14 @@ interface UnseenPairs {
   readonly only: readonly number[] | null;
 }
 
-/** Classes of optimizers know the order of their constructor's arguments, for `fromConfig`. */
+/** A class of optimizers, with the order of its constructor's arguments for `fromConfig`. */
 interface OptimizerClass<T> {
   new (...args: never[]): T;
   readonly configOrder: readonly string[];
 }
 
 /**
- * Changes variables so that a loss falls. Made by the functions in `tf.train`.
+ * Changes variables so that a loss falls. The functions in `tf.train` make optimizers.
  *
  * @example
  * ```ts
@@ -111,10 +113,10 @@ export abstract class Optimizer {
   /** True where it was made in a function: its variables are that function's. */
   readonly #isTraced: boolean;
   #rate: number;
-  /** The rate as compiled steps read it, for each dtype they compute with. */
+  /** The rate as compiled steps read it, by dtype. */
   readonly #rateVariables = new Map<ScalarDType, Variable>();
 
-  /** Starts with a learning rate, and what else was chosen. Throws `ValueError` where the rate is no number. */
+  /** Creates an optimizer of a rule. Throws `ValueError` where the rate is no number. */
   constructor(learningRate: number, rule: OptimizerRule, options: OptimizerConfig = {}) {
     const className = this.getClassName();
     this.#isTraced = isTracing();
@@ -126,12 +128,12 @@ export abstract class Optimizer {
 
   /** Settings besides the learning rate. */
   protected options: OptimizerConfig;
-  /** Settings as plain values, from which `fromConfig` makes an equal optimizer. */
+  /** Returns the settings as plain values, from which `fromConfig` makes an equal optimizer. */
   getConfig(): OptimizerConfig {
     return { learningRate: this.learningRate, ...this.options };
   }
 
-  /** Makes an optimizer from what `getConfig()` gave. Each class takes its own. */
+  /** Makes an optimizer from the result of `getConfig()`, by its own class. */
   static fromConfig<T extends Optimizer>(cls: OptimizerClass<T>, config: OptimizerConfig): T {
     return new cls(...cls.configOrder.map((key) => config[key]) as never[]);
   }
@@ -141,7 +143,7 @@ export abstract class Optimizer {
     return (this.constructor as typeof Optimizer).className;
   }
 
-  /** The learning rate; setting it holds for the steps that follow, compiled ones too. */
+  /** The learning rate; a new one holds for the steps that follow, compiled ones too. */
   get learningRate(): number {
     return this.#rate;
   }
@@ -150,21 +152,24 @@ export abstract class Optimizer {
     for (const variable of this.#rateVariables.values()) variable.assign(this.#rate);
   }
 
-  /** How many steps were applied. Those that change a graph's own variables are counted by each session, and known inside `session.asDefault()`. */
+  /**
+   * Number of applied steps. Sessions count the steps on a graph's own variables: known inside `session.asDefault()`.
+   */
   get iterations(): number {
     return this.#count.value;
   }
 
   /**
-   * Computes the cost `f()` and applies one step for its gradients: to the variables in `varList`, else to all trainable ones
-   * that the cost depends on, however deep in functions, branches, loops and the bodies of scripts. Returns the cost where `returnCost` is true, else null; inside a graph the operation that does
-   * the step, and there the cost may be a tensor that was built before.
-   * Throws `ValueError` where no variable is connected to the cost or the cost is not a scalar.
+   * Computes the cost `f()` and applies one step for its gradients: to the variables in `varList`, else to all
+   * trainable ones that the cost depends on, however deep in functions, branches, loops and the bodies of scripts.
+   * Returns the cost where `returnCost` is true, else null; inside a graph the operation of the step, and there the
+   * cost may be a tensor that was built before. Throws `ValueError` where no variable is connected to the cost or the
+   * cost is not a scalar.
    */
   minimize(f: Cost, returnCost: true, varList?: readonly Tensor[]): Tensor;
   /** Applies one step; the cost is not returned. */
   minimize(f: Cost, returnCost?: false, varList?: readonly Tensor[]): StepOperation | null;
-  /** Applies one step; the cost is returned where it is asked for. */
+  /** Applies one step; returns the cost on request. */
   minimize(
     f: Cost,
     returnCost?: boolean,
@@ -203,8 +208,8 @@ export abstract class Optimizer {
   }
 
   /**
-   * Applies one step. Gradients are named by their variables; null leaves a variable as it is.
-   * Inside a graph returns the operation that does it, else null. Throws `ValueError` for a name that no variable has.
+   * Applies one step. Gradients are named by their variables; null leaves a variable unchanged. Inside a graph returns
+   * the operation of the step, else null. Throws `ValueError` for a name that no variable has.
    */
   applyGradients(gradients: NamedGradients): StepOperation | null {
     const list = Array.isArray(gradients)
@@ -219,7 +224,7 @@ export abstract class Optimizer {
           `Cannot apply the gradient of '${name}': there is no variable of that name`,
         );
       }
-      // What no script has read stays as it is.
+      // Variables that no script has read stay unchanged.
       const map = tensor && unseenIn(tensor);
       if (!map) pairs.push([v, tensor ?? null]);
       else if (unseen.has(map)) unseen.get(map)!.push(v.id);
@@ -250,13 +255,13 @@ export abstract class Optimizer {
           tidy(() => this.#update(chosen.map(([r, g]) => [variableOf(r), g]), null));
         }));
       }
-      // The step is counted when everything that reads the count is done.
+      // The step is counted after all reads of the count.
       done.push(after(done, () => this.#count.add(count)));
     });
     return after(done, group);
   }
 
-  /** `count`: the steps before, in a graph; null in eager code. */
+  /** Updates variables; `count` is the number of steps before, in a graph, and null in eager code. */
   #update(pairs: readonly Pair[], count: Variable | null): (StepOperation | null)[] {
     const done: (StepOperation | null)[] = [];
     const scalars = this.#stepScalars(count);
@@ -278,7 +283,7 @@ export abstract class Optimizer {
     return done;
   }
 
-  /** The scalars of this step as tensors of a dtype, made once per dtype. */
+  /** Makes the scalars of this step, once for each dtype. */
   #stepScalars(count: Variable | null): (dtype: DType) => Tensor[] {
     const made = new Map<DType, Tensor[]>();
     const make = count ? this.#symbolicScalars(count) : this.#eagerScalars();
@@ -330,7 +335,10 @@ export abstract class Optimizer {
     return rate;
   }
 
-  /** The step count (`iter`) and the slots, named by their variables. The slots' tensors are the optimizer's own. */
+  /**
+   * Returns the step count (`iter`) and the slots, named by their variables. The slots' tensors are the optimizer's
+   * own.
+   */
   // deno-lint-ignore require-await
   async getWeights(): Promise<{ name: string; tensor: Tensor }[]> {
     const iter = withInterpreter(
@@ -341,8 +349,8 @@ export abstract class Optimizer {
   }
 
   /**
-   * Restores what `getWeights()` gave; slots are matched by name, else by order. Steps that were compiled before go on from there.
-   * Rejects with `ValueError` where there are too many or too few, or one has another shape.
+   * Restores the result of `getWeights()`; slots are matched by name, else by order. Compiled steps continue from
+   * there. Rejects with `ValueError` where there are too many or too few, or one has another shape.
    */
   async setWeights(
     weights: readonly { readonly name: string; readonly tensor: Tensor }[],

@@ -1,6 +1,4 @@
-/**
- * The optimizers, in TensorFlow.js's numerics; AdamW in Keras's.
- */
+/** The optimizers, in TensorFlow.js's numerics; AdamW in Keras's. */
 import type { Attrs } from "../../engine/core/op.ts";
 import {
   ApplyAdadelta,
@@ -15,10 +13,10 @@ import {
 } from "../../engine/ops/state/optimizer_updates.ts";
 import { Optimizer, type OptimizerConfig, type StepNumbers } from "./optimizer.ts";
 
-/** What stands under roots and in denominators where no epsilon is given. */
+/** Default epsilon under roots and in denominators. */
 const EPSILON = 1e-7;
 
-/** Adam and what follows it keep two running means. */
+/** The rule of Adam and its variants, which keep two running means. */
 const OF_MOMENTS = {
   slots: [{ name: "m" }, { name: "v" }],
   attrs: ({ beta1, beta2, epsilon }: OptimizerConfig): Attrs => ({ beta1, beta2, epsilon }),
@@ -36,7 +34,7 @@ export class SGDOptimizer extends Optimizer {
   /** Order of the constructor's arguments. */
   static readonly configOrder: readonly string[] = ["learningRate"];
 
-  /** `learningRate` is the part of the gradient that a step takes away. */
+  /** `learningRate` scales the subtracted gradient. */
   constructor(learningRate: number) {
     super(learningRate, { update: ApplyGradientDescent, leavesUnnamedRows: true });
   }
@@ -78,7 +76,7 @@ export class AdagradOptimizer extends Optimizer {
   /** Order of the constructor's arguments. */
   static readonly configOrder: readonly string[] = ["learningRate", "initialAccumulatorValue"];
 
-  /** `initialAccumulatorValue` is where the sums start. */
+  /** `initialAccumulatorValue` is the initial sum. */
   constructor(learningRate: number, initialAccumulatorValue = 0.1) {
     super(learningRate, {
       update: ApplyAdagrad,
@@ -126,7 +124,7 @@ export class RMSPropOptimizer extends Optimizer {
     super(learningRate, {
       update: centered ? ApplyCenteredRmsProp : ApplyRmsProp,
       slots: [...(centered ? [{ name: "mg" }] : []), { name: "rms" }, { name: "momentum" }],
-      // As TensorFlow.js saves them.
+      // TensorFlow.js's order of saving.
       savedOrder: centered ? [1, 2, 0] : [0, 1],
       attrs: ({ decay, momentum, epsilon }) => ({ rho: decay, momentum, epsilon }),
     }, { decay, momentum, epsilon: epsilon ?? EPSILON, centered });
@@ -182,7 +180,7 @@ export class AdamaxOptimizer extends Optimizer {
   }
 }
 
-/** AdamW: Adam whose variables decay apart from the gradient, as Keras computes it. */
+/** AdamW: Adam with weight decay apart from the gradient, as Keras computes it. */
 export class AdamWOptimizer extends Optimizer {
   /** Name of the class. */
   static override readonly className: string = "AdamW";
@@ -191,7 +189,7 @@ export class AdamWOptimizer extends Optimizer {
     ...["learningRate", "weightDecay", "beta1", "beta2", "epsilon"],
   ];
 
-  /** Each step takes `learningRate · weightDecay` of every variable away. */
+  /** Each step subtracts `learningRate · weightDecay` of every variable. */
   constructor(
     learningRate: number,
     weightDecay: number,

@@ -1,5 +1,6 @@
 /**
- * Runs TensorFlow's update ops: reads the variables behind the handles, or some of their rows, applies the pure update, puts it back.
+ * Runs TensorFlow's update ops: reads the variables behind the handles, or some of their rows, applies the pure update,
+ * assigns the result.
  */
 import { apply, type OpInput } from "../../engine/core/apply.ts";
 import { FailedPreconditionError, UnimplementedError } from "../../engine/core/errors.ts";
@@ -67,7 +68,7 @@ export function runUpdate(
     const { device } = states[0].value.storage;
     const rows = onDevice(gradient, device);
     for (const [indices, from] of turnsOf(inputs[update.indices])) {
-      // Brought there once, for all that read and change rows.
+      // Copied once for all reads and writes of rows.
       const isLiteral = indices instanceof NdArray && device.type === "GPU";
       const at = onDevice(isLiteral ? castArray(indices, "int32") : indices, device);
       const made = next(
@@ -80,8 +81,8 @@ export function runUpdate(
 }
 
 /**
- * The indices in turns of different ones, and the places in each turn (null for all): what stands there again is updated again, as TensorFlow
- * does it. Indices on a GPU are different, as nobody could say which of them comes first.
+ * Splits indices into turns of distinct ones, with their places (null for all): a repeated index is updated again in a
+ * later turn, as in TensorFlow. Indices on a GPU are taken as distinct: their order is undefined there.
  */
 function turnsOf(indices: OpInput): readonly (readonly [OpInput, NdArray | null])[] {
   if (!(indices instanceof NdArray) && indices.device.includes("GPU")) return [[indices, null]];

@@ -1,6 +1,4 @@
-/**
- * Slots: the variables an optimizer keeps for each variable that it trains, and how they are saved and restored.
- */
+/** Slots: the variables that an optimizer keeps for each variable that it trains, with their saving and restoring. */
 import { currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { sameShape, shapeText } from "../../engine/core/shape.ts";
@@ -12,15 +10,15 @@ import { tidy } from "../../engine/runtime/eager/tensor.ts";
 import { sessionVariable } from "../../engine/runtime/variables/late_variables.ts";
 import { type Variable, variable } from "../../engine/runtime/variables/variable.ts";
 
-/** How an optimizer's slot is made and named. */
+/** Name and initial value of a slot. */
 export interface SlotInit {
   /** Ending of its name in `getWeights()`: `m` for `dense/kernel/m`. */
   readonly name: string;
-  /** What it is filled with at first. Default 0. */
+  /** Initial value. Default 0. */
   readonly initial?: number;
 }
 
-/** What an optimizer says about its slots. */
+/** An optimizer's slots. */
 export interface SlotPlan {
   /** Slots of each variable, in the update op's order. Default: none. */
   readonly slots?: readonly SlotInit[];
@@ -34,7 +32,6 @@ export interface SavedSlot {
   readonly value: NdArray;
 }
 
-/** The slots of one optimizer. */
 export class Slots {
   readonly #className: string;
   readonly #slots: readonly SlotInit[];
@@ -53,7 +50,10 @@ export class Slots {
     this.#savedOrder = savedOrder;
   }
 
-  /** The slots of a variable, made where there are none yet: of one of a graph, each session has its own. Throws `ValueError` where a restored value has another shape. */
+  /**
+   * Finds or creates the slots of a variable; a graph's variable has slots in each session. Throws `ValueError` where a
+   * restored value has another shape.
+   */
   of(v: Variable): readonly Variable[] {
     const known = this.#kept.get(v.id);
     if (known) return known.slots;
@@ -83,7 +83,7 @@ export class Slots {
     return made;
   }
 
-  /** A restored value: by name, else by position. */
+  /** Finds a restored value: by name, else by position. */
   #savedFor(
     name: string,
     slot: number,
@@ -104,7 +104,7 @@ export class Slots {
     return found.value;
   }
 
-  /** All slots, named by their variables. They are the optimizer's own. */
+  /** Returns all slots, named by their variables. They are the optimizer's own. */
   list(): { name: string; tensor: Tensor }[] {
     return this.#savedOrder.flatMap((k) =>
       [...this.#kept.values()].map((kept) => ({
@@ -115,7 +115,7 @@ export class Slots {
   }
 
   /**
-   * Takes saved values: slots that exist are assigned, so that compiled steps go on with them; the others are made from what was saved.
+   * Takes saved values: existing slots are assigned, so that compiled steps use them; later slots are made from them.
    * Throws `ValueError` where the number of slots or a shape differs; nothing is changed then.
    */
   restore(saved: readonly SavedSlot[]): void {

@@ -1,6 +1,4 @@
-/**
- * How many steps an optimizer has applied: a number until compiled steps read it as a variable.
- */
+/** The number of steps that an optimizer has applied: a number until compiled steps read it as a variable. */
 import { withInterpreter } from "../../engine/core/apply.ts";
 import { device } from "../../engine/runtime/devices/devices.ts";
 import { sessionVariable } from "../../engine/runtime/variables/late_variables.ts";
@@ -12,13 +10,13 @@ export function onHost(make: () => Variable): Variable {
   return withInterpreter(null, () => device("/CPU:0", make));
 }
 
-/** The count of one optimizer. Steps that change variables of a graph are counted by each session. */
+/** The count of one optimizer. Sessions count the steps on variables of a graph. */
 export class StepCount {
   #number = 0;
   #shared: Variable | null = null;
   #ofGraphs: Variable | null = null;
 
-  /** The count that eager code finds as a variable; null where it is a number. */
+  /** The count as eager code's variable; null where it is a number. */
   get #now(): Variable | null {
     return this.#ofGraphs?.isInSession ? this.#ofGraphs : this.#shared;
   }
@@ -32,7 +30,7 @@ export class StepCount {
     else this.#number = count;
   }
 
-  /** The count as compiled steps read it that change these variables. */
+  /** Returns the count for compiled steps that change these variables. */
   variableFor(changed: readonly Variable[]): Variable {
     const initial = [this.#number, false, undefined, "int32"] as const;
     return changed.some((v) => v.resource.ofGraph)
@@ -40,7 +38,7 @@ export class StepCount {
       : this.#shared ??= onHost(() => variable(...initial));
   }
 
-  /** Counts a step; `given`: by this variable of a graph, which is being built. */
+  /** Counts a step; `given`: in this variable of the graph that is being built. */
   add(given: Variable | null): StepOperation | null {
     const count = given ?? this.#now;
     if (count) return device("/CPU:0", () => count.assignAdd(1)?.operation ?? null);

@@ -1,14 +1,12 @@
-/**
- * What a training step needs of the graph being built, if any.
- */
+/** Operations of a training step in the graph being built, if any. */
 import { currentInterpreter, type OpInput } from "../../engine/core/apply.ts";
 import { type Attrs, lookupOp, type OpDef } from "../../engine/core/op.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
 
-/** The operation of a graph that does a step. */
+/** The operation of a graph that applies a step. */
 export type StepOperation = NonNullable<ReturnType<Variable["assign"]>>["operation"];
 
-/** The graph being built, as far as a step needs it. */
+/** The part of the graph being built that a step uses. */
 interface StepGraph {
   controlDependencies<R>(controls: readonly StepOperation[], fn: () => R): R;
   addOp(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): StepOperation;
@@ -33,7 +31,7 @@ export function addOperation(def: OpDef, inputs: readonly OpInput[], attrs: Attr
   return currentGraph()!.addOp(def, inputs, attrs);
 }
 
-/** An operation that does nothing but wait for the control dependencies in force; null eagerly. */
+/** Adds an operation that only waits for the current control dependencies; null eagerly. */
 export function group(): StepOperation | null {
   return currentGraph()?.addOp(lookupOp("NoOp")!, [], {}) ?? null;
 }

@@ -1,5 +1,6 @@
 /**
- * Updates of variables that bodies of scripts read unseen: in a graph only a run knows which ones, so one operation updates them all.
+ * Updates of variables that bodies of scripts read unseen: only a run of the graph knows which ones, so one operation
+ * updates them all.
  */
 import { FailedPreconditionError } from "../../engine/core/errors.ts";
 import type { Resource } from "../../engine/core/graph_node.ts";
@@ -37,12 +38,12 @@ function updateUnseen({ inputs, attrs, node, context }: RunCall): [] {
   return [];
 }
 
-/** Adds an operation that gives the gradients in a map to `update` at each run. */
+/** Adds an operation that passes the gradients in a map to `update` at each run. */
 export function applyUnseen(map: Tensor, update: Update): StepOperation {
   return addOperation(ApplyUnseen, [map], { _update: update });
 }
 
-/** The map that a gradient is taken from as it is; null for any other. */
+/** Returns the map that a gradient comes from; null for any other gradient. */
 export function unseenIn(gradient: Tensor): Tensor | null {
   return gradient.isSymbolic && gradient.op.def === UnseenGradient ? gradient.op.inputs[0] : null;
 }

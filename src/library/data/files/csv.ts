@@ -1,6 +1,4 @@
-/**
- * csv and jsonl: rows of text as elements.
- */
+/** csv and jsonl: rows of text as elements. */
 import { decodeString } from "../../../engine/core/text.ts";
 import { describe } from "../../../engine/core/convert.ts";
 import {
@@ -33,7 +31,7 @@ import {
 import { declaredElement } from "../generator.ts";
 import { Failure, type Outcome, outcomeOf, type Source, type State } from "../source.ts";
 
-/** What a column holds: a dtype where every row must have a value, or the value of rows that have none, or both. */
+/** Type of a column: a dtype where every row must have a value, or the default value, or both. */
 export type CsvColumn = DType | number | {
   readonly dtype: DType;
   readonly default?: string | number | bigint;
@@ -43,13 +41,13 @@ export type CsvColumn = DType | number | {
 export interface CsvOptions extends FileOptions {
   /** Columns in order, for elements that are lists; or by their names in the first line, for elements that are records. */
   readonly columns: readonly CsvColumn[] | Readonly<Record<string, CsvColumn>>;
-  /** True: the first line of each file has names. Default: where columns are named. */
+  /** True: the first line of each file holds names. Default: where columns are named. */
   readonly header?: boolean;
-  /** What is between fields. Default a comma. */
+  /** The separator of fields. Default a comma. */
   readonly fieldDelim?: string;
-  /** False: quotes are characters as others. Default true. */
+  /** False: quotes are ordinary characters. Default true. */
   readonly useQuoteDelim?: boolean;
-  /** A field that says that there is no value, beside an empty one. */
+  /** A text that stands for a missing value, beside the empty one. */
   readonly naValue?: string;
   /** Numbers of the columns to take, for columns in order. Default: the first ones. */
   readonly selectCols?: readonly number[];
@@ -65,10 +63,10 @@ const checkCsv = optionCheck<CsvOptions>("csv", {
   ...FILE_OPTIONS,
 });
 
-/** A column as it is read. */
+/** A column with its defaults filled in. */
 interface Column {
   readonly dtype: DType;
-  /** What rows without a value have; null where they are errors. */
+  /** The text for rows without a value; null where they are errors. */
   readonly missing: string | null;
   /** Its name, or its number from 0. */
   readonly key: string | number;
@@ -88,7 +86,7 @@ function columnOf(given: CsvColumn, key: string | number): Column {
   return { dtype: asDType(dtype), missing: missing === undefined ? null : String(missing), key };
 }
 
-/** The rows of CSV files. */
+/** Reads the rows of CSV files. */
 export function csvSource(files: Files, options: CsvOptions): Source {
   checkCsv(options);
   const { columns: given, fieldDelim = ",", useQuoteDelim = true, naValue = "" } = options;
@@ -148,7 +146,7 @@ interface CsvFormat
 class CsvReader {
   readonly #lines: LineReader;
   readonly #format: CsvFormat;
-  /** Where in a row each column is; null before the first line was read. */
+  /** Position of each column in a row; null before the first line was read. */
   #order: readonly number[] | null;
 
   constructor(lines: LineReader, format: CsvFormat, order: readonly number[] | null) {
@@ -181,7 +179,7 @@ class CsvReader {
 
   async #readHeader(): Promise<number[]> {
     const names = await this.#row();
-    // Spreadsheets begin files with a mark of their encoding.
+    // Spreadsheets begin files with a byte order mark.
     if (names) names[0] = names[0].replace(/^\ufeff/, "");
     return this.#format.columns.map(({ key }) => {
       const at = typeof key === "number" ? key : names?.indexOf(key) ?? -1;
@@ -190,12 +188,12 @@ class CsvReader {
     });
   }
 
-  /** The error of what cannot be read, of the line that was read last unless another place is named. */
+  /** Makes the error of an invalid row, at the last line unless another place is named. */
   #refused(why: string, place = this.#lines.place): InvalidArgumentError {
     return new InvalidArgumentError(`Cannot read ${place}: ${why}`, { op: "CSVDataset" });
   }
 
-  /** The fields of the next row, which takes several lines where one of them is quoted and has several. */
+  /** Reads the fields of the next row, which spans several lines where a quoted field does. */
   async #row(): Promise<string[] | null> {
     const line = await this.#lines.next();
     if (line === null) return null;
@@ -252,7 +250,9 @@ function numberOf(text: string, dtype: DType): number | bigint | boolean | null 
   return isBigInt(dtype) ? BigInt(text.replace(/^\+/, "")) : Number(text);
 }
 
-/** The fields of a line with quotes; "open" where the last one goes on in the next line, else what is wrong. */
+/**
+ * Splits a line with quotes into fields; returns "open" where the last one continues on the next line, else the fault.
+ */
 function splitQuoted(text: string, delim: string): string[] | string {
   const fields: string[] = [];
   for (let at = 0;;) {
@@ -284,13 +284,13 @@ function splitQuoted(text: string, delim: string): string[] | string {
 
 /** Options of {@linkcode jsonl}. */
 export interface JsonlOptions<T extends Tout = Tout> extends FileOptions {
-  /** What a line is: a spec or dtype, or a list or record of them. Other keys of its objects are left out. */
+  /** Spec or dtype of a line, or a list or record of them. Other keys of its objects are left out. */
   readonly outputSignature: T;
 }
 
 const checkJsonl = optionCheck<JsonlOptions>("jsonl", { outputSignature: true, ...FILE_OPTIONS });
 
-/** The lines of files of JSON. */
+/** Reads the lines of files of JSON. */
 export function jsonlSource(files: Files, options: JsonlOptions): Source {
   checkJsonl(options);
   const type = declaredType(options.outputSignature), { structure } = type;
@@ -317,7 +317,7 @@ export function jsonlSource(files: Files, options: JsonlOptions): Source {
   );
 }
 
-/** The keys of objects that a structure has. */
+/** Keeps the keys of objects that a structure has. */
 function picked(value: unknown, structure: unknown): unknown {
   if (Array.isArray(structure) && Array.isArray(value)) {
     return value.length === structure.length ? value.map((v, i) => picked(v, structure[i])) : value;

@@ -1,6 +1,4 @@
-/**
- * Datasets of files: their names, their contents, their lines and records, read piece by piece.
- */
+/** Datasets of files: their names, contents, lines and records, read piece by piece. */
 import { decodeString, encodeString } from "../../../engine/core/text.ts";
 import { describe } from "../../../engine/core/convert.ts";
 import { NdArray } from "../../../engine/core/nd_array.ts";
@@ -37,18 +35,18 @@ import { TypeError } from "../../../engine/core/throwing/builtin_errors.ts";
 /** Files to read: one or more paths, URLs, blobs or arrays of bytes, or a tensor or dataset of paths. */
 export type Files = ByteSource | readonly ByteSource[] | Tensor | Pick<Dataset, "source">;
 
-/** Options of what reads files. */
+/** Options of datasets of files. */
 export interface FileOptions {
-  /** How the files are compressed. Default not at all. */
+  /** Compression of the files. Default none. */
   readonly compression?: Compression;
-  /** How many files are read at once, in turn. Default 1: one after another. */
+  /** Number of files that are read at once, in turn. Default 1: one after another. */
   readonly numParallelReads?: number;
 }
 
-/** Their keys, for checks of options that have them. */
+/** The keys of `FileOptions`, for checks of options that extend them. */
 export const FILE_OPTIONS: OptionKeys<FileOptions> = { compression: true, numParallelReads: true };
 
-/** A scalar string. */
+/** Makes a scalar string. */
 export function scalarString(value: Uint8Array | string): NdArray {
   return new NdArray("string", [], [encodeString(value)]);
 }
@@ -60,12 +58,12 @@ export const STRINGS: ElementType = { specs: [STRING], structure: 0 };
 export interface FileReader {
   /** The next element; null at the end. */
   next(): Promise<Outcome | null>;
-  /** Where it stands: a reader that begins there gives those that come now. */
+  /** Position from which a new reader continues. */
   readonly position: State;
   close(): void | Promise<void>;
 }
 
-/** A reader over one that knows where it stands. */
+/** Makes a reader from one that knows its position. */
 function readerOver(
   below: Pick<FileReader, "position" | "close">,
   next: FileReader["next"],
@@ -79,15 +77,15 @@ function readerOver(
   };
 }
 
-/** How files of a kind are read. */
+/** A format of files: the type of their elements and their reader. */
 export interface FileKind extends ElementType {
   /** TensorFlow's name of the dataset without `Dataset`. */
   readonly kind: string;
-  /** Opens a file, or goes on in it. */
+  /** Opens a file, at a position where one is given. */
   readonly open: (file: ByteSource, position?: State) => FileReader;
 }
 
-/** The names of files, as elements, and how to find those that are not paths. */
+/** The names of files as elements, and the sources of those that are not paths. */
 interface Names {
   readonly source: Source;
   readonly find: (name: string) => ByteSource;
@@ -132,7 +130,7 @@ function namesOf(files: Files): Names {
   return { source: namesSource(names.map((name) => [scalarString(name)])), find };
 }
 
-/** Names as they are. */
+/** Makes a source of names. */
 function namesSource(names: readonly Element[]): Source {
   return makeSource({
     kind: "Files",
@@ -146,7 +144,7 @@ function isDataset(files: Files): files is { readonly source: Source } {
   return typeof (files as { readonly source?: Source }).source?.open === "function";
 }
 
-/** The elements of files of a kind. */
+/** Reads the elements of files of a kind. */
 export function filesSource(
   files: Files,
   kind: FileKind,
@@ -167,12 +165,12 @@ export function filesSource(
 
 type ReadState = {
   readonly names: State;
-  /** The file that is being read. */
+  /** The current file. */
   readonly name: string | null;
   readonly position: State;
 };
 
-/** The elements of the files that elements name, one file after another. */
+/** Reads the files that elements name, one after another. */
 function readSource(
   names: Source,
   kind: FileKind,
@@ -209,7 +207,7 @@ function readSource(
               if (item !== null) return item;
               await end();
             } catch (error) {
-              // What is behind broken bytes cannot be found: the next file is read.
+              // The elements after broken bytes cannot be found: the next file is read.
               await end();
               return new Failure(error);
             }
@@ -231,12 +229,12 @@ function readSource(
 
 const NEWLINE = 10, RETURN = 13;
 
-/** Lines of a file, without their ends. */
+/** Reads the lines of a file, without their ends. */
 export class LineReader {
   readonly #stream: ByteStream;
   #number: number;
 
-  /** Reads a file from where another reader stood. */
+  /** Creates a reader, at another reader's position where one is given. */
   constructor(
     file: ByteSource,
     compression: Compression | undefined,
@@ -246,7 +244,7 @@ export class LineReader {
     this.#number = number;
   }
 
-  /** The next line; null at the end. */
+  /** Reads the next line; null at the end. */
   async next(): Promise<Uint8Array | null> {
     const line = await this.#stream.readTo(NEWLINE);
     if (line === null) return null;
@@ -257,7 +255,7 @@ export class LineReader {
     return line.subarray(0, end);
   }
 
-  /** `train.csv, line 3`, of the line that was given last. */
+  /** The place of the last line: `train.csv, line 3`. */
   get place(): string {
     return `${this.#stream.name}, line ${this.#number}`;
   }
@@ -269,7 +267,10 @@ export class LineReader {
   }
 }
 
-/** A kind of files whose elements come from lines; `read` is told the reader, for elements of several, and gives null to skip a line. */
+/**
+ * Makes a format whose elements come from lines; `read` gets the reader, for elements of several lines, and returns
+ * null to skip a line.
+ */
 export function lineKind(
   kind: string,
   type: ElementType,
@@ -302,7 +303,7 @@ export function lineKind(
 const checkLines = optionCheck<FileOptions>("textLines", FILE_OPTIONS);
 const checkRecords = optionCheck<FileOptions>("tfrecord", FILE_OPTIONS);
 
-/** The lines of text files. */
+/** Reads the lines of text files. */
 export function linesSource(files: Files, options: FileOptions): Source {
   checkLines(options);
   const { compression } = options;
@@ -310,7 +311,7 @@ export function linesSource(files: Files, options: FileOptions): Source {
   return filesSource(files, lineKind("TextLine", STRINGS, { compression, read }), options);
 }
 
-/** The records of TFRecord files. */
+/** Reads the records of TFRecord files. */
 export function recordsSource(files: Files, options: FileOptions): Source {
   checkRecords(options);
   const { compression = "" } = options;
@@ -330,13 +331,13 @@ export function recordsSource(files: Files, options: FileOptions): Source {
 
 /** Options of {@linkcode fromFiles}. */
 export interface FromFilesOptions {
-  /** How the files are compressed. Default not at all. */
+  /** Compression of the files. Default none. */
   readonly compression?: Compression;
 }
 
 const checkFromFiles = optionCheck<FromFilesOptions>("fromFiles", { compression: true });
 
-/** Names and contents of files. */
+/** Reads names and contents of files. */
 export function contentsSource(files: Files, options: FromFilesOptions): Source {
   checkFromFiles(options);
   const { compression = "" } = options;
@@ -344,7 +345,7 @@ export function contentsSource(files: Files, options: FromFilesOptions): Source 
   const { source, find } = namesOf(files);
   return stageOver(source, {
     kind: "FromFiles",
-    // Components of records are in the order of their names.
+    // Components of records are ordered by name.
     specs: [STRING, STRING],
     structure: { path: 0, contents: 0 },
     size: source.size,
@@ -361,7 +362,7 @@ export function contentsSource(files: Files, options: FromFilesOptions): Source 
   });
 }
 
-/** All bytes of a source. */
+/** Reads all bytes of a source. */
 export async function readAll(file: ByteSource, compression: Compression): Promise<Uint8Array> {
   const stream = new ByteStream(file, compression);
   try {

@@ -1,6 +1,4 @@
-/**
- * listFiles: the paths that fit patterns.
- */
+/** Paths that match patterns. */
 import { NotFoundError } from "../../../engine/core/errors.ts";
 import { matchFiles } from "../../io/file_system.ts";
 import { scalarString, STRINGS } from "./files.ts";
@@ -8,7 +6,7 @@ import { type Elements, Failure, type Item, makeSource, type Source } from "../s
 
 type ListState = { readonly last: string | null };
 
-/** The paths that fit patterns, sorted. */
+/** Lists the paths that match patterns, sorted. */
 export function listSource(patterns: readonly string[]): Source {
   return makeSource({
     kind: "ListFiles",
@@ -28,7 +26,7 @@ export function listSource(patterns: readonly string[]): Source {
               });
               return new Failure(error);
             }
-            // Files that came or went meanwhile change nothing of those that were given.
+            // Files that appear or vanish during the pass do not change the paths already given.
             const from = last;
             if (from !== null) left = left.filter((path) => path > from);
           }

@@ -1,6 +1,4 @@
-/**
- * Datasets of files: their names, their bytes, and the lines, records and rows in them.
- */
+/** Datasets of files: their names, their bytes, and the lines, records and rows in them. */
 import { optionCheck } from "../../../engine/core/options.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { Tout } from "../../../engine/script/tout.ts";
@@ -58,7 +56,7 @@ export function listFiles(
   return new Dataset<Tensor>(shuffle ? shuffleSource(files, LARGEST_BUFFER, seeded) : files);
 }
 
-/** A buffer that holds whatever there is. */
+/** A buffer size without a bound. */
 const LARGEST_BUFFER = Number.MAX_SAFE_INTEGER;
 
 /**

@@ -1,6 +1,4 @@
-/**
- * Functions that make a dataset of an element: called, traced, and what their datasets hold.
- */
+/** Functions that make a dataset of an element: calls, traces and result types. */
 import { describe } from "../../../engine/core/convert.ts";
 import { TypeError } from "../../../engine/core/throwing/builtin_errors.ts";
 import { OperatorNotAllowedInGraphError } from "../../../engine/core/errors.ts";
@@ -38,7 +36,10 @@ interface InnerCall {
   readonly source: Source;
 }
 
-/** Calls a function for the dataset of an element. The tensors that it makes are freed when the pass over that dataset is closed. */
+/**
+ * Calls a function for an element's dataset. The tensors that it makes are freed when the pass over that dataset is
+ * closed.
+ */
 export function openInner(
   { fn, element, input, source }: InnerCall,
   place: Place,
@@ -81,7 +82,7 @@ function callFor(
   return sourceOf(fn(...argumentsOf(fn, asTensors(element, structure))), method);
 }
 
-/** The stage behind what a function returned. Throws `TypeError` for what is no dataset. */
+/** Returns the stage of a function's result. Throws `TypeError` for a result that is no dataset. */
 function sourceOf(made: unknown, method: string): Source {
   const source = (made as { readonly source?: Partial<Source> } | null | undefined)?.source;
   if (typeof source?.open === "function") return source as Source;
@@ -90,7 +91,7 @@ function sourceOf(made: unknown, method: string): Source {
   );
 }
 
-/** A function that makes datasets, traced; it returns the tensors that `needs` asks for. */
+/** Traces a function that makes datasets; the trace returns the tensors that `needs` asks for. */
 export function traceInner(
   call: FunctionOf,
   needs: (made: Source) => readonly Tensor[],
@@ -101,7 +102,7 @@ export function traceInner(
   }));
 }
 
-/** What the datasets of a function hold: what was said, else what a call with tensors of a graph that nobody runs tells. */
+/** Returns the element type of a function's datasets: the declared one, else that of a call with symbolic tensors. */
 export function innerType(
   input: Source,
   fn: ElementFunction,

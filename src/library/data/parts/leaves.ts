@@ -1,5 +1,6 @@
 /**
- * Elements leaf by leaf: a leaf is one tensor, or a composite value by its protocol. All that slices or batches elements goes through here.
+ * Elements leaf by leaf: a leaf is one tensor, or a composite value by its protocol. All slicing and batching of
+ * elements uses these.
  */
 import { CompositeSpec, leafSpecs } from "../../../engine/core/composite.ts";
 import type { NdArray } from "../../../engine/core/nd_array.ts";
@@ -8,7 +9,7 @@ import { TensorSpec } from "../../../engine/core/tensor_spec.ts";
 import { unstackRows } from "../../../engine/core/arrays/rows.ts";
 import { type Element, type ElementType, stackRows } from "../element.ts";
 
-/** What stands at a leaf of the structure of elements, and which of their components are its own. */
+/** Spec of a leaf, and the range of its components in an element. */
 export interface Leaf {
   readonly spec: TensorSpec | CompositeSpec;
   readonly from: number;
@@ -25,7 +26,7 @@ export function leavesOf({ structure, specs }: ElementType): Leaf[] {
   });
 }
 
-/** The type whose leaves are these, in the nest of a structure. */
+/** Returns the type with these leaves, in the nest of a structure. */
 export function typeOfLeaves(
   structure: unknown,
   leaves: readonly (TensorSpec | CompositeSpec)[],
@@ -37,7 +38,7 @@ export function typeOfLeaves(
   };
 }
 
-/** The type of batches of so many elements. Throws `TypeError` for datasets among them. */
+/** Returns the type of batches of `rows` elements. Throws `TypeError` for datasets among them. */
 export function batchedType(type: ElementType, rows: number | null): ElementType {
   const batch = (spec: TensorSpec | CompositeSpec): TensorSpec | CompositeSpec =>
     spec instanceof CompositeSpec
@@ -46,7 +47,7 @@ export function batchedType(type: ElementType, rows: number | null): ElementType
   return typeOfLeaves(type.structure, leavesOf(type).map(({ spec }) => batch(spec)));
 }
 
-/** The elements of a batch in one, leaf by leaf. Throws `InvalidArgumentError` where shapes differ. */
+/** Joins the elements of a batch, leaf by leaf. Throws `InvalidArgumentError` where shapes differ. */
 export function stackElements(type: ElementType): (elements: readonly Element[]) => Element {
   const leaves = leavesOf(type);
   return (elements) =>
@@ -57,7 +58,7 @@ export function stackElements(type: ElementType): (elements: readonly Element[])
     );
 }
 
-/** The type of rows of elements, and how many rows each leaf has as far as that is known. */
+/** Returns the type of rows of elements, and the number of rows of each leaf where that is known. */
 export function unbatchedType(
   type: ElementType,
 ): ElementType & { readonly lengths: readonly (number | null)[] } {
@@ -72,7 +73,7 @@ export function unbatchedType(
   };
 }
 
-/** The rows of each leaf of an element; null for a scalar, which has none. */
+/** Splits each leaf of an element into rows; null for a scalar. */
 export function rowsOfLeaves(
   type: ElementType,
 ): (element: Element) => (readonly Element[] | null)[] {

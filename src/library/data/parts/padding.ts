@@ -1,6 +1,4 @@
-/**
- * How elements are padded to one shape.
- */
+/** Padding of elements to one shape. */
 import { CompositeSpec } from "../../../engine/core/composite.ts";
 import { structureText } from "../../../engine/core/nest.ts";
 import { encodeString } from "../../../engine/core/text.ts";
@@ -21,16 +19,16 @@ import type { Join, PaddedBatchOptions } from "../batch.ts";
 import { type ElementType, leavesIn, stackRows } from "../element.ts";
 import { leavesOf } from "./leaves.ts";
 
-/** How elements of a type are padded, and the specs that they have then. */
+/** A padding: the specs of padded batches, and the function that joins elements. */
 interface Padding {
   readonly specs: readonly TensorSpec[];
   readonly join: Join;
-  /** The shape and the value that each component is padded to and with. */
+  /** The padded shape and the padding value of each component. */
   readonly shapes: readonly (readonly (number | null)[])[];
   readonly values: readonly NdArray[];
 }
 
-/** How elements of a type are padded. Throws `ValueError` for shapes that hold none. */
+/** Makes the padding of elements of a type. Throws `ValueError` for shapes that cannot hold them. */
 export function padding(
   { specs, structure }: ElementType,
   options: PaddedBatchOptions,
@@ -64,7 +62,7 @@ export function padding(
     );
   });
   const values = paddingValues(options.paddingValues, padded, structure);
-  // A dimension that is left open and known to be equal in all elements stays known.
+  // An open dimension that is equal in all elements stays known.
   const known = padded.map((spec, i) =>
     TensorSpec(openDims(spec.shape!, specs[i].shape), spec.dtype)
   );
@@ -102,7 +100,10 @@ function paddingValues(
   return specs.map(({ dtype }, i) => paddingValue(leaves[i], dtype));
 }
 
-/** A scalar of the value, by default zero. Throws `TypeError` for one of another kind, and for a number that an integer dtype would change. */
+/**
+ * Makes a padding value, by default zero. Throws `TypeError` for a value of another kind, and for a number that an
+ * integer dtype would change.
+ */
 function paddingValue(value: unknown, dtype: DType): NdArray {
   const scalar = NdArray.zeros(dtype, []);
   if (value === undefined || value === null) return scalar;
