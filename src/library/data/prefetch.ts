@@ -2,8 +2,8 @@
 import {
   checkCount,
   type Elements,
-  type Item,
   ignoreRejection,
+  type Item,
   makeSource,
   Queue,
   sameAs,
@@ -32,11 +32,15 @@ export class Ahead implements Elements {
 
   /** Begins to compute elements ahead. */
   start(): void {
-    while (this.#waiting.length < this.#size) this.#waiting.push(ignoreRejection(this.#input.next()));
+    while (this.#waiting.length < this.#size) {
+      this.#waiting.push(ignoreRejection(this.#input.next()));
+    }
   }
 
   async next(): Promise<Item> {
-    while (this.#waiting.length <= this.#size) this.#waiting.push(ignoreRejection(this.#input.next()));
+    while (this.#waiting.length <= this.#size) {
+      this.#waiting.push(ignoreRejection(this.#input.next()));
+    }
     return await this.#waiting.shift()!;
   }
 

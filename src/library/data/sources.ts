@@ -9,7 +9,7 @@ import { Tensor } from "../../engine/core/tensor.ts";
 import { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import { type Element, type ElementType, hostArray, takeApart } from "./element.ts";
 import { leavesOf, rowsOfLeaves, unbatchedType } from "./parts/leaves.ts";
-import { counted, Failure, looked, makeSource, Parts, type Source, type State } from "./source.ts";
+import { counted, Failure, ignoreRejection, makeSource, Parts, type Source, type State } from "./source.ts";
 
 /** Yields the numbers from `start` to before `stop`. */
 export function rangeSource(start: number, stop: number, step: number, dtype: DType): Source {
@@ -47,7 +47,7 @@ export function keepValues(nest: unknown): Values {
   const kept = leaves.map((leaf) => (leaf instanceof Tensor ? leaf : hostArray(leaf)));
   const specs = kept.map((x) => TensorSpec(x instanceof Tensor ? x.staticShape : x.shape, x.dtype));
   const arrays = Promise.all(kept.map((x) => (x instanceof Tensor ? x.ndarray() : x)));
-  return { specs, structure, leaves: kept, arrays: looked(arrays) };
+  return { specs, structure, leaves: kept, arrays: ignoreRejection(arrays) };
 }
 
 /** Yields one element per row of the tensors. */
@@ -93,7 +93,7 @@ export function slicesSource(nest: unknown): Source {
     open: (_, from?: number) =>
       counted(size ?? (isPlain ? 0 : Infinity), from, async (i) => {
         if (isPlain) return (await arrays).map((array) => rowOf(array, i));
-        const all = await (rows ??= looked(readRows()));
+        const all = await (rows ??= ignoreRejection(readRows()));
         return i < all[0].length ? all.flatMap((r) => r[i]) : null;
       }),
   });

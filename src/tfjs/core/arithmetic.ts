@@ -1,6 +1,6 @@
 /**
- * Arithmetic as TensorFlow.js has it: numbers beside a tensor of integers are float32, so that `pixels.div(255)` gives fractions. Weft's
- * own functions, as TensorFlow's, give numbers the tensor's element type.
+ * Arithmetic with TensorFlow.js's types: a number beside an integer tensor is float32, so that `pixels.div(255)` gives
+ * fractions. Weft's own functions, as TensorFlow's, give numbers the tensor's element type.
  */
 import * as weft from "../../../mod.ts";
 import { toNdArray } from "../../engine/core/convert.ts";
@@ -9,7 +9,7 @@ import { floatScalar } from "../../engine/ops/input.ts";
 
 type Binary = (a: TensorLike, b: TensorLike) => Tensor;
 
-/** `x`, as TensorFlow.js takes it beside `other`. */
+/** Converts `x` to the type that TensorFlow.js gives it beside `other`. */
 function beside(x: TensorLike, other: TensorLike): TensorLike {
   if (!(other instanceof Tensor) || other.dtype !== "int32") return x;
   if (typeof x === "number") return floatScalar(x);
@@ -44,7 +44,7 @@ export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tens
   return weft.where(condition, beside(a, b), beside(b, a));
 }
 
-/** Lets the methods of tensors do the same. */
+/** Gives the methods of tensors the same arithmetic. */
 export function installArithmetic(): void {
   const functions: Readonly<Record<string, Binary>> = {
     add,

@@ -1,83 +1,81 @@
-/**
- * Backends as TensorFlow.js's programs see them: the class that theirs extend, and Weft's own.
- */
+/** Backends for TensorFlow.js's programs: the base class of their own backends, and Weft's backend. */
 import { Tensor } from "../../engine/core/tensor.ts";
 import { memory } from "../../engine/runtime/eager/memory.ts";
 import { time } from "./timing.ts";
 import type { BackendValues, DataId, DataType, TensorInfo } from "./types.ts";
 import { Error } from "../../engine/core/throwing/builtin_errors.ts";
 
-/** Least number that counts where floats have 32 bits. */
+/** Least significant number where floats have 32 bits. */
 export const EPSILON_FLOAT32 = 1e-7;
-/** Least number that counts where floats have 16 bits. */
+/** Least significant number where floats have 16 bits. */
 export const EPSILON_FLOAT16 = 1e-4;
 
-/** How long kernels took. */
+/** The time that kernels took. */
 export interface BackendTimingInfo {
-  /** Milliseconds, or why they are not known. */
+  /** Milliseconds, or why they are unknown. */
   kernelMs: number | { error: string };
-  /** More about it. */
+  /** Returns more details. */
   getExtraProfileInfo?(): string;
 }
 
 /** Moves data between backends. */
 export interface DataMover {
-  /** Makes the data of an id known to a backend. */
+  /** Moves the data of an id to a backend. */
   moveData(backend: KernelBackend, dataId: DataId): void;
 }
 
-/** Data of tensors by their ids; what is not there is moved here when it is asked for. */
+/** Data of tensors by their ids; missing data is moved here when it is read. */
 export class DataStorage<T> {
   readonly #backend: KernelBackend;
   readonly #mover: DataMover;
   readonly #data = new WeakMap<DataId, T>();
   #count = 0;
 
-  /** For a backend; `dataMover` brings what it lacks. */
+  /** Creates the storage of a backend; `dataMover` brings missing data. */
   constructor(backend: KernelBackend, dataMover: DataMover) {
     this.#backend = backend;
     this.#mover = dataMover;
   }
-  /** The data of an id. */
+  /** Returns the data of an id. */
   get(dataId: DataId): T {
     if (!this.#data.has(dataId)) this.#mover.moveData(this.#backend, dataId);
     return this.#data.get(dataId)!;
   }
-  /** Keeps data. */
+  /** Stores the data of an id. */
   set(dataId: DataId, value: T): void {
     this.#count++;
     this.#data.set(dataId, value);
   }
-  /** Whether there is data. */
+  /** True where the id has data. */
   has(dataId: DataId): boolean {
     return this.#data.has(dataId);
   }
-  /** Forgets data. */
+  /** Deletes the data of an id. */
   delete(dataId: DataId): boolean {
     this.#count--;
     return this.#data.delete(dataId);
   }
-  /** How many ids have data. */
+  /** Number of ids with data. */
   numDataIds(): number {
     return this.#count;
   }
 }
 
-/** What backends extend: each method says that it is missing until one replaces it. */
+/** The base class of backends: each method throws until a subclass overrides it. */
 export class KernelBackend {
-  /** Tensors over an id. */
+  /** Number of tensors over an id. */
   refCount(_dataId: DataId): number {
     return missing("refCount");
   }
-  /** Notes one more tensor over an id. */
+  /** Counts one more tensor over an id. */
   incRef(_dataId: DataId): void {
     return missing("incRef");
   }
-  /** Whether kernels can be timed. */
+  /** True where kernels can be timed. */
   timerAvailable(): boolean {
     return true;
   }
-  /** How long the kernels of `f` take. */
+  /** Times the kernels of `f`. */
   time(_f: () => void): Promise<BackendTimingInfo> {
     return missing("time");
   }
@@ -85,15 +83,15 @@ export class KernelBackend {
   read(_dataId: DataId): Promise<BackendValues> {
     return missing("read");
   }
-  /** Reads the elements of an id at once. */
+  /** Reads the elements of an id synchronously. */
   readSync(_dataId: DataId): BackendValues {
     return missing("readSync");
   }
-  /** The GPU memory of an id. */
+  /** Returns the GPU memory of an id. */
   readToGPU(_dataId: DataId, _options?: object): object {
     return missing("readToGPU");
   }
-  /** How many ids there are. */
+  /** Number of ids. */
   numDataIds(): number {
     return missing("numDataIds");
   }
@@ -101,11 +99,11 @@ export class KernelBackend {
   disposeData(_dataId: DataId, _force?: boolean): boolean {
     return missing("disposeData");
   }
-  /** Takes elements; gives their id. */
+  /** Stores elements; returns their id. */
   write(_values: BackendValues, _shape: number[], _dtype: DataType): DataId {
     return missing("write");
   }
-  /** Takes the elements of an id of another backend. */
+  /** Takes over the elements of an id of another backend. */
   move(
     _dataId: DataId,
     _values: BackendValues,
@@ -115,11 +113,11 @@ export class KernelBackend {
   ): void {
     return missing("move");
   }
-  /** A tensor over GPU memory. */
+  /** Makes a tensor over GPU memory. */
   createTensorFromGPUData(_values: object, _shape: number[], _dtype: DataType): Tensor {
     return missing("createTensorFromGPUData");
   }
-  /** Whether what memory says is exact. */
+  /** Tells whether the counts of memory are exact. */
   memory(): { unreliable: boolean; reasons?: string[] } {
     return missing("memory");
   }
@@ -127,11 +125,11 @@ export class KernelBackend {
   floatPrecision(): 16 | 32 {
     return missing("floatPrecision");
   }
-  /** Least number that counts. */
+  /** Least significant number. */
   epsilon(): number {
     return this.floatPrecision() === 32 ? EPSILON_FLOAT32 : EPSILON_FLOAT16;
   }
-  /** Ends it. */
+  /** Frees the backend. */
   dispose(): void {
     return missing("dispose");
   }
@@ -150,22 +148,24 @@ interface Written {
   readonly dtype: DataType;
 }
 
-/** Weft itself: programs ask it for precision, counts and times, and their kernels read and write elements by it. */
+/**
+ * Weft as a backend: programs ask it for precision, counts and times, and their kernels read and write elements by it.
+ */
 export class WeftBackend extends KernelBackend {
   readonly #written = new WeakMap<DataId, Written>();
 
-  /** Times what `f` does until the device has done it. */
+  /** Times `f` until the device has finished. */
   override async time(f: () => void): Promise<BackendTimingInfo> {
     const { kernelMs } = await time(f);
     return { kernelMs };
   }
-  /** Takes elements that a kernel computed. */
+  /** Stores elements that a kernel computed. */
   override write(values: BackendValues, shape: number[], dtype: DataType): DataId {
     const dataId = {};
     this.#written.set(dataId, { values, shape, dtype });
     return dataId;
   }
-  /** {@linkcode WeftBackend.write}, as kernels return it. */
+  /** Stores elements as {@linkcode WeftBackend.write} does, and describes them for a kernel's result. */
   makeTensorInfo(shape: number[], dtype: DataType, values: BackendValues): TensorInfo {
     return { dataId: this.write(values, shape, dtype), shape, dtype };
   }
@@ -175,7 +175,7 @@ export class WeftBackend extends KernelBackend {
       ? (await dataId.ndarray()).data as BackendValues
       : this.readSync(dataId);
   }
-  /** {@linkcode WeftBackend.read} at once. Throws for an id of which nothing is known. */
+  /** Reads as {@linkcode WeftBackend.read}, synchronously. Throws for an unknown id. */
   override readSync(dataId: DataId): BackendValues {
     if (dataId instanceof Tensor) return dataId.ndarraySync().data as BackendValues;
     const written = this.#written.get(dataId);
@@ -184,16 +184,16 @@ export class WeftBackend extends KernelBackend {
       "Cannot read elements: the backend knows nothing of this dataId, write() gives one",
     );
   }
-  /** The GPU memory of a tensor. */
+  /** Returns the GPU memory of a tensor. */
   override readToGPU(dataId: DataId): object {
     if (dataId instanceof Tensor) return dataId.dataToGPU();
     throw new Error("Cannot read elements as GPU memory: no tensor has this dataId");
   }
-  /** Pieces of memory. */
+  /** Number of buffers. */
   override numDataIds(): number {
     return memory().numDataBuffers;
   }
-  /** Exact. */
+  /** Counts are exact. */
   override memory(): { unreliable: boolean } {
     return { unreliable: false };
   }
@@ -201,6 +201,6 @@ export class WeftBackend extends KernelBackend {
   override floatPrecision(): 16 | 32 {
     return 32;
   }
-  /** Nothing to end: devices belong to the process. */
+  /** Does nothing: devices belong to the process. */
   override dispose(): void {}
 }

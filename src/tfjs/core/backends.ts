@@ -1,6 +1,7 @@
 /**
- * Choosing where ops run. Weft has `"webgpu"` and `"cpu"`; names of TensorFlow.js's other backends stand for the nearest of them.
- * Backends that programs register are kept, and run the kernels that are registered for them; ops go on running on Weft's devices.
+ * The choice of a backend. Weft has `"webgpu"` and `"cpu"`; names of TensorFlow.js's other backends stand for the
+ * nearest of them. Backends that programs register are kept, and run the kernels that are registered for them; other
+ * ops keep running on Weft's devices.
  */
 import {
   getBackend as ownBackend,
@@ -22,7 +23,7 @@ interface Registered {
   starting: Promise<KernelBackend> | null;
 }
 
-/** Backends of TensorFlow.js that ours stand for: those for GPUs, where there is one, and those for processors. */
+/** The devices that names of TensorFlow.js's backends stand for, best first. */
 const STAND_FOR: Readonly<Record<string, readonly ("webgpu" | "cpu")[]>> = {
   webgpu: ["webgpu"],
   webgl: ["webgpu", "cpu"],
@@ -48,8 +49,8 @@ export function backendNames(): string[] {
 }
 
 /**
- * Chooses where ops run: `"webgpu"`, `"cpu"`, a name of TensorFlow.js that stands for one of them (`"webgl"`, `"wasm"`,
- * `"tensorflow"`), or a registered backend. False where it cannot be had. Throws for an unknown name.
+ * Chooses the backend: `"webgpu"`, `"cpu"`, a name of TensorFlow.js that stands for one of them (`"webgl"`, `"wasm"`,
+ * `"tensorflow"`), or a registered backend. Resolves with false where it is unavailable. Throws for an unknown name.
  */
 export function setBackend(backendName: string): Promise<boolean> {
   const own = STAND_FOR[backendName];
@@ -65,7 +66,7 @@ export function setBackend(backendName: string): Promise<boolean> {
   return begun(backendName);
 }
 
-/** Chooses the first of these devices that there is. */
+/** Chooses the first available device. */
 async function choose(names: readonly ("webgpu" | "cpu")[]): Promise<boolean> {
   chosen = null;
   for (const name of names) if (await useDevice(name)) return true;
@@ -95,7 +96,7 @@ function start(name: string): KernelBackend | Promise<KernelBackend> {
   return entry.starting = (made as Promise<KernelBackend>).then(begin);
 }
 
-/** The backend in use. Throws where it has not started yet. */
+/** Returns the backend in use. Throws where it has not started yet. */
 export function backend(): KernelBackend {
   if (chosen === null) return weft;
   const made = start(chosen);
@@ -109,21 +110,21 @@ export async function ready(): Promise<void> {
   if (chosen !== null) await start(chosen);
 }
 
-/** The backend of a name, which starts where it can at once; null where there is none. */
+/** Finds a backend by name, and starts it where it can start synchronously; null where there is none. */
 export function findBackend(name: string): KernelBackend | null {
   if (!registered.has(name)) return STAND_FOR[name]?.includes(ownBackend()) ? weft : null;
   const made = start(name);
   return isPromise(made) ? null : made as KernelBackend;
 }
 
-/** What makes the backend of a name; null where there is none. */
+/** Finds the factory of a backend by name; null where there is none. */
 export function findBackendFactory(name: string): BackendFactory | null {
   return registered.get(name)?.factory ?? (name in STAND_FOR ? () => weft : null);
 }
 
-/** What makes each backend, by its name, and which are preferred. */
+/** Factories and priorities of the backends, by name. */
 export function backendFactories(): Record<string, { factory: BackendFactory; priority: number }> {
-  // The priorities of TensorFlow.js's backends of these names.
+  // TensorFlow.js's priorities for these names.
   const own = Object.entries({ webgpu: 3, cpu: 1 }).map(([name, priority]) =>
     [name, { factory: () => weft, priority }] as const
   );
@@ -133,7 +134,7 @@ export function backendFactories(): Record<string, { factory: BackendFactory; pr
   return Object.fromEntries([...own, ...others]);
 }
 
-/** The backends that have started, by their names. */
+/** The started backends, by name. */
 export function startedBackends(): Record<string, KernelBackend> {
   const others = [...registered].flatMap(([name, { instance }]) =>
     instance === null ? [] : [[name, instance] as const]
@@ -141,7 +142,7 @@ export function startedBackends(): Record<string, KernelBackend> {
   return Object.fromEntries([[ownBackend(), weft], ...others]);
 }
 
-/** Adds a backend. It is used when `setBackend` names it, whatever its priority. False where the name is taken. */
+/** Adds a backend, which `setBackend` chooses by name, whatever its priority. Returns false where the name is taken. */
 export function registerBackend(name: string, factory: BackendFactory, priority = 1): boolean {
   if (registered.has(name)) {
     console.warn(`${name} backend was already registered: the first one stays`);
@@ -151,7 +152,7 @@ export function registerBackend(name: string, factory: BackendFactory, priority 
   return true;
 }
 
-/** Takes a registered backend away, and ends it. Throws where there is none. */
+/** Removes a registered backend and disposes it. Throws where there is none. */
 export function removeBackend(name: string): void {
   const entry = registered.get(name);
   if (entry === undefined) {
@@ -166,7 +167,7 @@ export function removeBackend(name: string): void {
   if (chosen === name) chosen = null;
 }
 
-/** Forgets all that was registered. */
+/** Removes all registered backends. */
 export function resetBackends(): void {
   for (const name of [...registered.keys()]) removeBackend(name);
 }

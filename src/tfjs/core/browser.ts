@@ -1,6 +1,4 @@
-/**
- * `tf.browser` of TensorFlow.js.
- */
+/** `tf.browser` of TensorFlow.js. */
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { toPixels } from "../../engine/ops/image/browser_namespace.ts";
 import { Error } from "../../engine/core/throwing/builtin_errors.ts";

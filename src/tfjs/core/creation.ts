@@ -1,6 +1,4 @@
-/**
- * Making tensors as TensorFlow.js does: numbers of any typed array that it does not know are float32.
- */
+/** Creation of tensors with TensorFlow.js's types: numbers of any typed array that it does not know are float32. */
 import * as weft from "../../../mod.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import type { Rank } from "../../engine/core/ranks.ts";
@@ -10,7 +8,7 @@ import type { DataType, WebGPUData } from "./types.ts";
 import { flatten } from "./util/arrays.ts";
 import { checkConversionForErrors } from "./util/shapes.ts";
 
-/** Element type of values where none is asked for and ours would be another than TensorFlow.js's. Checks them while debugging. */
+/** Returns TensorFlow.js's default element type where it differs from Weft's. Checks the values while debugging. */
 function defaultDType(values: unknown, dtype: DType | undefined): DType | undefined {
   if (env().getBool("DEBUG")) checkNumbers(values, dtype);
   if (dtype !== undefined && dtype !== null || !ArrayBuffer.isView(values)) return dtype;
@@ -25,14 +23,14 @@ function checkNumbers(values: unknown, dtype: DType | undefined): void {
   checkConversionForErrors(numbers, (dtype ?? "float32") as DataType);
 }
 
-/** Makes a function of ours use TensorFlow.js's element types. */
+/** Makes a creation function use TensorFlow.js's element types. */
 function withShape(
   make: (values: TensorLike, shape?: readonly number[], dtype?: DType) => Tensor,
 ): (values: TensorLike, shape?: readonly number[] | null, dtype?: DataType) => Tensor {
   return (values, shape, dtype) => make(values, shape ?? undefined, defaultDType(values, dtype));
 }
 
-/** A tensor of these values. See `tf.tensor`. */
+/** Makes a tensor. See `tf.tensor`. */
 export function tensor<R extends Rank = Rank>(
   values: TensorLike | WebGPUData,
   shape?: readonly number[] | null,
@@ -40,7 +38,7 @@ export function tensor<R extends Rank = Rank>(
 ): Tensor<R> {
   return weft.tensor(values as TensorLike, shape ?? undefined, defaultDType(values, dtype));
 }
-/** A tensor of one axis. See `tf.tensor1d`. */
+/** Makes a tensor of one axis. See `tf.tensor1d`. */
 export function tensor1d(values: TensorLike, dtype?: DataType): Tensor1D {
   return weft.tensor1d(values, defaultDType(values, dtype));
 }
@@ -50,13 +48,13 @@ export type MakeTensor<R extends Rank = Rank> = (
   shape?: readonly number[] | null,
   dtype?: DataType,
 ) => Tensor<R>;
-/** A tensor of two axes. See `tf.tensor2d`. */
+/** Makes a tensor of two axes. See `tf.tensor2d`. */
 export const tensor2d: MakeTensor<Rank.R2> = withShape(weft.tensor2d);
-/** A tensor of three axes. See `tf.tensor3d`. */
+/** Makes a tensor of three axes. See `tf.tensor3d`. */
 export const tensor3d: MakeTensor<Rank.R3> = withShape(weft.tensor3d);
-/** A tensor of four axes. See `tf.tensor4d`. */
+/** Makes a tensor of four axes. See `tf.tensor4d`. */
 export const tensor4d: MakeTensor<Rank.R4> = withShape(weft.tensor4d);
-/** A tensor of five axes. See `tf.tensor5d`. */
+/** Makes a tensor of five axes. See `tf.tensor5d`. */
 export const tensor5d: MakeTensor<Rank.R5> = withShape(weft.tensor5d);
-/** A tensor of six axes. See `tf.tensor6d`. */
+/** Makes a tensor of six axes. See `tf.tensor6d`. */
 export const tensor6d: MakeTensor<Rank.R6> = withShape(weft.tensor6d);

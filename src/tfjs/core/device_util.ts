@@ -1,16 +1,14 @@
-/**
- * `tf.device_util`: what kind of device this is.
- */
+/** `tf.device_util`: the kind of the device. */
 export { isBrowser } from "./platform.ts";
 
 let isMobileMocked: boolean | undefined;
 
-/** Makes {@linkcode isMobile} answer this; undefined ends that. */
+/** Sets the result of {@linkcode isMobile}; undefined restores detection. */
 export function mockIsMobile(value: boolean | undefined): void {
   isMobileMocked = value;
 }
 
-/** Whether this is a telephone or a tablet, by what the browser says of itself. */
+/** True on a telephone or a tablet, by the browser's user agent. */
 export function isMobile(
   nav: {
     userAgent?: string;

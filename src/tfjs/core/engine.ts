@@ -1,6 +1,6 @@
 /**
- * `tf.engine()`: what packages ask of TensorFlow.js's engine, over Weft. It lies where bundled copies of TensorFlow.js look for theirs
- * (`globalThis._tfengine`), so that what they compute runs here.
+ * `tf.engine()`: TensorFlow.js's engine for its packages, over Weft. Bundled copies of TensorFlow.js find it at
+ * `globalThis._tfengine`, so that their ops run here.
  */
 import { currentRecorders } from "../../engine/core/apply.ts";
 import { newTensorId, Tensor, type TensorLike } from "../../engine/core/tensor.ts";
@@ -38,19 +38,19 @@ export class EngineState {
   get registeredVariables(): NamedVariableMap {
     return Object.fromEntries(eagerVariables().map((v) => [v.name, v]));
   }
-  /** Tensors alive. */
+  /** Number of tensors. */
   get numTensors(): number {
     return memory().numTensors;
   }
-  /** Their bytes. */
+  /** Bytes of all tensors. */
   get numBytes(): number {
     return memory().numBytes;
   }
-  /** Pieces of memory. */
+  /** Number of buffers. */
   get numDataBuffers(): number {
     return memory().numDataBuffers;
   }
-  /** Tapes that record. */
+  /** Number of recording tapes. */
   get gradientDepth(): number {
     return currentRecorders().length;
   }
@@ -64,7 +64,7 @@ export class EngineState {
   get activeScope(): { name: string; id: number; track: Tensor[] } | undefined {
     return this.scopeStack.at(-1);
   }
-  /** Nothing to end. */
+  /** Does nothing. */
   dispose(): void {}
 }
 
@@ -96,7 +96,7 @@ export class Engine {
   get registry(): Record<string, KernelBackend> {
     return backends.startedBackends();
   }
-  /** What makes each backend, by its name. */
+  /** Factories of the backends, by name. */
   get registryFactory(): Record<string, { factory: backends.BackendFactory; priority: number }> {
     return backends.backendFactories();
   }
@@ -129,11 +129,10 @@ export class Engine {
   tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
     return tidy(nameOrFn, fn);
   }
-  /** Opens a scope. */
   startScope(name = ""): void {
     startScope(name);
   }
-  /** Closes it: tensors made since are disposed, but for those in `result`. */
+  /** Closes the innermost scope: tensors made since are disposed, except those in `result`. */
   endScope(result?: unknown): void {
     endScope(result);
   }
@@ -143,8 +142,8 @@ export class Engine {
   }
 
   /**
-   * Runs a kernel by its name: Weft's own, else one registered for the backend in use, with its registered gradient. Throws for an
-   * unknown one.
+   * Runs a kernel by its name: Weft's own, else one registered for the backend in use, with its registered gradient.
+   * Throws for an unknown one.
    */
   runKernel(
     kernelName: string,
@@ -158,17 +157,20 @@ export class Engine {
     return runRegistered(this, kernelName, inputs as NamedTensorMap, attrs);
   }
 
-  /** A tensor of these values. */
+  /** Makes a tensor of values. */
   makeTensor(values: DataValues | Uint8Array[], shape: number[], dtype?: DataType): Tensor {
     return tensor(values as TensorLike, shape, dtype);
   }
-  /** The tensor that a kernel's result describes: a tensor of ours itself, else its elements as the backend reads them. */
+  /**
+   * Makes the tensor that a kernel's result describes: Weft's tensor itself, else one of the elements that the backend
+   * reads.
+   */
   makeTensorFromTensorInfo(info: TensorInfo, backend?: KernelBackend): Tensor {
     const made: unknown = info;
     if (made instanceof Tensor) return made;
     return this.makeTensorFromDataId(info.dataId, info.shape, info.dtype, backend);
   }
-  /** A tensor of the elements that a backend has by an id. */
+  /** Makes a tensor of the elements that a backend has under an id. */
   makeTensorFromDataId(
     dataId: DataId,
     shape: number[],
@@ -210,11 +212,11 @@ export class Engine {
   time(query: () => void): Promise<TimingInfo> {
     return time(query);
   }
-  /** Whether a tape records. */
+  /** True while a tape records. */
   isTapeOn(): boolean {
     return this.state.gradientDepth > 0;
   }
-  /** The value of `f()` and its gradients for `xs`. */
+  /** Returns the value of `f()` and its gradients for `xs`. */
   gradients(f: () => Tensor, xs: Tensor[], dy?: Tensor): { value: Tensor; grads: Tensor[] } {
     return valueAndGrads(() => f())(xs, dy);
   }
@@ -222,31 +224,31 @@ export class Engine {
   customGrad(f: Parameters<typeof customGrad>[0]): (...inputs: Tensor[]) => Tensor {
     return customGrad(f);
   }
-  /** A number for a tensor. */
+  /** Returns a new number for a tensor. */
   nextTensorId(): number {
     return newTensorId();
   }
-  /** A number for a variable. */
+  /** Returns a new number for a variable. */
   nextVariableId(): number {
     return newTensorId();
   }
-  /** Reads the elements that a backend has by an id; a tensor's id is the tensor. */
+  /** Reads the elements that a backend has under an id; a tensor's id is the tensor. */
   read(dataId: DataId): Promise<BackendValues> {
     return this.backend.read(dataId);
   }
-  /** {@linkcode Engine.read} at once. */
+  /** Reads as {@linkcode Engine.read}, synchronously. */
   readSync(dataId: DataId): BackendValues {
     return this.backend.readSync(dataId);
   }
-  /** The GPU memory of a tensor. */
+  /** Returns the GPU memory of a tensor. */
   readToGPU(dataId: DataId): object {
     return this.backend.readToGPU(dataId);
   }
-  /** Nothing to note: memory counts its own holders. */
+  /** Does nothing: storage counts its owners. */
   incRef(_a: Tensor, _backend?: KernelBackend): void {}
-  /** Nothing to note: scopes see what is made. */
+  /** Does nothing: scopes track new tensors. */
   trackTensor(_a: Tensor, _backend?: KernelBackend): void {}
-  /** Forgets flags, registered backends and variables. */
+  /** Resets flags, and removes registered backends and variables. */
   reset(): void {
     env().reset();
     backends.resetBackends();
@@ -299,14 +301,14 @@ function runRegistered(
   })(...names.map((name) => inputs[name]));
 }
 
-/** Where copies of TensorFlow.js look for the engine that is in use. */
+/** The place where copies of TensorFlow.js look for the engine. */
 const scope = globalThis as { _tfengine?: object };
 
 /** The engine of this process. */
 export const ENGINE: Engine = new Engine();
 scope._tfengine ??= ENGINE;
 
-/** The engine of this process. */
+/** Returns the engine of this process. */
 export function engine(): Engine {
   return ENGINE;
 }

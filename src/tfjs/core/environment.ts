@@ -1,25 +1,21 @@
-/**
- * `tf.env()`: flags and the platform. Flags of TensorFlow.js's own backends may be set and change nothing here.
- */
+/** `tf.env()`: flags and the platform. Flags of TensorFlow.js's own backends may be set and change nothing here. */
 import { isBrowser, isNode, platform } from "./platform.ts";
 import { Error } from "../../engine/core/throwing/builtin_errors.ts";
 
 /** The value of a flag. */
 export type FlagValue = number | boolean | string;
-/** Flags by name. */
 export interface Flags {
-  /** A flag. */
   [featureName: string]: FlagValue;
 }
-/** How a flag gets its value. */
+/** Default and hook of a flag. */
 export interface FlagRegistryEntry {
-  /** Gives the value where none was set. */
+  /** Returns the default value. */
   evaluationFn: () => FlagValue | Promise<FlagValue>;
-  /** Told of each value that is set. */
+  /** Called with each value that is set. */
   setHook?: ((value: FlagValue) => void) | undefined;
 }
 
-/** What a program asks of where it runs. */
+/** Services of the platform that a program runs on. */
 export interface Platform {
   /** Fetches a resource. */
   fetch(
@@ -27,32 +23,30 @@ export interface Platform {
     requestInits?: RequestInit,
     options?: { isBinary?: boolean },
   ): Promise<Response>;
-  /** Milliseconds since some fixed moment. */
+  /** Milliseconds since a fixed moment. */
   now(): number;
-  /** Bytes of a text. */
+  /** Encodes a text. */
   encode(text: string, encoding: string): Uint8Array;
-  /** The text that bytes spell. */
+  /** Decodes a text. */
   decode(bytes: Uint8Array, encoding: string): string;
   /** A timer that background tabs do not slow. */
   setTimeoutCustom?(functionRef: () => void, delay: number): void;
-  /** Whether a value is a typed array that tensors are made of. */
+  /** True for a typed array that tensors are made of. */
   isTypedArray(a: unknown): a is Float32Array | Int32Array | Uint8Array | Uint8ClampedArray;
 }
 
-/** Where URLs name flags: `?tfjsflags=DEBUG:true`. */
+/** The URL parameter that sets flags: `?tfjsflags=DEBUG:true`. */
 const URL_PARAMETER = "tfjsflags";
-/** Beginnings of the names of flags that belong to backends of TensorFlow.js. */
+/** Prefixes of the flags that belong to backends of TensorFlow.js. */
 const OF_BACKENDS = /^(WEBGL|WEBGPU|WASM|CPU|CANVAS2D|HAS_WEBGL|SOFTWARE_WEBGL|TOPK)_/;
 
 /** Flags, and the platform. `tf.env()` is the one in use. */
 export class Environment {
   /** The global object whose URL is read. */
   global: object;
-  /** Name of the platform. */
   platformName: string | undefined = undefined;
-  /** The platform. */
   platform: Platform = platform;
-  /** Reads the parameters of a query; tests replace it. */
+  /** Parses the parameters of a query; tests replace it. */
   getQueryParams: (queryString: string) => { [key: string]: string } = getQueryParams;
   #flags: Flags = {};
   #urlFlags: Flags = {};
@@ -64,13 +58,16 @@ export class Environment {
     this.#readUrl();
   }
 
-  /** Puts another platform into use. */
+  /** Sets the platform. */
   setPlatform(platformName: string, platform: Platform): void {
     this.platformName = platformName;
     this.platform = platform;
   }
 
-  /** Makes a flag known; one that is known stays as it is, whatever copies of TensorFlow.js register. A value in the URL is set at once. */
+  /**
+   * Registers a flag; a known one is unchanged, whatever copies of TensorFlow.js register. A value in the URL is set at
+   * once.
+   */
   registerFlag(
     flagName: string,
     evaluationFn: () => FlagValue | Promise<FlagValue>,
@@ -81,12 +78,12 @@ export class Environment {
     if (flagName in this.#urlFlags) this.set(flagName, this.#urlFlags[flagName]);
   }
 
-  /** A flag's value, waited for. */
+  /** Resolves with a flag's value. */
   async getAsync(flagName: string): Promise<FlagValue> {
     return this.#flags[flagName] ??= await this.#evaluate(flagName);
   }
 
-  /** A flag's value. Throws for an unknown flag, and for one that has to be waited for. */
+  /** Returns a flag's value. Throws for an unknown flag, and for one whose default must be awaited. */
   get(flagName: string): FlagValue {
     if (flagName in this.#flags) return this.#flags[flagName];
     const value = this.#evaluate(flagName);
@@ -95,15 +92,15 @@ export class Environment {
     }
     return this.#flags[flagName] = value;
   }
-  /** A flag's value as a number. */
+  /** Returns a flag's value as a number. */
   getNumber(flagName: string): number {
     return this.get(flagName) as number;
   }
-  /** A flag's value as a truth value. */
+  /** Returns a flag's value as a boolean. */
   getBool(flagName: string): boolean {
     return this.get(flagName) as boolean;
   }
-  /** A flag's value as a text. */
+  /** Returns a flag's value as a text. */
   getString(flagName: string): string {
     return this.get(flagName) as string;
   }
@@ -125,11 +122,11 @@ export class Environment {
     this.#flags[flagName] = value;
     entry?.setHook?.(value);
   }
-  /** Sets all flags: those not named lose their values. */
+  /** Replaces all flags: those not named lose their values. */
   setFlags(flags: Flags): void {
     this.#flags = { ...flags };
   }
-  /** Forgets all values, and reads the URL again. */
+  /** Drops all values, and reads the URL again. */
   reset(): void {
     this.#flags = {};
     this.#urlFlags = {};
@@ -160,7 +157,7 @@ function parseFlag(text: string): FlagValue {
   return String(Number(value)) === value ? Number(value) : text;
 }
 
-/** The parameters of a URL's query. */
+/** Parses the parameters of a URL's query. */
 export function getQueryParams(queryString: string): { [key: string]: string } {
   const from = queryString.indexOf("?");
   return Object.fromEntries(new URLSearchParams(queryString.slice(from + 1)));
@@ -169,17 +166,17 @@ export function getQueryParams(queryString: string): { [key: string]: string } {
 /** The environment in use. */
 export let ENV: Environment = new Environment(globalThis);
 
-/** The environment in use. */
+/** Returns the environment in use. */
 export function env(): Environment {
   return ENV;
 }
 
-/** Puts another environment into use. */
+/** Sets the environment. */
 export function setEnvironmentGlobal(environment: Environment): void {
   ENV = environment;
 }
 
-/** The flags of TensorFlow.js's core, and ours. */
+/** Registers the flags of TensorFlow.js's core, and Weft's. */
 export function registerCoreFlags(environment: Environment): void {
   const agent = () => (globalThis.navigator as Navigator | undefined)?.userAgent ?? "";
   const off = () => false;

@@ -1,6 +1,4 @@
-/**
- * Switches, warnings and platforms of TensorFlow.js, and what wraps its ops.
- */
+/** Switches, warnings and platforms of TensorFlow.js, and the wrapper of its ops. */
 import { env, type Platform } from "./environment.ts";
 import { ENGINE } from "./engine.ts";
 import { promote } from "../../engine/core/dtype.ts";
@@ -8,45 +6,48 @@ import type { DType } from "../../engine/core/dtype.ts";
 import type { DataType } from "./types.ts";
 import { Error } from "../../engine/core/throwing/builtin_errors.ts";
 
-/** The version of TensorFlow.js's core whose names these are. */
+/** The version of TensorFlow.js's core that this module follows. */
 export const version_core = "4.22.0";
 
-/** Ends the names of ops. */
+/** Suffix of the names of ops. */
 export const OP_SCOPE_SUFFIX = "__op";
 
-/** Leaves out checks that cost time. */
+/** Skips costly checks. */
 export function enableProdMode(): void {
   env().set("PROD", true);
 }
-/** Notes that the program is being debugged; see `tf.debugging` of Weft for checks of numbers. */
+/** Sets the flag DEBUG; `tf.debugging` of Weft checks numbers. */
 export function enableDebugMode(): void {
   env().set("DEBUG", true);
 }
-/** Ends warnings of what is going to be removed. */
+/** Turns warnings of deprecated names off. */
 export function disableDeprecationWarnings(): void {
   env().set("DEPRECATION_WARNINGS_ENABLED", false);
   console.warn("Warnings of what is going to be removed are off from now on");
 }
-/** Warns of what is going to be removed. */
+/** Warns of a deprecated name. */
 export function deprecationWarn(msg: string): void {
   if (!env().getBool("DEPRECATION_WARNINGS_ENABLED")) return;
   console.warn(`${msg} (tf.disableDeprecationWarnings() ends such warnings)`);
 }
-/** Puts another platform into use. */
+/** Sets the platform. */
 export function setPlatform(platformName: string, platform: Platform): void {
   env().setPlatform(platformName, platform);
 }
 
-/** The wider of two element types. Throws where there is none. */
+/** Returns the wider of two element types. Throws where there is none. */
 export function upcastType(typeA: DataType, typeB: DataType): DataType {
   return promote(typeA as DType, typeB as DType) as DataType;
 }
-/** The element type of a sum. */
+/** Returns the element type of a sum. */
 export function sumOutType(type: DataType): DataType {
   return upcastType(type, "int32");
 }
 
-/** Makes an op of a function, given as the one property of an object: it runs in a scope of its name. Throws for several. */
+/**
+ * Makes an op of a function, given as the only property of an object: it runs in a scope of its name. Throws for
+ * several.
+ */
 export function op<F extends (...args: never[]) => unknown>(f: { [name: string]: F }): F {
   const names = Object.keys(f);
   if (names.length !== 1) {
@@ -68,7 +69,7 @@ export function op<F extends (...args: never[]) => unknown>(f: { [name: string]:
   return wrapped as F;
 }
 
-/** The power of two that is not below a number. */
+/** Returns the least power of two that is not below a number. */
 export function enclosingPowerOfTwo(value: number): number {
   return 2 ** Math.ceil(Math.log2(value));
 }

@@ -1,6 +1,4 @@
-/**
- * `tf.kernel_impls`: kernels that are computed on the host, on plain arrays.
- */
+/** `tf.kernel_impls`: kernels on the host, on plain arrays. */
 import type { Tensor } from "../../engine/core/tensor.ts";
 import {
   overlapOf,
@@ -14,11 +12,9 @@ import { computeStrides } from "./util/shapes.ts";
 
 /** Kept boxes, best first. */
 export interface NonMaxSuppressionResult {
-  /** Their indices. */
   selectedIndices: number[];
-  /** Their scores. */
   selectedScores?: number[];
-  /** How many there are, where indices are filled up. */
+  /** Number of valid indices, where they are padded. */
   validOutputs?: number;
 }
 
@@ -35,7 +31,7 @@ function keep(
   return { indices: kept.indices, scores: kept.scores };
 }
 
-/** The best of boxes that overlap. */
+/** Selects the best of overlapping boxes. */
 export function nonMaxSuppressionV3Impl(
   boxes: NumericArray,
   scores: NumericArray,
@@ -47,7 +43,7 @@ export function nonMaxSuppressionV3Impl(
   return { selectedIndices: keep(boxes, scores, options).indices };
 }
 
-/** The best of boxes that overlap, filled up with zeros where that is asked for. */
+/** Selects the best of overlapping boxes, padded with zeros on demand. */
 export function nonMaxSuppressionV4Impl(
   boxes: NumericArray,
   scores: NumericArray,
@@ -65,7 +61,7 @@ export function nonMaxSuppressionV4Impl(
   };
 }
 
-/** The best of boxes that overlap, whose scores overlaps lower. */
+/** Selects boxes by scores that overlaps lower (soft suppression). */
 export function nonMaxSuppressionV5Impl(
   boxes: NumericArray,
   scores: NumericArray,
@@ -79,7 +75,7 @@ export function nonMaxSuppressionV5Impl(
   return { selectedIndices: indices, selectedScores: kept };
 }
 
-/** Indices of the elements that are not 0. */
+/** Returns the indices of the elements that are not 0. */
 export function whereImpl(condShape: readonly number[], condVals: ArrayLike<number>): Tensor {
   const rank = condShape.length, strides = computeStrides(condShape);
   const found = Array.from(condVals).flatMap((value, i) => value ? [i] : []);

@@ -1,6 +1,6 @@
 /**
- * Kernels and gradients that programs register by name. They lie where TensorFlow.js has them, so that packages which bundle parts of
- * it find them; Weft's own kernels are listed as well, and cannot be replaced.
+ * Kernels and gradients that programs register by name. They are stored as in TensorFlow.js, so that packages with a
+ * copy of it find them; Weft's own kernels are listed as well, and cannot be replaced.
  */
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { KERNELS } from "./kernels/mod.ts";
@@ -17,11 +17,8 @@ export type AttributeValue =
   | string
   | string[]
   | NamedAttrMap;
-/** An attribute. */
 export type Attribute = AttributeValue | RecursiveArray<AttributeValue>;
-/** Attributes by name. */
 export interface NamedAttrMap {
-  /** An attribute. */
   [name: string]: Attribute;
 }
 /** Inputs by name. */
@@ -35,7 +32,7 @@ export type KernelFunc = (params: {
   backend: object;
   attrs?: NamedAttrMap;
 }) => TensorInfo | TensorInfo[];
-/** Gives the gradients of a kernel's inputs, each when it is asked for. */
+/** Returns functions that compute the gradients of a kernel's inputs. */
 export type GradFunc = (
   dy: Tensor | Tensor[],
   saved: Tensor[],
@@ -47,11 +44,9 @@ export type KernelSetupFunc = (backend: object) => void;
 export type KernelDisposeFunc = KernelSetupFunc;
 /** A kernel of a backend. */
 export interface KernelConfig {
-  /** Name of the kernel. */
   kernelName: string;
-  /** Name of the backend. */
   backendName: string;
-  /** Computes it. */
+  /** Computes the kernel. */
   kernelFunc: KernelFunc;
   /** Called when the backend begins. */
   setupFunc?: KernelSetupFunc;
@@ -60,19 +55,18 @@ export interface KernelConfig {
 }
 /** The gradient of a kernel. */
 export interface GradConfig {
-  /** Name of the kernel. */
   kernelName: string;
-  /** Inputs that the gradient wants. */
+  /** Names of the saved inputs. */
   inputsToSave?: string[];
-  /** True: it wants all. */
+  /** True: all inputs are saved. */
   saveAllInputs?: boolean;
-  /** Outputs that it wants. */
+  /** True for each saved output. */
   outputsToSave?: boolean[];
-  /** Computes it. */
+  /** Computes the gradients. */
   gradFunc: GradFunc;
 }
 
-/** The map of this name that all copies of TensorFlow.js share. */
+/** Returns the map of this name that all copies of TensorFlow.js share. */
 function sharedMap<V>(name: string): Map<string, V> {
   const scope = globalThis as { _tfGlobals?: Map<string, unknown> };
   const maps = scope._tfGlobals ??= new Map();
@@ -83,7 +77,7 @@ function sharedMap<V>(name: string): Map<string, V> {
 const kernels = sharedMap<KernelConfig>("kernelRegistry");
 const gradients = sharedMap<GradConfig>("gradRegistry");
 
-/** The key of TensorFlow.js. */
+/** Makes TensorFlow.js's key of a kernel. */
 function keyOf(kernelName: string, backendName: string): string {
   return `${backendName}_${kernelName}`;
 }
@@ -104,15 +98,15 @@ function ownKernel(kernelName: string, backendName: string): KernelConfig | unde
   };
 }
 
-/** A kernel: Weft's own, else what was registered; undefined where there is none. */
+/** Finds a kernel: Weft's own, else a registered one; undefined where there is none. */
 export function getKernel(kernelName: string, backendName: string): KernelConfig | undefined {
   return ownKernel(kernelName, backendName) ?? kernels.get(keyOf(kernelName, backendName));
 }
-/** The gradient that was registered for a kernel. */
+/** Finds the registered gradient of a kernel. */
 export function getGradient(kernelName: string): GradConfig | undefined {
   return gradients.get(kernelName);
 }
-/** All kernels of a backend. */
+/** Lists all kernels of a backend. */
 export function getKernelsForBackend(backendName: string): KernelConfig[] {
   const own = Object.keys(KERNELS).map((name) => ownKernel(name, backendName))
     .filter((config) => config !== undefined);
@@ -120,21 +114,21 @@ export function getKernelsForBackend(backendName: string): KernelConfig[] {
     config.backendName === backendName && !own.some((o) => o.kernelName === config.kernelName);
   return [...own, ...[...kernels.values()].filter(isOther)];
 }
-/** Adds a kernel, which `engine().runKernel` runs where its backend is chosen. One of Weft's own stays as it is. */
+/** Adds a kernel, which `engine().runKernel` runs where its backend is chosen. Weft's own kernels are unchanged. */
 export function registerKernel(config: KernelConfig): void {
   kernels.set(keyOf(config.kernelName, config.backendName), config);
 }
-/** Adds the gradient of a kernel that was registered. Kernels of Weft keep their own. */
+/** Adds the gradient of a registered kernel. Kernels of Weft keep their own. */
 export function registerGradient(config: GradConfig): void {
   gradients.set(config.kernelName, config);
 }
-/** Takes a kernel away. Throws where it was not registered. */
+/** Removes a kernel. Throws where it was not registered. */
 export function unregisterKernel(kernelName: string, backendName: string): void {
   if (!kernels.delete(keyOf(kernelName, backendName))) {
     throw new Error(`The kernel '${kernelName}' for backend '${backendName}' is not registered`);
   }
 }
-/** Takes a gradient away. Throws where it was not registered. */
+/** Removes a gradient. Throws where it was not registered. */
 export function unregisterGradient(kernelName: string): void {
   if (!gradients.delete(kernelName)) {
     throw new Error(`The gradient '${kernelName}' is not registered`);

@@ -296,17 +296,17 @@ export * as string from "../../engine/ops/host/string.ts";
 export * as fused from "../../engine/ops/fused/namespace.ts";
 /** Linear algebra. */
 export * as linalg from "../../engine/ops/linalg/namespace.ts";
-/** What backends compute with. */
+/** Helpers of backends. */
 export * as backend_util from "./backend_util/mod.ts";
 /** Shapes that broadcast. */
 export * as broadcast_util from "./backend_util/broadcast.ts";
-/** What kind of device this is. */
+/** The kind of the device. */
 export * as device_util from "./device_util.ts";
 /** Indices that gather. */
 export * as gather_util from "./backend_util/gather.ts";
 /** Saving and loading models. */
 export * as io from "./io/mod.ts";
-/** Kernels that are computed on the host. */
+/** Kernels on the host. */
 export * as kernel_impls from "./kernel_impls.ts";
 /** Indices that scatter. */
 export * as scatter_util from "./backend_util/scatter.ts";

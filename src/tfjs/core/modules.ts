@@ -6,7 +6,7 @@
  */
 /** Backends. */
 export * as backend from "./backend.ts";
-/** What backends compute with. */
+/** Helpers of backends. */
 export * as backend_util from "./backend_util/mod.ts";
 /** Slices. */
 export * as backend_util_slice from "./backend_util/slice.ts";

@@ -1,6 +1,4 @@
-/**
- * The class that a program's own optimizers extend. Weft's optimizers count as instances of it.
- */
+/** The base class of a program's own optimizers. Weft's optimizers count as instances of it. */
 import { cast } from "../../engine/ops/array/cast.ts";
 import { scalar } from "../../engine/ops/array/creation.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -12,19 +10,19 @@ import { registerClass, Serializable, type SerializableConstructor } from "./ser
 import type { NamedTensor, NamedTensorMap } from "./types.ts";
 import { Error } from "../../engine/core/throwing/builtin_errors.ts";
 
-/** Changes variables so that a loss falls: subclasses say how in `applyGradients`. */
+/** Changes variables so that a loss falls: subclasses implement `applyGradients`. */
 export abstract class Optimizer extends Serializable {
-  /** Steps done. */
+  /** Number of steps. */
   protected iterations_: number | undefined = undefined;
 
-  /** Whether a value can be used as an optimizer: Weft's are not of this class. */
+  /** True for any value that can be used as an optimizer: Weft's are not of this class. */
   static override [Symbol.hasInstance](instance: unknown): boolean {
     const o = instance as Partial<Optimizer> | null | undefined;
     return typeof o?.minimize === "function" && typeof o.applyGradients === "function" &&
       typeof o.computeGradients === "function";
   }
 
-  /** Computes `f()` and its gradients, and applies them. Returns the cost where that is asked for. */
+  /** Computes `f()` and its gradients, and applies them. Returns the cost on request. */
   minimize(f: () => Tensor, returnCost = false, varList?: Variable[]): Tensor | null {
     const { value, grads } = this.computeGradients(f, varList);
     this.applyGradients(
@@ -36,7 +34,7 @@ export abstract class Optimizer extends Serializable {
     return null;
   }
 
-  /** Steps done. */
+  /** Number of steps. */
   get iterations(): number {
     return this.iterations_ ??= 0;
   }
@@ -45,7 +43,7 @@ export abstract class Optimizer extends Serializable {
     this.iterations_ = this.iterations + 1;
   }
 
-  /** The cost and its gradients, by the names of the variables. */
+  /** Computes the cost and its gradients, by the names of the variables. */
   computeGradients(
     f: () => Tensor,
     varList?: Variable[],
@@ -56,34 +54,34 @@ export abstract class Optimizer extends Serializable {
   /** Changes the variables. */
   abstract applyGradients(variableGradients: NamedTensorMap | NamedTensor[]): void;
 
-  /** Frees what the optimizer keeps. */
+  /** Frees the optimizer's state. */
   dispose(): void {}
 
-  /** The count of steps, as `getWeights()` has it first. */
+  /** The number of steps, the first of `getWeights()`. */
   // deno-lint-ignore require-await
   async saveIterations(): Promise<NamedTensor> {
     return { name: "iter", tensor: cast(scalar(this.iterations), "int32") };
   }
-  /** What the optimizer keeps. */
+  /** Returns the optimizer's state. */
   getWeights(): Promise<NamedTensor[]> {
     return Promise.reject(
       new Error("Cannot get the weights of this optimizer: its class has no getWeights()"),
     );
   }
-  /** Restores what `getWeights()` gave. */
+  /** Restores the result of `getWeights()`. */
   setWeights(_weightValues: NamedTensor[]): Promise<void> {
     return Promise.reject(
       new Error(`Cannot set the weights of ${this.getClassName()}: the class has no setWeights()`),
     );
   }
-  /** Takes the count of steps from the first weight; gives the others. */
+  /** Takes the number of steps from the first weight; returns the others. */
   protected async extractIterations(weightValues: NamedTensor[]): Promise<NamedTensor[]> {
     this.iterations_ = Number((await weightValues[0].tensor.data())[0]);
     return weightValues.slice(1);
   }
 }
 
-/** Models name them where they were saved with their optimizer. */
+/** Optimizers that saved models name. */
 const SAVED = [
   train.AdadeltaOptimizer,
   train.AdagradOptimizer,

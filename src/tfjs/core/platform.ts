@@ -1,12 +1,12 @@
 /**
- * The platform that programs run on: fetching, time, texts. One for browsers, Deno and Node, which have the same functions.
+ * The platform of programs: fetching, time, texts. Browsers, Deno and Node share one, as they have the same functions.
  */
 import type { Platform } from "./environment.ts";
 import { Error } from "../../engine/core/throwing/builtin_errors.ts";
 
 /**
- * Whether the web's functions are there: in pages, their workers and Deno. Packages load Node's modules elsewhere by `require`, which
- * modules in Deno have not.
+ * True where the web's functions exist: in pages, their workers and Deno. Elsewhere packages load Node's modules by
+ * `require`, which modules in Deno lack.
  */
 export function isBrowser(): boolean {
   const scope = globalThis as { document?: unknown; WorkerGlobalScope?: unknown; Deno?: unknown };
@@ -14,7 +14,7 @@ export function isBrowser(): boolean {
   return isPage || scope.Deno !== undefined || scope.WorkerGlobalScope !== undefined && !isNode();
 }
 
-/** Whether Node's modules are there: in Node and in Deno. */
+/** True where Node's modules exist: in Node and in Deno. */
 export function isNode(): boolean {
   const { process } = globalThis as { process?: { versions?: { node?: string } } };
   return typeof process?.versions?.node === "string";
@@ -33,7 +33,7 @@ export const platform: Platform = {
   isTypedArray,
 };
 
-/** Whether a value is a typed array that tensors are made of. */
+/** True for a typed array that tensors are made of. */
 export function isTypedArray(
   a: unknown,
 ): a is Float32Array | Int32Array | Uint8Array | Uint8ClampedArray {

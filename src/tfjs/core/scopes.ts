@@ -1,6 +1,4 @@
-/**
- * Scopes as TensorFlow.js has them: what is returned is kept wherever it is in the result, in objects of any class too.
- */
+/** Scopes with TensorFlow.js's rule: a result's tensors are kept at any depth, in objects of any class too. */
 import { isPromise } from "../../engine/core/nest.ts";
 import { type Scope, scope } from "../../engine/runtime/eager/tensor.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -14,7 +12,7 @@ export function startScope(name: string): void {
   open.push({ scope: scope(), name });
 }
 
-/** Closes the innermost scope: tensors made since then are disposed, but for those in `result`. */
+/** Closes the innermost scope: tensors made since then are disposed, except those in `result`. */
 export function endScope(result?: unknown): void {
   const ended = open.pop();
   if (ended === undefined) throw new Error("Cannot end a scope: none was started");
@@ -28,8 +26,8 @@ export function scopeNames(): string[] {
 }
 
 /**
- * Runs `fn` and disposes the tensors made inside, but for those in what it returns. A promise is returned as it is, and the console told:
- * the scope ends before what is awaited. See `tf.tidy`.
+ * Runs `fn` and disposes the tensors made inside, except those in its result. A promise is returned with a warning: the
+ * scope ends before it resolves. See `tf.tidy`.
  */
 export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
   const [name, body] = typeof nameOrFn === "function" && fn === undefined
@@ -59,7 +57,7 @@ export function dispose(container: unknown): void {
   for (const t of getTensorsInContainer(container)) t.dispose();
 }
 
-/** Keeps a tensor past the scopes in force. See `tf.keep`. */
+/** Keeps a tensor past the open scopes. See `tf.keep`. */
 export function keep<T extends Tensor>(result: T): T {
   return result.keep();
 }

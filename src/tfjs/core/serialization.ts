@@ -1,15 +1,11 @@
-/**
- * `tf.serialization`: classes that can be written as JSON and made again by their names.
- */
+/** `tf.serialization`: classes that are written as JSON and made again by their names. */
 import { compileSteps } from "../layers/compiled.ts";
 import { noteClass } from "../layers/purity.ts";
 import { assert } from "./util/checks.ts";
 
 /** A value that JSON holds. */
 export type ConfigDictValue = boolean | number | string | null | ConfigDictArray | ConfigDict;
-/** Settings by name. */
 export interface ConfigDict {
-  /** A setting. */
   [key: string]: ConfigDictValue;
 }
 /** Settings in a row. */
@@ -17,11 +13,10 @@ export interface ConfigDictArray extends Array<ConfigDictValue> {}
 
 /** A class that can be made again. */
 export interface SerializableConstructor<T extends Serializable> {
-  /** Makes one. */
   new (...args: never[]): T;
-  /** The name that JSON has. */
+  /** The name in JSON. */
   className: string;
-  /** Makes one of its settings. */
+  /** Makes an object of its settings. */
   fromConfig: FromConfigMethod<T>;
 }
 /** Makes an object of its settings. */
@@ -30,25 +25,28 @@ export type FromConfigMethod<T extends Serializable> = (
   config: ConfigDict,
 ) => T;
 
-/** What has settings, and is made again of them. */
+/** An object with settings, from which it can be made again. */
 export interface Serializable {
-  /** The name that JSON has. */
+  /** Returns the name in JSON. */
   getClassName(): string;
-  /** Settings as JSON holds them. */
+  /** Returns the settings for JSON. */
   getConfig(): ConfigDict;
 }
 
 /** The class {@linkcode Serializable}. */
 export interface SerializableClass {
-  /** Subclasses call it. */
+  /** Called by subclasses. */
   new (): Serializable;
-  /** What all have. */
+  /** The shared methods. */
   readonly prototype: Serializable;
-  /** Makes one of its settings. */
+  /** Makes an object of its settings. */
   fromConfig<T extends Serializable>(cls: SerializableConstructor<T>, config: ConfigDict): T;
 }
 
-/** What has settings: classes extend it. A function, since packages compiled for old engines call what they extend without `new`. */
+/**
+ * The base class of serializable objects. It is a function, since packages compiled for old engines call their base
+ * class without `new`.
+ */
 export const Serializable: SerializableClass = Object.assign(
   function Serializable(): void {} as unknown as { prototype: Serializable; new (): Serializable },
   {
@@ -64,12 +62,12 @@ Serializable.prototype.getClassName = function (this: Serializable): string {
 /** Registered classes by their names. */
 export class SerializationMap {
   static #instance: SerializationMap | undefined;
-  /** Classes by `className`, and what makes them. */
+  /** Classes by `className`, with their factories. */
   readonly classNameMap: {
     [className: string]: [SerializableConstructor<Serializable>, FromConfigMethod<Serializable>];
   } = {};
 
-  /** The one map there is. */
+  /** Returns the only map. */
   static getMap(): SerializationMap {
     return SerializationMap.#instance ??= new SerializationMap();
   }
@@ -82,7 +80,7 @@ export class SerializationMap {
 
 const registeredNames = new Map<unknown, string>();
 
-/** Registers a class, so that models which hold it can be loaded. Throws where its name is no text. */
+/** Registers a class, so that models with it can be loaded. Throws where its name is no text. */
 export function registerClass<T extends Serializable>(
   cls: SerializableConstructor<T>,
   pkg = "Custom",
@@ -108,7 +106,7 @@ export function registerClass<T extends Serializable>(
   return cls;
 }
 
-/** The name that a class was registered by, with its package; else its `className`. */
+/** Returns the name that a class was registered by, with its package; else its `className`. */
 export function getRegisteredName<T extends Serializable>(cls: SerializableConstructor<T>): string {
   return registeredNames.get(cls) ?? cls.className;
 }

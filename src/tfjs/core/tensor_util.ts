@@ -1,13 +1,11 @@
-/**
- * `tf.tensor_util`: tensors in containers, and element types of pairs.
- */
+/** `tf.tensor_util`: tensors in containers, and element types of pairs. */
 import { promote } from "../../engine/core/dtype.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { assert } from "./util/checks.ts";
 import { isTypedArray } from "./util/values.ts";
 
-/** Both tensors in the wider of their element types. */
+/** Casts both tensors to the wider of their element types. */
 export function makeTypesMatch(a: Tensor, b: Tensor): [Tensor, Tensor] {
   if (a.dtype === b.dtype) return [a, b];
   const dtype = promote(a.dtype, b.dtype);
@@ -22,12 +20,12 @@ export function assertTypesMatch(a: Tensor, b: Tensor): void {
   );
 }
 
-/** Whether a tensor is in a list, by its id. */
+/** True where a list has the tensor's id. */
 export function isTensorInList(tensor: Tensor, tensorList: readonly Tensor[]): boolean {
   return tensorList.some(({ id }) => id === tensor.id);
 }
 
-/** All tensors in a container, at any depth, each once; objects of any class are looked into. */
+/** Collects all tensors in a container, at any depth, each once; objects of any class are searched. */
 export function getTensorsInContainer(result: unknown): Tensor[] {
   const found: Tensor[] = [];
   const seen = new Set<unknown>();

@@ -1,6 +1,4 @@
-/**
- * Values as tensors, for packages that make ops of their own.
- */
+/** Conversion of values to tensors, for packages with ops of their own. */
 import { dtypeOfArray } from "../../engine/core/dtype.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import { tensor } from "./creation.ts";
@@ -8,10 +6,10 @@ import type { DataType } from "./types.ts";
 import { inferDtype, isTypedArray } from "./util/values.ts";
 import { Error } from "../../engine/core/throwing/builtin_errors.ts";
 
-/** What an argument may be: an element type, any of numbers, or any. */
+/** The accepted types of an argument: an element type, any numeric one, or any. */
 export type WantedDType = DataType | "numeric" | "string_or_numeric";
 
-/** The shape of nested values. Throws where rows differ in length. */
+/** Returns the shape of nested values. Throws where rows differ in length. */
 export function inferShape(val: unknown, dtype?: DataType): number[] {
   if (isTypedArray(val)) return dtype === "string" ? [] : [val.length];
   if (typeof val === "object" && val !== null && "texture" in val) {
@@ -72,7 +70,10 @@ function checkDType(
   );
 }
 
-/** The value as a tensor: itself, or its elements in the wanted type. Throws where it has another type or is no value. */
+/**
+ * Converts a value to a tensor: itself, or its elements in the wanted type. Throws for another type and for a missing
+ * value.
+ */
 export function convertToTensor(
   x: Tensor | TensorLike,
   argName: string,
@@ -98,7 +99,7 @@ export function convertToTensor(
   return tensor(x, inferShape(x, dtype), dtype);
 }
 
-/** Each value of a list as a tensor. Throws where there is no list. */
+/** Converts each value of a list to a tensor. Throws where there is no list. */
 export function convertToTensorArray(
   arg: readonly (Tensor | TensorLike)[],
   argName: string,

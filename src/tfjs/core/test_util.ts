@@ -1,20 +1,18 @@
-/**
- * `tf.test_util`: comparisons for tests.
- */
+/** `tf.test_util`: comparisons for tests. */
 import { encodeString } from "../../engine/core/text.ts";
 import type { RecursiveArray } from "./types.ts";
 import { Error } from "../../engine/core/throwing/builtin_errors.ts";
 
-/** How far numbers may be apart where floats have 16 bits. */
+/** Tolerance where floats have 16 bits. */
 export const TEST_EPSILON_FLOAT16 = 1e-1;
 const TEST_EPSILON_FLOAT32 = 1e-3;
 
-/** How far numbers may be apart. */
+/** Returns the tolerance. */
 export function testEpsilon(): number {
   return TEST_EPSILON_FLOAT32;
 }
 
-/** Told whether a test that waits is over. */
+/** Callback of an asynchronous test. */
 export interface DoneFn {
   /** It passed. */
   (): void;
@@ -32,7 +30,7 @@ function shapeOf(value: unknown): number[] {
   return Array.isArray(value) ? [value.length, ...shapeOf(value[0])] : [];
 }
 
-/** Bytes in a list are one value, a text. */
+/** Flattens nested values; bytes in a list are one value, a text. */
 function flat(value: unknown, isInner = false): unknown[] {
   if (isInner && value instanceof Uint8Array) return [value];
   return isList(value) ? Array.from(value).flatMap((inner) => flat(inner, true)) : [value];
@@ -58,7 +56,7 @@ function compare(actual: unknown, expected: unknown, agrees: Agrees): void {
   passed();
 }
 
-/** Test runners warn of tests that expect nothing. */
+/** Counts an expectation, without which test runners warn. */
 function passed(): void {
   const { expect } = globalThis as { expect?: () => { nothing?: () => void } };
   if (expect !== undefined) expect().nothing?.();
@@ -109,13 +107,13 @@ export function expectArrayBuffersEqual(actual: ArrayBuffer, expected: ArrayBuff
   compare(new Uint8Array(actual), new Uint8Array(expected), (a, e) => a === e);
 }
 
-/** Tells `done` that the promise was rejected, as it should be, or not. */
+/** Calls `done` with a success where the promise is rejected. */
 export function expectPromiseToFail(fn: () => Promise<unknown>, done: DoneFn): void {
   fn().then(() => done.fail(), () => done());
   passed();
 }
 
-/** Puts the bytes of texts in their places. */
+/** Replaces texts by their bytes. */
 export function encodeStrings(a: RecursiveArray<unknown>): RecursiveArray<Uint8Array> {
   const list = a as unknown[];
   list.forEach((value, i) => {
@@ -125,7 +123,7 @@ export function encodeStrings(a: RecursiveArray<unknown>): RecursiveArray<Uint8A
   return list as unknown as RecursiveArray<Uint8Array>;
 }
 
-/** A page's video, as far as it is used here. */
+/** The used part of a video element. */
 interface Video {
   playsInline: boolean;
   muted: boolean;
@@ -139,7 +137,7 @@ interface Video {
   requestVideoFrameCallback?(callback: () => void): void;
 }
 
-/** A video of the page that may play without being asked for. */
+/** Makes a video element that may play without a gesture of the user. */
 export function createVideoElement(source: object): Promise<object> {
   const page = globalThis as unknown as { document: { createElement(name: string): Video } };
   const video = page.document.createElement("video");

@@ -1,6 +1,4 @@
-/**
- * Timing and profiling, with TensorFlow.js's fields.
- */
+/** Timing and profiling, with TensorFlow.js's fields. */
 import {
   type Application,
   currentRecorders,
@@ -15,7 +13,7 @@ import { getBackend } from "../../engine/runtime/devices/devices.ts";
 import { EagerTensor, tidy } from "../../engine/runtime/eager/tensor.ts";
 import { kernelName } from "./kernels/names.ts";
 
-/** How long something took. */
+/** The time that a function took. */
 export interface TimingInfo {
   /** Milliseconds until all was done. */
   wallMs: number;
@@ -29,11 +27,11 @@ export interface KernelInfo {
   name: string;
   /** Bytes that its results added. */
   bytesAdded: number;
-  /** Bytes there were afterwards. */
+  /** Bytes afterwards. */
   totalBytesSnapshot: number;
   /** Tensors that it added. */
   tensorsAdded: number;
-  /** Tensors there were afterwards. */
+  /** Tensors afterwards. */
   totalTensorsSnapshot: number;
   /** Shapes of the inputs. */
   inputShapes: number[][];
@@ -41,27 +39,26 @@ export interface KernelInfo {
   outputShapes: number[][];
   /** Milliseconds between this op and the one before. */
   kernelTimeMs: number;
-  /** More about it. */
   extraInfo: string;
 }
 
-/** What ran while a function did. */
+/** The kernels that ran during a function, and the memory they took. */
 export interface ProfileInfo {
-  /** Bytes that stay. */
+  /** Bytes that remain. */
   newBytes: number;
-  /** Tensors that stay. */
+  /** Tensors that remain. */
   newTensors: number;
-  /** Most bytes there were at a time. */
+  /** Most bytes at a time. */
   peakBytes: number;
-  /** What ran, in order. */
+  /** Kernels in the order of their runs. */
   kernels: KernelInfo[];
-  /** What the function returned. */
+  /** The function's result. */
   result: unknown;
-  /** Names of what ran, each once. */
+  /** Names of the kernels, each once. */
   kernelNames: string[];
 }
 
-/** Waits until the default device has done all that it was asked for: a result read afterwards is the proof. */
+/** Waits until the default device has finished its work: reads a result to be sure. */
 export async function settled(): Promise<void> {
   const probe = tidy(() => zeros([1]).add(1));
   await probe.data();
@@ -80,7 +77,7 @@ export async function time(f: () => void): Promise<TimingInfo> {
   return { wallMs, kernelMs: getBackend() === "cpu" ? onHost : wallMs };
 }
 
-/** Notes each op that is applied. */
+/** Records each applied op. */
 class KernelRecorder implements Recorder {
   readonly kernels: KernelInfo[] = [];
   #at = performance.now();
@@ -105,7 +102,7 @@ class KernelRecorder implements Recorder {
   }
 }
 
-/** Bytes that a result has by itself: none where it is a view. */
+/** Bytes that a result owns: none where it is a view. */
 function bytesOf(out: Tensor, inputs: readonly unknown[]): number {
   if (!(out instanceof EagerTensor)) return 0;
   const { storage } = out;
@@ -113,7 +110,7 @@ function bytesOf(out: Tensor, inputs: readonly unknown[]): number {
   return isView ? 0 : storage.bytes;
 }
 
-/** Runs a function, which may await, and tells what ran meanwhile. */
+/** Runs a function, which may await, and returns the kernels that ran meanwhile. */
 export async function profile(f: () => unknown): Promise<ProfileInfo> {
   const recorder = new KernelRecorder();
   const start = memory(), before = currentRecorders();

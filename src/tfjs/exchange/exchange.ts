@@ -1,6 +1,4 @@
-/**
- * toTfjs and fromTfjs: tensors from one library to the other, without a copy where both run on one GPU device.
- */
+/** toTfjs and fromTfjs: tensors from one library to the other, without a copy where both run on one GPU device. */
 import * as tfjs from "@tensorflow/tfjs-core";
 import { toNdArray } from "../../engine/core/convert.ts";
 import { type DType, isDType } from "../../engine/core/dtype.ts";
@@ -19,7 +17,10 @@ import { weftBackend } from "./weft_backend.ts";
 /** The dtypes of TensorFlow.js. */
 const TFJS_DTYPES: readonly DType[] = ["float32", "int32", "bool", "string", "complex64"];
 
-/** Memory of TensorFlow.js in our hands. Its `tidy` looks for tensors in whatever a function returns, so the fields are out of its sight. */
+/**
+ * Memory of TensorFlow.js that Weft uses. Its `tidy` searches the results of functions for tensors, so the fields are
+ * private to hide them.
+ */
 class TfjsStorage extends AdoptedStorage {
   readonly #held: TfjsTensor;
   readonly #backend: SharedBackend;
@@ -31,7 +32,7 @@ class TfjsStorage extends AdoptedStorage {
     this.#held = held;
   }
 
-  /** What TensorFlow.js knows the memory by; null where that belongs to another backend. */
+  /** Returns TensorFlow.js's id of the memory; null where it belongs to another backend. */
   dataIdOn(backend: SharedBackend): object | null {
     return this.#backend === backend ? this.#held.dataId : null;
   }
@@ -43,11 +44,11 @@ class TfjsStorage extends AdoptedStorage {
 }
 
 /**
- * An eager tensor as a tensor of TensorFlow.js, of the same dtype and shape, on its current backend. On a GPU device that both share
- * (see `shareDevice`) it is the same memory, which lives until both tensors are disposed; else one copy is made. Neither library
- * writes to memory it gave away. Dispose it as other tensors of TensorFlow.js; its tapes do not see how the value came about.
- * Throws `TypeError` for symbolic tensors and for dtypes that TensorFlow.js does not have, and `FailedPreconditionError` where the
- * value can only be read asynchronously: then await `toTfjsAsync`.
+ * An eager tensor as a tensor of TensorFlow.js, of the same dtype and shape, on its current backend. On a GPU device
+ * that both share (see `shareDevice`) it is the same memory, which lives until both tensors are disposed; else one copy
+ * is made. Neither library writes to memory that it shared. Dispose it as other tensors of TensorFlow.js, whose tapes
+ * see it as a constant. Throws `TypeError` for symbolic tensors and for dtypes that TensorFlow.js does not have, and
+ * `FailedPreconditionError` where the value can only be read asynchronously: then await `toTfjsAsync`.
  *
  * @example
  * ```ts
@@ -65,7 +66,7 @@ export function toTfjs(t: Tensor): TfjsTensor {
 }
 
 /**
- * {@linkcode toTfjs} for tensors whose value may have to be awaited.
+ * Is {@linkcode toTfjs} for tensors whose value may have to be awaited.
  *
  * @example
  * ```ts
@@ -94,7 +95,7 @@ function readable(t: Tensor): EagerTensor {
   return x;
 }
 
-/** The same memory, where TensorFlow.js can see it. */
+/** Shares the memory where TensorFlow.js can use it, else returns null. */
 function lend(x: EagerTensor): TfjsTensor | null {
   const weft = weftBackend();
   if (weft !== null) return weft.lend(x);
@@ -106,7 +107,7 @@ function lend(x: EagerTensor): TfjsTensor | null {
   return storage.device === backend.weft ? backend.lend(storage, staticShape, dtype) : null;
 }
 
-/** One more tensor of TensorFlow.js on data it has. */
+/** Makes one more tensor of TensorFlow.js on data it has. */
 function handleOn(
   backend: SharedBackend,
   dataId: object,
@@ -128,11 +129,11 @@ function fromHost(array: NdArray): TfjsTensor {
 }
 
 /**
- * A tensor of TensorFlow.js as an eager tensor of the same dtype and shape, owned by the scope in force. Where it lives on a GPU
- * device that both share (see `shareDevice`) it is the same memory, which TensorFlow.js gets back when the result is disposed: the
- * argument may be disposed at once. Else one copy is made, on the device in force.
- * Throws `RuntimeError` for a disposed tensor, and `FailedPreconditionError` where its value can only be read asynchronously: then
- * await `fromTfjsAsync`.
+ * A tensor of TensorFlow.js as an eager tensor of the same dtype and shape, owned by the current scope. Where it lives
+ * on a GPU device that both share (see `shareDevice`) it is the same memory, which TensorFlow.js gets back when the
+ * result is disposed: the argument may be disposed at once. Else one copy is made, on the current device. Throws
+ * `RuntimeError` for a disposed tensor, and `FailedPreconditionError` where its value can only be read asynchronously:
+ * then await `fromTfjsAsync`.
  *
  * @example
  * ```ts
@@ -149,7 +150,7 @@ export function fromTfjs(t: TfjsTensor): EagerTensor {
 }
 
 /**
- * {@linkcode fromTfjs} for tensors whose value may have to be awaited.
+ * Is {@linkcode fromTfjs} for tensors whose value may have to be awaited.
  *
  * @example
  * ```ts
@@ -165,7 +166,7 @@ export async function fromTfjsAsync(t: TfjsTensor): Promise<EagerTensor> {
   return adopt(t) ?? fromValues(t, await tfjs.engine().read(t.dataId));
 }
 
-/** The same memory, where it is on our device. Throws for what is no tensor, or a disposed one. */
+/** Takes over the memory where it is on Weft's device. Throws for a value that is no tensor, and for a disposed one. */
 function adopt(t: TfjsTensor): EagerTensor | null {
   if (!(t instanceof tfjs.Tensor)) {
     throw new TypeError("Cannot take over a tensor of TensorFlow.js: the argument is none");

@@ -1,6 +1,6 @@
 /**
- * Exchange with TensorFlow.js: tensors both ways, without a copy on one GPU device, and its functions as ops of ours. The backends
- * of TensorFlow.js are the user's to import.
+ * Exchange with TensorFlow.js: tensors both ways, without a copy on one GPU device, and its functions as ops of Weft.
+ * Import the backends of TensorFlow.js yourself.
  *
  * @example
  * ```ts

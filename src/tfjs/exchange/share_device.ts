@@ -1,6 +1,4 @@
-/**
- * shareDevice: one GPUDevice for Weft and TensorFlow.js.
- */
+/** shareDevice: one GPUDevice for Weft and TensorFlow.js. */
 import * as tfjs from "@tensorflow/tfjs-core";
 import { UnavailableError } from "../../engine/core/errors.ts";
 import { WebGpuDevice } from "../../engine/devices/webgpu/webgpu_device.ts";
@@ -14,16 +12,16 @@ import {
 const NAME = "webgpu";
 let shared: SharedBackend | null = null;
 
-/** The backend that TensorFlow.js has on our device, while it has it. */
+/** Returns TensorFlow.js's backend on Weft's device, while it has one. */
 export function sharedBackend(): SharedBackend | null {
   return shared !== null && tfjs.findBackend(NAME) === shared ? shared : null;
 }
 
 /**
- * Makes TensorFlow.js's WebGPU backend run on Weft's GPU device, and makes it the current one. From then on `toTfjs`, `fromTfjs` and
- * `tfjsFunction` exchange GPU tensors without a copy. The argument is the class `WebGPUBackend` of
- * `@tensorflow/tfjs-backend-webgpu` 4.22. Call it first: it takes the place of the backend "webgpu" of TensorFlow.js, whose tensors
- * are lost with it. Throws `UnavailableError` where there is no WebGPU adapter.
+ * Makes TensorFlow.js's WebGPU backend run on Weft's GPU device, and makes it the current one. From then on `toTfjs`,
+ * `fromTfjs` and `tfjsFunction` exchange GPU tensors without a copy. The argument is the class `WebGPUBackend` of
+ * `@tensorflow/tfjs-backend-webgpu` 4.22. Call it first: it replaces the backend "webgpu" of TensorFlow.js, whose
+ * tensors are lost with it. Throws `UnavailableError` where there is no WebGPU adapter.
  *
  * @example
  * ```ts

@@ -1,5 +1,6 @@
 /**
- * TensorFlow.js's WebGPU backend on our device: it binds our buffers as they are, and gives them back when it is done.
+ * TensorFlow.js's WebGPU backend on Weft's device: it binds Weft's buffers as they are, and releases them when it is
+ * done.
  */
 import * as tfjs from "@tensorflow/tfjs-core";
 import type { DType } from "../../engine/core/dtype.ts";
@@ -12,7 +13,7 @@ export type TfjsTensor = InstanceType<(typeof tfjs)["Tensor"]>;
 
 type Values = tfjs.backend_util.BackendValues;
 
-/** What TensorFlow.js knows of a tensor's data. */
+/** TensorFlow.js's record of a tensor's data. */
 interface TensorData {
   readonly dtype: tfjs.DataType;
   readonly shape: number[];
@@ -21,7 +22,10 @@ interface TensorData {
   values: Values | null;
 }
 
-/** What we use of the backend. Some of it is private there: the version of TensorFlow.js is fixed, and tests cover all of it. */
+/**
+ * The used part of the backend. Some of it is private there: the version of TensorFlow.js is fixed, and tests cover all
+ * of it.
+ */
 interface WebGpuBackend {
   readonly bufferManager: { acquireBuffer(size: number, ...rest: unknown[]): GPUBuffer };
   readonly tensorMap: { has(id: object): boolean; get(id: object): TensorData };
@@ -44,23 +48,27 @@ interface WebGpuBackend {
 // deno-lint-ignore no-explicit-any
 export type WebGpuBackendClass = new (...args: any[]) => object;
 
-/** The backend of TensorFlow.js that runs on our device. */
+/** The backend of TensorFlow.js that runs on Weft's device. */
 export interface SharedBackend extends tfjs.KernelBackend {
-  /** Our device. */
+  /** Weft's device. */
   readonly weft: WebGpuDevice;
-  /** The buffer that holds a tensor's data; null where the data is not here, or not on the GPU. */
+  /** Returns the buffer of a tensor's data; null where the data is not here, or not on the GPU. */
   bufferOf(id: object): GPUBuffer | null;
-  /** Our memory, where the data is a tensor of ours; else null. */
+  /** Returns Weft's storage, where the data is a tensor of Weft; else null. */
   lentStorage(id: object): Storage | null;
-  /** A tensor of TensorFlow.js over our memory, which is held until that has no use for it. */
+  /** Makes a tensor of TensorFlow.js over Weft's storage, which is held until its disposal. */
   lend(storage: Storage, shape: readonly number[], dtype: DType): TfjsTensor;
-  /** The elements, where they can be read at once without drawing them on a canvas, as TensorFlow.js does; else null. */
+  /**
+   * Reads the elements where that is synchronous without drawing them on a canvas, as TensorFlow.js does; else null.
+   */
   readNow(id: object): Values | null;
-  /** Submits what was recorded. */
+  /** Submits the recorded commands. */
   flush(): void;
 }
 
-/** Makes the backend. `Base` is the class of `@tensorflow/tfjs-backend-webgpu`, of the version that our imports name. */
+/**
+ * Makes the backend. `Base` is the class of `@tensorflow/tfjs-backend-webgpu`, of the version that Weft's imports name.
+ */
 export function makeSharedBackend(Base: WebGpuBackendClass, weft: WebGpuDevice): SharedBackend {
   const { adapterInfo } = weft.gpu as GPUDevice & { readonly adapterInfo?: GPUAdapterInfo };
   const Shared = sharedBackendClass(Base as new (...args: unknown[]) => WebGpuBackend, weft);
@@ -79,7 +87,7 @@ function sharedBackendClass(
       super(...args);
       const { bufferManager } = this;
       const acquire = bufferManager.acquireBuffer.bind(bufferManager);
-      // Our kernels bind vectors of four.
+      // Weft's kernels bind vectors of four.
       bufferManager.acquireBuffer = (size, ...rest) => acquire(Math.ceil(size / 16) * 16, ...rest);
     }
 
@@ -102,7 +110,7 @@ function sharedBackendClass(
       this.submitQueue();
     }
 
-    /** Called once all that reads the data is submitted. */
+    /** Called once all readers of the data are submitted. */
     override releaseResource(id: object): void {
       super.releaseResource(id);
       this.#lent.get(id)?.release();
@@ -142,7 +150,7 @@ function sharedBackendClass(
   };
 }
 
-/** Buffers are longer than what they hold. */
+/** Cuts values to the tensor's size: buffers may be longer. */
 function exact(data: TensorData, values: Values): Values {
   const size = sizeOf(data.shape);
   if (data.dtype === "complex64" || Array.isArray(values) || values.length === size) return values;

@@ -1,6 +1,4 @@
-/**
- * tfjsFunction: a function of TensorFlow.js tensors as an op that is differentiated.
- */
+/** tfjsFunction: a function of TensorFlow.js tensors as a differentiable op. */
 import * as tfjs from "@tensorflow/tfjs-core";
 import { announce, currentRecorders } from "../../engine/core/apply.ts";
 import { describe } from "../../engine/core/convert.ts";
@@ -22,7 +20,9 @@ import type { TfjsTensor } from "./shared_backend.ts";
 /** A function of tensors of TensorFlow.js, in flat lists. */
 type FlatFunction = (inputs: readonly TfjsTensor[]) => TfjsTensor[];
 
-/** One call of a TensorFlow.js function. Its gradient is such a call, too, so any order works that TensorFlow.js can do. */
+/**
+ * A call of a TensorFlow.js function. Its gradient is such a call too, so any order works that TensorFlow.js supports.
+ */
 const TfjsCall: OpDef = defineOp({
   name: "_TfjsCall",
   inputs: ["input: Tin"],
@@ -40,10 +40,10 @@ const TfjsCall: OpDef = defineOp({
   host: {},
 });
 
-/** Calls the function now, and tells tapes of it. */
+/** Calls the function now, and records it on tapes. */
 function callTfjs(func: FlatFunction, inputs: readonly Tensor[]): Tensor[] {
   let outputs: Tensor[] = [];
-  // Everything of TensorFlow.js is disposed at the end of tidy; what is taken over has a hold of its own.
+  // All tensors of TensorFlow.js are disposed at the end of tidy; shared memory has an owner here.
   tfjs.tidy(() => {
     outputs = func(inputs.map((x) => toTfjs(x))).map((t) => fromTfjs(t));
   });
@@ -78,7 +78,7 @@ function differentiate(
   return grads;
 }
 
-/** From the inputs of `func`, and a gradient for each of its outputs that `given` lists, to the gradients of its inputs that `wanted` lists. */
+/** Computes the gradients of `func`'s inputs that `wanted` lists from gradients of its outputs that `given` lists. */
 function vectorJacobian(
   func: FlatFunction,
   inputs: number,
@@ -100,7 +100,7 @@ function vectorJacobian(
   };
 }
 
-/** Gradients by the tape of TensorFlow.js; undefined for a source that the result does not depend on. */
+/** Computes gradients by the tape of TensorFlow.js; undefined for a source that the result does not depend on. */
 function tfjsGradients(
   forward: () => TfjsTensor,
   sources: TfjsTensor[],
@@ -119,13 +119,14 @@ function tfjsGradients(
 }
 
 /**
- * Runs a function of TensorFlow.js as an op that is differentiated. `func(...args, ctx)` gets tensors of TensorFlow.js in the nest of
- * `inp` and returns such tensors (or plain values) as `Tout` declares, at once; it runs on the current backend of TensorFlow.js,
- * without copies where `shareDevice` was called. Works eagerly and in graphs, as `tf.pyFunction` does. The gradient is that of
- * TensorFlow.js, of any order it can do: it calls `func` again, which must be a pure function, and flows to float32 inputs only,
- * not to variables of TensorFlow.js. What `func` makes is disposed. To register gradients, import "@tensorflow/tfjs".
- * Throws as `tf.pyFunction` does, `UnimplementedError` for gradients through complex tensors, and `LookupError` in a gradient for
- * kernels of which TensorFlow.js knows none.
+ * Runs a function of TensorFlow.js as a differentiable op. `func(...args, ctx)` gets tensors of TensorFlow.js in the
+ * nest of `inp` and synchronously returns such tensors (or plain values) as `Tout` declares; it runs on the current
+ * backend of TensorFlow.js, without copies where `shareDevice` was called. Works eagerly and in graphs, as
+ * `tf.pyFunction` does. The gradient is that of TensorFlow.js, of any order it supports: it calls `func` again, which
+ * must be a pure function, and flows to float32 inputs only, not to variables of TensorFlow.js. Tensors that `func`
+ * makes are disposed. To register gradients, import "@tensorflow/tfjs". Throws as `tf.pyFunction` does,
+ * `UnimplementedError` for gradients through complex tensors, and `LookupError` in a gradient for kernels without a
+ * gradient in TensorFlow.js.
  *
  * @example
  * ```ts
@@ -148,7 +149,7 @@ export function tfjsFunction<const T extends Tout>(
   return pyFunction(bodyOf(func), inp, Tout, options);
 }
 
-/** The function as `tf.pyFunction` calls it. */
+/** Wraps the function as a body of `tf.pyFunction`. */
 function bodyOf(func: ScriptFunction): ScriptFunction {
   return (...all) => {
     const args = all.slice(0, -1) as Nest<Tensor>[], ctx = all.at(-1);
@@ -164,8 +165,8 @@ function bodyOf(func: ScriptFunction): ScriptFunction {
 }
 
 /**
- * The tensors in a result. Throws `TypeError` for a promise, as a tape of TensorFlow.js does not wait, and for a tensor of ours, which
- * looks like one of TensorFlow.js and is on no tape of its own.
+ * Collects the tensors of a result. Throws `TypeError` for a promise, as a tape of TensorFlow.js does not wait, and for
+ * a tensor of Weft, which looks like one of TensorFlow.js and is on no tape of its own.
  */
 function tensorsIn(result: unknown): TfjsTensor[] {
   const refused = (what: unknown, why: string): TypeError =>

@@ -18,22 +18,22 @@ const NAME = "weft";
 type BackendValues = tfjs.backend_util.BackendValues;
 type DataId = object;
 
-/** A tensor of ours that TensorFlow.js knows by an id, and how many of its tensors do. */
+/** A tensor of Weft under an id of TensorFlow.js, with the number of tensors over it. */
 interface Held {
   readonly tensor: EagerTensor;
   refCount: number;
 }
 
-/** Keeps data in tensors of ours. */
+/** Stores data in tensors of Weft. */
 class WeftKernelBackend extends tfjs.KernelBackend {
   readonly #held = new tfjs.DataStorage<Held>(this, tfjs.engine());
 
-  /** The tensor that an input of a kernel is, in the shape that TensorFlow.js gives it. */
+  /** Returns the tensor of a kernel's input, in TensorFlow.js's shape. */
   tensorOf({ dataId, shape }: tfjs.TensorInfo): EagerTensor {
     const { tensor } = this.#held.get(dataId);
     return sameShape(tensor.staticShape, shape) ? tensor : asEager(tensor.reshape(shape));
   }
-  /** A result of a kernel. One that lies in the memory of an input is one more tensor over that. */
+  /** Describes a result of a kernel. A result in the memory of an input shares its id. */
   infoOf(result: Tensor, inputs: readonly tfjs.TensorInfo[]): tfjs.TensorInfo {
     const t = asEager(result), shape = [...t.staticShape], dtype = t.dtype as tfjs.DataType;
     const shared = inputs.find((input) => {
@@ -44,13 +44,13 @@ class WeftKernelBackend extends tfjs.KernelBackend {
     this.incRef(shared.dataId);
     return { dataId: shared.dataId, shape, dtype };
   }
-  /** A tensor of TensorFlow.js over the memory of ours. */
+  /** Makes a tensor of TensorFlow.js over Weft's memory. */
   lend({ dtype, staticShape, storage }: EagerTensor): TfjsTensor {
     const dataId = this.#hold(new EagerTensor(dtype, staticShape, storage.retain()));
     const info = { dataId, shape: [...staticShape], dtype: dtype as tfjs.DataType };
     return tfjs.engine().makeTensorFromTensorInfo(info, this);
   }
-  /** Our tensor of an id, and null where the data is another backend's. */
+  /** Returns Weft's tensor of an id, or null where the data is another backend's. */
   tensorOn(dataId: DataId): EagerTensor | null {
     return this.#held.has(dataId) ? this.#held.get(dataId).tensor : null;
   }
@@ -103,13 +103,13 @@ class WeftKernelBackend extends tfjs.KernelBackend {
   override timerAvailable(): boolean {
     return true;
   }
-  /** Runs `f` at once: who asks reads its results before the time. */
+  /** Runs `f` at once: its callers read its results before the time. */
   override time(f: () => void): Promise<tfjs.BackendTimingInfo> {
     const start = performance.now();
     f();
     return settled().then(() => ({ kernelMs: performance.now() - start }));
   }
-  /** TensorFlow.js has let go of all tensors before. */
+  /** Does nothing: TensorFlow.js has released all tensors before. */
   override dispose(): void {}
 }
 
@@ -117,7 +117,7 @@ function made(values: BackendValues, shape: readonly number[], dtype: tfjs.DataT
   return constantTensor(toNdArray(values, { dtype: dtype as DType, shape }), scopeDevice());
 }
 
-/** Runs a kernel of ours on tensors of TensorFlow.js. */
+/** Wraps a kernel of Weft for tensors of TensorFlow.js. */
 function kernelFuncOf(kernel: Kernel): tfjs.KernelFunc {
   return ({ inputs, backend, attrs = {} }) => {
     const weft = backend as WeftKernelBackend;
@@ -137,16 +137,17 @@ function kernelFuncOf(kernel: Kernel): tfjs.KernelFunc {
   };
 }
 
-/** The backend "weft" where it is in use; else null. */
+/** Returns the backend "weft" where it is in use; else null. */
 export function weftBackend(): WeftKernelBackend | null {
   const backend = tfjs.getBackend() === NAME ? tfjs.backend() : null;
   return backend instanceof WeftKernelBackend ? backend : null;
 }
 
 /**
- * Registers the backend "weft" with TensorFlow.js, which importing this entry does: `tfjs.setBackend("weft")` then runs TensorFlow.js's
- * kernels on the device that Weft uses (`tf.setBackend` of Weft chooses it), with the data in tensors of Weft. Gradients are those
- * of TensorFlow.js. Calling it again is only wanted after `tfjs.engine().reset()` or `tfjs.removeBackend("weft")`.
+ * Registers the backend "weft" with TensorFlow.js, which importing this entry does: `tfjs.setBackend("weft")` then runs
+ * TensorFlow.js's kernels on the device that Weft uses (`tf.setBackend` of Weft chooses it), with the data in tensors
+ * of Weft. Gradients are those of TensorFlow.js. Another call is needed only after `tfjs.engine().reset()` or
+ * `tfjs.removeBackend("weft")`.
  *
  * @example
  * ```ts
@@ -159,7 +160,7 @@ export function weftBackend(): WeftKernelBackend | null {
  */
 export function registerWeftBackend(): void {
   if (tfjs.findBackendFactory(NAME)) return;
-  // Last of all: programs that choose no backend keep the one they had.
+  // The lowest priority: programs that choose no backend keep their own.
   tfjs.registerBackend(NAME, () => new WeftKernelBackend(), 0);
   for (const [kernelName, kernel] of Object.entries(KERNELS)) {
     if (tfjs.getKernel(kernelName, NAME)) continue;

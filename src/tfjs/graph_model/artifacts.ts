@@ -1,6 +1,4 @@
-/**
- * Where a TensorFlow.js model comes from: a path or URL of its model.json, or a handler that loads it.
- */
+/** Sources of a TensorFlow.js model: a path or URL of its model.json, or a handler that loads it. */
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
 import { describe } from "../../engine/core/convert.ts";
@@ -11,52 +9,46 @@ import type { WeightSpec } from "./weights.ts";
 
 /** A tensor of a model's signature. */
 export interface SignatureInfo {
-  /** Name of the tensor. */
   readonly name: string;
   /** Dtype, as in `DT_FLOAT`. */
   readonly dtype?: string;
-  /** Shape. */
   readonly tensorShape?: { readonly dim?: readonly { readonly size?: string | number }[] };
 }
 
-/** What a model takes and gives, by name. */
+/** Inputs and outputs of a model, by name. */
 export interface ModelSignature {
-  /** Inputs. */
   readonly inputs?: Readonly<Record<string, SignatureInfo>>;
-  /** Outputs. */
   readonly outputs?: Readonly<Record<string, SignatureInfo>>;
 }
 
-/** A model as handlers give it. */
+/** A model as handlers return it. */
 export interface ModelArtifacts {
   /** The graph: constants have no values, or all have. */
   readonly modelTopology?: unknown;
-  /** What the bytes hold. */
+  /** Specs of the weights. */
   readonly weightSpecs?: readonly WeightSpec[];
   /** The bytes of the weights. */
   readonly weightData?: ArrayBuffer | readonly ArrayBuffer[];
   /** Inputs and outputs by name. */
   readonly signature?: ModelSignature;
-  /** Where older files have it. */
+  /** The place of the signature in older files. */
   readonly userDefinedMetadata?: { readonly signature?: ModelSignature };
 }
 
-/** Loads a model: what TensorFlow.js calls an IOHandler. */
+/** A loader of a model, TensorFlow.js's IOHandler. */
 export interface ModelHandler {
-  /** Gives the model. */
   load(): Promise<ModelArtifacts>;
 }
 
 /** A model: the path or URL of its `model.json`, a handler, or the model itself. */
 export type ModelSource = string | URL | ModelHandler | ModelArtifacts;
 
-/** Options of loading. */
 export interface ModelOptions {
-  /** Told how much of the weights has come, from 0 to 1. */
+  /** Called with the loaded part of the weights, from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;
 }
 
-/** What is in a `model.json`. */
+/** Contents of a `model.json`. */
 interface ModelJson extends ModelArtifacts {
   readonly weightsManifest?: readonly {
     readonly paths: readonly string[];
@@ -64,13 +56,13 @@ interface ModelJson extends ModelArtifacts {
   }[];
 }
 
-/** A model as it is used here. */
+/** A loaded model. */
 export interface LoadedArtifacts {
   readonly topology: GraphDefJson;
   readonly specs: readonly WeightSpec[];
   readonly pieces: readonly Uint8Array[];
   readonly signature: ModelSignature;
-  /** What errors call it. */
+  /** Name in errors. */
   readonly name: string;
 }
 
@@ -123,7 +115,7 @@ async function readModelJson(
   return checked(json, path, groups.flatMap((g) => g.weights ?? []), pieces);
 }
 
-/** Groups of weights and the files they lie in. */
+/** Returns the groups of weights and their files. */
 function manifestOf(json: ModelJson) {
   const groups = json?.weightsManifest ?? [];
   const paths = groups.flatMap((g) => g.paths ?? []);
@@ -172,7 +164,7 @@ async function readFile(path: string): Promise<Uint8Array> {
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** A file in the folder of another one. */
+/** Returns the path of a file in the folder of another one. */
 function beside(path: string, name: string): string {
   if (REMOTE.test(path) || /^file:/i.test(path)) {
     const url = new URL(name, path);

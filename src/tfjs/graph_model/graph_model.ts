@@ -1,6 +1,4 @@
-/**
- * GraphModel: a TensorFlow.js model as a graph of ours.
- */
+/** GraphModel: a TensorFlow.js model as a graph of Weft. */
 import { describe } from "../../engine/core/convert.ts";
 import { asDType, type DType } from "../../engine/core/dtype.ts";
 import { NotFoundError, ValueError } from "../../engine/core/errors.ts";
@@ -30,28 +28,26 @@ import { decodeWeights } from "./weights.ts";
 
 /** An input or output of a model. */
 export interface ModelTensor {
-  /** Name of the tensor. */
   readonly name: string;
-  /** Element type. */
   readonly dtype: DType;
-  /** Shape; null for an unknown rank, and for what is not known in it. */
+  /** Shape; null for an unknown rank, and for unknown dimensions. */
   readonly shape: PartialShape;
 }
 
-/** What a model is called with: one tensor, a list in the order of `inputs`, or tensors by name. */
+/** Arguments of a model: one tensor, a list in the order of `inputs`, or tensors by name. */
 export type ModelInputs = TensorLike | readonly Tensor[] | Readonly<Record<string, TensorLike>>;
-/** What a model gives: one tensor, or a list where it has several outputs. */
+/** Results of a model: one tensor, or a list where it has several outputs. */
 export type ModelOutputs = Tensor | Tensor[];
 
 /** A graph with named outputs that can be called: TensorFlow.js's `GraphModel` over a graph of Weft's. */
 export class GraphModel {
-  /** What it takes, in the order of lists. */
+  /** Its inputs, in the order of lists. */
   readonly inputs: readonly ModelTensor[];
-  /** What `predict` gives. */
+  /** The outputs of `predict`. */
   readonly outputs: readonly ModelTensor[];
-  /** Inputs and outputs by name, as the file tells them. */
+  /** Inputs and outputs by name, as the file names them. */
   readonly modelSignature: ModelSignature;
-  /** Where it was loaded from. */
+  /** The source of the model. */
   readonly modelUrl: string;
   readonly #graph: FuncGraph;
   readonly #tensor: (name: string) => SymbolicTensor;
@@ -107,7 +103,7 @@ export class GraphModel {
     return nodes.filter((n) => !read.has(n.name)).map((n) => n.name);
   }
 
-  /** The tensor of a name as `"y"` or `"y:1"`. */
+  /** Finds the tensor of a name as `"y"` or `"y:1"`. */
   #find(name: string): SymbolicTensor {
     try {
       return this.#tensor(name);
@@ -116,23 +112,26 @@ export class GraphModel {
     }
   }
 
-  /** Runs the model and gives its outputs: a tensor, or a list where there are several. Throws `ValueError` for inputs that do not fit. */
+  /**
+   * Runs the model and returns its outputs: a tensor, or a list where there are several. Throws `ValueError` for inputs
+   * that do not fit.
+   */
   predict(inputs: ModelInputs): ModelOutputs {
     return this.execute(inputs);
   }
 
-  /** {@linkcode GraphModel.predict}, for models with ops that must be awaited. */
+  /** Is {@linkcode GraphModel.predict} for models with ops that must be awaited. */
   predictAsync(inputs: ModelInputs): Promise<ModelOutputs> {
     return this.executeAsync(inputs);
   }
 
-  /** Runs the model as far as `outputs` (a name or a list of names) need it. Throws `NotFoundError` for a name it does not have. */
+  /** Computes `outputs` (a name or a list of names). Throws `NotFoundError` for an unknown name. */
   execute(inputs: ModelInputs, outputs?: string | readonly string[]): ModelOutputs {
     const f = this.#function(outputs);
     return packed(callFunction(f, this.#arguments(inputs)), outputs);
   }
 
-  /** {@linkcode GraphModel.execute}, for models with ops that must be awaited. */
+  /** Is {@linkcode GraphModel.execute} for models with ops that must be awaited. */
   async executeAsync(
     inputs: ModelInputs,
     outputs?: string | readonly string[],
@@ -141,7 +140,7 @@ export class GraphModel {
     return packed(await callFunctionAsync(f, this.#arguments(inputs)), outputs);
   }
 
-  /** Frees what it keeps on devices. */
+  /** Frees its memory on devices. */
   dispose(): void {
     this.#isDisposed = true;
     for (const f of this.#functions.values()) f.release();

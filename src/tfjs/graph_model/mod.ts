@@ -1,6 +1,4 @@
-/**
- * loadGraphModel: TensorFlow.js's graph models. What it needs is loaded when it is first called.
- */
+/** loadGraphModel: TensorFlow.js's graph models. Its code is loaded by the first call. */
 import type { ModelOptions, ModelSource } from "./artifacts.ts";
 import type { GraphModel } from "./graph_model.ts";
 
@@ -16,10 +14,11 @@ export type { GraphModel, ModelInputs, ModelOutputs, ModelTensor } from "./graph
 export type { Quantization, WeightSpec } from "./weights.ts";
 
 /**
- * Loads a graph model of TensorFlow.js: the path or URL of its `model.json`, or a handler (an object with `load()`, as TensorFlow.js's
- * IOHandlers are). Weights stored as uint8, uint16 or float16 are read as float32; 64-bit integers become int32, as there. The model is a
- * graph of Weft's: fused, placed, differentiable. Follows TensorFlow.js `loadGraphModel`.
- * Rejects with `NotFoundError` for files and ops that are missing, `DataLossError` for files that are no model.
+ * Loads a graph model of TensorFlow.js: the path or URL of its `model.json`, or a handler (an object with `load()`, as
+ * TensorFlow.js's IOHandlers are). Weights stored as uint8, uint16 or float16 are read as float32; 64-bit integers
+ * become int32, as there. The model is a graph of Weft's: fused, placed, differentiable. Follows TensorFlow.js
+ * `loadGraphModel`. Rejects with `NotFoundError` for files and ops that are missing, `DataLossError` for files that are
+ * no model.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * The graph of a TensorFlow.js model as `importGraphDef` takes it: weights put into their constants, 64-bit types made those that
- * TensorFlow.js computes with, and ops told to do as it does where it differs.
+ * The graph of a TensorFlow.js model, prepared for `importGraphDef`: weights are put into their constants, 64-bit types
+ * become TensorFlow.js's narrower ones, and ops get the attribute of TensorFlow.js's behaviour where it differs.
  */
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { ValueError } from "../../engine/core/errors.ts";
@@ -13,7 +13,7 @@ import type {
 } from "../../engine/graph/graph_def/graph_def.ts";
 import { constantToJson } from "../../engine/graph/graph_def/values.ts";
 
-/** TensorFlow.js has no 64-bit numbers: it reads them as these. */
+/** The types by which TensorFlow.js reads 64-bit numbers, which it lacks. */
 const NARROW: Readonly<Record<string, string>> = {
   DT_INT64: "DT_INT32",
   DT_DOUBLE: "DT_FLOAT",
@@ -22,7 +22,7 @@ const NARROW: Readonly<Record<string, string>> = {
   "2": "DT_FLOAT",
 };
 
-/** The graph with its weights. Throws `ValueError` for a constant that has no value. */
+/** Puts the weights into the graph. Throws `ValueError` for a constant without a value. */
 export function withWeights(
   topology: GraphDefJson,
   weights: ReadonlyMap<string, NdArray>,
@@ -48,12 +48,12 @@ export function withWeights(
   };
 }
 
-/** TensorFlow rewrites graphs as for its CPU and leaves that device's name in them; TensorFlow.js reads none either. */
+/** Removes a node's device: TensorFlow's rewriting leaves its CPU there, and TensorFlow.js ignores devices. */
 function withoutDevice({ device: _, ...node }: NodeDefJson): NodeDefJson {
   return node;
 }
 
-/** Ops that know how TensorFlow.js differs from TensorFlow have an attribute for it. */
+/** Sets the attribute of ops that know how TensorFlow.js differs from TensorFlow. */
 function likeTfjs(node: NodeDefJson): NodeDefJson {
   const differs = lookupOp(node.op)?.signature.attrDefs.some(({ name }) => name === "tfjs");
   return differs ? { ...node, attr: { ...node.attr, tfjs: { b: true } } } : node;

@@ -1,14 +1,12 @@
-/**
- * Weights in TensorFlow.js's files: bytes of many tensors one after the other, some of them quantized.
- */
+/** Weights in TensorFlow.js's files: bytes of many tensors one after the other, some of them quantized. */
 import { asDType, DTYPES, type HostData } from "../../engine/core/dtype.ts";
 import { DataLossError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { sizeOf } from "../../engine/core/shape.ts";
 
-/** How a weight was made smaller: `value = min + scale * q`, or half precision. */
+/** Quantization of a weight: `value = min + scale * q`, or half precision. */
 export interface Quantization {
-  /** What is stored. */
+  /** The stored type. */
   readonly dtype: "uint8" | "uint16" | "float16";
   /** Step between neighbouring values. */
   readonly scale?: number;
@@ -20,26 +18,27 @@ export interface Quantization {
 export interface WeightSpec {
   /** Name of the constant. */
   readonly name: string;
-  /** Shape. */
   readonly shape: readonly number[];
-  /** Dtype when it is used. */
+  /** Dtype in the graph. */
   readonly dtype: string;
-  /** How it is stored, where that is not as its dtype. */
+  /** Quantization, where the stored type differs from the dtype. */
   readonly quantization?: Quantization;
 }
 
-/** Bytes in several pieces, read from one end to the other. */
+/** A sequential reader of bytes in several pieces. */
 export class Pieces {
   readonly #pieces: readonly Uint8Array[];
   #piece = 0;
   #at = 0;
 
-  /** Of these pieces. */
   constructor(pieces: readonly Uint8Array[]) {
     this.#pieces = pieces.filter((p) => p.length > 0);
   }
 
-  /** The next bytes, at an offset any element may have: a view of one piece, or a copy. Throws `DataLossError` where they end too early. */
+  /**
+   * Reads the next bytes, aligned for any element: a view of one piece, or a copy. Throws `DataLossError` where they
+   * end too early.
+   */
   take(n: number, what: string): Uint8Array<ArrayBuffer> {
     const here = this.#pieces[this.#piece];
     if (
@@ -49,7 +48,7 @@ export class Pieces {
       this.#skip(n);
       return view;
     }
-    // Asked before memory is: a manifest may name any shape.
+    // Checked before memory is allocated: a manifest may name any shape.
     if (n > this.#left()) {
       throw new DataLossError(`Cannot read weight ${what}: the files end before its ${n} bytes`);
     }
@@ -78,7 +77,10 @@ export class Pieces {
   }
 }
 
-/** The weights that specs describe, read in their order. Throws `DataLossError` where bytes are missing, `ValueError` for a bad spec. */
+/**
+ * Decodes the weights of specs, in their order. Throws `DataLossError` where bytes are missing, `ValueError` for a bad
+ * spec.
+ */
 export function decodeWeights(
   pieces: readonly Uint8Array[],
   specs: readonly WeightSpec[],
@@ -112,7 +114,7 @@ function decodeWeight(bytes: Pieces, spec: WeightSpec): NdArray {
   return new NdArray(dtype, shape, new array(raw.buffer, raw.byteOffset, slots) as HostData);
 }
 
-/** Each string is its length in 32 bits and its bytes. */
+/** Reads strings, each its length in 32 bits and its bytes. */
 function strings(bytes: Pieces, size: number, name: string): Uint8Array[] {
   const out: Uint8Array[] = [];
   for (let i = 0; i < size; i++) {
@@ -165,7 +167,7 @@ function dequantize(
   return out;
 }
 
-/** The number of each half: models have millions of them, and every value many times. */
+/** The value of each half-precision number: models have millions of them, and every value many times. */
 let halves: Float32Array | undefined;
 
 function halfToNumber(bits: number): number {

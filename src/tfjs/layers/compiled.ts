@@ -1,7 +1,7 @@
 /**
- * Steps of `model.fit`, `evaluate` and `predict` of `@tensorflow/tfjs-layers` through `tf.function`: the package's code is traced as it
- * stands, when a model has made some steps on tensors of the same shapes. `tf.env().set("WEFT_COMPILE_LAYERS", false)` turns it off;
- * `tf.trace` shows which steps ran op by op, and why.
+ * Steps of `model.fit`, `evaluate` and `predict` of `@tensorflow/tfjs-layers` through `tf.function`: the package's own
+ * code is traced after a model has made some steps on tensors of the same shapes.
+ * `tf.env().set("WEFT_COMPILE_LAYERS", false)` turns it off; `tf.trace` shows the steps that ran op by op, and why.
  */
 import { currentInterpreter, currentRecorders } from "../../engine/core/apply.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -27,41 +27,41 @@ interface Steps {
 type Model = LayersModel & Steps;
 
 /**
- * How often a step runs op by op first. Tracing and planning take as long as some forty steps, and MLPs, CNNs and LSTMs have made up for
- * that after fifty (`bench/layers.ts`): programs that take a few steps never pay.
+ * Number of steps that run op by op first. Tracing and planning take as long as some forty steps, and MLPs, CNNs and
+ * LSTMs have recovered that after fifty (`bench/layers.ts`): programs that take a few steps never pay.
  */
 const STEPS_BEFORE = 16;
-/** How many sets of shapes are told apart. */
+/** Most sets of shapes of a model. */
 const MOST_SHAPES = 16;
 
-/** The steps of one sort on tensors of one set of shapes. */
+/** The steps of one method on tensors of one set of shapes. */
 interface Shaped {
   calls: number;
   compiled: TracedFunction<Tensor[], Tensor | Tensor[]> | null;
 }
 
-/** One step: what it is of, its data, and how it runs op by op. */
+/** One step: its method, its data, and the function that runs it op by op. */
 interface Call {
   readonly method: string;
   readonly data: Batch;
   readonly step: Step;
 }
 
-/** What is known of a model's steps. */
+/** The compiled steps of a model. */
 class Compiled {
   readonly #model: Model;
   readonly #shapes = new Map<string, Shaped>();
   #purity: Purity | null = null;
-  /** Doubled whenever fields change what was compiled. */
+  /** Doubled whenever fields change after a step was compiled. */
   #stepsBefore = STEPS_BEFORE;
-  /** Why a trace failed. */
+  /** The reason why a trace failed. */
   #refusal: string | null = null;
 
   constructor(model: Model) {
     this.#model = model;
   }
 
-  /** Runs a step, compiled where it may be. */
+  /** Runs a step, compiled where possible. */
   run(call: Call): Tensor | Tensor[] {
     const compiled = this.#find(call), reason = this.#refusal ?? this.#purity?.reason;
     const details = { compiled: compiled !== null, ...(reason ? { reason } : {}) };
@@ -85,7 +85,7 @@ class Compiled {
     return shaped.compiled;
   }
 
-  /** Looks at the model, whose fields have changed. */
+  /** Examines the model again after its fields have changed. */
   #look(): void {
     if ([...this.#shapes.values()].some(({ compiled }) => compiled !== null)) {
       this.#stepsBefore *= 2;
@@ -94,7 +94,7 @@ class Compiled {
     this.#purity = purityOf(this.#model);
   }
 
-  /** Traces a step. Null where that shows it must run op by op. */
+  /** Traces a step. Returns null where it must run op by op. */
   #compile({ method, data, step }: Call): Shaped["compiled"] {
     const made = tracedFunction((...tensors: Tensor[]) => {
       let next = 0;
@@ -121,7 +121,7 @@ function run(model: Model, call: Call): Tensor | Tensor[] {
   return compiled.run(call);
 }
 
-/** Lets the steps of a class `LayersModel` run compiled. Called for each class that is registered; does nothing to others. */
+/** Compiles the steps of the class `LayersModel`. Called for each registered class; does nothing to others. */
 export function compileSteps(cls: { readonly prototype: object }): void {
   const methods = cls.prototype as Model, has = (name: string) => Object.hasOwn(methods, name);
   if (!["makeTrainFunction", "makeTestFunction", "predictLoop"].every(has)) return;

@@ -1,23 +1,24 @@
 /**
- * Which models of `@tensorflow/tfjs-layers` may be compiled: those made of nothing but the package's own classes and functions, whose
- * calls depend on fields that can be watched. What programs add themselves says so by a static `isPure`.
+ * Purity of models of `@tensorflow/tfjs-layers`: a model may be compiled where it consists of the package's own classes
+ * and functions, whose calls depend on fields that can be watched. A program's own classes declare it by a static
+ * `isPure`.
  */
 import * as losses from "../../engine/ops/rows/losses.ts";
 import * as optimizers from "../../library/train/optimizers.ts";
 
-/** A class that packages register, or an object of one. */
+/** A registered class, or an object of one. */
 interface Known {
   readonly isPure?: boolean;
 }
 
-/** What is read of a layer, an activation, a regularizer. */
+/** The used part of a layer, an activation, a regularizer. */
 export interface Part {
   readonly name?: string;
   readonly stateful?: boolean;
   getClassName(): string;
 }
 
-/** What is read of a `LayersModel`. */
+/** The used part of a `LayersModel`. */
 export interface LayersModel extends Part {
   readonly inputs: readonly unknown[];
   readonly outputs: readonly unknown[];
@@ -27,7 +28,7 @@ export interface LayersModel extends Part {
   readonly optimizer_?: unknown;
 }
 
-/** Classes of the package whose calls compute from their inputs, weights and fields alone. */
+/** Classes of the package that compute from their inputs, weights and fields alone. */
 const PURE = new Set(
   `Model Functional Sequential InputLayer elu selu relu relu6 linear sigmoid hardSigmoid softplus softsign tanh softmax logSoftmax
   gelu gelu_new mish swish L1L2 ReLU LeakyReLU PReLU ELU ThresholdedReLU Softmax Conv1D Conv2D Conv3D Conv2DTranspose Conv3DTranspose
@@ -41,7 +42,7 @@ const PURE = new Set(
 /** The classes that registered these names first: the package's own. */
 const own = new Map<string, unknown>();
 
-/** Notes a class that is registered. */
+/** Records a registered class. */
 export function noteClass(cls: { readonly className: string }): void {
   if (PURE.has(cls.className) && !own.has(cls.className)) own.set(cls.className, cls);
 }
@@ -49,11 +50,11 @@ export function noteClass(cls: { readonly className: string }): void {
 const OPTIMIZERS: ReadonlySet<unknown> = new Set(Object.values(optimizers));
 const LOSSES: ReadonlySet<unknown> = new Set(Object.values(losses));
 
-/** Fields that calls fill and empty again: masks of dropped values, which a call makes anew. */
+/** Fields with masks of dropped values, which each call makes anew. */
 const MASKS = /^(recurrentD|d)ropoutMask$/;
-/** Fields that no call reads: they have done their work when the layer is built. */
+/** Fields that no call reads: they serve the building of a layer. */
 const NOT_CALLED = /(Initializer|Constraint)$/;
-/** What a step reads of a model besides its layers. */
+/** Fields of a model that a step reads besides its layers. */
 const OF_MODELS = [
   "layers",
   "inputs",
@@ -64,17 +65,17 @@ const OF_MODELS = [
   "collectedTrainableWeights",
 ];
 
-/** What a step calls of an optimizer. */
+/** Methods of an optimizer that a step calls. */
 const OF_OPTIMIZERS = ["minimize", "computeGradients", "applyGradients"];
 
-/** A field that calls depend on, and what it was. */
+/** A field that calls depend on, with its value at the time of the trace. */
 export interface Watched {
   readonly holder: object;
   readonly key: string;
   readonly value: unknown;
 }
 
-/** True where all fields are as they were. */
+/** True where all fields are unchanged. */
 export function areSame(fields: readonly Watched[]): boolean {
   for (const { holder, key, value } of fields) {
     if (!Object.is((holder as Record<string, unknown>)[key], value)) return false;
@@ -82,11 +83,11 @@ export function areSame(fields: readonly Watched[]): boolean {
   return true;
 }
 
-/** What a model's calls depend on. */
+/** Dependencies of a model's calls. */
 export interface Purity {
   /** The fields to watch. */
   readonly fields: readonly Watched[];
-  /** Who keeps masks: they belong to the call that made them. */
+  /** Layers with masks, which belong to the call that made them. */
   readonly masked: readonly Part[];
   /** Why it must run op by op; null where it may be compiled. */
   readonly reason: string | null;
@@ -95,7 +96,7 @@ export interface Purity {
 const isPart = (value: unknown): value is Part =>
   typeof (value as Part | null)?.getClassName === "function";
 
-/** Looks at all that a model's calls run. */
+/** Examines all parts that a model's calls run. */
 export function purityOf(model: LayersModel): Purity {
   const fields: Watched[] = [], masked: Part[] = [], seen = new Set<Part>();
   let reason: string | null = null;
@@ -137,7 +138,7 @@ export function purityOf(model: LayersModel): Purity {
   const optimizer = model.optimizer_ as Record<string, unknown> | undefined;
   if (optimizer) {
     if (!OPTIMIZERS.has(optimizer.constructor)) refuse("the optimizer is the program's own");
-    // Programs clip gradients by an `applyGradients` of their own.
+    // Some programs clip gradients in an `applyGradients` of their own.
     for (const key of [...Object.keys(optimizer), ...OF_OPTIMIZERS]) {
       const value = optimizer[key];
       watch(optimizer, key, value);
@@ -151,14 +152,14 @@ export function purityOf(model: LayersModel): Purity {
 
 const isModel = (part: Part): part is LayersModel => Array.isArray((part as LayersModel).layers);
 
-/** Names and functions of losses and metrics, however they are given. */
+/** Lists the names and functions of losses and metrics. */
 function leaves(given: unknown): unknown[] {
   if (given === null || given === undefined) return [];
   if (typeof given !== "object") return [given];
   return Object.values(given).flatMap(leaves);
 }
 
-/** Forgets masks that a trace has left. */
+/** Clears masks that a trace has left. */
 export function forgetMasks({ masked }: Purity): void {
   for (const part of masked as unknown as Record<string, unknown>[]) {
     for (const key of Object.keys(part)) if (MASKS.test(key)) part[key] = null;

@@ -1,15 +1,13 @@
-/**
- * Axes of reductions, and shapes of joins and splits.
- */
+/** Axes of reductions, and shapes of joins and splits. */
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import { assert } from "../util/checks.ts";
 import type { TensorInfo } from "../types.ts";
 
-/** Whether axes, in ascending order, are the last ones. */
+/** True where axes, in ascending order, are the last ones. */
 export function axesAreInnerMostDims(axes: readonly number[], rank: number): boolean {
   return axes.every((axis, i) => axis === rank - axes.length + i);
 }
-/** Indices of an element from those along kept and along reduced axes. */
+/** Merges the indices along kept and along reduced axes. */
 export function combineLocations(
   outputLoc: readonly number[],
   reduceLoc: readonly number[],
@@ -22,37 +20,37 @@ export function combineLocations(
     (_, axis) => axes.includes(axis) ? reduceLoc[reduced++] : outputLoc[out++],
   );
 }
-/** Extents of the kept and of the reduced axes. */
+/** Returns the extents of the kept and of the reduced axes. */
 export function computeOutAndReduceShapes(
   aShape: readonly number[],
   axes: readonly number[],
 ): [number[], number[]] {
   return [aShape.filter((_, axis) => !axes.includes(axis)), axes.map((axis) => aShape[axis])];
 }
-/** A shape with axes of extent 1 put in. */
+/** Inserts axes of extent 1 into a shape. */
 export function expandShapeToKeepDim(shape: readonly number[], axes: readonly number[]): number[] {
   return combineLocations(shape, axes.map(() => 1), axes);
 }
-/** Throws where axes are not the last ones. */
+/** Throws unless axes are the last ones. */
 export function assertAxesAreInnerMostDims(msg: string, axes: number[], rank: number): void {
   assert(
     axesAreInnerMostDims(axes, rank),
     () => `${msg} wants the innermost axes, received ${axes} of ${rank}`,
   );
 }
-/** The order of axes that puts these last; null where they are. */
+/** Returns the order of axes that puts these last; null where they are last. */
 export function getAxesPermutation(axes: readonly number[], rank: number): number[] | null {
   if (axesAreInnerMostDims(axes, rank)) return null;
   const kept = Array.from({ length: rank }, (_, axis) => axis).filter((a) => !axes.includes(a));
   return [...kept, ...axes];
 }
-/** The order of axes that undoes another. */
+/** Returns the inverse of an order of axes. */
 export function getUndoAxesPermutation(axes: readonly number[]): number[] {
   const undo: number[] = [];
   axes.forEach((axis, i) => undo[axis] = i);
   return undo;
 }
-/** The last axes, so many. */
+/** Returns the last `numAxes` axes. */
 export function getInnerMostAxes(numAxes: number, rank: number): number[] {
   return Array.from({ length: numAxes }, (_, i) => rank - numAxes + i);
 }
@@ -75,14 +73,17 @@ export function assertParamsConsistent(shapes: readonly number[][], axis: number
     );
   });
 }
-/** The shape of tensors joined along an axis. */
+/** Returns the shape of tensors joined along an axis. */
 export function computeOutShape(shapes: readonly number[][], axis: number): number[] {
   const out = [...shapes[0]];
   for (const shape of shapes.slice(1)) out[axis] += shape[axis];
   return out;
 }
 
-/** Extents of the pieces that a tensor is cut into along an axis; one of them may be -1. Throws where they do not fit. */
+/**
+ * Returns the extents of the parts of a tensor split along an axis; one of them may be given as -1. Throws where they
+ * do not fit.
+ */
 export function prepareSplitSize(
   x: Tensor | TensorInfo,
   numOrSizeSplits: number | readonly number[],
@@ -107,20 +108,20 @@ export function prepareSplitSize(
   return sizes;
 }
 
-/** Values up to which one loop reduces. */
+/** Largest number of values that one loop reduces. */
 export const PARALLELIZE_THRESHOLD = 30;
-/** What a reduction reads and writes. */
+/** Sizes of a reduction. */
 export interface ReduceInfo {
   /** Values of a window. */
   windowSize: number;
-  /** Reductions. */
+  /** Number of reductions. */
   batchSize: number;
-  /** Values of each. */
+  /** Values of each reduction. */
   inSize: number;
-  /** Results of each. */
+  /** Results of each reduction. */
   outSize: number;
 }
-/** A divisor near the root. */
+/** Returns a divisor near the root. */
 export function computeOptimalWindowSize(inSize: number): number {
   if (inSize <= PARALLELIZE_THRESHOLD) return inSize;
   let size = Math.floor(Math.sqrt(inSize));

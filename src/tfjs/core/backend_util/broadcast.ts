@@ -1,9 +1,7 @@
-/**
- * `tf.broadcast_util`: shapes that broadcast.
- */
+/** `tf.broadcast_util`: shapes that broadcast. */
 import { broadcastShapes } from "../../../engine/core/shape.ts";
 
-/** Axes of the input that are repeated to give the output's shape. */
+/** Returns the input's axes that broadcasting repeats. */
 export function getBroadcastDims(
   inShape: readonly number[],
   outShape: readonly number[],
@@ -14,7 +12,7 @@ export function getBroadcastDims(
   );
 }
 
-/** Axes of the output that are summed to give the gradient of the input. */
+/** Returns the output's axes that are summed for the gradient of the input. */
 export function getReductionAxes(
   inShape: readonly number[],
   outShape: readonly number[],
@@ -26,7 +24,7 @@ export function getReductionAxes(
   });
 }
 
-/** The shape that two shapes broadcast to. Throws where they do not. */
+/** Returns the shape that two shapes broadcast to. Throws where they do not. */
 export function assertAndGetBroadcastShape(
   shapeA: readonly number[],
   shapeB: readonly number[],

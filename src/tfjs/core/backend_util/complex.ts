@@ -1,24 +1,16 @@
-/**
- * Complex numbers as real and imaginary parts in turn.
- */
+/** Complex numbers as interleaved real and imaginary parts. */
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
-/** Real and imaginary parts. */
 export interface ComplexArrays {
-  /** Real parts. */
   real: Float32Array;
-  /** Imaginary parts. */
   imag: Float32Array;
 }
-/** A complex number. */
 export interface ComplexNumber {
-  /** Real part. */
   real: number;
-  /** Imaginary part. */
   imag: number;
 }
 
-/** Both parts in turn. Throws where there are not as many of both. */
+/** Interleaves both parts. Throws where their lengths differ. */
 export function mergeRealAndImagArrays(real: Float32Array, imag: Float32Array): Float32Array {
   if (real.length !== imag.length) {
     throw new Error(`Cannot merge ${real.length} real parts and ${imag.length} imaginary ones`);
@@ -27,15 +19,15 @@ export function mergeRealAndImagArrays(real: Float32Array, imag: Float32Array): 
   real.forEach((value, i) => assignToTypedArray(out, value, imag[i], i));
   return out;
 }
-/** The parts by themselves. */
+/** Splits interleaved numbers into parts. */
 export function splitRealAndImagArrays(complex: Float32Array): ComplexArrays {
   return every(complex, 0, 1);
 }
-/** The numbers at even places. */
+/** Selects the numbers at even places. */
 export function complexWithEvenIndex(complex: Float32Array): ComplexArrays {
   return every(complex, 0, 2);
 }
-/** The numbers at odd places. */
+/** Selects the numbers at odd places. */
 export function complexWithOddIndex(complex: Float32Array): ComplexArrays {
   return every(complex, 1, 2);
 }
@@ -49,11 +41,11 @@ function every(complex: Float32Array, first: number, step: number): ComplexArray
   };
 }
 
-/** The number at a place. */
+/** Returns the number at a place. */
 export function getComplexWithIndex(complex: Float32Array, index: number): ComplexNumber {
   return { real: complex[2 * index], imag: complex[2 * index + 1] };
 }
-/** Puts a number at a place. */
+/** Sets the number at a place. */
 export function assignToTypedArray(
   data: { [index: number]: number },
   real: number,
@@ -63,7 +55,7 @@ export function assignToTypedArray(
   data[2 * index] = real;
   data[2 * index + 1] = imag;
 }
-/** The first half of the roots of unity. */
+/** Returns the first half of the roots of unity. */
 export function exponents(n: number, inverse: boolean): ComplexArrays {
   const roots = Array.from({ length: Math.floor(n / 2) }, (_, k) => exponent(k, n, inverse));
   return {
@@ -71,7 +63,7 @@ export function exponents(n: number, inverse: boolean): ComplexArrays {
     imag: Float32Array.from(roots, ({ imag }) => imag),
   };
 }
-/** A root of unity. */
+/** Returns a root of unity. */
 export function exponent(k: number, n: number, inverse: boolean): ComplexNumber {
   const angle = (inverse ? 2 : -2) * Math.PI * (k / n);
   return { real: Math.cos(angle), imag: Math.sin(angle) };

@@ -1,6 +1,4 @@
-/**
- * Constants of approximations.
- */
+/** Constants of approximations. */
 
 /** Scale of SELU times its slope. */
 export const SELU_SCALEALPHA = 1.7580993408473768376;

@@ -1,6 +1,4 @@
-/**
- * Shapes of convolutions and pools.
- */
+/** Shapes of convolutions and pools. */
 import { assert } from "../util/checks.ts";
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
@@ -11,31 +9,25 @@ export type ExplicitPadding = [
   [number, number],
   [number, number],
 ];
-/** How padding was given. */
+/** The way in which padding was given. */
 export type PadType = "SAME" | "VALID" | "NUMBER" | "EXPLICIT";
 /** Padding of an image. */
 export interface PadInfo {
-  /** Above. */
   top: number;
-  /** Left. */
   left: number;
-  /** Right. */
   right: number;
-  /** Below. */
   bottom: number;
-  /** How it was given. */
+  /** The way in which it was given. */
   type: PadType;
 }
 /** Padding of a volume. */
 export interface PadInfo3D extends PadInfo {
-  /** In front. */
   front: number;
-  /** Behind. */
   back: number;
 }
 /** A convolution or pool of images. */
 export interface Conv2DInfo {
-  /** Images. */
+  /** Number of images. */
   batchSize: number;
   /** Rows of an image. */
   inHeight: number;
@@ -49,7 +41,7 @@ export interface Conv2DInfo {
   outWidth: number;
   /** Channels of a result. */
   outChannels: number;
-  /** Where the channels are. */
+  /** The place of the channels. */
   dataFormat: "channelsFirst" | "channelsLast";
   /** Step along rows. */
   strideHeight: number;
@@ -63,11 +55,10 @@ export interface Conv2DInfo {
   filterHeight: number;
   /** Columns of the filter. */
   filterWidth: number;
-  /** Rows that the filter reaches over. */
+  /** Rows that the dilated filter spans. */
   effectiveFilterHeight: number;
-  /** Columns that the filter reaches over. */
+  /** Columns that the dilated filter spans. */
   effectiveFilterWidth: number;
-  /** Padding. */
   padInfo: PadInfo;
   /** Shape of the images. */
   inShape: [number, number, number, number];
@@ -89,9 +80,8 @@ export interface Conv3DInfo
   dilationDepth: number;
   /** Slices of the filter. */
   filterDepth: number;
-  /** Slices that the filter reaches over. */
+  /** Slices that the dilated filter spans. */
   effectiveFilterDepth: number;
-  /** Padding. */
   padInfo: PadInfo3D;
   /** Shape of the volumes. */
   inShape: [number, number, number, number, number];
@@ -100,7 +90,7 @@ export interface Conv3DInfo
   /** Shape of the filter. */
   filterShape: [number, number, number, number, number];
 }
-/** How sizes that do not come out even are rounded. */
+/** Rounding of fractional output sizes. */
 export type RoundingMode = "floor" | "round" | "ceil";
 /** A number for each axis, or one for all. */
 export type PerAxis = number | readonly number[];
@@ -135,7 +125,7 @@ interface Axis {
   readonly effective: number;
 }
 
-/** Result extent and padding along one axis. */
+/** Computes the output extent and padding along one axis. */
 function alongAxis(
   { extent, stride, effective }: Axis,
   pad: "same" | "valid" | [number, number],
@@ -161,7 +151,7 @@ function padType(pad: Padding): PadType {
   return pad.flat().every((n) => n === 0) ? "VALID" : "EXPLICIT";
 }
 
-/** Pairs of padding for the axes of space. */
+/** Returns the padding of an axis of space. */
 function padOf(pad: Padding, axis: number): "same" | "valid" | [number, number] {
   if (pad === "same" || pad === "valid") return pad;
   if (typeof pad === "number") return [pad, pad];
@@ -178,7 +168,10 @@ interface Convolution {
   readonly dataFormat: "channelsFirst" | "channelsLast";
 }
 
-/** What a convolution over some axes of space computes, of which the last are rows and columns; `slices` is the first of them. */
+/**
+ * Computes the shapes of a convolution over some axes of space, of which the last are rows and columns; `slices` is the
+ * first of them.
+ */
 function computeInfo<S extends Shape4 | Shape5>(
   inShape: S,
   filterShape: S,
@@ -229,7 +222,7 @@ function computeInfo<S extends Shape4 | Shape5>(
   return { info, slices: axes[0] };
 }
 
-/** What a convolution of images computes. Throws for an unknown format. */
+/** Computes the shapes of a convolution of images. Throws for an unknown format. */
 export function computeConv2DInfo(
   inShape: Shape4,
   filterShape: Shape4,
@@ -244,7 +237,7 @@ export function computeConv2DInfo(
   return computeInfo(inShape, filterShape, given).info;
 }
 
-/** What a dilation of images computes. */
+/** Computes the shapes of a dilation of images. */
 export function computeDilation2DInfo(
   inputShape: Shape4,
   filterShape: [number, number, number],
@@ -267,7 +260,7 @@ export function computeDilation2DInfo(
   );
 }
 
-/** What a pool of images computes. Throws for an unknown format. */
+/** Computes the shapes of a pool of images. Throws for an unknown format. */
 export function computePool2DInfo(
   inShape: Shape4,
   filterSize: PerAxis,
@@ -291,7 +284,7 @@ export function computePool2DInfo(
   );
 }
 
-/** What a convolution of volumes computes. Throws for an unknown format. */
+/** Computes the shapes of a convolution of volumes. Throws for an unknown format. */
 export function computeConv3DInfo(
   inShape: Shape5,
   filterShape: Shape5,
@@ -316,7 +309,7 @@ export function computeConv3DInfo(
   };
 }
 
-/** What a pool of volumes computes. Throws for an unknown format. */
+/** Computes the shapes of a pool of volumes. Throws for an unknown format. */
 export function computePool3DInfo(
   inShape: Shape5,
   filterSize: PerAxis,
@@ -335,7 +328,7 @@ export function computePool3DInfo(
   return computeConv3DInfo(inShape, filter, strides, dilations, pad, false, format, roundingMode);
 }
 
-/** The padding that keeps the extent where the stride is 1. */
+/** Returns the padding that keeps the extent where the stride is 1. */
 export function computeDefaultPad(
   inputShape: readonly number[],
   fieldSize: number,
@@ -345,19 +338,19 @@ export function computeDefaultPad(
   const effective = (fieldSize - 1) * dilation + 1;
   return Math.floor((inputShape[0] * (stride - 1) - stride + effective) / 2);
 }
-/** Whether all are 1. */
+/** True where all are 1. */
 export function tupleValuesAreOne(param: PerAxis): boolean {
   return perAxis(param, 3).every((n) => n === 1);
 }
-/** Whether strides or dilations are all 1. */
+/** True where strides or dilations are all 1. */
 export function eitherStridesOrDilationsAreOne(strides: PerAxis, dilations: PerAxis): boolean {
   return tupleValuesAreOne(strides) || tupleValuesAreOne(dilations);
 }
-/** Whether all are above 0. */
+/** True where all are above 0. */
 export function stridesOrDilationsArePositive(values: PerAxis): boolean {
   return perAxis(values, 3).every((n) => n > 0);
 }
-/** Where the channels are. Throws for an unknown format. */
+/** Returns the place of the channels. Throws for an unknown format. */
 export function convertConv2DDataFormat(
   dataFormat: "NHWC" | "NCHW",
 ): "channelsLast" | "channelsFirst" {
@@ -365,7 +358,7 @@ export function convertConv2DDataFormat(
   if (dataFormat === "NCHW") return "channelsFirst";
   throw new Error(`Unknown dataFormat ${dataFormat}`);
 }
-/** Throws where rounding is asked for and padding is none of integers. */
+/** Throws where rounding is requested and the padding is not made of integers. */
 export function checkPadOnDimRoundingMode(
   opDesc: string,
   pad: Padding,

@@ -1,19 +1,17 @@
-/**
- * Equations of `einsum`, as backends compute them.
- */
+/** Equations of `einsum` for backends. */
 import { assert } from "../util/checks.ts";
 
-/** An equation, its labels numbered: those of the result first. */
+/** An equation with numbered labels, those of the result first. */
 export interface EinsumEquation {
   /** Labels. */
   allDims: string[];
-  /** Numbers of those that are summed. */
+  /** Numbers of the summed labels. */
   summedDims: number[];
   /** Numbers of each operand's axes. */
   idDims: number[][];
 }
 
-/** Reads an equation. Throws where it does not fit the operands. */
+/** Parses an equation. Throws where it does not fit the operands. */
 export function decodeEinsumEquation(equation: string, numTensors: number): EinsumEquation {
   const text = equation.replaceAll(/\s/g, "");
   const sides = text.split("->");
@@ -46,7 +44,7 @@ export function decodeEinsumEquation(equation: string, numTensors: number): Eins
   const kept = new Set(right).size;
   return { allDims, summedDims: allDims.map((_, i) => i).slice(kept), idDims };
 }
-/** Where each label's axis is, and which labels the operand lacks. */
+/** Returns the axis of each label, and the labels that the operand lacks. */
 export function getEinsumPermutation(
   nDims: number,
   idDims: readonly number[],
@@ -74,7 +72,7 @@ export function checkEinsumDimSizes(
     });
   });
 }
-/** Which operands are multiplied, and which labels are summed after each. */
+/** Returns the operands in the order of multiplication, and the labels that are summed after each. */
 export function getEinsumComputePath(
   summedDims: readonly number[],
   idDims: readonly (readonly number[])[],
@@ -92,7 +90,7 @@ export function getEinsumComputePath(
   });
   return { path, steps };
 }
-/** Whether an order of axes changes nothing. */
+/** True where an order of axes is the identity. */
 export function isIdentityPermutation(perm: readonly number[]): boolean {
   return perm.every((axis, i) => axis === i);
 }

@@ -1,6 +1,4 @@
-/**
- * Activations of fused ops, and what follows them backwards.
- */
+/** Activations of fused ops, and their gradients. */
 import * as tf from "../../../../mod.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import { getReductionAxes } from "./broadcast.ts";
@@ -34,19 +32,19 @@ export function applyActivation(
   }
   throw new Error(`Unknown fused activation ${activation}`);
 }
-/** The gradient before an activation. Throws for one that has none here. */
+/** Returns the gradient before an activation. Throws for one without a gradient here. */
 export function getFusedDyActivation(dy: Tensor, y: Tensor, activation?: Activation): Tensor {
   if (activation === undefined || activation === null || activation === "linear") return dy;
   if (activation === "relu") return tf.mul(dy, tf.step(y));
   throw new Error(`Cannot differentiate the fused activation ${activation}`);
 }
-/** The gradient of a bias. */
+/** Returns the gradient of a bias. */
 export function getFusedBiasGradient(bias: Tensor, dyActivation: Tensor): Tensor {
   const axes = getReductionAxes(bias.shape, dyActivation.shape);
   const summed = axes.length > 0 ? tf.sum(dyActivation, axes) : dyActivation;
   return tf.reshape(summed, bias.shape);
 }
-/** Whether an op with an activation is computed as one. */
+/** True where an op and its activation are computed as one. */
 export function shouldFuse(gradientDepth: number, activation: Activation): boolean {
   return gradientDepth <= 0 || activation === "linear";
 }

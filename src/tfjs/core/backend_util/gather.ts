@@ -1,19 +1,18 @@
-/**
- * `tf.gather_util`: indices that gather.
- */
+/** `tf.gather_util`: indices that gather. */
 import { computeStrides, sizeFromShape } from "../util/shapes.ts";
 import type { DataType } from "../types.ts";
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
-/** What is known of a tensor here. */
+/** Shape and element type of a tensor. */
 export interface ShapeInfo {
-  /** Dimensions. */
   readonly shape: readonly number[];
-  /** Element type. */
   readonly dtype: DataType | string;
 }
 
-/** Shape of the result, slices, elements of a slice, and strides of a gather by indices. Throws where they do not fit. */
+/**
+ * Returns the shape of the result, the number and size of slices, and the strides of a gather by indices. Throws where
+ * they do not fit.
+ */
 export function prepareAndValidate(
   tensor: ShapeInfo,
   indices: ShapeInfo,

@@ -1,6 +1,4 @@
-/**
- * `tf.backend_util`: what backends of TensorFlow.js compute with.
- */
+/** `tf.backend_util`: helpers of TensorFlow.js's backends. */
 export * from "./axes.ts";
 export * from "./broadcast.ts";
 export * from "./complex.ts";

@@ -1,9 +1,7 @@
-/**
- * Partitions of ragged tensors.
- */
+/** Partitions of ragged tensors. */
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
-/** How rows are told apart. */
+/** Encodings of a partition into rows. */
 export enum RowPartitionType {
   /** The number of rows. */
   FIRST_DIM_SIZE,
@@ -11,15 +9,15 @@ export enum RowPartitionType {
   VALUE_ROWIDS,
   /** The length of each row. */
   ROW_LENGTHS,
-  /** Where rows begin and end. */
+  /** The beginnings and the end of rows. */
   ROW_SPLITS,
-  /** Where rows end. */
+  /** The ends of rows. */
   ROW_LIMITS,
-  /** Where rows begin. */
+  /** The beginnings of rows. */
   ROW_STARTS,
 }
 
-/** The shape that is asked for, with what the values say where it says nothing. Throws where both differ. */
+/** Fills the unknown dimensions of the requested shape from the values. Throws where both differ. */
 export function combineRaggedTensorToTensorShapes(
   raggedRank: number,
   shape: readonly number[] | null | undefined,
@@ -44,13 +42,13 @@ export function combineRaggedTensorToTensorShapes(
   });
   return out;
 }
-/** Partitions by their names; the list ends at an unknown one. */
+/** Parses names of partitions; the list ends at an unknown one. */
 export function getRowPartitionTypesHelper(rowPartitionTypeStrings: string[]): RowPartitionType[] {
   const known = rowPartitionTypeStrings.findIndex((name) => !(name in RowPartitionType));
   const names = known < 0 ? rowPartitionTypeStrings : rowPartitionTypeStrings.slice(0, known);
   return names.map((name) => RowPartitionType[name as keyof typeof RowPartitionType]);
 }
-/** How many axes are ragged. */
+/** Number of ragged axes. */
 export function getRaggedRank(rowPartitionTypes: readonly RowPartitionType[]): number {
   const [first] = rowPartitionTypes;
   return rowPartitionTypes.length - Number(first === RowPartitionType.FIRST_DIM_SIZE);

@@ -1,15 +1,13 @@
-/**
- * `tf.scatter_util`: indices that scatter.
- */
+/** `tf.scatter_util`: indices that scatter. */
 import { computeStrides, sizeFromShape } from "../util/shapes.ts";
 import type { ShapeInfo } from "./gather.ts";
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
-/** What a scatter writes. */
+/** Sizes of a scatter. */
 export interface ScatterShapeInfo {
-  /** Indices of a slice. */
+  /** Number of indices of a slice. */
   sliceRank: number;
-  /** Slices. */
+  /** Number of slices. */
   numUpdates: number;
   /** Elements of a slice. */
   sliceSize: number;
@@ -19,7 +17,7 @@ export interface ScatterShapeInfo {
   outputSize: number;
 }
 
-/** Throws where updates do not have the shape that indices and result want. */
+/** Throws unless updates have the shape that indices and result imply. */
 export function validateUpdateShape(
   shape: readonly number[],
   indices: ShapeInfo,
@@ -61,7 +59,7 @@ export function validateInput(
   validateUpdateShape(shape, indices, updates);
 }
 
-/** What a scatter writes. */
+/** Computes the sizes of a scatter. */
 export function calculateShapes(
   _updates: Pick<ShapeInfo, "shape">,
   indices: Pick<ShapeInfo, "shape">,

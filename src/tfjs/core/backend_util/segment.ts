@@ -1,31 +1,29 @@
-/**
- * Shapes of segments and gathers.
- */
+/** Shapes of segments and gathers. */
 import { nearestDivisor } from "../util/arrays.ts";
 import { sizeFromShape } from "../util/shapes.ts";
 import { PARALLELIZE_THRESHOLD } from "./axes.ts";
 import type { ShapeInfo } from "./gather.ts";
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
-/** What a reduction of segments reads and writes. */
+/** Sizes of a reduction of segments. */
 export interface SegOpInfo {
   /** Values of a window. */
   windowSize: number;
-  /** Reductions. */
+  /** Number of reductions. */
   batchSize: number;
-  /** Values of each. */
+  /** Values of each reduction. */
   inSize: number;
-  /** Segments of each. */
+  /** Segments of each reduction. */
   numSegments: number;
 }
 
 /** A gather as four extents. */
 export interface GatherOpShapeInfo {
-  /** Batches. */
+  /** Number of batches. */
   batchSize: number;
   /** Elements of a slice. */
   sliceSize: number;
-  /** Slices before the axis. */
+  /** Number of slices before the axis. */
   outerSize: number;
   /** Extent of the axis. */
   dimSize: number;
@@ -33,14 +31,14 @@ export interface GatherOpShapeInfo {
   outputShape: number[];
 }
 
-/** A divisor of the length, near its root and not below the number of segments. */
+/** Returns a divisor of the length, near its root and not below the number of segments. */
 export function segOpComputeOptimalWindowSize(inSize: number, numSegments: number): number {
   const start = inSize <= PARALLELIZE_THRESHOLD ? inSize : Math.floor(Math.sqrt(inSize));
   for (let size = nearestDivisor(inSize, start);; size = nearestDivisor(inSize, size + 1)) {
     if (size > numSegments || size === inSize) return size;
   }
 }
-/** A shape with the number of segments along an axis. */
+/** Replaces an axis of a shape by the number of segments. */
 export function computeOutShape(
   aShape: readonly number[],
   axis: number,
@@ -48,7 +46,7 @@ export function computeOutShape(
 ): number[] {
   return aShape.with(axis, numSegments);
 }
-/** A gather as four extents. Throws where batches do not fit. */
+/** Returns the extents of a gather. Throws where batches do not fit. */
 export function collectGatherOpShapeInfo(
   x: Pick<ShapeInfo, "shape">,
   indices: Pick<ShapeInfo, "shape">,

@@ -1,31 +1,28 @@
-/**
- * `tf.slice_util`: slices, and slices with strides and masks.
- */
+/** `tf.slice_util`: slices, and slices with strides and masks. */
 import { assert } from "../util/checks.ts";
 import type { ShapeInfo } from "./gather.ts";
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
 /** A slice with strides, its masks applied. */
 export interface SliceInfo {
-  /** Shape before axes are taken away and put in. */
+  /** Shape before axes are removed and inserted. */
   finalShapeSparse: number[];
   /** Shape of the result. */
   finalShape: number[];
-  /** Whether all elements are taken as they are. */
+  /** True where the slice is the whole tensor. */
   isIdentity: boolean;
-  /** Whether only the first axis is cut. */
+  /** True where only the first axis is cut. */
   sliceDim0: boolean;
-  /** Whether all strides are 1. */
+  /** True where all strides are 1. */
   isSimpleSlice: boolean;
   /** First index along each axis of the input. */
   begin: number[];
   /** Index after the last. */
   end: number[];
-  /** Steps. */
   strides: number[];
 }
 
-/** Throws where a block does not lie within a tensor. */
+/** Throws unless a block lies within a tensor. */
 export function assertParamsValid(
   input: Pick<ShapeInfo, "shape">,
   begin: readonly number[],
@@ -44,13 +41,13 @@ export function assertParamsValid(
   });
 }
 
-/** The axes whose bits are set. */
+/** Returns the axes whose bits are set. */
 export function maskToAxes(mask: number): number[] {
   const axes: number[] = [];
   for (let axis = 0; mask > 0; axis++, mask = Math.floor(mask / 2)) if (mask & 1) axes.push(axis);
   return axes;
 }
-/** How many indices lie between begin and end along each axis. */
+/** Returns the number of indices between begin and end along each axis. */
 export function computeOutShape(
   begin: readonly number[],
   end: readonly number[],
@@ -59,12 +56,12 @@ export function computeOutShape(
   return begin.map((b, axis) => Math.ceil((end[axis] - b) / strides[axis]));
 }
 
-/** A list with values in the place of what an ellipsis stands for, filled up to a rank. */
+/** Replaces an ellipsis in a list by `count` values. */
 function elided(list: readonly number[], at: number, count: number, value: number): number[] {
   return [...list.slice(0, at), ...new Array(count).fill(value), ...list.slice(at + 1)];
 }
 
-/** Strides with 1 for the axes that an ellipsis stands for. */
+/** Returns strides with 1 for the axes that an ellipsis covers. */
 export function stridesWithElidedDims(
   strides: readonly number[],
   ellipsisInsertionIndex: number,
@@ -78,12 +75,12 @@ export function stridesWithElidedDims(
   return out.slice(0, Math.max(strides.length, inputShape.length));
 }
 
-/** The axis of the given list that an axis of the input has. */
+/** Returns the position in the given lists of an axis of the input. */
 function unnormalized(insertion: number, elidedAxes: number, axis: number): number {
   return axis <= insertion ? axis : axis - (elidedAxes - 1);
 }
 
-/** First indices with 0 for the axes that an ellipsis stands for, and for those that a mask names. */
+/** Returns first indices with 0 for the axes that an ellipsis covers or a mask names. */
 export function startIndicesWithElidedDims(
   beginMask: number,
   ellipsisInsertionIndex: number,
@@ -101,7 +98,7 @@ export function startIndicesWithElidedDims(
   });
 }
 
-/** Last indices with the extent for the axes that an ellipsis stands for, and for those that a mask names. */
+/** Returns last indices with the extent for the axes that an ellipsis covers or a mask names. */
 export function stopIndicesWithElidedDims(
   endMask: number,
   ellipsisInsertionIndex: number,
@@ -124,7 +121,7 @@ function within(index: number, extent: number, low: number, high: number): numbe
   return Math.max(low, Math.min(from, high));
 }
 
-/** Begin, end and strides of every axis, an ellipsis replaced. */
+/** Returns begin, end and strides of every axis, with an ellipsis expanded. */
 export function getNormalizedAxes(
   inputShape: readonly number[],
   ellipsisAxes: readonly number[],
@@ -152,7 +149,7 @@ export function getNormalizedAxes(
   };
 }
 
-/** The step along an axis; 1 where an ellipsis stands. */
+/** Returns the step along an axis; 1 for an ellipsis. */
 export function stridesForAxis(
   strides: readonly number[],
   axis: number,
@@ -162,7 +159,7 @@ export function stridesForAxis(
   return ellipsisMask & 1 << axis || stride === undefined || stride === null ? 1 : stride;
 }
 
-/** The first index along an axis, within the tensor. */
+/** Returns the first index along an axis, clamped to the tensor. */
 export function startForAxis(
   beginMask: number,
   startIndices: readonly number[],
@@ -178,7 +175,7 @@ export function startForAxis(
   return within(start, extent, 0, extent - 1);
 }
 
-/** The index after the last along an axis, within the tensor. */
+/** Returns the index after the last along an axis, clamped to the tensor. */
 export function stopForAxis(
   endMask: number,
   stopIndices: readonly number[],
@@ -194,7 +191,7 @@ export function stopForAxis(
   return isForward ? within(stop, extent, 0, extent) : within(stop, extent, -1, extent - 1);
 }
 
-/** Whether a block lies in one piece of memory. */
+/** True where a block is contiguous in memory. */
 export function isSliceContinous(
   shape: readonly number[],
   begin: readonly number[],
@@ -204,12 +201,12 @@ export function isSliceContinous(
   const from = first < 0 ? size.length : first;
   return size.every((n, axis) => axis <= from || begin[axis] <= 0 && n === shape[axis]);
 }
-/** The flat index of a block's first element. */
+/** Returns the flat index of a block's first element. */
 export function computeFlatOffset(begin: readonly number[], strides: readonly number[]): number {
   return begin.reduce((sum, b, axis) => sum + b * (strides[axis] ?? 1), 0);
 }
 
-/** Begin and size of a block for each axis; a size of -1 goes to the end. Throws for other negative ones. */
+/** Returns begin and size of a block for each axis; a size of -1 goes to the end. Throws for other negative ones. */
 export function parseSliceParams(
   x: Pick<ShapeInfo, "shape">,
   begin: number | readonly number[],
@@ -231,7 +228,10 @@ export function parseSliceParams(
   return [from, sizes];
 }
 
-/** A slice with strides: masks and an ellipsis applied as TensorFlow does. Throws for a stride of 0 and for two ellipses. */
+/**
+ * Computes a slice with strides: masks and an ellipsis applied as TensorFlow does. Throws for a stride of 0 and for two
+ * ellipses.
+ */
 export function sliceInfo(
   xShape: readonly number[],
   begin: readonly number[],
@@ -260,7 +260,7 @@ export function sliceInfo(
   const newAxes = (from: number) =>
     begin.filter((_, i) => i >= from && newAxisMask & 1 << i).length;
   const has = (mask: number, i: number) => (mask & 1 << i) !== 0;
-  /** Takes an axis of the input; `i` is its place in the lists, null where an ellipsis stands for it. */
+  /** Takes an axis of the input; `i` is its place in the lists, null where an ellipsis covers it. */
   const take = (i: number | null): void => {
     const axis = out.begin.length, extent = xShape[axis];
     if (extent === undefined) {

@@ -1,8 +1,6 @@
-/**
- * Shapes of blocks as batches and back, and the centre of a rotation.
- */
+/** Shapes of blocks moved between space and batch, and the centre of a rotation. */
 
-/** The shape in which blocks are axes of their own. */
+/** Returns the shape in which blocks are axes of their own. */
 export function getReshaped(
   inputShape: readonly number[],
   blockShape: readonly number[],
@@ -17,7 +15,7 @@ export function getReshaped(
     ...rest.slice(n),
   ];
 }
-/** The order of axes that puts blocks beside their space, or before all. */
+/** Returns the order of axes that puts blocks beside their space, or first. */
 export function getPermuted(
   reshapedRank: number,
   blockShapeRank: number,
@@ -36,7 +34,7 @@ export function getPermuted(
   const isBlock = (axis: number) => axis <= 2 * n && axis % 2 === 0;
   return [...axes.filter(isBlock), 0, ...axes.filter((axis) => !isBlock(axis))];
 }
-/** The shape in which blocks are space, or the batch. */
+/** Returns the shape in which blocks are merged into space, or into the batch. */
 export function getReshapedPermuted(
   inputShape: readonly number[],
   blockShape: readonly number[],
@@ -52,14 +50,14 @@ export function getReshapedPermuted(
     }),
   ];
 }
-/** Where the crop begins along each axis. */
+/** Returns the begin of the crop along each axis. */
 export function getSliceBeginCoords(
   crops: readonly (readonly number[])[],
   blockShape: number,
 ): number[] {
   return [0, ...crops.slice(0, blockShape).map(([before]) => before)];
 }
-/** The size of the crop along each axis. */
+/** Returns the size of the crop along each axis. */
 export function getSliceSize(
   uncroppedShape: readonly number[],
   crops: readonly (readonly number[])[],
@@ -69,7 +67,7 @@ export function getSliceSize(
     axis === 0 ? extent : extent - crops[axis - 1][0] - crops[axis - 1][1]
   );
 }
-/** The centre in pixels of one given in parts of the image. */
+/** Converts a centre from parts of the image to pixels. */
 export function getImageCenter(
   center: number | readonly [number, number],
   imageHeight: number,

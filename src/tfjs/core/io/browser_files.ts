@@ -1,6 +1,4 @@
-/**
- * Models as files of the user: downloaded by the page (`downloads://name`), and chosen in a file dialog.
- */
+/** Models as files of the user: downloaded by the page (`downloads://name`), and chosen in a file dialog. */
 import {
   basename,
   getModelArtifactsForJSON,
@@ -26,7 +24,7 @@ const DEFAULT_NAME = "model";
 const JSON_ENDING = ".json";
 const WEIGHTS_ENDING = ".weights.bin";
 
-/** What of a page downloads need. */
+/** The used part of a page. */
 interface Page {
   createElement(name: string): Anchor;
 }
@@ -80,7 +78,7 @@ async function download(name: string, blob: Blob): Promise<void> {
   const anchor = page().createElement("a");
   anchor.download = name;
   anchor.href = URL.createObjectURL(blob);
-  // A click now and then is what browsers allow.
+  // Browsers allow one click at a time.
   await new Promise((resolve) => setTimeout(resolve));
   anchor.dispatchEvent(new Event("click"));
 }
@@ -112,7 +110,7 @@ class BrowserFiles implements IOHandler {
     }
     if (!json.modelTopology) throw new Error(`Cannot load ${name}: it has no modelTopology`);
     if (!json.weightsManifest) throw new Error(`Cannot load ${name}: it has no weightsManifest`);
-    // Only the layers are wanted where no other file was chosen.
+    // Without other files only the layers are loaded.
     if (this.#weights.length === 0) return { modelTopology: json.modelTopology };
     return await getModelArtifactsForJSON(json, (manifest) => this.#load(manifest));
   }
@@ -140,19 +138,19 @@ class BrowserFiles implements IOHandler {
   }
 }
 
-/** Gives the handler of `downloads://` URLs. */
+/** Makes the handler of `downloads://` URLs. */
 export const browserDownloadsRouter: IORouter = (url) =>
   typeof url === "string" && url.startsWith(SCHEME) && "document" in globalThis
     ? browserDownloads(url.slice(SCHEME.length))
     : null;
 registerSaveRouter(browserDownloadsRouter);
 
-/** The handler that downloads a model. */
+/** Makes a handler that downloads a model. */
 export function browserDownloads(fileNamePrefix: string = DEFAULT_NAME): IOHandler {
   return new BrowserDownloads(fileNamePrefix);
 }
 
-/** The handler of a model whose files a user chose, `model.json` first. Throws where there is no file. */
+/** Makes a handler of files that a user chose, `model.json` first. Throws where there is no file. */
 export function browserFiles(files: File[]): IOHandler {
   return new BrowserFiles(files);
 }

@@ -1,19 +1,16 @@
-/**
- * Several buffers seen as one: models may be larger than one buffer can be.
- */
+/** Several buffers viewed as one: models may be larger than one buffer can be. */
 
 /** Bytes, in a buffer of their own or as a view. */
 export type BytesLike = ArrayBuffer | ArrayBufferView<ArrayBuffer>;
 
-/** Several buffers seen as one. */
 export class CompositeArrayBuffer {
-  /** Bytes of all. */
+  /** Number of bytes of all buffers. */
   readonly byteLength: number;
   readonly #shards: readonly Uint8Array<ArrayBuffer>[];
-  /** Where each shard begins. */
+  /** Offset of each shard. */
   readonly #starts: readonly number[];
 
-  /** Over these buffers; none is copied. */
+  /** Views these buffers, without a copy. */
   constructor(buffers?: BytesLike | readonly BytesLike[] | CompositeArrayBuffer | null) {
     const list = buffers === undefined || buffers === null
       ? []
@@ -26,12 +23,12 @@ export class CompositeArrayBuffer {
     this.byteLength = at;
   }
 
-  /** All bytes in one buffer. */
+  /** Joins bytes in one buffer. */
   static join(buffers?: BytesLike | readonly BytesLike[]): ArrayBuffer {
     return new CompositeArrayBuffer(buffers).slice();
   }
 
-  /** A copy of the bytes from `start` up to `end`; both are kept within what there is. */
+  /** Copies the bytes from `start` to `end`; both are clamped. */
   slice(start = 0, end: number = this.byteLength): ArrayBuffer {
     const from = within(start, this.byteLength);
     const to = Math.max(from, within(end, this.byteLength));
@@ -56,14 +53,14 @@ function bytesOf(value: BytesLike): Uint8Array<ArrayBuffer> {
     : new Uint8Array(value);
 }
 
-/** An index within the bytes; NaN counts as 0. */
+/** Clamps an index to the bytes; NaN counts as 0. */
 function within(index: number, length: number): number {
   return Math.max(0, Math.min(Number(index) || 0, length));
 }
 
 /**
- * Where in a sorted list `compare` gives 0: positive means further on. `-i - 1` where it is nowhere, with `i` the place where it
- * would be.
+ * Searches a sorted list for the place where `compare` gives 0: positive means further on. Returns `-i - 1` where there
+ * is none, with `i` the place to insert at.
  */
 export function search<T>(sortedArray: readonly T[], compare: (t: T) => number): number {
   let low = 0, high = sortedArray.length;

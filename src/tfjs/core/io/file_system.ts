@@ -1,6 +1,4 @@
-/**
- * Models in folders, in Deno and Node: `file://path`. Loaded by the path of `model.json`, saved into a folder.
- */
+/** Models in folders, in Deno and Node: `file://path`. Loaded by the path of `model.json`, saved into a folder. */
 import { readBytes, writeBytes } from "../../../library/io/files.ts";
 import { isNode } from "../platform.ts";
 import { CompositeArrayBuffer } from "./composite_array_buffer.ts";
@@ -30,7 +28,7 @@ export class NodeFileSystem implements IOHandler {
     this.#path = path;
   }
 
-  /** Writes `model.json` and `weights.bin` into the folder, which is made where it is missing. */
+  /** Writes `model.json` and `weights.bin` into the folder, which is created where it is missing. */
   async save(modelArtifacts: ModelArtifacts): Promise<SaveResult> {
     if (modelArtifacts.modelTopology instanceof ArrayBuffer) {
       throw new Error("Cannot save to files: wanted a topology in JSON, received an ArrayBuffer");
@@ -48,7 +46,7 @@ export class NodeFileSystem implements IOHandler {
     return { modelArtifactsInfo: getModelArtifactsInfoForJSON(modelArtifacts) };
   }
 
-  /** Reads the file and those beside it that it names. Rejects where it is no `model.json`. */
+  /** Reads the file and the files beside it that it names. Rejects where it is no `model.json`. */
   async load(): Promise<ModelArtifacts> {
     const path = this.#path;
     const text = new TextDecoder().decode(await readBytes(path));
@@ -67,12 +65,12 @@ export class NodeFileSystem implements IOHandler {
   }
 }
 
-/** The handler of a model in a folder. */
+/** Makes the handler of a model in a folder. */
 export function fileSystem(path: string): IOHandler {
   return new NodeFileSystem(path);
 }
 
-/** Gives the handler of URLs of files. */
+/** Makes the handler of URLs of files. */
 export const fileSystemRouter: IORouter = (url) =>
   typeof url === "string" && url.startsWith(SCHEME) && isNode()
     ? fileSystem(url.slice(SCHEME.length))

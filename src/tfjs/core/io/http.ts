@@ -1,6 +1,4 @@
-/**
- * Models on servers: `http://…/model.json`.
- */
+/** Models on servers: `http://…/model.json`. */
 import { env } from "../environment.ts";
 import { assert } from "../util/checks.ts";
 import {
@@ -24,7 +22,7 @@ import { loadWeightsAsArrayBuffer, streamWeights } from "./weights_loader.ts";
 import { CompositeArrayBuffer } from "./composite_array_buffer.ts";
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
-/** A model on a server: loaded from the URL of its `model.json`, saved by a form sent to a URL. */
+/** A model on a server: loaded from the URL of its `model.json`, saved by a form posted to a URL. */
 export class HTTPRequest implements IOHandler {
   /** URLs that this handles. */
   static readonly URL_SCHEME_REGEX: RegExp = /^https?:\/\//;
@@ -61,7 +59,9 @@ export class HTTPRequest implements IOHandler {
     this.#options = loadOptions ?? {};
   }
 
-  /** Sends the model as a form of two files, `model.json` and `model.weights.bin`. Rejects for an answer other than 200. */
+  /**
+   * Sends the model as a form of two files, `model.json` and `model.weights.bin`. Rejects for an answer other than 200.
+   */
   async save(modelArtifacts: ModelArtifacts): Promise<SaveResult> {
     if (modelArtifacts.modelTopology instanceof ArrayBuffer) {
       throw new Error("Cannot save over HTTP: wanted a topology in JSON, received an ArrayBuffer");
@@ -161,19 +161,19 @@ export class HTTPRequest implements IOHandler {
   }
 }
 
-/** The folder of a URL, and its query. */
+/** Splits a URL into its folder and its query. */
 export function parseUrl(url: string): [string, string] {
   const query = url.lastIndexOf("?");
   const slash = url.lastIndexOf("/", query > 0 ? query : url.length);
   return [url.substring(0, slash) + "/", query > slash && query > 0 ? url.substring(query) : ""];
 }
 
-/** Whether a URL is one of HTTP. */
+/** True for an HTTP URL. */
 export function isHTTPScheme(url: string): boolean {
   return HTTPRequest.URL_SCHEME_REGEX.test(url);
 }
 
-/** Gives the handler of URLs of HTTP. */
+/** Makes the handler of HTTP URLs. */
 export const httpRouter: IORouter = (url, loadOptions) => {
   if (typeof fetch === "undefined" && !loadOptions?.fetchFunc) return null;
   const isHttp = Array.isArray(url) ? url.every(isHTTPScheme) : isHTTPScheme(url);
@@ -182,12 +182,12 @@ export const httpRouter: IORouter = (url, loadOptions) => {
 registerSaveRouter(httpRouter);
 registerLoadRouter(httpRouter);
 
-/** The handler of a model on a server. */
+/** Makes the handler of a model on a server. */
 export function http(path: string, loadOptions?: LoadOptions): IOHandler {
   return new HTTPRequest(path, loadOptions);
 }
 
-/** The handler of a model on a server; the older name of {@linkcode http}. */
+/** The older name of {@linkcode http}. */
 export function browserHTTPRequest(path: string, loadOptions?: LoadOptions): IOHandler {
   return http(path, loadOptions);
 }

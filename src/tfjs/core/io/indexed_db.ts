@@ -1,6 +1,6 @@
 /**
- * Models in the browser's database: `indexeddb://name`. Names of database and stores are TensorFlow.js's, so that pages find the
- * models they saved before.
+ * Models in the browser's database: `indexeddb://name`. Names of database and stores are TensorFlow.js's, so that pages
+ * find models that they saved with it.
  */
 import { CompositeArrayBuffer } from "./composite_array_buffer.ts";
 import { getModelArtifactsInfoForJSON } from "./io_utils.ts";
@@ -21,18 +21,18 @@ const MODELS = "models_store";
 const INFOS = "model_info_store";
 const SCHEME = "indexeddb://";
 
-/** A row of the models. */
+/** A row of the store of models. */
 interface ModelRow {
   readonly modelPath: string;
   readonly modelArtifacts: ModelArtifacts;
 }
-/** A row of what models are. */
+/** A row of the store of models' sizes. */
 interface InfoRow {
   readonly modelPath: string;
   readonly modelArtifactsInfo: ModelArtifactsInfo;
 }
 
-/** What of the browser's database is used here; Deno's types have none of it. */
+/** The used part of the browser's database, which Deno's types lack. */
 interface Request<T> {
   readonly result: T;
   readonly error: unknown;
@@ -79,7 +79,7 @@ function done<T>(request: Request<T>): Promise<T> {
   });
 }
 
-/** Runs `fn` with the stores open, and waits until what it asked for is written. */
+/** Runs `fn` with the stores open, and waits until its writes are complete. */
 async function within<T>(
   mode: Mode,
   fn: (models: Store, infos: Store) => Promise<T>,
@@ -97,7 +97,7 @@ async function within<T>(
       transaction.oncomplete = () => resolve();
       transaction.onabort = transaction.onerror = () => reject(transaction.error);
     });
-    // Handled below too; here so that none of both goes unheard where the other fails first.
+    // Awaited below too; this keeps a rejection from being unhandled where `fn` fails first.
     written.catch(() => {});
     const result = await fn(transaction.objectStore(MODELS), transaction.objectStore(INFOS));
     await written;
@@ -161,7 +161,7 @@ export class BrowserIndexedDB implements IOHandler {
   }
 }
 
-/** Gives the handler of URLs of the database. */
+/** Makes the handler of URLs of the database. */
 export const indexedDBRouter: IORouter = (url) =>
   typeof url === "string" && url.startsWith(SCHEME) && "indexedDB" in globalThis
     ? browserIndexedDB(url.slice(SCHEME.length))
@@ -169,7 +169,7 @@ export const indexedDBRouter: IORouter = (url) =>
 registerSaveRouter(indexedDBRouter);
 registerLoadRouter(indexedDBRouter);
 
-/** The handler of a model in the database. */
+/** Makes the handler of a model in the database. */
 export function browserIndexedDB(modelPath: string): IOHandler {
   return new BrowserIndexedDB(modelPath);
 }

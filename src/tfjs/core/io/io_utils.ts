@@ -1,6 +1,4 @@
-/**
- * Weights as bytes and back, and the forms of a model: in memory, and as `model.json`.
- */
+/** Conversion of weights to bytes and back, and of models between memory and `model.json`. */
 import { bytesOfArray } from "../../../library/io/bytes.ts";
 import { currentInterpreter } from "../../../engine/core/apply.ts";
 import { decodeWeights as decodeArrays } from "../../graph_model/weights.ts";
@@ -20,7 +18,7 @@ import type {
 } from "./types.ts";
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
-/** Bytes of an element in files, by what is stored. */
+/** Bytes of an element in files, by stored dtype. */
 export const DTYPE_VALUE_SIZE_MAP: { [dtype: string]: number } = {
   float32: 4,
   float16: 2,
@@ -31,7 +29,7 @@ export const DTYPE_VALUE_SIZE_MAP: { [dtype: string]: number } = {
   complex64: 8,
 };
 
-/** Writes tensors one after the other, and what they are. Rejects with an error for an element type that files do not hold. */
+/** Writes tensors one after the other, with their specs. Rejects for an element type that files cannot hold. */
 export async function encodeWeights(
   tensors: NamedTensorMap | readonly NamedTensor[],
   group?: WeightGroup,
@@ -63,7 +61,7 @@ function storedDType(name: string, { dtype }: Tensor): WeightsManifestEntry["dty
   throw new Error(`Cannot write weight ${name}: files hold no ${dtype}`);
 }
 
-/** Each text is its length in 32 bits and its bytes. */
+/** Encodes an array; each text is its length in 32 bits and its bytes. */
 function bytesOf(array: NdArray): Uint8Array<ArrayBuffer> {
   if (array.dtype !== "string") return bytesOfArray(array);
   const texts = array.data as Uint8Array<ArrayBuffer>[];
@@ -72,7 +70,7 @@ function bytesOf(array: NdArray): Uint8Array<ArrayBuffer> {
   ));
 }
 
-/** Tensors of the bytes that {@linkcode encodeWeights} wrote, quantized ones as what they stand for. */
+/** Decodes the bytes of {@linkcode encodeWeights}, and dequantizes. */
 export function decodeWeights(
   weightData: WeightData,
   specs: readonly WeightsManifestEntry[],
@@ -85,7 +83,7 @@ export function decodeWeights(
   return out;
 }
 
-/** {@linkcode decodeWeights} of bytes that come in pieces. */
+/** Decodes as {@linkcode decodeWeights}, from a stream. */
 export async function decodeWeightsStream(
   weightStream: ReadableStream<ArrayBuffer>,
   specs: readonly WeightsManifestEntry[],
@@ -98,7 +96,7 @@ export async function decodeWeightsStream(
   return decodeWeights(pieces, specs);
 }
 
-/** The bytes of typed arrays in one buffer. Throws where there is no list. */
+/** Joins the bytes of typed arrays in one buffer. Throws where there is no list. */
 export function concatenateTypedArrays(xs: readonly NumericArray[]): ArrayBuffer {
   if (xs === null || xs === undefined) {
     throw new Error(`Cannot concatenate: wanted a list of typed arrays, received ${xs}`);
@@ -112,12 +110,12 @@ export function concatenateTypedArrays(xs: readonly NumericArray[]): ArrayBuffer
   return CompositeArrayBuffer.join(xs as readonly Uint8Array<ArrayBuffer>[]);
 }
 
-/** Bytes of a text in UTF-8. */
+/** Number of a text's bytes in UTF-8. */
 export function stringByteLength(str: string): number {
   return encodeString(str).length;
 }
 
-/** Bytes as a text of base 64. */
+/** Encodes bytes in base 64. */
 export function arrayBufferToBase64String(buffer: ArrayBuffer): string {
   const bytes = new Uint8Array(buffer);
   let text = "";
@@ -127,7 +125,7 @@ export function arrayBufferToBase64String(buffer: ArrayBuffer): string {
   return btoa(text);
 }
 
-/** The bytes that a text of base 64 spells. */
+/** Decodes base 64. */
 export function base64StringToArrayBuffer(str: string): ArrayBuffer {
   const text = atob(str);
   const bytes = new Uint8Array(text.length);
@@ -135,18 +133,18 @@ export function base64StringToArrayBuffer(str: string): ArrayBuffer {
   return bytes.buffer;
 }
 
-/** Buffers in one. */
+/** Joins buffers in one. */
 export function concatenateArrayBuffers(buffers: ArrayBuffer[] | ArrayBuffer): ArrayBuffer {
   return CompositeArrayBuffer.join(buffers);
 }
 
-/** The last part of a path. */
+/** Returns the last part of a path. */
 export function basename(path: string): string {
   const parts = path.trim().split("/").filter((part) => part !== "");
   return parts.at(-1) ?? "";
 }
 
-/** What both forms of a model have, and where it may be missing. */
+/** Optional fields of both forms of a model. */
 const SHARED_FIELDS = [
   "signature",
   "userDefinedMetadata",
@@ -160,7 +158,7 @@ function shared(model: ModelArtifacts | ModelJSON): Partial<ModelArtifacts> {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
 }
 
-/** The `model.json` of a model whose weights a manifest names. */
+/** Makes the `model.json` of a model with a manifest of weights. */
 export function getModelJSONForModelArtifacts(
   artifacts: ModelArtifacts,
   manifest: WeightsManifestConfig,
@@ -174,7 +172,7 @@ export function getModelJSONForModelArtifacts(
   };
 }
 
-/** The properties with the type that says they may be missing. */
+/** Types properties as optional. */
 function named(fields: {
   format: string | undefined;
   generatedBy: string | undefined;
@@ -183,7 +181,7 @@ function named(fields: {
   return fields as Pick<ModelArtifacts, "format" | "generatedBy" | "convertedBy">;
 }
 
-/** The model that `model.json` and bytes make. Throws where there are weights but no bytes, or bytes and nothing that describes them. */
+/** Makes a model of `model.json` and bytes. Throws for weights without bytes, and for bytes without a description. */
 export function getModelArtifactsForJSONSync(
   modelJSON: ModelJSON,
   weightSpecs?: WeightsManifestEntry[],
@@ -208,7 +206,7 @@ export function getModelArtifactsForJSONSync(
   return artifacts;
 }
 
-/** The model that `model.json` and the bytes that `loadWeights` gives make. */
+/** Makes a model of `model.json` and the bytes of `loadWeights`. */
 export async function getModelArtifactsForJSON(
   modelJSON: ModelJSON,
   loadWeights: (
@@ -221,7 +219,7 @@ export async function getModelArtifactsForJSON(
   return getModelArtifactsForJSONSync(modelJSON, weightSpecs, weightData);
 }
 
-/** Sizes of a model. Throws for a topology in bytes. */
+/** Computes the sizes of a model. Throws for a topology in bytes. */
 export function getModelArtifactsInfoForJSON(modelArtifacts: ModelArtifacts): ModelArtifactsInfo {
   const { modelTopology, weightSpecs, weightData } = modelArtifacts;
   if (modelTopology instanceof ArrayBuffer) {
@@ -240,12 +238,12 @@ export function getModelArtifactsInfoForJSON(modelArtifacts: ModelArtifacts): Mo
   };
 }
 
-/** All weights that a manifest names. */
+/** Lists all weights of a manifest. */
 export function getWeightSpecs(weightsManifest: WeightsManifestConfig): WeightsManifestEntry[] {
   return weightsManifest.flatMap(({ weights }) => weights);
 }
 
-/** What reads halves: numbers of two bytes, given by their bits. */
+/** Makes a decoder of half-precision numbers, given by their bits. */
 export function getFloat16Decoder(): (buffer: Uint16Array) => Float32Array {
   return (buffer) => {
     const half: WeightsManifestEntry = {

@@ -1,5 +1,6 @@
 /**
- * Models in the browser's local storage: `localstorage://name`. Keys are TensorFlow.js's, so that pages find the models they saved before.
+ * Models in the browser's local storage: `localstorage://name`. Keys are TensorFlow.js's, so that pages find models
+ * that they saved with it.
  */
 import { assert } from "../util/checks.ts";
 import {
@@ -23,7 +24,7 @@ const PREFIX = "tensorflowjs_models";
 const SCHEME = "localstorage://";
 const PARTS = ["info", "model_topology", "weight_specs", "weight_data", "model_metadata"] as const;
 
-/** Keys of a model. */
+/** Returns the keys of a model. */
 function keysOf(path: string): Record<typeof PARTS[number], string> {
   const entries = PARTS.map((part) => [part, `${PREFIX}/${path}/${part}`]);
   return Object.fromEntries(entries) as Record<typeof PARTS[number], string>;
@@ -39,7 +40,7 @@ function storageOrNull(): Storage | null {
   try {
     return globalThis.localStorage ?? null;
   } catch {
-    // Deno without a location, and pages that may not store.
+    // There is no storage in Deno without a location, and in pages that may not store.
     return null;
   }
 }
@@ -57,7 +58,7 @@ export function purgeLocalStorageArtifacts(): string[] {
   return [...names];
 }
 
-/** A name may have slashes of its own. */
+/** Returns the model's name in a key, which may have slashes of its own. */
 function nameOf(key: string): string {
   return key.slice(PREFIX.length + 1, key.lastIndexOf("/"));
 }
@@ -83,7 +84,7 @@ export class BrowserLocalStorage implements IOHandler {
     this.modelPath = modelPath;
   }
 
-  /** Saves the model; what was written is taken away again where there is no room. */
+  /** Saves the model; removes a partial one where there is no room. */
   // deno-lint-ignore require-await
   async save(modelArtifacts: ModelArtifacts): Promise<SaveResult> {
     if (modelArtifacts.modelTopology instanceof ArrayBuffer) {
@@ -138,7 +139,7 @@ export class BrowserLocalStorage implements IOHandler {
   }
 }
 
-/** Gives the handler of URLs of local storage. */
+/** Makes the handler of URLs of local storage. */
 export const localStorageRouter: IORouter = (url) =>
   typeof url === "string" && url.startsWith(SCHEME) && storageOrNull() !== null
     ? browserLocalStorage(url.slice(SCHEME.length))
@@ -146,7 +147,7 @@ export const localStorageRouter: IORouter = (url) =>
 registerSaveRouter(localStorageRouter);
 registerLoadRouter(localStorageRouter);
 
-/** The handler of a model in local storage. */
+/** Makes the handler of a model in local storage. */
 export function browserLocalStorage(modelPath: string): IOHandler {
   return new BrowserLocalStorage(modelPath);
 }

@@ -1,6 +1,4 @@
-/**
- * `tf.io` of TensorFlow.js: saving and loading models.
- */
+/** `tf.io` of TensorFlow.js: saving and loading models. */
 import "./indexed_db.ts";
 import "./local_storage.ts";
 

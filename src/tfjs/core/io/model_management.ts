@@ -1,6 +1,4 @@
-/**
- * Places that hold models by name, and moving models among them: `localstorage://name`, `indexeddb://name`.
- */
+/** Stores of models by name, and moves between them: `localstorage://name`, `indexeddb://name`. */
 import { assert } from "../util/checks.ts";
 import { getLoadHandlers, getSaveHandlers } from "./router_registry.ts";
 import type { IOHandler, ModelArtifactsInfo, ModelStoreManager } from "./types.ts";
@@ -9,9 +7,9 @@ import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 const SEPARATOR = "://";
 const managers = new Map<string, ModelStoreManager>();
 
-/** The managers of the places, by their schemes. */
+/** The managers of the stores, by their schemes. */
 export const ModelStoreManagerRegistry = {
-  /** Adds one. Throws for an empty scheme, and for one that is there. */
+  /** Adds a manager. Throws for an empty or taken scheme. */
   registerManager(scheme: string, manager: ModelStoreManager): void {
     assert(
       scheme !== null && scheme !== undefined,
@@ -25,7 +23,7 @@ export const ModelStoreManagerRegistry = {
     );
     managers.set(name, manager);
   },
-  /** The one of a scheme. Throws where there is none. */
+  /** Returns the manager of a scheme. Throws where there is none. */
   getManager(scheme: string): ModelStoreManager {
     const found = managers.get(scheme);
     if (found === undefined) {
@@ -33,7 +31,6 @@ export const ModelStoreManagerRegistry = {
     }
     return found;
   },
-  /** The schemes. */
   getSchemes(): string[] {
     return [...managers.keys()];
   },
@@ -77,7 +74,7 @@ async function copy(
   const { scheme, path } = parse(sourceURL);
   const isSamePlace = scheme === parse(destURL).scheme;
   const artifacts = await from.load!();
-  // Within one place the old model goes first: both might not have room.
+  // Within one store the old model goes first: both might not have room.
   const manager = deleteSource ? ModelStoreManagerRegistry.getManager(scheme) : null;
   if (manager !== null && isSamePlace) await manager.removeModel(path);
   const { modelArtifactsInfo } = await to.save!(artifacts);

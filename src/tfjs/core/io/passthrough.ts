@@ -1,6 +1,4 @@
-/**
- * Models that are in memory already, and functions of the user that take them.
- */
+/** Handlers of models in memory, and of users' save functions. */
 import type {
   IOHandler,
   IOHandlerSync,
@@ -11,7 +9,7 @@ import type {
   WeightsManifestEntry,
 } from "./types.ts";
 
-/** A handler that loads this model, given whole or by its topology, specs, weights and training configuration. */
+/** Makes a handler that loads this model, given whole or by its topology, specs, weights and training configuration. */
 export function fromMemory(
   modelArtifacts: ModelArtifacts | object,
   weightSpecs?: WeightsManifestEntry[],
@@ -22,7 +20,7 @@ export function fromMemory(
   return { load: () => Promise.resolve(load!()) };
 }
 
-/** {@linkcode fromMemory} that loads at once. */
+/** Makes the synchronous handler of {@linkcode fromMemory}. */
 export function fromMemorySync(
   modelArtifacts: ModelArtifacts | object,
   weightSpecs?: WeightsManifestEntry[],
@@ -40,14 +38,14 @@ export function fromMemorySync(
   return { load: () => Object.fromEntries(known) as ModelArtifacts };
 }
 
-/** A handler that saves by this function. */
+/** Makes a handler that saves by a function. */
 export function withSaveHandler(
   saveHandler: (artifacts: ModelArtifacts) => Promise<SaveResult>,
 ): IOHandler {
   return { save: (artifacts) => saveHandler(artifacts) };
 }
 
-/** A handler that saves at once by this function. */
+/** Makes a handler that saves synchronously by a function. */
 export function withSaveHandlerSync(
   saveHandler: (artifacts: ModelArtifacts) => SaveResult,
 ): IOHandlerSync {

@@ -1,10 +1,11 @@
-/**
- * Telling how many of several promises are done.
- */
+/** Progress of several promises. */
 import { assert } from "../util/checks.ts";
 import type { OnProgressCallback } from "./types.ts";
 
-/** Waits for all; tells of each one that is done, from `startFraction` up to `endFraction`. Throws for fractions out of [0, 1] or out of order. */
+/**
+ * Waits for all, and reports the progress after each, from `startFraction` to `endFraction`. Throws for fractions out
+ * of [0, 1] or out of order.
+ */
 export function monitorPromisesProgress<T>(
   promises: readonly Promise<T>[],
   onProgress: OnProgressCallback,

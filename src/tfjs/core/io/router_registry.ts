@@ -1,14 +1,12 @@
-/**
- * Finds the handler of a URL: routers are asked one after the other.
- */
+/** Routers, which find the handler of a URL. */
 import type { IOHandler, LoadOptions } from "./types.ts";
 
-/** Gives the handler of a URL; null where the URL is not its own. */
+/** Returns the handler of a URL; null for a URL of another router. */
 export type IORouter = (url: string | string[], loadOptions?: LoadOptions) => IOHandler | null;
 
-/** The routers; `instance` is null until one is added or asked for. */
+/** The routers; `instance` is null until the first use. */
 export class IORouterRegistry {
-  /** The one registry there is. */
+  /** The only registry. */
   static instance: IORouterRegistry | null = null;
   readonly #save: IORouter[] = [];
   readonly #load: IORouter[] = [];
@@ -42,19 +40,19 @@ function handlers(
   return routers.map((router) => router(url, options)).filter((handler) => handler !== null);
 }
 
-/** Adds a router that is asked where models are to be saved. */
+/** Adds a router for saving. */
 export function registerSaveRouter(saveRouter: IORouter): void {
   IORouterRegistry.registerSaveRouter(saveRouter);
 }
-/** Adds a router that is asked where models come from. */
+/** Adds a router for loading. */
 export function registerLoadRouter(loadRouter: IORouter): void {
   IORouterRegistry.registerLoadRouter(loadRouter);
 }
-/** The handlers that save to a URL. */
+/** Finds the handlers that save to a URL. */
 export function getSaveHandlers(url: string | string[]): IOHandler[] {
   return IORouterRegistry.getSaveHandlers(url);
 }
-/** The handlers that load from a URL. */
+/** Finds the handlers that load from a URL. */
 export function getLoadHandlers(url: string | string[], loadOptions?: LoadOptions): IOHandler[] {
   return IORouterRegistry.getLoadHandlers(url, loadOptions);
 }

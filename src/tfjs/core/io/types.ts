@@ -1,62 +1,56 @@
-/**
- * Models as files hold them: what handlers save and load.
- */
+/** Models as handlers save and load them. */
 
 /** A weight of a manifest. */
 export interface WeightsManifestEntry {
-  /** Its name, unique in the manifest. */
+  /** Name, unique in the manifest. */
   name: string;
-  /** Its dimensions. */
   shape: number[];
-  /** Its element type once loaded. */
+  /** Element type once loaded. */
   dtype: "float32" | "int32" | "bool" | "string" | "complex64";
-  /** Whose weight it is. */
+  /** The owner of the weight. */
   group?: WeightGroup;
-  /** How it was made smaller, where it was. */
+  /** Quantization, if any. */
   quantization?: {
     /** Step between neighbouring values. */
     scale?: number;
     /** Value of 0. */
     min?: number;
-    /** What is stored. */
+    /** The stored type. */
     dtype: "uint16" | "uint8" | "float16";
   };
 }
-/** Weights and the files that hold them, in that order. */
+/** Weights and their files. */
 export interface WeightsManifestGroupConfig {
   /** Files, relative to the manifest's. */
   paths: string[];
   /** Weights in the files, one after the other. */
   weights: WeightsManifestEntry[];
 }
-/** All groups of weights. */
 export type WeightsManifestConfig = WeightsManifestGroupConfig[];
-/** Whose weights these are. */
+/** The owner of weights. */
 export type WeightGroup = "model" | "optimizer";
 /** Bytes of weights, in one piece or several. */
 export type WeightData = ArrayBuffer | ArrayBuffer[];
 
-/** What is saved of a model. */
+/** Options of saving. */
 export interface SaveConfig {
-  /** True: weights that are not trained stay away. */
+  /** True: leaves out weights that are not trained. */
   trainableOnly?: boolean;
   /** True: the optimizer's state is saved too. */
   includeOptimizer?: boolean;
 }
-/** What saving came to. */
+/** The result of saving. */
 export interface SaveResult {
-  /** What was saved. */
+  /** Sizes of the saved model. */
   modelArtifactsInfo: ModelArtifactsInfo;
-  /** Answers of a server. */
   responses?: Response[];
-  /** What went wrong. */
+  /** Errors, if any. */
   errors?: Array<object | string>;
 }
 /** Sizes and age of a saved model. */
 export interface ModelArtifactsInfo {
-  /** When it was saved. */
+  /** Time of saving. */
   dateSaved: Date;
-  /** Kind of topology. */
   modelTopologyType: "JSON" | "GraphDef";
   /** Bytes of the topology. */
   modelTopologyBytes?: number;
@@ -65,36 +59,32 @@ export interface ModelArtifactsInfo {
   /** Bytes of the weights. */
   weightDataBytes?: number;
 }
-/** How a model was trained. */
+/** Configuration of a training. */
 export interface TrainingConfig {
-  /** Settings of the optimizer. */
   optimizer_config: object;
   /** Losses, for one or more outputs. */
   loss: string | string[] | { [key: string]: string };
-  /** Metrics. */
   metrics?: string[] | { [key: string]: string };
   /** Metrics that count samples by weight. */
   weighted_metrics?: string[];
-  /** How samples are weighted. */
+  /** Mode of the weights of samples. */
   sample_weight_mode?: string;
-  /** Weights of the losses. */
   loss_weights?: number[] | { [key: string]: number };
 }
-/** What both forms of a model have in common. */
+/** Fields of both forms of a model. */
 interface ModelFields {
-  /** How it was trained. */
+  /** Configuration of its training. */
   trainingConfig?: TrainingConfig;
-  /** Name of the format. */
   format?: string;
-  /** What wrote the model. */
+  /** The program that wrote the model. */
   generatedBy?: string;
-  /** What converted it. */
+  /** The program that converted it. */
   convertedBy?: string | null;
   /** Inputs and outputs. */
   signature?: object;
-  /** What the user wrote beside it. */
+  /** The user's own data. */
   userDefinedMetadata?: { [key: string]: object };
-  /** A graph that is run before the first call. */
+  /** A graph that runs before the first call. */
   modelInitializer?: object;
   /** Inputs and outputs of that graph. */
   initializerSignature?: object;
@@ -103,67 +93,60 @@ interface ModelFields {
 export interface ModelArtifacts extends ModelFields {
   /** Layers or a graph. */
   modelTopology?: object | ArrayBuffer;
-  /** What the bytes hold. */
+  /** Specs of the weights. */
   weightSpecs?: WeightsManifestEntry[];
-  /** The bytes of the weights. */
   weightData?: WeightData;
-  /** Gives the bytes as they come. */
+  /** Streams the bytes of the weights. */
   getWeightStream?: () => ReadableStream<ArrayBuffer>;
 }
 /** A model as `model.json` holds it. */
 export interface ModelJSON extends ModelFields {
   /** Layers or a graph. */
   modelTopology: object;
-  /** Where the weights are. */
+  /** Weights and their files. */
   weightsManifest: WeightsManifestConfig;
 }
 /** Loads a model. */
 export type LoadHandler = () => Promise<ModelArtifacts>;
 /** Saves a model. */
 export type SaveHandler = (modelArtifact: ModelArtifacts) => Promise<SaveResult>;
-/** Saves or loads models somewhere. */
 export interface IOHandler {
-  /** Saves one. */
   save?: SaveHandler;
-  /** Loads it. */
   load?: LoadHandler;
 }
-/** Saves or loads models at once. */
+/** A handler that saves or loads models synchronously. */
 export interface IOHandlerSync {
-  /** Saves one. */
   save?: (modelArtifact: ModelArtifacts) => SaveResult;
-  /** Loads it. */
   load?: () => ModelArtifacts;
 }
-/** A place that holds models by name. */
+/** A store of models by name. */
 export interface ModelStoreManager {
-  /** The models there. */
+  /** Lists the models. */
   listModels(): Promise<{ [path: string]: ModelArtifactsInfo }>;
-  /** Deletes one. */
+  /** Deletes a model. */
   removeModel(path: string): Promise<ModelArtifactsInfo>;
 }
-/** Told how much has come, from 0 to 1. */
+/** Called with the loaded part, from 0 to 1. */
 export type OnProgressCallback = (fraction: number) => void;
-/** Options of loading. */
 export interface LoadOptions {
   /** Options of each request. */
   requestInit?: RequestInit;
-  /** Told of progress. */
+  /** Called with the progress. */
   onProgress?: OnProgressCallback;
-  /** Fetches in place of `fetch`. */
+  /** Replaces `fetch`. */
   fetchFunc?: typeof fetch;
-  /** True: each weight must be there. */
+  /** True: fails for a missing weight. */
   strict?: boolean;
-  /** Where weights are, in place of beside `model.json`. */
+  /** Prefix of the files of weights. Default: the folder of `model.json`. */
   weightPathPrefix?: string;
   /** True: the model is on TensorFlow Hub. */
   fromTFHub?: boolean;
-  /** Gives the URL of a file of weights. */
+  /** Returns the URL of a file of weights. */
   weightUrlConverter?: (weightFileName: string) => Promise<string>;
-  /** True: weights are taken as they come. */
+  /** True: weights are read as a stream. */
   streamWeights?: boolean;
 }
-/** What a request is for. */
+/** Details of a request. */
 export interface RequestDetails {
   /** True: bytes, not text. */
   isBinary?: boolean;

@@ -1,6 +1,4 @@
-/**
- * Loading weights that a manifest names, from files that each hold some of them.
- */
+/** Loading of the weights of a manifest, from files that each hold some of them. */
 import { env } from "../environment.ts";
 import { assert } from "../util/checks.ts";
 import type { NamedTensorMap } from "../types.ts";
@@ -9,7 +7,7 @@ import { monitorPromisesProgress } from "./progress.ts";
 import type { LoadOptions, WeightsManifestConfig, WeightsManifestEntry } from "./types.ts";
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
-/** Fetches files of weights, half of the progress for the answers and half for their bytes. */
+/** Fetches files of weights; the answers are half of the progress, their bytes the other half. */
 export async function loadWeightsAsArrayBuffer(
   fetchURLs: readonly string[],
   { fetchFunc, requestInit, onProgress = () => {} }: LoadOptions = {},
@@ -35,7 +33,7 @@ function fetchBytes(
     : fetchFunc(url, requestInit);
 }
 
-/** The bytes of files one after the other, each fetched when the one before has ended. */
+/** Streams the bytes of files, each fetched when the one before has ended. */
 export function streamWeights(
   fetchURLs: readonly string[],
   { fetchFunc, requestInit, onProgress }: LoadOptions = {},
@@ -74,7 +72,7 @@ export function loadWeights(
   return load(manifest, filePathPrefix, weightNames);
 }
 
-/** What loads weights by a function that fetches files. */
+/** Makes a loader of weights from a function that fetches files. */
 export function weightsLoaderFactory(
   fetchWeightsFunction: (fetchUrls: string[]) => Promise<ArrayBuffer[]>,
 ): (
@@ -90,7 +88,7 @@ export function weightsLoaderFactory(
       missing.length === 0,
       () => `Cannot load weights ${missing.join(", ")}: the manifest has ${[...known].join(", ")}`,
     );
-    // Files of groups that hold nothing wanted are left where they are.
+    // Files without wanted weights are not fetched.
     const groups = manifest.filter(({ weights }) => weights.some(isWanted));
     const prefix = filePathPrefix === "" || filePathPrefix.endsWith("/")
       ? filePathPrefix

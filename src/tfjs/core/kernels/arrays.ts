@@ -1,6 +1,4 @@
-/**
- * Kernels of TensorFlow.js that move, count and reduce elements, as functions of ours.
- */
+/** Kernels of TensorFlow.js that move, count and reduce elements, as functions of Weft. */
 import * as tf from "../../../../mod.ts";
 import type { Kernel, KernelTable } from "./types.ts";
 

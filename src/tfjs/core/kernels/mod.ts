@@ -1,6 +1,4 @@
-/**
- * The kernels of TensorFlow.js by name, as functions of ours: what `engine().runKernel` runs.
- */
+/** The kernels of TensorFlow.js by name, as functions of Weft, for `engine().runKernel`. */
 import { ARRAYS } from "./arrays.ts";
 import { NEURAL } from "./neural.ts";
 import { POINTWISE } from "./pointwise.ts";

@@ -1,8 +1,6 @@
-/**
- * What TensorFlow.js calls the kernels of our ops.
- */
+/** TensorFlow.js's names of the kernels of Weft's ops. */
 
-/** Kernels by ops that have another name. */
+/** Kernel names that differ from their op's. */
 const NAMES: Readonly<Record<string, string>> = {
   _BatchNorm: "FusedBatchNorm",
   _FusedConv2D: "FusedConv2D",
@@ -22,7 +20,7 @@ const NAMES: Readonly<Record<string, string>> = {
   UniqueV2: "Unique",
 };
 
-/** TensorFlow.js's name of the kernel that computes an op; the op's own where it has none. */
+/** Returns TensorFlow.js's name of the kernel that computes an op; the op's own where it has none. */
 export function kernelName(op: string): string {
   return NAMES[op] ?? op;
 }

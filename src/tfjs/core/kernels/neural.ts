@@ -1,12 +1,10 @@
-/**
- * Kernels of TensorFlow.js for networks, images and spectra, and those of gradients, as functions of ours.
- */
+/** Kernels of TensorFlow.js for networks, images and spectra, and those of gradients, as functions of Weft. */
 import * as tf from "../../../../mod.ts";
 import type { KernelTable } from "./types.ts";
 
 type Tensor = tf.Tensor;
 
-/** The gradient of `f` at `x`, given that of its result. */
+/** Returns the gradient of `f` at `x`, given that of its result. */
 function gradient(f: (x: Tensor) => Tensor, x: Tensor, dy: Tensor): Tensor {
   return tf.grad(f)(x, dy);
 }

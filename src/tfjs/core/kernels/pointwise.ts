@@ -1,6 +1,4 @@
-/**
- * Kernels of TensorFlow.js that compute each element by itself, as functions of ours.
- */
+/** Elementwise kernels of TensorFlow.js, as functions of Weft. */
 import * as tf from "../../../../mod.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { Kernel, KernelTable } from "./types.ts";
@@ -78,7 +76,7 @@ const BINARY: KernelTable = {
   Sub: binary(tf.sub),
 };
 
-/** Kernels that compute each element by itself. */
+/** Elementwise kernels. */
 export const POINTWISE: KernelTable = {
   ...UNARY,
   ...BINARY,

@@ -1,20 +1,18 @@
-/**
- * `tf.util`: shuffling, small arithmetic, and comparing and flattening arrays.
- */
+/** `tf.util`: shuffling, small arithmetic, and comparing and flattening arrays. */
 import type { FlatVector, RecursiveArray } from "../types.ts";
 import { assert } from "./checks.ts";
 import { isPromise, isTypedArray } from "./values.ts";
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
-/** An array whose elements can be put elsewhere. */
+/** A list whose elements can be moved. */
 export type Shuffled = unknown[] | Uint32Array | Int32Array | Float32Array;
 
-/** Puts the elements into a random order (Fisher and Yates). */
+/** Shuffles the elements (Fisher and Yates). */
 export function shuffle(array: Shuffled): void {
   shuffleTogether([array]);
 }
 
-/** Puts the elements of both arrays into one random order. Throws where the lengths differ. */
+/** Shuffles both arrays in the same order. Throws where the lengths differ. */
 export function shuffleCombo(array: Shuffled, array2: Shuffled): void {
   if (array.length !== array2.length) {
     throw new Error(
@@ -25,67 +23,66 @@ export function shuffleCombo(array: Shuffled, array2: Shuffled): void {
 }
 
 function shuffleTogether(arrays: readonly Shuffled[]): void {
-  // The first element stays where it is, but is drawn for: programs that seed Math.random() get TensorFlow.js's next numbers too.
+  // The first element stays in place, but a number is drawn for it: programs that seed Math.random() get
+  // TensorFlow.js's next numbers too.
   for (let last = arrays[0].length - 1; last >= 0; last--) {
     const other = Math.floor(Math.random() * (last + 1));
     for (const array of arrays) swap(array as unknown[], last, other);
   }
 }
 
-/** Exchanges two elements. */
+/** Swaps two elements. */
 export function swap<T>(object: { [index: number]: T }, left: number, right: number): void {
   const kept = object[left];
   object[left] = object[right];
   object[right] = kept;
 }
 
-/** The numbers 0 … n - 1 in a random order. */
+/** Returns the numbers 0 … n - 1 in a random order. */
 export function createShuffledIndices(n: number): Uint32Array {
   const indices = Uint32Array.from({ length: n }, (_, i) => i);
   shuffle(indices);
   return indices;
 }
 
-/** `x`, or the end of the range that it lies beyond. */
+/** Limits `x` to a range. */
 export function clamp(min: number, x: number, max: number): number {
   return Math.max(min, Math.min(x, max));
 }
 
-/** The number itself where it is even, else the next one. */
+/** Returns the number itself where it is even, else the next one. */
 export function nearestLargerEven(val: number): number {
   return val + val % 2;
 }
 
-/** The smallest divisor of `size` that is not below `start`; `size` where there is none. */
+/** Returns the smallest divisor of `size` that is not below `start`; `size` where there is none. */
 export function nearestDivisor(size: number, start: number): number {
   let divisor = start;
   while (divisor < size && size % divisor !== 0) divisor++;
   return Math.min(divisor, size);
 }
 
-/** The sum. */
 export function sum(arr: readonly number[]): number {
   return arr.reduce((a, b) => a + b, 0);
 }
 
-/** A random number from `a` up to `b`. */
+/** Draws a number from `a` up to `b`. */
 export function randUniform(a: number, b: number): number {
   return a + (b - a) * Math.random();
 }
 
-/** The squared distance of two points. */
+/** Returns the squared distance of two points. */
 export function distSquared(a: FlatVector, b: FlatVector): number {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += (Number(a[i]) - Number(b[i])) ** 2;
   return sum;
 }
 
-/** The hyperbolic tangent. */
 export function tanh(x: number): number {
   return Math.tanh(x);
 }
 
-/** Whether two arrays hold the same values; null equals null and nothing else. */
+/** True where two arrays hold the same values; null equals null alone. */
 export function arraysEqual(
   n1: ArrayLike<unknown> | null | undefined,
   n2: ArrayLike<unknown> | null | undefined,
@@ -93,7 +90,7 @@ export function arraysEqual(
   return sameLists(n1, n2, (a, b) => a === b);
 }
 
-/** Whether two lists of dimensions agree where both are known. */
+/** True where two lists of dimensions agree wherever both are known. */
 export function arraysEqualWithNull(
   n1: ArrayLike<number | null> | null | undefined,
   n2: ArrayLike<number | null> | null | undefined,
@@ -112,12 +109,12 @@ function sameLists<T>(
   return true;
 }
 
-/** The text, with spaces behind it up to `size` characters. */
+/** Pads a text with spaces at the right to `size` characters. */
 export function rightPad(a: string, size: number): string {
   return a.padEnd(size);
 }
 
-/** All values of a nest in one list; typed arrays count as nests unless `skipTypedArray`. */
+/** Flattens a nest to one list; typed arrays count as nests unless `skipTypedArray`. */
 export function flatten<T>(
   arr: T | RecursiveArray<T>,
   result: T[] = [],
@@ -126,7 +123,7 @@ export function flatten<T>(
   if (Array.isArray(arr)) { for (const part of arr) flatten(part as T, result, skipTypedArray); }
   else if (!isNestLike(arr) || skipTypedArray && isTypedArray(arr)) result.push(arr as T);
   else {
-    // A typed array, or what JSON made of one: { "0": …, "1": … }.
+    // A typed array, or its JSON: { "0": …, "1": … }.
     for (const index of indicesOf(arr)) {
       flatten((arr as unknown as T[])[index], result, skipTypedArray);
     }
@@ -139,15 +136,15 @@ function isNestLike(value: unknown): value is object {
   return ArrayBuffer.isView(value) || indicesOf(value).length > 0;
 }
 
-/** The keys that are indices, in order. */
+/** Returns the keys that are indices, in order. */
 function indicesOf(value: object): number[] {
   const keys = Object.keys(value).filter((key) => /^\d+$/.test(key));
   return keys.map(Number).sort((a, b) => a - b);
 }
 
 /**
- * Asks again and again, after delays that `delayFn` gives for the number of the attempt, until the answer is true. Rejects after
- * `maxCounter` attempts.
+ * Calls `checkFn`, after delays that `delayFn` gives for the number of the attempt, until it returns true. Rejects
+ * after `maxCounter` attempts.
  */
 export function repeatedTry(
   checkFn: () => boolean,
@@ -167,13 +164,13 @@ export function repeatedTry(
   });
 }
 
-/** Flat index of indices. */
+/** Converts indices to a flat index. */
 export function locToIndex(locs: number[], rank: number, strides: number[]): number {
   if (rank === 0) return 0;
   return locs.reduce((index, loc, axis) => index + loc * (strides[axis] ?? 1), 0);
 }
 
-/** Indices of a flat index. */
+/** Converts a flat index to indices. */
 export function indexToLoc(index: number, rank: number, strides: number[]): number[] {
   const locs: number[] = [];
   for (let axis = 0; axis < rank; axis++) {
@@ -184,7 +181,10 @@ export function indexToLoc(index: number, rank: number, strides: number[]): numb
   return locs;
 }
 
-/** A list of axes, none negative; all axes where none is given. Throws where one is out of range or no integer. */
+/**
+ * Normalizes axes to a list without negative ones; all axes where none is given. Throws where one is out of range or no
+ * integer.
+ */
 export function parseAxisParam(
   axis: number | readonly number[] | null | undefined,
   shape: readonly number[],

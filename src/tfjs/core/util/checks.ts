@@ -1,9 +1,7 @@
-/**
- * `tf.util`: assertions.
- */
+/** `tf.util`: assertions. */
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
-/** Throws an error with the text where the condition does not hold. */
+/** Throws an error with the text unless the condition holds. */
 export function assert(expr: unknown, msg: string | (() => string)): asserts expr {
   if (!expr) throw new Error(typeof msg === "string" ? msg : msg());
 }

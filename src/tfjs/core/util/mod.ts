@@ -1,6 +1,4 @@
-/**
- * `tf.util` of TensorFlow.js.
- */
+/** `tf.util` of TensorFlow.js. */
 export * from "./arrays.ts";
 export * from "./checks.ts";
 export * from "./hash.ts";

@@ -1,6 +1,4 @@
-/**
- * `tf.util`: shapes, their strides, and arrays nested by them.
- */
+/** `tf.util`: shapes, their strides, and arrays nested by them. */
 import type { BackendValues, DataType, NumericArray } from "../types.ts";
 import { assert } from "./checks.ts";
 import { flatten, parseAxisParam } from "./arrays.ts";
@@ -11,16 +9,16 @@ import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 export function sizeFromShape(shape: readonly number[]): number {
   return shape.reduce((size, d) => size * d, 1);
 }
-/** Whether a shape has no axis. */
+/** True for a shape without axes. */
 export function isScalarShape(shape: readonly number[]): boolean {
   return shape.length === 0;
 }
-/** Two dimensions, nearly alike, that hold `size` elements. */
+/** Returns two dimensions, nearly equal, that hold `size` elements. */
 export function sizeToSquarishShape(size: number): [number, number] {
   const width = Math.ceil(Math.sqrt(size));
   return [width, Math.ceil(size / width)];
 }
-/** Steps along each axis but the last, in elements. */
+/** Returns the steps along each axis but the last, in elements. */
 export function computeStrides(shape: readonly number[]): number[] {
   const strides: number[] = [];
   for (let axis = shape.length - 1, step = 1; axis > 0; axis--) {
@@ -29,7 +27,7 @@ export function computeStrides(shape: readonly number[]): number[] {
   return strides;
 }
 
-/** The shape with -1 replaced by what `size` leaves for it. Throws where there are two, or nothing fits. */
+/** Replaces -1 in a shape by the dimension that `size` implies. Throws where there are two, or none fits. */
 export function inferFromImplicitShape(shape: number[], size: number): number[] {
   const free = shape.flatMap((d, i) => d === -1 ? [i] : []);
   if (free.length > 1) {
@@ -57,7 +55,7 @@ export function inferFromImplicitShape(shape: number[], size: number): number[] 
   return shape.map((d) => d === -1 ? size / known : d);
 }
 
-/** The shape without axes of extent 1, or without those named, and the axes that stay. Throws where a named one is longer. */
+/** Removes axes of extent 1, or those named; returns the axes that stay too. Throws where a named one is longer. */
 export function squeezeShape(
   shape: readonly number[],
   axis?: number | readonly number[] | null,
@@ -75,7 +73,7 @@ export function squeezeShape(
   return { newShape: keptDims.map((i) => shape[i]), keptDims };
 }
 
-/** A zeroed array for elements of a type. Throws for an unknown one. */
+/** Makes a zeroed array for elements of a type. Throws for an unknown one. */
 export function getArrayFromDType(
   dtype: DataType | null | undefined,
   size: number,
@@ -83,7 +81,7 @@ export function getArrayFromDType(
   return dtype === "string" ? new Array<string>(size) : getTypedArrayFromDType(dtype, size);
 }
 
-/** A zeroed typed array for elements of a type. Throws for an unknown one. */
+/** Makes a zeroed typed array for elements of a type. Throws for an unknown one. */
 export function getTypedArrayFromDType(
   dtype: DataType | null | undefined,
   size: number,
@@ -101,22 +99,22 @@ export function getTypedArrayFromDType(
   throw new Error(`Unknown data type ${dtype}`);
 }
 
-/** A typed array of ones. */
+/** Makes a typed array of ones. */
 export function makeOnesTypedArray(size: number, dtype?: DataType | null): NumericArray {
   return makeZerosTypedArray(size, dtype).fill(1);
 }
 
-/** A typed array of zeros. */
+/** Makes a typed array of zeros. */
 export function makeZerosTypedArray(size: number, dtype?: DataType | null): NumericArray {
   return getTypedArrayFromDType(dtype === "complex64" ? "float32" : dtype, size);
 }
 
-/** Zeros nested by a shape. */
+/** Makes nested zeros of a shape. */
 export function makeZerosNestedTypedArray(shape: number[], dtype?: DataType | null): unknown {
   return toNestedArray(shape, makeZerosTypedArray(sizeFromShape(shape), dtype));
 }
 
-/** Elements nested by a shape; complex ones are two numbers each. Throws where they do not fit. */
+/** Nests elements by a shape; complex ones are two numbers each. Throws where they do not fit. */
 export function toNestedArray(
   shape: readonly number[],
   a: ArrayLike<number>,
@@ -139,7 +137,7 @@ export function toNestedArray(
   return nest(0, 0);
 }
 
-/** Elements of a tensor as a typed array. Throws for texts, and for what cannot be an element. */
+/** Converts elements to a typed array. Throws for texts and invalid elements. */
 export function toTypedArray(a: unknown, dtype: DataType): NumericArray {
   if (dtype === "string") throw new Error("Cannot make a typed array of texts");
   const isFitting = (dtype === "float32" || dtype === "complex64") && a instanceof Float32Array ||
@@ -153,13 +151,13 @@ export function toTypedArray(a: unknown, dtype: DataType): NumericArray {
   return out;
 }
 
-/** One element as a backend keeps it. */
+/** Makes one element in a backend's form. */
 export function createScalarValue(value: unknown, dtype: DataType): BackendValues {
   if (dtype === "string") return [isString(value) ? encodeString(value) : value as Uint8Array];
   return toTypedArray([value as number], dtype);
 }
 
-/** A backend's elements over their bytes. Throws for an unknown element type. */
+/** Views bytes as a backend's elements. Throws for an unknown element type. */
 export function convertBackendValuesAndArrayBuffer(
   data: BackendValues | ArrayBuffer,
   dtype: DataType,
@@ -186,13 +184,13 @@ export function checkConversionForErrors(vals: ArrayLike<number>, dtype: DataTyp
   assert(wrong === undefined, () => `Cannot make a tensor of ${dtype}: it holds ${wrong}`);
 }
 
-/** Whether some values of one element type have none in another. */
+/** True where some values of the old element type have none in the new one. */
 export function hasEncodingLoss(oldType: DataType, newType: DataType): boolean {
   const order: DataType[] = ["bool", "int32", "float32", "complex64"];
   return order.indexOf(newType) < order.indexOf(oldType) && newType !== oldType;
 }
 
-/** Bytes of an element. Throws for texts and unknown types. */
+/** Number of bytes of an element. Throws for texts and unknown types. */
 export function bytesPerElement(dtype: DataType): number {
   const bytes: Partial<Record<DataType, number>> = { float32: 4, int32: 4, complex64: 8, bool: 1 };
   const found = bytes[dtype];
@@ -200,7 +198,7 @@ export function bytesPerElement(dtype: DataType): number {
   return found;
 }
 
-/** Bytes of all texts. */
+/** Number of bytes of all texts. */
 export function bytesFromStringArray(arr: readonly Uint8Array[] | null): number {
   return (arr ?? []).reduce((n, text) => n + text.length, 0);
 }

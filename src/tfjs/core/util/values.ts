@@ -1,36 +1,34 @@
-/**
- * `tf.util`: what kind of value something is, texts, time and fetching.
- */
+/** `tf.util`: kinds of values, texts, time and fetching. */
 import { decodeString as decodeUtf8 } from "../../../engine/core/text.ts";
 import type { DataType } from "../types.ts";
 import { env } from "../environment.ts";
 import { isTypedArray as isOurs } from "../platform.ts";
 
-/** Whether a value is a text. */
+/** True for a text. */
 export function isString(value: unknown): value is string {
   return typeof value === "string" || value instanceof String;
 }
-/** Whether a value is a truth value. */
+/** True for a boolean. */
 export function isBoolean(value: unknown): boolean {
   return typeof value === "boolean";
 }
-/** Whether a value is a number. */
+/** True for a number. */
 export function isNumber(value: unknown): boolean {
   return typeof value === "number";
 }
-/** Whether a number is an integer. */
+/** True for an integer. */
 export function isInt(a: number): boolean {
   return a % 1 === 0;
 }
-/** Whether a value can be called. */
+/** True for a function. */
 export function isFunction(f: unknown): boolean {
   return typeof f === "function";
 }
-/** Whether a value is a promise. */
+/** True for a promise. */
 export function isPromise(object: unknown): object is Promise<unknown> {
   return typeof (object as { then?: unknown } | null | undefined)?.then === "function";
 }
-/** Whether a value is a typed array that tensors are made of. */
+/** True for a typed array that tensors are made of. */
 export function isTypedArray(
   a: unknown,
 ): a is Float32Array | Int32Array | Uint8Array | Uint8ClampedArray {
@@ -38,12 +36,12 @@ export function isTypedArray(
   const { platform } = env();
   return platform.isTypedArray ? platform.isTypedArray(a) : isOurs(a);
 }
-/** Whether there is such an element type in TensorFlow.js. */
+/** True for an element type of TensorFlow.js. */
 export function isValidDtype(dtype: unknown): dtype is DataType {
   return ["bool", "complex64", "float32", "int32", "string"].includes(dtype as string);
 }
 
-/** The element type of values where none is asked for. */
+/** Returns the default element type of values. */
 export function inferDtype(values: unknown): DataType {
   let first = values;
   while (Array.isArray(first)) first = first[0];
@@ -55,32 +53,32 @@ export function inferDtype(values: unknown): DataType {
   return isBoolean(first) ? "bool" : "float32";
 }
 
-/** Milliseconds since some fixed moment. */
+/** Returns milliseconds since a fixed moment. */
 export function now(): number {
   return env().platform.now();
 }
 
-/** Fetches a resource as the platform does. */
+/** Fetches a resource by the platform. */
 export function fetch(path: string, requestInits?: RequestInit): Promise<Response> {
   return env().platform.fetch(path, requestInits);
 }
 
-/** Bytes of a text. */
+/** Encodes a text. */
 export function encodeString(s: string, encoding = "utf-8"): Uint8Array {
   return env().platform.encode(s, encoding || "utf-8");
 }
 
-/** The text that bytes spell. */
+/** Decodes a text. */
 export function decodeString(bytes: Uint8Array, encoding = "utf-8"): string {
   return env().platform.decode(bytes, encoding || "utf-8");
 }
 
-/** The texts that bytes spell. */
+/** Decodes texts. */
 export function fromUint8ToStringArray(vals: readonly Uint8Array[]): string[] {
   return vals.map((bytes) => decodeUtf8(bytes));
 }
 
-/** The bytes of texts. */
+/** Encodes texts. */
 export function fromStringArrayToUint8(strings: readonly string[]): Uint8Array[] {
   return strings.map((text) => encodeString(text));
 }
