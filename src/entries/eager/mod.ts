@@ -1,6 +1,6 @@
 /**
- * Eager code alone, for pages that count bytes: tensors, ops, gradients, variables, optimizers and devices, under the names that
- * `@weft/weft` has for them and over the same tensors. Bundlers take from it what is imported by name, and nothing else.
+ * Eager code alone, for small pages: tensors, ops, gradients, variables, optimizers and devices, under the names of
+ * `@weft/weft` and over the same tensors. Bundlers include only the imported names.
  *
  * What `@weft/weft` sets up for everybody is not here: graphs, functions and sessions, scripts, files, and the methods of tensors
  * (`add(x, y)` for `x.add(y)`), although TypeScript knows those. Kernels come with `await ready()` or `setBackend()`, those of the CPU

@@ -1,7 +1,7 @@
 /**
- * Codecs of images on bytes, for runtimes without those of a browser and for bodies in workers: JPEG by libjpeg-turbo, PNG by ours.
- * Importing it is enough: `tf.io.decodeJpeg`, `decodeImage` and `encodeJpeg` then work at once. For Deno and Node: browsers have codecs
- * of their own, which `tf.io` asks.
+ * Codecs of images on bytes, for runtimes without those of a browser and for bodies in workers: JPEG by libjpeg-turbo,
+ * PNG by ours. Importing it is enough: `tf.io.decodeJpeg`, `decodeImage` and `encodeJpeg` then work at once. For Deno
+ * and Node: in browsers `tf.io` uses the browser's codecs.
  *
  * @example
  * ```ts
@@ -32,9 +32,9 @@ registerImageCodec("jpeg", {
   },
 });
 
-/** How to decode an image. */
+/** Options of decoding. */
 export interface DecodeOptions {
-  /** 1 for gray, 3 for colours, 4 with opacity; 0 for those it has. Default 0. */
+  /** 1 for gray, 3 for colours, 4 with opacity; 0 for the image's own. Default 0. */
   readonly channels?: number;
 }
 
@@ -43,17 +43,20 @@ function atOnce<T>(value: T | Promise<T>): T {
   throw new FailedPreconditionError("Cannot decode this image at once: its codec must be awaited");
 }
 
-/** A PNG or JPEG as an array `[height, width, channels]`. Throws `InvalidArgumentError` for bytes that are no image. */
+/**
+ * Decodes a PNG or JPEG to an array `[height, width, channels]`. Throws `InvalidArgumentError` for bytes that are no
+ * image.
+ */
 export function decodeImage(bytes: Uint8Array, { channels = 0 }: DecodeOptions = {}): NdArray {
   return atOnce(decodeBytes(bytes, { channels, dtype: "uint8", op: "decodeImage" }));
 }
 
-/** An image `[height, width, channels]` as the bytes of a PNG. Throws `InvalidArgumentError` for other arrays. */
+/** Encodes an image `[height, width, channels]` as a PNG. Throws `InvalidArgumentError` for other arrays. */
 export function encodePng(image: NdArray): Uint8Array {
   return atOnce(encodeImage(image, "png", 0));
 }
 
-/** An image `[height, width, 1 or 3]` as the bytes of a JPEG. Throws `InvalidArgumentError` for other arrays. */
+/** Encodes an image `[height, width, 1 or 3]` as a JPEG. Throws `InvalidArgumentError` for other arrays. */
 export function encodeJpeg(image: NdArray, quality = 95): Uint8Array {
   return atOnce(encodeImage(image, "jpeg", quality));
 }

@@ -1,6 +1,4 @@
-/**
- * Between our host arrays and those of numpy-ts.
- */
+/** Conversion between Weft's host arrays and those of numpy-ts. */
 import * as numpy from "numpy-ts";
 import { toNdArray } from "../../engine/core/convert.ts";
 import type { DType, HostData } from "../../engine/core/dtype.ts";
@@ -12,10 +10,10 @@ import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 /** An array of numpy-ts, of any dtype. */
 export type NDArray = InstanceType<(typeof numpy)["NDArray"]>;
 
-/** What numpy-ts keeps an array's elements in; it exports the arrays, but not this class. */
+/** The storage class of numpy-ts's arrays, which it does not export. */
 interface Storage {
   readonly constructor: {
-    /** A view of memory that stays its owner's. */
+    /** Makes a view of memory without owning it. */
     fromDataShared(
       data: HostData,
       shape: readonly number[],
@@ -30,7 +28,7 @@ interface Storage {
 const NOT_IN_NUMPY: ReadonlySet<DType> = new Set(["string", "bfloat16", "resource", "variant"]);
 let storageClass: Storage["constructor"] | null = null;
 
-// numpy-ts leaves its arrays in arithmetic to their text, of eight digits: there they are numbers as ours are.
+// In arithmetic numpy-ts would convert its arrays to text of eight digits: here they become numbers, as Weft's do.
 const { prototype } = numpy.NDArray;
 if (!(Symbol.toPrimitive in prototype)) {
   Object.defineProperty(prototype, Symbol.toPrimitive, {
@@ -44,8 +42,8 @@ if (!(Symbol.toPrimitive in prototype)) {
 }
 
 /**
- * A host array as an array of numpy-ts of the same dtype and shape, which shares its elements: what is written to one is seen in
- * the other. Throws `TypeError` for string, bfloat16 and handles, which numpy-ts does not have.
+ * Makes an array of numpy-ts of a host array, with the same dtype and shape, which shares its elements: writes to one
+ * show in the other. Throws `TypeError` for string, bfloat16 and handles, which numpy-ts does not have.
  *
  * @example
  * ```ts
@@ -70,8 +68,8 @@ export function toNumpy(array: NdArray): NDArray {
 }
 
 /**
- * An array of numpy-ts, a view of any layout, as a host array of the same dtype and shape. Copies, because numpy-ts reuses the
- * memory of arrays that nobody holds any more. Throws `TypeError` for what is no such array.
+ * Makes a host array of an array of numpy-ts, a view of any layout, with the same dtype and shape. Copies, because
+ * numpy-ts reuses the memory of unreferenced arrays. Throws `TypeError` for other values.
  *
  * @example
  * ```ts

@@ -1,6 +1,4 @@
-/**
- * numpyFunction and pyFunc whose bodies get arrays of numpy-ts.
- */
+/** numpyFunction and pyFunc for bodies of numpy-ts arrays. */
 import { isPlainObject, mapNest } from "../../engine/core/nest.ts";
 import { remembered } from "../../engine/core/recent_map.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
@@ -24,7 +22,10 @@ import {
 import type { Tout } from "../../engine/script/tout.ts";
 import { type NDArray, toNumpy } from "./arrays.ts";
 
-/** Options of {@linkcode numpyFunction}: those of `tf.numpyFunction`, but for `worker`, since a body's source does not bring numpy-ts along. */
+/**
+ * Options of {@linkcode numpyFunction}: those of `tf.numpyFunction` without `worker`, since a body's source does not
+ * bring numpy-ts along.
+ */
 export type NumpyFunctionOptions = Omit<BaseOptions, "worker">;
 
 /** A body of numpy-ts arrays. */
@@ -34,7 +35,7 @@ export type NumpyBody<I extends readonly unknown[]> = (
 
 const convert = (v: unknown): unknown => (v instanceof NdArray ? toNumpy(v) : v);
 
-/** The body as `tf.numpyFunction` calls it: host arrays in, the same for the same function. */
+/** Wraps the body for `tf.numpyFunction`, which passes host arrays; equal functions have the same wrapper. */
 const bodyOf = remembered((func: ScriptFunction): ScriptFunction => {
   checkCallable(func);
   return (...args) => func(...args.map((a) => mapNest(convert, a)));
@@ -49,11 +50,10 @@ function checkOptions(options: NumpyFunctionOptions): void {
 }
 
 /**
- * `tf.numpyFunction` whose body gets arrays of numpy-ts, which share the elements that were read, one per element of `inp`. It
- * returns such arrays (views of any layout), numbers, or whatever bodies of `tf.numpyFunction` return. Options and the decorator
- * form are the same.
- * Throws as `tf.numpyFunction` does, and `ValueError` for the option `worker`; an input of a dtype that numpy-ts does not have is
- * the call's `InvalidArgumentError`.
+ * Is `tf.numpyFunction` for a body of numpy-ts arrays, which share the elements of the inputs, one per element of
+ * `inp`. It returns such arrays (views of any layout), numbers, or other results of `tf.numpyFunction`. Options and the
+ * decorator form are the same. Throws as `tf.numpyFunction` does, and `ValueError` for the option `worker`; an input of
+ * a dtype that numpy-ts does not have is the call's `InvalidArgumentError`.
  *
  * @example
  * ```ts
@@ -96,8 +96,8 @@ export function numpyFunction(
 }
 
 /**
- * {@linkcode numpyFunction} for eager code whose body is async, or whose inputs can only be read asynchronously. In a graph it adds
- * the node.
+ * Is {@linkcode numpyFunction} for eager code whose body is async, or whose inputs can only be read asynchronously. In
+ * a graph it adds the node.
  *
  * @example
  * ```ts
@@ -159,8 +159,9 @@ export function pyFunc<const T extends Tout, const I extends readonly ScriptInpu
 }
 
 /**
- * `tf.registerScript` for a body of numpy-ts arrays: calls of it through {@linkcode numpyFunction} and {@linkcode pyFunc} are saved
- * by this name, and a graph that names it can be loaded. Returns the body. Throws as `tf.registerScript` does.
+ * Is `tf.registerScript` for a body of numpy-ts arrays: calls of it through {@linkcode numpyFunction} and {@linkcode
+ * pyFunc} are saved by this name, and a graph that names it can be loaded. Returns the body. Throws as
+ * `tf.registerScript` does.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * NumPy-style bodies written with numpy-ts: `np`, and `numpyFunction` and `pyFunc` whose bodies get its arrays.
+ * NumPy-style bodies written with numpy-ts: `np`, and `numpyFunction` and `pyFunc` for bodies of its arrays.
  *
  * @example
  * ```ts

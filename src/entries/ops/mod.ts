@@ -1,6 +1,6 @@
 /**
- * Ops of one's own: with a shape rule, kernels in plain loops and WGSL, and a gradient, which fuse, differentiate and run wherever the
- * library's own do. `opCheck` and `gradCheck` of `@weft/weft/testing` check them.
+ * User-defined ops: with a shape rule, kernels in plain loops and WGSL, and a gradient, which fuse, differentiate and
+ * run as the library's own do. `opCheck` and `gradCheck` of `@weft/weft/testing` check them.
  *
  * A pointwise op is one expression ({@linkcode definePointwise}). Anything else says how shapes follow, what the host computes, and, if it is
  * to run on the GPU, which dispatches of which programs do ({@linkcode defineOp}, {@linkcode makeProgram}).

@@ -1,6 +1,4 @@
-/**
- * Ops that users define: checked where they are defined, and applied like those of the library.
- */
+/** User-defined ops: checked where they are defined, and applied like those of the library. */
 import { apply } from "../../engine/core/apply.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
@@ -14,7 +12,7 @@ import {
 } from "../../engine/ops/pointwise/define_pointwise.ts";
 import type { PointwiseExpr } from "../../engine/core/scalar/expr.ts";
 
-/** A namespace and a name: names without one belong to TensorFlow. */
+/** A namespace and a name: names without a namespace belong to TensorFlow. */
 const NAME = /^[A-Za-z][A-Za-z0-9_]*(>[A-Za-z][A-Za-z0-9_]*)+$/;
 
 function checkName(name: unknown): void {
@@ -25,10 +23,10 @@ function checkName(name: unknown): void {
 }
 
 /**
- * Defines an op of one's own: its shape rule, kernels and gradient. It runs eagerly, in graphs and functions on the devices that it has
- * kernels for, and a GraphDef written with `portable: false` keeps it by its name. What it lacks comes from `expand`, its meaning in other
- * ops, where it has that. Throws `ValueError` for a name without a namespace, one that is taken, and signatures that cannot be read,
- * `TypeError` where nothing says what it computes.
+ * Defines an op: its shape rule, kernels and gradient. It runs eagerly, in graphs and functions on the devices that it
+ * has kernels for, and a GraphDef written with `portable: false` keeps it by its name. Missing parts come from
+ * `expand`, its meaning in other ops, where it has that. Throws `ValueError` for a name without a namespace, one that
+ * is taken, and invalid signatures, `TypeError` where neither a kernel nor an expansion computes it.
  *
  * @example
  * ```ts
@@ -64,17 +62,17 @@ export function defineOp(init: OpInit): OpDef {
     );
   }
   const def = register({
-    // TensorFlow does not know it: a portable GraphDef has its parts, where it has any.
+    // TensorFlow does not know it: a portable GraphDef has its expansion, where it has one.
     portable: init.expand === undefined ? { never: "it is an op of this program's own" } : "parts",
     ...init,
   });
-  // Read now, so that a mistake in them is told where it was made.
+  // Parsed now, so that an error names the definition.
   void [def.signature.attrDefs, def.signature.inputArgs, def.signature.outputArgs];
   return def;
 }
 
 /**
- * Defines an op by the expression that it computes for one element: kernels for all devices follow from it, passes fuse it with its
+ * Defines an op by the expression of one element: kernels for all devices follow from it, passes fuse it with its
  * neighbours, and inputs are broadcast. Throws as {@linkcode defineOp} does.
  *
  * @example

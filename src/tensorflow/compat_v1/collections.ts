@@ -1,6 +1,4 @@
-/**
- * Collections of the graph that is being built.
- */
+/** Collections of the graph that is being built. */
 import { RuntimeError } from "../../engine/core/errors.ts";
 import { FuncGraph } from "../../engine/graph/func_graph.ts";
 import { currentGraph } from "../../engine/graph/current_graph.ts";
@@ -23,7 +21,7 @@ export const GraphKeys: {
   readonly TRAINABLE_VARIABLES: string;
   /** Variables of which moving averages are kept. */
   readonly MOVING_AVERAGE_VARIABLES: string;
-  /** What regularizers gave. */
+  /** Losses of regularizers. */
   readonly REGULARIZATION_LOSSES: string;
   /** Losses. */
   readonly LOSSES: string;
@@ -46,7 +44,9 @@ export const GraphKeys: {
   TABLE_INITIALIZERS: "table_initializer",
 };
 
-/** The graph that is being built, outside of functions in it. Throws `RuntimeError` in eager mode and in `tf.function`. */
+/**
+ * Returns the graph being built, outside of functions in it. Throws `RuntimeError` in eager mode and in `tf.function`.
+ */
 export function graphFor(what: string): Graph {
   let graph = currentGraph();
   while (graph instanceof FuncGraph) graph = graph.outer;
@@ -57,7 +57,8 @@ export function graphFor(what: string): Graph {
 }
 
 /**
- * The graph that is being built. Follows TensorFlow `tf.compat.v1.get_default_graph`. Throws `RuntimeError` where there is none.
+ * Returns the graph being built. Follows TensorFlow `tf.compat.v1.get_default_graph`. Throws `RuntimeError` where there
+ * is none.
  *
  * @example
  * ```ts
@@ -89,12 +90,17 @@ export function addToCollection(name: string, value: unknown): void {
   graphFor("addToCollection()").addToCollection(name, value);
 }
 
-/** The values of a collection, or those whose names begin with `scope`. Follows TensorFlow `tf.compat.v1.get_collection`. */
+/**
+ * Returns the values of a collection, or those whose names begin with `scope`. Follows TensorFlow
+ * `tf.compat.v1.get_collection`.
+ */
 export function getCollection(name: string, scope?: string): unknown[] {
   return graphFor("getCollection()").getCollection(name, scope);
 }
 
-/** The list of a collection itself, to be changed. Follows TensorFlow `tf.compat.v1.get_collection_ref`. */
+/**
+ * Returns the list of a collection itself, which may be changed. Follows TensorFlow `tf.compat.v1.get_collection_ref`.
+ */
 export function getCollectionRef(name: string): unknown[] {
   return graphFor("getCollectionRef()").collections.list(name);
 }

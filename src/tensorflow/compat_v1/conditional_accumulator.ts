@@ -1,6 +1,4 @@
-/**
- * ConditionalAccumulator: means of the gradients that replicas of a model give.
- */
+/** ConditionalAccumulator: means of the gradients of a model's replicas. */
 import { apply, apply1 } from "../../engine/core/apply.ts";
 import { asDType, type DType } from "../../engine/core/dtype.ts";
 import { optionCheck } from "../../engine/core/options.ts";
@@ -14,13 +12,13 @@ import { GradientAccumulator } from "../../engine/runtime/variables/gradient_acc
 
 /** Options of {@linkcode ConditionalAccumulator}. */
 export interface ConditionalAccumulatorOptions {
-  /** Shape of the gradients; null, the default, for any: then the first of a step says it for the others. */
+  /** Shape of the gradients; null, the default, for any: the first of a step then sets it for the others. */
   readonly shape?: PartialShape | undefined;
-  /** Name that other graphs and processes share it by. Default that of its node. */
+  /** Name under which other graphs and processes share it. Default that of its node. */
   readonly sharedName?: string | undefined;
   /** Name of its node. Default `"conditional_accumulator"`. */
   readonly name?: string | undefined;
-  /** What is taken of the gradients. Default `"MEAN"`. */
+  /** The reduction of the gradients. Default `"MEAN"`. */
   readonly reductionType?: "MEAN" | "SUM" | undefined;
 }
 
@@ -32,8 +30,9 @@ const checkOptions = optionCheck<ConditionalAccumulatorOptions>("ConditionalAccu
 });
 
 /**
- * Adds up gradients until somebody takes their mean, and drops those that were computed at a step that is over. Follows TensorFlow
- * `tf.compat.v1.ConditionalAccumulator`. Throws `ValueError` for another `reductionType`, `TypeError` for a dtype that is not floating.
+ * Accumulates gradients until their mean is taken, and drops those of an earlier step. Follows TensorFlow
+ * `tf.compat.v1.ConditionalAccumulator`. Throws `ValueError` for another `reductionType`, `TypeError` for a dtype that
+ * is not floating.
  *
  * @example
  * ```ts
@@ -58,7 +57,7 @@ export class ConditionalAccumulator {
   readonly accumulatorRef: Tensor;
   readonly #shape: PartialShape;
 
-  /** Makes one, in the graph that is built now or for eager code. */
+  /** Creates an accumulator, in the graph being built or for eager code. */
   constructor(dtype: DType, options: ConditionalAccumulatorOptions = {}) {
     checkOptions(options);
     const { shape = null, sharedName, name, reductionType: reduction = "MEAN" } = options;
@@ -82,7 +81,10 @@ export class ConditionalAccumulator {
       : graph.addOp(ACCUMULATOR.handle, [], attrs, { name: node }).outputs[0];
   }
 
-  /** Adds a gradient that was computed at `localStep`; it is dropped where that is over. An operation in a graph, null in eager mode. */
+  /**
+   * Adds a gradient that was computed at `localStep`; drops it where that step is over. Returns an operation in a
+   * graph, null in eager mode.
+   */
   applyGrad(gradient: TensorLike, localStep: TensorLike = 0): Operation | null {
     const inputs = [
       this.accumulatorRef,
@@ -96,8 +98,8 @@ export class ConditionalAccumulator {
   }
 
   /**
-   * The mean of the gradients once there are `numRequired`; then there are none, and the step is the next. Runs of a graph wait for
-   * them; eager code gets `FailedPreconditionError` where there are too few.
+   * Takes the mean of the gradients once there are `numRequired`; this empties the accumulator and begins the next
+   * step. Runs of a graph wait for them; eager code gets `FailedPreconditionError` where there are too few.
    */
   takeGrad(numRequired: TensorLike): Tensor {
     const required = toInput(numRequired, "numRequired", "takeGrad", { dtype: "int32" });
@@ -105,7 +107,10 @@ export class ConditionalAccumulator {
     return apply1(ACCUMULATOR.take, [this.accumulatorRef, required], attrs);
   }
 
-  /** Says which step it is: gradients of earlier ones are dropped from now on. An operation in a graph, null in eager mode. */
+  /**
+   * Sets the step: gradients of earlier ones are dropped from now on. Returns an operation in a graph, null in eager
+   * mode.
+   */
   setGlobalStep(newGlobalStep: TensorLike): Operation | null {
     const step = toInput(newGlobalStep, "newGlobalStep", "setGlobalStep", { dtype: "int64" });
     const inputs = [this.accumulatorRef, step], graph = currentGraph();
@@ -114,7 +119,7 @@ export class ConditionalAccumulator {
     return null;
   }
 
-  /** How many gradients there are. */
+  /** Returns the number of gradients. */
   numAccumulated(): Tensor {
     return apply1(ACCUMULATOR.count, [this.accumulatorRef], {});
   }

@@ -1,6 +1,4 @@
-/**
- * Learning rates that follow a step count.
- */
+/** Learning rates that follow a step count. */
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
@@ -13,7 +11,7 @@ import { ceil, floor } from "../../engine/ops/pointwise/rounding.ts";
 import { minimum, where } from "../../engine/ops/pointwise/select.ts";
 import { cos } from "../../engine/ops/pointwise/trigonometric.ts";
 
-/** The rate and the step, and other numbers, in the rate's dtype. Throws `ValueError` where there is no step. */
+/** Converts the rate, the step and other numbers to the rate's dtype. Throws `ValueError` where there is no step. */
 function inDTypeOf(
   learningRate: TensorLike,
   globalStep: TensorLike | null,
@@ -153,8 +151,8 @@ export function cosineDecay(
 }
 
 /**
- * {@linkcode cosineDecay} again and again: each time in `tMul` times as many steps, from `mMul` times the rate. Follows TensorFlow
- * `tf.compat.v1.train.cosine_decay_restarts`.
+ * Repeated {@linkcode cosineDecay}: each time in `tMul` times as many steps, from `mMul` times the rate. Follows
+ * TensorFlow `tf.compat.v1.train.cosine_decay_restarts`.
  */
 export function cosineDecayRestarts(
   learningRate: TensorLike,
@@ -179,8 +177,8 @@ export function cosineDecayRestarts(
 }
 
 /**
- * `learningRate` times a falling line, more `alpha`, times `numPeriods` waves of the cosine, more `beta`. Follows TensorFlow
- * `tf.compat.v1.train.linear_cosine_decay`.
+ * `learningRate · ((line + alpha) · wave + beta)`, of a falling line and `numPeriods` waves of the cosine. Follows
+ * TensorFlow `tf.compat.v1.train.linear_cosine_decay`.
  */
 export function linearCosineDecay(
   learningRate: TensorLike,

@@ -1,6 +1,4 @@
-/**
- * The FTRL optimizer of TensorFlow 1.
- */
+/** The FTRL optimizer of TensorFlow 1. */
 import type { TensorLike } from "../../engine/core/tensor.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/options.ts";
@@ -10,9 +8,9 @@ import { Optimizer, type Rate, type Update, valueOf } from "./optimizers.ts";
 
 /** Options of {@linkcode FtrlOptimizer}. */
 export interface FtrlOptions {
-  /** How the learning rate falls with the sums, at most 0. Default -0.5; 0 for a rate that stays. */
+  /** Power of the sums that scales the learning rate, at most 0. Default -0.5; 0 for a constant rate. */
   readonly learningRatePower?: number | undefined;
-  /** Where the sums of squared gradients start, at least 0. Default 0.1. */
+  /** Initial sums of squared gradients, at least 0. Default 0.1. */
   readonly initialAccumulatorValue?: number | undefined;
   /** Strength of the L1 penalty, at least 0. Default 0. */
   readonly l1RegularizationStrength?: number | undefined;
@@ -81,7 +79,6 @@ export class FtrlOptimizer extends Optimizer {
       beta,
     };
   }
-  /** The update of a step. */
   protected update(): Update {
     const {
       learningRatePower,

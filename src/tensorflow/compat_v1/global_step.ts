@@ -1,18 +1,19 @@
-/**
- * The step count of a graph.
- */
+/** The step count of a graph. */
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
 import { graphFor, GraphKeys } from "./collections.ts";
 import { variable } from "./variables.ts";
 
-/** The graph's step count, or null where it has none. Follows TensorFlow `tf.compat.v1.train.get_global_step`. */
+/** Returns the graph's step count, or null. Follows TensorFlow `tf.compat.v1.train.get_global_step`. */
 export function getGlobalStep(): Variable | null {
   const [v] = graphFor("getGlobalStep()").getCollection(GraphKeys.GLOBAL_STEP);
   return (v as Variable | undefined) ?? null;
 }
 
-/** Makes the graph's step count. Follows TensorFlow `tf.compat.v1.train.create_global_step`. Throws `ValueError` where it has one. */
+/**
+ * Creates the graph's step count. Follows TensorFlow `tf.compat.v1.train.create_global_step`. Throws `ValueError` where
+ * it has one.
+ */
 export function createGlobalStep(): Variable {
   if (getGlobalStep() !== null) throw new ValueError('"global_step" already exists.');
   return variable(0, {
@@ -24,7 +25,7 @@ export function createGlobalStep(): Variable {
 }
 
 /**
- * The graph's step count, made where it has none. Follows TensorFlow `tf.compat.v1.train.get_or_create_global_step`.
+ * Finds or creates the graph's step count. Follows TensorFlow `tf.compat.v1.train.get_or_create_global_step`.
  *
  * @example
  * ```ts

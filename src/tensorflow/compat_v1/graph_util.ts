@@ -1,6 +1,4 @@
-/**
- * Namespace `tf.compat.v1.graphUtil`: GraphDefs cut down and frozen.
- */
+/** Namespace `tf.compat.v1.graphUtil`: pruned and frozen GraphDefs. */
 import { ValueError } from "../../engine/core/errors.ts";
 import { resourceOf } from "../../engine/core/graph_node.ts";
 import { toNdArray } from "../../engine/core/convert.ts";
@@ -15,8 +13,8 @@ import type { Session } from "../../engine/runtime/session/session.ts";
 const nameOf = (input: string): string => input.replace(/^\^/, "").split(":")[0];
 
 /**
- * The nodes of a GraphDef that some of them need. Follows TensorFlow `tf.compat.v1.graph_util.extract_sub_graph`.
- * Throws `ValueError` for a name that is not there.
+ * Keeps the nodes that `destNodes` depend on. Follows TensorFlow `tf.compat.v1.graph_util.extract_sub_graph`. Throws
+ * `ValueError` for an unknown name.
  */
 export function extractSubGraph(def: GraphDefJson, destNodes: readonly string[]): GraphDefJson {
   const byName = new Map<string, NodeDefJson>(def.node.map((n) => [n.name, n]));
@@ -32,10 +30,11 @@ export function extractSubGraph(def: GraphDefJson, destNodes: readonly string[])
 }
 
 /**
- * The part of a session's graph that some nodes need, as a GraphDef with constants for the values that variables have now. Default the whole
- * graph's definition. Follows TensorFlow `tf.compat.v1.graph_util.convert_variables_to_constants`.
- * Rejects with `ValueError` for a name that is not there, `FailedPreconditionError` for a variable without a value, `UnimplementedError`
- * where something other than a read uses one.
+ * Freezes the part of a session's graph that some nodes depend on: a GraphDef with constants for the current values of
+ * variables. Default the whole graph's definition. Follows TensorFlow
+ * `tf.compat.v1.graph_util.convert_variables_to_constants`. Rejects with `ValueError` for an unknown name,
+ * `FailedPreconditionError` for a variable without a value, `UnimplementedError` where something other than a read uses
+ * one.
  *
  * @example
  * ```ts

@@ -1,6 +1,4 @@
-/**
- * Initializers: functions that make the first value of a variable of a shape and dtype.
- */
+/** Initializers: functions that make a variable's initial value from its shape and dtype. */
 import type { DType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
@@ -11,7 +9,7 @@ import { cast } from "../../engine/ops/array/cast.ts";
 import { ones, zeros } from "../../engine/ops/array/creation.ts";
 import { randomNormal, randomUniform, truncatedNormal } from "../../engine/ops/random/random.ts";
 
-/** Makes the first value of a variable. */
+/** Makes the initial value of a variable. */
 export type Initializer = (shape: readonly number[], dtype?: DType) => Tensor;
 
 /**
@@ -34,7 +32,7 @@ export function onesInitializer(): Initializer {
 }
 
 /**
- * A value for all elements, or as many as there are elements. Follows TensorFlow `tf.compat.v1.constant_initializer`.
+ * A value for all elements, or one for each element. Follows TensorFlow `tf.compat.v1.constant_initializer`.
  *
  * @example
  * ```ts
@@ -52,19 +50,21 @@ export function constantInitializer(value: TensorLike): Initializer {
   };
 }
 
-/** Normally distributed. Follows TensorFlow `tf.compat.v1.random_normal_initializer`. */
+/** Normally distributed values. Follows TensorFlow `tf.compat.v1.random_normal_initializer`. */
 export function randomNormalInitializer(mean = 0, stddev = 1, seed?: number): Initializer {
   return (shape, dtype = "float32") =>
     randomNormal([...shape], mean, stddev, dtype as "float32", seed);
 }
 
-/** Normally distributed, nothing beyond two deviations. Follows TensorFlow `tf.compat.v1.truncated_normal_initializer`. */
+/**
+ * Normally distributed values within two deviations. Follows TensorFlow `tf.compat.v1.truncated_normal_initializer`.
+ */
 export function truncatedNormalInitializer(mean = 0, stddev = 1, seed?: number): Initializer {
   return (shape, dtype = "float32") =>
     truncatedNormal([...shape], mean, stddev, dtype as "float32", seed);
 }
 
-/** Uniform between two bounds. Follows TensorFlow `tf.compat.v1.random_uniform_initializer`. */
+/** Uniform values between two bounds. Follows TensorFlow `tf.compat.v1.random_uniform_initializer`. */
 export function randomUniformInitializer(minval = 0, maxval = 1, seed?: number): Initializer {
   return (shape, dtype = "float32") =>
     randomUniform([...shape], minval, maxval, dtype as "float32", seed);
@@ -72,11 +72,11 @@ export function randomUniformInitializer(minval = 0, maxval = 1, seed?: number):
 
 /** Options of {@linkcode varianceScalingInitializer}. */
 export interface VarianceScalingOptions {
-  /** What the variance is times. Default 1. */
+  /** Numerator of the variance. Default 1. */
   readonly scale?: number;
-  /** What it is divided by. Default `"fan_in"`. */
+  /** Denominator of the variance. Default `"fan_in"`. */
   readonly mode?: "fan_in" | "fan_out" | "fan_avg";
-  /** How values are spread. Default `"truncated_normal"`. */
+  /** Distribution of the values. Default `"truncated_normal"`. */
   readonly distribution?: "uniform" | "untruncated_normal" | "truncated_normal" | "normal";
   /** Seed. */
   readonly seed?: number | undefined;
@@ -86,8 +86,8 @@ export interface VarianceScalingOptions {
 const TRUNCATED_DEVIATION = 0.87962566103423978;
 
 /**
- * Values whose variance is `scale` over the number of inputs or outputs. Follows TensorFlow `tf.compat.v1.variance_scaling_initializer`.
- * Throws `ValueError` where `scale` is not positive.
+ * Values whose variance is `scale` over the number of inputs or outputs. Follows TensorFlow
+ * `tf.compat.v1.variance_scaling_initializer`. Throws `ValueError` where `scale` is not positive.
  */
 export function varianceScalingInitializer(
   { scale = 1, mode = "fan_in", distribution = "truncated_normal", seed }: VarianceScalingOptions =
@@ -112,7 +112,7 @@ export function varianceScalingInitializer(
   };
 }
 
-/** How many values a unit is computed from, and how many are computed from it. */
+/** Returns the numbers of inputs and outputs of a unit. */
 function fans(shape: readonly number[]): [number, number] {
   if (shape.length < 1) return [1, 1];
   if (shape.length === 1) return [shape[0], shape[0]];
@@ -120,12 +120,17 @@ function fans(shape: readonly number[]): [number, number] {
   return [field * shape.at(-2)!, field * shape.at(-1)!];
 }
 
-/** Uniform, as Glorot and Bengio (2010) scale it: what `getVariable` uses. Follows TensorFlow `tf.compat.v1.glorot_uniform_initializer`. */
+/**
+ * Uniform values in the scale of Glorot and Bengio (2010), the default of `getVariable`. Follows TensorFlow
+ * `tf.compat.v1.glorot_uniform_initializer`.
+ */
 export function glorotUniformInitializer(seed?: number): Initializer {
   return varianceScalingInitializer({ mode: "fan_avg", distribution: "uniform", seed });
 }
 
-/** Normal, as Glorot and Bengio (2010) scale it. Follows TensorFlow `tf.compat.v1.glorot_normal_initializer`. */
+/**
+ * Normal values in the scale of Glorot and Bengio (2010). Follows TensorFlow `tf.compat.v1.glorot_normal_initializer`.
+ */
 export function glorotNormalInitializer(seed?: number): Initializer {
   return varianceScalingInitializer({ mode: "fan_avg", seed });
 }

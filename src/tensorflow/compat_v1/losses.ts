@@ -1,5 +1,5 @@
 /**
- * Namespace `tf.compat.v1.losses`: the losses of `tf.losses`, listed in a collection of the graph that is being built.
+ * Namespace `tf.compat.v1.losses`: the losses of `tf.losses`, which are added to a collection of the graph being built.
  */
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { ValueError } from "../../engine/core/errors.ts";
@@ -9,7 +9,7 @@ import * as losses from "../../engine/ops/rows/losses.ts";
 import { zeros } from "../../engine/ops/array/creation.ts";
 import { addToCollection, getCollection, GraphKeys } from "./collections.ts";
 
-/** The same loss, which is listed wherever a graph is being built. */
+/** Wraps a loss so that its result is added to the collection of the graph being built. */
 function listed<A extends unknown[]>(loss: (...args: A) => Tensor): (...args: A) => Tensor {
   return (...args) => {
     const found = loss(...args);
@@ -46,26 +46,35 @@ export const softmaxCrossEntropy: typeof losses.softmaxCrossEntropy = listed(
   losses.softmaxCrossEntropy,
 );
 
-/** Lists a loss of one's own. Follows TensorFlow `tf.compat.v1.losses.add_loss`. Throws `RuntimeError` in eager mode. */
+/**
+ * Adds a loss to the collection. Follows TensorFlow `tf.compat.v1.losses.add_loss`. Throws `RuntimeError` in eager
+ * mode.
+ */
 export function addLoss(loss: Tensor, lossCollection: string = GraphKeys.LOSSES): void {
   addToCollection(lossCollection, loss);
 }
-/** The losses of the graph, or those whose names begin with `scope`. Follows TensorFlow `tf.compat.v1.losses.get_losses`. */
+/**
+ * Returns the losses of the graph, or those whose names begin with `scope`. Follows TensorFlow
+ * `tf.compat.v1.losses.get_losses`.
+ */
 export function getLosses(scope?: string, lossCollection: string = GraphKeys.LOSSES): Tensor[] {
   return getCollection(lossCollection, scope) as Tensor[];
 }
-/** What regularizers gave. Follows TensorFlow `tf.compat.v1.losses.get_regularization_losses`. */
+/** Returns the losses of regularizers. Follows TensorFlow `tf.compat.v1.losses.get_regularization_losses`. */
 export function getRegularizationLosses(scope?: string): Tensor[] {
   return getCollection(GraphKeys.REGULARIZATION_LOSSES, scope) as Tensor[];
 }
-/** The sum of what regularizers gave; 0 without any. Follows TensorFlow `tf.compat.v1.losses.get_regularization_loss`. */
+/**
+ * Returns the sum of the losses of regularizers; 0 without any. Follows TensorFlow
+ * `tf.compat.v1.losses.get_regularization_loss`.
+ */
 export function getRegularizationLoss(scope?: string): Tensor {
   const found = getRegularizationLosses(scope);
   return found.length > 0 ? addN(found) : zeros([]);
 }
 
 /**
- * The sum of all losses, and of what regularizers gave unless that shall not be. Follows TensorFlow
+ * Returns the sum of all losses, by default with those of regularizers. Follows TensorFlow
  * `tf.compat.v1.losses.get_total_loss`. Throws `ValueError` where there is none.
  *
  * @example

@@ -31,7 +31,7 @@ import {
 } from "./metric_parts.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
 
-/** Whether label and prediction are positive, by what is counted. */
+/** Signs of label and prediction for each count. */
 const COUNTS = {
   truePositives: [true, true],
   falseNegatives: [true, false],
@@ -74,7 +74,7 @@ export const trueNegatives: Counter = counter("trueNegatives");
 /** The number of false positives, weighted. Follows TensorFlow `tf.compat.v1.metrics.false_positives`. */
 export const falsePositives: Counter = counter("falsePositives");
 
-/** The share of `part` in both counts, 0 without any. */
+/** Returns the share of `part` in both counts, 0 without any. */
 function shareOfCounts(part: Tensor, other: Tensor): Tensor {
   const both = add(part, other);
   return where(greater(both, 0), div(part, both), 0);
@@ -103,13 +103,13 @@ export const precision: Counter = ratioOfCounts("precision", falsePositives);
  */
 export const recall: Counter = ratioOfCounts("recall", falseNegatives);
 
-/** The variables of some counts, one element for each threshold, and what they hold after an update. */
+/** The variables of some counts, one element for each threshold, and their values after an update. */
 interface CountsAtThresholds {
   readonly variables: readonly Variable[];
   readonly updates: readonly Tensor[];
 }
 
-/** Fails where a prediction is not within [0, 1] when it runs. */
+/** Returns predictions after a check at run time that they lie in [0, 1]. */
 function checkedShares(predictions: Tensor): Tensor {
   const within = logicalAnd(greaterEqual(predictions, 0), lessEqual(predictions, 1));
   const check = Assert(all(within), ["predictions must be in [0, 1]", predictions]);
@@ -194,13 +194,13 @@ export const recallAtThresholds: ThresholdsCounter = atThresholds(
 
 /** Options of {@linkcode auc}. */
 export interface AucOptions extends MetricOptions {
-  /** How many thresholds there are, evenly spaced. Default 200. */
+  /** Number of evenly spaced thresholds. Default 200. */
   readonly numThresholds?: number | undefined;
-  /** Thresholds of one's own, besides those at both ends. */
+  /** Thresholds to use besides those at both ends. */
   readonly thresholds?: readonly number[] | null | undefined;
   /** `"ROC"`, the default, or `"PR"`, precision over recall. */
   readonly curve?: "ROC" | "PR" | undefined;
-  /** How the area is summed. Default `"trapezoidal"`. */
+  /** Method of summing the area. Default `"trapezoidal"`. */
   readonly summationMethod?:
     | "trapezoidal"
     | "careful_interpolation"
@@ -219,13 +219,16 @@ const checkAuc = optionCheck<AucOptions>("metrics.auc", {
 
 const METHODS = ["trapezoidal", "careful_interpolation", "minoring", "majoring"];
 
-/** Each element but the last, and each but the first. */
+/** Returns all elements but the last, and all but the first. */
 function neighbours(x: Tensor): [Tensor, Tensor] {
   const n = x.shape[0];
   return [slice(x, [0], [n - 1]), slice(x, [1], [n - 1])];
 }
 
-/** J. Davis and M. Goadrich, "The relationship between precision-recall and ROC curves" (2006): precision is no line between thresholds. */
+/**
+ * Implements J. Davis and M. Goadrich, "The relationship between precision-recall and ROC curves" (2006): precision is
+ * not linear between thresholds.
+ */
 function carefulPrecisionArea(tp: Tensor, fn: Tensor, fp: Tensor): Tensor {
   const [tp0, tp1] = neighbours(tp), [p0, p1] = neighbours(add(tp, fp));
   const step = sub(tp0, tp1), slope = divNoNan(step, maximum(sub(p0, p1), 0));
@@ -257,9 +260,9 @@ function area(
 }
 
 /**
- * The area under the curve of the receiver's operating characteristic, or of precision over recall, at thresholds. Predictions are within
- * [0, 1], which is checked when it runs. Follows TensorFlow `tf.compat.v1.metrics.auc`. Throws `RuntimeError` in eager mode, `ValueError`
- * for another curve or method.
+ * The area under the curve of the receiver's operating characteristic, or of precision over recall, at thresholds.
+ * Predictions must lie in [0, 1], which is checked at run time. Follows TensorFlow `tf.compat.v1.metrics.auc`. Throws
+ * `RuntimeError` in eager mode, `ValueError` for another curve or method.
  *
  * @example
  * ```ts
@@ -299,7 +302,7 @@ export function auc(
     Array.from({ length: numThresholds - 2 }, (_, i) => (i + 1) / (numThresholds - 1));
   return inMetricScope("auc", options, () => {
     const { variables, updates } = countsAt(
-      // The ends lie outside of what predictions may be.
+      // The ends lie outside of the range of predictions.
       [-1e-7, ...inner, 1 + 1e-7],
       ["truePositives", "falseNegatives", "trueNegatives", "falsePositives"],
       { labels, predictions, weights: options.weights, metric: "auc" },

@@ -1,6 +1,4 @@
-/**
- * What metrics over several batches share: their variables, weights, and where values and updates are listed.
- */
+/** Shared parts of metrics over several batches: variables, weights and collections. */
 import type { DType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { optionCheck, type OptionKeys } from "../../engine/core/options.ts";
@@ -20,7 +18,7 @@ import { variableScope } from "./variable_scope.ts";
 
 /** Options of metrics. */
 export interface MetricOptions {
-  /** How much each element counts: a number, or a tensor of the values' rank whose dimensions are theirs or 1. Default 1. */
+  /** Weight of each element: a number, or a tensor of the values' rank whose dimensions are theirs or 1. Default 1. */
   readonly weights?: TensorLike | null | undefined;
   /** Collections that list the value. */
   readonly metricsCollections?: string | readonly string[] | null | undefined;
@@ -44,10 +42,13 @@ export const checkOptions: (options: MetricOptions) => void = optionCheck<Metric
   METRIC_OPTIONS,
 );
 
-/** What was counted so far, and an update that counts a batch and gives what was counted then. */
+/** The value counted so far, and an update that counts a batch and returns the new value. */
 export type Metric = [value: Tensor, updateOp: Tensor];
 
-/** Makes a metric in a scope of its own and lists it where the options say. Throws `RuntimeError` in eager mode. */
+/**
+ * Makes a metric in a scope of its own and adds it to the collections of the options. Throws `RuntimeError` in eager
+ * mode.
+ */
 export function inMetricScope(metric: string, options: MetricOptions, fn: () => Metric): Metric {
   graphFor(`metrics.${metric}()`);
   const defaultName = tensorFlowName(metric);
@@ -59,7 +60,7 @@ export function tensorFlowName(name: string): string {
   return name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
 }
 
-/** Lists both in the collections that the options name. */
+/** Adds both to the collections that the options name. */
 export function listed([value, updateOp]: Metric, options: MetricOptions): Metric {
   const { metricsCollections, updatesCollections } = options;
   for (const c of [metricsCollections ?? []].flat()) addToCollection(c, value);
@@ -67,7 +68,7 @@ export function listed([value, updateOp]: Metric, options: MetricOptions): Metri
   return [value, updateOp];
 }
 
-/** A variable of zeros that is not saved. */
+/** Makes a local variable of zeros. */
 export function metricVariable(
   shape: readonly number[],
   name: string,
@@ -80,12 +81,12 @@ export function metricVariable(
   });
 }
 
-/** Adds to a variable; the result is what it holds then. */
+/** Adds to a variable; returns its new value. */
 export function added(v: Variable, x: Tensor): Tensor {
   return v.assignAdd(x)!;
 }
 
-/** The same function of what was counted and of what is counted after an update, named as TensorFlow names both. */
+/** Applies a function to the counts and to the updated counts, under TensorFlow's names of both. */
 export function valueAndUpdate(
   values: readonly (Variable | Tensor)[],
   updates: readonly Tensor[],
@@ -101,19 +102,18 @@ function named(opName: string, x: Tensor): Tensor {
   return withScope({ opName }, () => asTensor(x).clone());
 }
 
-/** A quotient that is 0 where nothing was counted. */
+/** Divides; 0 where nothing was counted. */
 export function share(part: Tensor, all: Tensor): Tensor {
   return divNoNan(part, maximum(all, 0));
 }
 
-/** An argument as a tensor. */
 export function toTensor(x: TensorLike, arg: string, metric: string): Tensor {
   return asTensor(toInput(x, arg, `metrics.${metric}`));
 }
 
 const rankOf = (x: Tensor): number | null => x.staticShape?.length ?? null;
 
-/** Labels and predictions of one rank: a last dimension of 1 that only one of them has is taken away. */
+/** Gives labels and predictions the same rank: a last dimension of 1 that only one of them has is removed. */
 export function paired(labels: Tensor, predictions: Tensor): [labels: Tensor, predictions: Tensor] {
   const more = (rankOf(predictions) ?? 0) - (rankOf(labels) ?? 0);
   if (rankOf(predictions) === null || rankOf(labels) === null) return [labels, predictions];
@@ -124,7 +124,7 @@ export function paired(labels: Tensor, predictions: Tensor): [labels: Tensor, pr
   return [labels, predictions];
 }
 
-/** Weights as float32 in the shape of the values. Throws `ValueError` where they do not broadcast. */
+/** Broadcasts weights as float32 to the shape of the values. Throws `ValueError` where they do not broadcast. */
 export function weightsOf(weights: TensorLike, values: Tensor, metric: string): Tensor {
   let w = toTensor(weights, "weights", metric);
   const rank = rankOf(w), wanted = rankOf(values);

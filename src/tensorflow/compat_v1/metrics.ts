@@ -1,6 +1,4 @@
-/**
- * Namespace `tf.compat.v1.metrics`: metrics over several batches, counted in local variables of the graph.
- */
+/** Namespace `tf.compat.v1.metrics`: metrics over several batches, counted in local variables of the graph. */
 import type { DType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { compatible, isConcrete, shapeTuple } from "../../engine/core/shape.ts";
@@ -35,7 +33,7 @@ import {
 export type { Metric, MetricOptions } from "./metric_parts.ts";
 export * from "./metric_counts.ts";
 
-/** The mean of what `fn` makes of labels and predictions. */
+/** Makes the mean of `fn` of labels and predictions. */
 function meanOfPairs(
   metric: string,
   { labels, predictions, options }: {
@@ -62,9 +60,9 @@ function meanParts(values: Tensor, metric: string, { weights }: MetricOptions): 
 }
 
 /**
- * The mean of values over all batches, weighted. Gives the mean so far, 0 before the first batch, and an update that counts a batch and
- * gives the mean then. Follows TensorFlow `tf.compat.v1.metrics.mean`. Throws `RuntimeError` in eager mode, `ValueError` for weights that
- * do not broadcast.
+ * The weighted mean of values over all batches. Returns the mean so far, 0 before the first batch, and an update that
+ * counts a batch and returns the new mean. Follows TensorFlow `tf.compat.v1.metrics.mean`. Throws `RuntimeError` in
+ * eager mode, `ValueError` for weights that do not broadcast.
  *
  * @example
  * ```ts
@@ -88,8 +86,8 @@ export function mean(values: TensorLike, options: MetricOptions = {}): Metric {
 }
 
 /**
- * How often predictions are the labels. Follows TensorFlow `tf.compat.v1.metrics.accuracy`. Throws as {@linkcode mean}, and `ValueError`
- * for shapes that differ.
+ * The share of predictions that equal their labels. Follows TensorFlow `tf.compat.v1.metrics.accuracy`. Throws as
+ * {@linkcode mean}, and `ValueError` for shapes that differ.
  */
 export function accuracy(
   labels: TensorLike,
@@ -158,7 +156,7 @@ export function rootMeanSquaredError(
 }
 
 /**
- * One less the mean of products summed along an axis: the cosine distance of unit vectors. Follows TensorFlow
+ * One minus the mean of products summed along an axis: the cosine distance of unit vectors. Follows TensorFlow
  * `tf.compat.v1.metrics.mean_cosine_distance`. Throws as {@linkcode mean}.
  */
 export function meanCosineDistance(
@@ -174,7 +172,10 @@ export function meanCosineDistance(
   return listed([sub(1, near), sub(1, update)], options);
 }
 
-/** How often values are below a threshold. Follows TensorFlow `tf.compat.v1.metrics.percentage_below`. Throws as {@linkcode mean}. */
+/**
+ * The share of values below a threshold. Follows TensorFlow `tf.compat.v1.metrics.percentage_below`. Throws as
+ * {@linkcode mean}.
+ */
 export function percentageBelow(
   values: TensorLike,
   threshold: TensorLike,
@@ -205,7 +206,7 @@ export function meanTensor(values: TensorLike, options: MetricOptions = {}): Met
   });
 }
 
-/** A metric of labels and predictions that name one of several classes, each in one list, and of their weights. */
+/** Makes a metric of labels and predictions that name one of several classes, flattened, and of their weights. */
 function ofClasses(
   metric: string,
   { labels, predictions, options, scope, dtype }: {
@@ -214,7 +215,7 @@ function ofClasses(
     readonly options: MetricOptions;
     /** TensorFlow's name of the scope. */
     readonly scope: string;
-    /** Of the weights. */
+    /** Dtype of the weights. */
     readonly dtype: DType;
   },
   fn: (labels: Tensor, predictions: Tensor, weights: Tensor) => Metric,
@@ -232,8 +233,8 @@ function ofClasses(
 }
 
 /**
- * The mean over classes of how often a label of the class was predicted; the update gives it for each class. Follows TensorFlow
- * `tf.compat.v1.metrics.mean_per_class_accuracy`. Throws as {@linkcode mean}.
+ * The mean over classes of the share of the class's labels that were predicted; the update returns it for each class.
+ * Follows TensorFlow `tf.compat.v1.metrics.mean_per_class_accuracy`. Throws as {@linkcode mean}.
  */
 export function meanPerClassAccuracy(
   labels: TensorLike,
@@ -253,9 +254,9 @@ export function meanPerClassAccuracy(
 }
 
 /**
- * The mean over classes of the share that labels and predictions have in common of all that either has. The update gives the confusion
- * matrix, float64. Follows TensorFlow `tf.compat.v1.metrics.mean_iou`. Throws as {@linkcode mean}; `InvalidArgumentError` when it runs for
- * classes that are not there.
+ * The mean over classes of intersection over union of labels and predictions. The update returns the confusion matrix,
+ * float64. Follows TensorFlow `tf.compat.v1.metrics.mean_iou`. Throws as {@linkcode mean}; `InvalidArgumentError` at
+ * run time for unknown classes.
  */
 export function meanIou(
   labels: TensorLike,

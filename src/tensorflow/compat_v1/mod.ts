@@ -1,6 +1,4 @@
-/**
- * Namespace `tf.compat.v1`: the graph world of TensorFlow 1.
- */
+/** Namespace `tf.compat.v1`: the graph world of TensorFlow 1. */
 export { Graph } from "../../engine/graph/graph.ts";
 export { placeholder, placeholderWithDefault } from "../../engine/ops/graph_ops.ts";
 export { setRandomSeed } from "../../engine/ops/random/state.ts";
@@ -27,7 +25,7 @@ export {
   zerosInitializer,
 } from "./initializers.ts";
 export { sparsePlaceholder } from "./placeholders.ts";
-/** Ragged tensors, and such to be fed. */
+/** Ragged tensors and their placeholders. */
 export * as ragged from "./ragged.ts";
 export {
   ConditionalAccumulator,
@@ -42,9 +40,9 @@ export {
   type RunArguments,
   Session,
 } from "./session.ts";
-/** Graphs made ready to be used elsewhere. */
+/** Frozen and pruned graphs. */
 export * as graphUtil from "./graph_util.ts";
-/** Losses, listed in the graph. */
+/** Losses, added to a collection of the graph. */
 export * as losses from "./losses.ts";
 /** Metrics over several batches. */
 export * as metrics from "./metrics.ts";

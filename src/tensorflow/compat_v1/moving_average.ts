@@ -1,6 +1,4 @@
-/**
- * ExponentialMovingAverage: variables that follow other variables, and tensors, slowly.
- */
+/** ExponentialMovingAverage: variables that slowly follow other variables and tensors. */
 import { DTYPES } from "../../engine/core/dtype.ts";
 import { optionCheck } from "../../engine/core/options.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
@@ -27,7 +25,7 @@ import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 export interface MovingAverageOptions {
   /** Count of updates, for a lower decay at first: `min(decay, (1 + n) / (10 + n))`. */
   readonly numUpdates?: TensorLike | null | undefined;
-  /** True: averages of tensors, which begin with zeros, are divided by what is lacking at first. */
+  /** True: averages of tensors, which begin with zeros, are corrected for that bias. */
   readonly zeroDebias?: boolean | undefined;
   /** Ending of the names of the averages. Default `"ExponentialMovingAverage"`. */
   readonly name?: string | undefined;
@@ -39,16 +37,16 @@ const checkOptions = optionCheck<MovingAverageOptions>("ExponentialMovingAverage
   name: true,
 });
 
-/** What is kept for a variable or a tensor. */
+/** The average of a variable or a tensor. */
 interface Kept {
   readonly average: Variable;
-  /** The average from zeros, and how many values it is of; absent where the average is not mended. */
+  /** The average from zeros, and its number of values; absent without a correction. */
   readonly biased?: { readonly average: Variable; readonly count: Variable };
 }
 
 /**
- * Keeps averages of variables and tensors of a graph: each update moves them by `1 - decay` of the way. Follows TensorFlow
- * `tf.compat.v1.train.ExponentialMovingAverage`.
+ * Keeps averages of variables and tensors of a graph: each update moves them by `1 - decay` of the difference. Follows
+ * TensorFlow `tf.compat.v1.train.ExponentialMovingAverage`.
  *
  * @example
  * ```ts
@@ -75,7 +73,7 @@ export class ExponentialMovingAverage {
   readonly #zeroDebias: boolean;
   readonly #kept = new Map<Variable | Tensor, Kept>();
 
-  /** Says how slowly averages move. */
+  /** `decay` is the share of the old average that an update keeps. */
   constructor(decay: TensorLike, options: MovingAverageOptions = {}) {
     checkOptions(options);
     const { numUpdates = null, zeroDebias = false, name = "ExponentialMovingAverage" } = options;
@@ -86,8 +84,8 @@ export class ExponentialMovingAverage {
   }
 
   /**
-   * Adds averages of variables, by default of all that are trained, and of tensors; the result updates them. An average of a variable
-   * begins with its value, that of a tensor with zeros. Throws `TypeError` for what is no floating number.
+   * Adds averages of variables, by default of all trained ones, and of tensors; the result updates them. An average of
+   * a variable begins with its value, that of a tensor with zeros. Throws `TypeError` for a dtype that is not floating.
    */
   apply(varList?: readonly (Variable | Tensor)[]): Operation {
     const graph = graphFor("ExponentialMovingAverage.apply()");
@@ -133,20 +131,20 @@ export class ExponentialMovingAverage {
     return { average, biased: { average: biased, count } };
   }
 
-  /** The average of a variable or tensor; null where none is kept. */
+  /** Returns the average of a variable or tensor; null where there is none. */
   average(v: Variable | Tensor): Variable | null {
     return this.#kept.get(v)?.average ?? null;
   }
 
-  /** Name of the average of a variable or tensor, whether or not it is kept. */
+  /** Returns the name of the average of a variable or tensor, even without one. */
   averageName(v: Variable | Tensor): string {
     const name = v instanceof Variable ? v.name : v.op.name;
     return this.average(v)?.name ?? `${name}/${this.name}`;
   }
 
   /**
-   * Variables by the names under which `train.Saver` finds them: `movingAverageVariables`, by default those that are trained or averaged, by the name of their
-   * average, all others by their own.
+   * Returns variables by the names for `train.Saver`: `movingAverageVariables`, by default those that are trained or
+   * averaged, under the name of their average, all others under their own.
    */
   variablesToRestore(
     averaged: readonly Variable[] = [...trainableVariables(), ...movingAverageVariables()],
@@ -158,14 +156,14 @@ export class ExponentialMovingAverage {
   }
 }
 
-/** The value of a variable where it has one, else its first. */
+/** Returns the value of a variable where it has one, else its initial value. */
 function valueNow(v: Variable): Tensor {
   const { initialValue } = v;
   if (initialValue === null) return v.readValue();
   return cond(isVariableInitialized(v), () => v.readValue(), () => initialValue);
 }
 
-/** Moves the average of `v` by `1 - decay` of the way to its value. */
+/** Moves the average of `v` towards its value by `1 - decay` of the difference. */
 function update(
   graph: Graph,
   { average, biased }: Kept,

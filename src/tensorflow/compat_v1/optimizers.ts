@@ -1,6 +1,4 @@
-/**
- * The optimizers of TensorFlow 1, in its numerics: each adds TensorFlow's own update op for each variable.
- */
+/** The optimizers of TensorFlow 1, in its numerics: each adds TensorFlow's own update op for each variable. */
 import { apply1 } from "../../engine/core/apply.ts";
 import { lookupOp } from "../../engine/core/op.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
@@ -27,13 +25,13 @@ export type GradientAndVariable = readonly [Tensor | null, Variable];
 export interface ComputeGradientsOptions {
   /** The variables. Default all that the graph's optimizers train. */
   readonly varList?: readonly Variable[] | undefined;
-  /** Gradient that flows into the loss; ones where absent. */
+  /** Gradient of the loss; default ones. */
   readonly gradLoss?: Tensor | undefined;
 }
 
 /** Options of {@linkcode Optimizer.applyGradients}. */
 export interface ApplyGradientsOptions {
-  /** A variable to be counted up when all others are updated. */
+  /** A variable that is incremented after all updates. */
   readonly globalStep?: Variable | undefined;
   /** Name of the operation. Default the optimizer's. */
   readonly name?: string | undefined;
@@ -57,17 +55,17 @@ const checkMinimize = optionCheck<MinimizeOptions>("minimize", {
   name: true,
 });
 
-/** How an update op is applied. */
+/** An update op and its operands. */
 export interface Update {
   /** TensorFlow's op without `ResourceApply`. */
   readonly kind: string;
-  /** What each slot is filled with. */
+  /** Initial value of each slot. */
   readonly slots: Readonly<Record<string, number>>;
-  /** The op's inputs after the handles; the gradient among them. */
+  /** The op's inputs after the handles, the gradient among them. */
   readonly inputs: (gradient: Tensor, scalar: (value: TensorLike) => Tensor) => readonly Tensor[];
   /**
-   * What it does with the rows of a gather: the op that updates those rows alone (`apply`, the default), a subtraction from them
-   * (`scatter`), or as if they were a whole gradient, since means of other rows decay too (`whole`).
+   * Treatment of the gradients of gathered rows: the op that updates those rows alone (`apply`, the default), a
+   * subtraction from them (`scatter`), or a dense gradient, since means of other rows decay too (`whole`).
    */
   readonly rows?: "apply" | "scatter" | "whole";
   /** The op's attributes. */
@@ -81,14 +79,14 @@ export abstract class Optimizer {
   readonly #slots = new Map<Variable, Map<string, Variable>>();
   readonly #kept: Variable[] = [];
 
-  /** Made by the classes of this file. */
+  /** Called by the classes of this file. */
   constructor(name: string) {
     this.name = name;
   }
 
-  /** The update of a step. */
+  /** Returns the update of a step. */
   protected abstract update(graph: Graph, variables: readonly Variable[]): Update;
-  /** Adds what is to happen once after the updates. */
+  /** Adds operations that run once after the updates. */
   protected finish(_graph: Graph): readonly Operation[] {
     return [];
   }
@@ -145,21 +143,21 @@ export abstract class Optimizer {
     return loss.graph.asDefault(() => this.applyGradients(pairs, { globalStep, name }));
   }
 
-  /** What is kept for a variable under a name; null where there is none. */
+  /** Returns a slot of a variable by name; null where there is none. */
   getSlot(v: Variable, name: string): Variable | null {
     return this.#slots.get(v)?.get(name) ?? null;
   }
-  /** Names of what is kept for each variable. */
+  /** Returns the names of the slots. */
   getSlotNames(): string[] {
     return [...new Set([...this.#slots.values()].flatMap((slots) => [...slots.keys()]))].sort();
   }
 
-  /** What is kept in all, by name: the slots and what there is one of. */
+  /** Returns the optimizer's variables, by name: slots and shared ones. */
   variables(): Variable[] {
     return this.#kept.toSorted((a, b) => a.name < b.name ? -1 : 1);
   }
 
-  /** A variable of the optimizer's own, named from the root. */
+  /** Makes a variable of the optimizer's own, named from the root. */
   protected keep(graph: Graph, initial: TensorLike | (() => TensorLike), name: string): Variable {
     const made = graph.asDefault(() =>
       graph.atRoot(() => graphVariable(graph, initial, { name, trainable: false }))
@@ -199,7 +197,7 @@ function addUpdate(
     const [rate] = inputs(values, scalar), step = mul(neg(values), rate);
     return variables[0].scatterAdd(new IndexedSlices(step, indices))!;
   }
-  // Rows that stand there more than once are summed first, as TensorFlow does it.
+  // Repeated rows are summed first, as in TensorFlow.
   const found = unique(indices);
   const sum = [values, found.indices, size(found.values)];
   const sums = apply1(lookupOp("UnsortedSegmentSum")!, sum);
@@ -208,10 +206,10 @@ function addUpdate(
   return graph.addOp(lookupOp(type)!, [...handles, ...given], attrs, { name: type });
 }
 
-/** A number, or a tensor of the graph. */
+/** A number or a tensor of the graph, or a function that returns it. */
 export type Rate = TensorLike | (() => TensorLike);
 
-/** The number or tensor that a rate is. */
+/** Returns the number or tensor of a rate. */
 export function valueOf(rate: Rate): TensorLike {
   return typeof rate === "function" ? rate() : rate;
 }
@@ -225,7 +223,6 @@ export class GradientDescentOptimizer extends Optimizer {
     super(name);
     this.#rate = learningRate;
   }
-  /** The update of a step. */
   protected update(): Update {
     const rate = valueOf(this.#rate);
     return {
@@ -250,7 +247,6 @@ export class MomentumOptimizer extends Optimizer {
     this.#momentum = momentum;
     this.#useNesterov = useNesterov;
   }
-  /** The update of a step. */
   protected update(): Update {
     const rate = valueOf(this.#rate), momentum = valueOf(this.#momentum);
     return {
@@ -267,7 +263,7 @@ export class AdagradOptimizer extends Optimizer {
   readonly #rate: Rate;
   readonly #initial: number;
 
-  /** Throws `ValueError` where the sums do not start above zero. */
+  /** Throws `ValueError` unless the initial sums are above zero. */
   constructor(learningRate: Rate, initialAccumulatorValue = 0.1, name = "Adagrad") {
     super(name);
     if (!(initialAccumulatorValue > 0)) {
@@ -278,7 +274,6 @@ export class AdagradOptimizer extends Optimizer {
     this.#rate = learningRate;
     this.#initial = initialAccumulatorValue;
   }
-  /** The update of a step. */
   protected update(): Update {
     const rate = valueOf(this.#rate);
     return {
@@ -303,7 +298,6 @@ export class AdadeltaOptimizer extends Optimizer {
     super(name);
     this.#scalars = [learningRate, rho, epsilon];
   }
-  /** The update of a step. */
   protected update(): Update {
     const values = this.#scalars.map(valueOf);
     return {
@@ -332,7 +326,6 @@ export class RMSPropOptimizer extends Optimizer {
     this.#scalars = [learningRate, decay, momentum, epsilon];
     this.#centered = centered;
   }
-  /** The update of a step. */
   protected update(): Update {
     const values = this.#scalars.map(valueOf);
     return {
@@ -371,7 +364,6 @@ export class AdamOptimizer extends Optimizer {
     }
     return powers;
   }
-  /** The update of a step. */
   protected update(graph: Graph): Update {
     const powers = this.#powersOf(graph).map((p) => p.readValue());
     const values = this.#scalars.map(valueOf);
@@ -382,7 +374,7 @@ export class AdamOptimizer extends Optimizer {
       rows: "whole",
     };
   }
-  /** The powers of the decays grow when all variables are updated. */
+  /** Multiplies the powers of the decays after all variables are updated. */
   protected override finish(graph: Graph): readonly Operation[] {
     const [, beta1, beta2] = this.#scalars;
     return this.#powersOf(graph).map((p, i) =>

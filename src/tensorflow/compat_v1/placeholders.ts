@@ -1,6 +1,4 @@
-/**
- * Ragged and sparse values to be fed.
- */
+/** Placeholders of ragged and sparse values. */
 import type { DType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
@@ -9,9 +7,9 @@ import { RaggedTensor } from "../../engine/ops/ragged/ragged_tensor.ts";
 import { SparseTensor } from "../../engine/ops/ragged/sparse_tensor.ts";
 
 /**
- * A ragged tensor to be fed, of which `raggedRank` dimensions are ragged; `valueShape` are the dimensions below them. A session takes a
- * `tf.RaggedTensor` for it, or the `RaggedArray` that another run gave. Throws `RuntimeError` in eager mode, `ValueError` for no ragged dimension.
- * Follows TensorFlow `tf.compat.v1.ragged.placeholder`.
+ * A placeholder of a ragged tensor, of which `raggedRank` dimensions are ragged; `valueShape` are the dimensions below
+ * them. A session takes a `tf.RaggedTensor` for it, or the `RaggedArray` of another run. Throws `RuntimeError` in eager
+ * mode, `ValueError` for no ragged dimension. Follows TensorFlow `tf.compat.v1.ragged.placeholder`.
  *
  * @example
  * ```ts
@@ -47,8 +45,9 @@ export function raggedPlaceholder(
 }
 
 /**
- * A sparse tensor to be fed; `shape` is the dense one, with null for unknown dimensions. A session takes a `tf.SparseTensor` for it, or
- * `{ indices, values, denseShape }`. Throws `RuntimeError` in eager mode. Follows TensorFlow `tf.compat.v1.sparse_placeholder`.
+ * A placeholder of a sparse tensor; `shape` is the dense one, with null for unknown dimensions. A session takes a
+ * `tf.SparseTensor` for it, or `{ indices, values, denseShape }`. Throws `RuntimeError` in eager mode. Follows
+ * TensorFlow `tf.compat.v1.sparse_placeholder`.
  *
  * @example
  * ```ts

@@ -1,6 +1,4 @@
-/**
- * The seeds of an op.
- */
+/** The seeds of an op. */
 import { type Seed, seedsOf } from "../../engine/ops/random/state.ts";
 
 /**

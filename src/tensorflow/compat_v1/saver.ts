@@ -1,6 +1,4 @@
-/**
- * Saver: variables of a graph in TensorFlow's checkpoints.
- */
+/** Saver: variables of a graph in TensorFlow's checkpoints. */
 import { withInterpreter } from "../../engine/core/apply.ts";
 import { NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
@@ -17,22 +15,22 @@ import type { Session } from "../../engine/runtime/session/session.ts";
 import { Variable } from "../../engine/runtime/variables/variable.ts";
 import { globalVariables } from "./variables.ts";
 
-/** Which variables: a list, saved under their own names, or a record of names. */
+/** The variables to save: a list, under their own names, or a record of names. */
 export type VarList = readonly Variable[] | Readonly<Record<string, Variable>>;
 
 /** Options of {@linkcode Saver}. */
 export interface SaverOptions {
-  /** How many checkpoints are kept: files of older ones are deleted. 0 for all. Default 5. */
+  /** Number of checkpoints that are kept: older files are deleted. 0 for all. Default 5. */
   readonly maxToKeep?: number;
-  /** Hours after which one of those that would be deleted is kept for good. Default 10,000. */
+  /** Hours after which a checkpoint is kept for good instead of deleted. Default 10,000. */
   readonly keepCheckpointEveryNHours?: number;
-  /** True: the state file names checkpoints as seen from its folder, so that this may be moved. Default false. */
+  /** True: the state file names checkpoints relative to its folder, so that this may be moved. Default false. */
   readonly saveRelativePaths?: boolean;
 }
 
 /** Options of {@linkcode Saver.save}. */
 export interface SaveOptions {
-  /** A number to be added to the prefix, or the variable that holds it. */
+  /** A number that is appended to the prefix, or the variable that holds it. */
   readonly globalStep?: number | Variable;
   /** False: no state file is written. Default true. */
   readonly writeState?: boolean;
@@ -72,19 +70,19 @@ export class Saver {
     this.#variables = byName(varList ?? globalVariables());
   }
 
-  /** Checkpoints that it has not deleted yet, oldest first; none where it keeps all. */
+  /** The kept checkpoints, oldest first; none where all are kept. */
   get lastCheckpoints(): string[] {
     return this.#keepsAll ? [] : this.#kept.paths;
   }
 
-  /** Takes over checkpoints that another wrote, oldest first, to be deleted in their turn; those that are not there are left out. */
+  /** Takes over existing checkpoints of another saver, oldest first, to be deleted in their turn. */
   async recoverLastCheckpoints(checkpointPaths: readonly string[]): Promise<void> {
     await this.#kept.recover(checkpointPaths);
   }
 
   /**
-   * Writes the variables' values; returns the prefix that was written. Rejects with `FailedPreconditionError` where one has none,
-   * `UnimplementedError` where the format is not loaded.
+   * Writes the variables' values; returns the prefix of the files. Rejects with `FailedPreconditionError` where one has
+   * none, `UnimplementedError` where the format is not loaded.
    */
   async save(session: Session, prefix: string, options: SaveOptions = {}): Promise<string> {
     checkSave(options);
@@ -112,8 +110,8 @@ export class Saver {
   }
 
   /**
-   * Gives the variables what a checkpoint holds; they need not have been initialised. Rejects with `NotFoundError` for a variable that the
-   * checkpoint lacks, `ValueError` for another shape or dtype; no variable is changed then.
+   * Restores the variables from a checkpoint; they need not have been initialised. Rejects with `NotFoundError` for a
+   * variable that the checkpoint lacks, `ValueError` for another shape or dtype; no variable is changed then.
    */
   async restore(session: Session, prefix: string): Promise<void> {
     const checkpoint = await checkpointFormat("restore a checkpoint").read(prefix);
@@ -141,7 +139,7 @@ export class Saver {
   }
 }
 
-/** Assigns outside of any graph: a session's own value where the variable belongs to its graph. */
+/** Assigns outside of any graph: to a session's own value where the variable belongs to its graph. */
 function assignIn(session: Session, v: Variable, value: NdArray): void {
   const leave = enterDefaultSession(session);
   try {

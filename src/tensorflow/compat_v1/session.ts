@@ -1,6 +1,4 @@
-/**
- * Sessions as TensorFlow 1 has them: fed by a map, entered as the default, with callables.
- */
+/** Sessions of TensorFlow 1: fed by a map, entered as the default, with callables. */
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { UnimplementedError } from "../../engine/core/errors.ts";
 import type { Nest } from "../../engine/core/nest.ts";
@@ -21,11 +19,13 @@ import type {
 } from "../../engine/runtime/run/requests.ts";
 import { Session as BaseSession } from "../../engine/runtime/session/session.ts";
 
-/** What a run is fed: a map from tensors, variables or names to values. */
+/** Feeds of a run: a map from tensors, variables or names to values. */
 export type FeedDict = ReadonlyMap<Tensor | CompositeTensor | string, FeedValue>;
-/** What a run is given besides its fetches: a feed dict, or the options of `tf.Session.run` with `feedDict` for `feeds`. */
+/**
+ * Arguments of a run besides its fetches: a feed dict, or the options of `tf.Session.run` with `feedDict` for `feeds`.
+ */
 export type RunArguments = FeedDict | (RunOptions & { readonly feedDict?: Feeds | undefined });
-/** Runs the same fetches each time, fed in the order that was agreed on. */
+/** Runs the same fetches each time, fed in a fixed order. */
 export type Callable<F = Nest<Fetch>> = (...values: FeedValue[]) => Promise<FetchedOf<F>>;
 
 function optionsOf(given: RunArguments | undefined): RunOptions | undefined {
@@ -54,11 +54,11 @@ function optionsOf(given: RunArguments | undefined): RunOptions | undefined {
 export class Session extends BaseSession {
   /** Runs what the fetches need and returns their values in the same nest. */
   override run(fetches: Tensor | TensorName, feeds?: RunArguments): Promise<FetchedValue>;
-  /** The value of what has this name: null where that is an operation. */
+  /** Returns the value of a name: null for an operation. */
   override run(fetches: string, feeds?: RunArguments): Promise<Fetched>;
   /** Runs an operation for its effect. */
   override run(fetches: Operation, feeds?: RunArguments): Promise<null>;
-  /** The values of tensors. */
+  /** Returns the values of tensors. */
   override run(
     fetches: readonly (Tensor | TensorName)[],
     feeds?: RunArguments,
@@ -75,8 +75,9 @@ export class Session extends BaseSession {
   }
 
   /**
-   * Runs `fn` with this as the session of `t.eval()` and `op.run()`, and its graph as the one that is built, up to its first `await`;
-   * the session stays the default until what `fn` returns has settled. Follows TensorFlow `tf.compat.v1.Session.as_default`.
+   * Runs `fn` with this as the session of `t.eval()` and `op.run()`, and with its graph as the one being built, up to
+   * its first `await`; the session stays the default until the result of `fn` has settled. Follows TensorFlow
+   * `tf.compat.v1.Session.as_default`.
    */
   asDefault<R>(fn: () => R): R {
     const leave = enterDefaultSession(this);
@@ -92,7 +93,10 @@ export class Session extends BaseSession {
     return result;
   }
 
-  /** A function that runs the same fetches, fed in the order of `feedList`. Follows TensorFlow `tf.compat.v1.Session.make_callable`. */
+  /**
+   * Makes a function that runs the same fetches, fed in the order of `feedList`. Follows TensorFlow
+   * `tf.compat.v1.Session.make_callable`.
+   */
   makeCallable<F extends Nest<Fetch>>(
     fetches: F,
     feedList: readonly (Tensor | CompositeTensor | string)[] = [],
@@ -109,11 +113,11 @@ export class Session extends BaseSession {
     };
   }
 
-  /** Throws `UnimplementedError`: a run here is whole. */
+  /** Throws `UnimplementedError`: partial runs are not supported. */
   partialRunSetup(_fetches: readonly Fetch[], _feeds?: readonly Tensor[]): never {
     throw partialRuns("partialRunSetup");
   }
-  /** Throws `UnimplementedError`: a run here is whole. */
+  /** Throws `UnimplementedError`: partial runs are not supported. */
   partialRun(_handle: unknown, _fetches: Nest<Fetch>, _feeds?: RunArguments): never {
     throw partialRuns("partialRun");
   }
@@ -126,7 +130,7 @@ function partialRuns(name: string): UnimplementedError {
 }
 
 /**
- * A session that is the default from its making until it is closed. Follows TensorFlow `tf.compat.v1.InteractiveSession`.
+ * A session that is the default until it is closed. Follows TensorFlow `tf.compat.v1.InteractiveSession`.
  *
  * @example
  * ```ts
@@ -146,14 +150,14 @@ export class InteractiveSession extends Session {
     super(options);
     this.#leave = enterDefaultSession(this);
   }
-  /** Closes it; it is the default no more. */
+  /** Closes the session and ends its time as the default. */
   override close(): Promise<void> {
     this.#leave();
     return super.close();
   }
 }
 
-/** The session of `t.eval()` and `op.run()`, or null. Follows TensorFlow `tf.compat.v1.get_default_session`. */
+/** Returns the session of `t.eval()` and `op.run()`, or null. Follows TensorFlow `tf.compat.v1.get_default_session`. */
 export function getDefaultSession(): BaseSession | null {
   return defaultSession() as BaseSession | null;
 }

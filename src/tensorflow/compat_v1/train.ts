@@ -1,6 +1,4 @@
-/**
- * Namespace `tf.compat.v1.train`.
- */
+/** Namespace `tf.compat.v1.train`. */
 export {
   cosineDecay,
   cosineDecayRestarts,

@@ -1,6 +1,4 @@
-/**
- * Variable scopes: variables by name, made once and found again.
- */
+/** Variable scopes: variables by name, created once and found again. */
 import { asDType, type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/options.ts";
@@ -11,24 +9,24 @@ import { graphVariable, type Variable } from "../../engine/runtime/variables/var
 import { graphFor, GraphKeys } from "./collections.ts";
 import { glorotUniformInitializer, type Initializer, zerosInitializer } from "./initializers.ts";
 
-/** Makes a variable where there is none of its name, else gives that one. */
+/** Finds a variable of the name, or creates it. */
 export const AUTO_REUSE = "auto_reuse";
-/** Whether variables are made or found: true only found, false only made. */
+/** Reuse of variables: true only finds, false only creates. */
 export type Reuse = boolean | typeof AUTO_REUSE;
-/** A penalty for the values of a variable. */
+/** A penalty on the value of a variable. */
 export type Regularizer = (value: Tensor) => Tensor | null;
 
 /** Options of {@linkcode variableScope}. */
 export interface VariableScopeOptions {
-  /** Whether variables are made or found. Default as around it. */
+  /** Reuse of variables. Default: the outer scope's. */
   readonly reuse?: Reuse | undefined;
-  /** What variables without one of their own start with. */
+  /** Default initializer of variables. */
   readonly initializer?: Initializer | undefined;
-  /** The penalty of variables without one of their own. */
+  /** Default penalty of variables. */
   readonly regularizer?: Regularizer | undefined;
-  /** Element type of variables without one. */
+  /** Default element type of variables. */
   readonly dtype?: DType | undefined;
-  /** The name, made unique, where none is given. */
+  /** A name that is made unique, used where none is given. */
   readonly defaultName?: string | undefined;
   /** False: names of operations are not prefixed. Default true. */
   readonly auxiliaryNameScope?: boolean | undefined;
@@ -36,15 +34,18 @@ export interface VariableScopeOptions {
 
 /** Options of {@linkcode getVariable}. */
 export interface GetVariableOptions {
-  /** Its shape; may be left out where the initializer is a value. */
+  /** Its shape; may be omitted where the initializer is a value. */
   readonly shape?: readonly number[] | undefined;
   /** Element type. Default that of the scope, else `float32`. */
   readonly dtype?: DType | undefined;
-  /** What it starts with: a function of shape and dtype, or a value. Default that of the scope, else Glorot's uniform; zeros of integers. */
+  /**
+   * Its initializer: a function of shape and dtype, or a value. Default that of the scope, else Glorot's uniform; zeros
+   * for integers.
+   */
   readonly initializer?: Initializer | TensorLike | undefined;
   /** Its penalty, added to the collection of regularization losses. */
   readonly regularizer?: Regularizer | undefined;
-  /** True, the default: optimizers consider it. */
+  /** True, the default: optimizers train it. */
   readonly trainable?: boolean | undefined;
   /** Collections that list it. Default that of global variables. */
   readonly collections?: readonly string[] | undefined;
@@ -67,21 +68,21 @@ const checkVariable = optionCheck<GetVariableOptions>("getVariable", {
   collections: true,
 });
 
-/** A scope as it was entered: its name and what variables take from it. Follows TensorFlow `tf.compat.v1.VariableScope`. */
+/** A scope's name and the defaults of its variables. Follows TensorFlow `tf.compat.v1.VariableScope`. */
 export class VariableScope {
   /** Prefix of the names of variables, without the last `/`. */
   readonly name: string;
   /** Prefix of the names of operations, with its `/`. */
   readonly originalNameScope: string;
-  /** What variables without one of their own start with. */
+  /** Default initializer of variables. */
   readonly initializer: Initializer | undefined;
-  /** The penalty of variables without one of their own. */
+  /** Default penalty of variables. */
   readonly regularizer: Regularizer | undefined;
-  /** Element type of variables without one. */
+  /** Default element type of variables. */
   readonly dtype: DType;
   #reuse: Reuse;
 
-  /** Made by {@linkcode variableScope}. */
+  /** Called by {@linkcode variableScope}. */
   constructor(
     name: string,
     { reuse = false, initializer, regularizer, dtype = "float32", originalNameScope = "" }:
@@ -96,7 +97,7 @@ export class VariableScope {
     this.#reuse = reuse;
   }
 
-  /** Whether variables are made or found. */
+  /** Reuse of variables. */
   get reuse(): Reuse {
     return this.#reuse;
   }
@@ -104,11 +105,11 @@ export class VariableScope {
   reuseVariables(): void {
     this.#reuse = true;
   }
-  /** Variables of the graph whose names begin with this one's. */
+  /** Returns the graph's variables whose names begin with this scope's. */
   globalVariables(): Variable[] {
     return this.#listed(GraphKeys.GLOBAL_VARIABLES);
   }
-  /** Those of them that optimizers train. */
+  /** Returns those of them that optimizers train. */
   trainableVariables(): Variable[] {
     return this.#listed(GraphKeys.TRAINABLE_VARIABLES);
   }
@@ -119,11 +120,11 @@ export class VariableScope {
   }
 }
 
-/** What a graph knows of its scopes. */
+/** A graph's scopes and variables. */
 interface Store {
   scope: VariableScope;
   readonly variables: Map<string, Variable>;
-  /** How often each name was made unique. */
+  /** Number of times each name was made unique. */
   readonly counts: Map<string, number>;
 }
 const stores = new WeakMap<Graph, Store>();
@@ -137,14 +138,15 @@ function storeOf(graph: Graph): Store {
   return store;
 }
 
-/** The scope in force. Follows TensorFlow `tf.compat.v1.get_variable_scope`. */
+/** Returns the current scope. Follows TensorFlow `tf.compat.v1.get_variable_scope`. */
 export function getVariableScope(): VariableScope {
   return storeOf(graphFor("getVariableScope()")).scope;
 }
 
 /**
- * Runs `fn` with names of variables and operations prefixed. A scope that was made before is entered again, with what it had.
- * Follows TensorFlow `tf.compat.v1.variable_scope`. Throws `ValueError` where there is neither a name nor a default name.
+ * Runs `fn` with prefixed names of variables and operations. An existing scope is entered again, with its defaults.
+ * Follows TensorFlow `tf.compat.v1.variable_scope`. Throws `ValueError` where there is neither a name nor a default
+ * name.
  *
  * @example
  * ```ts
@@ -214,8 +216,9 @@ function uniqueName(store: Store, wanted: string | undefined): string {
 }
 
 /**
- * The variable of this name in the scope in force, made or found as its `reuse` says. Follows TensorFlow `tf.compat.v1.get_variable`.
- * Throws `ValueError` for a name that is taken, or not there to be reused, or has another shape or dtype.
+ * Finds or creates the variable of this name in the current scope, by its `reuse`. Follows TensorFlow
+ * `tf.compat.v1.get_variable`. Throws `ValueError` for a name that is taken, or missing for reuse, or has another shape
+ * or dtype.
  *
  * @example
  * ```ts
@@ -281,7 +284,7 @@ function make(
     );
   }
   const own = { name, trainable, collections };
-  // Names of variables do not depend on name scopes, nor their values on what is computed around them.
+  // Names of variables ignore name scopes, and their initial values ignore control dependencies.
   return graph.asDefault(() =>
     graph.atRoot(() => {
       if (isValue) {

@@ -1,6 +1,4 @@
-/**
- * Variables of the graph that is being built: lists of them, and operations that initialise and assign.
- */
+/** Variables of the graph being built: lists of them, and operations that initialise and assign. */
 import { apply1 } from "../../engine/core/apply.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
@@ -23,7 +21,7 @@ import { graphFor, GraphKeys } from "./collections.ts";
 
 /** Options of {@linkcode variable}. */
 export interface VariableOptions {
-  /** True, the default: optimizers consider it. */
+  /** True, the default: optimizers train it. */
   readonly trainable?: boolean | undefined;
   /** Collections that list it. Default that of global variables. */
   readonly collections?: readonly string[] | undefined;
@@ -41,8 +39,8 @@ const checkOptions = optionCheck<VariableOptions>("variable", {
 });
 
 /**
- * A variable of the graph. `initialValue` may be a function that adds it to the graph. Follows TensorFlow `tf.compat.v1.Variable`.
- * Throws `RuntimeError` in eager mode, `ValueError` where the initial shape is not known.
+ * Creates a variable of the graph. `initialValue` may be a function that adds it to the graph. Follows TensorFlow
+ * `tf.compat.v1.Variable`. Throws `RuntimeError` in eager mode, `ValueError` where the initial shape is unknown.
  *
  * @example
  * ```ts
@@ -87,8 +85,8 @@ export function movingAverageVariables(scope?: string): Variable[] {
 }
 
 /**
- * An operation that gives variables their initial values. Follows TensorFlow `tf.compat.v1.variables_initializer`.
- * Throws `ValueError` for a variable without one: of eager code, or of an imported graph that assigns none.
+ * Adds an operation that initialises variables. Follows TensorFlow `tf.compat.v1.variables_initializer`. Throws
+ * `ValueError` for a variable without an initial value: of eager code, or of an imported graph that assigns none.
  */
 export function variablesInitializer(variables: readonly Variable[], name = "init"): Operation {
   const initializers = variables.map((v) => {
@@ -103,20 +101,22 @@ export function variablesInitializer(variables: readonly Variable[], name = "ini
 }
 
 /**
- * An operation that gives all global variables made so far their initial values. Follows TensorFlow
+ * Adds an operation that initialises all global variables made so far. Follows TensorFlow
  * `tf.compat.v1.global_variables_initializer`.
  */
 export function globalVariablesInitializer(): Operation {
   return variablesInitializer(globalVariables());
 }
-/** An operation that gives local variables their initial values. Follows TensorFlow `tf.compat.v1.local_variables_initializer`. */
+/**
+ * Adds an operation that initialises local variables. Follows TensorFlow `tf.compat.v1.local_variables_initializer`.
+ */
 export function localVariablesInitializer(): Operation {
   return variablesInitializer(localVariables());
 }
 
 /**
- * An operation that fills the graph's lookup tables: those of the collection, and those that an imported graph fills. Follows
- * TensorFlow `tf.compat.v1.tables_initializer`.
+ * Adds an operation that fills the graph's lookup tables: those of the collection, and those that an imported graph
+ * fills. Follows TensorFlow `tf.compat.v1.tables_initializer`.
  */
 export function tablesInitializer(name = "init_all_tables"): Operation {
   const graph = graphFor("tablesInitializer()");
@@ -126,8 +126,8 @@ export function tablesInitializer(name = "init_all_tables"): Operation {
 }
 
 /**
- * Names of the variables that have no value when the graph runs; by default of all global and local ones made so far. Follows
- * TensorFlow `tf.compat.v1.report_uninitialized_variables`.
+ * Returns the names of the variables without a value when the graph runs; by default of all global and local ones made
+ * so far. Follows TensorFlow `tf.compat.v1.report_uninitialized_variables`.
  *
  * @example
  * ```ts

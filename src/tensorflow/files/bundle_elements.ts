@@ -1,7 +1,4 @@
-/**
- * The elements of a tensor as a bundle's data file has them.
- *  Follows TensorFlow `tensor_bundle.cc`.
- */
+/** The elements of a tensor in a bundle's data file. Follows TensorFlow `tensor_bundle.cc`. */
 import { type DType, DTYPES, type HostData } from "../../engine/core/dtype.ts";
 import { DataLossError, UnimplementedError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
@@ -11,13 +8,13 @@ import { ByteWriter } from "./byte_writer.ts";
 import { crc32c, maskCrc } from "../../library/io/crc.ts";
 import { Cursor } from "./table.ts";
 
-/** Bytes of a tensor, and the checksum over them that the index tells. */
+/** Bytes of a tensor, and their checksum for the index. */
 export interface StoredElements {
   readonly bytes: Uint8Array;
   readonly crc: number;
 }
 
-/** Writes elements. Throws `UnimplementedError` for handles, which no file holds. */
+/** Encodes elements. Throws `UnimplementedError` for handles, which files cannot hold. */
 export function encodeElements(array: NdArray): StoredElements {
   if (array.dtype === "string") return encodeStrings(array.data as Uint8Array[]);
   if (DTYPES[array.dtype].kind === "handle") {
@@ -27,7 +24,7 @@ export function encodeElements(array: NdArray): StoredElements {
   return { bytes, crc: maskCrc(crc32c(bytes)) };
 }
 
-/** Lengths, a checksum of them, then all strings. The checksums take lengths as 32-bit numbers. */
+/** Encodes lengths, their checksum, then all strings. The checksums take lengths as 32-bit numbers. */
 function encodeStrings(strings: readonly Uint8Array[]): StoredElements {
   const out = new ByteWriter(), lengths = new ByteWriter();
   for (const s of strings) {
@@ -46,7 +43,7 @@ function encodeStrings(strings: readonly Uint8Array[]): StoredElements {
   return { bytes: out.bytes, crc: maskCrc(crc) };
 }
 
-/** Reads elements. Throws `DataLossError` where bytes and checksum, shape or dtype do not fit. */
+/** Decodes elements. Throws `DataLossError` where bytes and checksum, shape or dtype do not fit. */
 export function decodeElements(
   dtype: DType,
   shape: readonly number[],
@@ -81,7 +78,7 @@ function decodeStrings(
     bytes,
     () => new DataLossError(`Cannot read ${what}: its strings end too early`),
   );
-  // A length takes a byte at least.
+  // A length takes at least one byte.
   if (n > bytes.length) {
     throw new DataLossError(`Cannot read ${what}: ${n} strings are not in ${bytes.length} bytes`);
   }

@@ -1,30 +1,25 @@
-/**
- * Bytes written one after the other: varints, fixed numbers, other bytes.
- */
+/** Growing bytes: varints, fixed numbers, other bytes. */
 
-/** Grows as it is written to. */
 export class ByteWriter {
   #bytes = new Uint8Array(256);
   #length = 0;
 
-  /** How many were written. */
+  /** Number of written bytes. */
   get length(): number {
     return this.#length;
   }
 
-  /** What was written, not copied. */
+  /** The written bytes, not copied. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Writes bytes. */
   put(bytes: Uint8Array): void {
     this.#room(bytes.length);
     this.#bytes.set(bytes, this.#length);
     this.#length += bytes.length;
   }
 
-  /** Writes one byte. */
   byte(value: number): void {
     this.#room(1);
     this.#bytes[this.#length++] = value;
@@ -42,7 +37,6 @@ export class ByteWriter {
     for (let k = 0; k < 32; k += 8) this.byte(value >>> k & 255);
   }
 
-  /** Empties it. */
   clear(): void {
     this.#length = 0;
   }

@@ -1,6 +1,6 @@
 /**
- * Checkpoints: TensorFlow's tensor bundle, `PREFIX.index` and `PREFIX.data-?????-of-?????`, read and written.
- *  Follows TensorFlow `tensor_bundle.cc`.
+ * Checkpoints: TensorFlow's tensor bundle, `PREFIX.index` and `PREFIX.data-?????-of-?????`, read and written. Follows
+ * TensorFlow `tensor_bundle.cc`.
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { toNdArray } from "../../engine/core/convert.ts";
@@ -36,7 +36,7 @@ import { compareBytes, readTable, writeTable } from "./table.ts";
 import { shapeFromJson, shapeToJson } from "../../engine/graph/graph_def/values.ts";
 import { shapeMessage } from "./to_message.ts";
 
-/** What a checkpoint holds under a key. */
+/** Type of the tensor under a key of a checkpoint. */
 export interface CheckpointSpec {
   /** Element type. */
   readonly dtype: NdArray["dtype"];
@@ -44,17 +44,20 @@ export interface CheckpointSpec {
   readonly shape: readonly number[];
 }
 
-/** A checkpoint that was opened. Tensors are read when they are asked for. */
+/** An open checkpoint. Tensors are read on demand. */
 export interface Checkpoint {
   /** All keys, sorted by their bytes. */
   keys(): string[];
-  /** True where there is such a key. */
+  /** True where the key exists. */
   has(key: string): boolean;
-  /** Dtype and shape under a key. Throws `NotFoundError` where there is none. */
+  /** Returns dtype and shape of the tensor under a key. Throws `NotFoundError` where there is none. */
   spec(key: string): CheckpointSpec;
-  /** The tensor under a key. Rejects with `NotFoundError` where there is none, `DataLossError` where its bytes are damaged. */
+  /**
+   * Reads the tensor under a key. Rejects with `NotFoundError` where there is none, `DataLossError` where its bytes are
+   * damaged.
+   */
   read(key: string): Promise<NdArray>;
-  /** Closes the data files. Reading opens them again. */
+  /** Closes the data files, which a later read opens again. */
   close(): Promise<void>;
 }
 
@@ -96,7 +99,7 @@ export async function readCheckpoint(prefix: string | URL): Promise<Checkpoint> 
   return new Bundle(path, header.numShards, entries);
 }
 
-/** Throws `DataLossError` where tensors share bytes: a small file could say that very many tensors lie in it. */
+/** Throws `DataLossError` where tensors share bytes: a small file could else claim very many tensors. */
 function checkPlaces(entries: readonly BundleEntryProto[], name: string): void {
   const stored = entries.filter((e) => e.size > 0n).sort((a, b) =>
     a.shardId - b.shardId || (a.offset < b.offset ? -1 : 1)
@@ -108,7 +111,7 @@ function checkPlaces(entries: readonly BundleEntryProto[], name: string): void {
   });
 }
 
-/** A key as a text in which every byte is a character, so that the keys of slices are texts too. */
+/** Converts a key to a text with one character for each byte, so that the keys of slices are texts too. */
 function keyText(key: Uint8Array): string {
   let text = "";
   for (const b of key) text += String.fromCharCode(b);
@@ -130,7 +133,7 @@ class Bundle implements Checkpoint {
   }
 
   keys(): string[] {
-    // A slice's key begins with 0, which no tensor's name does.
+    // The key of a slice begins with 0, unlike the name of a tensor.
     return [...this.#entries.keys()].filter((k) => !k.startsWith("\0")).map((k) =>
       decoder.decode(Uint8Array.from(k, (c) => c.charCodeAt(0)))
     );
@@ -213,7 +216,7 @@ class Bundle implements Checkpoint {
       const extents = extentsOf(slice, shape, key);
       return { extents, entry: this.#entry(keyText(sliceKey(key, extents)), `${key} (slice)`) };
     });
-    // Asked before memory is: slices are apart and make up the whole.
+    // Checked before memory is allocated: slices are disjoint and fill the whole.
     const size = slices.reduce((n, s) => n + sizeOf(this.#spec(s.entry, key).shape), 0);
     if (size !== sizeOf(shape) || new Set(slices.map((s) => s.entry)).size < slices.length) {
       throw new DataLossError(
@@ -245,7 +248,6 @@ function extentsOf(slice: TensorSliceProto, shape: readonly number[], key: strin
   }));
 }
 
-/** Copies a block to its place, row by row. */
 function copyInto(out: NdArray, part: NdArray, starts: readonly number[]): void {
   const rank = out.shape.length;
   if (rank === 0 || part.size === 0) return;
@@ -264,9 +266,9 @@ function copyInto(out: NdArray, part: NdArray, starts: readonly number[]): void 
 }
 
 /**
- * Writes a checkpoint that `tf.train.load_checkpoint` and {@linkcode readCheckpoint} read: each record's key with its tensor,
- * variable or array. A file that was there under the same prefix is replaced in one step: a crash leaves the old or the new one.
- * Rejects with `ValueError` for an empty key.
+ * Writes a checkpoint that `tf.train.load_checkpoint` and {@linkcode readCheckpoint} read: each record's key with its
+ * tensor, variable or array. An earlier file under the same prefix is replaced in one step: a crash leaves the old or
+ * the new one. Rejects with `ValueError` for an empty key.
  *
  * @example
  * ```ts
@@ -304,8 +306,8 @@ export async function writeCheckpoint(
     data.put(bytes);
     entries.push({ key, value: toBinary(BundleEntryProtoSchema, entry) });
   }
-  // The index names the number of data files, so a new index can stand beside other files than the old one: until it takes the
-  // old one's place in one step, that one has all of its own.
+  // The index names the number of data files, so that old and new data files have different names: until the new index
+  // replaces the old one in one step, that one has all of its files.
   const before = await shardsOf(path);
   const numShards = before === 1 ? 2 : 1;
   const header = toBinary(
@@ -320,7 +322,7 @@ export async function writeCheckpoint(
   for (let id = 0; id < before; id++) await fs.rm(dataFile(path, id, before), { force: true });
 }
 
-/** How many data files the checkpoint that stands there has; 0 for none. */
+/** Returns the number of data files of an existing checkpoint; 0 for none. */
 async function shardsOf(path: string): Promise<number> {
   try {
     const { bytes, name } = await readSource(`${path}.index`);
@@ -335,7 +337,7 @@ function dataFile(prefix: string, id: number, shards: number): string {
   return `${prefix}.data-${five(id)}-of-${five(shards)}`;
 }
 
-/** A path, or the URL of something that is not a file of this machine. */
+/** Returns a path, or the URL of something that is not a file of this machine. */
 export function pathOf(source: string | URL): string {
   const text = String(source);
   if (!/^file:/i.test(text)) return text;
@@ -343,11 +345,11 @@ export function pathOf(source: string | URL): string {
   return /^\/[A-Za-z]:/.test(path) ? path.slice(1) : path;
 }
 
-/** Deletes the files of a checkpoint, those that TensorFlow writes beside it included; nothing where there is none. */
+/** Deletes the files of a checkpoint, if there are any, and those that TensorFlow writes beside it. */
 async function removeCheckpoint(prefix: string): Promise<void> {
   const shards = await shardsOf(prefix), fs = await fileSystem();
   const data = Array.from({ length: shards }, (_, id) => dataFile(prefix, id, shards));
-  // The index last: until then it is known which files there are.
+  // The index last: it tells the other files.
   for (const path of [...data, `${prefix}.meta`, `${prefix}.index`]) {
     await fs.rm(path, { force: true });
   }

@@ -1,6 +1,6 @@
 /**
- * The ops with which TensorFlow's graphs read and write checkpoints: RestoreV2, SaveV2, ShardedFilename, MergeV2Checkpoints.
- *  They reach files, so they are registered by this entry alone.
+ * The ops with which TensorFlow's graphs read and write checkpoints: RestoreV2, SaveV2, ShardedFilename,
+ * MergeV2Checkpoints. They access files, so this entry alone registers them.
  */
 import { decodeString, encodeString } from "../../engine/core/text.ts";
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
@@ -63,7 +63,7 @@ async function restored(c: Checkpoint, { key, slice, dtype, node }: Wanted): Pro
   return slice === "" ? value : sliced(value, slice, key);
 }
 
-/** The part that a spec as `"300 4 0,100:-"` names: the whole shape, then start and length of each axis. */
+/** Cuts out the part that a spec as `"300 4 0,100:-"` names: the whole shape, then start and length of each axis. */
 function sliced(value: NdArray, spec: string, key: string): NdArray {
   const ranges = (spec.split(" ").at(-1) ?? "").split(":").map((r, d) => {
     const [start, length] = r === "-" ? [0, value.shape[d]] : r.split(",").map(Number);

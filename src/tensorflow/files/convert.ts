@@ -1,6 +1,6 @@
 /**
- * Models from one of TensorFlow's forms to another: a SavedModel's signature, a GraphModel or a GraphDef is frozen to a graph with
- * named inputs and outputs, which each form can be written from.
+ * Conversion between TensorFlow's forms of models: a SavedModel's signature, a GraphModel or a GraphDef is frozen to a
+ * graph with named inputs and outputs, from which each form is written.
  */
 import { asDType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
@@ -27,7 +27,7 @@ import { saveModel } from "./save_model.ts";
 import { buildSignature, loadSavedModel } from "./saved_model.ts";
 import { type NamedTensor, writeGraphModel } from "./write_graph_model.ts";
 
-/** A graph without variables, and what it takes and gives by name. */
+/** A graph without variables, with its named inputs and outputs. */
 export interface FrozenModel {
   readonly def: GraphDefJson;
   readonly inputs: Readonly<Record<string, NamedTensor>>;
@@ -41,9 +41,9 @@ export interface ConvertModelOptions {
 }
 
 /**
- * Writes a model in another form, which the name of the file says: `….pb` is a GraphDef, `….json` a GraphModel with its weights beside it,
- * and a name without an ending the folder of a SavedModel. Rejects with `ValueError` for other names and for signatures that are not there,
- * and with what reading and writing reject with.
+ * Writes a model in another form, by the ending of the file's name: `….pb` is a GraphDef, `….json` a GraphModel with
+ * its weights beside it, and a name without an ending the folder of a SavedModel. Rejects with `ValueError` for other
+ * names and unknown signatures, and with the errors of reading and writing.
  */
 export async function convertModel(
   from: string,
@@ -114,14 +114,14 @@ async function frozenGraphModel(path: string): Promise<FrozenModel> {
   };
 }
 
-/** Inputs are a graph's placeholders, outputs what nobody reads. */
+/** Freezes a graph: its inputs are the placeholders, its outputs the unread nodes. */
 function frozenGraph(given: GraphDefJson): FrozenModel {
   const def = raiseVersion1(given);
   const tensor = new Graph().asDefault(() => importTensors(def, { prefix: "", inlineCalls: true }));
   const read = new Set(
     def.node.flatMap((n) => (n.input ?? []).map((i) => i.replace(/^\^/, "").split(":")[0])),
   );
-  /** The first output of each node, of those that have one. */
+  /** Maps each node with outputs to its first one. */
   const tensors = (nodes: readonly NodeDefJson[]): Record<string, NamedTensor> =>
     Object.fromEntries(nodes.flatMap(({ name }) => {
       try {

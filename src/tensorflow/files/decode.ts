@@ -1,10 +1,8 @@
-/**
- * Protobuf messages out of bytes, with errors that name the file.
- */
+/** Decoding of protobuf messages, with errors that name the file. */
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { DataLossError } from "../../engine/core/errors.ts";
 
-/** The message in bytes. Throws `DataLossError` naming the file where they are none. */
+/** Decodes a message. Throws `DataLossError` naming the file for invalid bytes. */
 export function decode<D extends DescMessage>(
   schema: D,
   bytes: Uint8Array,

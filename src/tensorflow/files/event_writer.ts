@@ -1,6 +1,4 @@
-/**
- * Event files that TensorBoard reads: scalars, images, histograms, texts and graphs by step.
- */
+/** Event files for TensorBoard: scalars, images, histograms, texts and graphs by step. */
 import { describe, toNdArray } from "../../engine/core/convert.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { ValueError } from "../../engine/core/errors.ts";
@@ -68,25 +66,25 @@ export interface FileWriterOptions {
   readonly filenameSuffix?: string;
 }
 
-/** Writes what TensorBoard shows; made by {@linkcode createFileWriter}. */
+/** Writes events for TensorBoard; made by {@linkcode createFileWriter}. */
 export class EventFileWriter implements AsyncDisposable {
   readonly #writer: TFRecordWriter;
 
   /** Path of the file. */
   readonly path: string;
 
-  /** Writes to a file, which is made with the first event. */
+  /** Creates a writer; the first event creates the file. */
   constructor(path: string) {
     this.path = path;
     this.#writer = new TFRecordWriter(path);
   }
 
-  /** Writes the line that says which format follows. */
+  /** Writes the event that names the format's version. */
   begin(): Promise<void> {
     return this.#event(new Message().text(3, "brain.Event:2"));
   }
 
-  /** Adds a number to the curve of that name. Rejects with `ValueError` for a value that is not one number. */
+  /** Adds a point to the curve of a name. Rejects with `ValueError` for a value that is not one number. */
   async scalar(name: string, value: TensorLike, step: number): Promise<void> {
     const { data, size } = await hostArray(value);
     if (size !== 1) {
@@ -128,7 +126,7 @@ export class EventFileWriter implements AsyncDisposable {
     }
   }
 
-  /** Adds how values are distributed. Rejects with `ValueError` where there are none. */
+  /** Adds the distribution of values. Rejects with `ValueError` where there are none. */
   async histogram(
     name: string,
     values: TensorLike,
@@ -159,7 +157,7 @@ export class EventFileWriter implements AsyncDisposable {
   /** Adds a text, which TensorBoard shows as Markdown. */
   async text(name: string, value: string, step: number): Promise<void> {
     const plugin = new Message().text(1, "text");
-    // A tensor of one string, as the plugin for texts wants it.
+    // The plugin for texts wants a tensor of one string.
     const tensor = new Message().integer(1, 7).message(2, new Message()).text(8, value);
     await this.#summary(
       step,
@@ -167,7 +165,7 @@ export class EventFileWriter implements AsyncDisposable {
     );
   }
 
-  /** Adds a graph, to be looked at: scripts in it need no names. */
+  /** Adds a graph for viewing: scripts in it need no names. */
   async graph(graph: Graph | GraphDefJson): Promise<void> {
     const def = graph instanceof Graph
       ? toGraphDef(graph, { portable: false, allowAnonymousScripts: true })
@@ -175,17 +173,17 @@ export class EventFileWriter implements AsyncDisposable {
     await this.#event(new Message().bytesField(4, encodeGraphDef(def)));
   }
 
-  /** Writes what was gathered: TensorBoard sees it now. */
+  /** Writes the collected events: TensorBoard sees them now. */
   flush(): Promise<void> {
     return this.#writer.flush();
   }
 
-  /** Ends the file. */
+  /** Closes the file. */
   close(): Promise<void> {
     return this.#writer.close();
   }
 
-  /** Ends the file at the end of an `await using` block. */
+  /** Closes the file at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -208,11 +206,13 @@ async function hostArray(value: TensorLike): Promise<NdArray> {
   return value instanceof Tensor ? await value.ndarray() : toNdArray(value);
 }
 
-/** Buckets of one width from the least value to the greatest: their upper ends, and how many values lie in each. */
+/**
+ * Makes buckets of one width from the least value to the greatest: their upper ends, and the number of values in each.
+ */
 function bucketsOf(values: readonly number[], count: number): { ends: number[]; counts: number[] } {
   const low = values.reduce((a, b) => Math.min(a, b)),
     high = values.reduce((a, b) => Math.max(a, b));
-  // One value has a bucket around it.
+  // A single value lies in the middle of its bucket.
   const [from, to] = low === high ? [low - 0.5, high + 0.5] : [low, high];
   const width = (to - from) / count;
   const counts = new Array<number>(count).fill(0);
@@ -223,8 +223,8 @@ function bucketsOf(values: readonly number[], count: number): { ends: number[]; 
 let made = 0;
 
 /**
- * Makes a file of events in a folder that `tensorboard --logdir` watches, and the folder where there is none. Throws `TypeError` for
- * what is no path. Follows TensorFlow `tf.summary.create_file_writer`.
+ * Creates a file of events in a folder that `tensorboard --logdir` watches, and the folder where there is none. Throws
+ * `TypeError` for an invalid path. Follows TensorFlow `tf.summary.create_file_writer`.
  *
  * @example
  * ```ts

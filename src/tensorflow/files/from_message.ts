@@ -1,6 +1,4 @@
-/**
- * GraphDef messages as the objects that `importGraphDef` takes. Bytes stay bytes: views into the file.
- */
+/** Conversion of GraphDef messages to the objects of `importGraphDef`. Bytes stay views into the file. */
 import type {
   AttrValueJson,
   BytesJson,
@@ -24,7 +22,7 @@ import { Budget } from "../../engine/graph/graph_def/check.ts";
 import { attrFromJson } from "../../engine/graph/graph_def/values.ts";
 import { DataType, type TensorProto, type TensorShapeProto } from "../proto/tensor_pb.ts";
 
-/** A GraphDef. */
+/** Converts a GraphDef. */
 export function graphDefOf(message: GraphDef): GraphDefJson {
   const def: GraphDefJson = {
     node: message.node.map(nodeOf),
@@ -83,7 +81,7 @@ function functionOf(message: FunctionDef): FunctionDefJson {
   return def;
 }
 
-/** Attributes; none at all are left out. */
+/** Converts attributes; omits an empty record. */
 function attrsOf(
   attrs: Readonly<Record<string, AttrValue>>,
 ): Record<string, AttrValueJson> | undefined {
@@ -118,7 +116,7 @@ function attrOf({ value: v }: AttrValue): AttrValueJson {
   return {};
 }
 
-/** Lists as they are, empty ones left out: which of them is meant the op's signature says. */
+/** Converts lists and omits empty ones: the op's signature tells the kind of an empty list. */
 function listOf(m: AttrValue_ListValue): NonNullable<AttrValueJson["list"]> {
   return {
     ...(m.s.length > 0 && { s: m.s }),
@@ -137,13 +135,13 @@ function funcOf(m: NameAttrList): FuncJson {
   return attr === undefined ? { name: m.name } : { name: m.name, attr };
 }
 
-/** Name of a dtype; that of a number nobody knows is the number. References of version 1 graphs are values here. */
+/** Returns the name of a dtype; an unknown number stays a number. References of version 1 graphs are values here. */
 export function typeOf(type: DataType): string {
   const known = DataType[type > 100 ? type - 100 : type];
   return known === undefined ? `DT_${type}` : known.startsWith("DT_") ? known : `DT_${known}`;
 }
 
-/** A shape. */
+/** Converts a shape. */
 export function shapeOf(m: TensorShapeProto): ShapeJson {
   return m.unknownRank
     ? { unknownRank: true }
@@ -154,7 +152,7 @@ function floatOf(v: number): number | "NaN" | "Infinity" | "-Infinity" {
   return Number.isFinite(v) ? v : String(v) as "NaN" | "Infinity" | "-Infinity";
 }
 
-/** A tensor: its elements are packed bytes, or a list in the field of their dtype. */
+/** Converts a tensor: its elements are packed bytes, or a list in the field of their dtype. */
 export function tensorOf(m: TensorProto): TensorJson {
   const def: TensorJson = {
     dtype: typeOf(m.dtype),
@@ -175,7 +173,7 @@ export function tensorOf(m: TensorProto): TensorJson {
   return def;
 }
 
-/** The tensor that a message holds. Throws `ValueError` for one that repeats a value very often. */
+/** Decodes a message's tensor. Throws `ValueError` for one that repeats a value very often. */
 export function arrayOf(m: TensorProto): NdArray {
   const json = { tensor: tensorOf(m) };
   return attrFromJson({ name: "value", type: "tensor" }, json, new Budget(0)) as NdArray;

@@ -1,6 +1,4 @@
-/**
- * GraphDefs in TensorFlow's files: binary, text (`.pbtxt`) or JSON.
- */
+/** GraphDefs in TensorFlow's files: binary, text (`.pbtxt`) or JSON. */
 import { fromJson, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { DataLossError } from "../../engine/core/errors.ts";
 import type { GraphDefJson } from "../../engine/graph/graph_def/graph_def.ts";
@@ -13,9 +11,9 @@ import { parseText } from "./text_format.ts";
 import { graphDefMessage } from "./to_message.ts";
 
 /**
- * Reads a GraphDef: binary (`.pb`), text (`.pbtxt`) or JSON as protobuf prints it, told apart by what is in the file. The result is
- * what `tf.importGraphDef` takes; constants are views into the file's bytes.
- * Rejects with `NotFoundError` where there is no such file, `DataLossError` where it holds no GraphDef.
+ * Reads a GraphDef: binary (`.pb`), text (`.pbtxt`) or JSON as protobuf prints it, told apart by their content. The
+ * result is for `tf.importGraphDef`; constants are views into the file's bytes. Rejects with `NotFoundError` where
+ * there is no such file, `DataLossError` where it holds no GraphDef.
  *
  * @example
  * ```ts
@@ -49,7 +47,10 @@ function parse(bytes: Uint8Array, name: string): GraphDef {
   }
 }
 
-/** What a file holds, by its first bytes: a binary one has a control character among them, a length at the latest. */
+/**
+ * Detects the form of a file by its first bytes: a binary one has a control character among them, a length at the
+ * latest.
+ */
 function formOf(bytes: Uint8Array): "binary" | "text" | "json" {
   const head = bytes.subarray(0, 4096);
   if (head.length === 0) return "binary";
@@ -60,8 +61,8 @@ function formOf(bytes: Uint8Array): "binary" | "text" | "json" {
 }
 
 /**
- * The bytes of a GraphDef, as TensorFlow's `.pb` files have them. Takes what `graph.toGraphDef()` and {@linkcode readGraphDef} give.
- * Throws `ValueError` for a dtype or an attribute that no file holds.
+ * Encodes a GraphDef as in TensorFlow's `.pb` files. Takes the results of `graph.toGraphDef()` and {@linkcode
+ * readGraphDef}. Throws `ValueError` for a dtype or an attribute that files cannot hold.
  *
  * @example
  * ```ts

@@ -1,7 +1,5 @@
-/**
- * What is in a model's file: signatures, ops, sizes, and what is missing to run it.
- */
-// Ops that are not loaded would count as missing.
+/** Description of a model's file: signatures, ops, sizes, and the ops that are missing to run it. */
+// Without this import its ops would count as missing.
 import "../../../mod.ts";
 import { shapeText } from "../../engine/core/shape.ts";
 import { readArtifacts } from "../../tfjs/graph_model/artifacts.ts";
@@ -22,11 +20,10 @@ import type { MetaGraphDef } from "../proto/saved_model_pb.ts";
 
 /** A model's file as this command shows it. */
 export interface ModelFile {
-  /** What it is. */
   readonly kind: "GraphModel" | "SavedModel" | "GraphDef";
   /** Its graph, with weights where they are constants. */
   readonly def: GraphDefJson;
-  /** Lines that tell its signatures. */
+  /** Lines that describe its signatures. */
   readonly signatures: readonly string[];
 }
 
@@ -63,7 +60,7 @@ export async function readModel(path: string): Promise<ModelFile> {
   };
 }
 
-/** What the functions of the saved object take. */
+/** Describes the arguments of the saved object's functions. */
 function methodsOf({ objectGraphDef: graph }: MetaGraphDef): string[] {
   if (graph === undefined) return [];
   const { methods } = loadedObject({
@@ -87,7 +84,7 @@ function allNodes(def: GraphDefJson): readonly NodeDefJson[] {
   return [...def.node, ...(def.library?.function ?? []).flatMap((f) => f.nodeDef ?? [])];
 }
 
-/** Lines that tell what is in a model. */
+/** Describes a model in lines. */
 export function describeModel({ kind, def, signatures }: ModelFile): string[] {
   const nodes = allNodes(def);
   const counts = new Map<string, number>();

@@ -1,6 +1,6 @@
 /**
- * The objects of a SavedModel: its functions, variables and modules by the attributes that they had in Python.
- *  Follows TensorFlow `saved_model/load.py` and `function_deserialization.py`.
+ * The objects of a SavedModel: functions, variables and modules by their attributes in Python. Follows TensorFlow
+ * `saved_model/load.py` and `function_deserialization.py`.
  */
 import { describe } from "../../engine/core/convert.ts";
 import { ValueError } from "../../engine/core/errors.ts";
@@ -20,46 +20,44 @@ import type {
 import { matchValue, packValue, plainValue, specsIn, structureText } from "./structured_value.ts";
 
 /**
- * A function of an object: traced for some arguments when it was saved, among which a call chooses. Arguments are in Python's order: tensors and
- * what can be made into one, and the values and nests that it was traced with; those left out take their defaults. A record behind the others
- * gives some by name. The result has the nest that it had there.
+ * A function of an object, with the traces that were saved, among which a call chooses. Arguments are in Python's
+ * order: tensors and values that convert to tensors, and the values and nests of the trace; omitted ones take their
+ * defaults. A record after the others gives some by name. The result has the nest of the trace.
  */
 export interface LoadedMethod {
-  /** Calls it. Rejects with `ValueError` where it was traced for no such arguments. */
+  /** Calls the function. Rejects with `ValueError` where no trace takes the arguments. */
   (...args: unknown[]): Promise<unknown>;
-  /** The arguments that it was traced for, as text. */
+  /** The arguments of each trace, as text. */
   readonly traces: readonly string[];
 }
 
 /** An object of a model: a module, a list or a dictionary. */
 export interface LoadedObject {
-  /** Its functions. */
   readonly methods: Readonly<Record<string, LoadedMethod>>;
-  /** Its variables. */
   readonly variables: Readonly<Record<string, Variable>>;
-  /** The objects in it; those of lists are called `"0"`, `"1"` and so on. */
+  /** Its objects; those of lists are called `"0"`, `"1"` and so on. */
   readonly children: Readonly<Record<string, LoadedObject>>;
 }
 
-/** What objects need of the model that they are in. */
+/** The model that objects belong to. */
 export interface ObjectSource {
   readonly graph: SavedObjectGraph;
-  /** The variable of a node, or undefined where nothing restores it. */
+  /** Returns the variable of a node, or undefined where nothing restores it. */
   variable(node: number): Variable | undefined;
-  /** Names the model in errors of reading it. */
+  /** Names the model in errors of `work`. */
   naming<T>(work: () => T): T;
-  /** Adds a call of a function to the graph being built: its results, for these arguments and what the nodes stand for. */
+  /** Adds a call of a function to the graph being built; returns its results for these arguments and captured nodes. */
   call(name: string, args: readonly Tensor[], bound: readonly number[]): Tensor[];
 }
 
-/** An object by its number; the root has 0. */
+/** Returns an object by its number; the root has 0. */
 export function loadedObject(source: ObjectSource, id = 0): LoadedObject {
   return new ObjectNode(source, new Map(), id);
 }
 
 class ObjectNode implements LoadedObject {
   readonly #source: ObjectSource;
-  /** Objects refer to each other in circles. */
+  /** Objects by number, as they may refer to each other in cycles. */
   readonly #known: Map<number, ObjectNode>;
   readonly #id: number;
   #methods: Record<string, LoadedMethod> | null = null;
@@ -107,7 +105,7 @@ class ObjectNode implements LoadedObject {
     return Object.fromEntries(entries);
   }
 
-  /** What `console.log` shows. */
+  /** Formats the object for `console.log`. */
   [Symbol.for("Deno.customInspect")](): string {
     const { methods, variables, children } = this;
     const names = [
@@ -122,9 +120,9 @@ class ObjectNode implements LoadedObject {
 /** A trace of a method. */
 interface Trace {
   readonly name: string;
-  /** Arguments by their places. */
+  /** Positional arguments. */
   readonly args: readonly StructuredValue[];
-  /** Arguments by their names. */
+  /** Keyword arguments. */
   readonly named: Readonly<Record<string, StructuredValue>>;
   readonly output: StructuredValue | undefined;
   readonly bound: readonly number[];
@@ -153,7 +151,7 @@ function loadedMethod(
   names: readonly string[],
   spec: FunctionSpec | undefined,
 ): LoadedMethod {
-  // What is wrong with it shows when it is asked for, not while others are.
+  // An invalid trace fails when it is used, not while others are.
   let known: Trace[] | null = null;
   const traces = (): Trace[] =>
     known ??= source.naming(() =>
@@ -178,7 +176,7 @@ function traceText({ args, named }: Trace): string {
   return `(${list.join(", ")})`;
 }
 
-/** The first trace that takes the arguments as they are, else the first that takes them converted. */
+/** Chooses the first trace that takes the arguments as they are, else the first that takes them converted. */
 function choose(
   method: string,
   traces: readonly Trace[],
@@ -217,9 +215,9 @@ function sortedValues<T>(record: Readonly<Record<string, T>>): T[] {
   return Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)).map(([, v]) => v);
 }
 
-/** How arguments of a Python function are given. */
+/** Binds arguments as Python does. */
 class Binder {
-  /** Names of what has a place. */
+  /** Names of the positional arguments. */
   readonly #names: readonly string[];
   readonly #defaults: Readonly<Record<string, unknown>>;
 
@@ -242,7 +240,10 @@ class Binder {
     };
   }
 
-  /** The inputs of a trace for these arguments, the last of which may be a record of some by name; null where they do not fit. */
+  /**
+   * Returns the inputs of a trace for these arguments, the last of which may be a record of some by name; null where
+   * they do not fit.
+   */
   match(trace: Trace, given: readonly unknown[], convert: boolean): unknown[] | null {
     const found = this.#match(trace, given, {}, convert);
     const last = given.at(-1);

@@ -1,6 +1,4 @@
-/**
- * The meta graph of a SavedModel: read, chosen by tags, and cut down to what a signature needs.
- */
+/** The meta graph of a SavedModel: read, chosen by tags, and pruned to the needs of a signature. */
 import { asDType, type DType } from "../../engine/core/dtype.ts";
 import { NotFoundError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
@@ -19,7 +17,7 @@ import { DataType, type TensorShapeProto } from "../proto/tensor_pb.ts";
 import { openParts } from "./random_access.ts";
 import { readSource } from "./source.ts";
 
-/** The meta graph of a SavedModel's folder that has exactly these tags. */
+/** Reads the meta graph of a SavedModel's folder with exactly these tags. */
 export async function readMetaGraph(
   folder: string,
   tags: readonly string[],
@@ -57,19 +55,17 @@ async function exists(path: string): Promise<boolean> {
 
 /** A named argument or result of a signature. */
 export interface SignatureTensor {
-  /** Its name for those who call. */
+  /** Its name in the signature. */
   readonly key: string;
   /** The tensor in the graph, as `"x:0"`. */
   readonly tensor: string;
-  /** Element type. */
   readonly dtype: DType;
-  /** Shape. */
   readonly shape: PartialShape;
-  /** What an argument is where it is not given. */
+  /** Default of an argument. */
   readonly value?: NdArray;
 }
 
-/** Arguments of a signature, sorted by name. */
+/** Lists the arguments of a signature, sorted by name. */
 export function inputsOf(signature: SignatureDef): SignatureTensor[] {
   return tensorsOf(signature.inputs).map((t) => {
     const value = signature.defaults[t.key];
@@ -77,12 +73,15 @@ export function inputsOf(signature: SignatureDef): SignatureTensor[] {
   });
 }
 
-/** Results of a signature, sorted by name. */
+/** Lists the results of a signature, sorted by name. */
 export function outputsOf(signature: SignatureDef): SignatureTensor[] {
   return tensorsOf(signature.outputs);
 }
 
-/** Tensors by name; those of a sparse or ragged value are called `x`, `x_1` and so on, as TensorFlow calls them where they are inputs. */
+/**
+ * Lists tensors by name; those of a sparse or ragged value are called `x`, `x_1` and so on, TensorFlow's names of them
+ * as inputs.
+ */
 function tensorsOf(infos: Readonly<Record<string, TensorInfo>>): SignatureTensor[] {
   const sorted = Object.entries(infos).sort(([a], [b]) => (a < b ? -1 : 1));
   return sorted.flatMap(([key, info]) =>
@@ -118,12 +117,12 @@ function partsOf({ encoding, dtype, tensorShape }: TensorInfo): Part[] {
   }
 }
 
-/** The name of the operation that a tensor or a control input comes from. */
+/** Returns the name of the operation of a tensor or a control input. */
 export function operationOf(input: string): string {
   return input.replace(/^\^/, "").split(":")[0];
 }
 
-/** The nodes that `targets` need, those behind `cut` tensors left out; functions stay as they are. */
+/** Keeps the nodes that `targets` depend on, up to the `cut` tensors; functions stay unchanged. */
 export function prune(
   def: GraphDefJson,
   targets: readonly string[],

@@ -1,6 +1,4 @@
-/**
- * Which objects a checkpoint was saved of: the message that it holds under a key of its own.
- */
+/** The object graph of a checkpoint: the message with the saved objects, under a key of its own. */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import type { TensorLike } from "../../engine/core/tensor.ts";
@@ -9,15 +7,18 @@ import { decode } from "./decode.ts";
 import { TrackableObjectGraphSchema } from "../proto/checkpoint_pb.ts";
 
 const OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH";
-/** What the value of a variable is called among its attributes. */
+/** Name of the attribute with a variable's value. */
 const VARIABLE_VALUE = "VARIABLE_VALUE";
 
-/** Where TensorFlow looks for the value of a variable of this path. */
+/** Returns TensorFlow's key of the value of a variable at this path. */
 export function valueKey(path: string): string {
   return `${path}/.ATTRIBUTES/${VARIABLE_VALUE}`;
 }
 
-/** The objects of a checkpoint; null where it was saved of something else. Rejects with `DataLossError` for damaged ones. */
+/**
+ * Reads the objects of a checkpoint; null where it was saved without objects. Rejects with `DataLossError` for damaged
+ * ones.
+ */
 export async function readObjects(
   prefix: string,
   checkpoint: OpenCheckpoint,
@@ -36,7 +37,7 @@ export async function readObjects(
   }));
 }
 
-/** The entry of a checkpoint that says which objects it was saved of. */
+/** Makes the entry of a checkpoint that lists its saved objects. */
 export function objectsEntry(nodes: readonly SavedObjectNode[]): Record<string, TensorLike> {
   const graph = create(TrackableObjectGraphSchema, {
     nodes: nodes.map(({ key, children, slots }) => ({

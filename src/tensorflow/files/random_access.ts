@@ -1,19 +1,16 @@
-/**
- * Files read in parts, and written so that a crash leaves the old or the new one.
- */
+/** Files that are read in parts, and files that are replaced atomically. */
 import { DataLossError } from "../../engine/core/errors.ts";
 import { fileError, nodeFiles } from "../../library/io/files.ts";
 import { readSource } from "./source.ts";
 
 /** A file that is read in parts. */
 export interface PartReader {
-  /** The bytes from `offset` on. Rejects with `DataLossError` where the file ends before. */
+  /** Reads the bytes from `offset` on. Rejects with `DataLossError` where the file ends before. */
   read(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
-  /** Closes it. */
   close(): Promise<void>;
 }
 
-/** What we use of a handle of Node's `fs/promises`, which Deno has too. */
+/** The used part of a handle of Node's `fs/promises`, which Deno has too. */
 interface Handle {
   read(
     buffer: Uint8Array,
@@ -35,7 +32,7 @@ interface FileSystem {
   stat(path: string): Promise<{ mtimeMs: number }>;
 }
 
-/** The file system of this runtime. Rejects with `UnimplementedError` in browsers. */
+/** Returns the file system of this runtime. Rejects with `UnimplementedError` in browsers. */
 export function fileSystem(): Promise<FileSystem> {
   return nodeFiles();
 }
@@ -53,7 +50,7 @@ export async function openParts(path: string): Promise<PartReader> {
   const { size } = await handle.stat();
   return {
     async read(offset, length) {
-      // Asked before memory is: a damaged index may name any length.
+      // Checked before memory is allocated: a damaged index may name any length.
       if (offset + length > size) throw tooShort(path, offset + length, size);
       const out = new Uint8Array(length);
       for (let at = 0; at < length;) {
@@ -89,7 +86,7 @@ function tooShort(path: string, wanted: number, size: number): DataLossError {
   return new DataLossError(`Cannot read ${path}: wanted ${wanted} bytes of it, it has ${size}`);
 }
 
-/** Writes a file beside its place, waits until it is on the disk, and moves it there in one step. */
+/** Writes a temporary file, waits until it is on the disk, and renames it in one step. */
 export async function replaceFile(path: string, bytes: Uint8Array): Promise<void> {
   const fs = await fileSystem();
   const slash = path.replaceAll("\\", "/").lastIndexOf("/");

@@ -1,6 +1,4 @@
-/**
- * saveModel: functions as the signatures of a SavedModel that TensorFlow loads.
- */
+/** saveModel: functions as the signatures of a SavedModel that TensorFlow loads. */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { DTYPES } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
@@ -35,19 +33,23 @@ import { savedObjects, type SavedParts } from "./saved_objects.ts";
 import { SAVER, saverNodes } from "./saver_nodes.ts";
 import { dtype, graphDefMessage, shapeMessage } from "./to_message.ts";
 
-/** A function that can be a signature: traced, with an `inputSignature` whose specs have names, and a record as its result. */
+/**
+ * A function that can be a signature: traced, with an `inputSignature` whose specs have names, and a record as its
+ * result.
+ */
 // deno-lint-ignore no-explicit-any
 export type SignatureFunction = TracedFunction<any[], unknown>;
 
 /** Options of {@linkcode saveModel}. */
 export interface SaveOptions {
-  /** Functions by the name under which they are called. */
+  /** Functions by signature name. */
   readonly signatures: Readonly<Record<string, SignatureFunction>>;
   /** Tags of the meta graph. Default `["serve"]`. */
   readonly tags?: readonly string[];
   /**
-   * True: scripts without a registered name are written with their process-local token, under which this process finds them while the
-   * functions live, and another one only in {@linkcode LoadOptions.scripts}. Default false: a `ValueError`.
+   * True: scripts without a registered name are written with their process-local token, under which this process finds
+   * them while the functions live, and another one only in {@linkcode LoadOptions.scripts}. Default false: a
+   * `ValueError`.
    */
   readonly allowAnonymousScripts?: boolean;
 }
@@ -59,12 +61,12 @@ const checkOptions = optionCheck<SaveOptions>("saveModel", {
 });
 
 /**
- * Writes a SavedModel: `saved_model.pb`, the variables that the functions use, and which scripts they call
- * (`assets.extra/script_ops.json`). `tf.saved_model.load` in TensorFlow and {@linkcode loadSavedModel} read it, as an object with a
- * method for each signature, `variables` and `trainable_variables`; where two outputs of a signature are one tensor, as a model of
- * version 1, which has signatures alone.
- * Rejects with `ValueError` for a function without named inputs or whose result is no record, or for scripts without a registered name; with `TypeError` for options
- * that it does not know.
+ * Writes a SavedModel: `saved_model.pb`, the variables of the functions, and the list of scripts that they call
+ * (`assets.extra/script_ops.json`). `tf.saved_model.load` in TensorFlow and {@linkcode loadSavedModel} read it, as an
+ * object with a method for each signature, `variables` and `trainable_variables`; where two outputs of a signature are
+ * one tensor, as a model of version 1, which has signatures alone. Rejects with `ValueError` for a function without
+ * named inputs or whose result is no record, or for scripts without a registered name; with `TypeError` for unknown
+ * options.
  */
 export async function saveModel(folder: string | URL, options: SaveOptions): Promise<void> {
   checkOptions(options);
@@ -153,7 +155,7 @@ function info(t: Tensor): TensorInfo {
   });
 }
 
-/** The variables that a graph reads or assigns. */
+/** Lists the variables that a graph reads or assigns. */
 function variablesOf(graph: Graph): Variable[] {
   const out: Variable[] = [];
   for (const op of graph.operations) {
@@ -170,7 +172,7 @@ function variablesOf(graph: Graph): Variable[] {
   return out;
 }
 
-/** The graph with handles that know the names of variables, and these by the nodes of their handles. */
+/** Names the variables in the graph's handles, and maps the nodes of handles to the variables. */
 function withNames(def: GraphDefJson, all: readonly Variable[]): Omit<SavedParts, "signatures"> {
   const variables = new Map<string, Variable>();
   const node = def.node.map((n): NodeDefJson => {
@@ -220,7 +222,7 @@ function collection(variables: readonly Variable[]) {
   });
 }
 
-/** The scripts that nodes call, and which nodes. */
+/** Lists the scripts that nodes call, with those nodes. */
 function scriptsOf(def: GraphDefJson): { token: string; op: string; nodes: string[] }[] {
   const all = [...def.node, ...(def.library?.function ?? []).flatMap((f) => f.nodeDef)];
   const byToken = new Map<string, { token: string; op: string; nodes: string[] }>();

@@ -1,6 +1,4 @@
-/**
- * loadSavedModel: signatures of a SavedModel as functions, its variables restored.
- */
+/** loadSavedModel: signatures of a SavedModel as functions, its variables restored. */
 import { create } from "@bufbuild/protobuf";
 import { asDType, type DType } from "../../engine/core/dtype.ts";
 import { NotFoundError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
@@ -46,21 +44,20 @@ import { argumentsOf, type Signature, specsOf } from "./signature.ts";
 export interface LoadOptions {
   /** Tags of the meta graph. Default `["serve"]`. */
   readonly tags?: readonly string[];
-  /** Functions for scripts by their tokens, where they are not registered under them. */
+  /** Functions for scripts by their tokens, where they are not registered. */
   readonly scripts?: ScriptFunctions;
 }
 
 const checkOptions = optionCheck<LoadOptions>("loadSavedModel", { tags: true, scripts: true });
 
-/** A SavedModel that was loaded. */
 export interface LoadedModel {
-  /** What it computes, by name. */
+  /** Its signatures by name. */
   readonly signatures: Readonly<Record<string, Signature>>;
-  /** Its variables, which the signatures read, in the graph's order. */
+  /** The variables that the signatures read, in the graph's order. */
   readonly variables: readonly Variable[];
-  /** The functions of the object that was saved, `tf.function`s of a module, by name; none in a model of version 1. */
+  /** The functions of the saved object, `tf.function`s of a module, by name; none in a model of version 1. */
   readonly methods: Readonly<Record<string, LoadedMethod>>;
-  /** The object that was saved, with the objects in it; empty in a model of version 1. */
+  /** The saved object, with its objects; empty in a model of version 1. */
   readonly root: LoadedObject;
   /** The graph of all signatures, with TensorFlow's names. */
   readonly graph: Graph;
@@ -68,15 +65,15 @@ export interface LoadedModel {
   dispose(): void;
 }
 
-/** Signatures that are no computations of the user's. */
+/** Signatures that users do not call. */
 const INTERNAL = ["__saved_model_init_op", "__saved_model_train_op"];
 
 /**
- * Loads a SavedModel from its folder, a path or URL: version 2's (`tf.saved_model.save`, Keras' `export`) and version 1's.
- * Variables are restored by the model's own restore function. Signatures are graphs of ours: fused, placed, differentiable with
- * respect to inputs and `variables`. Follows TensorFlow `tf.saved_model.load`.
- * Rejects with `NotFoundError` for files, ops or scripts that are missing, `DataLossError` for damaged ones, `ValueError` where no
- * meta graph has the tags, `UnimplementedError` for what is not read (`saved_model.cpb`).
+ * Loads a SavedModel from its folder, a path or URL: version 2's (`tf.saved_model.save`, Keras' `export`) and version
+ * 1's. Variables are restored by the model's own restore function. Signatures are graphs of ours: fused, placed,
+ * differentiable with respect to inputs and `variables`. Follows TensorFlow `tf.saved_model.load`. Rejects with
+ * `NotFoundError` for files, ops or scripts that are missing, `DataLossError` for damaged ones, `ValueError` where no
+ * meta graph has the tags, `UnimplementedError` for an unsupported form (`saved_model.cpb`).
  */
 export async function loadSavedModel(
   folder: string | URL,
@@ -102,7 +99,7 @@ class Model implements LoadedModel {
   readonly #meta: MetaGraphDef;
   readonly #path: string;
   readonly #scripts: ScriptFunctions | undefined;
-  /** By the name of the node that makes the handle. */
+  /** Variables by the name of the node that makes the handle. */
   readonly #byNode: ReadonlyMap<string, Variable>;
   readonly #resources = new GraphResources();
   readonly root: LoadedObject;
@@ -145,13 +142,13 @@ class Model implements LoadedModel {
     for (const v of this.variables) v.dispose();
   }
 
-  /** Runs the model's restore function, then what it wants run before anything else. */
+  /** Runs the model's restore function, then its initializer. */
   async open(): Promise<void> {
     for (const [name, signature] of this.#signatureDefs()) {
       const inputs = inputsOf(signature), outputs = outputsOf(signature);
       this.signatures[name] = this.#signature(name, inputs, outputs);
     }
-    // What has no variables may have no files of them, unless it has tables that were saved with them.
+    // A model without variables may lack their files, unless it has tables that were saved with them.
     const isSaved = this.variables.length > 0 ||
       this.#def.node.some(({ op }) => op.startsWith("MutableHashTable"));
     if (this.#meta.saverDef !== undefined && isSaved) {
@@ -203,7 +200,10 @@ class Model implements LoadedModel {
     return [];
   }
 
-  /** Adds what `targets` need to the graph being built, `more` among it, with `feeds` for the tensors they name. */
+  /**
+   * Adds the nodes that `targets` and `more` depend on to the graph being built, with `feeds` for the tensors they
+   * name.
+   */
   #import(
     targets: readonly string[],
     feeds: Readonly<Record<string, Tensor>>,
@@ -225,7 +225,7 @@ class Model implements LoadedModel {
       }));
   }
 
-  /** Where the files are that belong to the model, by the tensors that tell it. */
+  /** Returns the paths of the model's assets, by the tensors that hold them. */
   #assets(): Record<string, Tensor> {
     const graph = currentGraph()!;
     return Object.fromEntries(this.#meta.assetFileDef.map(({ tensorInfo, filename }) => {
@@ -234,7 +234,7 @@ class Model implements LoadedModel {
     }));
   }
 
-  /** Adds a call of a function of the file, the last arguments of which are tensors of its graph. */
+  /** Adds a call of a function of the file, whose last arguments are tensors of its graph. */
   #call(name: string, args: readonly Tensor[], bound: readonly string[]): Tensor[] {
     const f = this.#def.library?.function.find((f) => f.signature.name === name);
     if (f === undefined) throw new NotFoundError(`Function ${name} is not in ${this.#path}`);
@@ -253,7 +253,7 @@ class Model implements LoadedModel {
     return outputArg.length === 0 ? [] : results as Tensor[];
   }
 
-  /** The tensor of the graph that stands for an object that a function captured. */
+  /** Returns the graph's tensor for an object that a function captured. */
   #nodeOf(id: number): string {
     const { nodes, concreteFunctions } = this.#meta.objectGraphDef!;
     const object = nodes[id], kind = object?.kind;
@@ -282,7 +282,7 @@ class Model implements LoadedModel {
     );
   }
 
-  /** The node of a table, which has the name in it that the function has that made the table. */
+  /** Returns the node of a table: it has the same shared name as in the function that made the table. */
   #tableOf(object: SavedObject, functions: SavedObjectGraph["concreteFunctions"]) {
     const { nodes } = this.#meta.objectGraphDef!;
     const creator = object.children.find((c) => c.localName === "_create_resource");
@@ -330,7 +330,7 @@ function sharedName({ attr }: NodeDefJson): string {
   return text(attr?.shared_name?.s ?? "");
 }
 
-/** The tensor that tells where an asset is. */
+/** Returns the tensor that holds the path of an asset. */
 function assetTensor(info: TensorInfo | undefined): string {
   return info?.encoding.case === "name" ? info.encoding.value : "";
 }
@@ -339,10 +339,10 @@ function castTo(x: Tensor, dtype: DType): Tensor {
   return x.dtype === dtype ? x : cast(x, dtype);
 }
 
-/** What signatures do, which adds their nodes to the graph being built. */
+/** Functions that add the nodes of signatures to the graph being built. */
 const BODIES = new WeakMap<Signature, (...xs: Tensor[]) => Tensor[]>();
 
-/** Adds a signature's nodes to the graph being built: its outputs, in their order, of tensors for its inputs in theirs. */
+/** Adds a signature's nodes to the graph being built; inputs and outputs are in the signature's order. */
 export function buildSignature(signature: Signature, inputs: readonly Tensor[]): Tensor[] {
   return BODIES.get(signature)!(...inputs);
 }

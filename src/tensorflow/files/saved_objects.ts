@@ -1,6 +1,6 @@
 /**
- * The objects that `tf.saved_model.load` makes of a SavedModel of ours: its signatures, a method for each, and its variables.
- *  Follows TensorFlow `saved_object_graph.proto` and `saved_model/load.py`.
+ * The objects that `tf.saved_model.load` makes of a SavedModel of ours: its signatures, a method for each, and its
+ * variables. Follows TensorFlow `saved_object_graph.proto` and `saved_model/load.py`.
  */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { DTYPES } from "../../engine/core/dtype.ts";
@@ -27,22 +27,25 @@ type SavedObject = MessageInitShape<typeof SavedObjectSchema>;
 type Kind = NonNullable<SavedObject["kind"]>;
 type Structure = MessageInitShape<typeof StructuredValueSchema>;
 
-/** A model that is saved. */
+/** Contents of a model to save. */
 export interface SavedParts {
   readonly def: GraphDefJson;
-  /** Signatures by name, inputs in the order in which functions take them. */
+  /** Signatures by name, inputs in the order of the functions' parameters. */
   readonly signatures: Readonly<Record<string, SignatureDef>>;
   /** Variables by the names of the nodes that make their handles. */
   readonly variables: ReadonlyMap<string, Variable>;
 }
 
-/** Objects as a SavedModel has them, and as its checkpoint has them, by the same numbers. */
+/** Objects in the forms of a SavedModel and of its checkpoint, by the same numbers. */
 export interface SavedObjects {
   readonly graph: SavedObjectGraph;
   readonly nodes: readonly SavedObjectNode[];
 }
 
-/** The objects of a model; null where a signature is more than a call with what objects stand for: it remains a model of version 1. */
+/**
+ * Makes the objects of a model; null where a signature is more than one call on its inputs and captured objects: the
+ * model remains one of version 1.
+ */
 export function savedObjects({ def, signatures, variables }: SavedParts): SavedObjects | null {
   const objects = new Objects();
   const root = objects.add(userObject("_generic_user_object"));
@@ -83,16 +86,16 @@ export function savedObjects({ def, signatures, variables }: SavedParts): SavedO
   return objects.finish(concreteFunctions);
 }
 
-/** What the root has beside methods. */
+/** Attributes of the root besides methods. */
 const RESERVED: ReadonlySet<string> = new Set(["signatures", "variables", "trainable_variables"]);
-/** What can be the name of an argument in Python. */
+/** Valid names of arguments in Python. */
 const ARGUMENT =
   /^(?!(?:False|None|True|and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield|self)$)[A-Za-z_]\w*$/;
 
 class Objects {
   readonly #objects: { kind: Kind; key: string | null; children: Child[] }[] = [];
 
-  /** Adds an object, whose value is in the checkpoint under `key`, and returns its number. */
+  /** Adds an object, whose value the checkpoint has under `key`, and returns its number. */
   add(kind: Kind, key: string | null = null): number {
     return this.#objects.push({ kind, key, children: [] }) - 1;
   }
@@ -135,11 +138,11 @@ function variableObject(v: Variable): Kind {
 /** A call of a function. */
 interface Call {
   readonly body: FunctionDefJson;
-  /** Nodes that give what it takes beside the inputs of the signature. */
+  /** Nodes of the captured arguments after the signature's inputs. */
   readonly bound: readonly NodeDefJson[];
 }
 
-/** The one call that a signature is, which gives its outputs in the order of their names; null where it is more. */
+/** Returns the single call of a signature, with its outputs in the order of their names; null where it is more. */
 function callOf(def: GraphDefJson, { inputs, outputs }: SignatureDef): Call | null {
   const byName = new Map(def.node.map((node) => [node.name, node]));
   const names = Object.keys(outputs).sort();

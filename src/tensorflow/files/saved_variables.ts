@@ -1,5 +1,5 @@
 /**
- * Variables of a SavedModel: made for the handles of its graph, and known by their places among the objects that were saved.
+ * Variables of a SavedModel: made for the handles of its graph, and identified by their places among the saved objects.
  */
 import { asDType } from "../../engine/core/dtype.ts";
 import { resourceOf } from "../../engine/core/graph_node.ts";
@@ -15,7 +15,9 @@ import type { VariableState } from "../../engine/runtime/variables/variable_stat
 import { decode } from "./decode.ts";
 import { type MetaGraphDef, VariableDefSchema } from "../proto/saved_model_pb.ts";
 
-/** A variable for each handle of the graph, without a value until it is restored: the file may tell any shape. */
+/**
+ * Makes a variable for each handle of the graph, without a value until it is restored: the file may claim any shape.
+ */
 export function makeVariables(def: GraphDefJson, meta: MetaGraphDef): Map<string, Variable> {
   const frozen = frozenNames(meta);
   const used = usedNodes(def, meta);
@@ -33,7 +35,7 @@ export function makeVariables(def: GraphDefJson, meta: MetaGraphDef): Map<string
   return new Map([...specs].map(([node, spec]) => [node, uninitializedVariable(spec)]));
 }
 
-/** Nodes that something is made of: Keras writes variables that only a read without a reader knows. */
+/** Returns the used nodes: Keras writes variables whose only reader is an unused read. */
 function usedNodes({ node }: GraphDefJson, { signatureDef }: MetaGraphDef): Set<string> {
   const nameOf = (input: string): string => input.replace(/^\^|:\d+$/g, "");
   const wanted = Object.values(signatureDef).flatMap(({ outputs }) =>
@@ -44,7 +46,7 @@ function usedNodes({ node }: GraphDefJson, { signatureDef }: MetaGraphDef): Set<
   return new Set(node.flatMap((n) => (isIdle(n) ? [] : (n.input ?? []).map(nameOf))));
 }
 
-/** Names of variables that the model says are not trained. */
+/** Returns the names of variables that the model declares untrainable. */
 function frozenNames(meta: MetaGraphDef): Set<string> {
   const out = new Set<string>();
   for (const { kind } of meta.objectGraphDef?.nodes ?? []) {
@@ -57,7 +59,7 @@ function frozenNames(meta: MetaGraphDef): Set<string> {
   return out;
 }
 
-/** Names of the variables in a collection of version 1; null where there is none. */
+/** Returns the names of the variables in a collection of version 1; null where there is none. */
 function namesOf(meta: MetaGraphDef, collection: string): Set<string> | null {
   const kind = meta.collectionDef[collection]?.kind;
   if (kind?.case !== "bytesList") return null;
@@ -68,7 +70,7 @@ function namesOf(meta: MetaGraphDef, collection: string): Set<string> | null {
   );
 }
 
-/** Under which key of a checkpoint each variable is that a graph restores. */
+/** Maps the keys of a checkpoint to the variables that a graph restores from them. */
 export function restoredKeys(graph: Graph): Map<string, Variable> {
   const out = new Map<string, Variable>();
   for (const { type, inputs } of graph.operations) {

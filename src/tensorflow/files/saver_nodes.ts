@@ -1,26 +1,20 @@
-/**
- * The nodes with which a graph of version 1 saves, restores and initialises its variables.
- */
+/** The nodes with which a graph of version 1 saves, restores and initialises its variables. */
 import type { NodeDefJson, ShapeJson, TensorJson } from "../../engine/graph/graph_def/graph_def.ts";
 
-/** Where a loader finds them: the fields of a SaverDef. */
+/** The fields of a SaverDef, which name these nodes. */
 export const SAVER = {
   filenameTensorName: "save/Const:0",
   saveTensorName: "save/control_dependency:0",
   restoreOpName: "save/restore_all",
 } as const;
 
-/** A variable of the graph. */
 export interface SavedVariableSpec {
-  /** Its name. */
   readonly name: string;
   /** Its key in the checkpoint. */
   readonly key: string;
   /** The node of its handle. */
   readonly handle: string;
-  /** Dtype enum. */
   readonly type: string;
-  /** Shape. */
   readonly shape: ShapeJson;
 }
 
@@ -38,7 +32,7 @@ function constant(name: string, tensor: TensorJson): NodeDefJson {
   return { name, op: "Const", attr: { dtype: { type: tensor.dtype }, value: { tensor } } };
 }
 
-/** The nodes for these variables. */
+/** Makes the nodes for these variables. */
 export function saverNodes(variables: readonly SavedVariableSpec[]): NodeDefJson[] {
   const keys = variables.map((v) => v.key);
   const dtypes = { list: { type: variables.map((v) => v.type) } };
@@ -93,7 +87,7 @@ export function saverNodes(variables: readonly SavedVariableSpec[]): NodeDefJson
   ];
 }
 
-/** Zeros for a graph whose variables nobody restores. */
+/** Makes an initializer of zeros, for graphs that are not restored. */
 function initializer(v: SavedVariableSpec): NodeDefJson[] {
   const value = `${v.name}/Initializer/zeros`;
   return [

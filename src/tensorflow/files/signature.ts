@@ -1,15 +1,16 @@
-/**
- * Signatures of a SavedModel: functions of named tensors.
- */
+/** Signatures of a SavedModel: functions of named tensors. */
 import { describe } from "../../engine/core/convert.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import type { SignatureTensor } from "./meta_graph.ts";
 
-/** A signature: named tensors (or what can be made into one) in, named tensors out. */
+/** A signature: takes named tensors (or values that convert to tensors), resolves with named tensors. */
 export interface Signature {
-  /** Calls it; inputs that have a default may be left out. Rejects with `ValueError` for others that are missing, and for unknown ones. */
+  /**
+   * Calls the signature; inputs with a default may be omitted. Rejects with `ValueError` for others that are missing,
+   * and for unknown ones.
+   */
   (inputs?: Readonly<Record<string, TensorLike>>): Promise<Record<string, Tensor>>;
   /** Specs of its inputs, by name. */
   readonly inputs: Readonly<Record<string, TensorSpec>>;
@@ -22,7 +23,7 @@ export function specsOf(tensors: readonly SignatureTensor[]): Record<string, Ten
   return Object.fromEntries(tensors.map((t) => [t.key, TensorSpec(t.shape, t.dtype, t.key)]));
 }
 
-/** Arguments in the order of the inputs. Throws `ValueError` where they are missing or unknown. */
+/** Returns the arguments in the order of the inputs. Throws `ValueError` where they are missing or unknown. */
 export function argumentsOf(
   signature: string,
   inputs: readonly SignatureTensor[],

@@ -1,6 +1,6 @@
 /**
- * Keys under which a bundle keeps the slices of partitioned tensors.
- *  Follows TensorFlow `saved_tensor_slice_util.cc` and `ordered_code.cc`.
+ * Keys of the slices of partitioned tensors in a bundle. Follows TensorFlow `saved_tensor_slice_util.cc` and
+ * `ordered_code.cc`.
  */
 
 /** One dimension of a slice; length -1 for all of it. */
@@ -9,7 +9,7 @@ export interface Extent {
   readonly length: number;
 }
 
-/** The key of a slice of a tensor. */
+/** Makes the key of a slice of a tensor. */
 export function sliceKey(name: string, extents: readonly Extent[]): Uint8Array {
   const out: number[] = [];
   pushNumber(out, 0);
@@ -22,14 +22,14 @@ export function sliceKey(name: string, extents: readonly Extent[]): Uint8Array {
   return Uint8Array.from(out);
 }
 
-/** An unsigned number: how many bytes, then these, the highest first. */
+/** Appends an unsigned number: the count of its bytes, then these, the highest first. */
 function pushNumber(out: number[], value: number): void {
   const digits: number[] = [];
   for (let rest = value; rest > 0; rest = Math.floor(rest / 256)) digits.unshift(rest % 256);
   out.push(digits.length, ...digits);
 }
 
-/** A text, so that no text is the beginning of another: 0 and 255 are escaped, 0 1 ends it. */
+/** Appends a text so that none is a prefix of another: 0 and 255 are escaped, 0 1 ends it. */
 function pushText(out: number[], text: string): void {
   for (const b of new TextEncoder().encode(text)) {
     out.push(b);
@@ -39,7 +39,7 @@ function pushText(out: number[], text: string): void {
   out.push(0, 1);
 }
 
-/** A signed number in the fewest bytes; the first bits tell how many. */
+/** Appends a signed number in the fewest bytes; the first bits tell their number. */
 function pushSigned(out: number[], value: number): void {
   const size = BigInt(value < 0 ? -value - 1 : value);
   const bits = size === 0n ? 0 : size.toString(2).length;
@@ -48,7 +48,7 @@ function pushSigned(out: number[], value: number): void {
     { length },
     (_, k) => Number(BigInt.asIntN(80, BigInt(value)) >> BigInt(8 * (length - 1 - k)) & 255n),
   );
-  // One more leading 1 for each byte; nine of them go on in the second byte.
+  // One more leading 1 for each byte; nine of them continue in the second byte.
   digits[0] ^= length >= 8 ? 255 : 256 - (1 << (8 - length));
   if (length > 8) digits[1] ^= 256 - (1 << (16 - length));
   out.push(...digits);

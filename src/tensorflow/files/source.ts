@@ -1,6 +1,4 @@
-/**
- * Where files come from: a path, a URL, bytes or a stream, read whole.
- */
+/** Sources of files: a path, a URL, bytes or a stream, read whole. */
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { NotFoundError } from "../../engine/core/errors.ts";
 import { concatBytes } from "../../library/io/bytes.ts";
@@ -9,15 +7,13 @@ import { readBytes } from "../../library/io/files.ts";
 /** A file: its path, its URL, its bytes, or a stream of them. */
 export type FileSource = string | URL | Uint8Array | ReadableStream<Uint8Array>;
 
-/** A file that was read. */
 export interface FileContent {
-  /** What is in it. */
   readonly bytes: Uint8Array;
-  /** What errors call it. */
+  /** Name in errors. */
   readonly name: string;
 }
 
-/** Reads a file whole. Rejects with `NotFoundError` where there is none, `TypeError` for what is no source. */
+/** Reads a file whole. Rejects with `NotFoundError` where there is none, `TypeError` for an invalid source. */
 export async function readSource(source: FileSource): Promise<FileContent> {
   if (source instanceof Uint8Array) return { bytes: source, name: `${source.length} bytes` };
   if (source instanceof ReadableStream) {
@@ -37,7 +33,7 @@ export async function readSource(source: FileSource): Promise<FileContent> {
   return { bytes: await download(url), name: url.href };
 }
 
-/** The URL of a source that is to be fetched; null for files of this machine. */
+/** Returns the URL of a source to fetch; null for files of this machine. */
 function asUrl(source: string | URL): URL | null {
   const text = String(source);
   return /^(https?|data|blob):/i.test(text) ? new URL(text) : null;

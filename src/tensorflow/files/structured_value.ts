@@ -1,6 +1,6 @@
 /**
- * Nests of Python values in SavedModels: what a function takes and gives, with specs in the places of tensors.
- *  Follows TensorFlow `struct.proto` and `nested_structure_coder.py`.
+ * Nests of Python values in SavedModels: the arguments and results of functions, with specs in the places of tensors.
+ * Follows TensorFlow `struct.proto` and `nested_structure_coder.py`.
  */
 import type { OpInput } from "../../engine/core/apply.ts";
 import { CompositeTensor } from "../../engine/core/composite.ts";
@@ -22,7 +22,7 @@ import {
   TypeSpecProto_TypeSpecClass as TypeSpecClass,
 } from "../proto/saved_model_pb.ts";
 
-/** The description of a ragged or sparse tensor. Throws `UnimplementedError` for other kinds. */
+/** Makes the spec of a ragged or sparse tensor. Throws `UnimplementedError` for other kinds. */
 export function compositeSpec(type: TypeSpecProto): RaggedTensorSpec | SparseTensorSpec {
   const state = type.typeState?.kind.case === "tupleValue" ? type.typeState.kind.value.values : [];
   const [shape, dtype, rank] = state.map(({ kind }) => kind);
@@ -41,7 +41,7 @@ export function compositeSpec(type: TypeSpecProto): RaggedTensorSpec | SparseTen
   );
 }
 
-/** The spec that a leaf stands for; null for one that is no tensor. */
+/** Returns the spec of a leaf; null for one that is no tensor. */
 function specOf({ kind }: StructuredValue): TensorSpec | null {
   if (kind.case !== "tensorSpecValue" && kind.case !== "boundedTensorSpecValue") return null;
   const { shape, dtype, name } = kind.value;
@@ -49,7 +49,7 @@ function specOf({ kind }: StructuredValue): TensorSpec | null {
   return TensorSpec(dims, asDType(typeOf(dtype)), name);
 }
 
-/** Members of a container with their keys, in the order in which leaves are counted; null for leaves. */
+/** Returns the members of a container with their keys, in the order of the leaves; null for leaves. */
 function membersOf({ kind }: StructuredValue): [string | number, StructuredValue][] | null {
   switch (kind.case) {
     case "listValue":
@@ -67,7 +67,9 @@ function membersOf({ kind }: StructuredValue): [string | number, StructuredValue
 const isList = ({ kind }: StructuredValue): boolean =>
   kind.case === "listValue" || kind.case === "tupleValue";
 
-/** Specs of the tensors of a structure, in order; those of composite values part by part, as ours have them. */
+/**
+ * Returns the specs of the tensors of a structure, in order; those of composite values part by part, in Weft's order.
+ */
 export function specsIn(value: StructuredValue): TensorSpec[] {
   const members = membersOf(value);
   if (members !== null) return members.flatMap(([, v]) => specsIn(v));
@@ -76,7 +78,7 @@ export function specsIn(value: StructuredValue): TensorSpec[] {
   return spec === null ? [] : [spec];
 }
 
-/** The structure with values in the places of its specs, taken from `next` in order. */
+/** Replaces the specs of a structure by values of `next`, in order. */
 export function packValue(value: StructuredValue, next: () => Tensor): unknown {
   const members = membersOf(value);
   if (members !== null) {
@@ -92,7 +94,7 @@ export function packValue(value: StructuredValue, next: () => Tensor): unknown {
   return specOf(value) === null ? plainValue(value) : next();
 }
 
-/** A leaf that is no tensor as JavaScript has it. */
+/** Converts a leaf that is no tensor to a JavaScript value. */
 export function plainValue({ kind }: StructuredValue): unknown {
   switch (kind.case) {
     case "noneValue":
@@ -114,8 +116,8 @@ export function plainValue({ kind }: StructuredValue): unknown {
 }
 
 /**
- * The tensors of what was given, in the order of a structure; null where it does not fit. With `convert`, numbers and lists become what a
- * spec wants; without, only what has a dtype of its own fits.
+ * Returns the tensors of a value in the order of a structure; null where it does not fit. With `convert`, numbers and
+ * lists become tensors of a spec; without, only values with a dtype of their own fit.
  */
 export function matchValue(
   value: StructuredValue,
@@ -170,7 +172,7 @@ function inputFor(spec: TensorSpec, given: unknown, convert: boolean): OpInput |
   return input.dtype === spec.dtype && compatible(shape, spec.shape) ? input : null;
 }
 
-/** A structure as text: `[float32[?,2], false]`. */
+/** Formats a structure: `[float32[?,2], false]`. */
 export function structureText(value: StructuredValue): string {
   const members = membersOf(value);
   if (members !== null) {

@@ -1,24 +1,21 @@
 /**
- * Sorted tables of keys and values, in LevelDB's format: the index of a checkpoint.
- *  Follows LevelDB's `table_format.md`; blocks are not compressed, as TensorFlow writes them.
+ * Sorted tables of keys and values, in LevelDB's format: the index of a checkpoint. Follows LevelDB's
+ * `table_format.md`; blocks are not compressed, as TensorFlow writes them.
  */
 import { DataLossError, UnimplementedError } from "../../engine/core/errors.ts";
 import { ByteWriter } from "./byte_writer.ts";
 import { crc32c, maskCrc } from "../../library/io/crc.ts";
 
-/** What a table ends with: the low and the high half of LevelDB's number. */
+/** The last bytes of a table: the low and the high half of LevelDB's number. */
 const MAGIC = [0x8b80fb57, 0xdb477524] as const;
 const FOOTER = 48;
-/** Bytes behind each block: its compression and its checksum. */
+/** Bytes after each block: its compression and its checksum. */
 const TRAILER = 5;
 /** TensorFlow's `table_options.h`. */
 const BLOCK_SIZE = 262144, RESTART_INTERVAL = 16;
 
-/** An entry of a table. */
 export interface TableEntry {
-  /** Its key: entries are sorted by bytes. */
   readonly key: Uint8Array;
-  /** What stands there. */
   readonly value: Uint8Array;
 }
 
@@ -48,7 +45,7 @@ class Reader {
     let end = 0;
     for (const { value } of this.#block(this.#index())) {
       const handle = this.#handle(value);
-      // Blocks stand one after the other: else a small file could name one block many times.
+      // Blocks stand one after the other: a small file could else name one block many times.
       if (handle.offset < end) throw this.#damaged("its blocks overlap");
       end = handle.offset + handle.size + TRAILER;
       for (const entry of this.#block(handle)) {
@@ -128,13 +125,13 @@ class Reader {
   }
 }
 
-/** Reads numbers and bytes one after the other. */
+/** A sequential reader of numbers and bytes. */
 export class Cursor {
   readonly #bytes: Uint8Array;
   readonly #short: () => Error;
   #at = 0;
 
-  /** Over bytes; `short` makes the error for when they end too early. */
+  /** Reads bytes; `short` makes the error for an early end. */
   constructor(bytes: Uint8Array, short: () => Error) {
     this.#bytes = bytes;
     this.#short = short;
@@ -145,12 +142,12 @@ export class Cursor {
     return this.#at === this.#bytes.length;
   }
 
-  /** Bytes left. */
+  /** Number of bytes left. */
   get left(): number {
     return this.#bytes.length - this.#at;
   }
 
-  /** An unsigned number in groups of seven bits; up to 53 bits. */
+  /** Reads an unsigned number of up to 53 bits in groups of seven bits. */
   varint(): number {
     let value = 0, scale = 1;
     for (let k = 0; k < 8; k++) {
@@ -163,7 +160,7 @@ export class Cursor {
     throw this.#short();
   }
 
-  /** The next bytes, not copied. */
+  /** Reads the next bytes, not copied. */
   take(n: number): Uint8Array {
     if (n > this.left) throw this.#short();
     this.#at += n;
@@ -171,7 +168,7 @@ export class Cursor {
   }
 }
 
-/** The bytes of a table. Entries must be sorted by their keys' bytes. */
+/** Encodes a table. Entries must be sorted by their keys' bytes. */
 export function writeTable(entries: readonly TableEntry[]): Uint8Array<ArrayBuffer> {
   const file = new ByteWriter();
   const index: TableEntry[] = [];
@@ -215,7 +212,7 @@ function putBlock(file: ByteWriter, block: BlockWriter): Handle {
   return { offset, size: bytes.length };
 }
 
-/** A block: each key tells only how it differs from the one before it, except at restarts. */
+/** Writes a block: each key holds only its difference from the one before it, except at restarts. */
 class BlockWriter {
   readonly #out = new ByteWriter();
   readonly #restarts: number[] = [0];
@@ -263,7 +260,7 @@ function sharedLength(a: Uint8Array, b: Uint8Array): number {
   return n;
 }
 
-/** Order by bytes: negative, zero or positive. */
+/** Compares by bytes: negative, zero or positive. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const n = sharedLength(a, b);
   return n < a.length && n < b.length ? a[n] - b[n] : a.length - b.length;

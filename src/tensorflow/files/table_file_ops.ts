@@ -1,6 +1,6 @@
 /**
- * Tables filled from the lines of a text file: InitializeTableFromTextFile and its second version.
- *  They reach files, so they are registered by this entry alone. Follows TensorFlow `lookup_util.cc`.
+ * Tables filled from the lines of a text file: InitializeTableFromTextFile and its second version. They access files,
+ * so this entry alone registers them. Follows TensorFlow `lookup_util.cc`.
  */
 import { decodeString } from "../../engine/core/text.ts";
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
@@ -11,7 +11,7 @@ import { defineOp } from "../../engine/core/op.ts";
 import { tableOf } from "../../engine/ops/host/lookup.ts";
 import { readSource } from "./source.ts";
 
-/** Columns that are none: the number of the line, and all of it. */
+/** Special columns: the number of the line, and the whole line. */
 const LINE_NUMBER = -1, WHOLE_LINE = -2;
 
 for (const name of ["InitializeTableFromTextFile", "InitializeTableFromTextFileV2"]) {
@@ -54,7 +54,7 @@ async function fillFromFile({ inputs: [handle, filename], attrs }: HostCall): Pr
   return [];
 }
 
-/** Lines as bytes; a line feed at the end begins no further one. */
+/** Splits bytes into lines; a line feed at the end begins no further one. */
 function linesOf(bytes: Uint8Array): Uint8Array[] {
   const out: Uint8Array[] = [];
   for (let from = 0; from < bytes.length;) {

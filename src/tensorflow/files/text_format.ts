@@ -1,6 +1,4 @@
-/**
- * Protobuf's text format, read into messages: what `.pbtxt` files hold.
- */
+/** Parser of protobuf's text format, the content of `.pbtxt` files. */
 import {
   create,
   type DescField,
@@ -11,10 +9,10 @@ import {
 } from "@bufbuild/protobuf";
 import { Lexer } from "./text_lexer.ts";
 
-/** How deep messages may nest: protobuf's own limit. */
+/** Most nested messages: protobuf's own limit. */
 const MAX_DEPTH = 100;
 
-/** Reads a message. Fields that the schema does not have are passed over. Throws `DataLossError` naming file and line. */
+/** Parses a message. Unknown fields are skipped. Throws `DataLossError` naming file and line. */
 export function parseText<D extends DescMessage>(
   schema: D,
   text: string,
@@ -35,7 +33,7 @@ class Parser {
     this.#lexer = lexer;
   }
 
-  /** Fields up to the closing sign, or to the end of the text. */
+  /** Parses fields up to the closing sign, or to the end of the text. */
   message(schema: DescMessage, close: string): Message {
     if (++this.#depth > MAX_DEPTH) {
       throw this.#lexer.error(`messages nest more than ${MAX_DEPTH} deep`);
@@ -130,7 +128,7 @@ class Parser {
     if (type === ScalarType.STRING || type === ScalarType.BYTES) {
       if (token.kind !== "string") throw this.#lexer.error("wanted a string");
       let { bytes } = token;
-      // Literals side by side are one string.
+      // Adjacent literals are one string.
       while (this.#lexer.next.kind === "string") {
         bytes = Uint8Array.from([...bytes, ...this.#lexer.next.bytes]);
         this.#lexer.take();
@@ -143,7 +141,7 @@ class Parser {
     return value;
   }
 
-  /** Passes over the value of a field that is not known. */
+  /** Skips the value of an unknown field. */
   #pass(): void {
     this.#lexer.skip(":");
     let depth = 0;

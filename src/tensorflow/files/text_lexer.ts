@@ -1,6 +1,4 @@
-/**
- * Tokens of protobuf's text format.
- */
+/** Tokens of protobuf's text format. */
 import { DataLossError } from "../../engine/core/errors.ts";
 
 /** A token: a word or number, a string literal's bytes, or one sign of punctuation. */
@@ -25,26 +23,25 @@ const NAMED: Readonly<Record<string, number>> = {
   v: 11,
 };
 
-/** Reads tokens one by one. */
 export class Lexer {
   readonly #text: string;
   readonly #file: string;
   #at = 0;
   #next: Token;
 
-  /** Of a text in a file. */
+  /** Creates the lexer of a text, whose file errors name. */
   constructor(text: string, file: string) {
     this.#text = text;
     this.#file = file;
     this.#next = this.#read();
   }
 
-  /** The token that {@linkcode take} gives next. */
+  /** The token that {@linkcode take} returns next. */
   get next(): Token {
     return this.#next;
   }
 
-  /** The next token. */
+  /** Returns the next token and advances. */
   take(): Token {
     const token = this.#next;
     this.#next = this.#read();
@@ -58,7 +55,7 @@ export class Lexer {
     return true;
   }
 
-  /** The error at this place of the text. */
+  /** Makes an error at this place of the text. */
   error(problem: string): DataLossError {
     const line = this.#text.slice(0, this.#at).split("\n").length;
     return new DataLossError(`Cannot read ${this.#file}: ${problem} at line ${line}`);
@@ -85,7 +82,7 @@ export class Lexer {
   }
 }
 
-/** The bytes of a literal: text as UTF-8, escapes as the bytes they name. */
+/** Decodes a literal: text as UTF-8, escapes as the bytes they name. */
 function unescape(literal: string): Uint8Array {
   const encoder = new TextEncoder();
   if (!literal.includes("\\")) return encoder.encode(literal);

@@ -1,6 +1,4 @@
-/**
- * GraphDef objects as messages, ready to be written as bytes.
- */
+/** Conversion of GraphDef objects to messages. */
 import { create } from "@bufbuild/protobuf";
 import { ValueError } from "../../engine/core/errors.ts";
 import type {
@@ -35,7 +33,7 @@ import {
   TensorShapeProtoSchema,
 } from "../proto/tensor_pb.ts";
 
-/** A GraphDef as a message. Throws `ValueError` for a dtype or an attribute that files do not have. */
+/** Converts a GraphDef. Throws `ValueError` for a dtype or an attribute that files cannot hold. */
 export function graphDefMessage(def: GraphDefJson): GraphDef {
   return create(GraphDefSchema, {
     node: def.node.map(nodeMessage),
@@ -134,14 +132,14 @@ function funcMessage(f: FuncJson): NameAttrList {
   return create(NameAttrListSchema, { name: f.name, attr: attrMessages(f.attr, f.name) });
 }
 
-/** The number of a dtype's name. Throws `ValueError` for one that files do not have. */
+/** Returns the number of a dtype's name. Throws `ValueError` for one that files cannot hold. */
 export function dtype(name: string): DataType {
   const value = DataType[name as keyof typeof DataType];
   if (value === undefined) throw new ValueError(`Cannot write dtype ${name}: no file holds it`);
   return value;
 }
 
-/** A shape. */
+/** Converts a shape. */
 export function shapeMessage(shape: ShapeJson): TensorShapeProto {
   return create(TensorShapeProtoSchema, {
     unknownRank: shape.unknownRank ?? false,
@@ -149,7 +147,7 @@ export function shapeMessage(shape: ShapeJson): TensorShapeProto {
   });
 }
 
-/** A tensor. */
+/** Converts a tensor. */
 export function tensorMessage(t: TensorJson): TensorProto {
   return create(TensorProtoSchema, {
     dtype: dtype(t.dtype),

@@ -1,6 +1,4 @@
-/**
- * Writing a TensorFlow.js GraphModel: the graph as JSON, its constants as weights in files beside it.
- */
+/** Writer of TensorFlow.js's GraphModels: the graph as JSON, its constants as weights in files beside it. */
 import { asDType, type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { castArray } from "../../engine/core/convert.ts";
 import { UnimplementedError } from "../../engine/core/errors.ts";
@@ -20,26 +18,25 @@ import { replaceFile } from "./random_access.ts";
 export interface NamedTensor {
   /** The tensor, as `"x:0"`. */
   readonly tensor: string;
-  /** Element type. */
   readonly dtype: DType;
-  /** Shape, null where it is not known. */
+  /** Shape, null where it is unknown. */
   readonly shape: PartialShape;
 }
 
-/** What is written. */
+/** Contents of the files. */
 export interface GraphModelFile {
   /** The graph, without variables. */
   readonly def: GraphDefJson;
-  /** What it takes, by name. */
+  /** Its inputs, by name. */
   readonly inputs: Readonly<Record<string, NamedTensor>>;
-  /** What it gives, by name. */
+  /** Its outputs, by name. */
   readonly outputs: Readonly<Record<string, NamedTensor>>;
 }
 
-/** Bytes of a file of weights: what browsers fetch at once and cache. TensorFlow.js's converter has the same. */
+/** Bytes of a file of weights: the unit of browsers' fetches and caches. TensorFlow.js's converter has the same. */
 const SHARD_BYTES = 4 * 2 ** 20;
 
-/** How TensorFlow.js keeps weights of dtypes that it has not. */
+/** TensorFlow.js's dtypes for weights of dtypes that it lacks. */
 const STORED: Readonly<Partial<Record<DType, DType>>> = {
   float32: "float32",
   int32: "int32",
@@ -66,7 +63,10 @@ interface Weight {
   readonly bytes: Uint8Array;
 }
 
-/** Writes `model.json` and, beside it, the weights. Rejects with `UnimplementedError` for constants of dtypes that TensorFlow.js lacks. */
+/**
+ * Writes `model.json` and the weights beside it. Rejects with `UnimplementedError` for constants of dtypes that
+ * TensorFlow.js lacks.
+ */
 export async function writeGraphModel(path: string, model: GraphModelFile): Promise<void> {
   const weights: Weight[] = [];
   const budget = new Budget(Infinity);
@@ -112,7 +112,9 @@ export async function writeGraphModel(path: string, model: GraphModelFile): Prom
   await replaceFile(path, new TextEncoder().encode(JSON.stringify(json, plain)));
 }
 
-/** A function whose constants have names that no other function's have: weights are told apart by their names alone. */
+/**
+ * Renames a function's constants so that no other function has the same names: weights are identified by name alone.
+ */
 function withOwnConstants(f: FunctionDefJson): FunctionDefJson {
   const constants = new Set(f.nodeDef.filter((n) => n.op === "Const").map((n) => n.name));
   const rename = (input: string): string => {
@@ -130,7 +132,7 @@ function withOwnConstants(f: FunctionDefJson): FunctionDefJson {
   };
 }
 
-/** Bytes and long integers, which files in binary form have, as JSON has them. */
+/** Converts bytes and long integers, which binary files have, to JSON values. */
 function plain(_key: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return base64(value);
   return typeof value === "bigint" ? String(value) : value;
@@ -166,7 +168,7 @@ function bytesOf({ dtype, data }: NdArray): Uint8Array {
     const { buffer, byteOffset, byteLength } = data as Uint8Array;
     return new Uint8Array(buffer, byteOffset, byteLength);
   }
-  // Each string after its length.
+  // Each string follows its length.
   return concatBytes((data as Uint8Array[]).flatMap((s) => [
     new Uint8Array(Uint32Array.of(s.length).buffer),
     s,
