@@ -1,6 +1,4 @@
-/**
- * Reverse-mode differentiation over steps: one algorithm for tapes and graphs.
- */
+/** Reverse-mode differentiation over steps: one algorithm for tapes and graphs. */
 import {
   type Application,
   apply1,
@@ -34,7 +32,7 @@ export interface Seed {
   readonly grad: Tensor;
 }
 
-/** Hooks around each step: the graph names scopes and devices with it. */
+/** Hook around each step, by which the graph sets name scopes and devices. */
 export type AroundStep = (
   step: Step,
   run: () => readonly (Tensor | null)[],
@@ -42,18 +40,21 @@ export type AroundStep = (
 
 export interface BackpropOptions {
   readonly sources: readonly number[];
-  /** Ids through which no gradient flows; those that are sources get theirs. */
+  /** Ids through which no gradient flows, though they may be sources. */
   readonly stops?: ReadonlySet<number>;
   /** Handles of variables among the sources: steps that may read variables unseen get them as inputs. */
   readonly variables?: readonly Tensor[];
   readonly around?: AroundStep;
-  /** True: the gradient of picking rows is given as `IndexedSlices`. */
+  /** True: the gradient of gathered rows is returned as `IndexedSlices`. */
   readonly slices?: boolean;
   /** What gradients flow through. Default floats. */
   readonly flow?: GradientFlow;
 }
 
-/** Gradients of the seeds with respect to the sources, null where not connected. Throws `LookupError` for an op with no gradient rule. */
+/**
+ * Computes gradients of the seeds with respect to the sources, null where not connected. Throws `LookupError` for an op
+ * with no gradient rule.
+ */
 export function backprop(
   steps: readonly Step[],
   seeds: readonly Seed[],
@@ -70,8 +71,8 @@ export function backprop(
 }
 
 /**
- * {@linkcode backprop} with `slices` for a pass that may pause: `within` runs a stretch of it, `turn` gives a promise where it is to wait
- * before the next one.
+ * Is {@linkcode backprop} with `slices` for a pass that may pause: `within` runs a stretch of it, `turn` returns a
+ * promise where the next one must wait.
  */
 export function backpropInTurns(
   steps: readonly Step[],
@@ -87,7 +88,7 @@ export function backpropInTurns(
     for (;;) {
       const { done, value } = walk.next();
       if (done) return found = value;
-      // Gradients are under way, which cuts in this stretch stand beside.
+      // A non-null result tells noticingCuts() that gradients flow beside the cuts of this stretch.
       if ((pause = turn()) !== null) return [true];
     }
   };
@@ -99,7 +100,7 @@ export function backpropInTurns(
   return goOn();
 }
 
-/** Goes from the last step to the first; yields after each that has a gradient. */
+/** Walks from the last step to the first; yields after each that has a gradient. */
 function* walkBack(
   steps: readonly Step[],
   seeds: readonly Seed[],
@@ -141,7 +142,7 @@ function* walkBack(
   const wanted = new Set(sources);
   for (let k = useful.length - 1; k >= 0; k--) {
     const step = useful[k];
-    // A stop may be wanted itself.
+    // A stop may itself be a source.
     const leadsBack = (id: number): boolean => id !== 0 && reached.has(id) && !stops?.has(id);
     const dys = step.outputs.map((o) => (leadsBack(o.id) ? total(o.id) : null));
     for (const o of step.outputs) if (!wanted.has(o.id)) grads.delete(o.id);
@@ -164,7 +165,7 @@ function* walkBack(
   return sources.map(total);
 }
 
-/** The sum of two gradients; those of unseen variables are maps, and rows stay rows. */
+/** Adds two gradients; those of unseen variables are maps, and rows stay rows. */
 function sumOf(a: Tensor, b: Tensor): Tensor {
   if (a instanceof IndexedSlices && b instanceof IndexedSlices) return a.with(b);
   return a.dtype === "variant" ? apply1(MergeGradients, [a, b]) : add(a, b);
@@ -200,7 +201,7 @@ function stepGradient(
   return expandGradient(step, attrs, dys, needs);
 }
 
-/** The gradients of the outputs; zeros stand in for missing ones, made when they are read. */
+/** Returns the gradients of the outputs; missing ones become zeros when they are read. */
 function withZeros(step: Step, dys: readonly (Tensor | null)[]): readonly Tensor[] {
   if (!dys.includes(null)) return dys as readonly Tensor[];
   const filled: Tensor[] = new Array<Tensor>(dys.length);
@@ -229,7 +230,7 @@ function expandGradient(
   const recorder: Recorder = { record: (a: Application) => void inner.push(makeStep(a, (t) => t)) };
   const outputs = withRecorders(
     [...currentRecorders(), recorder],
-    // The steps hold what they read as it is; whoever asked for the gradient disposes it all.
+    // The steps hold their inputs directly; the caller of the gradient disposes all of it.
     () =>
       keepingAll(() => throughFloat32(def, inputs, attrs, dtypes) ?? def.expand!(inputs, attrs)),
   );
@@ -266,7 +267,7 @@ function gradContext(
   };
 }
 
-/** A graph keeps every input at hand; a tape knows every shape and never asks. */
+/** Returns a kept input. A graph keeps every input; a tape knows every shape and never asks. */
 function keptInput(step: Step, i: number): OpInput {
   const t = step.kept.get(`i${i}`);
   if (t === undefined) {

@@ -1,6 +1,6 @@
 /**
- * Gradients that functions of users return, whose shapes are known only when they run: refused there where they are not those of the
- * inputs.
+ * Gradients of users' functions whose shapes are known only at run time: they fail there where the shapes differ from
+ * those of the inputs.
  */
 import { apply1 } from "../core/apply.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
@@ -11,10 +11,10 @@ import type { Spec } from "../core/tensor_spec.ts";
 import { hostInts } from "../ops/array/view.ts";
 import { toInput } from "../ops/input.ts";
 
-/** What an error says before the spec of a gradient that was returned, and between that and the spec of the input. */
+/** Parts of an error's text before the spec of a returned gradient, and between that and the spec of the input. */
 export type GradientTexts = readonly [received: string, wanted: string];
 
-/** The text of the error for a gradient, which may be no tensor, of another spec than its input. */
+/** Makes the error text for a gradient, which may be no tensor, of another spec than its input. */
 export function gradientRefusal(
   [received, wanted]: GradientTexts,
   gradient: Spec | string,
@@ -26,7 +26,7 @@ export function gradientRefusal(
   return `${received}${given}${wanted}${dtype}${shapeText(shape)}`;
 }
 
-/** A gradient as it is, if it has this shape. */
+/** Passes a gradient through if it has this shape. */
 const CheckedGradient: OpDef = defineOp({
   name: "_CheckedGradient",
   portable: "parts",
@@ -46,8 +46,8 @@ const CheckedGradient: OpDef = defineOp({
 });
 
 /**
- * A gradient of an op's input. Where one of their shapes is not known yet, running it fails with `InvalidArgumentError` if they differ.
- * Throws nothing now: the caller has compared what is known.
+ * Returns the gradient of an op's input. Where one of their shapes is unknown, running it fails with
+ * `InvalidArgumentError` if they differ. The caller has compared the known shapes.
  */
 export function checkedGradient(
   gradient: Tensor,

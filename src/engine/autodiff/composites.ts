@@ -1,6 +1,6 @@
 /**
- * Composite values among sources and targets of gradients: what is differentiated are their float components, and a gradient is a
- * value of the same kind with the gradients in those places.
+ * Composite values among sources and targets of gradients: their float components are differentiated, and a gradient is
+ * a value of the same kind with the gradients in their places.
  */
 import { CompositeTensor } from "../core/composite.ts";
 import { isTrainable } from "../core/dtype.ts";
@@ -15,14 +15,14 @@ function isFloat(part: unknown): part is Tensor {
   return isTrainable((part as Tensor).dtype);
 }
 
-/** The tensors that are differentiated: of composite values those with float elements. */
+/** Returns the tensors to differentiate: of composite values the float components. */
 export function floatParts(values: readonly (Differentiable | null)[]): (Tensor | null)[] {
   return values.flatMap((v) =>
     v instanceof CompositeTensor ? (v.components as readonly Tensor[]).filter(isFloat) : [v]
   );
 }
 
-/** The gradients of {@linkcode floatParts} for each source; null for a composite one of which no part is connected. */
+/** Packs the gradients of {@linkcode floatParts} for each source; null for a composite one without a connected part. */
 export function packGradients<S extends Differentiable>(
   sources: readonly S[],
   grads: readonly (Tensor | null)[],
@@ -33,7 +33,7 @@ export function packGradients<S extends Differentiable>(
     const components = source.components as readonly Tensor[];
     const found = components.map((part) => isFloat(part) ? grads[next++] : undefined);
     if (found.every((g) => g == null)) return null;
-    // Other components are handles of its own: a gradient may be disposed by itself.
+    // Other components get handles of their own, so that a gradient may be disposed by itself.
     const parts = components.map((part, i) =>
       found[i] === null
         ? zerosOfTensor(part)

@@ -1,6 +1,4 @@
-/**
- * customGrad: a function with a gradient of its own, as an op that passes the value through.
- */
+/** customGrad: a function with a custom gradient, as an op that passes the value through. */
 import { apply1, currentRecorders, withRecorders } from "../core/apply.ts";
 import { describe } from "../core/convert.ts";
 import { isFloating } from "../core/dtype.ts";
@@ -16,25 +14,25 @@ import { checkedGradient, gradientRefusal, type GradientTexts } from "./checked_
 import { StepRecorder, tapeMemory } from "./step_recorder.ts";
 import type { Step } from "./steps.ts";
 
-/** Gives tensors to the gradient function, which gets them as its second argument. */
+/** Saves tensors for the gradient function, which gets them as its second argument. */
 export type SaveFunction = (tensors: readonly Tensor[]) => void;
 
 /** An argument of the function given to {@linkcode customGrad}: the inputs, and the save function last. */
 export type CustomGradArgument = Tensor & SaveFunction;
 
-/** What the function given to {@linkcode customGrad} returns. */
+/** The result of the function given to {@linkcode customGrad}. */
 export interface CustomGradResult {
-  /** The result. */
+  /** The value. */
   readonly value: Tensor;
-  /** From the gradient of `value` and the saved tensors to one gradient per input. Written with ordinary ops. */
+  /** Computes one gradient per input from the gradient of `value` and the saved tensors, by ordinary ops. */
   readonly gradFunc: (dy: Tensor, saved: Tensor[]) => Tensor | readonly Tensor[];
 }
 
 type VectorJacobian = (dy: Tensor, saved: Tensor[], ctx: GradContext) => readonly (Tensor | null)[];
 
 /**
- * The value, with the gradient that `_gradient` computes for `inputs` from what was saved. The value itself carries no
- * gradient: how it came about does not matter.
+ * Passes the value through, with the gradient that `_gradient` computes for `inputs` from the saved tensors. The ops
+ * that made the value carry no gradient.
  */
 const CustomGradient: OpDef = defineOp({
   name: "_CustomGradient",
@@ -56,12 +54,12 @@ const CustomGradient: OpDef = defineOp({
 });
 
 /**
- * A function with its own gradient. `f` gets the inputs and `save`, and returns `{ value, gradFunc }`; `gradFunc(dy, saved)`
- * gives one gradient per input. It may read the inputs, the value and what was saved, and all that `f` made where `f` saves nothing:
- * that lives as long as tapes that recorded the call. Works under tapes, in graphs, in scripts, and for higher orders, which are
- * followed through what is saved, or made where nothing is. Follows TensorFlow.js `customGrad`.
- * Throws `TypeError` for inputs that are no tensors and for results of another form, and `ValueError` for gradients of another number,
- * shape or dtype than the inputs.
+ * A function with its own gradient. `f` gets the inputs and `save`, and returns `{ value, gradFunc }`;
+ * `gradFunc(dy, saved)` returns one gradient per input. It may read the inputs, the value and the saved tensors, and
+ * all tensors that `f` made where `f` saves none: those live as long as tapes that recorded the call. Works under
+ * tapes, in graphs, in scripts, and for higher orders, which follow the saved tensors, or all made ones where none is
+ * saved. Follows TensorFlow.js `customGrad`. Throws `TypeError` for inputs that are no tensors and for results of
+ * another form, and `ValueError` for gradients of another number, shape or dtype than the inputs.
  *
  * @example
  * ```ts
@@ -89,7 +87,7 @@ export function customGrad(
     return tapeMemory().tidy(() => {
       const tapes = currentRecorders().filter((r) => r instanceof StepRecorder);
       const { value, gradFunc, saved, owner } = recordingInside(f, xs, tapes);
-      // Tapes that keep the call keep what the gradient function closes over.
+      // A tape that keeps the call also keeps the tensors that the gradient function closes over.
       const kept = owner === null ? saved : [...saved, owner];
       const attrs = {
         Tinputs: xs.map((x) => x.dtype),
@@ -97,7 +95,7 @@ export function customGrad(
         _gradient: vectorJacobian(gradFunc, xs, saved.length),
       };
       const y = apply1(CustomGradient, [value, ...xs, ...kept], attrs);
-      // Where a gradient function reads the value, it is differentiated as the result.
+      // A gradient function that reads the value differentiates through the result.
       const same = { def: lookupOp("Identity")!, inputs: [y], outputs: [value], attrs: {} };
       for (const tape of tapes) if (!tape.follows(value)) tape.record(same);
       return y;
@@ -108,13 +106,13 @@ export function customGrad(
 /** A call of the function given to {@linkcode customGrad}. */
 interface Call extends CustomGradResult {
   readonly saved: readonly Tensor[];
-  /** Owns what the gradient function may close over. */
+  /** Owner of the tensors that the gradient function may close over. */
   readonly owner: Tensor | null;
 }
 
 /**
- * Calls `f`. Tapes see of it what leads from `xs` to what the gradient function reads, which is differentiated through that too: to what is
- * saved, and where nothing is, to all that was made.
+ * Calls `f`. Tapes record the steps from `xs` to the tensors that the gradient function reads, for higher orders: the
+ * saved ones, and where none is saved, all made ones.
  */
 function recordingInside(
   f: (...args: CustomGradArgument[]) => CustomGradResult,
@@ -126,7 +124,7 @@ function recordingInside(
   const inside = new StepRecorder("all");
   for (const x of xs) inside.watch(x.id);
   const call = (xs: readonly Tensor[]): CustomGradResult => {
-    // A body of a graph knows tensors from around it by others, which its gradient can read.
+    // A body of a graph reads captured tensors through its own placeholders, which its gradient can read.
     const own = xs.map((x) => (x.isSymbolic ? identity(x) : x));
     return checkResult(f(...[...own, save] as CustomGradArgument[]));
   };
@@ -140,7 +138,7 @@ function recordingInside(
     const leading = stepsTo(inside.steps, named);
     const all = result.value.isSymbolic ? inside.steps : stepsTo(inside.steps, owned);
     for (const tape of tapes) {
-      // Variables are those of the call only where they lead to what it says that it saves.
+      // Variables count as the call's only where they lead to saved tensors.
       if (leading.length > 0) { for (const v of inside.variables.values()) tape.read(v); }
       tape.adopt(saved ? leading : all);
     }
@@ -150,7 +148,7 @@ function recordingInside(
   }
 }
 
-/** The steps that lead to tensors, in order. */
+/** Returns the steps that lead to tensors, in order. */
 function stepsTo(steps: readonly Step[], targets: readonly Tensor[]): Step[] {
   const wanted = new Set(targets.map((t) => t.id));
   return steps.toReversed().filter(({ inputs, outputs }) => {
@@ -176,13 +174,13 @@ function checkResult(result: CustomGradResult): CustomGradResult {
   return result;
 }
 
-/** The user's gradient function, checked; it gets as many tensors as were saved. */
+/** Wraps the user's gradient function with checks; it gets the saved tensors. */
 function vectorJacobian(
   gradFunc: CustomGradResult["gradFunc"],
   xs: readonly Tensor[],
   count: number,
 ): VectorJacobian {
-  // What is kept with the gradient keeps no tensor alive.
+  // Specs, not tensors, so that the gradient keeps no tensor alive.
   const specs = xs.map(({ dtype, staticShape }) => ({ dtype, shape: staticShape }));
   const inputs = xs.length;
   return (dy, saved, ctx) => {

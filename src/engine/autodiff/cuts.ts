@@ -1,6 +1,6 @@
 /**
- * Gradients that are cut where nobody can have meant it, by scripts without a vjp: errors name them, and where there is no error there
- * is a warning.
+ * Unintended cuts of gradients, by scripts without a vjp: errors name them, and where there is no error there is a
+ * warning.
  */
 import { isTrainable } from "../core/dtype.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
@@ -9,18 +9,18 @@ import { isDifferentiable, type Step } from "./steps.ts";
 
 type GradientCut = NonNullable<ReturnType<NonNullable<GradRule["cut"]>>>;
 
-/** What cuts the gradient here; null for what has one, or is meant to have none. */
+/** Returns the cut of a step; null where it has a gradient, or is meant to have none. */
 export function cutOf({ def, attrs }: Pick<Step, "def" | "attrs">): GradientCut | null {
   return def.grad?.cut?.(attrs) ?? null;
 }
 
-/** Cuts that the pass in force has met, in functions that it differentiates too. */
+/** Cuts that the current pass has met, also in functions that it differentiates. */
 let met: GradientCut[] = [];
 let depth = 0;
 let named = false;
 const warned = new WeakSet<object>();
 
-/** Runs a backward pass, at whose end cuts that it met are warned of. */
+/** Runs a backward pass, and warns at its end of the cuts that it met. */
 export function noticingCuts<T>(pass: () => readonly (T | null)[]): (T | null)[] {
   if (depth++ === 0) met = [];
   try {
@@ -35,7 +35,7 @@ export function noticingCuts<T>(pass: () => readonly (T | null)[]): (T | null)[]
   }
 }
 
-/** Runs passes for a caller that fails where no gradient came through: its error names the cuts, and nothing warns of them. */
+/** Runs passes for a caller that fails without a gradient: its error names the cuts, so no warning is given. */
 export function namingCuts<T>(passes: () => T): T {
   const before = named;
   named = true;
@@ -53,20 +53,20 @@ function warn({ key, text }: GradientCut, hasGradient: boolean): void {
   console.warn(`A gradient ${how}: ${text}`);
 }
 
-/** Forgets the cuts of earlier passes: for errors that come before there was one. */
+/** Forgets the cuts of earlier passes, for errors before the first pass. */
 export function forgetCuts(): void {
   met = [];
 }
 
-/** What an error adds where there is no gradient: the cuts that the last pass met. */
+/** Returns the addition to an error about a missing gradient: the cuts of the last pass. */
 export function cutNote(): string {
   const texts = new Set(met.map((c) => c.text));
   return texts.size === 0 ? "" : `: ${[...texts].join("; ")}`;
 }
 
 /**
- * Notes those of the steps that cut a way to the seeds. `steps` are all there are, in order. Throws `InvalidArgumentError` for one
- * that is strict.
+ * Records those of the steps that cut a path to the seeds. `steps` are all steps, in order. Throws
+ * `InvalidArgumentError` for a strict one.
  */
 export function noteCuts(
   cuts: readonly Step[],

@@ -1,6 +1,4 @@
-/**
- * grad, grads, valueAndGrad, valueAndGrads, variableGrads: functions from functions to their gradients.
- */
+/** grad, grads, valueAndGrad, valueAndGrads, variableGrads: functions from functions to their gradients. */
 import { apply1 } from "../core/apply.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { describe } from "../core/convert.ts";
@@ -23,7 +21,7 @@ import { UNSEEN, UnseenGradient } from "./unseen.ts";
 
 /** A value and the gradient of one input. */
 export interface ValueAndGrad {
-  /** What the function returned. */
+  /** The function's result. */
   readonly value: Tensor;
   /** Gradient with respect to its input. */
   readonly grad: Tensor;
@@ -31,7 +29,7 @@ export interface ValueAndGrad {
 
 /** A value and the gradients of all inputs. */
 export interface ValueAndGrads {
-  /** What the function returned. */
+  /** The function's result. */
   readonly value: Tensor;
   /** Gradient with respect to each input. */
   readonly grads: Tensor[];
@@ -39,22 +37,22 @@ export interface ValueAndGrads {
 
 /** A value and the gradients of variables, by the variables' names. */
 export interface ValueAndVariableGrads {
-  /** The scalar the function returned. */
+  /** The scalar result of the function. */
   readonly value: Tensor;
-  /** Gradients by variable name; those that are not connected are left out. */
+  /** Gradients by variable name, without those that are not connected. */
   readonly grads: Record<string, Tensor>;
 }
 
-/** A variable, seen from here: a tensor over a resource. */
+/** The part of a variable that gradients use: a tensor over a resource. */
 interface VariableLike extends Tensor {
   readonly trainable: boolean;
   readonly resource: Resource;
 }
 
 /**
- * The gradient function of `f(x)`: `grad(f)(x, dy?)` gives dy·df/dx, summed over the outputs of `f`. `dy` has the shape of
- * `f(x)` and is ones where absent. Gradient functions can be differentiated again. Follows TensorFlow.js `grad`.
- * Throws `ValueError` where the result does not depend on `x`, or `dy` has another shape.
+ * Returns the gradient function of `f(x)`: `grad(f)(x, dy?)` computes dy·df/dx, summed over the outputs of `f`. `dy`
+ * has the shape of `f(x)` and is ones where absent. Gradient functions can be differentiated again. Follows
+ * TensorFlow.js `grad`. Throws `ValueError` where the result does not depend on `x`, or `dy` has another shape.
  *
  * @example
  * ```ts
@@ -66,7 +64,7 @@ interface VariableLike extends Tensor {
  * ```
  */
 export function grad(f: (x: Tensor) => Tensor): (x: TensorLike, dy?: TensorLike) => Tensor;
-/** The gradient function of a function of a ragged or sparse tensor: the gradient is one of the same rows or indices. */
+/** The gradient function of a function of a ragged or sparse tensor: the gradient has the same rows or indices. */
 export function grad<X extends CompositeTensor>(
   f: (x: X) => Tensor,
 ): (x: X, dy?: TensorLike) => X;
@@ -77,8 +75,8 @@ export function grad(f: (x: never) => Tensor): (x: never, dy?: TensorLike) => un
 }
 
 /**
- * The gradient function of `f(x1, x2, …)`: `grads(f)([x1, x2], dy?)` gives one gradient per input.
- * Follows TensorFlow.js `grads`. Throws as {@linkcode grad} does.
+ * Returns the gradient function of `f(x1, x2, …)`: `grads(f)([x1, x2], dy?)` computes one gradient per input. Follows
+ * TensorFlow.js `grads`. Throws as {@linkcode grad} does.
  *
  * @example
  * ```ts
@@ -101,7 +99,7 @@ export function grads(
 }
 
 /**
- * Like {@linkcode grad}, and gives the value of `f(x)` as well: `{ value, grad }`. Follows TensorFlow.js `valueAndGrad`.
+ * Is {@linkcode grad} with the value of `f(x)`: `{ value, grad }`. Follows TensorFlow.js `valueAndGrad`.
  *
  * @example
  * ```ts
@@ -126,7 +124,7 @@ export function valueAndGrad(
 }
 
 /**
- * Like {@linkcode grads}, and gives the value as well: `{ value, grads }`. Follows TensorFlow.js `valueAndGrads`.
+ * Is {@linkcode grads} with the value: `{ value, grads }`. Follows TensorFlow.js `valueAndGrads`.
  *
  * @example
  * ```ts
@@ -149,13 +147,13 @@ export function valueAndGrads(
 }
 
 /**
- * The scalar `f()` and its gradients with respect to variables, by name: those of `varList`, else all trainable ones that
- * `f` reads, however deep in functions, branches, loops and scripts. A graph does not know what the body of a script will read: while it
- * is built each trainable variable has a gradient where a script is behind `f()`, zeros where it is not read. A compiled function that
- * returns the record returns those that were read, as eager code does.
- * Gradients of gathers are `IndexedSlices`, which optimizers take by their rows and all else as dense tensors.
- * Follows TensorFlow.js `variableGrads`.
- * Throws `ValueError` where no variable is trainable, none is connected to the result, or the result is not a scalar.
+ * Computes the scalar `f()` and its gradients with respect to variables, by name: those of `varList`, else all
+ * trainable ones that `f` reads, however deep in functions, branches, loops and scripts. A graph cannot know the
+ * variables that the body of a script will read: while it is built each trainable variable has a gradient where a
+ * script is behind `f()`, zeros where it is not read. A compiled function that returns the record returns the gradients
+ * of variables that were read, as eager code does. Gradients of gathers are `IndexedSlices`, which optimizers apply by
+ * rows and other ops take as dense tensors. Follows TensorFlow.js `variableGrads`. Throws `ValueError` where no
+ * variable is trainable, none is connected to the result, or the result is not a scalar.
  *
  * @example
  * ```ts
@@ -186,7 +184,7 @@ export function variableGrads(
   return { value, grads: byName };
 }
 
-/** The gradient of one variable in a map of them. */
+/** Returns the gradient of one variable in a map. */
 function gradientIn(unseen: Tensor, resource: Resource): Tensor {
   const { dtype, shape } = resource;
   return unseen.graph.asDefault(() =>
@@ -200,11 +198,11 @@ export interface VariableGradients {
   readonly resources: Resource[];
   /** Their gradients; null where not connected. */
   readonly grads: (Tensor | null)[];
-  /** In a graph, where bodies of scripts may read further ones: a map of their gradients, known when it runs. */
+  /** In a graph, where bodies of scripts may read more variables: a map of their gradients, known at run time. */
   readonly unseen: Tensor | null;
 }
 
-/** {@linkcode variableGrads} with the variables' resources: names need not be unique. */
+/** Is {@linkcode variableGrads} by the variables' resources: names need not be unique. */
 export function gradientsOfVariables(
   f: () => Tensor,
   varList?: readonly Tensor[],
@@ -220,7 +218,7 @@ export function gradientsOfVariables(
   }
   return tapeMemory().tidy(() => {
     using tape = new GradientTape({ watchAccessedVariables: wanted === undefined });
-    // A tape knows its sources by their ids, and a resource has that of its variable.
+    // A tape knows sources by id, and a resource has its variable's id.
     if (wanted) tape.watch(wanted as unknown as Tensor[]);
     const value = f();
     checkResult(value, "variableGrads");
@@ -229,7 +227,7 @@ export function gradientsOfVariables(
         `The f passed in variableGrads(f) must return a scalar, but it returned a rank-${value.staticShape.length} tensor`,
       );
     }
-    // Eagerly the tape has seen what scripts read; in a graph they have not run yet.
+    // Eagerly the tape has seen the reads of scripts; in a graph they have not run yet.
     const unseen = wanted === undefined && value.isSymbolic ? [UNSEEN] : [];
     tape.watch(unseen);
     let resources = wanted ?? tape.watchedVariables();
@@ -239,7 +237,7 @@ export function gradientsOfVariables(
       ? []
       : namingCuts(() => tape.gradient(value, sources) as (Tensor | null)[]);
     if (value.isSymbolic && resources.every((_, i) => grads[i] === null)) {
-      // The graph was built before: it remembers what the tape did not see.
+      // The graph was built before the tape began: it is searched instead.
       resources = wanted ?? variablesBehind(value);
       sources = [...resources, ...unseen].map((r) => handleOf(r)!);
       grads = namingCuts(() => gradients(value, sources));
@@ -250,7 +248,7 @@ export function gradientsOfVariables(
   });
 }
 
-/** The error where no variable is behind a loss. */
+/** Makes the error of a loss without variables. */
 export function notConnected(): ValueError {
   return new ValueError(
     "Cannot find a connection between any variable and the result of the loss function y=f(x): make sure that the operations that use variables are inside the function f passed to minimize()" +
@@ -258,7 +256,7 @@ export function notConnected(): ValueError {
   );
 }
 
-/** The trainable variables that a tensor of a graph depends on. */
+/** Returns the trainable variables that a tensor of a graph depends on. */
 function variablesBehind(y: Tensor): Resource[] {
   const found = new Map<number, Resource>();
   for (const { node } of stepsTo([y])) {
@@ -308,11 +306,11 @@ function differentiate(
       `Cannot compute gradient of y=f(x) with respect to x (input ${missing} of ${fn}): make sure that the f you passed encloses all operations that lead from x to y, and that they are differentiable${cutNote()}`,
     );
   }
-  // A composite source has a composite gradient, which those know who gave one.
+  // A composite source has a composite gradient.
   return { value, grads: found.map((g) => g instanceof Tensor ? dense(g) : g as never) };
 }
 
-/** Another handle of the same value. */
+/** Makes another handle of the same value. */
 function twin(x: Differentiable): Differentiable {
   if (x instanceof Tensor) return identity(x);
   return x.spec.pack((x.components as readonly Tensor[]).map((t) => identity(t))) as Differentiable;

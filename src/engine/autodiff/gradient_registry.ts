@@ -1,13 +1,11 @@
-/**
- * Gradients by name, which operations of a graph may be given in place of their own.
- */
+/** Gradients by name, which operations of a graph may use in place of their own. */
 import type { GraphNode } from "../core/graph_node.ts";
 import { lookupOp } from "../core/op.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { AlreadyExistsError, LookupError } from "../core/errors.ts";
 
-/** A gradient: from the operation and the gradients of its outputs to those of its inputs. */
+/** A gradient: computes the gradients of an operation's inputs from those of its outputs. */
 export type RegisteredGradient = (
   op: GraphNode,
   ...grads: Tensor[]
@@ -16,8 +14,8 @@ export type RegisteredGradient = (
 const known = new Map<string, RegisteredGradient>();
 
 /**
- * Gives a gradient a name, for {@linkcode gradientOverrideMap}. Returns it. Follows TensorFlow `tf.RegisterGradient`.
- * Throws `AlreadyExistsError` for a name that another one has.
+ * Registers a gradient under a name, for {@linkcode gradientOverrideMap}, and returns it. Follows TensorFlow
+ * `tf.RegisterGradient`. Throws `AlreadyExistsError` for a name that another one has.
  *
  * @example
  * ```ts
@@ -43,7 +41,7 @@ export function registerGradient<F extends RegisteredGradient>(name: string, gra
   return gradient;
 }
 
-/** The gradient of this name. Throws `LookupError` where there is none. */
+/** Finds the gradient of a name. Throws `LookupError` where there is none. */
 export function registeredGradient(name: string): RegisteredGradient {
   const found = known.get(name);
   if (found) return found;

@@ -1,6 +1,4 @@
-/**
- * gradients: symbolic differentiation of a graph, by the same backprop the tape uses.
- */
+/** `gradients`: symbolic differentiation of a graph, by the backprop of tapes. */
 import { currentInterpreter, type OpInput } from "../core/apply.ts";
 import { isTrainable } from "../core/dtype.ts";
 import { type GraphNode, handleOf } from "../core/graph_node.ts";
@@ -24,9 +22,9 @@ import { asTensor, toInput } from "../ops/input.ts";
 export interface GradientsOptions {
   /** Gradient that flows into each y; ones where absent. */
   readonly gradYs?: readonly (TensorLike | null)[];
-  /** Tensors through which no gradient flows: constants, but where they are among the xs. */
+  /** Tensors through which no gradient flows: constants, unless they are among the xs. */
   readonly stopGradients?: readonly Tensor[];
-  /** `"none"` (default) gives null for what is not connected, `"zero"` zeros. */
+  /** `"none"` (default) returns null for unconnected xs, `"zero"` zeros. */
   readonly unconnectedGradients?: "none" | "zero";
   /** Name scope of the gradient operations. */
   readonly name?: string;
@@ -39,10 +37,10 @@ const checkOptions = optionCheck<GradientsOptions>("gradients", {
   name: true,
 });
 
-/** A graph that can be differentiated: it can prefix names. */
+/** The part of a graph that differentiation uses. */
 interface ScopedGraph {
   nameScope<R>(name: string | null, fn: (scope: string) => R): R;
-  /** In a function's body what stands for tensors from outside. */
+  /** In a function's body, the inner tensors of outer ones. */
   readonly captures?: readonly { readonly outer: Tensor; readonly inner: Tensor }[];
 }
 
@@ -128,7 +126,7 @@ function build(
       : asTensor(toInput(given, `gradYs[${i}]`, "gradients", { dtype: y.dtype }));
     return [{ id: y.id, grad }];
   });
-  // Bodies of scripts may read variables that are no inputs of theirs.
+  // Bodies of scripts may read variables that are not among their inputs.
   const steps = stepsTo(ys, xs.flatMap((x) => handleOf(x) ?? []));
   const { captures = [] } = ys[0].graph as unknown as ScopedGraph;
   const idOf = (x: Tensor): number => (captures.find((c) => c.outer.id === x.id)?.inner ?? x).id;
@@ -163,7 +161,10 @@ export interface NodeStep {
 }
 const nodeOf = new WeakMap<Step, GraphNode>();
 
-/** The operations that lead to `ys`, as steps in topological order. Ops that may read `variables` unseen get their handles as inputs. */
+/**
+ * Returns the operations that lead to `ys`, as steps in topological order. Ops that may read `variables` unseen get
+ * their handles as inputs.
+ */
 export function stepsTo(ys: readonly Tensor[], variables: readonly Tensor[] = []): NodeStep[] {
   const seen = new Set<GraphNode>();
   const stack: GraphNode[] = ys.map((y) => y.op);
@@ -194,7 +195,7 @@ function nodeStep(node: GraphNode, variables: readonly Tensor[]): Step {
   return step;
 }
 
-/** The op of a node, with the gradient that `gradientOverrideMap` gave it. */
+/** Returns the op of a node, with the gradient that `gradientOverrideMap` gave it. */
 function overridden(node: GraphNode): OpDef {
   const { def, attrs: { _gradient_op_type: name } } = node;
   if (name === undefined) return def;

@@ -1,5 +1,6 @@
 /**
- * Jacobians: a derivative for each element of a target. Where a graph does not know their number before it runs, it loops over them.
+ * Jacobians: a derivative for each element of a target. Where a graph does not know their number before it runs, it
+ * loops over them.
  */
 import type { DType } from "../core/dtype.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
@@ -18,7 +19,7 @@ import { mul } from "../ops/pointwise/arithmetic.ts";
 import { equal } from "../ops/pointwise/compare.ts";
 import { prod } from "../ops/reduce/reduce.ts";
 
-/** Calls a function with each row of a tensor, and stacks what it returns. */
+/** Calls a function with each row of a tensor, and stacks the results. */
 export type RowMapper = (fn: (row: Tensor) => Tensor[], rows: Tensor) => Tensor[];
 let mapRows: RowMapper;
 
@@ -26,10 +27,13 @@ export function setRowMapper(mapper: RowMapper): void {
   mapRows = mapper;
 }
 
-/** The derivatives of a target with respect to some sources, where `seed` flows into it; null where not connected. */
+/**
+ * Computes the derivatives of a target with respect to some sources, for a gradient `seed` of the target; null where
+ * not connected.
+ */
 export type Derive = (seed: Tensor) => readonly (Tensor | null)[];
 
-/** Some dimensions of a tensor: as far as they are known, and as a graph computes them. */
+/** Dimensions of a tensor: the known ones, and a graph's computation of them. */
 interface Dims {
   readonly known: PartialShape;
   readonly computed: () => Tensor;
@@ -38,15 +42,15 @@ interface Dims {
 function dimsOf(t: Tensor): Dims {
   return { known: t.isSymbolic ? t.staticShape : t.shape, computed: () => shape(t) };
 }
-/** Those of the rows of a batch. */
+/** Returns the dimensions of a batch's rows. */
 function rowDimsOf(t: Tensor): Dims {
   const { known } = dimsOf(t);
   return { known: known && known.slice(1), computed: () => slice(shape(t), [1]) };
 }
 
 /**
- * Derivative of each element of `target` with respect to each source: shape `[...target, ...source]`. Where not connected it is null,
- * or zeros where `zero` says so.
+ * Computes the derivative of each element of `target` with respect to each source: shape `[...target, ...source]`.
+ * Where not connected it is null, or zeros where `zero`.
  */
 export function jacobians(
   target: Tensor,
@@ -61,7 +65,10 @@ export function jacobians(
   });
 }
 
-/** {@linkcode jacobians} of each row of a batch by the same row of a source: shape `[batch, ...target row, ...source row]`. */
+/**
+ * Computes {@linkcode jacobians} of each row of a batch by the same row of a source: shape
+ * `[batch, ...target row, ...source row]`.
+ */
 export function rowJacobian(
   target: Tensor,
   source: Tensor,
@@ -84,7 +91,9 @@ export function rowJacobian(
   return inShape(transpose(rows, order), parts);
 }
 
-/** The derivatives by the sources where one element after the other is 1 in a seed, all others 0, stacked; null where not connected. */
+/**
+ * Computes the derivatives for each seed that is 1 in one element and 0 elsewhere, stacked; null where not connected.
+ */
 function perElement(
   { known, computed }: Dims,
   dtype: DType,
@@ -106,7 +115,7 @@ function hotAt(i: number, dtype: DType, shape: Shape): Tensor {
   return asTensor(seed);
 }
 
-/** {@linkcode perElement} for dimensions that are known when the graph runs. */
+/** Is {@linkcode perElement} for dimensions that are known when the graph runs. */
 function perElementOf(dims: Tensor, dtype: DType, derive: Derive): (Tensor | null)[] {
   const numbers = range(0, prod(dims), 1, "int32");
   let isConnected: boolean[] = [];
@@ -131,7 +140,7 @@ function withShape(t: Tensor, parts: readonly Dims[]): Tensor {
   return t;
 }
 
-/** All dimensions, computed where they are not known. */
+/** Returns all dimensions, computed where they are unknown. */
 function joined(parts: readonly Dims[]): Shape | Tensor {
   const known = knownOf(parts);
   return isConcrete(known) ? known : concat(parts.map((p) => p.computed()));

@@ -1,6 +1,4 @@
-/**
- * StepRecorder: what a tape keeps of applications, and how it keeps their values alive.
- */
+/** StepRecorder: the steps that a tape records, and the lifetime of their values. */
 import type { Application, Recorder } from "../core/apply.ts";
 import type { DType } from "../core/dtype.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
@@ -14,32 +12,32 @@ import { holdStep, makeStep, mayCapture, type Step, stepValue } from "./steps.ts
 /** The result of a function, and the owner of the tensors that it made. */
 export interface Owning<T> {
   readonly result: T;
-  /** The tensors that are owned. */
+  /** The owned tensors. */
   readonly owned: readonly Tensor[];
-  /** A tensor of dtype variant: what is owned lives until its last handle is disposed. Null where nothing is. */
+  /** A tensor of dtype variant: the owned tensors live until its last handle is disposed. Null where there are none. */
   readonly owner: Tensor | null;
 }
 
-/** How a tape keeps values alive; set by the runtime, since a handle that outlives `dispose()` is its business. */
+/** Lifetime of a tape's values; set by the runtime, which can make handles that outlive `dispose()`. */
 export interface TapeMemory {
-  /** A handle of the same id that stays valid. */
+  /** Makes a handle of the same id that stays valid. */
   hold(t: Tensor): Tensor;
-  /** Runs and disposes what was made, but for what is returned. */
+  /** Runs `fn` and disposes the tensors it made, except its result's. */
   tidy<T>(fn: () => T): T;
-  /** Lets a recording end with the scope in force. */
+  /** Ends the recording with the current scope. */
   own(recording: TapeRecording): void;
   /**
-   * Calls `fn` with handles of its own on tensors. `chosen` says which of these and of what it made are owned from then on, null for all;
-   * the scope in force takes the others.
+   * Calls `fn` with handles of its own on tensors. `chosen` selects which of these and of the made tensors are owned
+   * from then on, null for all; the current scope takes the others.
    */
   owning<T>(
     xs: readonly Tensor[],
     fn: (xs: readonly Tensor[]) => T,
     chosen: (result: T, xs: readonly Tensor[]) => readonly Tensor[] | null,
   ): Owning<T>;
-  /** The variables read by the call whose tape this value is. */
+  /** Returns the variables that a call read, given its tape as a value. */
   variablesRead(tape: Tensor): Iterable<Resource>;
-  /** The variables that are trainable now and have gradients. */
+  /** Returns the variables that are trainable now and have gradients. */
   trainable(): Iterable<Resource>;
 }
 let memory: TapeMemory = {
@@ -50,10 +48,10 @@ let memory: TapeMemory = {
   variablesRead: () => [],
   trainable: () => [],
 };
-/** Live tapes, for `memory().liveTapes`. */
+/** Number of live tapes, for `memory().liveTapes`. */
 export const tapeCount = { live: 0 };
 
-/** Says how tapes keep values alive, or a part of it. */
+/** Sets the memory hooks of tapes, or some of them. */
 export function setTapeMemory(part: Partial<TapeMemory>): void {
   memory = { ...memory, ...part };
 }
@@ -61,7 +59,7 @@ export function tapeMemory(): TapeMemory {
   return memory;
 }
 
-/** Which variables a recorder follows by itself. */
+/** The variables that a recorder follows without being told. */
 export type FollowedVariables = "none" | "trainable" | "all";
 
 /** A recorder that keeps steps which depend on watched tensors. */
@@ -72,13 +70,16 @@ export class StepRecorder implements Recorder {
   /** What gradients flow through. */
   readonly flow: GradientFlow = gradientFlow.current;
   readonly #watched = new Set<number>();
-  /** What was computed from the results of steps that cut the gradient, and from nothing else that is followed. */
+  /** Ids of values that depend on followed values only through steps that cut the gradient. */
   readonly #cut = new Set<number>();
   readonly #follow: FollowedVariables;
   readonly #recorded: ((steps: number) => void) | null;
   #released = false;
 
-  /** `follow`: what depends on these variables is recorded although nobody watches them. `recorded` is told how many steps there are. */
+  /**
+   * `follow`: variables whose dependents are recorded without being watched. `recorded` is called with the number of
+   * steps.
+   */
   constructor(
     follow: FollowedVariables = "trainable",
     recorded: ((steps: number) => void) | null = null,
@@ -113,7 +114,7 @@ export class StepRecorder implements Recorder {
       }
     }
     if (!this.flow.passes(a)) {
-      // Who differentiates learns what is in the way.
+      // Errors about a missing gradient name the cut.
       if (follows && cutOf(a) !== null) this.#noteCut(a);
       return;
     }
@@ -128,7 +129,7 @@ export class StepRecorder implements Recorder {
     this.#recorded?.(this.steps.length);
   }
 
-  /** Takes steps that another recorder keeps, as far as they depend on what is followed here. */
+  /** Takes another recorder's steps, as far as they depend on followed values. */
   adopt(steps: readonly Step[]): void {
     for (const step of steps) {
       if (!step.inputs.some(({ id }) => this.#watched.has(id) || this.variables.has(id))) continue;
@@ -137,7 +138,7 @@ export class StepRecorder implements Recorder {
     }
   }
 
-  /** Keeps a step that has no gradient, or comes after one, for its name alone. */
+  /** Keeps a step without a gradient, or after one, for its name alone. */
   #noteCut({ def, attrs, inputs, outputs }: Application): void {
     for (const o of outputs) this.#cut.add(o.id);
     const kept = new Map<string, never>();
@@ -145,7 +146,7 @@ export class StepRecorder implements Recorder {
     this.steps.push({ def, attrs, ...values, kept });
   }
 
-  /** Notes that a variable was read. True where what depends on it is followed. */
+  /** Records the read of a variable. True where its dependents are followed. */
   read(resource: Resource | undefined): boolean {
     if (!resource || !this.#carries(resource)) return false;
     const wanted = this.#wants(resource);
@@ -153,7 +154,7 @@ export class StepRecorder implements Recorder {
     return wanted || this.#follow === "all";
   }
 
-  /** True for what is watched or computed from it, and for variables that are watched by themselves. */
+  /** True for watched values, values computed from them, and variables that are followed by themselves. */
   follows(t: Tensor): boolean {
     if (this.#watched.has(t.id) || this.variables.has(t.id)) return true;
     const handle = handleOf(t), resource = handle && resourceOf(handle);
@@ -164,7 +165,7 @@ export class StepRecorder implements Recorder {
     return this.#watched.has(resource.id) || (this.#follow !== "none" && resource.trainable);
   }
 
-  /** Frees what is kept. Nothing is recorded from now on. */
+  /** Frees the kept values and ends recording. */
   release(): void {
     this.#released = true;
     for (const step of this.steps) {

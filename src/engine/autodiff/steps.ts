@@ -1,6 +1,4 @@
-/**
- * Steps: applications of ops in the form that backprop reads, the same for tapes and graphs.
- */
+/** Steps: applications of ops in the form that backprop reads, the same for tapes and graphs. */
 import type { Application, OpInput } from "../core/apply.ts";
 import type { Attrs, OpDef } from "../core/op.ts";
 import type { ArgDef } from "../core/signature.ts";
@@ -9,12 +7,12 @@ import type { Spec } from "../core/tensor_spec.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { resourceOf } from "../core/graph_node.ts";
 
-/** A value's name and spec; `id` is 0 for literals. */
+/** A value's identity and spec; `id` is 0 for literals. */
 export interface StepValue extends Spec {
   readonly id: number;
 }
 
-/** One application, with what its gradient rule needs kept alive. */
+/** One application, with the values that its gradient rule needs. */
 export interface Step {
   readonly def: OpDef;
   /** Attributes, defaults filled in. */
@@ -25,7 +23,7 @@ export interface Step {
   readonly kept: ReadonlyMap<string, OpInput>;
 }
 
-/** Where a flat input or output of an op belongs. */
+/** The argument of a flat input or output. */
 interface Position {
   readonly name: string;
   /** Index within a variadic argument; null for others. */
@@ -33,11 +31,13 @@ interface Position {
   readonly isInput: boolean;
   /** Number among the inputs or outputs. */
   readonly at: number;
-  /** Its name in {@linkcode Step.kept}. */
+  /** Its key in {@linkcode Step.kept}. */
   readonly key: string;
 }
 
-/** Positions of ops without variadic arguments, by the ops' numbers: the same for each application. Null for other ops. */
+/**
+ * Positions of ops without variadic arguments, by the ops' numbers: the same for each application. Null for other ops.
+ */
 const fixed: (readonly Position[] | null)[] = [];
 
 function positionsOf(
@@ -75,7 +75,7 @@ function positionsAmong(
     const list = arg.typeListAttr === undefined
       ? undefined
       : attrs[arg.typeListAttr] as readonly unknown[] | undefined;
-    // Where the attributes do not say, there is one variadic argument and it takes what the others leave.
+    // Without an attribute for the number there is one variadic argument, which takes the remaining inputs.
     const n = variadic
       ? list?.length ?? attrs[arg.numberAttr ?? ""] as number ?? total - (args.length - 1)
       : 1;
@@ -92,7 +92,7 @@ export function isDifferentiable({ def, attrs }: Pick<Step, "def" | "attrs">): b
   return def.grad !== null && def.grad?.applies?.(attrs) !== false;
 }
 
-/** What the gradient rule gets: by argument name, `name:k` for variadic ones. */
+/** Returns the saved tensors for a gradient rule: by argument name, `name:k` for variadic ones. */
 export function savedByName(step: Step): Record<string, Tensor> {
   const out: Record<string, Tensor> = {};
   const { def, inputs, outputs, attrs, kept } = step;
@@ -114,20 +114,20 @@ export function declared({ def, inputs, outputs, attrs }: Step): Map<string, Arg
   ]));
 }
 
-/** A step that keeps handles of its own. */
+/** Copies a step with handles of its own. */
 export function holdStep(step: Step, hold: (t: Tensor) => Tensor): Step {
   const own = (t: OpInput): OpInput => (t instanceof Tensor ? hold(t) : t);
   return { ...step, kept: new Map([...step.kept].map(([key, t]) => [key, own(t)])) };
 }
 
-/** Makes a step; `keep` says how a tensor is kept alive. */
+/** Makes a step; `keep` makes a handle that keeps a tensor alive. */
 export function makeStep(application: Application, keep: (t: Tensor) => Tensor): Step {
   const { def, inputs, outputs, attrs } = application, rule = def.grad;
   const kept = new Map<string, OpInput>();
   const keepAt = (key: string, t: OpInput): void => {
     if (!kept.has(key)) kept.set(key, t instanceof NdArray ? t : keep(t));
   };
-  // In a graph keeping costs nothing, and shapes may have to be asked for.
+  // In a graph keeping costs nothing, and shapes may have to be computed.
   if (outputs[0]?.isSymbolic) {
     inputs.forEach((t, i) => keepAt(`i${i}`, t));
     outputs.forEach((t, i) => kept.set(`o${i}`, t));
@@ -142,7 +142,7 @@ export function makeStep(application: Application, keep: (t: Tensor) => Tensor):
   return { def, attrs, inputs: inputs.map(stepValue), outputs: outputs.map(stepValue), kept };
 }
 
-/** A value as steps know it. Handles go by their variable's id, which is the same in every graph. */
+/** Describes a value for steps. Handles have their variable's id, which is the same in every graph. */
 export function stepValue(t: OpInput): StepValue {
   if (!(t instanceof Tensor)) return { id: 0, dtype: t.dtype, shape: t.shape, value: t };
   const value = t.isSymbolic && t.op.def.meaning.kind === "constant"
@@ -159,7 +159,7 @@ export function mayCapture(
   return typeof captures === "function" ? captures(attrs) : captures === true;
 }
 
-/** The step with the handles of variables as further inputs, where it may read them unseen. */
+/** Adds the handles of variables to a step's inputs, where it may read them unseen. */
 export function withVariables(step: Step, variables: readonly Tensor[]): Step {
   if (variables.length === 0 || !mayCapture(step)) return step;
   const known = new Set(step.inputs.map((i) => i.id));

@@ -1,6 +1,4 @@
-/**
- * GradientTape: records eager (or traced) applications and differentiates them.
- */
+/** GradientTape: records eager (or traced) applications and differentiates them. */
 import { currentRecorders, withRecorders } from "../core/apply.ts";
 import { flatten, type Nest, packAs } from "../core/nest.ts";
 import { handleOf, type Resource } from "../core/graph_node.ts";
@@ -21,11 +19,11 @@ import { onesOfTensor, zerosOfTensor } from "../ops/array/fill_ops.ts";
 export interface GradientTapeOptions {
   /** True: `gradient()` may be called more than once. */
   readonly persistent?: boolean;
-  /** False: trainable variables are not watched by themselves. */
+  /** False: trainable variables are watched only on request. */
   readonly watchAccessedVariables?: boolean;
 }
 
-/** What gradients of unconnected inputs are. */
+/** The gradients of unconnected inputs. */
 export type UnconnectedGradients = "none" | "zero";
 
 /** Options of {@linkcode GradientTape.gradient}. */
@@ -46,8 +44,9 @@ const checkGradientOptions = optionCheck<TapeGradientOptions>("GradientTape.grad
 });
 
 /**
- * Records ops for differentiation. Recording starts at once and ends at the first `gradient()`, and with the `tidy`, scope, function
- * call, script body or dataset map in which the tape was made, by an error too. Make it with `using`, so that it ends with its block.
+ * Records ops for differentiation. Recording starts at once and ends at the first `gradient()`, and with the `tidy`,
+ * scope, function call, script body or dataset map in which the tape was made, by an error too. Make it with `using`,
+ * so that it ends with its block.
  *
  * @example
  * ```ts
@@ -82,17 +81,17 @@ export class GradientTape implements Disposable {
     );
   }
 
-  /** Follows tensors and values of composite ones, in any nest; variables follow by themselves. */
+  /** Watches tensors and composite values, in any nest; variables are watched by themselves. */
   watch(tensors: Nest<Differentiable>): void {
     for (const t of floatParts(flatten(tensors))) this.#recording.recorder.watch(t!.id);
   }
 
-  /** The variables that were read and are followed, in the order they were first read. */
+  /** Returns the variables that were read and are followed, in the order of their first reads. */
   watchedVariables(): Resource[] {
     return [...this.#recording.recorder.variables.values()];
   }
 
-  /** Forgets what was recorded and watched. Follows TensorFlow `tf.GradientTape.reset`. Throws `RuntimeError` where it has ended. */
+  /** Clears the recording. Follows TensorFlow `tf.GradientTape.reset`. Throws `RuntimeError` where it has ended. */
   reset(): void {
     this.#checkAlive("reset");
     this.#recording.reset();
@@ -110,10 +109,10 @@ export class GradientTape implements Disposable {
   }
 
   /**
-   * Gradient of the target (or the sum of targets) with respect to each source, in the sources' nest; null where not connected.
-   * Where rows of a source were gathered it is `IndexedSlices`, which are a dense tensor to all that wants one. Of a ragged or sparse
-   * source it is one of the same rows or indices, whose values are the gradients.
-   * Throws `RuntimeError` on a second call of a tape that is not persistent.
+   * Gradient of the target (or the sum of targets) with respect to each source, in the sources' nest; null where not
+   * connected. Where rows of a source were gathered it is `IndexedSlices`, which other ops take as a dense tensor. The
+   * gradient of a ragged or sparse source has the same rows or indices. Throws `RuntimeError` on a second call of a
+   * tape that is not persistent.
    */
   gradient(
     target: Nest<Differentiable>,
@@ -144,7 +143,7 @@ export class GradientTape implements Disposable {
     options: TapeGradientOptions = {},
   ): Nest<Differentiable | null> {
     checkGradientOptions(options);
-    // What is made dense here is recorded, as it is to be differentiated.
+    // Conversions to dense tensors are recorded, as they are differentiated too.
     const targets = floatParts(flatten(target)).map((t) => dense(t!));
     const wanted = flatten(sources), leaves = floatParts(wanted) as Tensor[];
     const given = options.outputGradients === undefined
@@ -169,8 +168,9 @@ export class GradientTape implements Disposable {
   }
 
   /**
-   * Derivative of each element of `target` with respect to each source, in the sources' nest: shape `[...target, ...source]`; null
-   * where not connected. Throws `RuntimeError` on a second call of a tape that is not persistent.
+   * Derivative of each element of `target` with respect to each source, in the sources' nest: shape
+   * `[...target, ...source]`; null where not connected. Throws `RuntimeError` on a second call of a tape that is not
+   * persistent.
    */
   jacobian(target: Tensor, sources: Tensor, options?: TapeGradientOptions): Tensor | null;
   /** Derivatives with respect to a nest of sources. */
@@ -194,8 +194,8 @@ export class GradientTape implements Disposable {
   }
 
   /**
-   * {@linkcode GradientTape.jacobian} row by row of a batch, where no row of `target` depends on another row of `source`: shape
-   * `[batch, ...target row, ...source row]`. Throws `ValueError` where the first dimensions differ.
+   * Is {@linkcode GradientTape.jacobian} row by row of a batch, where no row of `target` depends on another row of
+   * `source`: shape `[batch, ...target row, ...source row]`. Throws `ValueError` where the first dimensions differ.
    */
   batchJacobian(target: Tensor, source: Tensor, options: TapeGradientOptions = {}): Tensor | null {
     checkGradientOptions(options);
@@ -216,7 +216,7 @@ export class GradientTape implements Disposable {
     return found;
   }
 
-  /** Runs a backward pass, which is given the means to differentiate what was recorded until now. */
+  /** Runs a backward pass with a function that differentiates the recording so far. */
   #use(pass: (differentiate: Differentiate) => (Tensor | null)[]): (Tensor | null)[] {
     if (this.#used && !this.#persistent) {
       throw new RuntimeError(
@@ -230,7 +230,7 @@ export class GradientTape implements Disposable {
     if (!this.#persistent) recording.stop();
     const steps = [...recorder.steps];
     const differentiate: Differentiate = (seeds, sources, slices = false) => {
-      // Backprop would give derivatives of whatever the steps depend on.
+      // Backprop would compute derivatives by unwatched sources too.
       const followed = sources.filter((x) =>
         recorder.follows(x) || seeds.some((s) => s.id === x.id)
       );
@@ -253,17 +253,17 @@ export class GradientTape implements Disposable {
     return grads;
   }
 
-  /** Stops recording and frees what is kept. */
+  /** Stops recording and frees the kept values. */
   dispose(): void {
     this.#recording.dispose();
   }
-  /** Frees at the end of a `using` block. */
+  /** Frees the kept values at the end of a `using` block. */
   [Symbol.dispose](): void {
     this.dispose();
   }
 }
 
-/** Gradients of seeds with respect to sources; with `slices` they may be `IndexedSlices`. */
+/** Computes gradients of seeds with respect to sources; with `slices` they may be `IndexedSlices`. */
 type Differentiate = (
   seeds: readonly Seed[],
   sources: readonly Tensor[],

@@ -1,12 +1,12 @@
 /**
- * TapeRecording: what the code around a tape holds of it. It ends with the scope in which the tape was made, and once the tape is
- * collected: so nothing here refers to the tape.
+ * TapeRecording: the part of a tape that surrounding code holds. It ends with the scope of the tape, and when the tape
+ * is garbage collected: so it has no reference to the tape.
  */
 import { currentRecorders, setRecorders } from "../core/apply.ts";
 import { userFrames } from "../core/throwing/user_stack.ts";
 import { type FollowedVariables, StepRecorder, tapeCount, tapeMemory } from "./step_recorder.ts";
 
-/** Steps that a program hardly records on purpose before it asks for a gradient. */
+/** More steps than a program records on purpose before it asks for a gradient. */
 const MANY_STEPS = 10_000;
 
 /** The writer of the warning, which tests replace. */
@@ -19,14 +19,14 @@ const collected = new FinalizationRegistry<TapeRecording>((recording) => recordi
 /** Records for a tape while it runs. */
 export class TapeRecording implements Disposable {
   readonly #follow: FollowedVariables;
-  /** The stack of the line that made the tape, which holds it: the tape owns that. */
+  /** The stack of the line that made the tape; the tape owns it. */
   readonly #made: WeakRef<Error>;
   #recorder: StepRecorder;
   #isRunning = false;
   #isDisposed = false;
   #mayWarn = true;
 
-  /** Begins to record for `tape`, until the scope in force ends. `made`: an error of the line that made the tape. */
+  /** Begins to record for `tape`, until the current scope ends. `made`: an error of the line that made the tape. */
   constructor(tape: object, made: Error, follow: FollowedVariables) {
     this.#follow = follow;
     this.#made = new WeakRef(made);
@@ -54,7 +54,7 @@ export class TapeRecording implements Disposable {
     return new StepRecorder(this.#follow, this.#mayWarn ? (steps) => this.#recorded(steps) : null);
   }
 
-  /** Goes on recording, unless it has ended. */
+  /** Resumes recording, unless it has ended. */
   start(): void {
     if (this.#isRunning || this.#isDisposed) return;
     this.#isRunning = true;
@@ -68,7 +68,7 @@ export class TapeRecording implements Disposable {
     setRecorders(currentRecorders().filter((r) => r !== this.#recorder));
   }
 
-  /** Forgets what was recorded. */
+  /** Clears the recording. */
   reset(): void {
     const was = this.#isRunning;
     this.stop();
@@ -77,7 +77,7 @@ export class TapeRecording implements Disposable {
     if (was) this.start();
   }
 
-  /** A gradient is asked for: the program has not forgotten the tape. */
+  /** Called when a gradient is computed, which shows that the program has not forgotten the tape. */
   asked(): void {
     this.#mayWarn = false;
   }
@@ -92,7 +92,7 @@ export class TapeRecording implements Disposable {
     );
   }
 
-  /** Ends the recording and frees what it keeps. */
+  /** Ends the recording and frees the kept values. */
   dispose(): void {
     if (this.#isDisposed) return;
     this.stop();

@@ -13,8 +13,9 @@ import { identity } from "../ops/array/view.ts";
 import { add } from "../ops/pointwise/arithmetic.ts";
 
 /**
- * Stands for the variables that bodies of scripts read unseen. As a source of a gradient it gives those that a graph
- * could not know when it was built: its gradient is a value of dtype variant that holds one gradient for each that was read.
+ * Stands for the variables that bodies of scripts read unseen. As a source of a gradient it covers those that a graph
+ * could not know when it was built: its gradient is a value of dtype variant that holds one gradient for each variable
+ * read.
  */
 class UnseenVariables extends Tensor {
   readonly staticShape: readonly number[] = [];
@@ -26,13 +27,12 @@ class UnseenVariables extends Tensor {
     trainable: false,
     handle: this,
   };
-  /** It is its own handle. */
   get handle(): Tensor {
     return this;
   }
   override setShape(): void {}
 }
-/** The handle of all variables that were not seen. */
+/** The handle of all unseen variables. */
 export const UNSEEN: Tensor & { readonly resource: Resource } = new UnseenVariables("resource");
 
 /** Gradients by variable: an edge may have several readers. */
@@ -108,7 +108,7 @@ export function isUnread(x: Tensor): boolean {
   return memory !== undefined && unread.has(memory);
 }
 
-/** The gradient of one variable in a map; zeros where it was not read. */
+/** Takes the gradient of one variable out of a map; zeros where it was not read. */
 export const UnseenGradient: OpDef = defineOp({
   name: "UnseenGradient",
   portable: { never: "it reads gradients of variables that scripts used unseen" },

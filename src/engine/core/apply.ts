@@ -1,6 +1,4 @@
-/**
- * apply: hands an op to the current interpreter (eager or graph) and tells the tapes about it.
- */
+/** `apply`: passes an op to the current interpreter (eager or graph) and records it on tapes. */
 import type { CompositeTensor } from "./composite.ts";
 import type { Attrs, OpDef } from "./op.ts";
 import type { NdArray } from "./nd_array.ts";
@@ -9,36 +7,35 @@ import { Tensor, type TensorContext } from "./tensor.ts";
 import { Dynamic } from "./scope_context.ts";
 import { InternalError } from "./errors.ts";
 
-/** An input as an interpreter gets it: a tensor, or a literal that need not become one. */
+/** An input for an interpreter: a tensor, or a literal that need not become one. */
 export type OpInput = Tensor | NdArray;
 
 /** Gives meaning to ops: executes them, or adds them to a graph. */
 export interface Interpreter {
   /** True where results are symbolic. */
   readonly symbolic: boolean;
-  /** How many operations the graph being built has; absent where none is. */
+  /** Number of operations of the graph being built; absent in eager execution. */
   operationCount?(): number;
   /** Applies an op; returns its outputs and the completed attributes through `Applied`. */
   apply(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[];
-  /** Makes a tensor of a literal, of another dtype where that is given. */
+  /** Makes a tensor of a literal, converted to `dtype` where given. */
   constant(value: NdArray, dtype?: DType): Tensor;
-  /** Runs a function and disposes the tensors it made, but for those it returns. Absent where nothing needs to be disposed. */
+  /**
+   * Runs a function and disposes the tensors it made, except its result's. Absent where nothing needs to be disposed.
+   */
   readonly tidy?: <T>(fn: () => T) => T;
 }
 
-/** One application, as a tape sees it. */
+/** One application of an op, for tapes. */
 export interface Application {
-  /** The op. */
   readonly def: OpDef;
-  /** Its inputs. */
   readonly inputs: readonly OpInput[];
-  /** Its outputs. */
   readonly outputs: readonly Tensor[];
   /** Attributes as given. */
   readonly attrs: Attrs;
 }
 
-/** Something that watches applications, such as a tape. */
+/** An observer of applications, such as a tape. */
 export interface Recorder {
   /** Called after each application, innermost recorder last. */
   record(application: Application): void;
@@ -49,7 +46,7 @@ const interpreter = new Dynamic<Interpreter | undefined>(undefined);
 const recorders = new Dynamic<readonly Recorder[]>([]);
 const keeping = new Dynamic(false);
 
-/** Sets the interpreter that works where no graph is entered: eager execution. */
+/** Sets the interpreter outside of graphs: eager execution. */
 export function setBaseInterpreter(eager: Interpreter): void {
   base = eager;
   interpreter.current ??= eager;
@@ -75,17 +72,17 @@ export function currentRecorders(): readonly Recorder[] {
   return recorders.current;
 }
 
-/** Sets the recorders in force: for a tape that starts and stops outside a callback. */
+/** Sets the current recorders: for a tape that starts and stops outside a callback. */
 export function setRecorders(list: readonly Recorder[]): void {
   recorders.current = list;
 }
 
-/** What ops without attributes are applied with. */
+/** The attributes of ops without any. */
 export const NO_ATTRS: Attrs = {};
 
 /**
- * Applies an op: eager execution computes, a graph adds a node. Tapes are told.
- * Throws `TypeError` and `ValueError` for inputs that do not fit, an `OpError` where a kernel fails.
+ * Applies an op: eager execution computes, a graph adds a node. Recorders are notified. Throws `TypeError` and
+ * `ValueError` for inputs that do not fit, an `OpError` where a kernel fails.
  */
 export function apply(def: OpDef, inputs: readonly OpInput[], attrs: Attrs = NO_ATTRS): Tensor[] {
   for (let i = 0; i < inputs.length; i++) {
@@ -99,13 +96,13 @@ export function apply(def: OpDef, inputs: readonly OpInput[], attrs: Attrs = NO_
   return outputs;
 }
 
-/** Tells tapes and contexts of an application that was not made by {@linkcode apply}, or not at once. */
+/** Notifies recorders and contexts of an application that {@linkcode apply} did not make, or that came later. */
 export function announce(application: Application, list: readonly Recorder[]): void {
   for (const r of list) r.record(application);
   if (hasContext(application.inputs)) flowOn(application);
 }
 
-/** True where one of the inputs flows through a script's body, or is watched for one. */
+/** True where one of the inputs has a context: it flows through a script's body, or is watched for one. */
 export function hasContext(inputs: readonly OpInput[]): boolean {
   for (let i = 0; i < inputs.length; i++) {
     const x = inputs[i];
@@ -114,7 +111,7 @@ export function hasContext(inputs: readonly OpInput[]): boolean {
   return false;
 }
 
-/** Passes the contexts of the inputs on to the outputs. One that only watches gives way to one that owns. */
+/** Passes the contexts of the inputs on to the outputs. A watching context gives way to an owning one. */
 function flowOn(application: Application): void {
   const contexts = new Set<TensorContext>();
   for (const x of application.inputs) if (x instanceof Tensor && x.context) contexts.add(x.context);
@@ -127,17 +124,17 @@ function flowOn(application: Application): void {
   }
 }
 
-/** {@linkcode apply} for ops of one output. */
+/** Is {@linkcode apply} for ops of one output. */
 export function apply1(def: OpDef, inputs: readonly OpInput[], attrs: Attrs = NO_ATTRS): Tensor {
   return apply(def, inputs, attrs)[0];
 }
 
-/** Runs what is made of several ops as one: tensors made on the way are disposed, those returned are not. */
+/** Runs a function of several ops as one: its intermediate tensors are disposed, its results are not. */
 export function compose<T>(fn: () => T): T {
   return disposes() ? currentInterpreter().tidy!(fn) : fn();
 }
 
-/** True where what is made on the way to a result is to be disposed. */
+/** True where intermediate tensors are to be disposed. */
 export function disposes(): boolean {
   return currentInterpreter().tidy !== undefined && !keeping.current;
 }

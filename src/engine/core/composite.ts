@@ -1,6 +1,7 @@
 /**
- * Composite values: several tensors that stand as one in nests, such as ragged and sparse tensors and datasets of windows. Readers of
- * nests know them by this protocol alone: a spec, components, and how values are taken apart, put together, sliced and batched.
+ * Composite values: several tensors that count as one in nests, such as ragged and sparse tensors and datasets of
+ * windows. Code that reads nests uses this protocol alone: a spec, components, and how values are split, packed, sliced
+ * and batched.
  */
 import { UnimplementedError } from "./errors.ts";
 import type { NdArray } from "./nd_array.ts";
@@ -11,19 +12,18 @@ import type { DType } from "./dtype.ts";
 import type { PartialShape } from "./shape.ts";
 import type { TensorSpec } from "./tensor_spec.ts";
 
-/** A tensor of a row's value, and how it is joined with those of other rows. */
+/** A tensor of a row's value, and the way it is joined with those of other rows. */
 export interface RowPart {
-  /** The tensor. */
   readonly tensor: unknown;
-  /** Under a new first axis, or along the first. */
+  /** `stack` under a new first axis, or `concat` along the first. */
   readonly by: "stack" | "concat";
 }
 
-/** The spec of a composite value. In the structure of a nest it stands in the value's place. */
+/** The spec of a composite value, which takes the value's place in the structure of a nest. */
 export abstract class CompositeSpec {
-  /** Specs of the tensors that it is made of. */
+  /** Specs of the components. */
   abstract readonly components: readonly TensorSpec[];
-  /** A text that is equal where values are made of the same components, whatever their shapes. */
+  /** A text that is equal for values with the same components, whatever their shapes. */
   abstract readonly kind: string;
   /** The part of the spec that its components' specs do not hold, as text. */
   get beyond(): string {
@@ -31,44 +31,52 @@ export abstract class CompositeSpec {
   }
   /** True where a value of the other spec, of the same class, fits. */
   abstract isCompatibleWith(other: CompositeSpec): boolean;
-  /** The value of these tensors, or of host arrays. */
+  /** Makes a value of tensors, or of host arrays. */
   abstract pack(components: readonly unknown[]): unknown;
-  /** What `pack` takes, of a value of this kind, made of tensors or of host arrays; null for any other. */
+  /**
+   * Returns the arguments of `pack` for a value of this kind, made of tensors or of host arrays; null for any other.
+   */
   componentsOf(value: unknown): readonly unknown[] | null {
     return value instanceof CompositeTensor && value.spec.kind === this.kind
       ? value.components
       : null;
   }
-  /** The spec that values of this and of the other, of the same kind, have in common. */
+  /** Returns the common spec of values of this and of the other spec, of the same kind. */
   relaxed(_other: CompositeSpec): CompositeSpec {
     return this;
   }
-  /** The spec of rows along the first dimension. Throws `UnimplementedError` where there are none. */
+  /** Returns the spec of rows along the first dimension. Throws `UnimplementedError` where there are none. */
   unbatched(): CompositeSpec | TensorSpec {
     throw this.#without("slice");
   }
-  /** The spec of so many of these under a new first dimension; null where the number varies. Throws `UnimplementedError` where it cannot be. */
+  /**
+   * Returns the spec of `rows` of these under a new first dimension; null where the number varies. Throws
+   * `UnimplementedError` where that is unsupported.
+   */
   batched(_rows: number | null): CompositeSpec {
     throw this.#without("batch");
   }
-  /** The components of each row, of host arrays. */
+  /** Returns the components of each row, as host arrays. */
   unstack(_components: readonly NdArray[]): readonly (readonly NdArray[])[] {
     throw this.#without("slice");
   }
-  /** The components of a batch of the values that have these components. */
+  /** Batches values by their components. */
   stack(_values: readonly (readonly NdArray[])[]): readonly NdArray[] {
     throw this.#without("batch");
   }
 
-  /** What of each row's value is joined so that {@linkcode ofRows} gives all of them. Throws `UnimplementedError` where it cannot be. */
+  /**
+   * Returns the tensors of a row's value that are joined for {@linkcode ofRows}. Throws `UnimplementedError` where that
+   * is unsupported.
+   */
   partsOfRow(_value: unknown): readonly RowPart[] {
     throw this.#without("join");
   }
-  /** The number of parts that {@linkcode partsOfRow} gives. */
+  /** Number of parts of {@linkcode partsOfRow}. */
   get rowParts(): number {
     return this.components.length + 1;
   }
-  /** All the values whose parts were joined. */
+  /** Makes the value of all rows from their joined parts. */
   ofRows(_joined: readonly unknown[]): unknown {
     throw this.#without("join");
   }
@@ -80,22 +88,24 @@ export abstract class CompositeSpec {
 
 /** A value made of several tensors. */
 export abstract class CompositeTensor implements Disposable {
-  /** Tells it from tensors where ops are applied. */
+  /** Distinguishes composite values from tensors where ops are applied. */
   readonly isComposite = true as const;
-  /** The tensors. */
+  /** Its tensors. */
   abstract readonly components: readonly unknown[];
   /** Its spec. */
   abstract readonly spec: CompositeSpec;
   /** Element type. */
   abstract readonly dtype: DType;
-  /** Dimensions as far as they are known; null where the rank is not. */
+  /** Known dimensions; null where the rank is unknown. */
   abstract readonly shape: PartialShape;
-  /** The numbers of its rows, as a tensor. */
+  /** Returns the numbers of its rows, as a tensor. */
   abstract rowNumbers(): unknown;
-  /** The row of a number, which may be a tensor. */
+  /** Returns a row by its number, which may be a tensor. */
   abstract row(i: unknown): unknown;
 
   /**
+   * @internal Applies an op to inputs of which this is the first composite one. Rules come with the class: a page
+   * without the class loads none of them. Throws `TypeError` for an op without a rule.
    * @internal What an op gives of inputs of which this is the first composite one. Rules come with the class: a page without the class
    * loads none of them. Throws `TypeError` for an op without a rule.
    */
@@ -103,7 +113,7 @@ export abstract class CompositeTensor implements Disposable {
     throw noRule(def, this, "ragged tensors are wanted beside it");
   }
 
-  /** Frees the tensors that it is made of. */
+  /** Frees its tensors. */
   dispose(): void {
     for (const t of this.components as readonly { dispose(): void }[]) t.dispose();
   }
@@ -113,20 +123,20 @@ export abstract class CompositeTensor implements Disposable {
   }
 }
 
-/** The error of an op without a rule for a composite value. */
+/** Makes the error of an op without a rule for a composite value. */
 export function noRule(def: OpDef, value: CompositeTensor, why: string): TypeError {
   return new TypeError(`Cannot apply ${def.name} to ${value}: ${why}`);
 }
 
-/** A nest without its composite values. */
+/** A nest with its composite values split. */
 export interface TakenApart {
-  /** Tensors and other leaves; of composite values their components. */
+  /** Tensors and other leaves, with the components of composite values. */
   readonly leaves: unknown[];
   /** The nest with specs in the places of composite values. */
   readonly structure: unknown;
 }
 
-/** Takes the composite values in a nest apart; {@linkcode packComponents} is the opposite. */
+/** Splits the composite values of a nest; {@linkcode packComponents} is the inverse. */
 export function takeComponents(nest: unknown): TakenApart {
   if (nest instanceof CompositeTensor) {
     return { leaves: [...nest.components], structure: nest.spec };
@@ -140,7 +150,7 @@ export function takeComponents(nest: unknown): TakenApart {
   return { leaves, structure };
 }
 
-/** The nest of a structure: one component for each of its leaves, and for a composite spec what it packs. */
+/** Packs one component for each leaf of a structure, and for each of a composite spec. */
 export function packComponents<T>(structure: unknown, components: readonly T[]): Nest<T> {
   const leaves = flatten(structure as Nest<unknown>);
   if (!leaves.some((leaf) => leaf instanceof CompositeSpec)) return packAs(structure, components);
@@ -153,7 +163,7 @@ export function packComponents<T>(structure: unknown, components: readonly T[]):
   return packAs(structure, values);
 }
 
-/** Specs of the components of a leaf of a structure: those of a composite one, else the next of `specs`. */
+/** Returns the specs of a structure's leaves: a composite leaf itself, else the next of `specs`. */
 export function leafSpecs<S>(structure: unknown, specs: readonly S[]): (S | CompositeSpec)[] {
   let at = 0;
   return flatten(structure as Nest<unknown>).map((leaf) => {
@@ -163,7 +173,7 @@ export function leafSpecs<S>(structure: unknown, specs: readonly S[]): (S | Comp
   });
 }
 
-/** The specs of a nest of specs, those of composite ones taken apart. */
+/** Returns the specs of a nest of specs, with composite ones split. */
 export function componentSpecs<S>(nest: Nest<S | CompositeSpec>): (S | TensorSpec)[] {
   return flatten<S | CompositeSpec>(nest).flatMap((s): readonly (S | TensorSpec)[] =>
     s instanceof CompositeSpec ? s.components : [s]

@@ -1,6 +1,4 @@
-/**
- * From JavaScript values to host arrays: dtype and shape inference, range checks.
- */
+/** Conversion of JavaScript values to host arrays: dtype and shape inference, range checks. */
 import {
   type DType,
   dtypeOfArray,
@@ -27,7 +25,7 @@ import { ValueError } from "./errors.ts";
 
 export { describe };
 
-/** Anything that can become a tensor but is not one yet. */
+/** A value that can become a tensor. */
 export type ArrayLikeValue =
   | number
   | bigint
@@ -38,7 +36,7 @@ export type ArrayLikeValue =
   | ArrayLikeObject
   | readonly ArrayLikeValue[];
 
-/** Something shaped like an array of another library, such as numpy-ts; its elements are copied. */
+/** An array of another library, such as numpy-ts; its elements are copied. */
 export interface ArrayLikeObject {
   /** Dimensions. */
   readonly shape: readonly number[];
@@ -49,7 +47,7 @@ export interface ArrayLikeObject {
 }
 
 export interface ConvertOptions {
-  /** Wanted dtype; inferred where it is not given. */
+  /** Wanted dtype. Default: inferred. */
   readonly dtype?: DType | undefined;
   /** Wanted shape; its size must be the value's, unless the value is one element to repeat. */
   readonly shape?: Shape | undefined;
@@ -57,7 +55,10 @@ export interface ConvertOptions {
   readonly strict?: boolean;
 }
 
-/** Makes a host array. The data of typed arrays is not copied. Throws `ValueError`, `TypeError` or `RangeError` for what does not fit. */
+/**
+ * Makes a host array. The data of typed arrays is not copied. Throws `ValueError`, `TypeError` or `RangeError` for
+ * values that do not fit.
+ */
 export function toNdArray(value: unknown, options: ConvertOptions = {}): NdArray {
   const array = convert(value, options);
   return options.shape === undefined ? array : withShape(array, options.shape);
@@ -101,7 +102,7 @@ function convert(value: unknown, { dtype, strict = false }: ConvertOptions): NdA
   return new NdArray(kind, shape, fillLeaves(leaves, kind, strict));
 }
 
-/** Converts typed arrays, host arrays and those of other libraries; null for what is none of them. */
+/** Converts typed arrays, host arrays and those of other libraries; null for any other value. */
 function convertArray(value: object, dtype: DType | undefined): NdArray | null {
   if (value instanceof NdArray) {
     return dtype === undefined || dtype === value.dtype ? value : castArray(value, dtype);
@@ -126,7 +127,7 @@ function convertArray(value: object, dtype: DType | undefined): NdArray | null {
   }
   if (isForeignArray(value)) {
     const { data, ...spec } = readForeignArray(value);
-    // Its library may reuse the memory once nobody holds the array any more.
+    // The library may reuse the memory of an unreferenced array.
     const inner = ArrayBuffer.isView(data)
       ? new NdArray(spec.dtype, spec.shape, data as TypedArray).copy()
       : toNdArray(data, spec);
@@ -161,7 +162,7 @@ export function isAssignable(from: DType, to: DType): boolean {
   return from === to || (isPlain(from) && isPlain(to) && to !== "bool");
 }
 
-/** Converts each element as TensorFlow's Cast does: floats to integers truncate, anything to bool asks `!= 0`. */
+/** Converts each element as TensorFlow's Cast does: floats to integers truncate, bool is `!= 0`. */
 export function castArray(array: NdArray, dtype: DType): NdArray {
   if (array.dtype === dtype) return array;
   const from = DTYPES[array.dtype], to = DTYPES[dtype];

@@ -1,6 +1,4 @@
-/**
- * What the runtime knows of a device: memory and prepared kernels. Devices know no graph and no tensor.
- */
+/** The runtime's interface of a device: memory and prepared kernels. Devices know no graph and no tensor. */
 import type { NdArray } from "./nd_array.ts";
 import type { ConcreteSpec } from "./tensor_spec.ts";
 import type { OpDef, Problem } from "./op.ts";
@@ -10,15 +8,15 @@ import { Dynamic } from "./scope_context.ts";
 /** A piece of device memory; only its device looks inside. */
 export type DeviceBuffer = unknown;
 
-/** What a device has done so far; differences give a run's metadata. */
+/** Running totals of a device; a run's metadata are differences of them. */
 export class DeviceCounters {
   /** Compute dispatches recorded. */
   dispatches = 0;
   /** Queue submissions. */
   submits = 0;
-  /** Copies from device to host that were waited for. */
+  /** Copies from device to host that were awaited. */
   readbacks = 0;
-  /** Bytes they brought. */
+  /** Bytes of those copies. */
   bytesToHost = 0;
   /** Bytes uploaded. */
   bytesToDevice = 0;
@@ -34,96 +32,102 @@ export class DeviceCounters {
 export interface PreparedKernel {
   /** Variant name, for profiles and tests. */
   readonly name: string;
-  /** Runs on buffers of its device; host inputs are `undefined` there. Returns one buffer per output. */
+  /** Runs on buffers of its device, `undefined` for host inputs. Returns one buffer per output. */
   run(inputs: readonly (DeviceBuffer | undefined)[]): DeviceBuffer[];
-  /** Runs with these buffers as outputs: for ops that change what is there. Absent where the kernel cannot. */
+  /** Runs into these output buffers: for ops that update memory. Absent where unsupported. */
   readonly runInto?: (
     inputs: readonly (DeviceBuffer | undefined)[],
     outputs: readonly DeviceBuffer[],
   ) => void;
-  /** An input that it copies before it reads it. Absent where it reads all as they are. */
+  /** An input that the kernel copies into another layout before it reads it, if any. */
   readonly form?: KernelForm;
   /** For outputs whose shape depends on values: takes buffers or host arrays, returns host arrays (CPU only). */
   readonly dynamic?: (inputs: readonly (DeviceBuffer | NdArray | undefined)[]) => NdArray[];
 }
 
-/** How a kernel wants one of its inputs to lie: one that stays as it is can be made so once. */
+/** The layout in which a kernel wants an input: a constant input can be converted once. */
 export interface KernelForm {
-  /** Which input. */
+  /** Number of the input. */
   readonly input: number;
-  /** The same for all kernels that want it alike. */
+  /** Equal for all kernels that want the same layout. */
   readonly key: string;
-  /** What it is then. */
+  /** Spec of the converted input. */
   readonly spec: ConcreteSpec;
-  /** Makes it, in memory that is the caller's. */
+  /** Converts the input, into memory that the caller owns. */
   make(buffer: DeviceBuffer): DeviceBuffer;
-  /** {@linkcode PreparedKernel.run} with this in the input's place. */
+  /** Is {@linkcode PreparedKernel.run} with the converted input. */
   readonly run: PreparedKernel["run"];
-  /** True where that adds in another order, so that last bits may differ: then one of both has to do all runs. */
+  /** True where that run sums in another order, so that last bits may differ: then all runs must use the same one. */
   readonly differs?: boolean | undefined;
 }
 
-/** A row of prepared kernels that runs again and again: the device remembers what they did, where that gains anything. */
+/** A sequence of prepared kernels that runs repeatedly: a device may replay its record of them. */
 export interface Sequence {
-  /** Does again what the kernels did before, on these inputs. Returns the results, which are the caller's; null where they must run. */
+  /**
+   * Repeats the recorded work on these inputs. Returns the results, which the caller owns; null where the kernels must
+   * run.
+   */
   replay(inputs: readonly DeviceBuffer[]): readonly DeviceBuffer[] | null;
-  /** Runs the kernels, through `compute`, which returns their results: the same kernels in the same order each time. */
+  /** Runs the kernels by `compute`, which returns their results: the same kernels in the same order each time. */
   record(inputs: readonly DeviceBuffer[], compute: () => readonly DeviceBuffer[]): void;
 }
 
-/** What it costs to move values between a device and the host. */
+/** The cost of moving values between a device and the host. */
 export interface TransferCost {
   /** Milliseconds that a readback takes, however small. */
   readonly latencyMs: number;
-  /** Bytes that are moved in a millisecond. */
+  /** Bytes moved in a millisecond. */
   readonly bytesPerMs: number;
 }
 
-/** One device. */
 export interface Device {
   /** `/device:CPU:0`. */
   readonly name: string;
   /** `CPU` or `GPU`. */
   readonly type: "CPU" | "GPU";
-  /** Human text: adapter or processor. */
+  /** Name of the adapter or processor. */
   readonly description: string;
   /** True for a GPU emulated on the processor. */
   readonly software: boolean;
-  /** True where the garbage collector does not see the memory: tensors that are dropped give it back through a net. */
+  /** True where the garbage collector does not see the memory: a finalizer frees that of dropped tensors. */
   readonly managed: boolean;
-  /** What it costs to bring values from and to it. */
+  /** Cost of transfers from and to the host. */
   readonly transfer: TransferCost;
   /** Running totals. */
   readonly counters: DeviceCounters;
   /** True where the device can hold this dtype. */
   supports(dtype: DType): boolean;
-  /** Prepares a kernel, or null where the device has none for this problem. */
+  /** Prepares a kernel, or returns null where the device has none for this problem. */
   prepare(def: OpDef, problem: Problem): PreparedKernel | null;
-  /** Makes a sequence of kernels that read these buffers each time, beside their inputs. Absent where that gains nothing. */
+  /**
+   * Makes a sequence of kernels that read these constant buffers besides their inputs. Absent where that gains nothing.
+   */
   sequence?(constants: readonly DeviceBuffer[]): Sequence;
-  /** Copies a host array to the device, as another dtype where that is given. */
+  /** Copies a host array to the device, converted to `dtype` where given. */
   upload(array: NdArray, dtype?: DType): DeviceBuffer;
-  /** True where buffers can be read at once. */
+  /** True where buffers can be read synchronously. */
   readonly canReadSync: boolean;
-  /** True {@linkcode urgently}, where buffers can then be read at once though it costs much. Absent where that is never so. */
+  /**
+   * True inside {@linkcode urgently} where buffers can then be read synchronously at a high cost. Absent where never.
+   */
   readonly canReadUrgently?: boolean;
-  /** Reads buffers at once, or null where the device cannot. */
+  /** Reads buffers synchronously, or returns null where the device cannot. */
   readSync(reads: readonly BufferRead[]): NdArray[] | null;
-  /** Reads one buffer's elements at once. Absent where that gains nothing over {@linkcode readSync}. */
+  /** Reads one buffer's elements synchronously. Absent where that gains nothing over {@linkcode readSync}. */
   readData?(buffer: DeviceBuffer, spec: ConcreteSpec): HostData;
-  /** Where a buffer's elements lie on the host: to be read at once, and not kept. Absent where they do not. */
+  /** Returns the place of a buffer's elements on the host, for an immediate read. Absent without such a place. */
   hostElements?(buffer: DeviceBuffer, spec: ConcreteSpec): HostElements;
   /** Reads buffers, all in one round trip. */
   read(reads: readonly BufferRead[]): Promise<NdArray[]>;
-  /** Gives memory back; `bytes` of the spec where the caller knows them. */
+  /** Frees memory; `bytes` of the spec where the caller knows them. */
   free(buffer: DeviceBuffer, spec: ConcreteSpec, bytes?: number): void;
-  /** The WebGPU buffer behind a buffer, for others on the same GPU to read. Absent where there is none. */
+  /** Returns the WebGPU buffer behind a buffer, for other readers on the same GPU. Absent where there is none. */
   lend?(buffer: DeviceBuffer): GPUBuffer;
   /** Memory held for reuse, and live device buffers. */
   memory(): { poolBytes: number; gpuBuffers: number };
   /** Throws a typed error where the device was lost or reported an error since the last call. */
   check(): void;
-  /** Tells {@linkcode tracer} what the device itself measured since it was set. Absent where it measures nothing. */
+  /** Reports the device's own measurements to {@linkcode tracer}. Absent where it measures nothing. */
   settleTrace?(): Promise<void>;
   /** Frees everything. */
   destroy(): void;
@@ -131,12 +135,12 @@ export interface Device {
 
 const urgent = new Dynamic(false);
 
-/** Runs code whose caller cannot wait: devices then read at once also where that costs much more than waiting. */
+/** Runs code that cannot await: devices then read synchronously even where that costs much more. */
 export function urgently<R>(fn: () => R): R {
   return urgent.within(true, fn);
 }
 
-/** True where a device's buffers can be read at once, at whatever cost. */
+/** True where a device's buffers can be read synchronously, at any cost. */
 export function canRead(device: Device): boolean {
   return device.canReadSync || urgently(() => device.canReadUrgently === true);
 }
@@ -146,7 +150,7 @@ export function isUrgent(): boolean {
   return urgent.current;
 }
 
-/** Reads buffers, in one round trip: at once where the device can. */
+/** Reads buffers in one round trip: synchronously where the device can. */
 export function readNow(
   device: Device,
   reads: readonly BufferRead[],
@@ -155,35 +159,33 @@ export function readNow(
   return device.readSync(reads) ?? device.read(reads);
 }
 
-/** One buffer to read. */
 export interface BufferRead {
-  /** The memory. */
   readonly buffer: DeviceBuffer;
-  /** What it holds. */
+  /** Spec of its elements. */
   readonly spec: ConcreteSpec;
 }
 
-/** A buffer's elements among others on the host. */
+/** A buffer's elements on the host, as a part of an array. */
 export interface HostElements {
-  /** Where they are. */
+  /** The array. */
   readonly data: HostData;
-  /** Index of the first. */
+  /** Index of the first element. */
   readonly from: number;
 }
 
-/** A kernel, as it is shown to who debugs. */
+/** A prepared kernel, for debugging. */
 export interface KernelInfo {
   readonly device: string;
   readonly op: string;
   readonly name: string;
   /** Specs it was prepared for: inputs, then outputs. */
   readonly specs: string;
-  /** What it consists of: dispatches of WGSL programs, or modules by their keys. */
+  /** Its parts: dispatches of WGSL programs, or modules by their keys. */
   readonly parts: readonly KernelPart[];
 }
 
 export interface KernelPart {
-  /** What tells the part from all others. */
+  /** The unique key of the part. */
   readonly key: string;
   /** Workgroups, on a GPU. */
   readonly workgroups?: readonly number[];
@@ -191,5 +193,5 @@ export interface KernelPart {
   readonly source?: string;
 }
 
-/** Told of each kernel that is prepared; for debugging. */
+/** Callback for each kernel that is prepared, for debugging. */
 export const kernelTrace: { print: ((kernel: KernelInfo) => void) | null } = { print: null };

@@ -1,25 +1,24 @@
-/**
- * GPU work as data: programs, dispatches, adapter profiles. Kernels return it, devices record it.
- */
+/** GPU work as data: programs, dispatches, adapter profiles. Kernels return it, devices record it. */
 import type { Problem } from "./op.ts";
 import { RecentMap } from "./recent_map.ts";
 
-/** What a kernel may know of the adapter. */
+/** The features of an adapter that kernels depend on. */
 export interface Profile {
   /**
-   * True where barriers and workgroup memory cost little and thousands of invocations run at once. False where a processor's
-   * threads take one workgroup after another: kernels then keep all in registers and have as many invocations as it has work for.
+   * True where barriers and workgroup memory cost little and thousands of invocations run at once. False where a
+   * processor's threads run one workgroup after another: kernels then keep all in registers and have as many
+   * invocations as there is work for.
    */
   readonly barriers: boolean;
-  /** Subgroup width; 0 where subgroup operations cannot be used. */
+  /** Subgroup width; 0 where subgroup operations are unavailable. */
   readonly subgroup: number;
-  /** True where WGSL must say `enable subgroups;`. */
+  /** True where WGSL needs `enable subgroups;`. */
   readonly subgroupDirective: boolean;
-  /** Invocations that run as one where there are no cheap barriers: elements of a processor's vectors. */
+  /** Invocations that run as one where barriers are expensive: elements of a processor's vectors. */
   readonly lanes: number;
   /** True where `enable f16;` works. */
   readonly f16: boolean;
-  /** True where WGSL has `u64` and a load takes as long however wide it is: elements may then go by eights. */
+  /** True where WGSL has `u64` and the width of a load does not matter: elements may then be loaded by eights. */
   readonly words64: boolean;
   /** Largest storage binding in bytes. */
   readonly maxBinding: number;
@@ -31,31 +30,31 @@ export interface Profile {
   readonly maxWorkgroupBytes: number;
   /** Workgroups along one axis of a grid. */
   readonly maxGrid: number;
-  /** Chooses kernels by timing them; absent where the first candidate is taken. */
+  /** Chooses kernels by timing them; absent where the first candidate is used. */
   readonly chooser?: KernelChooser;
 }
 
 /** Several kernels for the same work. */
 export interface Candidates {
-  /** Equal for work that wants the same kernel: the op, its layout, its shape in powers of two. */
+  /** Equal for work with the same best kernel: the op, its layout, its shape in powers of two. */
   readonly key: string;
   /** A name for each candidate, the default first and then the likely best. */
   readonly names: readonly string[];
-  /** Multiplications and additions that the work takes. */
+  /** Multiplications and additions of the work. */
   readonly flop: number;
-  /** The work of one candidate, without temporaries of others. */
+  /** Plans one candidate, without temporaries of others. */
   readonly plan: (index: number) => GpuPlan;
-  /** Bytes of each input that plans bind. */
+  /** Bytes of each bound input. */
   readonly inputs: readonly number[];
-  /** Bytes of each output that plans bind. */
+  /** Bytes of each bound output. */
   readonly outputs: readonly number[];
 }
 
-/** Times candidates, or remembers which was best. */
+/** Times candidates, and remembers the best. */
 export interface KernelChooser {
   /** False where it would always take the first. */
   readonly active: boolean;
-  /** Index of the candidate to use. */
+  /** Returns the index of the candidate to use. */
   choose(candidates: Candidates): number;
 }
 
@@ -75,15 +74,14 @@ export interface Program {
   readonly workgroup: number;
 }
 
-/** The part of a buffer that is bound, in bytes; all of it where absent. `offset` is a multiple of 256. */
+/** The bound part of a buffer, in bytes; all of it where absent. `offset` is a multiple of 256. */
 export interface BufferRange {
-  /** First byte. */
   readonly offset?: number;
-  /** How many bytes. */
+  /** Number of bytes. */
   readonly size?: number;
 }
 
-/** Which buffer is bound, and which part of it. `temp` buffers live for the op only. */
+/** A bound buffer, and its bound part. `temp` buffers live for the op only. */
 export type BufferRef =
   & BufferRange
   & (
@@ -94,7 +92,6 @@ export type BufferRef =
 
 /** One dispatch of a program. */
 export interface Dispatch {
-  /** The program. */
   readonly program: Program;
   /** Buffers in binding order. */
   readonly buffers: readonly BufferRef[];
@@ -104,7 +101,7 @@ export interface Dispatch {
   readonly grid: readonly [number, number, number];
 }
 
-/** All that one application does on the GPU. */
+/** The GPU work of one application. */
 export interface GpuPlan {
   /** Dispatches in order. */
   readonly dispatches: readonly Dispatch[];
@@ -114,19 +111,19 @@ export interface GpuPlan {
   readonly alias?: Readonly<Record<number, number>>;
 }
 
-/** One way to run an op on a GPU. */
+/** One implementation of an op on a GPU. */
 export interface GpuVariant {
   /** Name for tests and tuning. */
   readonly name: string;
-  /** Whether it can run this problem here. Default: always. */
+  /** True where it can run this problem here. Default: always. */
   readonly fits?: (problem: Problem, profile: Profile) => boolean;
-  /** The work. */
+  /** Plans the work. */
   readonly plan: (problem: Problem, profile: Profile) => GpuPlan;
-  /** True where results depend on their dtype beyond its rounding: wider copies will not do. */
+  /** True where results depend on the dtype beyond its rounding: wider copies will not do. */
   readonly exactDtype?: boolean;
 }
 
-/** What `makeProgram` takes. */
+/** Arguments of `makeProgram`. */
 export interface ProgramInit {
   /** Name for messages and profiles. */
   readonly name: string;
@@ -142,21 +139,20 @@ export interface ProgramInit {
   readonly prelude?: string;
   /** Statements of `main`. In scope: `gid`, `lid`, `wid`, `nwg` (vec3<u32>) and `lidx` (u32). */
   readonly body: string;
-  /** WGSL directives, e.g. `enable subgroups;`; that of f16 comes by itself. */
+  /** WGSL directives, e.g. `enable subgroups;`; that of f16 is added by itself. */
   readonly enable?: readonly string[];
 }
 
-/** Name of a uniform field that holds 0, which compilers do not know; programs that read it have it. */
+/** Name of a uniform field that holds 0, which compilers cannot know; programs that read it declare it. */
 export const ZERO_PARAM = "zero_";
 
-/** Programs by what tells them apart: those that were asked for lately. */
+/** Programs by unique keys, bounded to the recently used ones. */
 export class Programs extends RecentMap<string, Program> {
-  /** None yet. */
   constructor() {
     super(MOST_PROGRAMS);
   }
 }
-/** Some kilobytes of text each, and on the GPU several times that. */
+/** Each program takes some kilobytes of text, and on the GPU several times that. */
 const MOST_PROGRAMS = 1024;
 
 const programs = new Programs();
@@ -207,20 +203,29 @@ export function makeProgram(init: ProgramInit): Program {
   return program;
 }
 
-/** Flat invocation index of a 1-D program whose grid may have been folded by {@linkcode gridFor}. */
+/**
+ * Returns the text of the flat invocation index of a 1-D program whose grid may have been folded by {@linkcode
+ * gridFor}.
+ */
 export function flatId(workgroup: number): string {
   return `(wid.x + wid.y * nwg.x) * ${workgroup}u + lidx`;
 }
 
-/** Invocations from which a software adapter's threads all have work where workgroups are large. */
+/** Invocations that occupy all threads of a software adapter even in large workgroups. */
 const MANY = 4096;
 
-/** Workgroup of a 1-D program: a software adapter takes few invocations together while there are few, as starting a workgroup costs. */
+/**
+ * Returns the workgroup size of a 1-D program: small on a software adapter with few invocations, as starting a
+ * workgroup costs.
+ */
 export function workgroupFor(threads: number, profile: Profile): number {
   return profile.barriers || threads >= MANY ? 64 : profile.lanes;
 }
 
-/** Grid for `threads` invocations of a 1-D program, folded to two axes above the limit. Index with {@linkcode flatId}. */
+/**
+ * Returns the grid for `threads` invocations of a 1-D program, folded to two axes above the limit. Index with
+ * {@linkcode flatId}.
+ */
 export function gridFor(
   threads: number,
   workgroup: number,
@@ -234,7 +239,7 @@ export function gridFor(
 
 const scratch = new DataView(new ArrayBuffer(4));
 
-/** The word whose bits are this float: for parameters declared `:f32`. */
+/** Returns the bits of a float as a word: for parameters declared `:f32`. */
 export function f32Bits(value: number): number {
   scratch.setFloat32(0, value, true);
   return scratch.getUint32(0, true);

@@ -1,6 +1,4 @@
-/**
- * Element types: names, TensorFlow numbers, storage arrays, groups, promotion.
- */
+/** Element types: names, TensorFlow numbers, storage arrays, groups, promotion. */
 import { RangeError, TypeError } from "./throwing/builtin_errors.ts";
 import { ResourceExhaustedError } from "./errors.ts";
 
@@ -64,7 +62,7 @@ export interface Float16ArrayLike extends ArrayLike<number> {
   fill(value: number, start?: number, end?: number): Float16ArrayLike;
 }
 
-/** What a host array stores: a typed array, byte strings, or opaque handles. */
+/** The storage of a host array: a typed array, byte strings, or opaque handles. */
 export type HostData = TypedArray | Uint8Array[] | unknown[];
 
 export type DTypeKind = "float" | "int" | "uint" | "bool" | "complex" | "string" | "handle";
@@ -114,7 +112,7 @@ function info(
   };
 }
 
-/** Facts about every dtype, numbers in the order in which operands are brought to the later one. */
+/** Facts about every dtype, numeric ones in the order of promotion: operands take the later one's dtype. */
 export const DTYPES: Readonly<Record<DType, DTypeInfo>> = {
   bool: info("bool", "bool", 10, 1, Uint8Array),
   uint8: info("uint8", "uint", 4, 1, Uint8Array),
@@ -136,7 +134,7 @@ export const DTYPES: Readonly<Record<DType, DTypeInfo>> = {
   variant: info("variant", "handle", 21, 0),
 };
 
-/** The least and the greatest that integers hold. */
+/** The least and the greatest value of integers. */
 export const INTEGER_ENDS: Partial<
   Record<DType, readonly [number, number] | readonly [bigint, bigint]>
 > = {
@@ -150,7 +148,7 @@ export const INTEGER_ENDS: Partial<
   uint64: [0n, 2n ** 64n - 1n],
 };
 
-/** The greatest number of the floats that hold less than float64 does. */
+/** The greatest number of the floats narrower than float64. */
 const FLOAT_ENDS: Partial<Record<DType, number>> = {
   float16: 65504,
   bfloat16: 3.3895313892515355e38,
@@ -169,12 +167,12 @@ for (const d of Object.values(DTYPES)) {
   if (!byName.has(d.tfName)) byName.set(d.tfName, d.name);
   byName.set(d.tfEnum, d.name);
 }
-// Levels of quantized tensors are the whole numbers that they are made of.
+// Quantized tensors are whole numbers here.
 for (const d of ["int8", "uint8", "int32", "int16", "uint16"] as const) {
   byName.set(`DT_Q${DTYPES[d].tfEnum.slice(3)}`, d);
 }
 
-/** The dtype a value spells: a name, TensorFlow's C++ name or enum constant. Throws `TypeError` for anything else. */
+/** Parses a dtype: a name, TensorFlow's C++ name or enum constant. Throws `TypeError` for anything else. */
 export function asDType(value: unknown): DType {
   const d = typeof value === "string" ? byName.get(value) : undefined;
   if (d === undefined) {
@@ -185,7 +183,7 @@ export function asDType(value: unknown): DType {
   return d;
 }
 
-/** True where `value` spells a dtype. */
+/** True for the name of a dtype. */
 export function isDType(value: unknown): value is DType {
   return typeof value === "string" && byName.has(value);
 }
@@ -201,15 +199,15 @@ function show(value: unknown): string {
       ? value.name || "function"
       : JSON.stringify(value, counted) ?? String(value);
   } catch {
-    // Too long or nested too deep to be written, or a class of its own.
+    // Too long or nested too deep to be formatted, or a class of its own.
     return Object.prototype.toString.call(value);
   }
 }
 
-/** Parts of a value that a message writes. */
+/** Most parts of a value that a message shows. */
 const MOST_SHOWN = 100;
 
-/** True for floating and complex dtypes: those gradients flow through. */
+/** True for floating and complex dtypes, through which gradients flow. */
 export function isTrainable(dtype: DType): boolean {
   const k = DTYPES[dtype].kind;
   return k === "float" || k === "complex" || dtype === "resource" || dtype === "variant";
@@ -231,13 +229,13 @@ export function isBigInt(dtype: DType): boolean {
   return dtype === "int64" || dtype === "uint64";
 }
 
-/** Bytes that `size` elements of `dtype` take on the host. */
+/** Returns the bytes of `size` elements on the host. */
 export function bytesOf(dtype: DType, size: number): number {
   return DTYPES[dtype].bytes * size;
 }
 
 /**
- * A zeroed host array for `size` elements. Throws `TypeError` where the runtime has no array for the dtype, and
+ * Makes a zeroed host array for `size` elements. Throws `TypeError` where the runtime has no array for the dtype, and
  * `ResourceExhaustedError` where there is no memory for it.
  */
 export function makeData(dtype: DType, size: number): HostData {
@@ -257,7 +255,7 @@ export function makeData(dtype: DType, size: number): HostData {
   }
   throw new TypeError(`Cannot make a ${dtype} array: this runtime has no Float16Array`);
 }
-/** What `make` gives. Throws `ResourceExhaustedError` where the engine has no array of so many bytes. */
+/** Returns the result of `make`. Throws `ResourceExhaustedError` where the engine cannot allocate so many bytes. */
 export function withinMemory<T>(bytes: number, make: () => T): T {
   try {
     return make();
@@ -269,9 +267,9 @@ export function withinMemory<T>(bytes: number, make: () => T): T {
     );
   }
 }
-/** Elements from which on there may be no memory for them. */
+/** Elements above which memory may be short. */
 const MANY = 1 << 20;
-/** Most elements of an array that are objects: engines end the process where they cannot have more. */
+/** Most elements of an array of objects: engines end the process above that. */
 export const MOST_OBJECTS: number = 1 << 26;
 const EMPTY_BYTES = new Uint8Array(0);
 
@@ -293,10 +291,10 @@ export const DTYPE_GROUPS: Readonly<Record<string, readonly DType[]>> = {
   index: ["int32", "int64"],
 };
 
-/** Numbers, from the narrowest on. */
+/** Numbers, the narrowest first. */
 const RANK = Object.values(DTYPES).filter((d) => d.bytes > 0).map((d) => d.name);
 
-/** The dtype two operands are brought to, as TensorFlow.js does: the wider one of bool < int < float < complex. */
+/** Promotes two dtypes as TensorFlow.js does: the wider one of bool < int < float < complex. */
 export function promote(a: DType, b: DType): DType {
   if (a === b) return a;
   const i = RANK.indexOf(a), j = RANK.indexOf(b);
@@ -311,14 +309,14 @@ for (const name of [...FLOATING, ...INTEGER]) {
   byClass.set(isBigInt(name) ? `Big${array}` : array, name);
 }
 
-/** The dtype of a typed array's elements, or undefined where it is none. `Uint8ClampedArray` counts as uint8. */
+/** Returns the dtype of a typed array's elements, undefined for other values. `Uint8ClampedArray` counts as uint8. */
 export function dtypeOfArray(value: unknown): DType | undefined {
   return ArrayBuffer.isView(value)
     ? byClass.get((value as Uint8Array)[Symbol.toStringTag])
     : undefined;
 }
 
-/** True where the array of the dtype holds the elements as JavaScript numbers, and rounds, truncates or wraps what it is given. */
+/** True where elements are JavaScript numbers, which the array rounds, truncates or wraps by itself. */
 export function isPlain(dtype: DType): boolean {
   const { kind } = DTYPES[dtype];
   return (kind === "float" || kind === "int" || kind === "uint" || kind === "bool") &&

@@ -1,9 +1,7 @@
-/**
- * Error classes: the run-time family of TensorFlow (17 codes) and the build-time ones.
- */
+/** Error classes: the run-time family of TensorFlow (17 codes) and the build-time ones. */
 import { beginAtCaller } from "./throwing/user_stack.ts";
 
-/** What an error knows about the place it arose in. */
+/** Details of the place where an error arose. */
 export interface ErrorDetails {
   /** TensorFlow op type, e.g. `MatMul`. */
   readonly op?: string | undefined;
@@ -74,7 +72,7 @@ export class DataLossError extends OpError {}
 /** The caller is not authenticated (code 16). */
 export class UnauthenticatedError extends OpError {}
 
-/** Names and codes, as classes are renamed where code is minified. */
+/** Names and codes by class, as minifiers rename classes. */
 const KINDS = new Map<typeof OpError, readonly [name: string, code: number]>([
   [CancelledError, ["CancelledError", 1]],
   [UnknownError, ["UnknownError", 2]],
@@ -95,27 +93,27 @@ const KINDS = new Map<typeof OpError, readonly [name: string, code: number]>([
   [OpError, ["OpError", 2]],
 ]);
 
-/** Name and code of a class, or of the one that a class of somebody else's extends. */
+/** Returns name and code of a class, or of the library's class that it extends. */
 function kindOf(of: typeof OpError): readonly [string, number] {
   return KINDS.get(of) ?? kindOf(Object.getPrototypeOf(of));
 }
 
 /**
- * A value that cannot be used. Python's `ValueError`. Building a graph and the checks of arguments throw it; what a kernel or a shape
- * rule finds when it runs, eagerly, in a function or in a session, is an `InvalidArgumentError`, as in TensorFlow. The same fault may
- * be found early or late, so that one is an instance of this class as well.
+ * A value that cannot be used. Python's `ValueError`. Building a graph and the checks of arguments throw it; a kernel
+ * or a shape rule that fails at run time, eagerly, in a function or in a session, throws `InvalidArgumentError`, as in
+ * TensorFlow. The same fault may be found early or late, so that error is an instance of this class as well.
  */
 export class ValueError extends globalThis.RangeError {
   /** Name of the class. */
   override readonly name: string = "ValueError";
 
-  /** Makes an error whose stack begins at the caller of this library. */
+  /** Makes an error whose stack begins at the library's caller. */
   constructor(message?: string, options?: ErrorOptions) {
     super(message, options);
     beginAtCaller(this);
   }
 
-  /** Whether `value instanceof ValueError`. */
+  /** True for `ValueError`s and `InvalidArgumentError`s. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return Function.prototype[Symbol.hasInstance].call(this, value) ||
       this === ValueError && value instanceof InvalidArgumentError;
@@ -126,7 +124,7 @@ export class LookupError extends globalThis.Error {
   /** Name of the class. */
   override readonly name: string = "LookupError";
 
-  /** Makes an error whose stack begins at the caller of this library. */
+  /** Makes an error whose stack begins at the library's caller. */
   constructor(message?: string, options?: ErrorOptions) {
     super(message, options);
     beginAtCaller(this);
@@ -137,7 +135,7 @@ export class RuntimeError extends globalThis.Error {
   /** Name of the class. */
   override readonly name: string = "RuntimeError";
 
-  /** Makes an error whose stack begins at the caller of this library. */
+  /** Makes an error whose stack begins at the library's caller. */
   constructor(message?: string, options?: ErrorOptions) {
     super(message, options);
     beginAtCaller(this);
@@ -148,29 +146,29 @@ export class OperatorNotAllowedInGraphError extends globalThis.TypeError {
   /** Name of the class. */
   override readonly name: string = "OperatorNotAllowedInGraphError";
 
-  /** Makes an error whose stack begins at the caller of this library. */
+  /** Makes an error whose stack begins at the library's caller. */
   constructor(message?: string, options?: ErrorOptions) {
     super(message, options);
     beginAtCaller(this);
   }
 }
-/** Thrown by a script body or a generator to say that there is no more data. */
+/** Thrown by a script body or a generator at the end of its data. */
 export class StopIteration extends globalThis.Error {
   /** Name of the class. */
   override readonly name: string = "StopIteration";
 
-  /** Makes an error whose stack begins at the caller of this library. */
+  /** Makes an error whose stack begins at the library's caller. */
   constructor(message?: string, options?: ErrorOptions) {
     super(message, options);
     beginAtCaller(this);
   }
 }
-/** Thrown by a script body for what it does not implement. */
+/** Thrown by a script body for unsupported arguments. */
 export class NotImplementedError extends globalThis.Error {
   /** Name of the class. */
   override readonly name: string = "NotImplementedError";
 
-  /** Makes an error whose stack begins at the caller of this library. */
+  /** Makes an error whose stack begins at the library's caller. */
   constructor(message?: string, options?: ErrorOptions) {
     super(message, options);
     beginAtCaller(this);

@@ -1,6 +1,6 @@
 /**
- * What a node of a plan computes besides its op: elements on their way in, and what happens to each result before it is stored. It
- * travels as an attribute that no signature names.
+ * Fusions of a plan's node: a prologue on elements on their way in, and an epilogue on each result before it is stored.
+ * A fusion is stored as an attribute that no signature names.
  */
 import type { BufferRef } from "./dispatch.ts";
 import type { DType } from "./dtype.ts";
@@ -17,20 +17,20 @@ export interface EpilogueOperand {
   readonly per: "all" | "column" | "element";
 }
 
-/** What happens to each sum of a product, convolution or reduction: bias, activation, residual, cast. */
+/** The work on each sum of a product, convolution or reduction: bias, activation, residual, cast. */
 export interface Epilogue {
   /** An expression over the sum (argument 0) and further operands (arguments 1 and up). */
   readonly expr: Expr;
   readonly operands: readonly EpilogueOperand[];
 }
 
-/** What a node computes besides its op. Inputs that the op does not have itself come after its own. */
+/** The work of a node besides its op. Its further inputs come after the op's own. */
 export interface Fusion {
-  /** How many inputs the op has. */
+  /** Number of the op's inputs. */
   readonly own: number;
-  /** In place of input 0, an expression of these inputs, broadcast. The first of them stands in its place. */
+  /** An expression of these inputs, broadcast, in place of input 0; the first of them stands in its place. */
   readonly prologue: { readonly expr: Expr; readonly inputs: readonly number[] } | null;
-  /** What is done to each result. */
+  /** The work on each result. */
   readonly epilogue: Epilogue | null;
   /** Element type of the result. */
   readonly dtype: DType;
@@ -44,18 +44,18 @@ export function withoutFusion({ _fusion, ...attrs }: Attrs): Attrs {
   return attrs;
 }
 
-/** What a node with these attributes computes besides its op, if anything. */
+/** Returns the fusion of a node with these attributes, if any. */
 export function fusionOf(attrs: Attrs): Fusion | undefined {
   return attrs._fusion;
 }
 
-/** The fusion of a node as text, for plans that are printed. */
+/** Formats the fusion of a node for printed plans. */
 export function fusionText(attrs: Attrs): string {
   const { prologue, epilogue } = fusionOf(attrs) ?? {};
   return `${prologue ? " after prologue" : ""}${epilogue ? " with epilogue" : ""}`;
 }
 
-/** The inputs that the op of a node has. */
+/** Returns the inputs of a node's op. */
 export function ownInputs({ own, prologue }: Fusion, inputs: readonly Spec[]): readonly Spec[] {
   if (prologue === null) return inputs.slice(0, own);
   const operands = prologue.inputs.map((i) => inputs[i]);
@@ -66,12 +66,12 @@ export function ownInputs({ own, prologue }: Fusion, inputs: readonly Spec[]): r
   return [first, ...inputs.slice(1, own)];
 }
 
-/** What these shapes are broadcast to. */
+/** Returns the shape that these are broadcast to. */
 export function commonShape(shapes: readonly PartialShape[]): PartialShape {
   return shapes.reduce((a: PartialShape, b) => broadcastShapes(a, b), []);
 }
 
-/** A problem's epilogue: null for none, undefined where an operand has not as many elements as are read. */
+/** Returns a problem's epilogue: null for none, undefined where an operand has too few elements. */
 export function epilogueOf(
   { inputs, outputs: [out], attrs }: Problem,
 ): Epilogue | null | undefined {
@@ -83,7 +83,7 @@ export function epilogueOf(
   return fits === false ? undefined : epilogue;
 }
 
-/** The input that an operand of a problem's epilogue is. */
+/** Returns the input that an operand of a problem's epilogue is. */
 export function inputOf(ref: BufferRef): number {
   return (ref as { readonly input: number }).input;
 }

@@ -1,15 +1,13 @@
-/**
- * How the elements of a dtype lie in a GPU buffer, and how WGSL loads, computes and stores them.
- */
+/** Storage of dtypes in GPU buffers, and the WGSL that loads, computes and stores their elements. */
 import type { DType } from "./dtype.ts";
 import { TypeError } from "./throwing/builtin_errors.ts";
 
-/** Type in which a kernel computes with elements. */
+/** Type of a kernel's arithmetic. */
 export type AccType = "f32" | "i32" | "u32";
 
 interface Storage {
   readonly type: AccType | "f16";
-  /** Type in which it is computed with and summed. */
+  /** Type of arithmetic and sums. */
   readonly acc: AccType;
   readonly bytes: 2 | 4;
 }
@@ -32,7 +30,7 @@ function storageOf(dtype: DType): Storage {
   return storage;
 }
 
-/** WGSL type of an element in a storage buffer. `bool` is stored as u32. */
+/** Returns the WGSL type of an element in a storage buffer. `bool` is stored as u32. */
 export function wgslType(dtype: DType): string {
   return storageOf(dtype).type;
 }
@@ -41,50 +39,50 @@ export function gpuBytes(dtype: DType): number {
   return storageOf(dtype).bytes;
 }
 
-/** Type in which elements are computed with and summed: float16 in f32. */
+/** Returns the type of arithmetic and sums: f32 for float16. */
 export function accType(dtype: DType): AccType {
   return storageOf(dtype).acc;
 }
 
-/** True where elements are f16, which are computed with in f32. */
+/** True where elements are f16, with arithmetic in f32. */
 export function isHalf(dtype: DType): boolean {
   return storageOf(dtype).type === "f16";
 }
 
-/** Dtype whose elements are stored as those of this one are computed with. */
+/** Returns the dtype whose storage is this one's type of arithmetic. */
 export function accDType(dtype: DType): DType {
   return dtype === "float16" ? "float32" : dtype;
 }
 
-/** WGSL type under which a kernel that only moves elements sees them: every 4-byte dtype is `u32`. */
+/** Returns the WGSL type of elements for a kernel that only moves them: every 4-byte dtype is `u32`. */
 export function wordType(dtype: DType): "u32" | "f16" {
   return storageOf(dtype).bytes === 2 ? "f16" : "u32";
 }
 
-/** Text of a vector type; of the scalar where `width` is 1. */
+/** Returns the text of a vector type; of the scalar where `width` is 1. */
 export function vec(type: string, width: number): string {
   return width === 1 ? type : `vec${width}<${type}>`;
 }
 
-/** Text of a loaded element, or of `width` neighbours, in the type they are computed with. */
+/** Returns the text of a loaded element, or of `width` neighbours, in the type of arithmetic. */
 export function loadText(dtype: DType, text: string, width: number = 1): string {
   const { type, acc } = storageOf(dtype);
   return type === acc ? text : `${vec(acc, width)}(${text})`;
 }
 
-/** Text of a computed value, or of `width` neighbours, as it is stored. */
+/** Returns the text of a computed value, or of `width` neighbours, in the stored type. */
 export function storeText(dtype: DType, text: string, width: number = 1): string {
   const { type, acc } = storageOf(dtype);
   return type === acc ? text : `${vec(type, width)}(${text})`;
 }
 
 /**
- * Storage type of eight neighbours that one load brings, for elements of 32 bits where the profile has `words64`: four words of 64 bits,
- * the even elements in their low halves and the odd ones in their high halves.
+ * Storage type of eight neighbours in one load, for elements of 32 bits where the profile has `words64`: four words of
+ * 64 bits, the even elements in their low halves and the odd ones in their high halves.
  */
 export const EIGHT = "vec4<u64>";
 
-/** Texts of the even and of the odd four of the eight that `text` is, as vectors of `type`. */
+/** Returns the texts of the even and of the odd four of eight elements, as vectors of `type`. */
 export function splitEight(type: string, text: string): readonly [string, string] {
   const halves = [`vec4<u32>(${text})`, `vec4<u32>(${text} >> vec4<u32>(32u))`] as const;
   return type === "u32"
@@ -92,7 +90,7 @@ export function splitEight(type: string, text: string): readonly [string, string
     : [`bitcast<vec4<${type}>>(${halves[0]})`, `bitcast<vec4<${type}>>(${halves[1]})`];
 }
 
-/** Text of the eight elements whose even and odd four these are, vectors of `type`. */
+/** Returns the text of eight elements, given their even and odd four as vectors of `type`. */
 export function joinEight(type: string, even: string, odd: string): string {
   const word = (four: string): string =>
     `vec4<u64>(${type === "u32" ? four : `bitcast<vec4<u32>>(${four})`})`;

@@ -1,14 +1,12 @@
-/**
- * What core and autodiff know of a graph and its operations, so that they need not import `graph/`.
- */
+/** The parts of graphs and operations that core and autodiff use, so that they need not import `graph/`. */
 import type { Tensor } from "./tensor.ts";
 import type { Attrs, OpDef } from "./op.ts";
 import type { DType } from "./dtype.ts";
 import type { PartialShape } from "./shape.ts";
 
-/** Something with state that ops refer to, such as a variable. */
+/** Mutable state that ops refer to, such as a variable. */
 export interface Resource {
-  /** Number that gradients know it by: the variable's tensor id. */
+  /** Number by which gradients know it: the variable's tensor id. */
   readonly id: number;
   /** Dtype of its value. */
   readonly dtype: DType;
@@ -22,7 +20,7 @@ export interface Resource {
   readonly trainable: boolean;
 }
 
-/** The resource behind a handle tensor, eager or symbolic; undefined for other tensors. */
+/** Returns the resource behind a handle tensor, eager or symbolic; undefined for other tensors. */
 export function resourceOf(t: Tensor): Resource | undefined {
   if (t.dtype !== "resource") return undefined;
   return t.isSymbolic
@@ -30,30 +28,28 @@ export function resourceOf(t: Tensor): Resource | undefined {
     : (t as Tensor & { readonly resource?: Resource }).resource;
 }
 
-/** The handle behind a variable or its resource; undefined for other tensors. */
+/** Returns the handle behind a variable or its resource; undefined for other tensors. */
 export function handleOf(t: Tensor | Resource): Tensor | undefined {
   return (t as { readonly handle?: Tensor }).handle;
 }
 
-/** A graph, seen from below. */
+/** The used part of a graph. */
 export interface GraphLike {
   /** Text that names the graph in messages. */
   readonly key: string;
-  /** Runs `fn` with this graph as the place where ops go. */
+  /** Runs `fn` with this graph as the one being built. */
   asDefault<R>(fn: () => R): R;
 }
 
-/** An operation of a graph, seen from below. */
+/** The used part of an operation. */
 export interface GraphNode {
   /** Unique name. */
   readonly name: string;
   /** TensorFlow op type. */
   readonly type: string;
-  /** Definition of the op. */
   readonly def: OpDef;
   /** Data inputs. */
   readonly inputs: readonly Tensor[];
-  /** Results. */
   readonly outputs: readonly Tensor[];
   /** Attributes, defaults filled in. */
   readonly attrs: Attrs;
@@ -63,8 +59,7 @@ export interface GraphNode {
   readonly index: number;
   /** Requested device, empty where none was. */
   readonly device: string;
-  /** The graph. */
   readonly graph: GraphLike;
-  /** Stack text of the place that made it. */
+  /** Stack text of the line that made it. */
   readonly definitionSite: string;
 }

@@ -13,17 +13,18 @@ export type Meaning =
     readonly sums?: boolean;
   }
   /**
-   * New values of a variable and its slots by a rule that is pointwise in all but scalars. Inputs are as many arrays as there are
-   * outputs, scalars, and the gradient; with `members`, so many scalars and then so many arrays for each variable.
+   * New values of a variable and its slots by a rule that is pointwise except for scalars. Inputs are as many arrays as
+   * there are outputs, scalars, and the gradient; with `members`, so many scalars and then so many arrays for each
+   * variable.
    */
   | {
     readonly kind: "update";
     readonly exprs: (args: readonly Expr[], attrs: Attrs) => readonly Expr[];
     readonly members?: (attrs: Attrs) => { readonly scalars: number; readonly arrays: number };
   }
-  /** The value in the attribute of that name, the same at each run. */
+  /** The value of an attribute, the same at each run. */
   | { readonly kind: "constant" }
-  /** A value that is given to each run. */
+  /** A value that each run is given. */
   | { readonly kind: "input" }
   /** The output is the first input in its own memory, perhaps under another shape. */
   | { readonly kind: "view" }
@@ -45,7 +46,10 @@ export type Meaning =
     readonly from: number;
     readonly partsOf: (problem: Problem) => RowParts;
   }
-  /** Elements that follow from their places: the element in input 1, a number, a ramp by its step or by its end, random draws. */
+  /**
+   * Elements that follow from their positions: the element in input 1, a number, a ramp by its step or by its end,
+   * random draws.
+   */
   | {
     readonly kind: "fill";
     readonly how: "element" | "steps" | "spaced" | "integers" | Distribution;
@@ -53,7 +57,10 @@ export type Meaning =
   | { readonly kind: "fill"; readonly how: "number"; readonly number: (attrs: Attrs) => number }
   /** The output holds the rows of input 0 that input 1 names. */
   | { readonly kind: "gather"; readonly layout: (problem: Problem) => RowLayout }
-  /** Rows of an input are put where others say: `add` sums, `write` keeps the last. `skip`: rows with a negative index are left out. */
+  /**
+   * Scatters rows of an input by indices: `add` sums, `write` keeps the last. `skip`: rows with a negative index are
+   * left out.
+   */
   | {
     readonly kind: "scatter";
     readonly how: "add" | "write";
@@ -63,7 +70,7 @@ export type Meaning =
   }
   /** Counts the values in all of input 0, or in each of its rows. */
   | { readonly kind: "count"; readonly of: "all" | "rows" }
-  /** Marks places along an axis that input 0 names. */
+  /** Marks the positions along an axis that input 0 names. */
   | { readonly kind: "mark" }
   /** Images read between or beside their pixels, or the gradient of that with respect to the image. */
   | {
@@ -73,7 +80,7 @@ export type Meaning =
   }
   /** Reduces input 0 over the axes in input 1; a plan may give it a prologue and an epilogue. */
   | { readonly kind: "reduce" } & ReduceMeaning
-  /** The first place of the greatest or least element along the axis in input 1. */
+  /** The first index of the greatest or least element along the axis in input 1. */
   | { readonly kind: "arg reduce"; readonly op: ArgOp }
   /** Running sums or products along the axis in input 1. */
   | { readonly kind: "scan"; readonly op: ScanOp }
@@ -83,7 +90,10 @@ export type Meaning =
   | { readonly kind: "neighbors"; readonly gives: "sum" | "response" }
   /** Reads each row a few times, reducing it to a few numbers each time. */
   | { readonly kind: "rows"; readonly program: RowProgram }
-  /** The same, told step by step. The inputs in `columns` have an element for each column, the others are rows. */
+  /**
+   * Reads rows as in `rows`, described step by step. The inputs in `columns` have an element for each column, the
+   * others are rows.
+   */
   | {
     readonly kind: "row steps";
     readonly steps: (attrs: Attrs) => RowSteps;
@@ -145,38 +155,38 @@ export type SpecialKernel =
   | "shift"
   | "upper bound";
 
-/** A reduction: what is made of each element, how these terms are put together, and what is made of each result. */
+/** A reduction: the term of each element, the operation that combines terms, and the final step. */
 export interface ReduceMeaning {
-  /** How terms are put together. */
+  /** Combines terms. */
   readonly op: ReduceOp;
-  /** The term of an element, which is argument 0. Absent: the element itself. */
+  /** The term of an element, which is argument 0. Default: the element itself. */
   readonly term?: Expr;
-  /** The result, of what came of the terms, which is argument 0. Absent: that itself. */
+  /** The result, from the combined terms, which are argument 0. Default: these. */
   readonly finish?: Expr;
 }
-/** What a reduction does with terms. */
+/** Operations that combine terms. */
 export type ReduceOp = "sum" | "mean" | "prod" | "max" | "min" | "any" | "all";
-/** Which element is looked for. */
+/** The kind of the wanted element. */
 export type ArgOp = "max" | "min";
-/** What a scan does with elements. */
+/** Operations of a scan. */
 export type ScanOp = "sum" | "prod";
-/** Random numbers of floating point. */
+/** Distributions of random floats. */
 export type Distribution = "uniform" | "normal" | "truncated";
-/** A row kernel: what is found of each row, and what is made of its elements. */
+/** A row kernel: the numbers reduced from each row, and the expressions of its elements. */
 export interface RowSteps {
-  /** Numbers that are found one after another. */
+  /** Numbers that are computed one after another. */
   readonly found: readonly RowNumber[];
   /** The outputs. Arguments are the inputs, then all numbers. */
   readonly results: readonly Expr[];
 }
-/** A number that is found of a row. */
+/** A number that is computed from a row. */
 export interface RowNumber {
-  /** How the terms of its elements are put together. NaN may be passed over by `max` and `min`. Null: it follows from other numbers. */
+  /** Combines the terms of the elements; `max` and `min` may ignore NaN. Null: the number follows from others. */
   readonly fold: "sum" | "mean" | "max" | "min" | null;
   /** The term of an element, or the number. Arguments are the inputs, then the numbers before it. */
   readonly of: Expr;
 }
-/** What happens to each row. */
+/** Programs of rows. */
 export type RowProgram =
   | "softmax"
   | "logSoftmax"
@@ -185,17 +195,16 @@ export type RowProgram =
   | "layerNormGrad"
   | "multinomial";
 
-/** How the coordinate `c` along one output axis finds its place in the input. */
+/** The map from the coordinate `c` along one output axis to its position in the input. */
 export interface AxisMap {
   /** Extent in the output. */
   readonly dim: number;
   /** Input elements per step; 0 repeats, negative runs backwards. */
   readonly stride: number;
   /**
-   * `plain`: the step is `c`;
-   * `window`: `(c - begin) / step` where that is whole and in `[0, extent)`, else the place is filled;
-   * `mirror`: `c - begin` folded back into `[0, extent)`, repeating the border where `step` is 1;
-   * `roll`: `(c + begin) mod extent`.
+   * `plain`: the step is `c`; `window`: `(c - begin) / step` where that is whole and in `[0, extent)`, else the place
+   * is filled; `mirror`: `c - begin` folded back into `[0, extent)`, repeating the border where `step` is 1; `roll`:
+   * `(c + begin) mod extent`.
    */
   readonly rule: "plain" | "window" | "mirror" | "roll";
   /** See `rule`. */
@@ -206,7 +215,7 @@ export interface AxisMap {
   readonly step?: number;
 }
 
-/** A copy: axes outermost first, and the input place that all steps zero read. */
+/** A copy: axes outermost first, and the input position for coordinate zero on all axes. */
 export interface CopyMap {
   /** Axes of the output. */
   readonly axes: readonly AxisMap[];
@@ -214,16 +223,16 @@ export interface CopyMap {
   readonly base: number;
 }
 
-/** Rows, and how many elements of each row every part holds. */
+/** Rows, and the number of elements of each row in every part. */
 export interface RowParts {
-  /** How many rows. */
+  /** Number of rows. */
   readonly rows: number;
-  /** Elements of a row that are in each part. */
+  /** Elements of a row in each part. */
   readonly widths: readonly number[];
 }
 
 /**
- * A table seen as `[batch, outer, rows, inner]`; `count` index vectors per batch name rows of it, and the picked rows
+ * A table seen as `[batch, outer, rows, inner]`; `count` index vectors per batch name rows of it, and the gathered rows
  * are `[batch, outer, count, inner]`.
  */
 export interface RowLayout {
@@ -231,7 +240,7 @@ export interface RowLayout {
   readonly batch: number;
   /** Axes of the table between those and the rows. */
   readonly outer: number;
-  /** Extents that one index vector runs through: their product is the number of rows. */
+  /** Extents of the index vectors: their product is the number of rows. */
   readonly dims: readonly number[];
   /** Elements of a row. */
   readonly inner: number;
@@ -239,12 +248,12 @@ export interface RowLayout {
   readonly count: number;
 }
 
-/** Which inputs of a scatter are which. */
+/** Numbers of a scatter's inputs. */
 export interface ScatterInputs {
-  /** The rows to put. */
+  /** The rows to write. */
   readonly rows: number;
   /** Their indices. */
   readonly indices: number;
-  /** What the result holds before; zeros where absent. */
+  /** The initial result; zeros where absent. */
   readonly start?: number;
 }

@@ -1,6 +1,4 @@
-/**
- * NdArray: the host array that script bodies and fetches see.
- */
+/** NdArray: the host array of script bodies and fetches. */
 import { type DType, DTYPES, type HostData, makeData, MOST_OBJECTS } from "./dtype.ts";
 import { checkRank, isShape, type Shape, shapeText, sizeOf, stridesOf } from "./shape.ts";
 import { elementAt, numberToBfloat16 } from "./arrays/elements.ts";
@@ -10,7 +8,7 @@ import { TypeError } from "./throwing/builtin_errors.ts";
 import { ResourceExhaustedError, ValueError } from "./errors.ts";
 import { decodeString } from "./text.ts";
 
-/** One element as JavaScript sees it: bytes for strings, `[re, im]` for complex. */
+/** One element as a JavaScript value: bytes for strings, `[re, im]` for complex. */
 export type ElementValue = number | bigint | boolean | Uint8Array | readonly [number, number];
 /** Elements in nested arrays; tensors give strings as text. */
 export type Nested = ElementValue | string | readonly Nested[];
@@ -43,7 +41,7 @@ export class NdArray {
   readonly shape: readonly number[];
   /** Elements in row-major order, not copied. */
   readonly data: HostData;
-  /** What `data` will be copied from when somebody asks for it; null where the array has its own. */
+  /** The elements that `data` is copied from at its first read; null where the array has its own. */
   #source: HostData | null = null;
 
   static {
@@ -76,7 +74,9 @@ export class NdArray {
     };
   }
 
-  /** Wraps `data` without a copy. Throws `ValueError` for a shape that is none, and where the data's length does not fit it. */
+  /**
+   * Wraps `data` without a copy. Throws `ValueError` for an invalid shape, and where the data's length does not fit it.
+   */
   constructor(dtype: DType, shape: Shape, data: HostData) {
     if (!isShape(shape as unknown)) {
       if (Array.isArray(shape)) checkRank(shape.length);
@@ -132,7 +132,7 @@ export class NdArray {
     for (let i = 0; i < this.length; i++) yield entryAt(this, i);
   }
 
-  /** The element at a flat index; negative ones count from the end. Throws `ValueError` out of bounds. */
+  /** Returns the element at a flat index; negative ones count from the end. Throws `ValueError` out of bounds. */
   at(flat: number): ElementValue {
     const i = flat < 0 ? flat + this.size : flat, data = elementsOf(this);
     const end = data.length / DTYPES[this.dtype].slots;
@@ -154,7 +154,7 @@ export class NdArray {
     return this.at(0);
   }
 
-  /** The element at these indices; negative ones count from the end. Throws `ValueError` out of bounds. */
+  /** Returns the element at these indices; negative ones count from the end. Throws `ValueError` out of bounds. */
   get(...indices: number[]): ElementValue {
     if (indices.length !== this.shape.length) {
       throw new ValueError(
@@ -176,14 +176,14 @@ export class NdArray {
     return this.at(flat);
   }
 
-  /** A new array of the same dtype and shape with `fn(element, flatIndex)` in each place. */
+  /** Makes a new array of the same dtype and shape from `fn(element, flatIndex)`. */
   map(fn: (value: ElementValue, index: number) => ElementValue): NdArray {
     const out = NdArray.zeros(this.dtype, this.shape);
     for (let i = 0; i < this.size; i++) setElement(out, i, fn(this.at(i), i));
     return out;
   }
 
-  /** A copy that shares nothing. */
+  /** Copies the array. */
   copy(): NdArray {
     if (this.#source !== null) return copiedLater(this);
     const { data, dtype } = this;
@@ -193,7 +193,7 @@ export class NdArray {
     return new NdArray(dtype, [...this.shape], own as HostData);
   }
 
-  /** The same elements under another shape, not copied. Throws `ValueError` where the sizes differ. */
+  /** Views the same elements under another shape. Throws `ValueError` where the sizes differ. */
   reshape(shape: Shape): NdArray {
     return new NdArray(this.dtype, shape, this.data);
   }
@@ -204,8 +204,8 @@ export class NdArray {
   }
 
   /**
-   * The only string, decoded as UTF-8; bytes that are none become U+FFFD. Throws `TypeError` for another dtype, `ValueError` where
-   * there is not exactly one.
+   * Returns the only string, decoded as UTF-8; invalid bytes become U+FFFD. Throws `TypeError` for another dtype,
+   * `ValueError` where there is not exactly one.
    *
    * @example
    * ```ts
@@ -226,7 +226,8 @@ export class NdArray {
   }
 
   /**
-   * The strings in row-major order, decoded as UTF-8; bytes that are none become U+FFFD. Throws `TypeError` for another dtype.
+   * Returns the strings in row-major order, decoded as UTF-8; invalid bytes become U+FFFD. Throws `TypeError` for
+   * another dtype.
    *
    * @example
    * ```ts
@@ -247,17 +248,17 @@ export class NdArray {
     );
   }
 
-  /** The elements as text, long axes cut in the middle. */
+  /** Formats the elements, long axes abridged. */
   toString(): string {
     return elementsText(this);
   }
-  /** In arithmetic an array of rank 0 is its number. Throws `TypeError` for any other. */
+  /** Converts an array of rank 0 to its number in arithmetic. Throws `TypeError` for any other. */
   [Symbol.toPrimitive](hint: string): string | number | bigint | boolean {
     return hint === "string" ? this.toString() : primitiveOf(this, () => this.at(0));
   }
 }
 
-/** The element of a vector at a place, or the row of any other array. */
+/** Returns the element of a vector at an index, or the row of any other array. */
 function entryAt(array: NdArray, i: number): ElementValue | NdArray {
   const { dtype, shape } = array;
   return shape.length === 1
@@ -266,8 +267,8 @@ function entryAt(array: NdArray, i: number): ElementValue | NdArray {
 }
 
 /**
- * What an array is in JavaScript's arithmetic and comparisons: its element where it has rank 0. Throws `TypeError` where that is no
- * number, and for any other array: JavaScript would compute with its text.
+ * Returns an array's value in JavaScript's arithmetic and comparisons: its element where it has rank 0. Throws
+ * `TypeError` where that is no number, and for any other array: JavaScript would compute with its text.
  */
 export function primitiveOf(
   { dtype, shape }: { readonly dtype: string; readonly shape: Shape },
@@ -287,33 +288,35 @@ export function primitiveOf(
   );
 }
 
-/** The elements of an array, for who neither writes nor keeps them: what is to be copied later is not copied for that. */
+/** Returns the elements of an array for a reader that neither writes nor keeps them: a deferred copy stays deferred. */
 export function elementsOf(array: NdArray): HostData {
   return readElements(array);
 }
 
-/** A copy that is made when somebody asks for its `data`. The elements of `array` must be numbers that never change. */
+/**
+ * Makes a copy that is deferred until its `data` is read. The elements of `array` must be numbers that never change.
+ */
 export function copiedLater(array: NdArray): NdArray {
   return copyLater(array, elementsOf(array));
 }
 
-/** A copy of elements. That of a large typed array, unlike a slice, is not cleared before it is filled. */
+/** Copies elements. A large typed array, unlike a slice, is not cleared before it is filled. */
 function copyOf(data: HostData): HostData {
   return ArrayBuffer.isView(data) && data.length >= LARGE
     ? new (data.constructor as Float32ArrayConstructor)(data as Float32Array)
     : data.slice() as HostData;
 }
-/** Elements from which on making a copy costs more than calling a constructor. */
+/** Elements above which copying costs more than calling a constructor. */
 const LARGE = 1 << 12;
 
-/** Elements, which may lie among others. */
+/** Elements, which may be a part of an array. */
 export interface Elements {
   readonly dtype: DType;
   readonly shape: Shape;
   readonly data: HostData;
 }
 
-/** Elements from a flat index on as nested JavaScript arrays; a plain element for rank 0. */
+/** Nests elements from a flat index on; returns a plain element for rank 0. */
 export function nestElements(a: Elements, from = 0): Nested {
   const { shape } = a;
   if (shape.length === 0) return elementAt(a, from);
@@ -322,7 +325,10 @@ export function nestElements(a: Elements, from = 0): Nested {
   return nest(a, 0, from, size);
 }
 
-/** Nothing may be very many lists. Throws `ResourceExhaustedError` where an engine would end the process. */
+/**
+ * An array without elements may still be very many lists. Throws `ResourceExhaustedError` where an engine would end the
+ * process.
+ */
 function checkLists(shape: Shape): void {
   const lists = sizeOf(shape.slice(0, shape.indexOf(0)));
   if (lists > MOST_OBJECTS) {
@@ -332,7 +338,7 @@ function checkLists(shape: Shape): void {
   }
 }
 
-/** The `size` elements from a flat index on, nested along this axis and those after it. */
+/** Nests `size` elements from a flat index on along this axis and those after it. */
 function nest(a: Elements, axis: number, from: number, size: number): Nested[] {
   const n = a.shape[axis], list: Nested[] = [];
   if (axis === a.shape.length - 1) return row(a, from, n);
@@ -340,7 +346,7 @@ function nest(a: Elements, axis: number, from: number, size: number): Nested[] {
   return list;
 }
 
-/** `n` elements from a flat index on, those of the common dtypes without a detour. */
+/** Returns `n` elements from a flat index on, fast for the common dtypes. */
 function row(a: Elements, from: number, n: number): Nested[] {
   const { data, dtype } = a;
   if (dtype !== "float32" && dtype !== "int32") {
@@ -351,7 +357,7 @@ function row(a: Elements, from: number, n: number): Nested[] {
   for (let i = 0; i < n; i++) list[i] = data[from + i] as number;
   return list;
 }
-/** V8 makes a table of a longer array that is made at once (`JSArray::kInitialMaxFastElementArray`). */
+/** V8 makes a slow table of a longer array that is allocated at once (`JSArray::kInitialMaxFastElementArray`). */
 const MOST_DENSE = 1 << 25;
 
 /** Copies all elements of an array into another of its dtype and size. */

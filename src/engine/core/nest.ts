@@ -1,6 +1,7 @@
 /**
  * Nested structures: arrays and plain objects with leaves of one kind. Objects keep their own key order when packed,
- * and are flattened in sorted key order, as TensorFlow's nest does. And promises, which are leaves that nothing synchronous takes.
+ * and are flattened in sorted key order, as TensorFlow's nest does. Promises are leaves that synchronous functions
+ * refuse.
  */
 import { TypeError } from "./throwing/builtin_errors.ts";
 import { ValueError } from "./errors.ts";
@@ -16,7 +17,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return proto === Object.prototype || proto === null;
 }
 
-/** Gives a record a key of its own, whatever it is called: assigning to `__proto__` would give it another prototype. */
+/** Sets an own property of a record, whatever its name: assigning to `__proto__` would change the prototype. */
 export function setKey<T>(record: Record<string, T>, key: string, value: T): void {
   if (key !== "__proto__") record[key] = value;
   else {
@@ -34,7 +35,7 @@ export function isNested(value: unknown): value is readonly unknown[] | Record<s
   return Array.isArray(value) || isPlainObject(value);
 }
 
-/** Deepest structure that is walked: Python's limit of recursion, at which TensorFlow's nest gives up as well. */
+/** Deepest structure that is walked: Python's limit of recursion, at which TensorFlow's nest fails as well. */
 const MAX_DEPTH = 1000;
 
 /** Throws `ValueError` at a depth that only a structure that contains itself has. */
@@ -46,16 +47,18 @@ export function checkDepth(depth: number): void {
   }
 }
 
-/** Most lists and objects in a structure, and most leaves: more come only of few that are in it again and again. */
+/** Most lists and objects in a structure, and most leaves: more come only from repeated references. */
 const MOST_PARTS = 1 << 20;
 
-/** A walk through a structure, level by level. What is shared is walked as often as it is met, which must have an end. */
+/**
+ * A walk through a structure, level by level. Shared parts are walked at each reference, so their number is limited.
+ */
 export class NestWalk {
   #parts = 0;
 
   /**
-   * Goes into a list or an object, after so many leaves. Throws `ValueError` at a depth that only a structure that contains itself has,
-   * and where there are more parts than a structure may have.
+   * Enters a list or an object, after so many leaves. Throws `ValueError` at a depth that only a structure that
+   * contains itself has, and for too many parts.
    */
   enter(depth: number, leaves: number): void {
     checkDepth(depth);
@@ -74,7 +77,10 @@ export function checkNesting(depth: number): void {
   );
 }
 
-/** The first value in nested lists; an empty list where the first are empty. Throws `ValueError` for a list that contains itself. */
+/**
+ * Returns the first value in nested lists; an empty list where the first are empty. Throws `ValueError` for a list that
+ * contains itself.
+ */
 export function firstLeaf(value: unknown): unknown {
   let leaf = value;
   for (let depth = 0; Array.isArray(leaf) && leaf.length > 0; depth++) {
@@ -84,14 +90,17 @@ export function firstLeaf(value: unknown): unknown {
   return leaf;
 }
 
-/** What `fn` makes of each element. A hole is undefined, where `map` would leave it one. */
+/** Maps each element. A hole counts as undefined, where `map` would leave it a hole. */
 export function mapDense<T, U>(list: readonly T[], fn: (element: T) => U): U[] {
   const out: U[] = [];
   for (let i = 0; i < list.length; i++) out.push(fn(list[i]));
   return out;
 }
 
-/** Leaves in order; object keys sorted. Throws `ValueError` for a structure that contains itself, or the same lists without end. */
+/**
+ * Returns the leaves in order; object keys sorted. Throws `ValueError` for a structure that contains itself, or the
+ * same lists without end.
+ */
 export function flatten<T>(nest: Nest<T>): T[] {
   const out: T[] = [], walk = new NestWalk();
   const visit = (n: unknown, depth: number): void => {
@@ -107,7 +116,7 @@ export function flatten<T>(nest: Nest<T>): T[] {
   return out;
 }
 
-/** The structure of `like` with `leaves` put in, in the order `flatten` gives. */
+/** Packs `leaves` into the structure of `like`, in the order of `flatten`. */
 export function packAs<T>(like: unknown, leaves: readonly T[]): Nest<T> {
   let i = 0;
   const build = (n: unknown): Nest<T> => {
@@ -132,12 +141,12 @@ export function mapNest<T, U>(fn: (leaf: T) => U, nest: Nest<T>): Nest<U> {
   return packAs(nest, flatten(nest).map(fn));
 }
 
-/** Keys that could be read as something else are quoted. */
+/** Quotes ambiguous keys. */
 function keyText(key: string): string {
   return /^\w+$/.test(key) ? key : JSON.stringify(key);
 }
 
-/** A text that is equal for equal structures, e.g. `[.,{a:.}]`. */
+/** Returns a text that is equal for equal structures, e.g. `[.,{a:.}]`. */
 export function structureText(nest: unknown): string {
   if (Array.isArray(nest)) return `[${nest.map(structureText).join(",")}]`;
   if (isPlainObject(nest)) {
@@ -147,15 +156,15 @@ export function structureText(nest: unknown): string {
   return ".";
 }
 
-/** Whether a value is a promise, of whatever make. */
+/** True for any promise or thenable. */
 export function isPromise(value: unknown): value is PromiseLike<unknown> {
   return (typeof value === "object" || typeof value === "function") && value !== null &&
     typeof (value as { then?: unknown }).then === "function";
 }
 
 /**
- * Throws `TypeError` where a function returned a promise. Nobody will look at that one any more, so what it may be rejected with
- * must not end the process: the caller hears of the mistake that came first.
+ * Throws `TypeError` where a function returned a promise. That promise has no other reader, so its rejection must not
+ * end the process: the caller gets this error instead.
  */
 export function refusePromise(value: unknown, why: () => string): void {
   if (!isPromise(value)) return;
@@ -163,7 +172,7 @@ export function refusePromise(value: unknown, why: () => string): void {
   throw new TypeError(why());
 }
 
-/** What `fn` makes of a value: now where it is there, else when it comes. */
+/** Applies `fn` to a value: now where it is there, else when it resolves. */
 export function whenReady<T, R>(
   value: T | Promise<T>,
   fn: (value: T) => R | Promise<R>,
@@ -171,7 +180,7 @@ export function whenReady<T, R>(
   return value instanceof Promise ? value.then(fn) : fn(value);
 }
 
-/** What `work` gives. `end` follows when it is done, also where it fails. */
+/** Returns the result of `work`. `end` is called when it is done, also where it fails. */
 export function ending<T>(work: () => T | Promise<T>, end: () => void): T | Promise<T> {
   let result: T | Promise<T> | undefined;
   try {

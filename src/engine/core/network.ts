@@ -1,61 +1,62 @@
-/**
- * How programs reach each other: what a kind of network is to those who use one.
- */
+/** The interface of networks, by which programs call each other. */
 
-/** Bytes of a message, in parts that are sent one after the other: nothing is copied to join them. */
+/** Bytes of a message, in parts that are sent one after the other without joining them. */
 export type Parts = readonly Uint8Array[];
 
-/** Answers calls. What it throws reaches the caller with its class and text. */
+/** Answers calls. Its errors reach the caller with their class and text. */
 export type Handler = (
   path: string,
   request: Uint8Array,
   call: { readonly signal: AbortSignal },
 ) => Promise<Parts>;
 
-/** Where calls are answered. */
+/** A place where calls are answered. */
 export interface Listener {
-  /** `host:port`, as others reach it. */
+  /** Its address for others: `host:port`. */
   readonly address: string;
-  /** Ends it: calls that are being answered are left `graceMs` to end. */
+  /** Closes it: pending calls have `graceMs` to end. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /** Options of one call. */
 export interface CallOptions {
-  /** Ends the call. */
+  /** Aborts the call. */
   readonly signal?: AbortSignal;
-  /** Time after which it is given up with `DeadlineExceededError`. */
+  /** Time after which it fails with `DeadlineExceededError`. */
   readonly timeoutMs?: number;
 }
 
-/** A way to one service. It connects when it is first used, and anew where the connection was lost. */
+/** A connection to one service, made at the first call, and again where it was lost. */
 export interface Channel {
-  /** Calls; rejects with the error of the other end, with `UnavailableError` where it cannot be reached. */
+  /** Calls a method; rejects with the error of the other end, with `UnavailableError` where it cannot be reached. */
   call(path: string, request: Uint8Array, options?: CallOptions): Promise<Uint8Array>;
-  /** Ends it and the calls on their way. */
+  /** Closes it and aborts its calls. */
   close(): void;
 }
 
 /** Certificates and keys of one end, as the texts of PEM files. */
 export interface TlsOptions {
-  /** Who this end is, its own certificate first: servers need one, and callers of servers that ask for it. */
+  /**
+   * The certificate chain of this end, its own certificate first: for servers, and for callers of servers that ask for
+   * it.
+   */
   readonly cert?: string;
   /** The private key of `cert`. */
   readonly key?: string;
   /**
-   * Who vouches for the other end. Callers: default the authorities that the platform knows. Servers: callers must show a certificate
-   * that one of these signed; default: they need none.
+   * Authorities for the other end's certificate. Callers: default the platform's authorities. Servers: callers must
+   * present a certificate that one of these signed; default: they need none.
    */
   readonly ca?: string;
 }
 
 /** Bounds and secrets of a transport. */
 export interface TransportOptions {
-  /** Most bytes of one message that are taken. Default 1 GiB. */
+  /** Most bytes of a received message. Default 1 GiB. */
   readonly maxMessageBytes?: number;
-  /** Text that callers must give and that calls give: for programs of our own, as TensorFlow's know no secret. */
+  /** Text that callers must present and that calls present: for programs of Weft, as TensorFlow's know no secret. */
   readonly secret?: string;
-  /** Encrypts what goes over the network. Default: it is not, as TensorFlow's data service cannot. */
+  /** Encrypts the connection. Default: unencrypted, as TensorFlow's data service knows no TLS. */
   readonly tls?: TlsOptions;
 }
 
@@ -67,6 +68,6 @@ export interface Transport {
     handler: Handler,
     options?: TransportOptions,
   ): Promise<Listener>;
-  /** A way to `host:port`. */
+  /** Returns a channel to `host:port`. */
   connect(target: string, options?: TransportOptions): Channel;
 }

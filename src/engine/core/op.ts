@@ -1,6 +1,4 @@
-/**
- * defineOp and the registry: one value holds everything true about an op.
- */
+/** defineOp and the registry: one value holds everything about an op. */
 import { checkInferred, type PartialShape } from "./shape.ts";
 import type { ConcreteSpec, Spec } from "./tensor_spec.ts";
 import type { NdArray } from "./nd_array.ts";
@@ -18,7 +16,7 @@ import { ValueError } from "./errors.ts";
 // deno-lint-ignore no-explicit-any
 export type Attrs = Readonly<Record<string, any>>;
 
-/** A concrete application: what a kernel is chosen and planned for. */
+/** A concrete application, for which a kernel is chosen and planned. */
 export interface Problem {
   /** Specs of the inputs. */
   readonly inputs: readonly ConcreteSpec[];
@@ -31,8 +29,8 @@ export interface Problem {
 }
 
 /**
- * Computes on host arrays: `inputs` row-major, `outputs` allocated (not zeroed) and to be filled.
- * An op whose output shape depends on values returns new arrays instead, also where that shape happens to be known.
+ * Computes on host arrays: `inputs` row-major, `outputs` allocated (not zeroed) and to be filled. An op whose output
+ * shape depends on values returns new arrays instead, also where that shape happens to be known.
  */
 export type CpuKernel = (
   inputs: readonly NdArray[],
@@ -40,7 +38,7 @@ export type CpuKernel = (
   problem: Problem,
 ) => void | readonly NdArray[];
 
-/** What a gradient rule may ask. */
+/** The context of a gradient rule. */
 export interface GradContext {
   /** Attributes of the forward application, defaults filled in. */
   readonly attrs: Attrs;
@@ -48,33 +46,39 @@ export interface GradContext {
   readonly inputs: readonly Spec[];
   /** Specs of the forward outputs. */
   readonly outputs: readonly Spec[];
-  /** Which inputs need a gradient; a rule may skip the others. */
+  /** True for each input that needs a gradient; a rule may skip the others. */
   readonly needs: readonly boolean[];
-  /** Which outputs a gradient flows into. The gradients of the others are zeros, made when a rule reads them. */
+  /**
+   * True for each output that a gradient flows into. The gradients of the others are zeros, made when a rule reads
+   * them.
+   */
   readonly given: readonly boolean[];
-  /** Shape of an input as a host value: a literal where it is known, else a `Shape` op. */
+  /** Returns the shape of an input as a host value: a literal where it is known, else a `Shape` op. */
   shapeOf(input: number): TensorLike;
-  /** Brings a gradient down to the shape of an input that was broadcast. */
+  /** Sums a gradient down to the shape of an input that was broadcast. */
   sumLike(grad: Tensor, input: number): Tensor;
 }
 
 /** Gradient rule: `saves` names the inputs and outputs it reads. */
 export interface GradRule {
-  /** True: the op may read variables that are no inputs of it; `vjp` gets the handles of those asked for as further inputs. */
+  /**
+   * True: the op may read variables that are not its inputs; `vjp` gets the handles of the wanted ones as further
+   * inputs.
+   */
   readonly captures?: boolean | ((attrs: Attrs) => boolean);
   /** Names of inputs and outputs that `vjp` reads. */
   readonly saves: readonly string[];
-  /** True: `vjp` hands gradients on as they are, so that the rows of a gather stay rows; others get dense tensors. */
+  /** True: `vjp` passes gradients on unchanged, so that `IndexedSlices` stay rows; other rules get dense tensors. */
   readonly passesOn?: boolean;
   /** True: outputs that no gradient reached have null there, rather than zeros. */
   readonly partial?: boolean;
   /** False for attributes with which the op is not differentiable. Default: always differentiable. */
   readonly applies?: (attrs: Attrs) => boolean;
-  /** Where it does not apply: what to tell, once a key, who differentiates all the same. */
+  /** The message where it does not apply, given once for each key when a gradient is computed all the same. */
   readonly cut?: (attrs: Attrs) => { text: string; key: object; strict: boolean } | null;
   /**
-   * One gradient per input (`null` for none), from one per output. Written with ordinary ops.
-   * Outputs that carry no gradient (integers, handles) have null there.
+   * Computes one gradient per input (`null` for none) from one per output, by ordinary ops. Outputs that carry no
+   * gradient (integers, handles) have null there.
    */
   readonly vjp: (
     saved: Readonly<Record<string, Tensor>>,
@@ -86,7 +90,7 @@ export interface GradRule {
 /** Side effects: those of a function are never dropped, and `ordered` ones keep program order. */
 export type OpEffects = "none" | "unordered" | "ordered";
 
-/** What `defineOp` takes. */
+/** Arguments of `defineOp`. */
 export interface OpInit {
   /** TensorFlow op name. */
   readonly name: string;
@@ -96,11 +100,11 @@ export interface OpInit {
   readonly outputs: readonly string[];
   /** Attributes as in TensorFlow's OpDef: `"T: floating"`, `"transpose_a: bool = false"`. */
   readonly attrs?: readonly string[];
-  /** Shapes of the outputs; throws `ValueError` for inputs that do not fit. */
+  /** Returns the shapes of the outputs; throws `ValueError` for inputs that do not fit. */
   readonly infer: (inputs: readonly Spec[], attrs: Attrs) => readonly PartialShape[];
-  /** What it computes, in smaller ops. Runs with concrete or symbolic tensors; literals arrive as they were given. */
+  /** Computes the op by smaller ops. Runs with concrete or symbolic tensors; literals arrive as they were given. */
   readonly expand?: (inputs: readonly OpInput[], attrs: Attrs) => readonly Tensor[];
-  /** What a portable GraphDef has in place of the op. Absent: TensorFlow has this very op. */
+  /** The op's replacement in a portable GraphDef. Absent: TensorFlow has this very op. */
   readonly portable?: Portable;
   /** Gradient; `null`: not differentiable, gradients are cut. Absent: through `expand`, else a `LookupError`. */
   readonly grad?: GradRule | null;
@@ -108,7 +112,7 @@ export interface OpInit {
   readonly cpu?: CpuKernel;
   /** GPU kernels, tried in order. Absent: those that the device has for the meaning. */
   readonly gpu?: readonly GpuVariant[];
-  /** What it is to passes, placement and devices. Default `opaque`. */
+  /** Its meaning for passes, placement and devices. Default `opaque`. */
   readonly meaning?: Meaning;
   /** Side effects. Default `none`. */
   readonly effects?: OpEffects;
@@ -116,11 +120,14 @@ export interface OpInit {
   readonly hostInputs?: readonly string[];
   /** How the executor runs it on the host thread, for ops that are no kernels: scripts, control flow, state. */
   readonly host?: HostOp;
-  /** Kernels read no more of the inputs than dtypes and shapes: values need not be there. */
+  /** True: kernels read no more of the inputs than dtypes and shapes, so that values need not exist. */
   readonly shapeOnly?: boolean;
-  /** Never folded, merged or cached: random ops, script ops that are stateful. */
+  /** True: never folded, merged or cached, as random ops and stateful script ops. */
   readonly stateful?: boolean;
-  /** What it reaches outside of the process: graphs that come over a network may have it only where it is allowed by name. */
+  /**
+   * The resource outside of the process that it accesses: graphs from a network may contain it only where it is allowed
+   * by name.
+   */
   readonly outside?: "files" | "network" | "environment" | "output";
 }
 
@@ -128,16 +135,18 @@ export interface OpInit {
 export interface OpDef extends OpInit {
   /** Small number for cache keys. */
   readonly id: number;
-  /** What its texts of arguments and attributes say. */
+  /** Its parsed arguments and attributes. */
   readonly signature: Signature;
-  /** What it is to passes, placement and devices. */
+  /** Its meaning for passes, placement and devices. */
   readonly meaning: Meaning;
   /** Side effects. */
   readonly effects: OpEffects;
 }
 
 const OPAQUE: Meaning = { kind: "opaque" };
-/** All that an op may have. Each has what it lacks as well, so that engines read it from one place whichever op it is. */
+/**
+ * All fields of an op. Each definition has all of them, present or undefined, so that engines read one hidden class.
+ */
 const FIELDS =
   "name inputs outputs attrs infer expand portable grad cpu gpu meaning effects hostInputs host shapeOnly stateful outside id signature";
 const UNSET: Partial<OpInit> = Object.fromEntries(FIELDS.split(" ").map((key) => [key, undefined]));
@@ -173,12 +182,12 @@ export function lookupOp(name: string): OpDef | undefined {
   return registry.get(name);
 }
 
-/** Every op, in order of definition. */
+/** Returns every op, in order of definition. */
 export function registeredOps(): OpDef[] {
   return [...registry.values()];
 }
 
-/** Output specs of an application: dtypes from the signature, shapes from `infer`, both with what is fused to the op. */
+/** Infers the output specs of an application: dtypes from the signature, shapes from `infer`, both with its fusion. */
 export function inferOutputs(
   def: OpDef,
   inputs: readonly Spec[],
@@ -193,7 +202,7 @@ export function inferOutputs(
   };
 }
 
-/** Position among flat inputs → position of the argument it belongs to; beyond the last where it is fused to the op. */
+/** Position among flat inputs → position of its argument; beyond the last for an input of the fusion. */
 export function argOfInput(def: OpDef, flat: number, total: number): number {
   const { inputArgs } = def.signature;
   for (let a = 0, i = 0; a < inputArgs.length; a++) {

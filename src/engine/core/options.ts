@@ -1,16 +1,14 @@
-/**
- * Options objects that users pass: a key that means nothing is an error, which names the one that was probably meant.
- */
+/** Checks of users' options objects: an unknown key is an error, which names the most similar known one. */
 import { describe } from "./convert.ts";
 import { isPlainObject } from "./nest.ts";
 import { TypeError } from "./throwing/builtin_errors.ts";
 
-/** Each key of an options type. The compiler asks for all of them. */
+/** All keys of an options type, which the compiler enforces. */
 export type OptionKeys<T> = { readonly [K in keyof T]-?: true };
 
 /**
- * A check of options objects of type `T`, made once for the function `name`. It throws `TypeError` for what is no plain object, and for
- * a key that is not among `keys`. `hint` says what else may have been meant.
+ * Makes a check of options objects of type `T`, once for the function `name`. It throws `TypeError` for a value that is
+ * no plain object, and for a key that is not among `keys`. `hint` returns further advice.
  */
 export function optionCheck<T extends object>(
   name: string,
@@ -35,8 +33,8 @@ export function optionCheck<T extends object>(
 }
 
 /**
- * The name most like this one, letters counting alike in either case: one that holds it or that it holds, one that it abbreviates, else
- * the one of fewest edits; null where more than half of the letters differ.
+ * Finds the most similar name, ignoring case: one that holds it or that it holds, one that it abbreviates, else the one
+ * of fewest edits; null where more than half of the letters differ.
  */
 function nearest(key: string, names: Iterable<string>): string | null {
   const plain = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, "");
@@ -58,7 +56,7 @@ function nearest(key: string, names: Iterable<string>): string | null {
   return found;
 }
 
-/** Whether the letters of one text stand in another in their order, as those of `msg` do in `message`. */
+/** True where the letters of one text occur in another in their order, as those of `msg` do in `message`. */
 function abbreviates(short: string, long: string): boolean {
   let at = 0;
   for (const letter of long) if (letter === short[at]) at++;

@@ -1,8 +1,6 @@
-/**
- * PersistentList: a list of which each change gives a new one, in time that does not depend on its length.
- */
+/** PersistentList: an immutable list whose changed copies take time independent of its length. */
 
-/** The elements themselves, or how an older list differs from a newer one. */
+/** The elements themselves, or the difference of an older list to a newer one. */
 type State<T> =
   | { readonly items: (T | undefined)[] }
   | {
@@ -12,7 +10,9 @@ type State<T> =
     readonly length: number;
   };
 
-/** A list that never changes. Reading and changing the newest is fast; an older one that is used becomes the fast one. */
+/**
+ * An immutable list. Reading and changing the newest version is fast; an older one that is used becomes the fast one.
+ */
 export class PersistentList<T> {
   #state: State<T>;
 
@@ -25,12 +25,12 @@ export class PersistentList<T> {
   get length(): number {
     return this.items.length;
   }
-  /** The elements, for reading at once. */
+  /** The elements, for immediate reading. */
   get items(): readonly (T | undefined)[] {
     return this.#own();
   }
 
-  /** The list with another element `at`. A place beyond the end makes it longer; nothing is between. */
+  /** Returns the list with another element `at`. An index beyond the end makes it longer, with holes. */
   with(at: number, value: T): PersistentList<T> {
     const items = this.#own(), { length } = items;
     resize(items, Math.max(length, at + 1));
@@ -40,7 +40,7 @@ export class PersistentList<T> {
     return newer;
   }
 
-  /** Makes this the list that has the elements, and those on the way to it differ from it. */
+  /** Moves the elements to this version, and turns the versions on the way into differences. */
   #own(): (T | undefined)[] {
     return "items" in this.#state ? this.#state.items : PersistentList.#moved(this);
   }
@@ -53,7 +53,7 @@ export class PersistentList<T> {
     }
     const { items } = newest.#state as Extract<State<T>, { items: unknown }>;
     for (const list of path.reverse()) {
-      // The list from which this one was reached takes this one for the newer.
+      // The versions on the way now name their successor as the newer one.
       const { newer, at, before, length } = list.#state as Exclude<State<T>, { items: unknown }>;
       newer.#state = { newer: list, at, before: items[at], length: items.length };
       items[at] = before;

@@ -1,11 +1,9 @@
-/**
- * What an op says about itself for GraphDefs that TensorFlow reads.
- */
+/** An op's form in GraphDefs that TensorFlow reads. */
 
 /**
- * What a portable GraphDef has in place of an op of our own: `"parts"`, what `src/tensorflow/portable/` or else its `expand` adds, or
- * nothing, for a reason. Or TensorFlow's op of the same name: in parts where it has more inputs than TensorFlow's takes, or without
- * some attributes, each with the test whether a value means no more than its absence does.
+ * The replacement of an op in a portable GraphDef: `"parts"`, added by `src/tensorflow/portable/` or else its `expand`,
+ * or nothing, for a reason. Or TensorFlow's op of the same name: in parts where it has more inputs than TensorFlow's
+ * takes, or without some attributes, each with a test whether its value equals its absence.
  */
 export type Portable =
   | "parts"

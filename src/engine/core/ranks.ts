@@ -1,10 +1,8 @@
-/**
- * Types that say of tensors how many axes they have and what they hold: the names that TensorFlow.js's programs write.
- */
+/** Types of tensors' ranks and contents, under the names of TensorFlow.js's programs. */
 import type { Float16ArrayLike } from "./dtype.ts";
 import type { Nested } from "./nd_array.ts";
 
-/** How many axes a tensor has, as types name it. */
+/** The number of a tensor's axes, as a type. */
 export enum Rank {
   /** None. */
   R0 = "R0",
@@ -58,7 +56,7 @@ export interface ArrayMap {
   R6: number[][][][][][];
 }
 
-/** What `array()` gives: by rank where that is known, else any nest. */
+/** The result of `array()`: by rank where that is known, else any nest. */
 export type NestedOf<R extends Rank> = Rank extends R ? Nested : ArrayMap[R];
 
 /** Elements on the host, by dtype. */
@@ -101,7 +99,7 @@ export interface DataTypeMap {
   variant: unknown[];
 }
 
-/** Name of an element type; TensorFlow.js's programs call it so. */
+/** Name of an element type, as TensorFlow.js's programs spell it. */
 export type DataType = keyof DataTypeMap;
-/** The element types that TensorFlow.js's numbers have. */
+/** The element types of TensorFlow.js's numbers. */
 export type NumericDataType = "float32" | "int32" | "bool" | "complex64";

@@ -1,9 +1,9 @@
 /**
- * Caches: a map that keeps what was asked for lately, so that they are bounded and finding what is in use costs one look-up; and what is
- * kept beside an object as long as that lives.
+ * Caches: a bounded map of recently used entries whose lookups are cheap, and values that are kept as long as an object
+ * lives.
  */
 
-/** `make`, which is asked once for each object. */
+/** Caches the results of `make` for each object. */
 export function remembered<K extends object, V>(make: (of: K) => V): (of: K) => V {
   const known = new WeakMap<K, V>();
   return (of) => {
@@ -13,14 +13,14 @@ export function remembered<K extends object, V>(make: (of: K) => V): (of: K) => 
   };
 }
 
-/** A map of at most `limit` entries. Entries that are not asked for while half as many others are set are forgotten. */
+/** A map of at most `limit` entries. Entries that are not read while half as many others are set are dropped. */
 export class RecentMap<K, V> {
   readonly #half: number;
   readonly #forget: ((value: V) => void) | undefined;
   #young = new Map<K, V>();
   #old = new Map<K, V>();
 
-  /** `forget` frees what an entry holds when it leaves. */
+  /** `forget` frees a dropped entry's value. */
   constructor(limit: number, forget?: (value: V) => void) {
     this.#half = limit / 2;
     this.#forget = forget;
@@ -30,7 +30,7 @@ export class RecentMap<K, V> {
     return this.#young.size + this.#old.size;
   }
 
-  /** The entry, which now is one of the last to leave. */
+  /** Returns an entry and marks it as recently used. */
   get(key: K): V | undefined {
     const young = this.#young.get(key);
     if (young !== undefined) return young;
@@ -42,7 +42,7 @@ export class RecentMap<K, V> {
     return old;
   }
 
-  /** Sets an entry, in the place of the one that was there. */
+  /** Sets or replaces an entry. */
   set(key: K, value: V): void {
     const before = this.#young.get(key) ?? this.#old.get(key);
     this.#old.delete(key);

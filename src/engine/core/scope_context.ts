@@ -1,13 +1,13 @@
 /**
- * What surrounds code while it runs: values in force, and the scopes that apply to eager and graph building alike, the device asked for
- * and the name prefix.
+ * Dynamic context of running code: values in force, and the scopes that apply to eager and graph building alike, the
+ * requested device and the name prefix.
  */
 
-/** A value that code finds in force. */
+/** A dynamically scoped value. */
 export class Dynamic<T> {
   current: T;
 
-  /** `initial`: the value where nothing surrounds the code. */
+  /** `initial`: the value outside of any scope. */
   constructor(initial: T) {
     this.current = initial;
   }
@@ -23,13 +23,16 @@ export class Dynamic<T> {
   }
 }
 
-/** What surrounds the code that builds or runs ops. */
+/** The scopes of code that builds or runs ops. */
 export interface ScopeContext {
-  /** Device asked for by `device()`, canonical or partial; null where none is. */
+  /** Device of `device()`, canonical or partial; null where there is none. */
   readonly device: string | null;
-  /** Name asked for the next op that a graph adds; null where it takes its type's name. */
+  /** Name for the next op of a graph; null for its type's name. */
   readonly opName: string | null;
-  /** What the code is part of, which errors say of the ops that it adds to a graph: `the vjp of 'score'`; null for nothing. */
+  /**
+   * The surrounding function, which errors name for the ops that it adds to a graph: `the vjp of 'score'`; null for
+   * none.
+   */
   readonly within: string | null;
 }
 

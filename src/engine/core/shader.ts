@@ -1,17 +1,15 @@
-/**
- * Programs made of the kernels in shaders/: a shader, its parameters, and what the caller adds to its bindings.
- */
+/** Programs from the kernels in shaders/: a shader, its parameters, and the caller's additional bindings. */
 import { makeProgram, type Program, type ProgramInit, Programs } from "./dispatch.ts";
 import type { Shader } from "../../shaders_generated.ts";
 
-/** What a program has besides its shader's text, behind what that has: operands of an epilogue and the like. Its name is the shader's by default. */
+/** Additions to a shader's own: operands of an epilogue and the like. Its name is the shader's by default. */
 type ShaderAdditions = Partial<
   Pick<ProgramInit, "name" | "inputs" | "outputs" | "params" | "enable">
 >;
 
 const programs = new Programs();
 
-/** The program of a shader with these parameters, made once. */
+/** Makes the program of a shader with these parameters, once. */
 export function shaderProgram<P>(
   shader: Shader<P>,
   parameters: P,

@@ -1,6 +1,4 @@
-/**
- * Partial and concrete shapes: merging, broadcasting, strides, text.
- */
+/** Partial and concrete shapes: merging, broadcasting, strides, text. */
 import { ValueError } from "./errors.ts";
 
 /** A fully known shape. */
@@ -20,7 +18,7 @@ export function checkRank(rank: number): void {
   }
 }
 
-/** What an op's shape rule gave. Throws `ValueError` where that is too few shapes, or one of too many dimensions. */
+/** Checks the result of an op's shape rule. Throws `ValueError` for too few shapes, or one of too many dimensions. */
 export function checkInferred(
   shapes: readonly PartialShape[],
   wanted: number,
@@ -38,7 +36,7 @@ export function checkInferred(
   return shapes;
 }
 
-/** True for non-negative integers, not more of them than a tensor has dimensions. */
+/** True for a list of non-negative integers, at most as many as a tensor has dimensions. */
 export function isShape(dims: unknown): dims is Shape {
   if (!Array.isArray(dims) || dims.length > MAX_RANK) return false;
   for (let i = 0; i < dims.length; i++) {
@@ -69,18 +67,18 @@ export function sameShape(a: PartialShape, b: PartialShape): boolean {
   return true;
 }
 
-/** `[2,?]`, or `<unknown>` where the rank is unknown. */
+/** Formats a shape: `[2,?]`, or `<unknown>` where the rank is unknown. */
 export function shapeText(shape: PartialShape): string {
   if (shape === null) return "<unknown>";
   return Array.isArray(shape) ? `[${shape.map(dimText).join(",")}]` : typeof shape;
 }
 
-/** What is no number is told by its type: it may be too deep to be written. */
+/** Formats a dimension; a value that is no number is shown by its type, as it may be nested too deeply. */
 function dimText(d: unknown): string {
   return typeof d === "number" ? String(d) : d === null ? "?" : typeof d;
 }
 
-/** Python's spelling, `(2, None)`, which TensorFlow's messages about feeds use. */
+/** Formats a shape in Python's notation, `(2, None)`, as in TensorFlow's messages about feeds. */
 export function shapeTuple(shape: PartialShape): string {
   if (shape === null) return "<unknown>";
   const inner = shape.map((d) => d ?? "None").join(", ");
@@ -97,7 +95,7 @@ export function compatible(a: PartialShape, b: PartialShape): boolean {
   return true;
 }
 
-/** The shape both promise. Throws `ValueError` with TensorFlow's phrases where they conflict. */
+/** Merges two partial shapes of one value. Throws `ValueError` with TensorFlow's phrases where they conflict. */
 export function mergeShapes(a: PartialShape, b: PartialShape): PartialShape {
   if (a === null) return b;
   if (b === null) return a;
@@ -117,13 +115,13 @@ export function mergeShapes(a: PartialShape, b: PartialShape): PartialShape {
   });
 }
 
-/** What is known of a value that is one of the two: equal dimensions stay, others become unknown. */
+/** Returns the common shape of two alternatives: equal dimensions stay, others become unknown. */
 export function relaxShapes(a: PartialShape, b: PartialShape): PartialShape {
   if (a === null || b === null || a.length !== b.length) return null;
   return a.map((d, i) => (d === b[i] ? d : null));
 }
 
-/** The shape two operands broadcast to. Throws `ValueError` with TensorFlow's phrase where they do not. */
+/** Returns the shape two operands broadcast to. Throws `ValueError` with TensorFlow's phrase where they do not. */
 export function broadcastShapes(a: PartialShape, b: PartialShape): PartialShape {
   if (a === null || b === null) return null;
   const rank = Math.max(a.length, b.length);
@@ -140,7 +138,7 @@ export function broadcastShapes(a: PartialShape, b: PartialShape): PartialShape 
   return out;
 }
 
-/** Row-major strides in elements. */
+/** Returns row-major strides in elements. */
 export function stridesOf(shape: Shape): number[] {
   const s = new Array<number>(shape.length);
   let n = 1;
@@ -151,14 +149,14 @@ export function stridesOf(shape: Shape): number[] {
   return s;
 }
 
-/** Strides that read `shape` as if it were broadcast to `to`: 0 along stretched axes. */
+/** Returns strides that read `shape` as if it were broadcast to `to`: 0 along stretched axes. */
 export function broadcastStrides(shape: Shape, to: Shape): number[] {
   const own = stridesOf(shape);
   const lead = to.length - shape.length;
   return to.map((_, i) => (i < lead || shape[i - lead] === 1 ? 0 : own[i - lead]));
 }
 
-/** An axis counted from the front. Throws `ValueError` where it is outside `[-rank, rank)`. */
+/** Returns an axis counted from the front. Throws `ValueError` where it is outside `[-rank, rank)`. */
 export function normalizeAxis(axis: number, rank: number): number {
   if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
     throw new ValueError(
@@ -168,7 +166,7 @@ export function normalizeAxis(axis: number, rank: number): number {
   return axis < 0 ? axis + rank : axis;
 }
 
-/** Sorted unique axes counted from the front; all axes where none is given. */
+/** Returns sorted unique axes counted from the front; all axes where none is given. */
 export function normalizeAxes(
   axes: readonly number[] | number | null | undefined,
   rank: number,

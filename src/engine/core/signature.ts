@@ -1,6 +1,4 @@
-/**
- * Signatures of ops: arguments and attributes as their texts say them, and what applications make of them.
- */
+/** Signatures of ops: parsed arguments and attributes, and their bindings to applications. */
 import { asDType, type DType, DTYPE_GROUPS } from "./dtype.ts";
 import { TypeError } from "./throwing/builtin_errors.ts";
 import { ValueError } from "./errors.ts";
@@ -9,7 +7,6 @@ import type { Spec } from "./tensor_spec.ts";
 
 /** One parsed argument of a signature. */
 export interface ArgDef {
-  /** Its name. */
   readonly name: string;
   /** Fixed dtype, where it has one. */
   readonly dtype?: DType;
@@ -17,13 +14,12 @@ export interface ArgDef {
   readonly typeAttr?: string;
   /** Attribute that gives the list of dtypes. */
   readonly typeListAttr?: string;
-  /** Attribute that gives how many there are. */
+  /** Attribute with the number of tensors. */
   readonly numberAttr?: string;
 }
 
 /** One parsed attribute of a signature. */
 export interface AttrDef {
-  /** Its name. */
   readonly name: string;
   /**
    * `type`, `bool`, `int`, `int64` (a bigint where a number would not be exact), `float`, `string`, `shape`, `func`, `tensor`, or
@@ -32,13 +28,13 @@ export interface AttrDef {
   readonly type: string;
   /** Allowed dtypes. */
   readonly allowed?: readonly DType[];
-  /** The least an integer may be: files are held to it. */
+  /** The least value of an integer, which is checked in files. */
   readonly least?: number;
-  /** Default, where there is one. */
+  /** Default, if any. */
   readonly default?: unknown;
 }
 
-/** Arguments and attributes of an op, read from their texts when they are first asked for: most ops never are. */
+/** Arguments and attributes of an op, parsed at first use: most ops are never used. */
 export class Signature {
   readonly #init: OpInit;
   #attrDefs: readonly AttrDef[] | null = null;
@@ -46,12 +42,11 @@ export class Signature {
   #outputArgs: readonly ArgDef[] | null = null;
   #isHostInput: readonly boolean[] | null = null;
 
-  /** Of these texts. */
   constructor(init: OpInit) {
     this.#init = init;
   }
 
-  /** Attributes. Throws `ValueError`, as the others do, where a text cannot be read. */
+  /** Attributes. Throws `ValueError` for an invalid text, as the other getters do. */
   get attrDefs(): readonly AttrDef[] {
     const { name, attrs } = this.#init;
     return this.#attrDefs ??= (attrs ?? []).map((text) => {
@@ -71,7 +66,7 @@ export class Signature {
     return this.#outputArgs ??= this.#args(this.#init.outputs);
   }
 
-  /** Whether each input, by position of its argument, is a host input. */
+  /** True for each host input, by position of its argument. */
   get isHostInput(): readonly boolean[] {
     const { hostInputs } = this.#init;
     return this.#isHostInput ??= this.inputArgs.map((a) => hostInputs?.includes(a.name) ?? false);
@@ -82,7 +77,7 @@ export class Signature {
   }
 }
 
-/** Attributes by their text: most ops share theirs with others. */
+/** Attributes by their text, which most ops share with others. */
 const knownAttrs = new Map<string, AttrDef>();
 
 function parseArg(op: string, text: string, attrs: readonly AttrDef[]): ArgDef {

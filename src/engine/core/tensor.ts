@@ -1,5 +1,6 @@
 /**
- * Tensor: the one public handle, eager or symbolic. The op methods (`x.add(y)`) are put on its prototype by `engine/ops/chained.ts`.
+ * Tensor: the one public handle, eager or symbolic. `engine/ops/chained.ts` puts the op methods (`x.add(y)`) on its
+ * prototype.
  */
 import type { DType } from "./dtype.ts";
 import type { DataType, DataTypeMap, NestedOf, NumericDataType, Rank } from "./ranks.ts";
@@ -13,7 +14,7 @@ import type { Application } from "./apply.ts";
 import type { ChainedOps } from "./chained/chained_ops.ts";
 import { OperatorNotAllowedInGraphError, RuntimeError, ValueError } from "./errors.ts";
 
-/** What messages call a tensor: without its elements, which may be many or on a GPU. */
+/** Formats a tensor for messages without its elements, which may be many or on a GPU. */
 export function shortText(x: Tensor): string {
   return x.isSymbolic ? `${x}` : `Tensor(${x.dtype}${shapeText(x.staticShape)})`;
 }
@@ -22,19 +23,19 @@ export function shortText(x: Tensor): string {
 export type TensorLike = Tensor | ArrayLikeValue;
 
 /**
- * What surrounds tensors by data flow rather than by time: the body of a script op that may await.
- * Results of ops on a tensor with a context get the same context.
+ * A context of tensors by data flow rather than by time: the body of a script op that may await. Results of ops on a
+ * tensor with a context get the same context.
  */
 export interface TensorContext {
-  /** Told of each application on its tensors. */
+  /** Called for each application on its tensors. */
   record?(application: Application): void;
-  /** Owns what such applications make. */
+  /** Takes ownership of the results of such applications. */
   adopt(t: Tensor): void;
   /** True: it owns nothing, and gives way to a context that does. */
   readonly watchesOnly?: boolean;
 }
 
-/** A tensor whose value can be replaced, seen from here. */
+/** The used part of a variable: a tensor whose value can be replaced. */
 export interface VariableLike extends Tensor {
   /** True where tapes and optimizers consider it. */
   readonly trainable: boolean;
@@ -51,24 +52,24 @@ export const variableMaker: {
   make: ((value: Tensor, trainable?: boolean, name?: string, dtype?: DType) => VariableLike) | null;
 } = { make: null };
 
-/** What can run a fetch: a session, seen from here. */
+/** The used part of a session: an object that can run a fetch. */
 export interface SessionLike {
   /** The graph that is run. */
   readonly graph: GraphNode["graph"];
 }
 
-/** Values to feed when one tensor is evaluated, by tensor or by name. */
+/** Feeds of the evaluation of one tensor, by tensor or by name. */
 export type EvalFeeds =
   | ReadonlyMap<Tensor | string, TensorLike>
   | Readonly<Record<string, TensorLike>>;
 
-/** Computes what stands in a graph; set by the runtime. */
+/** Evaluates tensors of a graph; set by the runtime. */
 export const evaluator: {
   /** Runs a fetch in a session or in the default one. */
   run:
     | ((fetch: Tensor | GraphNode, feeds?: EvalFeeds, session?: SessionLike) => Promise<unknown>)
     | null;
-  /** The value while the graph is being built. Throws `ValueError` where it cannot be had, saying what it was for. */
+  /** Returns the value while the graph is being built. Throws `ValueError` where it is unknown, naming its use. */
   now: ((t: Tensor, what: string) => Tensor | NdArray) | null;
 } = { run: null, now: null };
 
@@ -79,7 +80,7 @@ export function newTensorId(): number {
 }
 
 /**
- * A multi-dimensional array on some device, or the promise of one inside a graph.
+ * A multi-dimensional array on some device, or a symbolic one inside a graph.
  *
  * @example
  * ```ts
@@ -95,12 +96,12 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   declare readonly id: number;
   /** Element type. */
   declare readonly dtype: DType;
-  /** The script body this flows through, if any. */
+  /** The script body that this flows through, if any. */
   context: TensorContext | null = null;
   /** Known dimensions: `null` for unknown ones, `null` as a whole where the rank is unknown. */
   abstract readonly staticShape: PartialShape;
 
-  /** Made by eager execution and by graphs, not by users. */
+  /** Called by eager execution and by graphs, not by users. */
   constructor(dtype: DType, id: number = newTensorId()) {
     this.dtype = dtype;
     this.id = id;
@@ -132,7 +133,7 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   get size(): number {
     return sizeOf(this.shape);
   }
-  /** Bytes per row-major step along each axis but the last, in elements, as TensorFlow.js has it. */
+  /** Elements per row-major step along each axis but the last, as in TensorFlow.js. */
   get strides(): number[] {
     const shape = this.shape;
     const out: number[] = [];
@@ -145,19 +146,19 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   get isSymbolic(): boolean {
     return false;
   }
-  /** The value ops read: this tensor, or what a variable holds now. */
+  /** Returns the value that ops read: this tensor, or a variable's current value. */
   readValue(): Tensor {
     return this;
   }
-  /** The tensors that this one is made of, which scopes own in its place; null for one with memory of its own. */
+  /** The components of this tensor, which scopes own in its place; null for one with memory of its own. */
   get components(): readonly Tensor[] | null {
     return null;
   }
-  /** The tensor that has this one's elements now; null where it stands in a graph, or has them itself. */
+  /** The tensor that has this one's elements now; null for one of a graph, or with elements of its own. */
   get held(): Tensor | null {
     return null;
   }
-  /** What an op reads at once: this tensor, or the value a variable holds now, which stays the variable's to free. */
+  /** Returns the immediate input of an op: this tensor, or a variable's current value, which the variable frees. */
   asOpInput(): Tensor {
     return this;
   }
@@ -169,7 +170,7 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   throwIfDisposed(): void {
     if (this.isDisposed) throw new RuntimeError(`Cannot use ${shortText(this)}: it is disposed`);
   }
-  /** What names the memory to kernels of TensorFlow.js's programs: the tensor itself. */
+  /** The identity of the memory for kernels of TensorFlow.js's programs: the tensor itself. */
   get dataId(): object {
     return this;
   }
@@ -185,18 +186,21 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   get name(): string {
     throw new RuntimeError("Tensor.name is undefined when eager execution is enabled");
   }
-  /** Full name of the device this lives on, or is placed on; empty where none was asked for. */
+  /** Full name of the device this lives on, or is placed on; empty where none was requested. */
   get device(): string {
     return "";
   }
 
-  /** Reads the elements, awaiting the device: a typed array, of strings their bytes. `data<"int64">()` types it by dtype. */
+  /**
+   * Reads the elements, awaiting the device: a typed array, of strings their bytes. `data<"int64">()` types it by
+   * dtype.
+   */
   async data<D extends DataType = NumericDataType>(): Promise<DataTypeMap[D]> {
     return await this.#held("data()").data<D>();
   }
   /**
-   * Reads the elements at once: on the CPU everywhere, on the GPU in Deno and, slower than `data()`, in browsers, through a canvas.
-   * Throws `FailedPreconditionError` elsewhere.
+   * Reads the elements synchronously: on the CPU everywhere, on the GPU in Deno and, slower than `data()`, in browsers,
+   * through a canvas. Throws `FailedPreconditionError` elsewhere.
    */
   dataSync<D extends DataType = NumericDataType>(): DataTypeMap[D] {
     return this.#held("dataSync()").dataSync<D>();
@@ -205,7 +209,7 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   async array<A = NestedOf<R>>(): Promise<A> {
     return await this.#held("array()").array<A>();
   }
-  /** Reads the elements as nested arrays at once; see {@linkcode Tensor.dataSync}. */
+  /** Reads the elements as nested arrays synchronously; see {@linkcode Tensor.dataSync}. */
   arraySync<A = NestedOf<R>>(): A {
     return this.#held("arraySync()").arraySync<A>();
   }
@@ -213,35 +217,35 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   async ndarray(): Promise<NdArray> {
     return await this.#held("ndarray()").ndarray();
   }
-  /** Reads the elements as a host array at once; see {@linkcode Tensor.dataSync}. */
+  /** Reads the elements as a host array synchronously; see {@linkcode Tensor.dataSync}. */
   ndarraySync(): NdArray {
     return this.#held("ndarraySync()").ndarraySync();
   }
-  /** Reads the only element at once. Throws `ValueError` where there is not exactly one. */
+  /** Reads the only element synchronously. Throws `ValueError` where there is not exactly one. */
   item(): number {
     return this.#held("item()").item();
   }
-  /** Reads the only element at once, as a number, bigint, boolean, bytes or `[re, im]`. */
+  /** Reads the only element synchronously, as a number, bigint, boolean, bytes or `[re, im]`. */
   scalar(): ElementValue {
     return this.#held("scalar()").scalar();
   }
   /**
-   * The GPU memory itself, to read in shaders of your own, on the device `tf.webgpuDevice()`. Dispose `tensorRef` when that is done.
-   * Throws `FailedPreconditionError` for tensors that are not on the GPU.
+   * Returns the GPU memory itself, to read in shaders of your own, on the device `tf.webgpuDevice()`. Dispose
+   * `tensorRef` when that is done. Throws `FailedPreconditionError` for tensors that are not on the GPU.
    */
   dataToGPU(): TensorGpuData {
     return this.#held("dataToGPU()").dataToGPU();
   }
   /**
-   * The value that a run of `session`, or of the default session, gives. Follows TensorFlow `tf.Tensor.eval`.
-   * Rejects with `ValueError` where there is no default session or it runs another graph, and as `Session.run` does.
+   * Evaluates this by `session`, or by the default session. Follows TensorFlow `tf.Tensor.eval`. Rejects with
+   * `ValueError` where there is no default session or it runs another graph, and as `Session.run` does.
    */
   // deno-lint-ignore require-await
   async eval(feeds?: EvalFeeds, session?: SessionLike): Promise<NdArray | ElementValue> {
     if (evaluator.run === null) throw new RuntimeError("Cannot evaluate: no runtime is loaded");
     return evaluator.run(this, feeds, session) as Promise<NdArray | ElementValue>;
   }
-  /** A variable that starts with this value. See `tf.variable`. */
+  /** Makes a variable that starts with this value. See `tf.variable`. */
   variable(trainable?: boolean, name?: string, dtype?: DType): VariableLike {
     if (variableMaker.make === null) {
       throw new RuntimeError("Cannot make a variable: no runtime is loaded");
@@ -254,7 +258,10 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   keep(): this {
     return this;
   }
-  /** Refines the static shape; on a script op's output a promise that is checked at run time. Throws `ValueError` on conflict. */
+  /**
+   * Refines the static shape; on a script op's output a promise that is checked at run time. Throws `ValueError` on
+   * conflict.
+   */
   abstract setShape(shape: PartialShape): void;
 
   /** Frees the memory at the end of a `using` block. */
@@ -262,8 +269,8 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
     this.dispose();
   }
   /**
-   * Text: of an eager tensor its elements as `print` writes them, with `verbose` also dtype, rank and shape. Template literals write what
-   * `console.log` shows.
+   * Formats the tensor: an eager one by its elements as `print` writes them, with `verbose` also dtype, rank and shape.
+   * Template literals show the text of `console.log`.
    */
   toString(_verbose?: boolean): string {
     return `Tensor(${this.dtype}${shapeText(this.staticShape)})`;

@@ -1,17 +1,15 @@
-/**
- * TensorSpec: what is known of a tensor before it exists.
- */
+/** TensorSpec: the dtype and the known shape of a tensor. */
 import { asDType, type DType } from "./dtype.ts";
 import { compatible, isConcrete, type PartialShape, type Shape, shapeText } from "./shape.ts";
 import type { NdArray } from "./nd_array.ts";
 
-/** Dtype and (partial) shape, and where it is already known, the value. */
+/** Dtype and (partial) shape, and the value where it is known. */
 export interface Spec {
   /** Element type. */
   readonly dtype: DType;
-  /** Known dimensions; `null` for what is not known. */
+  /** Known dimensions; `null` for unknown ones. */
   readonly shape: PartialShape;
-  /** The value where it is a constant. */
+  /** The value of a constant. */
   readonly value?: NdArray | undefined;
 }
 
@@ -25,7 +23,7 @@ export interface ConcreteSpec {
 
 /** Class part of {@linkcode TensorSpec}; make one by calling `TensorSpec(shape, dtype)` or with `new`. */
 export class TensorSpecClass implements Spec {
-  /** Known dimensions; `null` for what is not known. */
+  /** Known dimensions; `null` for unknown ones. */
   readonly shape: PartialShape;
   /** Element type. */
   readonly dtype: DType;
@@ -53,7 +51,7 @@ export class TensorSpecClass implements Spec {
 /** A tensor's dtype and partial shape. Follows TensorFlow `tf.TensorSpec`. */
 export type TensorSpec = TensorSpecClass;
 
-/** How {@linkcode TensorSpec} is called. */
+/** The constructor of {@linkcode TensorSpec}. */
 export interface TensorSpecMaker {
   /** Makes a spec. */
   (shape: PartialShape, dtype?: DType, name?: string): TensorSpec;
@@ -61,7 +59,7 @@ export interface TensorSpecMaker {
   new (shape: PartialShape, dtype?: DType, name?: string): TensorSpec;
 }
 
-/** A function that makes instances of a class, with and without `new`; `instanceof` knows them by it. */
+/** Makes a function that creates instances of a class, with and without `new`; `instanceof` accepts it. */
 export function callable<A extends readonly unknown[], T extends object>(
   Class: new (...args: A) => T,
 ): { (...args: A): T; new (...args: A): T } {
@@ -84,7 +82,7 @@ export function callable<A extends readonly unknown[], T extends object>(
  */
 export const TensorSpec: TensorSpecMaker = callable(TensorSpecClass);
 
-/** `float32[2,?]`. */
+/** Formats a spec: `float32[2,?]`. */
 export function specText(spec: Spec): string {
   return `${spec.dtype}${spec.shape === null ? "<unknown>" : shapeText(spec.shape)}`;
 }
@@ -93,7 +91,7 @@ export function isConcreteSpec(spec: Spec): spec is ConcreteSpec {
   return isConcrete(spec.shape);
 }
 
-/** Specs of a problem, inputs and outputs. */
+/** Formats the specs of a problem, inputs and outputs. */
 export function problemText(
   { inputs, outputs }: { readonly inputs: readonly Spec[]; readonly outputs: readonly Spec[] },
 ): string {

@@ -1,11 +1,9 @@
-/**
- * Strings as tensors hold them, in UTF-8, and bytes joined and read as numbers.
- */
+/** Conversion of strings to UTF-8 and back, and helpers on bytes. */
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** UTF-8 bytes of a string; bytes stay as they are. */
+/** Encodes a string in UTF-8; bytes are returned as they are. */
 export function encodeString(value: string | Uint8Array): Uint8Array {
   return typeof value === "string" ? encoder.encode(value) : value;
 }
@@ -15,12 +13,12 @@ export function decodeString(value: Uint8Array): string {
 }
 
 /**
- * Whether tensors are read as TensorFlow.js's programs expect: `data()` of strings gives texts and not bytes; `array()` gives 1 and 0 for
- * bool, and the parts of complex numbers side by side in the last axis.
+ * `asTensorFlowJs`: true where tensors are read as TensorFlow.js's programs expect: `data()` of strings returns texts
+ * instead of bytes; `array()` returns 1 and 0 for bool, and the parts of complex numbers side by side in the last axis.
  */
 export const reads = { asTensorFlowJs: false };
 
-/** Parts one after the other. */
+/** Concatenates parts. */
 export function concatBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const out = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
   let at = 0;
@@ -31,7 +29,7 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffe
   return out;
 }
 
-/** Parts with a separator between them. */
+/** Joins parts with a separator. */
 export function joinBytes(
   parts: readonly Uint8Array[],
   separator: Uint8Array,
@@ -39,12 +37,12 @@ export function joinBytes(
   return concatBytes(parts.flatMap((part, i) => (i === 0 ? [part] : [separator, part])));
 }
 
-/** A view for reading numbers. */
+/** Makes a view for reading numbers. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Short text of a JavaScript value for messages. */
+/** Formats a JavaScript value shortly for messages. */
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === "function") return `function ${value.name || "(anonymous)"}`;

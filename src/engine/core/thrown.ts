@@ -1,13 +1,15 @@
 /**
- * Reading of what user code threw: it may be any value, with getters that throw, a message that is no text, or a proxy.
+ * Safe reading of a user's thrown value: it may be any value, with getters that throw, a message that is no text, or a
+ * proxy.
  */
 
 /** Fields that error texts are made of. */
 const FIELDS = ["name", "message", "stack", "code", "op", "node", "inputs", "cause"] as const;
 
 /**
- * A value that is safe to look at in place of what was thrown: an error whose name and message are texts, or a primitive. An error
- * that can be read is returned itself; one that cannot gets a stand-in of its class, and any other object its text.
+ * Returns a value that is safe to read in place of a thrown one: an error whose name and message are texts, or a
+ * primitive. A readable error is returned itself; an unreadable one gets a stand-in of its class, and any other object
+ * its text.
  */
 export function readable(thrown: unknown): unknown {
   if (thrown === null || (typeof thrown !== "object" && typeof thrown !== "function")) {
@@ -35,7 +37,7 @@ function fieldOf(thrown: object, key: string): unknown {
   }
 }
 
-/** An error of the same class with those fields that could be read; name and message become texts. */
+/** Makes an error of the same class with the readable fields; name and message become texts. */
 function standIn(thrown: Error, fields: readonly unknown[]): unknown {
   const own: PropertyDescriptorMap = {};
   FIELDS.forEach((key, i) => {
@@ -49,19 +51,19 @@ function standIn(thrown: Error, fields: readonly unknown[]): unknown {
   }
 }
 
-/** The text of any value. */
+/** Formats any value. */
 export function textOf(value: unknown): string {
   for (const text of [String, (v: unknown) => Object.prototype.toString.call(v)]) {
     try {
       return text(value);
     } catch {
-      // The next way asks less of the value.
+      // The next conversion asks less of the value.
     }
   }
   return "a value that cannot be read";
 }
 
-/** The message of an error, the text of anything else. */
+/** Returns the message of an error, the text of any other value. */
 export function messageOf(thrown: unknown): string {
   const read = readable(thrown);
   return read instanceof Error ? read.message : textOf(read);

@@ -1,28 +1,26 @@
-/**
- * Spans of time for whoever listens: what ran when. Nobody listens most of the time, and then nothing is measured.
- */
+/** Spans of time for a listener. Without a listener nothing is measured. */
 
-/** Something that took time. */
+/** A timed activity. */
 export interface Span {
   readonly name: string;
-  /** What sort of thing: `run`, `plan`, `pass`, `step`, `dispatch`, `readback`, `upload`, `script`. */
+  /** Its category: `run`, `plan`, `pass`, `step`, `dispatch`, `readback`, `upload`, `script`. */
   readonly category: string;
-  /** When it began, in milliseconds as `performance.now()` counts them. */
+  /** Time of its beginning, in milliseconds of `performance.now()`. */
   readonly start: number;
   readonly end: number;
-  /** Where: on the GPU by its own clock, on the host, or awaited there, so that spans may overlap. */
+  /** Its track: on the GPU by its own clock, on the host, or awaited there, so that spans may overlap. */
   readonly track: "gpu" | "host" | "awaited";
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Who listens, or null. Read it before measuring anything. */
+/** The active listener, or null. Check it before measuring anything. */
 export let tracer: ((span: Span) => void) | null = null;
 
 export function setTracer(listener: ((span: Span) => void) | null): void {
   tracer = listener;
 }
 
-/** Runs `fn` and tells who listens how long it took, awaiting it where it is a promise. */
+/** Runs `fn` and reports its duration to the listener, awaiting a promise. */
 export function traced<R>(
   what: Pick<Span, "name" | "category" | "details">,
   fn: () => R,

@@ -1,13 +1,11 @@
-/**
- * One element of an array between JavaScript's values and memory.
- */
+/** Conversion of single elements between JavaScript's values and memory. */
 import { type DType, DTYPES, type HostData, INTEGER_ENDS, isBigInt, makeData } from "../dtype.ts";
 import { TypeError } from "../throwing/builtin_errors.ts";
 import { ValueError } from "../errors.ts";
 import type { ElementValue } from "../nd_array.ts";
 import { describe, encodeString } from "../text.ts";
 
-/** One element as JavaScript sees it. */
+/** Returns one element as a JavaScript value. */
 export function elementAt(
   { dtype, data }: { readonly dtype: DType; readonly data: HostData },
   flat: number,
@@ -46,8 +44,9 @@ export function fillLeaves(leaves: readonly unknown[], dtype: DType, strict: boo
 }
 
 /**
- * What an array of this dtype stores for a value: integers wrap as the typed array does, and fractions are cut off. With `strict`, a
- * number that the dtype cannot hold exactly is a `TypeError`; what is no such value always is.
+ * Returns the conversion of values to elements of this dtype: integers wrap as the typed array does, and fractions are
+ * cut off. With `strict`, a number that the dtype cannot hold exactly is a `TypeError`; a value of another kind always
+ * is.
  */
 export function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknown {
   const kind = DTYPES[dtype].kind;
@@ -88,7 +87,7 @@ export function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) =>
   const range = INTEGER_ENDS[dtype];
   return (leaf) => {
     if (typeof leaf === "boolean") return leaf ? 1 : 0;
-    // A float may not hold it.
+    // A float may not hold it exactly.
     const n = typeof leaf === "bigint" && (range || !strict) ? Number(leaf) : leaf;
     if (typeof n !== "number") return fail(leaf);
     if (range === undefined) return dtype === "bfloat16" ? numberToBfloat16(n) : n;
@@ -105,11 +104,11 @@ export function bfloat16ToNumber(bits: number): number {
   return f32[0];
 }
 
-/** Bits of the nearest bfloat16, ties to even. */
+/** Returns the bits of the nearest bfloat16, ties to even. */
 export function numberToBfloat16(value: number): number {
   f32[0] = value;
   const bits = u32[0];
-  // Which bits a NaN of JavaScript has is the engine's affair.
+  // JavaScript does not define the bits of NaN.
   if (Number.isNaN(value)) return 0x7fc0;
   return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
 }

@@ -1,19 +1,17 @@
-/**
- * Arrays of other libraries: anything with `shape`, `dtype` and `data`, as numpy-ts has it.
- */
+/** Arrays of other libraries: any object with `shape`, `dtype` and `data`, as in numpy-ts. */
 import { type DType, dtypeOfArray, DTYPES, isDType } from "../dtype.ts";
 import { NdArray } from "../nd_array.ts";
 import { sizeOf, stridesOf } from "../shape.ts";
 import { TypeError } from "../throwing/builtin_errors.ts";
 
-/** What such an array has. */
+/** The used properties of such an array. */
 export interface ForeignArray {
   readonly shape: readonly number[];
   readonly dtype: unknown;
   readonly data: unknown;
   /** Steps along each axis, in elements. */
   readonly strides?: unknown;
-  /** A copy in row-major order. */
+  /** Copies the array in row-major order. */
   copy?(): unknown;
 }
 
@@ -24,11 +22,11 @@ export function isForeignArray(v: unknown): v is ForeignArray {
     (v as ForeignArray).data !== undefined && typeof (v as ForeignArray).data !== "function";
 }
 
-/** A foreign array read: its elements in row-major order, under our name of their type. */
+/** The elements of a foreign array in row-major order, with Weft's name of their type. */
 export interface RowMajor {
   readonly dtype: DType;
   readonly shape: readonly number[];
-  /** Elements: still the array's own, where they were in this order. */
+  /** Elements: the array's own, where they had this order. */
   readonly data: ArrayLike<unknown>;
 }
 
@@ -39,7 +37,7 @@ export function readForeignArray(v: ForeignArray): RowMajor {
   return { dtype, shape: [...shape], data: data as ArrayLike<unknown> };
 }
 
-/** Our name of the type of its elements. Throws `TypeError` where it has none. */
+/** Returns Weft's name of the element type. Throws `TypeError` where there is none. */
 export function dtypeOfForeign({ dtype, data }: ForeignArray): DType {
   const own = dtypeOfArray(data);
   if (own === undefined && !Array.isArray(data)) {

@@ -1,12 +1,10 @@
-/**
- * Host arrays as text, laid out as TensorFlow.js prints tensors: columns aligned, long axes cut in the middle.
- */
+/** Host arrays as text, in TensorFlow.js's layout of tensors: columns aligned, long axes abridged. */
 import type { ElementValue, NdArray } from "../nd_array.ts";
 import { decodeString } from "../text.ts";
 
-/** Axes longer than this are cut. */
+/** Axes longer than this are abridged. */
 const LONG = 20;
-/** Elements shown at either end of a cut axis. */
+/** Elements shown at either end of an abridged axis. */
 const ENDS = 3;
 const DIGITS = 7;
 
@@ -23,7 +21,7 @@ export function tensorText(array: NdArray, verbose = false): string {
   return ["Tensor", ...head, `    ${elementsText(array, 4)}`].join("\n");
 }
 
-/** Elements in nested brackets; lines after the first stand `margin` further right, below a first that does. */
+/** Formats elements in nested brackets; later lines are indented by `margin`, to stand below an indented first one. */
 export function elementsText(array: NdArray, margin = 0): string {
   const { shape } = array, rank = shape.length;
   if (rank === 0) {
@@ -50,7 +48,7 @@ export function elementsText(array: NdArray, margin = 0): string {
     });
     if (axis === rank - 1) return `[${parts.join(", ")}]`;
     const indent = " ".repeat(margin + 1 + axis), gap = "\n".repeat(rank - 1 - axis);
-    // A cut takes a line of its own, without the empty ones between blocks.
+    // A gap takes a line of its own, without the empty ones between blocks.
     return `[${
       parts.map((p, i) => {
         if (i === parts.length - 1) return p;
@@ -63,13 +61,13 @@ export function elementsText(array: NdArray, margin = 0): string {
   return block(0, 0, array.size);
 }
 
-/** Indices that are shown along an axis; -1 stands for those that are left out. */
+/** Returns the shown indices of an axis; -1 stands for the gap. */
 function shown(n: number): number[] {
   if (n <= LONG) return Array.from({ length: n }, (_, i) => i);
   return [0, 1, 2, -1, n - ENDS, n - 2, n - 1];
 }
 
-/** An element as short as it can be told. */
+/** Formats an element as short as possible. */
 export function elementText(value: ElementValue): string {
   if (typeof value === "number") return numberText(value);
   if (value instanceof Uint8Array) return `'${decodeString(value)}'`;

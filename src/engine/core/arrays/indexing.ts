@@ -1,6 +1,4 @@
-/**
- * `x[i]`: elements and rows of host arrays by their place along the first axis.
- */
+/** `x[i]`: elements and rows of host arrays by their index along the first axis. */
 import { DTYPES, type HostData } from "../dtype.ts";
 import { ValueError } from "../errors.ts";
 import type { NdArray } from "../nd_array.ts";
@@ -8,7 +6,7 @@ import { shapeText, sizeOf } from "../shape.ts";
 import { fillLeaves } from "./elements.ts";
 import { collect, shapeOfNested, takesNumbers } from "./nested.ts";
 
-/** Reads and writes of a class whose instances are indexed. */
+/** Accessors of a class whose instances are indexed. */
 export interface Indexing<A extends object> {
   /** True for an instance. */
   readonly owns: (value: unknown) => value is A;
@@ -17,9 +15,9 @@ export interface Indexing<A extends object> {
 }
 
 /**
- * The prototype for the prototype of a class whose instances are indexed. An engine asks it only for names that neither the instance
- * nor its class has, so fields and methods cost what they cost without it. As it is not told whose name `in` asks for, every
- * non-negative integer is one.
+ * Makes the prototype for the prototype of an indexed class. Engines consult it only for names that neither the
+ * instance nor its class has, so fields and methods cost the same as without it. As the trap of `in` is not told the
+ * instance, every non-negative integer counts as present.
  */
 export function indexPrototype<A extends object>({ owns, read, write }: Indexing<A>): object {
   return new Proxy({}, {
@@ -40,14 +38,14 @@ export function indexPrototype<A extends object>({ owns, read, write }: Indexing
   });
 }
 
-/** The number that a name is; null for any other name. */
+/** Parses an index; null for any other name. */
 function placeOf(key: string | symbol): number | null {
   if (typeof key === "symbol") return null;
   const i = Number(key);
   return String(i) === key ? i : null;
 }
 
-/** Throws `ValueError` where an array has no such place along its first axis. */
+/** Throws `ValueError` for an index outside of the first axis. */
 export function checkPlace({ shape }: NdArray, i: number): void {
   const [n] = shape;
   if (Number.isInteger(i) && i >= 0 && i < n) return;
@@ -63,7 +61,7 @@ export function checkPlace({ shape }: NdArray, i: number): void {
   throw new ValueError(`Cannot index an NdArray of shape ${shapeText(shape)} with ${i}: ${why}`);
 }
 
-/** The elements of a row, which stay the array's. */
+/** Returns the elements of a row, which stay the array's. */
 export function rowData({ data, dtype, shape }: NdArray, i: number): HostData {
   const n = sizeOf(shape.slice(1)) * DTYPES[dtype].slots, from = i * n;
   return Array.isArray(data)
@@ -71,7 +69,7 @@ export function rowData({ data, dtype, shape }: NdArray, i: number): HostData {
     : (data as Float32Array).subarray(from, from + n);
 }
 
-/** A part of a list as a list of its own with the same elements, as `subarray` is of a typed array. */
+/** Makes a view of a list, as `subarray` does of a typed array. */
 function partOf(list: unknown[], from: number, length: number): unknown[] {
   const at = (key: string | symbol): number | null => {
     const i = placeOf(key);
@@ -91,8 +89,8 @@ function partOf(list: unknown[], from: number, length: number): unknown[] {
 }
 
 /**
- * Writes an element, or a row from a value whose shape is that of its last axes. Throws `ValueError` for another shape, and
- * `TypeError` for what is no element of the dtype.
+ * Writes an element, or a row from a value whose shape is that of its last axes. Throws `ValueError` for another shape,
+ * and `TypeError` for a value that is no element of the dtype.
  */
 export function assignAt({ data, dtype, shape }: NdArray, i: number, value: unknown): void {
   const to = data as unknown[];

@@ -1,13 +1,11 @@
-/**
- * Nested lists: their shape and their elements.
- */
+/** Nested lists: their shape and their elements. */
 import { type DType, DTYPES, type HostData, isPlain, makeData, MOST_OBJECTS } from "../dtype.ts";
 import { TypeError } from "../throwing/builtin_errors.ts";
 import { ResourceExhaustedError, ValueError } from "../errors.ts";
 import { checkNesting } from "../nest.ts";
 import { type Shape, shapeText, sizeOf } from "../shape.ts";
 
-/** Lengths of the first list, of its first list, and so on. */
+/** Returns the lengths of the first list, of its first list, and so on. */
 export function shapeOfNested(value: unknown, dtype: DType | undefined): number[] {
   const shape: number[] = [];
   for (let v = value; Array.isArray(v) || ArrayBuffer.isView(v); v = (v as unknown[])[0]) {
@@ -30,7 +28,9 @@ export function takesNumbers(dtype: DType, strict: boolean): boolean {
   return isPlain(dtype) && kind !== "bool" && (kind === "float" || !strict);
 }
 
-/** Elements of lists that hold numbers and nothing else, at full speed; null where they hold something else or are ragged. */
+/**
+ * Collects the elements of lists of numbers, at full speed; null where there are other values or the lists are ragged.
+ */
 export function nestedNumbers(
   value: unknown,
   shape: Shape,
@@ -80,7 +80,7 @@ function dtypeIsComplexLeaf(v: unknown, dtype: DType | undefined): boolean {
     typeof v[0] === "number" && typeof v[1] === "number";
 }
 
-/** Puts the elements of a nested list behind each other. Throws `ValueError` where it is ragged. */
+/** Collects the elements of a nested list in order. Throws `ValueError` where it is ragged. */
 export function collect(
   value: unknown,
   shape: readonly number[],
@@ -110,9 +110,12 @@ export function collect(
   for (let i = 0; i < list.length; i++) collect(list[i], shape, axis + 1, out, dtype);
 }
 
-/** Throws where there are too many elements: a list that is in another again and again is many values and little memory, until they are taken out. */
+/**
+ * Throws for too many elements: a list that contains the same lists again and again takes little memory until it is
+ * flattened.
+ */
 export function checkLeaves(shape: Shape): void {
-  // Where there is nothing, there are still the lists that hold it.
+  // Without elements the lists that hold the empty ones still count.
   const nothing = shape.indexOf(0), count = sizeOf(nothing < 0 ? shape : shape.slice(0, nothing));
   if (shape.length < 2 || count <= MOST_OBJECTS) return;
   throw new ResourceExhaustedError(

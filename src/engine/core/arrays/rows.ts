@@ -1,12 +1,10 @@
-/**
- * Rows of host arrays along their first axis: taken out without a copy, and put one after another.
- */
+/** Rows of host arrays along their first axis: views and concatenation. */
 import type { HostData } from "../dtype.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { NdArray } from "../nd_array.ts";
 import { sameShape, shapeText } from "../shape.ts";
 
-/** Rows from one to before another, not copied. */
+/** Returns the rows `from` to before `to`, not copied. */
 export function spanOf(array: NdArray, from: number, to: number): NdArray {
   const { data, shape, dtype } = array;
   const step = shape[0] === 0 ? 0 : data.length / shape[0];
@@ -16,13 +14,13 @@ export function spanOf(array: NdArray, from: number, to: number): NdArray {
   return new NdArray(dtype, [to - from, ...shape.slice(1)], part as HostData);
 }
 
-/** Row `i`, not copied. */
+/** Returns row `i`, not copied. */
 export function rowOf(array: NdArray, i: number): NdArray {
   const { dtype, shape, data } = spanOf(array, i, i + 1);
   return new NdArray(dtype, shape.slice(1), data);
 }
 
-/** The rows, not copied. */
+/** Returns the rows, not copied. */
 export function unstackRows(array: NdArray): NdArray[] {
   return Array.from({ length: array.shape[0] }, (_, i) => rowOf(array, i));
 }
@@ -33,7 +31,7 @@ export function putAt(to: HostData, from: HostData, offset: number): void {
   else for (let i = 0; i < from.length; i++) (to as unknown[])[offset + i] = from[i];
 }
 
-/** Arrays one after another along their first axis. Throws `InvalidArgumentError` where other dimensions differ. */
+/** Concatenates arrays along their first axis. Throws `InvalidArgumentError` where other dimensions differ. */
 export function concatRows(parts: readonly NdArray[]): NdArray {
   const [{ dtype, shape }] = parts, inner = shape.slice(1);
   const other = parts.find((p) => !sameShape(p.shape.slice(1), inner));

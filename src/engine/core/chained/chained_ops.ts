@@ -6,7 +6,7 @@ import type { DType } from "../dtype.ts";
 import type { Rank } from "../ranks.ts";
 import type { Tensor, TensorLike } from "../tensor.ts";
 
-/** The elements of a tensor in a buffer, to be read and set one by one; `tf.TensorBuffer`. */
+/** The elements of a tensor in a buffer, for reading and setting one by one; `tf.TensorBuffer`. */
 export interface ChainedBuffer {
   /** Element type. */
   readonly dtype: DType;
@@ -29,15 +29,15 @@ export type ChainedAxes = number | readonly number[] | null;
 export interface ChainedOps extends ChainedWindows {
   /** Magnitude. See `tf.abs`. */
   abs<T extends Tensor = Tensor>(): T;
-  /** Angle whose cosine this is. See `tf.acos`. */
+  /** Inverse cosine. See `tf.acos`. */
   acos<T extends Tensor = Tensor>(): T;
   /** Inverse hyperbolic cosine. See `tf.acosh`. */
   acosh<T extends Tensor = Tensor>(): T;
   /** `this + b`. See `tf.add`. */
   add<T extends Tensor = Tensor>(b: TensorLike): T;
-  /** Whether every element is true. See `tf.all`. */
+  /** True where all elements along axes are. See `tf.all`. */
   all<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
-  /** Whether any element is true. See `tf.any`. */
+  /** True where any element along axes is. See `tf.any`. */
   any<T extends Tensor = Tensor>(axis?: ChainedAxes, keepDims?: boolean): T;
   /** Index of the largest element along an axis. See `tf.argMax`. */
   argMax<T extends Tensor = Tensor>(axis?: number): T;
@@ -59,7 +59,7 @@ export interface ChainedOps extends ChainedWindows {
     depth2: number,
     depth3: number,
   ): Tensor<Rank.R5>;
-  /** Angle whose sine this is. See `tf.asin`. */
+  /** Inverse sine. See `tf.asin`. */
   asin<T extends Tensor = Tensor>(): T;
   /** Inverse hyperbolic sine. See `tf.asinh`. */
   asinh<T extends Tensor = Tensor>(): T;
@@ -67,7 +67,7 @@ export interface ChainedOps extends ChainedWindows {
   asScalar(): Tensor<Rank.R0>;
   /** In another dtype. See `tf.cast`. */
   asType<T extends Tensor = Tensor>(dtype: DType): T;
-  /** Angle whose tangent this is. See `tf.atan`. */
+  /** Inverse tangent. See `tf.atan`. */
   atan<T extends Tensor = Tensor>(): T;
   /** Angle of the point `(b, this)`. See `tf.atan2`. */
   atan2<T extends Tensor = Tensor>(b: TensorLike): T;
@@ -233,7 +233,7 @@ export interface ChainedOps extends ChainedWindows {
   reshape<R extends Rank>(shape: TensorLike): Tensor<R>;
   /** In the shape of another tensor. See `tf.reshape`. */
   reshapeAs<T extends Tensor = Tensor>(x: Tensor): T;
-  /** Turned round along axes. See `tf.reverse`. */
+  /** Reversed along axes. See `tf.reverse`. */
   reverse<T extends Tensor = Tensor>(axis?: ChainedAxes): T;
   /** Discrete Fourier transform of a real tensor. See `tf.rfft`. */
   rfft<T extends Tensor = Tensor>(): T;
@@ -251,7 +251,7 @@ export interface ChainedOps extends ChainedWindows {
   sin<T extends Tensor = Tensor>(): T;
   /** Hyperbolic sine. See `tf.sinh`. */
   sinh<T extends Tensor = Tensor>(): T;
-  /** A block of it. See `tf.slice`. */
+  /** A block of the tensor. See `tf.slice`. */
   slice<T extends Tensor = Tensor>(begin: TensorLike, size?: TensorLike | null): T;
   /** Exponentials over their sum along an axis. See `tf.softmax`. */
   softmax<T extends Tensor = Tensor>(dim?: number): T;
@@ -271,7 +271,7 @@ export interface ChainedOps extends ChainedWindows {
   stack<T extends Tensor = Tensor>(x: Tensor | readonly Tensor[], axis?: number): T;
   /** 1 where positive, else `alpha`. See `tf.step`. */
   step<T extends Tensor = Tensor>(alpha?: number): T;
-  /** Every so many elements of a block. See `tf.stridedSlice`. */
+  /** Elements of a block at a stride. See `tf.stridedSlice`. */
   stridedSlice<T extends Tensor = Tensor>(
     begin: TensorLike,
     end: TensorLike,
@@ -302,7 +302,7 @@ export interface ChainedOps extends ChainedWindows {
   topk(k?: number, sorted?: boolean): { values: Tensor; indices: Tensor };
   /** With its axes in another order. See `tf.transpose`. */
   transpose<T extends Tensor = Tensor>(perm?: TensorLike | null): T;
-  /** Unique elements, and where they are. See `tf.unique`. */
+  /** Unique elements, and the index of each element among them. See `tf.unique`. */
   unique(axis?: number): { values: Tensor; indices: Tensor };
   /** Sums of the slices of each segment. See `tf.unsortedSegmentSum`. */
   unsortedSegmentSum<T extends Tensor = Tensor>(segmentIds: TensorLike, numSegments: number): T;

@@ -1,11 +1,9 @@
-/**
- * The methods of tensors that move a window, as types: convolutions, pools, blocks, resizing. See `chained_ops.ts`.
- */
+/** The methods of tensors that move a window, as types: convolutions, pools, blocks, resizing. See `chained_ops.ts`. */
 import type { Tensor, TensorLike } from "../tensor.ts";
 
 /** Zeros around a window's input: TensorFlow's rules, a number for all sides, or both sides of each axis. */
 export type ChainedPadding = "valid" | "same" | number | readonly (readonly [number, number])[];
-/** How output extents are rounded where padding is a number. */
+/** Rounding of output extents where padding is a number. */
 export type ChainedRounding = "floor" | "round" | "ceil";
 /** One number for all spatial axes, or one per axis. */
 export type ChainedPerAxis = number | readonly number[];

@@ -1,6 +1,4 @@
-/**
- * Functions of complex numbers, given and returned as real and imaginary parts. Branch cuts as in C and NumPy.
- */
+/** Functions of complex numbers, given and returned as real and imaginary parts. Branch cuts as in C and NumPy. */
 import type { Pair } from "./math.ts";
 
 /** `a + bi` as a pair. */
@@ -70,7 +68,7 @@ export const ctanh: Complex1 = (a, b) => {
   const n = Math.cosh(2 * a) + Math.cos(2 * b);
   return [Math.sinh(2 * a) / n, Math.sin(2 * b) / n];
 };
-// The inverse functions neither overflow nor cancel so (W. Kahan, "Branch cuts for complex elementary functions", 1987).
+// These inverse functions neither overflow nor cancel (W. Kahan, "Branch cuts for complex elementary functions", 1987).
 export const cacosh: Complex1 = (a, b) => {
   const [p, q] = csqrt(a - 1, b), [r, t] = csqrt(a + 1, b);
   return [Math.asinh(p * r + q * t), 2 * Math.atan2(q, r)];
@@ -80,7 +78,7 @@ export const catanh: Complex1 = (a, b) => {
   return [(p - r) / 2, (q - t) / 2];
 };
 
-// f(iz) = i g(z) joins the circular functions to the hyperbolic ones.
+// f(iz) = i g(z) relates the circular to the hyperbolic functions.
 const turned = (g: Complex1): Complex1 => (a, b) => {
   const [re, im] = g(-b, a);
   return [im, -re];

@@ -1,6 +1,6 @@
 /**
- * Evaluates scalar expressions by closures: for places where printed code may not be compiled (a page whose content security
- * policy forbids `new Function`). Slow, and equal to what `scalar_js` prints.
+ * Evaluates scalar expressions by closures, where printed code may not be compiled (a page whose content security
+ * policy forbids `new Function`). Slow, and equal to the code that `js.ts` prints.
  */
 import { type DType, DTYPES } from "../dtype.ts";
 import { type Expr, exprType, once, operandsOf, type ScalarOp } from "./expr.ts";
@@ -12,13 +12,13 @@ import { UnimplementedError } from "../errors.ts";
 
 type Runs = Partial<Record<ScalarOp, Run>>;
 
-/** A function of the parts of one or two complex numbers as one of pairs. */
+/** Wraps a function of the parts of one or two complex numbers as one of pairs. */
 function ofPairs(f: (a: number, b: number, c: number, d: number) => Pair): Run {
   return ([a, b]: Pair, [c, d]: Pair = [0, 0]) => f(a, b, c, d);
 }
 
 const COMPLEX: Runs = {
-  // Each is called as its primitive, with a `c` in front.
+  // Each is named as its primitive, with a `c` in front.
   ...Object.fromEntries(Object.entries(cm).map(([name, f]) => [name.slice(1), ofPairs(f)])),
   add: ofPairs((a, b, c, d) => [a + c, b + d]),
   sub: ofPairs((a, b, c, d) => [a - c, b - d]),
@@ -46,7 +46,10 @@ function castFunction(from: DType, to: DType): (v: ScalarValue) => ScalarValue {
   return isPair ? (v) => [part((v as Pair)[0]), part((v as Pair)[1])] : (v) => [part(v), 0];
 }
 
-/** A function from the values of the arguments to those of the expressions. Throws `UnimplementedError` as printing does. */
+/**
+ * Makes a function from the values of the arguments to those of the expressions. Throws `UnimplementedError` as
+ * printing does.
+ */
 export function evaluator(
   exprs: readonly Expr[],
   dtypes: readonly DType[],

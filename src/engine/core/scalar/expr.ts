@@ -1,10 +1,14 @@
 /**
- * Scalar expressions: what a pointwise op computes for one element. Printers turn them into WGSL, JavaScript and WebAssembly.
+ * Scalar expressions: the computation of a pointwise op for one element. Printers turn them into WGSL, JavaScript and
+ * WebAssembly.
  */
 import { type DType, DTYPES, isInteger } from "../dtype.ts";
 import { ValueError } from "../errors.ts";
 
-/** Scalar primitives: the leaves, what surrounds a value, and those that {@linkcode scalar} builds. Adding one means a line in each printer. */
+/**
+ * Scalar primitives: the leaves, wrappers of a value, and those that {@linkcode scalar} builds. A new one needs a line
+ * in each printer.
+ */
 export type ScalarOp = "arg" | "const" | "cast" | "keep" | keyof typeof scalar;
 
 /** A node of an expression. Shared nodes are computed once. */
@@ -13,7 +17,7 @@ export interface Expr {
   readonly op: ScalarOp;
   /** Operands. */
   readonly args: readonly Expr[];
-  /** Argument number (`arg`), value (`const`), or which of the ways to say it (`keep`). */
+  /** Argument number (`arg`), value (`const`), or variant (`keep`). */
   readonly value?: number;
   /** Target (`cast`). */
   readonly dtype?: DType;
@@ -33,25 +37,25 @@ function node(op: ScalarOp, ...args: (Expr | number)[]): Expr {
 export function argument(i: number): Expr {
   return { op: "arg", args: [], value: i };
 }
-/** A number, in the type of what it meets. */
+/** Makes a number, in the type of the other operand. */
 export function constant(value: number): Expr {
   return { op: "const", args: [], value };
 }
-/** Conversion to another dtype. */
+/** Converts to another dtype. */
 export function castTo(x: Expr, dtype: DType): Expr {
   return { op: "cast", args: [x], dtype };
 }
 
 /**
- * The value itself, which no compiler may look behind. GPU drivers take floats for numbers of algebra: to them `x * 0` is 0 and
- * `(x + y) - x` is y, also where x is NaN. What is kept `again` is not known to be equal to what is kept once.
+ * Makes a value opaque to compilers. GPU drivers apply algebra to floats: to them `x * 0` is 0 and `(x + y) - x` is y,
+ * also where x is NaN. A value kept `again` is not known to equal the value kept once.
  */
 export function keep(x: Expr, again = false): Expr {
   return { op: "keep", args: [x], value: again ? 1 : 0 };
 }
 
 type E = Expr | number;
-/** Builders, one per primitive; numbers stand for constants. */
+/** Builders, one per primitive; plain numbers become constants. */
 export const scalar = {
   add: (a: E, b: E): Expr => node("add", a, b),
   sub: (a: E, b: E): Expr => node("sub", a, b),
@@ -116,7 +120,7 @@ export const scalar = {
   complex: (a: E, b: E): Expr => node("complex", a, b),
 } as const;
 
-/** Primitives that give truth values. */
+/** Primitives with boolean results. */
 export const PREDICATES: ReadonlySet<ScalarOp> = new Set([
   "lt",
   "le",
@@ -133,14 +137,14 @@ export const PREDICATES: ReadonlySet<ScalarOp> = new Set([
   "isfinite",
 ]);
 
-/** Result dtype of an expression; constants take `hint`. */
+/** Returns the result dtype of an expression; constants take `hint`. */
 export function exprType(e: Expr, args: readonly DType[], hint?: DType): DType {
   const type = typeOf(e, args);
   if (type !== null) return type;
   return e.op === "const" ? hint ?? "float32" : resultType(e.op, hint ?? "float32");
 }
 
-/** Dtype that operands share: that of the first that is not a bare constant. */
+/** Returns the dtype that operands share: that of the first that is not a bare constant. */
 export function operandType(
   operands: readonly Expr[],
   args: readonly DType[],
@@ -149,7 +153,7 @@ export function operandType(
   return firstType(operands, args) ?? hint ?? "float32";
 }
 
-/** What an expression computes with where its result is to be `hint`: the condition of a `select` is not among it. */
+/** Returns the operands and their type where the result is to be `hint`, without the condition of a `select`. */
 export function operandsOf(
   e: Expr,
   args: readonly DType[],
@@ -159,7 +163,7 @@ export function operandsOf(
   return { operands, type: operandType(operands, args, e.op === "cast" ? undefined : hint) };
 }
 
-/** What `make` gives for an expression and the type that its constants take, made once for each. */
+/** Caches `make` by expression and by the type of its constants. */
 export function once<T>(make: (e: Expr, hint: DType) => T): (e: Expr, hint: DType) => T {
   const known = new Map<Expr, Map<DType, T>>();
   return (e, hint) => {
@@ -171,13 +175,13 @@ export function once<T>(make: (e: Expr, hint: DType) => T): (e: Expr, hint: DTyp
   };
 }
 
-/** Types of expressions over the arguments that were asked for last: each printer asks for those of every part. */
+/** Cached types of expressions over the latest arguments: each printer asks for those of every part. */
 let known: { readonly args: readonly DType[]; readonly types: WeakMap<Expr, DType | null> } = {
   args: [],
   types: new WeakMap(),
 };
 
-/** The dtype; null for what is made of numbers alone, which take that of what they meet. */
+/** Returns the dtype; null for an expression of numbers alone, which takes that of the other operand. */
 function typeOf(e: Expr, args: readonly DType[]): DType | null {
   switch (e.op) {
     case "arg":
@@ -206,7 +210,7 @@ function firstType(operands: readonly Expr[], args: readonly DType[]): DType | n
   return null;
 }
 
-/** Operands whose dtype is the result's. */
+/** Returns the operands whose dtype is the result's. */
 function valuesOf(e: Expr): readonly Expr[] {
   return e.op === "select" ? e.args.slice(1) : e.args;
 }
@@ -221,7 +225,7 @@ function resultType(op: ScalarOp, t: DType): DType {
 
 const DIVISIONS: ReadonlySet<ScalarOp> = new Set(["div", "floordiv", "floormod", "truncmod"]);
 
-/** True where an element may have no result: a whole number divided by 0, or to a negative power. */
+/** True where an element may have no result: an integer divided by 0, or to a negative power. */
 export function mayFail(exprs: readonly Expr[], dtypes: readonly DType[]): boolean {
   const seen = new Set<Expr>();
   const visit = (e: Expr): boolean => {
@@ -235,18 +239,20 @@ export function mayFail(exprs: readonly Expr[], dtypes: readonly DType[]): boole
   return exprs.some(visit);
 }
 
-/** True for all but numbers that a whole number can be divided by. */
+/** True except for numbers that an integer can be divided by. */
 export function mayBeZero(e: Expr): boolean {
   return !(Math.abs(literalOf(e)) >= 1);
 }
 
-/** The number that an expression is; NaN for others. */
+/** Returns the number that an expression is; NaN for others. */
 function literalOf(e: Expr): number {
   if (e.op === "cast") return literalOf(e.args[0]);
   return e.op === "const" ? e.value! : NaN;
 }
 
-/** A text that is equal for equal expressions: cache key. Shared nodes are written once, so it stays short. */
+/**
+ * Returns a text that is equal for equal expressions, as a cache key. Shared nodes are written once, so it stays short.
+ */
 export function exprKey(...exprs: readonly Expr[]): string {
   const seen = new Map<Expr, number>();
   const visit = (e: Expr): string => {
@@ -265,7 +271,7 @@ export function exprKey(...exprs: readonly Expr[]): string {
   return exprs.map(visit).join(";");
 }
 
-/** The arguments that an expression reads, in order. */
+/** Returns the arguments that an expression reads, in order. */
 export function argumentsOf(e: Expr): readonly number[] {
   const seen = new Set<Expr>(), found = new Set<number>();
   const visit = (e: Expr): void => {
@@ -278,15 +284,15 @@ export function argumentsOf(e: Expr): readonly number[] {
   return [...found].sort((a, b) => a - b);
 }
 
-/** Other replacements for arguments where some primitives take them. */
+/** Replacements of arguments that apply only to operands of some primitives. */
 export interface ReplacedAt {
   readonly at: ReadonlySet<ScalarOp>;
   readonly by: readonly Expr[];
 }
 
 /**
- * The expression with its arguments replaced: how a fuser joins ops. Shared nodes stay shared; pass one `memo` for all
- * expressions of one op.
+ * Replaces the arguments of an expression, by which a fuser joins ops. Shared nodes stay shared; pass one `memo` for
+ * all expressions of one op.
  */
 export function substitute(
   e: Expr,

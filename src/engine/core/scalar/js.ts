@@ -17,7 +17,7 @@ export interface Printed {
   readonly dtypes: DType[];
 }
 
-/** What printed code calls as `H`. */
+/** Functions that printed code calls as `H`. */
 export const JS_HELPERS: Readonly<Record<string, unknown>> = { ...scalarMath, ...complexMath };
 
 /** Prints expressions; `args[i]` are the texts of argument i (two for complex). */
@@ -57,7 +57,7 @@ export function printJs(
   return { lines, results, dtypes: out };
 }
 
-/** A constant as the dtype holds it. */
+/** Returns a constant in the representation of a dtype. */
 export function constantValue(v: number, type: DType): number | bigint | boolean {
   if (type === "bool") return v !== 0;
   if (isBigInt(type)) return BigInt(Math.trunc(v));

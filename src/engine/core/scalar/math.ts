@@ -10,28 +10,28 @@ export type Pair = readonly [number, number];
 const INT32_MAX = 2147483647, INT32_MIN = -2147483648;
 const INT64_MAX = 2n ** 63n - 1n, INT64_MIN = -(2n ** 63n), UINT64_MAX = 2n ** 64n - 1n;
 
-/** Saturating float to int32, as WGSL and WebAssembly convert. NaN becomes 0. */
+/** Converts a float to int32, saturating as WGSL and WebAssembly do. NaN becomes 0. */
 export function toInt(x: number): number {
   return x >= INT32_MAX ? INT32_MAX : x <= INT32_MIN ? INT32_MIN : x | 0;
 }
 
-/** Saturating float to uint32. NaN becomes 0. */
+/** Converts a float to uint32, saturating. NaN becomes 0. */
 export function toUint(x: number): number {
   return x >= 4294967295 ? 4294967295 : x > 0 ? Math.trunc(x) : 0;
 }
 
-/** Saturating float to an integer between two ends. NaN becomes 0. */
+/** Converts a float to an integer, saturating at two ends. NaN becomes 0. */
 export function toRange(x: number, low: number, high: number): number {
   return x >= high ? high : x <= low ? low : Math.trunc(x) || 0;
 }
 
-/** Saturating float to int64. NaN becomes 0. */
+/** Converts a float to int64, saturating. NaN becomes 0. */
 export function toInt64(x: number): bigint {
   if (x >= 2 ** 63) return INT64_MAX;
   return x <= -(2 ** 63) ? INT64_MIN : BigInt(Math.trunc(x) || 0);
 }
 
-/** Saturating float to uint64. NaN becomes 0. */
+/** Converts a float to uint64, saturating. NaN becomes 0. */
 export function toUint64(x: number): bigint {
   if (x >= 2 ** 64) return UINT64_MAX;
   return x > 0 ? BigInt(Math.trunc(x)) : 0n;

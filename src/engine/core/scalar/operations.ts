@@ -1,5 +1,5 @@
 /**
- * The scalar primitives in JavaScript, by arithmetic: their texts, and what they compute where nothing may be compiled.
+ * The scalar primitives in JavaScript, by arithmetic: their texts, and their functions where compiling is forbidden.
  */
 import { type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../dtype.ts";
 import { UnimplementedError } from "../errors.ts";
@@ -7,9 +7,9 @@ import { PREDICATES, type ScalarOp } from "./expr.ts";
 import * as helpers from "./math.ts";
 import type { Pair } from "./math.ts";
 
-/** A value in the arithmetic of its dtype. */
+/** A value in the representation of its dtype. */
 export type ScalarValue = number | bigint | boolean | Uint8Array | Pair;
-/** A function of values of one arithmetic. */
+/** A function of values of one representation. */
 export type Run = (a: never, b: never) => ScalarValue;
 
 /** An operation of one or two operands. */
@@ -21,7 +21,7 @@ interface Operation {
 /** The operations of an arithmetic. */
 type Operations = Partial<Record<ScalarOp, Operation>>;
 
-/** What numbers do here, booleans and 64-bit integers do as well. */
+/** Operators that numbers share with booleans and 64-bit integers. */
 const INFIX = {
   "<": (a: number, b: number) => a < b,
   "<=": (a: number, b: number) => a <= b,
@@ -40,7 +40,7 @@ const INFIX = {
   "|": (a: number, b: number) => a | b,
   "^": (a: number, b: number) => a ^ b,
 };
-/** Where functions that are called by name are. */
+/** Objects of the functions that are called by name. */
 const HOMES = { Math, Number, H: helpers };
 
 const op = (text: Operation["text"], run: Run): Operation => ({ text, run });
@@ -59,13 +59,13 @@ const constant = (value: number | bigint | boolean): Operation => {
   const text = typeof value === "bigint" ? `${value}n` : String(value);
   return op(() => text, () => value);
 };
-/** A quotient or a remainder, which whole numbers have not of 0. */
+/** A quotient or a remainder of integers, which fails for 0. */
 const unlessZero = ({ text, run }: Operation): Operation =>
   op(
     (a, b) => `${b} === 0 ? H.dividedByZero() : ${text(a, b)}`,
     (a, b) => (b === 0 ? helpers.dividedByZero() : run(a, b)),
   );
-/** The second of two operations on the result of the first. */
+/** Composes two operations: the second applies to the result of the first. */
 const then = (first: Operation, last: Operation): Operation =>
   op((a, b) => last.text(first.text(a, b), ""), (a, b) => last.run(first.run(a, b) as never, b));
 const quotientDown = op(
@@ -73,7 +73,7 @@ const quotientDown = op(
   (a: number, b: number) => Math.floor(a / b),
 );
 
-/** Comparisons, the same for whatever JavaScript compares. */
+/** Comparisons, the same for all of JavaScript's values. */
 const COMPARISONS: Operations = {
   lt: infix("<"),
   le: infix("<="),
@@ -101,7 +101,7 @@ const BOOL: Operations = {
   min: infix("&&"),
 };
 
-/** Integers of whatever width. */
+/** Integers of any width. */
 const WHOLE: Operations = {
   ...COMPARISONS,
   ...EXACT_TESTS,
@@ -189,7 +189,7 @@ const FLOAT: Operations = {
 
 /** Real and imaginary parts of one or two operands. */
 export type ComplexParts = [a: string, ai: string, b: string, bi: string];
-/** Complex numbers, part by part; what is not here is a function of `complex.ts`. */
+/** Complex numbers, part by part; the other primitives are functions of `complex.ts`. */
 export const COMPLEX: Partial<Record<ScalarOp, (...parts: ComplexParts) => readonly string[]>> = {
   add: (a, ai, b, bi) => [`${a} + ${b}`, `${ai} + ${bi}`],
   sub: (a, ai, b, bi) => [`${a} - ${b}`, `${ai} - ${bi}`],
@@ -210,7 +210,7 @@ const OF_MATH = [
 ] as readonly (ScalarOp & keyof Math)[];
 for (const op of OF_MATH) FLOAT[op] = call(`Math.${op}`);
 
-/** What does not leave the floats of any width. */
+/** Primitives whose results are exact in floats of any width. */
 const EXACT_IN_FLOAT: ReadonlySet<ScalarOp> = new Set([
   "neg",
   "abs",
@@ -225,7 +225,7 @@ const EXACT_IN_FLOAT: ReadonlySet<ScalarOp> = new Set([
   "conj",
   "imag",
 ]);
-/** What may leave the range of integers. */
+/** Primitives whose results may leave the range of integers. */
 const WRAPPING: ReadonlySet<ScalarOp> = new Set([
   "add",
   "sub",
@@ -243,7 +243,7 @@ const WRAPPING: ReadonlySet<ScalarOp> = new Set([
 ]);
 const toFloat32 = call("Math.fround");
 
-/** Brings an integer result back into its dtype's range. */
+/** Wraps an integer result to its dtype's range. */
 function wrapTo(type: DType): Operation {
   const isSigned = DTYPES[type].kind === "int", bits = 8 * DTYPES[type].bytes;
   if (isBigInt(type)) {
@@ -268,7 +268,10 @@ function shift(name: "shl" | "shr", type: DType): Operation {
     : op((a, b) => `${a} >> (${b} & ${bits})`, (a: number, b: number) => a >> (b & bits));
 }
 
-/** What a primitive does to real numbers, booleans or strings of a dtype. Throws `UnimplementedError` where it does nothing. */
+/**
+ * Returns a primitive's operation on real numbers, booleans or strings of a dtype. Throws `UnimplementedError` where
+ * there is none.
+ */
 export function operationOf(name: ScalarOp, type: DType): Operation {
   const made = isBigInt(type) ? wholeNumbers(name, BIG[name], type) : realOperation(name, type);
   if (made === undefined) throw new UnimplementedError(`Cannot compute ${name} of ${type}`);
@@ -287,7 +290,7 @@ function realOperation(name: ScalarOp, type: DType): Operation | undefined {
     case "float": {
       const own = FLOAT[name];
       if (type === "float64" || own === undefined) return own;
-      // The quotient is rounded before its floor is taken, as TensorFlow does.
+      // The quotient is rounded before its floor is taken, as in TensorFlow.
       if (name === "floordiv") return then(then(infix("/"), toFloat32), call("Math.floor"));
       return EXACT_IN_FLOAT.has(name) || PREDICATES.has(name) ? own : then(own, toFloat32);
     }
@@ -296,7 +299,7 @@ function realOperation(name: ScalarOp, type: DType): Operation | undefined {
       if (name === "shl" || name === "shr") return wholeNumbers(name, shift(name, type), type);
       const own = INT[name], float = FLOAT[name];
       if (own !== undefined || float === undefined) return wholeNumbers(name, own, type);
-      // A function of floats: computed as such and cut.
+      // A function of floats: computed in floats and truncated.
       return then(then(float, call(type === "uint32" ? "H.toUint" : "H.toInt")), wrapTo(type));
     }
   }
@@ -311,7 +314,7 @@ function wholeNumbers(
   return own && WRAPPING.has(name) ? then(own, wrapTo(type)) : own;
 }
 
-/** Conversion from a dtype that is not complex to another. */
+/** Returns the conversion from a dtype that is not complex to another. */
 export function castOf(from: DType, to: DType): Operation {
   const { kind } = DTYPES[from], isBig = isBigInt(from), target = DTYPES[to].kind;
   const isFloat = kind === "float";
@@ -354,7 +357,7 @@ export function castOf(from: DType, to: DType): Operation {
   return number;
 }
 
-/** Dtype of the parts of a complex number; others stay. */
+/** Returns the dtype of the parts of a complex number; others stay. */
 export function partOf(t: DType): DType {
   return t === "complex64" ? "float32" : t === "complex128" ? "float64" : t;
 }

@@ -1,6 +1,4 @@
-/**
- * Prints scalar expressions as WGSL. NaN and infinity are tested by bits: compilers may assume they do not exist.
- */
+/** Prints scalar expressions as WGSL. NaN and infinity are tested by bits: compilers may assume they do not exist. */
 import { type DType, DTYPES } from "../dtype.ts";
 import { castTo, type Expr, exprType, once, operandsOf, type ScalarOp } from "./expr.ts";
 import { UnimplementedError } from "../errors.ts";
@@ -15,12 +13,12 @@ export interface PrintedWgsl {
   /** One text per result, in the register type of its dtype (`bool` for bool). */
   readonly results: string[];
   readonly dtypes: DType[];
-  /** Names of the helper functions that are called. */
+  /** Names of the called helper functions. */
   readonly helpers: readonly string[];
   readonly prelude: string;
 }
 
-/** WGSL type a value of this dtype has in a register: float16 computes in f32. */
+/** Returns the WGSL type of a dtype's values in registers: float16 computes in f32. */
 export function registerType(dtype: DType): string {
   switch (dtype) {
     case "float32":
@@ -36,19 +34,19 @@ export function registerType(dtype: DType): string {
   throw new UnimplementedError(`Cannot compute ${dtype} on the GPU`);
 }
 
-/** Register text of a value loaded from a storage buffer. */
+/** Returns the register text of a value loaded from a storage buffer. */
 export function loadElement(dtype: DType, text: string): string {
   if (dtype === "bool") return `(${text} != 0u)`;
   return loadText(dtype, text);
 }
 
-/** Storage text of a value in a register. */
+/** Returns the storage text of a value in a register. */
 export function storeElement(dtype: DType, text: string): string {
   if (dtype === "bool") return `select(0u, 1u, ${text})`;
   return storeText(dtype, text);
 }
 
-/** What operands are, and how a helper function is named so that it is declared. */
+/** The type of operands, and a function that declares a helper and returns its name. */
 interface Printing {
   readonly type: DType;
   readonly use: (helper: string) => string;
@@ -59,7 +57,7 @@ const same = (a: string): string => a;
 const infix = (sign: string) => (a: string, b: string): string => `(${a} ${sign} ${b})`;
 const builtin = (name: string) => (a: string): string => `${name}(${a})`;
 const ofWords = (sign: string) => (a: string, b: string): string => `(u32(${a}) ${sign} u32(${b}))`;
-/** A helper function for signed integers, or another for others. */
+/** Prints a call of a helper for signed integers, or of another for others. */
 const helper = (signed: string, unsigned: string) => (a: string, b: string, to: Printing): string =>
   `${to.use(to.type === "int32" ? signed : unsigned)}(${a}, ${b})`;
 
@@ -123,11 +121,11 @@ const FLOAT: Nodes = {
   ...NUMBER,
   div: infix("/"),
   neg: (a) => `(-${a})`,
-  // Comparisons must hold for NaN although compilers may turn them round.
+  // Comparisons must hold for NaN although compilers may reverse them.
   gt: (a, b, { use }) => `${use("lt_")}(${b}, ${a})`,
   ge: (a, b, { use }) => `${use("le_")}(${b}, ${a})`,
   ne: (a, b, { use }) => `!${use("eq_")}(${a}, ${b})`,
-  // Built-in functions that are right everywhere.
+  // Built-in functions that are correct everywhere.
   abs: builtin("abs"),
   floor: builtin("floor"),
   ceil: builtin("ceil"),
@@ -173,7 +171,7 @@ export function printWgsl(
   return { lines, results, dtypes: out, helpers, prelude: wgslFunctions(SCALAR_WGSL, helpers) };
 }
 
-/** A WGSL literal of a dtype, in its register type. */
+/** Prints a WGSL literal of a dtype, in its register type. */
 export function wgslConst(
   v: number,
   type: DType,
@@ -190,17 +188,17 @@ export function wgslConst(
   const f = Math.fround(v);
   if (Number.isNaN(f)) return `${use("nan_")}()`;
   if (!Number.isFinite(f)) return f > 0 ? `${use("inf_")}()` : `(-${use("inf_")}())`;
-  // What decimals cannot say exactly in every compiler is said in bits.
+  // Numbers that not every compiler parses exactly are printed as bits.
   if (Object.is(f, -0) || (f !== 0 && Math.abs(f) < 1.1754944e-38)) {
     return `bitcast<f32>(${f32Bits(f)}u)`;
   }
-  // Decimal of the rounded float, so that both compilers read the same bits.
+  // The decimal of the rounded float, so that both compilers read the same bits.
   const text = String(f);
   const literal = /[.e]/.test(text) ? text : `${text}.0`;
   return f < 0 ? `(${literal}f)` : `${literal}f`;
 }
 
-/** Nobody knows what comes of this before the kernel runs. */
+/** Prints a value so that compilers cannot know it before the kernel runs. */
 function keepText(x: string, type: DType, again: boolean): string {
   if (DTYPES[type].kind !== "float") return x;
   return `bitcast<f32>(bitcast<u32>(${x}) ${again ? "+" : "^"} p.${ZERO_PARAM})`;
@@ -208,7 +206,7 @@ function keepText(x: string, type: DType, again: boolean): string {
 
 function wgslCast(x: string, from: DType, to: DType, use: (helper: string) => string): string {
   const fromFloat = DTYPES[from].kind === "float";
-  // Rounds to float16 where a chain of ops would have.
+  // Rounds to float16 as a chain of ops would.
   if (to === "float16") {
     return from === to ? x : `${use("tohalf_")}(${fromFloat ? x : `f32(${x})`})`;
   }
@@ -238,7 +236,7 @@ function nodeOfKind(op: ScalarOp, a: string, b: string, to: Printing): string | 
   }
   const text = INTEGER[op]?.(a, b, to);
   if (text !== undefined) return text;
-  // A function of floats: computed as such and cut.
+  // A function of floats: computed in floats and truncated.
   const float = nodeOfKind(op, `f32(${a})`, b && `f32(${b})`, { ...to, type: "float32" });
   return float && wgslCast(float, "float32", to.type, to.use);
 }

@@ -1,9 +1,7 @@
-/**
- * Declarations of the WGSL functions that a kernel calls, taken from a file of shaders/.
- */
+/** Declarations of the WGSL functions that a kernel calls, from a file of shaders/. */
 import type { WgslFunction } from "../../../shaders_generated.ts";
 
-/** Declarations of these functions and of what they call, in an order that every compiler takes. */
+/** Returns the declarations of these functions and their callees, in an order that every compiler accepts. */
 export function wgslFunctions(
   library: Readonly<Record<string, WgslFunction>>,
   names: Iterable<string>,

@@ -1,9 +1,7 @@
-/**
- * JavaScript's error classes as this library throws them: stacks begin at the line that called it.
- */
+/** JavaScript's error classes for this library's errors: stacks begin at the line that called it. */
 import { beginAtCaller } from "./user_stack.ts";
 
-/** A constructor of the class's own instances, and of those of classes derived from it, with the caller's stack. */
+/** Makes a constructor of the class's own instances, and of those of derived classes, with the caller's stack. */
 function calledFrom<C extends ErrorConstructor>(builtin: C): C {
   function construct(message?: string, options?: ErrorOptions): Error {
     const made = new.target === undefined || new.target === construct ? builtin : new.target;

@@ -1,12 +1,10 @@
-/**
- * Stack texts without the library's own frames, so that the user's line comes first.
- */
+/** Stack texts without the library's own frames, so that the user's line comes first. */
 
 import { textOf } from "../thrown.ts";
 
 /**
- * Where this library's modules are: its sources, or the files of its package, as tools/build.ts names them. Null in a user's bundle,
- * where nothing tells its lines from the user's.
+ * Location of this library's modules: its sources, or the files of its package, as tools/build.ts names them. Null in a
+ * user's bundle, where the library's lines look like the user's.
  */
 const HOME =
   /^(.*\/)(?:engine\/core\/throwing\/user_stack\.[jt]s|weft-chunk-\w+\.js)$/.exec(import.meta.url)
@@ -16,16 +14,16 @@ const HOME =
 /** Frames of the engine, and of the code that a package holds for its workers. */
 const NOBODYS = /\((<anonymous>|native)\)|ext:|weft_worker\.js/;
 
-/** The frames of a stack text that are not this library's, one a line; all of them where nothing else is left. */
+/** Returns the frames of a stack text that are not this library's, one a line; all of them where no other is left. */
 export function userFrames(stack = ""): string {
   const frames = framesOf(stack);
   const theirs = frames.filter(isUsers);
   return (theirs.length > 0 ? theirs : frames).join("\n");
 }
 
-/** Runs `fn`, whose errors have frames enough to reach the user's line from below the library's. */
+/** Runs `fn` with stacks long enough to reach the user's line from below the library's. */
 export function withLongStacks<R>(fn: () => R): R {
-  // V8 has this limit, other engines do not mind. Where intrinsics are frozen it stays as it is.
+  // V8's limit; other engines ignore it. With frozen intrinsics it stays as it is.
   const before = (Error as { stackTraceLimit?: number }).stackTraceLimit;
   Reflect.set(Error, "stackTraceLimit", 40);
   try {
@@ -35,15 +33,15 @@ export function withLongStacks<R>(fn: () => R): R {
   }
 }
 
-/** Whether the library's frames are left out, see `tf.debugging.disableTracebackFiltering`. */
+/** `isOn`: false keeps the library's frames, see `tf.debugging.disableTracebackFiltering`. */
 export const filtering = { isOn: true };
 
 /** Errors whose stacks begin at the caller. */
 const filtered = new WeakSet<object>();
 
 /**
- * Lets the stack of an error that this library makes begin at the line that called it. Its text is made when somebody asks for it.
- * Where no frame is the user's, it has all of them.
+ * Makes the stack of the library's error begin at the line that called it. Its text is computed at the first read.
+ * Without a frame of the user it keeps all of them.
  */
 export function beginAtCaller(error: Error): void {
   if (!filtering.isOn) return;
@@ -56,18 +54,18 @@ export function beginAtCaller(error: Error): void {
   filtered.add(error);
 }
 
-/** The error, with the frames of the one that it stands for: those may be the user's, and end where it was made. */
+/** Gives an error the frames of the one that it replaces, which may be the user's. */
 export function standingFor<E extends Error>(original: unknown, error: E): E {
   if (filtered.has(error) && original instanceof Error) showFrames(error, original);
   return error;
 }
 
-/** The cause of an error that repeats the text of another: what is behind that one where the library made it. */
+/** Returns the cause of an error that repeats the text of another: that one's cause where the library made it. */
 export function causeBehind(original: unknown): unknown {
   return filtered.has(original as object) ? (original as Error).cause : original;
 }
 
-/** Lets an error show the user's frames of a stack below its own name and message. */
+/** Replaces an error's stack by its name and message and the user's frames of another's stack. */
 function showFrames(error: Error, from: Error): void {
   const set = (value: unknown): void => {
     Object.defineProperty(error, "stack", { value, configurable: true, writable: true });
@@ -86,21 +84,21 @@ function showFrames(error: Error, from: Error): void {
   Object.defineProperty(error, "stack", { get, set, configurable: true });
 }
 
-/** Gives an error a stack that begins at the user's line. */
+/** Makes an error's stack begin at the user's line. */
 export function trimStack(error: Error): void {
   const frames = framesOf(stackBelow(error)).filter(isUsers);
   Reflect.set(error, "stack", [`${error.name}: ${error.message}`, ...frames].join("\n"));
 }
 
-/** The stack of an error without its message, in which there may be lines of other stacks. */
+/** Returns the stack of an error without its message, which may contain lines of other stacks. */
 export function stackBelow(error: Error): string {
   const stack = stackOf(error), at = stack.indexOf(error.message);
   return at < 0 ? stack : stack.slice(at + error.message.length);
 }
 
 /**
- * The stack of an error as a text, empty where it has none that can be read. A program's `Error.prepareStackTrace` may give call sites,
- * or throw.
+ * Returns the stack of an error as a text, empty where it is unreadable. A program's `Error.prepareStackTrace` may
+ * return call sites, or throw.
  */
 export function stackOf(error: Error): string {
   try {
