@@ -9,7 +9,15 @@ import { Tensor } from "../../engine/core/tensor.ts";
 import { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import { type Element, type ElementType, hostArray, takeApart } from "./element.ts";
 import { leavesOf, rowsOfLeaves, unbatchedType } from "./parts/leaves.ts";
-import { counted, Failure, ignoreRejection, makeSource, Parts, type Source, type State } from "./source.ts";
+import {
+  counted,
+  Failure,
+  ignoreRejection,
+  makeSource,
+  Parts,
+  type Source,
+  type State,
+} from "./source.ts";
 
 /** Yields the numbers from `start` to before `stop`. */
 export function rangeSource(start: number, stop: number, step: number, dtype: DType): Source {
