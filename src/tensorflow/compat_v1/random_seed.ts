@@ -1,4 +1,4 @@
-/** The seeds of an op. */
+/** The random seeds of an op and of its graph. */
 import { type Seed, seedsOf } from "../../engine/ops/random/state.ts";
 
 /**

@@ -1,4 +1,4 @@
-/** `tf.util`: assertions. */
+/** `tf.util`: assertions about values, shapes and dtypes. */
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
 /** Throws an error with the text unless the condition holds. */
