@@ -42,7 +42,7 @@ export class TensorSpecClass implements Spec {
     return other.dtype === this.dtype && compatible(this.shape, other.shape);
   }
 
-  /** `float32[2,?]`. */
+  /** Formats a spec: `float32[2,?]`. */
   toString(): string {
     return specText(this);
   }

@@ -1,6 +1,4 @@
-/**
- * GPU kernels of all ops but those of windows and images.
- */
+/** GPU kernels of all ops but those of windows and images. */
 import type { GpuVariant } from "../core/dispatch.ts";
 import type { RowProgram, SpecialKernel } from "../core/meaning.ts";
 import { fillVariants } from "./copy/fill.ts";

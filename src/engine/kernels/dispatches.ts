@@ -1,6 +1,4 @@
-/**
- * How kernels become dispatches: grids that cover what they make, and the words of their uniform fields.
- */
+/** Dispatches of kernels: grids that cover their results, and the words of their uniform fields. */
 import {
   type BufferRef,
   type Dispatch,
@@ -14,18 +12,18 @@ import { InternalError } from "../core/errors.ts";
 export interface FlatWork {
   readonly program: Program;
   readonly buffers: readonly BufferRef[];
-  /** Words of the uniform fields, of which the first is how many invocations there are, or `groups`: workgroups. */
+  /** Words of the uniform fields, of which the first is the number of invocations, or with `groups` of workgroups. */
   readonly params: readonly number[];
   readonly groups?: boolean;
 }
 
-/** A dispatch of as many invocations, or workgroups, as its first parameter says. */
+/** Makes a dispatch of as many invocations, or workgroups, as its first parameter. */
 export function flatDispatch({ groups, ...work }: FlatWork, profile: Profile): Dispatch {
   const { program, params: [count] } = work;
   return { ...work, grid: gridFor(count, groups ? 1 : program.workgroup, profile) };
 }
 
-/** One such dispatch, or none where nothing is to be made. */
+/** Plans one such dispatch, or none for an empty result. */
 export function flatPlan(work: FlatWork, profile: Profile): GpuPlan {
   return { dispatches: work.params[0] === 0 ? [] : [flatDispatch(work, profile)] };
 }
@@ -33,8 +31,8 @@ export function flatPlan(work: FlatWork, profile: Profile): GpuPlan {
 export type Fields = Readonly<Record<string, number>>;
 
 /**
- * The words of a program's fields, from a table that may have more; those of its last fields are `last`. Throws `InternalError`
- * where one is missing.
+ * Returns the words of a program's fields, from a table that may have more; those of its last fields are `last`. Throws
+ * `InternalError` for a missing one.
  */
 export function wordsOf(
   { name, params }: Program,

@@ -1,6 +1,4 @@
-/**
- * The type of the GPU's kernels by the kinds of ops.
- */
+/** The type of the GPU's kernels by the kinds of ops. */
 import type { GpuVariant } from "../core/dispatch.ts";
 import type { MeaningKind, MeaningOf } from "../core/meaning.ts";
 import type { OpDef } from "../core/op.ts";

@@ -1,6 +1,4 @@
-/**
- * A device's kernels by the kinds of ops. Kinds may be loaded later, several from one module.
- */
+/** A device's kernels by the kinds of ops. Kinds may be loaded later, several from one module. */
 import type { Meaning, MeaningKind } from "../core/meaning.ts";
 
 /** Loads a module whose `kernels` has these kinds, perhaps among others. */

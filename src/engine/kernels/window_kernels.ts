@@ -1,6 +1,4 @@
-/**
- * GPU kernels of convolutions, pools and images: a device loads them where ops need them.
- */
+/** GPU kernels of convolutions, pools and images: a device loads them where ops need them. */
 import type { GpuVariant } from "../core/dispatch.ts";
 import type { MeaningOf } from "../core/meaning.ts";
 import { DEPTHWISE } from "./conv/depthwise.ts";

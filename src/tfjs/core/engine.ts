@@ -92,7 +92,7 @@ export class Engine {
   ready(): Promise<void> {
     return backends.ready();
   }
-  /** The backends that have started, by their names. */
+  /** The started backends, by name. */
   get registry(): Record<string, KernelBackend> {
     return backends.startedBackends();
   }
@@ -304,7 +304,7 @@ function runRegistered(
 /** The place where copies of TensorFlow.js look for the engine. */
 const scope = globalThis as { _tfengine?: object };
 
-/** The engine of this process. */
+/** Returns the engine of this process. */
 export const ENGINE: Engine = new Engine();
 scope._tfengine ??= ENGINE;
 

@@ -163,7 +163,7 @@ export function getQueryParams(queryString: string): { [key: string]: string } {
   return Object.fromEntries(new URLSearchParams(queryString.slice(from + 1)));
 }
 
-/** The environment in use. */
+/** Returns the environment in use. */
 export let ENV: Environment = new Environment(globalThis);
 
 /** Returns the environment in use. */

@@ -1,6 +1,4 @@
-/**
- * Has all kernels from the start.
- */
+/** Has all kernels from the start. */
 import { cpuKernels } from "./kernel_table.ts";
 import * as images from "./images.ts";
 import * as selections from "./selections.ts";

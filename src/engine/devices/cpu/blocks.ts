@@ -1,6 +1,4 @@
-/**
- * Lengths in parts, bytes in cache lines.
- */
+/** Division of lengths into parts, and rounding of bytes to cache lines. */
 
 /** Parts of a length: as many as needed, of even size. */
 export function evenBlocks(
@@ -17,7 +15,7 @@ export function evenBlocks(
   return blocks;
 }
 
-/** A whole number of cache lines. */
+/** Rounds up to whole cache lines. */
 export function roundUp(bytes: number): number {
   return Math.ceil(bytes / 64) * 64;
 }

@@ -1,6 +1,7 @@
 /**
- * The CPU device. Tensors of float32, int32, uint32 and bool live in one WebAssembly memory, where vector kernels made at run time
- * work on them; other dtypes are JavaScript arrays, and ops without a vector kernel run their own loops on views.
+ * The CPU device. Tensors of float32, int32, uint32 and bool live in one WebAssembly memory, where vector kernels made
+ * at run time work on them; other dtypes are JavaScript arrays, and ops without a vector kernel run their own loops on
+ * views.
  */
 import { castArray, isAssignable } from "../../core/convert.ts";
 import {
@@ -35,10 +36,13 @@ import { cpuKernels, prepareFast } from "./kernel_table.ts";
 /** Dtypes whose tensors are blocks of the heap. */
 const IN_HEAP: ReadonlySet<DType> = new Set(["float32", "int32", "uint32", "bool"]);
 
-/** Elements from which on a value is handed out as a copy of a view. */
+/** Elements above which a value is copied through a view. */
 const COPIED = 256;
 
-/** Runs kernels on the processor. A buffer is the address of a block, or a host array for dtypes that vector code does not know. */
+/**
+ * Runs kernels on the processor. A buffer is the address of a block, or a host array for dtypes that vector code does
+ * not support.
+ */
 export class CpuDevice implements Device {
   readonly name = "/device:CPU:0";
   readonly type = "CPU";
@@ -47,7 +51,7 @@ export class CpuDevice implements Device {
   readonly canReadSync = true;
   readonly transfer: TransferCost = { latencyMs: 0, bytesPerMs: Infinity };
   readonly counters: DeviceCounters = new DeviceCounters();
-  /** Called where an op has to run in loops as its kernels have not been loaded. */
+  /** Called where an op runs in loops because its kernels have not been loaded. */
   onMissing: (meaning: Meaning) => void = () => {};
   #engine: Engine | null | undefined;
 
@@ -92,7 +96,7 @@ export class CpuDevice implements Device {
   }
 
   #prepare(def: OpDef, problem: Problem): PreparedKernel | null {
-    // The op's own loops know of nothing that is fused to it.
+    // The op's own loops do not apply a fusion.
     const cpu = fusionOf(problem.attrs) ? undefined : def.cpu;
     if (!problem.outputs.every(isConcreteSpec)) return cpu ? this.#dynamic(cpu, problem) : null;
     const { engine } = this;
@@ -106,7 +110,7 @@ export class CpuDevice implements Device {
     };
   }
 
-  /** The vector kernel, or null where there is none or its module may not be compiled. */
+  /** Returns the vector kernel, or null where there is none or its module may not be compiled. */
   #fast(engine: Engine, def: OpDef, problem: Problem): FastRun | null {
     const { inputs, outputs, hosts } = problem;
     if (!outputs.every(inHeap) || !inputs.every((s, i) => hosts[i] !== undefined || inHeap(s))) {
@@ -137,7 +141,7 @@ export class CpuDevice implements Device {
     return buffers;
   }
 
-  /** Runs loops over memory that is there. Views come last: making a block may move what they look at. */
+  /** Runs loops over existing memory. Views are made last: allocating a block may move their memory. */
   #fill(
     cpu: CpuKernel,
     problem: Problem,
@@ -146,11 +150,11 @@ export class CpuDevice implements Device {
   ): void {
     const outs = problem.outputs.map((spec, i) => this.#view(outputs[i], spec));
     const made = cpu(this.#views(problem, inputs), outs, problem);
-    // Where shapes depend on values kernels make their results themselves, also those whose shapes are known here.
+    // An op whose shapes depend on values returns its results, also where their shapes are known.
     if (made) outs.forEach((out, i) => copyElements(made[i], out));
   }
 
-  /** Outputs whose shapes depend on values: the kernel makes them. */
+  /** Prepares outputs whose shapes depend on values: the kernel allocates them. */
   #dynamic(cpu: CpuKernel, problem: Problem): PreparedKernel {
     return {
       name: "loops",
@@ -167,7 +171,7 @@ export class CpuDevice implements Device {
     );
   }
 
-  /** A host array over a buffer, not copied: gone when the heap grows. */
+  /** Views a buffer as a host array, not copied: detached when the heap grows. */
   #view(buffer: DeviceBuffer, spec: ConcreteSpec): NdArray {
     if (typeof buffer !== "number") {
       return new NdArray(spec.dtype, spec.shape, buffer as HostData);
@@ -258,7 +262,7 @@ export class CpuDevice implements Device {
   destroy(): void {}
 }
 
-/** An engine, or null where there is no WebAssembly or no memory for it. */
+/** Makes an engine, or returns null without WebAssembly or memory. */
 function makeEngine(): Engine | null {
   try {
     return new Engine();
@@ -267,7 +271,7 @@ function makeEngine(): Engine | null {
   }
 }
 
-/** A vector kernel, and the same for an input that is packed. */
+/** Wraps a vector kernel, and the variant for a packed input. */
 function fastPrepared(heap: Heap, fast: FastRun, problem: Problem): PreparedKernel {
   const name = "simd", run = runFast(heap, fast, problem), { form } = fast;
   if (form === undefined) return { name, run };
@@ -282,7 +286,7 @@ function fastPrepared(heap: Heap, fast: FastRun, problem: Problem): PreparedKern
   return { name, run, form: { input, key, spec, make, run: packedRun, differs } };
 }
 
-/** The kernel between allocation and return; written out for the common case of one output. */
+/** Runs the kernel between allocation and return; specialized for the common case of one output. */
 function runFast(
   heap: Heap,
   fast: FastRun,

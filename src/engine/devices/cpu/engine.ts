@@ -1,6 +1,4 @@
-/**
- * Heap and compiled modules: what kernels of the CPU device are made with.
- */
+/** The engine of the CPU device: the heap and the compiled modules of its kernels. */
 import { RecentMap } from "../../core/recent_map.ts";
 import { evenBlocks } from "./blocks.ts";
 import { Heap, type Pointer } from "./heap.ts";
@@ -13,27 +11,30 @@ import { Error } from "../../core/throwing/builtin_errors.ts";
 export type { WasmCall, WasmFunction };
 export type WasmExports = Readonly<Record<string, WasmFunction>>;
 
-/** Things that a kernel takes one after another, and that may be taken in parts. */
+/** Pieces that a kernel processes one after another, and that may be divided. */
 export interface Pieces {
-  /** How many. */
+  /** Number of pieces. */
   readonly count: number;
   /** Floating point operations for all of them. */
   readonly work: number;
-  /** Parts but the last are of whole multiples of this. */
+  /** All parts but the last are multiples of this. */
   readonly multiple?: number;
-  /** A part is at least so many. */
+  /** Least pieces of a part. */
   readonly least?: number;
-  /** Bytes of scratch memory that each part has for itself. */
+  /** Bytes of scratch memory of each part. */
   readonly room?: number | undefined;
 }
 
-/** Arguments of a kernel for `size` things from number `from` on; `room` is the part's scratch memory. */
+/** Returns the arguments of a kernel for `size` pieces from number `from` on; `room` is the part's scratch memory. */
 export type PartArguments = (from: number, size: number, room: Pointer) => number[];
 
-/** Modules that are kept for who may ask for them again; what uses one keeps it itself. */
+/** Most modules that are cached for reuse; their users hold them in any case. */
 const MOST_MODULES = 1024;
 
-/** What the machine has. Memory that no thread would share is not shared: the engine gets at it faster. */
+/**
+ * Returns the features of the machine. Memory is shared only where there are threads: the engine accesses unshared
+ * memory faster.
+ */
 function usefulFeatures(): WasmFeatures {
   const features = probeFeatures();
   return { ...features, shared: features.shared && workerCount() > 0 };
@@ -43,7 +44,7 @@ function usefulFeatures(): WasmFeatures {
 export class Engine {
   readonly features: WasmFeatures;
   readonly heap: Heap;
-  /** Gets the keys of modules that kernels ask for; null where nobody wants to know. */
+  /** Collects the keys of requested modules; null where nothing records them. */
   asked: string[] | null = null;
   packings = 0;
   readonly #compiled = new RecentMap<string, WasmExports>(MOST_MODULES);
@@ -52,7 +53,7 @@ export class Engine {
   /** Less work than this, in floating point operations, is done by one thread. */
   worthSharing = 4e6;
 
-  /** `features` may ask for less than the machine has. */
+  /** `features` may restrict those of the machine. */
   constructor(features: WasmFeatures = usefulFeatures(), limit?: number) {
     this.heap = new Heap(features.shared, limit, features.fixed);
     this.heap.lastResort = () => this.#freeScratch();
@@ -65,8 +66,8 @@ export class Engine {
   }
 
   /**
-   * Room for the kernel that runs now; the next one gets the same, unless memory is short in between. A kernel takes its other blocks
-   * before. Throws `ResourceExhaustedError` where there is none.
+   * Returns scratch memory for the kernel that runs now; the next one gets the same, unless memory is short in between.
+   * A kernel allocates its other blocks before. Throws `ResourceExhaustedError` where there is no memory.
    */
   scratch(bytes: number): Pointer {
     if (this.#scratch.bytes < bytes) {
@@ -77,7 +78,7 @@ export class Engine {
     return this.#scratch.pointer;
   }
 
-  /** False where there is none. */
+  /** Frees the scratch memory; false where there is none. */
   #freeScratch(): boolean {
     const { pointer, bytes } = this.#scratch;
     if (bytes === 0) return false;
@@ -86,17 +87,17 @@ export class Engine {
     return true;
   }
 
-  /** Into how many parts this much work (in floating point operations) is best cut. */
+  /** Returns the best number of parts for this much work (in floating point operations). */
   parts(operations: number): number {
     if (operations < this.worthSharing) return 1;
     const threads = this.threads.available(operations);
-    // A few parts for each thread: none waits long for another.
+    // A few parts for each thread, so that none waits long for another.
     const most = Math.floor(operations / (this.worthSharing / 4));
     return threads === 1 ? 1 : Math.min(4 * threads, most);
   }
 
   /**
-   * Makes several calls of compiled functions, by threads where there are some. Their order is not given. `operations` is the work
+   * Makes several calls of compiled functions, by threads where there are some, in any order. `operations` is the work
    * in them, where {@linkcode parts} was not asked about it.
    */
   callAll(calls: readonly WasmCall[], operations = 0): void {
@@ -106,8 +107,8 @@ export class Engine {
   }
 
   /**
-   * Calls a kernel once for all there is, or for parts that threads share where that pays. Ops that take less than a microsecond ask
-   * for the call of little work themselves: listing its arguments would be a good part of that.
+   * Calls a kernel once for all pieces, or for parts that threads share where that pays. Ops that take less than a
+   * microsecond make small calls themselves: listing their arguments here would cost a good part of that.
    */
   inParts(
     run: WasmFunction,
@@ -124,8 +125,8 @@ export class Engine {
   }
 
   /**
-   * Calls a kernel of pieces at these addresses, which move by so many bytes with each; behind the addresses its arguments are the
-   * number of pieces and the rest.
+   * Calls a kernel of pieces at these addresses, which move by so many bytes with each; after the addresses its
+   * arguments are the number of pieces and the rest.
    */
   alongSteps(
     run: WasmFunction,
@@ -142,7 +143,7 @@ export class Engine {
     );
   }
 
-  /** False where modules may not be compiled: then there is memory, and no vector code. */
+  /** False where modules may not be compiled: then there is memory, but no vector code. */
   #mayCompile(): boolean {
     try {
       this.#zero = this.compile("zero", (m) => {
@@ -160,7 +161,7 @@ export class Engine {
     else this.heap.u8.fill(0, pointer, pointer + bytes);
   }
 
-  /** The exports of the module that `build` writes; built once for each key, unless many others were asked for since. */
+  /** Returns the exports of the module that `build` writes; built once for each key, unless it was evicted. */
   compile(key: string, build: (m: ModuleBuilder) => void): WasmExports {
     this.asked?.push(key);
     const known = this.#compiled.get(key);
@@ -176,12 +177,12 @@ export class Engine {
   }
 }
 
-/** The types of so many whole numbers. */
+/** Returns the types of `count` integers. */
 export function words(count: number): "i32"[] {
   return new Array<"i32">(count).fill("i32");
 }
 
-/** Thrown where the environment does not let us compile: a content security policy, or a limit on modules compiled at once. */
+/** Thrown where compiling is forbidden: by a content security policy, or a limit on modules compiled at once. */
 export class CompileRefused extends Error {
   override readonly name: string = "CompileRefused";
 }
@@ -197,7 +198,7 @@ function instantiate(
   }
 }
 
-/** JavaScript that modules may import, for the rare elements that vector code does not handle. */
+/** JavaScript functions that modules may import, for the rare elements that vector code does not handle. */
 export const HOST_FUNCTIONS: Readonly<Record<string, (...args: number[]) => number>> = {
   sin: Math.sin,
   cos: Math.cos,

@@ -1,6 +1,4 @@
-/**
- * What a vector kernel is: a function of addresses.
- */
+/** Vector kernels: functions of addresses. */
 import type { Problem } from "../../core/op.ts";
 import type { Engine } from "./engine.ts";
 import type { Pointer } from "./heap.ts";
@@ -8,14 +6,14 @@ import type { Pointer } from "./heap.ts";
 /** Fills the outputs from the inputs, all of them blocks of the heap; host inputs are undefined. */
 export interface FastRun {
   (outs: readonly Pointer[], ins: readonly Pointer[]): void;
-  /** An input that it copies before it reads it. */
+  /** An input that the kernel copies before it reads it. */
   readonly form?: FastForm | undefined;
 }
 
-/** How a kernel packs one of its inputs, so that one that stays as it is can be packed once. */
+/** The packing of a kernel's input: a constant input can be packed once. */
 export interface FastForm extends PackedForm {
   readonly input: number;
-  /** The kernel that finds it packed in its place. */
+  /** The kernel that reads the packed input. */
   readonly run: FastRun;
   /** True where that adds in another order. */
   readonly differs?: boolean | undefined;
@@ -23,11 +21,11 @@ export interface FastForm extends PackedForm {
 
 /** A matrix in panels. */
 export interface PackedForm {
-  /** The same for those that are packed alike. */
+  /** Equal for equal packings. */
   readonly key: string;
   readonly bytes: number;
   readonly pack: (to: Pointer, from: Pointer) => void;
 }
 
-/** Makes the kernel for a problem whose tensors all live in the heap, or null where it has none. */
+/** Makes the kernel for a problem whose tensors all live in the heap, or returns null. */
 export type FastPrepare = (engine: Engine, problem: Problem) => FastRun | null;

@@ -1,6 +1,7 @@
 /**
- * The memory of the CPU device: one growing WebAssembly.Memory cut into blocks. A block is named by its address alone; who frees it
- * knows how many bytes it asked for. Blocks are multiples of 64 bytes, so kernels may read and write whole vectors past the end.
+ * The memory of the CPU device: one growing WebAssembly.Memory cut into blocks. A block is named by its address alone;
+ * the caller that frees it passes the bytes that it asked for. Blocks are multiples of 64 bytes, so kernels may read
+ * and write whole vectors past the end.
  */
 import { ResourceExhaustedError } from "../../core/errors.ts";
 
@@ -9,16 +10,19 @@ export type Pointer = number;
 
 const PAGE = 65536;
 const MAX_PAGES = 65536;
-/** What there is before anything asks for more. */
+/** Pages of the initial memory. */
 const FIRST_PAGES = 32;
-/** Blocks up to here come from slabs and go back to lists by size; larger ones are cut from free ranges and joined again. */
+/**
+ * Largest block that comes from slabs and returns to lists by size; larger ones are cut from free ranges and merged
+ * again.
+ */
 const SMALL = 256 * 1024;
 const SLAB = 1024 * 1024;
-/** Address 0 stays unused, and so does the first cache line but for {@linkcode FAULT}. */
+/** First address of blocks: address 0 stays unused, and so does the first cache line except {@linkcode FAULT}. */
 const FIRST = 64;
-/** Where a kernel leaves a number other than 0 that found an element for which there is no result. */
+/** Address where a kernel leaves a number other than 0 when it met an element without a result. */
 export const FAULT: Pointer = 32;
-/** Kept free at the end: kernels may read, not write, this far past a block. */
+/** Bytes kept free at the end: kernels may read, not write, this far past a block. */
 const GUARD = 512;
 
 interface Range {
@@ -26,31 +30,34 @@ interface Range {
   end: number;
 }
 
-/** A memory cut into blocks. Views of a memory that is not shared die when it grows: make them when needed, never keep them. */
+/**
+ * A memory cut into blocks. Views of a memory that is not shared die when it grows: make them when needed, never keep
+ * them.
+ */
 export class Heap {
   readonly memory: WebAssembly.Memory;
-  /** Pages of {@linkcode memory} from the beginning. */
+  /** Pages of {@linkcode memory} at the beginning. */
   readonly minimum: number;
   /** Upper limit of {@linkcode memory}, in pages, as its import must name it. */
   readonly maximum: number;
   readonly shared: boolean;
-  /** All of the memory, as elements of each type; replaced when it grows. */
+  /** The whole memory, as elements of each type; replaced when it grows. */
   f32!: Float32Array;
   i32!: Int32Array;
   u8!: Uint8Array;
 
-  /** What of the memory has been asked for: all of it, where it grows. */
+  /** Bytes of the memory in use so far: all of it, where it grows. */
   #bytes: number;
   readonly #bySize: number[][] = [];
   readonly #ranges: Range[] = [];
   #slab: Range = { start: 0, end: 0 };
   #live = 0;
-  /** Asked where there is no room: frees what can be had again, or returns false. */
+  /** Called where memory is short: frees memory that can be allocated again, or returns false. */
   lastResort: () => boolean = () => false;
 
   /**
-   * Makes the memory; a shared one only where it can be had. `limit` bounds it, in bytes. A `fixed` one has all its addresses from the
-   * beginning, where the engine gives them; the machine gives memory for those that are used.
+   * Makes the memory; a shared one only where that is possible. `limit` bounds it, in bytes. A `fixed` one has all its
+   * addresses from the beginning, where the engine grants them; the machine commits memory for those that are used.
    */
   constructor(shared: boolean, limit: number = MAX_PAGES * PAGE, fixed: boolean = false) {
     const pages = Math.min(MAX_PAGES, Math.ceil(limit / PAGE));
@@ -76,7 +83,7 @@ export class Heap {
     return this.#bytes - this.#live;
   }
 
-  /** Bytes of the block that serves a request for this many. */
+  /** Returns the bytes of the block that serves a request. */
   static blockBytes(bytes: number): number {
     if (bytes <= 1024) return bytes <= 64 ? 64 : (bytes + 63) & ~63;
     if (bytes > SMALL) return Math.ceil(bytes / 4096) * 4096;
@@ -85,7 +92,7 @@ export class Heap {
     return ((bytes + (1 << shift) - 1) >> shift) << shift;
   }
 
-  /** A block for this many bytes, not cleared. Throws `ResourceExhaustedError` where there is no room. */
+  /** Allocates a block of this many bytes, not cleared. Throws `ResourceExhaustedError` where there is no room. */
   alloc(bytes: number): Pointer {
     const size = Heap.blockBytes(bytes);
     const list = size <= SMALL ? this.#bySize[sizeNumber(size)] : undefined;
@@ -102,7 +109,7 @@ export class Heap {
     return pointer;
   }
 
-  /** A block for each of these, or none. */
+  /** Allocates a block for each size, or none. */
   allocAll(sizes: readonly number[]): Pointer[] {
     const pointers: Pointer[] = [];
     try {
@@ -114,7 +121,7 @@ export class Heap {
     return pointers;
   }
 
-  /** What `use` gives for a block of this many bytes, which it has as long as it runs. */
+  /** Runs `use` with a block of this many bytes, which is freed afterwards. */
   lend<T>(bytes: number, use: (block: Pointer) => T): T {
     const block = this.alloc(bytes);
     try {
@@ -124,7 +131,7 @@ export class Heap {
     }
   }
 
-  /** Gives a block back; `bytes` as it was asked for. */
+  /** Frees a block; `bytes` as it was asked for. */
   free(pointer: Pointer, bytes: number): void {
     const size = Heap.blockBytes(bytes);
     this.#live -= size;
@@ -132,7 +139,7 @@ export class Heap {
     else this.#join(pointer, pointer + size);
   }
 
-  /** 0 where there is no room. */
+  /** Takes a block from the slab; 0 where there is no room. */
   #fromSlab(size: number): Pointer {
     if (this.#slab.end - this.#slab.start < size) {
       const start = this.#fromRanges(SLAB);
@@ -146,7 +153,7 @@ export class Heap {
     return pointer;
   }
 
-  /** Cuts what is left of a slab into small blocks. */
+  /** Cuts the rest of a slab into small blocks. */
   #recycle(rest: Range): void {
     while (rest.end - rest.start >= 64) {
       const left = rest.end - rest.start;
@@ -157,7 +164,7 @@ export class Heap {
     }
   }
 
-  /** The tightest free range, cut; grows the memory where none is wide enough. 0 where it cannot. */
+  /** Cuts the tightest free range; grows the memory where none is wide enough. 0 where it cannot. */
   #fromRanges(size: number): Pointer {
     const ranges = this.#ranges;
     let best = -1, spare = Infinity;
@@ -207,7 +214,7 @@ export class Heap {
     return true;
   }
 
-  /** Adds a free range, joined to its neighbours. */
+  /** Adds a free range, merged with its neighbours. */
   #join(start: number, end: number): void {
     const ranges = this.#ranges;
     let low = 0, high = ranges.length;
@@ -235,7 +242,7 @@ export class Heap {
   }
 }
 
-/** A number for each size of small blocks, without gaps that matter. */
+/** Numbers the sizes of small blocks, with few gaps. */
 function sizeNumber(size: number): number {
   if (size <= 1024) return size >> 6;
   const shift = 28 - Math.clz32(size - 1);

@@ -1,6 +1,4 @@
-/**
- * The kernels that sample images.
- */
+/** The kernels that sample images. */
 import type { FastPrepare } from "./fast.ts";
 import { prepareBilinear, prepareCrop, prepareNearest } from "./image/resize.ts";
 import { prepareRotation, prepareTransform } from "./image/warp.ts";

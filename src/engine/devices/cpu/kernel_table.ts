@@ -20,7 +20,7 @@ export type CpuKernels = {
 /** What the CPU runs; other ops run in plain loops. */
 export const cpuKernels: KernelTable<CpuKernels> = /* @__PURE__ */ new KernelTable();
 
-/** The vector kernel for a problem, or null. */
+/** Prepares the vector kernel for a problem, or returns null. */
 export function prepareFast(
   engine: Engine,
   { meaning }: OpDef,

@@ -1,6 +1,4 @@
-/**
- * Has the kernels of each kind loaded when it is asked for: pages on a GPU need none, and most others only a few.
- */
+/** Has the kernels of each kind loaded when it is asked for: pages on a GPU need none, and most others only a few. */
 import { cpuKernels } from "./kernel_table.ts";
 
 const images = () => import("./images.ts");

@@ -1,6 +1,4 @@
-/**
- * The kernels that find the greatest elements of rows, and their places.
- */
+/** The kernels that find the greatest elements of rows, and their indices. */
 import type { CpuKernels } from "./kernel_table.ts";
 import { prepareArgReduction } from "./reduce/arg_reduce.ts";
 import { prepareTopK } from "./rows/topk.ts";

@@ -1,54 +1,54 @@
 /**
- * Constants that choose between kernels of this device. `deno task calibrate --write` measures those that it has a question for and
- * says beside them when, on which machine, and what was compared; the others were set by hand.
+ * Constants that choose between kernels of this device. `deno task calibrate --write` measures those that it has a
+ * question for and notes beside them the time, the machine, and the compared kernels; the others were set by hand.
  */
 
 /** The constants by name. Kernels read them when they are prepared. */
 export const THRESHOLDS = {
-  /** Multiplications up to which the kernel for small products is the faster one. */
+  /** Most multiplications of the kernel for small products. */
   smallProduct: 16384,
-  /** Elements of B up to which it is for few rows, where B is turned first. */
+  /** Most elements of B for it with few rows, where B is transposed first. */
   smallTurned: 256,
-  /** Elements of B up to which it is for few rows, where B is read as it lies. */
+  /** Most elements of B for it with few rows, where B is read in place. */
   smallRead: 1024,
-  /** Rows up to which reading B in order is faster than packing it. */
+  /** Most rows for which reading B in order is faster than packing it. */
   thinRows: 3,
-  /** Multiplications up to which a product is one block that is not shared among threads. */
+  /** Most multiplications of a product that is one block, without threads. */
   sharedProduct: 1048576,
-  /** Rows up to which B is used as it lies where it is small. */
+  /** Most rows for which a small B is used in place. */
   directRows: 18,
-  /** Bytes up to which B is small. */
+  /** Most bytes of a small B. */
   directBytes: 524288,
-  /** Bytes of B up to which any number of rows use it as it lies. */
+  /** Most bytes of a B that any number of rows use in place. */
   nearBytes: 16384,
-  /** Bytes up to which a filter is read whole for every few places. */
+  /** Most bytes of a filter that is read whole for every few places. */
   convNearBytes: 16384,
-  /** Places up to which larger filters are. */
+  /** Most places for which larger filters are. */
   convFewPlaces: 18,
-  /** Bytes up to which a filter may be for that. */
+  /** Most bytes of such a filter. */
   convFarBytes: 524288,
-  /** Columns up to which a filter is whatever the places. */
+  /** Most columns of a filter that is read so for any number of places. */
   convFewColumns: 16,
-  /** Rows of a product up to which it reads B in order, however few its columns. */
+  /** Most rows of a product that reads B in order, however few its columns. */
   convFewRows: 4,
-  /** Places up to which a filter of any size is read once. */
+  /** Most places for which a filter of any size is read once. */
   convOncePlaces: 6,
-  /** Columns from which so few places go along them. */
+  /** Least columns for which so few places run along them. */
   convThinColumns: 16,
-  /** Columns up to which a filter is cut into those for tiles and a rest for sums by lanes. */
+  /** Most columns of a filter that is cut into those for tiles and a rest for sums by lanes. */
   convCutColumns: 32,
-  /** Places from which a filter is worth packing. */
+  /** Least places for which a filter is worth packing. */
   convPackedPlaces: 64,
-  /** Places for each output from which a filter is worth turning for sums by lanes. */
+  /** Least places for each output for which a filter is worth transposing for sums by lanes. */
   convDotsPlaces: 6,
-  /** Rows up to which columns are reduced with all accumulators held, whatever their number. */
+  /** Most rows whose columns are reduced with all accumulators in registers, whatever their number. */
   heldRows: 8,
-  /** Elements up to which they are, whatever the rows. */
+  /** Most elements for which they are, whatever the rows. */
   heldElements: 4096,
-  /** Length up to which rows are ranked for their largest elements. */
+  /** Longest rows that are ranked for their largest elements. */
   rankedRow: 16,
-  /** Length up to which they are where much of a row is wanted. */
+  /** Longest rows that are ranked where much of a row is wanted. */
   rankedLongRow: 128,
-  /** Length from which rows that are wanted whole are sorted by counting bytes. */
+  /** Least length of rows that are sorted by counting bytes where they are wanted whole. */
   sortedRow: 100,
 };

@@ -1,6 +1,4 @@
-/**
- * The vector kernels of most kinds.
- */
+/** The vector kernels of most kinds. */
 import type { RowProgram } from "../../core/meaning.ts";
 import { argument, type Expr } from "../../core/scalar/expr.ts";
 import type { Problem } from "../../core/op.ts";

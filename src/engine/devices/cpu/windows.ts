@@ -1,6 +1,4 @@
-/**
- * The kernels of convolutions, pools and sums of neighbours.
- */
+/** The kernels of convolutions, pools and sums of neighbours. */
 import type { MeaningOf } from "../../core/meaning.ts";
 import { prepareConv, prepareInputGradient } from "./conv/conv.ts";
 import { prepareFilterGradient } from "./conv/conv_filter.ts";

@@ -1,9 +1,7 @@
-/**
- * Finds an adapter, asks for its maximum limits, and measures what kernels may rely on.
- */
+/** Finds an adapter, requests its maximum limits, and measures the features that kernels rely on. */
 import type { Profile } from "../../core/dispatch.ts";
 
-/** A device with what is known of its adapter. */
+/** A device with the known features of its adapter. */
 export interface AdapterResult {
   readonly device: GPUDevice;
   readonly profile: Profile;
@@ -24,7 +22,7 @@ const LIMITS = [
   "maxComputeWorkgroupsPerDimension",
 ] as const;
 
-/** Asks for a device with every feature we use; null where the runtime has no WebGPU or no adapter. */
+/** Requests a device with every used feature; null where the runtime has no WebGPU or no adapter. */
 export async function requestDevice(): Promise<AdapterResult | null> {
   const gpu = (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu;
   const adapter = await gpu?.requestAdapter({ powerPreference: "high-performance" });
@@ -35,7 +33,7 @@ export async function requestDevice(): Promise<AdapterResult | null> {
   const description = [info?.vendor, info?.architecture, info?.device, info?.description].filter((
     t,
   ) => t).join(" ");
-  // What a program on the processor calls itself says nothing: browsers' fallback and Mesa's are both of this kind.
+  // The adapter type "CPU" is reported by browsers' fallback and by Mesa alike.
   const software = isFallback(info) || isFallback(adapter);
   const device = await requestFeatures(adapter, requiredLimits, software);
   const limits = device.limits;
@@ -56,12 +54,12 @@ export async function requestDevice(): Promise<AdapterResult | null> {
   return { device, profile, description, software };
 }
 
-/** Standard since 2025 on what is known of the adapter, before that on the adapter. */
+/** Reads a flag that is standard since 2025 on the adapter's info, before that on the adapter. */
 function isFallback(of: object): boolean {
   return (of as { isFallbackAdapter?: boolean }).isFallbackAdapter ?? false;
 }
 
-/** The widths that subgroups may have; all are in the standard's bounds where nothing is said. */
+/** The possible widths of subgroups; the standard's bounds where they are not reported. */
 interface SubgroupWidths {
   readonly subgroupMinSize?: number;
   readonly subgroupMaxSize?: number;
@@ -69,7 +67,7 @@ interface SubgroupWidths {
 
 /** Elements of vectors of 128 bits, which every processor has; wider ones show as the one width of subgroups. */
 const LEAST_LANES = 4;
-/** Where kernels for processors are forced on a GPU: a part of any subgroup. */
+/** Lanes where kernels for processors are forced on a GPU: a part of any subgroup. */
 const HARDWARE_LANES = 8;
 
 function lanesOf(
@@ -83,8 +81,8 @@ const SUBGROUPS = "subgroups" as GPUFeatureName;
 const WORDS64 = "wgpu-shader-int64" as GPUFeatureName;
 
 /**
- * A device with the optional features we use. Deno has subgroups and 64-bit integers without listing them; the latter are for
- * processors, which load lane by lane, 64 bits as fast as 32.
+ * Requests a device with the used optional features. Deno has subgroups and 64-bit integers without listing them; the
+ * latter are for processors, which load lane by lane, 64 bits as fast as 32.
  */
 async function requestFeatures(
   adapter: GPUAdapter,
@@ -102,7 +100,7 @@ async function requestFeatures(
     try {
       return await adapter.requestDevice({ requiredFeatures, requiredLimits });
     } catch {
-      // The adapter does not have them: it still gives a device without.
+      // The adapter lacks them: it still returns a device without.
     }
   }
   return await adapter.requestDevice({ requiredFeatures: listed, requiredLimits });
@@ -126,7 +124,7 @@ fn main(@builtin(subgroup_invocation_id) lane: u32) {
   out[lane] = subgroupBroadcast(lane, 1u) + subgroupShuffle(lane, lane ^ 1u);
 }`;
 
-/** The width of all subgroups, and whether WGSL must ask for them; width 0 where they vary or do not compile. */
+/** Returns the width of all subgroups, and whether WGSL must enable them; width 0 where they vary or do not compile. */
 async function probeSubgroups(
   device: GPUDevice,
   { subgroupMinSize: least = 0, subgroupMaxSize: most = 0 }: SubgroupWidths,

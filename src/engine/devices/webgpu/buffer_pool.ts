@@ -1,37 +1,35 @@
-/**
- * GPU buffers by size class, reused instead of destroyed.
- */
+/** GPU buffers by size class, reused instead of destroyed. */
 import type { DeviceCounters } from "../../core/device.ts";
 import { ResourceExhaustedError } from "../../core/errors.ts";
 
 export interface PooledBuffer {
   readonly gpu: GPUBuffer;
-  /** Its size: the class, not what was asked for. */
+  /** Its size: that of the class, not of the request. */
   readonly bytes: number;
   readonly id: number;
   /** Last command batch that uses it: an upload must not overtake that batch. */
   batch: number;
-  /** What the host has written into it, where that is little and nobody else may write; null for what kernels make. */
+  /** A copy of the host's upload, where that is small and has no other writer; null for results of kernels. */
   given: Uint8Array<ArrayBuffer> | null;
   /** True while the pool may hand it out. */
   isFree: boolean;
-  /** True while it stands in a list of the pool: one that was taken by name stands there still. */
+  /** True while it stands in a list of the pool, also after it was claimed. */
   isListed: boolean;
-  /** The list it comes back to. */
+  /** The list it returns to. */
   readonly list: PooledBuffer[];
 }
 
-/** Buffers of one size, the last given back at the end. */
+/** Buffers of one size, the last returned at the end. */
 export interface SizeClass {
   readonly bytes: number;
-  /** Free ones, and some that were taken by name meanwhile. */
+  /** Free buffers, and some that were claimed meanwhile. */
   readonly list: PooledBuffer[];
 }
 
-/** What a kernel took before: the last buffer for each place, and the one before it. */
+/** A kernel's earlier buffers: the last one for each place, and the one before it. */
 export type Taken = (PooledBuffer | undefined)[];
 
-/** Above this many bytes a flush is cheaper than one more buffer. */
+/** Bytes above which a flush is cheaper than one more buffer. */
 const SMALL = 1 << 16;
 const LIMIT_BYTES = 512 * 2 ** 20;
 
@@ -47,13 +45,13 @@ export class BufferPool {
   readonly #device: GPUDevice;
   readonly #counters: DeviceCounters;
   readonly #classes = new Map<number, SizeClass>();
-  /** Small buffers that uploads use, the longest unused first. */
+  /** Small buffers for uploads, the longest unused first. */
   readonly #uploads = new Map<number, PooledBuffer[]>();
   readonly #onDestroy: (id: number) => void;
   readonly #limit: number;
-  /** Given up while recorded commands use them. */
+  /** Buffers to destroy once recorded commands no longer use them. */
   readonly #doomed: PooledBuffer[] = [];
-  /** In use, though there was no memory for them. */
+  /** Buffers in use that could not be allocated. */
   readonly #failed = new Set<PooledBuffer>();
   readonly #onFail: (error: GPUError) => void;
   readonly #most: number;
@@ -63,8 +61,8 @@ export class BufferPool {
   #nextId = 1;
 
   /**
-   * Holds at most `limit` bytes for reuse. `onFail` hears of buffers that there was no memory for, which WebGPU says later;
-   * after it no recorded commands may be left.
+   * Holds at most `limit` bytes for reuse. `onFail` is called for buffers that could not be allocated, which WebGPU
+   * reports later; after it no recorded commands may be left.
    */
   constructor(
     device: GPUDevice,
@@ -90,12 +88,12 @@ export class BufferPool {
     return this.#live;
   }
 
-  /** Buffers in use that there was no memory for. */
+  /** Number of buffers in use that could not be allocated. */
   get failed(): number {
     return this.#failed.size;
   }
 
-  /** Throws `ResourceExhaustedError` where there was no memory for one of these. */
+  /** Throws `ResourceExhaustedError` where one of these could not be allocated. */
   refuse(buffers: readonly (PooledBuffer | undefined)[]): void {
     if (!buffers.some((b) => b !== undefined && this.#failed.has(b))) return;
     throw new ResourceExhaustedError(
@@ -103,7 +101,10 @@ export class BufferPool {
     );
   }
 
-  /** The class of buffers that hold `bytes`. Throws `ResourceExhaustedError` where no buffer of the device may be so large. */
+  /**
+   * Returns the class of buffers that hold `bytes`. Throws `ResourceExhaustedError` where that exceeds the device's
+   * limit.
+   */
   classOf(bytes: number): SizeClass {
     const size = this.#sizeFor(bytes);
     let found = this.#classes.get(size);
@@ -111,7 +112,7 @@ export class BufferPool {
     return found;
   }
 
-  /** A storage buffer; its content is arbitrary. */
+  /** Takes a storage buffer with arbitrary content. */
   take({ bytes, list }: SizeClass): PooledBuffer {
     for (let b = list.pop(); b !== undefined; b = list.pop()) {
       b.isListed = false;
@@ -121,8 +122,8 @@ export class BufferPool {
   }
 
   /**
-   * Buffers of these classes. Where one cannot be had none is taken. Those of `before` are preferred, and it is brought up to date:
-   * a kernel that gets the same buffers again needs no new bind group.
+   * Takes buffers of these classes, or none where one is unavailable. Those of `before` are preferred, and it is
+   * updated: a kernel that gets the same buffers again needs no new bind group.
    */
   takeAll(classes: readonly SizeClass[], before: Taken, batch: number): PooledBuffer[] {
     const taken: PooledBuffer[] = [];
@@ -133,7 +134,7 @@ export class BufferPool {
           taken.push(this.claim(last));
           continue;
         }
-        // Whoever replaces what it made the time before uses two buffers in turns.
+        // A program that replaces its last result uses two buffers in turns.
         const b = other !== undefined && other.isFree ? this.claim(other) : this.take(classes[i]);
         before[2 * i + 1] = last;
         before[2 * i] = b;
@@ -154,8 +155,8 @@ export class BufferPool {
   }
 
   /**
-   * A storage buffer that commands of `batch` do not use, where there is one; else a small one is made. Small ones come back in
-   * turns, so that kernels meet the same ones together again.
+   * Takes a storage buffer that commands of `batch` do not use, if there is one; else a small one is made. Small ones
+   * return in turns, so that kernels meet the same ones together again.
    */
   takeIdle(bytes: number, batch: number): PooledBuffer {
     const size = this.#sizeFor(bytes);
@@ -204,7 +205,7 @@ export class BufferPool {
     return { gpu, bytes, id, batch: -1, given: null, isFree: false, isListed: false, list };
   }
 
-  /** There was no memory for a buffer: it never comes into the pool, and what the pool holds is given up. */
+  /** Handles a buffer that could not be allocated: it never enters the pool, and the pool's buffers are destroyed. */
   #fail(buffer: PooledBuffer, error: GPUError): void {
     this.#onFail(error);
     this.#failed.add(buffer);
@@ -220,7 +221,7 @@ export class BufferPool {
     }
   }
 
-  /** A buffer that somebody else made, and frees: it never comes into the pool. */
+  /** Wraps a buffer with another owner, who frees it: it never enters the pool. */
   adopt(gpu: GPUBuffer): PooledBuffer {
     let buffer = this.#adopted.get(gpu);
     if (!buffer) this.#adopted.set(gpu, buffer = this.#buffer(gpu, []));
@@ -228,8 +229,8 @@ export class BufferPool {
   }
 
   /**
-   * Takes a buffer back. Beyond the limit it is destroyed: at once, or, where recorded commands of `batch` use it, at
-   * {@linkcode BufferPool.submitted}.
+   * Returns a buffer to the pool. Beyond the limit it is destroyed: at once, or, where recorded commands of `batch` use
+   * it, at {@linkcode BufferPool.submitted}.
    */
   give(buffer: PooledBuffer, batch: number): void {
     if (this.#failed.delete(buffer)) return this.#destroy(buffer);
@@ -245,7 +246,7 @@ export class BufferPool {
     buffer.list.push(buffer);
   }
 
-  /** Destroys what waited for recorded commands to be submitted. */
+  /** Destroys the buffers that waited for recorded commands to be submitted. */
   submitted(): void {
     for (const buffer of this.#doomed.splice(0)) this.#destroy(buffer);
   }

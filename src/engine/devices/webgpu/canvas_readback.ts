@@ -1,10 +1,11 @@
 /**
- * Synchronous device-to-host copies in browsers, which map buffers only asynchronously but show a canvas's pixels at once: four bytes
- * are a pixel. A canvas without alpha gives three of them as they are, one with premultiplied alpha gives the fourth.
+ * Synchronous device-to-host copies in browsers, which map buffers only asynchronously but expose a canvas's pixels at
+ * once: four bytes are a pixel. A canvas without alpha gives three of them unchanged, one with premultiplied alpha
+ * gives the fourth.
  */
 import { UnavailableError } from "../../core/errors.ts";
 
-/** What is used of canvases; their types are not everywhere where WebGPU's are. */
+/** The used part of canvases, whose types are missing where WebGPU's exist. */
 interface Canvas {
   width: number;
   height: number;
@@ -27,15 +28,15 @@ interface Screen {
 
 /** Pixels of a row: rows of copies are multiples of 256 bytes. */
 const WIDTH = 1024;
-/** Rows that are read together: 16 MiB; every WebGPU has textures twice as high. */
+/** Rows that are read together: 16 MiB; every WebGPU supports textures twice as high. */
 const MOST_ROWS = 4096;
-/** The texture's words: red is the first byte in memory, as all processors that browsers run on order them. */
+/** The texture's words: red is the first byte in memory, as all processors of browsers order them. */
 const FORMAT = "rgba8unorm", COLOR = 0x00ffffff, ALPHA = 0xff000000;
 
 export class CanvasReadback {
   /**
-   * Whether to try on emulated GPUs too. Chromium's GPU process ends when one draws on a canvas, unless the compositor uses Vulkan as
-   * well, which no page can ask (seen with Chromium 156 and SwiftShader).
+   * True: emulated GPUs are used too. Chromium's GPU process ends when one draws on a canvas, unless the compositor
+   * uses Vulkan as well, which no page can ask (seen with Chromium 156 and SwiftShader).
    */
   static trustsSoftware = false;
   readonly #device: GPUDevice;
@@ -43,7 +44,7 @@ export class CanvasReadback {
   readonly #blended: Screen;
   readonly #canvas: Canvas;
   readonly #pixels: Context2d;
-  /** Holds the number of the copy: a picture without it is not of what was asked for. */
+  /** Holds the number of the copy: a picture without it is stale. */
   readonly #mark: GPUBuffer;
   #copies = 0;
 
@@ -64,7 +65,10 @@ export class CanvasReadback {
     this.#mark = device.createBuffer({ size: 4, usage });
   }
 
-  /** A reader, or null where there are no canvases or they do not give back what is drawn: some browsers blur pixels for privacy. */
+  /**
+   * Makes a reader, or returns null where there are no canvases or they alter pixels: some browsers blur them for
+   * privacy.
+   */
   static of(device: GPUDevice): CanvasReadback | null {
     const { OffscreenCanvas } = globalThis as { OffscreenCanvas?: CanvasClass };
     if (OffscreenCanvas === undefined) return null;
@@ -76,7 +80,7 @@ export class CanvasReadback {
     }
   }
 
-  /** Every value of every byte, beside others. */
+  /** Tests every value of every byte, beside others. */
   #isExact(): boolean {
     const wanted = Uint32Array.from({ length: WIDTH }, (_, i) => Math.imul(i + 1, 0x9e3779b1));
     const { size, usage } = { size: wanted.byteLength, usage: GPUBufferUsage.COPY_SRC };
@@ -88,7 +92,10 @@ export class CanvasReadback {
     return read.every((word, i) => word === wanted[i]);
   }
 
-  /** Reads the first `bytes` of a buffer, a multiple of 4, after all that was submitted. Throws `UnavailableError` where that fails. */
+  /**
+   * Reads the first `bytes` of a buffer, a multiple of 4, after all submitted work. Throws `UnavailableError` where
+   * that fails.
+   */
   read(buffer: GPUBuffer, bytes: number): ArrayBuffer {
     const words = new Uint32Array(bytes / 4);
     for (let at = 0; at < words.length; at += WIDTH * MOST_ROWS) {

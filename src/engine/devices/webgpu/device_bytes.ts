@@ -1,6 +1,4 @@
-/**
- * What buffers of a GPU hold of arrays, and which of them must be read.
- */
+/** Conversion between arrays and the contents of GPU buffers, and the reads that it needs. */
 import type { BufferRead } from "../../core/device.ts";
 import { DTYPES, type HostData, type TypedArray } from "../../core/dtype.ts";
 import { gpuBytes } from "../../core/gpu_storage.ts";
@@ -11,10 +9,10 @@ import type { Span } from "../../core/trace.ts";
 import type { PooledBuffer } from "./buffer_pool.ts";
 import type { ReadRange } from "./readback.ts";
 
-/** Reads, of which the GPU is asked only for what the host has not written itself. */
+/** Reads, of which the GPU serves only those that the host has not written itself. */
 export interface SplitReads {
   readonly ranges: readonly ReadRange[];
-  /** The arrays of what was known and what was read. */
+  /** Makes the arrays from known and from read bytes. */
   readonly arraysOf: (raw: readonly ArrayBuffer[]) => NdArray[];
 }
 
@@ -31,7 +29,7 @@ export function splitReads(reads: readonly BufferRead[]): SplitReads {
   return { ranges, arraysOf };
 }
 
-/** How a read is named in a trace. */
+/** Names a read in a trace. */
 export function readbackSpan(
   ranges: readonly ReadRange[],
 ): Pick<Span, "name" | "category" | "details"> {
@@ -39,12 +37,12 @@ export function readbackSpan(
   return { name: "readback", category: "readback", details: { buffers: ranges.length, bytes } };
 }
 
-/** Bytes a buffer of this spec takes on the GPU: at least one word, whole words. */
+/** Returns the bytes of a buffer of this spec on the GPU: at least one word, whole words. */
 export function storageBytes(spec: ConcreteSpec): number {
   return Math.max(4, Math.ceil(sizeOf(spec.shape) * gpuBytes(spec.dtype) / 4) * 4);
 }
 
-/** The bytes of an array as buffers hold them, whole words. */
+/** Returns the bytes of an array in the form of buffers, whole words. */
 export function toDeviceBytes(array: NdArray): Uint8Array<ArrayBuffer> {
   const data = array.dtype === "bool"
     ? Uint32Array.from(array.data as Uint8Array)

@@ -1,6 +1,4 @@
-/**
- * What WebGPU reports, as TensorFlow's error classes.
- */
+/** Conversion of WebGPU's errors to TensorFlow's classes. */
 import {
   InternalError,
   type OpError,
@@ -8,7 +6,9 @@ import {
   UnavailableError,
 } from "../../core/errors.ts";
 
-/** The error for what nobody caught: out of memory is `ResourceExhaustedError`, all else `InternalError`. */
+/**
+ * Makes the error of an uncaptured WebGPU error: out of memory is `ResourceExhaustedError`, all else `InternalError`.
+ */
 export function deviceError(error: GPUError): OpError {
   const isMemory = error.constructor.name === "GPUOutOfMemoryError";
   return isMemory
@@ -19,7 +19,7 @@ export function deviceError(error: GPUError): OpError {
     : new InternalError(`Cannot continue: WebGPU reported ${error.message}`, { cause: error });
 }
 
-/** The error of calls on a device that is gone, and of uses of what it held. */
+/** Makes the error of calls on a lost device, and of uses of its buffers. */
 export function lossError(why: string, cause?: unknown): UnavailableError {
   return new UnavailableError(
     `Cannot use this GPU device or its tensors: it was lost (${why}), and its memory ` +

@@ -1,6 +1,4 @@
-/**
- * The GPU's kernels by the kinds of ops.
- */
+/** The GPU's kernels by the kinds of ops. */
 import type { GpuVariant } from "../../core/dispatch.ts";
 import type { Meaning } from "../../core/meaning.ts";
 import type { OpDef } from "../../core/op.ts";

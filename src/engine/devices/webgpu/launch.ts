@@ -1,12 +1,12 @@
-/**
- * A launch: one dispatch with its pipeline, its parameters, and the bind groups it used last.
- */
+/** A launch: one dispatch with its pipeline, its parameters, and the bind groups it used last. */
 import type { Dispatch } from "../../core/dispatch.ts";
 import type { PooledBuffer } from "./buffer_pool.ts";
 import type { ParamSlot } from "./params_ring.ts";
 import type { Pipeline, Pipelines } from "./pipelines.ts";
 
-/** Bind groups a launch remembers. Buffers come back from the pool in turns: a step that replaces variables takes few. */
+/**
+ * Bind groups that a launch caches. Buffers return from the pool in turns: a step that replaces variables needs few.
+ */
 const RECENT = 4;
 
 interface Recent {
@@ -22,7 +22,7 @@ export class Launch {
   readonly hasParams: boolean;
   /** The uniform block, whole slots of 16 bytes. */
   readonly words: Uint32Array<ArrayBuffer>;
-  /** The same as text. */
+  /** The words as text. */
   readonly key: string;
   readonly slot: ParamSlot = { offset: 0, epoch: -1 };
   /** Buffers of the last {@linkcode Launch.bind}, in binding order. */
@@ -32,7 +32,7 @@ export class Launch {
   readonly #recent: Recent[] = [];
   #oldest = 0;
 
-  /** Compiles the program, where that has not happened. `outputs`: how many the kernel has. */
+  /** Compiles the program, where that has not happened. `outputs`: number of the kernel's outputs. */
   constructor(dispatch: Dispatch, outputs: number, pipelines: Pipelines) {
     this.dispatch = dispatch;
     this.grid = dispatch.grid;
@@ -41,14 +41,17 @@ export class Launch {
     this.#from = dispatch.buffers.map((ref) =>
       "input" in ref ? ref.input : -1 - ("output" in ref ? ref.output : outputs + ref.temp)
     );
-    // Programs may read one more, which is zero.
+    // Programs may read one more word, which is zero.
     this.words = new Uint32Array(Math.ceil((dispatch.params.length + 1) / 4) * 4);
     this.words.set(dispatch.params.map((w) => w >>> 0));
     this.key = this.words.join();
     this.buffers = new Array(dispatch.buffers.length);
   }
 
-  /** The bind group of the kernel's inputs (host inputs are undefined) and of its own buffers: outputs, then temporaries. */
+  /**
+   * Returns the bind group of the kernel's inputs (host inputs are undefined) and of its own buffers: outputs, then
+   * temporaries.
+   */
   bind(
     inputs: readonly (PooledBuffer | undefined)[],
     own: readonly PooledBuffer[],
@@ -61,7 +64,7 @@ export class Launch {
     return this.groupOf(buffers, pipelines);
   }
 
-  /** The bind group of buffers in binding order. */
+  /** Returns the bind group of buffers in binding order. */
   groupOf(buffers: readonly PooledBuffer[], pipelines: Pipelines): GPUBindGroup {
     const recent = this.#recent;
     for (let k = 0; k < recent.length; k++) {

@@ -1,6 +1,6 @@
 /**
- * Opens the WebGPU device. Its code and its kernels are loaded here, once there is an adapter: a process that stays on the CPU
- * never waits for them.
+ * Opens the WebGPU device. Its code and its kernels are loaded here, once there is an adapter: a process that stays on
+ * the CPU never waits for them.
  */
 import type { Meaning } from "../../core/meaning.ts";
 import { requestDevice } from "./adapter.ts";

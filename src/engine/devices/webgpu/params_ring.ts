@@ -1,12 +1,10 @@
-/**
- * One uniform buffer for the parameters of all dispatches: equal words share a slot and are written once.
- */
+/** One uniform buffer for the parameters of all dispatches: equal words share a slot and are written once. */
 
 /** Bytes per slot: WebGPU's largest required alignment of dynamic offsets. */
 export const SLOT_BYTES = 256;
 const SLOTS = 4096;
 
-/** Where parameters stand, valid while `epoch` is the ring's. */
+/** Offset of parameters, valid while `epoch` is the ring's. */
 export interface ParamSlot {
   offset: number;
   /** Ring generation it was written in. */
@@ -32,7 +30,7 @@ export class ParamsRing {
     });
   }
 
-  /** Puts the slot's words in place, if they are not, and returns the dynamic offset. */
+  /** Writes the slot's words, unless they are there, and returns the dynamic offset. */
   resolve(slot: ParamSlot, key: string, words: Uint32Array<ArrayBuffer>): number {
     if (slot.epoch === this.#epoch) return slot.offset;
     let offset = this.#offsets.get(key);

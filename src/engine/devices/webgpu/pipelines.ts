@@ -1,6 +1,4 @@
-/**
- * Compute pipelines and bind groups, each made once.
- */
+/** Compute pipelines and bind groups, each made once. */
 import type { DeviceCounters } from "../../core/device.ts";
 import type { BufferRange, Program } from "../../core/dispatch.ts";
 import { InternalError } from "../../core/errors.ts";
@@ -21,7 +19,7 @@ interface Layout {
 }
 
 const BIND_GROUP_LIMIT = 8192;
-/** Those that plans and launches hold live on: a driver may keep half a megabyte for each. */
+/** Most cached pipelines; plans and launches keep theirs: a driver may use half a megabyte for each. */
 const PIPELINE_LIMIT = 1024;
 
 /** Compiles programs and makes bind groups, with caches. */
@@ -36,7 +34,7 @@ export class Pipelines {
   readonly #layouts = new Map<string, Layout>();
   readonly #groups = new Map<string, GPUBindGroup>();
 
-  /** `fail` is told of programs that do not compile. */
+  /** `fail` is called for programs that do not compile. */
   constructor(
     device: GPUDevice,
     counters: DeviceCounters,
@@ -50,7 +48,7 @@ export class Pipelines {
     this.#most = Math.floor(device.limits.maxStorageBufferBindingSize / 4) * 4;
   }
 
-  /** The pipeline of a program. A compile error is reported to `fail` with numbered lines. */
+  /** Returns the pipeline of a program. A compile error is reported to `fail` with numbered lines. */
   pipeline(program: Program): Pipeline {
     let p = this.#pipelines.get(program);
     if (p) return p;
@@ -71,7 +69,7 @@ export class Pipelines {
     return p;
   }
 
-  /** The bind group of these buffers, or of parts of them. */
+  /** Returns the bind group of these buffers, or of parts of them. */
   group(
     pipeline: Pipeline,
     buffers: readonly PooledBuffer[],
@@ -88,7 +86,7 @@ export class Pipelines {
     this.#counters.bindGroupsCreated++;
     const entries: GPUBindGroupEntry[] = buffers.map((b, binding) => {
       const { offset = 0 } = ranges[binding];
-      // The spare room of a pooled buffer may be more than a binding can hold.
+      // The spare room of a pooled buffer may exceed a binding's limit.
       const size = ranges[binding].size ?? (b.bytes > this.#most ? this.#most : undefined);
       return {
         binding,
@@ -107,7 +105,7 @@ export class Pipelines {
     return group;
   }
 
-  /** Forgets the bind groups that hold a destroyed buffer. */
+  /** Drops the bind groups that hold a destroyed buffer. */
   forget(id: number): void {
     const part = `,${id}`;
     for (const key of this.#groups.keys()) {

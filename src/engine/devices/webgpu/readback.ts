@@ -1,6 +1,6 @@
 /**
- * Device-to-host copies: all buffers of one request in one staging copy, synchronously where the runtime allows, else through canvases
- * for who cannot wait.
+ * Device-to-host copies: all buffers of one request in one staging copy, synchronously where the runtime allows, else
+ * through canvases for callers that cannot wait.
  */
 import type { DeviceCounters } from "../../core/device.ts";
 import { ResourceExhaustedError, UnavailableError } from "../../core/errors.ts";
@@ -20,11 +20,11 @@ export class Readback {
   readonly #submit: (record: (encoder: GPUCommandEncoder) => void) => void;
   readonly #free: GPUBuffer[] = [];
   readonly #sync: boolean;
-  /** Undefined until somebody cannot wait. */
+  /** Undefined until a caller cannot wait. */
   #canvas: CanvasReadback | null | undefined;
   #latencyMs = 1;
 
-  /** `submit` records copies behind all work so far and submits. */
+  /** `submit` records copies after all work so far and submits. */
   constructor(
     device: GPUDevice,
     counters: DeviceCounters,
@@ -36,7 +36,7 @@ export class Readback {
     this.#sync = probeSyncMap(device, (ms) => this.#latencyMs = ms);
   }
 
-  /** Milliseconds a readback takes, however small: what the first map took where it must be awaited. */
+  /** Milliseconds of a readback, however small: those of the first map where it must be awaited. */
   get latencyMs(): number {
     return this.#sync ? SYNC_MS : this.#latencyMs;
   }
@@ -53,8 +53,8 @@ export class Readback {
   }
 
   /**
-   * Reads at once, or null where the runtime cannot. Throws `UnavailableError` where it could before: then the device is going, of which
-   * nothing was told yet.
+   * Reads synchronously, or returns null where the runtime cannot. Throws `UnavailableError` where it could before:
+   * then the device is about to be reported lost.
    */
   readSync(ranges: readonly ReadRange[]): ArrayBuffer[] | null {
     if (!this.#sync) return this.canDraw ? this.#draw(this.#canvas!, ranges) : null;
@@ -137,7 +137,10 @@ export class Readback {
   }
 }
 
-/** Deno aborts when a buffer that was never mapped is read synchronously: it is mapped at creation. */
+/**
+ * Makes a mappable buffer. Deno aborts when a buffer that was never mapped is read synchronously: it is mapped at
+ * creation.
+ */
 function mappable(device: GPUDevice, size: number): GPUBuffer {
   const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
   const buffer = device.createBuffer({ size, usage, mappedAtCreation: true });
@@ -145,7 +148,10 @@ function mappable(device: GPUDevice, size: number): GPUBuffer {
   return buffer;
 }
 
-/** Deno hands out its own copy, which `transfer` makes ours for nothing; browsers refuse, and the range dies at unmap. */
+/**
+ * Takes mapped memory over. Deno returns its own copy, which `transfer` takes without copying; browsers refuse, and the
+ * range dies at unmap.
+ */
 function detach(mapped: ArrayBuffer, bytes: number): ArrayBuffer {
   if (CAN_TRANSFER && mapped.byteLength === bytes) return mapped.transfer();
   return mapped.slice(0, bytes);
@@ -168,10 +174,10 @@ function hintOnce(): void {
   );
 }
 
-/** Milliseconds of a readback that nothing must await. */
+/** Milliseconds of a readback without an await. */
 const SYNC_MS = 0.1;
 
-/** True where `mapAsync` has already mapped when it returns: Deno. Elsewhere `tell` hears how long it took. */
+/** True where `mapAsync` has already mapped when it returns: Deno. Elsewhere `tell` gets its duration. */
 function probeSyncMap(device: GPUDevice, tell: (ms: number) => void): boolean {
   const buffer = mappable(device, 16);
   device.queue.submit([]);

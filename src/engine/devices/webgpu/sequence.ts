@@ -1,6 +1,6 @@
 /**
- * Sequences: rows of kernels that run again and again. What they recorded is kept, and given again without asking anything, where
- * the memory they took is free again.
+ * Sequences: kernels that run again and again. Their recorded commands are kept, and replayed without preparing
+ * anything, where the memory they took is free again.
  */
 import type { BufferPool, PooledBuffer, Taken } from "./buffer_pool.ts";
 import type { Launch } from "./launch.ts";
@@ -13,57 +13,57 @@ interface Command {
   /** In binding order. */
   readonly buffers: PooledBuffer[];
   group: GPUBindGroup;
-  /** For each binding the number of the input or output it is, or -1; null where none is one. */
+  /** For each binding the number of its input or output, or -1; null where none is one. */
   places: readonly number[] | null;
 }
 
-/** What dispatches are recorded with. */
+/** Services that dispatches are recorded with. */
 export interface Recorder {
   readonly stream: Stream;
   readonly pool: BufferPool;
   readonly pipelines: Pipelines;
 }
 
-/** What was recorded while the kernels ran once. */
+/** The commands of one recorded run. */
 export class Take {
   readonly #recorder: Recorder;
   readonly #commands: Command[] = [];
-  /** Inputs, then outputs: what may lie elsewhere the next time. */
+  /** Inputs, then outputs: buffers that may differ the next time. */
   readonly #moving: PooledBuffer[];
   readonly #inputs: number;
   /** Memory that the kernels take for themselves. */
   readonly #own = new Set<PooledBuffer>();
-  /** What they took more than once. */
+  /** Memory that they took more than once. */
   readonly #again = new Set<PooledBuffer>();
-  /** All buffers that dispatches use, but for those that move. */
+  /** All buffers of dispatches, except the moving ones. */
   readonly #used = new Set<PooledBuffer>();
-  /** Outputs in their places; a number is that of one that moves. */
+  /** Outputs in their places; a number is that of a moving one. */
   #outputs: readonly (PooledBuffer | number)[] = [];
-  /** Memory that the moving outputs had before. */
+  /** Earlier memory of the moving outputs. */
   #before: Taken = [];
 
-  /** Of kernels that are given these buffers, each of them once. */
+  /** Records kernels that get these distinct buffers. */
   constructor(inputs: readonly PooledBuffer[], recorder: Recorder) {
     this.#moving = inputs.slice();
     this.#inputs = inputs.length;
     this.#recorder = recorder;
   }
 
-  /** Hears of a dispatch on the buffers the launch is bound to. */
+  /** Adds a dispatch on the buffers the launch is bound to. */
   add(launch: Launch, group: GPUBindGroup, bytes: number): void {
     this.#commands.push({ launch, bytes, buffers: launch.buffers.slice(), group, places: null });
   }
 
-  /** Hears of buffers that were taken from the pool. */
+  /** Adds buffers that were taken from the pool. */
   took(buffers: readonly PooledBuffer[]): void {
     for (const b of buffers) (this.#own.has(b) ? this.#again : this.#own).add(b);
   }
 
-  /** Ends the recording. False where it is of no use: memory of an input became free meanwhile and was taken. */
+  /** Ends the recording. False where it is unusable: memory of an input became free meanwhile and was taken. */
   finish(outputs: readonly PooledBuffer[]): boolean {
     if (this.#moving.some((b) => this.#own.has(b))) return false;
     this.#outputs = outputs.map((b) => {
-      // Memory that was something else before cannot be told from that.
+      // Reused memory cannot be told from its earlier contents.
       if (this.#again.has(b) || !this.#own.delete(b)) return b;
       this.#before.push(b, undefined);
       return this.#moving.push(b) - 1;
@@ -97,13 +97,13 @@ export class Take {
       if (!isSame && command.places !== null) this.#rebind(command, command.places);
       batch = stream.dispatch(command.launch, command.group, command.bytes);
     }
-    // Some were used last by a batch before it: to say a later one is safe.
+    // Some were last used by an earlier batch: a later number is safe.
     for (let i = 0; i < moving.length; i++) moving[i].batch = batch;
     for (const b of this.#used) b.batch = batch;
     return this.#outputs.map((o) => (typeof o === "number" ? moving[o] : pool.claim(o)));
   }
 
-  /** Takes memory for the outputs that move. True where it is the same as before. */
+  /** Takes memory for the moving outputs. True where it is the same as before. */
   #takeOutputs(): boolean {
     const { stream: { batch }, pool } = this.#recorder, moving = this.#moving;
     let isSame = true;
@@ -112,7 +112,7 @@ export class Take {
       for (let i = this.#inputs; i < moving.length; i++) pool.claim(moving[i]);
       return true;
     }
-    // What the kernels take for themselves is not for outputs.
+    // The kernels' own memory must not serve outputs.
     for (const b of this.#own) pool.claim(b);
     try {
       const outputs = pool.takeAll(moving.slice(this.#inputs), this.#before, batch);
@@ -135,12 +135,12 @@ export class Take {
   }
 }
 
-/** Takes that a sequence keeps: memory that one needs may be somebody else's. */
+/** Takes that a sequence keeps: the memory of one may be in use elsewhere. */
 const KEPT = 4;
-/** After so many runs that no take was free, only one in so many is recorded. */
+/** After so many runs without a free take, only one in so many is recorded. */
 const PATIENCE = 16;
 
-/** The takes of a row of kernels. */
+/** The takes of a sequence of kernels. */
 export class Takes {
   readonly #constants: ReadonlySet<unknown>;
   readonly #takes: Take[] = [];
@@ -151,7 +151,7 @@ export class Takes {
     this.#constants = new Set(constants);
   }
 
-  /** A take whose memory is free; null where there is none. */
+  /** Finds a take whose memory is free, or returns null. */
   find(): Take | null {
     for (let i = 0; i < this.#takes.length; i++) {
       if (!this.#takes[i].isFree) continue;
@@ -162,7 +162,10 @@ export class Takes {
     return null;
   }
 
-  /** A take to record this run; null where that is not worth it (the first may be the only one), or inputs cannot be told apart. */
+  /**
+   * Begins a take for this run; null where that is not worth it (the first may be the only one), or inputs are not
+   * distinct.
+   */
   begin(inputs: readonly PooledBuffer[], recorder: Recorder): Take | null {
     const misses = this.#misses;
     if (misses < 2 || (misses > PATIENCE && misses % PATIENCE !== 0)) return null;

@@ -1,6 +1,4 @@
-/**
- * The stream of commands: dispatches recorded into one open pass, submitted in batches that grow.
- */
+/** The stream of commands: dispatches recorded into one open pass, submitted in batches that grow. */
 import type { DeviceCounters } from "../../core/device.ts";
 import { traced, tracer } from "../../core/trace.ts";
 import type { Launch } from "./launch.ts";
@@ -12,7 +10,7 @@ import { Timestamps } from "./timestamps.ts";
 const FIRST_BATCH = 16, MAX_BATCH = 256;
 const MAX_BATCH_BYTES = 256 * 2 ** 20;
 
-/** Records what a device is to do, in order. */
+/** Records the commands of a device, in order. */
 export class Stream {
   readonly params: ParamsRing;
   readonly #device: GPUDevice;
@@ -40,10 +38,10 @@ export class Stream {
     return this.#batch;
   }
 
-  /** Records a dispatch on buffers that hold so many bytes together, and returns the number of its batch. */
+  /** Records a dispatch on buffers of so many bytes together, and returns the number of its batch. */
   dispatch(launch: Launch, group: GPUBindGroup, bytes: number): number {
     if (tracer === null) return this.#dispatch(launch, group, bytes);
-    // While somebody traces, each dispatch is a pass of its own, so that it can be timed.
+    // While a listener traces, each dispatch is a pass of its own, so that it can be timed.
     const { grid, program: { name } } = launch.dispatch;
     this.#endPass();
     this.#timestamps ??= Timestamps.of(this.#device);
@@ -58,7 +56,7 @@ export class Stream {
 
   #dispatch(launch: Launch, group: GPUBindGroup, bytes: number): number {
     const { pipeline, grid, hasParams } = launch;
-    // Before the pass is asked for: a ring that is full submits what was recorded.
+    // Before the pass is opened: a full ring submits the recorded commands.
     if (hasParams) this.#offset[0] = this.params.resolve(launch.slot, launch.key, launch.words);
     const pass = this.#pass ?? this.#openPass(), batch = this.#batch;
     if (this.#pipelineInPass !== pipeline) {
@@ -93,13 +91,13 @@ export class Stream {
     if (this.#encoder) this.submit();
   }
 
-  /** {@linkcode Stream.submit} for copies to the host: who waits for them begins with small batches again. */
+  /** Is {@linkcode Stream.submit} for copies to the host: the wait for them begins with small batches again. */
   submitRead(record: (encoder: GPUCommandEncoder) => void): void {
     this.submit(record);
     this.#limit = FIRST_BATCH;
   }
 
-  /** Records something else than a dispatch and submits it with all before it. */
+  /** Records another command than a dispatch and submits it with all before it. */
   submit(record?: (encoder: GPUCommandEncoder) => void): void {
     this.#endPass();
     const encoder = this.#encoder ?? this.#device.createCommandEncoder();
@@ -115,7 +113,7 @@ export class Stream {
     this.#onSubmit();
   }
 
-  /** Tells {@linkcode tracer} when dispatches ran, where that was measured. */
+  /** Reports the measured times of dispatches to {@linkcode tracer}. */
   async settleTrace(): Promise<void> {
     const timestamps = this.#timestamps;
     if (timestamps === null) return;

@@ -1,6 +1,4 @@
-/**
- * Timestamps: when dispatches ran, by the GPU's clock, brought onto the host's.
- */
+/** Timestamps: times of dispatches by the GPU's clock, converted to the host's. */
 import type { Span } from "../../core/trace.ts";
 
 /** Dispatches that one query set holds. */
@@ -21,7 +19,7 @@ export class Timestamps {
   readonly #batches: Batch[] = [];
   #names: string[] = [];
 
-  /** Null where the device has none. */
+  /** Makes timestamps, or returns null where the device has none. */
   static of(device: GPUDevice): Timestamps | null {
     return device.features.has("timestamp-query") ? new Timestamps(device) : null;
   }
@@ -35,7 +33,7 @@ export class Timestamps {
     });
   }
 
-  /** What a pass of this one dispatch must write; undefined where no room is left before the next submission. */
+  /** Returns the writes of a pass for one dispatch; undefined where no room is left before the next submission. */
   next(name: string): GPUComputePassTimestampWrites | undefined {
     const i = this.#names.length;
     if (i === CAPACITY) return undefined;
@@ -47,7 +45,7 @@ export class Timestamps {
     };
   }
 
-  /** Records the copy of what has been written; call `submitted` after the submission. */
+  /** Records the copy of the written timestamps; call `submitted` after the submission. */
   resolve(encoder: GPUCommandEncoder): { submitted(): void } | null {
     const names = this.#names;
     if (names.length === 0) return null;
@@ -69,7 +67,9 @@ export class Timestamps {
     };
   }
 
-  /** Spans of all that was submitted. The clocks are brought together by this: nothing begins before it was submitted. */
+  /**
+   * Returns the spans of all submitted dispatches. The clocks are aligned so that none begins before its submission.
+   */
   async collect(): Promise<Span[]> {
     const batches = this.#batches.splice(0);
     const read: { names: readonly string[]; submitted: number; times: number[] }[] = [];

@@ -1,6 +1,4 @@
-/**
- * Chooses among kernels for the same work: remembers which was fastest, and, when asked to, finds out.
- */
+/** Chooses among kernels for the same work: remembers the fastest, and measures on request. */
 import type { Candidates, GpuPlan, KernelChooser } from "../../core/dispatch.ts";
 
 export interface Trial {
@@ -9,16 +7,18 @@ export interface Trial {
   end(): void;
 }
 
-/** Buffers for candidates; null where nothing can wait for the device. */
+/** Makes buffers for candidates; null where the device cannot be awaited synchronously. */
 type Begin = (candidates: Candidates) => Trial | null;
 
-/** Multiplications and additions below which the first candidate is taken: about a millisecond of a processor's work. */
+/**
+ * Multiplications and additions below which the first candidate is taken: about a millisecond of a processor's work.
+ */
 const LARGE = 2 ** 24;
 const MOST = 4;
-/** Times of each candidate, of which the least counts: whatever else the machine does only adds. */
+/** Timings of each candidate, of which the least counts: other load only adds. */
 const ROUNDS = 3;
 
-/** Chooses kernels by the names of candidates that were the fastest of their key. */
+/** Chooses kernels by the names of the fastest candidates of their keys. */
 export class Tuner implements KernelChooser {
   /** True: candidates of a new key are timed when they are first met. */
   timing = false;
@@ -26,7 +26,7 @@ export class Tuner implements KernelChooser {
   readonly #clock: () => number;
   readonly #fastest = new Map<string, string>();
 
-  /** `clock` gives milliseconds since some moment. */
+  /** `clock` returns milliseconds since some moment. */
   constructor(begin: Begin, clock: () => number = () => performance.now()) {
     this.#begin = begin;
     this.#clock = clock;
@@ -60,7 +60,7 @@ export class Tuner implements KernelChooser {
     return best;
   }
 
-  /** Index of the fastest; null where it cannot be told. */
+  /** Returns the index of the fastest; null where it cannot be measured. */
   #time(candidates: Candidates): number | null {
     const trial = this.#begin(candidates);
     if (trial === null) return null;

@@ -36,9 +36,9 @@ import { type Take, Takes } from "./sequence.ts";
 import { Stream } from "./stream.ts";
 import { type Trial, Tuner } from "./tuner.ts";
 
-/** What both directions manage at least, for placement. */
+/** Bandwidth that both directions reach at least, for placement. */
 const BYTES_PER_MS = 5e6;
-/** Of uploads of at most as many bytes, the least a buffer has, the host keeps a copy: reading them asks no GPU. */
+/** Largest uploads of which the host keeps a copy, the least size of a buffer: reading them needs no GPU. */
 const KEPT_BYTES = 256;
 
 gpuKernels.bring(kernels);
@@ -61,11 +61,11 @@ export class WebGpuDevice implements Device {
   readonly #stream: Stream;
   readonly #pipelines: Pipelines;
   readonly #readback: Readback;
-  /** Hears of what is recorded. */
+  /** The take that records now, or null. */
   #take: Take | null = null;
   #error: Error | null = null;
   #lost: UnavailableError | null = null;
-  /** Work that was submitted with buffers that there was no memory for. */
+  /** Number of submissions with buffers that could not be allocated. */
   #failing = 0;
 
   constructor({ device, profile, description, software }: AdapterResult) {
@@ -92,14 +92,16 @@ export class WebGpuDevice implements Device {
     );
     device.addEventListener("uncapturederror", (event) => {
       const { error } = event as GPUUncapturedErrorEvent;
-      // What commands say of a buffer that there was no memory for has been told already.
+      // Errors of commands on a buffer that could not be allocated repeat a reported one.
       const isEcho = this.#failing + this.#pool.failed > 0 && error instanceof GPUValidationError;
       if (!isEcho) this.#error ??= deviceError(error);
     });
     this.lost = device.lost.then((info) => this.#lost = lossError(info.message || info.reason));
   }
 
-  /** There was no memory for a buffer: the next call fails, and recorded commands that use it do nothing. */
+  /**
+   * Handles a buffer that could not be allocated: the next call fails, and recorded commands that use it do nothing.
+   */
   #failed(error: GPUError): void {
     this.#error ??= deviceError(error);
     this.#failing++;
@@ -140,7 +142,7 @@ export class WebGpuDevice implements Device {
     return null;
   }
 
-  /** Compiles a plan into something that can be run many times. */
+  /** Compiles a plan into a kernel that can run many times. */
   prepareKernel(name: string, plan: GpuPlan, outputs: readonly ConcreteSpec[]): PreparedKernel {
     const launches = plan.dispatches.map((d) => new Launch(d, outputs.length, this.#pipelines));
     const sizes = [...outputs.map((o) => storageBytes(o)), ...plan.temps ?? []];
@@ -154,7 +156,7 @@ export class WebGpuDevice implements Device {
           const inputs = given as readonly (PooledBuffer | undefined)[];
           const own = into as readonly PooledBuffer[];
           if (this.#pool.failed > 0) this.#pool.refuse([...inputs, ...own]);
-          // What the host once wrote is there no more.
+          // The host's copy is no longer valid.
           for (const buffer of own) buffer.given = null;
           for (const launch of launches) this.#record(launch, inputs, own);
         },
@@ -199,7 +201,7 @@ export class WebGpuDevice implements Device {
     };
   }
 
-  /** Runs plans on zeros, where the end of a run can be waited for at once. */
+  /** Makes trial runs of plans on zeros, where the end of a run can be awaited synchronously. */
   #trial({ inputs, outputs }: Candidates): Trial | null {
     if (!this.#readback.canSync) return null;
     const words = (bytes: number): ConcreteSpec => ({
@@ -292,7 +294,10 @@ export class WebGpuDevice implements Device {
     if (this.#pool.failed > 0) this.#pool.refuse(reads.map((r) => r.buffer as PooledBuffer));
   }
 
-  /** Why a copy could not be read: the loss of the device, of which we may be told a moment later, or what the queue says. */
+  /**
+   * Finds the cause of a failed read: the loss of the device, which may be reported a moment later, or the queue's
+   * error.
+   */
   async #failedRead(cause: unknown): Promise<never> {
     await this.gpu.queue.onSubmittedWorkDone().catch(() => {});
     this.check();
@@ -302,15 +307,19 @@ export class WebGpuDevice implements Device {
   free(buffer: DeviceBuffer): void {
     this.#pool.give(buffer as PooledBuffer, this.#stream.batch);
   }
-  /** The WebGPU buffer behind a buffer, for another library on this device: what was recorded is submitted, so that it reads what it should. */
+  /**
+   * Returns the WebGPU buffer behind a buffer, for another library on this device: recorded commands are submitted, so
+   * that it reads current data.
+   */
   lend(buffer: DeviceBuffer): GPUBuffer {
     this.flush();
     (buffer as PooledBuffer).given = null;
     return (buffer as PooledBuffer).gpu;
   }
   /**
-   * Another library's buffer on this device, for kernels and reads; it stays that library's, which must have submitted what writes it.
-   * Its size must be a multiple of 16 bytes: kernels may bind it as vectors of four.
+   * Wraps another library's buffer on this device, for kernels and reads; it stays that library's, which must have
+   * submitted the commands that write it. Its size must be a multiple of 16 bytes: kernels may bind it as vectors of
+   * four.
    */
   adopt(gpu: GPUBuffer): DeviceBuffer {
     return this.#pool.adopt(gpu);
@@ -318,7 +327,7 @@ export class WebGpuDevice implements Device {
   bytesOf(spec: ConcreteSpec): number {
     return storageBytes(spec);
   }
-  /** A copy of what another's buffer holds once all that was submitted has run; its owner may then change it. */
+  /** Copies another owner's buffer as of all submitted work; its owner may then change it. */
   copyIn(gpu: GPUBuffer, spec: ConcreteSpec): DeviceBuffer {
     this.check();
     const bytes = storageBytes(spec);

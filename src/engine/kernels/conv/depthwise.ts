@@ -30,18 +30,18 @@ import type { WindowAxis, WindowGeometry } from "./geometry.ts";
 import type { ConvTask } from "./plan.ts";
 import { convVariant } from "./variants.ts";
 
-/** Longest row of taps that a program spells out. */
+/** Longest row of taps that a program unrolls. */
 const MAX_TAPS = 7;
 
-/** Loads and stores that a program for software adapters spells out at most: each takes the compiler some milliseconds. */
+/** Most loads and stores in a program for software adapters: each takes the compiler some milliseconds. */
 const MAX_ACCESSES = 64;
 
-/** Channels that are made at once: four only where each has one filter. */
+/** Returns the channels that are computed at once: four only where each has one filter. */
 function widthOf({ channels, outChannels }: WindowGeometry): 1 | 4 {
   return outChannels === channels && channels % 4 === 0 ? 4 : 1;
 }
 
-/** What all shaders take, and the types of an epilogue's operands. */
+/** Returns the parameters of all shaders, and the types of an epilogue's operands. */
 function printDepthwise(task: ConvTask, width: 1 | 4, workgroup: number): {
   readonly texts: DepthwiseOne & Pick<DepthwiseRows, "acc">;
   readonly inputs: readonly string[];
@@ -52,13 +52,13 @@ function printDepthwise(task: ConvTask, width: 1 | 4, workgroup: number): {
   return { texts: { element, c, acc, sum: vec(acc, width), half, workgroup, finish }, inputs };
 }
 
-/** Extents of what is made and of what is read: of the gradient of the image these are the other way round. */
+/** Returns the extents of the result and of the source: for the gradient of the image these are swapped. */
 function rowsAndLimits(axes: readonly WindowAxis[], backward: boolean): [number[], number[]] {
   const ins = axes.map((a) => a.in), outs = axes.map((a) => a.out);
   return backward ? [ins, outs] : [outs, ins];
 }
 
-/** Fields of the shaders that take any filter. */
+/** Returns the fields of the shaders that take any filter. */
 function windowFields(g: WindowGeometry, backward: boolean): Fields {
   const [, h, w] = g.axes, [[yrows, xrows], [ylimit, xlimit]] = rowsAndLimits([h, w], backward);
   return {
@@ -102,7 +102,10 @@ function planImage(task: ConvTask, profile: Profile, backward: boolean): GpuPlan
   };
 }
 
-/** Neighbours along whole rows of four channels: each element of an image row is loaded once for all the taps that meet it. */
+/**
+ * Dispatches neighbours along whole rows of four channels: each element of an image row is loaded once for all the taps
+ * that meet it.
+ */
 function rows(task: ConvTask, profile: Profile, backward: boolean): Dispatch {
   const { geometry: g } = task, [, h, w] = g.axes, c4 = g.channels / 4;
   const pixels = w.stride === 1 ? 4 : 2, sign = backward ? -1 : 1;
@@ -132,7 +135,7 @@ function rows(task: ConvTask, profile: Profile, backward: boolean): Dispatch {
   return flatDispatch({ program, buffers: buffersOf(task), params }, profile);
 }
 
-/** How many results an invocation makes of so many rows and columns; null where even a few are too much to spell out. */
+/** Returns the rows and columns of results that an invocation makes; null where even a few are too much to unroll. */
 function tileResults(
   axes: readonly [WindowAxis, WindowAxis],
   places: readonly [number, number],
@@ -147,7 +150,10 @@ function tileResults(
   return null;
 }
 
-/** A rectangle of results, with every tap spelled out: loops and branches cost software adapters more than taps outside. */
+/**
+ * Dispatches rectangles of results, with every tap unrolled: loops and branches cost software adapters more than taps
+ * outside.
+ */
 function tiles(
   task: ConvTask,
   profile: Profile,
@@ -186,7 +192,10 @@ function tiles(
   return flatDispatch({ program, buffers: buffersOf(task), params }, profile);
 }
 
-/** Plans the gradient of the filter: neighbours along a row of it, summed over some lines of places. `wid.z` counts parts. */
+/**
+ * Plans the gradient of the filter: neighbours along a row of it, summed over some lines of places. `wid.z` counts
+ * parts.
+ */
 function planFilter(task: ConvTask, profile: Profile): GpuPlan {
   const { geometry: g } = task, [, h, w] = g.axes, width = widthOf(g);
   const size = h.filter * w.filter * g.outChannels, lines = g.batch * h.out;

@@ -1,6 +1,6 @@
 /**
- * A convolution and the gradient of its image are the same walk: each place gathers taps of an image and multiplies them
- * with the filter. This file says how, for both, in the numbers that are uniforms.
+ * A convolution and the gradient of its image are the same walk: each place gathers taps of an image and multiplies
+ * them with the filter. This file describes both, in the numbers that are uniforms.
  */
 import type { WindowAxis, WindowGeometry } from "./geometry.ts";
 
@@ -11,7 +11,7 @@ export interface GatherAxis {
   readonly mul: number;
   readonly add: number;
   readonly step: number;
-  /** Extent of what is read. */
+  /** Extent of the source. */
   readonly limit: number;
   readonly taps: number;
   /** Phases: places of a stride that meet different taps. */
@@ -24,12 +24,12 @@ export interface GatherAxis {
   readonly outLimit: number;
 }
 
-/** A gather: rows are places, columns channels of the result, sums run over taps and channels of what is read. */
+/** A gather: rows are places, columns channels of the result, sums run over taps and channels of the source. */
 export interface Gather {
   readonly batch: number;
   /** Depth, height, width. */
   readonly axes: readonly [GatherAxis, GatherAxis, GatherAxis];
-  /** Channels of what is read. */
+  /** Channels of the source. */
   readonly channels: number;
   /** Channels of the result. */
   readonly columns: number;
@@ -58,7 +58,9 @@ export function forwardGather({ batch, axes, channels, outChannels }: WindowGeom
   };
 }
 
-/** The gradient of the image. Strides and dilations may not meet on one axis: {@linkcode hasPhases}. */
+/**
+ * Returns the gather of the image's gradient. Strides and dilations may not meet on one axis: {@linkcode hasPhases}.
+ */
 export function backwardGather({ batch, axes, channels, outChannels }: WindowGeometry): Gather {
   return {
     batch,
@@ -105,12 +107,12 @@ export function phaseCount({ axes }: Gather): number {
   return axes[0].phases * axes[1].phases * axes[2].phases;
 }
 
-/** Whether depth is an axis at all; where not, programs leave it out. */
+/** True where depth is an axis; else programs leave it out. */
 export function isDeep({ axes: [d] }: Gather): boolean {
   return d.rows > 1 || d.taps > 1 || d.limit > 1 || d.phases > 1 || d.add !== 0;
 }
 
-/** Words of the uniform fields of the axes, in the order of shaders/conv/places.wgsl. */
+/** Returns the words of the uniform fields of the axes, in the order of shaders/conv/places.wgsl. */
 export function gatherWords({ axes }: Gather, deep: boolean): number[] {
   return axes.slice(deep ? 0 : 1).flatMap((a) => [
     ...[a.rows, a.mul, a.add, a.step, a.limit, a.taps, a.phases],

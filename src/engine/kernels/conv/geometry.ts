@@ -1,6 +1,4 @@
-/**
- * Shapes of convolutions and pooling: output sizes, padding, and the axes every kernel walks.
- */
+/** Shapes of convolutions and pooling: output sizes, padding, and the axes every kernel walks. */
 import { type PartialShape, type Shape, shapeText } from "../../core/shape.ts";
 import type { Attrs } from "../../core/op.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -16,7 +14,7 @@ export interface WindowAxis {
   readonly after: number;
 }
 
-/** What a convolution or a pooling walks: always three axes, so that kernels are written once. */
+/** The geometry of a convolution or a pooling: always three axes, so that kernels are written once. */
 export interface WindowGeometry {
   readonly batch: number;
   readonly channels: number;
@@ -30,7 +28,7 @@ export interface WindowGeometry {
 
 export type PaddingName = "SAME" | "VALID" | "EXPLICIT";
 
-/** The axis along which nothing happens. */
+/** An axis of extent 1 without padding. */
 const TRIVIAL_AXIS: WindowAxis = {
   in: 1,
   out: 1,
@@ -41,12 +39,12 @@ const TRIVIAL_AXIS: WindowAxis = {
   after: 0,
 };
 
-/** Taps and gaps of a dilated window together. */
+/** Returns the extent of a dilated window. */
 export function dilatedExtent(filter: number, dilation: number): number {
   return (filter - 1) * dilation + 1;
 }
 
-/** Positions of the spatial axes of a shape of this rank. */
+/** Returns the positions of the spatial axes of a shape of this rank. */
 export function spatialAxes(rank: number, channelsFirst: boolean): number[] {
   return Array.from({ length: rank - 2 }, (_, i) => i + (channelsFirst ? 2 : 1));
 }
@@ -60,12 +58,12 @@ export function isChannelsFirst(attrs: Attrs): boolean {
   return format[1] === "C";
 }
 
-/** What the spatial attributes say along each spatial axis. */
+/** The spatial attributes along each spatial axis. */
 export interface SpatialAttrs {
   readonly strides: number[];
   readonly dilations: number[];
   readonly padding: PaddingName;
-  /** Explicit padding; zeros where it is another. */
+  /** Explicit padding; zeros for other kinds. */
   readonly explicit: [number, number][];
 }
 
@@ -115,7 +113,7 @@ export function spatialAttrs(attrs: Attrs, rank: number): SpatialAttrs {
   };
 }
 
-/** Spatial axis `i` with its padding resolved. Throws `ValueError` where the window does not fit. */
+/** Returns spatial axis `i` with its padding resolved. Throws `ValueError` where the window does not fit. */
 function windowAxis(
   size: number,
   filter: number,
@@ -141,7 +139,7 @@ function windowAxis(
   return { in: size, out, filter, stride, dilation, before, after };
 }
 
-/** Output extents along the spatial axes; null where the input's or the filter's is unknown. */
+/** Returns output extents along the spatial axes; null where the input's or the filter's is unknown. */
 export function spatialOutputs(
   sizes: readonly (number | null)[],
   filter: readonly (number | null)[],
@@ -154,7 +152,7 @@ export function spatialOutputs(
   });
 }
 
-/** Puts batch, channels and spatial extents in the order of the data format. */
+/** Orders batch, channels and spatial extents by the data format. */
 export function orderShape(
   batch: number | null,
   spatial: readonly (number | null)[],
@@ -186,7 +184,7 @@ export function windowGeometry(
   };
 }
 
-/** The geometry of a dilation: `rates` are its dilations. */
+/** Returns the geometry of a dilation: `rates` are its dilations. */
 export function dilationGeometry(
   image: Shape,
   filter: readonly number[],
@@ -211,7 +209,7 @@ export function isPointwiseWindow(g: WindowGeometry): boolean {
   return g.axes.every((a) => a.filter === 1 && a.stride === 1 && a.before === 0 && a.out === a.in);
 }
 
-/** Rank of a shape. Throws `ValueError` where it is known and another. */
+/** Checks the rank of a shape. Throws `ValueError` where it is known and another. */
 export function checkRank(shape: PartialShape, rank: number, op: string, what: string): void {
   if (shape !== null && shape.length !== rank) {
     throw new ValueError(

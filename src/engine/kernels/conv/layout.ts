@@ -1,6 +1,4 @@
-/**
- * Runs a plan written for images with channels last on images with channels first: transposes before and after.
- */
+/** Runs a plan written for images with channels last on images with channels first: transposes before and after. */
 import type { DType } from "../../core/dtype.ts";
 import type { BufferRef, Dispatch, GpuPlan, Profile } from "../../core/dispatch.ts";
 import { gpuBytes } from "../../core/gpu_storage.ts";
@@ -9,7 +7,7 @@ import { copyGpu } from "../copy/variants.ts";
 import { plainAxis } from "../copy/map.ts";
 
 export interface Operand {
-  /** Where the op has it. */
+  /** The op's buffer. */
   readonly buffer: BufferRef;
   readonly shape: Shape;
   readonly dtype: DType;
@@ -24,7 +22,7 @@ export function channelsLast(
   inner: (buffers: readonly BufferRef[]) => GpuPlan,
 ): GpuPlan {
   const images = operands.filter((o) => o.image);
-  // Negative numbers stand for the copies, which come behind the temporaries of the inner plan.
+  // Negative numbers stand for the copies, which come after the temporaries of the inner plan.
   const { dispatches, temps = [] } = inner(
     operands.map((o) => (o.image ? { temp: -1 - images.indexOf(o) } : o.buffer)),
   );

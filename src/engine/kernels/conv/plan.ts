@@ -1,6 +1,4 @@
-/**
- * From convolutions and their gradients to dispatches.
- */
+/** Dispatches of convolutions and their gradients. */
 import type { GpuPlan, Profile } from "../../core/dispatch.ts";
 import { gpuBytes } from "../../core/gpu_storage.ts";
 import { wordsOf } from "../dispatches.ts";
@@ -35,15 +33,18 @@ import {
 } from "../matmul/tiles.ts";
 import { tunedChoice } from "../matmul/tuning.ts";
 
-/** A convolution or gradient to plan; images have channels last. `a` is what is gathered, or the image; `b` is multiplied with it. */
+/**
+ * A convolution or gradient to plan; images have channels last. `a` is gathered, or the image; `b` is multiplied with
+ * it.
+ */
 export interface ConvTask extends ProductTask {
   readonly geometry: WindowGeometry;
 }
 
-/** A convolution, or which of its gradients. */
+/** A convolution, or one of its gradients. */
 export type ConvRole = "forward" | "input" | "filter";
 
-/** What the operands and the result of each are. */
+/** Operands and result of each. */
 const OPERANDS = {
   forward: ["image", "filter", "result"],
   input: ["result", "filter", "image"],
@@ -58,11 +59,11 @@ interface ConvWork {
   readonly gather: Gather;
   readonly source: ConvSource;
   readonly extents: readonly [m: number, n: number, k: number];
-  /** Lines of places; they are summed where the gradient of a filter is wanted. */
+  /** Lines of places, over which the gradient of a filter is summed. */
   readonly lines: number;
 }
 
-/** Elements of the operands and the result. */
+/** Returns the elements of the operands and the result. */
 function sizesOf(role: ConvRole, g: WindowGeometry): number[] {
   const sizes = {
     image: g.batch * inPlaces(g) * g.channels,
@@ -73,8 +74,8 @@ function sizesOf(role: ConvRole, g: WindowGeometry): number[] {
 }
 
 /**
- * Plans a convolution or gradient, where `choice` overrides the chosen kernel. For the gradient of the image the geometry must
- * have phases.
+ * Plans a convolution or gradient; `choice` overrides the chosen kernel. For the gradient of the image the geometry
+ * must have phases.
  */
 export function planConv(
   role: ConvRole,
@@ -153,7 +154,7 @@ function planWork(work: ConvWork, choice: TileChoice): GpuPlan {
   });
 }
 
-/** The kernel for some work: by timing where the device does that. */
+/** Chooses the kernel, by timing where the device does that. */
 function tunedKernel(work: ConvWork): TileChoice {
   const { role, task, profile, gather, source, extents: [m, n, k], lines } = work;
   const { ofFilter, wideA, wideB, transB } = source;

@@ -1,6 +1,6 @@
 /**
- * The programs of convolutions and their gradients, shaders/conv/: with register tiles for software adapters, with tiles that a
- * workgroup stages for others.
+ * The programs of convolutions and their gradients, shaders/conv/: with register tiles for software adapters, with
+ * tiles that a workgroup stages for others.
  */
 import type { Profile, Program } from "../../core/dispatch.ts";
 import { shaderProgram } from "../../core/shader.ts";
@@ -14,7 +14,10 @@ import {
   CONV_TILED,
 } from "../window_shaders_generated.ts";
 
-/** What shapes the text: the first operand is the image, the second one the filter or, of a filter's gradient, the gradient. */
+/**
+ * Variants of the text: the first operand is the image, the second one the filter or, for a filter's gradient, the
+ * gradient.
+ */
 export interface ConvSource extends ProductSource {
   /** The gradient of a filter: taps and channels are rows, places are terms. */
   readonly ofFilter: boolean;
@@ -25,7 +28,7 @@ export interface ConvSource extends ProductSource {
   readonly phased: boolean;
 }
 
-/** The program of a kernel; `wid.z` counts phases, or parts of sums where `split`. */
+/** Makes the program of a kernel; `wid.z` counts phases, or parts of sums where `split`. */
 export function convProgram(
   source: ConvSource,
   { kind, tile }: TileChoice,

@@ -1,6 +1,4 @@
-/**
- * Kernels over images on the GPU, and the variants of Conv2D, Conv3D and their gradients.
- */
+/** Kernels over images on the GPU, and the variants of Conv2D, Conv3D and their gradients. */
 import type { BufferRef, GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { epilogueOf, fusionOf } from "../../core/fusion.ts";
 import type { MeaningOf } from "../../core/meaning.ts";
@@ -15,7 +13,7 @@ import { type ConvRole, type ConvTask, planConv } from "./plan.ts";
 /** True where the GPU can hold and bind every operand. */
 export function convFits(problem: Problem, profile: Profile): boolean {
   const { inputs, outputs, attrs } = problem, fusion = fusionOf(attrs);
-  // An epilogue would meet images that have their channels first.
+  // Epilogues need images with channels last.
   if (fusion && (isChannelsFirst(attrs) || epilogueOf(problem) === undefined)) return false;
   const own = [...inputs.slice(0, fusion?.own), ...outputs];
   return gpuFits(problem, profile) && !own.some((s) => s.dtype === "bool");
@@ -26,10 +24,10 @@ export interface ImageKernel {
   readonly name: string;
   /** Inputs that are its operands. */
   readonly operands: readonly number[];
-  /** Which operands and results are images, not filters. Default all. */
+  /** True for operands and results that are images, not filters. Default all. */
   readonly images?: readonly boolean[];
   readonly geometry: (problem: Problem) => WindowGeometry;
-  /** The work; `buffers` are those of operands and results. */
+  /** Plans the work; `buffers` are those of operands and results. */
   readonly plan: (
     geometry: WindowGeometry,
     buffers: readonly BufferRef[],
@@ -38,7 +36,7 @@ export interface ImageKernel {
   ) => GpuPlan;
 }
 
-/** The variant of a kernel over images, whatever the data format. */
+/** Makes the variant of a kernel over images, for any data format. */
 export function imageVariant({ name, operands, images, geometry, plan }: ImageKernel): GpuVariant {
   return {
     name,
@@ -60,7 +58,7 @@ export function imageVariant({ name, operands, images, geometry, plan }: ImageKe
   };
 }
 
-/** Which inputs of each are operands, what is an image, and where the shapes of image and filter stand. */
+/** Operands of each role, with the images among them, and the shapes of image and filter. */
 const ROLES: Readonly<
   Record<
     ConvRole,
@@ -86,14 +84,14 @@ const ROLES: Readonly<
   },
 };
 
-/** The geometry of a convolution or gradient; of a depthwise one each channel has filters of its own. */
+/** Returns the geometry of a convolution or gradient; in a depthwise one each channel has filters of its own. */
 export function convGeometry(role: ConvRole, problem: Problem, depthwise = false): WindowGeometry {
   const [image, filter] = ROLES[role].shapes(problem);
   const [channels, filters] = filter.slice(-2);
   return windowGeometry(image, filter, depthwise ? channels * filters : filters, problem.attrs);
 }
 
-/** The work of a problem whose operands and result lie here. */
+/** Makes the task of a problem whose operands and result are these buffers. */
 export function convTask(
   problem: Problem,
   geometry: WindowGeometry,

@@ -1,6 +1,4 @@
-/**
- * Kernels of the GPU for elements that follow from their places: one value, a ramp, random draws.
- */
+/** Kernels of the GPU for elements that follow from their places: one value, a ramp, random draws. */
 import type { GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { gpuBytes, wordType } from "../../core/gpu_storage.ts";
 import type { MeaningOf } from "../../core/meaning.ts";
@@ -11,7 +9,7 @@ import { rampVariants } from "./number.ts";
 import { planPieces } from "./pieces.ts";
 import { streamProgram, valueWord, wordOfParam } from "./stream.ts";
 
-/** Fills the output with a value known now (`value`), or with the element in input `from`. */
+/** Plans a fill of the output with a constant (`value`), or with the element in input `from`. */
 export function fillGpu(
   out: ConcreteSpec,
   profile: Profile,

@@ -1,6 +1,4 @@
-/**
- * Picking rows on the GPU. An index out of range gives zeros.
- */
+/** Gathers of rows on the GPU. An index out of range gives zeros. */
 import type { GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { gpuBytes, vec, wordType } from "../../core/gpu_storage.ts";
 import type { DType } from "../../core/dtype.ts";
@@ -27,7 +25,7 @@ export function gatherFits({ dims }: RowLayout): boolean {
   return dims.length <= 32;
 }
 
-/** One dispatch: the rows of input 0 that input 1 names. */
+/** Plans one dispatch: the rows of input 0 that input 1 names. */
 function gatherGpu(layout: RowLayout, dtype: DType, profile: Profile): GpuPlan {
   const { batch, outer, dims, inner, count } = layout;
   const size = batch * outer * count * inner;

@@ -1,6 +1,4 @@
-/**
- * How indices name rows: the loops that gathers and scatters share.
- */
+/** Layouts of row indices, shared by gathers and scatters. */
 import { isBigInt } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import type { RowLayout } from "../../core/meaning.ts";
@@ -23,7 +21,7 @@ export function axisLayout(
   };
 }
 
-/** Layout where the last axis of `indices` runs through the leading axes of the table. */
+/** Makes the layout where the last axis of `indices` runs through the leading axes of the table. */
 export function vectorLayout(table: Shape, indices: Shape): RowLayout {
   const depth = indices[indices.length - 1];
   return {
@@ -41,7 +39,10 @@ export function ontoLayout({ inputs: [indices], outputs: [out] }: Problem): RowL
   return { batch: 1, outer: 1, dims: [rows], inner: sizeOf(row), count: sizeOf(indices.shape) };
 }
 
-/** Rows that the indices name, -1 for those that `skip` allows to be out of range. Throws `InvalidArgumentError` else. */
+/**
+ * Returns the rows that the indices name, -1 for those out of range that `skip` allows. Throws `InvalidArgumentError`
+ * for others.
+ */
 export function rowsOf(
   indices: NdArray,
   { dims }: RowLayout,
@@ -69,7 +70,7 @@ export function rowsOf(
   return rows;
 }
 
-/** Says that index vector `j` names no row. */
+/** Makes the error of index vector `j`, which names no row. */
 export function outOfRange(
   indices: NdArray,
   j: number,

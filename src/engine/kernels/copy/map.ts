@@ -1,7 +1,7 @@
 /**
- * Copies as data: for each axis of a contiguous output, which element of the input it reads.
- * One description serves transpose, slice, strided slice and its gradient, pad, mirror pad, tile, broadcast, reverse,
- * roll and diagonals, on both devices.
+ * Copies as data: for each axis of a contiguous output, the elements of the input it reads. One description serves
+ * transpose, slice, strided slice and its gradient, pad, mirror pad, tile, broadcast, reverse, roll and diagonals, on
+ * both devices.
  */
 import type { AxisMap, CopyMap } from "../../core/meaning.ts";
 
@@ -9,7 +9,7 @@ export function plainAxis(dim: number, stride: number): AxisMap {
   return { dim, stride, rule: "plain" };
 }
 
-/** The same copy over as few axes as possible: extents of 1 go, neighbours walked as one become one. */
+/** Merges the axes of a copy: extents of 1 vanish, neighbours walked as one become one. */
 export function mergeAxes(map: CopyMap): CopyMap {
   const axes: AxisMap[] = [];
   for (const axis of map.axes) {
@@ -35,7 +35,7 @@ function join(outer: AxisMap, inner: AxisMap): AxisMap | null {
   };
 }
 
-/** The copy counted in groups of `width` neighbouring elements, or null where the last axis does not move whole groups. */
+/** Counts the copy in groups of `width` neighbouring elements; null where the last axis does not move whole groups. */
 export function groupedBy(width: number, map: CopyMap): CopyMap | null {
   const last = map.axes.length - 1;
   const axes: AxisMap[] = [];
@@ -55,7 +55,7 @@ export function groupedBy(width: number, map: CopyMap): CopyMap | null {
   return { axes, base: map.base / width };
 }
 
-/** The copy counted in words: each element is `slots` of them. */
+/** Counts the copy in words: each element is `slots` of them. */
 export function inWords(map: CopyMap, slots: number): CopyMap {
   if (slots === 1) return map;
   return {
@@ -64,12 +64,12 @@ export function inWords(map: CopyMap, slots: number): CopyMap {
   };
 }
 
-/** True where some place of the output may be filled instead of read. */
+/** True where an element of the output may be filled instead of read. */
 export function mayFill(map: CopyMap): boolean {
   return map.axes.some((a) => a.rule === "window");
 }
 
-/** Input step for coordinate `c`, or -1 where the place is filled. */
+/** Returns the input step for coordinate `c`, or -1 where the element is filled. */
 export function stepOf(axis: AxisMap, c: number): number {
   const { rule, begin = 0, extent = 0, step = 1 } = axis;
   switch (rule) {

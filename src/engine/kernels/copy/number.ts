@@ -1,6 +1,4 @@
-/**
- * Numbered elements on the GPU: ranges, evenly spaced numbers, one-hot rows.
- */
+/** Numbered elements on the GPU: ranges, evenly spaced numbers, one-hot rows. */
 import type { DType } from "../../core/dtype.ts";
 import { f32Bits, type GpuPlan, type GpuVariant, type Profile } from "../../core/dispatch.ts";
 import { accType, wgslType, wordType } from "../../core/gpu_storage.ts";

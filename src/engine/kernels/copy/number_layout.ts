@@ -1,6 +1,4 @@
-/**
- * Numbered elements as both devices see them: where ramps begin and how they go on, where one-hot rows are marked.
- */
+/** Numbered elements as both devices see them: where ramps begin and how they go on, where one-hot rows are marked. */
 import type { MeaningOf } from "../../core/meaning.ts";
 import type { ElementValue, NdArray } from "../../core/nd_array.ts";
 import type { Problem } from "../../core/op.ts";
@@ -29,7 +27,7 @@ export function numberOf(a: NdArray | undefined): number {
   return Number(a!.item());
 }
 
-/** How indices of `shape` become one-hot rows along a new axis, counted from the front. */
+/** Returns the layout of indices of `shape` as one-hot rows along a new axis, counted from the front. */
 export function oneHotLayout(shape: Shape, length: number, axis: number): Line {
   return { outer: sizeOf(shape.slice(0, axis)), length, inner: sizeOf(shape.slice(axis)) };
 }

@@ -1,6 +1,4 @@
-/**
- * Buffers larger than one binding: results are made in pieces, sources are bound several times, side by side.
- */
+/** Buffers larger than one binding: results are computed in pieces, sources are bound several times, side by side. */
 import type {
   BufferRange,
   BufferRef,
@@ -18,15 +16,15 @@ import { flatDispatch, type FlatWork } from "../dispatches.ts";
 /** Alignment of offsets in bytes. */
 export const ALIGN = 256;
 
-/** Neighbouring elements that one binding holds. */
+/** A run of elements that one binding holds. */
 export interface BufferPiece {
   readonly first: number;
   readonly count: number;
-  /** Where they are; empty for the whole buffer. */
+  /** The bound range; empty for the whole buffer. */
   readonly range: BufferRange;
 }
 
-/** A buffer of `count` elements of `bytes` each, as pieces that can be bound. */
+/** Splits a buffer of `count` elements of `bytes` each into pieces that can be bound. */
 export function piecesOf(count: number, bytes: number, profile: Profile): BufferPiece[] {
   if (count * bytes <= profile.maxBinding) return [{ first: 0, count, range: {} }];
   const most = Math.floor(profile.maxBinding / ALIGN) * ALIGN / bytes;
@@ -41,7 +39,10 @@ export function piecesOf(count: number, bytes: number, profile: Profile): Buffer
   });
 }
 
-/** A dispatch of a program for each piece of a result of `count` elements of `bytes` each; `bind` says of one what is bound. */
+/**
+ * Plans a dispatch of a program for each piece of a result of `count` elements of `bytes` each; `bind` returns the
+ * bindings of a piece.
+ */
 export function planPieces(
   program: Program,
   [count, bytes]: readonly [number, number],
@@ -54,11 +55,11 @@ export function planPieces(
   };
 }
 
-/** A source bound piece by piece, and the WGSL that reads it as one. */
+/** A source bound in pieces, and the WGSL that reads them as one. */
 export interface PiecedSource {
   readonly types: readonly string[];
   readonly buffers: readonly BufferRef[];
-  /** Declares `readN(at)`, where N is the first binding; empty where one is enough. */
+  /** Declares `readN(at)`, where N is the first binding; empty where one binding is enough. */
   readonly prelude: string;
 }
 
@@ -98,7 +99,7 @@ export function bindableInPieces(spec: ConcreteSpec, others: number, profile: Pr
   return pieces + others <= profile.maxBuffers;
 }
 
-/** What a problem binds: all but what is read on the host. */
+/** Returns the specs of a problem's bound buffers: all except host inputs. */
 function boundSpecs({ inputs, hosts, outputs }: Problem): ConcreteSpec[] {
   return [...inputs.filter((_, i) => hosts[i] === undefined), ...outputs];
 }
@@ -115,7 +116,7 @@ export function gpuFits(problem: Problem, profile: Profile): boolean {
     specs.every((s) => GPU_DTYPES.includes(s.dtype) && bindable(s, profile));
 }
 
-/** Makes variants that see problems as `describe` does; `size` is 0 where there is nothing to do. */
+/** Makes variants on the description of a problem by `describe`; `size` is 0 where there is no work. */
 export function describedVariant<T>(
   describe: (problem: Problem) => T,
   size: (described: T) => number,
@@ -134,7 +135,7 @@ export function describedVariant<T>(
   });
 }
 
-/** The variants, where every buffer can be bound whole; else the op runs elsewhere. */
+/** Restricts variants to problems whose buffers can all be bound whole; else the op runs elsewhere. */
 export function boundWhole(variants: readonly GpuVariant[]): readonly GpuVariant[] {
   return variants.map((v) => ({
     ...v,

@@ -1,6 +1,6 @@
 /**
- * Putting rows in their places on the GPU. Sums run either as one search per result, which is exact in order and right for
- * few rows, or by atomic additions. Rows with an index out of range are left out.
+ * Scatters of rows on the GPU. Sums run either as one search per result, which has a fixed order and suits few rows, or
+ * by atomic additions. Rows with an index out of range are skipped.
  */
 import type { GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { accType, gpuBytes, vec, wgslType, wordType } from "../../core/gpu_storage.ts";
@@ -51,7 +51,7 @@ export function scatterVariants(
   ];
 }
 
-/** True where every result looks through all rows: few rows, or few places. */
+/** True where every result searches all rows: few rows, or few places. */
 function searchFits(layout: RowLayout): boolean {
   return layout.dims.length <= 32 &&
     (layout.count <= SEARCH_ROWS || extentOf(layout) <= SEARCH_PLACES);
@@ -62,7 +62,7 @@ function atomicFits(layout: RowLayout, dtype: DType): boolean {
     (dtype === "float32" || dtype === "int32" || dtype === "uint32");
 }
 
-/** Plans rows of an input that go to places of the result. */
+/** Plans the scatter of an input's rows into the result. */
 type Scatter<Inputs = ScatterInputs> = (
   layout: RowLayout,
   dtype: DType,
@@ -70,7 +70,7 @@ type Scatter<Inputs = ScatterInputs> = (
   profile: Profile,
 ) => GpuPlan;
 
-/** Each result looks through all rows and adds those that are its own. */
+/** Plans a search: each result goes through all rows and adds its own. */
 const searchAddGpu: Scatter = (layout, dtype, inputs, profile) => {
   const { batch, outer, dims, inner, count } = layout, extent = extentOf(layout);
   const size = batch * outer * extent * inner;
@@ -92,7 +92,7 @@ const searchAddGpu: Scatter = (layout, dtype, inputs, profile) => {
   }));
 };
 
-/** Fills the result, then puts every row in its place. */
+/** Fills the result, then scatters the rows. */
 function startAndPut(how: "add" | "write"): Scatter {
   return (layout, dtype, inputs, profile) => {
     const start = startGpu(layout, dtype, inputs, profile);
@@ -104,7 +104,7 @@ function startAndPut(how: "add" | "write"): Scatter {
 /** Adds rows atomically. */
 const atomicAddGpu: Scatter = startAndPut("add");
 
-/** Writes rows. Which of several for one place stays is not said. */
+/** Writes rows. Of several rows for one place, any may remain. */
 const writeGpu: Scatter = startAndPut("write");
 
 const startGpu: Scatter = (layout, dtype, inputs, profile) => {
@@ -119,7 +119,7 @@ const startGpu: Scatter = (layout, dtype, inputs, profile) => {
   }));
 };
 
-/** Puts every row in its place among what the result holds already. */
+/** Scatters rows into the present contents of the result. */
 const ontoGpu: Scatter<ScatterInputs & { readonly how: "add" | "write" }> = (
   layout,
   dtype,
@@ -167,7 +167,7 @@ export const firstEqualVariants: readonly GpuVariant[] = [{
   plan: ({ inputs: [x] }, profile) => firstEqualGpu(sizeOf(x.shape), profile),
 }];
 
-/** For each index the place of the first that equals it. */
+/** Returns for each index the position of the first that equals it. */
 function firstEqualGpu(count: number, profile: Profile): GpuPlan {
   return flatPlan({
     program: shaderProgram(COPY_FIRST_EQUAL, {}, { name: "first_equal" }),

@@ -1,6 +1,4 @@
-/**
- * Programs whose invocations each make one element, and values as parameter words.
- */
+/** Programs whose invocations each make one element, and values as parameter words. */
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import {
   f32Bits,
@@ -10,7 +8,7 @@ import {
   type ProgramInit,
 } from "../../core/dispatch.ts";
 
-/** A program of invocations that each make element `i` of `p.n`. */
+/** Makes a program of invocations that each make element `i` of `p.n`. */
 export function streamProgram(init: Omit<ProgramInit, "workgroup">): Program {
   return makeProgram({
     ...init,
@@ -20,7 +18,7 @@ export function streamProgram(init: Omit<ProgramInit, "workgroup">): Program {
   });
 }
 
-/** The parameter word of a value of this dtype; float16 travels as float32. */
+/** Returns the parameter word of a value of this dtype; float16 travels as float32. */
 export function valueWord(value: number, dtype: DType): number {
   switch (DTYPES[dtype].kind) {
     case "float":
@@ -31,7 +29,7 @@ export function valueWord(value: number, dtype: DType): number {
   return value >>> 0;
 }
 
-/** WGSL that turns the parameter word `text` into a word of this type. */
+/** Returns WGSL that converts the parameter word `text` to a word of this type. */
 export function wordOfParam(word: string, text: string): string {
   return word === "f16" ? `f16(bitcast<f32>(${text}))` : text;
 }

@@ -56,7 +56,7 @@ export function transposeVariant({ from, map }: MeaningOf<"copy">): GpuVariant {
   };
 }
 
-/** True where the map is a transpose that one of the kernels here carries out. */
+/** True where the map is a transpose that one of these kernels supports. */
 function transposeFits(map: CopyMap, profile: Profile): boolean {
   const t = asTranspose(map);
   if (t === null) return false;
@@ -64,7 +64,10 @@ function transposeFits(map: CopyMap, profile: Profile): boolean {
   return [t.rows, t.columns, t.base, t.batchStride, t.stride].every((n) => n % 4 === 0);
 }
 
-/** One dispatch that transposes input `from`: its first parameter counts tiles of a workgroup, or blocks of an invocation. */
+/**
+ * Plans one dispatch that transposes input `from`: its first parameter counts tiles of a workgroup, or blocks of an
+ * invocation.
+ */
 function transposeGpu(map: CopyMap, from: number, dtype: DType, profile: Profile): GpuPlan {
   const { batch, rows, columns, base, batchStride, stride } = asTranspose(map)!;
   const word = wordType(dtype), buffers: BufferRef[] = [{ input: from }, { output: 0 }];

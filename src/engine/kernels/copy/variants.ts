@@ -1,6 +1,6 @@
 /**
- * The copy kernel of the GPU, shaders/copy/map.wgsl: a contiguous output gathered from an input as a CopyMap says.
- * Groups of four move as vectors where the last axis allows, else four results are stored at once.
+ * The copy kernel of the GPU, shaders/copy/map.wgsl: a contiguous output gathered from an input by a CopyMap. Groups of
+ * four move as vectors where the last axis allows, else four results are stored at once.
  */
 import type { AxisMap, CopyMap, MeaningOf } from "../../core/meaning.ts";
 import type { BufferRef, GpuPlan, GpuVariant, Profile, Program } from "../../core/dispatch.ts";
@@ -13,7 +13,7 @@ import { groupedBy, mayFill, mergeAxes } from "./map.ts";
 import { bindableInPieces, type PiecedSource, piecedSource, planPieces } from "./pieces.ts";
 import { transposeVariant } from "./transpose.ts";
 
-/** How many results an invocation stores, and how it finds them. */
+/** Number of results that an invocation stores, and their reads. */
 type Form =
   /** One vector read, one vector stored. */
   | "vector"
@@ -32,7 +32,7 @@ export interface CopyOptions {
   /** Elements of the input, where it may be too large for one binding. */
   readonly fromCount?: number;
   readonly to?: BufferRef;
-  /** Buffer of one element that fills the places read from nowhere; zero where absent. */
+  /** Buffer of one element that fills the places without a source; zero where absent. */
   readonly fill?: BufferRef;
 }
 
@@ -57,7 +57,7 @@ function copyFits(map: CopyMap): boolean {
   return paramsOf(mergeAxes(map), "one", 0, 0).length <= MAX_PARAMS;
 }
 
-/** Carries out the copy: one dispatch where the result can be bound whole. */
+/** Plans the copy: one dispatch where the result can be bound whole. */
 export function copyGpu(
   map: CopyMap,
   dtype: DType,
@@ -82,7 +82,7 @@ export function copyGpu(
   const fill = options.fill !== undefined && mayFill(merged);
   const bytes = gpuBytes(dtype);
   const { from = { input: 0 }, to = { output: 0 } } = options;
-  // Elements past the last whole vector are read by no group of four.
+  // Groups of four never read the elements past the last whole vector.
   const count = Math.floor((options.fromCount ?? 0) / unit);
   const source = piecedSource(from, count, vec(word, unit), bytes * unit, 0, profile);
   const program = copyProgram(used.axes, word, form, fill, source);
@@ -102,7 +102,7 @@ function paramsOf({ axes, base }: CopyMap, form: Form, threads: number, first: n
   return out;
 }
 
-/** How shaders/copy/places.wgsl counts the rule of an axis. */
+/** Returns the number of an axis's rule in shaders/copy/places.wgsl. */
 function ruleOf({ rule, step = 1 }: AxisMap): number {
   switch (rule) {
     case "plain":

@@ -1,13 +1,11 @@
-/**
- * Index of the greatest or least element along an axis, on the host.
- */
+/** Index of the greatest or least element along an axis, on the host. */
 import { isBigInt } from "../../core/dtype.ts";
 import type { ArgOp } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { numbersOf, setWhole } from "./numbers.ts";
 import { lineOf } from "../reduce/layout.ts";
 
-/** Writes the index of the first extreme element along the axis; NaN is no candidate while there are numbers. */
+/** Writes the index of the first extreme element along the axis; NaN loses against any number. */
 export function argReduceCpu(op: ArgOp, x: NdArray, axis: number, out: NdArray): void {
   const { outer, length, inner } = lineOf(x.shape, axis);
   const data = isBigInt(x.dtype) ? x.data as unknown as ArrayLike<number> : numbersOf(x);

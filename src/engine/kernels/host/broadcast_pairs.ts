@@ -1,6 +1,4 @@
-/**
- * A function of two numbers over arrays that broadcast: functions for which there are loops on the host alone.
- */
+/** Functions of two numbers over arrays that broadcast, for functions with loops on the host alone. */
 import type { NdArray } from "../../core/nd_array.ts";
 import { broadcastStrides } from "../../core/shape.ts";
 

@@ -1,6 +1,4 @@
-/**
- * Rows and batches of ragged and sparse tensors on the host, as their components.
- */
+/** Rows and batches of ragged and sparse tensors on the host, as their components. */
 import { concatRows, putAt, spanOf } from "../../core/arrays/rows.ts";
 import { type HostData, makeData } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
@@ -9,7 +7,7 @@ import { sizeOf } from "../../core/shape.ts";
 
 type Parts = readonly NdArray[];
 
-/** Where rows of these lengths begin, and the last ends. */
+/** Returns the splits of rows of these lengths. */
 function splitsOf(lengths: readonly number[]): NdArray {
   const splits = new Int32Array(lengths.length + 1);
   lengths.forEach((n, i) => splits[i + 1] = splits[i] + n);
@@ -21,7 +19,7 @@ function lengthsOf(splits: NdArray): number[] {
   return Array.from({ length: ends.length - 1 }, (_, i) => ends[i + 1] - ends[i]);
 }
 
-/** An array as a ragged tensor of equal rows: its values, then the splits of so many dimensions. */
+/** Converts an array to a ragged tensor of equal rows: its values, then the splits of so many dimensions. */
 export function raggedOfArray(array: NdArray, raggedRank: number): NdArray[] {
   const { shape } = array;
   const splits = Array.from(
@@ -32,7 +30,7 @@ export function raggedOfArray(array: NdArray, raggedRank: number): NdArray[] {
   return [array.reshape([rows, ...shape.slice(raggedRank + 1)]), ...splits];
 }
 
-/** The rows of a ragged tensor of values and splits: those without splits of their own are their values. */
+/** Returns the rows of a ragged tensor of values and splits: rows without splits of their own are plain values. */
 export function raggedRows([values, outer, ...inner]: Parts): NdArray[][] {
   const ends = outer.data as Int32Array;
   return Array.from({ length: ends.length - 1 }, (_, i) => {
@@ -47,7 +45,7 @@ export function raggedRows([values, outer, ...inner]: Parts): NdArray[][] {
   });
 }
 
-/** A ragged tensor of rows: of tensors, or of ragged tensors of one rank. */
+/** Makes a ragged tensor of rows: of tensors, or of ragged tensors of one rank. */
 export function raggedOfRows(rows: readonly Parts[]): NdArray[] {
   const [first] = rows;
   const counts = rows.map((r) => r.length === 1 ? r[0].shape[0] : r[1].shape[0] - 1);
@@ -55,7 +53,7 @@ export function raggedOfRows(rows: readonly Parts[]): NdArray[] {
   return [concatRows(rows.map(([values]) => values)), splitsOf(counts), ...inner];
 }
 
-/** The rows of a sparse tensor of indices, values and dense shape, each of one dimension less. */
+/** Returns the rows of a sparse tensor of indices, values and dense shape, each of one dimension less. */
 export function sparseRows([indices, values, denseShape]: Parts): NdArray[][] {
   const dims = Array.from(denseShape.data as ArrayLike<number>, Number), rank = dims.length;
   const at = indices.data as Int32Array;
@@ -84,7 +82,7 @@ export function sparseRows([indices, values, denseShape]: Parts): NdArray[][] {
   });
 }
 
-/** A sparse tensor of rows, as large as the largest of them. Throws `InvalidArgumentError` where ranks differ. */
+/** Makes a sparse tensor of rows, as large as the largest of them. Throws `InvalidArgumentError` where ranks differ. */
 export function sparseOfRows(rows: readonly Parts[]): NdArray[] {
   const rank = rows[0][2].shape[0];
   const other = rows.find(([, , dims]) => dims.shape[0] !== rank);

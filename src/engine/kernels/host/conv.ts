@@ -1,5 +1,6 @@
 /**
- * Convolutions on the host, of two or three spatial axes: patches of the images, block by block, into the matrix product.
+ * Convolutions on the host, of two or three spatial axes: patches of the images, block by block, enter a matrix
+ * product.
  */
 import type { DType, HostData } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -7,14 +8,14 @@ import { isPointwiseWindow, outPlaces, tapCount, type WindowGeometry } from "../
 import { type Numbers, rowProduct, sameArray, transposeInto } from "./matmul.ts";
 import { eachWindow, plain, type Window, withPlain } from "./windows.ts";
 
-/** Entries of a block of patches: small enough to stay in the cache. */
+/** Entries of a block of patches, which stays in the cache. */
 const BLOCK_ENTRIES = 1 << 15;
 
-/** A kernel over two operands and a result, which holds zeros. */
+/** A kernel over two operands and a zeroed result. */
 export interface ConvKernel {
-  /** Which of the three is the filter; the others are images. */
+  /** Number of the filter among the three; the others are images. */
   readonly filter: 1 | 2;
-  /** Whether channels may lie first. */
+  /** True where channels may come first. */
   readonly anyLayout?: boolean;
   readonly run: (
     g: WindowGeometry,
@@ -25,7 +26,7 @@ export interface ConvKernel {
   ) => void;
 }
 
-/** The images with their channels at the other end. */
+/** Moves the images' channels to the other end. */
 function turned(images: NdArray, channelsFirst: boolean): NdArray {
   const [batch, ...rest] = images.shape;
   const shape = channelsFirst
@@ -59,7 +60,10 @@ export function runConv(
   });
 }
 
-/** Copies the patches of places `[first, end)`, a row each: taps, and channels within them; or adds them back to the image. */
+/**
+ * Copies the patches of places `[first, end)`, a row each: taps, and channels within them; or adds them back to the
+ * image.
+ */
 function movePatches(
   way: "gather" | "scatter",
   g: WindowGeometry,

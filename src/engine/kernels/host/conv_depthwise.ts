@@ -1,6 +1,4 @@
-/**
- * Depthwise convolutions on the host: each channel with its own filters.
- */
+/** Depthwise convolutions on the host: each channel with its own filters. */
 import type { ConvKernel } from "./conv.ts";
 import type { WindowGeometry } from "../conv/geometry.ts";
 import type { Numbers } from "./matmul.ts";

@@ -1,6 +1,4 @@
-/**
- * The copy kernel of the host: a contiguous output gathered from an input as a CopyMap says, any dtype.
- */
+/** The copy kernel of the host: a contiguous output gathered from an input by a CopyMap, any dtype. */
 import type { AxisMap, CopyMap } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { inWords, mergeAxes, stepOf } from "../copy/map.ts";
@@ -9,7 +7,7 @@ import { wordsOf } from "./fill.ts";
 /** Side of the square blocks in which transposes run. */
 const BLOCK = 16;
 
-/** Carries out the copy; places read from nowhere get `fill`, or zero. */
+/** Runs the copy; places without a source get `fill`, or zero. */
 export function copyCpu(map: CopyMap, from: NdArray, to: NdArray, fill?: NdArray): void {
   const source = wordsOf(from.data, from.dtype), target = wordsOf(to.data, to.dtype);
   const { axes, base } = mergeAxes(inWords(mergeAxes(map), source.slots));

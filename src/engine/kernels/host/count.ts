@@ -1,13 +1,11 @@
-/**
- * Counting of values on the host.
- */
+/** Counting of values on the host. */
 import { isBigInt } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { numbersOf } from "./numbers.ts";
 
 /**
- * Adds up the weights (1 where there are none) of each value below `size`, row by row; with `binary` says only what occurs.
+ * Sums the weights (1 by default) of each value below `size`, row by row; with `binary` marks the values that occur.
  * Throws `InvalidArgumentError` for negative values.
  */
 export function bincountCpu(
@@ -18,7 +16,7 @@ export function bincountCpu(
   out: NdArray,
 ): void {
   const big = isBigInt(out.dtype), one = (big ? 1n : 1) as number;
-  // Bigints add up as numbers do.
+  // Bigints are added by the same operator as numbers.
   const bins = out.data as Float64Array, values = numbersOf(x);
   const w = weights.data.length === 0 ? null : weights.data as Float64Array;
   bins.fill((big ? 0n : 0) as number);

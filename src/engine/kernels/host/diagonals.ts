@@ -1,5 +1,6 @@
 /**
- * Bands of diagonals of matrices on the host: taken out, put in. Diagonals of different lengths lie in rows of one length.
+ * Bands of diagonals of matrices on the host: extracted and inserted. Diagonals of different lengths are padded to rows
+ * of one length.
  */
 import { type NdArray, setElement } from "../../core/nd_array.ts";
 
@@ -10,7 +11,9 @@ export interface Band {
   /** Extents of the matrices. */
   readonly rows: number;
   readonly columns: number;
-  /** Where the shorter ones lie, those above first: `"RIGHT_LEFT"`, `"LEFT_RIGHT"`, `"LEFT_LEFT"`, `"RIGHT_RIGHT"`. */
+  /**
+   * Alignment of the shorter ones, those above first: `"RIGHT_LEFT"`, `"LEFT_RIGHT"`, `"LEFT_LEFT"`, `"RIGHT_RIGHT"`.
+   */
   readonly align: string;
 }
 
@@ -19,7 +22,7 @@ export function longest({ lower, upper, rows, columns }: Band): number {
   return Math.min(rows + Math.min(upper, 0), columns - Math.max(lower, 0));
 }
 
-/** For each slot of the rows in which diagonals lie, the topmost first, the place in its matrix, -1 for padding. */
+/** Returns for each slot of the diagonals' rows, the topmost first, its position in the matrix, -1 for padding. */
 function placesOf(band: Band): Int32Array {
   const { lower, upper, rows, columns, align } = band;
   const length = longest(band), places = new Int32Array((upper - lower + 1) * length).fill(-1);
@@ -40,7 +43,7 @@ export function diagonalsOf(x: NdArray, padding: NdArray, out: NdArray, band: Ba
   }
 }
 
-/** Puts diagonals into each matrix, which holds `base` elsewhere: a matrix for each, or one number for all. */
+/** Writes diagonals into each matrix, over the contents of `base`: a matrix for each, or one number for all. */
 export function putDiagonals(diagonals: NdArray, base: NdArray, out: NdArray, band: Band): void {
   const places = placesOf(band), size = band.rows * band.columns;
   const isNumber = base.rank === 0;

@@ -1,6 +1,4 @@
-/**
- * Filling host arrays, and the words that copies see in place of elements.
- */
+/** Filling host arrays, and the words that copies see in place of elements. */
 import { type DType, DTYPES, type HostData, isBigInt } from "../../core/dtype.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
 
@@ -15,7 +13,7 @@ export function fillCpu(out: NdArray, value: NdArray): void {
   for (let i = 0; i < to.length; i++) to[i] = from[i % slots];
 }
 
-/** Fills `out` with a number, in whatever dtype it has; strings become empty for 0 and "1" for 1. */
+/** Fills `out` with a number, in its dtype; strings become empty for 0 and "1" for 1. */
 export function fillNumber(out: NdArray, value: number): void {
   if (out.size === 0) return;
   const { kind } = DTYPES[out.dtype], data = out.data as unknown[];
@@ -25,7 +23,7 @@ export function fillNumber(out: NdArray, value: number): void {
   fillCpu(out, out);
 }
 
-/** A typed array of words over the same memory, and how many make one element; arrays of objects stay as they are. */
+/** Views memory as words, with the number of words in an element; arrays of objects are returned as they are. */
 export function wordsOf(data: HostData, dtype: DType): { words: Int32Array; slots: number } {
   const bytes = DTYPES[dtype].bytes;
   if (bytes === 0 || Array.isArray(data)) return { words: data as unknown as Int32Array, slots: 1 };

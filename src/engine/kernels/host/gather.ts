@@ -1,6 +1,4 @@
-/**
- * Picking rows on the host, any dtype.
- */
+/** Gathers of rows on the host, any dtype. */
 import type { RowLayout } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { wordsOf } from "./fill.ts";

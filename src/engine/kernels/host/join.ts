@@ -6,7 +6,10 @@ import type { NdArray } from "../../core/nd_array.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
 import { wordsOf } from "./fill.ts";
 
-/** The rows of parts that meet along an axis: part k has extent `extents[k]` there, and `inner` elements beyond. */
+/**
+ * Describes the rows of parts that meet along an axis: part k has extent `extents[k]` there, and `inner` elements
+ * beyond.
+ */
 export function rowParts(shape: Shape, axis: number, extents: readonly number[]): RowParts {
   const inner = sizeOf(shape.slice(axis + 1));
   return { rows: sizeOf(shape.slice(0, axis)), widths: extents.map((e) => e * inner) };
@@ -24,7 +27,7 @@ export function splitCpu(whole: NdArray, parts: readonly NdArray[], layout: RowP
   eachRun(parts, layout, (part, begin, at, width) => copyRun(from, at, part, begin, width));
 }
 
-/** Calls `copy` for each run of words of a part: where it begins in the part, and where in the whole. */
+/** Calls `copy` for each run of words of a part, with its offsets in the part and in the whole. */
 function eachRun(
   parts: readonly NdArray[],
   { rows, widths }: RowParts,

@@ -1,6 +1,4 @@
-/**
- * Matrix products on the host: rows of C are summed in a float64 row, four rows of B at a time.
- */
+/** Matrix products on the host: rows of C are summed in a float64 row, four rows of B at a time. */
 import { type DType, DTYPES, type HostData } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { UnimplementedError } from "../../core/errors.ts";
@@ -11,8 +9,8 @@ import { numbersOf, scratchFor, settle } from "./numbers.ts";
 export type Numbers = { [i: number]: number };
 
 /**
- * `c[m,n] = a[m,k] · b[k,n]`, row-major from the given offsets; with `add` onto what `c` holds.
- * Offsets and rows count elements (pairs for complex).
+ * Computes `c[m,n] = a[m,k] · b[k,n]`, row-major from the given offsets; with `add` onto the contents of `c`. Offsets
+ * and rows count elements (pairs for complex).
  */
 export type RowProduct = (
   m: number,
@@ -34,7 +32,7 @@ function sumRow(n: number): Float64Array {
   return row;
 }
 
-/** Sums in float64: exact for integers of up to 16 bits, and for what their typed array then wraps. */
+/** Sums in float64: exact for integers of up to 16 bits, which their typed array then wraps. */
 const numberProduct: RowProduct = (m, n, k, aData, aFrom, bData, bFrom, cData, cFrom, add) => {
   const a = aData as Float32Array, b = bData as Float32Array, c = cData as Float32Array;
   const s = sumRow(n);
@@ -103,7 +101,10 @@ const complexProduct: RowProduct = (m, n, k, aData, aFrom, bData, bFrom, cData, 
   }
 };
 
-/** The product of rows for elements of this dtype, but for bfloat16. Throws `UnimplementedError` for strings and handles. */
+/**
+ * Returns the product of rows for elements of this dtype, except bfloat16. Throws `UnimplementedError` for strings and
+ * handles.
+ */
 export function rowProduct(dtype: DType): RowProduct {
   switch (dtype) {
     case "int32":
@@ -156,7 +157,7 @@ export function transposeInto(
   }
 }
 
-/** A zeroed array of the same class and of this many entries. */
+/** Makes a zeroed array of the same class with this many entries. */
 export function sameArray(like: HostData, entries: number): HostData {
   return new (like.constructor as new (n: number) => HostData)(entries);
 }
@@ -180,7 +181,7 @@ export function matMulCpu(
   const product = rowProduct(out.dtype);
   const slots = DTYPES[out.dtype].slots;
   const ready = (x: HostData, conj: boolean, trans: boolean, rows: number, columns: number) => {
-    // Returns the matrix number `i` row-major and untransposed, and where it begins.
+    // Returns matrix number `i` row-major and untransposed, with its offset.
     const scratch = trans || conj ? sameArray(x, rows * columns * slots) : null;
     let held = -1;
     return (i: number): { data: HostData; from: number } => {

@@ -1,10 +1,8 @@
-/**
- * Sums over windows and local response normalization on the host. Floats only; sums are float64.
- */
+/** Sums over windows and local response normalization on the host. Floats only; sums are float64. */
 import type { NdArray } from "../../core/nd_array.ts";
 import { numbersOf, scratchFor, settle } from "./numbers.ts";
 
-/** Each element's window along the last axis: `f(sum of g over the window, the element)`. */
+/** Computes for each element `f(sum of g over its window along the last axis, the element)`. */
 function overWindows(
   input: NdArray,
   radius: number,

@@ -1,12 +1,10 @@
-/**
- * Numbered elements on the host: ranges, evenly spaced numbers, one-hot rows.
- */
+/** Numbered elements on the host: ranges, evenly spaced numbers, one-hot rows. */
 import { isBigInt } from "../../core/dtype.ts";
 import { type ElementValue, type NdArray, setElement } from "../../core/nd_array.ts";
 import type { Line } from "../reduce/layout.ts";
 import { fillCpu, wordsOf } from "./fill.ts";
 
-/** `start + i * step`; the last element is `last` where that is given. */
+/** Computes `start + i * step`; the last element is `last` where that is given. */
 export function rampCpu(
   out: NdArray,
   start: ElementValue,
@@ -25,7 +23,7 @@ export function rampCpu(
   if (last !== undefined && n > 0) setElement(out, n - 1, last);
 }
 
-/** The element of `on` where the index is the place along the axis, else that of `off`. */
+/** Writes the element of `on` where the index is the position along the axis, else that of `off`. */
 export function oneHotCpu(
   indices: NdArray,
   on: NdArray,

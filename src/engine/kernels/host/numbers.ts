@@ -1,17 +1,20 @@
 /**
- * Host arrays as numbers: reads and writes dtypes whose storage is not a plain number array, and puts two numbers into one as
- * reductions and scans do.
+ * Host arrays as numbers: reads and writes dtypes whose storage is not a plain number array, and combines two numbers
+ * for reductions and scans.
  */
 import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
 import { bfloat16ToNumber, numberToBfloat16 } from "../../core/arrays/elements.ts";
 import { NdArray } from "../../core/nd_array.ts";
 
-/** Something to read numbers from. */
+/** Readable numbers by index. */
 export interface Numbers extends ArrayLike<number> {
   [index: number]: number;
 }
 
-/** The elements as numbers, without a copy where the storage allows (everything but bfloat16 and 64-bit integers). */
+/**
+ * Returns the elements as numbers, without a copy where the storage allows (everything but bfloat16 and 64-bit
+ * integers).
+ */
 export function numbersOf(a: NdArray): Numbers {
   if (a.dtype === "bfloat16") {
     const from = a.data as Uint16Array, out = new Float32Array(from.length);
@@ -24,17 +27,17 @@ export function numbersOf(a: NdArray): Numbers {
   return a.data as Float32Array;
 }
 
-/** True for floats of 16 bits: what is computed of them is float32, and rounded when it is stored. */
+/** True for floats of 16 bits, whose arithmetic is float32, rounded when stored. */
 export function isShort(dtype: DType): boolean {
   return dtype === "float16" || dtype === "bfloat16";
 }
 
-/** An array to compute a float result in: the output's own storage where that holds float32 or more. */
+/** Returns an array to compute a float result in: the output's own storage where that holds float32 or more. */
 export function scratchFor(out: NdArray): Numbers {
   return isShort(out.dtype) ? new Float32Array(out.data.length) : out.data as Float32Array;
 }
 
-/** Moves what was computed in {@linkcode scratchFor}, or in an array of wider numbers, to the output. */
+/** Moves the results in {@linkcode scratchFor}'s array, or in one of wider numbers, to the output. */
 export function settle(scratch: Numbers, out: NdArray): void {
   if (scratch === out.data) return;
   const d = out.data as Uint16Array;
@@ -42,7 +45,7 @@ export function settle(scratch: Numbers, out: NdArray): void {
   for (let i = 0; i < d.length; i++) d[i] = numberToBfloat16(scratch[i]);
 }
 
-/** Writes a whole number, in the array's own kind. */
+/** Writes an integer, in the array's own kind. */
 export function setWhole({ dtype, data }: NdArray, at: number, value: number): void {
   (data as (number | bigint)[])[at] = isBigInt(dtype) ? BigInt(value) : value;
 }
@@ -57,12 +60,12 @@ export function wholeArray(
   return out;
 }
 
-/** How accumulators calculate. */
+/** Arithmetic of accumulators. */
 export type Arithmetic = "float" | "int" | "uint" | "bigint";
 
 export type FoldOp = "sum" | "prod" | "max" | "min" | "any" | "all";
 
-/** A number in any of the arithmetics: a fold is only ever given those of its own. */
+/** A number in any of the arithmetics: a fold only gets those of its own. */
 export type Num = number & bigint;
 
 export type Fold = (a: Num, v: Num) => Num;
@@ -73,7 +76,7 @@ const FOLDS: Readonly<
   float: {
     sum: (a: number, v: number) => a + v,
     prod: (a: number, v: number) => a * v,
-    // A NaN replaces what was there and is never replaced.
+    // A NaN replaces the accumulator and is never replaced.
     max: (a: number, v: number) => v > a || v !== v ? v : a,
     min: (a: number, v: number) => v < a || v !== v ? v : a,
   },
@@ -98,8 +101,8 @@ const FOLDS: Readonly<
 };
 
 /**
- * The fold of an op on accumulators that calculate so. Where no code may be compiled, reductions and scans run by it and give the bits
- * that their printed loops give.
+ * Returns the fold of an op in an arithmetic. Where compiling is forbidden, reductions and scans use it, with the same
+ * bits as their printed loops.
  */
 export function foldOf(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Fold {
   if (op === "any") return (a, v) => v as number !== 0 ? 1 as Num : a;
@@ -110,7 +113,7 @@ export function foldOf(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Fold {
   return (a, v) => wrap(64, fold(a, v)) as Num;
 }
 
-/** Text of the sum or product of two accumulators that calculate so; bigints are not wrapped. */
+/** Returns the text of the sum or product of two accumulators; bigints are not wrapped. */
 export function foldText(op: "sum" | "prod", arithmetic: Arithmetic, a: string, v: string): string {
   const isWord = arithmetic === "int" || arithmetic === "uint";
   const sum = `${a} + ${v}`, product = isWord ? `Math.imul(${a}, ${v})` : `${a} * ${v}`;
@@ -118,7 +121,7 @@ export function foldText(op: "sum" | "prod", arithmetic: Arithmetic, a: string, 
   return isWord ? `(${text}) ${arithmetic === "uint" ? ">>> 0" : "| 0"}` : text;
 }
 
-/** Text of a number that accumulators hold, wrapped to 64 bits where they are bigints. */
+/** Returns the text of an accumulator's number, wrapped to 64 bits for bigints. */
 export function wrapText(dtype: DType, text: string): string {
   return isBigInt(dtype) ? `BigInt.as${dtype === "uint64" ? "Uint" : "Int"}N(64, ${text})` : text;
 }

@@ -1,12 +1,12 @@
 /**
- * Philox4x32 with 10 rounds and the numbers that TensorFlow makes of its words, so that the same key draws the same.
- * After Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
+ * Philox4x32 with 10 rounds and TensorFlow's numbers from its words, so that the same key draws the same. After Salmon,
+ * Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
  */
 import { isBigInt } from "../../core/dtype.ts";
 import type { Distribution } from "../../core/meaning.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
 
-/** High half of the product of two words. */
+/** Returns the high half of the product of two words. */
 function high(a: number, b: number): number {
   const al = a & 0xffff, ah = a >>> 16, bl = b & 0xffff, bh = b >>> 16;
   const middle = ah * bl + (al * bl >>> 16), other = al * bh + (middle & 0xffff);
@@ -27,7 +27,7 @@ export class Philox {
     this.#first = this.#counter = counter;
   }
 
-  /** Goes to so many counters behind the first. */
+  /** Moves to so many counters after the first. */
   seek(counters: number): void {
     this.#counter = this.#first + BigInt(counters);
     this.#used = 4;
@@ -58,7 +58,7 @@ export class Philox {
 /** Joins two words to 64 bits, the lower first. */
 const joined = (low: number, top: number): bigint => BigInt(top) << 32n | BigInt(low);
 
-/** The key and the two halves of the counter that a seed stands for. */
+/** Returns the key and the two halves of the counter for a seed. */
 export function keyAndCounter(seed: readonly [bigint, bigint]): readonly [bigint, bigint, bigint] {
   const counter = BigInt.asUintN(64, seed[1]) << 64n | BigInt.asUintN(64, seed[0]);
   const mix = new Philox(0x02461e293ec8f720n, counter);
@@ -76,7 +76,7 @@ function uniform(from: Philox, dtype: string): number {
   return (word & 2 ** bits - 1) / 2 ** bits;
 }
 
-/** Two normal numbers, by Box and Muller. Halves are made in single precision. */
+/** Draws two normal numbers, by Box and Muller. Halves are computed in single precision. */
 function normalPair(from: Philox, isDouble: boolean): readonly [number, number] {
   const round = isDouble ? (x: number) => x : Math.fround, dtype = isDouble ? "float64" : "float32";
   const size = Math.max(uniform(from, dtype), round(1e-7));
@@ -94,7 +94,7 @@ export function philoxReals(out: NdArray, from: Philox, distribution: Distributi
   const isCut = distribution === "truncated";
   for (let first = 0; first < out.size; first += group) {
     const end = Math.min(out.size, first + group);
-    // Each group may reject so many words that those of the next stay where they are.
+    // Each group may reject so many words that those of the next keep their positions.
     if (isCut) from.seek(first * 64);
     for (let i = first; i < end;) {
       for (const x of normalPair(from, isDouble)) {
@@ -104,7 +104,7 @@ export function philoxReals(out: NdArray, from: Philox, distribution: Distributi
   }
 }
 
-/** Fills `out` with whole numbers in `[low, high)`, or of full range where no bounds are given. */
+/** Fills `out` with integers in `[low, high)`, or of full range without bounds. */
 export function philoxInts(out: NdArray, from: Philox, low?: NdArray, high?: NdArray): void {
   const bits = isBigInt(out.dtype) ? 64 : 32;
   const min = low ? BigInt(low.item() as number) : 0n;

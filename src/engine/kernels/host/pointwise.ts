@@ -1,6 +1,6 @@
 /**
- * Pointwise kernels for the host: a loop nest around printed scalar expressions, compiled once per shape pattern. Where code
- * may not be compiled, the same expressions run as closures.
+ * Pointwise kernels for the host: a loop nest around printed scalar expressions, compiled once per shape pattern. Where
+ * compiling is forbidden, the same expressions run as closures.
  */
 import { castArray } from "../../core/convert.ts";
 import { compileOr } from "../../core/scalar/compile.ts";
@@ -17,7 +17,7 @@ import { collapseBroadcast, type Walk } from "../pointwise/broadcast.ts";
 import { isShort, settle } from "./numbers.ts";
 
 type Loop = (ins: readonly unknown[], outs: readonly unknown[], walk: Walk) => void;
-/** A loop bound to its shapes: runs on the data of inputs and outputs. */
+/** A loop for fixed shapes: runs on the data of inputs and outputs. */
 export type BoundLoop = (ins: readonly unknown[], outs: readonly unknown[]) => void;
 
 const loops = new RecentMap<string, Loop>(1024);
@@ -33,12 +33,12 @@ export function pointwiseCpu(
 }
 
 /**
- * Terms that one host kernel adds up: a function takes at most 1000 arguments in WebAssembly. A sum of 1000 arrays of 1000 elements
- * takes 0.21 ms at 8, 0.22 at 64, 0.27 at 128 and 0.3 at 256 and more, measured.
+ * Terms of one host kernel: a function takes at most 1000 arguments in WebAssembly. A sum of 1000 arrays of 1000
+ * elements takes 0.21 ms at 8, 0.22 at 64, 0.27 at 128 and 0.3 at 256 and more, measured.
  */
 const MOST_TERMS = 64;
 
-/** Terms from `from` up to `to` are added up together; all but the first of these lists begin with what the ones before gave. */
+/** Terms from `from` to `to` that are summed together; all lists but the first begin with the sum of those before. */
 export interface TermList {
   readonly from: number;
   readonly to: number;
@@ -54,7 +54,7 @@ export function termLists(count: number): TermList[] {
   return lists;
 }
 
-/** Sum of so many arguments, from the first on. */
+/** Makes the sum of so many arguments, from the first on. */
 export function sumOf(count: number): Expr {
   return Array.from({ length: count }, (_, i) => argument(i)).reduce((a, b) => scalar.add(a, b));
 }
@@ -72,7 +72,7 @@ export function sumCpu(ins: readonly NdArray[], outs: readonly NdArray[]): void 
   }
 }
 
-/** The compiled loop for these expressions and shapes. Prepare once, run often. */
+/** Returns the compiled loop for these expressions and shapes. Prepare once, run often. */
 export function preparePointwise(
   exprs: readonly Expr[],
   ins: readonly ConcreteSpec[],
@@ -93,7 +93,7 @@ export function preparePointwise(
   return (i, o) => compiled(i, o, walk);
 }
 
-/** The loop where nothing may be compiled: slow, with the same results. */
+/** Makes the loop where compiling is forbidden: slow, with the same results. */
 export function interpretLoop(exprs: readonly Expr[], dtypes: readonly DType[]): Loop {
   const evaluate = evaluator(exprs, dtypes);
   const outTypes = exprs.map((e) => exprType(e, dtypes));

@@ -1,6 +1,6 @@
 /**
- * Pooling on the host, of two or three spatial axes, and morphological dilation: the greatest sum of an element and the filter's tap
- * over it.
+ * Pooling on the host, of two or three spatial axes, and morphological dilation: the greatest sum of an element and the
+ * filter's tap over it.
  */
 import { castArray } from "../../core/convert.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -12,10 +12,10 @@ function dataOf(a: NdArray): Numbers {
   return plain(a).data as Numbers;
 }
 
-/** A window of one channel: where that is in the result, and in the image behind its first channel. */
+/** Visits a window of one channel, with its offsets in the result, and in the image after its first channel. */
 type Visit = (place: number, window: Window, channel: number) => void;
 
-/** Runs what visits each window and channel of one or two arrays, and writes to a result that holds zeros. */
+/** Runs a visitor of each window and channel on one or two arrays and a zeroed result. */
 function runPool(
   g: WindowGeometry,
   [x, y = x]: readonly NdArray[],
@@ -31,7 +31,7 @@ function runPool(
   });
 }
 
-/** Place of the first maximum; -1 where there is no number. */
+/** Returns the position of the first maximum; -1 where there is no number. */
 function firstMax(x: Numbers, { from, count }: Window, channel: number): number {
   let at = -1;
   for (let t = 0; t < count; t++) {
@@ -41,14 +41,14 @@ function firstMax(x: Numbers, { from, count }: Window, channel: number): number 
   return at;
 }
 
-/** The same, and the first element of a window in which all are NaN; -1 for a window outside the image. */
+/** Returns that position, or the first element of a window of NaN; -1 for a window outside the image. */
 function winner(x: Numbers, w: Window, channel: number): number {
   if (w.count === 0) return -1;
   const at = firstMax(x, w, channel);
   return at < 0 ? w.from[0] + channel : at;
 }
 
-/** Greatest element of each window; elements outside the image and NaN do not count. */
+/** Computes the greatest element of each window; elements outside the image and NaN do not count. */
 export function maxPoolCpu(g: WindowGeometry, input: NdArray, out: NdArray): void {
   runPool(g, [input], out, (x, _, y) => (place, w, c) => {
     const at = firstMax(x, w, c);
@@ -56,7 +56,7 @@ export function maxPoolCpu(g: WindowGeometry, input: NdArray, out: NdArray): voi
   });
 }
 
-/** Mean of the elements of each window that lie inside the image; 0 where none does. */
+/** Computes the mean of the elements of each window that lie inside the image; 0 where none does. */
 export function avgPoolCpu(g: WindowGeometry, input: NdArray, out: NdArray): void {
   runPool(g, [input], out, (x, _, y) => (place, { from, count }, c) => {
     let s = 0;
@@ -73,7 +73,7 @@ export function maxPoolGradCpu(g: WindowGeometry, ins: readonly NdArray[], out: 
   });
 }
 
-/** Takes from the second array, shaped as the first, what stands at the first maximum of each window of that. */
+/** Takes from the second array the element at the first maximum of each window of the first. */
 export function maxPoolGradGradCpu(g: WindowGeometry, ins: readonly NdArray[], out: NdArray): void {
   runPool(g, ins, out, (x, dd, y) => (place, w, c) => {
     const at = winner(x, w, c);
@@ -89,7 +89,10 @@ export function avgPoolGradCpu(g: WindowGeometry, grad: NdArray, out: NdArray): 
   });
 }
 
-/** Flat positions of the first maxima: `(y * width + x) * channels + channel`, plus the image's offset where asked. */
+/**
+ * Computes flat positions of the first maxima: `(y * width + x) * channels + channel`, plus the image's offset where
+ * asked.
+ */
 export function argMaxPoolCpu(
   g: WindowGeometry,
   input: NdArray,
@@ -106,7 +109,10 @@ export function argMaxPoolCpu(
   });
 }
 
-/** Gives each result to `visit`: its place, the winner's places in the image and among the taps with channels (-1 for none), the sum. */
+/**
+ * Passes each result to `visit`: its position, the winner's positions in the image and among the taps with channels (-1
+ * for none), the sum.
+ */
 function withWinners(
   g: WindowGeometry,
   x: NdArray,

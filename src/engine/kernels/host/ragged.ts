@@ -1,21 +1,19 @@
-/**
- * Ragged tensors on the host: rows of different lengths, told apart by splits, in one array of values.
- */
+/** Ragged tensors on the host: rows of different lengths, given by splits, in one array of values. */
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
 import { sizeOf } from "../../core/shape.ts";
 
-/** Elements that an int32 can count. */
+/** Most elements that an int32 can count. */
 const MOST = 2 ** 31 - 1;
 
 /** A ragged tensor: splits of each ragged dimension from the outermost, and the values of the innermost rows. */
 export interface Ragged {
-  /** Where each row begins, and at last where the last ends. */
+  /** For each dimension the begins of its rows, and the end of the last. */
   readonly splits: readonly (readonly number[])[];
   readonly values: NdArray;
 }
 
-/** Rows `start, start + delta, …` up to `limit`, which is not reached. Operands are vectors of one length, or scalars. */
+/** Makes rows `start, start + delta, …` up to `limit`, exclusive. Operands are vectors of one length, or scalars. */
 export function raggedRange(starts: NdArray, limits: NdArray, deltas: NdArray): Ragged {
   const operands = { starts, limits, deltas };
   for (const [name, { shape }] of Object.entries(operands)) {
@@ -51,7 +49,7 @@ export function raggedRange(starts: NdArray, limits: NdArray, deltas: NdArray): 
   return { splits: [splits], values };
 }
 
-/** The rows of `params` that the indices name, with the indices' own shape as outer dimensions. */
+/** Gathers the rows of `params` that the indices name, with the indices' own shape as outer dimensions. */
 export function raggedGather(params: Ragged, indices: NdArray): Ragged {
   const { splits, values } = params;
   if (values.shape.length === 0) throw new InvalidArgumentError("params.rank must be nonzero");
@@ -103,10 +101,10 @@ function pickRows(values: NdArray, ranges: readonly (readonly [number, number])[
   return out;
 }
 
-/** What a row partition's numbers mean. */
+/** Encodings of a row partition. */
 export type RowPartition = "FIRST_DIM_SIZE" | "VALUE_ROWIDS" | "ROW_SPLITS";
 
-/** Splits of each ragged dimension, from partitions of any kind. */
+/** Returns the splits of each ragged dimension, from partitions of any kind. */
 export function splitsOfPartitions(
   partitions: readonly (readonly number[])[],
   kinds: readonly RowPartition[],
@@ -152,7 +150,7 @@ function splitsOfRowIds(ids: readonly number[], rows: number): number[] {
   return splits;
 }
 
-/** Writes the values into `out`, which holds the default; what does not fit its shape is left out. */
+/** Writes the values into `out`, which holds the default; values outside of its shape are skipped. */
 export function scatterRagged({ splits, values }: Ragged, out: NdArray): void {
   const { shape } = out;
   const width = sizeOf(shape.slice(splits.length + 1));
@@ -174,7 +172,7 @@ export function scatterRagged({ splits, values }: Ragged, out: NdArray): void {
   walk(0, 0, splits[0].length - 1, 0);
 }
 
-/** The least shape that holds all rows. */
+/** Returns the least shape that holds all rows. */
 export function naturalShape({ splits, values }: Ragged): number[] {
   const longest = splits.map((s) =>
     s.reduce((most, end, i) => (i === 0 ? 0 : Math.max(most, end - s[i - 1])), 0)

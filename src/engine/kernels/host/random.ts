@@ -1,5 +1,5 @@
 /**
- * Random numbers on the host. Element 2b and 2b+1 come from the two words of counter b, so that both devices draw the
+ * Random numbers on the host. Elements 2b and 2b+1 come from the two words of counter b, so that both devices draw the
  * same bits; the functions applied to them differ by rounding only.
  */
 import { isBigInt } from "../../core/dtype.ts";
@@ -12,7 +12,7 @@ const TWO_32 = 2 ** 32;
 /** Width of the truncated normal, in probability: erf(sqrt(2)). */
 export const TRUNCATED_MASS = 0.9544997361036416;
 
-/** Bits of a uniform number that the dtype can hold exactly below 1. */
+/** Returns the bits of a uniform number that the dtype holds exactly below 1. */
 export function uniformBits(dtype: string): number {
   return dtype === "bfloat16" ? 8 : dtype === "float16" ? 11 : 24;
 }
@@ -59,7 +59,7 @@ export function keyOf(seed: NdArray): [number, number] {
   return [Number(BigInt.asIntN(32, d[0])), Number(BigInt.asIntN(32, d[1]))];
 }
 
-/** Logarithm of the word as a number between 0 and 1, neither included. */
+/** Returns the logarithm of the word as a number between 0 and 1, both excluded. */
 export function logUniform(word: number): number {
   return Math.log1p(-(TWO_32 - 1 - word + 0.5) / TWO_32);
 }
@@ -88,7 +88,7 @@ function inverseErf(x: number): number {
   return p * x;
 }
 
-/** Whole numbers in `[low, high)`, or of full range where no bounds are given. */
+/** Fills with integers in `[low, high)`, or of full range without bounds. */
 export function drawIntsCpu(out: NdArray, seed: NdArray, low?: NdArray, high?: NdArray): void {
   const [k0, k1] = keyOf(seed);
   const words = new Uint32Array(2);
@@ -115,7 +115,7 @@ export function drawIntsCpu(out: NdArray, seed: NdArray, low?: NdArray, high?: N
   }
 }
 
-/** For each row of logits, `samples` indices drawn with the probabilities softmax gives. */
+/** Draws `samples` indices for each row of logits, with the probabilities of a softmax. */
 export function multinomialCpu(logits: NdArray, seed: NdArray, out: NdArray): void {
   const [k0, k1] = keyOf(seed);
   const words = new Uint32Array(2);
@@ -141,7 +141,10 @@ export function multinomialCpu(logits: NdArray, seed: NdArray, out: NdArray): vo
   }
 }
 
-/** Numbers with the gamma distribution of shape `alpha` (broadcast along the end) and rate 1, after Marsaglia and Tsang. */
+/**
+ * Draws numbers with the gamma distribution of shape `alpha` (broadcast along the end) and rate 1, after Marsaglia and
+ * Tsang.
+ */
 export function gammaCpu(alpha: NdArray, seed: NdArray, out: NdArray): void {
   const [k0, k1] = keyOf(seed);
   const words = new Uint32Array(2);

@@ -1,6 +1,4 @@
-/**
- * Reductions on the host: two loops, over rows and over columns, compiled once per operation and kind of number.
- */
+/** Reductions on the host: two loops, over rows and over columns, compiled once per operation and arithmetic. */
 import { compileOr } from "../../core/scalar/compile.ts";
 import { type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../../core/dtype.ts";
 import type { ReduceOp } from "../../core/meaning.ts";
@@ -35,11 +33,11 @@ export function reduceCpu(op: ReduceOp, ins: readonly NdArray[], [out]: readonly
   const list = axesOf(axes, rank);
   if (DTYPES[x.dtype].kind === "complex") {
     if (op === "prod") return complexProduct(x, list, out);
-    // Real and imaginary parts are an innermost axis that is kept.
+    // Real and imaginary parts form an innermost axis that is kept.
     return reduceNumbers(op, x, reduceLayout([...x.shape, 2], list), "float", out);
   }
   const own = arithmeticOf(x.dtype);
-  // A mean is divided before it is cut to an integer.
+  // A mean is divided before it is truncated to an integer.
   const arithmetic = op === "mean" && own !== "bigint" ? "float" : own;
   reduceNumbers(op, x, reduceLayout(x.shape, list), arithmetic, out);
 }
@@ -101,7 +99,7 @@ function makeAccumulators(
   }
 }
 
-/** What the reduction of nothing gives. */
+/** Returns the result of an empty reduction. */
 export function identityOf(op: ReduceOp, dtype: DType): number | bigint {
   const big = isBigInt(dtype), ends = dtype === "bool" ? [0, 1] : INTEGER_ENDS[dtype];
   switch (op) {
@@ -122,7 +120,7 @@ function finish(op: ReduceOp, acc: ArrayLike<number | bigint>, count: number, ou
   if (op === "mean") {
     const a = acc as (number | bigint)[], { kind } = DTYPES[out.dtype];
     const isWhole = kind !== "float" && kind !== "complex";
-    // Of nothing there is no whole mean.
+    // An empty integer mean is undefined.
     if (isWhole && count === 0) return void data.fill((isBigInt(out.dtype) ? 0n : 0) as number);
     for (let i = 0; i < n; i++) {
       const v = a[i];
@@ -135,7 +133,7 @@ function finish(op: ReduceOp, acc: ArrayLike<number | bigint>, count: number, ou
   } else data.set(acc as ArrayLike<number>);
 }
 
-/** Statement that folds the value `v` into the accumulator `a`. */
+/** Returns the statement that folds the value `v` into the accumulator `a`. */
 function combineText(op: FoldOp, arithmetic: Arithmetic, a: string, v: string): string {
   switch (op) {
     case "max":
@@ -200,7 +198,7 @@ export function makeLoops(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Loo
   );
 }
 
-/** The loops where nothing may be compiled: slow, with the same results. */
+/** Makes the loops where compiling is forbidden: slow, with the same results. */
 export function interpretLoops(op: FoldOp, arithmetic: Arithmetic, dtype: DType): Loops {
   const load = readerOf(dtype), fold = foldOf(op, arithmetic, dtype);
   const identity = identityOf(op, dtype) as Num;

@@ -1,6 +1,4 @@
-/**
- * Running sums and products, linear recurrences and shifts along an axis, on the host.
- */
+/** Running sums and products, linear recurrences and shifts along an axis, on the host. */
 import { compileOr } from "../../core/scalar/compile.ts";
 import { type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
 import type { ScanOp } from "../../core/meaning.ts";
@@ -21,7 +19,7 @@ import {
 import { type Line, lineOf } from "../reduce/layout.ts";
 
 export interface ScanOptions {
-  /** True: a result leaves its own element out. */
+  /** True: a result excludes its own element. */
   readonly exclusive: boolean;
   readonly reverse: boolean;
 }
@@ -41,7 +39,7 @@ export function scanCpu(
   if (isComplex && op === "prod") {
     return complexRecurrence([x, null], own, { exclusive, reverse, start: 1 }, out);
   }
-  // Real and imaginary parts are an innermost axis that is kept.
+  // Real and imaginary parts form an innermost axis that is kept.
   const line = isComplex ? { ...own, inner: 2 * own.inner } : own;
   const dtype = isComplex ? "float64" : x.dtype, isSingle = line.inner === 1;
   const key = `${op},${exclusive},${dtype},${isSingle}`;
@@ -51,7 +49,7 @@ export function scanCpu(
   loop(x.data, out.data, line, reverse, state);
 }
 
-/** The loop of an op on elements of a dtype; single: along the innermost axis. */
+/** Makes the loop of an op on elements of a dtype; single: along the innermost axis. */
 export function makeLoop(op: ScanOp, exclusive: boolean, dtype: DType, single: boolean): Loop {
   const id = (op === "sum" ? "0" : "1") + (isBigInt(dtype) ? "n" : "");
   const load = dtype === "bfloat16" ? "decode(x[p])" : "x[p]";
@@ -79,7 +77,7 @@ export function makeLoop(op: ScanOp, exclusive: boolean, dtype: DType, single: b
   return compileOr({ names, text: () => text }, () => interpretLoop(op, exclusive, dtype));
 }
 
-/** The loop where nothing may be compiled: slow, with the same results. */
+/** Makes the loop where compiling is forbidden: slow, with the same results. */
 export function interpretLoop(op: ScanOp, exclusive: boolean, dtype: DType): Loop {
   const load = readerOf(dtype), store = writerOf(dtype);
   const fold = foldOf(op, arithmeticOf(dtype), dtype);
@@ -144,7 +142,7 @@ function complexRecurrence(
     for (let i = 0; i < inner; i++) {
       let p = ((o * length + (reverse ? length - 1 : 0)) * inner + i) * 2, re = start, im = 0;
       for (let l = 0; l < length; l++, p += step) {
-        // Before the first element there is nothing to multiply.
+        // The first element has no factor.
         const q = shift && l > 0 ? p - step : p;
         const fr = factor[q], fi = factor[q + 1], before = re, beforeIm = im;
         re = fr * before - fi * beforeIm;
@@ -160,7 +158,7 @@ function complexRecurrence(
   }
 }
 
-/** Moves elements by `by` places along an axis; zeros move in. */
+/** Shifts elements by `by` places along an axis; zeros move in. */
 export function shiftCpu(x: NdArray, axis: number, by: number, out: NdArray): void {
   const { outer, length, inner } = lineOf(x.shape, axis);
   const slots = DTYPES[x.dtype].slots;

@@ -1,25 +1,23 @@
-/**
- * Putting rows in their places on the host: added, or written over.
- */
+/** Scatters of rows on the host: added, or written over. */
 import type { RowLayout } from "../../core/meaning.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { wordsOf } from "./fill.ts";
 import { rowsOf } from "../copy/gather_layout.ts";
 import { Accumulator, addable } from "./scatter_accumulate.ts";
 
-/** What happens to a row that is named more than once, and to what was there before. */
+/** Treatment of rows that are named repeatedly, and of the initial contents. */
 export interface ScatterOptions {
   /** `add` sums, `write` keeps the last. */
   readonly how: "add" | "write";
-  /** What the result holds before; zeros where absent. */
+  /** The initial contents; zeros where absent. */
   readonly start?: NdArray | undefined;
-  /** `negative`: rows with a negative index are left out. */
+  /** `negative`: rows with a negative index are skipped. */
   readonly skip?: "none" | "negative";
   /** True: the result holds already what it starts with. */
   readonly onto?: boolean;
 }
 
-/** Puts `rows` where `indices` say. Throws `InvalidArgumentError` for an index out of range. */
+/** Scatters `rows` by `indices`. Throws `InvalidArgumentError` for an index out of range. */
 export function scatterCpu(
   rows: NdArray,
   indices: NdArray,

@@ -1,11 +1,9 @@
-/**
- * Adding runs of elements into a host array, in any numeric dtype.
- */
+/** Adding runs of elements into a host array, in any numeric dtype. */
 import { DTYPES } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { isShort, numbersOf, settle } from "./numbers.ts";
 
-/** Elements as numbers that can be added: bfloat16 becomes float32, all else is as it is. */
+/** Returns elements as numbers that can be added: bfloat16 becomes float32, others stay. */
 export function addable(x: NdArray): Float32Array {
   return (x.dtype === "bfloat16" ? numbersOf(x) : x.data) as Float32Array;
 }
@@ -16,7 +14,7 @@ export class Accumulator {
   readonly #sums: Float32Array;
   readonly #slots: number;
 
-  /** Starts with zeros, or with what `out` holds. */
+  /** Starts with zeros, or with the contents of `out`. */
   constructor(out: NdArray, keep = false) {
     this.#out = out;
     this.#slots = DTYPES[out.dtype].slots;
@@ -37,7 +35,7 @@ export class Accumulator {
     for (const end = b + count * this.#slots; b < end; b++) sums[p++] += values[b];
   }
 
-  /** Puts the sums where they belong. */
+  /** Stores the sums in the output. */
   finish(): void {
     settle(this.#sums, this.#out);
   }

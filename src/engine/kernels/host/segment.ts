@@ -1,10 +1,8 @@
-/**
- * Extremes, products and means of segments on the host, in any real dtype.
- */
+/** Extremes, products and means of segments on the host, in any real dtype. */
 import { type DType, DTYPES, INTEGER_ENDS, isBigInt } from "../../core/dtype.ts";
 import { type NdArray, setElement } from "../../core/nd_array.ts";
 
-/** What becomes of the elements of a segment. */
+/** The fold of a segment's elements. */
 export type SegmentFold = "max" | "min" | "prod" | "mean";
 
 const HIGHEST: Readonly<Partial<Record<DType, number>>> = {
@@ -14,7 +12,7 @@ const HIGHEST: Readonly<Partial<Record<DType, number>>> = {
   float64: Number.MAX_VALUE,
 };
 
-/** What a segment without elements holds; of sorted segments it is 0, or 1 for products. */
+/** Returns the result of an empty segment; of sorted segments it is 0, or 1 for products. */
 function nothing(dtype: DType, how: SegmentFold, sorted: boolean): number | bigint {
   const n = how === "prod" ? 1 : 0;
   if (how === "prod" || how === "mean" || sorted) return isBigInt(dtype) ? BigInt(n) : n;
@@ -32,8 +30,8 @@ const FOLDS: Readonly<Record<SegmentFold, Fold>> = {
 };
 
 /**
- * Folds the slices of `data` that `ids` put into the same segment, `inner` elements each, into `out`. Slices of negative ids are left out;
- * no id may be larger than there are segments.
+ * Folds the slices of `data` that `ids` assign to the same segment, `inner` elements each, into `out`. Slices of
+ * negative ids are skipped; ids must be below the number of segments.
  */
 export function segmentCpu(
   data: NdArray,
@@ -46,7 +44,7 @@ export function segmentCpu(
   },
 ): void {
   const { dtype } = out, counts = new Map<number, number>();
-  // Products of int32 wrap, which those of floats do not.
+  // Products of int32 wrap, those of floats do not.
   const fold = how === "prod" && dtype === "int32" ? Math.imul : FOLDS[how];
   const isWhole = DTYPES[dtype].kind === "int" || DTYPES[dtype].kind === "uint";
   const sums = new Array<number>(out.size).fill(nothing(dtype, how, sorted) as number);

@@ -1,6 +1,4 @@
-/**
- * Softmax and what belongs to it on the host, over rows of the last axis. Floats only; sums are float64.
- */
+/** Softmax and related functions on the host, over rows of the last axis. Floats only; sums are float64. */
 import { InvalidArgumentError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { type Numbers, numbersOf, scratchFor, settle } from "./numbers.ts";
@@ -70,7 +68,9 @@ export function crossEntropyCpu(
   settle(g, backprop);
 }
 
-/** The same for labels that are class numbers. Throws `InvalidArgumentError` for a label out of range. */
+/**
+ * Computes the cross entropy for labels that are class numbers. Throws `InvalidArgumentError` for a label out of range.
+ */
 export function sparseCrossEntropyCpu(
   [features, labels]: readonly NdArray[],
   [loss, backprop]: readonly NdArray[],

@@ -10,7 +10,7 @@ type Fft = (re: Float64Array, im: Float64Array) => void;
 const plans = new Map<number, Fft>();
 const PLAN_LIMIT = 64;
 
-/** The transform of vectors of `n` elements. */
+/** Makes the transform of vectors of `n` elements. */
 function fftPlan(n: number): Fft {
   let plan = plans.get(n);
   if (!plan) {
@@ -22,11 +22,11 @@ function fftPlan(n: number): Fft {
 }
 
 function radix2(n: number): Fft {
-  // Twiddles of each stage lie together: those of `half` start at `half - 1`.
+  // Twiddles of each stage are contiguous: those of `half` start at `half - 1`.
   const cos = new Float64Array(Math.max(0, n - 1)), sin = new Float64Array(Math.max(0, n - 1));
   for (let half = 1; half < n; half *= 2) {
     for (let k = 0; k < half; k++) {
-      // A right angle has no cosine, whatever the rounding of pi.
+      // The cosine of a right angle is exactly 0, whatever the rounding of pi.
       cos[half - 1 + k] = 2 * k === half ? 0 : Math.cos(Math.PI * k / half);
       sin[half - 1 + k] = -Math.sin(Math.PI * k / half);
     }
@@ -69,7 +69,7 @@ function radix2(n: number): Fft {
   };
 }
 
-/** Any length as a convolution with a chirp, whose length is a power of two. */
+/** Transforms any length as a convolution with a chirp, whose length is a power of two. */
 function bluestein(n: number): Fft {
   let m = 1;
   while (m < 2 * n - 1) m *= 2;
@@ -120,7 +120,10 @@ function lastOf({ shape }: NdArray): number {
 /** Reads or writes the complex numbers of a row. */
 type Row = (row: number, re: Float64Array, im: Float64Array) => void;
 
-/** Transforms vectors of `length` elements, as many as `rows` has in its last axis: zeros but for what `load` writes, read by `store`. */
+/**
+ * Transforms vectors of `length` elements, as many as `rows` has in its last axis: `load` writes them over zeros,
+ * `store` reads the results.
+ */
 function eachRow(rows: NdArray, length: number, load: Row, store: Row): void {
   const plan = fftPlan(length), re = new Float64Array(length), im = new Float64Array(length);
   for (let r = 0, count = sizeOf(rows.shape.slice(0, -1)); r < count; r++) {
@@ -149,7 +152,7 @@ function loadComplex(from: NdArray, sign: 1 | -1): Row {
   };
 }
 
-/** Stores as many complex numbers of a row as there is room for, likewise, scaled. */
+/** Stores as many complex numbers of a row as fit, conjugated and scaled alike. */
 function storeComplex(to: NdArray, sign: 1 | -1, scale: number): Row {
   const y = to.data as Float64Array, n = lastOf(to);
   return (r, re, im) => {
@@ -168,7 +171,7 @@ function loadReal(from: NdArray): Row {
   };
 }
 
-/** Stores real parts over a number, with zeros behind them. */
+/** Stores real parts divided by a number, followed by zeros. */
 function storeReal(to: NdArray, divisor: number): Row {
   const y = to.data as Float64Array, n = lastOf(to);
   return (r, re) => {
@@ -200,19 +203,19 @@ export function irfftCpu(input: NdArray, length: number, out: NdArray): void {
   }, storeReal(out, length));
 }
 
-/** Adjoint of {@linkcode rfftCpu}: what a gradient of its result says about its input. */
+/** Computes the adjoint of {@linkcode rfftCpu}, for its gradient. */
 export function rfftAdjointCpu(gradient: NdArray, length: number, out: NdArray): void {
   eachRow(out, length, loadComplex(gradient, -1), storeReal(out, 1));
 }
 
-/** Adjoint of {@linkcode irfftCpu}. */
+/** Computes the adjoint of {@linkcode irfftCpu}. */
 export function irfftAdjointCpu(gradient: NdArray, length: number, out: NdArray): void {
   const bins = lastOf(out), y = out.data as Float64Array;
   y.fill(0);
   const used = Math.min(bins, (length >> 1) + 1);
   eachRow(out, length, loadReal(gradient), (r, re, im) => {
     for (let k = 0, p = 2 * r * bins; k < used && length > 0; k++, p += 2) {
-      // A bin of the inside stands for itself and its conjugate.
+      // An inner bin stands for itself and its conjugate.
       const single = k === 0 || 2 * k === length;
       y[p] = re[k] * (single ? 1 : 2) / length;
       y[p + 1] = single ? 0 : im[k] * 2 / length;

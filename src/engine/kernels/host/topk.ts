@@ -1,11 +1,9 @@
-/**
- * The greatest elements of rows, binary search, and picking by row, on the host.
- */
+/** The greatest elements of rows, binary search, and gathers within rows, on the host. */
 import { DTYPES, isBigInt } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { type Numbers, numbersOf, setWhole } from "./numbers.ts";
 
-/** Elements that compare as they should: numbers, or bigints taken for them. */
+/** Returns elements that compare correctly: numbers, or bigints typed as such. */
 function comparable(x: NdArray): Numbers {
   return isBigInt(x.dtype) ? x.data as unknown as Numbers : numbersOf(x);
 }
@@ -20,7 +18,7 @@ function before(x: Numbers, a: number, b: number): boolean {
   return vNaN === wNaN ? a < b : wNaN;
 }
 
-/** The `k` greatest of each row of the last axis, greatest first, and where they are. */
+/** Finds the `k` greatest of each row of the last axis, greatest first, and their indices. */
 export function topkCpu(input: NdArray, k: number, [values, indices]: readonly NdArray[]): void {
   const x = comparable(input), n = input.shape[input.shape.length - 1];
   if (k === 0 || n === 0) return;
@@ -40,12 +38,12 @@ export function topkCpu(input: NdArray, k: number, [values, indices]: readonly N
   }
 }
 
-/** True where so much of a row is wanted that sorting it is faster than choosing. */
+/** True where so much of a row is wanted that sorting it is faster than selecting. */
 export function isSortedWhole(n: number, k: number): boolean {
   return k >= 16 && 8 * k >= n;
 }
 
-/** Places that fit beside a 32-bit key in the 53 bits of a double. */
+/** Number of indices that fit beside a 32-bit key in the 53 bits of a double. */
 export const PLACES: number = 2 ** 21;
 const KEYED: ReadonlySet<string> = new Set([
   "float32",
@@ -57,7 +55,10 @@ const KEYED: ReadonlySet<string> = new Set([
   "uint8",
 ]);
 
-/** Whole rows by the engine's own sort of doubles: a key that is ordered as the values are, then the place, counted down. */
+/**
+ * Sorts whole rows by the engine's sort of doubles: a key of the same order as the values, then the index, counted
+ * down.
+ */
 function sortedRows(input: NdArray, n: number, k: number, values: NdArray, indices: NdArray): void {
   const from = input.data as Float32Array, to = values.data as Float32Array;
   const at = indices.data as Int32Array;
@@ -72,7 +73,7 @@ function sortedRows(input: NdArray, n: number, k: number, values: NdArray, indic
       if (bits === null) key = from[start + i] + 2 ** 31;
       else {
         const b = bits[start + i], magnitude = b & 0x7fffffff;
-        // NaN least; both zeros alike; negative numbers fall as their bits rise.
+        // NaN least; both zeros equal; negative numbers are ordered against their bits.
         if (magnitude > 0x7f800000) key = 0;
         else key = b >= 2 ** 31 && magnitude !== 0 ? 2 ** 31 - magnitude : 2 ** 31 + magnitude;
       }
@@ -93,7 +94,7 @@ function greatest(x: Numbers, start: number, n: number, heap: Uint32Array): Uint
   const k = heap.length;
   for (let i = 0; i < k; i++) heap[i] = start + i;
   if (k < n) {
-    // A heap whose root is the last of those chosen so far.
+    // A heap whose root is the last of those selected so far.
     for (let i = (k >> 1) - 1; i >= 0; i--) sink(x, heap, i);
     for (let i = start + k; i < start + n; i++) {
       if (!before(x, i, heap[0])) continue;
@@ -117,7 +118,7 @@ function sink(x: Numbers, heap: Uint32Array, i: number): void {
   heap[i] = item;
 }
 
-/** Elements of rows by index. */
+/** Gathers elements of rows by index. */
 export function pickCpu(x: NdArray, indices: NdArray, out: NdArray): void {
   const n = x.shape[x.shape.length - 1], k = indices.shape[indices.shape.length - 1];
   const slots = DTYPES[x.dtype].slots;
@@ -128,7 +129,7 @@ export function pickCpu(x: NdArray, indices: NdArray, out: NdArray): void {
   }
 }
 
-/** Rows of zeros with elements put at indices, no two of a row alike. */
+/** Makes rows of zeros with elements at indices, distinct within a row. */
 export function placeCpu(indices: NdArray, updates: NdArray, out: NdArray): void {
   const n = out.shape[out.shape.length - 1], k = indices.shape[indices.shape.length - 1];
   const slots = DTYPES[out.dtype].slots;
@@ -142,7 +143,7 @@ export function placeCpu(indices: NdArray, updates: NdArray, out: NdArray): void
   }
 }
 
-/** Where each value would be put into its sorted row: before its equals, or after them with `upper`. */
+/** Returns the insertion point of each value in its sorted row: before its equals, or after them with `upper`. */
 export function searchSortedCpu(
   [sorted, values]: readonly NdArray[],
   upper: boolean,

@@ -1,20 +1,18 @@
-/**
- * What windows that slide over images read, on the host.
- */
+/** Windows that slide over images, and their reads, on the host. */
 import { castArray } from "../../core/convert.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { isShort } from "./numbers.ts";
 import { inPlaces, outPlaces, tapCount, type WindowGeometry } from "../conv/geometry.ts";
 
-/** A window at one place: its taps that lie inside of the image, in order. */
+/** A window at one place: its taps inside of the image, in order. */
 export interface Window {
   /** Number of the place among those of all images. */
   readonly place: number;
-  /** Where the first channel of the result is. */
+  /** Offset of the first channel of the result. */
   readonly to: number;
-  /** How many taps lie inside. */
+  /** Number of taps inside. */
   readonly count: number;
-  /** Where the first channel is that each of them reads. */
+  /** Offset of the first channel that each of them reads. */
   readonly from: Int32Array;
   /** Their numbers. */
   readonly taps: Int32Array;
@@ -66,17 +64,17 @@ export function eachWindow(
   }
 }
 
-/** Steps between channels of the images and of the result. */
+/** Returns the steps between channels of the images and of the result. */
 export function channelSteps(g: WindowGeometry): [number, number] {
   return g.channelsFirst ? [inPlaces(g), outPlaces(g)] : [1, 1];
 }
 
-/** The array as one of plain numbers: 16-bit floats become float32. */
+/** Converts 16-bit floats to float32; other arrays are returned as they are. */
 export function plain(a: NdArray): NdArray {
   return isShort(a.dtype) ? castArray(a, "float32") : a;
 }
 
-/** Gives `run` a result of plain numbers, which holds zeros, and stores it as the real one is. */
+/** Passes `run` a zeroed result of plain numbers, and stores it in the real one. */
 export function withPlain(out: NdArray, run: (out: NdArray) => void): void {
   const made = plain(out), data = made.data as Float32Array;
   data.fill((typeof data[0] === "bigint" ? 0n : 0) as number);

@@ -1,6 +1,6 @@
 /**
- * Crops resized to one size, and their gradient with respect to the image, on the GPU.
- * A box of an image that does not exist gives zeros.
+ * Crops resized to one size, and their gradient with respect to the image, on the GPU. A box of a nonexistent image
+ * gives zeros.
  */
 import {
   type BufferRef,
@@ -38,7 +38,7 @@ export const cropGradVariants: readonly GpuVariant[] = boundWhole([{
 
 const BUFFERS: readonly BufferRef[] = [{ input: 0 }, { input: 1 }, { input: 2 }, { output: 0 }];
 
-/** One dispatch over the elements of the crops. */
+/** Plans one dispatch over the elements of the crops. */
 function cropPlan(
   program: Program,
   image: ConcreteSpec,
@@ -52,7 +52,7 @@ function cropPlan(
   return flatPlan({ program, buffers: BUFFERS, params }, profile);
 }
 
-/** Cuts the boxes out of the images: inputs image, boxes, box indices. */
+/** Plans the crops of the images: inputs image, boxes, box indices. */
 function cropGpu(
   image: ConcreteSpec,
   out: ConcreteSpec,
@@ -66,7 +66,7 @@ function cropGpu(
   return cropPlan(program, image, out, attrs, profile);
 }
 
-/** Gives gradients back to the image: inputs gradients, boxes, box indices. float32 only: sums are atomic. */
+/** Plans the gradient of the image: inputs gradients, boxes, box indices. float32 only: sums are atomic. */
 function cropImageGradGpu(
   dy: ConcreteSpec,
   dx: ConcreteSpec,

@@ -1,21 +1,19 @@
-/**
- * Where a resized pixel comes from: TensorFlow's three conventions, in float32 on both devices.
- */
+/** Source positions of resized pixels: TensorFlow's three conventions, in float32 on both devices. */
 import type { Attrs } from "../../core/op.ts";
 
-/** How pixels of an axis of extent `from` are matched with those of one of extent `to`. */
+/** The mapping of pixels of an axis of extent `to` to one of extent `from`. */
 export interface AxisScale {
   readonly from: number;
   readonly to: number;
   /** Input steps per output step, a float32. */
   readonly scale: number;
-  /** Pixel centres lie at halves. */
+  /** True: pixel centres lie at halves. */
   readonly half: boolean;
-  /** Corner pixels meet; only nearest neighbours care beyond `scale`. */
+  /** True: corner pixels meet; only nearest neighbours need it besides `scale`. */
   readonly align: boolean;
 }
 
-/** Scale of an axis of an op with `align_corners` and `half_pixel_centers`. */
+/** Returns the scale of an axis of an op with `align_corners` and `half_pixel_centers`. */
 export function axisScale(
   from: number,
   to: number,
@@ -31,7 +29,7 @@ export function axisScale(
   };
 }
 
-/** Place in the input, for interpolation. */
+/** Returns the position in the input, for interpolation. */
 export function sourceOf({ scale, half }: AxisScale, at: number): number {
   if (!half) return Math.fround(at * scale);
   return Math.fround(Math.fround((at + 0.5) * scale) - 0.5);
@@ -42,7 +40,7 @@ export function nearestOf({ from, scale, half, align }: AxisScale, at: number): 
   return Math.max(0, Math.min(from - 1, align ? Math.floor(place + 0.5) : Math.floor(place)));
 }
 
-/** The two pixels around a place, and how far it is from the first. */
+/** Returns the two pixels around a position, and its distance from the first. */
 export function between(
   { from }: { readonly from: number },
   place: number,

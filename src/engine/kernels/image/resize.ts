@@ -1,5 +1,5 @@
 /**
- * Resizing on the GPU. Gradients are gathered: each input pixel looks through the output pixels it may have gone into.
+ * Resizing on the GPU. Gradients are gathered: each input pixel goes through the output pixels that may depend on it.
  */
 import {
   f32Bits,
@@ -38,7 +38,9 @@ interface Placing {
   readonly aligned: boolean;
 }
 
-/** One dispatch that makes `made`, one of an image and its resized copy; four channels at once where there are as many. */
+/**
+ * Plans one dispatch that computes `made`, one of an image and its resized copy; four channels at once where possible.
+ */
 function resizePlan(
   made: ConcreteSpec,
   [image, resized]: readonly [ConcreteSpec, ConcreteSpec],
@@ -98,7 +100,7 @@ function resizeNearestGpu(
   });
 }
 
-/** Gradient of either way of resizing: input 0 is the gradient of the output. */
+/** Plans the gradient of either way of resizing: input 0 is the gradient of the output. */
 function resizeGradGpu(
   way: "bilinear" | "nearest",
   dy: ConcreteSpec,

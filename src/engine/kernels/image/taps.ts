@@ -1,10 +1,8 @@
-/**
- * Resampling of images, rows and columns each for themselves: what a place of an axis is made of.
- */
+/** Resampling of images, separately by rows and columns: the source elements of each position of an axis. */
 import type { Attrs } from "../../core/op.ts";
 import { axisScale, sourceOf } from "./geometry.ts";
 
-/** What a place of the result is made of: places of the source and how much of each. */
+/** The source positions of a result's position, with their weights. */
 export interface Taps {
   readonly at: readonly number[];
   readonly weights: readonly number[];
@@ -16,25 +14,25 @@ export interface Sampling {
 }
 
 const f32 = Math.fround;
-/** TensorFlow's: sums of weights below this are none. */
+/** TensorFlow's threshold: smaller sums of weights count as none. */
 const LEAST_SUM = 1000 * 2 ** -126;
 
-/** A place that there is. */
+/** Clamps a position to the axis. */
 const within = (at: number, size: number): number => Math.min(size - 1, Math.max(0, at));
 
-/** Divides weights by their sum, where they have one. */
+/** Divides weights by their sum, where that is not negligible. */
 function normalized(weights: readonly number[]): number[] | undefined {
   const sum = weights.reduce((a, b) => f32(a + b), 0);
   return Math.abs(sum) < LEAST_SUM ? undefined : weights.map((w) => f32(w * f32(1 / sum)));
 }
 
-/** Keys' cubic convolution: the factors of the two places on one side, `x` from the nearer one. */
+/** Keys' cubic convolution: returns the weights of the two positions on one side, `x` from the nearer one. */
 function cubic(x: number, a: number): readonly [near: number, far: number] {
   const y = x + 1;
   return [f32(((a + 2) * x - (a + 3)) * x * x + 1), f32(((a * y - 5 * a) * y + 8 * a) * y - 4 * a)];
 }
 
-/** What TensorFlow's `ResizeBicubic` reads along an axis: from a table of 1024 steps between two places. */
+/** Returns the taps of TensorFlow's `ResizeBicubic` along an axis: from a table of 1024 steps between two positions. */
 export function bicubicTaps(size: number, wanted: number, attrs: Attrs): Taps[] {
   const axis = axisScale(size, wanted, attrs), a = axis.half ? -0.5 : -0.75;
   return Array.from({ length: wanted }, (_, i) => {
@@ -45,7 +43,7 @@ export function bicubicTaps(size: number, wanted: number, attrs: Attrs): Taps[] 
     const at = places.map((place) => within(place, size));
     const weights = [outerLeft, left, right, outerRight];
     if (!axis.half) return { at, weights };
-    // What lies outside has no say.
+    // Outside positions have no weight.
     const inside = weights.map((w, k) => (at[k] === places[k] ? w : 0));
     return { at, weights: normalized(inside) ?? inside };
   });
@@ -56,10 +54,10 @@ function toEven(x: number): number {
   return rest < 0.5 || rest === 0.5 && below % 2 === 0 ? below : below + 1;
 }
 
-/** What TensorFlow's `ResizeArea` reads along an axis: each place by how much of it is covered. */
+/** Returns the taps of TensorFlow's `ResizeArea` along an axis: each position by its covered share. */
 export function areaTaps(size: number, wanted: number, attrs: Attrs): Taps[] {
   const step = axisScale(size, wanted, attrs).scale;
-  // Corners of one place that are drawn apart: all lies in it.
+  // With aligned corners of a single position, all lies in it.
   if (step === 0) return Array.from({ length: wanted }, () => ({ at: [0], weights: [1] }));
   return Array.from({ length: wanted }, (_, i) => {
     const from = f32(i * step), to = f32((i + 1) * step), first = Math.floor(from);
@@ -75,7 +73,7 @@ export function areaTaps(size: number, wanted: number, attrs: Attrs): Taps[] {
   });
 }
 
-/** A kernel: how far it reaches, and its value at a distance. */
+/** A kernel: its radius, and its value at a distance. */
 interface Kernel {
   readonly radius: number;
   readonly value: (x: number) => number;
@@ -118,7 +116,10 @@ export const SAMPLING_KERNELS: Readonly<Record<string, Kernel>> = {
   },
 };
 
-/** What TensorFlow's `ScaleAndTranslate` reads along an axis; nothing where the place lies outside of the source. */
+/**
+ * Returns the taps of TensorFlow's `ScaleAndTranslate` along an axis; none where the position lies outside of the
+ * source.
+ */
 export function kernelTaps(
   size: number,
   wanted: number,

@@ -1,6 +1,4 @@
-/**
- * Reading images through a projective transform or a rotation on the GPU.
- */
+/** Reading images through a projective transform or a rotation on the GPU. */
 import { f32Bits, type GpuPlan, type GpuVariant, type Profile } from "../../core/dispatch.ts";
 import { wgslType } from "../../core/gpu_storage.ts";
 import { sizeOf } from "../../core/shape.ts";
@@ -104,7 +102,7 @@ out0[i] = ${stored}(v);`,
   }, profile);
 }
 
-/** Channels up to which a rotation's fill values fit the uniform block. */
+/** Most channels whose fill values of a rotation fit the uniform block. */
 const ROTATE_DEPTH = 16;
 
 function rotateGpu(image: ConcreteSpec, rotation: Rotation, profile: Profile): GpuPlan {

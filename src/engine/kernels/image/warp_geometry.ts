@@ -1,10 +1,8 @@
-/**
- * Projective transforms and rotations of images, as both devices read them from attributes.
- */
+/** Projective transforms and rotations of images, as both devices read them from attributes. */
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Attrs } from "../../core/op.ts";
 
-/** What is read beyond the edge: a constant, the image mirrored, the image repeated, the edge. */
+/** The pixels beyond the edge: a constant, the image mirrored, the image repeated, the edge. */
 export type FillMode = "CONSTANT" | "REFLECT" | "WRAP" | "NEAREST";
 
 export interface Warp {
@@ -13,7 +11,7 @@ export interface Warp {
   readonly fillValue: number;
 }
 
-/** How a transform reads, by its attributes and the value beyond the edge. */
+/** Returns the sampling of a transform, from its attributes and the value beyond the edge. */
 export function warpOf(attrs: Attrs, fill: NdArray | undefined): Warp {
   return {
     interpolation: attrs.interpolation,
@@ -29,7 +27,7 @@ export interface Rotation {
   readonly x: number;
   /** Row of the centre. */
   readonly y: number;
-  /** What is read beyond the edge, per channel. */
+  /** The pixel beyond the edge, per channel. */
   readonly fill: readonly number[];
 }
 
@@ -39,7 +37,7 @@ function fillsOf(fill: readonly number[], depth: number): number[] {
   return Array.from({ length: depth }, (_, d) => (d === 3 ? 255 : fill[d] ?? 0));
 }
 
-/** The rotation of images of a shape, by its attributes. */
+/** Returns the rotation of images of a shape, from its attributes. */
 export function rotationOf(
   shape: readonly number[],
   { radians, fill_value, center }: Attrs,

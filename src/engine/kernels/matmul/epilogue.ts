@@ -1,5 +1,6 @@
 /**
- * What happens to each sum of a matrix product, convolution or reduction before it is stored: bias, activation, residual, cast.
+ * Epilogues: the operations on each sum of a matrix product, convolution or reduction before it is stored: bias,
+ * activation, residual, cast.
  */
 import type { DType } from "../../core/dtype.ts";
 import type { Epilogue } from "../../core/fusion.ts";
@@ -11,19 +12,19 @@ export type { Epilogue };
 
 /** An epilogue printed for one kernel. */
 export interface PrintedEpilogue {
-  /** Declares `finish(v, at, column)`: `at` and `column` count what is stored at once. Helper functions come before it. */
+  /** Declares `finish(v, at, column)`: `at` and `column` count stored vectors. Helper functions come before it. */
   readonly prelude: string;
   /** Names of these helper functions. */
   readonly helpers: readonly string[];
-  /** The prelude without them. */
+  /** The prelude without the helper functions. */
   readonly text: string;
   readonly inputs: readonly string[];
   readonly output: string;
 }
 
 /**
- * Prints an epilogue. `wide` elements (1 or 4) are stored at once; operands are bound from input `first` on.
- * Without one, sums are stored in the result's dtype.
+ * Prints an epilogue. `wide` elements (1 or 4) are stored at once; operands are bound from input `first` on. Without
+ * one, sums are stored in the result's dtype.
  */
 export function printEpilogue(
   epilogue: Epilogue | undefined,

@@ -1,6 +1,4 @@
-/**
- * Sums whose op says by attributes what follows them: bias and activation.
- */
+/** Sums whose op says by attributes what follows them: bias and activation. */
 import type { GpuVariant, Profile } from "../../core/dispatch.ts";
 import type { SumsMeaning } from "../../core/meaning.ts";
 import type { Problem } from "../../core/op.ts";

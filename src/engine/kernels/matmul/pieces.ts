@@ -1,19 +1,17 @@
-/**
- * Cuts a matrix product whose operands are larger than a binding may be.
- */
+/** Splits a matrix product whose operands exceed the limit of a binding. */
 import type { BufferRef } from "../../core/dispatch.ts";
 import { gpuBytes } from "../../core/gpu_storage.ts";
 import { ALIGN } from "../copy/pieces.ts";
 import { matrixCounts, matrixPairs } from "./shape.ts";
 import type { MatMulTask } from "./source.ts";
 
-/** A buffer, or the part of it that is bound, and where the matrix begins in it (in elements). */
+/** A buffer, or its bound part, and the offset of the matrix in it (in elements). */
 export interface Bound {
   readonly ref: BufferRef;
   readonly base: number;
 }
 
-/** Rows, columns and terms of the sums: where they begin, and where they end. */
+/** Ranges of rows, columns and terms of the sums. */
 interface Area {
   readonly m: readonly [number, number];
   readonly n: readonly [number, number];
@@ -23,9 +21,9 @@ interface Area {
 /** Part of a product that one dispatch computes. */
 export interface Piece extends Area {
   readonly batch: number;
-  /** Nothing was stored before. */
+  /** True for the first part of the sums. */
   readonly first: boolean;
-  /** The sums are complete after it. */
+  /** True where the sums are complete after it. */
   readonly last: boolean;
   readonly a: Bound;
   readonly b: Bound;
@@ -33,8 +31,8 @@ export interface Piece extends Area {
 }
 
 /**
- * One piece where everything fits; else one product at a time, cut along the axis that makes the largest part fit. Null where
- * not even single rows do.
+ * Returns one piece where everything fits; else one product at a time, cut along the axis that makes the largest part
+ * fit. Null where even single rows do not fit.
  */
 export function pieces(task: MatMulTask, maxBinding: number): Piece[] | null {
   const { shape, dtype, out } = task;
@@ -56,20 +54,20 @@ export function pieces(task: MatMulTask, maxBinding: number): Piece[] | null {
   return list;
 }
 
-/** A product, where its matrices begin, and what may be bound. */
+/** A product, the offsets of its matrices, and the limit of bindings. */
 interface Uncut {
   readonly task: MatMulTask;
   readonly starts: { readonly a: number; readonly b: number; readonly c: number };
   readonly maxBinding: number;
 }
 
-/** A part, and whether it has the first and the last terms. */
+/** A part, with flags for the first and the last terms. */
 type Part = Area & Pick<Piece, "first" | "last">;
 
 function cut(whole: Uncut, part: Part): Piece[] | null {
   const { task, starts, maxBinding } = whole, { shape, dtype, out } = task;
   const { transA, transB } = shape;
-  // The span of a rectangle of a row-major matrix, in elements.
+  // Returns the span of a rectangle of a row-major matrix, in elements.
   const span = (
     rows: readonly number[],
     columns: readonly number[],
@@ -97,7 +95,7 @@ function cut(whole: Uncut, part: Part): Piece[] | null {
       );
     return [{ batch: 1, ...part, a: bind("a"), b: bind("b"), c: bind("c") }];
   }
-  // The axis along which the operand's rows run is the only one that makes its span smaller.
+  // Only the axis along which the operand's rows run makes its span smaller.
   const axis = over[0] === "c" ? "m" : over[0] === "a" ? (transA ? "k" : "m") : transB ? "n" : "k";
   const [from, to] = part[axis];
   const room = maxBinding - 2 * ALIGN;

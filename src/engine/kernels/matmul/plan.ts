@@ -1,6 +1,4 @@
-/**
- * From a matrix product to dispatches: which kernel, which tile, and how what exceeds a binding is cut.
- */
+/** Dispatches of matrix products: the choice of kernel and tile, and the cuts at the limits of bindings. */
 import type {
   BufferRange,
   BufferRef,
@@ -40,7 +38,7 @@ export type KernelChoice =
   | ({ readonly kind: "dot" } & Omit<DotTile, "vectors">)
   | ({ readonly kind: "columns" } & ColumnsTile);
 
-/** Which accesses are four wide. */
+/** The accesses that are four wide. */
 type Access = Pick<MatMulSource, "wideA" | "wideB" | "wideC" | "skewB">;
 
 function wideAccess({ m, n, k, transA, transB }: MatMulShape): Access {
@@ -54,7 +52,7 @@ function wideAccess({ m, n, k, transA, transB }: MatMulShape): Access {
   };
 }
 
-/** The accesses of a kernel: not each can have all that are possible. */
+/** Returns the accesses of a kernel, which may not support all possible ones. */
 function accessOf(kind: KernelChoice["kind"], shape: MatMulShape): Access {
   const wide = wideAccess(shape);
   switch (kind) {
@@ -72,12 +70,12 @@ function accessOf(kind: KernelChoice["kind"], shape: MatMulShape): Access {
   }
 }
 
-/** The kernel for a product on this adapter, before any timing. */
+/** Returns the kernel for a product on this adapter, before any timing. */
 export function chooseKernel(task: MatMulTask, profile: Profile): KernelChoice {
   return kernelCandidates(task, profile)[0];
 }
 
-/** Kernels for a product on this adapter, the likely best first. */
+/** Returns kernels for a product on this adapter, the likely best first. */
 function kernelCandidates({ shape }: MatMulTask, profile: Profile): readonly KernelChoice[] {
   const { m, n, k, transA, transB, batch } = shape;
   const gpu = profile.barriers;
@@ -103,7 +101,7 @@ function kernelCandidates({ shape }: MatMulTask, profile: Profile): readonly Ker
   );
 }
 
-/** The kernel for a product on this adapter, by timing where the device does that. */
+/** Chooses the kernel for a product on this adapter, by timing where the device does that. */
 function tunedKernel(task: MatMulTask, profile: Profile): KernelChoice {
   return tunedChoice(kernelCandidates(task, profile), profile, () => {
     const { shape, dtype, out } = task;
@@ -145,7 +143,7 @@ interface Way {
   readonly splits: number;
 }
 
-/** Batches beyond the grid's third axis take further dispatches. */
+/** Makes dispatches of a piece; batches beyond the grid's third axis take further ones. */
 function dispatchPiece(task: MatMulTask, piece: Piece, way: Way): Dispatch[] {
   const { shape } = task, { choice, profile, splits } = way;
   const { transA, transB, walk } = shape;
@@ -213,7 +211,7 @@ interface Extents {
   readonly ldc: number;
 }
 
-/** The program of a kernel, its workgroups, and the fields that it alone has. */
+/** Returns the program of a kernel, its workgroups, and its special fields. */
 function kernelOf(
   source: MatMulSource,
   { m, n, k, lda, ldb, ldc }: Extents,
@@ -232,7 +230,7 @@ function kernelOf(
     case "dot": {
       const { matrixIsB, rows, lanes, threads } = choice;
       const count = matrixIsB ? n : m, vectors = matrixIsB ? m : n;
-      // A matrix of one column (or row) is contiguous along `k` however it is stored.
+      // A matrix of one column (or row) is contiguous along `k` in either storage.
       const stepA = shape.m === 1 ? 0 : lda, stepB = shape.n === 1 ? 0 : ldb;
       const [ldx, ldv] = matrixIsB ? [stepB, stepA] : [stepA, stepB];
       const [rstep, vstep] = matrixIsB ? [1, ldc] : [ldc, 1];

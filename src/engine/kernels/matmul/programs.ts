@@ -1,6 +1,4 @@
-/**
- * The programs of matrix products, shaders/matmul/, and what those of convolutions share with them.
- */
+/** The programs of matrix products, shaders/matmul/, and the parts that they share with convolutions. */
 import type { DType } from "../../core/dtype.ts";
 import type { Profile, Program } from "../../core/dispatch.ts";
 import { type AccType, accType, isHalf, vec, wgslType } from "../../core/gpu_storage.ts";
@@ -16,12 +14,15 @@ import type { MatMulSource, ProductSource } from "./source.ts";
 import type { SharedTile } from "./tiled.ts";
 import type { RegisterTile } from "./tiles.ts";
 
-/** WGSL type of a buffer of this dtype read one or four at a time. */
+/** Returns the WGSL type of a buffer of this dtype read one or four at a time. */
 export function elementType(dtype: DType, wide: boolean): string {
   return vec(wgslType(dtype), wide ? 4 : 1);
 }
 
-/** What the texts of all products take of operands, sums and results, and the types of an epilogue's operands. */
+/**
+ * Returns the common parameters of products' texts, for operands, sums and results, and the types of an epilogue's
+ * operands.
+ */
 export function printProduct({ dtype, out, wideA, wideB, wideC, epilogue }: ProductSource): {
   readonly texts: {
     readonly a: string;
@@ -47,7 +48,7 @@ export function printProduct({ dtype, out, wideA, wideB, wideC, epilogue }: Prod
   };
 }
 
-/** How kernels with register tiles take a tile: the lanes of a workgroup may load rows together. */
+/** Returns the parameters of kernels with register tiles: the lanes of a workgroup may load rows together. */
 export function registerParameters(
   { rows, vecs, across = 0 }: RegisterTile,
   { lanes }: Profile,
@@ -55,7 +56,7 @@ export function registerParameters(
   return { rows, vecs, across, lanes };
 }
 
-/** What programs of such a kernel have besides its text. */
+/** Returns the additions to such a kernel's text: name, inputs and directives. */
 export function registerAdditions(
   family: string,
   inputs: readonly string[],
@@ -66,7 +67,10 @@ export function registerAdditions(
   return { name: `${family}_register_${rows}x${vecs * 4}`, inputs, enable };
 }
 
-/** A tile of sums in each invocation's registers: where the lanes of a workgroup are lanes of a processor's vectors. */
+/**
+ * Makes a program with a tile of sums in each invocation's registers: the lanes of a workgroup are lanes of a
+ * processor's vectors.
+ */
 export function registerProgram(
   source: MatMulSource,
   tile: RegisterTile,
@@ -81,7 +85,7 @@ export function registerProgram(
   );
 }
 
-/** A workgroup stages blocks of both operands in its memory. */
+/** Makes a program whose workgroups stage blocks of both operands in their memory. */
 export function sharedProgram(source: MatMulSource, tile: SharedTile): Program {
   const { texts, inputs } = printProduct(source);
   return shaderProgram(MATMUL_TILED, { ...source, ...tile, ...texts }, {
@@ -91,11 +95,11 @@ export function sharedProgram(source: MatMulSource, tile: SharedTile): Program {
 }
 
 export interface DotTile {
-  /** The matrix is B, its rows are columns of the result; else it is A. */
+  /** True where the matrix is B, whose rows are columns of the result; else it is A. */
   readonly matrixIsB: boolean;
   /** Number of vectors, at most 4. */
   readonly vectors: number;
-  /** Matrix rows an invocation sums. */
+  /** Matrix rows that an invocation sums. */
   readonly rows: number;
   /** Invocations that share a row. */
   readonly lanes: number;
@@ -103,7 +107,10 @@ export interface DotTile {
   readonly threads: number;
 }
 
-/** Rows of one operand times vectors, all contiguous along `k`. Both operands are read four at a time, or neither. */
+/**
+ * Makes a program of rows of one operand times vectors, all contiguous along `k`. Both operands are read four at a
+ * time, or neither.
+ */
 export function dotProgram(source: MatMulSource, tile: DotTile): Program {
   const { wideA: wide } = source, { texts, inputs } = printProduct(source);
   return shaderProgram(MATMUL_DOT, {
@@ -124,7 +131,10 @@ export interface ColumnsTile {
   readonly slices: number;
 }
 
-/** Few rows times a matrix `[k, n]` read four columns at a time; the workgroup's slices of `k` are summed at the end. */
+/**
+ * Makes a program of few rows times a matrix `[k, n]` read four columns at a time; the workgroup's slices of `k` are
+ * summed at the end.
+ */
 export function columnsProgram(source: MatMulSource, tile: ColumnsTile): Program {
   const { texts, inputs } = printProduct(source);
   return shaderProgram(MATMUL_COLUMNS_FEW, { ...source, ...tile, ...texts }, {

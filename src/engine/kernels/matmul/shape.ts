@@ -1,6 +1,4 @@
-/**
- * What kernels need to know of a product of (batches of) matrices.
- */
+/** Shapes of products of (batches of) matrices, for kernels. */
 import { type Shape, sizeOf } from "../../core/shape.ts";
 import { collapseBroadcast, type Walk } from "../pointwise/broadcast.ts";
 
@@ -19,8 +17,8 @@ export interface MatMulShape {
 }
 
 /**
- * The product of two arrays of rank 2 or more; the axes before the last two broadcast.
- * Rows of A are joined over the batches where all of them meet the same B.
+ * Returns the product of two arrays of rank 2 or more; the axes before the last two broadcast. Rows of A are joined
+ * over the batches where all of them meet the same B.
  */
 export function matMulShape(
   a: Shape,
@@ -48,7 +46,7 @@ export function flatShape(
   return { m, n, k, transA, transB, batch: 1, walk: { dims: [1], strides: [[0], [0]] } };
 }
 
-/** Numbers of the matrices of A and B that meet in each product. */
+/** Returns the numbers of the matrices of A and B of each product. */
 export function matrixPairs({ batch, walk }: MatMulShape): { a: number; b: number }[] {
   const { dims, strides } = walk;
   return Array.from({ length: batch }, (_, i) => {
@@ -63,7 +61,7 @@ export function matrixPairs({ batch, walk }: MatMulShape): { a: number; b: numbe
   });
 }
 
-/** How many matrices of A and of B there are. */
+/** Returns the numbers of matrices of A and of B. */
 export function matrixCounts(shape: MatMulShape): { a: number; b: number } {
   const pairs = matrixPairs(shape);
   const largest = (of: "a" | "b"): number => pairs.reduce((most, p) => Math.max(most, p[of]), 0);

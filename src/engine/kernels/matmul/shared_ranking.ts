@@ -1,24 +1,24 @@
 /**
- * Which tiles the tiled kernels have, and what decides among them: as data, written by `deno task gpu write` from the times of
- * all tiles on an adapter.
+ * Tiles of the tiled kernels and their ranking, as data, written by `deno task gpu write` from the times of all tiles
+ * on an adapter.
  */
 import type { SharedTile } from "./tiled.ts";
 
 /** Tiles and the weights of their ranking. */
 export interface SharedRanking {
-  /** Adapter, date, and what the fit was to. */
+  /** Adapter, date, and the data of the fit. */
   readonly source: string;
   /** Invocations that keep the GPU busy. */
   readonly invocations: number;
-  /** Weight of what an invocation loads from workgroup memory, by its products. */
+  /** Weight of an invocation's loads from workgroup memory, relative to its products. */
   readonly registers: number;
-  /** Weight of what a workgroup loads from memory, by its products. */
+  /** Weight of a workgroup's loads from memory, relative to its products. */
   readonly loads: number;
   /** Tiles to choose among. */
   readonly tiles: readonly SharedTile[];
 }
 
-/** The ranking in force. */
+/** The current ranking. */
 export const SHARED_RANKING: SharedRanking = {
   source: "no GPU was measured yet: by hand, after the tiles of other WebGPU libraries",
   invocations: 8192,

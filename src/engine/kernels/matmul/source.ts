@@ -1,6 +1,4 @@
-/**
- * A matrix product to plan, and what decides the text of its kernel; everything else is a uniform.
- */
+/** A matrix product to plan, and the parts that its kernel's text depends on; everything else is a uniform. */
 import type { DType } from "../../core/dtype.ts";
 import type { BufferRef } from "../../core/dispatch.ts";
 import { accDType } from "../../core/gpu_storage.ts";
@@ -15,7 +13,7 @@ export interface Stored {
   readonly epilogue?: Epilogue | undefined;
 }
 
-/** A product, convolution or gradient of one: sums of products of elements of two operands, which go to `c`. */
+/** A product, convolution or gradient of one: sums of products of elements of two operands, written to `c`. */
 export interface ProductTask extends Stored {
   readonly a: BufferRef;
   readonly b: BufferRef;
@@ -26,22 +24,22 @@ export interface MatMulTask extends ProductTask {
   readonly shape: MatMulShape;
 }
 
-/** The task with nothing but its operands. */
+/** Returns the task with its operands only. */
 export function bareTask<T extends ProductTask>(task: T): T {
   return { ...task, a: { input: 0 }, b: { input: 1 }, c: { output: 0 }, epilogue: undefined };
 }
 
-/** The task of parts of its sums, which go to temporary 0 as they are. */
+/** Returns the task of parts of its sums, which are stored raw in temporary 0. */
 export function partOf<T extends ProductTask>(task: T): T {
   return { ...task, c: { temp: 0 }, out: accDType(task.dtype), epilogue: undefined };
 }
 
-/** The buffers of a task in the order of their bindings. */
+/** Returns the buffers of a task in the order of their bindings. */
 export function buffersOf({ a, b, c, epilogue }: ProductTask): BufferRef[] {
   return [a, b, ...(epilogue?.operands ?? []).map((o) => o.buffer), c];
 }
 
-/** Which accesses of a product are four wide. */
+/** The accesses of a product that are four wide. */
 export interface ProductSource extends Stored {
   /** The first operand is read four at a time along its last axis. */
   readonly wideA: boolean;
@@ -51,16 +49,16 @@ export interface ProductSource extends Stored {
   readonly wideC: boolean;
 }
 
-/** Facts that shape the text of a matrix product. */
+/** Properties that the text of a matrix product depends on. */
 export interface MatMulSource extends ProductSource, Pick<MatMulShape, "transA" | "transB"> {
-  /** Elements by which each row of B begins further from a whole four than the row before: 0, or B is read by fours nevertheless. */
+  /** Offset of each row of B from a whole four, relative to the row before: 0, or B is read by fours nevertheless. */
   readonly skewB: number;
   /** `k` may not be a multiple of 4. */
   readonly tail: boolean;
   /** Axes of the loop over products; 0 for one product. */
   readonly batchRank: number;
-  /** Adds to what C holds. */
+  /** True: adds to the contents of C. */
   readonly accumulate: boolean;
-  /** Several invocations share a sum; each stores its part. */
+  /** True: several invocations share a sum; each stores its part. */
   readonly split: boolean;
 }

@@ -1,6 +1,4 @@
-/**
- * Sums cut into parts that several workgroups compute, and added up afterwards.
- */
+/** Sums in parts that several workgroups compute, and their addition. */
 import type { Dispatch, GpuPlan, Profile } from "../../core/dispatch.ts";
 import { accDType, accType, vec } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
@@ -9,7 +7,7 @@ import { flatDispatch } from "../dispatches.ts";
 import { printEpilogue } from "./epilogue.ts";
 import { buffersOf, partOf, type ProductTask } from "./source.ts";
 
-/** Extents of the results and of their parts, `[batch, splits, size]`; of `columns` a row. */
+/** Extents of the results and of their parts, `[batch, splits, size]`; `columns` of a row. */
 export interface SplitExtents {
   readonly batch?: number;
   readonly size: number;
@@ -19,8 +17,8 @@ export interface SplitExtents {
 }
 
 /**
- * What `make` dispatches for a task, or for the parts of its sums with one more dispatch that adds these up. Sums whose parts
- * exceed a binding are left whole.
+ * Plans the dispatches of `make` for a task, or for the parts of its sums with one more dispatch that adds these up.
+ * Sums whose parts exceed a binding stay whole.
  */
 export function planSplits<T extends ProductTask>(
   task: T,
@@ -37,7 +35,7 @@ export function planSplits<T extends ProductTask>(
   };
 }
 
-/** One dispatch; four elements an invocation where columns allow. */
+/** Makes one dispatch; four elements an invocation where columns allow. */
 function sumOfParts(
   task: ProductTask,
   { batch = 1, size, columns, splits }: SplitExtents,

@@ -1,11 +1,11 @@
 /**
- * Tiles of the kernels for hardware GPUs, where a workgroup stages blocks of both operands in its memory and each invocation sums
- * a register tile.
+ * Tiles of the kernels for hardware GPUs, where a workgroup stages blocks of both operands in its memory and each
+ * invocation sums a register tile.
  */
 
 /**
- * A workgroup's tile of `bm` rows and `bn` columns, for which `bk` steps of `k` are staged at once, in tiles of `tm` rows and `tn`
- * columns for each invocation; all multiples of 4.
+ * A workgroup's tile of `bm` rows and `bn` columns, for which `bk` steps of `k` are staged at once, in tiles of `tm`
+ * rows and `tn` columns for each invocation; all multiples of 4.
  */
 export interface SharedTile {
   readonly bm: number;

@@ -1,6 +1,4 @@
-/**
- * Which tile a product of `m` rows and `n` columns gets, and the grid that covers it.
- */
+/** The choice of a tile for a product of `m` rows and `n` columns, and the grid that covers it. */
 import type { Dispatch, Profile } from "../../core/dispatch.ts";
 import { SHARED_RANKING, type SharedRanking } from "./shared_ranking.ts";
 import { sharedBytes, sharedThreads, type SharedTile } from "./tiled.ts";
@@ -18,13 +16,13 @@ export interface RegisterTile {
 /** Processor threads to give work to on a software adapter. */
 const WANTED_THREADS = 4;
 
-/** What a tile of the tiled kernels is taken to cost, in no unit. */
+/** Returns the estimated cost of a tile of the tiled kernels, without a unit. */
 export function sharedCost(
   { bm, bn, tm, tn }: SharedTile,
   groups: number,
   { invocations, registers, loads }: Omit<SharedRanking, "source" | "tiles">,
 ): number {
-  // Work of an invocation, times how often the GPU is filled; more where less of what is loaded is used again.
+  // Work of an invocation, times the fills of the GPU; more where less of the loaded data is reused.
   const fills = Math.max(1, groups * (bm / tm) * (bn / tn) / invocations);
   return fills * tm * tn * (1 + registers * (1 / tm + 1 / tn) + loads * (1 / bm + 1 / bn));
 }
@@ -33,7 +31,7 @@ export function sharedGroups({ bm, bn }: SharedTile, m: number, n: number, batch
   return Math.ceil(m / bm) * Math.ceil(n / bn) * batch;
 }
 
-/** Shared tiles, the one that takes least time first, and into how many parts to cut sums of `terms`. */
+/** Ranks shared tiles, the fastest first, each with the number of parts of sums of `terms`. */
 export function rankSharedTiles(
   m: number,
   n: number,
@@ -52,7 +50,7 @@ export function rankSharedTiles(
   });
 }
 
-/** What decides how many loads a register tile takes. */
+/** Properties that the number of a register tile's loads depends on. */
 interface TileLoads {
   /** Rows are read four at a time. */
   readonly wideA: boolean;
@@ -70,18 +68,18 @@ interface TileLoads {
 
 /** Nanoseconds of a load, however many lanes it serves, and of a multiply and add of all lanes: on llvmpipe. */
 const LOAD = 50, PRODUCT = 0.55;
-/** A load of one element is that much cheaper than one of four. */
+/** Relative cost of a load of one element to one of four. */
 const NARROW = 0.6;
 /**
- * Nanoseconds of each run that a vector of sums in the kernel's text must save: to compile it takes llvmpipe (8 lanes) 1 ms
- * and SwiftShader (4 lanes) 9 ms, which a small product seldom wins back in less than 500 runs.
+ * Nanoseconds of each run that a vector of sums in the kernel's text must save: its compilation takes llvmpipe (8
+ * lanes) 1 ms and SwiftShader (4 lanes) 9 ms, which a small product seldom regains in less than 500 runs.
  */
 const textCost = (lanes: number): number => lanes > 4 ? 2000 : 18000;
 
 /** Products of elements in a small product. */
 const SMALL = 2 ** 20;
 
-/** Nanoseconds for four terms of a tile's sums. */
+/** Returns the nanoseconds of four terms of a tile's sums. */
 function tileCost(
   { rows, vecs, across }: RegisterTile,
   { wideA, wideB, skewed, transB }: TileLoads,
@@ -91,7 +89,7 @@ function tileCost(
   return rows * vecs * 16 * PRODUCT + (Math.max(1, rowLoads) + columnLoads) * LOAD + 2 * LOAD;
 }
 
-/** Register tiles for sums of `k` terms, the one that takes least time first, and the workgroups each takes. */
+/** Ranks register tiles for sums of `k` terms, the fastest first, with the workgroups of each. */
 function rankRegisterTiles(
   [m, n, k, batch]: readonly [number, number, number, number],
   loads: TileLoads,
@@ -125,7 +123,10 @@ export type TileChoice =
   | { readonly kind: "register"; readonly tile: RegisterTile; readonly splits: number }
   | { readonly kind: "shared"; readonly tile: SharedTile; readonly splits: number };
 
-/** Kernels for sums on this adapter, the likely best first; `splits` says how register tiles in so many workgroups cut them. */
+/**
+ * Returns kernels for sums on this adapter, the likely best first; `splits` returns the parts of sums for so many
+ * workgroups of register tiles.
+ */
 export function tileCandidates(
   extents: readonly [number, number, number, number],
   loads: TileLoads,
@@ -142,7 +143,7 @@ export function tileCandidates(
   }));
 }
 
-/** Uniform fields that say how the workgroups of a tile cover rows and columns. */
+/** Returns the uniform fields by which the workgroups of a tile cover rows and columns. */
 export function tileFields(
   tile: RegisterTile | SharedTile,
   m: number,
@@ -157,12 +158,12 @@ export function tileFields(
   return { groups, rowgroups, lanemask: across - 1, laneshift: Math.log2(across) };
 }
 
-/** The least power of two that is not below a number. */
+/** Returns the least power of two that is not below a number. */
 export function nextPower(n: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(1, n)));
 }
 
-/** How a workgroup's lanes are laid over rows and columns, and how many workgroups that takes. */
+/** Arranges a workgroup's lanes over rows and columns, and returns the number of workgroups. */
 function registerGroups(
   m: number,
   n: number,
@@ -178,20 +179,23 @@ function registerGroups(
   return best;
 }
 
-/** Parts that sums of `terms` are cut into where there would be fewer than `wanted` workgroups; each has `least` terms. */
+/**
+ * Returns the number of parts of sums of `terms` where there would be fewer than `wanted` workgroups; each has at least
+ * `least` terms.
+ */
 export function splitsFor(groups: number, terms: number, least: number, wanted: number): number {
   if (groups >= wanted || terms < 2 * least) return 1;
   return Math.max(1, Math.min(64, Math.floor(terms / least), Math.ceil(wanted / groups)));
 }
 
-/** A grid of `groups` workgroups, folded to two axes above the limit. */
+/** Returns a grid of `groups` workgroups, folded to two axes above the limit. */
 export function foldGrid(groups: number, { maxGrid }: Profile): [number, number] {
   if (groups <= maxGrid) return [Math.max(1, groups), 1];
   const y = Math.ceil(groups / maxGrid);
   return [Math.ceil(groups / y), y];
 }
 
-/** Dispatches for a third axis that may exceed the grid's. */
+/** Returns the layers of dispatches for a third axis that may exceed the grid's. */
 export function gridLayers(
   total: number,
   { maxGrid }: Profile,

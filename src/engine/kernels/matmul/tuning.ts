@@ -1,12 +1,10 @@
-/**
- * Candidates for products and convolutions, for a device that times kernels.
- */
+/** Candidates for products and convolutions, for a device that times kernels. */
 import type { Candidates, GpuPlan, Profile } from "../../core/dispatch.ts";
 import { nextPower, type TileChoice } from "./tiles.ts";
 
 /**
- * The candidate to use: the first, unless the device has timed such work, wants to, or is told which. The work is named by the op,
- * its dtype and layout; of its extents only the power of two that each reaches counts.
+ * Returns the candidate to use: the first, unless the device has timed such work, times it now, or has a given choice.
+ * The work is named by the op, its dtype and layout; of its extents only the power of two that each reaches counts.
  */
 export function tunedChoice<C>(
   candidates: readonly C[],

@@ -1,6 +1,4 @@
-/**
- * Matrix products on the GPU: the variants of MatMul and BatchMatMul.
- */
+/** Matrix products on the GPU: the variants of MatMul and BatchMatMul. */
 import type { GpuVariant, Profile } from "../../core/dispatch.ts";
 import { epilogueOf } from "../../core/fusion.ts";
 import { GPU_DTYPES } from "../../core/gpu_storage.ts";
@@ -10,7 +8,7 @@ import { pieces } from "./pieces.ts";
 import { matMulShape } from "./shape.ts";
 import type { MatMulTask } from "./source.ts";
 
-/** The product that a problem of matrices asks for. */
+/** Makes the task of a problem's product. */
 export function matMulTask(problem: Problem): MatMulTask {
   const { inputs: [a, b], outputs: [out], attrs } = problem;
   const transA = Boolean(attrs.transpose_a ?? attrs.adj_x),
@@ -26,7 +24,7 @@ export function matMulTask(problem: Problem): MatMulTask {
   };
 }
 
-/** True where an adapter binds what the epilogue of a product reads, and every operand is what it was taken for. */
+/** True where an adapter binds the operands of a product's epilogue, and each has the expected number of elements. */
 export function mayEnd(problem: Problem, { maxBuffers }: Profile): boolean {
   return epilogueOf(problem) !== undefined && problem.inputs.length < maxBuffers;
 }
@@ -47,6 +45,6 @@ function variant(kind: KernelChoice["kind"]): GpuVariant {
   };
 }
 
-/** Ways to run MatMul and BatchMatMul; exactly one of them fits a problem. */
+/** Variants of MatMul and BatchMatMul; exactly one of them fits a problem. */
 export const MATMUL_VARIANTS: readonly GpuVariant[] =
   (["shared", "register", "columns", "dot"] as const).map(variant);

@@ -1,6 +1,4 @@
-/**
- * Expressions of an op over its inputs, made once, and how many terms they may have.
- */
+/** Expressions of an op over its inputs, made once, and how many terms they may have. */
 import type { MeaningOf } from "../../core/meaning.ts";
 import type { Attrs } from "../../core/op.ts";
 import { argument, type Expr } from "../../core/scalar/expr.ts";

@@ -1,6 +1,4 @@
-/**
- * Collapses broadcast index spaces: neighbouring axes that every operand walks alike become one.
- */
+/** Collapses broadcast index spaces: neighbouring axes that every operand walks alike become one. */
 import { broadcastStrides, type Shape } from "../../core/shape.ts";
 
 /** A loop nest over an output, and each operand's stride per axis. */
@@ -11,14 +9,14 @@ export interface Walk {
   readonly strides: readonly (readonly number[])[];
 }
 
-/** The smallest loop nest that walks `out` with operands broadcast to it. */
+/** Returns the smallest loop nest that walks `out` with operands broadcast to it. */
 export function collapseBroadcast(out: Shape, operands: readonly Shape[]): Walk {
   return collapse(out, operands.map((s) => broadcastStrides(s, out)));
 }
 
 /**
- * Merges axes where `stride[axis] = stride[axis+1] * dims[axis+1]` for every operand; drops axes of extent 1. Of marked axes,
- * those that are merged have the same mark.
+ * Merges axes where `stride[axis] = stride[axis+1] * dims[axis+1]` for every operand; drops axes of extent 1. Marked
+ * axes merge only with axes of the same mark.
  */
 export function collapse(
   shape: Shape,

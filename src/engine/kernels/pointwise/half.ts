@@ -1,6 +1,6 @@
 /**
- * float16 where WGSL or a kernel has no f16: tensors keep their two bytes an element, seen as halves of words, and the kernel
- * runs on float32 copies of them. Each result still rounds once.
+ * float16 where WGSL or a kernel has no f16: tensors keep their two bytes an element, seen as halves of words, and the
+ * kernel runs on float32 copies of them. Each result still rounds once.
  */
 import { castArray } from "../../core/convert.ts";
 import type {
@@ -21,7 +21,7 @@ import { shaderProgram } from "../../core/shader.ts";
 import { POINTWISE_HALF, SCALAR_WGSL } from "../../../shaders_generated.ts";
 import { ALIGN, planPieces } from "../copy/pieces.ts";
 
-/** The variants of an op as this adapter can run them on a problem. */
+/** Returns the variants of an op that this adapter can run on a problem. */
 export function runnableVariants(
   variants: readonly GpuVariant[],
   problem: Problem,
@@ -31,7 +31,7 @@ export function runnableVariants(
   return variants.filter((v) => !v.exactDtype).map(throughFloat32);
 }
 
-/** The same work on float32 copies of what is float16. */
+/** Wraps a variant so that float16 tensors are copied to float32. */
 export function throughFloat32(variant: GpuVariant): GpuVariant {
   const { fits, plan } = variant;
   return {
@@ -57,7 +57,7 @@ function inFloat32(problem: Problem): Problem {
   };
 }
 
-/** Dtypes among attributes, alone, in lists and in expressions. */
+/** Replaces float16 among attributes, alone, in lists and in expressions. */
 function wideAttr(value: unknown): unknown {
   if (value === "float16") return accDType(value);
   if (Array.isArray(value)) return value.map(wideAttr);
@@ -67,7 +67,7 @@ function wideAttr(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, wideAttr(v)]));
 }
 
-/** Casts to float16 go on rounding. */
+/** Widens an expression, whose casts to float16 still round. */
 function wideExpr(e: Expr, memo: Map<Expr, Expr>): Expr {
   let wide = memo.get(e);
   if (wide === undefined) {
@@ -78,7 +78,7 @@ function wideExpr(e: Expr, memo: Map<Expr, Expr>): Expr {
   return wide;
 }
 
-/** The plan between the dispatches that unpack what it reads and pack what it makes. */
+/** Surrounds a plan by the dispatches that unpack its inputs and pack its outputs. */
 function aroundFloat32(plan: GpuPlan, { inputs, outputs }: Problem, profile: Profile): GpuPlan {
   const temps = [...(plan.temps ?? [])];
   const before: Dispatch[] = [], after: Dispatch[] = [];
@@ -114,7 +114,7 @@ function convert(
   to: BufferRef,
   profile: Profile,
 ): readonly Dispatch[] {
-  // Halves of pieces begin at aligned places too.
+  // Halves of pieces begin at aligned offsets too.
   const maxBinding = profile.maxBinding - profile.maxBinding % (2 * ALIGN);
   const pack = way === "pack";
   const program = shaderProgram(POINTWISE_HALF, {

@@ -1,6 +1,4 @@
-/**
- * How a GPU kernel walks operands that are broadcast: each is indexed by the place of an element of the result.
- */
+/** Layouts of broadcast operands for GPU kernels: each is indexed by the position of an element of the result. */
 import { EIGHT, splitEight, vec, wgslType } from "../../core/gpu_storage.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { type Shape, sizeOf } from "../../core/shape.ts";
@@ -9,14 +7,14 @@ import type { Expr } from "../../core/scalar/expr.ts";
 import { loadElement, printWgsl } from "../../core/scalar/wgsl.ts";
 import { collapseBroadcast } from "./broadcast.ts";
 
-/** How an operand is indexed: like the output, always its only element, or by one of the stride sets. */
+/** The index of an operand: like the output, always its only element, or by one of the stride sets. */
 export type Access = "like" | "only" | number;
 
-/** Where the operands of one problem are. */
+/** The layout of a problem's operands. */
 export interface Layout {
-  /** Elements that are computed at once. */
+  /** Number of elements that are computed at once. */
   readonly wide: 1 | 4 | 8;
-  /** How each operand is indexed. */
+  /** The access of each operand. */
   readonly access: readonly Access[];
   /** Extents of the loop nest, in elements; empty where no operand is strided. */
   readonly dims: readonly number[];
@@ -24,7 +22,7 @@ export interface Layout {
   readonly strides: readonly (readonly number[])[];
 }
 
-/** The layout of operands that are broadcast to `out`, where at most `most` neighbours are taken at once. */
+/** Makes the layout of operands that are broadcast to `out`, with at most `most` neighbours at once. */
 export function layOut(ins: readonly ConcreteSpec[], out: Shape, most: Layout["wide"]): Layout {
   const size = sizeOf(out);
   const sizes = ins.map((i) => sizeOf(i.shape));
@@ -49,13 +47,13 @@ export function layOut(ins: readonly ConcreteSpec[], out: Shape, most: Layout["w
   return { wide: widest(most, [dims[inner], ...starts]), access, dims, strides };
 }
 
-/** How many neighbours, at most `most`, go together where all these numbers of elements must be whole numbers of them. */
+/** Returns the greatest number of neighbours, at most `most`, that divides all these numbers of elements. */
 function widest(most: Layout["wide"], counts: readonly number[]): Layout["wide"] {
   const fits = (wide: number): boolean => wide <= most && counts.every((n) => n % wide === 0);
   return fits(8) ? 8 : fits(4) ? 4 : 1;
 }
 
-/** Extents and strides in the units of the kernel: in fours or eights where neighbours go together. */
+/** Returns extents and strides in the units of the kernel: in fours or eights where neighbours go together. */
 export function indexWords({ wide, dims, strides }: Layout): number[] {
   const inner = dims.length - 1;
   return [
@@ -72,22 +70,25 @@ export function indexNames({ dims, strides }: Layout): string[] {
   ];
 }
 
-/** Which strides are 1 is part of the source of a kernel: equal for layouts that one source serves. */
+/** Returns a key that is equal for layouts with the same source, to which strides of 1 belong. */
 export function layoutKey({ access, wide, dims, strides }: Layout): string {
   return `${access}|${wide}|${dims.length}|${strides.map((s) => s[s.length - 1] === 1)}`;
 }
 
-/** Expressions printed for the neighbours at one place. */
+/** Expressions printed for the neighbours at one position. */
 export interface PrintedElements {
   readonly helpers: readonly string[];
-  /** Statements after which the results are there. */
+  /** Statements that compute the results. */
   readonly lines: readonly string[];
   /** For each expression the register texts of its neighbours; of eight, the even ones come first. */
   readonly lanes: readonly (readonly string[])[];
   readonly inputs: readonly string[];
 }
 
-/** Prints expressions at place `i`, which counts neighbours; `word` gives the text of an index word. Operands are `in0`, `in1`, …. */
+/**
+ * Prints expressions at position `i`, which counts groups of neighbours; `word` returns the text of an index word.
+ * Operands are `in0`, `in1`, ….
+ */
 export function printElements(
   exprs: readonly Expr[],
   dtypes: readonly DType[],
@@ -109,7 +110,7 @@ export function printElements(
     const terms = dims.map((_, d) => `x${d} * ${word(`s${g}_${d}`)}`);
     lines.push(`let at${g} = ${terms.join(" + ")};`);
   });
-  /** Whether an operand brings as many neighbours as go together. */
+  /** True for each operand that is loaded as a vector of neighbours. */
   const isVector = access.map((a) =>
     wide > 1 && (a === "like" || (typeof a === "number" && strides[a][inner] === 1))
   );

@@ -1,6 +1,4 @@
-/**
- * Bands of matrices on the GPU.
- */
+/** Bands of matrices on the GPU. */
 import type { GpuVariant } from "../../core/dispatch.ts";
 import { wgslType } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
@@ -9,7 +7,7 @@ import { bindable } from "../copy/pieces.ts";
 import { flatPlan } from "../dispatches.ts";
 import { POINTWISE_BAND_PART } from "../../../shaders_generated.ts";
 
-/** Ways to run MatrixBandPart, tried in order. */
+/** Variants of MatrixBandPart, tried in order. */
 export const BAND_PART_VARIANTS: readonly GpuVariant[] = [{
   name: "band_part",
   fits: ({ inputs: [x] }, profile) => bindable(x, profile),

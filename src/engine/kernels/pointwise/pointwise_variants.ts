@@ -1,6 +1,4 @@
-/**
- * The GPU variants of pointwise ops and of updates of variables.
- */
+/** The GPU variants of pointwise ops and of updates of variables. */
 import type { GpuVariant } from "../../core/dispatch.ts";
 import type { MeaningOf } from "../../core/meaning.ts";
 import type { Attrs, OpDef, Problem } from "../../core/op.ts";

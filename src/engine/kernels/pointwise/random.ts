@@ -1,6 +1,4 @@
-/**
- * Random numbers on the GPU: the same bits as on the host, two elements for each counter.
- */
+/** Random numbers on the GPU: the same bits as on the host, two elements for each counter. */
 import type { Distribution } from "../../core/meaning.ts";
 import type { GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { gpuBytes, vec, wgslType } from "../../core/gpu_storage.ts";
@@ -22,7 +20,7 @@ function uniform(bits: number): string {
   }u)) * 0x1p-${bits}; }`;
 }
 
-/** `draw` as a function of the library. */
+/** Returns `draw` as a function of the library. */
 function drawing(name: string): string {
   return `${wgslFunctions(RANDOM_WGSL, [name])}
 fn draw(w: vec2<u32>) -> vec2<f32> { return ${name}(w); }`;
@@ -57,7 +55,7 @@ function bounds([, , low, high]: Problem["hosts"]): { low: number; range: number
   return { low: min, range: (Number(high!.item()) - min) >>> 0 };
 }
 
-/** Fills the output with numbers drawn from `distribution`; the key is in input `seed`. */
+/** Plans a fill with numbers drawn from `distribution`; the key is in input `seed`. */
 function drawGpu(
   out: ConcreteSpec,
   seed: number,
@@ -70,7 +68,7 @@ function drawGpu(
   return pairs(`random_${distribution}`, helper, "f32", out, seed, [], profile);
 }
 
-/** Fills the output with whole numbers in `[low, low + range)`; of full range where `range` is 0. */
+/** Plans a fill with integers in `[low, low + range)`; of full range where `range` is 0. */
 function drawIntsGpu(
   out: ConcreteSpec,
   seed: number,
@@ -119,7 +117,7 @@ export const multinomialVariants: readonly GpuVariant[] = [{
   plan: ({ inputs, outputs: [out] }, profile) => multinomialGpu(inputs[0], out, 2, profile),
 }];
 
-/** For each row of logits, indices drawn with the probabilities softmax gives; logits are input 0. */
+/** Plans draws of indices for each row of logits, with the probabilities of a softmax; logits are input 0. */
 function multinomialGpu(
   logits: ConcreteSpec,
   out: ConcreteSpec,

@@ -4,7 +4,7 @@
  */
 
 export const ROTATIONS = [13, 15, 26, 6, 17, 29, 16, 24] as const;
-/** What the third word of the key is made with. */
+/** Constant of the third word of the key. */
 export const PARITY = 0x1bd11bda;
 
 /** A key or a pair of results: two 32-bit words. */

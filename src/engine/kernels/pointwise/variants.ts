@@ -1,6 +1,6 @@
 /**
- * Pointwise kernels for the GPU: one invocation computes four neighbours where shapes allow, eight where the adapter loads
- * them as fast, one element otherwise.
+ * Pointwise kernels for the GPU: one invocation computes four neighbours where shapes allow, eight where the adapter
+ * loads them as fast, one element otherwise.
  */
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { broadcastShapes, type Shape, sizeOf } from "../../core/shape.ts";
@@ -45,7 +45,10 @@ export function pointwiseFits(
   return cut(ins, outs, shape, layout, profile) !== null;
 }
 
-/** One dispatch, or as many as large buffers are bound in pieces, that computes `exprs[i]` of the inputs into output i, broadcasting. */
+/**
+ * Plans one dispatch, or one for each bound piece of large buffers, that computes `exprs[i]` of the inputs into output
+ * i, broadcasting.
+ */
 export function pointwiseGpu(
   exprs: readonly Expr[],
   ins: readonly ConcreteSpec[],
@@ -77,7 +80,7 @@ export function pointwiseGpu(
   };
 }
 
-/** Neighbours an invocation may compute at once. */
+/** Returns the most neighbours that an invocation may compute at once. */
 function most(
   ins: readonly ConcreteSpec[],
   outs: readonly DType[],
@@ -88,13 +91,13 @@ function most(
   return words64 && words && sizeOf(shape) >= WIDE_ELEMENTS ? 8 : 4;
 }
 
-/** Neighbouring elements of the results, and the part of each buffer that they take. */
+/** A run of elements of the results, and its part of each buffer. */
 interface Piece {
   readonly count: number;
   readonly ranges: readonly BufferRange[];
 }
 
-/** Pieces along the outermost axis whose parts of the buffers can be bound; null where there are none. */
+/** Cuts the outermost axis into pieces whose parts of the buffers can be bound; null where there are none. */
 function cut(
   ins: readonly ConcreteSpec[],
   outs: readonly DType[],
@@ -118,7 +121,7 @@ function cut(
   ];
   const widest = Math.max(...rowBytes);
   if (rows * widest <= most) return [{ count: size, ranges: rowBytes.map(() => ({})) }];
-  // Rows between which every buffer is cut at a multiple of the alignment.
+  // Number of rows after which every buffer is at a multiple of the alignment.
   let unit = 1;
   while (rowBytes.some((bytes) => bytes * unit % ALIGN !== 0)) unit *= 2;
   const step = Math.floor(most / widest / unit) * unit;

@@ -1,6 +1,4 @@
-/**
- * Morphological dilation on the GPU: pooling with a filter added.
- */
+/** Morphological dilation on the GPU: pooling with a filter added. */
 import type { BufferRef, Dispatch, GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import type { MeaningOf } from "../../core/meaning.ts";
 import type { Problem } from "../../core/op.ts";
@@ -27,7 +25,9 @@ function fits(problem: Problem, profile: Profile): boolean {
 
 const GRADIENT: readonly BufferRef[] = [{ input: 2 }, { temp: 0 }, { output: 0 }];
 
-/** Windows of the image with the filter added, or which tap won in each, and `second` after that. */
+/**
+ * Makes a variant over windows of the image with the filter added, or over their winning taps with `second` after that.
+ */
 function variant(
   name: string,
   second?: (geometry: WindowGeometry, source: PoolSource, profile: Profile) => Dispatch,

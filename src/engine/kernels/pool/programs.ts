@@ -1,6 +1,6 @@
 /**
- * Programs of pooling and its gradients, shaders/pool/: one result, or four or eight channels of one, an invocation. Images have
- * channels last.
+ * Programs of pooling and its gradients, shaders/pool/: an invocation makes one result, or four or eight channels of
+ * one. Images have channels last.
  */
 import type { DType } from "../../core/dtype.ts";
 import type { Program } from "../../core/dispatch.ts";
@@ -15,7 +15,7 @@ import {
 } from "../window_shaders_generated.ts";
 import { elementType } from "../matmul/programs.ts";
 
-/** What a pooling kernel makes. */
+/** The result of a pooling kernel. */
 export type PoolKind =
   /** Greatest elements. */
   | "max"
@@ -23,7 +23,7 @@ export type PoolKind =
   | "avg"
   /** The tap of the greatest element, as u32. */
   | "tap"
-  /** What stands in a second operand at the greatest element. */
+  /** The element of a second operand at the greatest element. */
   | "pick"
   /** Greatest elements and their flat positions. */
   | "argmax";
@@ -31,25 +31,25 @@ export type PoolKind =
 export interface PoolSource {
   readonly dtype: DType;
   readonly deep: boolean;
-  /** Four channels at once. */
+  /** True: four channels at once. */
   readonly wide: boolean;
-  /** Besides, eight channels in one load, as two fours; only to `max` and `avg`. */
+  /** True: eight channels in one load, as two fours; only for `max` and `avg`. */
   readonly eights?: boolean;
   readonly workgroup: number;
-  /** Taps of each axis, depth first where there is one, where the program spells them out; loops otherwise. */
+  /** Taps of each axis, depth first where there is one, where the program unrolls them; loops otherwise. */
   readonly taps?: readonly number[] | undefined;
   /** No tap of any window is outside. */
   readonly inside?: boolean | undefined;
-  /** Taps of the last axis, where only these are spelled out, in loops over the others; only where all are `inside`. */
+  /** Taps of the last axis, where only these are unrolled, in loops over the others; only where all are `inside`. */
   readonly run?: number | undefined;
-  /** Each element gets the tap of a filter added first: dilation. The filter is bound after the image. */
+  /** True: the tap of a filter is added to each element first: dilation. The filter is bound after the image. */
   readonly filter?: boolean;
 }
 
-/** How shaders/pool/window.wgsl counts them. */
+/** Kinds by their numbers in shaders/pool/window.wgsl. */
 const KINDS: readonly PoolKind[] = ["max", "avg", "tap", "pick", "argmax"];
 
-/** What the shaders take of a source. */
+/** Returns the shaders' parameters for a source. */
 function parametersOf(source: PoolSource): PoolTileGrad {
   const { dtype, deep, wide, workgroup, taps, inside = false, run = 0 } = source;
   const [tapsZ, tapsY, tapsX] = taps === undefined ? [0, 0, 0] : deep ? taps : [1, ...taps];
@@ -72,7 +72,7 @@ function parametersOf(source: PoolSource): PoolTileGrad {
   };
 }
 
-/** Windows as results. Inputs: the image and, to `pick`, what is picked from. */
+/** Makes a program with windows as results. Inputs: the image and, for `pick`, the second operand. */
 export function poolProgram(kind: PoolKind, source: PoolSource): Program {
   const { dtype, wide } = source, own = parametersOf(source);
   const plain = source.eights ? EIGHT : own.in;
@@ -89,12 +89,18 @@ export function poolProgram(kind: PoolKind, source: PoolSource): Program {
   }, { name: `pool_${kind}` });
 }
 
-/** Elements of the image as results, where each lies in just one window, by the window. Inputs: the image and the gradient. */
+/**
+ * Makes a program with elements of the image as results, where each lies in just one window. Inputs: the image and the
+ * gradient.
+ */
 export function poolTileGradProgram(source: PoolSource): Program {
   return shaderProgram(POOL_TILE_GRAD, parametersOf(source), { name: "pool_max_tile_grad" });
 }
 
-/** Elements of the image as results: each collects from the windows it lies in. Inputs: the gradient and, for `max`, taps. */
+/**
+ * Makes a program with elements of the image as results: each collects from the windows it lies in. Inputs: the
+ * gradient and, for `max`, taps.
+ */
 export function poolGradProgram(kind: "max" | "avg", source: PoolSource): Program {
   return shaderProgram(
     POOL_GRAD,
@@ -103,7 +109,10 @@ export function poolGradProgram(kind: "max" | "avg", source: PoolSource): Progra
   );
 }
 
-/** Elements of the gradient of a dilation's filter: each collects from the windows in which it won. Inputs: gradient, taps. */
+/**
+ * Makes a program with elements of the gradient of a dilation's filter: each collects from the windows in which it won.
+ * Inputs: gradient, taps.
+ */
 export function dilationFilterProgram(source: PoolSource): Program {
   return shaderProgram(POOL_DILATION_FILTER, parametersOf(source), { name: "dilation_filter" });
 }

@@ -1,6 +1,4 @@
-/**
- * Pooling on the GPU: the variants of MaxPool, AvgPool, their gradients and MaxPoolWithArgmax.
- */
+/** Pooling on the GPU: the variants of MaxPool, AvgPool, their gradients and MaxPoolWithArgmax. */
 import {
   type BufferRef,
   type Dispatch,
@@ -34,17 +32,17 @@ import {
 } from "./programs.ts";
 import { POOL_RESULTS } from "../thresholds.ts";
 
-/** The geometry of a pooling over an image of this shape. */
+/** Returns the geometry of a pooling over an image of this shape. */
 function poolGeometry(shape: Shape, attrs: Problem["attrs"]): WindowGeometry {
   const first = isChannelsFirst(attrs);
   const window = spatialAxes(shape.length, first).map((a) => (attrs.ksize as number[])[a]);
   return windowGeometry(shape, window, shape[first ? 1 : shape.length - 1], attrs);
 }
 
-/** Taps that a program for software adapters spells out at most: their loops cost more than what is in them. */
+/** Most taps that a program for software adapters unrolls: their loops cost more than their bodies. */
 const MAX_TAPS = 16;
 
-/** What shapes a kernel of `count` results; one of two fours where `kind` can take them. */
+/** Returns the source of a kernel of `count` results; one of two fours where `kind` supports them. */
 function sourceOf(
   g: WindowGeometry,
   dtype: PoolSource["dtype"],
@@ -74,12 +72,12 @@ function sourceOf(
   };
 }
 
-/** Channels that an invocation makes. */
+/** Returns the channels of an invocation. */
 function widthOf({ wide, eights }: Pick<PoolSource, "wide" | "eights">): number {
   return eights ? 8 : wide ? 4 : 1;
 }
 
-/** A dispatch of a program with the fields of shaders/pool/. */
+/** Makes a dispatch of a program with the fields of shaders/pool/. */
 export function poolDispatch(
   program: Program,
   buffers: readonly BufferRef[],
@@ -109,7 +107,10 @@ export function inCount(g: WindowGeometry): number {
   return g.batch * inPlaces(g) * g.channels;
 }
 
-/** A kernel of one plan over images: `operands` are positions of the op's inputs, `image` is the shape that decides. */
+/**
+ * Makes a kernel of one plan over images: `operands` are positions of the op's inputs, `image` is the shape that
+ * decides.
+ */
 function variant(
   name: string,
   operands: readonly number[],
@@ -133,7 +134,7 @@ function windows(kind: PoolKind, name: string, operands: readonly number[]): Gpu
   });
 }
 
-/** True where each element lies in just one window, and windows are small enough to be spelled out. */
+/** True where each element lies in just one window, and windows are small enough to be unrolled. */
 function tilesImage(g: WindowGeometry): boolean {
   return tapCount(g) <= MAX_TAPS &&
     g.axes.every((a) =>
@@ -142,8 +143,8 @@ function tilesImage(g: WindowGeometry): boolean {
 }
 
 /**
- * Gradient of the greatest element. Where windows overlap, first which tap won in each window, then what each element collects;
- * where they do not, both at once.
+ * Gradient of the maximum. Where windows overlap, one dispatch finds the winning tap of each window, and another
+ * collects for each element; else one dispatch does both.
  */
 const MAX_POOL_GRAD: readonly GpuVariant[] = [
   variant("max_pool_grad", [0, 2], (geometry, [x, dy, dx], problem, profile) => {

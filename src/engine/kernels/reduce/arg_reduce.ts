@@ -1,6 +1,6 @@
 /**
- * Index of the greatest or least element on the GPU: `rows`, a workgroup per row; `strided`, an invocation per result. Long
- * axes are split; each part leaves a key and an index.
+ * Index of the greatest or least element on the GPU: `rows`, a workgroup per row; `strided`, an invocation per result.
+ * Long axes are split; each part leaves a key and an index.
  */
 import type { DType } from "../../core/dtype.ts";
 import type { BufferRef, Dispatch, GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
@@ -67,7 +67,7 @@ function plan(op: ArgOp, problem: Problem, profile: Profile, rows: boolean): Gpu
 interface Work {
   readonly op: ArgOp;
   readonly dtype: DType;
-  /** A workgroup for each part of a line. */
+  /** True: a workgroup for each part of a line. */
   readonly rows: boolean;
   /** `whole`: elements → indices; `first`: elements → keys and indices; `second`: keys and indices → indices. */
   readonly stage: "whole" | "first" | "second";

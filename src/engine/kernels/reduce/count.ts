@@ -1,6 +1,4 @@
-/**
- * Counting of values on the GPU, with atomics; sums of floats go through compare-and-swap.
- */
+/** Counting of values on the GPU, with atomics; sums of floats go through compare-and-swap. */
 import type { GpuVariant, Profile } from "../../core/dispatch.ts";
 import type { MeaningOf } from "../../core/meaning.ts";
 import type { Problem } from "../../core/op.ts";

@@ -1,6 +1,6 @@
 /**
- * Several small problems of one kind in one dispatch: updates of variables, sums over first axes. The elements of all members lie
- * one behind the other in the index space.
+ * Several small problems of one kind in one dispatch: updates of variables, sums over first axes. The elements of all
+ * members are consecutive in the index space.
  */
 import {
   type BufferRange,
@@ -24,7 +24,7 @@ import { bindsWhole, piecesOf } from "../copy/pieces.ts";
 
 const WORKGROUP = 64;
 
-/** What the op's attributes say of its inputs. */
+/** The roles of an op's inputs, from its attributes. */
 export interface GroupLayout {
   /** Expressions over the scalars, then one member's arrays. */
   readonly exprs: readonly Expr[];
@@ -39,7 +39,7 @@ export function groupedFits({ exprs, scalars, arrays }: GroupLayout, profile: Pr
   return scalars + arrays + exprs.length <= profile.maxBuffers;
 }
 
-/** One dispatch for as many members, or pieces of large ones, as the adapter can bind at once. */
+/** Plans one dispatch for as many members, or pieces of large ones, as the adapter can bind at once. */
 export function planGrouped(layout: GroupLayout, { outputs }: Problem, profile: Profile): GpuPlan {
   const { exprs, scalars, arrays } = layout;
   const parts = range(outputs.length / exprs.length).flatMap((m) =>
@@ -63,7 +63,7 @@ export function planGrouped(layout: GroupLayout, { outputs }: Problem, profile: 
   return { dispatches };
 }
 
-/** The range to the end of its last vector: buffers have room for it. */
+/** Extends a range to the end of its last vector, for which buffers have room. */
 function wholeVectors({ offset, size }: BufferRange): BufferRange {
   return offset === undefined || size === undefined
     ? {}
@@ -137,7 +137,7 @@ export const columnSumVariants: readonly GpuVariant[] = [{
   plan: (problem, profile) => planColumnSums(problem.attrs.scales, problem, profile),
 }];
 
-/** Sums over the first axis of several matrices (or vectors), each times a factor: one invocation per column. */
+/** Plans sums over the first axis of several matrices (or vectors), each times a factor: one invocation per column. */
 function planColumnSums(
   scales: readonly number[],
   { inputs, outputs }: Problem,

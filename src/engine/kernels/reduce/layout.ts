@@ -1,20 +1,20 @@
-/**
- * How a reduction walks its input: neighbouring axes that are alike are merged, axes of extent 1 dropped.
- */
+/** Layouts of reductions: neighbouring axes that are walked alike are merged, axes of extent 1 dropped. */
 import { broadcastStrides, normalizeAxes, type Shape, sizeOf } from "../../core/shape.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Problem } from "../../core/op.ts";
 import { collapse, type Walk } from "../pointwise/broadcast.ts";
 
-/** An input as groups of axes that are reduced and kept by turns, outermost first. */
+/** An input as alternating groups of reduced and kept axes, outermost first. */
 export interface ReduceLayout extends Walk {
-  /** Whether each group is reduced; neighbours differ, unless an operand walks them differently. */
+  /** True for each reduced group; neighbours differ, unless an operand walks them differently. */
   readonly reduced: readonly boolean[];
-  /** Elements that go into one result. */
+  /** Elements of one result. */
   readonly count: number;
 }
 
-/** The groups of a reduction over `axes` (counted from the front) of `shape`, to which operands are broadcast. */
+/**
+ * Returns the groups of a reduction over `axes` (counted from the front) of `shape`, to which operands are broadcast.
+ */
 export function reduceLayout(
   shape: Shape,
   axes: readonly number[],
@@ -29,24 +29,24 @@ export function reduceLayout(
   return { ...walk, reduced, count: sizeOf(shape.filter((_, i) => isReduced[i])) };
 }
 
-/** Axes from a host input, counted from the front, sorted and unique. */
+/** Returns axes of a host input, counted from the front, sorted and unique. */
 export function axesOf(axes: NdArray, rank: number): number[] {
   return normalizeAxes(Array.from(axes.data as ArrayLike<number | bigint>, Number), rank);
 }
 
-/** A shape around one axis of this length: how many places there are before and behind it. */
+/** A shape around one axis of this length: the number of positions before and after it. */
 export interface Line {
   readonly outer: number;
   readonly length: number;
   readonly inner: number;
 }
 
-/** That of input 0 along the axis in a host input. */
+/** Returns the line of input 0 along the axis in a host input. */
 export function lineIn({ inputs: [{ shape }], hosts }: Problem, axis: number): Line {
   return lineOf(shape, axesOf(hosts[axis]!, shape.length)[0]);
 }
 
-/** The shape around one axis, counted from the front. */
+/** Returns the shape around one axis, counted from the front. */
 export function lineOf(shape: Shape, axis: number): Line {
   const outer = sizeOf(shape.slice(0, axis)), inner = sizeOf(shape.slice(axis + 1));
   return { outer, length: shape[axis], inner };

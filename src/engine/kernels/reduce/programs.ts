@@ -15,12 +15,12 @@ import {
 import type { PrintedEpilogue } from "../matmul/epilogue.ts";
 import type { Combine } from "./wgsl.ts";
 
-/** How shaders/reduce/ counts them. */
+/** Operations by their numbers in shaders/reduce/. */
 const COMBINES: readonly Combine[] = ["sum", "prod", "max", "min"];
 
-/** Elements that are computed on the way. */
+/** Elements that a prologue computes. */
 export interface Source {
-  /** Declares `load_(i)`: as many neighbours as the program takes at once, in their accumulator type. */
+  /** Declares `load_(i)`: the neighbours that the program takes at once, in their accumulator type. */
   readonly text: string;
   readonly helpers: readonly string[];
   readonly inputs: readonly string[];
@@ -31,20 +31,20 @@ export interface Source {
 export interface Step {
   readonly combine: Combine;
   readonly type: AccType;
-  /** Text of the result of nothing. */
+  /** Text of the result of an empty reduction. */
   readonly identity: string;
   /** Dtypes of the tensors that are read and written; null for partial results, which are of the accumulator type. */
   readonly from: DType | null;
   readonly to: DType | null;
   /** Divisor of the results; null for none. */
   readonly count: number | null;
-  /** Where elements come from; null for one array. */
+  /** The prologue of the elements; null for one array. */
   readonly source: Source | null;
-  /** What is done to each result; null for nothing. */
+  /** The epilogue of each result; null for none. */
   readonly finish: PrintedEpilogue | null;
 }
 
-/** How elements are taken together: along the inner axis or along the reduced one, four or eight at once; or not. */
+/** Elements that are taken together: along the inner axis or along the reduced one, four or eight at once; or not. */
 export interface Wide {
   readonly axis: "inner" | "length" | "none";
   readonly width: 1 | 4 | 8;
@@ -54,7 +54,7 @@ function storageOf(dtype: DType | null, type: AccType): string {
   return dtype === null ? type : wgslType(dtype);
 }
 
-/** What both shaders take. */
+/** Returns the parameters of both shaders. */
 function parametersOf(
   { combine, type, identity, from, to, count, source, finish }: Step,
 ): Omit<ReduceRows, "in" | "v" | "wide" | "workgroup"> {
@@ -78,7 +78,7 @@ function parametersOf(
   };
 }
 
-/** Further bindings and uniform fields. */
+/** Returns the additional bindings and uniform fields. */
 function additionsOf({ source, finish }: Step): { inputs: string[]; params: readonly string[] } {
   return {
     inputs: [...(source?.inputs ?? []), ...(finish?.inputs ?? [])],

@@ -1,6 +1,6 @@
 /**
- * Running sums and products on the GPU. `serial`: an invocation per line. `chunked`: lines cut in chunks, whose totals are
- * scanned first. `workgroup`: a workgroup per line or chunk of it, for lines that lie contiguous in memory.
+ * Running sums and products on the GPU. `serial`: an invocation per line. `chunked`: lines cut in chunks, whose totals
+ * are scanned first. `workgroup`: a workgroup per line or chunk of it, for lines that are contiguous in memory.
  */
 import type { BufferRef, Dispatch, GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { type AccType, accType, isHalf, wgslType } from "../../core/gpu_storage.ts";
@@ -59,11 +59,11 @@ function chunksOf({ outer, length, inner }: Line, profile: Profile): number {
   return Math.max(needed, Math.min(Math.ceil(wanted / lines), Math.floor(length / 32)));
 }
 
-/** What a dispatch does with its lines. */
+/** A dispatch over lines. */
 interface LineStep {
   readonly source: BufferRef;
   readonly target: BufferRef;
-  /** Where running values start. Default: at the identity. */
+  /** Initial values. Default: the identity. */
   readonly init?: BufferRef;
   /** `scan` writes every element, `total` only the end. */
   readonly write: "scan" | "total";
@@ -73,13 +73,13 @@ interface LineStep {
   readonly to: DType | null;
 }
 
-/** From the input to the output. */
+/** Makes the step from the input to the output. */
 function wholeStep({ exclusive, dtype }: Scan): LineStep {
   const ends = { source: { input: 0 }, target: { output: 0 } };
   return { ...ends, write: "scan", exclusive, from: dtype, to: dtype };
 }
 
-/** Finds the total of each chunk, scans these, and begins with them when the chunks are scanned. */
+/** Finds the total of each chunk, scans these, and scans the chunks from there. */
 function inChunks(
   scan: Scan,
   totals: Line,
@@ -124,7 +124,7 @@ function buffersOf({ source, init, target }: LineStep): BufferRef[] {
   return init ? [source, init, target] : [source, target];
 }
 
-/** An invocation for each chunk of a line. */
+/** Dispatches an invocation for each chunk of a line. */
 function lineDispatch(
   { op, type, reverse }: Scan,
   { outer, length, inner }: Line,
@@ -153,7 +153,7 @@ function lineDispatch(
   }, profile);
 }
 
-/** A workgroup for each chunk of a line. */
+/** Dispatches a workgroup for each chunk of a line. */
 function tileDispatch(
   { op, dtype, type, reverse, line }: Scan,
   chunk: number,

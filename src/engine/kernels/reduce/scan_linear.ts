@@ -1,6 +1,4 @@
-/**
- * Linear recurrences and shifts along an axis on the GPU.
- */
+/** Linear recurrences and shifts along an axis on the GPU. */
 import type { GpuVariant } from "../../core/dispatch.ts";
 import { isHalf, wgslType } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";

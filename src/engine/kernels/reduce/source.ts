@@ -1,18 +1,16 @@
-/**
- * WGSL of reductions whose elements are computed on the way.
- */
+/** WGSL of the prologues of reductions. */
 import { accType, vec } from "../../core/gpu_storage.ts";
 import { exprType } from "../../core/scalar/expr.ts";
 import { indexNames, type Layout, layOut, printElements } from "../pointwise/layout.ts";
 import type { Source } from "./programs.ts";
 import type { Prologue } from "./task.ts";
 
-/** How operands are indexed where `width` elements are wanted at once; as many are not always to be had, and never eight. */
+/** Returns the layout of operands for `width` elements at once; it may have fewer, and never eight. */
 export function sourceLayout({ operands, shape }: Prologue, width: Layout["wide"]): Layout {
   return layOut(operands, shape, width === 1 ? 1 : 4);
 }
 
-/** The function that computes elements; its uniform fields are the words of the layout. */
+/** Prints the function that computes elements; its uniform fields are the words of the layout. */
 export function printSource({ expr, operands }: Prologue, layout: Layout): Source {
   const dtypes = operands.map((o) => o.dtype), params = indexNames(layout);
   const printed = printElements([expr], dtypes, layout, (name) => `p.${name}`);

@@ -1,6 +1,4 @@
-/**
- * What a reduction does, as data: which elements it takes, how it combines them, and what becomes of each result.
- */
+/** A reduction as data: its elements, its operation, and its final step. */
 import type { BufferRef } from "../../core/dispatch.ts";
 import { commonShape, type Epilogue, epilogueOf, fusionOf } from "../../core/fusion.ts";
 import type { DType } from "../../core/dtype.ts";
@@ -11,7 +9,7 @@ import type { Shape } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import type { ReduceMeaning, ReduceOp } from "../../core/meaning.ts";
 
-/** Elements that are computed on the way: an expression over operands that are broadcast to `shape`. */
+/** A prologue: an expression over operands that are broadcast to `shape`. */
 export interface Prologue {
   readonly expr: Expr;
   readonly operands: readonly ConcreteSpec[];
@@ -25,13 +23,15 @@ export interface ReduceTask {
   readonly dtype: DType;
   readonly axes: NdArray;
   readonly out: ConcreteSpec;
-  /** What computes the elements; null where they are input 0. */
+  /** The prologue of the elements; null where they are input 0. */
   readonly prologue: Prologue | null;
-  /** What is done to each result. */
+  /** The epilogue of each result. */
   readonly epilogue: Epilogue | null;
 }
 
-/** The task of a reduction over the axes in its second input, with what is fused to it; null where no kernel knows it. */
+/**
+ * Makes the task of a reduction over the axes in its second input, with its fusion; null where no kernel supports it.
+ */
 export function reduceTask(
   { op, term, finish }: ReduceMeaning,
 ): (problem: Problem) => ReduceTask | null {
@@ -54,7 +54,7 @@ export function reduceTask(
   };
 }
 
-/** The epilogue after an op's own end. */
+/** Composes the op's final step with an epilogue. */
 function finished(finish: Expr, epilogue: Epilogue | null): Epilogue {
   if (epilogue === null) return { expr: finish, operands: [] };
   const { expr, operands } = epilogue;

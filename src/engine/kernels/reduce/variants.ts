@@ -1,7 +1,7 @@
 /**
- * Reductions on the GPU. A reduction becomes passes over one group of axes each; a pass with few results is split in two,
- * the first of which leaves partial results. `strided`: an invocation per (partial) result, for columns and for software
- * adapters. `rows`: a workgroup per (partial) row.
+ * Reductions on the GPU. A reduction becomes passes over one group of axes each; a pass with few results is split in
+ * two, the first of which leaves partial results. `strided`: an invocation per (partial) result, for columns and for
+ * software adapters. `rows`: a workgroup per (partial) row.
  */
 import type { DType } from "../../core/dtype.ts";
 import {
@@ -39,13 +39,13 @@ const COMBINE: Readonly<Record<ReduceOp, Combine>> = {
   all: "min",
 };
 
-/** Length of the runs in which the rows of a large column reduction are taken. */
+/** Length of the runs of rows of a large column reduction. */
 const NEAR_ROWS = 32;
 
-/** Words of the uniform block that walks of operands may take. */
+/** Most words of the uniform block for walks of operands. */
 const MAX_WORDS = 48;
 
-/** One dispatch of a reduction: the step, and what it reads and writes. */
+/** One dispatch of a reduction: the step, its source and its target. */
 interface Work {
   readonly step: Omit<Step, "source" | "finish">;
   readonly prologue: Prologue | null;
@@ -56,19 +56,19 @@ interface Work {
   readonly dtype: DType;
 }
 
-/** What a pass takes and leaves: `[outer, length, inner]` → `[outer, parts, inner]`. */
+/** Input and output of a pass: `[outer, length, inner]` → `[outer, parts, inner]`. */
 interface Extents extends Line {
   readonly parts: number;
 }
 
 interface Pass extends Extents {
-  /** Parts that lie interleaved; their number is a multiple of it. */
+  /** Number of interleaved parts, which divides the number of parts. */
   readonly stripe: number;
 }
 
 const SINGLE: Wide = { axis: "none", width: 1 };
 
-/** Variants for one reduction: as the adapter likes best, and each kind of kernel by itself. */
+/** Returns variants for one reduction: the adapter's preference, and each kind of kernel by itself. */
 export function reduceVariants(reduction: ReduceMeaning): GpuVariant[] {
   const { op } = reduction, taskOf = reduceTask(reduction);
   const fits = (problem: Problem, profile: Profile): boolean => {
@@ -97,7 +97,7 @@ function planReduction(task: ReduceTask, profile: Profile, workgroups: boolean):
   const { op, out } = task;
   if (sizeOf(out.shape) === 0) return { dispatches: [] };
   const layout = reduceLayout(task.shape, axesOf(task.axes, task.shape.length));
-  // Only elements that lie there as words are taken by eights.
+  // Only elements that are words in memory are loaded by eights.
   const words = task.prologue === null && gpuBytes(task.dtype) === 4;
   const own = words ? profile : { ...profile, words64: false };
   const passes = passesOf(layout, own, workgroups);
@@ -117,7 +117,7 @@ function planReduction(task: ReduceTask, profile: Profile, workgroups: boolean):
         identity: op === "all" ? "1u" : identityText(COMBINE[op], type),
         from: k === 0 ? task.dtype : null,
         to: last ? out.dtype : null,
-        // A mean of nothing is NaN.
+        // An empty mean is NaN.
         count: last && op === "mean" ? layout.count || NaN : null,
       },
       prologue: k === 0 ? task.prologue : null,
@@ -145,12 +145,12 @@ function passesOf({ dims, reduced }: ReduceLayout, profile: Profile, workgroups:
     passes.push({ ...extents, stripe: stripeOf(extents, profile) });
     if (parts > 1) passes.push({ ...line, length: parts, parts: 1, stripe: 1 });
   }
-  // Nothing to reduce: a pass over an axis of extent 1 copies (and divides by 1).
+  // Without reduced axes: a pass over an axis of extent 1 copies (and divides by 1).
   if (passes.length === 0) passes.push({ outer: 1, length: 1, inner, parts: 1, stripe: 1 });
   return passes;
 }
 
-/** Into how many parts to split an axis so that the adapter has enough to do. */
+/** Returns the number of parts of an axis that keeps the adapter busy. */
 function partsOf(line: Line, profile: Profile, workgroups: boolean): number {
   const { outer, length, inner } = line, results = outer * inner;
   if (profile.barriers && workgroups && inner === 1) {
@@ -162,7 +162,7 @@ function partsOf(line: Line, profile: Profile, workgroups: boolean): number {
   // The loop takes four elements at a time.
   const needed = Math.max(1, Math.ceil(length / (4 * LOOP_LIMIT)));
   let parts = needed;
-  // One invocation gets through this much faster than a second dispatch begins.
+  // One invocation finishes these before a second dispatch begins.
   if (length <= oneDispatchTerms) return needed;
   if (results < wanted && length >= 2 * atLeast) {
     parts = Math.max(
@@ -177,27 +177,27 @@ function partsOf(line: Line, profile: Profile, workgroups: boolean): number {
   return Math.ceil(parts / stripe) * stripe;
 }
 
-/** Parts that lie interleaved, so that neighbouring invocations read neighbouring elements. */
+/** Returns the number of interleaved parts, so that neighbouring invocations read neighbouring elements. */
 function stripeOf(pass: Extents, { barriers, lanes, words64 }: Profile): number {
   const { axis, width } = wideOf(pass, words64);
   const columns = axis === "inner" ? pass.inner / width : pass.inner;
   return Math.min(pass.parts, Math.ceil((barriers ? 64 : lanes) / columns));
 }
 
-/** Which elements an invocation takes together. */
+/** Returns the elements that an invocation takes together. */
 function wideOf({ outer, length, inner, parts }: Extents, eights: boolean): Wide {
   if (inner % 4 === 0) {
     const eight = eights && inner % 8 === 0 && outer * inner >= COLUMN_RESULTS;
     return { axis: "inner", width: eight ? 8 : 4 };
   }
   if (inner > 1 || length % 4 !== 0 || length < 8 * parts) return SINGLE;
-  // Of few it gains nothing, and every other batch size would ask for another program.
+  // Few elements gain nothing, and every other batch size would need another program.
   const eight = eights && length % 8 === 0 && length >= 16 * parts &&
     outer * length >= REDUCE_ELEMENTS;
   return { axis: "length", width: eight ? 8 : 4 };
 }
 
-/** The step with its texts: `width` elements are read at once, `stored` results written. */
+/** Prints the texts of a step: `width` elements are read at once, `stored` results written. */
 function printStep(work: Work, width: Wide["width"], stored: 1 | 4): Step {
   const { step, prologue, epilogue, dtype } = work;
   const source = prologue && printSource(prologue, sourceLayout(prologue, width));
@@ -209,7 +209,7 @@ function printStep(work: Work, width: Wide["width"], stored: 1 | 4): Step {
   };
 }
 
-/** How many elements a program may take at once, where it would take `width`. */
+/** Returns the elements that a program may take at once, at most `width`. */
 function widthOf({ prologue }: Work, width: Wide["width"]): Wide["width"] {
   return prologue && sourceLayout(prologue, width).wide < width ? 1 : width;
 }
@@ -219,7 +219,7 @@ function buffersOf({ prologue, epilogue, source, target }: Work): BufferRef[] {
   return [...(prologue?.buffers ?? [source]), ...operands, target];
 }
 
-/** The words behind those of the kind of kernel. */
+/** Returns the words after those of the kind of kernel. */
 function wordsOf({ step, prologue }: Work, width: Wide["width"]): number[] {
   const walk = prologue ? indexWords(sourceLayout(prologue, width)) : [];
   return [f32Bits(step.count ?? 1), ...walk];

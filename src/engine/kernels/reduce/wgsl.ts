@@ -1,19 +1,17 @@
-/**
- * What reductions on the GPU share: how terms are put together, and how many one invocation may take.
- */
+/** Shared parts of reductions on the GPU: the combining of terms, and the limit of an invocation's loops. */
 import type { AccType } from "../../core/gpu_storage.ts";
 import { SCALAR_WGSL } from "../../../shaders_generated.ts";
 
 /**
- * Loop iterations that one invocation may take in all. Mesa's software rasterizer leaves its loops after 65 535 of them,
- * without a word; elsewhere a longer loop is no good idea either.
+ * Most loop iterations of one invocation. Mesa's software rasterizer silently leaves its loops after 65 535 of them;
+ * elsewhere a longer loop is no good idea either.
  */
 export const LOOP_LIMIT = 60000;
 
-/** How two accumulators become one. */
+/** Operations that combine two accumulators. */
 export type Combine = "sum" | "prod" | "max" | "min";
 
-/** Text of the value that changes nothing; infinities come from the helper {@linkcode INFINITY}. */
+/** Returns the text of the neutral value; infinities come from the helper {@linkcode INFINITY}. */
 export function identityText(combine: Combine, type: AccType): string {
   if (combine === "sum") return `${type}(0)`;
   if (combine === "prod") return `${type}(1)`;

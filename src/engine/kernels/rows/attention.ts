@@ -1,6 +1,6 @@
 /**
- * Attention on the GPU in one pass over the keys: each invocation keeps query rows, their running maximum, sum and result in
- * registers, so the matrix of scores never exists. The kernels stand in shaders/attention/.
+ * Attention on the GPU in one pass over the keys: each invocation keeps query rows, their running maximum, sum and
+ * result in registers, so the matrix of scores never exists. The kernels stand in shaders/attention/.
  */
 import {
   type BufferRef,
@@ -16,7 +16,7 @@ import { flatPlan } from "../dispatches.ts";
 import { throughFloat32 } from "../pointwise/half.ts";
 import { LOOP_LIMIT } from "../reduce/wgsl.ts";
 
-/** Registers for the query and the result of one row: a limit of the hardware. */
+/** Most registers for the query and the result of one row: a limit of the hardware. */
 const MAX_DEPTH = 128;
 /** Vectors of queries that an invocation of a software adapter keeps, and as many of results. */
 const TILE_VECTORS = 32;
@@ -37,7 +37,9 @@ function extents({ inputs: [q, k] }: Problem): Extents {
   return { batch, queries, keys: k.shape[1], heads, depth };
 }
 
-/** One dispatch for attention with or without a causal mask; float16 goes through float32, as its scores should. */
+/**
+ * One dispatch for attention with or without a causal mask; float16 goes through float32, for the precision of scores.
+ */
 export const ATTENTION_VARIANTS: readonly GpuVariant[] = [
   throughFloat32({
     name: "streaming",

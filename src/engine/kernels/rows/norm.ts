@@ -1,6 +1,4 @@
-/**
- * The gradient of layer normalization, sums over windows and local response normalization on the GPU.
- */
+/** The gradient of layer normalization, sums over windows and local response normalization on the GPU. */
 import type { DType } from "../../core/dtype.ts";
 import {
   type BufferRef,
@@ -32,7 +30,7 @@ import {
 } from "./row.ts";
 import { thresholdsOf } from "../thresholds.ts";
 
-/** Passes that find `mean` and `r`, one over the standard deviation, of input `x`. */
+/** Returns passes that compute `mean` and `r`, one over the standard deviation, of input `x`. */
 function standardize(x: string): RowPass[] {
   return [
     {
@@ -134,7 +132,10 @@ function columnDispatch(
   return flatDispatch({ program, buffers, params: [threads, cols, rows, parts] }, profile);
 }
 
-/** Variants of an op of windows along the last axis; `words` are those of local response normalization, null for a plain sum. */
+/**
+ * Makes variants of an op of windows along the last axis; `words` are those of local response normalization, null for a
+ * plain sum.
+ */
 function windowVariants(
   name: string,
   words: ((problem: Problem) => readonly number[]) | null,

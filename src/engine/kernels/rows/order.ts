@@ -1,9 +1,10 @@
-/**
- * Order of numbers as order of u32 keys: exact for integers, NaN below everything, both zeros alike.
- */
+/** u32 keys with the order of numbers: exact for integers, NaN below everything, both zeros equal. */
 import type { DType } from "../../core/dtype.ts";
 
-/** Declares `key_(v)`, whose u32 results are ordered as the values are; `descending` turns the order round, NaN stays least. */
+/**
+ * Declares `key_(v)`, whose u32 results are ordered as the values are; `descending` reverses the order, NaN stays
+ * least.
+ */
 export function keyFunction(dtype: DType, descending: boolean): string {
   const flip = descending ? "~" : "";
   switch (dtype) {

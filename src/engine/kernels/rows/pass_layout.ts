@@ -1,18 +1,16 @@
-/**
- * How often a row is read to find what {@linkcode RowSteps} want to know of it.
- */
+/** The number of times that a row is read for the numbers of {@linkcode RowSteps}. */
 import type { RowSteps } from "../../core/meaning.ts";
 import { argumentsOf } from "../../core/scalar/expr.ts";
 
-/** Numbers that are found while a row is read once, by their places among all, and those that follow from them. */
+/** Numbers that are computed in one pass over a row, by their indices, and those that follow from them. */
 export interface NumberPass {
-  /** Those that elements are put together for: none waits for another. */
+  /** Numbers that fold elements: none depends on another. */
   readonly folds: readonly number[];
-  /** Those that follow, in order. */
+  /** Numbers that follow, in order. */
   readonly then: readonly number[];
 }
 
-/** The passes, where arguments from `inputs` on are numbers. */
+/** Returns the passes, where arguments from `inputs` on are numbers. */
 export function numberPasses({ found }: RowSteps, inputs: number): NumberPass[] {
   const passes: { readonly folds: number[]; readonly then: number[] }[] = [];
   found.forEach(({ fold, of }, k) => {

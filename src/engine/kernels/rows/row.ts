@@ -1,7 +1,8 @@
 /**
- * Kernels over rows: each row is read a few times, reduced to a few numbers each time, and written. One dispatch, in two forms:
- * an invocation per row (no barriers: software adapters, short rows), or a workgroup per row, which keeps rows of moderate
- * length in registers. Elements of a row are taken by fours, or by two fours in one load where the adapter has such loads.
+ * Kernels over rows: each row is read a few times, reduced to a few numbers each time, and written. One dispatch, in
+ * two forms: an invocation per row (no barriers: software adapters, short rows), or a workgroup per row, which keeps
+ * rows of moderate length in registers. Elements of a row are taken by fours, or by two fours in one load where the
+ * adapter has such loads.
  */
 import type { DType } from "../../core/dtype.ts";
 import {
@@ -42,11 +43,11 @@ export interface RowInput {
 export interface Accumulator {
   /** Name of the row's result once the pass is over. */
   readonly name: string;
-  /** How partial values join; `max` may lose NaN. */
+  /** Combines partial values; `max` may lose NaN. */
   readonly combine: Combine;
-  /** Text of the first value, a scalar. */
+  /** Text of the initial value, a scalar. */
   readonly start: string;
-  /** Text of what an element (or four) adds. `V` and `U` are f32 and u32 or vectors of them, `ci` the columns. */
+  /** Text of the term of an element (or four). `V` and `U` are f32 and u32 or vectors of them, `ci` the columns. */
   readonly value: string;
 }
 
@@ -78,7 +79,7 @@ export interface RowKernel {
   readonly rows: readonly (readonly [DType, string])[];
   /** Outputs `[rows]`, bound after those. */
   readonly scalars?: readonly (readonly [DType, string])[];
-  /** Helper functions; where they depend on whether fours are seen, all of them, `inf_` too. */
+  /** Helper functions; where they depend on the width, all of them, `inf_` too. */
   readonly prelude?: string | ((wide: boolean) => string);
   /** Parameters besides `rows`, `cols` (vectors) and `columns` (elements, f32). */
   readonly params?: readonly string[];
@@ -99,13 +100,13 @@ export const MOST_PASSES = 4;
 const REGISTERS = 4;
 const cache = new Programs();
 
-/** A tensor as rows of its last axis. */
+/** Views a tensor as rows of its last axis. */
 export function rowsOf(shape: Shape): { rows: number; columns: number } {
   const columns = shape.length === 0 ? 1 : shape[shape.length - 1];
   return { rows: columns === 0 ? 0 : sizeOf(shape) / columns, columns };
 }
 
-/** Variants over rows of the last axis of input 0, one for each form. */
+/** Makes variants over rows of the last axis of input 0, one for each form. */
 export function rowFormVariants(
   fits: (problem: Problem, profile: Profile) => boolean,
   plan: (problem: Problem, profile: Profile, form: RowForm) => GpuPlan,
@@ -119,7 +120,7 @@ export function rowFormVariants(
   }));
 }
 
-/** The same for one dispatch; `make` gives the kernel and what it is run on. */
+/** Makes variants of one dispatch; `make` returns the kernel and its operands. */
 export function rowVariants(
   fits: (problem: Problem, profile: Profile) => boolean,
   make: (problem: Problem) => readonly [RowKernel, RowRun],
@@ -166,12 +167,12 @@ export function rowDispatch(
 }
 
 interface Form {
-  /** Elements that are loaded at once; the kernel's texts see four of eight at a time. */
+  /** Elements that are loaded at once; the kernel's texts get four of eight at a time. */
   readonly width: 1 | 4 | 8;
   readonly workgroup: number;
   readonly registers: number;
   readonly groups: boolean;
-  /** Loads an iteration where an invocation takes a whole row. */
+  /** Loads of an iteration where an invocation takes a whole row. */
   readonly steps: number;
 }
 
@@ -213,7 +214,7 @@ function makeRowProgram(kernel: RowKernel, form: Form): Program {
   });
 }
 
-/** Storage type of what is loaded at once. */
+/** Returns the storage type of one load. */
 function storageType(dtype: DType, width: number): string {
   return width === 8 ? EIGHT : vec(wgslType(dtype), width);
 }
@@ -233,7 +234,7 @@ function registerLoads(kernel: RowKernel, { registers, workgroup, width }: Form)
   return lines;
 }
 
-/** Statements for each element (or four) of the row that this invocation takes, and what is written there. */
+/** Prints the statements for each element (or four) of this invocation's part of the row, and its stores. */
 function overRow(
   kernel: RowKernel,
   form: Form,
@@ -246,7 +247,7 @@ function overRow(
   const uses = (name: string): boolean => new RegExp(`\\b${name}\\b`).test(text);
   const element = (at: string, register: number | null): string => {
     const lines = [`let c = ${at};`];
-    // What the texts see of each input: of eight elements the even four, then the odd four.
+    // The texts' names of each input: of eight elements the even four, then the odd four.
     const halves: string[][] = width === 8 ? [[], []] : [[]];
     kernel.inputs.forEach(({ kind, dtype }, k) => {
       if (kind === "scalar" || !uses(`x${k}`)) return;
@@ -295,7 +296,7 @@ function overRow(
   ];
 }
 
-/** Text of the columns of what stands at `c`: the even or the odd ones of eight. */
+/** Returns the text of the columns of the vector `c`: the even or the odd ones of eight. */
 function columnsText(width: number, half: number): string {
   if (width === 1) return "c";
   const at = (e: number): string => `${width}u * c + ${width === 4 ? e : 2 * e + half}u`;

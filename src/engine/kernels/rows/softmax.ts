@@ -1,12 +1,10 @@
-/**
- * Softmax and what belongs to it on the GPU: row kernels of one dispatch.
- */
+/** Softmax and related functions on the GPU: row kernels of one dispatch. */
 import type { GpuVariant } from "../../core/dispatch.ts";
 import { gpuFits } from "../copy/pieces.ts";
 import { NOT_A_NUMBER } from "../reduce/wgsl.ts";
 import { type RowKernel, type RowPass, type RowRun, rowsOf, rowVariants, summed } from "./row.ts";
 
-/** The greatest element. Where NaN gets lost here, the sum finds it. */
+/** The greatest element. A NaN lost here appears in the sum. */
 const GREATEST: RowPass = {
   accumulators: [{ name: "m", combine: "max", start: "-inf_()", value: "x0" }],
 };

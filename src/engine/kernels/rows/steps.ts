@@ -1,6 +1,4 @@
-/**
- * Row kernels on the GPU of what `RowSteps` say.
- */
+/** Row kernels on the GPU from `RowSteps`. */
 import type { GpuVariant } from "../../core/dispatch.ts";
 import type { DType } from "../../core/dtype.ts";
 import type { MeaningOf, RowSteps } from "../../core/meaning.ts";
@@ -20,7 +18,7 @@ import {
   rowVariants,
 } from "./row.ts";
 
-/** How each fold joins terms, and what it begins with. A mean is a sum until it is divided. */
+/** Operation and initial value of each fold. A mean is a sum until it is divided. */
 const FOLDS = {
   sum: ["sum", "0.0"],
   mean: ["sum", "0.0"],
@@ -79,12 +77,15 @@ function kernelOf(
   };
 }
 
-/** What an argument is called: inputs come before numbers. */
+/** Returns the name of an argument: inputs come before numbers. */
 function nameOf(a: number, inputs: number): string {
   return a < inputs ? `x${a}` : `n${a - inputs}`;
 }
 
-/** Declares `value0_`, `value1_`, …: each expression for an element, or for four. Those of numbers alone give one number. */
+/**
+ * Declares `value0_`, `value1_`, …: each expression for an element, or for four. An expression of numbers alone gives
+ * one number.
+ */
 function printValues(exprs: readonly Expr[], inputs: number, wide: boolean): string {
   const helpers = new Set(["inf_"]), texts: string[] = [];
   exprs.forEach((e, k) => {

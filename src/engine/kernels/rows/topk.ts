@@ -1,7 +1,7 @@
 /**
- * The greatest elements of rows on the GPU. `thread`: an invocation per row looks through it for each result. `workgroup`:
- * pieces of rows are sorted in workgroup memory, the best of each piece go on to the next round. `bitonic`: whole rows are
- * sorted in buffers, one dispatch a step.
+ * The greatest elements of rows on the GPU. `thread`: an invocation per row goes through it for each result.
+ * `workgroup`: pieces of rows are sorted in workgroup memory, the best of each piece enter the next round. `bitonic`:
+ * whole rows are sorted in buffers, one dispatch a step.
  */
 import type { DType } from "../../core/dtype.ts";
 import type {
@@ -61,7 +61,7 @@ export const topkVariants: readonly GpuVariant[] = [
   variant("bitonic", (t) => t.columns <= LONGEST, planBitonic),
 ];
 
-/** What the shaders that make keys take. */
+/** Returns the parameters of the shaders that make keys. */
 function elements(dtype: DType): { element: string; half: boolean; key: string } {
   return { element: wgslType(dtype), half: isHalf(dtype), key: keyFunction(dtype, false) };
 }
@@ -117,7 +117,7 @@ function planBitonic({ dtype, rows, columns, k }: TopK, profile: Profile): GpuPl
   };
   add(shaderProgram(TOPK_KEYS, own), [{ input: 0 }, keys, at], [all, columns, length]);
   for (let size = 2; size <= length; size *= 2) {
-    // The last round sorts each row one way, whatever row it is.
+    // The last round sorts each row in the same direction.
     const mask = size === length ? 0 : size;
     for (let half = size / 2; half >= 1; half /= 2) {
       add(step, [keys, at], [all / 2, mask, half]);

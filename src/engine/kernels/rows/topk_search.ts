@@ -1,6 +1,4 @@
-/**
- * Picking and placing elements of rows by index, and binary search in sorted rows, on the GPU.
- */
+/** Gathers and scatters of elements of rows by index, and binary search in sorted rows, on the GPU. */
 import type { BufferRef, GpuPlan, GpuVariant, Profile, Program } from "../../core/dispatch.ts";
 import { wgslType } from "../../core/gpu_storage.ts";
 import { shaderProgram } from "../../core/shader.ts";
@@ -13,7 +11,7 @@ import { rowsOf } from "./row.ts";
 
 const BUFFERS: readonly BufferRef[] = [{ input: 0 }, { input: 1 }, { output: 0 }];
 
-/** One dispatch over the elements of `each`, whose rows meet those of `of`. */
+/** Plans one dispatch over the elements of `each`, whose rows correspond to those of `of`. */
 function overRows(
   program: Program,
   each: ConcreteSpec,
@@ -24,13 +22,13 @@ function overRows(
   return flatPlan({ program, buffers: BUFFERS, params }, profile);
 }
 
-/** Sets all elements of the output, seen as of this type, to zero. */
+/** Plans zeros for all elements of the output, seen as of this type. */
 export function clearGpu(element: string, name: string, size: number, profile: Profile): GpuPlan {
   const program = shaderProgram(ROWS_CLEAR, { element }, { name });
   return flatPlan({ program, buffers: [{ output: 0 }], params: [size] }, profile);
 }
 
-/** Kernel of elements of rows by index: inputs are the tensor and int32 indices. */
+/** Kernel that gathers elements of rows: inputs are the tensor and int32 indices. */
 export const pickVariants: readonly GpuVariant[] = [{
   name: "pick",
   fits: gpuFits,
@@ -40,7 +38,9 @@ export const pickVariants: readonly GpuVariant[] = [{
   },
 }];
 
-/** Kernel of zeros with elements at indices, no two of a row alike: inputs are int32 indices and elements. */
+/**
+ * Kernel that scatters elements into zeros, at indices distinct within a row: inputs are int32 indices and elements.
+ */
 export const placeVariants: readonly GpuVariant[] = [{
   name: "place",
   fits: gpuFits,

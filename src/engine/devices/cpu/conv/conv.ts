@@ -39,7 +39,7 @@ export const prepareConv: SumsPrepare = (engine, problem, epilogue) => {
   return prepareBands(engine, g, epilogue) ?? prepareWindows(engine, g, epilogue);
 };
 
-/** The convolution of all images at once. */
+/** Prepares the convolution of all images at once. */
 function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): FastRun | null {
   const { channels: c, outChannels: oc } = g;
   if (isPointwiseWindow(g)) {
@@ -62,14 +62,14 @@ function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue):
 /** Images with more places are cut, into bands of about so many. */
 const MOST_PLACES = 1 << 18, BAND_PLACES = 1 << 16;
 
-/** Some places along one axis: where they begin in the image and in the result, and the axis that they are by themselves. */
+/** A band of places along one axis: its begin in the image and in the result, and the axis that it forms by itself. */
 interface Band {
   readonly from: number;
   readonly to: number;
   readonly axis: WindowAxis;
 }
 
-/** The bands of an axis, of so many places each; null where one would read nothing. */
+/** Cuts an axis into bands of `size` places each; null where one would read nothing. */
 function bandsOf(a: WindowAxis, size: number): Band[] | null {
   const bands: Band[] = [];
   for (let to = 0; to < a.out; to += size) {
@@ -85,8 +85,8 @@ function bandsOf(a: WindowAxis, size: number): Band[] | null {
 }
 
 /**
- * The convolution band by band: what is prepared for each place of one serves all bands like it. Null where the images are not large,
- * or cannot be cut.
+ * Prepares the convolution band by band: equal bands share what is prepared for their places. Null where the images are
+ * not large, or cannot be cut.
  */
 function prepareBands(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): FastRun | null {
   if (outPlaces(g) <= MOST_PLACES) return null;
@@ -97,7 +97,7 @@ function prepareBands(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): F
   const inBytes = bytes("in", g.channels), outBytes = bytes("out", g.outChannels);
   const places = outBytes / (4 * g.outChannels);
   const bands = bandsOf(g.axes[cut], Math.max(1, Math.floor(BAND_PLACES / places)));
-  // Axes before this one have one place: that it reads no more than lies there is for others to see to.
+  // Axes before this one have a single place: the other parts check that it reads inside.
   if (bands === null || g.axes.slice(0, cut).some((a) => a.in > 1 || a.filter > 1)) return null;
   const prepared = new Map<string, FastRun>(), runs: FastRun[] = [];
   for (const { axis } of bands) {
@@ -149,7 +149,7 @@ export const prepareInputGradient: FastPrepare = (engine, problem) => {
   return (outs, [, f, dy]) => run(outs, [dy, f]);
 };
 
-/** Packs taps, each a matrix `[c, oc]` of the filter, turned. */
+/** Packs taps, each a matrix `[c, oc]` of the filter, transposed. */
 function packTaps(
   engine: Engine,
   { channels: c, outChannels: oc }: WindowGeometry,
@@ -169,7 +169,9 @@ interface Phase {
   readonly taps: readonly number[];
 }
 
-/** Along one axis: the gradient of place `first + step q` comes from places `q + offset` of the result. */
+/**
+ * Returns the phases of an axis: the gradient of place `first + step q` comes from places `q + offset` of the result.
+ */
 function phasesOf(a: WindowAxis): Phase[] {
   return Array.from({ length: Math.min(a.stride, a.in) }, (_, outFirst) => {
     const found = Array.from({ length: a.filter }, (_, tap) => (
@@ -186,7 +188,7 @@ interface ConvPart {
   readonly pack: PackB | "rows";
 }
 
-/** Runs the parts over groups of images, each group padded into memory of its own where the window overhangs. */
+/** Runs the parts over groups of images; where windows overhang, each group is padded into scratch memory. */
 function runConv(
   engine: Engine,
   parts: readonly ConvPart[],

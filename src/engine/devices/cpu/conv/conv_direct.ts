@@ -1,6 +1,6 @@
 /**
- * Convolutions with little of something: few places, few outputs or a small filter. The filter is packed whole and once, or read
- * where it lies; of the images no more than their sides is copied; all that can be is prepared once for each shape.
+ * Convolutions with few places, few outputs or a small filter. The filter is packed whole and once, or read in place;
+ * only the sides of the images are copied; the rest is prepared once for each shape.
  */
 import type { Epilogue } from "../../../core/fusion.ts";
 import { outPlaces, tapCount, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
@@ -30,17 +30,17 @@ import { type ConvPart, type ConvParts, convParts } from "./conv_parts.ts";
 import { forwardAxes, imageSteps } from "./conv_rows.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
-/** Rows whose pointers are in memory at once, and bytes of sides. */
+/** Most rows whose pointers are in memory at once, and most bytes of sides. */
 const GROUP_ROWS = 16384, GROUP_BYTES = 1 << 21;
 
-/** How `columns` of the filter from one on are read, and by which kernel. */
+/** The kernel and layout for `columns` of the filter from `from` on. */
 interface FilterForm {
   readonly from: number;
   readonly columns: number;
   /** Most rows of a panel. */
   readonly most: number;
   readonly kernel: (rows: number) => WasmFunction;
-  /** Bytes of memory that they take when packed; 0 where they are read as they lie. */
+  /** Bytes of the packed columns; 0 where they are read in place. */
   readonly bytes: number;
   readonly pack: (to: Pointer, from: Pointer) => void;
   /** Bytes from row to row, and from panel to panel. */
@@ -50,7 +50,7 @@ interface FilterForm {
   readonly rowAt: (row: number) => number;
 }
 
-/** A convolution that fits, or null. */
+/** Prepares a convolution of this kind, or returns null. */
 export function prepareDirect(
   engine: Engine,
   g: WindowGeometry,
@@ -91,7 +91,7 @@ function filterForms(engine: Engine, shape: FilterShape, epilogue?: Epilogue): F
   if (n <= DOT_COLUMNS && (dotsLie(length, n) || m >= THRESHOLDS.convDotsPlaces * n)) {
     return [dots(0, n)];
   }
-  // A last panel that is half empty.
+  // A half-empty last panel.
   const rest = n % PANEL_COLUMNS;
   const isCut = m >= THRESHOLDS.convPackedPlaces && n <= THRESHOLDS.convCutColumns;
   return isCut && n > rest && rest > 0 && rest <= DOT_COLUMNS
@@ -127,7 +127,7 @@ function tileForm(
   epilogue: Epilogue | undefined,
 ): FilterForm {
   const isPacked = n !== PANEL_COLUMNS && m >= THRESHOLDS.convPackedPlaces;
-  // Rows of eight columns lie as if they were packed.
+  // Rows of eight columns have the packed layout.
   const source = isPacked || n === PANEL_COLUMNS ? "packed" : "direct";
   const packRows = isPacked ? packing(engine).rows : null, panel = panelStep(k);
   const step = isPacked ? PANEL_BYTES : 4 * n;
@@ -144,19 +144,19 @@ function tileForm(
   };
 }
 
-/** A call of a kernel. Places in memory are relative until it is made. */
+/** A call of a kernel. Addresses are relative until it is made. */
 interface DirectCall {
   readonly kernel: WasmFunction;
   readonly relative: readonly number[];
   readonly args: number[];
   readonly padded: boolean;
   readonly form: FilterForm;
-  /** Bytes of a panel of pointers, and how many panels. */
+  /** Bytes of a panel of pointers, and number of panels. */
   readonly panelBytes: number;
   readonly count: number;
 }
 
-/** The places of a number of images, as calls; `numbers` are offsets of segments, and pointers of rows. */
+/** The calls for a number of images; `numbers` are offsets of segments, and pointers of rows. */
 interface Plan {
   readonly images: number;
   readonly numbers: Int32Array;
@@ -273,7 +273,7 @@ function directRun(
         args[PANELS] = relative[PANELS] + base;
         args[SEGMENTS] = relative[SEGMENTS] + base;
         args[A] = padded ? sides : image;
-        // A second form, of the last columns, lies behind the first.
+        // A second form, of the last columns, follows the first.
         const own = packed + (form === forms[0] ? 0 : forms[0].bytes);
         args[B] = relative[B] + (form.bytes > 0 ? own : filter);
         args[C] = relative[C] + result;
@@ -290,8 +290,8 @@ function directRun(
 }
 
 /**
- * The convolution of so few places that the filter is read in order, once: their patches are laid out as rows of a small matrix. Its
- * image has one part.
+ * Prepares a convolution of so few places that the filter is read in order, once: their patches form the rows of a
+ * small matrix. Its image has one part.
  */
 function thinRun(
   engine: Engine,
@@ -322,7 +322,10 @@ function thinRun(
   };
 }
 
-/** `run(to, step, pointers, base, rows, pieces, count)`: from each pointer the pieces (offset and bytes), side by side. */
+/**
+ * `run(to, step, pointers, base, rows, pieces, count)`: copies from each pointer the pieces (offset and bytes), side by
+ * side.
+ */
 function patchKernel(engine: Engine): WasmFunction {
   return kernel(engine, "conv patches", 7, ({ f }, p) => {
     const [to, step, pointers, base, rows, pieces, count] = p;

@@ -1,6 +1,6 @@
 /**
- * Parts of images with zeros around them, for windows that do not lie inside: of each image one strip of columns or two, above and
- * below as many zeros as windows reach. What lies between strips is never copied.
+ * Padded sides of images, for windows that overhang: of each image one or two strips of columns, with zeros above and
+ * below as far as windows reach. The columns between strips are never copied.
  */
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
@@ -16,14 +16,14 @@ export type Three<T> = readonly [T, T, T];
 /** Longer runs are filled and copied by the engine's own code. */
 const SHORT = 512;
 
-/** What windows read along an axis of `in` elements: those from `start` to before `end`, zeros outside. */
+/** The range that windows read along an axis of `in` elements: from `start` to before `end`, zeros outside. */
 export interface Reach {
   readonly in: number;
   readonly start: number;
   readonly end: number;
 }
 
-/** As elements: zeros, those from one on, zeros. */
+/** Splits a range into zeros, elements from an index on, and zeros. */
 function runsOf({ in: extent, start, end }: Reach) {
   const size = end - start, before = Math.min(size, Math.max(0, -start)), from = Math.max(0, start);
   const inside = Math.max(0, Math.min(extent, end) - from);
@@ -38,13 +38,13 @@ export interface ImageSteps {
 
 /** Strips of each image, zeros included. */
 export interface ConvEdges extends ImageSteps {
-  /** Bytes of the strips of this many images. */
+  /** Returns the bytes of the strips of so many images. */
   bytes(images: number): number;
   /** Copies the strips of images. */
   fill(to: Pointer, from: Pointer, images: number): void;
 }
 
-/** The strips of these columns side by side, as deep and high as windows reach. */
+/** Makes the strips of these columns side by side, as deep and high as windows reach. */
 export function convEdges(
   engine: Engine,
   [z, y, left, right]: readonly [z: Reach, y: Reach, left: Reach, right?: Reach],
@@ -78,7 +78,10 @@ export function convEdges(
   };
 }
 
-/** `run(to, from, images, …)`: images that follow each other; what follows are bytes, and a number of rows. */
+/**
+ * `run(to, from, images, …)`: fills the strips of consecutive images; the further parameters are bytes, and a number of
+ * rows.
+ */
 function stripsKernel(engine: Engine): WasmFunction {
   return kernel(engine, "conv strips", 15, ({ f }, p) => {
     const [to, from, images, top, rows, bottom, ...sides] = p;
@@ -103,8 +106,8 @@ function stripsKernel(engine: Engine): WasmFunction {
 }
 
 /**
- * Puts so many bytes, zeros or those from `first` on, where `to` points, which moves past them. Whole vectors: what they write too
- * far is written next.
+ * Writes bytes, zeros or those from `first` on, to `to`, which moves past them. Whole vectors: their excess is
+ * overwritten next.
  */
 export function put(f: FunctionBuilder, to: I, bytes: I, first?: Value<"i32">): void {
   const end = f.variable("i32", i32.add(to, bytes)), from = first && f.variable("i32", first);

@@ -1,5 +1,6 @@
 /**
- * The gradient of a convolution's filter: patches of the image, turned block by block, times the gradient of the result.
+ * The gradient of a convolution's filter: patches of the image, transposed block by block, times the gradient of the
+ * result.
  */
 import { sizeOf } from "../../../core/shape.ts";
 import { isPointwiseWindow, outPlaces } from "../../../kernels/conv/geometry.ts";
@@ -15,9 +16,9 @@ import { floatWindow } from "../pool/windows.ts";
 import { preparePlaces } from "./conv_filter_places.ts";
 import { type ConvRows, convRows, forwardAxes, piecesOf } from "./conv_rows.ts";
 
-/** Rows of the filter that are turned at once. */
+/** Rows of the filter that are transposed at once. */
 const BLOCK_ROWS = 384;
-/** Bytes of a turned row: a block of places, and an odd number of vectors. */
+/** Bytes of a transposed row: a block of places, and an odd number of vectors. */
 const TURNED_STEP = 4 * 256 + 4 * 4 + 16;
 
 /** Conv2DBackpropFilter and Conv3DBackpropFilterV2. */
@@ -67,7 +68,7 @@ export const prepareFilterGradient: FastPrepare = (engine, problem) => {
       const here = blocks.map(({ from, size }): RowsHere => ({
         table: tables.get(size)!,
         c: d + 4 * oc * from,
-        // As if the rows began with the first element of the segment.
+        // Addresses are relative to the segment's first element.
         a: (depth) => turned - 4 * depth.start,
         turn: (depth) => turn(depth, from, size),
       }));
@@ -77,7 +78,7 @@ export const prepareFilterGradient: FastPrepare = (engine, problem) => {
   };
 };
 
-/** What turns the elements that places of a block hold at rows `[from, from + size)` of the filter. */
+/** Makes the calls that transpose the elements of a block of places at rows `[from, from + size)` of the filter. */
 function turner(
   engine: Engine,
   { segments, length }: ConvRows,

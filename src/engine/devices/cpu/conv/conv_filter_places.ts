@@ -1,6 +1,6 @@
 /**
- * The gradient of a convolution's filter without copies of patches: numbers of the image times vectors of the result's gradient, or,
- * where that has few channels, its numbers times vectors of the image.
+ * The gradient of a convolution's filter without copies of patches: numbers of the image times vectors of the result's
+ * gradient, or, where that has few channels, its numbers times vectors of the image.
  */
 import { outPlaces, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
@@ -14,22 +14,25 @@ import { f32x4, i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
 import type { ConvRows } from "./conv_rows.ts";
 
-/** Places that are written out. */
+/** Places that are unrolled. */
 const PLACES = 4;
-/** Places whose products are summed before they are added to the others: what they read stays near. */
+/** Places whose products are summed before they are added to the total: their operands stay in the cache. */
 const TOGETHER = 256;
-/** Longer lines are cut by the other way, which sums no more at once. */
+/** Longer lines use the other kernel, which bounds its sums too. */
 const MOST_PLACES = 2 * TOGETHER;
-/** Turning a row of patches for panels, and a segment, in multiplications of a place. */
+/** Costs of transposing a row of patches for panels, and a segment, in multiplications of a place. */
 const COPY_ROW = 7, COPY_SEGMENT = 50;
-/** How much faster panels are multiplied. */
+/** Speed of panels relative to places. */
 const FACTOR = 1.2;
-/** So many numbers from place to place have a kernel of their own. */
+/** Steps between places up to this many numbers have a kernel of their own. */
 const MOST_STEP = 64;
-/** Fewer rows leave the processor waiting for what it reads: so many are as slow. */
+/** Rows below which the processor waits for its reads: fewer rows take as long. */
 const FEW_ROWS = 3;
 
-/** The gradient place by place, or null where it does not pay; there are places, and the filter is not empty. */
+/**
+ * Prepares the gradient place by place, or returns null where that does not pay; there are places, and the filter is
+ * not empty.
+ */
 export function preparePlaces(
   engine: Engine,
   g: WindowGeometry,
@@ -55,7 +58,7 @@ function placesRun(
 ): FastRun {
   const { channels, outChannels: oc, axes: [, , x] } = g, places = outPlaces(g), { heap } = engine;
   const k = segments.length * length, columns = isTurned ? length : oc;
-  // Where columns begin in the gradient of the result, or in the image, and where their C does.
+  // First columns in the gradient of the result, or in the image, and in C.
   const parts = isTurned ? segments.map((b, i) => ({ b, c: 4 * length * i })) : [{ b: 0, c: 0 }];
   const readAt = (i: number): number => segments[Math.floor(i / length)] + 4 * (i % length);
   const table = isTurned
@@ -64,7 +67,7 @@ function placesRun(
   const steps = [4 * channels * x.stride, 4 * oc];
   const [aStep, bStep] = isTurned ? steps.reverse() : steps;
   const kernels = table.groups.map((group) => placesKernel(engine, group.rows, aStep));
-  /** Lines of places of so many images. */
+  /** Returns the lines of places of so many images. */
   const linesOf = (images: number): Int32Array => {
     const starts = list(images).filter((_, i) => i % x.out === 0);
     return Int32Array.from([...starts].flatMap((at, i) => {
@@ -76,7 +79,7 @@ function placesRun(
   const lineBytes = Math.max(...[...lines.values()].map((l) => l.byteLength));
   const together = Math.max(1, Math.floor(TOGETHER / x.out));
 
-  /** What threads share: panels of rows, and columns where these are few. */
+  /** Divides the work among threads: panels of rows, and columns where these are few. */
   const callsOf = (
     lineCount: number,
     { tableAt, linesAt, cBase, aBase, b, mode }: Readonly<Record<Place, number>>,
@@ -133,14 +136,15 @@ function placesRun(
   };
 }
 
-/** Where tables lie, what pointers are relative to, and the mode of the tile. */
+/** Addresses of tables, bases of pointers, and the mode of the tile. */
 type Place = "tableAt" | "linesAt" | "cBase" | "aBase" | "b" | "mode";
 
 /**
- * The kernel of `rows` rows, whose numbers are `aStep` bytes from place to place. Parameters: panels of a `RowTable` and how many;
- * columns; what is added to the pointers of C and of the rows; the first of the columns; lines of places, for each what is added to
- * the pointers of the rows and to that of the columns; how many, and how many are summed before they are added to C; places of a
- * line; bytes from place to place of what the columns read; the mode of the tile.
+ * The kernel of `rows` rows, whose numbers are `aStep` bytes apart from place to place. Parameters: panels of a
+ * `RowTable` and their number; columns; bases of the pointers of C and of the rows; the first of the columns; lines of
+ * places, each with offsets for the pointers of the rows and of the columns; their number, and the number that is
+ * summed before they are added to C; places of a line; bytes from place to place of the columns' operand; the mode of
+ * the tile.
  */
 function placesKernel(engine: Engine, rows: number, aStep: number): WasmFunction {
   return engine.compile(`conv places ${rows} ${aStep}`, (m) => {
@@ -176,7 +180,7 @@ function placesKernel(engine: Engine, rows: number, aStep: number): WasmFunction
   }).run;
 }
 
-/** The sums of one panel of rows and one of columns. */
+/** Writes the sums of one panel of rows and one of columns. */
 function writeTile(s: Simd, rows: number, aStep: number, p: readonly Local<"i32">[]): void {
   const [panel, columns, cBase, aBase, first, lines, count, places, bStep, mode] = p;
   const { f } = s, tile = tileOf(s, rows);

@@ -1,6 +1,7 @@
 /**
- * The gradient of a convolution's input as a product, what each place of the result gives to its window, and the sum of these where
- * windows overlap. It multiplies no zeros from outside, and few channels fill the columns of the product.
+ * The gradient of a convolution's input as a product, which gives the contribution of each place of the result to its
+ * window, and the sum of overlapping windows. It multiplies no zeros from outside, and few channels fill the columns of
+ * the product.
  */
 import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
@@ -15,13 +16,19 @@ import { f32x4, i32 } from "../wasm/instructions.ts";
 import type { F4 } from "../wasm/simd.ts";
 import { kernel } from "../wasm/kernel.ts";
 
-/** Bytes of windows that are in memory at once. */
+/** Most bytes of windows in memory at once. */
 const BLOCK_BYTES = 1 << 20;
 /** More lines that meet in one row are not worth code of their own. */
 const MOST_LINES = 8;
-/** Storing and summing an element of a window, in multiplications of the product; for whole vectors that stay in memory. */
+/**
+ * Costs of storing and summing an element of a window, in multiplications of the product; for whole vectors that stay
+ * in memory.
+ */
 const FOLD_WORK = 3, FOLD_WORK_MEMORY = 5;
-/** The other way must multiply this much more: it also copies; with many channels it copies little, and windows are long. */
+/**
+ * Ratio of multiplications from which this kernel is used: the other one also copies; with many channels it copies
+ * little, and windows are long.
+ */
 const MANY_CHANNELS = 64, WORTH = 0.8, WORTH_MANY = 1.15;
 /** Work of an element of a line, in floating point operations. */
 const WORK = 2;
@@ -30,23 +37,25 @@ const STAGE_SLACK = 128;
 /** A table entry for a line that no place has. */
 const OUTSIDE = -1;
 
-/** Vectors of a line of a window that are kept in variables while places pass by. */
+/** Most vectors of a window's line that are kept in variables from place to place. */
 const MOST_VECTORS = 8;
 
-/** The first lanes of one vector, and the others of a second. */
+/** Shuffles of the first lanes of one vector and the other lanes of a second. */
 const FIRST_LANES = [[4, 5, 6, 7], [0, 5, 6, 7], [0, 1, 6, 7], [0, 1, 2, 7]] as const;
 
-/** What the code is written for, in floats. */
+/** Sizes that the code depends on, in floats. */
 interface FoldCode {
   /** Lines of windows that meet in a row of the image. */
   readonly lines: number;
   /** A line of a window. */
   readonly window: number;
-  /** From the window of a place to that of the next. */
+  /** Distance from the window of a place to that of the next. */
   readonly step: number;
 }
 
-/** Rows `[from, to)` of the result, whose windows are in memory together, and those of the image that no later ones give to. */
+/**
+ * Rows `[from, to)` of the result, whose windows are in memory together, and the rows of the image that they complete.
+ */
 interface Band {
   readonly from: number;
   readonly to: number;
@@ -56,7 +65,7 @@ interface Band {
   readonly lines: Int32Array;
 }
 
-/** The gradient by overlapping windows, or null where it does not pay. */
+/** Prepares the gradient by overlapping windows, or returns null where that does not pay. */
 export function prepareFold(engine: Engine, g: WindowGeometry): FastRun | null {
   const [z, y, x] = g.axes;
   const isFlat = [z.filter, z.in, z.out].every((n) => n === 1);
@@ -85,7 +94,7 @@ function isWorth({ axes: [, y, x], channels, outChannels }: WindowGeometry): boo
   return gathered > (channels < MANY_CHANNELS ? WORTH : WORTH_MANY) * y.out * x.out * columns;
 }
 
-/** Taps of all places of the image along an axis. */
+/** Returns the number of taps of all places of the image along an axis. */
 function gatheredTaps({ in: extent, filter, stride }: WindowAxis): number {
   return Math.ceil(extent / stride) * filter;
 }
@@ -129,7 +138,7 @@ function foldRun(engine: Engine, g: WindowGeometry, code: FoldCode): FastRun {
     4 * Math.max(channels * (x.before + x.in), x.out * step + window),
   );
 
-  /** Sums the rows of images that belong to a band. */
+  /** Sums the rows of images that a band completes. */
   const fold = (
     to: Pointer,
     band: Band,
@@ -159,7 +168,7 @@ function foldRun(engine: Engine, g: WindowGeometry, code: FoldCode): FastRun {
       4 * step,
     ]]));
   };
-  // A line of zeros, those kept, those of the band; vectors are read past the end.
+  // A line of zeros, the kept lines, those of the band; vectors are read past the end.
   const bandBytes = groups[0].size * rows[0].size * lineBytes;
   const bytes = roundUp(lineBytes + keptBytes + bandBytes + 16);
   return ([dx], [, filter, dy]) =>
@@ -179,14 +188,15 @@ function foldRun(engine: Engine, g: WindowGeometry, code: FoldCode): FastRun {
     });
 }
 
-/** True where there is code for it: whole vectors, or a line that is kept in variables. */
+/** True where a kernel exists: for whole vectors, or a line that fits into variables. */
 function canFold({ window, step }: FoldCode): boolean {
   return (window % 4 === 0 && step % 4 === 0) || Math.max(window, step) <= 4 * MOST_VECTORS;
 }
 
 /**
- * For each row of the image, `table` has the distances from `base` of the lines that meet there; those below 0 are `zeros`. The row is
- * summed in `stage`, which has `stageBytes` and a few vectors more, and copied from `skip` on.
+ * Sums the rows of the image: for each row, `table` has the distances from `base` of the lines that meet there;
+ * negative ones are `zeros`. The row is summed in `stage`, which has `stageBytes` and a few vectors more, and copied
+ * from `skip` on.
  */
 function foldKernel(engine: Engine, code: FoldCode): WasmFunction {
   const inVariables = Math.max(code.window, code.step) <= 4 * MOST_VECTORS;
@@ -228,7 +238,7 @@ function sumOf(lines: readonly I[], offset: number): F4 {
   return lines.map((line): F4 => f32x4.load(line, offset)).reduce((a, b) => f32x4.add(a, b));
 }
 
-/** The window of a place and what has been given to it stays in variables, and moves on by a step. */
+/** Keeps the window of a place and its sums in variables, which shift by a step. */
 function inRegisters(
   f: FunctionBuilder,
   { window, step }: FoldCode,
@@ -243,11 +253,11 @@ function inRegisters(
   f.times(places, () => {
     for (let v = 0; v < given; v++) {
       const all = sumOf(lines, 16 * v);
-      // The last vector goes on with the next line of the window.
+      // The last vector continues with the next line of the window.
       const own = v === given - 1 && rest > 0 ? f32x4.shuffle(all, none, FIRST_LANES[rest]) : all;
       f.set(sums[v], f32x4.add(sums[v], own));
     }
-    // What it writes too far is written again by the next place.
+    // The excess is overwritten by the next place.
     store(Math.ceil(step / 4));
     sums.forEach((sum, v) => {
       const from = Math.floor((step + 4 * v) / 4), lane = step % 4;
@@ -262,7 +272,7 @@ function inRegisters(
   f.advance(at, 16 * count);
 }
 
-/** Vectors of the window are added to those in memory. */
+/** Adds vectors of the window to those in memory. */
 function inMemory(
   f: FunctionBuilder,
   { lines, at, places, placeBytes, windowBytes, stepBytes }:

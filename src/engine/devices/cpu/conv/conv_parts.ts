@@ -1,6 +1,6 @@
 /**
- * A convolution in parts whose windows all read in one way: those inside the images along the last axis read the images where they
- * lie, and of the filter the rows that are inside along the axis before; the others read the padded sides.
+ * A convolution in parts whose windows all read in one way: windows inside the images along the last axis read the
+ * images in place, with the rows of the filter that are inside along the axis before; the others read the padded sides.
  */
 import type { Engine } from "../engine.ts";
 import { type ConvEdges, convEdges, type Three } from "./conv_edges.ts";
@@ -14,11 +14,11 @@ type Range = Readonly<Record<"from" | "to", number>>;
 
 /** Places of all images that read alike. */
 export interface ConvPart {
-  /** Reads the padded sides, not the images. */
+  /** True: reads the padded sides, not the images. */
   readonly padded: boolean;
   /** Places of one image. */
   readonly places: number;
-  /** Where a place of an image reads and where its result is, in bytes. */
+  /** Returns the offsets of a place's window in an image and of its result, in bytes. */
   readonly at: (place: number) => { read: number; result: number };
   /** Offsets of the segments, in bytes. */
   readonly segments: readonly number[];
@@ -34,7 +34,7 @@ export interface ConvParts {
   readonly edges: ConvEdges | null;
 }
 
-/** Cuts up a convolution of `batch` images of `channels` channels into `outChannels`. */
+/** Splits a convolution of `batch` images of `channels` channels into `outChannels`. */
 export function convParts(
   engine: Engine,
   batch: number,
@@ -50,7 +50,7 @@ export function convParts(
   const edges = hasEdges ? convEdges(engine, reaches, channels) : null;
   const parts: ConvPart[] = [];
   let length = channels;
-  /** The places of some rows that are in these columns, whose windows begin in columns of what is read. */
+  /** Adds a part: the places of some rows in these columns, whose windows begin in columns of their source. */
   const add = (
     { places, columns, steps, taps }: {
       readonly places: Range;
@@ -100,7 +100,7 @@ export function convParts(
   return parts.length === 1 ? { ...joined(parts[0], length), edges } : { parts, length, edges };
 }
 
-/** The places along the last axis that read the images themselves. */
+/** Returns the places along the last axis that read the images themselves. */
 function insideOf(batch: number, axes: Three<ConvAxis>, channels: number): Range {
   const [z, , x] = axes, reaches = axes.map((a) => reachOf(a));
   if (reaches.every(isInside)) return { from: 0, to: x.out };
@@ -115,7 +115,7 @@ function insideOf(batch: number, axes: Three<ConvAxis>, channels: number): Range
   return copied < extents[2] / 2 ? places : whole;
 }
 
-/** Places along an axis in runs that have the same taps inside. */
+/** Groups places along an axis into runs that have the same taps inside. */
 function runsOf({ in: extent, out, stride, offsets }: ConvAxis): { places: Range; taps: Range }[] {
   const runs: { places: { from: number; to: number }; taps: Range }[] = [];
   for (let q = 0; q < out; q++) {
@@ -128,7 +128,7 @@ function runsOf({ in: extent, out, stride, offsets }: ConvAxis): { places: Range
   return runs;
 }
 
-/** Segments that follow each other in memory, as they do where windows are as wide as images, are one. */
+/** Merges consecutive segments, as there are where windows are as wide as images. */
 function joined(part: ConvPart, length: number): Pick<ConvParts, "parts" | "length"> {
   const { segments } = part;
   const follow = segments.every((s, i) => s === segments[0] + 4 * length * i);

@@ -1,6 +1,7 @@
 /**
- * The rows of a convolution: where each place of the result reads the image. One list of offsets serves all places. Images have
- * zeros around them, so that every window lies inside: groups of images at a time, in scratch memory.
+ * The rows of a convolution: the part of the image that each place of the result reads. One list of offsets serves all
+ * places. Images are padded with zeros, so that every window lies inside: groups of images at a time, in scratch
+ * memory.
  */
 import type { WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine } from "../engine.ts";
@@ -10,35 +11,35 @@ import { convEdges, type ImageSteps, type Reach, type Three } from "./conv_edges
 
 /** One axis: the result at place `outFirst + outStep q` reads the image at `stride q + offset` for each offset. */
 export interface ConvAxis {
-  /** Extents of the image and of the result, and how many places q there are. */
+  /** Extents of the image and of the result, and the number of places q. */
   readonly in: number;
   readonly outAll: number;
   readonly out: number;
   readonly outStep: number;
   readonly outFirst: number;
   readonly stride: number;
-  /** Rising. */
+  /** Ascending. */
   readonly offsets: readonly number[];
 }
 
 /** Images that are computed together. */
 type ImageGroup = Readonly<Record<"first" | "images", number>>;
 
-/** How images lie in memory once padded. */
+/** The layout of padded images in memory. */
 export interface Padded extends ImageSteps {
   readonly groups: readonly ImageGroup[];
   /** Zeros before the first element of each axis. */
   readonly before: readonly number[];
-  /** Bytes of memory needed; 0 where nothing is padded. */
+  /** Bytes of memory needed; 0 without padding. */
   readonly bytes: number;
-  /** Copies a group; returns where its first image is. */
+  /** Copies a group; returns the address of its first image. */
   fill(at: Pointer, images: Pointer, group: ImageGroup): Pointer;
 }
 
-/** Images whose padded copies stay in the second or third cache together. */
+/** Most bytes of padded images, which stay in the second or third cache together. */
 const GROUP_BYTES = 1 << 21;
 
-/** The axes of a convolution that goes forward. */
+/** Returns the axes of a forward convolution. */
 export function forwardAxes({ axes }: WindowGeometry): Three<ConvAxis> {
   return axes.map((a): ConvAxis => ({
     in: a.in,
@@ -51,7 +52,7 @@ export function forwardAxes({ axes }: WindowGeometry): Three<ConvAxis> {
   })) as unknown as Three<ConvAxis>;
 }
 
-/** What the windows of the places `[from, to)` read along an axis. */
+/** Returns the range that the windows of the places `[from, to)` read along an axis. */
 export function reachOf(axis: ConvAxis, from: number = 0, to: number = axis.out): Reach {
   const { in: extent, stride, offsets } = axis;
   if (from >= to || offsets.length === 0) return { in: extent, start: 0, end: 0 };
@@ -64,7 +65,7 @@ export function isInside({ in: extent, start, end }: Reach): boolean {
   return start >= 0 && end <= extent;
 }
 
-/** The steps of images that lie as they are. */
+/** Returns the steps of unpadded images. */
 export function imageSteps(
   [z, y, x]: readonly { readonly in: number }[],
   channels: number,
@@ -73,7 +74,7 @@ export function imageSteps(
   return { steps, imageBytes: steps[0] * z.in };
 }
 
-/** Images of `channels` channels, padded for these axes and those of `reach`. A group holds at most `most` images. */
+/** Pads images of `channels` channels for these axes and those of `reach`. A group holds at most `most` images. */
 function padImages(
   engine: Engine,
   axes: Three<ConvAxis>,
@@ -111,7 +112,7 @@ function padImages(
   };
 }
 
-/** Where windows read: offsets of segments from a row's pointer, in bytes, and floats of each. */
+/** Reads of windows: offsets of segments from a row's pointer, in bytes, and floats of each. */
 export interface Segments {
   readonly segments: readonly number[];
   readonly length: number;
@@ -119,7 +120,7 @@ export interface Segments {
 
 /** Rows of a convolution. */
 export interface ConvRows extends Segments {
-  /** Where each place of so many images reads, in bytes: the rows' pointers as a list. */
+  /** Returns the address of each place of so many images, in bytes: the rows' pointers as a list. */
   readonly list: (images: number) => Int32Array;
   /** Tables of the first group and of the last, where that is smaller. */
   readonly tables: readonly RowTable[];
@@ -128,12 +129,12 @@ export interface ConvRows extends Segments {
   readonly padded: Padded;
 }
 
-/** Rows whose pointers are kept for one shape. */
+/** Most rows whose pointers are kept for one shape. */
 const GROUP_ROWS = 16384;
 
 /**
- * The rows of a convolution of `batch` images of `channels` channels into `outChannels`. `reach` names further axes that read the
- * same padded image.
+ * Makes the rows of a convolution of `batch` images of `channels` channels into `outChannels`. `reach` names further
+ * axes that read the same padded image.
  */
 export function convRows(
   engine: Engine,
@@ -145,7 +146,7 @@ export function convRows(
 ): ConvRows {
   const places = axes.map((a) => a.out);
   const rowsPerImage = places[0] * places[1] * places[2];
-  // Of all phases alike, so that they share their groups.
+  // All phases count, so that they share their groups.
   const rowsOfAll = axes[0].outAll * axes[1].outAll * axes[2].outAll;
   const most = GROUP_ROWS / Math.max(1, rowsOfAll);
   const padded = padImages(engine, axes, { batch, channels, reach, most });
@@ -172,7 +173,7 @@ export function convRows(
   };
 }
 
-/** Neighbours along the last axis are one segment. */
+/** Returns the segments of windows: neighbours along the last axis are one. */
 export function segmentsOf(
   axes: Three<Pick<ConvAxis, "offsets">>,
   step: readonly number[],
@@ -185,10 +186,10 @@ export function segmentsOf(
   return { segments, length: joined ? x.length * channels : channels };
 }
 
-/** Some rows of a segment: which, from where on, how many, and after how many of others. */
+/** Some rows of a segment: its number, their first and number, and the number of rows before them. */
 type Piece = Readonly<Record<"segment" | "start" | "size" | "at", number>>;
 
-/** Rows of a filter, cut where segments of this length end. */
+/** Cuts rows of a filter where segments of this length end. */
 export function piecesOf({ from, size }: { from: number; size: number }, length: number): Piece[] {
   const pieces: Piece[] = [];
   for (let at = 0; at < size; at += pieces[pieces.length - 1].size) {
@@ -198,7 +199,7 @@ export function piecesOf({ from, size }: { from: number; size: number }, length:
   return pieces;
 }
 
-/** What `make` gives for each triple of the lists, those of the last list next to each other. */
+/** Maps each triple of the lists, the last list varying fastest. */
 export function cross<T, R>(
   [first, second, third]: readonly (readonly T[])[],
   make: (triple: Three<T>) => R,

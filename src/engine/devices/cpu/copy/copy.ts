@@ -1,6 +1,4 @@
-/**
- * Copies: transpose, slice, pad, tile, reverse and the like, from the same description the loops use.
- */
+/** Copies: transpose, slice, pad, tile, reverse and the like, from the `CopyMap` that the loops use too. */
 import type { AxisMap, CopyMap, MeaningOf } from "../../../core/meaning.ts";
 import { DTYPES } from "../../../core/dtype.ts";
 import type { Problem } from "../../../core/op.ts";
@@ -12,14 +10,14 @@ import { type CopyRun, NOWHERE, prepareTables, type Segment, type Unit } from ".
 import { wordAt } from "./fill.ts";
 import { turnRun } from "./copy_turn.ts";
 
-/** Entries that tables may have: they are kept as long as the kernel. */
+/** Most entries of tables, which are kept as long as the kernel. */
 const MOST_ENTRIES = 1 << 16;
-/** Both sides of a block that is turned have at least this extent. */
+/** Least extent of both sides of a block that is transposed. */
 const TURN_AT_LEAST = 4;
 /** A last axis of more segments gets a table. */
 const MOST_SEGMENTS = 4;
 
-/** The kernel of an op that copies, or null where its axes are too long for tables. */
+/** Prepares the kernel of an op that copies, or returns null where its axes are too long for tables. */
 export function prepareCopy(
   engine: Engine,
   problem: Problem,
@@ -37,7 +35,7 @@ export function prepareCopy(
   return ([to], ins) => run(to, ins[from], wordAt(engine.heap, dtype, ins[fill]));
 }
 
-/** The axis along which the input is contiguous, where that is not the last: then blocks are turned. */
+/** Returns the axis along which the input is contiguous, where that is not the last: then blocks are transposed. */
 function turnedAxis(map: CopyMap): number {
   const last = map.axes[map.axes.length - 1];
   if (mayFill(map) || last.rule !== "plain" || last.stride < 2 || last.dim < TURN_AT_LEAST) {
@@ -79,7 +77,7 @@ function prepareRows(engine: Engine, { axes, base }: CopyMap, unit: Unit): CopyR
   return (to, from, fill) => copy(to, from + unit * base, fill);
 }
 
-/** The last axis as a few segments, or null. */
+/** Describes the last axis by a few segments, or returns null. */
 function segmentsOf(axis: AxisMap, unit: Unit): Segment[] | null {
   const { dim, stride, rule } = axis;
   if (rule === "plain" && Math.abs(stride) < 2) {
@@ -109,7 +107,7 @@ function segmentsOf(axis: AxisMap, unit: Unit): Segment[] | null {
   return segments;
 }
 
-/** Where each coordinate reads, in bytes. */
+/** Returns the source offset of each coordinate, in bytes. */
 function tableOf(axis: AxisMap, unit: Unit): Int32Array {
   return Int32Array.from({ length: axis.dim }, (_, c) => {
     const t = stepOf(axis, c);

@@ -1,6 +1,4 @@
-/**
- * Copies row by row: tables say where each row is read, segments what its elements are.
- */
+/** Copies row by row: tables hold the source of each row, segments describe its elements. */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
@@ -8,7 +6,7 @@ import { i32, i32x4, i8x16 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { Value } from "../wasm/value.ts";
 
-/** In a table: the place is filled. */
+/** Table entry of an element without a source. */
 export const NOWHERE: number = -2147483648;
 
 /** Bytes of an element. */
@@ -18,30 +16,33 @@ export type Unit = 1 | 4;
 export interface Segment {
   readonly kind: "fill" | "run" | "back" | "still";
   readonly count: number;
-  /** Of the element read first, in bytes. */
+  /** Offset of the element read first, in bytes. */
   readonly offset: number;
 }
 
-/** What is copied. */
+/** Description of a copy. */
 export interface CopyTables {
   readonly unit: Unit;
-  /** For each axis, what its coordinates read, in bytes. */
+  /** For each axis the source offsets of its coordinates, in bytes. */
   readonly tables: readonly Int32Array[];
-  /** Of each row; where they are absent, the last table is of single elements. */
+  /** Segments of each row; where they are absent, the last table is of single elements. */
   readonly segments: readonly Segment[] | null;
 }
 
-/** Fills a block from another; `fill` is the element for places that are read from nowhere, in each of its bytes where it is one byte. */
+/**
+ * Fills a block from another; `fill` is the element for places without a source, repeated in each of its bytes where it
+ * is one byte.
+ */
 export type CopyRun = (to: Pointer, from: Pointer, fill: number) => void;
 
-/** Segments of so few elements are written out. */
+/** Segments of so few elements are unrolled. */
 const FEW = 4;
-/** Bytes from which on the engine's own copy is worth the call that it is. */
+/** Bytes above which the engine's own copy is worth its call. */
 const OWN_COPY = 1024;
 /** Work of an element, as the work of pointwise kernels is counted. */
 const WORK = 8;
 
-/** Copies through tables. */
+/** Prepares a copy through tables. */
 export function prepareTables(engine: Engine, copied: CopyTables): CopyRun {
   const { unit, tables, segments } = copied;
   const data = Int32Array.from(tables.flatMap((t) => [...t]));
@@ -70,8 +71,8 @@ export function prepareTables(engine: Engine, copied: CopyTables): CopyRun {
 }
 
 /**
- * Rows of an output, in order. Parameters: to, from, fill; for each axis its table, its extent and the bytes below it; for each
- * segment its bytes and offset.
+ * Writes the rows of an output, in order. Parameters: to, from, fill; for each axis its table, its extent and the bytes
+ * below it; for each segment its bytes and offset.
  */
 function rowsModule(engine: Engine, { unit, tables, segments }: CopyTables): WasmFunction {
   const axes = tables.length, fills = tables.map((t) => t.includes(NOWHERE));
@@ -118,8 +119,8 @@ function rowsModule(engine: Engine, { unit, tables, segments }: CopyTables): Was
 }
 
 /**
- * What writes code that stores elements one after another and moves `to` past them. Lengths are bytes; those that are known are
- * written out.
+ * Returns writers of code that stores elements one after another and moves `to` past them. Lengths are bytes; constant
+ * ones are unrolled.
  */
 function elementWriter(f: FunctionBuilder, to: I, unit: Unit) {
   /** Whole vectors, then words, then bytes. */
@@ -144,13 +145,13 @@ function elementWriter(f: FunctionBuilder, to: I, unit: Unit) {
     sizes.forEach((size) => loop(1, size));
   };
   return {
-    /** The filling again and again. */
+    /** Repeats the filling. */
     fill: (filling: Value<"i32x4">, bytes: Value<"i32"> | number): void =>
       steps(bytes, (size) => {
         if (size === 16) f.store(to, filling);
         else f.storeLane(to, filling, size, 0);
       }),
-    /** Elements that follow each other in the source. */
+    /** Copies elements that follow each other in the source. */
     run: (source: Value<"i32">, bytes: Value<"i32"> | number): void => {
       const from = f.variable("i32", source);
       steps(bytes, (size) => {
@@ -160,7 +161,7 @@ function elementWriter(f: FunctionBuilder, to: I, unit: Unit) {
         f.advance(from, size);
       });
     },
-    /** Elements that precede each other in the source, of which the first is named. */
+    /** Copies elements in reverse, from the named one on. */
     back: (source: Value<"i32">, bytes: Value<"i32"> | number): void => {
       const end = f.variable("i32", i32.add(source, unit));
       const turned = (load: Value<"i8x16">, size: number): Value<"i8x16"> => {

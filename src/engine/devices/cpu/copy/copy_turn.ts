@@ -1,6 +1,4 @@
-/**
- * Blocks turned: the loops of transposes.
- */
+/** Transposed blocks: the loops of transposes. */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FunctionBuilder } from "../wasm/function_builder.ts";
 import { f32x4, i32, i8x16 } from "../wasm/instructions.ts";
@@ -11,20 +9,20 @@ import type { Value } from "../wasm/value.ts";
 import type { Unit } from "./copy_rows.ts";
 
 /**
- * `run(to, from, rows, columns, rowStep, columnStep)`: `to[r][c] = from[c][r]`; rows of `from` are `columnStep` bytes apart. Bands of
- * rows, each over all columns. Whole vectors are read, up to 15 bytes past the end.
+ * `run(to, from, rows, columns, rowStep, columnStep)`: `to[r][c] = from[c][r]`; rows of `from` are `columnStep` bytes
+ * apart. Bands of rows, each over all columns. Whole vectors are read, up to 15 bytes past the end.
  */
 export function turnRun(engine: Engine, unit: Unit): WasmFunction {
   return kernel(engine, `copy turn ${unit}`, 6, ({ f }, p) => {
     const [to, from, rows, columns, rowStep, columnStep] = p;
-    // Where the columns at hand are read, and where their part of the next row goes.
+    // Source of the current columns, and target of their part of the next row.
     const [source, row] = f.locals("i32", 2);
-    /** Stores to a row, and goes to the next. */
+    /** Stores to a row, and advances to the next. */
     const put = (store: () => void): void => {
       store();
       f.advance(row, rowStep);
     };
-    /** Where the next four columns are read. */
+    /** Returns the addresses of the next four columns. */
     const nextLines = (): Value<"i32">[] =>
       [0, 1, 2, 3].map(() => {
         const line = f.variable("i32", source);
@@ -79,7 +77,7 @@ export function turnRun(engine: Engine, unit: Unit): WasmFunction {
   });
 }
 
-/** Four columns of bytes: a vector for each four rows, with the bytes of a row in a lane. */
+/** Transposes four columns of bytes: a vector for each four rows, with the bytes of a row in a lane. */
 function bytesOf(
   f: FunctionBuilder,
   lines: readonly Value<"i32">[],
@@ -94,7 +92,7 @@ function bytesOf(
   });
 }
 
-/** Lanes that take turns between the bytes of two vectors from `first` on, `size` bytes at a time. */
+/** Returns lanes that alternate between the bytes of two vectors from `first` on, `size` bytes at a time. */
 function zipped(size: number, first: number): number[] {
   return Array.from({ length: 16 }, (_, i) => {
     const pair = Math.floor(i / (2 * size)), rest = i % (2 * size);

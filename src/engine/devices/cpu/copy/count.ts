@@ -1,6 +1,4 @@
-/**
- * Counting of values.
- */
+/** Counts values, for bincount and histograms. */
 import type { Problem } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import { negativeValue } from "../../../kernels/host/count.ts";
@@ -9,10 +7,10 @@ import type { FastRun } from "../fast.ts";
 import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32, i32 } from "../wasm/instructions.ts";
 
-/** What happens to the bin of a value. */
+/** Update of a value's bin. */
 type Kind = "one more" | "its weight more" | "one";
 
-/** Counts all values of the input, or those of each row. */
+/** Prepares a count of all values of the input, or of those of each row. */
 export function prepareCount(engine: Engine, problem: Problem, flat: boolean): FastRun | null {
   const { inputs: [x, , weights], outputs: [out], hosts, attrs } = problem;
   const isFloat = out.dtype === "float32";
@@ -32,7 +30,7 @@ export function prepareCount(engine: Engine, problem: Problem, flat: boolean): F
   };
 }
 
-/** The result is a negative value, or 0 where there is none. */
+/** Writes the count; it returns a negative value, or 0 where there is none. */
 function writeCount(
   f: FunctionBuilder,
   isFloat: boolean,

@@ -1,6 +1,4 @@
-/**
- * One value everywhere, one-hot rows, and evenly spaced numbers.
- */
+/** Constant fills, one-hot rows, and evenly spaced numbers. */
 import { type DType, DTYPES } from "../../../core/dtype.ts";
 import type { MeaningOf } from "../../../core/meaning.ts";
 import type { NdArray } from "../../../core/nd_array.ts";
@@ -20,7 +18,10 @@ import { type F4, type I4, laneNumbers } from "../wasm/simd.ts";
 /** Bytes written in a turn: blocks of memory may be overrun by as many. */
 const TURN = 64;
 
-/** Filled in a turn, and then copied: the engine's own copy has wider vectors, and what it reads stays in the nearest cache. */
+/**
+ * Bytes filled in turns, and then copied: the engine's own copy has wider vectors, and its source stays in the nearest
+ * cache.
+ */
 const COPIED = 16384;
 
 /** Fills a tensor with a word. */
@@ -55,7 +56,7 @@ function fillRun(
 
 const bits = new DataView(new ArrayBuffer(4));
 
-/** Four bytes of elements of this value. */
+/** Returns four bytes of elements of this value. */
 export function wordOf(dtype: DType, value: number): number {
   if (dtype === "bool") return value === 0 ? 0 : 0x01010101;
   if (dtype === "float32") bits.setFloat32(0, value);
@@ -63,12 +64,12 @@ export function wordOf(dtype: DType, value: number): number {
   return bits.getInt32(0);
 }
 
-/** The same of an element in the heap. */
+/** Returns four bytes of the element at an address. */
 export function wordAt(heap: Heap, dtype: DType, at: Pointer): number {
   return dtype === "bool" ? wordOf(dtype, heap.u8[at]) : heap.i32[at >>> 2];
 }
 
-/** The kernel of an op whose elements follow from their places. */
+/** Prepares the kernel of an op whose elements follow from their positions. */
 export function prepareFill(
   engine: Engine,
   problem: Problem,
@@ -99,10 +100,10 @@ export function prepareFill(
 /** Indices before the axis, of a part: so many fill whole turns. */
 const GROUPS = 16;
 
-/** Bytes that are filled before they are marked: what stays in the nearest cache. */
+/** Bytes that are filled before they are marked, which stay in the nearest cache. */
 const AT_ONCE = 16384;
 
-/** One-hot rows, filled and marked in one pass over memory. */
+/** Prepares one-hot rows, filled and marked in one pass over memory. */
 export const prepareOneHot: FastPrepare = (
   engine,
   { inputs: [x], outputs: [out], hosts, attrs },
@@ -123,14 +124,14 @@ export const prepareOneHot: FastPrepare = (
     });
 };
 
-/** Parameters: to, indices, groups, of them at once, depth, indices of a group, word where they point, word elsewhere. */
+/** Parameters: to, indices, groups, groups at once, depth, indices of a group, word for hits, word elsewhere. */
 function writeOneHot(
   f: FunctionBuilder,
   [out, indices, groups, most, depth, inner, on, off]: readonly I[],
 ): void {
   const words = f.let(i32x4.splat(off)), at = f.variable("i32", out);
   const bytes = f.let(i32.shl(i32.mul(depth, inner), 2)), column = f.let(i32.shl(inner, 2));
-  // Bytes that are filled of these groups, and then what lies beyond them: less than a turn.
+  // Bytes already filled of these groups, which then include the excess: less than a turn.
   const filled = f.local("i32"), wanted = f.local("i32"), index = f.local("i32");
   f.while(i32.gt(groups, 0), () => {
     f.if(i32.gt(most, groups), () => f.set(most, groups));
@@ -158,7 +159,7 @@ function writeOneHot(
 /** `start + i step` in `n` elements. */
 type RampRun = (out: Pointer, n: number, start: number, step: number) => void;
 
-/** Four elements a turn. */
+/** Writes four elements a turn. */
 function fours(f: FunctionBuilder, [out, left]: readonly I[], next: () => F4 | I4): void {
   f.while(i32.gt(left, 0), () => {
     f.store(out, next());
@@ -180,7 +181,7 @@ function intRamp(engine: Engine): RampRun {
   });
 }
 
-/** Computed in float64, as JavaScript does, and rounded. */
+/** Makes a ramp computed in float64, as in JavaScript, and rounded. */
 function floatRamp(engine: Engine): RampRun {
   return engine.compile("ramp f32", (m) => {
     m.function("run", ["i32", "i32", "f64", "f64"], null, (f, out, left, start, step) => {
@@ -217,7 +218,7 @@ const prepareLinSpace: FastPrepare = (engine, { outputs: [out], hosts }) => {
   const start = numberOf(hosts[0]), stop = numberOf(hosts[1]);
   return ([o]) => {
     run(o, n, start, n > 1 ? (stop - start) / (n - 1) : 0);
-    // Not what rounding makes of it.
+    // The exact end, not the rounded sum.
     if (n > 1) engine.heap.f32[(o >>> 2) + n - 1] = stop;
   };
 };

@@ -1,6 +1,4 @@
-/**
- * Rows that indices name: picked from a table, or put into one, added or written over.
- */
+/** Rows by index: gathered from a table, or scattered into one, added or overwritten. */
 import type { MeaningOf, RowLayout } from "../../../core/meaning.ts";
 import { DTYPES } from "../../../core/dtype.ts";
 import { NdArray } from "../../../core/nd_array.ts";
@@ -17,16 +15,16 @@ import { f32, f32x4, i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { Unit } from "./copy_rows.ts";
 
-/** What happens between a row and its place in the table. */
+/** Operation between a row and its place in the table. */
 type Move = "pick" | "write" | "add floats" | "add ints";
 
-/** Work of an element that is picked, in floating point operations. */
+/** Work of a gathered element, in floating point operations. */
 const WORK = 8;
 
-/** Where all of them begin. */
+/** Addresses of the table, the rows and the places. */
 type Whole = Readonly<Record<"table" | "rows" | "places", Pointer>>;
 
-/** Rows of input 0 for input 1, under indices of int32; null for others. */
+/** Prepares a gather of rows of input 0 by int32 indices in input 1; null for others. */
 export function prepareGather(
   engine: Engine,
   { inputs: [, indices], outputs: [out] }: Problem,
@@ -43,7 +41,7 @@ export function prepareGather(
   };
 }
 
-/** Rows that are put into a table, under indices of int32; null for others, and for sums of bools. */
+/** Prepares a scatter of rows into a table by int32 indices; null for others, and for sums of bools. */
 export function prepareScatter(
   engine: Engine,
   problem: Problem,
@@ -62,18 +60,21 @@ export function prepareScatter(
     if (inputs.start === undefined) engine.zero(o, bytes);
     else copy(o, ins[inputs.start], bytes);
     if (layout.inner === 0) return;
-    // A batch is not shared: two rows may have one place.
+    // A batch is not divided: two rows may have one place.
     moveRows(engine, run, layout, { table: o, rows: ins[inputs.rows], places });
   };
 }
 
-/** The layout of the rows' bytes. */
+/** Converts a layout to bytes. */
 function inBytes({ dtype }: ConcreteSpec, elements: RowLayout): { unit: Unit; layout: RowLayout } {
   const unit = DTYPES[dtype].bytes as Unit;
   return { unit, layout: { ...elements, inner: unit * elements.inner } };
 }
 
-/** Finds the place of each index vector, in memory that the next kernel gets. Throws `InvalidArgumentError` where one has none. */
+/**
+ * Finds the place of each index vector, in memory that the next kernel gets. Throws `InvalidArgumentError` where one
+ * has none.
+ */
 function findPlaces(
   engine: Engine,
   { batch, count, dims }: RowLayout,
@@ -95,7 +96,7 @@ function findPlaces(
   };
 }
 
-/** Parameters: index vectors, how many, their length, extents, to. The result is the vector that has no place, or -1. */
+/** Parameters: index vectors, their number and length, extents, to. Returns the first invalid vector, or -1. */
 function writePlaces(
   f: FunctionBuilder,
   skipsNegative: boolean,
@@ -108,7 +109,7 @@ function writePlaces(
       f.set(value, i32.load(indices));
       f.set(extent, i32.load(i32.add(dims, i32.shl(k, 2))));
       const far = i32.geU(value, extent);
-      // What is negative stays so, whatever the other indices are.
+      // A negative sum stays negative, whatever the other indices are.
       const known = (): void => f.set(place, i32.add(i32.mul(place, extent), value));
       if (!skipsNegative) {
         f.if(far, () => f.return(j));
@@ -129,7 +130,7 @@ function writePlaces(
   f.result(i32.const(-1));
 }
 
-/** Moves the rows of all batches, each in parts: of its blocks, or of the rows of its only one. */
+/** Moves the rows of all batches, each in parts: of its blocks, or of the rows of its only block. */
 function moveRows(
   engine: Engine,
   run: WasmFunction,
@@ -154,8 +155,8 @@ function moveRows(
 }
 
 /**
- * Parameters: table, rows, places, blocks, rows of a block, bytes of a row, and of the part of the table that a block is in. Sums have
- * elements of four bytes.
+ * Parameters: table, rows, places, blocks, rows of a block, bytes of a row, and of a block's part of the table. Sums
+ * have elements of four bytes.
  */
 function moveRun(engine: Engine, move: Move, unit: Unit): WasmFunction {
   return kernel(engine, `rows ${move} ${unit}`, 7, ({ f }, p) => {

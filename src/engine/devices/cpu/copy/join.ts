@@ -1,6 +1,4 @@
-/**
- * Joining and splitting: rows copied between a whole and its parts.
- */
+/** Joining and splitting: copies of rows between a whole and its parts. */
 import type { MeaningOf, RowParts } from "../../../core/meaning.ts";
 import { DTYPES } from "../../../core/dtype.ts";
 import type { Problem } from "../../../core/op.ts";
@@ -12,18 +10,18 @@ import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { i32, i32x4 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 
-/** Bytes from which on the engine's own copy is worth the call that it is. */
+/** Bytes above which the engine's own copy is worth its call. */
 const OWN_COPY = 128;
-/** Several parts are copied block of rows by block, of so many bytes: the whole is walked once. */
+/** Several parts are copied in blocks of rows of so many bytes: the whole is walked once. */
 const BLOCK = 1 << 16;
 const LINE = 64;
 /** Work of copying a byte, as the work of pointwise kernels is counted. */
 const WORK = 2;
 
-/** One part: where it begins in each row of the whole, and its bytes of the row. */
+/** One part: its offset in each row of the whole, and its bytes of the row. */
 type Run = Readonly<Record<"part" | "at" | "bytes", number>> & { readonly move: WasmFunction };
 
-/** The kernel of an op that joins or splits. */
+/** Prepares the kernel of an op that joins or splits. */
 export function prepareExchange(
   engine: Engine,
   problem: Problem,
@@ -77,7 +75,7 @@ export function prepareExchange(
   };
 }
 
-/** A part that holds all of each row is one row. */
+/** Makes a part that holds all of each row a single row. */
 function asFewRows({ rows, widths }: RowParts): RowParts {
   return widths.filter((w) => w > 0).length === 1
     ? { rows: 1, widths: widths.map((w) => w * rows) }

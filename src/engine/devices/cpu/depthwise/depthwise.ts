@@ -1,6 +1,4 @@
-/**
- * Depthwise convolutions, of one or more filters per channel, and their gradients. Channels last, float32.
- */
+/** Depthwise convolutions, of one or more filters per channel, and their gradients. Channels last, float32. */
 import type { Epilogue } from "../../../core/fusion.ts";
 import { NdArray } from "../../../core/nd_array.ts";
 import type { Problem } from "../../../core/op.ts";
@@ -25,7 +23,7 @@ function geometryOf(problem: Problem, input: Shape, filter: Shape): WindowGeomet
   return floatWindow(problem, input, filter, filter[2] * filter[3]);
 }
 
-/** The geometry with a channel for each filter. */
+/** Converts the geometry to a channel for each filter. */
 function channelPerFilter(g: WindowGeometry): WindowGeometry {
   return { ...g, channels: g.outChannels };
 }
@@ -42,7 +40,10 @@ export const prepareDepthwise: SumsPrepare = (engine, problem, epilogue) => {
     : prepareRepeated(engine, g, epilogue);
 };
 
-/** The convolution whose window has code of its own; its inputs are the image, the filter and what `epilogue` reads. */
+/**
+ * Prepares a convolution whose window has its own code; its inputs are the image, the filter and the operands of
+ * `epilogue`.
+ */
 function prepareRows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): FastRun {
   const problem = { ...g, window: rowWindow(g)! }, wide = isWide(g);
   const run = (wide ? depthwiseWide : depthwiseRows)(engine, problem, epilogue);
@@ -50,7 +51,7 @@ function prepareRows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): Fa
   return ([y], ins) => plan.run(run, [y, ...ins]);
 }
 
-/** One filter per channel of an image whose channels are repeated. */
+/** Prepares one filter per channel of an image whose channels are repeated. */
 function prepareRepeated(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): FastRun | null {
   const size = g.batch * inPlaces(g) * g.channels, shape = [size, g.outChannels / g.channels];
   const bytes = 4 * sizeOf(shape);
@@ -64,7 +65,7 @@ function prepareRepeated(engine: Engine, g: WindowGeometry, epilogue?: Epilogue)
     }));
 }
 
-/** Any window, place by place. */
+/** Prepares any window, place by place. */
 function prepareWindows(engine: Engine, g: WindowGeometry, epilogue?: Epilogue): FastRun {
   const table = windowTable(g), pointers = 3 + (epilogue?.operands.length ?? 0);
   const write = (w: WindowCode, [y, p, weights, ...operands]: readonly I[]): void => {
@@ -105,7 +106,7 @@ export const prepareDepthwiseInputGradient: FastPrepare = (engine, problem) => {
     }));
 };
 
-/** With one filter per channel. */
+/** Prepares the gradient with one filter per channel. */
 function prepareInputGradient(engine: Engine, g: WindowGeometry): FastRun {
   if (rowWindow(g) && g.axes.every((a) => a.stride === 1)) return prepareTurned(engine, g);
   const bytes = 4 * g.batch * inPlaces(g) * g.channels, table = windowTable(g);
@@ -122,7 +123,7 @@ function prepareInputGradient(engine: Engine, g: WindowGeometry): FastRun {
   };
 }
 
-/** Without strides the gradient of the image is a convolution of the gradient with the filter turned round. */
+/** Prepares the gradient without strides: a convolution of the gradient with the reversed filter. */
 function prepareTurned(engine: Engine, g: WindowGeometry): FastRun {
   const axes = g.axes.map((a): WindowAxis => {
     const reach = (a.filter - 1) * a.dilation;

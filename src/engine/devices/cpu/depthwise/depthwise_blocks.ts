@@ -1,6 +1,4 @@
-/**
- * Code that walks the images, rows and blocks of places that a {@linkcode RowPlan} tells of.
- */
+/** Code that walks the images, rows and blocks of places of a {@linkcode RowPlan}. */
 import type { Epilogue } from "../../../core/fusion.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import {
@@ -17,9 +15,9 @@ import type { F4, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 import { BLOCK_WORDS, OUTSIDE, PLAN_PARAMS, type RowWindow } from "./depthwise_plan.ts";
 
-/** What a kernel is written for. */
+/** Parameters of a kernel's code. */
 export interface BlockSpec {
-  /** Names the code, windows and epilogues aside. */
+  /** Name of the code, without windows and epilogues. */
   readonly name: string;
   readonly window: RowWindow;
   readonly epilogue?: Epilogue | undefined;
@@ -28,27 +26,27 @@ export interface BlockSpec {
 /** One block of places of a row while its code is written. Distances are in bytes. */
 export interface BlockCode {
   readonly s: Simd;
-  /** Where the rows of the window begin in the image, and the row of the result. */
+  /** Addresses of the rows of the window in the image, and of the row of the result. */
   readonly bases: readonly I[];
   readonly result: I;
   /** Offsets of the block in rows of the image and in one of the result. */
   readonly from: I;
   readonly to: I;
-  /** Places at the left side, inside, and at the right side. */
+  /** Numbers of places at the left side, inside, and at the right side. */
   readonly left: I;
   readonly inside: I;
   readonly right: I;
-  /** Address of the bits of places at the sides: which columns of their windows are inside. */
+  /** Address of the bits of places at the sides, which mark the columns of their windows that are inside. */
   readonly bits: I;
-  /** All channels of a place of the image, and of one of the result. */
+  /** Bytes of all channels of a place of the image, and of one of the result. */
   readonly pixel: I;
   readonly step: I;
   /** Filters per channel, and the lanes they read. */
   readonly multiplier: I;
   readonly patterns: I;
-  /** Where the filter is, or its gradient. */
+  /** Address of the filter, or of its gradient. */
   readonly filter: I;
-  /** Makes the result of sums; `channel` is the offset of the channels in hand. */
+  /** Makes the result of sums; `channel` is the offset of the current channels. */
   readonly finish: (sum: F4, channel: Value<"i32">) => F4;
 }
 
@@ -65,7 +63,10 @@ export function finisher(s: Simd, epilogue: Epilogue | undefined, operands: read
   };
 }
 
-/** A kernel that runs the code of a block for each; parameters are those of a plan, the filter, and what its epilogue reads. */
+/**
+ * Makes a kernel that runs the code of a block for each; parameters are those of a plan, the filter, and the operands
+ * of its epilogue.
+ */
 export function blockKernel(
   engine: Engine,
   { name, window: { height, width, stride, dilation }, epilogue }: BlockSpec,

@@ -1,6 +1,6 @@
 /**
- * The gradient of a depthwise convolution's filter: images, or rows of them, are summed in float32 by themselves, which threads share,
- * and those sums in float64, in their order. Neither depends on the number of threads.
+ * The gradient of a depthwise convolution's filter: images, or rows of them, are summed separately in float32, divided
+ * among threads, and those sums in float64, in their order. Neither depends on the number of threads.
  */
 import { outPlaces, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
@@ -13,16 +13,19 @@ import { kernel } from "../wasm/kernel.ts";
 import { rowPlan, rowWindow } from "./depthwise_plan.ts";
 import { depthwiseFilterRows } from "./depthwise_rows.ts";
 
-/** Parts that few images are cut into, at most. */
+/** Most parts of few images. */
 const MOST_PARTS = 32;
-/** Operations of such a part, at least: a constant, since sums must be the same for any threads. */
+/** Least operations of such a part: a constant, since sums must be the same for any number of threads. */
 const PART_WORK = 1e6;
 /** Places of small images that are summed together. */
 const PART_PLACES = 1024;
-/** Bytes of sums that are in memory at once. */
+/** Most bytes of sums in memory at once. */
 const SUMS_BYTES = 1 << 19;
 
-/** The gradient with one filter or more for each channel, or null where the window has no code of its own. */
+/**
+ * Prepares the gradient with one filter or more for each channel, or returns null where the window has no code of its
+ * own.
+ */
 export function prepareFilterGradient(engine: Engine, g: WindowGeometry): FastRun | null {
   const window = rowWindow(g);
   if (window === null) return null;
@@ -51,7 +54,7 @@ export function prepareFilterGradient(engine: Engine, g: WindowGeometry): FastRu
     });
 }
 
-/** Rows of images, whole images, or several small ones. */
+/** Returns the parts: rows of images, whole images, or several small ones. */
 function partsOf(g: WindowGeometry, work: number): PoolPart[] {
   const { batch, axes: [, y] } = g;
   const wanted = Math.min(MOST_PARTS, Math.floor(work / PART_WORK));

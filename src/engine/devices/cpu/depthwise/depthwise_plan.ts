@@ -1,6 +1,6 @@
 /**
- * Where depthwise convolutions read the image, which stays where it lies: rows outside are read from a row of zeros, and of windows
- * at the sides it is known which columns are inside. Channels last.
+ * The reads of depthwise convolutions, of the image in place: rows outside are read from a row of zeros, and for
+ * windows at the sides bits mark the columns that are inside. Channels last.
  */
 import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
@@ -11,31 +11,34 @@ import { cutRows, type PoolPart } from "../pool/pool_parts.ts";
 /** A window: taps along both axes, the step between places of a row, and that between columns of the window. */
 export type RowWindow = Readonly<Record<"height" | "width" | "stride" | "dilation", number>>;
 
-/** What a kernel is made for. */
+/** Sizes that a kernel depends on. */
 export type RowProblem = Pick<WindowGeometry, "channels" | "outChannels"> & { window: RowWindow };
 
 /** Windows of up to this many taps have code of their own. */
 const MOST_TAPS = 49;
-/** As many columns have a bit each. */
+/** Most columns, each of which has a bit. */
 const MOST_COLUMNS = 31;
 
-/** The window, or null where it has too many taps for code of its own. */
+/** Returns the window, or null where it has too many taps for code of its own. */
 export function rowWindow({ axes: [, h, w] }: WindowGeometry): RowWindow | null {
   if (h.filter * w.filter > MOST_TAPS || w.filter > MOST_COLUMNS) return null;
   return { height: h.filter, width: w.filter, stride: w.stride, dilation: w.dilation };
 }
 
-/** Parameters of a kernel that {@linkcode RowPlan} gives. */
+/** Number of a kernel's parameters from {@linkcode RowPlan}. */
 export const PLAN_PARAMS = 14;
 /**
- * Numbers that a block of places has in the table: its offsets in a row of the image and in one of the result, its places at the
- * left side, inside and at the right side, and where the bits of those at the sides are.
+ * Numbers of a block of places in the table: its offsets in a row of the image and in one of the result, its places at
+ * the left side, inside and at the right side, and the address of the bits of those at the sides.
  */
 export const BLOCK_WORDS = 6;
 
-/** Stands for a row outside: no offset, all of which are multiples of four. Those of large images have the highest bit. */
+/**
+ * Table entry of a row outside: no offset, all of which are multiples of four. Those of large images have the highest
+ * bit.
+ */
 export const OUTSIDE = -1;
-/** Bytes of image and result that a block of places touches: they stay in the first cache while all channels pass by. */
+/** Bytes of image and result that a block of places touches: they stay in the first cache for all channels. */
 const BLOCK_BYTES = 1 << 14;
 /** Work of one tap of one channel, in floating point operations. */
 const WORK = 3;
@@ -46,13 +49,16 @@ export interface RowPlan {
   readonly work: number;
   /** Writes the tables to scratch memory. */
   tables(): Pointer;
-  /** Calls a kernel for all images, in parts where that pays; `pointers` are the result, the images, and what the body takes. */
+  /**
+   * Calls a kernel for all images, in parts where that pays; `pointers` are the result, the images, and the body's
+   * operands.
+   */
   run(run: WasmFunction, pointers: readonly Pointer[]): void;
-  /** The arguments of a call over a part of the images. */
+  /** Returns the arguments of a call for a part of the images. */
   part(at: Pointer, pointers: readonly Pointer[], part: PoolPart): number[];
 }
 
-/** The plan of a geometry with channels and filters. Places that are `apart` all count as at the left side. */
+/** Makes the plan of a geometry. Places that are `apart` all count as at the left side. */
 export function rowPlan(
   engine: Engine,
   { axes: [, y, x], batch, channels, outChannels }: WindowGeometry,
@@ -102,7 +108,7 @@ export function rowPlan(
   };
 }
 
-/** For each place the rows its window reads, in bytes. */
+/** Returns the rows that the window of each place reads, in bytes. */
 function rowsOf({ in: extent, out, filter, stride, dilation, before }: WindowAxis, line: number) {
   return Array.from({ length: out * filter }, (_, i) => {
     const at = Math.floor(i / filter) * stride - before + i % filter * dilation;
@@ -110,7 +116,7 @@ function rowsOf({ in: extent, out, filter, stride, dilation, before }: WindowAxi
   });
 }
 
-/** The places of a row in blocks. */
+/** Divides the places of a row into blocks. */
 function blocksOf(
   { in: extent, out, filter, stride, dilation, before }: WindowAxis,
   { pixel, step, most, apart }: { pixel: number; step: number; most: number; apart: boolean },
@@ -141,7 +147,10 @@ function blocksOf(
   return { count: blocks.length, table: [...table, ...bits.filter((has) => !isInside(has))] };
 }
 
-/** For each remainder of a filter by the multiplier the bytes of four filters' channels, counted from that of the first. */
+/**
+ * Returns, for each remainder of a filter by the multiplier, the bytes of four filters' channels, relative to the
+ * first.
+ */
 function patternsOf(multiplier: number): number[] {
   if (multiplier === 1) return [];
   return Array.from({ length: 4 * multiplier }, (_, i) => {

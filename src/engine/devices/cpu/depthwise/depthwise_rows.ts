@@ -1,7 +1,7 @@
 /**
- * Kernels of depthwise convolutions: the filters of four channels stay in registers while places pass by. The places of a block are
- * walked once for each vector of channels; windows of neighbours that lie inside are computed together, and of others the columns
- * outside are left out.
+ * Kernels of depthwise convolutions: the filters of four channels stay in registers from place to place. The places of
+ * a block are walked once for each vector of channels; windows of neighbours that lie inside are computed together, and
+ * of others the columns outside are skipped.
  */
 import type { Epilogue } from "../../../core/fusion.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
@@ -13,10 +13,10 @@ import type { Value } from "../wasm/value.ts";
 import { type BlockCode, blockKernel, type BlockSpec } from "./depthwise_blocks.ts";
 import type { RowProblem, RowWindow } from "./depthwise_plan.ts";
 
-/** Places computed together where their windows lie inside: as many as there are, but few at a time. */
+/** Numbers of places computed together where their windows lie inside, the largest first. */
 export const TOGETHER = [4, 2, 1] as const;
 
-/** Variables for the taps of a window, and what visits them with the addresses of their filters. */
+/** Makes variables for the taps of a window, and a visitor with the addresses of their filters. */
 function tapsOf({ s: { f }, step, channel, filter }: RowCode, { height, width }: RowWindow) {
   const taps = Array.from({ length: height }, () => f.locals("f32x4", width));
   const each = (visit: (tap: Local<"f32x4">, at: Local<"i32">) => void): void => {
@@ -29,7 +29,7 @@ function tapsOf({ s: { f }, step, channel, filter }: RowCode, { height, width }:
   return { taps, each };
 }
 
-/** The convolution. */
+/** Makes the kernel of the convolution. */
 export function depthwiseRows(
   engine: Engine,
   problem: RowProblem,
@@ -49,7 +49,10 @@ export function depthwiseRows(
   });
 }
 
-/** Adds to the gradient of the filter; the walk's result is the gradient of the result, its filter that of the filter. */
+/**
+ * Makes the kernel that adds to the gradient of the filter; the walk's result is the gradient of the result, its filter
+ * that of the filter.
+ */
 export function depthwiseFilterRows(engine: Engine, problem: RowProblem): WasmFunction {
   return rowWalk(engine, { ...problem, name: "filter gradient" }, (code) => {
     const { s, place, step, again, store } = code, { f } = s;
@@ -61,7 +64,7 @@ export function depthwiseFilterRows(engine: Engine, problem: RowProblem): WasmFu
       tap: (v, { i, j, k }) => f.set(taps[i][j], s.madd(v, gradients[k], taps[i][j])),
       end: () => {},
       close: () => {
-        // What the vector before has added is not added again.
+        // Channels of the vector before are not added again.
         const own = f.let(f32x4.ofBits(i32x4.ge(laneNumbers(f), i32x4.splat(again))));
         each((tap, at) => store(at, f.let(f32x4.add(f32x4.load(at), f32x4.and(tap, own)))));
       },
@@ -71,27 +74,27 @@ export function depthwiseFilterRows(engine: Engine, problem: RowProblem): WasmFu
 
 /** One vector of channels while its code is written. */
 interface RowCode extends BlockCode {
-  /** Address of the place in hand in the result. */
+  /** Address of the current place in the result. */
   readonly place: I;
-  /** Offset of the channels in hand from the first of a place of the result, in bytes. */
+  /** Offset of the current channels from the first of a place of the result, in bytes. */
   readonly channel: I;
-  /** How many of the channels in hand were in the vector before, too. */
+  /** Number of the current channels that were in the vector before, too. */
   readonly again: I;
-  /** Stores a vector, or what of it belongs to the place. */
+  /** Stores a vector, or its part that belongs to the place. */
   store(address: Value<"i32">, v: F4): void;
 }
 
-/** What is done with the places of a block, with the windows of so many of them, and with what their taps read. */
+/** Callbacks for the places of a block, for groups of windows, and for the vectors of their taps. */
 interface RowBody {
   open(): void;
   begin(count: number): void;
-  /** A vector that the tap in row `i` and column `j` of the window of place `k` reads. */
+  /** Takes the vector of the tap in row `i` and column `j` of the window of place `k`. */
   tap(v: F4, tap: { i: number; j: number; k: number }): void;
   end(count: number): void;
   close(): void;
 }
 
-/** A kernel over rows, whose code is that of `body` for each vector of channels. */
+/** Makes a kernel over rows, whose code is that of `body` for each vector of channels. */
 function rowWalk(
   engine: Engine,
   spec: BlockSpec & RowProblem,
@@ -109,9 +112,9 @@ function writeWalk(
   body: (code: RowCode) => RowBody,
   { window, few, repeated }: {
     readonly window: RowWindow;
-    /** How many channels, where they are fewer than a vector has. */
+    /** Number of channels, where they are fewer than a vector's lanes; else 0. */
     readonly few: number;
-    /** Whether several filters read a channel. */
+    /** True where several filters read a channel. */
     readonly repeated: boolean;
   },
 ): void {
@@ -184,13 +187,13 @@ function writeWalk(
   eachVector(f, { channel, step, again }, vector);
 }
 
-/** A column that windows read: how far from the one before, and the taps that read it. */
+/** A column that windows read: its distance from the one before, and the taps that read it. */
 interface Column {
   readonly gap: number;
   readonly taps: { readonly j: number; readonly k: number }[];
 }
 
-/** The columns that the windows of so many neighbours read. */
+/** Returns the columns that the windows of so many neighbours read. */
 export function columnsOf(
   { width, stride, dilation }: Omit<RowWindow, "height">,
   count: number,
@@ -206,7 +209,10 @@ export function columnsOf(
   }));
 }
 
-/** Visits vectors of channels from where `channel` stands; the last one ends with the last channel, and has `again` of the others. */
+/**
+ * Visits vectors of channels from `channel` on; the last one ends with the last channel, and repeats `again` of the
+ * others.
+ */
 export function eachVector(
   f: FunctionBuilder,
   { channel, step, again }: { channel: I; step: Value<"i32">; again?: I },

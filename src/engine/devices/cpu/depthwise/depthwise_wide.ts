@@ -1,6 +1,4 @@
-/**
- * Depthwise convolution of places whose windows share nothing: one by one, several vectors of channels at a time.
- */
+/** Depthwise convolution of places whose windows share nothing: one by one, several vectors of channels at a time. */
 import type { Epilogue } from "../../../core/fusion.ts";
 import { inPlaces, outPlaces, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
@@ -15,17 +13,20 @@ const VECTORS = 4;
 const LEAST_CHANNELS = 32;
 /** Fewer windows inside a row than this share nothing. */
 const LEAST_INSIDE = 3;
-/** Where so many taps read what is loaded once, loading it once pays more than reading in order. */
+/** Number of taps per loaded vector from which loading once pays more than reading in order. */
 const MUCH_SHARED = 1.7;
-/** Images and results of so many bytes, and places of so many, are read faster in order: the second cache does not hold them. */
+/**
+ * Images and results of so many bytes, and places of so many, are read faster in order: the second cache does not hold
+ * them.
+ */
 const FAR_BYTES = 1 << 21, FAR_PLACE_BYTES = 1 << 10;
-/** The first cache: so many lines whose addresses differ by a multiple of so much. */
+/** The first cache: `CACHE_WAYS` lines whose addresses differ by multiples of `CACHE_BYTES`. */
 const CACHE_BYTES = 4096, LINE_BYTES = 64, CACHE_WAYS = 16;
 
 /**
- * Whether places are better taken one by one: few of a row are inside (1.1 to 2.4 times as fast), what is read together meets in the
- * cache (1.6 to 3.4 times, for 512 and 1024 channels), or what they share is less than what order saves (0.9 to 1.1 where the caches
- * are ours alone, 1.1 to 1.4 where they are not).
+ * True where places are better taken one by one: few of a row are inside (1.1 to 2.4 times as fast), simultaneous reads
+ * collide in the cache (1.6 to 3.4 times, for 512 and 1024 channels), or sharing saves less than reading in order (0.9
+ * to 1.1 where the caches are ours alone, 1.1 to 1.4 where they are not).
  */
 export function isWide(g: WindowGeometry): boolean {
   if (g.channels !== g.outChannels || g.channels < LEAST_CHANNELS) return false;
@@ -33,14 +34,15 @@ export function isWide(g: WindowGeometry): boolean {
   const last = Math.floor((extent - 1 - (filter - 1) * dilation + before) / stride);
   if (Math.min(out - 1, last) - Math.ceil(before / stride) < LEAST_INSIDE - 1) return true;
   const columns = columnsOf({ width: filter, stride, dilation }, TOGETHER[0]).length;
-  // One vector of each tap and of each place read: where places are a power of two apart, the cache cannot hold them all.
+  // One vector of each tap and of each place read: where places are a power of two apart, the cache cannot hold them
+  // all.
   const place = 4 * g.channels, apart = Math.max(LINE_BYTES, Math.min(CACHE_BYTES, place & -place));
   if (height * (filter + columns) > CACHE_WAYS * CACHE_BYTES / apart) return true;
   return TOGETHER[0] * filter < MUCH_SHARED * columns &&
     (place * g.batch * (inPlaces(g) + outPlaces(g)) > FAR_BYTES || place >= FAR_PLACE_BYTES);
 }
 
-/** The convolution where it {@linkcode isWide}; its plan has all places apart. */
+/** Prepares the convolution where it {@linkcode isWide}; its plan has all places apart. */
 export function depthwiseWide(
   engine: Engine,
   { window }: RowProblem,

@@ -1,6 +1,4 @@
-/**
- * What happens to sums before they are stored.
- */
+/** Epilogues: the operations on sums before they are stored. */
 import { type DType, DTYPES } from "../../../core/dtype.ts";
 import { type Epilogue, epilogueOf, type EpilogueOperand, fusionOf } from "../../../core/fusion.ts";
 import type { SumsMeaning } from "../../../core/meaning.ts";
@@ -18,7 +16,7 @@ import type { ModuleBuilder } from "../wasm/module_builder.ts";
 import type { F4, HostImports, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 
-/** Makes a kernel of a product of float32, perhaps with an epilogue for each of its sums. */
+/** Makes a kernel of a product of float32, with an optional epilogue for each of its sums. */
 export type SumsPrepare = (engine: Engine, problem: Problem, epilogue?: Epilogue) => FastRun | null;
 
 /** The kernel of sums and the epilogue that the problem or its op's attributes ask for; null where vector code does not know it. */
@@ -31,12 +29,12 @@ export function prepareSums(
   const own = asFused ? asFused(problem) : problem;
   const epilogue = own && epilogueFor(own);
   if (own === null || epilogue === null) return null;
-  // The epilogue says what its operands are.
+  // The epilogue names its operands.
   const inputs = own.inputs.slice(0, fusionOf(own.attrs)?.own);
   return prepare(engine, { ...own, inputs }, epilogue);
 }
 
-/** The epilogue of a problem's product; null where vector code does not know it. */
+/** Returns the epilogue of a problem's product; null where vector code does not support it. */
 export function epilogueFor(problem: Problem): Epilogue | undefined | null {
   const epilogue = epilogueOf(problem);
   if (!epilogue) return epilogue === null ? undefined : null;
@@ -50,20 +48,20 @@ function dtypesOf({ operands }: Epilogue): DType[] {
   return ["float32", ...operands.map((o) => o.dtype)];
 }
 
-/** Tells code with one epilogue from code with another. */
+/** Returns a key that distinguishes the code of epilogues. */
 export function epilogueKey(epilogue: Epilogue | undefined): string {
   if (!epilogue) return "";
   return `${exprKey(epilogue.expr)} ${epilogue.operands.map((o) => `${o.per} ${o.dtype}`)}`;
 }
 
-/** Imports what the code of an epilogue calls. */
+/** Imports the functions that the code of an epilogue calls. */
 export function importEpilogue(
   epilogue: Epilogue | undefined,
 ): (m: ModuleBuilder) => HostImports {
   return (m) => importHosts(m, epilogue ? [epilogue.expr] : []);
 }
 
-/** The results of vectors of sums; `load` gives as many vectors of the same elements of a further operand. */
+/** Applies an epilogue to vectors of sums; `load` returns as many vectors of the same elements of a further operand. */
 export function applyEpilogue(
   s: Simd,
   epilogue: Epilogue,
@@ -75,7 +73,7 @@ export function applyEpilogue(
   return results as readonly F4[];
 }
 
-/** `count` vectors of an operand from an address on. */
+/** Loads `count` vectors of an operand from an address. */
 export function loadOperand(
   f: FunctionBuilder,
   { dtype, per }: EpilogueOperand,
@@ -86,7 +84,7 @@ export function loadOperand(
   return loadGroup(f, dtype, at, count);
 }
 
-/** Address of an operand's elements, from a pointer to its first and the distance in bytes that float32 would have. */
+/** Returns the address of an operand's elements, from a pointer to its first and the distance in bytes of float32. */
 export function operandAt(
   { dtype }: EpilogueOperand,
   pointer: Value<"i32">,
@@ -95,7 +93,7 @@ export function operandAt(
   return i32.add(DTYPES[dtype].bytes === 4 ? bytes : i32.shrU(bytes, 2), pointer);
 }
 
-/** Pointers of operands, of which those of one kind of access move on by as many elements as float32 has in so many bytes. */
+/** Moves the pointers of operands of one kind of access by as many elements as float32 has in so many bytes. */
 export function movedOperands(
   epilogue: Epilogue | undefined,
   pointers: readonly Pointer[],

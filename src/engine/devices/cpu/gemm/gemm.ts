@@ -1,6 +1,4 @@
-/**
- * Matrix products of dense matrices, stored either way, in batches that broadcast.
- */
+/** Matrix products of dense matrices, stored either way, in batches that broadcast. */
 import type { Epilogue } from "../../../core/fusion.ts";
 import type { Problem } from "../../../core/op.ts";
 import { argument, scalar } from "../../../core/scalar/expr.ts";
@@ -27,21 +25,21 @@ import { prepareThin } from "./gemm_thin.ts";
 import { BLOCK_DEPTH, LAST, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
-/** Rows whose pointers are in memory at once. */
+/** Most rows whose pointers are in memory at once. */
 const BLOCK_ROWS = 6144;
-/** Rows that are turned at once where A is stored transposed. */
+/** Rows that are transposed at once where A is stored transposed. */
 const BLOCK_TURNED = 192;
 
-/** Matrices of a batch that are computed together, in bytes. */
+/** Most bytes of a batch's matrices that are computed together. */
 const BATCH_BYTES = 1 << 20;
 
-/** The kernel of a product: of A, B, and the operands of the epilogue, which is applied to each sum. */
+/** Prepares a product: of A, B, and the operands of the epilogue, which is applied to each sum. */
 export function prepareProduct(engine: Engine, product: Product, epilogue?: Epilogue): FastRun {
   const { m, n, k, transA } = product;
   if (m === 0 || n === 0) return () => {};
   if (k > 0 && (!epilogue || !isDirect(product))) {
     if (m <= THRESHOLDS.thinRows && (m === 1 || !transA)) {
-      // A single column lies in memory as a single row does.
+      // A single column has the layout of a single row.
       const thin = prepareThin(engine, { m, n, k, transB: product.transB || n === 1 });
       const whole = epilogue ? finished(engine, thin, { m, n, epilogue }) : thin;
       // B is not worth packing for so few rows, but faster to read where it is packed.
@@ -49,7 +47,7 @@ export function prepareProduct(engine: Engine, product: Product, epilogue?: Epil
       return withPacked(whole, prepareBlocks(engine, product, epilogue, 1), true);
     }
     if (n === 1 && !epilogue) {
-      // A matrix times a vector is that vector times the matrix turned.
+      // A matrix times a vector is that vector times the transposed matrix.
       const turned = prepareThin(engine, { m: 1, n: m, k, transB: !transA });
       return (outs, [a, b]) => turned(outs, [b, a]);
     }
@@ -61,14 +59,14 @@ export function prepareProduct(engine: Engine, product: Product, epilogue?: Epil
   return withPacked(([c], [a, b, ...operands]) => blocks.run([{ a, b, c }], operands), blocks);
 }
 
-/** A product, and the blocks that compute it where B is packed. `differs`: they add in another order. */
+/** Combines a product and the blocks that compute it where B is packed. `differs`: they add in another order. */
 function withPacked(product: FastRun, { run, packed }: Blocks, differs = false): FastRun {
   if (packed === null) return product;
   const other: FastRun = ([c], [a, b, ...operands]) => run([{ a, b, c }], operands, true);
   return Object.assign(product, { form: { ...packed, input: 1, run: other, differs } });
 }
 
-/** A product, then its epilogue where the sums are. */
+/** Combines a product and an epilogue on its stored sums. */
 function finished(
   engine: Engine,
   product: FastRun,
@@ -92,7 +90,7 @@ function isDirect({ m, n, k, transB }: Product): boolean {
       (m <= THRESHOLDS.directRows && bytes <= THRESHOLDS.directBytes));
 }
 
-/** Small products: one block, nothing is packed or shared, so there is little to prepare. */
+/** Prepares small products: one block without packing or threads, so there is little to prepare. */
 function prepareDirect(engine: Engine, product: Product, epilogue?: Epilogue): FastRun {
   const { m, n, k, transA } = product;
   const { heap } = engine;
@@ -141,7 +139,7 @@ type Matrices = Readonly<Record<"a" | "b" | "c", Pointer>>;
 
 type Blocks = ReturnType<typeof prepareBlocks>;
 
-/** Computes up to `most` products of the same shape at once; says how each packs its B. */
+/** Prepares blocks of up to `most` products of the same shape at once, with the packing of each B. */
 function prepareBlocks(
   engine: Engine,
   { m, n, k, transA, transB }: Product,
@@ -177,7 +175,7 @@ function prepareBlocks(
         const turned = at + turn.listBytes + item * turn.rowsBytes;
         return {
           ...here,
-          // As if the rows began with the first element of the segment.
+          // Addresses are relative to the segment's first element.
           a: (depth) => turned - 4 * depth.start,
           turn: (d) => [turn.call(turned, at, a + 4 * (d.from * m + from), d.size, size)],
         };
@@ -188,17 +186,17 @@ function prepareBlocks(
   return { run, packed: sums.packed };
 }
 
-/** Turns blocks of an A that is stored `[k, m]` into rows of their own. */
+/** Transposes blocks of an A that is stored `[k, m]`. */
 function turner(engine: Engine, m: number, k: number) {
   const pack = packing(engine);
   const depth = Math.min(k, 260);
-  // Rows an odd number of vectors long: else they would meet in the same cache lines.
+  // Rows have an odd number of vectors: else they would collide in the same cache lines.
   const step = (depth | 4) * 4 + 16;
   return {
     step,
     listBytes: roundUp(4 * depth),
     rowsBytes: roundUp(step * Math.min(m, BLOCK_TURNED)),
-    /** The rows of A as pointers, from the first element wanted. */
+    /** Writes the pointers of A's rows, from the first wanted element. */
     putList: (list: Pointer): void => void pack.ramp(list, depth, 0, 4 * m),
     call: (to: Pointer, list: Pointer, first: Pointer, size: number, rows: number): WasmCall => [
       pack.turn,
@@ -207,7 +205,7 @@ function turner(engine: Engine, m: number, k: number) {
   };
 }
 
-/** B is stored `[n, k]`. */
+/** Packs a B that is stored `[n, k]`. */
 function packTransposed(engine: Engine, k: number): PackB {
   const pack = packing(engine);
   return (to, b, depth, columns, step) => {
@@ -216,7 +214,7 @@ function packTransposed(engine: Engine, k: number): PackB {
   };
 }
 
-/** Products of matrices and batches of them, of float32; `epilogue` reads the inputs after the first two. */
+/** Prepares products of float32 matrices and batches; `epilogue` reads the inputs after the first two. */
 export function prepareMatMul(
   engine: Engine,
   { inputs: [a, b], outputs: [out], attrs }: Problem,
@@ -228,14 +226,14 @@ export function prepareMatMul(
   if (shape.batch === 0) return () => {};
   if (shape.k === 1 && !epilogue) return prepareOuter(engine, [a, b, out]);
   if (shape.batch > 1) {
-    // Few rows, or one column, are faster by themselves than with an epilogue.
+    // Few rows, or one column, are faster alone than with an epilogue.
     if (epilogue && (shape.m <= THRESHOLDS.thinRows || shape.n === 1)) return null;
     return prepareBatches(engine, shape, epilogue);
   }
   return prepareProduct(engine, shape, epilogue);
 }
 
-/** Sums of one product each: columns times rows, broadcast. */
+/** Prepares outer products: columns times rows, broadcast. */
 export function prepareOuter(
   engine: Engine,
   [a, b, { shape }]: readonly ConcreteSpec[],

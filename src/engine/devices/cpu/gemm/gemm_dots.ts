@@ -21,12 +21,12 @@ export const DOT_COLUMNS = 4;
 /** Vectors that one turn of the inner loop takes from each row. */
 const UNROLLED = 4;
 
-/** Rows of a panel: their sums, and what is multiplied, fit in the registers. */
+/** Returns the rows of a panel: their sums and operands fit in the registers. */
 export function dotRows(engine: Engine, columns: number): number {
   return [6, engine.features.relaxed ? 6 : 5, 3, 3][columns - 1];
 }
 
-/** The kernel of `rows` rows and `columns` columns. */
+/** Makes the kernel of `rows` rows and `columns` columns. */
 export function dotsKernel(
   engine: Engine,
   rows: number,
@@ -41,7 +41,7 @@ export function dotsKernel(
   return kernel(engine, key, params, write, importEpilogue(epilogue));
 }
 
-/** Lanes below the number of floats left over after whole vectors. */
+/** Returns a mask of the lanes left over after whole vectors. */
 function restMask(f: FunctionBuilder, bytes: I): I4 {
   const rest = i32.shrU(i32.and(bytes, 15), 2);
   return f.let(i32x4.gt(i32x4.splat(rest), laneNumbers(f)));
@@ -104,7 +104,7 @@ function writeDots(
   });
 }
 
-/** The sums over the lanes of up to four vectors, as lanes. */
+/** Returns the sums over the lanes of up to four vectors, as lanes. */
 function lanesOf(f: FunctionBuilder, [a, b, c, d]: readonly F4[]): F4 {
   const pair = (x: F4, y: F4): F4 =>
     f.let(f32x4.add(f32x4.shuffle(x, y, [0, 4, 1, 5]), f32x4.shuffle(x, y, [2, 6, 3, 7])));
@@ -114,7 +114,7 @@ function lanesOf(f: FunctionBuilder, [a, b, c, d]: readonly F4[]): F4 {
   );
 }
 
-/** Bytes of a segment of this many rows of B. */
+/** Returns the bytes of a segment of this many rows of B. */
 export function dotsSegmentBytes(length: number, columns: number): number {
   return 16 * columns * Math.ceil(length / 4);
 }
@@ -125,8 +125,8 @@ export function dotsLie(length: number, columns: number): boolean {
 }
 
 /**
- * `run(to, from, segments, length, step)` lays out rows of B that are `step` bytes apart: from each segment four rows at a time, of
- * these one column after the other, zeros after the last.
+ * `run(to, from, segments, length, step)` packs rows of B that are `step` bytes apart: from each segment four rows at a
+ * time, of these one column after the other, zeros after the last.
  */
 export function dotsPacking(engine: Engine, columns: number): WasmFunction {
   return kernel(engine, `gemm dots pack ${columns}`, 5, ({ f }, p) => {

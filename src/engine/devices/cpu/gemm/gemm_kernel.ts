@@ -14,12 +14,12 @@ import { Simd } from "../wasm/simd.ts";
 import { epilogueKey, importEpilogue } from "./epilogue.ts";
 import { PANEL_BYTES, PANEL_COLUMNS, tileOf } from "./gemm_tile.ts";
 
-/** Runs panels of rows against panels of columns. */
+/** A call that runs panels of rows against panels of columns. */
 export interface PanelCall<T = number> {
-  /** First panel of pointers, and how many there are. */
+  /** First panel of pointers, and number of panels. */
   readonly panels: T;
   readonly count: T;
-  /** Offsets of the segments in memory, how many there are, and bytes of each. */
+  /** Address of the segments' offsets, number of segments, and bytes of each. */
   readonly segments: T;
   readonly segmentCount: T;
   readonly segmentBytes: T;
@@ -32,16 +32,16 @@ export interface PanelCall<T = number> {
   readonly bPanelStep: T;
   /** Columns to compute. */
   readonly columns: T;
-  /** Bits: `ADD` to what C holds, and whether this is the `LAST` part of the sums. */
+  /** Bits: `ADD` to the contents of C, and `LAST` part of the sums. */
   readonly mode: T;
   /** Addresses of the operands of {@linkcode Epilogue}; those per column begin at the first column. */
   readonly operands: readonly T[];
 }
 
-/** Parameters of an inner kernel; the operands of the epilogue follow. */
+/** Number of an inner kernel's parameters; the operands of the epilogue follow. */
 export const PANEL_PARAMS = 12;
 
-/** The arguments of a call. */
+/** Returns the arguments of a call. */
 export function panelArguments(c: PanelCall): number[] {
   const rows = [c.panels, c.segments, c.segmentCount, c.segmentBytes, c.aBase];
   const fixed = [...rows, c.b, c.bStep, c.cBase, c.columns, c.mode, c.count, c.bPanelStep];
@@ -56,7 +56,7 @@ export function paramsOf<T extends Local>(p: readonly T[]): PanelCall<T> {
   return { ...rows, b, bStep, bPanelStep, cBase, columns, mode, operands };
 }
 
-/** The kernel of `rows` rows. It reads rows of B that follow each other as eight floats, or where they lie. */
+/** Makes the kernel of `rows` rows. It reads rows of B in the packed layout of eight floats, or in place. */
 export function panelKernel(
   engine: Engine,
   rows: number,
@@ -100,7 +100,7 @@ export function panelKernel(
 
 const MICRO_PARAMS = 10;
 
-/** The kernel of one panel of rows and one of columns. */
+/** Writes the kernel of one panel of rows and one of columns. */
 function writeTile(
   s: Simd,
   { rows, packed, epilogue }: {

@@ -1,6 +1,4 @@
-/**
- * What a matrix product needs beside its inner kernel: panels of B, rows of a transposed A, lists of row pointers.
- */
+/** Operands of a product's inner kernel: panels of B, rows of a transposed A, lists of row pointers. */
 import type { Engine, WasmExports } from "../engine.ts";
 import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
@@ -10,7 +8,7 @@ import { PANEL_BYTES, PANEL_COLUMNS } from "./gemm_tile.ts";
 
 const I6 = ["i32", "i32", "i32", "i32", "i32", "i32"] as const;
 
-/** `rows`, `columns`, `turn` as they are written below, and `ramp`: pointers that rise evenly. */
+/** Exports `rows`, `columns` and `turn`, as they are written below, and `ramp`: evenly rising pointers. */
 export function packing(engine: Engine): WasmExports {
   return engine.compile("gemm pack", (m) => {
     m.function("rows", I6, null, packRows);
@@ -26,7 +24,10 @@ export function packing(engine: Engine): WasmExports {
   });
 }
 
-/** `k` rows of `n` floats, `step` bytes apart, as panels of eight columns each; what lies past the last column is taken along. */
+/**
+ * Packs `k` rows of `n` floats, `step` bytes apart, into panels of eight columns each, including the floats past the
+ * last column.
+ */
 function packRows(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panelStep: I): void {
   const [target, left] = f.locals("i32", 2);
   // Along the rows, four at a time: memory is read in order.
@@ -50,12 +51,12 @@ function packRows(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panel
   }
 }
 
-/** The same of a matrix stored transposed: `n` rows of `k` floats. */
+/** Packs a matrix stored transposed: `n` rows of `k` floats. */
 function packColumns(f: FunctionBuilder, to: I, from: I, k: I, n: I, step: I, panelStep: I): void {
   turnPanels(f, { to, from, k, n, step, count: PANEL_COLUMNS, rowStep: PANEL_BYTES, panelStep });
 }
 
-/** What is turned, panels of so many columns, and where to: `to`, `from` and `n` are used up. */
+/** Source, target and sizes of a transposed packing: `to`, `from` and `n` are used up. */
 interface Turned extends Readonly<Record<"to" | "from" | "k" | "n", I>> {
   readonly step: Value<"i32">;
   readonly count: number;
@@ -64,7 +65,7 @@ interface Turned extends Readonly<Record<"to" | "from" | "k" | "n", I>> {
   readonly panelStep: Operand<"i32">;
 }
 
-/** Turns `n` rows of `k` floats into columns of panels. Columns past the last are filled with it: they are never stored. */
+/** Transposes `n` rows of `k` floats into columns of panels. Columns past the last repeat it: they are never stored. */
 export function turnPanels(
   f: FunctionBuilder,
   { to, from, k, n, step, count, rowStep, panelStep }: Turned,

@@ -1,23 +1,21 @@
-/**
- * Rows of a product as pointers: made once for each shape, copied into memory for each run.
- */
+/** Rows of a product as pointers: made once for each shape, copied into memory for each run. */
 import type { Engine } from "../engine.ts";
 import type { Heap, Pointer } from "../heap.ts";
 import { panelRows } from "./gemm_tile.ts";
 
-/** So many panels of as many rows each, and where they begin in the table, in bytes. */
+/** `count` panels of `rows` rows each, and their offset in the table, in bytes. */
 export type PanelGroup = Readonly<Record<"rows" | "count" | "at", number>>;
 
 /** Pointers of rows, panel by panel: those of C, then those of A. They are relative to bases given at run time. */
 export class RowTable {
-  /** How many rows. */
+  /** Number of rows. */
   readonly rows: number;
   /** The panels by size. */
   readonly groups: readonly PanelGroup[];
-  /** What lies in memory. */
+  /** The words of the table. */
   readonly data: Int32Array;
 
-  /** `a(i)` and `c(i)` are the places of row i in bytes. A panel has at most `most` rows. */
+  /** `a(i)` and `c(i)` are the offsets of row i in bytes. A panel has at most `most` rows. */
   constructor(
     engine: Engine,
     rows: number,
@@ -42,11 +40,10 @@ export class RowTable {
     this.groups = groups;
   }
 
-  /** How many panels. */
+  /** Number of panels. */
   get panels(): number {
     return this.groups.reduce((n, g) => n + g.count, 0);
   }
-  /** Bytes it takes in memory. */
   get bytes(): number {
     return this.data.byteLength;
   }
@@ -57,7 +54,7 @@ export class RowTable {
   }
 }
 
-/** The tables of blocks of rows, one for each size. */
+/** Returns the tables of blocks of rows, one for each size. */
 export function tablesOf(
   engine: Engine,
   blocks: readonly { readonly size: number }[],
@@ -68,7 +65,7 @@ export function tablesOf(
   return new Map(sizes.map((size) => [size, new RowTable(engine, size, a, c)]));
 }
 
-/** How many panels of how many rows: as many as may be, but no panel of one or two rows beside those. */
+/** Splits rows into panels: as large as possible, but without a panel of one or two rows beside others. */
 export function splitRows(m: number, most: number): { count: number; rows: number }[] {
   const full = Math.floor(m / most), rest = m % most;
   const parts = (...list: [count: number, rows: number][]): { count: number; rows: number }[] =>

@@ -1,6 +1,4 @@
-/**
- * Products of small matrices in batches: one call of a kernel computes many of them.
- */
+/** Products of small matrices in batches: one call of a kernel computes many of them. */
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
@@ -12,7 +10,7 @@ import type { Value } from "../wasm/value.ts";
 import { turnPanels } from "./gemm_pack.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
-/** Rows of which products are small by the elements of B alone. */
+/** Up to so many rows, the elements of B alone decide whether a product is small. */
 const FEW_ROWS = 3;
 
 /** One product `C[m,n] = A[m,k] · B[k,n]` of dense matrices. */
@@ -30,19 +28,19 @@ export interface Product {
 export function isSmall({ m, n, k, transA, transB }: Product): boolean {
   if (k === 0) return false;
   if (n > 1 && m > FEW_ROWS) return m * n * k <= THRESHOLDS.smallProduct;
-  // B, or with one column A, is read once or little more: rows of it are better multiplied as they lie than turned.
+  // B, or with one column A, is read once or little more: its rows are better multiplied in place than transposed.
   const turns = n > 1 ? transB : !transA;
   return k * (n > 1 ? n : m) <= (turns ? THRESHOLDS.smallTurned : THRESHOLDS.smallRead);
 }
 
-/** Computes C from A and B; `pairs` says which of their matrices are multiplied, in the order of C. */
+/** Computes C from A and B; `pairs` lists the matrices that are multiplied, in the order of C. */
 export function prepareSmall(
   engine: Engine,
   { m, n, k, transA, transB }: Product,
   pairs: readonly { readonly a: number; readonly b: number }[],
 ): FastRun {
   if (n === 1 && m > 1) {
-    // A matrix times a vector is that vector times the matrix turned.
+    // A matrix times a vector is that vector times the transposed matrix.
     const turned = { m: 1, n: m, k, transA: false, transB: !transA };
     const run = prepareSmall(engine, turned, pairs.map(({ a, b }) => ({ a: b, b: a })));
     return (outs, [a, b]) => run(outs, [b, a]);
@@ -69,11 +67,11 @@ const LANES = 4;
 interface Variant {
   readonly transA: boolean;
   readonly transB: boolean;
-  /** Columns that are stored of a vector that is the only one of its row. */
+  /** Stored columns of a vector that is the only one of its row. */
   readonly columns: number;
 }
 
-/** Parameters: the list of offsets, how many products, C, A, B, the sizes, room for a packed B. */
+/** Parameters: the list of offsets, number of products, C, A, B, the sizes, room for a packed B. */
 function writeProducts(
   s: Simd,
   { transA, transB, columns }: Variant,
@@ -82,7 +80,7 @@ function writeProducts(
   const { f } = s;
   const rowA = transA ? 4 : f.let(i32.shl(k, 2)), depthA = f.let(i32.shl(m, 2));
   const rowC = f.let(i32.shl(n, 2));
-  // Rows of a turned B are whole vectors.
+  // Rows of a transposed B are whole vectors.
   const rowB = transB ? f.let(i32.shl(i32.and(i32.add(n, LANES - 1), -LANES), 2)) : rowC;
   const a = f.local("i32"), b = f.local("i32");
   const load = (p: I, offset: number): F4 => {
@@ -91,7 +89,7 @@ function writeProducts(
     const pair = f32x4.loadPair(p);
     return columns === 2 ? pair : f32x4.shuffle(pair, f32x4.loadFirst(p, 8), [0, 1, 4, 5]);
   };
-  /** A block of C: some rows of some vectors. */
+  /** Writes a block of C: some rows of some vectors. */
   const block = (rows: number, vectors: number, first: Value<"i32">, to: Value<"i32">, at: I) => {
     const lefts = f.ramp(first, rowA, transA ? 1 : rows);
     const right = f.variable("i32", i32.add(b, at));
@@ -125,7 +123,7 @@ function writeProducts(
       f.advance(place, rowC);
     }
   };
-  /** All columns of some rows; the last vector lies over the one before where the columns ask for it. */
+  /** Writes all columns of some rows; the last vector overlaps the one before where the columns need it. */
   const across = (rows: number, first: I, to: I): void => {
     const at = f.variable("i32", 0);
     if (columns < LANES) return block(rows, 1, first, to, at);

@@ -1,5 +1,5 @@
 /**
- * Blocks of a product of rows given by pointers: which part of B is packed when, which panels run against it.
+ * Blocks of a product of rows given by pointers: the order in which parts of B are packed and panels run against them.
  */
 import type { Epilogue } from "../../../core/fusion.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
@@ -15,16 +15,16 @@ import { ADD, BLOCK_COLUMNS, BLOCK_DEPTH, LAST, PANEL_BYTES, PANEL_COLUMNS } fro
 /** Columns of B. */
 export type ColumnBlock = Readonly<Record<"from" | "size", number>>;
 
-/** Rows of B: some segments whole, or of one of them `length` elements from `start` on. */
+/** Rows of B: whole segments, or `length` elements of one from `start` on. */
 export interface DepthBlock extends ColumnBlock {
-  /** First segment, and how many. */
+  /** First segment, and number of segments. */
   readonly segment: number;
   readonly segments: number;
   readonly start: number;
   readonly length: number;
 }
 
-/** What copies rows and columns of B into panels of eight columns, {@linkcode panelStep} bytes apart. */
+/** Makes the calls that copy rows and columns of B into panels of eight columns, {@linkcode panelStep} bytes apart. */
 export type PackB = (
   to: Pointer,
   b: Pointer,
@@ -33,16 +33,16 @@ export type PackB = (
   panelStep: number,
 ) => readonly WasmCall[];
 
-/** What is summed. */
+/** Description of the sums. */
 export interface SumsSpec {
   /** Columns of C. */
   readonly columns: number;
   /** Offsets of the segments of a row of A in bytes, and elements of each. */
   readonly segments: readonly number[];
   readonly length: number;
-  /** The rows that will be given. */
+  /** Tables of all rows. */
   readonly tables: readonly RowTable[];
-  /** How B is packed. "rows": it lies as dense rows, which are packed; null: so it does, and never is. */
+  /** Packing of B. "rows": B has dense rows, which are packed; null: B has dense rows, which are never packed. */
   readonly pack: PackB | "rows" | null;
   readonly epilogue?: Epilogue | undefined;
 }
@@ -52,17 +52,20 @@ export interface RowsHere {
   readonly table: RowTable;
   readonly c: Pointer;
   readonly a: (depth: DepthBlock) => Pointer;
-  /** What brings their A there, where it lies otherwise. */
+  /** Makes the calls that bring their A there, where it has another layout. */
   readonly turn?: (depth: DepthBlock) => readonly WasmCall[];
 }
 
-/** A product among several of one kind: its B, and its rows in blocks, of which all have the same number. */
+/** A product among several of one kind: its B, and its rows in equal numbers of blocks. */
 export interface SumsItem {
   readonly b: Pointer;
   readonly rows: readonly RowsHere[];
 }
 
-/** Bytes of a panel of B, and a cache line more: else the same rows of all panels would meet in the same cache lines. */
+/**
+ * Returns the bytes of a panel of B plus a cache line: else the same rows of all panels would collide in the same cache
+ * lines.
+ */
 export function panelStep(depth: number): number {
   return 32 * depth + 64;
 }
@@ -84,7 +87,7 @@ function depthBlocks(segments: number, length: number): DepthBlock[] {
   ).flat();
 }
 
-/** Packs B that lies as dense rows. */
+/** Makes the packing of a B with dense rows. */
 function packRows(engine: Engine, { columns: width }: SumsSpec): PackB {
   const { rows } = packing(engine);
   return (to, b, depth, columns, step) => {
@@ -95,13 +98,14 @@ function packRows(engine: Engine, { columns: width }: SumsSpec): PackB {
 
 /** Computes products of one kind, in blocks. */
 export interface Sums {
-  /** All of B packed, for who reads it more than once; null where it is read as it lies. */
+  /** The packing of all of B, for repeated use; null where B is read in place. */
   readonly packed: PackedForm | null;
-  /** Bytes of memory it works in for this many items at once, none of which is packed: from there on it is the caller's. */
+  /** Returns the bytes of working memory for so many unpacked items at once; memory after that is the caller's. */
   bytes(items: number): number;
   /**
-   * Computes the items. `operands` are from {@linkcode operandsFrom}, `work` is as much memory as {@linkcode bytes} says. With `add`
-   * onto what their C hold; with `isPacked` their B are packed, and `work` is that of no items.
+   * Computes the items. `operands` are from {@linkcode operandsFrom}, `work` is as much memory as {@linkcode bytes}
+   * returns. With `add` onto the contents of their C; with `isPacked` their B are packed, and `work` is that of no
+   * items.
    */
   run(
     work: Pointer,
@@ -111,7 +115,7 @@ export interface Sums {
   ): void;
 }
 
-/** The sums `C[i] = Σ over segments A[i][segment] · B`. */
+/** Prepares the sums `C[i] = Σ over segments A[i][segment] · B`. */
 export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
   const { columns: width, segments, length, epilogue, tables } = spec;
   const pack = spec.pack === "rows" ? packRows(engine, spec) : spec.pack;
@@ -149,7 +153,7 @@ export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
       return [...pack!(at, b, depth, { from: from + part.from, size: part.size }, step)];
     });
   };
-  /** The panels of a block of rows against a block of B, in parts. */
+  /** Runs the panels of a block of rows against a block of B, in parts. */
   const panels = (
     { table, a, c }: RowsHere,
     { depth, columns }: SumsBlock,
@@ -224,7 +228,7 @@ export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
 /** A block of B. */
 type SumsBlock = Readonly<{ depth: DepthBlock; columns: ColumnBlock }>;
 
-/** What sums take as operands: those per element as their distance from C, the others as they are. */
+/** Converts the operands of an epilogue: those per element to their distance from C, the others unchanged. */
 export function operandsFrom(
   epilogue: Epilogue | undefined,
   operands: readonly Pointer[],

@@ -1,6 +1,4 @@
-/**
- * Products of very few rows: every element of B is used once or twice, so B is read in order and never copied.
- */
+/** Products of very few rows: every element of B is used once or twice, so B is read in order and never copied. */
 import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
@@ -14,12 +12,12 @@ const BLOCK = 2048;
 /** Sums of one row that grow side by side. */
 const SUMS = 4;
 
-/** `C[m,n] = A[m,k] · B[k,n]` for few rows; `transB`: B is stored `[n, k]`. */
+/** Prepares `C[m,n] = A[m,k] · B[k,n]` for few rows; `transB`: B is stored `[n, k]`. */
 export function prepareThin(
   engine: Engine,
   { m, n, k, transB }: { m: number; n: number; k: number; transB: boolean },
 ): FastRun {
-  // Reading B takes the time: as long as some four operations.
+  // Reading B dominates: it takes as long as some four operations.
   const operations = 8 * n * k;
   if (transB) {
     const run = kernel(engine, `thin dot ${m}`, 5, (s, p) => writeDots(s, m, p));
@@ -76,7 +74,7 @@ function writeDots(s: Simd, m: number, [c, a, b, n, k]: readonly I[]): void {
   const bytes = f.let(i32.shl(k, 2)), step = f.let(i32.shl(n, 2));
   const pass = (columns: number): void => {
     const rows = f.ramp(b, bytes, columns), left = f.ramp(a, bytes, m);
-    // A few sums at once: one addition need not wait for the one before it.
+    // Several sums at once, so that additions do not wait for each other.
     const depth = Math.max(1, SUMS / columns);
     const sums = left.map(() =>
       rows.map(() => Array.from({ length: depth }, () => f.variable("f32x4", s.k(0))))

@@ -1,5 +1,6 @@
 /**
- * The tile of C that an inner kernel keeps in registers: up to six rows by eight columns, from zeros to what is stored.
+ * The tile of C that an inner kernel keeps in registers: up to six rows by eight columns, from zeros to the stored
+ * results.
  */
 import type { Epilogue, EpilogueOperand } from "../../../core/fusion.ts";
 import type { Engine } from "../engine.ts";
@@ -9,13 +10,13 @@ import { f32x4, i32 } from "../wasm/instructions.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import { applyEpilogue, loadOperand, operandAt } from "./epilogue.ts";
 
-/** Most rows of a panel: as many as registers hold. Products that are not fused with sums take one for themselves. */
+/** Returns the most rows of a panel: as many as registers hold. Unfused products need one register themselves. */
 export function panelRows({ features }: Engine): number {
   return features.relaxed ? 6 : 5;
 }
 /** Columns of a panel of B. */
 export const PANEL_COLUMNS = 8;
-/** Bytes of a row of one. */
+/** Bytes of a panel's row. */
 export const PANEL_BYTES: number = 4 * PANEL_COLUMNS;
 
 /** Length of the sums of one block: a panel of A stays in the nearest cache. */
@@ -23,18 +24,18 @@ export const BLOCK_DEPTH = 256;
 /** Columns of one block: the block of B stays in the second cache. */
 export const BLOCK_COLUMNS = 512;
 
-/** Bits of what {@linkcode TileTarget} calls the mode. */
+/** Bits of the mode of a {@linkcode TileTarget}. */
 export const ADD = 1, LAST = 2;
 
-/** Where a tile goes: a panel of pointers, what is added to those of C, columns to store, bits, operands of the epilogue. */
+/** Target of a tile: a panel of pointers, the base of C, columns to store, mode bits, operands of the epilogue. */
 export type TileTarget = Readonly<Record<"panel" | "cBase" | "columns" | "mode", I>> & {
   readonly operands: readonly I[];
 };
 
-/** Sums that grow side by side, by rows: those of few rows would wait for each other. */
+/** Number of sums that grow side by side, by rows: those of few rows would wait for each other. */
 const SIDE_BY_SIDE: Readonly<Record<number, number>> = { 1: 4, 2: 2 };
 
-/** A tile of this many rows, and what is done with it. */
+/** Makes a tile of this many rows, with its operations. */
 export function tileOf(s: Simd, rows: number, epilogue?: Epilogue) {
   const { f } = s;
   const tiles = Array.from(
@@ -52,7 +53,7 @@ export function tileOf(s: Simd, rows: number, epilogue?: Epilogue) {
         const x = f.let(a(i));
         row.forEach((sum, h) => f.set(sum, s.madd(x, b[h], sum)));
       }),
-    /** Adds what C holds, applies the epilogue, stores. */
+    /** Adds the contents of C, applies the epilogue, stores. */
     store: ({ panel, cBase, columns, mode, operands }: TileTarget): void => {
       others.forEach((other) => each((sum, i, h) => f.set(sum, f32x4.add(sum, other[i][h]))));
       const c = sums.map((_, i) => f.variable("i32", i32.add(i32.load(panel, 4 * i), cBase)));
@@ -75,7 +76,7 @@ export function tileOf(s: Simd, rows: number, epilogue?: Epilogue) {
   };
 }
 
-/** The two vectors of an operand beside a row of C. Those per column are the same for all rows. */
+/** Returns the two vectors of an operand for a row of C. Those per column are the same for all rows. */
 function operandsOf(f: FunctionBuilder, { operands }: Epilogue, pointers: readonly I[]) {
   const shared = operands.map((o, k) =>
     o.per === "element" ? null : loadOperand(f, o, pointers[k], 2)

@@ -1,6 +1,4 @@
-/**
- * Images between the places of tables, bilinear or nearest: float32, of float32 or int32.
- */
+/** Images interpolated at the positions of tables, bilinear or nearest: float32, of float32 or int32. */
 import type { DType } from "../../../core/dtype.ts";
 import { roundUp } from "../blocks.ts";
 import { type Engine, type WasmFunction, words } from "../engine.ts";
@@ -13,15 +11,15 @@ import type { Value } from "../wasm/value.ts";
 
 type Dtype = "float32" | "int32";
 
-/** True for the dtypes of images that are read. */
+/** True for the supported dtypes of images. */
 export function isPixels(dtype: DType): dtype is Dtype {
   return dtype === "float32" || dtype === "int32";
 }
 
-/** Bytes of a table entry: two places and how far between them. */
+/** Bytes of a table entry: two offsets and the fraction between them. */
 export const ENTRY = 12;
 
-/** Writes an entry of a table: two places, `step` bytes each, and how far between them. */
+/** Writes an entry of a table: two offsets, in steps of `step` bytes, and the fraction between them. */
 export function putEntry(
   table: DataView,
   entry: number,
@@ -33,15 +31,15 @@ export function putEntry(
   table.setFloat32(ENTRY * entry + 8, far, true);
 }
 
-/** Bytes of the room that `lines` need: two rows of a result, which vectors overrun. */
+/** Returns the bytes of the room for `lines`: two rows of a result, which vectors overrun. */
 export function roomOf(columns: number, depth: number): number {
   return 2 * roundUp(4 * columns * depth + 16);
 }
 
 /**
- * An image between places: `run(to, from, entries of rows, rows, entries of columns, columns, depth, gap)`. `gap` bytes are skipped
- * after each row. `lines` are bilinear too: each line of the image is brought to the columns once, which pays where rows share
- * them. They take the address of a room as well.
+ * Interpolates an image: `run(to, from, entries of rows, rows, entries of columns, columns, depth, gap)`. `gap` bytes
+ * are skipped after each row. `lines` are bilinear too: each line of the image is interpolated along the columns once,
+ * which pays where rows share them. They take the address of a room as well.
  */
 export function interpolation(
   engine: Engine,
@@ -65,19 +63,19 @@ function mix(s: Simd, a: F4, b: F4, far: F4): F4 {
   return s.madd(s.f.let(f32x4.sub(b, a)), far, a);
 }
 
-/** Pixels of so many vectors are written out. */
+/** Pixels of so many vectors are unrolled. */
 const MOST_VECTORS = 2;
 
-/** What the pixels of a row are made of. */
+/** Operands of the pixels of a row. */
 interface Pixels {
-  /** Where they go; moved on. */
+  /** Target address; advanced. */
   readonly to: I;
-  /** Entry of the column; moved on. */
+  /** Entry of the column; advanced. */
   readonly column: I;
   readonly bytes: I;
-  /** The lines of the image that they are read from. */
+  /** The lines of the image that are read. */
   readonly lines: readonly Value<"i32">[];
-  /** A vector of a pixel, from that of each line. */
+  /** Joins a pixel's vectors of each line. */
   readonly join: (vectors: readonly F4[]) => F4;
   readonly nearest: boolean;
   readonly dtype: Dtype;
@@ -85,7 +83,7 @@ interface Pixels {
 
 type Vector = (at: Value<"i32">, offset?: number) => F4;
 
-/** The next pixel. */
+/** Writes the next pixel. */
 function writePixel(s: Simd, p: Pixels, body: (vector: Vector) => void): void {
   const { f } = s;
   const [first, second] = [0, 4].map((offset) =>
@@ -106,7 +104,7 @@ function writePixel(s: Simd, p: Pixels, body: (vector: Vector) => void): void {
   f.advance(p.column, ENTRY);
 }
 
-/** Pixels whose last vectors may overrun them. */
+/** Writes pixels whose last vectors may overrun them. */
 function writePixels(s: Simd, count: Value<"i32">, p: Pixels): void {
   const { f } = s;
   const all = (body: (vector: Vector) => void): void =>
@@ -123,7 +121,7 @@ function writePixels(s: Simd, count: Value<"i32">, p: Pixels): void {
   written(1);
 }
 
-/** Whole vectors, then what is left of the last one. */
+/** Writes whole vectors, then the rest of the last one. */
 function writeExactly(f: FunctionBuilder, to: I, bytes: Value<"i32">, vector: Vector): void {
   const at = f.variable("i32", 0), end = f.let(i32.and(bytes, -16));
   const left = f.variable("i32", i32.shrU(i32.and(bytes, 15), 2));
@@ -135,7 +133,7 @@ function writeExactly(f: FunctionBuilder, to: I, bytes: Value<"i32">, vector: Ve
   f.if(left, () => storePart(f, i32.add(to, at), f.let(vector(at)), left));
 }
 
-/** Each pixel from the four around it, or from the nearest. */
+/** Computes each pixel from the four around it, or from the nearest. */
 function writeDirect(
   s: Simd,
   p: readonly I[],
@@ -144,7 +142,8 @@ function writeDirect(
   const { f } = s, nearest = method === "nearest";
   const [to, from, row, rows, columns0, columns, depth, gap] = p;
   const bytes = f.variable("i32", i32.shl(depth, 2)), column = f.local("i32");
-  // The last vector of a pixel overruns it by up to three elements, which may be as many pixels: the last ones are written exactly.
+  // The last vector of a pixel overruns it by up to three elements, which may be as many pixels: the last ones are
+  // written exactly.
   const most = i32.sub(i32.sub(columns, 1), i32.shl(i32.eq(depth, 1), 1));
   const others = f.variable("i32", most);
   f.if(i32.lt(others, 0), () => f.set(others, 0));
@@ -175,12 +174,12 @@ function writeLine(s: Simd, [to, line, column, columns, bytes]: readonly I[], dt
   writePixels(s, columns, { to, column, bytes, lines: [line], join, nearest: false, dtype });
 }
 
-/** Each row from two lines that were brought to the columns. */
+/** Computes each row from two interpolated lines. */
 function writeRows(s: Simd, p: readonly I[], writeLine: (...args: I[]) => void): void {
   const { f } = s, [to, from, row, rows, column, columns, depth, gap, room] = p;
   const bytes = f.variable("i32", i32.shl(depth, 2));
   const rowBytes = f.let(i32.mul(columns, bytes));
-  // The lines: where they are now, and which they are.
+  // The lines: their current addresses, and their numbers.
   const upper = f.variable("i32", room), top = f.variable("i32", -1);
   const lower = f.variable("i32", i32.add(room, i32.add(rowBytes, 16)));
   const bottom = f.variable("i32", -1);
@@ -199,7 +198,7 @@ function writeRows(s: Simd, p: readonly I[], writeLine: (...args: I[]) => void):
     f.let(f32x4.load(i32.add(line, at), offset));
   f.times(rows, () => {
     f.set(wanted, i32.add(from, i32.load(row)));
-    // Rows follow each other in either direction: what was the one line is then the other.
+    // Rows advance in either direction: the one line then becomes the other.
     f.if(i32.ne(top, wanted), () => {
       swap(top, bottom);
       swap(upper, lower);

@@ -1,6 +1,4 @@
-/**
- * Resizing of images and of crops: bilinear interpolation and nearest neighbours.
- */
+/** Resizing of images and of crops: bilinear interpolation and nearest neighbours. */
 import { type Shape, sizeOf } from "../../../core/shape.ts";
 import { checkOwner, corners, cropPlace } from "../../../kernels/host/image/crop.ts";
 import {
@@ -21,7 +19,7 @@ import { ENTRY, interpolation, isPixels, putEntry, roomOf } from "./interpolate.
 /** Work of an element, in floating point operations. */
 const WORK = 20;
 
-/** An image of the same size is the image. */
+/** Copies an image of the same size. */
 function prepareSame(engine: Engine, shape: Shape): FastRun {
   const segments = [{ kind: "run", count: sizeOf(shape), offset: 0 }] as const;
   const run = prepareTables(engine, { unit: 4, tables: [], segments });
@@ -53,7 +51,7 @@ export const prepareBilinear: FastPrepare = (engine, { inputs: [x], outputs: [ou
   return ([y], [p]) => {
     const parts = engine.parts(WORK * size), most = Math.min(rows, Math.ceil(parts / batch));
     const blocks = evenBlocks(rows, Math.ceil(rows / most), 1);
-    // What is shared is done at once.
+    // Shared rooms serve one part at a time.
     const rooms = parts > 1 ? batch * blocks.length : 1;
     const at = engine.scratch(words.byteLength + rooms * room);
     engine.heap.i32.set(words, at >>> 2);
@@ -95,7 +93,7 @@ export const prepareNearest: FastPrepare = (engine, { inputs: [x], outputs: [out
   return ([y], [p]) => run(y, p, 0);
 };
 
-/** Crops of images, resized. */
+/** Prepares crops of images, resized. */
 export const prepareCrop: FastPrepare = (engine, { inputs: [image], outputs: [out], attrs }) => {
   if (!isPixels(image.dtype)) return null;
   const { batch, height, width, depth } = imageDims(image.shape);
@@ -113,7 +111,7 @@ export const prepareCrop: FastPrepare = (engine, { inputs: [image], outputs: [ou
     for (let k = 0; k < count; k++) checkOwner(k, owner[k], batch);
     if (count * size === 0) return;
     let entry = 0;
-    /** Entries for the steps along an axis that lie in the image; they follow each other. */
+    /** Writes the entries for the consecutive steps along an axis that lie in the image. */
     const along = (begin: number, end: number, extent: number, steps: number, step: number) => {
       let first = -1, inside = 0;
       for (let i = 0; i < steps; i++) {

@@ -1,6 +1,4 @@
-/**
- * Images read through projective transforms and rotations: nearest pixels of four bytes; between pixels, float32.
- */
+/** Images sampled through projective transforms and rotations: nearest pixels of four bytes; interpolated float32. */
 import type { Shape } from "../../../core/shape.ts";
 import { imageDims } from "../../../kernels/image/geometry.ts";
 import { rotationOf, warpOf } from "../../../kernels/image/warp_geometry.ts";
@@ -16,8 +14,8 @@ import { NUMBERS, pixelReader, TABLE, type WarpKind } from "./warp_kernel.ts";
 const PIXEL_WORK = 40, ELEMENT_WORK = 8;
 
 /**
- * Prepares to read images of this shape into others, in `tables` ways. `fills` are the bits of a pixel beyond the edge. Gives where
- * they are read, `NUMBERS` for each image or for all, and what reads them.
+ * Prepares sampling of images of this shape into others, by `tables` transforms. `fills` are the bits of a pixel beyond
+ * the edge. Returns the table of transforms, `NUMBERS` for each image or for all, and the function that samples.
  */
 function prepareReads(
   engine: Engine,
@@ -27,7 +25,7 @@ function prepareReads(
   const { batch, height, width, depth } = imageDims(from);
   const [, rows, columns] = to;
   const read = pixelReader(engine, kind);
-  // Beside the numbers, the filling pixel and as many zeros; vectors of them read on a little.
+  // After the numbers, the filling pixel and as many zeros; vectors of them read on a little.
   const words = new Int32Array(tables * TABLE / 4 + 2 * (depth + 4));
   words.set(fills, tables * TABLE / 4);
   const work = batch * rows * columns * (PIXEL_WORK + ELEMENT_WORK * depth);

@@ -1,6 +1,6 @@
 /**
- * The vector code that reads an image at places that follow from rows and columns. Places are found in float64, to the bit as the
- * loops find them: which pixel is the nearest hangs on it.
+ * The vector code that samples an image at positions computed from rows and columns. Positions are computed in float64,
+ * bitwise equal to the loops': the nearest pixel depends on it.
  */
 import type { FillMode, Warp } from "../../../kernels/image/warp_geometry.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
@@ -10,25 +10,25 @@ import { kernel } from "../wasm/kernel.ts";
 import type { D2, F4, I4, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 
-/** Which code reads. */
+/** Variant of the sampling code. */
 export type WarpKind = Pick<Warp, "interpolation" | "fillMode">;
 
 /**
- * Numbers that say where an image is read, in pairs, y before x: what a column, a row and nothing adds to the place; what a column
- * and a row add to its divisor, twice each; the row and the column to count from.
+ * Numbers of a transform, in pairs, y before x: the contributions of a column, a row and a constant to the position;
+ * those of a column and a row to its divisor, twice each; the row and the column to count from.
  */
 export const NUMBERS = 12;
 /** Bytes of them. */
 export const TABLE: number = 8 * NUMBERS;
 
-/** What the code for a pixel knows; `extent` is height and width. */
+/** Operands of the code for a pixel; `extent` is height and width. */
 type Images = Readonly<Record<"to" | "from" | "filling" | "depth" | "width" | "height", I>> & {
   readonly extent: D2;
 };
 
 /**
- * Rows of an image: `run(to, from, numbers, filling pixel, first row, end, columns, height, width, depth)`. The filling pixel is
- * followed by 16 bytes and then by zeros.
+ * Writes rows of an image: `run(to, from, numbers, filling pixel, first row, end, columns, height, width, depth)`. The
+ * filling pixel is followed by 16 bytes and then by zeros.
  */
 export function pixelReader(engine: Engine, { interpolation, fillMode }: WarpKind): WasmFunction {
   return kernel(engine, `warp ${interpolation} ${fillMode}`, 10, (s, p) => {
@@ -52,7 +52,7 @@ export function pixelReader(engine: Engine, { interpolation, fillMode }: WarpKin
         const divisor = f.let(f64x2.add(f64x2.add(f64x2.mul(bendColumn, c), bend), s.d(1)));
         f.if(f64.ne(f64x2.lane(divisor, 0), 1), () => f.set(place, f64x2.div(place, divisor)));
         foldPlace(s, place, extent, fillMode);
-        // Without a divisor there is no place: somewhere beyond the edge.
+        // A zero divisor gives no position: somewhere beyond the edge.
         put(f.let(f64x2.select(place, s.d(-2), f64x2.ne(divisor, s.d(0)))));
         f.set(column, f64x2.add(column, s.d(1)));
       });
@@ -60,7 +60,7 @@ export function pixelReader(engine: Engine, { interpolation, fillMode }: WarpKin
   });
 }
 
-/** Brings a place into the image as the fill mode says. */
+/** Folds a position into the image by the fill mode. */
 function foldPlace(s: Simd, place: Local<"f64x2">, extent: D2, mode: FillMode): void {
   if (mode === "CONSTANT") return;
   const { f } = s, { add, sub, mul, div, trunc, neg, lt, gt, ge, select } = f64x2;
@@ -92,7 +92,7 @@ function foldPlace(s: Simd, place: Local<"f64x2">, extent: D2, mode: FillMode): 
   }
 }
 
-/** Stores a pixel vector by vector: each is what `load` makes of the sources, which move on. */
+/** Stores a pixel vector by vector: `load` computes each from the sources, which advance. */
 function writePixel(
   s: Simd,
   { to, depth }: Images,
@@ -128,7 +128,7 @@ function nearestPixel(s: Simd, images: Images): (place: D2) => void {
   };
 }
 
-/** Mixes the four pixels around the place. One of no weight is not read: it may be infinite. */
+/** Mixes the four pixels around the position. A pixel of weight zero is not read: it may be infinite. */
 function mixedPixel(s: Simd, images: Images): (place: D2) => void {
   const { f } = s, { from, filling, depth, width, height } = images;
   const left = f.local("i32"), sources = f.locals("i32", 4);

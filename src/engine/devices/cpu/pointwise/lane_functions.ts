@@ -1,6 +1,4 @@
-/**
- * Functions of float32 that vector code is called for, and how much work expressions of them are.
- */
+/** Functions of float32 that vector code calls, and the cost of expressions of them. */
 import type { Expr, ScalarOp } from "../../../core/scalar/expr.ts";
 import { acos, asin, atan, atan2 } from "../wasm/lane_arcs.ts";
 import { erf, exp, expm1, log, log1p, tanh } from "../wasm/lane_math.ts";
@@ -18,15 +16,15 @@ export const TRIG: Functions<D2> = { sin, cos, tan };
 /** Vector instructions of a function in f32, roughly, and through f64; most wait for the one before. */
 const LANE_WEIGHT = 25, WIDE_WEIGHT = 100;
 
-/** Expressions of more instructions than this are not written several times, but for long chains. */
+/** Most instructions of an expression that is unrolled, except for long chains. */
 const LIGHT = 12;
 
-/** True where expressions are cheap enough to be written several times. */
+/** True where expressions are cheap enough to be unrolled. */
 export function isLight(exprs: readonly Expr[]): boolean {
   return simdWeight(exprs) <= LIGHT;
 }
 
-/** How much work an expression is, in vector instructions, roughly. */
+/** Returns the cost of expressions, in vector instructions, roughly. */
 export function simdWeight(exprs: readonly Expr[]): number {
   const seen = new Set<Expr>();
   const visit = (e: Expr): number => {
@@ -42,7 +40,7 @@ export function simdWeight(exprs: readonly Expr[]): number {
 /** Dependent instructions above which the processor does not look ahead to the next elements. */
 const LONG = 48;
 
-/** True where so much of the expressions waits for what comes before it that several elements should be computed side by side. */
+/** True where the expressions are such long chains that several elements should be computed side by side. */
 export function isLongChain(exprs: readonly Expr[]): boolean {
   const depths = new Map<Expr, number>();
   const visit = (e: Expr): number => {

@@ -1,6 +1,4 @@
-/**
- * Elements between memory and lanes: numbers by fours, booleans as bytes.
- */
+/** Elements between memory and lanes: numbers by fours, booleans as bytes. */
 import type { DType } from "../../../core/dtype.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, i16x8, i32, i32x4, i8x16 } from "../wasm/instructions.ts";
@@ -8,14 +6,14 @@ import { storePart as storeLanes } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
 import type { Lanes } from "./lane_printer.ts";
 
-/** One element in all lanes. */
+/** Loads one element into all lanes. */
 export function loadSplat(f: FunctionBuilder, dtype: DType, p: Value<"i32">): Lanes {
   if (dtype === "float32") return f.let(f32x4.loadSplat(p));
   if (dtype !== "bool") return f.let(i32x4.loadSplat(p));
   return f.let(i32x4.ne(i32x4.splat(i32.load8u(p)), 0));
 }
 
-/** `unroll` vectors from `p` on. Sixteen booleans are one load. */
+/** Loads `unroll` vectors from `p` on. Sixteen booleans are one load. */
 export function loadGroup(
   f: FunctionBuilder,
   dtype: DType,
@@ -40,7 +38,7 @@ export function loadGroup(
   );
 }
 
-/** Masks as bytes of 0 and 1. */
+/** Converts masks to bytes of 0 and 1. */
 function maskBytes(f: FunctionBuilder, masks: readonly Lanes[]): Value<"i8x16"> {
   const [a, b, c, d] = [0, 1, 2, 3].map((i) => i32x4.ofBits(masks[i % masks.length]));
   return i8x16.and(i8x16.narrow(i16x8.narrow(a, b), i16x8.narrow(c, d)), f.constant("i8x16", 1));

@@ -1,6 +1,6 @@
 /**
- * Pointwise kernels: scalar expressions as vector loops over broadcast operands, compiled once for each expression and pattern.
- * Several expressions make several outputs in one pass.
+ * Pointwise kernels: scalar expressions as vector loops over broadcast operands, compiled once for each expression and
+ * pattern. Several expressions make several outputs in one pass.
  */
 import { type DType, DTYPES } from "../../../core/dtype.ts";
 import { type Expr, exprKey, exprType, mayFail } from "../../../core/scalar/expr.ts";
@@ -29,7 +29,7 @@ import {
 import { importHosts, printSimdGroup, simdPrints } from "./print_simd.ts";
 import { type RowSource, SourceRow } from "./source_row.ts";
 
-/** What is computed, and the bytes of an element of each input and output. */
+/** The expressions, and the bytes of an element of each input and output. */
 interface Source {
   readonly exprs: readonly Expr[];
   readonly dtypes: readonly DType[];
@@ -38,7 +38,10 @@ interface Source {
   readonly work: number;
 }
 
-/** The kernel for these expressions and shapes, or null where an expression or dtype has no vector code. */
+/**
+ * Prepares the kernel for these expressions and shapes, or returns null where an expression or dtype has no vector
+ * code.
+ */
 export function preparePointwise(
   engine: Engine,
   exprs: readonly Expr[],
@@ -62,7 +65,7 @@ export function preparePointwise(
   return mayFail(exprs, dtypes) ? checked(engine, run) : run;
 }
 
-/** Throws where the kernel found a division by zero: the only thing that can go wrong in vector code. */
+/** Throws where the kernel found a division by zero: the only failure of vector code. */
 function checked({ heap }: Engine, run: FastRun): FastRun {
   return (outs, ins) => {
     run(outs, ins);
@@ -72,7 +75,7 @@ function checked({ heap }: Engine, run: FastRun): FastRun {
   };
 }
 
-/** Which kernel: its kind, its parameters beside outputs and inputs, and which inputs move along a row. */
+/** Variant of a kernel: its kind, its parameters beside outputs and inputs, and the inputs that move along a row. */
 interface RowKind {
   readonly kind: string;
   readonly count: number;
@@ -93,12 +96,15 @@ function rowKernel(
   }, (m) => importHosts(m, exprs));
 }
 
-/** Work of one element, in floating point operations: what reading and writing it costs, and its arithmetic. */
+/** Returns the work of one element, in floating point operations: its reads and writes, and its arithmetic. */
 export function workOf(exprs: readonly Expr[], operands: number): number {
   return 4 * operands + 5 * simdWeight(exprs);
 }
 
-/** Whole blocks, and operands that stand still. Calls with few arguments are written out: spreading costs more than they do. */
+/**
+ * Runs whole blocks with constant operands. Calls with few arguments are specialized: spreading costs more than they
+ * do.
+ */
 function flatRun(engine: Engine, source: Source, { dims: [n], strides }: Walk): FastRun {
   const { bytes, outBytes, work } = source, outs = outBytes.length, ins = bytes.length;
   const moves = strides.map(([stride]) => stride !== 0);
@@ -146,7 +152,7 @@ function nestedRun(engine: Engine, source: Source, { dims, strides }: Walk): Fas
   };
 }
 
-/** Writes loops along one contiguous row. Operands are walked with it, or stand still. */
+/** Writes loops along one contiguous row, whose operands move along or are constant. */
 class Row {
   readonly #s: Simd;
   readonly #source: RowSource;
@@ -163,22 +169,27 @@ class Row {
     if (mayFail(exprs, dtypes)) s.fault = s.f.local("i32x4");
   }
 
-  /** Ends the function: tells whether there was an element without a result. */
+  /** Ends the function: returns whether there was an element without a result. */
   end(): void {
     const { f, fault } = this.#s;
     if (fault !== null) f.if(i32.anyTrue(fault), () => f.store8(FAULT, 1));
   }
 
-  /** Whole blocks, whose ends may be overrun by up to 64 bytes. Parameters: outputs, inputs, number of elements. */
+  /**
+   * Writes whole blocks, whose ends may be overrun by up to 64 bytes. Parameters: outputs, inputs, number of elements.
+   */
   flat(p: readonly Local<"i32">[]): void {
     const [n] = p.slice(-1), outs = p.slice(0, this.#outTypes.length);
     const ins = p.slice(outs.length, -1);
-    // What lies past the end is nobody's: it may be divided by, and must not be told of.
+    // Values past the end are arbitrary: dividing by them must not be reported.
     if (this.#s.fault !== null) this.exact(outs, ins, n);
     else this.#loop(outs, new SourceRow(this.#s, this.#source, ins), n, this.#unroll);
   }
 
-  /** All rows. Parameters: outputs, inputs, extents, then for each input its strides in bytes along the outer axes. */
+  /**
+   * Writes all rows. Parameters: outputs, inputs, extents, then for each input its strides in bytes along the outer
+   * axes.
+   */
   nest(p: readonly Local<"i32">[], strides: Walk["strides"], rank: number): void {
     const { f } = this.#s, outs = this.#outTypes.length, ins = strides.length;
     const [dims, steps] = [p.slice(outs + ins), p.slice(outs + ins + rank)];
@@ -195,7 +206,7 @@ class Row {
     level(0, p.slice(outs, outs + ins));
   }
 
-  /** Exactly `n` elements. Moves the outputs on, leaves the inputs. */
+  /** Writes exactly `n` elements. Advances the outputs, not the inputs. */
   exact(outs: readonly Local<"i32">[], ins: readonly Local<"i32">[], n: Local<"i32">): void {
     const { f } = this.#s, { moves } = this.#source, unroll = this.#unroll;
     const at = ins.map((x, k) => (moves[k] ? f.variable("i32", x) : x));
@@ -205,7 +216,7 @@ class Row {
     this.#rest(outs, n, () => row.load(1));
   }
 
-  /** The elements beyond whole vectors of `n`. */
+  /** Writes the elements beyond whole vectors of `n`. */
   #rest(
     outs: readonly Local<"i32">[],
     n: Value<"i32">,
@@ -222,14 +233,17 @@ class Row {
     });
   }
 
-  /** Rows four at a time. Parameters: outputs, inputs (what is the same for each row four times), rows, their length, patterns. */
+  /**
+   * Writes rows four at a time. Parameters: outputs, inputs (constant ones repeated four times), rows, their length,
+   * patterns.
+   */
   fours(p: readonly Local<"i32">[], along: readonly Along[]): void {
     const { f } = this.#s, { exprs, dtypes } = this.#source;
     const outs = p.slice(0, exprs.length), ins = p.slice(outs.length, -3);
     const [rows, length, patterns] = p.slice(-3);
     const still = ins.map((at, k) => along[k] === "still" ? loadSplat(f, dtypes[k], at) : null);
     const bytes = dtypes.map((t) => DTYPES[t].bytes);
-    /** Of the pattern of a vector; four times the number of its first element. */
+    /** Offset of a vector's pattern: four times the number of its first element. */
     const offset = f.local("i32");
     const loadOne = (k: number, at: Value<"i32">): Lanes => loadGroup(f, dtypes[k], at, 1)[0];
     const load = (columns: readonly (Lanes | null)[]): (readonly Lanes[])[] => {
@@ -267,7 +281,7 @@ class Row {
     });
   }
 
-  /** Stores whole vectors and moves the outputs past them. */
+  /** Stores whole vectors and advances the outputs. */
   #store(outs: readonly Local<"i32">[], results: readonly (readonly Lanes[])[]): void {
     results.forEach((r, k) => {
       storeGroup(this.#s.f, this.#outTypes[k], outs[k], r);

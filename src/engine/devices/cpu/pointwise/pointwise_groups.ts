@@ -1,6 +1,4 @@
-/**
- * Ops that several loops compute: the same expressions for each member of a group, or sums of more terms than one loop takes.
- */
+/** Ops of several loops: the same expressions for each member of a group, or sums of more terms than one loop takes. */
 import type { Problem } from "../../../core/op.ts";
 import type { Expr } from "../../../core/scalar/expr.ts";
 import { sumOf, termLists } from "../../../kernels/host/pointwise.ts";
@@ -8,7 +6,7 @@ import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import { preparePointwise } from "./pointwise.ts";
 
-/** The same expressions for each member: shared scalars, then the member's arrays. */
+/** Applies the same expressions to each member: shared scalars, then the member's arrays. */
 export function prepareMembers(
   engine: Engine,
   { inputs, outputs }: Problem,

@@ -1,20 +1,18 @@
-/**
- * Pointwise kernels on short rows: several rows are walked as one.
- */
+/** Pointwise kernels on short rows: several rows are walked as one. */
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Heap, Pointer } from "../heap.ts";
 
-/** Rows shorter than this are walked together, where what they have in common is used so often once it is repeated. */
+/** Shorter rows are walked together, where their shared operands are used at least so often once repeated. */
 const SHORT_ROW = 64, LEAST_USES = 16;
 
-/** Rows that are walked as one: whole turns of the kernel's loop. */
+/** Returns the number of rows that are walked as one: whole turns of the kernel's loop. */
 function rowsAsOne(length: number): number {
   return 16 * Math.ceil(16 / length);
 }
 
-/** True for short rows with operands that are alike for all of them. */
+/** True for short rows with operands that are the same for all of them. */
 export function isShortRows(
   dims: readonly number[],
   strides: readonly (readonly number[])[],
@@ -25,23 +23,25 @@ export function isShortRows(
 }
 
 export interface ShortRows {
-  /** How many, and their length. */
+  /** Number of rows, and their length. */
   readonly dims: readonly number[];
-  /** Of the operands, in elements. */
+  /** Strides of the operands, in elements. */
   readonly strides: readonly (readonly number[])[];
-  /** Of an element of each operand and of each output. */
+  /** Bytes of an element of each operand and of each output. */
   readonly bytes: readonly number[];
   readonly outBytes: readonly number[];
   readonly work: number;
 }
 
-/** So many rows, shorter than this, are walked four at a time where operands have one element for each of them. */
+/** At least so many rows, shorter than this, are walked four at a time where operands have one element for each row. */
 const LEAST_ROWS = 256, SHORT_OF_FOUR = 16;
 
-/** How an operand goes along with rows: element by element, the same for each row, one element for each row, or one for all. */
+/**
+ * Movement of an operand with rows: element by element, the same for each row, one element for each row, or constant.
+ */
 export type Along = "whole" | "row" | "column" | "still";
 
-/** How operands go along with short rows, where one has an element for each of them; else null. */
+/** Returns the movements of operands with short rows, where one has an element for each row; else null. */
 export function alongShortRows(
   dims: readonly number[],
   strides: readonly (readonly number[])[],
@@ -55,8 +55,8 @@ export function alongShortRows(
 }
 
 /**
- * Rows four at a time, which are as many vectors as a row has elements. The last arguments of the kernel are the rows, their length,
- * and for each vector of four rows the bytes of four column elements that its lanes have.
+ * Runs rows four at a time, which are as many vectors as a row has elements. The last arguments of the kernel are the
+ * rows, their length, and for each vector of four rows the bytes of four column elements in its lanes.
  */
 export function fourRowsRun(
   engine: Engine,
@@ -80,7 +80,7 @@ export function fourRowsRun(
   };
 }
 
-/** Several short rows as one: operands that are the same for each row are repeated in memory. */
+/** Runs several short rows as one: operands that are the same for each row are repeated in memory. */
 export function shortRowsRun(
   engine: Engine,
   run: WasmFunction,
@@ -103,7 +103,7 @@ export function shortRowsRun(
   };
 }
 
-/** Writes bytes several times after each other. */
+/** Repeats bytes in memory. */
 function repeat(heap: Heap, from: Pointer, to: Pointer, bytes: number, times: number): Pointer {
   heap.u8.copyWithin(to, from, from + bytes);
   const end = bytes * times;

@@ -1,6 +1,6 @@
 /**
- * Prints scalar expressions as vector code: four float32, int32, uint32 or bool (as masks) at a time. Means what
- * `engine/core/scalar/js.ts` means.
+ * Prints scalar expressions as vector code: four float32, int32, uint32 or bool (as masks) at a time. The results equal
+ * those of `engine/core/scalar/js.ts`.
  */
 import { type DType, isInteger } from "../../../core/dtype.ts";
 import { type Expr, exprType, operandType } from "../../../core/scalar/expr.ts";
@@ -13,7 +13,7 @@ import { FLOAT, HOST, numberOf } from "./print_simd_float.ts";
 import { BOOL, INT, UINT } from "./print_simd_int.ts";
 import { Error } from "../../../core/throwing/builtin_errors.ts";
 
-/** By the dtypes that vector code computes. */
+/** Printers by dtype. */
 const PRINTERS: Partial<Record<DType, LanePrinters<never>>> = {
   float32: FLOAT,
   int32: INT,
@@ -114,14 +114,14 @@ export function printSimdGroup(
   return exprs.map((e) => print(e, exprType(e, dtypes)));
 }
 
-/** x where the expression is `1 / (1 + eˣ)`, else null. */
+/** Returns x where the expression is `1 / (1 + eˣ)`, else null. */
 function logisticPower(e: Expr): Expr | null {
   if (e.op !== "div" || numberOf(e.args[0]) !== 1 || e.args[1].op !== "add") return null;
   const [one, power] = e.args[1].args;
   return numberOf(one) === 1 && power.op === "exp" ? power.args[0] : null;
 }
 
-/** "max" where the expression is `x < b ? b : x`, "min" where it is `b < x ? b : x`, else null. */
+/** Returns "max" where the expression is `x < b ? b : x`, "min" where it is `b < x ? b : x`, else null. */
 function boundOf(e: Expr): "min" | "max" | null {
   if (e.op !== "select") return null;
   const [cond, b, x] = e.args;
@@ -135,7 +135,7 @@ function isSame(a: Expr, b: Expr): boolean {
   return a === b || (a.op === "const" && b.op === "const" && Object.is(a.value, b.value));
 }
 
-/** One instruction has the meaning of such a choice, NaN and zeros of either sign included. */
+/** Prints such a choice as one instruction, which treats NaN and signed zeros alike. */
 function printBound(bound: "min" | "max", [b, x]: Lanes[], type: DType): Lanes {
   if (type === "float32") return f32x4[`p${bound}`](x as F4, b as F4);
   return type === "int32" ? i32x4[bound](x as I4, b as I4) : i32x4[`${bound}U`](x as I4, b as I4);

@@ -1,6 +1,4 @@
-/**
- * Scalar ops on float32 as vector code.
- */
+/** Scalar ops on float32 as vector code. */
 import type { Expr, ScalarOp } from "../../../core/scalar/expr.ts";
 import { f32x4, f64x2 } from "../wasm/instructions.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
@@ -11,7 +9,7 @@ import { instructions, type LanePrinter, type LanePrinters, unchanged } from "./
 const { add, sub, mul, div, lt, gt, le, ge, eq, ne } = f32x4;
 const { floor, ceil, trunc, nearest, sqrt } = f32x4;
 
-/** JavaScript functions that rare elements need, per scalar op. */
+/** JavaScript functions for rare elements, per scalar op. */
 export const HOST: Partial<Record<ScalarOp, string>> = {
   sin: "sin",
   cos: "cos",
@@ -54,7 +52,7 @@ function printers<F>(
   return Object.fromEntries(Object.entries(functions).map(([op, fn]) => [op, print(fn)]));
 }
 
-/** Against a number one instruction will do, which hands on a NaN in its first operand. */
+/** Prints a bound by a number as one instruction, which passes on a NaN in its first operand. */
 function printBest(s: Simd, [a, b]: readonly F4[], { op, args }: Expr): F4 {
   const [first, second] = args.map(numberOf), c = first ?? second;
   const x = first === undefined ? a : b;
@@ -76,13 +74,13 @@ function printPower(s: Simd, [a, b]: readonly F4[], e: Expr): F4 {
   return exponent === 2 ? f32x4.mul(a, a) : pow(s, a, b);
 }
 
-/** Remainders through f64, exact while the quotient has at most 29 bits. */
+/** Prints remainders through f64, exact while the quotient has at most 29 bits. */
 function printMod(s: Simd, [a, b]: readonly F4[]): F4 {
   const { f } = s, limit = 2 ** 29;
   const near = s.wide([a, b], (x, y) => {
     const q = f.let(f64x2.trunc(f64x2.div(x, y)));
     const r = f.let(f64x2.sub(x, f64x2.mul(q, y)));
-    // The rounded quotient may be one too large, which turns the sign; and 0 · ∞ is not wanted.
+    // The rounded quotient may be one too large, which flips the sign; and 0 · ∞ must not occur.
     const turned = f64x2.lt(f64x2.mul(r, x), s.d(0));
     const back = f64x2.add(r, s.copySign(f.let(f64x2.abs(y)), x));
     const settled = f.let(f64x2.select(x, f64x2.select(back, r, turned), f64x2.eq(q, s.d(0))));

@@ -1,6 +1,4 @@
-/**
- * Integer and boolean arithmetic of scalar expressions as vector code: wrapping, exact.
- */
+/** Integer and boolean arithmetic of scalar expressions as vector code: wrapping, exact. */
 import { mayBeZero } from "../../../core/scalar/expr.ts";
 import { f64x2, i32, i32x4 } from "../wasm/instructions.ts";
 import type { I4 } from "../wasm/simd.ts";
@@ -9,14 +7,14 @@ import { instructions, type LanePrinter, type LanePrinters, unchanged } from "./
 const { add, sub, mul, min, max, neg, abs, lt, gt, le, ge, eq, ne } = i32x4;
 const { and, andNot, or, xor, not, ltU, gtU, leU, geU, minU, maxU } = i32x4;
 
-/** There is nothing else among whole numbers. */
+/** Tests that are constant for integers. */
 const FINITE: LanePrinters<I4> = {
   isfinite: (s) => s.i(-1),
   isnan: (s) => s.i(0),
   isinf: (s) => s.i(0),
 };
 
-/** What ops on masks are printed as. */
+/** Printers of ops on masks. */
 export const BOOL: LanePrinters<I4> = {
   ...FINITE,
   ...instructions<I4>({ and, min: and, mul: and, or, max: or, add: or, xor, ne: xor, not }),
@@ -47,7 +45,7 @@ export const UINT: LanePrinters<I4> = {
   shr: shift(i32x4.shrU, i32.shrU),
 };
 
-/** Quotients and remainders. There are none by 0; -2³¹ / -1 wraps around. */
+/** Makes quotients and remainders. Division by 0 is refused; -2³¹ / -1 wraps around. */
 function divisions(signed: boolean): LanePrinters<I4> {
   const quotient = (floored: boolean): LanePrinter<I4> => (s, [a, b], { args: [, divisor] }) => {
     if (mayBeZero(divisor)) s.refuse(i32x4.eq(b, s.i(0)));
@@ -64,7 +62,7 @@ function divisions(signed: boolean): LanePrinters<I4> {
   return { div, floordiv, truncmod: rest(div), floormod: rest(floordiv) };
 }
 
-/** Shifts by a count per lane; WebAssembly has only one count for all. */
+/** Makes shifts by a count per lane; WebAssembly has only one count for all. */
 function shift(all: typeof i32x4.shl, one: typeof i32.shl): LanePrinter<I4> {
   return (_, [a, b], { args: [, count] }) => {
     if (count.op === "const") return all(a, count.value! | 0);

@@ -1,6 +1,4 @@
-/**
- * Expressions along a row of their operands, vector by vector.
- */
+/** Expressions along a row of their operands, vector by vector. */
 import { type DType, DTYPES } from "../../../core/dtype.ts";
 import type { Expr } from "../../../core/scalar/expr.ts";
 import type { Local } from "../wasm/function_builder.ts";
@@ -9,21 +7,21 @@ import { loadGroup, loadSplat } from "./lane_memory.ts";
 import type { Lanes } from "./lane_printer.ts";
 import { printSimdGroup } from "./print_simd.ts";
 
-/** What is computed, of operands that move along a row or are the same for all of it. */
+/** Expressions of operands that move along a row or are constant. */
 export interface RowSource {
   readonly exprs: readonly Expr[];
   readonly dtypes: readonly DType[];
   readonly moves: readonly boolean[];
 }
 
-/** The elements of one row, as they are computed. */
+/** Computes the elements of one row. */
 export class SourceRow {
   readonly #s: Simd;
   readonly #source: RowSource;
   readonly #at: readonly Local<"i32">[];
   readonly #still: readonly (Lanes | null)[];
 
-  /** Reads what stands still. `at` are variables: where each operand is read next. */
+  /** Loads the constant operands. `at` are variables: the next address of each operand. */
   constructor(s: Simd, source: RowSource, at: readonly Local<"i32">[]) {
     const { dtypes, moves } = source;
     this.#s = s;
@@ -32,7 +30,7 @@ export class SourceRow {
     this.#still = at.map((p, k) => (moves[k] ? null : loadSplat(s.f, dtypes[k], p)));
   }
 
-  /** The next `count` vectors of each expression, 1 or 4. */
+  /** Loads the next `count` vectors of each expression, 1 or 4. */
   load(count: number): (readonly Lanes[])[] {
     const { exprs, dtypes } = this.#source;
     const args = this.#at.map((p, k) => {

@@ -1,6 +1,4 @@
-/**
- * Poolings over two and three axes and their gradients. Channels last, float32.
- */
+/** Poolings over two and three axes and their gradients. Channels last, float32. */
 import type { MeaningOf } from "../../../core/meaning.ts";
 import type { Problem } from "../../../core/op.ts";
 import { inPlaces, spatialAxes, type WindowGeometry } from "../../../kernels/conv/geometry.ts";
@@ -16,7 +14,7 @@ import type { PoolKind } from "./pool_parts.ts";
 import { prepareRows } from "./pool_rows.ts";
 import { floatWindow, type WindowCode, windowKernel, windowTable } from "./windows.ts";
 
-/** The kernel of a pooling or its gradient. */
+/** Prepares a pooling or its gradient. */
 export function preparePool(
   engine: Engine,
   problem: Problem,
@@ -33,7 +31,9 @@ export function preparePool(
   return prepareRows(engine, g, kind) ?? prepareFolds(engine, g, kind);
 }
 
-/** The inputs of a gradient end with that of the result; where the greatest are asked for, they begin with the images. */
+/**
+ * Prepares any gradient. Its inputs end with the gradient of the result; for the maximum they begin with the images.
+ */
 function prepareAnyGradient(engine: Engine, g: WindowGeometry, kind: PoolKind): FastRun {
   const few = prepareGradient(engine, g, kind), isMax = kind === "max";
   if (few) return few;
@@ -52,7 +52,7 @@ function prepareAnyGradient(engine: Engine, g: WindowGeometry, kind: PoolKind): 
 
 function writeMaxGradient(w: WindowCode, [to, x, grad]: readonly I[]): void {
   const { f, s } = w;
-  // NaN is passed over.
+  // NaN is ignored.
   const top = Array.from({ length: w.width }, () => f.variable("f32x4", s.k(-Infinity)));
   w.taps((image) => w.load(w.at(x, image)).forEach((v, u) => f.set(top[u], f32x4.pmax(top[u], v))));
   const open = w.load(w.at(grad, w.out)).map((v) => f.variable("f32x4", v));
@@ -60,9 +60,9 @@ function writeMaxGradient(w: WindowCode, [to, x, grad]: readonly I[]): void {
     w.update(w.at(to, image), (d, u) => f32x4.add(d, f32x4.and(open[u], f32x4.ofBits(masks[u]))));
     masks.forEach((m, u) => f.set(open[u], f32x4.andNot(open[u], f32x4.ofBits(m))));
   };
-  // Each gradient goes to the first tap that equals the maximum, and is then spent.
+  // Each gradient goes to the first tap that equals the maximum.
   w.taps((image) => give(image, w.load(w.at(x, image)).map((v, u) => f.let(f32x4.eq(v, top[u])))));
-  // What no tap took belongs to a window of NaN, and goes to its first tap.
+  // A gradient without such a tap belongs to a window of NaN, and goes to its first tap.
   const left = open.map((v) => i32x4.ofBits(v)).reduce((a, b) => i32x4.or(a, b));
   const isLeft = i32.and(i32.anyTrue(left), i32.gt(w.count, 0));
   f.if(isLeft, () => give(w.first, open.map(() => s.i(-1))));

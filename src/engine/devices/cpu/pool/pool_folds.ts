@@ -1,6 +1,6 @@
 /**
- * Poolings by windows of any kind, of two and three axes, and gradients of averages: rows are folded into one, and then places of
- * that row. Channels last, float32.
+ * Poolings by windows of any kind, of two and three axes, and gradients of averages: rows are folded into one, and then
+ * places of that row. Channels last, float32.
  */
 import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { roundUp } from "../blocks.ts";
@@ -16,29 +16,32 @@ import { insideOf } from "./windows.ts";
 
 /** Work of folding one element, in floating point operations. */
 const WORK = 6;
-/** Most taps that are written out where places are thin. */
+/** Most taps that are unrolled where places are thin. */
 const MOST_TAPS = 5;
 
-/** Widest first: vectors that are folded together. */
+/** Numbers of vectors that are folded together, the largest first. */
 const WIDTHS = [8, 4, 2, 1] as const;
 
-/** Numbers that a row of results has in the table: where its first tap is, taps down and deep, what sums are divided by, and where its weights are. */
+/**
+ * Numbers of a row of results in the table: its first tap, taps down and deep, the divisor of sums, and the address of
+ * its weights.
+ */
 const ROW_ENTRY = 5;
-/** Numbers of a run: groups of floats, floats of each, where the first tap is, taps, and what sums are divided by. */
+/** Numbers of a run: groups of floats, floats of each, the first tap, taps, and the divisor of sums. */
 const RUN_ENTRY = 5;
 
-/** What the code depends on. */
+/** Parameters of the code. */
 interface FoldCode {
-  /** The greatest; means; sums of what is divided before; sums of what is weighted before. */
+  /** The maximum; means; sums of quotients; weighted sums. */
   readonly kind: PoolKind | "shares" | "weighted";
-  /** Channels and taps where a place is less than a vector, and its taps are written out. */
+  /** Channels and taps where a place is less than a vector, and its taps are unrolled. */
   readonly thin: { readonly channels: number; readonly taps: number } | null;
 }
 
 /** Elements that are folded into one. */
 type Taps = Readonly<Record<"start" | "count", number>>;
 
-/** Places next to each other with as many taps, each so many steps from the last. */
+/** Consecutive places with the same number of taps, a constant step apart. */
 type Run = Taps & { readonly places: number };
 
 function runsOf(all: readonly Taps[], step: number): Run[] {
@@ -52,7 +55,9 @@ function runsOf(all: readonly Taps[], step: number): Run[] {
   return runs;
 }
 
-/** What is folded, along depth, height and width: its extents, the taps of each place of the result, and steps from tap to tap. */
+/**
+ * A fold along depth, height and width: its extents, the taps of each place of the result, and steps from tap to tap.
+ */
 interface Folds {
   readonly code: FoldCode;
   readonly images: number;
@@ -60,11 +65,11 @@ interface Folds {
   readonly extents: readonly number[];
   readonly taps: readonly (readonly Taps[])[];
   readonly steps: readonly number[];
-  /** From place to place along a row. */
+  /** Step from place to place along a row. */
   readonly stride: number;
-  /** What sums are divided by: for taps along an axis. */
+  /** Returns the divisor of sums over so many taps along an axis. */
   readonly divisor: (count: number, axis: number) => number;
-  /** Weights of all that is folded, by axis. */
+  /** Weights of the folded elements, by axis. */
   readonly weights?: readonly (readonly number[])[];
 }
 
@@ -73,7 +78,7 @@ function prepare(engine: Engine, folds: Folds): FastRun {
   const pixel = 4 * channels, row = pixel * width, plane = row * height;
   const [deep, down, across] = taps;
   const runs = runsOf(across, folds.stride);
-  // Places one after the other are one long place.
+  // Consecutive places are one long place.
   const joined = folds.stride === 1;
   const places = runs.flatMap(({ places, start, count }) => {
     const floats = joined ? [1, places * channels] : [places, channels];
@@ -135,7 +140,7 @@ function prepare(engine: Engine, folds: Folds): FastRun {
   };
 }
 
-/** The kernel for any window. */
+/** Prepares the kernel for any window. */
 export function prepareFolds(engine: Engine, g: WindowGeometry, kind: PoolKind): FastRun {
   const { axes, channels } = g, x = axes[2];
   const few = channels < 4 && x.stride > 1 && x.filter <= MOST_TAPS && x.dilation === 1;
@@ -147,12 +152,12 @@ export function prepareFolds(engine: Engine, g: WindowGeometry, kind: PoolKind):
     taps: axes.map(insideOf),
     steps: axes.map((a) => a.dilation),
     stride: x.stride,
-    // No window is divided by nothing.
+    // A window without taps must not divide by zero.
     divisor: (count) => Math.max(1, count),
   });
 }
 
-/** The windows that each element is in. */
+/** Returns the windows that contain each element. */
 function windowsOver({ in: extent, out, stride, before, filter }: WindowAxis): Taps[] {
   return Array.from({ length: extent }, (_, i) => {
     const start = Math.max(0, Math.ceil((i + before - filter + 1) / stride));
@@ -161,7 +166,9 @@ function windowsOver({ in: extent, out, stride, before, filter }: WindowAxis): T
   });
 }
 
-/** The gradient of averages, from that of the means; null for windows with gaps, and for thin places far apart. */
+/**
+ * Prepares the gradient of averages, from that of the means; null for windows with gaps, and for thin places far apart.
+ */
 export function prepareAverageGradient(engine: Engine, g: WindowGeometry): FastRun | null {
   const { axes, channels } = g;
   if (axes.some((a) => a.dilation > 1) || (channels < 4 && axes[2].stride > 1)) return null;
@@ -183,9 +190,10 @@ export function prepareAverageGradient(engine: Engine, g: WindowGeometry): FastR
 }
 
 /**
- * Parameters: to, from, rows, runs, folded row, images, rows of the result, runs of a row, floats of a folded row, bytes of an image,
- * from plane to plane of taps, from row to row, from column to column, and from place to place; the bytes of the weights of a plane,
- * where the weights of rows are, and where those of the floats of a folded row.
+ * Parameters: to, from, rows, runs, folded row, images, rows of the result, runs of a row, floats of a folded row,
+ * bytes of an image, steps from plane to plane of taps, from row to row, from column to column, and from place to
+ * place; the bytes of the weights of a plane, and the addresses of the weights of rows and of the floats of a folded
+ * row.
  */
 function writeFolds(
   s: Simd,
@@ -198,7 +206,7 @@ function writeFolds(
   const weighted = kind === "weighted";
   const [zCount, yCount, row, start, left, at, into] = f.locals("i32", 7);
   const ofRow = f.local("f32x4"), out = f.variable("i32", to), sums = f.locals("f32x4", WIDTHS[0]);
-  // NaN is passed over.
+  // NaN is ignored.
   const none = s.k(kind === "max" ? -Infinity : 0);
   const fold = (a: F4, b: F4): F4 => kind === "max" ? f32x4.pmax(a, b) : f32x4.add(a, b);
 
@@ -208,7 +216,7 @@ function writeFolds(
       const here = f32x4.load(from, 16 * u);
       f.set(v, weight ? s.madd(here, weight, v) : fold(v, here));
     });
-  /** Folds so many vectors, as long as there are as many. */
+  /** Folds `width` vectors at a time, while there are so many. */
   const walk = (width: number, once: () => void, step: () => void): void =>
     f.countDown(left, 4 * width, () => {
       once();

@@ -1,6 +1,6 @@
 /**
- * Gradients of poolings over two and three axes by windows of few taps, which are written out: place by place, some channels at a
- * time. Channels last, float32.
+ * Gradients of poolings over two and three axes by windows of few taps, which are unrolled: place by place, some
+ * channels at a time. Channels last, float32.
  */
 import type { WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import type { Engine, WasmCall } from "../engine.ts";
@@ -15,12 +15,12 @@ import { cutRows, type PoolKind } from "./pool_parts.ts";
 import { columnsOf, placesOf } from "./pool_rows.ts";
 import { insideOf } from "./windows.ts";
 
-/** Most taps that are written out, and of few channels. */
+/** Most taps that are unrolled, and of few channels. */
 const MOST_TAPS = 9, MOST_TAPS_FEW = 27;
 /** Work of one tap, in floating point operations. */
 const WORK = 6;
 
-/** The kernel, or null for other windows, and for averages over windows that overlap or reach outside. */
+/** Prepares the kernel, or returns null for other windows, and for averages over windows that overlap or overhang. */
 export function prepareGradient(
   engine: Engine,
   g: WindowGeometry,
@@ -32,7 +32,7 @@ export function prepareGradient(
   const counts = axes.map((axis) => insideOf(axis).map(({ count }) => count));
   if (counts.flat().includes(0)) return null;
   const pixel = 4 * channels, row = pixel * x.in, plane = row * y.in;
-  // Past the border stand copies of the border: they are not before what they are copies of.
+  // Copies of the border stand beyond it, after the elements that they copy.
   const [planes, lines] = [{ axis: z, step: plane }, { axis: y, step: row }].map(({ axis, step }) =>
     Array.from({ length: axis.out }, (_, p) => {
       const from = p * axis.stride - axis.before;
@@ -44,7 +44,7 @@ export function prepareGradient(
   );
   const columns = columnsOf(x, { step: pixel, kind: "max", apart: true });
   const table = Int32Array.from([...rows, ...columns]);
-  // Where no element is in two windows, gradients are stored, and else added.
+  // Where no element is in two windows, gradients are stored, else added.
   const apart = axes.every((a, i) =>
     a.stride >= a.filter && counts[i].every((n) => n === a.filter)
   );
@@ -65,7 +65,7 @@ export function prepareGradient(
   const height = zApart ? (yApart ? all : z.out) : 1, unit = all / height;
   const work = WORK * g.batch * channels * x.out * all * taps;
   return ([to], ins) => {
-    // Averages do not look at the images.
+    // Averages do not read the images.
     const from = kind === "max" ? ins[0] : 0, dy = ins[ins.length - 1];
     if (!whole) engine.zero(to, g.batch * imageBytes);
     const at = engine.scratch(table.byteLength);
@@ -86,15 +86,15 @@ export function prepareGradient(
   };
 }
 
-/** What the code depends on. */
+/** Parameters of the code. */
 interface GradientCode {
   readonly kind: PoolKind;
   /** Lines of a window, and taps of each. */
   readonly lines: number;
   readonly across: number;
-  /** Whether gradients are added to what is there. */
+  /** True where gradients are added to the contents. */
   readonly adds: boolean;
-  /** Channels that do not fill a vector; else 0. */
+  /** Number of channels where they do not fill a vector; else 0. */
   readonly few: number;
 }
 
@@ -113,14 +113,14 @@ function writeGradient(
   const store = (at: I, v: F4, u: number): void =>
     few ? storePart(f, at, v, few) : f.store(at, v, 16 * u);
 
-  /** Gives the gradients of so many vectors to their greatest tap; with a mask, only those in it. */
+  /** Gives the gradients of so many vectors to their greatest tap; with a mask, only the masked ones. */
   const toGreatest = (vectors: number, mask: I4 | null): void => {
     const top = tops.slice(0, vectors), open = opens.slice(0, vectors);
     const loadAt = (at: Value<"i32">): F4[] => {
       f.set(here, at);
       return top.map((_, u) => loadOne(here, 16 * u));
     };
-    // NaN is passed over.
+    // NaN is ignored.
     top.forEach((v) => f.set(v, s.k(-Infinity)));
     const from = f.variable("i32", i32.add(x, channel));
     for (const tap of all) {
@@ -136,7 +136,7 @@ function writeGradient(
         store(here, add ? f.let(f32x4.add(loadOne(here, 16 * u), v)) : v, u)
       );
     };
-    // Each gradient goes to the first tap that equals the maximum, and is then spent.
+    // Each gradient goes to the first tap that equals the maximum.
     for (const tap of all) {
       const values = loadAt(i32.add(from, tap)).map((v, u) => {
         const first = f.let(f32x4.ofBits(f32x4.eq(v, top[u])));
@@ -146,7 +146,7 @@ function writeGradient(
       });
       give(tap, values, adds);
     }
-    // What no tap took belongs to a window of NaN, and goes to its first tap.
+    // A gradient without such a tap belongs to a window of NaN, and goes to its first tap.
     const rest = open.map((v): I4 => i32x4.ofBits(v)).reduce((a, b) => i32x4.or(a, b));
     f.if(i32.anyTrue(rest), () => give(all[0], open, true));
   };
@@ -163,7 +163,7 @@ function writeGradient(
     }
   };
   const some = kind === "max" ? toGreatest : toAll;
-  /** All channels of a place. */
+  /** Processes all channels of a place. */
   const channelsOf = (): void => {
     f.set(left, channels);
     for (const vectors of [2, 1]) {
@@ -173,13 +173,13 @@ function writeGradient(
       });
     }
     f.if(left, () => {
-      // Some channels are looked at again; where gradients are added, theirs are not.
+      // The last vector repeats some channels; where gradients are added, those are masked.
       f.advance(channel, i32.shl(i32.sub(left, 4), 2));
       const fresh = lanes && f.let(i32x4.ge(lanes, i32x4.splat(i32.sub(4, left))));
       some(1, fresh);
     });
   };
-  // Of three channels the fourth lane is of the next place.
+  // With three channels the fourth lane belongs to the next place.
   const own = few === 3 ? f.let(i32x4.gt(i32x4.splat(3), laneNumbers(f))) : null;
 
   f.set(image, to);

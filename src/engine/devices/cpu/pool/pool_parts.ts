@@ -1,16 +1,14 @@
-/**
- * Poolings cut into parts for threads: images, or rows of results where there are few images.
- */
+/** Poolings divided for threads: images, or rows of results where there are few images. */
 import { evenBlocks } from "../blocks.ts";
 import type { Engine } from "../engine.ts";
 
-/** What is made of the elements of a window. */
+/** The value of a window. */
 export type PoolKind = "max" | "average";
 
-/** What one thread does: whole images, or some rows of one. */
+/** The work of one thread: whole images, or some rows of one. */
 export type PoolPart = Readonly<Record<"image" | "images" | "row" | "rows", number>>;
 
-/** Cuts images of so many rows of results, `work` floating point operations in all. */
+/** Divides images of so many rows of results, `work` floating point operations in all. */
 export function cutRows(
   engine: Engine,
   { images, rows, work }: { readonly images: number; readonly rows: number; readonly work: number },
@@ -24,7 +22,7 @@ export function cutRows(
   return rowsOfEach(images, evenBlocks(rows, Math.ceil(rows * images / parts), 1));
 }
 
-/** The same blocks of rows of each image. */
+/** Returns the same blocks of rows for each image. */
 export function rowsOfEach(
   images: number,
   blocks: readonly { readonly from: number; readonly size: number }[],

@@ -1,6 +1,4 @@
-/**
- * Poolings over two axes by windows of few taps, which are written out. Channels last, float32.
- */
+/** Poolings over two axes by windows of few taps, which are unrolled. Channels last, float32. */
 import type { WindowAxis, WindowGeometry } from "../../../kernels/conv/geometry.ts";
 import { roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
@@ -14,20 +12,26 @@ import type { Value } from "../wasm/value.ts";
 import { cutRows, type PoolKind } from "./pool_parts.ts";
 import { insideOf } from "./windows.ts";
 
-/** A table entry for a place outside: no offset, all of which are multiples of four. Those of large images have the highest bit. */
+/**
+ * Table entry of a place outside: no offset, all of which are multiples of four. Those of large images have the highest
+ * bit.
+ */
 const OUTSIDE = -1;
-/** Most vectors of channels in hand. */
+/** Most vectors of channels at once. */
 const MOST_VECTORS = 4;
 /** Largest window, along either axis, whose columns are kept in variables. */
 const MOST_TAPS = 5;
 /** Fewest channels: below, most of a vector would be idle. */
 const FEWEST_CHANNELS = 4;
-/** Bytes of the rows of a window that stay near while they are read several times. */
+/** Bytes of a window's rows that stay in the cache while they are read several times. */
 const MOST_BYTES = 16384;
 /** Work of folding one element, in floating point operations. */
 const WORK = 6;
 
-/** The kernel, or null for other windows. Past the border stand copies of the border for the greatest, and zeros for averages. */
+/**
+ * Prepares the kernel, or returns null for other windows. Copies of the border stand beyond it for the maximum, and
+ * zeros for averages.
+ */
 export function prepareRows(engine: Engine, g: WindowGeometry, kind: PoolKind): FastRun | null {
   const [z, y, x] = g.axes;
   const flat = z.filter === 1 && z.in === 1 && z.out === 1;
@@ -36,7 +40,7 @@ export function prepareRows(engine: Engine, g: WindowGeometry, kind: PoolKind): 
   const counts = [y, x].map((axis) => insideOf(axis).map(({ count }) => count));
   if (counts.flat().includes(0)) return null;
   const pixel = 4 * g.channels, row = pixel * x.in;
-  // Where the lines of a window fill much of the cache, reading them in order is worth reading some twice.
+  // Where the lines of a window fill much of the cache, reading in order is worth some repeated reads.
   const long = y.filter * row > MOST_BYTES && x.filter <= 3 && 2 * x.stride > x.filter;
   const apart = x.stride >= x.filter || long;
   const columns = columnsOf(x, { step: pixel, kind, apart });
@@ -44,12 +48,12 @@ export function prepareRows(engine: Engine, g: WindowGeometry, kind: PoolKind): 
     const from = p * y.stride - y.before;
     return [...placesOf(y, { from, count: y.filter, step: row, kind }), counts[0][p]];
   }).flat();
-  // Rows, columns, how many columns of each window are inside, and a row of zeros.
+  // Rows, columns, number of columns inside of each window, and a row of zeros.
   const table = Int32Array.from([...rows, ...columns, ...counts[1]]);
   const places = [rows.length, rows.length + columns.length].map((n) => 4 * n);
   const zeros = roundUp(table.byteLength);
   const stride = apart ? x.filter : x.stride;
-  // Few channels are taken all at once, and what is left of their last vector stored past the place.
+  // Few channels are processed at once, and the rest of their last vector is stored past the place.
   const vectors = Math.ceil(g.channels / 4), few = vectors <= MOST_VECTORS;
   const lanes = few ? `${vectors} ${g.channels % 4 > 0}` : "";
   const key = `pool ${kind} ${y.filter} ${x.filter} ${stride} ${lanes}`;
@@ -79,7 +83,7 @@ export function prepareRows(engine: Engine, g: WindowGeometry, kind: PoolKind): 
   };
 }
 
-/** Where so many places from one on are, in bytes. */
+/** Returns the offsets of so many places from one on, in bytes. */
 export function placesOf(
   { in: extent }: WindowAxis,
   { from, count, step, kind }: { from: number; count: number; step: number; kind: PoolKind },
@@ -90,7 +94,7 @@ export function placesOf(
   });
 }
 
-/** Where the columns are that windows read: of each window, or each once. */
+/** Returns the offsets of the columns that windows read: of each window, or each once. */
 export function columnsOf(
   x: WindowAxis,
   { step, kind, apart }: { step: number; kind: PoolKind; apart: boolean },
@@ -106,20 +110,22 @@ export function columnsOf(
   ).flat();
 }
 
-/** What the code depends on. */
+/** Parameters of the code. */
 interface PoolCode {
   readonly kind: PoolKind;
   /** Taps of a window. */
   readonly taps: readonly [down: number, across: number];
-  /** Columns from window to window; as many as a window has where each has its own in the table. */
+  /** Columns from window to window; the window's width where each has its own in the table. */
   readonly stride: number;
   /** Vectors of all channels; 0 where there are more than {@linkcode MOST_VECTORS}. */
   readonly vectors: number;
-  /** Whether the last of these reaches past the channels. */
+  /** True where the last of these reaches past the channels. */
   readonly part: boolean;
 }
 
-/** Where a row of results goes, and how long it is; how many of its lines are inside; the columns, and how many of each window are. */
+/**
+ * Target and length of a row of results; number of its lines inside; the columns, and the number inside of each window.
+ */
 type RowNumbers = Readonly<
   Record<"to" | "width" | "high" | "columns" | "counts" | "zeros" | "channels", I>
 >;
@@ -162,7 +168,7 @@ function writeRows(
   });
 }
 
-/** Runs `some` for each so many vectors of channels from an offset on. */
+/** Runs `some` for groups of vectors of channels from an offset on. */
 function eachVectors(
   { s: { f }, vectors, channels }: RowCode,
   some: (vectors: number, channel: Value<"i32">) => void,
@@ -175,7 +181,7 @@ function eachVectors(
   });
   for (let rest = MOST_VECTORS; rest > 0; rest--) {
     f.if(i32.gt(left, 4 * (rest - 1)), () => {
-      // Rather than reach past the channels, some are computed again.
+      // Some channels are computed again, rather than read past their end.
       f.advance(channel, i32.shl(i32.sub(left, 4 * rest), 2));
       some(rest, channel);
       f.set(left, 0);
@@ -183,7 +189,7 @@ function eachVectors(
   }
 }
 
-/** Folds what stands at an address into vectors, or begins them with it. */
+/** Folds the elements at an address into vectors, or initializes them. */
 function take(
   { s, kind }: RowCode,
   into: readonly Local<"f32x4">[],
@@ -192,13 +198,13 @@ function take(
 ): void {
   into.forEach((v, u) => {
     const here = f32x4.load(at, 16 * u);
-    // NaN is passed over.
+    // NaN is ignored.
     if (kind === "max") s.f.set(v, f32x4.pmax(first ? s.k(-Infinity) : v, here));
     else s.f.set(v, first ? here : f32x4.add(v, here));
   });
 }
 
-/** How many elements of a window are inside, where that matters. */
+/** Returns the number of elements of a window inside, where that matters. */
 function elementsInside({ s: { f }, high, kind }: RowCode, count: I): F4 | null {
   return kind === "average"
     ? f.let(f32x4.ofI32(i32x4.splat(i32.mul(high, i32.load(count)))))
@@ -219,13 +225,13 @@ function finish(
   results.forEach((v, u) => {
     const store = () => f.store(out, v, 16 * u);
     const some = () => storePart(f, i32.add(out, 16 * u), v, i32.and(channels, 3));
-    // What is stored past the place, the next one's results replace.
+    // The excess past the place is overwritten by the next place.
     if (part && u === results.length - 1) f.if(i32.gt(places, 1), store, some);
     else store();
   });
 }
 
-/** Windows with columns of their own: place by place. */
+/** Processes windows with columns of their own: place by place. */
 function writeApart(row: RowCode): void {
   const { s, kind, taps: [, across], to, lines, columns, counts, zeros, width, pixel } = row;
   const { f } = s, sums = f.locals("f32x4", MOST_VECTORS);
@@ -252,7 +258,10 @@ function writeApart(row: RowCode): void {
   });
 }
 
-/** Windows that share columns: some channels of all places, so that columns stay in variables from place to place. */
+/**
+ * Processes windows that share columns: some channels of all places, so that columns stay in variables from place to
+ * place.
+ */
 function writeShared(row: RowCode): void {
   const { s, kind, taps: [, across], stride, to, lines, columns, counts, width, pixel } = row;
   const { f } = s, [places, column, count, out] = f.locals("i32", 4);

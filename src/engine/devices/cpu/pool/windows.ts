@@ -19,7 +19,7 @@ import type { F4, HostImports, Simd } from "../wasm/simd.ts";
 import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
 
-/** The window of a problem whose tensors are float32, channels last; null for others. */
+/** Returns the window of a problem whose tensors are float32, channels last; null for others. */
 export function floatWindow(
   { inputs, outputs, hosts, attrs }: Problem,
   input: Shape,
@@ -32,13 +32,15 @@ export function floatWindow(
   return g?.channelsFirst ? null : g;
 }
 
-/** Numbers of the table that a place along an axis has: where its first tap reads, how many taps, which tap is the first. */
+/**
+ * Numbers of a place along an axis in the table: the position and number of its first tap, and the number of its taps.
+ */
 const ENTRY = 3;
 
-/** Places along the axes, for each the taps that lie inside: what kernels are told of a geometry. */
+/** Places along the axes, for each the taps that lie inside: the form of a geometry for kernels. */
 export interface WindowTable {
   readonly data: Int32Array;
-  /** The parameters that every kernel takes last, after the table's place and the number of images. */
+  /** The last parameters of every kernel, after the table's address and the number of images. */
   readonly numbers: readonly number[];
   readonly images: number;
   /** Taps of all windows and channels, about. */
@@ -47,7 +49,7 @@ export interface WindowTable {
   readonly imageStep: Readonly<Record<"image" | "result" | "all", number>>;
 }
 
-/** The table of a geometry. Distances are in bytes of an image of `channels` floats per place. */
+/** Makes the table of a geometry. Distances are in bytes of an image of `channels` floats per place. */
 export function windowTable({ axes, channels, batch }: WindowGeometry): WindowTable {
   const [z, y, x] = axes;
   const step = [4 * channels * y.in * x.in, 4 * channels * x.in, 4 * channels];
@@ -66,10 +68,13 @@ export function windowTable({ axes, channels, batch }: WindowGeometry): WindowTa
   };
 }
 
-/** The part of a window along one axis that lies inside the image: number of the first tap, where it reads, how many there are. */
+/**
+ * The part of a window along one axis that lies inside the image: number of the first tap, its position, number of
+ * taps.
+ */
 export type Inside = Readonly<Record<"first" | "start" | "count", number>>;
 
-/** What lies inside at each place of an axis. */
+/** Returns the inside part at each place of an axis. */
 export function insideOf(
   { in: extent, out, stride, before, dilation, filter }: WindowAxis,
 ): Inside[] {
@@ -82,36 +87,41 @@ export function insideOf(
   });
 }
 
-/** Parameters that tell of a {@linkcode WindowTable}. */
+/** Number of parameters of a {@linkcode WindowTable}. */
 const WINDOW_PARAMS = 13;
 
 /** One window while its code is written. */
 export interface WindowCode {
   readonly f: FunctionBuilder;
   readonly s: Simd;
-  /** Offset of the channels in hand from the first of a place, in bytes. */
+  /** Offset of the current channels from the first of a place, in bytes. */
   readonly channel: I;
   /** Offset of the window's result in the result, in bytes, without the channel. */
   readonly out: I;
   /** Number of taps inside the image. */
   readonly count: Value<"i32">;
-  /** Vectors of channels in hand. */
+  /** Number of vectors of channels at once. */
   readonly width: number;
-  /** Calls `visit` for each tap: where it reads in the image, in bytes without the channel, and its number in the filter. */
+  /**
+   * Calls `visit` for each tap: its offset in the image, in bytes without the channel, and its number in the filter.
+   */
   taps(visit: (image: I, tap: I) => void): void;
-  /** Where the first tap reads. */
+  /** Offset of the first tap. */
   readonly first: Value<"i32">;
-  /** Address of the channels in hand of a place, and of them in the filters of a tap. */
+  /** Returns the address of the current channels of a place, or of them in the filters of a tap. */
   at(base: I, place: Value<"i32">): Value<"i32">;
   atTap(base: I, tap: I): Value<"i32">;
   load(address: Value<"i32">): F4[];
-  /** Stores vectors, or what of them belongs to the place. */
+  /** Stores vectors, or their part that belongs to the place. */
   store(address: Value<"i32">, v: readonly F4[]): void;
-  /** Stores what becomes of the vectors there. */
+  /** Updates the vectors at an address. */
   update(address: Value<"i32">, change: (v: F4, u: number) => F4): void;
 }
 
-/** Writes what runs `body` for each place and vector of channels; `table` are the parameters of a {@linkcode WindowTable}. */
+/**
+ * Writes code that runs `body` for each place and vector of channels; `table` are the parameters of a {@linkcode
+ * WindowTable}.
+ */
 function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => void): void {
   const { f } = s;
   const [zTable, batch, zOut, yOut, xOut, channels, imageBytes, ...window] = table;
@@ -129,7 +139,7 @@ function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => voi
   const first = i32.add(image, i32.add(z.start, i32.add(y.start, x.start)));
   const visit = (visitTap: (image: I, tap: I) => void): void => {
     const steps = [zStep, yStep, xStep], jumps = [i32.mul(yTaps, xTaps), xTaps, 1];
-    /** The taps along an axis and those after it. */
+    /** Visits the taps along an axis and those after it. */
     const along = (axis: number, place: Value<"i32">, number: Value<"i32">): void => {
       const from = f.variable("i32", place), tap = f.variable("i32", number);
       f.countDown(f.variable("i32", entries[axis].count), 1, () => {
@@ -178,7 +188,7 @@ function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => voi
     f.if(i32.gt(left, 0), () => run(1, true));
     f.advance(out, bytes);
   };
-  /** All places along an axis and those after it. */
+  /** Visits all places along an axis and those after it. */
   const places = (axis: number): void => {
     if (axis === 3) return allChannels();
     const at = f.variable("i32", tables[axis]), { start, count, first } = entries[axis];
@@ -194,10 +204,13 @@ function writeWindows(s: Simd, table: readonly I[], body: (w: WindowCode) => voi
   });
 }
 
-/** What the table has of a place along an axis. */
+/** Table entry of a place along an axis. */
 type Entry = Readonly<Record<keyof Inside, I>>;
 
-/** Runs a kernel over the windows of a table. Each address moves from image to image as an image, its result, or nothing does. */
+/**
+ * Runs a kernel over the windows of a table. Each address moves from image to image by an image, by its result, or not
+ * at all.
+ */
 export type WindowRun = (
   table: WindowTable,
   addresses: readonly (readonly [at: Pointer, of: "image" | "result" | "all"])[],
@@ -206,7 +219,7 @@ export type WindowRun = (
 /** Work of one tap of one channel, in floating point operations. */
 const WORK = 12;
 
-/** A kernel that runs `body` for each window and vector of channels; it takes `pointers` addresses. */
+/** Makes a kernel that runs `body` for each window and vector of channels; it takes `pointers` addresses. */
 export function windowKernel(
   engine: Engine,
   name: string,

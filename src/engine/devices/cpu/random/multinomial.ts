@@ -1,6 +1,4 @@
-/**
- * Indices drawn with the probabilities that softmax gives.
- */
+/** Indices drawn with the probabilities of a softmax. */
 import { sizeOf } from "../../../core/shape.ts";
 import { roundUp } from "../blocks.ts";
 import { type Engine, type WasmExports, words } from "../engine.ts";
@@ -31,7 +29,7 @@ export const prepareMultinomial: FastPrepare = (engine, { inputs, outputs: [out]
   };
 };
 
-/** `weigh(y, x, m, n)`, which takes exponentials, and `draw`. */
+/** Exports `weigh(y, x, m, n)`, which takes exponentials, and `draw`. */
 function multinomialModule(engine: Engine): WasmExports {
   return engine.compile("multinomial", (m) => {
     m.function("weigh", ["i32", "i32", "i32", "i32"], null, (f, y, x, rows, n) => {
@@ -42,7 +40,7 @@ function multinomialModule(engine: Engine): WasmExports {
   });
 }
 
-/** Parameters: weights, rows of them, their length, uniform numbers, of them for each row, first step, room for sums, to. */
+/** Parameters: weights, their rows and length, uniform numbers, numbers for each row, first step, room for sums, to. */
 function writeDraw(
   f: FunctionBuilder,
   [weights, batch, classes, numbers, samples, first, sums, out]: readonly I[],
@@ -62,7 +60,7 @@ function writeDraw(
       f.set(target, f64.mul(f64.ofF32(f32.load(numbers)), total));
       f.set(low, 0);
       f.set(step, first);
-      // Sums up to `low` are not above the target: no branch depends on it.
+      // Sums up to `low` do not exceed the target; the search has no branches.
       f.while(step, () => {
         f.set(next, i32.add(low, step));
         const at = i32.sub(i32.add(sums, i32.shl(next, 3)), 8);

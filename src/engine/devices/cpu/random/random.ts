@@ -1,6 +1,6 @@
 /**
- * Random numbers: Threefry on four counters at a time, and the distributions made of its bits. The same bits as
- * `engine/kernels/host/random.ts` draws.
+ * Random numbers: Threefry on four counters at a time, and distributions of its bits. The bits equal those of
+ * `engine/kernels/host/random.ts`.
  */
 import type { Distribution } from "../../../core/meaning.ts";
 import type { Problem } from "../../../core/op.ts";
@@ -35,7 +35,7 @@ function threefry(f: FunctionBuilder, k0: I4, k1: I4, counters: I4): [I4, I4] {
   return [x, y];
 }
 
-/** What becomes of the words of four pairs; eight elements in their order. */
+/** Converts the words of four pairs to eight elements in order. */
 type Draw = (s: Simd, x: I4, y: I4) => [first: F4 | I4, second: F4 | I4];
 
 const uniform: Draw = (s, x, y) => {
@@ -43,7 +43,7 @@ const uniform: Draw = (s, x, y) => {
   return [number(x), number(y)];
 };
 
-/** The word as a number between 0 and 1, neither included. */
+/** Converts a word to a number between 0 and 1, both excluded. */
 function openUniform(s: Simd, word: D2): D2 {
   return s.f.let(f64x2.mul(f64x2.add(word, s.d(0.5)), s.d(2 ** -32)));
 }
@@ -84,7 +84,7 @@ const truncated: Draw = (s, x, y) =>
 function writeDraw(s: Simd, draw: Draw, [out, count, k0, k1]: readonly I[]): void {
   const { f } = s, key0 = f.let(i32x4.splat(k0)), key1 = f.let(i32x4.splat(k1));
   const counters = f.variable("i32x4", laneNumbers(f));
-  // Whole steps of eight: blocks of memory are longer than what they hold.
+  // Whole steps of eight: blocks of memory are longer than their contents.
   f.while(i32.gt(count, 0), () => {
     const [a, b] = draw(s, ...threefry(f, key0, key1, counters)).map((v) => f.let(f32x4.ofBits(v)));
     f.store(out, f32x4.shuffle(a, b, [0, 4, 1, 5]));
@@ -121,7 +121,7 @@ export function draw(
   return ([o], ins) => run(o, size, ...keyAt(engine, ins[1]));
 }
 
-/** Whole numbers of 32 bits: `low + word mod range`, or all bits where the range is 0. */
+/** Draws integers of 32 bits: `low + word mod range`, or all bits where the range is 0. */
 export const drawInts: FastPrepare = (engine, { inputs, outputs: [out], hosts }) => {
   const isInt = out.dtype === "int32" || out.dtype === "uint32";
   if (!isInt || inputs[1].dtype !== "int32" || hosts[1] !== undefined) return null;

@@ -1,5 +1,6 @@
 /**
- * Where the greatest and least elements are along an axis: which kernel takes which shape, and how threads share it.
+ * Indices of the greatest and least elements along an axis: the choice of a kernel by shape, and its division among
+ * threads.
  */
 import type { DType } from "../../../core/dtype.ts";
 import { normalizeAxis } from "../../../core/shape.ts";
@@ -14,11 +15,11 @@ import { argModule, COLUMNS, hasArgModule } from "./arg_reduce_kernel.ts";
 
 /** Work of an element, in floating point operations. */
 const WORK = 8;
-/** Parts of a single row, at most. */
+/** Most parts of a single row. */
 const MOST_PARTS = 32;
-/** Rows up to this long are taken four at a time, one in each lane. */
+/** Longest rows that are taken four at a time, one in each lane. */
 const NARROW = 32;
-/** Columns of a part, at least. */
+/** Least columns of a part. */
 const PART_COLUMNS = 64;
 
 export function prepareArgReduction(engine: Engine, problem: Problem, op: ArgOp): FastRun | null {
@@ -39,7 +40,7 @@ export function prepareArgReduction(engine: Engine, problem: Problem, op: ArgOp)
   };
 }
 
-/** The parts of a row give one candidate each. */
+/** Divides a single row into parts that give one candidate each. */
 function overOneRow(
   engine: Engine,
   { rows }: WasmExports,

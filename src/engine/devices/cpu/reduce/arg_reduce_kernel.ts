@@ -1,6 +1,6 @@
 /**
- * The loops that look for greatest and least elements: along rows, along four short rows at once, down columns. Most elements are
- * compared for their values alone; where they are is looked up in the few blocks that hold something better than all before.
+ * The loops that search greatest and least elements: along rows, along four short rows at once, down columns. Most
+ * elements are compared for their values alone; indices are searched in the few blocks that improve on all before.
  */
 import type { DType } from "../../../core/dtype.ts";
 import type { ArgOp } from "../../../core/meaning.ts";
@@ -15,13 +15,13 @@ import { type Lane4, type Reducer, REDUCERS } from "./reducer.ts";
 
 type I = Local<"i32">;
 
-/** Elements of a row that are taken before the best of them is compared with that of all before. */
+/** Elements of a row whose best is found before it is compared with that of all before. */
 const BLOCK = 128;
-/** Columns whose best elements are kept at hand. */
+/** Columns whose best elements are kept in memory. */
 export const COLUMNS = 1024;
 const ROWS = 8;
 
-/** How elements are compared: as reductions combine them, the better in each lane, NaN passed over. */
+/** The order of a search: reductions that combine elements, and the test for a better one, ignoring NaN. */
 interface Order<T extends Lane4 = Lane4> extends Reducer<T> {
   readonly isBetter: (v: Value<T>, found: Value<T>) => I4;
 }
@@ -31,7 +31,10 @@ export function hasArgModule(op: ArgOp, dtype: DType): boolean {
   return `${op} ${dtype}` in REDUCERS;
 }
 
-/** `rows(out, x, m, n)`, `narrow` alike, and `columns(x, outer, length, width, step, out, spare)`, where `step` is from row to row. */
+/**
+ * Exports `rows(out, x, m, n)`, `narrow` alike, and `columns(x, outer, length, width, step, out, spare)`, where `step`
+ * is from row to row.
+ */
 export function argModule(engine: Engine, op: ArgOp, dtype: DType): WasmExports {
   const reducer = REDUCERS[`${op} ${dtype}`];
   const order: Order = { ...reducer, isBetter: reducer.table[op === "max" ? "gt" : "lt"] };
@@ -45,10 +48,10 @@ export function argModule(engine: Engine, op: ArgOp, dtype: DType): WasmExports 
   });
 }
 
-/** `seek(x, step, count)`: the index of the first element that is the worst there is, else 0. */
+/** `seek(x, step, count)`: returns the index of the first element that is the worst possible, else 0. */
 type Seek = FunctionRef<readonly ["i32", "i32", "i32"], "i32">;
 
-/** Where nothing better than the worst was found, it may stand behind NaN. */
+/** Without an element better than the worst, the worst may stand after NaN. */
 function writeSeek(f: FunctionBuilder, { type, identity }: Order, [x, step, count]: I[]): void {
   f.times(count, (i) => {
     const isWorst = type === "f32x4"
@@ -66,7 +69,7 @@ function writeRows<T extends Lane4>(
   [out, x, m, n]: readonly I[],
 ): void {
   const at = f.local("i32"), left = f.local("i32"), blockEnd = f.local("i32");
-  // Where the block begins that is read, and the one with the best so far: addresses, and elements left from there.
+  // Beginnings of the current block and of the best so far: addresses, and elements left from there.
   const start = f.local("i32"), startLeft = f.local("i32");
   const place = f.local("i32"), placeLeft = f.local("i32");
   const top = f.local(type), found = [0, 1, 2, 3].map(() => f.local(type));
@@ -137,7 +140,7 @@ function writeRows<T extends Lane4>(
   });
 }
 
-/** What was found in four lanes, and where; it takes vectors in their order, each with its place. */
+/** Tracks the best in four lanes, and its index; it takes vectors in order, each with its indices. */
 function findIn<T extends Lane4>(f: FunctionBuilder, { type, isBetter, quick: best }: Order<T>) {
   const value = f.local(type), place = f.local("i32x4");
   const take = (v: Value<T>, at: I4): void => {
@@ -148,7 +151,7 @@ function findIn<T extends Lane4>(f: FunctionBuilder, { type, isBetter, quick: be
   return { value, place, take };
 }
 
-/** Four rows or more: the last four may be some that were taken before. */
+/** Processes four rows or more: the last four may repeat some. */
 function writeNarrow<T extends Lane4>(
   f: FunctionBuilder,
   order: Order<T>,

@@ -1,6 +1,6 @@
 /**
- * Whether any element is true, or all are: sixteen bytes at a time. Groups of axes are reduced one after another, the innermost
- * first: what is left is smaller each time.
+ * Reductions `any` and `all`: sixteen bytes at a time. Groups of axes are reduced one after another, the innermost
+ * first, so that the data shrinks each time.
  */
 import type { Problem } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
@@ -21,16 +21,16 @@ type Bytes = Value<"i8x16">;
 const WORK = 3;
 /** Vectors of columns that are kept in registers. */
 const STRIP = 8;
-/** Columns of a part, at least. */
+/** Least columns of a part. */
 const PART_COLUMNS = 1024;
 
-/** Bytes are joined as numbers: what is true need not be 1. */
+/** A fold of bytes as numbers: true may be any byte but 0. */
 interface Fold {
   readonly name: string;
-  /** The result of nothing. */
+  /** The result of an empty reduction. */
   readonly identity: 0 | 1;
   readonly join: (a: Bytes, b: Bytes) => Bytes;
-  /** 0 or 1 for all bytes. */
+  /** Reduces all bytes to 0 or 1. */
   readonly settle: (v: Bytes) => Value<"i32">;
 }
 const ANY: Fold = {
@@ -41,7 +41,7 @@ const ANY: Fold = {
 };
 const ALL: Fold = { name: "all", identity: 1, join: i8x16.minU, settle: i32.allBytesTrue };
 
-/** The kernel of a reduction of bools; null for others. */
+/** Prepares a reduction of bools; null for others. */
 export function prepareBoolReduction(
   engine: Engine,
   { inputs: [x], outputs: [out], hosts: [, axes] }: Problem,
@@ -92,7 +92,9 @@ function runPasses(engine: Engine, module: WasmExports, passes: readonly Line[])
   };
 }
 
-/** Rows are shared among threads, and so are the parts of a single one, whose results come together in `spare`. */
+/**
+ * Reduces rows, which are divided among threads, and so are the parts of a single one, whose results meet in `spare`.
+ */
 function reduceRows(
   engine: Engine,
   { rows }: WasmExports,
@@ -107,7 +109,7 @@ function reduceRows(
   rows(to, spare, 1, cut.length);
 }
 
-/** `rows(out, x, m, n)`, and `columns(x, outer, length, width, step, out)` where `step` is from row to row. */
+/** Exports `rows(out, x, m, n)`, and `columns(x, outer, length, width, step, out)` where `step` is from row to row. */
 function foldModule(engine: Engine, fold: Fold): WasmExports {
   return engine.compile(`bool ${fold.name}`, (m) => {
     m.function("rows", words(4), null, (f, ...p) => writeRows(f, fold, p));
@@ -142,7 +144,7 @@ function writeRows(f: FunctionBuilder, fold: Fold, [out, x, m, n]: readonly I[])
         take(1);
         f.advance(at, 16);
       });
-      // The last sixteen again: what was taken twice changes nothing.
+      // The last sixteen again: repeated bytes change nothing.
       f.set(at, i32.sub(i32.add(x, n), 16));
       take(1);
     }, () => f.set(states[0], i8x16.select(i8x16.load(x), identity, mask)));
@@ -186,7 +188,7 @@ function writeColumns(
     });
     f.if(i32.lt(j, width), () => {
       f.if(i32.gt(width, 15), () => {
-        // The last sixteen columns, some of them again.
+        // The last sixteen columns, some of them repeated.
         f.set(j, i32.sub(width, 16));
         whole(1);
       }, () => strip(1, (to, v) => storeBytes(f, to, v, width)));

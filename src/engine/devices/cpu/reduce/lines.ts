@@ -1,12 +1,14 @@
 /**
- * Kernels over blocks of rows, which are reduced or scanned down their columns: called for whole blocks where there are several, else
- * for columns of the only one.
+ * Kernels over blocks of rows, which are reduced or scanned down their columns: called for whole blocks where there are
+ * several, else for columns of the only one.
  */
 import type { Line } from "../../../kernels/reduce/layout.ts";
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
 
-/** Arguments for some blocks, or some columns of the only one, from the first on; `room` is scratch memory. */
+/**
+ * Returns the arguments for some blocks, or some columns of the only one, from the first on; `room` is scratch memory.
+ */
 export type LineArguments = (
   block: number,
   column: number,
@@ -15,7 +17,7 @@ export type LineArguments = (
   room: Pointer,
 ) => number[];
 
-/** Calls such a kernel, in parts where that pays: of `least` columns or more. */
+/** Calls such a kernel, in parts of at least `least` columns where that pays. */
 export function overLines(
   engine: Engine,
   { outer, length, inner }: Line,

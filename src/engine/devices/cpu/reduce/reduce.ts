@@ -1,6 +1,6 @@
 /**
- * Reductions along any axes: sum, mean, product, maximum, minimum, of float32 and int32; of an array, or of what an expression
- * makes of several. Results may go through a further expression.
+ * Reductions along any axes: sum, mean, product, maximum, minimum, of float32 and int32; of an array, or of an
+ * expression of several. A further expression may apply to the results.
  */
 import { inputOf } from "../../../core/fusion.ts";
 import type { Problem } from "../../../core/op.ts";
@@ -24,10 +24,10 @@ import { ReduceNest } from "./reduce_nest.ts";
 import { PART_COLUMNS, partsOf } from "./reduce_parts.ts";
 import { type Reducer, REDUCERS } from "./reducer.ts";
 
-/** Elements that one call should take, where an expression makes calls small. */
+/** Least elements of a call, where an expression makes calls small. */
 const WORTH_CALL = 64;
 
-/** A reduction with what is fused to it; null for what it does not know. */
+/** Prepares a reduction with its fusion; null for unsupported ones. */
 export function prepareReduction(
   engine: Engine,
   problem: Problem,
@@ -60,7 +60,7 @@ export function prepareReduction(
   });
 }
 
-/** Reduces operands, to `o` or to scratch memory; gives back where. */
+/** Reduces operands, to `o` or to scratch memory; returns the address of the results. */
 type Results = (o: Pointer, operands: readonly Pointer[]) => Pointer;
 
 function prepareResults(engine: Engine, task: ReduceTask, inScratch: boolean): Results | null {
@@ -115,7 +115,7 @@ function prepareResults(engine: Engine, task: ReduceTask, inScratch: boolean): R
   };
 }
 
-/** The kernel for small blocks and few rows of one array; null where it does not fit. */
+/** Prepares the kernel for small blocks and few rows of one array; null where it does not fit. */
 function prepareHeld(
   engine: Engine,
   { name, reducer, divisor }: { name: string; reducer: Reducer; divisor: number },

@@ -1,6 +1,4 @@
-/**
- * Reductions of few rows, or of small blocks of them: results stay in registers until they are whole.
- */
+/** Reductions of few rows, or of small blocks of them: results stay in registers until they are complete. */
 import { type Engine, type WasmFunction, words } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
@@ -17,8 +15,8 @@ export function isHeld(m: number, n: number): boolean {
 }
 
 /**
- * `run(x, outer, m, step, width, out, divisor)` reduces blocks of `m` rows, `step` bytes apart, to `width` results each. The last vector of
- * a block may be one that was done in part.
+ * `run(x, outer, m, step, width, out, divisor)` reduces blocks of `m` rows, `step` bytes apart, to `width` results
+ * each. The last vector of a block may overlap the one before.
  */
 export function heldReduction(engine: Engine, name: string, reducer: Reducer): WasmFunction {
   return engine.compile(`reduce held ${name}`, (b) => {
@@ -51,7 +49,10 @@ export function heldReduction(engine: Engine, name: string, reducer: Reducer): W
   }).run;
 }
 
-/** The results of some vectors of columns; sums are divided by `by`. Runs of elements in their own type are summed in float64, where that is wide. */
+/**
+ * Computes the results of some vectors of columns; sums are divided by `by`. With `wide`, runs of elements are summed
+ * in their own type, and the runs in float64.
+ */
 function columnsHeld<T extends Lane4>(
   f: FunctionBuilder,
   { type, table, identity, quick, run, wide, watchesNaN }: Reducer<T>,

@@ -1,6 +1,4 @@
-/**
- * The module of a reduction: its loops over rows and columns, and the nest of groups of axes around them.
- */
+/** The module of a reduction: its loops over rows and columns, and the nest of groups of axes around them. */
 import { DTYPES } from "../../../core/dtype.ts";
 import { argument, exprKey } from "../../../core/scalar/expr.ts";
 import { type Engine, type WasmExports, words } from "../engine.ts";
@@ -16,13 +14,13 @@ import { writeSettle } from "./settle.ts";
 type I = Local<"i32">;
 type Fn = FunctionRef<readonly "i32"[], null>;
 
-/** Columns are reduced in blocks whose accumulators stay in the nearest cache. */
+/** Columns of a block, whose accumulators stay in the nearest cache. */
 const BLOCK_COLUMNS = 2048;
-/** Rows up to this long are reduced in lanes: as many elements as are summed in float32 elsewhere. */
+/** Longest rows that are reduced in lanes: as many elements as are summed in float32 elsewhere. */
 const NARROW_ROWS = 32;
 /** Several rows of few columns are taken as one of at most so many. */
 export const JOINED_COLUMNS = 16;
-/** Bytes before a table where the accumulators of such rows lie. */
+/** Bytes before a table for the accumulators of such rows. */
 export const TABLE_ROOM: number = 8 * JOINED_COLUMNS;
 
 /**
@@ -59,7 +57,7 @@ export function reducerModule(
     const fill = m.function("fill", words(2), null, (f, ...p) => writeFill(f, reducer, p));
     const join = m.function("join", words(4), null, (f, ...p) => writeJoin(f, reducer, p));
     const settle = m.function("settle", ["i32", "i32", "i32", "f64"], null, writeSettle);
-    // It calls itself, so its number is needed before it is written.
+    // The nest calls itself, so its number is needed before it is written.
     const signature = words(operands + 4);
     const run = { index: settle.index + 1, params: signature, result: null };
     m.function("run", signature, null, (f, ...p) => {
@@ -125,7 +123,7 @@ function writeRun(
     f.return();
   });
   const n = f.variable("i32", word(0)), accStep = word(1), joined = word(2);
-  /** Goes on to the rows that are left. */
+  /** Advances to the remaining rows. */
   const skip = (done: Local<"i32">): void => {
     x.forEach((at, k) => f.advance(at, i32.mul(done, steps[k])));
     f.set(count, i32.sub(count, done));

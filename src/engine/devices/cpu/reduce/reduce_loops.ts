@@ -1,6 +1,4 @@
-/**
- * The loops of reductions: rows into one accumulator each, columns into one each, short rows four at a time.
- */
+/** The loops of reductions: rows into one accumulator each, columns into one each, short rows four at a time. */
 import { isLight, simdWeight } from "../pointwise/lane_functions.ts";
 import { type RowSource, SourceRow } from "../pointwise/source_row.ts";
 import type { Local } from "../wasm/function_builder.ts";
@@ -77,10 +75,12 @@ export function writeRows<T extends Lane4, S extends Lane4 | "f64x2">(
   });
 }
 
-/** Expressions of more instructions than this are written as seldom as can be. */
+/** Instructions above which expressions are unrolled as little as possible. */
 const HEAVY = 60;
 
-/** Rows that are combined before they are folded, at most; pointers of more of them would not stay in registers. */
+/**
+ * Returns the number of rows that are combined before they are folded; pointers of more would not stay in registers.
+ */
 function rowsAtOnce(r: Reducer, source: RowSource): number {
   if (r.run === 0 || simdWeight(source.exprs) > HEAVY) return 1;
   return isLight(source.exprs) && source.dtypes.length <= 2 ? 8 : 4;

@@ -1,6 +1,4 @@
-/**
- * A reduction as a nest of loops over groups of axes, innermost first, as the words of a table that its module reads.
- */
+/** A reduction as a nest of loops over groups of axes, innermost first, in the form of a table for its module. */
 import { DTYPES } from "../../../core/dtype.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { ReduceLayout } from "../../../kernels/reduce/layout.ts";
@@ -12,7 +10,7 @@ import type { RowSource } from "../pointwise/source_row.ts";
 import { JOINED_COLUMNS, TABLE_ROOM } from "./reduce_kernel.ts";
 import type { Reducer } from "./reducer.ts";
 
-/** How a reduction goes through its operands: the two innermost groups of axes are one call of a loop. */
+/** The nest of a reduction: the two innermost groups of axes are one call of a loop. */
 export class ReduceNest {
   readonly source: RowSource;
   /** Calls of the innermost loop. */
@@ -28,15 +26,18 @@ export class ReduceNest {
   /** The outermost level, and its extent. */
   readonly top: number;
   readonly count: number;
-  /** How far operands and accumulators move with each member of it, in bytes; these not where members share their results. */
+  /**
+   * Bytes that operands and accumulators move with each member of it; 0 for accumulators where members share their
+   * results.
+   */
   readonly topSteps: readonly number[];
   readonly topAccStep: number;
   readonly work: number;
-  /** Bytes that the table takes, with the room before it. */
+  /** Bytes of the table, with the room before it. */
   readonly bytes: number;
   readonly #table: readonly number[];
 
-  /** The nest for operands that lie as the layout says. */
+  /** Makes the nest for operands of this layout. */
   constructor(
     { exprs, dtypes }: Omit<RowSource, "moves">,
     { dims, reduced, strides }: ReduceLayout,
@@ -47,7 +48,7 @@ export class ReduceNest {
     // Columns of a group that is kept are a group of their own.
     const taken = last > 0 && (isRows || reduced[last - 1]) ? 2 : 1;
     const n = dims[last], m = taken === 2 ? dims[last - 1] : 1;
-    // One array is walked as it lies, whatever its extents.
+    // A single array is walked as it lies, whatever its extents.
     const moves = strides.map((s) => strides.length === 1 || s[last] !== 0);
     const keepsRows = isRows && taken === 2 && !reduced[last - 1];
     this.source = { exprs, dtypes, moves };
@@ -72,14 +73,14 @@ export class ReduceNest {
       inner = outer[d];
     }
     this.top = outer.length;
-    // Where there is nothing, no level is gone through.
+    // An empty reduction enters no level.
     this.count = this.calls === 0 ? 0 : outer.length > 0 ? outer[0] : m;
     [this.topSteps, this.topAccStep] = [steps, accStep];
     this.#table = table;
     this.bytes = roundUp(TABLE_ROOM + 4 * table.length);
   }
 
-  /** Writes the table, with its room from `at` on; gives back where it begins. */
+  /** Writes the table, with its room, from `at` on; returns its address. */
   write(words: Int32Array, at: Pointer): Pointer {
     const table = this.#table, begin = at + TABLE_ROOM, first = begin >>> 2;
     for (let i = 0; i < table.length; i++) words[first + i] = table[i];

@@ -1,6 +1,4 @@
-/**
- * Large reductions in parts, which threads may share.
- */
+/** Large reductions in parts, which threads may share. */
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall, WasmExports, WasmFunction } from "../engine.ts";
 import type { Pointer } from "../heap.ts";
@@ -8,13 +6,13 @@ import { isLight } from "../pointwise/lane_functions.ts";
 import type { ReduceNest } from "./reduce_nest.ts";
 import type { Reducer } from "./reducer.ts";
 
-/** Parts of a reduction, at most. */
+/** Most parts of a reduction. */
 const MOST_PARTS = 32;
-/** Operations of a part whose results are folded: a constant, since sums must be the same for any threads. */
+/** Operations of a part whose results are folded: a constant, since sums must be the same for any number of threads. */
 const FOLDED_WORK = 1e6;
-/** Columns of a part, at least. */
+/** Least columns of a part. */
 export const PART_COLUMNS = 128;
-/** And at most: their accumulators stay in the nearest cache. */
+/** Most columns of a part, whose accumulators stay in the nearest cache. */
 const MOST_COLUMNS = 2048;
 
 export interface ReduceParts {
@@ -23,14 +21,14 @@ export interface ReduceParts {
   readonly run: (module: WasmExports, x: readonly Pointer[], acc: Pointer, at: Pointer) => void;
 }
 
-/** How the reduction is cut into parts; null where that does not pay. */
+/** Divides the reduction into parts; null where that does not pay. */
 export function partsOf(
   engine: Engine,
   nest: ReduceNest,
   reducer: Reducer,
 ): ReduceParts | null {
   const { m, n, isRows, work } = nest, isOne = nest.top === 0, keepsTop = nest.topAccStep > 0;
-  // Light columns wait for memory, which takes them best in whole rows.
+  // Light columns wait for memory, which is fastest in whole rows.
   const waits = isOne && !isRows && isLight(nest.source.exprs);
   const keepsColumns = isOne && !isRows && (m === 1 || n >= 4 * PART_COLUMNS);
   const least = keepsTop || keepsColumns ? engine.worthSharing / 4 : FOLDED_WORK;
@@ -87,13 +85,13 @@ interface TopParts {
   readonly run: WasmFunction;
   readonly x: readonly Pointer[];
   readonly acc: Pointer;
-  /** Where each part has a table. */
+  /** Address of the tables of parts. */
   readonly at: Pointer;
-  /** Bytes from one part's accumulators to the next, where they are no runs of the same. */
+  /** Bytes from one part's accumulators to the next, where they are not adjacent. */
   readonly accBytes?: number;
 }
 
-/** Runs of members of the outermost level. */
+/** Divides the members of the outermost level into runs. */
 function topParts(
   engine: Engine,
   nest: ReduceNest,

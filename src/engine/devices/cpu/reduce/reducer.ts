@@ -1,6 +1,6 @@
 /**
- * How reductions combine elements: sum, product, maximum and minimum of float32 and int32. Float32 sums are taken in short runs that
- * are added up in float64; products are in float64 throughout.
+ * Combining of elements by reductions: sum, product, maximum and minimum of float32 and int32. Float32 sums are taken
+ * in short runs that are added up in float64; products are in float64 throughout.
  */
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import type { Bits, Comparisons, Loads } from "../wasm/instruction_kinds.ts";
@@ -12,41 +12,41 @@ import type { Value } from "../wasm/value.ts";
 export type Lane4 = "f32x4" | "i32x4";
 type Table<T extends Lane4> = Loads<T> & Bits<T> & Comparisons<T, "i32x4">;
 
-/** How an operation combines elements, and keeps what it has so far in an array of accumulators. */
+/** Code that combines elements of an operation and keeps intermediate results in an array of accumulators. */
 export interface Reducer<T extends Lane4 = Lane4, S extends Lane4 | "f64x2" = Lane4 | "f64x2"> {
   readonly type: T;
-  /** Type of what is kept in a register. */
+  /** Type of the register that holds intermediate results. */
   readonly state: S;
-  /** The result of nothing. */
+  /** The result of an empty reduction. */
   readonly identity: number;
   readonly bytes: 4 | 8;
   /** Vectors that are combined in the elements' own type before they are folded. */
   readonly run: number;
-  /** `quick` loses NaN: they are looked for beside it. */
+  /** True where `quick` loses NaN, which is then tested beside it. */
   readonly watchesNaN: boolean;
-  /** Of two vectors of accumulators in float64; null where these are of the elements' own type. */
+  /** Combines two vectors of accumulators in float64; null where these are of the elements' own type. */
   readonly wide: ((a: D2, b: D2) => D2) | null;
   readonly table: Table<T>;
-  /** Of two vectors. */
+  /** Combines two vectors. */
   readonly quick: (a: Value<T>, b: Value<T>) => Value<T>;
-  /** All lanes of a vector into a register. */
+  /** Folds all lanes of a vector into a register. */
   readonly take: (state: Value<S>, v: Value<T>) => Value<S>;
-  /** A register into an accumulator. */
+  /** Folds a register into an accumulator. */
   readonly keep: (f: FunctionBuilder, acc: Value<"i32">, state: Value<S>) => void;
-  /** Four columns into their accumulators. */
+  /** Folds four columns into their accumulators. */
   readonly fold: (f: FunctionBuilder, acc: Value<"i32">, v: Value<T>) => void;
-  /** The first one to three columns into their accumulators. */
+  /** Folds the first one to three columns into their accumulators. */
   readonly foldPart: (
     f: FunctionBuilder,
     acc: Value<"i32">,
     v: Value<T>,
     count: Local<"i32">,
   ) => void;
-  /** One accumulator into another. */
+  /** Folds one accumulator into another. */
   readonly join: (f: FunctionBuilder, acc: Value<"i32">, from: Value<"i32">) => void;
 }
 
-/** Accumulators in float64 for elements in float32. */
+/** Makes a reducer with accumulators in float64 for elements in float32. */
 function wideReducer(
   identity: number,
   run: number,
@@ -92,7 +92,7 @@ export function highHalf(v: F4): D2 {
   return f64x2.ofF32(f32x4.shuffle(v, v, [2, 3, 2, 3]));
 }
 
-/** Accumulators of the elements' own type. */
+/** Makes a reducer with accumulators of the elements' own type. */
 function ownReducer<T extends Lane4>(
   type: T,
   table: Table<T>,

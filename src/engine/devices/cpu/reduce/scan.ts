@@ -1,5 +1,6 @@
 /**
- * Running sums and products along an axis, of float32 and integers of 32 bits: which loop takes which shape, and how threads share it.
+ * Running sums and products along an axis, of float32 and integers of 32 bits: the choice of a loop by shape, and its
+ * division among threads.
  */
 import { normalizeAxis, sizeOf } from "../../../core/shape.ts";
 import { lineOf } from "../../../kernels/reduce/layout.ts";
@@ -12,7 +13,7 @@ import { scanModule } from "./scan_kernel.ts";
 
 /** Work of an element, in floating point operations. */
 const WORK = 8;
-/** Columns of a part, at least. */
+/** Least columns of a part. */
 const PART_COLUMNS = 64;
 
 export function prepareScan(engine: Engine, problem: Problem, op: ScanOp): FastRun | null {

@@ -1,6 +1,4 @@
-/**
- * The loops of running sums and products: along rows, and down columns. Float32 is added up and multiplied in float64.
- */
+/** The loops of running sums and products: along rows, and down columns. Float32 is added and multiplied in float64. */
 import type { ScanOp } from "../../../core/meaning.ts";
 import type { ScanOptions } from "../../../kernels/host/scan.ts";
 import { type Engine, type WasmExports, words } from "../engine.ts";
@@ -12,7 +10,7 @@ import { highHalf, lowHalf } from "./reducer.ts";
 
 type I = Local<"i32">;
 
-/** What a scan is, beside its axis. */
+/** The kind of a scan, without its axis. */
 export interface ScanKind extends ScanOptions {
   readonly op: ScanOp;
   /** Floats, or integers that wrap. */
@@ -20,8 +18,8 @@ export interface ScanKind extends ScanOptions {
 }
 
 /**
- * `rows(x, y, m, n)` scans rows; `columns(x, y, outer, length, step, width)` scans blocks of `length` rows, `step` bytes apart, down
- * `width` of their columns. The last vector of columns may be one that was done in part.
+ * `rows(x, y, m, n)` scans rows; `columns(x, y, outer, length, step, width)` scans blocks of `length` rows, `step`
+ * bytes apart, down `width` of their columns. The last vector of columns may overlap the one before.
  */
 export function scanModule(engine: Engine, kind: ScanKind): WasmExports {
   const { op, type, exclusive, reverse } = kind;
@@ -31,14 +29,16 @@ export function scanModule(engine: Engine, kind: ScanKind): WasmExports {
   });
 }
 
-/** What is carried on in registers. */
+/** The carried value, in registers. */
 interface Carry {
   clear(): void;
-  /** Takes lane for lane, of which the last two may not matter; gives what there is after it, or before it. */
+  /**
+   * Combines lane by lane, of which the last two may not matter; returns the value after each element, or before it.
+   */
   down(v: F4, lanes?: 2 | 4): F4;
-  /** Takes one lane after another; the first two lanes carry the same. */
+  /** Combines one lane after another; the first two lanes carry the same. */
   along(v: F4): F4;
-  /** Two rows of two elements, which nothing is carried to. */
+  /** Scans two rows of two elements, without a carry. */
   pairs(v: F4): F4;
 }
 
@@ -69,7 +69,7 @@ function floatCarry(f: FunctionBuilder, { op, exclusive }: ScanKind): Carry {
       const [low, high] = pairsOf(v, earlier);
       const before = last(low), [first, second] = exclusive ? earlier : [low, high];
       const result = narrow([join(carried, first), join(carried, join(before, second))]);
-      // Only this waits for the vector before.
+      // Only this depends on the vector before.
       f.set(carried, join(carried, join(before, last(high))));
       return result;
     },
@@ -113,7 +113,7 @@ function writeRows(f: FunctionBuilder, kind: ScanKind, [x, y, m, n]: readonly I[
   const from = f.local("i32"), to = f.local("i32"), left = f.local("i32");
   const carry = carryOf(f, kind), bytes = f.let(i32.shl(n, 2));
   const turned = (v: F4): F4 => f.let(reverse ? f32x4.shuffle(v, v, [3, 2, 1, 0]) : v);
-  /** Backwards, pointers stand behind what comes next. */
+  /** Backwards, pointers stand after the next elements. */
   const step = (elements: number, body: () => void): void => {
     const go = (): void => [from, to].forEach((p) => f.advance(p, (reverse ? -4 : 4) * elements));
     f.while(i32.ge(left, elements), () => {

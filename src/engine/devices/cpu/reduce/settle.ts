@@ -1,6 +1,4 @@
-/**
- * Rounds sums in float64 to results in float32.
- */
+/** Rounds sums in float64 to results in float32. */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64, f64x2, i32 } from "../wasm/instructions.ts";

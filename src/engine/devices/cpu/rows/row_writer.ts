@@ -1,6 +1,4 @@
-/**
- * Writes kernels over rows: each row is walked vector by vector, its last elements under a mask.
- */
+/** Writer of kernels over rows: each row is walked vector by vector, its last elements under a mask. */
 import { highHalf, lowHalf } from "../reduce/reducer.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32, i32x4 } from "../wasm/instructions.ts";
@@ -8,14 +6,14 @@ import { type D2, type F4, type I4, laneNumbers, type Simd } from "../wasm/simd.
 import { storePart } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
 
-/** What can be done at the place in the row where a vector stands. Pointers are named by their numbers. */
+/** Operations at a vector's position in the row. Pointers are named by their numbers. */
 export interface Place {
   readonly address: (pointer: number) => Value<"i32">;
-  /** Stores a vector, or what of it belongs to the row. */
+  /** Stores a vector, or its part that belongs to the row. */
   readonly put: (pointer: number, v: F4) => void;
   /** Adds a vector to float64 sums, one per column; past the end of the row it must hold 0. */
   readonly addTo: (pointer: number, v: F4) => void;
-  /** The vector with 0, or what is given, past the end of the row. */
+  /** Replaces the lanes past the end of the row by 0, or by `fill`. */
   readonly clear: (v: F4, fill?: number) => F4;
 }
 
@@ -26,11 +24,11 @@ export interface RowSum {
 
 export interface RowExtreme {
   readonly parts: readonly Local<"f32x4">[];
-  /** The better of two in each lane: the first where one is NaN. */
+  /** Returns the better of two in each lane: the first where one is NaN. */
   readonly best: "pmax" | "pmin";
 }
 
-/** Length of the runs that are summed in float32. */
+/** Bytes of the runs that are summed in float32. */
 const RUN_BYTES = 16 * 64;
 
 /** A function over rows of floats. Its parameters are pointers, the number of rows, their length. */
@@ -44,7 +42,7 @@ export class RowWriter {
   readonly #n: Local<"i32">;
   readonly #tail: Value<"i32">;
   readonly #mask: I4;
-  /** Where in the row the vector begins, in bytes. */
+  /** Offset of the vector in the row, in bytes. */
   readonly #at: Local<"i32">;
 
   constructor(
@@ -65,12 +63,15 @@ export class RowWriter {
     this.#at = f.local("i32");
   }
 
-  /** Address of the row that a pointer stands at. */
+  /** Address of a pointer's current row. */
   pointer(p: number): Local<"i32"> {
     return this.#pointers[p];
   }
 
-  /** Runs `body` for each row. Pointers then move a row on; those in `single` one element, those in `still` not at all. */
+  /**
+   * Runs `body` for each row. Pointers then advance by a row; those in `single` by one element, those in `still` not at
+   * all.
+   */
   each(body: () => void, single: readonly number[] = [], still: readonly number[] = []): void {
     const { f } = this;
     f.countDown(this.#rows, 1, () => {
@@ -83,8 +84,8 @@ export class RowWriter {
   }
 
   /**
-   * Walks the row. `body` gets a vector of each of these pointers; past the end of the row they hold `fill`.
-   * Light bodies are best written out twice.
+   * Walks the row. `body` gets a vector of each of these pointers; past the end of the row they hold `fill`. Light
+   * bodies are best unrolled twice.
    */
   vectors(
     pointers: readonly number[],
@@ -116,7 +117,7 @@ export class RowWriter {
     return i32.add(this.#pointers[p], this.#at);
   }
 
-  /** The body for a whole vector, `copy` vectors further on, or with `fill` for the last one to three elements. */
+  /** Runs the body for a whole vector, `copy` vectors further on, or with `fill` for the last one to three elements. */
   #vector(
     pointers: readonly number[],
     body: (v: F4[], place: Place) => void,
@@ -148,12 +149,12 @@ export class RowWriter {
     this.#copy = 0;
   }
 
-  /** Stores lane 0 where a pointer stands. */
+  /** Stores lane 0 at a pointer. */
   putOne(p: number, v: F4): void {
     this.f.storeLane(this.#pointers[p], v, 4, 0);
   }
 
-  /** A sum, begun: float32 over short runs, float64 over them. */
+  /** Begins a sum: float32 over short runs, float64 over them. */
   sum(): RowSum {
     const { f, s } = this;
     const parts = [0, 1].map(() => f.variable("f32x4", s.k(0)));
@@ -170,7 +171,7 @@ export class RowWriter {
     );
   }
 
-  /** Takes what the parts hold into the totals. */
+  /** Adds the parts to the totals. */
   #closeSums(): void {
     const { f } = this;
     for (const { parts, total } of this.#open) {
@@ -182,7 +183,7 @@ export class RowWriter {
   readonly #open = new Set<RowSum>();
   #copy = 0;
 
-  /** A number in both lanes, rounded, in four lanes. */
+  /** Rounds a number in both lanes, to four lanes. */
   narrow(x: D2): F4 {
     const { f } = this;
     const low = f.let(f32x4.ofF64(x));
@@ -193,7 +194,7 @@ export class RowWriter {
     // One for each copy of the body: else each comparison would wait for the one before.
     return { parts: [0, 1].map(() => this.f.variable("f32x4", none)), best };
   }
-  /** Takes all lanes of a vector; NaN is passed over. */
+  /** Takes all lanes of a vector; NaN is ignored. */
   take({ parts, best }: RowExtreme, v: F4): void {
     const part = parts[this.#copy];
     this.f.set(part, f32x4[best](part, v));
@@ -204,7 +205,7 @@ export class RowWriter {
     const two = f.let(f32x4[best](one, f32x4.shuffle(one, one, [2, 3, 0, 1])));
     return f.let(f32x4[best](two, f32x4.shuffle(two, two, [1, 0, 3, 2])));
   }
-  /** The largest element of the row, in all lanes; NaN is passed over. */
+  /** Returns the largest element of the row, in all lanes; NaN is ignored. */
   greatest(p: number): F4 {
     const top = this.extreme("pmax");
     this.vectors([p], ([v]) => this.take(top, v), { fill: -Infinity, unroll: 2 });

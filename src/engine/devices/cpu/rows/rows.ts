@@ -26,7 +26,9 @@ export function rowsOf(shape: Shape): { m: number; n: number } {
 
 export type Body = (w: RowWriter) => void;
 
-/** A kernel of `pointers` addresses, the number of rows and their length; `exprs` are what it prints. */
+/**
+ * Makes a kernel of `pointers` addresses, the number of rows and their length; `exprs` are the expressions it prints.
+ */
 export function rowKernel(
   engine: Engine,
   name: string,
@@ -88,7 +90,7 @@ const crossEntropy: Body = (w) => {
     const mass = w.sum(), dot = w.sum();
     w.vectors([labels, x], ([l, v]) => {
       w.add(mass, l);
-      // Past the end both are 0; a label of 0 counts nothing, whatever the feature.
+      // Past the end both are 0; a label of 0 adds nothing, whatever the feature.
       w.add(dot, w.f.let(f32x4.mul(l, f32x4.sub(v, m))));
     });
     const log = wide.log(w.s, sum);
@@ -114,7 +116,10 @@ const sparseCrossEntropy: Body = (w) => {
   }, [0, 3]);
 };
 
-/** Mean and `1 / sqrt(variance + epsilon)` of a row; the mean in two parts, the second what rounding the first left over. */
+/**
+ * Computes mean and `1 / sqrt(variance + epsilon)` of a row; the mean in two parts, the second the rounding error of
+ * the first.
+ */
 function moments(w: RowWriter, x: number, epsilon: number): { mean: F4; rest: F4; scale: F4 } {
   const { f } = w;
   const sum = w.sum();
@@ -180,9 +185,9 @@ export const prepareLayerNormGrad: FastPrepare = (engine, { inputs, outputs, att
   };
 };
 
-/** Rows are taken several at a time unless they are long, and what is left of them one by one. */
+/** Prepares a softmax: rows are taken several at a time unless they are long, and the rest one by one. */
 export function prepareSoftmax(log: boolean): FastPrepare {
-  // Of one element, which may be NaN or infinite.
+  // The result for a single element, which may be NaN or infinite.
   const nothing = scalar.sub(argument(0), argument(0));
   const one = log ? nothing : scalar.add(nothing, constant(1));
   return (engine, { inputs, outputs: [{ shape }] }) => {

@@ -1,6 +1,4 @@
-/**
- * Softmax of rows that are not long, and its logarithm: four rows at a time, one in each lane.
- */
+/** Softmax of rows that are not long, and its logarithm: four rows at a time, one in each lane. */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { Local } from "../wasm/function_builder.ts";
 import { f32x4, f64x2, i32 } from "../wasm/instructions.ts";
@@ -14,13 +12,13 @@ import * as wide from "../wasm/wide_math.ts";
 
 type I = Local<"i32">;
 
-/** Rows up to this long are taken so, and summed in float32. */
+/** Longest rows for this kernel, which are summed in float32. */
 export const LONGEST_ROW = 256;
 export const ROWS_AT_ONCE = 4;
 
 /**
- * `run(y, x, m, n, spare)` takes `m` rows, a multiple of four, of `n` elements, two at least: else more than four are written. `log`
- * gives the logarithm. `spare` has room for four rows.
+ * `run(y, x, m, n, spare)` takes `m` rows, a multiple of four, of `n` elements, two at least: else more than four are
+ * written. `log` computes the logarithm. `spare` has room for four rows.
  */
 export function turnedSoftmax(engine: Engine, log: boolean): WasmFunction {
   return kernel(engine, `softmax turned ${log}`, 5, (s, [y, x, m, n, spare]) => {
@@ -55,7 +53,7 @@ export function turnedSoftmax(engine: Engine, log: boolean): WasmFunction {
         log ? s.wide([sum], (v) => wide.log(s, v)) : s.wide([sum], (v) => f64x2.div(s.d(1), v)),
       );
       const finish = (v: F4): F4 => log ? f32x4.sub(f32x4.sub(v, top), other) : f32x4.mul(v, other);
-      // From the end of rows to their beginning: what is stored past the end of one is the next one's, and comes later.
+      // From the end of rows to their beginning: the excess of one row is overwritten by the next, which comes later.
       const store = (last: (to: I, v: F4) => void): void => {
         const results = turn4(f, [0, 1, 2, 3].map((k) => f.let(finish(f32x4.load(at, 16 * k)))));
         rows.forEach((p, k) => (k === 3 ? last(p, results[k]) : f.store(p, results[k])));

@@ -1,6 +1,4 @@
-/**
- * Row kernels of what `RowSteps` say, for float32; sums are float64.
- */
+/** Row kernels of `RowSteps`, for float32; sums are float64. */
 import type { DType } from "../../../core/dtype.ts";
 import type { MeaningOf, RowSteps } from "../../../core/meaning.ts";
 import type { Problem } from "../../../core/op.ts";
@@ -79,10 +77,10 @@ function writeSteps(
   );
 }
 
-/** What is put together along a row. */
+/** A number that is accumulated along a row. */
 interface Kept {
   readonly take: (terms: F4, place: Place) => void;
-  /** What there is at the end, in all lanes. */
+  /** Returns the final number, in all lanes. */
   readonly number: () => F4;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The greatest elements of rows. Short rows are ranked, and rows of which much is wanted are sorted; of others the greatest found so
- * far are kept in a heap. Elements are compared as whole numbers that are ordered as they are, four at a time with the least in the
- * heap; few get past it.
+ * The greatest elements of rows. Short rows are ranked, and rows of which much is wanted are sorted; of others the
+ * greatest so far are kept in a heap. Elements are compared as integers of the same order, four at a time with the
+ * least in the heap; few pass it.
  */
 import { sizeOf } from "../../../core/shape.ts";
 import { isSortedWhole, PLACES } from "../../../kernels/host/topk.ts";
@@ -53,7 +53,7 @@ function topKRun(engine: Engine, isFloat: boolean): WasmFunction {
   }).run;
 }
 
-/** All of each row in order. */
+/** Makes the kernel that orders each row. */
 function rowsRun(engine: Engine, how: "rank" | "sort", isFloat: boolean): WasmFunction {
   const write = how === "rank" ? writeRank : writeSort;
   return kernel(engine, `topk ${how} ${isFloat}`, 7, ({ f }, p) => {
@@ -61,7 +61,7 @@ function rowsRun(engine: Engine, how: "rank" | "sort", isFloat: boolean): WasmFu
   });
 }
 
-/** Whole numbers ordered as the elements are; of floats NaN is least of all, and both zeros are alike. */
+/** Converts elements to integers of the same order; NaN is the least, and both zeros are equal. */
 function keysOf(f: FunctionBuilder, isFloat: boolean): (bits: I4) => I4 {
   if (!isFloat) return (bits) => bits;
   const s = new Simd(f, false);
@@ -72,7 +72,7 @@ function keysOf(f: FunctionBuilder, isFloat: boolean): (bits: I4) => I4 {
   };
 }
 
-/** `sink(heap, i, end)`: lets number `i` of a heap, whose least is the first, sink to where it belongs. */
+/** `sink(heap, i, end)`: sinks element `i` of a heap, whose least is the first, to its place. */
 type Sink = FunctionRef<readonly ["i32", "i32", "i32"], null>;
 
 function writeSink(f: FunctionBuilder, [heap, i, end]: readonly I[]): void {
@@ -94,7 +94,7 @@ function writeSink(f: FunctionBuilder, [heap, i, end]: readonly I[]): void {
   f.store(at(i), item);
 }
 
-/** Parameters: from, rows, their length, of it wanted, values, places, room for a turn and a heap. */
+/** Parameters: from, rows, their length, number wanted, values, indices, room for a turn and a heap. */
 function writeTopK(
   f: FunctionBuilder,
   keysOf: (v: I4) => I4,
@@ -105,7 +105,7 @@ function writeTopK(
   const least = f.local("i32"), leasts = f.local("i32x4"), key = f.local("i32");
   const root = f.local("f64"), high = f.local("f64");
   const element = (): Value<"i32"> => i32.add(x, i32.shl(i, 2));
-  /** A key and, counted down, its place: of equal keys the first is the greater. */
+  /** Combines a key and its index, counted down: of equal keys the first is the greater. */
   const number = (place: Value<"i32">): Value<"f64"> =>
     f64.add(f64.mul(f64.ofI32(key), PLACES), f64.ofI32(i32.sub(PLACES - 1, place)));
   const open = (): void => {

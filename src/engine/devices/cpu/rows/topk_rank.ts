@@ -1,6 +1,4 @@
-/**
- * Short rows in order: each element is put where the number of those before it says, which all are compared with all for.
- */
+/** Short rows in order: an element's place is the number of elements before it, found by comparing all with all. */
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { i32, i32x4 } from "../wasm/instructions.ts";
 import { type I4, laneNumbers } from "../wasm/simd.ts";
@@ -11,7 +9,7 @@ type I = Local<"i32">;
 
 /** Longer rows are ranked where at least one element in so many is wanted. */
 const ONE_IN = 4;
-/** No key is lower. */
+/** The least key. */
 const LOWEST = -2147483648;
 
 /** True where ranking is the fastest way to the first `k` of `n`. */
@@ -19,7 +17,9 @@ export function isRanked(n: number, k: number): boolean {
   return n <= THRESHOLDS.rankedRow || (n <= THRESHOLDS.rankedLongRow && k * ONE_IN >= n);
 }
 
-/** Parameters: from, rows, their length, of it wanted, values, places, room for the keys of a row in whole vectors. */
+/**
+ * Parameters: from, rows, their length, number wanted, values, indices, room for the keys of a row in whole vectors.
+ */
 export function writeRank(
   f: FunctionBuilder,
   keysOf: (v: I4) => I4,
@@ -36,7 +36,7 @@ export function writeRank(
       const one = f.let(i32x4.shuffle(others, others, [u, u, u, u]));
       f.set(before, i32x4.sub(before, isBefore(one, u)));
     });
-  /** Goes along the vectors of the row, with the number of their first element. */
+  /** Walks the vectors of the row, with the number of their first element. */
   const along = (body: () => void): void => {
     f.set(at, keys);
     f.set(from, x);
@@ -50,7 +50,7 @@ export function writeRank(
   };
   f.countDown(rows, 1, () => {
     along(() => {
-      // What lies beyond the row comes after all of it.
+      // Lanes beyond the row come after all of it.
       const isOwn = i32x4.lt(i32x4.add(lanes, i32x4.splat(place)), count);
       f.store(
         at,

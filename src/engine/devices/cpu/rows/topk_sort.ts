@@ -1,6 +1,4 @@
-/**
- * Rows sorted from the greatest element down, by one byte of the keys after the other, with the places they had.
- */
+/** Rows sorted in descending order, by one byte of the keys after the other, with their indices. */
 import { roundUp } from "../blocks.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
 import { i32, i32x4 } from "../wasm/instructions.ts";
@@ -13,12 +11,12 @@ const DIGITS = [0, 8, 16, 24];
 /** Counters of the values of one byte, in bytes. */
 const COUNTER_BYTES = 4 * 256;
 
-/** Room for rows of `n`: counters, and keys with their places twice. */
+/** Returns the bytes of the room for rows of `n`: counters, and keys with their indices twice. */
 export function sortBytes(n: number): number {
   return DIGITS.length * COUNTER_BYTES + 2 * roundUp(8 * n);
 }
 
-/** Parameters: from, rows, their length, of it wanted, values, places, room. */
+/** Parameters: from, rows, their length, number wanted, values, indices, room. */
 export function writeSort(
   f: FunctionBuilder,
   keysOf: (v: I4) => I4,
@@ -33,7 +31,7 @@ export function writeSort(
   const count = (): void => {
     f.set(to, first);
     f.times(n, (i) => {
-      // Turned round, the greatest key is the least without its sign.
+      // Inverted, the greatest key is the least unsigned.
       const bits = keysOf(f.let(i32x4.loadSplat(i32.add(x, i32.shl(i, 2)))));
       f.set(key, i32.xor(i32x4.lane(bits, 0), 0x7fffffff));
       f.store(to, key);
@@ -45,7 +43,7 @@ export function writeSort(
       });
     });
   };
-  /** Counts become places, of the first of each byte. */
+  /** Converts counts to the first place of each byte. */
   const sum = (offset: number): void => {
     const at = f.variable("i32", counters), next = f.variable("i32", to);
     f.times(256, () => {
@@ -74,7 +72,7 @@ export function writeSort(
     DIGITS.forEach((digit, d) => {
       const offset = d * COUNTER_BYTES;
       f.set(key, i32.load(from));
-      // A byte that all have in common orders nothing.
+      // A byte that all keys share orders nothing.
       f.if(i32.lt(i32.load(counter(digit), offset), n), () => {
         sum(offset);
         move(digit, offset);

@@ -1,6 +1,4 @@
-/**
- * Sums over windows along rows, and local response normalization, which divides by a power of them. Float32.
- */
+/** Sums over windows along rows, and local response normalization, which divides by a power of them. Float32. */
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { roundUp } from "../blocks.ts";
 import type { Engine } from "../engine.ts";
@@ -11,10 +9,10 @@ import type { F4 } from "../wasm/simd.ts";
 import type { RowWriter } from "./row_writer.ts";
 import { type Body, rowKernel, rowsOf } from "./rows.ts";
 
-/** Numbers of the pointers: the last two are a row with zeros around it, and the bytes of a radius. */
+/** Numbers of the pointers: the last two are a zero-padded row, and the bytes of a radius. */
 const Y = 0, X = 1, ROW = 2, RADIUS = 3;
 
-/** For each element `result(sum of f over its window, the element)`. */
+/** Computes for each element `result(sum of f over its window, the element)`. */
 function overWindows(w: RowWriter, f: (v: F4) => F4, result: (sum: F4, v: F4) => F4): void {
   const { f: code } = w;
   const reach = code.let(i32.shl(w.pointer(RADIUS), 1));
@@ -39,7 +37,7 @@ function overWindows(w: RowWriter, f: (v: F4) => F4, result: (sum: F4, v: F4) =>
   );
 }
 
-/** Elements times a power of `bias + alpha · sum`, which roots make where they can. */
+/** Multiplies elements by a power of `bias + alpha · sum`, by roots where possible. */
 function response({ bias, alpha, beta }: Readonly<Record<string, number>>): Body {
   return (w) => {
     const { f, s } = w;
@@ -62,7 +60,7 @@ function response({ bias, alpha, beta }: Readonly<Record<string, number>>): Body
   };
 }
 
-/** `name` tells the bodies apart; `work` is that of an element, beside its window. */
+/** Makes a kernel; `name` distinguishes the bodies; `work` is that of an element, without its window. */
 function windowKernel(
   engine: Engine,
   { dtype, shape }: ConcreteSpec,

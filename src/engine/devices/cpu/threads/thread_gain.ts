@@ -1,30 +1,33 @@
 /**
- * What threads save, and when they should rest: a processor that has other things to do keeps a call for milliseconds, while the
- * asking thread waits.
+ * The gain of threads, and their rests: a busy processor may hold a thread's call for milliseconds, while the calling
+ * thread waits.
  */
 
-/** Milliseconds of jobs after which what was saved is looked at. */
+/** Milliseconds of jobs after which the gain is evaluated. */
 const WINDOW = 20;
-/** Parts of that time: threads that save less rest, those that save more have done well. */
+/** Shares of that time: threads that save less rest, those that save more have done well. */
 const LITTLE = 0.2, MUCH = 0.4;
-/** Milliseconds lost that are enough to look at once. */
+/** Milliseconds of loss that cause an immediate evaluation. */
 const MOST_LOST = 2;
-/** Length of a rest, in milliseconds of work as fast as before: of the first, and of the longest where each is followed by another. */
+/**
+ * Length of a rest, in milliseconds of work as fast as before: of the first, and of the longest where each is followed
+ * by another.
+ */
 const FIRST_REST = 20, LONGEST_REST = 500;
-/** Some clocks do not tell shorter times from none. */
+/** The resolution of coarse clocks. */
 const COARSE = 0.1;
 
-/** A job that threads have just done. Times are in milliseconds. */
+/** A finished job of threads. Times are in milliseconds. */
 export interface ThreadJob {
   readonly took: number;
-  /** Threads that could take part, the asking one included. */
+  /** Threads that could take part, including the calling one. */
   readonly threads: number;
   readonly calls: number;
-  /** How long those took that the asking thread made. */
+  /** Durations of the calling thread's own calls. */
   readonly own: number[];
 }
 
-/** Keeps account of what threads save. Rests are counted in work, so that they last as long however much time passes between jobs. */
+/** Accounts for the gain of threads. Rests are measured in work, whatever time passes between jobs. */
 export class ThreadGain {
   #work = 0;
   #took = 0;
@@ -32,7 +35,7 @@ export class ThreadGain {
   #rest = FIRST_REST;
   #restWork = 0;
 
-  /** True while threads would rather hinder than help. Counts the work that is asked about. */
+  /** True while threads would slow the work down. Counts the given work. */
   rests(operations: number): boolean {
     const rests = this.#restWork > 0;
     if (rests) this.#restWork -= operations;
@@ -40,7 +43,7 @@ export class ThreadGain {
     return rests;
   }
 
-  /** Accounts for a job by what it would have taken the asking thread alone, as that thread's own calls show it. */
+  /** Accounts for a job by an estimate of its time in the calling thread alone, from that thread's own calls. */
   add({ took, threads, calls, own }: ThreadJob): void {
     if (own.length === 0) return;
     this.#took += took;
@@ -60,7 +63,7 @@ export class ThreadGain {
   }
 }
 
-/** The mean of times of which a few are long because the thread itself was kept waiting. */
+/** Returns the mean of times without the few long ones, in which the thread itself was suspended. */
 function usual(times: number[]): number {
   const most = COARSE + 2 * times.sort((a, b) => a - b)[times.length >> 1];
   let sum = 0;

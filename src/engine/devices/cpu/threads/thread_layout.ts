@@ -1,22 +1,20 @@
-/**
- * Where things are in the memory through which threads talk.
- */
+/** Layout of the memory through which threads communicate. */
 
 /** Functions of a module that have numbers. */
 export const FUNCTIONS_PER_MODULE = 16;
 
-/** Stands where a call had its function's number: the thread that took it could not make it. */
+/** Replaces a function's number where the thread that took the call could not make it. */
 export const NOT_MADE = -1;
 
-/** Places in the control block, in 32-bit words. What different threads write lies apart. */
+/** Offsets in the control block, in 32-bit words. Words of different writers lie apart. */
 export const LAYOUT = {
   /** Counts jobs; threads wait for it to change. */
   job: 0,
-  /** Calls that nobody has taken; the last one is taken first. Below one: there are none. */
+  /** Calls left to take; the last one is taken first. Below one: there are none. */
   left: 16,
   done: 32,
   ready: 48,
-  /** How often the modules were forgotten, and how many there are. */
+  /** Number of resets of the modules, and number of modules. */
   forgotten: 49,
   published: 50,
   /** Calls: number of the function, number of arguments, arguments. */
@@ -24,10 +22,10 @@ export const LAYOUT = {
   /** Words of a call, and most calls of a job. */
   callWords: 32,
   mostCalls: 512,
-  /** For each module, behind the calls, its number, and where its code is: address and length. */
+  /** For each module, after the calls: its number, and address and length of its code. */
   modules: 16448,
   moduleWords: 3,
   mostModules: 512,
-  /** Words in all, to behind the modules. */
+  /** Words in all, up to the end of the modules. */
   words: 17984,
 };

@@ -1,10 +1,10 @@
 /**
- * Starts the threads themselves: workers of Node's kind where there are such (Deno and Node: they do not keep the process alive),
+ * Starts the threads: workers of Node's kind where these exist (Deno and Node: they do not keep the process alive),
  * else web workers from a Blob. The code of a worker is a text.
  */
 import { FUNCTIONS_PER_MODULE, LAYOUT, NOT_MADE } from "./thread_layout.ts";
 
-/** More threads than this wait for memory rather than compute. */
+/** Most workers: more threads would wait for memory. */
 const MOST_WORKERS = 7;
 
 interface NodeWorkers {
@@ -22,7 +22,7 @@ function builtin<T>(name: string): T | undefined {
   return process?.getBuiltinModule?.(name) as T | undefined;
 }
 
-/** How many workers this machine has use for, beside the thread that asks. */
+/** Returns the number of useful workers on this machine, besides the calling thread. */
 export function workerCount(): number {
   const cores = globalThis.navigator?.hardwareConcurrency ??
     builtin<{ availableParallelism?: () => number }>("node:os")?.availableParallelism?.() ?? 1;
@@ -31,7 +31,7 @@ export function workerCount(): number {
 
 export interface WorkerData {
   readonly memory: WebAssembly.Memory;
-  /** Where in it the control block is. */
+  /** Address of the control block. */
   readonly control: number;
 }
 
@@ -43,13 +43,13 @@ export function startWorkers(count: number, data: WorkerData): boolean {
       const source =
         `const { workerData } = require("node:worker_threads");\n(${WORKER})(workerData);`;
       const worker = new node.Worker(source, { eval: true, workerData: data });
-      // One that cannot start, or ends, is done without: unheard, its error would end the process.
+      // A worker that fails is ignored: without a listener, its error would end the process.
       worker.on("error", () => {});
       worker.unref();
     }
     return true;
   }
-  // A web worker that waits keeps a Deno process alive: one without Node's workers does without.
+  // A waiting web worker keeps a Deno process alive: without Node's workers Deno has none.
   if ("Deno" in globalThis || typeof Worker !== "function" || typeof Blob !== "function") {
     return false;
   }
@@ -66,7 +66,7 @@ export function startWorkers(count: number, data: WorkerData): boolean {
 /** Polls before a thread sleeps: the next job often comes at once. */
 const PATIENCE = 20000;
 
-/** What a worker does, forever: waits for a job, takes calls until there are none. */
+/** The code of a worker: in a loop it waits for a job and takes calls until there are none. */
 const WORKER = `({ memory, control }) => {
   const words = new Int32Array(memory.buffer), base = control >>> 2;
   const env = { memory, sin: Math.sin, cos: Math.cos, tan: Math.tan, fmod: (a, b) => a % b };
@@ -101,7 +101,7 @@ const WORKER = `({ memory, control }) => {
       try {
         find(words[at])(...words.subarray(at + 2, at + 2 + words[at + 1]));
       } catch {
-        // The asking thread makes this call, and those after it.
+        // The calling thread makes this call, and those after it.
         words[at] = ${NOT_MADE};
         Atomics.sub(words, base + ${LAYOUT.ready}, 1);
         Atomics.add(words, base + ${LAYOUT.done}, 1);

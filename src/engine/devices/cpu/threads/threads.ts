@@ -1,6 +1,6 @@
 /**
- * Threads of the CPU device: they wait in shared memory for calls of compiled functions. The thread that asks takes part, and goes
- * on when all calls are done; so threads change nothing but time.
+ * Threads of the CPU device: they wait in shared memory for calls of compiled functions. The calling thread takes part,
+ * and continues when all calls are done; so threads change nothing but time.
  */
 import { roundUp } from "../blocks.ts";
 import type { Heap, Pointer } from "../heap.ts";
@@ -10,23 +10,23 @@ import { startWorkers, workerCount } from "./thread_worker.ts";
 
 /** A compiled function: takes addresses and numbers. */
 export type WasmFunction = (...args: number[]) => number;
-/** With whole numbers of 32 bits where threads may make it. */
+/** A call; its numbers are 32-bit integers where threads may make it. */
 export type WasmCall = readonly [run: WasmFunction, args: readonly number[]];
 
-/** The code of a module, by a number that no other has had. */
+/** The code of a module, with a unique number. */
 export interface ModuleCode {
   readonly module: number;
   readonly code: Uint8Array;
 }
 
-/** Room for the code that threads compile. */
+/** Bytes for the code that threads compile. */
 const CODE_BYTES = 1 << 20;
-/** Arguments that a call can have. */
+/** Most arguments of a call. */
 const MOST_ARGUMENTS = LAYOUT.callWords - 2;
 const CONTROL_BYTES = 4 * LAYOUT.words;
 /** Floating point operations after which the first thread is worth starting: a tenth of a second. */
 const START_AFTER = 5e9;
-/** And the others, for each millisecond that starting one took. */
+/** Operations after which another is worth starting, for each millisecond that starting one took. */
 const WORTH_STARTING = 2e8;
 
 /** The threads of one heap. */
@@ -47,7 +47,10 @@ export class Threads {
     this.#heap = heap;
   }
 
-  /** Threads that can take part now, this one included. Counts the work that is asked about, and starts threads as it pays. */
+  /**
+   * Returns the number of threads that can take part now, including this one. Counts the given work, and starts threads
+   * as it pays.
+   */
   available(operations: number): number {
     if (this.#started < this.#most) {
       this.#work += operations;
@@ -68,12 +71,12 @@ export class Threads {
     return (this.#control >>> 2) + offset;
   }
 
-  /** How many threads were started, beside this one. */
+  /** Number of started threads, without this one. */
   get started(): number {
     return this.#started;
   }
 
-  /** Starts some more threads, now: as many as the machine has use for. They take part when they are up. */
+  /** Starts some more threads, up to the useful number. They take part when they are up. */
   start(count: number): void {
     const before = performance.now();
     if (this.#most === Infinity) this.#most = this.#heap.shared ? workerCount() : 0;
@@ -87,7 +90,7 @@ export class Threads {
     } catch {
       this.#most = this.#started;
     }
-    // The next one when this one has been worth it: starting takes this thread's time.
+    // The next one starts when this one has been worth it: starting takes this thread's time.
     this.#startAfter = this.#work + (performance.now() - before) * WORTH_STARTING;
   }
 
@@ -98,7 +101,7 @@ export class Threads {
     this.#heap.u8.fill(0, this.#control, this.#control + CONTROL_BYTES);
   }
 
-  /** Remembers the exports of a module, which threads compile again. */
+  /** Registers the exports of a module, which threads compile again. */
   add(code: Uint8Array, exports: readonly WasmFunction[]): void {
     const module = this.#modules++, own = { module, code };
     exports.forEach((f, i) =>
@@ -106,12 +109,12 @@ export class Threads {
     );
   }
 
-  /** Lets threads find the modules of the next job by their numbers. False where there is no room for all of them. */
+  /** Publishes the modules of the next job by their numbers. False where there is no room for all of them. */
   publish(modules: readonly ModuleCode[]): boolean {
     if (this.#publishAll(modules)) return true;
     const bytes = modules.reduce((n, { code }) => n + roundUp(code.length), 0);
     if (bytes > CODE_BYTES || modules.length > LAYOUT.mostModules) return false;
-    // Between jobs nobody reads them: these take the place of all before.
+    // Between jobs they have no readers: these replace all before.
     const { i32 } = this.#heap;
     i32[this.#word(LAYOUT.published)] = 0;
     i32[this.#word(LAYOUT.forgotten)]++;
@@ -137,7 +140,10 @@ export class Threads {
     return true;
   }
 
-  /** Runs all calls, in any order, until they are done, and throws what one threw. False where threads cannot have all functions. */
+  /**
+   * Runs all calls, in any order, until they are done, and throws an error of theirs. False where threads cannot have
+   * all functions.
+   */
   run(calls: readonly WasmCall[]): boolean {
     const modules = new Set<ModuleCode>();
     for (const [run, args] of calls) {
@@ -153,7 +159,7 @@ export class Threads {
       try {
         run(...args);
       } catch (cause) {
-        // Others still work in this memory: it is theirs until they are done.
+        // Other threads still work in this memory until they are done.
         thrown ??= { cause };
       }
     };
@@ -168,7 +174,7 @@ export class Threads {
         for (let a = 0; a < args.length; a++) i32[at + 2 + a] = args[a];
       }
       Atomics.store(i32, word(LAYOUT.done), 0);
-      // From here on calls can be taken. One word says how many are left: a thread that comes late, after any wait, either takes a
+      // From here on calls can be taken. One word holds the number left: a late thread, after any wait, either takes a
       // call of this job or none.
       Atomics.store(i32, word(LAYOUT.left), count);
       Atomics.add(i32, word(LAYOUT.job), 1);

@@ -1,6 +1,4 @@
-/**
- * Writes the WebAssembly binary format: bytes, LEB128 numbers, names, length-prefixed parts.
- */
+/** Writer of the WebAssembly binary format: bytes, LEB128 numbers, names, length-prefixed parts. */
 
 /** A growing list of bytes. */
 export class ByteWriter {
@@ -35,7 +33,7 @@ export class ByteWriter {
     return this.u32(bytes.length).all(bytes);
   }
 
-  /** Appends a section: its id, its length, and what `write` writes. Nothing for an empty list. */
+  /** Appends a section: its id, its length, and its items. Appends nothing for an empty list. */
   section<T>(id: number, items: readonly T[], write: (w: ByteWriter, item: T) => void): this {
     if (items.length === 0) return this;
     const body = new ByteWriter().u32(items.length);
@@ -43,13 +41,13 @@ export class ByteWriter {
     return this.u8(id).sized(body.bytes);
   }
 
-  /** A copy as an array that `WebAssembly.Module` takes. */
+  /** Copies the bytes for `WebAssembly.Module`. */
   finish(): Uint8Array<ArrayBuffer> {
     return new Uint8Array(this.#bytes);
   }
 }
 
-/** Unsigned LEB128 of a number below 2^32. */
+/** Encodes a number below 2^32 as unsigned LEB128. */
 export function unsigned(value: number): number[] {
   const out: number[] = [];
   let v = value >>> 0;
@@ -61,7 +59,7 @@ export function unsigned(value: number): number[] {
   return out;
 }
 
-/** Signed LEB128 of a number taken modulo 2^32. */
+/** Encodes a number modulo 2^32 as signed LEB128. */
 export function signed(value: number): number[] {
   const out: number[] = [];
   let v = value | 0;

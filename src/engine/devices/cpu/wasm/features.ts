@@ -1,26 +1,24 @@
-/**
- * What this engine's WebAssembly can do, found by validating modules of one function.
- */
+/** Features of this engine's WebAssembly, found by validating modules of one function. */
 import { f32x4 } from "./instructions.ts";
 import { ModuleBuilder } from "./module_builder.ts";
 import type { F4 } from "./simd.ts";
 
-/** Parts of WebAssembly that not every engine has. */
+/** Features of WebAssembly that some engines lack. */
 export interface WasmFeatures {
   readonly simd: boolean;
-  /** Fused multiply-add and its kind. */
+  /** Fused multiply-add and the like. */
   readonly relaxed: boolean;
   /** Memory shared between threads. */
   readonly shared: boolean;
   /**
-   * Shared memory of one size, where that pays: in Deno. It runs V8 without the signal handler that catches bad addresses, so they
-   * are checked in code, and the size of a memory that may grow is read again for each check. Not on Windows, which sets aside room
-   * for all of it.
+   * Shared memory of fixed size, where that pays: in Deno. It runs V8 without the signal handler that catches bad
+   * addresses, so code checks them, and rereads the size of a growing memory for each check. Not on Windows, which
+   * reserves memory for all of it.
    */
   readonly fixed: boolean;
 }
 
-/** Looks once; a test may ask for less than there is with `Engine`. */
+/** Probes once; a test may restrict them with `Engine`. */
 export function probeFeatures(): WasmFeatures {
   if (typeof WebAssembly !== "object") {
     return { simd: false, relaxed: false, shared: false, fixed: false };

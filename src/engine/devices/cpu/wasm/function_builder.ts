@@ -1,6 +1,4 @@
-/**
- * The body of a WebAssembly function as statements: locals, loops, branches, stores, calls.
- */
+/** The body of a WebAssembly function as statements: locals, loops, branches, stores, calls. */
 import { unsigned } from "./bytes.ts";
 import { i32 } from "./instructions.ts";
 import {
@@ -73,7 +71,7 @@ export class FunctionBuilder {
     this.#params = params.length;
   }
 
-  /** A variable, 0 at first. */
+  /** Declares a variable, 0 at first. */
   local<T extends ValueType>(type: T): Local<T> {
     this.#types.push(type);
     return new Local(type, this.#types.length - 1);
@@ -83,7 +81,7 @@ export class FunctionBuilder {
     return Array.from({ length: count }, () => this.local(type));
   }
 
-  /** A variable that holds this value: the way to use an expression twice. Locals and constants are returned as they are. */
+  /** Stores a value in a variable, to use an expression twice. Locals and constants are returned as they are. */
   let<T extends ValueType>(value: Value<T>): Value<T> {
     if (value instanceof Local || value.constant !== undefined) return value;
     return this.variable(value.type, value);
@@ -95,7 +93,7 @@ export class FunctionBuilder {
     return x;
   }
 
-  /** Variables with addresses that are `step` bytes apart. */
+  /** Declares variables with addresses that are `step` bytes apart. */
   ramp(first: Operand<"i32">, step: Operand<"i32">, count: number): Local<"i32">[] {
     return Array.from(
       { length: count },
@@ -103,7 +101,10 @@ export class FunctionBuilder {
     );
   }
 
-  /** A constant in a variable that is set once, at the start: a vector constant takes several machine instructions. */
+  /**
+   * Holds a constant in a variable that is set once, at the start: a vector constant takes several machine
+   * instructions.
+   */
   constant<T extends ValueType>(type: T, value: number): Value<T> {
     const key = `${type} ${Object.is(value, -0) ? "-0" : value}`;
     let x = this.#constants.get(key);
@@ -184,7 +185,7 @@ export class FunctionBuilder {
     this.#code.push(condition.code, BR_IF, 0, END, END);
   }
 
-  /** Counts `i`, a number and no address, from where it stands to below `end`. */
+  /** Counts `i`, a number and no address, from its value to below `end`. */
   until(i: Local<"i32">, end: Operand<"i32">, step: Operand<"i32">, body: () => void): void {
     this.while(i32.lt(i, end), () => {
       body();
@@ -192,7 +193,7 @@ export class FunctionBuilder {
     });
   }
 
-  /** Takes `step` at a time from `left`, which is not negative, as long as there are so many. */
+  /** Takes `step` at a time from `left`, which is not negative, while there are so many. */
   countDown(left: Local<"i32">, step: number, body: () => void): void {
     this.while(step === 1 ? left : i32.ge(left, step), () => {
       body();
@@ -206,7 +207,7 @@ export class FunctionBuilder {
     this.until(i, end, step, () => body(i));
   }
 
-  /** Runs the body, which may end itself early by what it is handed. */
+  /** Runs the body, which may end early by calling `leave`. */
   block(body: (leave: () => void) => void): void {
     this.#code.push(BLOCK, NOTHING);
     const depth = this.#depth + 1;
@@ -227,7 +228,7 @@ export class FunctionBuilder {
     this.#code.push(RETURN);
   }
 
-  /** The value that ends the body of a function with a result. */
+  /** Ends the body of a function with a result. */
   result(value: Value): void {
     this.#code.push(value.code);
   }
@@ -248,7 +249,7 @@ export class FunctionBuilder {
     return [args.map((a, i) => lift(fn.params[i], a).code), CALL, unsigned(fn.index)];
   }
 
-  /** The body in binary form: declarations of locals, instructions, end. */
+  /** Encodes the body: declarations of locals, instructions, end. */
   finish(): number[] {
     const locals = this.#types.slice(this.#params);
     const runs: { type: number; count: number }[] = [];

@@ -1,5 +1,6 @@
 /**
- * What instructions of several types have in common, and the functions that tables of their operands and opcodes become.
+ * Common parts of instructions of several types, and the functions that are made from tables of their operands and
+ * opcodes.
  */
 import { unsigned } from "./bytes.ts";
 import {
@@ -13,9 +14,9 @@ import {
   type VectorType,
 } from "./value.ts";
 
-/** Opcodes of the vector page have three digits behind its number. */
+/** Prefix of the vector page's opcodes, which have three digits. */
 const SIMD = 0xfd000;
-/** Chooses bytes of two vectors. */
+/** Selects bytes of two vectors. */
 export const SHUFFLE: Code = opcode(0xfd00d);
 
 function opcode(op: number): Code {
@@ -25,7 +26,7 @@ function opcode(op: number): Code {
 /** The types of the operands of an instruction, `"own"` for that of its table, and its opcode. */
 type Entry = readonly [...(ValueType | "own")[], number];
 type Entries = Readonly<Record<string, Entry>>;
-/** Instructions whose operands and opcodes stand in a table; their results are of its own type. */
+/** The functions of a table of operands and opcodes; their results are of the table's type. */
 export type Instructions<T extends ValueType, Table> = {
   readonly [N in keyof Table]: Table[N] extends readonly [...infer A, number]
     ? (...operands: { [I in keyof A]: Operand<TypeOf<A[I], T>> }) => Value<T>
@@ -33,7 +34,7 @@ export type Instructions<T extends ValueType, Table> = {
 };
 type TypeOf<A, T extends ValueType> = A extends ValueType ? A : T;
 
-/** The functions of a table, for the type that it calls its own. Opcodes count from `at`. */
+/** Makes the functions of a table, for its own type. Opcodes count from `at`. */
 function instructions<T extends ValueType, Table extends Entries>(
   own: T,
   table: Table,
@@ -59,7 +60,7 @@ function binary<T extends ValueType>([a, b]: readonly ValueType[], op: number, r
 
 /** A load from `address + offset`. */
 export type Load<T extends ValueType> = (address: Operand<"i32">, offset?: number) => Value<T>;
-/** `align` is the exponent of the natural alignment, which engines take as a hint only. */
+/** Makes a load; `align` is the exponent of the natural alignment, which engines take as a hint only. */
 export function load<T extends ValueType>(type: T, op: number, align: number): Load<T> {
   const code = opcode(op);
   return (address, offset = 0) =>
@@ -79,12 +80,12 @@ export function comparisons<T extends ValueType, M extends ValueType>(
   return { eq: of(eq), ne: of(ne), lt: of(lt), gt: of(gt), le: of(le), ge: of(ge) };
 }
 
-/** Instructions on numbers, those of a table among them. */
+/** Instructions on numbers, including those of a table. */
 export interface Numbers<T extends ScalarType> extends Comparisons<T, "i32"> {
   readonly const: (value: number) => Value<T>;
   readonly load: Load<T>;
 }
-/** From the opcodes of comparisons, and opcode and alignment of the load. */
+/** Makes them from the opcodes of comparisons, and opcode and alignment of the load. */
 export function numbers<T extends ScalarType, Table extends Entries>(
   type: T,
   table: Table,
@@ -110,10 +111,10 @@ export interface Bits<T extends VectorType> extends Instructions<T, typeof BITS>
   readonly const: (value: number) => Value<T>;
   /** `mask ? yes : no`, bit by bit. */
   readonly select: (yes: Operand<T>, no: Operand<T>, mask: Value<VectorType>) => Value<T>;
-  /** The same bits seen as this type: no instruction. */
+  /** Reinterprets the bits as this type, without an instruction. */
   readonly ofBits: (a: Value<VectorType>) => Value<T>;
 }
-/** Operations on bits, and those of a table. */
+/** Makes operations on bits, including those of a table. */
 export function vectors<T extends VectorType, Table extends Entries>(
   type: T,
   table: Table,
@@ -133,7 +134,7 @@ export interface Lanes<T extends VectorType, S extends ScalarType> {
   readonly lane: (a: Value<T>, lane: number) => Value<S>;
   readonly withLane: (a: Value<T>, lane: number, x: Operand<S>) => Value<T>;
 }
-/** From the opcodes of splat, extract_lane and replace_lane. */
+/** Makes them from the opcodes of splat, extract_lane and replace_lane. */
 export function lanes<T extends VectorType, S extends ScalarType>(
   type: T,
   scalar: S,
@@ -150,13 +151,13 @@ export function lanes<T extends VectorType, S extends ScalarType>(
 /** Loads of vectors of 32-bit lanes. */
 export interface Loads<T extends VectorType> {
   readonly load: Load<T>;
-  /** One lane of memory in all lanes. */
+  /** Loads one lane of memory into all lanes. */
   readonly loadSplat: Load<T>;
-  /** One lane of memory in lane 0, zeros in the others. */
+  /** Loads one lane of memory into lane 0, zeros into the others. */
   readonly loadFirst: Load<T>;
-  /** Two lanes of memory in lanes 0 and 1, zeros in the others. */
+  /** Loads two lanes of memory into lanes 0 and 1, zeros into the others. */
   readonly loadPair: Load<T>;
-  /** Lanes of two vectors, 0–3 from `a` and 4–7 from `b`. */
+  /** Selects lanes of two vectors, 0–3 from `a` and 4–7 from `b`. */
   readonly shuffle: (
     a: Value<T>,
     b: Value<T>,
@@ -176,7 +177,7 @@ export function loads<T extends VectorType>(type: T): Loads<T> {
   };
 }
 
-/** Both float vectors have these in the same order, at different places. */
+/** Instructions that both float vectors have in the same order, at different opcodes. */
 const FLOATS = {
   abs: ["own", 0],
   neg: ["own", 1],
@@ -197,10 +198,10 @@ const FLOATS = {
 
 /** Floating point in lanes. */
 export interface Floats<T extends VectorType> extends Bits<T>, Instructions<T, typeof FLOATS> {
-  /** `a * b + c`, fused or not as the machine likes. Needs relaxed SIMD. */
+  /** `a * b + c`, fused or not, at the machine's choice. Needs relaxed SIMD. */
   readonly relaxedMadd: (a: Operand<T>, b: Operand<T>, c: Operand<T>) => Value<T>;
 }
-/** With those of a table; from the opcodes of `abs` and of the multiply-add. */
+/** Makes them, including those of a table, from the opcodes of `abs` and of the multiply-add. */
 export function floats<T extends VectorType, Table extends Entries>(
   type: T,
   table: Table,

@@ -1,6 +1,6 @@
 /**
- * WebAssembly instructions as functions of typed values: `f32x4.add(a, b)` joins two `Value<"f32x4">` into one, and TypeScript
- * refuses a sum of unlike ones. A number stands for a constant.
+ * WebAssembly instructions as functions of typed values: `f32x4.add(a, b)` joins two `Value<"f32x4">` into one, and
+ * TypeScript rejects a sum of unlike ones. A number stands for a constant.
  */
 import {
   type Bits,
@@ -50,7 +50,7 @@ const I32 = {
   /** The top bits of the lanes. */
   bitmask: ["i32x4", 0xfd0a4],
 } as const;
-/** A sum or a product. What it leaves as it is and constants are folded: addresses are full of them. */
+/** Makes a sum or a product. Neutral operands and constants are folded: addresses are full of them. */
 function folded(op: number, neutral: number, fold: (a: number, b: number) => number): Folded {
   return (a, b) => {
     const x = lift("i32", a), y = lift("i32", b);

@@ -1,12 +1,10 @@
-/**
- * Kernels: modules of one function of addresses and numbers, written with vector code.
- */
+/** Kernels: modules of one function of addresses and numbers, written with vector code. */
 import type { Engine, WasmFunction } from "../engine.ts";
 import type { Local } from "./function_builder.ts";
 import type { ModuleBuilder } from "./module_builder.ts";
 import { type HostImports, Simd } from "./simd.ts";
 
-/** The kernel of `params` parameters that `write` writes; built once for each key. */
+/** Returns the kernel of `params` parameters that `write` writes; built once for each key. */
 export function kernel(
   engine: Engine,
   key: string,

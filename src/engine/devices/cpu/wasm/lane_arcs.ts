@@ -24,13 +24,13 @@ const ATAN = [
   -0.01636345125734806,
   0.0029195179231464863,
 ];
-/** π and π/2 in two parts: the nearest f32, and what it lacks. */
+/** π and π/2 in two parts: the nearest f32, and the rounding error. */
 const PI_HIGH = Math.fround(Math.PI), PI_LOW = Math.PI - PI_HIGH;
 const HALF_PI_HIGH = PI_HIGH / 2, HALF_PI_LOW = PI_LOW / 2;
 
 /**
- * An angle in two parts, whose sum is arcsin |x| up to ½. Where |x| is `far` beyond, it is half the angle between x and ±1: small
- * enough for the same polynomial.
+ * Computes an angle in two parts, whose sum is arcsin |x| up to ½. Where |x| is `far` beyond, it is half the angle
+ * between x and ±1: small enough for the same polynomial.
  */
 function arc(s: Simd, x: F4): { far: F4; high: F4; low: F4 } {
   const { f } = s;
@@ -47,7 +47,7 @@ export function asin(s: Simd, x: F4): F4 {
   const { far, high, low } = arc(s, x);
   const twice = f.let(f32x4.add(high, high));
   const steep = f.let(f32x4.sub(s.k(HALF_PI_HIGH), twice));
-  // What the rounding of the difference lost.
+  // The rounding error of the difference.
   const lost = f32x4.sub(f32x4.sub(s.k(HALF_PI_HIGH), steep), twice);
   const rest = f32x4.add(lost, f32x4.sub(s.k(HALF_PI_LOW), f32x4.add(low, low)));
   return f.let(s.copySign(f32x4.select(f32x4.add(steep, rest), f32x4.add(high, low), far), x));
@@ -88,7 +88,7 @@ export function atan2(s: Simd, y: F4, x: F4): F4 {
   const ay = f.let(s.abs(y)), ax = f.let(s.abs(x));
   const steep = f.let(f32x4.gt(ay, ax));
   const short = f.let(f32x4.select(ax, ay, steep)), long = f.let(f32x4.select(ay, ax, steep));
-  // Equal legs, 0 and ∞ among them: the angle is 0 or π/4.
+  // Equal legs, including 0 and ∞: the angle is 0 or π/4.
   const even = f32x4.and(f32x4.ofBits(f32x4.gt(short, s.k(0))), s.k(1));
   const t = f32x4.select(even, f32x4.div(short, long), f32x4.eq(short, long));
   const angle = f.let(arcTangent(s, f.let(t)));

@@ -64,7 +64,7 @@ const ERFC = [
   -0.0001924194220919162,
 ];
 
-/** What the exponent 0 is stored as. */
+/** The stored form of the exponent 0. */
 const BIAS = 127;
 /** Adding this and an integer rounds to an integer, which then stands in the low bits with the other added. */
 const ROUND = 1.5 * 2 ** 23;
@@ -88,7 +88,7 @@ function powerOfTwo(s: Simd, n: I4): F4 {
 
 export function exp(s: Simd, x: F4): F4 {
   const { f } = s;
-  // pmin and pmax hand a NaN in their first operand on.
+  // pmin and pmax pass on a NaN in their first operand.
   const bounded = f.let(f32x4.pmax(f32x4.pmin(x, s.k(89)), s.k(-105)));
   const { r, bits } = reduceExp(s, bounded, 0);
   const power = f.let(s.poly(r, EXP));
@@ -108,7 +108,7 @@ function expBounded(s: Simd, x: F4): F4 {
 
 /** eˣ where x is not positive, or NaN; 0 where the result is not a normal number. */
 export function expNegative(s: Simd, x: F4): F4 {
-  // Below the limit the exponent is anything, and the result is thrown away.
+  // Below the limit the exponent is arbitrary, and the result is discarded.
   return s.f.let(f32x4.andNot(expBounded(s, x), f32x4.ofBits(f32x4.lt(x, s.k(-87.33)))));
 }
 
@@ -152,7 +152,7 @@ function sumLog(s: Simd, n: F4, y: F4, low: F4 | null = null): F4 {
   return f.let(s.madd(n, s.k(LN2_HIGH), sum));
 }
 
-/** A logarithm's result where x is above `zero`; there it is -∞, below and of NaN it is NaN, of ∞ it is ∞. */
+/** Returns a logarithm's result where x is above `zero`; there it is -∞, below and for NaN it is NaN, for ∞ it is ∞. */
 function guardLog(s: Simd, x: F4, result: F4, zero: number): F4 {
   const large = f32x4.select(x, result, f32x4.eq(x, s.k(Infinity)));
   const outside = f32x4.select(s.k(-Infinity), s.k(NaN), f32x4.eq(x, s.k(zero)));
@@ -171,7 +171,7 @@ export function log(s: Simd, x: F4): F4 {
 export function log1p(s: Simd, x: F4): F4 {
   const { f } = s;
   const u = f.let(f32x4.add(x, s.k(1)));
-  // What the rounding of 1 + x lost.
+  // The rounding error of 1 + x.
   const lost = f.let(f32x4.div(f32x4.sub(x, f32x4.sub(u, s.k(1))), u));
   const { n, y } = splitExponent(s, f.let(i32x4.ofBits(u)));
   // 0 keeps its sign.

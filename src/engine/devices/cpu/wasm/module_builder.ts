@@ -1,6 +1,4 @@
-/**
- * A WebAssembly module: one imported memory, imported and own functions, exports.
- */
+/** A WebAssembly module: one imported memory, imported and own functions, exports. */
 import { ByteWriter } from "./bytes.ts";
 import { FunctionBuilder, type FunctionRef, Local, type Locals } from "./function_builder.ts";
 import { typeByte, type ValueType } from "./value.ts";
@@ -9,7 +7,7 @@ import { Error } from "../../../core/throwing/builtin_errors.ts";
 /** The memory a module imports as `env.memory`. */
 export interface MemoryImport {
   readonly shared: boolean;
-  /** Pages that are always there: engines that check addresses in code check offsets below it once, when compiling. */
+  /** Pages that always exist: engines that check addresses in code check offsets below it once, when compiling. */
   readonly minimum?: number;
   /** Upper limit in pages of 64 KiB; shared memories must name theirs. */
   readonly maximum?: number;
@@ -42,7 +40,7 @@ export class ModuleBuilder {
     return { index: this.#imports.length - 1, params, result };
   }
 
-  /** Adds a function; `name` exports it, null keeps it inside. */
+  /** Adds a function; `name` exports it, null keeps it internal. */
   function<const P extends readonly ValueType[], R extends ValueType | null>(
     name: string | null,
     params: P,

@@ -1,6 +1,4 @@
-/**
- * What vector code is written with: multiply-add, polynomials, choices, detours through f64 and through JavaScript.
- */
+/** Helpers of vector code: multiply-add, polynomials, choices, detours through f64 and through JavaScript. */
 import type { FunctionBuilder, FunctionRef, Local } from "./function_builder.ts";
 import { f32, f32x4, f64, f64x2, i32, i32x4 } from "./instructions.ts";
 import type { Floats } from "./instruction_kinds.ts";
@@ -12,16 +10,19 @@ export type D2 = Value<"f64x2">;
 /** Four i32, or four masks of all ones or all zeros. */
 export type I4 = Value<"i32x4">;
 
-/** JavaScript functions of one or two numbers that a module has imported, by name. */
+/** JavaScript functions of one or two numbers that a module imports, by name. */
 export type HostImports = ReadonlyMap<string, FunctionRef<readonly "f64"[], "f64">>;
 
 type FloatType = "f32x4" | "f64x2";
 const FLOATS: { readonly [T in FloatType]: Floats<T> } = { f32x4, f64x2 };
 
-/** Vector code within one function. Constants are kept in variables; results are named, so they may be used more than once. */
+/**
+ * Vector code within one function. Constants are kept in variables; results are named, so they may be used more than
+ * once.
+ */
 export class Simd {
   readonly f: FunctionBuilder;
-  /** Lanes for which there is no result, so far; null where nobody asks. */
+  /** Lanes without a result so far; null where they are not recorded. */
   fault: Local<"i32x4"> | null = null;
   readonly #relaxed: boolean;
   readonly #host: HostImports;
@@ -33,7 +34,7 @@ export class Simd {
     this.#host = host;
   }
 
-  /** Notes lanes for which there is no result. */
+  /** Records lanes without a result. */
   refuse(lanes: I4): void {
     if (this.fault !== null) this.f.set(this.fault, i32x4.or(this.fault, lanes));
   }
@@ -61,7 +62,7 @@ export class Simd {
     return highestFirst.reduce((sum, next) => this.madd(sum, x, next));
   }
 
-  /** `|x|`, by a mask that stays in a register: engines make that of the instruction anew each time. */
+  /** `|x|`, by a mask that stays in a register: engines materialize that of the instruction each time. */
   abs(x: F4): F4 {
     return f32x4.and(x, f32x4.ofBits(this.i(0x7fffffff)));
   }
@@ -71,7 +72,7 @@ export class Simd {
     return or(x, and(s, this.f.constant(x.type, -0)));
   }
 
-  /** Computes in f64: both halves of the operands are widened, given to `fn`, and rounded back. */
+  /** Computes in f64: both halves of the operands are widened, passed to `fn`, and rounded back. */
   wide(args: readonly F4[], fn: (...args: D2[]) => D2): F4 {
     const low = args.map((x) => this.f.let(f64x2.ofF32(x)));
     const high = args.map((x) => this.f.let(f64x2.ofF32(f32x4.shuffle(x, x, [2, 3, 2, 3]))));
@@ -79,7 +80,7 @@ export class Simd {
     return this.f.let(f32x4.shuffle(a, f32x4.ofF64(fn(...high)), [0, 1, 4, 5]));
   }
 
-  /** Computes on int32 or uint32 lanes in f64, where every one of them and every quotient is exact. */
+  /** Computes on int32 or uint32 lanes in f64, where all of them and their quotients are exact. */
   wideInts(a: I4, b: I4, signed: boolean, fn: (a: D2, b: D2) => D2): I4 {
     const widen = signed ? f64x2.ofI32 : f64x2.ofU32, narrow = signed ? i32x4.ofF64 : i32x4.ofF64U;
     const half = (x: I4): I4 => i32x4.shuffle(x, x, [2, 3, 2, 3]);

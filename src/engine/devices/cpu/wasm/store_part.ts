@@ -1,6 +1,4 @@
-/**
- * Stores of less than a vector.
- */
+/** Stores of less than a vector. */
 import type { FunctionBuilder } from "./function_builder.ts";
 import { i32 } from "./instructions.ts";
 import type { F4 } from "./simd.ts";

@@ -1,6 +1,4 @@
-/**
- * Four rows at a time, turned: each row is in a lane.
- */
+/** Four rows at a time, transposed: each row is in a lane. */
 import type { FunctionBuilder, Local } from "./function_builder.ts";
 import { f32, f32x4, i32 } from "./instructions.ts";
 import type { F4 } from "./simd.ts";
@@ -8,7 +6,7 @@ import type { Operand } from "./value.ts";
 
 type I = Local<"i32">;
 
-/** Turns four rows of four into four columns. */
+/** Transposes four rows of four. */
 export function turn4(f: FunctionBuilder, [a, b, c, d]: readonly F4[]): F4[] {
   const ab0 = f.let(f32x4.shuffle(a, b, [0, 4, 1, 5])),
     ab1 = f.let(f32x4.shuffle(a, b, [2, 6, 3, 7]));
@@ -23,16 +21,16 @@ export function turn4(f: FunctionBuilder, [a, b, c, d]: readonly F4[]): F4[] {
 }
 
 interface Along {
-  /** The rows: where they begin, and in the end where the columns left are. */
+  /** Addresses of the rows, and in the end of the columns left. */
   readonly rows: readonly I[];
   readonly n: I;
   /** Takes four columns. */
   readonly four: (columns: readonly F4[]) => void;
-  /** Takes one of those left. */
+  /** Takes one of the remaining columns. */
   readonly one: (column: F4) => void;
 }
 
-/** Goes along four rows of four-byte elements. Whole vectors are read: up to twelve bytes past the end of the rows. */
+/** Walks four rows of four-byte elements. Whole vectors are read: up to twelve bytes past the end of the rows. */
 export function alongRows(f: FunctionBuilder, { rows, n, four, one }: Along): void {
   const left = f.variable("i32", n);
   const columns = (): F4[] => turn4(f, rows.map((p) => f.let(f32x4.load(p))));
@@ -49,10 +47,10 @@ export function alongRows(f: FunctionBuilder, { rows, n, four, one }: Along): vo
 }
 
 interface Into {
-  /** The rows, one or some fours: where they begin, and in the end where they end. */
+  /** Addresses of the rows, one or some fours, and in the end their ends. */
   readonly rows: readonly I[];
   readonly n: I;
-  /** Where the first column goes, and in the end where one more would go. */
+  /** Target of the first column, and in the end of one more. */
   readonly to: I;
   /** Bytes from column to column. */
   readonly step: Operand<"i32">;

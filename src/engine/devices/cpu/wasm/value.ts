@@ -1,19 +1,19 @@
 /**
- * Typed WebAssembly expressions: `Value<"f32x4">` is code that leaves one f32x4 on the stack. An expression used twice is
- * computed twice: name it with `FunctionBuilder.let`.
+ * Typed WebAssembly expressions: `Value<"f32x4">` is code that leaves one f32x4 on the stack. An expression used twice
+ * is computed twice: name it with `FunctionBuilder.let`.
  */
 import { littleEndian, signed } from "./bytes.ts";
 
 export type ScalarType = "i32" | "f32" | "f64";
 /** Types of 128 bits, seen as lanes. */
 export type VectorType = "i8x16" | "i16x8" | "i32x4" | "i64x2" | "f32x4" | "f64x2";
-/** Types a value can have. WebAssembly knows one vector type; the lanes are ours. */
+/** Types of a value. WebAssembly has one vector type; the lanes are ours. */
 export type ValueType = ScalarType | VectorType;
 
 /** Bytes, nested so that joining expressions copies nothing. */
 export type Code = readonly (number | Code)[];
 
-/** Code in a row. The engine flattens faster than code of ours that runs for the first time. */
+/** Flattens code. The engine does that faster than code of ours that runs for the first time. */
 export function bytesOf(code: Code): number[] {
   return (code as readonly unknown[]).flat(Infinity) as number[];
 }
@@ -22,7 +22,7 @@ export class Value<T extends ValueType = ValueType> {
   readonly type: T;
   /** The instructions, operands first. */
   readonly code: Code;
-  /** Its value, where it is a constant number. */
+  /** The number, where the value is constant. */
   readonly constant: number | undefined;
 
   constructor(type: T, code: Code, constant?: number) {
@@ -37,12 +37,12 @@ export type Operand<T extends ValueType> = Value<T> | number;
 
 const SCALAR_BYTES: Readonly<Record<ScalarType, number>> = { i32: 0x7f, f32: 0x7d, f64: 0x7c };
 
-/** The byte that names a type in the binary format. */
+/** Returns the byte that names a type in the binary format. */
 export function typeByte(type: ValueType): number {
   return SCALAR_BYTES[type as ScalarType] ?? 0x7b;
 }
 
-/** The constant of this type; a vector has it in all lanes. */
+/** Makes the constant of this type; a vector has it in all lanes. */
 export function constant<T extends ValueType>(type: T, value: number): Value<T> {
   const vector = (lanes: ArrayBufferView): Value<T> =>
     new Value(type, [0xfd, 0x0c, littleEndian(lanes)], value);

@@ -1,6 +1,7 @@
 /**
- * Elementary functions on two f64 that come from f32 and go back to f32: exact to about eleven digits, so the rounded result is
- * the nearest or next to it. For functions whose f32 forms lose digits, and for powers, whose special cases are told in f32.
+ * Elementary functions on two f64 that come from f32 and go back to f32: exact to about eleven digits, so the rounded
+ * result is the nearest or next to it. For functions whose f32 forms lose digits, and for powers, whose special cases
+ * are decided in f32.
  */
 import { f32x4, f64x2, i32, i32x4, i64x2 } from "./instructions.ts";
 import type { D2, F4, Simd } from "./simd.ts";
@@ -59,12 +60,12 @@ function reduceExp(s: Simd, x: D2): { scale: D2; minusOne: D2 } {
   return { scale, minusOne };
 }
 
-/** Far enough for every f32: its results there are 0 or infinite. */
+/** Clamps to a range wide enough for every f32: its results beyond are 0 or infinite. */
 function bounded(s: Simd, x: D2): D2 {
   return s.f.let(f64x2.pmax(f64x2.pmin(x, s.d(200)), s.d(-200)));
 }
 
-/** eˣ, taken as e^±200 further out. */
+/** eˣ, clamped to e^±200. */
 export function exp(s: Simd, x: D2): D2 {
   const { scale, minusOne } = reduceExp(s, bounded(s, x));
   return s.f.let(s.madd(scale, minusOne, scale));
@@ -76,7 +77,7 @@ export function expm1(s: Simd, x: D2): D2 {
   return s.f.let(f64x2.select(x, e, f64x2.eq(x, s.d(0))));
 }
 
-/** Natural logarithm of a finite number above 0, never of a subnormal f64; of others it is anything. */
+/** Natural logarithm of a finite number above 0, never of a subnormal f64; of others it is arbitrary. */
 function logPositive(s: Simd, x: D2): D2 {
   const { f } = s;
   const bits = f.let(i64x2.ofBits(x));
@@ -110,10 +111,10 @@ export function log1p(s: Simd, x: D2): D2 {
   const { f } = s;
   const u = f.let(f64x2.add(x, s.d(1)));
   const l = log(s, u);
-  // What the rounding of 1 + x lost.
+  // The rounding error of 1 + x.
   const lost = f64x2.div(f64x2.sub(x, f64x2.sub(u, s.d(1))), u);
   const exact = f64x2.select(x, f64x2.add(l, lost), f64x2.eq(x, s.d(0)));
-  // Where there is nothing to correct: up to -1, and at ∞.
+  // No correction applies up to -1, and at ∞.
   const corrected = f64x2.select(exact, l, f64x2.gt(x, s.d(-1)));
   return f.let(f64x2.select(x, corrected, f64x2.eq(x, s.d(Infinity))));
 }
@@ -186,12 +187,12 @@ export function tan(s: Simd, x: D2): D2 {
   return s.f.let(f64x2.select(x, f64x2.div(both.sin, both.cos), f64x2.eq(x, s.d(0))));
 }
 
-/** xʸ for finite x above 0; for others it is anything. */
+/** xʸ for finite x above 0; for others it is arbitrary. */
 function powPositive(s: Simd, x: D2, y: D2): D2 {
   return exp(s, s.f.let(f64x2.mul(y, logPositive(s, x))));
 }
 
-/** xʸ as C and TensorFlow have it: powers of 1 are 1, and of -1 where y is infinite. */
+/** xʸ as in C and TensorFlow: powers of 1 are 1, and of -1 where y is infinite. */
 export function pow(s: Simd, x: F4, y: F4): F4 {
   const { f } = s;
   const infinity = s.k(Infinity);
@@ -206,7 +207,7 @@ export function pow(s: Simd, x: F4, y: F4): F4 {
   return out;
 }
 
-/** xʸ for any x and y, where that of ordinary ones is known, and where the magnitude of |x|ʸ is for x < 0. */
+/** xʸ for any x and y, given that of ordinary ones, and the magnitude of |x|ʸ for x < 0. */
 function special(s: Simd, x: F4, y: F4, power: F4): F4 {
   const { f } = s;
   const base = f.let(s.abs(x));
@@ -222,7 +223,7 @@ function special(s: Simd, x: F4, y: F4, power: F4): F4 {
   const half = f.let(f32x4.mul(y, s.k(0.5)));
   const odd = f32x4.and(whole, f32x4.ofBits(f32x4.ne(half, f32x4.trunc(half))));
   const sign = f32x4.and(f32x4.and(odd, x), s.k(-0));
-  // A negative number has only whole powers.
+  // A negative number has only integer powers.
   const negative = f32x4.ofBits(f32x4.lt(x, s.k(0)));
   const bad = f.let(f32x4.andNot(f32x4.andNot(negative, whole), endless));
   const result = f32x4.select(s.k(NaN), f32x4.or(magnitude, sign), bad);

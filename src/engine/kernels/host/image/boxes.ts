@@ -1,32 +1,33 @@
-/**
- * Non-maximum suppression on the host: keeps the best of boxes that overlap.
- */
+/** Non-maximum suppression on the host: keeps the best of boxes that overlap. */
 
 export interface SuppressOptions {
   /** At most so many boxes. */
   readonly most: number;
-  /** Boxes that overlap a kept one by more are dropped, but for those whose scores are lowered. */
+  /** Boxes that overlap a kept one by more are dropped, unless overlaps lower scores instead. */
   readonly iouThreshold: number;
-  /** Boxes of no more than this score are dropped. */
+  /** Boxes with at most this score are dropped. */
   readonly scoreThreshold: number;
   /** Above 0, overlap also lowers scores, as a Gaussian of this deviation squared. */
   readonly softSigma: number;
-  /** True: as TensorFlow.js, which drops boxes that overlap by the threshold itself, also where it lowers scores. */
+  /**
+   * True: as in TensorFlow.js, boxes that overlap by exactly the threshold are dropped, also where overlaps lower
+   * scores.
+   */
   readonly tfjs?: boolean;
 }
 
 /** Kept boxes, best first. */
 export interface Kept {
   readonly indices: number[];
-  /** Their scores, lowered by overlaps where that is asked for. */
+  /** Their scores, which overlaps may have lowered. */
   readonly scores: number[];
 }
 
-/** Candidates, the best of which is taken first: of equal ones, the earlier box. */
+/** A queue of candidates, the best first: of equal ones, the earlier box. */
 class Queue {
   /** By box. */
   readonly scores: number[] = [];
-  /** A heap: no box is better than that at half its place. */
+  /** A heap: no box is better than that at half its index. */
   readonly #boxes: number[] = [];
 
   constructor(scores: ArrayLike<number>, above: number) {
@@ -89,10 +90,10 @@ interface Frame {
   readonly area: number;
 }
 
-/** How much two of the boxes overlap, by their numbers. */
+/** Returns the overlap of two boxes, by their numbers. */
 export type Overlap = (box: number, kept: number) => number;
 
-/** The overlap of boxes `[y1, x1, y2, x2]`: their intersection over their union. */
+/** Makes the overlap of boxes `[y1, x1, y2, x2]`: their intersection over their union. */
 export function overlapOf(boxes: ArrayLike<number>): Overlap {
   const frames = new Array<Frame | undefined>(boxes.length >> 2);
   return (a, b) => overlap(frames[a] ??= frameOf(boxes, a), frames[b] ??= frameOf(boxes, b));
@@ -107,7 +108,7 @@ export function suppress(
   const exponent = softSigma > 0 ? -0.5 / softSigma : 0;
   const limit = exponent !== 0 && !tfjs ? Infinity : iouThreshold;
   const queue = new Queue(scores, scoreThreshold), marks = queue.scores;
-  // Of a box that comes again: the kept ones before this have had their say.
+  // Number of kept boxes that a requeued box was already compared with.
   const checked: (number | undefined)[] = [];
   const indices: number[] = [];
   while (indices.length < most && queue.size > 0) {

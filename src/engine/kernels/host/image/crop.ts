@@ -1,6 +1,4 @@
-/**
- * Crops resized to one size, and what carries gradients back to images and boxes; on the host.
- */
+/** Crops resized to one size, and their gradients with respect to images and boxes; on the host. */
 import { InvalidArgumentError } from "../../../core/errors.ts";
 import type { NdArray } from "../../../core/nd_array.ts";
 import type { Attrs } from "../../../core/op.ts";
@@ -8,7 +6,7 @@ import { type ImageDims, imageDims } from "../../image/geometry.ts";
 import { floatsOf } from "./resize.ts";
 import { settle } from "../numbers.ts";
 
-/** Place in the image for step `at` of `steps` from `begin` to `end` (as parts of the image). */
+/** Returns the position in the image of step `at` of `steps` from `begin` to `end` (as parts of the image). */
 export function cropPlace(
   begin: number,
   end: number,
@@ -22,7 +20,7 @@ export function cropPlace(
     : 0.5 * (begin + end) * span;
 }
 
-/** The two pixels around a place and how far it is from the first; null outside of the image. */
+/** Returns the two pixels around a position and its distance from the first; null outside of the image. */
 export function corners(
   place: number,
   extent: number,
@@ -37,7 +35,7 @@ export function corners(
   return [low, Math.ceil(place), place - low];
 }
 
-/** Throws `InvalidArgumentError` where a box is of no image. */
+/** Throws `InvalidArgumentError` where a box names no image. */
 export function checkOwner(box: number, owner: number, batch: number): void {
   if (owner < 0 || owner >= batch) {
     throw new InvalidArgumentError(`box_index[${box}] = ${owner} is not in [0, ${batch})`);
@@ -101,7 +99,7 @@ export function cropCpu([x, ...boxes]: readonly NdArray[], out: NdArray, attrs: 
   });
 }
 
-/** Gives each crop pixel's gradient back to the image pixels it was made of. */
+/** Adds each crop pixel's gradient to the image pixels it was made of. */
 export function cropImageGradCpu(
   [dy, ...boxes]: readonly NdArray[],
   dx: NdArray,
@@ -125,7 +123,7 @@ export function cropImageGradCpu(
   settle(sums, dx);
 }
 
-/** Gradient with respect to the boxes: how the crops change when their edges move. Bilinear only. */
+/** Computes the gradient with respect to the boxes: the change of the crops when their edges move. Bilinear only. */
 export function cropBoxesGradCpu([dy, x, ...boxes]: readonly NdArray[], out: NdArray): void {
   const image = imageDims(x.shape), { width, height, depth } = image;
   const from = floatsOf(x), given = floatsOf(dy);

@@ -1,6 +1,4 @@
-/**
- * Resizing on the host, and what carries gradients back.
- */
+/** Resizing on the host, and its gradients. */
 import type { NdArray } from "../../../core/nd_array.ts";
 import type { Attrs } from "../../../core/op.ts";
 import { sizeOf } from "../../../core/shape.ts";
@@ -17,14 +15,14 @@ export function floatsOf(x: NdArray): Float64Array {
   return out;
 }
 
-/** Bilinear interpolation of `x` into `out`. */
+/** Interpolates `x` bilinearly into `out`. */
 export function resizeBilinearCpu(x: NdArray, out: NdArray, attrs: Attrs): void {
   const { batch, height, width, depth } = imageDims(x.shape);
   const [, rows, columns] = out.shape;
   const vertical = axisScale(height, rows, attrs), horizontal = axisScale(width, columns, attrs);
   const from = x.dtype === "float32" ? x.data as Float32Array : floatsOf(x),
     to = out.data as Float32Array;
-  // As in TensorFlow, infinite pixels and all.
+  // As in TensorFlow, also with infinite pixels.
   if (height === rows && width === columns) return to.set(from);
   const across = Array.from(
     { length: columns },
@@ -49,7 +47,7 @@ export function resizeBilinearCpu(x: NdArray, out: NdArray, attrs: Attrs): void 
   }
 }
 
-/** Gives each pixel of `dy` back to the four it was made of. */
+/** Adds each pixel of `dy` to the four it was made of. */
 export function resizeBilinearGradCpu(dy: NdArray, dx: NdArray, attrs: Attrs): void {
   const { batch, height, width, depth } = imageDims(dx.shape);
   const [, rows, columns] = dy.shape;
@@ -79,7 +77,7 @@ export function resizeBilinearGradCpu(dy: NdArray, dx: NdArray, attrs: Attrs): v
   settle(sums, dx);
 }
 
-/** For each output pixel of each image, the first element of the pixel it takes. */
+/** Visits, for each output pixel of each image, the first element of its nearest pixel. */
 function eachNearest(
   from: readonly number[],
   to: readonly number[],
@@ -107,14 +105,14 @@ export function resizeNearestCpu(x: NdArray, out: NdArray, attrs: Attrs): void {
   });
 }
 
-/** Gives each pixel of `dy` back to the one it copied. */
+/** Adds each pixel of `dy` to the one it copied. */
 export function resizeNearestGradCpu(dy: NdArray, dx: NdArray, attrs: Attrs): void {
   const sums = new Accumulator(dx), values = addable(dy), depth = dx.shape[3];
   eachNearest(dx.shape, dy.shape, attrs, (s, t) => sums.add(s * depth, values, t * depth, depth));
   sums.finish();
 }
 
-/** Calls back for each pair of lines of an axis that have to do with each other. */
+/** Visits each pair of related lines of an axis. */
 function lines(
   taps: readonly Taps[],
   { outer, size, inner }: { outer: number; size: number; inner: number },
@@ -130,7 +128,7 @@ function lines(
 
 const doubles = (shape: readonly number[]) => new Float64Array(sizeOf(shape));
 
-/** Adds runs of `n` elements, each times a weight, to others. */
+/** Makes a function that adds runs of `n` elements, each times a weight, to others. */
 function adder(from: Float64Array, to: Float64Array, n: number) {
   return (f: number, t: number, weight: number): void => {
     for (let j = 0; j < n; j++) to[t + j] += from[f + j] * weight;
@@ -146,7 +144,7 @@ export function resample(x: NdArray, out: NdArray, { rows, columns }: Sampling):
   settle(to, out);
 }
 
-/** Gives what reached each place of the result back to what it was made of. */
+/** Adds the gradient of each element of the result to its source elements. */
 export function resampleBack(dy: NdArray, dx: NdArray, { rows, columns }: Sampling): void {
   const { batch, height, width, depth } = imageDims(dx.shape), row = width * depth;
   const between = doubles([batch, rows.length, row]), to = doubles(dx.shape);

@@ -1,6 +1,4 @@
-/**
- * Reading images through a projective transform or a rotation on the host.
- */
+/** Reading images through a projective transform or a rotation on the host. */
 import { type NdArray, setElement } from "../../../core/nd_array.ts";
 import { imageDims } from "../../image/geometry.ts";
 import type { FillMode, Rotation, Warp } from "../../image/warp_geometry.ts";
@@ -8,7 +6,7 @@ import { floatsOf } from "./resize.ts";
 import { settle } from "../numbers.ts";
 import { Accumulator } from "../scatter_accumulate.ts";
 
-/** Brings a coordinate into `[0, extent)` as the fill mode says; constant edges leave it. */
+/** Folds a coordinate into `[0, extent)` by the fill mode; a constant edge leaves it. */
 function mapPlace(at: number, extent: number, mode: FillMode): number {
   if (mode === "CONSTANT") return at;
   let v = at;
@@ -29,14 +27,14 @@ function mapPlace(at: number, extent: number, mode: FillMode): number {
   return Math.max(0, Math.min(last, v));
 }
 
-/** Place in the image for an output pixel, or null where the transform has none. */
+/** Returns the position in the image for an output pixel, or null where the transform has none. */
 function placeOf(t: Float64Array, o: number, r: number, c: number): [number, number] | null {
   const k = t[o + 6] * c + t[o + 7] * r + 1;
   if (k === 0) return null;
   return [(t[o + 3] * c + t[o + 4] * r + t[o + 5]) / k, (t[o] * c + t[o + 1] * r + t[o + 2]) / k];
 }
 
-/** Calls `visit` for the pixels that make each output pixel, with their weights; `null` for the constant. */
+/** Calls `visit` for the source pixels of each output pixel, with their weights; `null` for the constant. */
 function eachWarped(
   image: readonly number[],
   [, rows, columns]: readonly number[],
@@ -91,7 +89,7 @@ export function warpCpu(image: NdArray, transforms: NdArray, warp: Warp, out: Nd
   }
 }
 
-/** Gives the gradients of the output back to the pixels that were read. */
+/** Adds the gradients of the output to the pixels that were read. */
 export function warpGradCpu(dy: NdArray, transforms: NdArray, warp: Warp, dx: NdArray): void {
   const depth = dx.shape[3];
   const from = floatsOf(dy), sums = new Float64Array(dx.size);
@@ -102,7 +100,7 @@ export function warpGradCpu(dy: NdArray, transforms: NdArray, warp: Warp, dx: Nd
   settle(sums, dx);
 }
 
-/** Source pixel of each output pixel, -1 beyond the edge. */
+/** Returns the source pixel of each output pixel, -1 beyond the edge. */
 function rotatedPixels(height: number, width: number, { radians, x, y }: Rotation): Int32Array {
   const sin = Math.sin(radians), cos = Math.cos(radians);
   const out = new Int32Array(height * width);

@@ -1,6 +1,6 @@
 /**
- * Singular values, eigenvalues of symmetric matrices and triangular factors on the host, by Jacobi's rotations and by elimination with
- * pivots. In float64.
+ * Singular values, eigenvalues of symmetric matrices and triangular factors on the host, by Jacobi's rotations and by
+ * elimination with pivots. In float64.
  */
 import { InvalidArgumentError } from "../../../core/errors.ts";
 import type { NdArray } from "../../../core/nd_array.ts";
@@ -24,7 +24,7 @@ function rotate(a: Float64Array, b: Float64Array, c: number, s: number): void {
   }
 }
 
-/** Cosine and sine of the smaller angle that makes `[[p, q], [q, r]]` diagonal. */
+/** Returns cosine and sine of the smaller angle that makes `[[p, q], [q, r]]` diagonal. */
 function angle(p: number, q: number, r: number): readonly [number, number] {
   const tau = (r - p) / (2 * q), t = (tau < 0 ? -1 : 1) / (Math.abs(tau) + Math.hypot(1, tau));
   const c = 1 / Math.hypot(1, t);
@@ -33,7 +33,7 @@ function angle(p: number, q: number, r: number): readonly [number, number] {
 
 const unit = (n: number, i: number): Float64Array => new Float64Array(n).fill(1, i, i + 1);
 
-/** Calls `turn` for all pairs until it has turned none. */
+/** Calls `turn` for all pairs until no call rotates. */
 function sweep(n: number, turn: (i: number, j: number) => boolean): void {
   for (let round = 0, moved = true; moved && round < MOST_SWEEPS; round++) {
     moved = false;
@@ -41,7 +41,7 @@ function sweep(n: number, turn: (i: number, j: number) => boolean): void {
   }
 }
 
-/** Adds vectors that are orthogonal to those there are, until there are `count`. */
+/** Adds orthogonal vectors until there are `count`. */
 function complete(basis: Float64Array[], n: number, count: number): void {
   for (let i = 0; i < n && basis.length < count; i++) {
     const v = unit(n, i);
@@ -53,12 +53,15 @@ function complete(basis: Float64Array[], n: number, count: number): void {
       }
     }
     const size = Math.sqrt(dot(v, v));
-    // Some unit vector lies at least as far from what the others span.
+    // Some unit vector lies at least as far from the span of the others.
     if (size >= 0.5 / Math.sqrt(n)) basis.push(v.map((x) => x / size));
   }
 }
 
-/** Columns of one side with their lengths, the longest first, and the other side's columns in the same order: Hestenes (1958). */
+/**
+ * Orthogonalizes columns: returns those of one side with their lengths, the longest first, and the other side's columns
+ * in the same order: Hestenes (1958).
+ */
 function hestenes(
   columns: Float64Array[],
 ): { left: Float64Array[]; right: Float64Array[]; sizes: number[] } {
@@ -75,7 +78,7 @@ function hestenes(
   const sizes = columns.map((v) => Math.sqrt(dot(v, v)));
   const order = sizes.map((_, i) => i).sort((a, b) => sizes[b] - sizes[a]);
   const sorted = order.map((i) => sizes[i]);
-  // What is nothing beside the largest has no direction.
+  // A column that is negligible beside the largest has no direction.
   const isThere = (size: number): boolean => size > sorted[0] * EPSILON * columns.length;
   const left = order.filter((i) => isThere(sizes[i])).map((i) =>
     columns[i].map((v) => v / sizes[i])
@@ -96,7 +99,7 @@ function putColumns(columns: readonly Float64Array[], out: NdArray, z: number): 
   }
 }
 
-/** Singular values, falling, and where they are wanted the vectors of both sides, as many as their shapes say. */
+/** Computes singular values, descending, and where wanted the vectors of both sides, as many as their shapes hold. */
 export function svdCpu(x: NdArray, s: NdArray, sides: readonly [NdArray, NdArray] | null): void {
   const { rows: m, columns: n, count } = matrices(x);
   const from = x.data as Numbers, values = s.data as Numbers;
@@ -122,13 +125,13 @@ export function svdCpu(x: NdArray, s: NdArray, sides: readonly [NdArray, NdArray
   }
 }
 
-/** Makes one of `count` parts NaN. */
+/** Fills one of `count` parts with NaN. */
 function fillMatrix(out: NdArray, z: number, count: number): void {
   const size = out.size / count;
   (out.data as Float32Array).fill(NaN, z * size, (z + 1) * size);
 }
 
-/** Eigenvalues of symmetric matrices, rising, of which the lower triangle is read, and their vectors where they are wanted. */
+/** Computes eigenvalues of symmetric matrices, ascending, from the lower triangles, and their vectors where wanted. */
 export function eighCpu(x: NdArray, e: NdArray, vectors: NdArray | null): void {
   const { rows: n, count } = matrices(x), from = x.data as Numbers, values = e.data as Numbers;
   for (let z = 0; z < count; z++) {
@@ -164,8 +167,8 @@ export function eighCpu(x: NdArray, e: NdArray, vectors: NdArray | null): void {
 }
 
 /**
- * Both triangles of each matrix in one, that of L without its ones, and which row stands where, by elimination with the largest pivot of
- * each column. Throws `InvalidArgumentError` for a matrix that has no inverse.
+ * Computes both triangular factors of each matrix in one, without L's diagonal of ones, and the permutation of rows, by
+ * elimination with the largest pivot of each column. Throws `InvalidArgumentError` for a singular matrix.
  */
 export function luCpu(x: NdArray, lu: NdArray, p: NdArray): void {
   const { rows: n, count } = matrices(x), to = lu.data as Numbers;

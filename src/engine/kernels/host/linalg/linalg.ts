@@ -1,21 +1,19 @@
-/**
- * Dense linear algebra on the host: QR, triangular systems, bands of matrices. Sums in float64.
- */
+/** Dense linear algebra on the host: QR, triangular systems, bands of matrices. Sums in float64. */
 import { DTYPES, isBigInt } from "../../../core/dtype.ts";
 import { type NdArray, setElement } from "../../../core/nd_array.ts";
 import { sizeOf } from "../../../core/shape.ts";
 import type { Numbers } from "../matmul.ts";
 import { scratchFor, settle } from "../numbers.ts";
 
-/** Extents of the last two axes, and how many matrices there are. */
+/** Returns the extents of the last two axes, and the number of matrices. */
 export function matrices(x: NdArray): { rows: number; columns: number; count: number } {
   const [rows, columns] = x.shape.slice(-2);
   return { rows, columns, count: sizeOf(x.shape.slice(0, -2)) };
 }
 
 /**
- * QR by Householder reflections, one for every column: diagonal elements of R have the sign opposite to what they replace.
- * `q` is `[rows, k]` and `r` `[k, columns]`; `k` is what their shapes say.
+ * Computes QR by Householder reflections, one for every column: diagonal elements of R have the opposite sign of the
+ * elements they replace. `q` is `[rows, k]` and `r` `[k, columns]`; `k` follows from their shapes.
  */
 export function qrCpu(x: NdArray, q: NdArray, r: NdArray): void {
   const { rows: m, columns: n, count } = matrices(x);

@@ -1,12 +1,12 @@
 /**
- * Linear systems on the host: elimination with the largest pivot of each column, and Cholesky's triangle. Sums in float64.
+ * Linear systems on the host: elimination with the largest pivot of each column, and Cholesky factors. Sums in float64.
  */
 import { InvalidArgumentError } from "../../../core/errors.ts";
 import type { NdArray } from "../../../core/nd_array.ts";
 import type { Numbers } from "../matmul.ts";
 import { matrices } from "./linalg.ts";
 
-/** The rows of a matrix, or of its transpose, with room for `more` columns beside each. */
+/** Copies the rows of a matrix, or of its transpose, with room for `more` columns beside each. */
 export function rowsOf(
   x: NdArray,
   z: number,
@@ -20,7 +20,10 @@ export function rowsOf(
   });
 }
 
-/** Makes the rows an upper triangle, with the factors of what was subtracted below it. Says whether the determinant keeps its sign (1), changes it (-1), or there is no inverse (0). */
+/**
+ * Reduces the rows to an upper triangle, with the elimination factors below it. Returns 1 where the determinant keeps
+ * its sign, -1 where it changes, 0 for a singular matrix.
+ */
 export function eliminate(rows: Float64Array[]): number {
   const n = rows.length;
   let sign = 1;
@@ -42,7 +45,7 @@ export function eliminate(rows: Float64Array[]): number {
   return sign;
 }
 
-/** Solves for the columns that stand beside the matrix, and writes them from `at` on. */
+/** Solves for the columns beside the matrix, and writes them from `at` on. */
 function solveRows(rows: Float64Array[], out: NdArray, at: number, error: string): void {
   const n = rows.length, to = out.data as Numbers;
   if (eliminate(rows) === 0) throw new InvalidArgumentError(error);
@@ -56,8 +59,8 @@ function solveRows(rows: Float64Array[], out: NdArray, at: number, error: string
 }
 
 /**
- * Solves `A · X = B`, or `Aᵀ · X = B`: `[..., n, n]` and `[..., n, k]`; without B the identity stands for it, and X is the inverse.
- * Throws `InvalidArgumentError` for a matrix that has none.
+ * Solves `A · X = B`, or `Aᵀ · X = B`: `[..., n, n]` and `[..., n, k]`; without B, X is the inverse. Throws
+ * `InvalidArgumentError` for a singular matrix.
  */
 export function solveCpu(
   matrix: NdArray,
@@ -77,7 +80,10 @@ export function solveCpu(
   }
 }
 
-/** Determinants of `[..., n, n]`; where `log` is given, their signs and the logarithms of their absolute values. */
+/**
+ * Computes determinants of `[..., n, n]`; where `log` is given, their signs and the logarithms of their absolute
+ * values.
+ */
 export function determinantCpu(x: NdArray, out: NdArray, log: NdArray | null): void {
   const { rows: n, count } = matrices(x), to = out.data as Numbers;
   for (let z = 0; z < count; z++) {
@@ -98,7 +104,7 @@ export function determinantCpu(x: NdArray, out: NdArray, log: NdArray | null): v
   }
 }
 
-/** Lower triangles L of `L · Lᵀ` for `[..., n, n]`, of which the lower triangles are read; NaN where there is none. */
+/** Computes lower triangles L of `L · Lᵀ` for `[..., n, n]`, from the lower triangles; NaN where there is none. */
 export function choleskyCpu(x: NdArray, out: NdArray): void {
   const { rows: n, count } = matrices(x), to = out.data as Numbers;
   for (let z = 0; z < count; z++) {

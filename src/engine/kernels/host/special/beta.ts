@@ -1,8 +1,6 @@
-/**
- * The regularized incomplete beta function on the host, in float64.
- */
+/** The regularized incomplete beta function on the host, in float64. */
 
-/** The logarithm of the gamma function: Stirling's series behind a shift to where it is exact to float64. */
+/** The logarithm of the gamma function: Stirling's series after a shift to where it is exact to float64. */
 export function logGamma(x: number): number {
   let shift = 0;
   for (; x < 12; x++) shift -= Math.log(x);
@@ -11,7 +9,7 @@ export function logGamma(x: number): number {
   return shift + (x - 0.5) * Math.log(x) - x + 0.5 * Math.log(2 * Math.PI) + series / x;
 }
 
-/** Steps that the fraction takes at most; it needs about the square root of the larger parameter. */
+/** Most steps of the fraction, which needs about the square root of the larger parameter. */
 const MOST_STEPS = 10_000;
 const TINY = 1e-300;
 
@@ -41,7 +39,7 @@ export function incompleteBeta(a: number, b: number, x: number): number {
   const front = Math.exp(
     logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x),
   );
-  // The fraction is fast before the mean; behind it the other tail's is.
+  // The fraction converges fast below the mean; above it the other tail's does.
   return x < (a + 1) / (a + b + 2)
     ? front * fraction(a, b, x) / a
     : 1 - front * fraction(b, a, 1 - x) / b;

@@ -1,6 +1,4 @@
-/**
- * The regularized incomplete gamma functions and their slope in the first argument, on the host, in float64.
- */
+/** The regularized incomplete gamma functions and their slope in the first argument, on the host, in float64. */
 import { logGamma } from "./beta.ts";
 import { polygammaOf } from "./zeta.ts";
 
@@ -10,11 +8,13 @@ interface Dual {
   readonly slope: number;
 }
 
-/** Terms that a series or a fraction takes at most: both need about the square root of `a` where `x` is near it. */
+/** Most terms of a series or a fraction: both need about the square root of `a` where `x` is near it. */
 const MOST_TERMS = 100_000;
 const SMALL = 1e-17;
 
-/** The derivative of the lower function, `x ** a * exp(-x) / Γ(a + 1)` times what `rest` is, for a function of which that is a factor. */
+/**
+ * Multiplies a function `rest` by the front factor `x ** a * exp(-x) / Γ(a + 1)`, with the derivative of the product.
+ */
 function withFront(a: number, x: number, rest: Dual): Dual {
   const front = Math.exp(a * Math.log(x) - x - logGamma(a + 1));
   const slope = Math.log(x) - polygammaOf(0, a + 1);
@@ -33,7 +33,10 @@ function lowerSeries(a: number, x: number): Dual {
   return withFront(a, x, { value, slope });
 }
 
-/** The upper function above the mean, by its continued fraction (DLMF 8.9.2), whose convergents are scaled to stay in range. */
+/**
+ * Computes the upper function above the mean, by its continued fraction (DLMF 8.9.2), whose convergents are scaled to
+ * stay in range.
+ */
 function upperFraction(a: number, x: number): Dual {
   let p = [0, 1], q = [1, x + 1 - a], dp = [0, 0], dq = [0, -1];
   let value = p[1] / q[1], slope = -p[1] * dq[1] / q[1] ** 2;
@@ -55,7 +58,7 @@ function upperFraction(a: number, x: number): Dual {
   return withFront(a, x, { value: a * value, slope: value + a * slope });
 }
 
-/** P(a, x) and its slope, or Q(a, x) where the rest of 1 is asked for; each without taking close numbers from another. */
+/** Computes P(a, x) and its slope, or Q(a, x) for the complement; each without subtracting close numbers. */
 function incomplete(a: number, x: number, isUpper: boolean): Dual {
   if (!(a >= 0 && x >= 0) || a === 0 && x === 0 || a === Infinity && x === Infinity) {
     return { value: NaN, slope: NaN };

@@ -1,6 +1,4 @@
-/**
- * Hurwitz's zeta function and the polygamma functions on the host, in float64.
- */
+/** Hurwitz's zeta function and the polygamma functions on the host, in float64. */
 
 /** Even Bernoulli numbers over factorials, B(2k) / (2k)!. */
 const BERNOULLI = [
@@ -42,7 +40,7 @@ export function zetaOf(x: number, q: number): number {
   return sum;
 }
 
-/** The n-th derivative of the logarithmic derivative of the gamma function; NaN where n is no whole number or negative. */
+/** The n-th derivative of the digamma function; NaN where n is no integer or negative. */
 export function polygammaOf(n: number, x: number): number {
   if (!(n >= 0) || n !== Math.floor(n)) return NaN;
   if (n === 0) return digammaOf(x);
@@ -51,7 +49,7 @@ export function polygammaOf(n: number, x: number): number {
   return (n % 2 === 0 ? -1 : 1) * factorial * zetaOf(n + 1, x);
 }
 
-/** The logarithmic derivative of the gamma function: DLMF 5.11.2 behind a shift. */
+/** The digamma function: DLMF 5.11.2 after a shift. */
 function digammaOf(x: number): number {
   if (x <= 0 && x === Math.floor(x)) return NaN;
   if (x < 0.5) return digammaOf(1 - x) - Math.PI / Math.tan(Math.PI * (x - Math.round(x)));

@@ -1,6 +1,4 @@
-/**
- * tf.train.Example as records hold it: features by name, read from and written in the protocol buffer's own format.
- */
+/** tf.train.Example in records: features by name, read from and written in the protocol buffer's format. */
 import { InvalidArgumentError } from "../../../core/errors.ts";
 import type { HostData } from "../../../core/dtype.ts";
 import { concatBytes, decodeString, encodeString } from "../../../core/text.ts";
@@ -14,19 +12,22 @@ const VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5;
 
 /** Kinds of lists by their field's number in a Feature. */
 const KIND_OF = [null, "string", "float32", "int64"] as const;
-/** Fields of messages, one after another; who reads a field that is a message goes on in it, `at` its begin and up to its end. */
+/**
+ * Reads the fields of messages, one after another. For a nested message, the reader continues from `at`, its begin, to
+ * its end.
+ */
 export class Reader {
   bytes: Uint8Array = new Uint8Array();
-  /** Where the next field begins. */
+  /** Offset of the next field. */
   at = 0;
   /** Number of the field that was read last. */
   number: number = 0;
-  /** How it is written. */
+  /** Its wire type. */
   wire: number = VARINT;
-  /** The two halves of the number that was read last. */
+  /** The two halves of the last number. */
   low = 0;
   high = 0;
-  /** Where what the last field holds begins and ends; a varint has no such place. */
+  /** Begin and end of the last field's contents; a varint has none. */
   from = 0;
   to = 0;
 
@@ -69,7 +70,7 @@ export class Reader {
     this.refuse();
   }
 
-  /** Goes into the last field, which must be a message or bytes; gives where it ends. */
+  /** Enters the last field, which must be a message or bytes; returns its end. */
   enter(): number {
     if (this.wire !== BYTES) this.refuse();
     this.at = this.from;
@@ -82,7 +83,7 @@ export class Reader {
     if (!(this.at <= end)) this.refuse();
   }
 
-  /** Throws `InvalidArgumentError`: the bytes are no such message, here no Example. */
+  /** Throws `InvalidArgumentError`: the bytes are no valid Example. */
   refuse(): never {
     const shown = JSON.stringify(decodeString(this.bytes.subarray(0, 100))).slice(1, -1);
     throw new InvalidArgumentError(`Could not parse example input, value: '${shown}'`, {
@@ -91,7 +92,7 @@ export class Reader {
   }
 }
 
-/** How many values a list of a kind has; goes to its end. */
+/** Counts the values of a list of a kind, and goes to its end. */
 function countValues(reader: Reader, kind: number, end: number): number {
   let count = 0;
   while (reader.next(end)) {
@@ -122,9 +123,9 @@ function countVarints(reader: Reader, from: number, to: number): number {
   return count;
 }
 
-/** One feature of many records: where its values lie in each. They are read when they are asked for. */
+/** One feature of many records: the places of its values, which are read on demand. */
 export class FeatureColumn {
-  /** How many values each record has of it. */
+  /** Number of its values in each record. */
   readonly counts: Uint32Array;
   readonly #records: readonly Uint8Array[];
   /** The number of the list's field; 0 where a record has none. */
@@ -140,7 +141,7 @@ export class FeatureColumn {
     this.#ends = new Float64Array(length);
   }
 
-  /** Notes where a record has it. Of several the last counts, as in any protocol buffer. */
+  /** Records the place of a record's feature. Of several the last counts, as in any protocol buffer. */
   note(row: number, kind: number, place: { start: number; end: number; count: number }): void {
     this.#kinds[row] = kind;
     this.#starts[row] = place.start;
@@ -148,12 +149,14 @@ export class FeatureColumn {
     this.counts[row] = place.count;
   }
 
-  /** The kind of a record's values; null where it has none. */
+  /** Returns the kind of a record's values; null where it has none. */
   kindOf(row: number): Feature["kind"] | null {
     return KIND_OF[this.#kinds[row]];
   }
 
-  /** Writes the values of all records, whose kind is that of `to`: row after row, or each `stride` after the one before. */
+  /**
+   * Writes the values of all records, whose kind is that of `to`: row after row, or each `stride` after the one before.
+   */
   copyTo(to: HostData, stride?: number): void {
     const reader = new Reader();
     const put = to instanceof Float32Array
@@ -173,7 +176,7 @@ export class FeatureColumn {
   }
 }
 
-/** Writes the values of the reader's field from a place on; gives how many they are. */
+/** Writes the values of the reader's field at an offset; returns their number. */
 type Put = (offset: number) => number;
 
 function putTexts(reader: Reader, to: Uint8Array[]): Put {
@@ -208,10 +211,12 @@ function putIntegers(reader: Reader, to: Int32Array): Put {
   };
 }
 
-/** How many keys are known by their bytes: among more the texts are looked up sooner. */
+/** Most keys that are compared by their bytes: among more a lookup by text is faster. */
 const MOST_KNOWN = 64;
 
-/** Columns by the bytes of their keys. Records of one writer have their keys in one order, so the next is tried first. */
+/**
+ * Columns by the bytes of their keys. Records of one writer have their keys in one order, so the next is tried first.
+ */
 class Keys {
   readonly #columns: ReadonlyMap<string, FeatureColumn>;
   readonly #known: { readonly key: Uint8Array; readonly column: FeatureColumn | null }[] = [];
@@ -221,7 +226,7 @@ class Keys {
     this.#columns = columns;
   }
 
-  /** The column of a key; null where nobody asks for it. */
+  /** Returns the column of a key; null where it is not requested. */
   find(bytes: Uint8Array, from: number, to: number): FeatureColumn | null {
     const known = this.#known, { length } = known;
     for (let n = 0, k = this.#next; n < length; n++, k++) {
@@ -242,7 +247,10 @@ function sameBytes(key: Uint8Array, bytes: Uint8Array, from: number, to: number)
   return true;
 }
 
-/** Features of many Examples by name. Throws `InvalidArgumentError` for bytes that are none, whether they are asked for or not. */
+/**
+ * Reads features of many Examples by name. Throws `InvalidArgumentError` for invalid bytes, also in features that are
+ * not requested.
+ */
 export function scanExamples(
   records: readonly Uint8Array[],
   names: readonly string[],
@@ -290,13 +298,13 @@ function scanEntry(reader: Reader, keys: Keys, row: number): void {
   if (kind > 0) keys.find(reader.bytes, from, to)?.note(row, kind, place);
 }
 
-/** A field that holds these pieces: its head and they. */
+/** Makes a field of these pieces: its head and the pieces. */
 export function field(number: number, pieces: readonly Uint8Array[]): Uint8Array[] {
   const length = pieces.reduce((n, piece) => n + piece.length, 0);
   return [Uint8Array.of(number << 3 | BYTES, ...varint(BigInt(length))), ...pieces];
 }
 
-/** A whole number in as many bytes as it takes, seven bits each. */
+/** Encodes an integer in groups of seven bits. */
 export function varint(value: bigint): number[] {
   const out: number[] = [];
   for (let rest = BigInt.asUintN(64, value);; rest >>= 7n) {
@@ -308,7 +316,7 @@ export function varint(value: bigint): number[] {
 const KINDS = { string: 1, float32: 2, int64: 3 } as const;
 
 function writeFeature({ kind, values }: Feature): Uint8Array[] {
-  // An empty list is one all the same; of numbers it has no field.
+  // An empty list has a kind too; one of numbers has no field.
   const list = kind === "string"
     ? values.flatMap((text) => field(1, [text]))
     : values.length === 0
@@ -319,7 +327,7 @@ function writeFeature({ kind, values }: Feature): Uint8Array[] {
   return field(KINDS[kind], list);
 }
 
-/** An Example of these features, in the order of their names; null for one without a list. */
+/** Encodes an Example of these features, in the order of their names; null for one without a list. */
 export function writeExample(features: ReadonlyMap<string, Feature | null>): Uint8Array {
   const entries = [...features].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([key, feature]) =>
     field(1, [

@@ -1,10 +1,8 @@
-/**
- * Numbers as C's `printf` writes them, rounded from the exact binary value, and as TensorFlow reads them from text.
- */
+/** Numbers in C's `printf` formats, rounded from the exact binary value, and parsed as TensorFlow does. */
 import { type DType, INTEGER_ENDS } from "../../../core/dtype.ts";
 
 export interface NumberFormat {
-  /** Digits after the point; significant ones where the shorter text is chosen; below 0 six. */
+  /** Digits after the point; significant ones for style `g`; six where negative. */
   readonly precision: number;
   /** `e` has an exponent, `f` has none, `g` is the shorter of both. */
   readonly style: "e" | "f" | "g";
@@ -13,7 +11,7 @@ export interface NumberFormat {
   readonly flag: string;
 }
 
-/** A number over one of a power of ten or of two, rounded to the nearest whole one, half to even. */
+/** Divides by a power of ten or of two, rounded to the nearest integer, half to even. */
 function divided(n: bigint, by: bigint): bigint {
   const whole = n / by, twice = (n - whole * by) * 2n;
   return twice > by || (twice === by && (whole & 1n) === 1n) ? whole + 1n : whole;
@@ -21,7 +19,7 @@ function divided(n: bigint, by: bigint): bigint {
 
 const view = new DataView(new ArrayBuffer(8));
 
-/** `x`, which is not negative, times ten to a power, rounded to the nearest whole number, half to even. */
+/** Multiplies `x`, which is not negative, by a power of ten, rounded to the nearest integer, half to even. */
 function scaled(x: number, power: number): bigint {
   view.setFloat64(0, x);
   const bits = view.getBigUint64(0), exponent = Number(bits >> 52n) & 0x7ff;
@@ -32,13 +30,13 @@ function scaled(x: number, power: number): bigint {
   return divided(above, 2n ** BigInt(Math.max(-two, 0)) * 10n ** BigInt(Math.max(-power, 0)));
 }
 
-/** Digits with a point before the last `places`. */
+/** Inserts a point before the last `places` digits. */
 function pointed(digits: string, places: number): string {
   const all = digits.padStart(places + 1, "0"), at = all.length - places;
   return places === 0 ? all : `${all.slice(0, at)}.${all.slice(at)}`;
 }
 
-/** The digits of `x` with one before the point, and its exponent. */
+/** Returns the digits of `x` with one before the point, and its exponent. */
 function exponential(x: number, places: number): { mantissa: string; exponent: number } {
   // So many digits that they do not round up to the next power of ten.
   let exponent = x === 0 ? 0 : Number(x.toExponential(100).split("e")[1]);
@@ -66,7 +64,7 @@ function withoutSign(x: number, { precision, style, flag }: NumberFormat): strin
   return short(pointed(String(scaled(x, after)), after));
 }
 
-/** Fills a text up to its width: at its end by the flag "-", with zeros after the sign by "0". */
+/** Pads a text to its width: at its end for the flag "-", with zeros after the sign for "0". */
 export function padded(
   text: string,
   { width, flag }: Pick<NumberFormat, "width" | "flag">,
@@ -87,7 +85,7 @@ export function realText(x: number, format: NumberFormat): string {
   return padded((isNegative ? "-" : plus(format.flag)) + text, format, isFinite);
 }
 
-/** A whole number; unsigned ones have no sign, whatever the flag. */
+/** Formats an integer; unsigned ones have no sign, whatever the flag. */
 export function wholeText(x: number | bigint, format: NumberFormat, isSigned: boolean): string {
   const sign = isSigned && x >= 0 ? plus(format.flag) : "";
   return padded(sign + x, format, true);
@@ -95,7 +93,7 @@ export function wholeText(x: number | bigint, format: NumberFormat, isSigned: bo
 
 const REAL = /^[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|0x[\da-f]+|inf(inity)?|nan)$/i;
 
-/** The number that a text is, white space around it aside; null where it is none of the dtype. */
+/** Parses a number, with white space around it; null for other text and numbers outside of the dtype. */
 export function parseNumber(text: string, dtype: DType): number | bigint | null {
   const trimmed = text.trim(), ends = INTEGER_ENDS[dtype];
   if (ends !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * Hashes of strings as TensorFlow has them. Its fast one is FarmHash's 64-bit fingerprint
- * (after the published algorithm, Geoff Pike, FarmHash, variant "na").
+ * Hashes of strings, equal to TensorFlow's. Its fast one is FarmHash's 64-bit fingerprint (after the published
+ * algorithm, Geoff Pike, FarmHash, variant "na").
  */
 import { viewOf } from "../../../core/text.ts";
 
@@ -17,7 +17,7 @@ const rotate = (
 ): bigint => (by === 0n ? x : ((x >> by) | (x << (64n - by))) & MASK);
 const shiftMix = (x: bigint): bigint => x ^ (x >> 47n);
 
-/** The 64-bit fingerprint of these bytes. */
+/** Computes the 64-bit fingerprint of bytes. */
 export function fingerprint64(bytes: Uint8Array): bigint {
   const view = viewOf(bytes);
   const f64 = (at: number): bigint => view.getBigUint64(at, true);
@@ -109,7 +109,7 @@ function long(f64: Fetch, n: number): bigint {
   );
 }
 
-/** TensorFlow's first hash of strings, after MurmurHash64A (Austin Appleby). */
+/** Computes TensorFlow's first hash of strings, after MurmurHash64A (Austin Appleby). */
 export function hash64(bytes: Uint8Array): bigint {
   const m = 0xc6a4a7935bd1e995n, view = viewOf(bytes);
   let h = 0xdecafcaffen ^ mul(BigInt(bytes.length), m), at = 0;
@@ -121,7 +121,7 @@ export function hash64(bytes: Uint8Array): bigint {
   return shiftMix(mul(shiftMix(h), m));
 }
 
-/** SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012). */
+/** Computes SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012). */
 export function sipHash(bytes: Uint8Array, [k0, k1]: readonly [bigint, bigint]): bigint {
   const view = viewOf(bytes);
   let a = k0 ^ 0x736f6d6570736575n, b = k1 ^ 0x646f72616e646f6dn;
@@ -149,7 +149,7 @@ export function sipHash(bytes: Uint8Array, [k0, k1]: readonly [bigint, bigint]):
   return a ^ b ^ c ^ d;
 }
 
-/** The bytes from a place on as one number, the first of them its lowest. */
+/** Reads the bytes from an offset on as one little-endian number. */
 function tailOf(bytes: Uint8Array, at: number): bigint {
   let word = 0n;
   for (let i = bytes.length - 1; i >= at; i--) word = word << 8n | BigInt(bytes[i]);

@@ -1,6 +1,4 @@
-/**
- * TensorProto: a tensor in TensorFlow's protocol buffer, as `SerializeTensor` writes it and `ParseTensor` reads it.
- */
+/** TensorProto: a tensor in TensorFlow's protocol buffer, the format of `SerializeTensor` and `ParseTensor`. */
 import { concatBytes, viewOf } from "../../../core/text.ts";
 import { type DType, DTYPES, isBigInt, makeData } from "../../../core/dtype.ts";
 import { InvalidArgumentError, UnimplementedError } from "../../../core/errors.ts";
@@ -10,7 +8,7 @@ import { field, Reader, varint } from "./example_message.ts";
 
 /** Numbers of the fields of TensorProto. */
 const DTYPE = 1, SHAPE = 2, CONTENT = 4, STRINGS = 8;
-/** Numbers of the fields that list values, by dtype; all other whole numbers are in field 7. */
+/** Numbers of the fields that list values, by dtype; all other integers are in field 7. */
 const LISTS: Partial<Record<DType, number>> = {
   float32: 5,
   float64: 6,
@@ -24,7 +22,7 @@ const LISTS: Partial<Record<DType, number>> = {
   uint64: 17,
 };
 
-/** A tensor as bytes. Throws `UnimplementedError` for handles. */
+/** Encodes a tensor. Throws `UnimplementedError` for handles. */
 export function writeTensor({ dtype, shape, data }: NdArray): Uint8Array<ArrayBuffer> {
   const { tf, bytes, kind } = DTYPES[dtype];
   if (kind === "handle") {
@@ -63,7 +61,7 @@ function readShape(reader: Reader): number[] {
   return dims;
 }
 
-/** Adds the values of a list field, packed or one of them; whole ones as 64 bits. */
+/** Adds the values of a list field, packed or one of them; integers as 64 bits. */
 function readValues(reader: Reader, isReal: boolean, width: number, values: unknown[]): void {
   const { wire, from, to, bytes } = reader;
   if (isReal) {
@@ -84,7 +82,7 @@ function readValues(reader: Reader, isReal: boolean, width: number, values: unkn
   }
 }
 
-/** The tensor that bytes are. Throws `InvalidArgumentError` where they are none, or one of another dtype. */
+/** Decodes a tensor. Throws `InvalidArgumentError` for invalid bytes, or another dtype. */
 export function readTensor(bytes: Uint8Array, dtype: DType): NdArray {
   const reader = new TensorReader();
   reader.bytes = bytes;
@@ -116,7 +114,7 @@ export function readTensor(bytes: Uint8Array, dtype: DType): NdArray {
   };
   if (!Number.isSafeInteger(size)) refuse("no such size");
   if (content !== null && content.length !== size * width) refuse(`${content.length} bytes`);
-  // One value stands for all that follow it: sizes beyond what is held cost nothing in the file.
+  // One value stands for all that follow it: a large shape costs nothing in the file.
   if (content === null && size > MOST_REPEATED && values.length < size) {
     refuse(`${values.length} values`);
   }
@@ -132,10 +130,10 @@ export function readTensor(bytes: Uint8Array, dtype: DType): NdArray {
   return out;
 }
 
-/** Most elements that one value is repeated for. */
+/** Most repetitions of one value. */
 const MOST_REPEATED = 1 << 28;
 
-/** Whole numbers of a message as a dtype's array has them. */
+/** Converts integers of a message to a dtype's array. */
 function fitted(dtype: DType, values: readonly bigint[]): ArrayLike<unknown> {
   if (isBigInt(dtype)) return values;
   const numbers = values.map((v) => Number(BigInt.asIntN(32, v)));
