@@ -2,10 +2,10 @@
 
 import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { affected, opsDefined } from "../tools/affected.ts";
-import { changes } from "../tools/changes.ts";
+import { changes } from "../tools/dev/changes.ts";
 import { capture } from "../tools/command.ts";
 import { generate as generateModules } from "../tools/modules.ts";
-import { documentsOf, importersOf } from "../tools/nearest.ts";
+import { documentsOf, importersOf } from "../tools/dev/nearest.ts";
 import { generate } from "../tools/shaders.ts";
 import { TestOutput } from "../tools/test_output.ts";
 
@@ -173,7 +173,7 @@ Deno.test("changes() yields the source files that change, and none that tools wr
 
 Deno.test("deno task kernel prints and times the kernels of a call", async () => {
   const call = async (...args: string[]) => {
-    const flags = ["run", "-A", "--no-check", "--quiet", "tools/kernel.ts"];
+    const flags = ["run", "-A", "--no-check", "--quiet", "tools/dev/kernel.ts"];
     return await capture(Deno.execPath(), [...flags, ...args]);
   };
   const { code, stdout, stderr } = await call("add", "2x3", "3", "--device=cpu");

@@ -13,7 +13,7 @@ import { opsDefined, shareSubject } from "./affected.ts";
 import { capture, run } from "./command.ts";
 import { enterRoot, entryPoints, exists, list, read } from "./files.ts";
 import { nativeCheck } from "./native_check.ts";
-import { nearestTests, sourceGraph } from "./nearest.ts";
+import { nearestTests, sourceGraph } from "./dev/nearest.ts";
 
 /** Tests of every op over its samples. */
 const OP_CHECK = "tests/op_check_test.ts";

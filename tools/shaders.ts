@@ -9,7 +9,7 @@
  * @module
  */
 
-import { changes } from "./changes.ts";
+import { changes } from "./dev/changes.ts";
 import { enterRoot, exists, list, read } from "./files.ts";
 import { hasPieces, isKernel, type ReadShader } from "./shaders/lines.ts";
 import { compileShader } from "./shaders/template.ts";

@@ -7,8 +7,8 @@
 
 import { parseArgs } from "node:util";
 import { changes } from "./changes.ts";
-import { run } from "./command.ts";
-import { enterRoot, exists } from "./files.ts";
+import { run } from "../command.ts";
+import { enterRoot, exists } from "../files.ts";
 import { nearestTests, sourceGraph } from "./nearest.ts";
 
 const deno = async (...args: string[]): Promise<number> => (await run(Deno.execPath(), args)).code;

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { affected } from "./affected.ts";
-import { entryPoints, list, read } from "./files.ts";
-import { chooseImports } from "./jsr.ts";
-import { type ModuleGraph, readModuleGraph } from "./module_graph.ts";
+import { affected } from "../affected.ts";
+import { entryPoints, list, read } from "../files.ts";
+import { chooseImports } from "../jsr.ts";
+import { type ModuleGraph, readModuleGraph } from "../module_graph.ts";
 
 /** The ops, which `mod.ts` exports by their file alone. */
 const FUNCTIONS = "src/engine/ops/functions.ts";

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { prepareWebGpu } from "./environment.ts";
-import { enterRoot } from "./files.ts";
-import { chooseImports } from "./jsr.ts";
+import { prepareWebGpu } from "../environment.ts";
+import { enterRoot } from "../files.ts";
+import { chooseImports } from "../jsr.ts";
 
 /** What the prompt runs first. */
 const BEGINNING = 'import * as tf from "@weft/weft"; await tf.ready();';

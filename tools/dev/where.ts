@@ -5,7 +5,7 @@
  * @module
  */
 
-import { enterRoot, exists } from "./files.ts";
+import { enterRoot, exists } from "../files.ts";
 import { documentsOf, importersOf, nearestTests, sourceGraph } from "./nearest.ts";
 
 /** Lines of each list, so that a file that all others import still fits on a screen. */

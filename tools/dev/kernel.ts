@@ -9,10 +9,10 @@
  */
 
 import { parseArgs } from "node:util";
-import * as tf from "../mod.ts";
-import { kernelTrace } from "../src/engine/core/device.ts";
-import { kernelText } from "../src/engine/runtime/debug.ts";
-import { prepareWebGpu } from "./environment.ts";
+import * as tf from "../../mod.ts";
+import { kernelTrace } from "../../src/engine/core/device.ts";
+import { kernelText } from "../../src/engine/runtime/debug.ts";
+import { prepareWebGpu } from "../environment.ts";
 
 /** Disassembles WebAssembly. It is fetched when this tool first prints a kernel of the CPU. */
 const DISASSEMBLER = "npm:wabt@1.0.37";
