@@ -55,7 +55,27 @@ const SPECIAL: Readonly<Record<SpecialKernel, readonly GpuVariant[]>> = {
 };
 
 /** By kind. */
-export const kernels = {
+export const kernels: Pick<
+  GpuKernels,
+  | "pointwise"
+  | "update"
+  | "copy"
+  | "exchange"
+  | "fill"
+  | "gather"
+  | "scatter"
+  | "count"
+  | "mark"
+  | "reduce"
+  | "arg reduce"
+  | "scan"
+  | "top"
+  | "neighbors"
+  | "rows"
+  | "row steps"
+  | "product"
+  | "special"
+> = {
   "pointwise": pointwiseVariants,
   "update": updateVariants,
   "copy": copyVariants,
@@ -74,4 +94,4 @@ export const kernels = {
   "row steps": rowStepVariants,
   "product": (meaning) => sumVariants(MATMUL_VARIANTS, meaning),
   "special": ({ kernel }) => SPECIAL[kernel],
-} satisfies Partial<GpuKernels>;
+};

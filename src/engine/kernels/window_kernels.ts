@@ -26,10 +26,10 @@ function sampleVariants({ how, gives }: MeaningOf<"sample">): readonly GpuVarian
 }
 
 /** By kind. */
-export const kernels = {
+export const kernels: Pick<GpuKernels, "window" | "dilation" | "convolution" | "sample"> = {
   window: windowVariants,
   dilation: dilationVariants,
   convolution: (meaning) =>
     sumVariants([(meaning.of === "windows" ? MIXING : DEPTHWISE)[meaning.gives]], meaning),
   sample: sampleVariants,
-} satisfies Partial<GpuKernels>;
+};

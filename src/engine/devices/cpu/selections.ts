@@ -4,7 +4,7 @@ import { prepareArgReduction } from "./reduce/arg_reduce.ts";
 import { prepareTopK } from "./rows/topk.ts";
 
 /** By kind. */
-export const kernels = {
+export const kernels: Pick<CpuKernels, "arg reduce" | "top"> = {
   "arg reduce": (engine, problem, { op }) => prepareArgReduction(engine, problem, op),
   "top": prepareTopK,
-} satisfies Partial<CpuKernels>;
+};

@@ -43,7 +43,23 @@ function pointwise(engine: Engine, problem: Problem, exprs: readonly Expr[]): Fa
 }
 
 /** By kind. */
-export const kernels = {
+export const kernels: Pick<
+  CpuKernels,
+  | "pointwise"
+  | "update"
+  | "copy"
+  | "exchange"
+  | "fill"
+  | "gather"
+  | "scatter"
+  | "count"
+  | "mark"
+  | "reduce"
+  | "scan"
+  | "rows"
+  | "row steps"
+  | "product"
+> = {
   "pointwise": (engine, problem, { exprs, sums }) =>
     sums
       ? prepareSum(engine, problem)
@@ -67,4 +83,4 @@ export const kernels = {
   "rows": (engine, problem, { program }) => ROWS[program](engine, problem),
   "row steps": prepareRowSteps,
   "product": (engine, problem, meaning) => prepareSums(engine, problem, meaning, prepareMatMul),
-} satisfies Partial<CpuKernels>;
+};

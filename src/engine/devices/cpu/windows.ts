@@ -30,10 +30,10 @@ const CONVOLUTIONS: Readonly<
 };
 
 /** By kind. */
-export const kernels = {
+export const kernels: Pick<CpuKernels, "window" | "convolution" | "neighbors"> = {
   window: preparePool,
   convolution: (engine, problem, meaning) =>
     prepareSums(engine, problem, meaning, CONVOLUTIONS[meaning.of][meaning.gives]),
   neighbors: (engine, problem, { gives }) =>
     (gives === "sum" ? prepareWindowSum : prepareResponse)(engine, problem),
-} satisfies Partial<CpuKernels>;
+};
