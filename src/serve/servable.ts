@@ -32,6 +32,7 @@ export interface SavedModelLike {
 
 /** A tensor's name and type. */
 export interface NamedTensor {
+  /** Its name. */
   readonly name: string;
   /** Element type. */
   readonly dtype: DType;

@@ -28,8 +28,11 @@ export interface Interpreter {
 
 /** One application of an op, for tapes. */
 export interface Application {
+  /** The op. */
   readonly def: OpDef;
+  /** Its inputs. */
   readonly inputs: readonly OpInput[];
+  /** Its outputs. */
   readonly outputs: readonly Tensor[];
   /** Attributes as given. */
   readonly attrs: Attrs;

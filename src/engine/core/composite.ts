@@ -14,6 +14,7 @@ import type { TensorSpec } from "./tensor_spec.ts";
 
 /** A tensor of a row's value, and the way it is joined with those of other rows. */
 export interface RowPart {
+  /** The tensor. */
   readonly tensor: unknown;
   /** `stack` under a new first axis, or `concat` along the first. */
   readonly by: "stack" | "concat";

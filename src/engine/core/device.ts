@@ -80,6 +80,7 @@ export interface TransferCost {
   readonly bytesPerMs: number;
 }
 
+/** One device. */
 export interface Device {
   /** `/device:CPU:0`. */
   readonly name: string;
@@ -159,7 +160,9 @@ export function readNow(
   return device.readSync(reads) ?? device.read(reads);
 }
 
+/** One buffer to read. */
 export interface BufferRead {
+  /** The memory. */
   readonly buffer: DeviceBuffer;
   /** Spec of its elements. */
   readonly spec: ConcreteSpec;

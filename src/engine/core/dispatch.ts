@@ -76,6 +76,7 @@ export interface Program {
 
 /** The bound part of a buffer, in bytes; all of it where absent. `offset` is a multiple of 256. */
 export interface BufferRange {
+  /** First byte. */
   readonly offset?: number;
   /** Number of bytes. */
   readonly size?: number;
@@ -92,6 +93,7 @@ export type BufferRef =
 
 /** One dispatch of a program. */
 export interface Dispatch {
+  /** The program. */
   readonly program: Program;
   /** Buffers in binding order. */
   readonly buffers: readonly BufferRef[];

@@ -47,9 +47,11 @@ export interface GraphNode {
   readonly name: string;
   /** TensorFlow op type. */
   readonly type: string;
+  /** Definition of the op. */
   readonly def: OpDef;
   /** Data inputs. */
   readonly inputs: readonly Tensor[];
+  /** Results. */
   readonly outputs: readonly Tensor[];
   /** Attributes, defaults filled in. */
   readonly attrs: Attrs;
@@ -59,6 +61,7 @@ export interface GraphNode {
   readonly index: number;
   /** Requested device, empty where none was. */
   readonly device: string;
+  /** The graph. */
   readonly graph: GraphLike;
   /** Stack text of the line that made it. */
   readonly definitionSite: string;

@@ -7,6 +7,7 @@ import type { Spec } from "./tensor_spec.ts";
 
 /** One parsed argument of a signature. */
 export interface ArgDef {
+  /** Its name. */
   readonly name: string;
   /** Fixed dtype, where it has one. */
   readonly dtype?: DType;
@@ -20,6 +21,7 @@ export interface ArgDef {
 
 /** One parsed attribute of a signature. */
 export interface AttrDef {
+  /** Its name. */
   readonly name: string;
   /**
    * `type`, `bool`, `int`, `int64` (a bigint where a number would not be exact), `float`, `string`, `shape`, `func`, `tensor`, or
@@ -42,6 +44,7 @@ export class Signature {
   #outputArgs: readonly ArgDef[] | null = null;
   #isHostInput: readonly boolean[] | null = null;
 
+  /** Of these texts. */
   constructor(init: OpInit) {
     this.#init = init;
   }

@@ -36,6 +36,7 @@ export interface AnalyserLike {
   getFloatFrequencyData(data: Float32Array): void;
   /** Writes samples. */
   getFloatTimeDomainData(data: Float32Array): void;
+  /** Stops measuring. */
   disconnect(): void;
 }
 /** The used part of an `AudioContext`. */
@@ -119,6 +120,7 @@ const checkWebcam = optionCheck<WebcamOptions>("webcam", {
   centerCrop: true,
 });
 
+/** Pictures of a camera. */
 export class Webcam extends Capture<Tensor> {
   readonly #video: VideoLike;
   readonly #options: WebcamOptions;
@@ -210,6 +212,7 @@ export interface Sound {
   readonly waveform?: Tensor;
 }
 
+/** Sounds of a microphone. */
 export class Microphone extends Capture<Sound> {
   readonly #context: AudioContextLike;
   readonly #analyser: AnalyserLike;

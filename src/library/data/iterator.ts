@@ -112,6 +112,7 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
     return encodeState({ kinds: this.#kinds, count: this.#count, stages });
   }
 
+  /** Itself. */
   [Symbol.asyncIterator](): this {
     return this;
   }

@@ -33,8 +33,11 @@ const checkOptions = optionCheck<OpCheckOptions>("opCheck", {
 
 /** A failed check of an op. */
 export interface OpCheckFailure {
+  /** Op name. */
   readonly op: string;
+  /** Sample and dtype. */
   readonly sample: string;
+  /** Device. */
   readonly device: string;
   /** Name of the check. */
   readonly check: string;
@@ -44,6 +47,7 @@ export interface OpCheckFailure {
 
 /** The checks that {@linkcode opCheck} ran. */
 export interface OpCheckReport {
+  /** Op name. */
   readonly op: string;
   /** Number of runs of each check. */
   readonly checks: Readonly<Record<string, number>>;
@@ -81,6 +85,7 @@ const ALWAYS: readonly string[] = [
   "memory is flat",
 ];
 
+/** Names of all defined ops, in order of definition. */
 export function registeredOpNames(): string[] {
   return registeredOps().map((def) => def.name);
 }

@@ -9,6 +9,7 @@ import { type Shape, sizeOf } from "../../engine/core/shape.ts";
 
 /** Description of one input's drawn values. */
 export interface SampleValues {
+  /** Dimensions. */
   readonly shape: Shape;
   /** Least value. Default -2. */
   readonly low?: number;

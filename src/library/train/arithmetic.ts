@@ -10,12 +10,19 @@ export type ScalarDType = "float32" | "float64";
 
 /** Arithmetic by which optimizers turn the step number and the learning rate into scalars. */
 export interface Arithmetic<N> {
+  /** A constant. */
   number(value: number): N;
+  /** Sum. */
   add(a: N, b: N): N;
+  /** Difference. */
   sub(a: N, b: N): N;
+  /** Product. */
   mul(a: N, b: N): N;
+  /** Quotient. */
   div(a: N, b: N): N;
+  /** Power. */
   pow(a: N, b: N): N;
+  /** Square root. */
   sqrt(a: N): N;
 }
 

@@ -36,6 +36,7 @@ import { applyUnseen, unseenIn } from "./unseen_updates.ts";
 
 /** A tensor with a name. */
 export interface NamedTensor {
+  /** The name. */
   readonly name: string;
   /** The tensor; null where there is no gradient. */
   readonly tensor: Tensor | null;
@@ -51,6 +52,7 @@ export type OptimizerConfig = Readonly<Record<string, number | boolean>>;
 export interface StepNumbers<N> {
   /** Number of this step, from 1. */
   readonly step: N;
+  /** The learning rate. */
   readonly rate: N;
   /** Arithmetic on them. */
   readonly a: Arithmetic<N>;

@@ -33,7 +33,9 @@ export interface LoadedMethod {
 
 /** An object of a model: a module, a list or a dictionary. */
 export interface LoadedObject {
+  /** Its functions. */
   readonly methods: Readonly<Record<string, LoadedMethod>>;
+  /** Its variables. */
   readonly variables: Readonly<Record<string, Variable>>;
   /** Its objects; those of lists are called `"0"`, `"1"` and so on. */
   readonly children: Readonly<Record<string, LoadedObject>>;

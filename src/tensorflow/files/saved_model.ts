@@ -50,6 +50,7 @@ export interface LoadOptions {
 
 const checkOptions = optionCheck<LoadOptions>("loadSavedModel", { tags: true, scripts: true });
 
+/** A SavedModel that was loaded. */
 export interface LoadedModel {
   /** Its signatures by name. */
   readonly signatures: Readonly<Record<string, Signature>>;

@@ -129,6 +129,7 @@ export class Engine {
   tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
     return tidy(nameOrFn, fn);
   }
+  /** Opens a scope. */
   startScope(name = ""): void {
     startScope(name);
   }

@@ -4,7 +4,9 @@ import { Error } from "../../engine/core/throwing/builtin_errors.ts";
 
 /** The value of a flag. */
 export type FlagValue = number | boolean | string;
+/** Flags by name. */
 export interface Flags {
+  /** A flag. */
   [featureName: string]: FlagValue;
 }
 /** Default and hook of a flag. */
@@ -44,7 +46,9 @@ const OF_BACKENDS = /^(WEBGL|WEBGPU|WASM|CPU|CANVAS2D|HAS_WEBGL|SOFTWARE_WEBGL|T
 export class Environment {
   /** The global object whose URL is read. */
   global: object;
+  /** Name of the platform. */
   platformName: string | undefined = undefined;
+  /** The platform. */
   platform: Platform = platform;
   /** Parses the parameters of a query; tests replace it. */
   getQueryParams: (queryString: string) => { [key: string]: string } = getQueryParams;

@@ -12,7 +12,9 @@ import { computeStrides } from "./util/shapes.ts";
 
 /** Kept boxes, best first. */
 export interface NonMaxSuppressionResult {
+  /** Their indices. */
   selectedIndices: number[];
+  /** Their scores. */
   selectedScores?: number[];
   /** Number of valid indices, where they are padded. */
   validOutputs?: number;

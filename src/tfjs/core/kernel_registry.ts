@@ -17,8 +17,11 @@ export type AttributeValue =
   | string
   | string[]
   | NamedAttrMap;
+/** An attribute. */
 export type Attribute = AttributeValue | RecursiveArray<AttributeValue>;
+/** Attributes by name. */
 export interface NamedAttrMap {
+  /** An attribute. */
   [name: string]: Attribute;
 }
 /** Inputs by name. */
@@ -44,7 +47,9 @@ export type KernelSetupFunc = (backend: object) => void;
 export type KernelDisposeFunc = KernelSetupFunc;
 /** A kernel of a backend. */
 export interface KernelConfig {
+  /** Name of the kernel. */
   kernelName: string;
+  /** Name of the backend. */
   backendName: string;
   /** Computes the kernel. */
   kernelFunc: KernelFunc;
@@ -55,6 +60,7 @@ export interface KernelConfig {
 }
 /** The gradient of a kernel. */
 export interface GradConfig {
+  /** Name of the kernel. */
   kernelName: string;
   /** Names of the saved inputs. */
   inputsToSave?: string[];

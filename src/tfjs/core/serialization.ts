@@ -5,7 +5,9 @@ import { assert } from "./util/checks.ts";
 
 /** A value that JSON holds. */
 export type ConfigDictValue = boolean | number | string | null | ConfigDictArray | ConfigDict;
+/** Settings by name. */
 export interface ConfigDict {
+  /** A setting. */
   [key: string]: ConfigDictValue;
 }
 /** Settings in a row. */
@@ -13,6 +15,7 @@ export interface ConfigDictArray extends Array<ConfigDictValue> {}
 
 /** A class that can be made again. */
 export interface SerializableConstructor<T extends Serializable> {
+  /** Makes one. */
   new (...args: never[]): T;
   /** The name in JSON. */
   className: string;

@@ -39,6 +39,7 @@ export interface KernelInfo {
   outputShapes: number[][];
   /** Milliseconds between this op and the one before. */
   kernelTimeMs: number;
+  /** More about it. */
   extraInfo: string;
 }
 

@@ -23,11 +23,15 @@ export type { TensorGpuData as GPUData } from "../../engine/core/gpu_data.ts";
 
 /** One element on the host, by element type. */
 export interface SingleValueMap {
+  /** A truth value. */
   bool: boolean;
+  /** An integer. */
   int32: number;
+  /** A float. */
   float32: number;
   /** A part of a complex number. */
   complex64: number;
+  /** A text. */
   string: string;
 }
 /** The element types that a host value may become. */
@@ -43,40 +47,57 @@ export type TypedArray = NumericArray;
 export type DataValues = NumericArray | string[];
 /** Elements as a backend keeps them: texts are bytes. */
 export type BackendValues = Float32Array | Int32Array | Uint8Array | Uint8Array[];
+/** Numbers or truth values in a row. */
 export type FlatVector = boolean[] | number[] | NumericArray;
+/** Values in nests of any depth. */
 export interface RecursiveArray<T> {
+  /** A value or a deeper nest. */
   [index: number]: T | RecursiveArray<T>;
 }
 /** A value that can become a tensor of rank 0. */
 export type ScalarLike = number | boolean | string | Uint8Array;
 /** Pixels with four bytes each. */
 export interface PixelData {
+  /** Pixels in a row. */
   width: number;
+  /** Rows. */
   height: number;
+  /** Bytes. */
   data: Uint8Array;
 }
 /** GPU memory to make a tensor of. */
 export interface WebGPUData {
+  /** The memory. */
   buffer: GPUBuffer;
   /** True: the tensor is that memory, not a copy. */
   zeroCopy?: boolean;
 }
 /** A texture of WebGL, which Weft does not support. */
 export interface WebGLData {
+  /** The texture. */
   texture: object;
+  /** Rows. */
   height: number;
+  /** Texels in a row. */
   width: number;
   /** The channels that hold elements. */
   channels: string;
 }
+/** Tensors by name. */
 export interface NamedTensorMap {
+  /** A tensor. */
   [name: string]: Tensor;
 }
+/** A tensor and its name. */
 export interface NamedTensor {
+  /** The name. */
   name: string;
+  /** The tensor. */
   tensor: Tensor;
 }
+/** Variables by name. */
 export interface NamedVariableMap {
+  /** A variable. */
   [name: string]: Variable;
 }
 /** Saves tensors for a gradient. */
@@ -95,6 +116,7 @@ export type TensorContainer =
   | Uint8Array;
 /** An object that may hold tensors. */
 export interface TensorContainerObject {
+  /** A value. */
   [x: string]: TensorContainer;
 }
 /** A list that may hold tensors. */
@@ -103,8 +125,11 @@ export interface TensorContainerArray extends Array<TensorContainer> {}
 export type DataId = object;
 /** The description of a tensor for kernels. */
 export interface TensorInfo {
+  /** Its memory. */
   dataId: DataId;
+  /** Its dimensions. */
   shape: number[];
+  /** Its element type. */
   dtype: DataType;
 }
 /** Options of a transfer to the GPU; none has an effect here. */
@@ -122,9 +147,11 @@ export interface ModelPredictConfig {
 }
 /** An input or output of a model. */
 export interface ModelTensorInfo {
+  /** Its name. */
   name: string;
   /** Dimensions, -1 for unknown ones. */
   shape?: number[];
+  /** Its element type. */
   dtype: DataType;
   /** Element type in the file. */
   tfDtype?: string;
@@ -148,12 +175,16 @@ export interface InferenceModel {
 }
 /** An input or output of a SavedModel. */
 export interface SavedModelTensorInfo {
+  /** Its element type. */
   dtype: string;
+  /** Its dimensions. */
   shape: number[];
+  /** Its name. */
   name: string;
 }
 /** Signatures of a SavedModel. */
 export interface SignatureDefInfo {
+  /** A signature. */
   [key: string]: {
     inputs: { [key: string]: SavedModelTensorInfo };
     outputs: { [key: string]: SavedModelTensorInfo };
@@ -161,7 +192,9 @@ export interface SignatureDefInfo {
 }
 /** A graph of a SavedModel. */
 export interface MetaGraphInfo {
+  /** Its tags. */
   tags: string[];
+  /** Its signatures. */
   signatureDefs: SignatureDefInfo;
 }
 /** A signature of a model. */
@@ -173,10 +206,13 @@ export interface SignatureDefEntry {
 }
 /** Signatures of a model. */
 export interface SignatureDef {
+  /** A signature. */
   [key: string]: SignatureDefEntry;
 }
 /** A graph of a model. */
 export interface MetaGraph {
+  /** Its tags. */
   tags: string[];
+  /** Its signatures. */
   signatureDefs: SignatureDef;
 }

@@ -9,15 +9,19 @@ import type { WeightSpec } from "./weights.ts";
 
 /** A tensor of a model's signature. */
 export interface SignatureInfo {
+  /** Name of the tensor. */
   readonly name: string;
   /** Dtype, as in `DT_FLOAT`. */
   readonly dtype?: string;
+  /** Shape. */
   readonly tensorShape?: { readonly dim?: readonly { readonly size?: string | number }[] };
 }
 
 /** Inputs and outputs of a model, by name. */
 export interface ModelSignature {
+  /** Inputs. */
   readonly inputs?: Readonly<Record<string, SignatureInfo>>;
+  /** Outputs. */
   readonly outputs?: Readonly<Record<string, SignatureInfo>>;
 }
 
@@ -37,12 +41,14 @@ export interface ModelArtifacts {
 
 /** A loader of a model, TensorFlow.js's IOHandler. */
 export interface ModelHandler {
+  /** Gives the model. */
   load(): Promise<ModelArtifacts>;
 }
 
 /** A model: the path or URL of its `model.json`, a handler, or the model itself. */
 export type ModelSource = string | URL | ModelHandler | ModelArtifacts;
 
+/** Options of loading. */
 export interface ModelOptions {
   /** Called with the loaded part of the weights, from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;

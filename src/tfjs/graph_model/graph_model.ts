@@ -28,7 +28,9 @@ import { decodeWeights } from "./weights.ts";
 
 /** An input or output of a model. */
 export interface ModelTensor {
+  /** Name of the tensor. */
   readonly name: string;
+  /** Element type. */
   readonly dtype: DType;
   /** Shape; null for an unknown rank, and for unknown dimensions. */
   readonly shape: PartialShape;

@@ -18,6 +18,7 @@ export interface Quantization {
 export interface WeightSpec {
   /** Name of the constant. */
   readonly name: string;
+  /** Shape. */
   readonly shape: readonly number[];
   /** Dtype in the graph. */
   readonly dtype: string;

@@ -1,12 +1,18 @@
 /** Complex numbers as interleaved real and imaginary parts. */
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
+/** Real and imaginary parts. */
 export interface ComplexArrays {
+  /** Real parts. */
   real: Float32Array;
+  /** Imaginary parts. */
   imag: Float32Array;
 }
+/** A complex number. */
 export interface ComplexNumber {
+  /** Real part. */
   real: number;
+  /** Imaginary part. */
   imag: number;
 }
 

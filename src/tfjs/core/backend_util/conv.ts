@@ -13,16 +13,22 @@ export type ExplicitPadding = [
 export type PadType = "SAME" | "VALID" | "NUMBER" | "EXPLICIT";
 /** Padding of an image. */
 export interface PadInfo {
+  /** Above. */
   top: number;
+  /** Left. */
   left: number;
+  /** Right. */
   right: number;
+  /** Below. */
   bottom: number;
   /** The way in which it was given. */
   type: PadType;
 }
 /** Padding of a volume. */
 export interface PadInfo3D extends PadInfo {
+  /** In front. */
   front: number;
+  /** Behind. */
   back: number;
 }
 /** A convolution or pool of images. */
@@ -59,6 +65,7 @@ export interface Conv2DInfo {
   effectiveFilterHeight: number;
   /** Columns that the dilated filter spans. */
   effectiveFilterWidth: number;
+  /** Padding. */
   padInfo: PadInfo;
   /** Shape of the images. */
   inShape: [number, number, number, number];
@@ -82,6 +89,7 @@ export interface Conv3DInfo
   filterDepth: number;
   /** Slices that the dilated filter spans. */
   effectiveFilterDepth: number;
+  /** Padding. */
   padInfo: PadInfo3D;
   /** Shape of the volumes. */
   inShape: [number, number, number, number, number];

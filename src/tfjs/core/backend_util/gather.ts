@@ -5,7 +5,9 @@ import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
 /** Shape and element type of a tensor. */
 export interface ShapeInfo {
+  /** Dimensions. */
   readonly shape: readonly number[];
+  /** Element type. */
   readonly dtype: DataType | string;
 }
 

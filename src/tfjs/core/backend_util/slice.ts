@@ -19,6 +19,7 @@ export interface SliceInfo {
   begin: number[];
   /** Index after the last. */
   end: number[];
+  /** Steps. */
   strides: number[];
 }
 

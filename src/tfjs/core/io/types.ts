@@ -4,6 +4,7 @@
 export interface WeightsManifestEntry {
   /** Name, unique in the manifest. */
   name: string;
+  /** Its dimensions. */
   shape: number[];
   /** Element type once loaded. */
   dtype: "float32" | "int32" | "bool" | "string" | "complex64";
@@ -26,6 +27,7 @@ export interface WeightsManifestGroupConfig {
   /** Weights in the files, one after the other. */
   weights: WeightsManifestEntry[];
 }
+/** All groups of weights. */
 export type WeightsManifestConfig = WeightsManifestGroupConfig[];
 /** The owner of weights. */
 export type WeightGroup = "model" | "optimizer";
@@ -43,6 +45,7 @@ export interface SaveConfig {
 export interface SaveResult {
   /** Sizes of the saved model. */
   modelArtifactsInfo: ModelArtifactsInfo;
+  /** Answers of a server. */
   responses?: Response[];
   /** Errors, if any. */
   errors?: Array<object | string>;
@@ -51,6 +54,7 @@ export interface SaveResult {
 export interface ModelArtifactsInfo {
   /** Time of saving. */
   dateSaved: Date;
+  /** Kind of topology. */
   modelTopologyType: "JSON" | "GraphDef";
   /** Bytes of the topology. */
   modelTopologyBytes?: number;
@@ -61,14 +65,17 @@ export interface ModelArtifactsInfo {
 }
 /** Configuration of a training. */
 export interface TrainingConfig {
+  /** Settings of the optimizer. */
   optimizer_config: object;
   /** Losses, for one or more outputs. */
   loss: string | string[] | { [key: string]: string };
+  /** Metrics. */
   metrics?: string[] | { [key: string]: string };
   /** Metrics that count samples by weight. */
   weighted_metrics?: string[];
   /** Mode of the weights of samples. */
   sample_weight_mode?: string;
+  /** Weights of the losses. */
   loss_weights?: number[] | { [key: string]: number };
 }
 /** Fields of both forms of a model. */
@@ -95,6 +102,7 @@ export interface ModelArtifacts extends ModelFields {
   modelTopology?: object | ArrayBuffer;
   /** Specs of the weights. */
   weightSpecs?: WeightsManifestEntry[];
+  /** The bytes of the weights. */
   weightData?: WeightData;
   /** Streams the bytes of the weights. */
   getWeightStream?: () => ReadableStream<ArrayBuffer>;
@@ -110,13 +118,18 @@ export interface ModelJSON extends ModelFields {
 export type LoadHandler = () => Promise<ModelArtifacts>;
 /** Saves a model. */
 export type SaveHandler = (modelArtifact: ModelArtifacts) => Promise<SaveResult>;
+/** Saves or loads models somewhere. */
 export interface IOHandler {
+  /** Saves one. */
   save?: SaveHandler;
+  /** Loads it. */
   load?: LoadHandler;
 }
 /** A handler that saves or loads models synchronously. */
 export interface IOHandlerSync {
+  /** Saves one. */
   save?: (modelArtifact: ModelArtifacts) => SaveResult;
+  /** Loads it. */
   load?: () => ModelArtifacts;
 }
 /** A store of models by name. */
@@ -128,6 +141,7 @@ export interface ModelStoreManager {
 }
 /** Called with the loaded part, from 0 to 1. */
 export type OnProgressCallback = (fraction: number) => void;
+/** Options of loading. */
 export interface LoadOptions {
   /** Options of each request. */
   requestInit?: RequestInit;

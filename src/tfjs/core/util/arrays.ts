@@ -62,6 +62,7 @@ export function nearestDivisor(size: number, start: number): number {
   return Math.min(divisor, size);
 }
 
+/** The sum. */
 export function sum(arr: readonly number[]): number {
   return arr.reduce((a, b) => a + b, 0);
 }
@@ -78,6 +79,7 @@ export function distSquared(a: FlatVector, b: FlatVector): number {
   return sum;
 }
 
+/** The hyperbolic tangent. */
 export function tanh(x: number): number {
   return Math.tanh(x);
 }
