@@ -197,3 +197,43 @@ Deno.test("sampleFromDatasets() draws by weights, the same with a seed", async (
     assertThrows(() => data.sampleFromDatasets(endless, { weights }), tf.ValueError, "weights");
   }
 });
+
+/** Datasets of elements whose functions capture the element. */
+const CAPTURING: Readonly<Record<string, () => tf.data.Dataset>> = {
+  interleave: () => data.range(6).interleave((n) => decade(n)),
+  "interleave ahead": () => data.range(6).interleave((n) => decade(n), { numParallelCalls: 2 }),
+  flatMap: () => data.range(6).flatMap((n) => decade(n)),
+  "flatMap within flatMap": () =>
+    data.range(3).flatMap((n) => data.range(2).flatMap((m) => decade(tf.add(n, m)))),
+  "flatMap that filters": () =>
+    data.range(6).flatMap((n) => data.range(3).filter((m) => tf.less(m, n))),
+  "flatMap of windows": () =>
+    data.range(6).window(2).flatMap((w) => w.map((x) => tf.add(x, 1)).batch(2)),
+  "flatMap that fails": () =>
+    data.range(6).flatMap((n) => data.range(3).map((m) => tf.floorDiv(m, tf.sub(n, 2)))),
+  "flatMap whose function fails": () =>
+    data.range(6).flatMap(
+      (n) => n.arraySync() === 3 ? data.range(tf.scalar("a") as never) : decade(n),
+      { outputSignature: tf.TensorSpec([], "int32") },
+    ),
+};
+for (const [name, make] of Object.entries(CAPTURING)) {
+  testOnDevices(`${name}: what inner datasets capture is freed with their pass`, async () => {
+    const ds = make();
+    for (const most of [Infinity, 3]) {
+      const before = tf.memory().numTensors;
+      let n = 0;
+      try {
+        for await (const e of ds) {
+          tf.dispose(e);
+          if (++n === most) break;
+        }
+      } catch (error) {
+        assert(name.includes("fail"), String(error));
+      }
+      // Passes that read ahead end in turn.
+      for (let k = 0; k < 50 && tf.memory().numTensors !== before; k++) await Promise.resolve();
+      assertEquals(tf.memory().numTensors, before, `${most}`);
+    }
+  });
+}

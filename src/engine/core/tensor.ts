@@ -258,6 +258,10 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
   keep(): this {
     return this;
   }
+  /** Lets a function read this after the surrounding scope has ended: the function owns it from then on. */
+  captured(): this {
+    return this;
+  }
   /**
    * Refines the static shape; on a script op's output a promise that is checked at run time. Throws `ValueError` on
    * conflict.

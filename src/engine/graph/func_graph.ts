@@ -120,7 +120,7 @@ export class FuncGraph extends Graph {
       this.#checkScope(x);
       inner = this.#placeholder(x.dtype, x.staticShape, "captured");
       this.#captured.set(x.id, inner);
-      this.captures.push({ outer: x.keep(), inner });
+      this.captures.push({ outer: x.captured(), inner });
     }
     return inner;
   }

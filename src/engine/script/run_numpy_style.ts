@@ -92,7 +92,7 @@ function callNumpyStyle(
   };
   const free = (): void => {
     for (const t of owned) {
-      if (t instanceof EagerTensor && t.kept) t.guard();
+      if (t instanceof EagerTensor && t.kept) t.outlive();
       else t.dispose();
     }
   };

@@ -8,7 +8,7 @@ import { optionCheck } from "../../engine/core/options.ts";
 import { compatible, shapeTuple } from "../../engine/core/shape.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
 import { type TensorSpec, TensorSpecClass } from "../../engine/core/tensor_spec.ts";
-import { EagerTensor, type Owned, withOwner } from "../../engine/runtime/eager/tensor.ts";
+import { EagerTensor, endScope, type Owned, withOwner } from "../../engine/runtime/eager/tensor.ts";
 import { leafPaths, mapScriptError } from "../../engine/script/script_errors.ts";
 import type { Tout } from "../../engine/script/tout.ts";
 import {
@@ -117,7 +117,7 @@ class GeneratorPass implements Elements {
 
   async close(): Promise<void> {
     await this.#within(() => this.#iterator?.return?.());
-    for (const t of this.#owned) if (!(t instanceof EagerTensor) || !t.kept) t.dispose();
+    endScope(this.#owned);
   }
 
   #within<R>(fn: () => R): R {

@@ -1,6 +1,7 @@
 /**
  * case and switchCase: one of several functions, by predicates or by number.
  */
+import { currentInterpreter } from "../../core/apply.ts";
 import { describe } from "../../core/convert.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -11,9 +12,11 @@ import { Assert } from "../../graph/assert.ts";
 import { controlDependencies } from "../../graph/scopes.ts";
 import { stack } from "../../ops/array/join.ts";
 import { cast } from "../../ops/array/cast.ts";
-import { asTensor, toInput } from "../../ops/input.ts";
+import { asTensor, shapeOfInput, toInput } from "../../ops/input.ts";
 import { equal, lessEqual } from "../../ops/pointwise/compare.ts";
 import { sum } from "../../ops/reduce/reduce.ts";
+import { tidy } from "../eager/tensor.ts";
+import { scalarOf } from "./branch.ts";
 import { cond } from "./cond.ts";
 
 /** Options of `tf.case`. */
@@ -54,32 +57,36 @@ export function caseOf<T extends Nest<Tensor>>(
     if (typeof fn !== "function") {
       throw new TypeError(`Each function of case must be callable: received ${describe(fn)}`);
     }
-    return asTensor(toInput(p, `predFnPairs[${i}]`, "case"));
+    return toInput(p, `predFnPairs[${i}]`, "case");
   });
+  const checked = (check: (ps: Tensor[]) => Check): Check =>
+    tidy(() => check(predicates.map(asTensor)));
   const build = (): T => {
     const last = predFnPairs.length - 1;
     const otherwise = options.default ?? (() => {
       const none = "None of the conditions evaluated as True. Conditions:";
-      const check = Assert(predicates[last], [none, ...predicates]);
+      const check = checked((ps) => Assert(ps[last], [none, ...ps]));
       return after(check, predFnPairs[last][1]);
     });
     const pairs = options.default ? predFnPairs : predFnPairs.slice(0, -1);
     return pairs.reduceRight<() => T>(
-      (rest, [, fn], i) => () => cond(predicates[i], fn, rest),
+      (rest, [, fn], i) => () => cond(predicates[i] as TensorLike, fn, rest),
       otherwise,
     )();
   };
   if (!options.exclusive) return build();
-  const count = sum(cast(stack(predicates), "int32"));
-  const check = Assert(lessEqual(count, 1), [
-    "More than one condition evaluated as True but exclusive=True. Conditions:",
-    ...predicates,
-  ], predicates.length);
+  const many = "More than one condition evaluated as True but exclusive=True. Conditions:";
+  const check = checked((ps) =>
+    Assert(lessEqual(sum(cast(stack(ps), "int32")), 1), [many, ...ps], ps.length)
+  );
   return after(check, build);
 }
 
+/** A check in a graph; null where eager code has made it. */
+type Check = ReturnType<typeof Assert>;
+
 /** Runs `fn` so that what it makes waits for a check; eagerly that has been made. */
-function after<T>(check: ReturnType<typeof Assert>, fn: () => T): T {
+function after<T>(check: Check, fn: () => T): T {
   return check === null ? fn() : controlDependencies([check], fn);
 }
 
@@ -108,14 +115,18 @@ export function switchCase<T extends Nest<Tensor>>(
       throw new TypeError(`Each function of switchCase must be callable: received ${describe(fn)}`);
     }
   }
-  const index = asTensor(
-    toInput(branchIndex, "branchIndex", "switchCase", {
-      dtype: typeof branchIndex === "number" ? "int32" : undefined,
-    }),
-  );
-  const pairs = options.default ? branchFns : branchFns.slice(0, -1);
-  return pairs.reduceRight<() => T>(
-    (rest, fn, i) => () => cond(equal(index, cast(i, index.dtype)), fn, rest),
-    options.default ?? branchFns.at(-1)!,
+  const index = toInput(branchIndex, "branchIndex", "switchCase", {
+    dtype: typeof branchIndex === "number" ? "int32" : undefined,
+  });
+  const numbered = options.default ? branchFns : branchFns.slice(0, -1);
+  const otherwise = options.default ?? branchFns.at(-1)!;
+  const isNumber = shapeOfInput(index)?.length === 0 && index.dtype !== "string";
+  if (isNumber && !currentInterpreter().symbolic) {
+    return (numbered[Number(scalarOf(index))] ?? otherwise)();
+  }
+  const at = asTensor(index);
+  return numbered.reduceRight<() => T>(
+    (rest, fn, i) => () => cond(equal(at, cast(i, at.dtype)), fn, rest),
+    otherwise,
   )();
 }

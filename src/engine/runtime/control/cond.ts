@@ -11,13 +11,14 @@ import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { relaxShapes, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
-import { asTensor, toInput } from "../../ops/input.ts";
+import { asTensor, shapeOfInput, toInput } from "../../ops/input.ts";
 import {
   applyControl,
   type Branch,
   branchesCapture,
   packResults,
   rowsPicked,
+  scalarOf,
   trace,
 } from "./branch.ts";
 import { ControlCall } from "./control_call.ts";
@@ -94,17 +95,16 @@ export function cond<T extends Nest<Tensor | TensorArray | CompositeTensor>>(
       throw new TypeError("true_fn and false_fn arguments to tf.cond must be callable");
     }
   }
-  const p = asTensor(
-    toInput(pred, "pred", "cond", { dtype: pred instanceof Tensor ? undefined : "bool" }),
-  );
-  if (p.staticShape !== null && p.staticShape.length > 0) {
+  const p = toInput(pred, "pred", "cond", { dtype: pred instanceof Tensor ? undefined : "bool" });
+  const shape = shapeOfInput(p);
+  if (shape !== null && shape.length > 0) {
     throw new ValueError(
       `Cannot branch on pred of shape ${
-        shapeText(p.staticShape)
+        shapeText(shape)
       } in cond: wanted a scalar; where() chooses element by element`,
     );
   }
-  if (!currentInterpreter().symbolic) return p.scalar() ? thenFn() : elseFn();
+  if (!currentInterpreter().symbolic) return scalarOf(p) ? thenFn() : elseFn();
   const a = trace(thenFn, [], "cond_true"), b = trace(elseFn, [], "cond_false");
   const texts = [a, b].map((t) => kindText(t.structure) + t.f.outputs.map((o) => o.dtype).join());
   if (texts[0] !== texts[1]) {
@@ -116,7 +116,7 @@ export function cond<T extends Nest<Tensor | TensorArray | CompositeTensor>>(
   }
   const effects = a.f.graph.stateful || b.f.graph.stateful;
   const functions = { then_branch: a.f, else_branch: b.f };
-  const outputs = applyControl(effects ? If : StatelessIf, [p], { functions, apart: 1 });
+  const outputs = applyControl(effects ? If : StatelessIf, [asTensor(p)], { functions, apart: 1 });
   return packResults(a, outputs) as T;
 }
 

@@ -122,12 +122,26 @@ export function whileLoop<const V extends readonly unknown[]>(
   }
   checkOptions(options);
   if (vars.length === 0) throw new ValueError("No loop variables provided to whileLoop");
-  const first = newTensorId(),
-    nest = new LoopNest(vars),
-    { maximumIterations: limit = -1 } = options;
+  const { maximumIterations: limit = -1 } = options;
+  const functionsOf = (nest: LoopNest<V>) => ({
+    test: (...leaves: LoopLeaf[]): Tensor => predicate(condition(...nest.pack(leaves))),
+    next: (...leaves: LoopLeaf[]): LoopLeaf[] => nest.leavesOf(body(...nest.pack(leaves))),
+  });
+  const isCut = options.backProp === false;
+  const ended = (results: readonly LoopLeaf[]): LoopLeaf[] => results.map(isCut ? cut : (t) => t);
+  if (!currentInterpreter().symbolic) {
+    const first = newTensorId();
+    let nest: LoopNest<V>;
+    const leaves = leaving(() => {
+      nest = new LoopNest(vars);
+      nest.invariants(options.shapeInvariants);
+      const { test, next } = functionsOf(nest);
+      return ended(loopEagerly(test, next, nest.start, { limit, first }));
+    });
+    return nest!.pack(leaves);
+  }
+  const nest = new LoopNest(vars), { test, next } = functionsOf(nest);
   const invariants = nest.invariants(options.shapeInvariants);
-  const test = (...leaves: LoopLeaf[]): Tensor => predicate(condition(...nest.pack(leaves)));
-  const next = (...leaves: LoopLeaf[]): LoopLeaf[] => nest.leavesOf(body(...nest.pack(leaves)));
   const build = (): Tensor[] => {
     const first = firstTensors(nest.start, next), start = first.map((v) => v.tensor);
     const loop: Loop = {
@@ -140,13 +154,7 @@ export function whileLoop<const V extends readonly unknown[]>(
     };
     return limit < 0 ? addLoop(loop) : addLoop(counted(loop, limit)).slice(1);
   };
-  const isCut = options.backProp === false;
-  const ended = (results: readonly LoopLeaf[]): LoopLeaf[] => results.map(isCut ? cut : (t) => t);
-  return nest.pack(
-    !currentInterpreter().symbolic
-      ? leaving(() => ended(loopEagerly(test, next, nest.start, { limit, first })))
-      : ended(withScope({ opName: options.name ?? null }, build)),
-  );
+  return nest.pack(ended(withScope({ opName: options.name ?? null }, build)));
 }
 
 function cut(leaf: LoopLeaf): LoopLeaf {

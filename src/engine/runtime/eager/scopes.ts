@@ -91,7 +91,7 @@ export function endScope(owned: readonly Owned[], survivors: Survivors = new Set
   for (const t of owned) {
     if (!(t instanceof Tensor)) t.dispose();
     else if (t.isDisposed) continue;
-    else if (t.kept) t.guard();
+    else if (t.kept && !(t.kept === "captured" && survivors.has(t))) t.outlive();
     else if (!survivors.has(t)) t.dispose();
     else if (outer) outer.push(t);
     else {

@@ -75,14 +75,14 @@ export class Storage {
 
   /** Drops a tensor that was lost, not disposed. The totals keep counting it: they must not depend on when garbage is collected. */
   reclaim(): void {
-    totals.lostTensors++;
+    if (this.#counted) totals.lostTensors++;
     this.lose();
   }
 
   /** {@linkcode Storage.reclaim} for a holder that is no tensor. */
   lose(): void {
     if (--this.#refs !== 0) return;
-    totals.lostBytes += this.bytes;
+    if (this.#counted) totals.lostBytes += this.bytes;
     this.free();
   }
 }

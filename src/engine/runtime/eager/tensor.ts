@@ -22,6 +22,7 @@ export {
   type AmbientOwner,
   dispose,
   endingRecordings,
+  endScope,
   enterScope,
   keep,
   outsideScopes,
@@ -51,8 +52,12 @@ export class EagerTensor extends Tensor {
   #guarded = false;
   #registered = false;
   #specId = 0;
-  /** True where `keep()` was called: no scope disposes it. `"owned"` where something else than a scope does. */
-  kept: boolean | "owned" = false;
+  /**
+   * True where `keep()` was called: no scope disposes it. `"owned"` where something else than a scope does, `"captured"` where a
+   * function reads it.
+   */
+  kept: boolean | "owned" | "captured" = false;
+  #isUncounted = false;
 
   /** Takes over one reference to `storage`. A scope in force owns the tensor. */
   constructor(dtype: DType, shape: readonly number[], storage: Storage, id?: number) {
@@ -210,7 +215,7 @@ export class EagerTensor extends Tensor {
   override dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    totals.tensors--;
+    if (!this.#isUncounted) totals.tensors--;
     if (this.#registered) lost.unregister(this);
     this.storage.release();
   }
@@ -218,6 +223,22 @@ export class EagerTensor extends Tensor {
   override keep(): this {
     this.kept = true;
     return this;
+  }
+  /** Lets a function read this as long as the function lives. */
+  override captured(): this {
+    this.kept ||= "captured";
+    return this;
+  }
+  /**
+   * Lives on at the end of its scope, as it is kept. What a function captured is the function's alone from then on: the garbage
+   * collector frees both, and nobody counts it.
+   */
+  outlive(): void {
+    this.guard();
+    if (this.kept !== "captured" || this.#isUncounted || this.#disposed) return;
+    this.#isUncounted = true;
+    totals.tensors--;
+    if (this.storage.refs === 1) this.storage.uncount();
   }
   /** Refines the static shape. Throws `ValueError` on conflict. */
   override setShape(shape: PartialShape): void {

@@ -185,7 +185,7 @@ export class BodyCall implements TensorContext {
       else {
         if (t.kept === true) this.#reads?.noteEffect("keep()");
         t.context = null;
-        t.guard();
+        t.outlive();
       }
     }
     this.owned.length = 0;

@@ -38,7 +38,7 @@ interface InnerCall {
 
 /**
  * Calls a function for an element's dataset. The tensors that it makes are freed when the pass over that dataset is
- * closed.
+ * closed, and so are those that the dataset's own functions captured.
  */
 export function openInner(
   { fn, element, input, source }: InnerCall,
@@ -46,7 +46,9 @@ export function openInner(
 ): (state?: State) => Elements {
   const owned: Owned[] = [];
   const free = (): void => {
-    for (const t of owned) if (!(t instanceof EagerTensor) || !t.kept) t.dispose();
+    for (const t of owned.splice(0)) {
+      if (!(t instanceof EagerTensor) || !t.kept || t.kept === "captured") t.dispose();
+    }
   };
   let inner: Source;
   try {
@@ -57,7 +59,13 @@ export function openInner(
     throw functionError(error, source.name, place);
   }
   return (state) => {
-    const elements = inner.open(place, state);
+    let elements: Elements;
+    try {
+      elements = inner.open(place, state);
+    } catch (error) {
+      free();
+      throw error;
+    }
     return {
       async next() {
         const item = await elements.next();
@@ -66,8 +74,11 @@ export function openInner(
       },
       save: () => elements.save(),
       async close() {
-        await elements.close();
-        free();
+        try {
+          await elements.close();
+        } finally {
+          free();
+        }
       },
     };
   };
