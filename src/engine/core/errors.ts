@@ -1,5 +1,5 @@
 /** Error classes: the run-time family of TensorFlow (17 codes) and the build-time ones. */
-import { beginAtCaller } from "./throwing/user_stack.ts";
+import { beginAtCaller, begunAs } from "./throwing/user_stack.ts";
 
 /** Details of the place where an error arose. */
 export interface ErrorDetails {
@@ -105,13 +105,7 @@ function kindOf(of: typeof OpError): readonly [string, number] {
  */
 export class ValueError extends globalThis.RangeError {
   /** Name of the class. */
-  override readonly name: string = "ValueError";
-
-  /** Makes an error whose stack begins at the library's caller. */
-  constructor(message?: string, options?: ErrorOptions) {
-    super(message, options);
-    beginAtCaller(this);
-  }
+  override readonly name: string = begunAs("ValueError", this);
 
   /** True for `ValueError`s and `InvalidArgumentError`s. */
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -122,55 +116,25 @@ export class ValueError extends globalThis.RangeError {
 /** A missing registration or name. Python's `LookupError` (and `KeyError`). */
 export class LookupError extends globalThis.Error {
   /** Name of the class. */
-  override readonly name: string = "LookupError";
-
-  /** Makes an error whose stack begins at the library's caller. */
-  constructor(message?: string, options?: ErrorOptions) {
-    super(message, options);
-    beginAtCaller(this);
-  }
+  override readonly name: string = begunAs("LookupError", this);
 }
 /** Use of something in a state that forbids it. Python's `RuntimeError`. */
 export class RuntimeError extends globalThis.Error {
   /** Name of the class. */
-  override readonly name: string = "RuntimeError";
-
-  /** Makes an error whose stack begins at the library's caller. */
-  constructor(message?: string, options?: ErrorOptions) {
-    super(message, options);
-    beginAtCaller(this);
-  }
+  override readonly name: string = begunAs("RuntimeError", this);
 }
 /** A symbolic tensor used where a value is needed, e.g. in an `if`. */
 export class OperatorNotAllowedInGraphError extends globalThis.TypeError {
   /** Name of the class. */
-  override readonly name: string = "OperatorNotAllowedInGraphError";
-
-  /** Makes an error whose stack begins at the library's caller. */
-  constructor(message?: string, options?: ErrorOptions) {
-    super(message, options);
-    beginAtCaller(this);
-  }
+  override readonly name: string = begunAs("OperatorNotAllowedInGraphError", this);
 }
 /** Thrown by a script body or a generator at the end of its data. */
 export class StopIteration extends globalThis.Error {
   /** Name of the class. */
-  override readonly name: string = "StopIteration";
-
-  /** Makes an error whose stack begins at the library's caller. */
-  constructor(message?: string, options?: ErrorOptions) {
-    super(message, options);
-    beginAtCaller(this);
-  }
+  override readonly name: string = begunAs("StopIteration", this);
 }
 /** Thrown by a script body for unsupported arguments. */
 export class NotImplementedError extends globalThis.Error {
   /** Name of the class. */
-  override readonly name: string = "NotImplementedError";
-
-  /** Makes an error whose stack begins at the library's caller. */
-  constructor(message?: string, options?: ErrorOptions) {
-    super(message, options);
-    beginAtCaller(this);
-  }
+  override readonly name: string = begunAs("NotImplementedError", this);
 }

@@ -6,7 +6,7 @@ import { flatten, type Nest } from "../../engine/core/nest.ts";
 import { optionCheck } from "../../engine/core/options.ts";
 import { NdArray, setElement } from "../../engine/core/nd_array.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
-import { beginAtCaller } from "../../engine/core/throwing/user_stack.ts";
+import { begunAs } from "../../engine/core/throwing/user_stack.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { cpuDevice, device } from "../../engine/runtime/devices/devices.ts";
 import { constantTensor } from "../../engine/runtime/eager/eager.ts";
@@ -39,13 +39,7 @@ const checkOptions = optionCheck<GradCheckOptions>("gradCheck", {
 /** The error of a wrong gradient; the message names input, element and both numbers. */
 export class GradCheckError extends globalThis.Error {
   /** Name of the class. */
-  override readonly name: string = "GradCheckError";
-
-  /** Creates an error whose stack begins at the library's caller. */
-  constructor(message?: string) {
-    super(message);
-    beginAtCaller(this);
-  }
+  override readonly name: string = begunAs("GradCheckError", this);
 }
 
 /** Maps tensors to one tensor or a nest of them. */

@@ -1,5 +1,5 @@
 /** opCheck: all properties of an op, checked over samples, dtypes and devices. */
-import { beginAtCaller } from "../../engine/core/throwing/user_stack.ts";
+import { begunAs } from "../../engine/core/throwing/user_stack.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { lookupOp, type OpDef, registeredOps } from "../../engine/core/op.ts";
@@ -56,14 +56,13 @@ export interface OpCheckReport {
 /** The error of {@linkcode opCheck}: one line per failure. */
 export class OpCheckError extends globalThis.Error {
   /** Name of the class. */
-  override readonly name: string = "OpCheckError";
+  override readonly name: string = begunAs("OpCheckError", this);
   /** The failed checks. */
   readonly failures: readonly OpCheckFailure[];
 
   /** Lists the failures. */
   constructor(failures: readonly OpCheckFailure[]) {
     super(failures.map(failureText).join("\n"));
-    beginAtCaller(this);
     this.failures = failures;
   }
 }

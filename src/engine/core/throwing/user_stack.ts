@@ -41,7 +41,8 @@ const filtered = new WeakSet<object>();
 
 /**
  * Makes the stack of the library's error begin at the line that called it. Its text is computed at the first read.
- * Without a frame of the user it keeps all of them.
+ * Without a frame of the user it keeps all of them. Each error of the library is passed here once, while it is made: JavaScript's
+ * classes call it in their constructors in `builtin_errors.ts`, those of `errors.ts` in the initializer of their name.
  */
 export function beginAtCaller(error: Error): void {
   if (!filtering.isOn) return;
@@ -52,6 +53,12 @@ export function beginAtCaller(error: Error): void {
   else withLongStacks(() => captureStackTrace(captured));
   showFrames(error, captured);
   filtered.add(error);
+}
+
+/** The name of a class, for the initializer of the name of an error: makes its stack begin at the caller. */
+export function begunAs(name: string, error: Error): string {
+  beginAtCaller(error);
+  return name;
 }
 
 /** Gives an error the frames of the one that it replaces, which may be the user's. */
