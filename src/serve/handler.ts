@@ -1,6 +1,6 @@
 /** createHandler: models behind a web-standard `fetch` handler. */
 import { ValueError } from "../engine/core/errors.ts";
-import { optionCheck } from "../engine/core/options.ts";
+import { optionCheck } from "../engine/core/arguments.ts";
 import { after } from "../engine/runtime/run/timers.ts";
 import type { BatchingOptions } from "./batcher.ts";
 import { readBody } from "./body.ts";

@@ -71,9 +71,32 @@ testOnDevices("errors of ordinary mistakes begin at the caller, and are shown on
 
 class Wrong {}
 
-/** Functions that the engine refuses a wrong argument for: there the library does not look at it. */
+/** Values of every kind, most of which a function cannot use at a given place. */
+const KINDS: Readonly<Record<string, Any>> = {
+  undefined: undefined,
+  null: null,
+  boolean: true,
+  number: 1.5,
+  string: "a string",
+  symbol: Symbol("a symbol"),
+  function: () => undefined,
+  "an object": { key: 1 },
+  "an instance": new Wrong(),
+  "a list": [undefined],
+};
+
+/** Kinds that tell most, after other arguments. */
+const TELLING = ["undefined", "null", "number", "symbol", "an object"];
+
+/** Arguments that stand before the wrong one. */
+const before = (): Any[][] => {
+  const t = tf.tensor([[1, 2], [3, 4]]);
+  return [[t], [t, t], [[t]], [(x: Any): Any => x], ["float32"]];
+};
+
+/** Messages of the engine, for what the library did not look at. */
 const ENGINE =
-  /^(Cannot (read|convert|destructure|set)|Reduce of empty)|is not (a function|iterable)/;
+  /^(Cannot (read|set) properties|Cannot destructure|Cannot convert (a Symbol|a BigInt|undefined or null|object to)|Reduce of empty|undefined is|Invalid array length)|is not (a function|iterable)/;
 
 /** Functions of a namespace and of those in it. Classes, and what would wait for a device, are left out. */
 function* functionsOf(
@@ -90,30 +113,47 @@ function* functionsOf(
   }
 }
 
-Deno.test("errors of every exported function begin at the caller", async () => {
-  const wrong: string[] = [];
+/** What a call throws or rejects with now, null where it does neither. What it resolves to is ended. */
+async function errorOf(call: () => unknown): Promise<unknown> {
+  try {
+    const result = tf.tidy(() => {
+      const made = call();
+      return made instanceof Promise ? { promise: made } as Any : undefined;
+    });
+    if (result === undefined) return null;
+    let next = (_: null): void => {};
+    const turn = new Promise<null>((resolve) => next = resolve);
+    const timer = setTimeout(next, 0, null);
+    const settled = result.promise.then(() => null, (e: unknown) => e);
+    return await Promise.race([settled, turn]).finally(() => clearTimeout(timer));
+  } catch (thrown) {
+    return thrown;
+  }
+}
+
+Deno.test("errors of every exported function are the library's and begin at the caller", async () => {
+  await tf.setBackend("cpu");
+  const wrong: string[] = [], good = before();
   let refused = 0;
   for (const [name, fn] of functionsOf(tf, "tf")) {
     if (/\.(setBackend|ready|nextFrame|print|enable|disable)/.test(name)) continue;
-    for (const args of [[new Wrong(), new Wrong(), new Wrong()], [null]]) {
-      let e: unknown;
-      try {
-        const result = fn(...args);
-        if (!(result instanceof Promise)) continue;
-        const turn = new Promise((next) => setTimeout(next));
-        e = await Promise.race([result.then(() => null, (e) => e), turn]);
-      } catch (thrown) {
-        e = thrown;
-      }
+    const calls: [kind: string, args: Any[]][] = [
+      ...Object.entries(KINDS).map(([kind, v]): [string, Any[]] => [kind, [v, v, v]]),
+      ...good.flatMap((args) =>
+        TELLING.map((kind): [string, Any[]] => [kind, [...args, KINDS[kind]]])
+      ),
+    ];
+    for (const [kind, args] of calls) {
+      const e = await errorOf(() => fn(...args));
       if (!(e instanceof Error)) continue;
       refused++;
-      if (!firstFrame(e).includes(HERE) && !ENGINE.test(e.message)) {
-        wrong.push(`${name}: ${e.stack}`);
+      if (!firstFrame(e).includes(HERE) || ENGINE.test(e.message)) {
+        wrong.push(`${name} of ${kind}, argument ${args.length}: ${e.stack}`);
       }
     }
   }
   assertEquals(wrong, []);
-  assert(refused > 900, `Only ${refused} calls were refused`);
+  assert(refused > 13_000, `Only ${refused} calls were refused`);
 });
 
 Deno.test("errors of awaited work begin at the caller", async () => {

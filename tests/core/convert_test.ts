@@ -32,12 +32,10 @@ Deno.test("toNdArray() takes dtype and shape from the values", () => {
 
 Deno.test("toNdArray() converts to the dtype that is asked for", () => {
   const cases: [value: unknown, dtype: DType, shape: number[], data: unknown[]][] = [
-    [[1.9, -1.9], "int32", [2], [1, -1]],
     [[true, false], "int32", [2], [1, 0]],
     [[3n], "int32", [1], [3]],
     [[3n], "float32", [1], [3]],
-    [[true, false, 2, -2.5], "int64", [4], [1n, 0n, 2n, -2n]],
-    [[NaN, Infinity - Infinity], "int64", [2], [0n, 0n]],
+    [[true, false, 2, -2], "int64", [4], [1n, 0n, 2n, -2n]],
     [[0, -0, NaN, 2, true, false], "bool", [6], [0, 0, 1, 1, 1, 0]],
     [[1, [2, 3]], "complex64", [2], [1, 0, 2, 3]],
     [[[1, 2], [3, 4]], "complex128", [2], [1, 2, 3, 4]],
@@ -49,10 +47,54 @@ Deno.test("toNdArray() converts to the dtype that is asked for", () => {
     [Uint8Array.of(0, 2), "bool", [2], [0, 2]],
     [bytes("abc"), "string", [], [bytes("abc")]],
     [Float32Array.of(1.5, -1.5), "int8", [2], [1, -1]],
-    [[300, -1], "uint8", [2], [44, 255]],
+    [[300, -1], "int16", [2], [300, -1]],
+    [[[255], [-0]], "uint8", [2, 1], [255, 0]],
   ];
   for (const [value, dtype, ...wanted] of cases) {
     assertEquals(text(toNdArray(value, { dtype })), [dtype, ...wanted]);
+  }
+});
+
+Deno.test("toNdArray() wraps numbers and cuts fractions off where it is told to", () => {
+  const cases: [value: unknown, dtype: DType, data: unknown[]][] = [
+    [[1.9, -1.9], "int32", [1, -1]],
+    [2 ** 32 + 5, "int32", [5]],
+    [[300, -1], "uint8", [44, 255]],
+    [[true, false, 2, -2.5], "int64", [1n, 0n, 2n, -2n]],
+    [[NaN, Infinity], "int64", [0n, 2n ** 63n - 1n]],
+    [NaN, "int32", [0]],
+  ];
+  for (const [value, dtype, wanted] of cases) {
+    assertEquals([...toNdArray(value, { dtype, numbers: "wrapped" }).data], wanted);
+  }
+});
+
+Deno.test("integers take whole numbers that they hold, and no others", () => {
+  const range: [number, DType][] = [
+    [300, "uint8"],
+    [-1, "uint8"],
+    [128, "int8"],
+    [2 ** 16, "uint16"],
+    [-(2 ** 15) - 1, "int16"],
+    [2 ** 31, "int32"],
+    [-1, "uint32"],
+    [2 ** 63, "int64"],
+    [-1, "uint64"],
+  ];
+  for (const [value, dtype] of range) {
+    for (const nest of [value, [value], [[0], [value]], [true, value]]) {
+      const shown = dtype.endsWith("64") ? BigInt(value) : value;
+      const text = `Cannot convert ${shown} to ${dtype}: it is out of range`;
+      assertThrows(() => toNdArray(nest, { dtype }), tf.ValueError, text);
+    }
+  }
+  for (const value of [1.5, NaN, Infinity, -Infinity]) {
+    for (const dtype of ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"] as const) {
+      for (const nest of [value, [value], [[0], [value]]]) {
+        const text = `Cannot convert ${value} of type number to ${dtype}`;
+        assertThrows(() => toNdArray(nest, { dtype }), TypeError, text);
+      }
+    }
   }
 });
 
@@ -95,7 +137,7 @@ Deno.test("integers take bigints that they hold, and no others", () => {
   assertEquals([...toNdArray([2n ** 70n], { dtype: "float64" }).data], [2 ** 70]);
 });
 
-Deno.test("strict conversion takes only what the dtype holds exactly", () => {
+Deno.test("exact conversion takes only what the dtype holds exactly", () => {
   const good: [unknown, DType][] = [
     [[-128, 127], "int8"],
     [[0, 255], "uint8"],
@@ -111,7 +153,7 @@ Deno.test("strict conversion takes only what the dtype holds exactly", () => {
     [[true, false, 1], "int32"],
   ];
   for (const [value, dtype] of good) {
-    const { data } = toNdArray(value, { dtype, strict: true });
+    const { data } = toNdArray(value, { dtype, numbers: "exact" });
     assertEquals([...data].map(Number), (value as unknown[]).map(Number), dtype);
   }
   const bad: [unknown, DType][] = [
@@ -132,7 +174,7 @@ Deno.test("strict conversion takes only what the dtype holds exactly", () => {
   ];
   for (const [value, dtype] of bad) {
     assertThrows(
-      () => toNdArray([value], { dtype, strict: true }),
+      () => toNdArray([value], { dtype, numbers: "exact" }),
       TypeError,
       `to ${dtype}`,
     );

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as tf from "@weft/weft";
 import { gradCheck, opCheck } from "@weft/weft/testing";
-import { optionCheck } from "../../src/engine/core/options.ts";
+import { optionCheck } from "../../src/engine/core/arguments.ts";
 
 // deno-lint-ignore no-explicit-any
 type Any = any;

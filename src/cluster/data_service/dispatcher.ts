@@ -5,7 +5,7 @@ import {
   InvalidArgumentError,
   NotFoundError,
 } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { constantToJson } from "../../engine/graph/graph_def/values.ts";
 import {
   type ClientHeartbeatRequest,

@@ -1,5 +1,5 @@
 /** Datasets that a tf.data service computes: a client of its dispatcher and of all its workers. */
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import { Dataset } from "../../library/data/dataset.ts";
 import { dataService, type ServiceOptions } from "../../library/data/distributed.ts";

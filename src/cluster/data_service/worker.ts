@@ -1,6 +1,6 @@
 /** A worker of TensorFlow's tf.data service, which runs its pipelines in Weft. */
 import { DeadlineExceededError, OpError, UnavailableError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { after } from "../../engine/runtime/run/timers.ts";

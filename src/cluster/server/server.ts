@@ -1,6 +1,6 @@
 /** Server: a task of a TensorFlow cluster. */
 import { UnimplementedError, ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
 import { ready, serveTask } from "../../engine/runtime/devices/devices.ts";
 import { grpcTransport } from "../wire/grpc_transport.ts";

@@ -3,7 +3,7 @@ import { currentInterpreter, type OpInput } from "../core/apply.ts";
 import { isTrainable } from "../core/dtype.ts";
 import { type GraphNode, handleOf } from "../core/graph_node.ts";
 import { shortText, Tensor, type TensorLike } from "../core/tensor.ts";
-import { optionCheck } from "../core/options.ts";
+import { optionCheck, wrongArgument } from "../core/arguments.ts";
 import type { OpDef } from "../core/op.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
@@ -77,7 +77,8 @@ export function gradients(
   options: GradientsOptions = {},
 ): (Differentiable | null)[] {
   checkOptions(options);
-  const ys = floatParts(differentiables(given)) as Tensor[], xs = differentiables(wanted);
+  const ys = floatParts(differentiables(given, "ys")) as Tensor[];
+  const xs = differentiables(wanted, "xs");
   if (!currentInterpreter().symbolic && !ys[0]?.isSymbolic) {
     throw new RuntimeError(
       "tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead, or call it inside graph.asDefault(), before the first await",
@@ -94,8 +95,17 @@ export function gradients(
   );
 }
 
-function differentiables(x: Differentiable | readonly Differentiable[]): readonly Differentiable[] {
-  return x instanceof Tensor || x instanceof CompositeTensor ? [x] : x;
+function differentiables(
+  x: Differentiable | readonly Differentiable[],
+  arg: string,
+): readonly Differentiable[] {
+  if (isDifferentiable(x)) return [x];
+  if (Array.isArray(x) && x.every(isDifferentiable)) return x;
+  throw wrongArgument(x, arg, "gradients", "a tensor or a list of tensors");
+}
+
+function isDifferentiable(x: unknown): x is Differentiable {
+  return x instanceof Tensor || x instanceof CompositeTensor;
 }
 
 function listOf(x: Tensor | readonly Tensor[]): readonly Tensor[] {

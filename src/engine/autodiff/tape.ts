@@ -4,7 +4,7 @@ import { flatten, type Nest, packAs } from "../core/nest.ts";
 import { handleOf, type Resource } from "../core/graph_node.ts";
 import { compatible, shapeText } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { optionCheck } from "../core/options.ts";
+import { optionCheck } from "../core/arguments.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import { backprop, type Seed } from "./backprop.ts";
 import { type Differentiable, floatParts, packGradients } from "./composites.ts";

@@ -8,18 +8,19 @@ import {
   makeData,
   type TypedArray,
 } from "./dtype.ts";
-import { elementWriter, fillLeaves } from "./arrays/elements.ts";
+import { elementWriter, fillLeaves, type NumberRule } from "./arrays/elements.ts";
 import { isForeignArray, readForeignArray } from "./arrays/foreign_array.ts";
 import {
   checkLeaves,
   collect,
+  mustHold,
   nestedNumbers,
   shapeOfNested,
   takesNumbers,
 } from "./arrays/nested.ts";
 import { type Shape, shapeText, sizeOf } from "./shape.ts";
 import { type ElementValue, NdArray } from "./nd_array.ts";
-import { describe } from "./text.ts";
+import { describe, reads } from "./text.ts";
 import { TypeError } from "./throwing/builtin_errors.ts";
 import { ValueError } from "./errors.ts";
 
@@ -51,13 +52,13 @@ export interface ConvertOptions {
   readonly dtype?: DType | undefined;
   /** Wanted shape; its size must be the value's, unless the value is one element to repeat. */
   readonly shape?: Shape | undefined;
-  /** True: a number that the dtype cannot hold exactly is a `TypeError`. False: it wraps or truncates. */
-  readonly strict?: boolean;
+  /** Which numbers an integer dtype takes. Default `fitting`; `wrapped` where the program is one of TensorFlow.js. */
+  readonly numbers?: NumberRule;
 }
 
 /**
- * Makes a host array. The data of typed arrays is not copied. Throws `ValueError`, `TypeError` or `RangeError` for
- * values that do not fit.
+ * Makes a host array. The data of typed arrays is not copied; for another dtype they are cast. Throws `ValueError`,
+ * `TypeError` or `RangeError` for values that do not fit.
  */
 export function toNdArray(value: unknown, options: ConvertOptions = {}): NdArray {
   const array = convert(value, options);
@@ -81,25 +82,28 @@ function withShape(array: NdArray, shape: Shape): NdArray {
   return out;
 }
 
-function convert(value: unknown, { dtype, strict = false }: ConvertOptions): NdArray {
+function convert(value: unknown, { dtype, numbers }: ConvertOptions): NdArray {
   const ofNumbers = dtype ?? "float32";
-  if (typeof value === "number" && takesNumbers(ofNumbers, strict)) {
+  const rule = numbers ?? (reads.asTensorFlowJs ? "wrapped" : "fitting");
+  if (typeof value === "number" && takesNumbers(ofNumbers)) {
     const data = makeData(ofNumbers, 1) as number[];
     data[0] = value;
-    return new NdArray(ofNumbers, [], data as unknown as HostData);
+    if (data[0] === value || !mustHold(ofNumbers, rule)) {
+      return new NdArray(ofNumbers, [], data as unknown as HostData);
+    }
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     const array = convertArray(value, dtype);
     if (array !== null) return array;
   }
   const shape = shapeOfNested(value, dtype);
-  const numbers = nestedNumbers(value, shape, ofNumbers, strict);
-  if (numbers !== null) return new NdArray(ofNumbers, shape, numbers);
+  const plain = nestedNumbers(value, shape, ofNumbers, rule);
+  if (plain !== null) return new NdArray(ofNumbers, shape, plain);
   const leaves: unknown[] = [];
   checkLeaves(shape);
   collect(value, shape, 0, leaves, dtype);
   const kind = dtype ?? inferDType(leaves);
-  return new NdArray(kind, shape, fillLeaves(leaves, kind, strict));
+  return new NdArray(kind, shape, fillLeaves(leaves, kind, rule));
 }
 
 /** Converts typed arrays, host arrays and those of other libraries; null for any other value. */
@@ -181,7 +185,7 @@ export function castArray(array: NdArray, dtype: DType): NdArray {
     for (let i = 0; i < data.length; i++) dst[i] = data[i] === 0 ? 0 : 1;
     return out;
   }
-  const put = elementWriter(dtype, false);
+  const put = elementWriter(dtype, "wrapped");
   for (let i = 0, n = array.size; i < n; i++) {
     const v = array.at(i);
     if (to.kind === "complex") {

@@ -4,6 +4,7 @@ import { TypeError } from "./throwing/builtin_errors.ts";
 import { ValueError } from "./errors.ts";
 import type { Attrs, OpDef, OpInit } from "./op.ts";
 import type { Spec } from "./tensor_spec.ts";
+import { describe } from "./text.ts";
 
 /** One parsed argument of a signature. */
 export interface ArgDef {
@@ -169,6 +170,13 @@ export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs)
     if (full[a.name] === undefined) {
       throw new ValueError(`Missing attr '${a.name}' of '${def.name}' Op`);
     }
+    if (!isKind(a.type, full[a.name])) {
+      throw new TypeError(
+        `Expected ${a.type} for argument '${a.name}' of '${def.name}' Op, but got ${
+          describe(full[a.name])
+        }`,
+      );
+    }
     if (a.type === "type" && a.allowed && !a.allowed.includes(full[a.name] as DType)) {
       throw new TypeError(
         `Value passed to parameter '${
@@ -189,6 +197,21 @@ export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs)
     }
   }
   return { attrs: full, outputs };
+}
+
+/** Whether an attribute of this type may have the value, as far as JavaScript's own types tell. */
+function isKind(type: string, value: unknown): boolean {
+  switch (type) {
+    case "bool":
+      return typeof value === "boolean";
+    case "float":
+    case "int":
+      return typeof value === "number";
+    case "string":
+      return typeof value === "string" || value instanceof Uint8Array;
+    default:
+      return !type.startsWith("list") || value === null || Array.isArray(value);
+  }
 }
 
 function bindType(

@@ -1,6 +1,7 @@
 /**
  * Assert: a check that a graph makes when it runs.
  */
+import { wantList } from "../core/arguments.ts";
 import { apply } from "../core/apply.ts";
 import { toNdArray } from "../core/convert.ts";
 import { lookupOp } from "../core/op.ts";
@@ -25,6 +26,7 @@ export function Assert(
   data: readonly TensorLike[],
   summarize = 3,
 ): Operation | null {
+  wantList(data, "data", "Assert");
   const inputs = [
     condition instanceof Tensor ? condition.asOpInput() : toNdArray(condition, { dtype: "bool" }),
     ...data.map((d) => d instanceof Tensor ? d.asOpInput() : toNdArray(d)),

@@ -1,9 +1,10 @@
 /**
  * Groups: operations that only wait for others. In eager mode, where all has run already, they do nothing.
  */
+import { optionCheck, wantList, wrongArgument } from "../core/arguments.ts";
 import { lookupOp } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
-import type { Tensor } from "../core/tensor.ts";
+import { Tensor } from "../core/tensor.ts";
 import { ValueError } from "../core/errors.ts";
 import { currentGraph } from "./current_graph.ts";
 import type { Operation } from "./operation.ts";
@@ -78,6 +79,8 @@ export interface TupleOptions {
   readonly controlInputs?: readonly (Operation | Tensor)[];
 }
 
+const checkTuple = optionCheck<TupleOptions>("tuple", { controlInputs: true });
+
 /**
  * The tensors, none of which is known before all are computed; null stays null. Follows TensorFlow `tf.tuple`.
  * Throws `ValueError` where there is no tensor.
@@ -92,15 +95,20 @@ export interface TupleOptions {
  */
 export function tuple<T extends Tensor | null>(
   tensors: readonly T[],
-  { controlInputs = [] }: TupleOptions = {},
+  options: TupleOptions = {},
 ): T[] {
+  checkTuple(options);
   const graph = currentGraph();
-  const given = tensors.filter((t) => t !== null).map((t) => t.readValue());
+  wantList(tensors, "tensors", "tuple", "tensors");
+  const given = tensors.filter((t) => t !== null).map((t, i) => {
+    if (!(t instanceof Tensor)) throw wrongArgument(t, `tensors[${i}]`, "tuple", "a tensor");
+    return t.readValue();
+  });
   if (given.length === 0) {
     throw new ValueError("Must have at least one Tensor to wait on: tuple() received none");
   }
   if (graph === null) return [...tensors];
-  const gate = group([...given, ...controlInputs]);
+  const gate = group([...given, ...options.controlInputs ?? []]);
   return tensors.map((t) =>
     t && graph.controlDependencies(
       [gate!],

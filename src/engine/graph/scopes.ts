@@ -1,6 +1,7 @@
 /**
  * Scope functions users call: names, control dependencies, colocation. In eager mode they just run the function.
  */
+import { wantFunction } from "../core/arguments.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { currentGraph } from "./current_graph.ts";
 import type { Operation } from "./operation.ts";
@@ -17,6 +18,7 @@ import type { Operation } from "./operation.ts";
  * ```
  */
 export function nameScope<R>(name: string | null, fn: (scope: string) => R): R {
+  wantFunction(fn, "fn", "nameScope");
   const graph = currentGraph();
   return graph ? graph.nameScope(name, fn) : fn("");
 }
@@ -40,6 +42,7 @@ export function controlDependencies<R>(
   controls: readonly (Operation | Tensor)[] | null,
   fn: () => R,
 ): R {
+  wantFunction(fn, "fn", "controlDependencies");
   const graph = currentGraph();
   return graph ? graph.controlDependencies(controls, fn) : fn();
 }
@@ -60,6 +63,7 @@ export function controlDependencies<R>(
  * ```
  */
 export function colocateWith<R>(op: Operation | Tensor, fn: () => R): R {
+  wantFunction(fn, "fn", "colocateWith");
   const graph = currentGraph();
   return graph ? graph.colocateWith(op, fn) : fn();
 }
@@ -82,6 +86,7 @@ export function colocateWith<R>(op: Operation | Tensor, fn: () => R): R {
  * ```
  */
 export function gradientOverrideMap<R>(map: Readonly<Record<string, string>>, fn: () => R): R {
+  wantFunction(fn, "fn", "gradientOverrideMap");
   const graph = currentGraph();
   return graph ? graph.gradientOverrideMap(map, fn) : fn();
 }

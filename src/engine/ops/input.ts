@@ -1,16 +1,18 @@
 /**
  * From what users pass to what `apply` takes: tensors stay, variables are read, JavaScript values become literals.
  */
+import { wrongArgument } from "../core/arguments.ts";
 import { apply1, currentInterpreter, disposes, type OpInput } from "../core/apply.ts";
-import { type DType, DTYPES, isInteger, promote } from "../core/dtype.ts";
+import { type DType, DTYPES, isInRange, isInteger, promote } from "../core/dtype.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { CompositeTensor } from "../core/composite.ts";
-import { describe, toNdArray } from "../core/convert.ts";
+import { toNdArray } from "../core/convert.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { ValueError } from "../core/errors.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { type Attrs, lookupOp, type OpDef } from "../core/op.ts";
 import { type PartialShape, shapeText } from "../core/shape.ts";
+import { reads } from "../core/text.ts";
 
 /** Converts one argument; JavaScript values take `dtype`. Throws `TypeError` naming the argument and the function where it is no tensor. */
 export function toInput(
@@ -27,12 +29,18 @@ export function toInput(
     if (options.dtype === "float32") return floatScalar(x);
     if (options.dtype === "int32" && x === (x | 0)) return intScalar(x | 0);
   }
-  if (x === null || x === undefined || typeof x === "function" || isBareObject(x)) {
-    throw new TypeError(
-      `Argument '${arg}' passed to '${fn}' must be a Tensor or TensorLike, but got ${describe(x)}`,
-    );
+  if (isNoTensor(x)) throw wrongArgument(x, arg, fn, "a Tensor or TensorLike");
+  try {
+    return toNdArray(x, options);
+  } catch (e) {
+    throw ofArgument(e, arg, fn);
   }
-  return toNdArray(x, options);
+}
+
+/** An error of a conversion, whose text then tells which argument was converted. */
+function ofArgument(error: unknown, arg: string, fn: string): unknown {
+  if (error instanceof Error) error.message += ` (argument '${arg}' of '${fn}')`;
+  return error;
 }
 
 /** {@linkcode toInput} where no op with rules for composite values takes it. Throws `TypeError` for those. */
@@ -47,7 +55,10 @@ export function toDenseInput(
   throw new TypeError(`Cannot use ${input} as ${arg} of ${fn}: wanted a dense tensor`);
 }
 
-function isBareObject(x: unknown): boolean {
+function isNoTensor(x: unknown): boolean {
+  if (x === null || x === undefined || typeof x === "function" || typeof x === "symbol") {
+    return true;
+  }
   return typeof x === "object" && !Array.isArray(x) && !ArrayBuffer.isView(x) &&
     !(Array.isArray((x as { shape?: unknown }).shape));
 }
@@ -55,9 +66,7 @@ function isBareObject(x: unknown): boolean {
 /** Converts a list of arguments. JavaScript numbers, and lists of them, take the dtype of the first tensor where that holds them. */
 export function toInputs(xs: readonly TensorLike[], arg: string, fn: string): OpInput[] {
   if (!Array.isArray(xs)) {
-    throw new TypeError(
-      `Argument '${arg}' passed to '${fn}' must be a list of tensors, but got ${describe(xs)}`,
-    );
+    throw wrongArgument(xs, arg, fn, "a list of tensors");
   }
   const inputs: OpInput[] = [], typed = xs.find(isTyped);
   // Not `map`, which passes over holes.
@@ -145,8 +154,13 @@ export function toOperand(
   if (typeof x !== "number") return toInput(x, arg, fn);
   const { kind } = DTYPES[dtype];
   if (dtype === "float32") return floatScalar(x);
-  const takes = kind === "float" || kind === "complex" || (isInteger(dtype) && Number.isInteger(x));
+  const takes = kind === "float" || kind === "complex" || holds(dtype, x);
   return toInput(x, arg, fn, takes ? { dtype } : {});
+}
+
+/** True where an integer dtype holds a number. */
+function holds(dtype: DType, x: number): boolean {
+  return isInteger(dtype) && Number.isInteger(x) && isInRange(dtype, x);
 }
 
 /** A list, which is `plain` where it stands alone, in the dtype of what is beside it where that holds all of its numbers. */
@@ -154,9 +168,9 @@ function listBeside(dtype: DType, list: readonly unknown[], plain: NdArray): NdA
   if (dtype === "float32" || plain.dtype !== "float32" || isOfArrays(list)) return plain;
   if (DTYPES[dtype].kind === "float") return toNdArray(list, { dtype });
   if (!isInteger(dtype)) return plain;
-  const made = toNdArray(list, { dtype }), exact = toNdArray(list, { dtype: "float64" });
-  const values = exact.data as Float64Array;
-  return values.every((v, i) => Number(made.at(i)) === v) ? made : plain;
+  const { data } = toNdArray(list, { dtype: "float64" });
+  const fits = (data as Float64Array).every((x) => holds(dtype, x));
+  return fits ? toNdArray(list, { dtype }) : plain;
 }
 
 /** True where typed arrays, which have a dtype of their own, are in the list. */
@@ -168,14 +182,27 @@ function isOfArrays(list: readonly unknown[]): boolean {
 
 /** A host input: axes, shapes, paddings. Numbers become an int32 literal. Throws `ValueError` for those that int32 does not hold. */
 export function toIndexInput(x: TensorLike, arg: string, fn: string): OpInput {
-  if (isNumbers(x)) return intVector(x);
+  if (isNumbers(x)) return namedLiteral([x.length], x, arg, fn);
   if ((x as unknown) instanceof CompositeTensor) {
     throw new TypeError(`Cannot use ${x} as ${arg} of ${fn}: wanted a dense tensor`);
   }
-  if (isRows(x)) return literal("int32", [x.length, x[0].length], x.flat());
+  if (isRows(x)) return namedLiteral([x.length, x[0].length], x.flat(), arg, fn);
   return toInput(x, arg, fn, {
     dtype: x instanceof NdArray || x instanceof Tensor ? undefined : "int32",
   });
+}
+
+function namedLiteral(
+  shape: readonly number[],
+  values: readonly number[],
+  arg: string,
+  fn: string,
+): NdArray {
+  try {
+    return literal("int32", shape, values);
+  } catch (e) {
+    throw ofArgument(e, arg, fn);
+  }
 }
 
 function isNumbers(x: TensorLike): x is readonly number[] {
@@ -260,11 +287,10 @@ function newLiteral(
 function wholeNumbers(values: readonly number[]): Int32Array<ArrayBuffer> {
   const data = new Int32Array(values);
   for (let i = 0; i < data.length; i++) {
-    if (data[i] !== Math.trunc(values[i])) {
-      throw new ValueError(
-        `Cannot use ${values[i]} as an extent or an index: wanted a number that fits in int32`,
-      );
-    }
+    const value = reads.asTensorFlowJs ? Math.trunc(values[i]) : values[i];
+    if (data[i] === value) continue;
+    const wanted = data[i] === Math.trunc(value) ? "whole number" : "number that fits in int32";
+    throw new ValueError(`Cannot use ${value} as an extent or an index: wanted a ${wanted}`);
   }
   return data;
 }

@@ -1,6 +1,7 @@
 /**
  * trace: records what the host and the devices do, in the format that Chrome's and Perfetto's viewers open.
  */
+import { wantFunction } from "../core/arguments.ts";
 import { setTracer, type Span, tracer } from "../core/trace.ts";
 import { gpuDevice } from "./devices/devices.ts";
 
@@ -65,6 +66,7 @@ function tellAll(span: Span): void {
  * ```
  */
 export async function trace<T>(fn: () => T | Promise<T>): Promise<TraceInfo<T>> {
+  wantFunction(fn, "fn", "trace");
   const spans: Span[] = [];
   const listen = (span: Span): unknown => spans.push(span);
   listeners.add(listen);

@@ -29,7 +29,7 @@ export function madeArray(
   const isNumbers = !isTyped && (typeof data[0] === "number" || typeof data[0] === "bigint");
   const array = toNdArray(data, {
     dtype: takesOwn || !isTyped && !isNumbers ? undefined : declared ?? undefined,
-    strict: true,
+    numbers: "exact",
   });
   if (shape.every((d) => Number.isInteger(d) && d >= 0) && sizeOf(shape) === array.size) {
     return array.reshape([...shape]);

@@ -251,7 +251,7 @@ function plainResult(script: Script, i: number, value: unknown, dtype: DType): N
       checkDType(script, i, "complex128", dtype);
     }
     const plain = isComplexNumber(value) ? [value.re, value.im] : value;
-    const array = toNdArray(plain, { dtype, strict: true });
+    const array = toNdArray(plain, { dtype, numbers: "exact" });
     checkRange(array, plain);
     return dtype === "string" ? copyArray(array) : array;
   } catch (e) {

@@ -4,7 +4,7 @@
 import type { CompositeSpec, CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
 import { isPlainObject, type Nest } from "../core/nest.ts";
-import { optionCheck, type OptionKeys } from "../core/options.ts";
+import { optionCheck, type OptionKeys } from "../core/arguments.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";

@@ -2,7 +2,7 @@
  * pyFunction: scripts whose bodies get tensors and are differentiated.
  */
 import type { Tensor } from "../core/tensor.ts";
-import { optionCheck } from "../core/options.ts";
+import { optionCheck } from "../core/arguments.ts";
 import { callAsync, callOrDecorate, type ScriptKind } from "./call.ts";
 import type { Decorated, DecoratorOptions } from "./decorator.ts";
 import { runEagerly, runEagerlyAsync } from "./eager_style_now.ts";

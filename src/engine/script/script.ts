@@ -10,7 +10,7 @@ import { describe } from "../core/convert.ts";
 import type { DType } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
 import type { OpSeeds } from "../ops/random/state.ts";
-import { optionCheck } from "../core/options.ts";
+import { optionCheck } from "../core/arguments.ts";
 import { checkTimeout } from "../runtime/run/timers.ts";
 import { isNested, structureText } from "../core/nest.ts";
 import { type Outputs, parseTout, type Tout } from "./tout.ts";

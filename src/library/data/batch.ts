@@ -2,7 +2,7 @@
 import { CompositeSpec } from "../../engine/core/composite.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
-import { optionCheck, type OptionKeys } from "../../engine/core/options.ts";
+import { optionCheck, type OptionKeys } from "../../engine/core/arguments.ts";
 import type { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import { RaggedTensorSpec } from "../../engine/ops/ragged/ragged_tensor.ts";
 import type { Element, ElementType } from "./element.ts";

@@ -1,6 +1,6 @@
 /** bucketBySequenceLength: batches of elements of about the same length. */
 import { InvalidArgumentError, ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
 import { packComponents } from "../../engine/core/composite.ts";
 import { type Join, joinRows, PADDED_BATCH_OPTIONS, type PaddedBatchOptions } from "./batch.ts";

@@ -1,6 +1,6 @@
 /** webcam and microphone: pictures and sounds of a browser's devices as tensors. */
 import { UnavailableError, ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { tensor } from "../../engine/ops/array/creation.ts";
 import { fromPixels, type PixelSource } from "../../engine/ops/image/browser_namespace.ts";

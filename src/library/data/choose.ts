@@ -3,7 +3,7 @@
  */
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { eagerKey } from "../../engine/ops/random/state.ts";
 import { commonType, isInteger } from "./element.ts";
 import { Random } from "./random.ts";

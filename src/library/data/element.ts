@@ -197,7 +197,7 @@ export function commonType(types: readonly ElementType[], method: string): Eleme
 
 /** Converts a value to a host array without other owners. Throws `TypeError` for a value that is no tensor. */
 export function hostArray(value: unknown, dtype?: DType): NdArray {
-  const array = toNdArray(value, { dtype, strict: true });
+  const array = toNdArray(value, { dtype, numbers: "exact" });
   const isShared = value instanceof NdArray || ArrayBuffer.isView(value) ||
     (isPlainObject(value) && ArrayBuffer.isView(value.data));
   return isShared ? array.copy() : array;

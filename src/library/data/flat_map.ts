@@ -1,7 +1,7 @@
 /**
  * Stages whose functions make a dataset of each element: flatMap, and interleave, which cycles through several of them.
  */
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Tout } from "../../engine/script/tout.ts";
 import type { Element, ElementType } from "./element.ts";
 import { innerType, openInner, traceInner } from "./parts/inner_dataset.ts";

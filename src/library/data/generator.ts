@@ -4,7 +4,7 @@ import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, StopIteration } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { isPlainObject, packAs } from "../../engine/core/nest.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { compatible, shapeTuple } from "../../engine/core/shape.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
 import { type TensorSpec, TensorSpecClass } from "../../engine/core/tensor_spec.ts";

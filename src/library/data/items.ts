@@ -2,6 +2,7 @@
  * TensorFlow.js's `array` and `generator`: datasets of a list's items or a generator's elements, whose types are
  * inferred.
  */
+import { wantFunction, wantList, wrongArgument } from "../../engine/core/arguments.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
 import { TensorSpec } from "../../engine/core/tensor_spec.ts";
@@ -27,6 +28,7 @@ import type { Tout } from "../../engine/script/tout.ts";
  * ```
  */
 export function array<const T>(items: readonly T[]): Dataset<TensorsOf<T>> {
+  wantList(items, "items", "array");
   if (items.length === 0) {
     throw new ValueError("Cannot make a dataset of an empty array: its elements have no type");
   }
@@ -61,6 +63,7 @@ export function array<const T>(items: readonly T[]): Dataset<TensorsOf<T>> {
 export function generator<T>(
   generator: () => Iterable<T> | Iterator<T>,
 ): Dataset<TensorsOf<T>> {
+  wantFunction(generator, "generator", "generator");
   const outputSignature = firstSpecs(generator);
   return new Dataset<TensorsOf<T>>(generatorSource(generator, { outputSignature }));
 }
@@ -69,6 +72,14 @@ export function generator<T>(
 function firstSpecs(generator: GeneratorFunction): Tout {
   return tidy(() => {
     const made = generator() as Partial<Iterable<unknown>> & Partial<Iterator<unknown>>;
+    if (made === null || made === undefined) {
+      throw wrongArgument(
+        generator,
+        "generator",
+        "generator",
+        "a function that returns an iterable",
+      );
+    }
     const iterator = made[Symbol.iterator]?.() ?? made;
     const first = Symbol.asyncIterator in made ? undefined : iterator.next?.();
     if (first === undefined || first instanceof Promise) {

@@ -1,6 +1,6 @@
 /** Stages that call the user's functions: map, one element at a time or several at once, filter, takeWhile, scan. */
 import { InvalidArgumentError, ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { specText } from "../../engine/core/tensor_spec.ts";
 import {
   checkCount,

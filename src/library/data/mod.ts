@@ -1,7 +1,7 @@
 /** tf.data: datasets and their sources. */
 import { asDType, type DType } from "../../engine/core/dtype.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck, wantList, wrongArgument } from "../../engine/core/arguments.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { Tout } from "../../engine/script/tout.ts";
 import { Dataset } from "./dataset.ts";
@@ -208,7 +208,10 @@ export function chooseFromDatasets<E>(
   choiceDataset: Dataset<Tensor>,
   stopOnEmptyDataset = true,
 ): Dataset<E> {
-  const sources = datasets.map(({ source }) => source);
+  const sources = sourcesOf(datasets, "chooseFromDatasets");
+  if (!(choiceDataset instanceof Dataset)) {
+    throw wrongArgument(choiceDataset, "choiceDataset", "chooseFromDatasets", "a Dataset");
+  }
   return new Dataset<E>(chooseSource(sources, choiceDataset.source, stopOnEmptyDataset));
 }
 
@@ -228,5 +231,14 @@ export function sampleFromDatasets<E>(
   datasets: readonly Dataset<E>[],
   options: SampleOptions = {},
 ): Dataset<E> {
-  return new Dataset<E>(sampleSource(datasets.map(({ source }) => source), options));
+  return new Dataset<E>(sampleSource(sourcesOf(datasets, "sampleFromDatasets"), options));
+}
+
+/** The sources of a list of datasets. Throws `TypeError` for what is none. */
+function sourcesOf(datasets: readonly Dataset<unknown>[], fn: string): Source[] {
+  wantList(datasets, "datasets", fn, "datasets");
+  return datasets.map((dataset, i) => {
+    if (dataset instanceof Dataset) return dataset.source;
+    throw wrongArgument(dataset, `datasets[${i}]`, fn, "a Dataset");
+  });
 }

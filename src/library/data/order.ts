@@ -1,5 +1,5 @@
 /** Stages that pass elements on as they are: repeat, take, skip, shard, concatenate, takeWhile, ignoreErrors. */
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { messageOf } from "../../engine/core/thrown.ts";
 import { commonType } from "./element.ts";

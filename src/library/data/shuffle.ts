@@ -1,5 +1,5 @@
 /** shuffle: elements drawn at random from a buffer. */
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { eagerKey, seedsOf } from "../../engine/ops/random/state.ts";
 import type { Element } from "./element.ts";
 import { Random } from "./random.ts";

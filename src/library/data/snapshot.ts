@@ -6,9 +6,10 @@ import { asDType } from "../../engine/core/dtype.ts";
 import { DataLossError } from "../../engine/core/errors.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
 import { type Spec, TensorSpec } from "../../engine/core/tensor_spec.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Compression } from "../io/byte_stream.ts";
 import { fileExists, removeFile, renameFile } from "../io/file_system.ts";
+import { fileOf } from "../io/files.ts";
 import { RecordReader, TFRecordWriter } from "../io/tf_record.ts";
 import { structureFromJson, structureToJson } from "./composites.ts";
 import type { Element, ElementType } from "./element.ts";
@@ -144,6 +145,7 @@ function readSnapshot(path: string, compression: Compression, from?: number): El
 export async function loadSource(path: string, options: SnapshotOptions): Promise<Source> {
   checkOptions(options);
   const { compression = "" } = options;
+  fileOf(path);
   const records = new RecordReader(path, compression);
   try {
     const type = readHeader(await records.next(), path);

@@ -2,7 +2,7 @@
 import { apply, type OpInput } from "../../engine/core/apply.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { lookupOp } from "../../engine/core/op.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck, wantList } from "../../engine/core/arguments.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import { specText } from "../../engine/core/tensor_spec.ts";
 import { currentGraph } from "../../engine/graph/current_graph.ts";
@@ -42,7 +42,10 @@ export interface AssertNearOptions extends AssertOptions {
 }
 
 const OPTIONS = { message: true, summarize: true, name: true } as const;
-const checkOptions = optionCheck<AssertOptions>("assertion", OPTIONS);
+export const checkOptions: (options: AssertOptions) => void = optionCheck<AssertOptions>(
+  "assertion",
+  OPTIONS,
+);
 const checkNearOptions = optionCheck<AssertNearOptions>("assertNear", {
   ...OPTIONS,
   rtol: true,
@@ -92,6 +95,7 @@ function assert(
   options: AssertOptions = {},
 ): Operation | undefined {
   checkOptions(options);
+  wantList(data, "data", "assert");
   return claim({ condition, data, options });
 }
 export { assert };

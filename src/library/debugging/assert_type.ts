@@ -1,4 +1,5 @@
 /** Assertions about dtypes and shapes: at once where they are known, at each run of a graph where they are not. */
+import { wantList, wantNumber } from "../../engine/core/arguments.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { asDType, type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
@@ -12,7 +13,7 @@ import { gather } from "../../engine/ops/array/gather.ts";
 import { asTensor, toInput } from "../../engine/ops/input.ts";
 import { equal, greaterEqual } from "../../engine/ops/pointwise/compare.ts";
 import { logicalOr } from "../../engine/ops/pointwise/logical.ts";
-import { type AssertOptions, claim } from "./assert.ts";
+import { type AssertOptions, checkOptions, claim } from "./assert.ts";
 
 function tensorOf(x: TensorLike, fn: string): Tensor {
   return asTensor(toInput(x, "x", fn));
@@ -35,6 +36,7 @@ function head(options: AssertOptions): string {
  * ```
  */
 export function assertType(x: TensorLike, dtype: DType, options: AssertOptions = {}): void {
+  checkOptions(options);
   const t = tensorOf(x, "assertType"), wanted = asDType(dtype);
   if (t.dtype === wanted) return;
   throw new TypeError(
@@ -44,6 +46,7 @@ export function assertType(x: TensorLike, dtype: DType, options: AssertOptions =
 
 /** Fails unless `x` has an integer dtype. Throws `TypeError`. TensorFlow `tf.debugging.assert_integer`. */
 export function assertInteger(x: TensorLike, options: AssertOptions = {}): void {
+  checkOptions(options);
   const t = tensorOf(x, "assertInteger"), { kind } = DTYPES[t.dtype];
   if (kind === "int" || kind === "uint") return;
   throw new TypeError(
@@ -56,6 +59,7 @@ export function assertInteger(x: TensorLike, options: AssertOptions = {}): void 
  * `tf.debugging.assert_same_float_dtype`.
  */
 export function assertSameFloatDtype(tensors: readonly TensorLike[], dtype?: DType): DType {
+  wantList(tensors, "tensors", "assertSameFloatDtype", "tensors");
   let wanted = dtype === undefined ? undefined : asDType(dtype);
   tensors.forEach((x, i) => {
     const t = tensorOf(x, "assertSameFloatDtype");
@@ -85,6 +89,7 @@ function rankClaim(
     readonly wanted: string;
   },
 ): Operation | undefined {
+  checkOptions(options);
   const t = tensorOf(x, fn), known = t.staticShape;
   if (known !== null) {
     if (holds(known.length)) return undefined;
@@ -111,6 +116,7 @@ export function assertRank(
   rank: number,
   options: AssertOptions = {},
 ): Operation | undefined {
+  wantNumber(rank, "rank", "assertRank");
   return assertRankIn(x, [rank], options);
 }
 
@@ -120,6 +126,7 @@ export function assertRankAtLeast(
   rank: number,
   options: AssertOptions = {},
 ): Operation | undefined {
+  wantNumber(rank, "rank", "assertRankAtLeast");
   return rankClaim(x, "assertRankAtLeast", options, {
     holds: (r) => r >= rank,
     inGraph: (r) => greaterEqual(r, rank),
@@ -133,6 +140,8 @@ export function assertRankIn(
   ranks: readonly number[],
   options: AssertOptions = {},
 ): Operation | undefined {
+  wantList(ranks, "ranks", "assertRankIn", "numbers");
+  ranks.forEach((rank, i) => wantNumber(rank, `ranks[${i}]`, "assertRankIn"));
   return rankClaim(x, "assertRank", options, {
     holds: (r) => ranks.includes(r),
     inGraph: (r) => ranks.map((wanted) => equal(r, wanted)).reduce((a, b) => logicalOr(a, b)),
@@ -177,8 +186,12 @@ export function assertShapes(
   shapes: readonly (readonly [TensorLike, readonly NamedDimension[]])[],
   options: AssertOptions = {},
 ): void {
+  checkOptions(options);
+  wantList(shapes, "shapes", "assertShapes", "[tensor, shape]");
   const met = new Map<string, Met>();
-  shapes.forEach(([x, wanted], k) => {
+  shapes.forEach((pair, k) => {
+    wantList(pair, `shapes[${k}]`, "assertShapes", "a tensor and its shape");
+    const [x, wanted] = pair;
     const t = tensorOf(x, "assertShapes"), what = `tensor ${k}`;
     if (!Array.isArray(wanted)) {
       throw new TypeError(`Cannot take ${describe(wanted)} as the shape of ${what}: wanted a list`);

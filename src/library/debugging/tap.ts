@@ -4,7 +4,7 @@ import { describe } from "../../engine/core/convert.ts";
 import { FailedPreconditionError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { isPromise } from "../../engine/core/nest.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import type { Operation } from "../../engine/graph/operation.ts";
 import { controlDependencies } from "../../engine/graph/scopes.ts";

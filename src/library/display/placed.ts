@@ -3,7 +3,7 @@
  * host.
  */
 import { ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { buildIr } from "../../engine/graph/ir.ts";
 import type { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";

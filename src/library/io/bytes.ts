@@ -31,7 +31,9 @@ export async function hostArray(value: Writable): Promise<NdArray> {
 /** Throws `TypeError` unless `bytes` are an array of bytes. */
 export function checkBytes(bytes: unknown, what: string): void {
   if (dtypeOfArray(bytes) === "uint8") return;
-  throw new TypeError(`Cannot read ${what}: wanted a Uint8Array, received ${describe(bytes)}`);
+  throw new TypeError(
+    `Cannot read ${String(what)}: wanted a Uint8Array, received ${describe(bytes)}`,
+  );
 }
 
 /** Makes the error of unreadable bytes. */

@@ -3,7 +3,7 @@
  *  Follows TensorFlow `checkpoint_management.py`.
  */
 import { ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { VariableLike } from "../../engine/core/tensor.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import { checkpointFormat } from "./checkpoint_format.ts";

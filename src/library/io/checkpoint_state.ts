@@ -2,6 +2,7 @@
  * The state file beside checkpoints, which lists the latest and the kept ones, and the deletion of the others. Follows
  * TensorFlow `checkpoint_management.py`.
  */
+import { wantString } from "../../engine/core/arguments.ts";
 import { DataLossError, NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import { checkpointFormat } from "./checkpoint_format.ts";
 import { readBytes } from "./files.ts";
@@ -39,6 +40,8 @@ export async function readCheckpointState(
   folder: string,
   file = "checkpoint",
 ): Promise<CheckpointState | null> {
+  wantString(folder, "folder", "latestCheckpoint");
+  wantString(file, "latestFilename", "latestCheckpoint");
   const base = folder === "" || /[\\/]$/.test(folder) ? folder : `${folder}/`;
   let text: string;
   try {

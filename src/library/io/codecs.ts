@@ -4,7 +4,7 @@
 import { describe } from "../../engine/core/convert.ts";
 import { InvalidArgumentError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { argumentsCheck } from "../../engine/core/arguments.ts";
 import { decodePng, encodePng, isPng } from "./png.ts";
 
 /** Known formats; {@linkcode registerImageCodec} takes others. */
@@ -29,7 +29,7 @@ export interface ImageCodec {
   readonly encode?: (pixels: Pixels, quality: number) => Uint8Array | Promise<Uint8Array>;
 }
 
-const checkCodec = optionCheck<ImageCodec>("registerImageCodec", {
+const checkCodec = argumentsCheck<ImageCodec>("registerImageCodec", {
   matches: true,
   decode: true,
   encode: true,
@@ -57,7 +57,9 @@ export function registerImageCodec(format: ImageFormat, codec: ImageCodec): void
   checkCodec(codec);
   if (typeof codec.matches !== "function" || !(codec.decode || codec.encode)) {
     throw new ValueError(
-      `Cannot register a codec for "${format}": wanted { matches } and { decode } or { encode }`,
+      `Cannot register a codec for ${
+        describe(format)
+      }: wanted { matches } and { decode } or { encode }`,
     );
   }
   codecs.set(format, { ...codecs.get(format), ...codec });

@@ -7,7 +7,7 @@ import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import {
   isConcrete,
   type PartialShape,
@@ -119,7 +119,9 @@ export function RaggedFeature(dtype: ExampleDType, valueKey?: string): RaggedFea
 function exampleDType(dtype: DType): ExampleDType {
   if (dtype === "float32" || dtype === "int64" || dtype === "string") return dtype;
   throw new ValueError(
-    `Argument \`dtype\` must be int64, float32 or string, which examples hold: received ${dtype}, cast what is parsed`,
+    `Argument \`dtype\` must be int64, float32 or string, which examples hold: received ${
+      String(dtype)
+    }, cast what is parsed`,
   );
 }
 
@@ -311,7 +313,7 @@ function defaultOf({ name, feature: { kind, shape, dtype, defaultValue } }: Aske
   if (defaultValue === undefined) return toNdArray([], { dtype, shape: [0] });
   const input = defaultValue instanceof Tensor
     ? toInput(defaultValue, `the default of "${name}"`, "parseExample", { dtype })
-    : toNdArray(defaultValue, { dtype, strict: true });
+    : toNdArray(defaultValue, { dtype, numbers: "exact" });
   const given = input instanceof NdArray ? input.shape : input.staticShape;
   const wanted = kind === "sequence" ? 1 : sizeOf(shape);
   if (given === null || !isConcrete(given) || sizeOf(given) === wanted) return input;

@@ -36,9 +36,9 @@ interface FileSystem {
 }
 
 async function openFile(path: string | URL, flags: "r" | "w"): Promise<FileHandle> {
-  const fs = await nodeFiles<FileSystem>();
+  const file = fileOf(path), fs = await nodeFiles<FileSystem>();
   try {
-    return await fs.open(fileOf(path), flags);
+    return await fs.open(file, flags);
   } catch (error) {
     throw flags === "r"
       ? fileError(error, `read ${path}`, "file")

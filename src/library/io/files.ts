@@ -1,4 +1,6 @@
 /** Reading and writing whole files, in Deno and in Node. */
+import { describe } from "../../engine/core/text.ts";
+import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import {
   FailedPreconditionError,
   NotFoundError,
@@ -51,8 +53,9 @@ async function withFiles<T>(
  * Reads a file. Rejects with `NotFoundError` where there is none, `PermissionDeniedError` where it may not be read,
  * `FailedPreconditionError` for a folder, `UnimplementedError` in browsers.
  */
-export function readBytes(path: string | URL): Promise<Uint8Array> {
-  return withFiles((files) => files.readFile(fileOf(path)), `read ${path}`, "file");
+export async function readBytes(path: string | URL): Promise<Uint8Array> {
+  const file = fileOf(path);
+  return await withFiles((files) => files.readFile(file), `read ${path}`, "file");
 }
 
 /**
@@ -60,15 +63,19 @@ export function readBytes(path: string | URL): Promise<Uint8Array> {
  * `PermissionDeniedError` where it may not be written, `FailedPreconditionError` where a folder has its name,
  * `UnimplementedError` in browsers.
  */
-export function writeBytes(path: string | URL, bytes: Bytes): Promise<void> {
-  return withFiles((files) => files.writeFile(fileOf(path), bytes), `write ${path}`, "folder");
+export async function writeBytes(path: string | URL, bytes: Bytes): Promise<void> {
+  const file = fileOf(path);
+  await withFiles((files) => files.writeFile(file, bytes), `write ${path}`, "folder");
 }
 
 /**
  * Converts a path for file systems: a text that is a URL of a file, as `import.meta.resolve` returns one, names that
- * file.
+ * file. Throws `TypeError` for any other value.
  */
 export function fileOf(path: string | URL): string | URL {
+  if (typeof path !== "string" && !(path instanceof URL)) {
+    throw new TypeError(`Cannot use ${describe(path)} as a path: wanted a string or a URL`);
+  }
   return typeof path === "string" && /^file:\//i.test(path) && URL.canParse(path)
     ? new URL(path)
     : path;

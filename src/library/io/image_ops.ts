@@ -9,7 +9,7 @@ import { FailedPreconditionError, InvalidArgumentError } from "../../engine/core
 import type { HostOp } from "../../engine/core/contract/host_op.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { type Attrs, defineOp, type OpDef, type OpInit } from "../../engine/core/op.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { decodeString } from "../../engine/core/text.ts";
 import { toInput } from "../../engine/ops/input.ts";

@@ -1,4 +1,5 @@
 /** NumPy's npz files: zip archives of npy files. */
+import { wantObject } from "../../engine/core/arguments.ts";
 import { DataLossError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { type Bytes, hostArray, type Writable } from "./bytes.ts";
@@ -42,6 +43,7 @@ export async function readNpz(bytes: Uint8Array): Promise<Record<string, NdArray
  * ```
  */
 export async function writeNpz(arrays: Readonly<Record<string, Writable>>): Promise<Bytes> {
+  wantObject(arrays, "arrays", "writeNpz", "an object of arrays");
   const entries: [string, Uint8Array][] = [];
   for (const [name, value] of Object.entries(arrays)) {
     entries.push([`${name}.npy`, npyBytes(await hostArray(value))]);

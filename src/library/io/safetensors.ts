@@ -1,4 +1,5 @@
 /** Safetensors files: a JSON header and raw little-endian arrays. */
+import { wantObject } from "../../engine/core/arguments.ts";
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { DataLossError, UnimplementedError } from "../../engine/core/errors.ts";
@@ -115,6 +116,8 @@ export async function writeSafetensors(
   tensors: Readonly<Record<string, Writable>>,
   metadata: Readonly<Record<string, string>> = {},
 ): Promise<Bytes> {
+  wantObject(tensors, "tensors", "writeSafetensors", "an object of tensors");
+  wantObject(metadata, "metadata", "writeSafetensors", "an object of texts");
   const arrays: [string, NdArray][] = [];
   for (const [name, value] of Object.entries(tensors)) {
     const array = await hostArray(value);

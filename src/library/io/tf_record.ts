@@ -1,7 +1,7 @@
 /** TFRecord files: records of bytes, each with its length and checksums, as TensorFlow writes them. */
 import { encodeString } from "../../engine/core/text.ts";
 import { DataLossError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { type ByteSource, ByteStream, type Compression, compressionFormat } from "./byte_stream.ts";
 import { type Bytes, concatBytes, viewOf } from "./bytes.ts";
 import { crc32c, maskCrc } from "./crc.ts";

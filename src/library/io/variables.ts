@@ -3,7 +3,7 @@ import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { isPlainObject, type Nest, NestWalk } from "../../engine/core/nest.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { sameShape, shapeText } from "../../engine/core/shape.ts";
 import { Tensor, type VariableLike } from "../../engine/core/tensor.ts";
 import { tensor } from "../../engine/ops/array/creation.ts";

@@ -3,7 +3,7 @@ import { GradientTape } from "../../engine/autodiff/tape.ts";
 import { type DType, DTYPES, isTrainable } from "../../engine/core/dtype.ts";
 import { toNdArray } from "../../engine/core/convert.ts";
 import { flatten, type Nest } from "../../engine/core/nest.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { NdArray, setElement } from "../../engine/core/nd_array.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import { begunAs } from "../../engine/core/throwing/user_stack.ts";

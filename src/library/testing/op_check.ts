@@ -3,7 +3,7 @@ import { begunAs } from "../../engine/core/throwing/user_stack.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { lookupOp, type OpDef, registeredOps } from "../../engine/core/op.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { cpuDevice, gpuDevice } from "../../engine/runtime/devices/devices.ts";
 import { memory } from "../../engine/runtime/eager/memory.ts";
 import type { WebGpuDevice } from "../../engine/devices/webgpu/webgpu_device.ts";

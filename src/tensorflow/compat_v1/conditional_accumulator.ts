@@ -1,7 +1,7 @@
 /** ConditionalAccumulator: means of the gradients of a model's replicas. */
 import { apply, apply1 } from "../../engine/core/apply.ts";
 import { asDType, type DType } from "../../engine/core/dtype.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { currentGraph, outermostGraph } from "../../engine/graph/current_graph.ts";

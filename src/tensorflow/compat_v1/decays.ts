@@ -1,4 +1,5 @@
 /** Learning rates that follow a step count. */
+import { wantList } from "../../engine/core/arguments.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
@@ -96,6 +97,8 @@ export function piecewiseConstant(
   boundaries: readonly TensorLike[],
   values: readonly TensorLike[],
 ): Tensor {
+  wantList(boundaries, "boundaries", "piecewiseConstant");
+  wantList(values, "values", "piecewiseConstant");
   if (boundaries.length !== values.length - 1) {
     throw new ValueError(
       "The length of boundaries should be 1 less than the length of values: " +

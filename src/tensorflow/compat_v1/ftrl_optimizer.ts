@@ -1,7 +1,7 @@
 /** The FTRL optimizer of TensorFlow 1. */
 import type { TensorLike } from "../../engine/core/tensor.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { add, div, mul } from "../../engine/ops/pointwise/arithmetic.ts";
 import { maximum } from "../../engine/ops/pointwise/select.ts";
 import { Optimizer, type Rate, type Update, valueOf } from "./optimizers.ts";

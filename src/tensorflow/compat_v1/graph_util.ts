@@ -1,4 +1,5 @@
 /** Namespace `tf.compat.v1.graphUtil`: pruned and frozen GraphDefs. */
+import { wantList } from "../../engine/core/arguments.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { resourceOf } from "../../engine/core/graph_node.ts";
 import { toNdArray } from "../../engine/core/convert.ts";
@@ -17,8 +18,10 @@ const nameOf = (input: string): string => input.replace(/^\^/, "").split(":")[0]
  * `ValueError` for an unknown name.
  */
 export function extractSubGraph(def: GraphDefJson, destNodes: readonly string[]): GraphDefJson {
+  wantList(def?.node, "def.node", "extractSubGraph", "nodes");
+  wantList(destNodes, "destNodes", "extractSubGraph", "names");
   const byName = new Map<string, NodeDefJson>(def.node.map((n) => [n.name, n]));
-  const kept = new Set<NodeDefJson>(), open = destNodes.map(nameOf);
+  const kept = new Set<NodeDefJson>(), open = destNodes.map((name) => nameOf(String(name)));
   while (open.length > 0) {
     const name = open.pop()!, node = byName.get(name);
     if (!node) throw new ValueError(`${name} is not in graph`);

@@ -1,4 +1,5 @@
 /** Initializers: functions that make a variable's initial value from its shape and dtype. */
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
@@ -82,6 +83,13 @@ export interface VarianceScalingOptions {
   readonly seed?: number | undefined;
 }
 
+const checkScaling = optionCheck<VarianceScalingOptions>("varianceScalingInitializer", {
+  scale: true,
+  mode: true,
+  distribution: true,
+  seed: true,
+});
+
 /** Standard deviation of a normal distribution cut at two deviations. */
 const TRUNCATED_DEVIATION = 0.87962566103423978;
 
@@ -89,10 +97,9 @@ const TRUNCATED_DEVIATION = 0.87962566103423978;
  * Values whose variance is `scale` over the number of inputs or outputs. Follows TensorFlow
  * `tf.compat.v1.variance_scaling_initializer`. Throws `ValueError` where `scale` is not positive.
  */
-export function varianceScalingInitializer(
-  { scale = 1, mode = "fan_in", distribution = "truncated_normal", seed }: VarianceScalingOptions =
-    {},
-): Initializer {
+export function varianceScalingInitializer(options: VarianceScalingOptions = {}): Initializer {
+  checkScaling(options);
+  const { scale = 1, mode = "fan_in", distribution = "truncated_normal", seed } = options;
   if (!(scale > 0)) {
     throw new ValueError(`Argument \`scale\` must be a positive float. Received: ${scale}`);
   }

@@ -2,7 +2,7 @@
  * Metrics that count true and false answers, part of `tf.compat.v1.metrics`: at one threshold or several, precision, recall, AUC.
  */
 import { ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { Assert } from "../../engine/graph/assert.ts";
 import { currentGraph } from "../../engine/graph/current_graph.ts";

@@ -1,7 +1,7 @@
 /** Shared parts of metrics over several batches: variables, weights and collections. */
 import type { DType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import { optionCheck, type OptionKeys } from "../../engine/core/options.ts";
+import { optionCheck, type OptionKeys } from "../../engine/core/arguments.ts";
 import { withScope } from "../../engine/core/scope_context.ts";
 import { shapeTuple } from "../../engine/core/shape.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";

@@ -148,10 +148,10 @@ export function rootMeanSquaredError(
   predictions: TensorLike,
   options: MetricOptions = {},
 ): Metric {
+  checkOptions(options);
   const { weights, name } = options;
   const inner = { weights, name: name ?? "root_mean_squared_error" };
   const [mse, update] = meanSquaredError(labels, predictions, inner);
-  checkOptions(options);
   return listed([sqrt(mse), sqrt(update)], options);
 }
 
@@ -181,6 +181,7 @@ export function percentageBelow(
   threshold: TensorLike,
   options: MetricOptions = {},
 ): Metric {
+  checkOptions(options);
   const below = less(values, threshold);
   return mean(below, { ...options, name: options.name ?? "percentage_below_threshold" });
 }

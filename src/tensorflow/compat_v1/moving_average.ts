@@ -1,6 +1,6 @@
 /** ExponentialMovingAverage: variables that slowly follow other variables and tensors. */
 import { DTYPES } from "../../engine/core/dtype.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import type { Graph } from "../../engine/graph/graph.ts";
 import { group } from "../../engine/graph/groups.ts";

@@ -3,7 +3,7 @@ import { apply1 } from "../../engine/core/apply.ts";
 import { lookupOp } from "../../engine/core/op.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { gradients } from "../../engine/autodiff/gradients.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { fill } from "../../engine/ops/array/creation.ts";

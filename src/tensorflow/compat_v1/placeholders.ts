@@ -1,4 +1,5 @@
 /** Placeholders of ragged and sparse values. */
+import { wantString } from "../../engine/core/arguments.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
@@ -33,7 +34,9 @@ export function raggedPlaceholder(
 ): RaggedTensor {
   if (!(Number.isInteger(raggedRank) && raggedRank >= 1)) {
     throw new ValueError(
-      `Cannot make a ragged placeholder: wanted a raggedRank of at least 1, received ${raggedRank}`,
+      `Cannot make a ragged placeholder: wanted a raggedRank of at least 1, received ${
+        String(raggedRank)
+      }`,
     );
   }
   const values = placeholder(dtype, [null, ...valueShape], `${name}/flat_values`);
@@ -68,6 +71,7 @@ export function sparsePlaceholder(
   shape: PartialShape = null,
   name = "SparsePlaceholder",
 ): SparseTensor {
+  wantString(name, "name", "sparsePlaceholder");
   const rank = shape?.length ?? null;
   return new SparseTensor(
     placeholder("int32", [null, rank], `${name}/indices`),

@@ -1,7 +1,7 @@
 /** Variable scopes: variables by name, created once and found again. */
 import { asDType, type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { sameShape, shapeTuple } from "../../engine/core/shape.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import type { Graph } from "../../engine/graph/graph.ts";

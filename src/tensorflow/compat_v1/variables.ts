@@ -4,7 +4,7 @@ import type { DType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { lookupOp } from "../../engine/core/op.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck, wantList, wrongArgument } from "../../engine/core/arguments.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import type { AssignedVariable } from "../../engine/graph/assigned_variable.ts";
 import { group } from "../../engine/graph/groups.ts";
@@ -16,7 +16,7 @@ import { IMPORTS } from "../../engine/ops/host/lookup.ts";
 import { logicalNot } from "../../engine/ops/pointwise/logical.ts";
 import { VarIsInitializedOp } from "../../engine/runtime/variables/variable_ops.ts";
 import { device } from "../../engine/runtime/devices/devices.ts";
-import { graphVariable, type Variable } from "../../engine/runtime/variables/variable.ts";
+import { graphVariable, Variable } from "../../engine/runtime/variables/variable.ts";
 import { graphFor, GraphKeys } from "./collections.ts";
 
 /** Options of {@linkcode variable}. */
@@ -89,7 +89,9 @@ export function movingAverageVariables(scope?: string): Variable[] {
  * `ValueError` for a variable without an initial value: of eager code, or of an imported graph that assigns none.
  */
 export function variablesInitializer(variables: readonly Variable[], name = "init"): Operation {
-  const initializers = variables.map((v) => {
+  wantList(variables, "variables", "variablesInitializer", "variables");
+  const initializers = variables.map((given, i) => {
+    const v = wantVariable(given, `variables[${i}]`, "variablesInitializer");
     if (v.initializer !== null) return v.initializer;
     throw new ValueError(
       `Cannot initialise variable '${v.name}': it has no initial value in the graph, assign one`,
@@ -164,22 +166,30 @@ export function reportUninitializedVariables(
   );
 }
 
+/** The variable. Throws `TypeError` for what is none. */
+function wantVariable(variable: Variable, arg: string, fn: string): Variable {
+  if (variable instanceof Variable) return variable;
+  throw wrongArgument(variable, arg, fn, "a Variable");
+}
+
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** True where a variable has a value when the graph runs. Follows TensorFlow `tf.compat.v1.is_variable_initialized`. */
 export function isVariableInitialized(variable: Variable): Tensor {
-  return apply1(VarIsInitializedOp, [variable.handle]);
+  return apply1(VarIsInitializedOp, [
+    wantVariable(variable, "variable", "isVariableInitialized").handle,
+  ]);
 }
 
 /** Assigns at each run; the result is the new value. Follows TensorFlow `tf.compat.v1.assign`. */
 export function assign(ref: Variable, value: TensorLike): AssignedVariable | null {
-  return ref.assign(value);
+  return wantVariable(ref, "ref", "assign").assign(value);
 }
 /** Adds at each run; the result is the new value. Follows TensorFlow `tf.compat.v1.assign_add`. */
 export function assignAdd(ref: Variable, value: TensorLike): AssignedVariable | null {
-  return ref.assignAdd(value);
+  return wantVariable(ref, "ref", "assignAdd").assignAdd(value);
 }
 /** Subtracts at each run; the result is the new value. Follows TensorFlow `tf.compat.v1.assign_sub`. */
 export function assignSub(ref: Variable, value: TensorLike): AssignedVariable | null {
-  return ref.assignSub(value);
+  return wantVariable(ref, "ref", "assignSub").assignSub(value);
 }

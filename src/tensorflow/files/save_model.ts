@@ -3,7 +3,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { DTYPES } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
 import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
 import { toGraphDef } from "../../engine/graph/graph_def/graph_def.ts";

@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { asDType, type DType } from "../../engine/core/dtype.ts";
 import { NotFoundError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import { encodeString } from "../../engine/core/text.ts";

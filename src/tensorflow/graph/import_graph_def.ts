@@ -2,7 +2,7 @@
  * importGraphDef: reading a GraphDef in proto3 JSON form into the current graph.
  */
 import { lookupOp } from "../../engine/core/op.ts";
-import { optionCheck } from "../../engine/core/options.ts";
+import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { RuntimeError } from "../../engine/core/errors.ts";
 import { currentGraph } from "../../engine/graph/current_graph.ts";

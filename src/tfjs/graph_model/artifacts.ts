@@ -1,4 +1,5 @@
 /** Sources of a TensorFlow.js model: a path or URL of its model.json, or a handler that loads it. */
+import { wantObject } from "../../engine/core/arguments.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
 import { describe } from "../../engine/core/convert.ts";
@@ -75,8 +76,10 @@ export interface LoadedArtifacts {
 /** Reads a model. Rejects with `NotFoundError` for a file that is missing, `DataLossError` for one that is no model. */
 export async function readArtifacts(
   source: ModelSource,
-  { onProgress }: ModelOptions,
+  options: ModelOptions,
 ): Promise<LoadedArtifacts> {
+  wantObject(options, "options", "loadGraphModel");
+  const { onProgress } = options;
   if (typeof source === "string" || source instanceof URL) {
     return await readModelJson(String(source), onProgress);
   }

@@ -22,17 +22,23 @@ export function elementAt(
   }
 }
 
+/**
+ * Which numbers a dtype takes. `fitting`: integers take whole numbers that they hold, as in TensorFlow. `exact`: and floats take no
+ * bigints, as values of a dtype that was declared. `wrapped`: integers wrap as typed arrays do, and fractions are cut off.
+ */
+export type NumberRule = "fitting" | "exact" | "wrapped";
+
 /** Stores many values in an array of this dtype; see {@linkcode elementWriter}. Throws `ValueError` for a bigint out of range. */
-export function fillLeaves(leaves: readonly unknown[], dtype: DType, strict: boolean): HostData {
+export function fillLeaves(leaves: readonly unknown[], dtype: DType, rule: NumberRule): HostData {
   const data = makeData(dtype, leaves.length) as unknown[];
   const isComplex = DTYPES[dtype].kind === "complex";
-  const put = elementWriter(isComplex ? "float64" : dtype, strict);
-  const range = strict ? undefined : INTEGER_ENDS[dtype];
+  const put = elementWriter(isComplex ? "float64" : dtype, rule);
+  const range = rule === "exact" ? undefined : INTEGER_ENDS[dtype];
   for (let i = 0; i < leaves.length; i++) {
     const leaf = leaves[i];
     // A bigint is meant to be exact.
     if (typeof leaf === "bigint" && range !== undefined && (leaf < range[0] || leaf > range[1])) {
-      throw new ValueError(`Cannot convert ${leaf} to ${dtype}: it is out of range`);
+      throw outOfRange(leaf, dtype);
     }
     if (isComplex) {
       const [re, im] = Array.isArray(leaf) ? leaf : [leaf, 0];
@@ -43,12 +49,16 @@ export function fillLeaves(leaves: readonly unknown[], dtype: DType, strict: boo
   return data as HostData;
 }
 
+function outOfRange(value: number | bigint, dtype: DType): ValueError {
+  return new ValueError(`Cannot convert ${value} to ${dtype}: it is out of range`);
+}
+
 /**
- * Returns the conversion of values to elements of this dtype: integers wrap as the typed array does, and fractions are
- * cut off. With `strict`, a number that the dtype cannot hold exactly is a `TypeError`; a value of another kind always
- * is.
+ * Returns the conversion of values to elements of this dtype. Throws `TypeError` for a value of another kind, and for numbers
+ * that the rule refuses; `ValueError` for whole numbers out of range under the rule `fitting`.
  */
-export function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) => unknown {
+export function elementWriter(dtype: DType, rule: NumberRule): (leaf: unknown) => unknown {
+  const strict = rule === "exact", wraps = rule === "wrapped";
   const kind = DTYPES[dtype].kind;
   const fail = (leaf: unknown): never => {
     const isArray = typeof (leaf as { item?: unknown } | null | undefined)?.item === "function";
@@ -57,6 +67,9 @@ export function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) =>
         isArray ? ": of arrays in a list take item(), or join them by tf.stack()" : ""
       }`,
     );
+  };
+  const refuse = (value: number | bigint): never => {
+    throw outOfRange(value, dtype);
   };
   if (kind === "handle") return (leaf) => leaf;
   if (kind === "string") {
@@ -75,12 +88,15 @@ export function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) =>
     return (leaf) => {
       if (typeof leaf === "boolean") return leaf ? 1n : 0n;
       if (typeof leaf === "number") {
-        if (!Number.isInteger(leaf)) return strict ? fail(leaf) : BigInt(Math.trunc(leaf) || 0);
-        return check(BigInt(leaf));
+        if (Number.isInteger(leaf)) return check(BigInt(leaf));
+        if (!wraps) return fail(leaf);
+        if (Number.isFinite(leaf)) return BigInt(Math.trunc(leaf));
+        return leaf > 0 ? hi : leaf < 0 ? lo : 0n;
       }
       return typeof leaf === "bigint" ? check(leaf) : fail(leaf);
       function check(v: bigint): bigint {
-        return strict && (v < lo || v > hi) ? fail(leaf) : v;
+        if (wraps || v >= lo && v <= hi) return v;
+        return strict ? fail(leaf) : refuse(v);
       }
     };
   }
@@ -91,8 +107,8 @@ export function elementWriter(dtype: DType, strict: boolean): (leaf: unknown) =>
     const n = typeof leaf === "bigint" && (range || !strict) ? Number(leaf) : leaf;
     if (typeof n !== "number") return fail(leaf);
     if (range === undefined) return dtype === "bfloat16" ? numberToBfloat16(n) : n;
-    if (strict && (!Number.isInteger(n) || n < range[0] || n > range[1])) return fail(leaf);
-    return n;
+    if (wraps || Number.isInteger(n) && n >= range[0] && n <= range[1]) return n;
+    return strict || !Number.isInteger(n) ? fail(leaf) : refuse(n);
   };
 }
 

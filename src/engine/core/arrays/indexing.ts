@@ -94,7 +94,7 @@ function partOf(list: unknown[], from: number, length: number): unknown[] {
  */
 export function assignAt({ data, dtype, shape }: NdArray, i: number, value: unknown): void {
   const to = data as unknown[];
-  if (shape.length === 1 && typeof value === "number" && takesNumbers(dtype, false)) {
+  if (shape.length === 1 && typeof value === "number" && takesNumbers(dtype)) {
     to[i] = value;
     return;
   }
@@ -110,6 +110,6 @@ export function assignAt({ data, dtype, shape }: NdArray, i: number, value: unkn
   }
   const leaves: unknown[] = [], size = sizeOf(row) * DTYPES[dtype].slots;
   collect(value, given, 0, leaves, dtype);
-  const stored = fillLeaves(leaves, dtype, false);
+  const stored = fillLeaves(leaves, dtype, "wrapped");
   for (let k = 0; k < size; k++) to[i * size + k] = stored[k % stored.length];
 }

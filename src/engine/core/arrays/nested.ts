@@ -1,5 +1,6 @@
 /** Nested lists: their shape and their elements. */
 import { type DType, DTYPES, type HostData, isPlain, makeData, MOST_OBJECTS } from "../dtype.ts";
+import type { NumberRule } from "./elements.ts";
 import { TypeError } from "../throwing/builtin_errors.ts";
 import { ResourceExhaustedError, ValueError } from "../errors.ts";
 import { checkNesting } from "../nest.ts";
@@ -22,51 +23,48 @@ export function shapeOfNested(value: unknown, dtype: DType | undefined): number[
   return shape;
 }
 
-/** True where an array of the dtype takes any number as it is. */
-export function takesNumbers(dtype: DType, strict: boolean): boolean {
-  const { kind } = DTYPES[dtype];
-  return isPlain(dtype) && kind !== "bool" && (kind === "float" || !strict);
+/** True where numbers are put into an array of the dtype as they are. */
+export function takesNumbers(dtype: DType): boolean {
+  return isPlain(dtype) && DTYPES[dtype].kind !== "bool";
+}
+
+/** True where an array of the dtype must then hold the numbers as they were. */
+export function mustHold(dtype: DType, rule: NumberRule): boolean {
+  return rule !== "wrapped" && DTYPES[dtype].kind !== "float";
 }
 
 /**
- * Collects the elements of lists of numbers, at full speed; null where there are other values or the lists are ragged.
+ * Collects the elements of lists of numbers, at full speed; null where there are other values, or numbers that the rule
+ * refuses, or the lists are ragged.
  */
 export function nestedNumbers(
   value: unknown,
   shape: Shape,
   dtype: DType,
-  strict: boolean,
+  rule: NumberRule,
 ): HostData | null {
   let first = value;
   for (let axis = 0; axis < shape.length; axis++) first = (first as unknown[])[0];
-  if (typeof first !== "number" || !takesNumbers(dtype, strict)) return null;
+  if (typeof first !== "number" || !takesNumbers(dtype)) return null;
   const size = sizeOf(shape), data = makeData(dtype, size);
-  return copyNumbers(value, shape, 0, data as number[], 0, size) ? data : null;
-}
-
-function copyNumbers(
-  list: unknown,
-  shape: Shape,
-  axis: number,
-  to: number[],
-  at: number,
-  size: number,
-): boolean {
-  const n = shape[axis];
-  if (!Array.isArray(list) || list.length !== n) return false;
-  if (axis === shape.length - 1) {
-    for (let i = 0; i < n; i++) {
-      const x = list[i];
-      if (typeof x !== "number") return false;
-      to[at + i] = x;
+  const to = data as number[], holds = mustHold(dtype, rule);
+  const copy = (list: unknown, axis: number, at: number, size: number): boolean => {
+    const n = shape[axis];
+    if (!Array.isArray(list) || list.length !== n) return false;
+    if (axis === shape.length - 1) {
+      for (let i = 0; i < n; i++) {
+        const x = list[i];
+        if (typeof x !== "number") return false;
+        to[at + i] = x;
+        if (holds && to[at + i] !== x) return false;
+      }
+      return true;
     }
+    const below = n > 0 ? size / n : 0;
+    for (let i = 0; i < n; i++) if (!copy(list[i], axis + 1, at + i * below, below)) return false;
     return true;
-  }
-  const below = n > 0 ? size / n : 0;
-  for (let i = 0; i < n; i++) {
-    if (!copyNumbers(list[i], shape, axis + 1, to, at + i * below, below)) return false;
-  }
-  return true;
+  };
+  return copy(value, 0, 0, size) ? data : null;
 }
 
 function isBytesList(v: unknown): v is Uint8Array[] {

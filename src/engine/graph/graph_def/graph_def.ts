@@ -3,7 +3,7 @@
  */
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import type { OpDef } from "../../core/op.ts";
-import { optionCheck } from "../../core/options.ts";
+import { optionCheck, wrongArgument } from "../../core/arguments.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { FuncGraph } from "../func_graph.ts";
@@ -109,6 +109,9 @@ export function toGraphDef(graph: Graph, options: GraphDefOptions = {}): GraphDe
  * ```
  */
 export function portability(graph: Graph): UnportableNode[] {
+  if (!Array.isArray(graph?.operations)) {
+    throw wrongArgument(graph, "graph", "portability", "a Graph");
+  }
   const writer = new GraphDefWriter({ allowAnonymousScripts: true });
   writer.graph(graph);
   return writer.unportable;

@@ -9,7 +9,7 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { bincountCpu } from "../../kernels/host/count.ts";
 import { hostInts, knownInts, reshape } from "./view.ts";
-import { asTensor, castInput, intScalar, toInput, wantRank } from "../input.ts";
+import { asTensor, castInput, intScalar, toIndexInput, toInput, wantRank } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
 import { greaterEqual, less } from "../pointwise/compare.ts";
 import { logicalAnd } from "../pointwise/logical.ts";
@@ -85,7 +85,11 @@ const DenseBincount = defineOp({
  */
 export function bincount(x: TensorLike, weights: TensorLike, size: number): Tensor {
   const input = toInput(x, "x", "bincount");
-  return apply1(Bincount, [input, intScalar(size), toInput(weights, "weights", "bincount")]);
+  return apply1(Bincount, [
+    input,
+    toIndexInput(size, "size", "bincount"),
+    toInput(weights, "weights", "bincount"),
+  ]);
 }
 
 /**
@@ -109,7 +113,9 @@ export function denseBincount(
 ): Tensor {
   const input = toInput(x, "x", "denseBincount");
   const terms = toInput(weights, "weights", "denseBincount");
-  return apply1(DenseBincount, [input, intScalar(size), terms], { binary_output: binaryOutput });
+  return apply1(DenseBincount, [input, toIndexInput(size, "size", "denseBincount"), terms], {
+    binary_output: binaryOutput,
+  });
 }
 
 /**
@@ -132,7 +138,7 @@ export function confusionMatrix(
   return compose(() => {
     if (!Number.isInteger(numClasses) || numClasses <= 0) {
       throw new ValueError(
-        `Cannot count: numClasses must be a positive whole number, received ${numClasses}`,
+        `Cannot count: numClasses must be a positive whole number, received ${String(numClasses)}`,
       );
     }
     const l = wholeVector(labels, "labels"), p = wholeVector(predictions, "predictions");

@@ -1,6 +1,7 @@
 /**
  * Making tensors: from values, filled, numbered.
  */
+import { wantList } from "../../core/arguments.ts";
 import { currentInterpreter } from "../../core/apply.ts";
 import { describe, isAssignable, toNdArray } from "../../core/convert.ts";
 import { firstLeaf } from "../../core/nest.ts";
@@ -81,6 +82,7 @@ function gpuTensor(data: GpuData, shape?: readonly number[], dtype?: DType): Ten
 }
 
 function withShape(array: NdArray, shape: readonly number[]): NdArray {
+  wantList(shape, "shape", "tensor", "numbers");
   if (shape.some((d) => !Number.isInteger(d) || d < 0)) {
     throw new ValueError(
       `Cannot make a tensor of shape ${shapeText(shape)}: dimensions must be non-negative integers`,

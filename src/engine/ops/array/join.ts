@@ -1,6 +1,7 @@
 /**
  * Joining and splitting: concat, stack, split, unstack.
  */
+import { wantList } from "../../core/arguments.ts";
 import type { OpInput } from "../../core/apply.ts";
 import { promote } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -13,6 +14,7 @@ import {
   disposeConverted,
   intScalar,
   shapeOfInput,
+  toIndexInput,
   toInput,
   toInputs,
 } from "../input.ts";
@@ -168,7 +170,8 @@ export function unstack(x: TensorLike, axis = 0): Tensor[] {
 export function split(x: TensorLike, numOrSizes: number | readonly number[], axis = 0): Tensor[] {
   const input = toInput(x, "x", "split");
   const rank = shapeOfInput(input)?.length;
-  const dim = intScalar(rank === undefined ? axis : normalizeAxis(axis, rank));
+  const dim = toIndexInput(rank === undefined ? axis : normalizeAxis(axis, rank), "axis", "split");
+  if (typeof numOrSizes !== "number") wantList(numOrSizes, "numOrSizes", "split", "sizes");
   return typeof numOrSizes === "number"
     ? splitEqually(input, numOrSizes, dim)
     : splitInto(input, numOrSizes, dim);

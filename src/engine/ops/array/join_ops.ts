@@ -16,7 +16,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { joinCpu, rowParts, splitCpu } from "../../kernels/host/join.ts";
 import { hostInts, knownInts, literalInts, withAxis } from "./view.ts";
-import { castInput, intScalar, intVector, toInput } from "../input.ts";
+import { castInput, intScalar, toIndexInput, toInput } from "../input.ts";
 
 /** The meaning and host kernel of an op that joins its inputs or splits input `from` along an axis. Parts without that axis are a slice each. */
 function exchangeKernels(
@@ -232,5 +232,7 @@ export function splitEqually(x: OpInput, parts: number, axis: OpInput): Tensor[]
 
 /** Cuts into parts of these sizes. */
 export function splitInto(x: OpInput, sizes: readonly number[], axis: OpInput): Tensor[] {
-  return apply(SplitV, [x, intVector(sizes), axis], { num_split: sizes.length });
+  return apply(SplitV, [x, toIndexInput(sizes, "numOrSizes", "split"), axis], {
+    num_split: sizes.length,
+  });
 }

@@ -275,5 +275,9 @@ export function roll(
       `Cannot roll by ${shifts.length} shifts along ${axes.length} axes: wanted as many of each`,
     );
   }
-  return apply1(Roll, [toInput(x, "x", "roll"), intVector(shifts), intVector(axes)]);
+  return apply1(Roll, [
+    toInput(x, "x", "roll"),
+    toIndexInput(shifts, "shift", "roll"),
+    toIndexInput(axes, "axis", "roll"),
+  ]);
 }

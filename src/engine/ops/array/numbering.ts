@@ -7,7 +7,7 @@ import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
-import { optionCheck } from "../../core/options.ts";
+import { optionCheck, wantNumber } from "../../core/arguments.ts";
 import { shapeText, sizeOf } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
@@ -182,6 +182,7 @@ export function range(
  * ```
  */
 export function linspace(start: number, stop: number, num: number): Tensor {
+  wantNumber(num, "num", "linspace");
   if (!(num > 0)) {
     throw new ValueError(
       `Cannot make ${num} evenly spaced numbers: the number of values should be positive`,
@@ -330,6 +331,7 @@ export function oneHot(
   dtype: DType = "int32",
   axis = -1,
 ): Tensor {
+  wantNumber(depth, "depth", "oneHot");
   if (depth < 2) throw new ValueError(`Error in oneHot: depth must be >=2, but it is ${depth}`);
   const t = asDType(dtype);
   return apply1(OneHot, [

@@ -1,6 +1,7 @@
 /**
  * Padding: with a constant, or by mirroring.
  */
+import { wantList } from "../../core/arguments.ts";
 import type { AxisMap, CopyMap } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -239,6 +240,7 @@ export function pad1d(
   paddings: readonly [number, number],
   constantValue = 0,
 ): Tensor {
+  wantList(paddings, "paddings", "pad1d");
   if (paddings.length !== 2) {
     throw new ValueError(`Cannot apply pad1d with ${paddings.length} paddings: wanted two`);
   }
@@ -286,7 +288,8 @@ export function pad4d(x: TensorLike, paddings: Paddings, constantValue = 0): Ten
 }
 
 function padOfRank(rank: number, x: TensorLike, paddings: Paddings, constantValue: number): Tensor {
-  if (paddings.length !== rank || paddings.some((p) => p.length !== 2)) {
+  wantList(paddings, "paddings", `pad${rank}d`);
+  if (paddings.length !== rank || paddings.some((p) => p?.length !== 2)) {
     throw new ValueError(
       `Cannot apply pad${rank}d: wanted ${rank} pairs of paddings, received ${paddings.length}`,
     );
@@ -311,7 +314,9 @@ export function mirrorPad(
   mode: "reflect" | "symmetric",
 ): Tensor {
   if (mode !== "reflect" && mode !== "symmetric") {
-    throw new ValueError(`Cannot mirrorPad in mode ${mode}: wanted "reflect" or "symmetric"`);
+    throw new ValueError(
+      `Cannot mirrorPad in mode ${String(mode)}: wanted "reflect" or "symmetric"`,
+    );
   }
   return apply1(MirrorPad, padInputs("mirrorPad", x, paddings), { mode: mode.toUpperCase() });
 }

@@ -154,7 +154,9 @@ export function unsortedSegmentSum(
 ): Tensor {
   const known = numSegments instanceof Tensor ? null : numSegments;
   if (known !== null && (!Number.isInteger(known) || known < 0)) {
-    throw new ValueError(`Cannot sum ${numSegments} segments: numSegments must be of dtype int`);
+    throw new ValueError(
+      `Cannot sum ${String(numSegments)} segments: numSegments must be of dtype int`,
+    );
   }
   return apply1(UnsortedSegmentSum, [
     toInput(x, "x", "unsortedSegmentSum"),

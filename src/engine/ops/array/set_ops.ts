@@ -2,6 +2,7 @@
  * Ops whose result's size depends on values: where true, masks, unique elements, differences.
  * They run on the host.
  */
+import { wantNumber } from "../../core/arguments.ts";
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
@@ -184,6 +185,7 @@ function release(...tensors: Tensor[]): void {
  * ```
  */
 export async function booleanMaskAsync(x: TensorLike, mask: TensorLike, axis = 0): Promise<Tensor> {
+  wantNumber(axis, "axis", "booleanMaskAsync");
   const input = asTensor(toInput(x, "x", "booleanMaskAsync"));
   const chosen = await onHost(mask, "mask", "booleanMaskAsync", "bool");
   const shape = shapeOfInput(input), maskShape = shapeOfInput(chosen);

@@ -117,8 +117,8 @@ function corner(
 ): OpInput {
   if (value instanceof Tensor || value instanceof NdArray) return toIndexInput(value, arg, "slice");
   const list = value === null || value === undefined ? [] : [value].flat() as number[];
-  if (rank === undefined) return intVector(list);
-  return intVector(list.concat(new Array<number>(Math.max(0, rank - list.length)).fill(rest)));
+  const missing = Math.max(0, (rank ?? 0) - list.length);
+  return toIndexInput(list.concat(new Array<number>(missing).fill(rest)), arg, "slice");
 }
 
 /** The last dimension of a shape, as a host input. */

@@ -1,6 +1,7 @@
 /**
  * Moving blocks of space into the batch or into channels, and back: views around one transpose.
  */
+import { wantList, wantNumber } from "../../core/arguments.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
@@ -215,6 +216,8 @@ export function batchToSpaceND(x: TensorLike, blockShape: readonly number[], cro
 }
 
 function blockInputs(fn: string, x: TensorLike, block: readonly number[], pairs: Pairs): OpInput[] {
+  wantList(block, "blockShape", fn, "numbers");
+  wantList(pairs, "pairs", fn);
   const input = toInput(x, "x", fn);
   const shape = shapeOfInput(input);
   if (shape && shape.length < 1 + block.length) {
@@ -271,11 +274,14 @@ export function spaceToDepth(
 }
 
 function moveDepth(fn: string, x: TensorLike, blockSize: number, dataFormat: string): Tensor {
+  wantNumber(blockSize, "blockSize", fn);
   if (!(blockSize > 1)) {
     throw new ValueError(`blockSize should be > 1 for ${fn}, but was: ${blockSize}`);
   }
   if (dataFormat !== "NHWC" && dataFormat !== "NCHW") {
-    throw new ValueError(`Cannot apply ${fn} with data format ${dataFormat}: wanted NHWC or NCHW`);
+    throw new ValueError(
+      `Cannot apply ${fn} with data format ${String(dataFormat)}: wanted NHWC or NCHW`,
+    );
   }
   return apply1(fn === "depthToSpace" ? DepthToSpace : SpaceToDepth, [toInput(x, "x", fn)], {
     block_size: blockSize,

@@ -129,15 +129,16 @@ function inferCut(
   attrs: Attrs,
 ): PartialShape {
   const items = begin.shape?.[0] ?? end.shape?.[0] ?? strides.shape?.[0] ?? null;
-  if (shape === null || items === null) return null;
   const lists = [knownInts(begin), knownInts(end), knownInts(strides)] as const;
-  if (lists.some((l) => l && l.length !== items)) {
+  const isVector = ({ shape }: Spec): boolean => shape === null || shape.length === 1;
+  if (lists.some((l) => l && l.length !== items) || ![begin, end, strides].every(isVector)) {
     throw new ValueError(
       `Expected begin, end, and strides to be 1D equal size tensors, but got shapes ${
         shapeText(begin.shape)
       }, ${shapeText(end.shape)} and ${shapeText(strides.shape)} instead`,
     );
   }
+  if (shape === null || items === null) return null;
   return cut(shape, ...lists, items, attrs).shape;
 }
 

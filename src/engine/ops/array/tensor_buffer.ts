@@ -1,6 +1,7 @@
 /**
  * TensorBuffer: elements to be set one by one before a tensor is made of them.
  */
+import { wantObject } from "../../core/arguments.ts";
 import type { ChainedBuffer } from "../../core/chained/chained_ops.ts";
 import { decodeString } from "../../core/text.ts";
 import {
@@ -64,6 +65,7 @@ export class TensorBuffer<R extends Rank = Rank, D extends DataType = "float32">
         `Cannot make a TensorBuffer of ${this.dtype}: use tf.complex(real, imag) with two buffers`,
       );
     }
+    if (values !== undefined) wantObject(values, "values", "buffer", "an array");
     if (values !== undefined && values.length !== this.size) {
       throw new ValueError(
         `Cannot make a TensorBuffer of shape ${

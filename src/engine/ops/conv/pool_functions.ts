@@ -208,7 +208,9 @@ export function pool(
   dimRoundingMode?: RoundingMode,
 ): Tensor {
   if (poolingType !== "avg" && poolingType !== "max") {
-    throw new ValueError(`Error in pool: unknown poolingType ${poolingType}, wanted avg or max`);
+    throw new ValueError(
+      `Error in pool: unknown poolingType ${String(poolingType)}, wanted avg or max`,
+    );
   }
   const args = { filterSize: windowShape, strides, pad, dilations, dimRoundingMode };
   return pooled(poolingType, input, { fn: "pool", axes: 2, ...args });

@@ -12,7 +12,7 @@ import {
 } from "../../core/op.ts";
 import { argument, type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import type { DType } from "../../core/dtype.ts";
-import type { OptionKeys } from "../../core/options.ts";
+import type { OptionKeys } from "../../core/arguments.ts";
 import { isConcrete, type Shape, sizeOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { InternalError, UnimplementedError, ValueError } from "../../core/errors.ts";

@@ -2,7 +2,7 @@
  * Convolutions with bias and activation in one op.
  */
 import { apply1, compose, type OpInput } from "../../core/apply.ts";
-import { optionCheck, type OptionKeys } from "../../core/options.ts";
+import { argumentsCheck, type OptionKeys } from "../../core/arguments.ts";
 import type { OpDef } from "../../core/op.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -56,8 +56,8 @@ const OPTIONS: OptionKeys<FusedConvOptions> = {
   dimRoundingMode: true,
   ...STEP_KEYS,
 };
-const checkConvOptions = optionCheck("fused.conv2d", OPTIONS);
-const checkDepthwiseOptions = optionCheck("fused.depthwiseConv2d", OPTIONS);
+const checkConvOptions = argumentsCheck("fused.conv2d", OPTIONS);
+const checkDepthwiseOptions = argumentsCheck("fused.depthwiseConv2d", OPTIONS);
 
 /**
  * {@linkcode conv2d} with bias and activation in one kernel where the device has one. TensorFlow op `_FusedConv2D`.

@@ -2,7 +2,7 @@
  * Matrix product with bias and activation in one op.
  */
 import { isFloating } from "../../core/dtype.ts";
-import { optionCheck } from "../../core/options.ts";
+import { argumentsCheck } from "../../core/arguments.ts";
 import { isConcrete } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { reshape } from "../array/view.ts";
@@ -41,7 +41,7 @@ export interface FusedMatMulOptions extends FusedSteps {
   readonly transposeB?: boolean;
 }
 
-const checkOptions = optionCheck<FusedMatMulOptions>("fused.matMul", {
+const checkOptions = argumentsCheck<FusedMatMulOptions>("fused.matMul", {
   a: true,
   b: true,
   transposeA: true,

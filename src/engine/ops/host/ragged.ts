@@ -1,6 +1,7 @@
 /**
  * Ragged tensors as their splits and values: ranges, rows picked by index, and dense tensors of them. They run on the host.
  */
+import { wantList } from "../../core/arguments.ts";
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -182,6 +183,7 @@ export function raggedGather(
   indices: TensorLike,
   outputRaggedRank: number,
 ): RaggedRows {
+  wantList(paramsNestedSplits, "paramsNestedSplits", "raggedGather");
   const splits = paramsNestedSplits.map((s, i) => indexed(s, `paramsNestedSplits[${i}]`));
   const values = toInput(paramsDenseValues, "paramsDenseValues", "raggedGather");
   const outputs = apply(RaggedGather, [...splits, values, indexed(indices, "indices")], {
@@ -215,6 +217,8 @@ export function raggedTensorToTensor(
   rowPartitionTypes: readonly RowPartition[],
 ): Tensor {
   const fn = "raggedTensorToTensor";
+  wantList(rowPartitionTensors, "rowPartitionTensors", fn);
+  wantList(rowPartitionTypes, "rowPartitionTypes", fn);
   const data = toInput(values, "values", fn);
   return apply1(RaggedTensorToTensor, [
     toIndexInput(shape, "shape", fn),

@@ -1,6 +1,7 @@
 /**
  * The namespace `tf.string`: ops on byte strings. They run on the host.
  */
+import { wantNumber } from "../../core/arguments.ts";
 import { apply, apply1 } from "../../core/apply.ts";
 import { encodeString, joinBytes } from "../../core/text.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
@@ -282,7 +283,8 @@ export function staticRegexReplace(
  * ```
  */
 export function stringToHashBucketFast(input: TensorLike, numBuckets: number): Tensor {
-  if (!(numBuckets > 0)) {
+  wantNumber(numBuckets, "numBuckets", "stringToHashBucketFast");
+  if (!(Number.isInteger(numBuckets) && numBuckets > 0)) {
     throw new ValueError(
       `Cannot hash into ${numBuckets} buckets: Number of buckets must be at least 1`,
     );

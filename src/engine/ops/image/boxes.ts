@@ -1,6 +1,7 @@
 /**
  * Non-maximum suppression of boxes; computed on the host.
  */
+import { wantNumber } from "../../core/arguments.ts";
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -9,7 +10,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { type Kept, overlapOf, suppress } from "../../kernels/host/image/boxes.ts";
-import { floatScalar, intScalar, shapeOfInput, toInput } from "../input.ts";
+import { floatScalar, intScalar, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 
 function keep(ins: readonly NdArray[], { tfjs }: Attrs): Kept {
   const [boxes, scores, most, iou, score, sigma] = ins;
@@ -98,10 +99,12 @@ function boxInputs(
 ): OpInput[] {
   const frames = toInput(boxes, "boxes", fn);
   const marks = toInput(scores, "scores", fn);
-  const iou = iouThreshold ?? 0.5;
+  const iou = iouThreshold ?? 0.5, score = scoreThreshold ?? -Infinity;
+  wantNumber(iou, "iouThreshold", fn);
+  wantNumber(score, "scoreThreshold", fn);
   checkBoxes(fn, shapeOfInput(frames), shapeOfInput(marks), iou);
-  const least = floatScalar(scoreThreshold ?? -Infinity);
-  return [frames, marks, intScalar(most), floatScalar(iou), least];
+  const count = toIndexInput(most, "maxOutputSize", fn);
+  return [frames, marks, count, floatScalar(iou), floatScalar(score)];
 }
 
 function checkBoxes(fn: string, boxes: PartialShape, scores: PartialShape, iou: number): void {

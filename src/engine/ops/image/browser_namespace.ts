@@ -56,7 +56,7 @@ interface Context {
 export function fromPixels(pixels: PixelSource, numChannels: number = 3): Tensor {
   if (![1, 2, 3, 4].includes(numChannels)) {
     throw new ValueError(
-      `Cannot take ${numChannels} channels of pixels: fromPixels takes 1 to 4 of them`,
+      `Cannot take ${String(numChannels)} channels of pixels: fromPixels takes 1 to 4 of them`,
     );
   }
   const { width, height, data } = pixelsOf(pixels);

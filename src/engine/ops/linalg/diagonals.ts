@@ -4,7 +4,7 @@
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type Problem } from "../../core/op.ts";
-import { optionCheck } from "../../core/options.ts";
+import { optionCheck } from "../../core/arguments.ts";
 import { mergeShapes, type PartialShape, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";

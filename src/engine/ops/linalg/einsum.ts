@@ -361,7 +361,10 @@ const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
  */
 export function einsum(equation: string, ...tensors: TensorLike[]): Tensor {
   const inputs = toInputs(tensors, "tensors", "einsum");
-  const dtype = inputs.map((x) => x.dtype).reduce(promote);
   const parsed = parseEinsum(equation);
+  if (inputs.length === 0) {
+    throw new ValueError(`Cannot compute einsum "${equation}" of no tensors`);
+  }
+  const dtype = inputs.map((x) => x.dtype).reduce(promote);
   return apply1(Einsum, inputs.map((x) => castInput(x, dtype)), { equation: parsed.text });
 }

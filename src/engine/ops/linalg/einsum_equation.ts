@@ -1,6 +1,7 @@
 /**
  * Reading einsum equations.
  */
+import { wantString } from "../../core/arguments.ts";
 import { ValueError } from "../../core/errors.ts";
 
 /** An equation as written: an ellipsis is the label `...`. */
@@ -24,6 +25,7 @@ export const DOTS = "...";
 
 /** Reads an equation. Throws `ValueError` where it cannot be read. */
 export function parseEinsum(equation: string): EinsumEquation {
+  wantString(equation, "equation", "einsum");
   const plain = equation.replaceAll(/\s/g, "");
   const sides = plain.split("->");
   if (sides.length > 2) {

@@ -1,6 +1,7 @@
 /**
  * Linear algebra, the namespace `tf.linalg`: bandPart, gramSchmidt, qr, triangularSolve.
  */
+import { wantList } from "../../core/arguments.ts";
 import { apply, apply1, compose } from "../../core/apply.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
 import { broadcastShapes, type PartialShape } from "../../core/shape.ts";
@@ -173,7 +174,7 @@ export function bandPart(
   const count = (n: number | Tensor, what: string) => {
     if (n instanceof Tensor) return toIndexInput(n, what, "bandPart");
     if (!Number.isInteger(n)) {
-      throw new ValueError(`bandPart(): ${what} must be an integer, received ${n}`);
+      throw new ValueError(`bandPart(): ${what} must be an integer, received ${String(n)}`);
     }
     return intScalar(n);
   };
@@ -295,6 +296,7 @@ export function tensordot(
   b: TensorLike,
   axes: number | readonly [number | readonly number[], number | readonly number[]],
 ): Tensor {
+  if (typeof axes !== "number") wantList(axes, "axes", "tensordot");
   const [x, y] = toInputs([a, b], "tensors", "tensordot").map(asTensor);
   const count = (n: number, from: number): number[] =>
     Array.from({ length: n }, (_, i) => from + i);
@@ -304,7 +306,7 @@ export function tensordot(
   const fits = (list: readonly number[], t: Tensor): boolean =>
     new Set(list).size === list.length &&
     list.every((i) => Number.isInteger(i) && i >= 0 && i < t.rank);
-  if (left.length !== right.length || !fits(left, x) || !fits(right, y)) {
+  if (left?.length !== right?.length || !fits(left, x) || !fits(right, y)) {
     throw new ValueError(
       `Different number of contraction axes 'a' and 'b', or axes that are not there: received ${
         JSON.stringify(axes)

@@ -2,8 +2,9 @@
  * Pointwise choice: where, maximum, minimum, clipByValue.
  */
 import { apply1 } from "../../core/apply.ts";
-import { DTYPES, isInteger } from "../../core/dtype.ts";
+import { type DType, DTYPES, INTEGER_ENDS, isInteger } from "../../core/dtype.ts";
 import { toNdArray } from "../../core/convert.ts";
+import type { NdArray } from "../../core/nd_array.ts";
 import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import { mergeShapes } from "../../core/shape.ts";
@@ -166,6 +167,16 @@ export function minimum(a: TensorLike, b: TensorLike): Tensor {
 }
 
 /**
+ * A bound of integers as one of them: a fraction, which would make floats of them, is cut off, and what is beyond their range bounds
+ * nothing.
+ */
+function wholeBound(bound: number, dtype: DType): NdArray {
+  const [least, most] = INTEGER_ENDS[dtype]!;
+  const within = bound <= least ? least : bound >= most ? most : Math.trunc(bound);
+  return toNdArray(within, { dtype });
+}
+
+/**
  * Values below `min` become `min`, above `max` become `max`; bounds take the dtype of `x`. TensorFlow op `ClipByValue`.
  * Throws `ValueError` where `min > max`.
  *
@@ -188,9 +199,8 @@ export function clipByValue(x: TensorLike, min: TensorLike, max: TensorLike): Te
       `Argument 'x' passed to 'clipByValue' must be numeric tensor, but got ${input.dtype} tensor`,
     );
   }
-  // A fraction would make floats of integers.
   const bound = (v: TensorLike): TensorLike =>
-    typeof v === "number" && isInteger(input.dtype) ? toNdArray(v, { dtype: input.dtype }) : v;
+    typeof v === "number" && isInteger(input.dtype) ? wholeBound(v, input.dtype) : v;
   return apply1(ClipByValue, [
     input,
     toMatchingInputs(bound(min), input, "clipByValue", ["clipValueMin", "x"])[0],

@@ -5,7 +5,7 @@ import { compose } from "../../core/apply.ts";
 import { toNdArray } from "../../core/convert.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
-import { optionCheck } from "../../core/options.ts";
+import { optionCheck, wantList, wrongArgument } from "../../core/arguments.ts";
 import { shortText, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { constant as denseConstant } from "../array/creation.ts";
 import { expandDims, reshape } from "../array/view.ts";
@@ -128,12 +128,18 @@ function rowsOf(x: RaggedTensor | TensorLike, fn: string): RaggedTensor {
  * ```
  */
 export function stack(values: readonly (RaggedTensor | TensorLike)[]): RaggedTensor {
+  wantList(values, "values", "ragged.stack", "tensors");
   if (values.length === 0) throw new ValueError("ragged.stack() wants at least one tensor");
   return compose(() => joinRows(values.map((v) => rowsOf(v, "ragged.stack")), "ragged.stack"));
 }
 
 /** The rows of several ragged tensors, one after another. Throws `InvalidArgumentError` where ranks or dtypes differ. */
 export function concatRows(values: readonly RaggedTensor[]): RaggedTensor {
+  wantList(values, "values", "ragged.concatRows", "ragged tensors");
+  values.forEach((v, i) => {
+    if (v instanceof RaggedTensor) return;
+    throw wrongArgument(v, `values[${i}]`, "ragged.concatRows", "a RaggedTensor");
+  });
   if (values.length === 0) throw new ValueError("ragged.concatRows() wants at least one tensor");
   return compose(() => joinRows(values, "ragged.concatRows"));
 }

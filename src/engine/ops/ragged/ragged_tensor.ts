@@ -1,6 +1,7 @@
 /**
  * RaggedTensor: rows of different lengths as their values and where each row begins, nested to any depth.
  */
+import { wantList } from "../../core/arguments.ts";
 import { CompositeSpec, CompositeTensor, type RowPart } from "../../core/composite.ts";
 import { compose } from "../../core/apply.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
@@ -45,9 +46,10 @@ export class RaggedTensorSpecClass extends CompositeSpec {
   constructor(
     shape: NonNullable<PartialShape>,
     dtype: DType = "float32",
-    raggedRank: number = shape.length - 1,
+    raggedRank: number = shape?.length - 1,
   ) {
     super();
+    wantList(shape, "shape", "RaggedTensorSpec", "dimensions");
     this.shape = shape;
     this.dtype = asDType(dtype);
     this.raggedRank = raggedRank;
@@ -56,12 +58,11 @@ export class RaggedTensorSpecClass extends CompositeSpec {
         `Argument raggedRank (${raggedRank}) must be from 0 to less than rank (${shape.length})`,
       );
     }
-    const [rows] = shape;
     this.components = raggedRank === 0 ? [TensorSpec(shape, this.dtype)] : [
       TensorSpec([null, ...shape.slice(raggedRank + 1)], this.dtype),
       ...Array.from(
         { length: raggedRank },
-        (_, i) => TensorSpec([i === 0 && rows !== null ? rows + 1 : null], "int32"),
+        (_, i) => TensorSpec([i === 0 && shape[0] !== null ? shape[0] + 1 : null], "int32"),
       ),
     ];
   }
@@ -123,10 +124,9 @@ export class RaggedTensorSpecClass extends CompositeSpec {
   }
   /** The ragged tensor of the rows. */
   override ofRows(joined: readonly Tensor[]): RaggedTensor {
-    const values = joined.at(-1)!;
     return joined.slice(0, -1).reduceRight<RaggedValues>(
       (inner, lengths) => RaggedTensor.fromRowLengths(inner, lengths),
-      values,
+      joined.at(-1)!,
     ) as RaggedTensor;
   }
   /** The components of a tensor of equal rows, as one of this spec. */

@@ -1,11 +1,12 @@
 /**
  * What `tf.random` holds: TensorFlow's names for the random functions, and the stateless ones.
  */
+import { wantNumber } from "../../core/arguments.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Distribution } from "../../core/meaning.ts";
-import { intScalar, toIndexInput } from "../input.ts";
+import { toIndexInput } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
 import { draw, INTEGERS, REAL, StatelessBits } from "./ops.ts";
 
@@ -58,6 +59,8 @@ export function statelessUniform(
   maxval = 1,
   dtype: DType = "float32",
 ): Tensor {
+  wantNumber(minval, "minval", "statelessUniform");
+  wantNumber(maxval, "maxval", "statelessUniform");
   return stateless("uniform", shape, seed, maxval - minval, minval, dtype);
 }
 
@@ -121,7 +124,11 @@ export function statelessUniformInt(
   maxval: number,
 ): Tensor {
   const dims = toIndexInput(shape, "shape", "random");
-  return draw(INTEGERS, { key: keyInput(seed) }, [dims, intScalar(minval), intScalar(maxval)]);
+  return draw(INTEGERS, { key: keyInput(seed) }, [
+    dims,
+    toIndexInput(minval, "minval", "statelessUniformInt"),
+    toIndexInput(maxval, "maxval", "statelessUniformInt"),
+  ]);
 }
 
 /**

@@ -1,6 +1,7 @@
 /**
  * Random tensors. The numbers are a function of seed and position (Threefry), the same on every device but for rounding.
  */
+import { wantFunction, wantList, wantNumber } from "../../core/arguments.ts";
 import { apply1, compose, currentInterpreter } from "../../core/apply.ts";
 import { asDType, type DType, DTYPES, isFloating, isInRange, isInteger } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
@@ -13,7 +14,7 @@ import type { Distribution } from "../../core/meaning.ts";
 import { expandDims, reshape } from "../array/view.ts";
 import { dimsInput } from "../array/fill_ops.ts";
 import { cast } from "../array/cast.ts";
-import { asTensor, intScalar, shapeOfInput, toFloatInput, toInput } from "../input.ts";
+import { asTensor, shapeOfInput, toFloatInput, toIndexInput, toInput } from "../input.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
 import { draw, GAMMA, INDICES, INTEGERS, REAL } from "./ops.ts";
 import { type Seed, seedSource } from "./state.ts";
@@ -57,6 +58,8 @@ export function randomUniform(
   seed?: Seed | null,
 ): Tensor {
   const t = asDType(dtype ?? "float32");
+  wantNumber(minval, "minval", "randomUniform");
+  wantNumber(maxval, "maxval", "randomUniform");
   // The last number lies below the end.
   const [least, most] = [Math.trunc(minval), Math.max(minval, Math.ceil(maxval) - 1)];
   if (isInteger(t) && !(isInRange(t, least) && isInRange(t, Math.trunc(most)))) {
@@ -171,7 +174,11 @@ export function randomUniformInt(
   seed?: Seed | null,
 ): Tensor {
   const dims = dimsInput(shape, "randomUniformInt");
-  return draw(INTEGERS, seedSource(seed), [dims, intScalar(minval), intScalar(maxval)]);
+  return draw(INTEGERS, seedSource(seed), [
+    dims,
+    toIndexInput(minval, "minval", "randomUniformInt"),
+    toIndexInput(maxval, "maxval", "randomUniformInt"),
+  ]);
 }
 
 /**
@@ -237,7 +244,10 @@ export function multinomial(
     }
     if (normalized) rows = apply1(lookupOp("Log")!, [rows]);
     const vector = shape?.length === 1;
-    const inputs = [vector ? expandDims(rows, 0) : rows, intScalar(numSamples)];
+    const inputs = [
+      vector ? expandDims(rows, 0) : rows,
+      toIndexInput(numSamples, "numSamples", "multinomial"),
+    ];
     const drawn = draw(INDICES, seedSource(seed), inputs, { output_dtype: "int32" });
     return vector ? reshape(drawn, [numSamples]) : drawn;
   });
@@ -259,6 +269,8 @@ export function rand(
   randFunction: () => number,
   dtype: DType | null = "float32",
 ): Tensor {
+  wantList(shape, "shape", "rand", "numbers");
+  wantFunction(randFunction, "randFunction", "rand");
   if (shape.some((d) => !Number.isInteger(d) || d < 0)) {
     throw new ValueError(
       `Cannot make random numbers of shape ${

@@ -1,6 +1,7 @@
 /**
  * Reductions made of others: logSumExp, moments, norms.
  */
+import { wantList } from "../../core/arguments.ts";
 import { apply1, compose } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -144,7 +145,9 @@ export function norm(
         });
     }
     throw new ValueError(
-      `Cannot take the norm of a vector: received ord ${ord}, wanted 1, 2, ±Infinity or "euclidean"`,
+      `Cannot take the norm of a vector: received ord ${
+        String(ord)
+      }, wanted 1, 2, ±Infinity or "euclidean"`,
     );
   });
 }
@@ -166,7 +169,9 @@ function matrixNorm(
     return keepDims ? kept : squeeze(kept, [rows, columns]);
   }
   throw new ValueError(
-    `Cannot take the norm of a matrix: received ord ${ord}, wanted 1, ±Infinity, "euclidean" or "fro"`,
+    `Cannot take the norm of a matrix: received ord ${
+      String(ord)
+    }, wanted 1, ±Infinity, "euclidean" or "fro"`,
   );
 }
 
@@ -226,6 +231,7 @@ export function clipByNorm(t: TensorLike, clipNorm: TensorLike, axes?: Axes): Te
  * ```
  */
 export function globalNorm(tensors: readonly (TensorLike | null)[]): Tensor {
+  wantList(tensors, "tensors", "globalNorm", "tensors");
   const given = tensors.filter((t) => t !== null);
   if (given.length === 0) throw new ValueError("globalNorm() needs at least one tensor");
   const squares = (t: TensorLike): Tensor => sum(square(t instanceof IndexedSlices ? t.values : t));
@@ -249,6 +255,7 @@ export function clipByGlobalNorm(
   clipNorm: TensorLike,
   useNorm?: TensorLike,
 ): [(Tensor | null)[], Tensor] {
+  wantList(tensors, "tensors", "clipByGlobalNorm", "tensors");
   const length = useNorm === undefined
     ? globalNorm(tensors)
     : asTensor(toFloatInput(useNorm, "useNorm", "clipByGlobalNorm"));

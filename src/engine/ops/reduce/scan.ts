@@ -10,7 +10,7 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
 import { linearScanCpu, scanCpu, shiftCpu } from "../../kernels/host/scan.ts";
 import { hostInts } from "../array/view.ts";
-import { applyConverted, intScalar } from "../input.ts";
+import { applyConverted, intScalar, toIndexInput } from "../input.ts";
 import { FLOAT_OR_COMPLEX } from "../pointwise/define_pointwise.ts";
 import { conjugate, mul, toNumberInput } from "../pointwise/arithmetic.ts";
 
@@ -141,7 +141,7 @@ function scan(
   exclusive: boolean,
   reverse: boolean,
 ): Tensor {
-  const inputs = [toNumberInput(x, fn), intScalar(axis)];
+  const inputs = [toNumberInput(x, fn), toIndexInput(axis, "axis", fn)];
   return applyConverted(def, inputs, [x], { exclusive, reverse });
 }
 

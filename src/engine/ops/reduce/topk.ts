@@ -11,7 +11,7 @@ import { pickCpu, placeCpu, searchSortedCpu, topkCpu } from "../../kernels/host/
 import { transpose } from "../array/move.ts";
 import { knownInts, reshape, shape } from "../array/view.ts";
 import { lastExtent } from "../array/slice.ts";
-import { asTensor, intScalar, shapeOfInput, toMatchingInputs } from "../input.ts";
+import { asTensor, intScalar, shapeOfInput, toIndexInput, toMatchingInputs } from "../input.ts";
 import { neg, toNumberInput } from "../pointwise/arithmetic.ts";
 import { bitwiseInvert } from "../pointwise/logical.ts";
 
@@ -110,7 +110,7 @@ export interface TopKResult {
  */
 export function topk(x: TensorLike, k: number | Tensor = 1, sorted = true): TopKResult {
   return compose(() => {
-    const count = typeof k === "number" ? intScalar(k) : k.readValue();
+    const count = toIndexInput(k, "k", "topk");
     const [values, indices] = apply(TopK, [toNumberInput(x, "topk"), count], { sorted });
     return { values, indices };
   });
@@ -123,7 +123,7 @@ export type SortDirection = "ASCENDING" | "DESCENDING";
 function order(x: TensorLike, fn: string, axis: number, direction: SortDirection): TopKResult {
   return compose(() => {
     if (direction !== "ASCENDING" && direction !== "DESCENDING") {
-      throw new ValueError(`Cannot sort ${direction}: wanted "ASCENDING" or "DESCENDING"`);
+      throw new ValueError(`Cannot sort ${String(direction)}: wanted "ASCENDING" or "DESCENDING"`);
     }
     const input = toNumberInput(x, fn);
     const rank = shapeOfInput(input)?.length;
@@ -229,7 +229,9 @@ export function searchSorted(
 ): Tensor {
   return compose(() => {
     if (side !== "left" && side !== "right") {
-      throw new ValueError(`Cannot search: side must be "left" or "right", received ${side}`);
+      throw new ValueError(
+        `Cannot search: side must be "left" or "right", received ${String(side)}`,
+      );
     }
     const names = ["sortedSequence", "values"] as const;
     const inputs = toMatchingInputs(sortedSequence, values, "searchSorted", names);

@@ -4,7 +4,7 @@
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import { toNdArray } from "../../core/convert.ts";
-import { optionCheck } from "../../core/options.ts";
+import { optionCheck } from "../../core/arguments.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import { type Spec, specText } from "../../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";

@@ -1,6 +1,7 @@
 /**
  * Dropout: elements set to zero by chance, the others scaled up.
  */
+import { wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { isFloating } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
@@ -45,6 +46,7 @@ export function dropout(
         `Cannot drop out: x has to be a floating point tensor, but got ${input.dtype}`,
       );
     }
+    wantNumber(rate, "rate", "dropout");
     if (!(rate >= 0 && rate < 1)) {
       throw new ValueError(`Cannot drop out: rate must be in [0, 1), received ${rate}`);
     }

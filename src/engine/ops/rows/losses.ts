@@ -1,6 +1,7 @@
 /**
  * Losses: how far predictions are from labels, weighted and reduced. `tf.losses` holds them.
  */
+import { wantNumber } from "../../core/arguments.ts";
 import { compose, type OpInput } from "../../core/apply.ts";
 import { mergeShapes, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -78,7 +79,7 @@ function weighted(
       return divNoNan(sum(weightedLosses), sum(cast(present, losses.dtype)));
     }
   }
-  throw new ValueError(`Unknown reduction: ${reduction}`);
+  throw new ValueError(`Unknown reduction: ${String(reduction)}`);
 }
 
 /** Moves labels towards a half, or towards even odds of `classes`. */
@@ -268,6 +269,7 @@ export function sigmoidCrossEntropy(
 ): Tensor {
   return compose(() => {
     const fn = "sigmoidCrossEntropy";
+    wantNumber(labelSmoothing, "labelSmoothing", fn);
     const [y, x] = operands(multiClassLabels, logits, fn, ["multiClassLabels", "logits"]);
     const losses = sub(softplus(x), mul(x, smooth(y, labelSmoothing, 0.5)));
     return weighted(losses, weights, reduction, fn);
@@ -294,6 +296,7 @@ export function softmaxCrossEntropy(
 ): Tensor {
   return compose(() => {
     const fn = "softmaxCrossEntropy";
+    wantNumber(labelSmoothing, "labelSmoothing", fn);
     const [y, x] = operands(onehotLabels, logits, fn, ["onehotLabels", "logits"]);
     const classes = labelSmoothing > 0 ? lastDimension(y, fn) : 1;
     const labels = smooth(y, labelSmoothing, 1 / classes);

@@ -1,6 +1,7 @@
 /**
  * Cells of recurrent networks: one step of an LSTM, and a stack of cells.
  */
+import { wantFunction, wantList } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { shapeText } from "../../core/shape.ts";
@@ -78,6 +79,10 @@ export function multiRNNCell(
   c: readonly TensorLike[],
   h: readonly TensorLike[],
 ): [Tensor[], Tensor[]] {
+  for (const [list, arg] of [[lstmCells, "lstmCells"], [c, "c"], [h, "h"]] as const) {
+    wantList(list, arg, "multiRNNCell");
+  }
+  lstmCells.forEach((cell, i) => wantFunction(cell, `lstmCells[${i}]`, "multiRNNCell"));
   if (c.length !== lstmCells.length || h.length !== lstmCells.length) {
     throw new ValueError(
       `Cannot run multiRNNCell: ${lstmCells.length} cells need as many states and outputs, received ${c.length} and ${h.length}`,

@@ -1,6 +1,7 @@
 /**
  * Softmax, its logarithm, and cross entropies of logits.
  */
+import { argumentsCheck } from "../../core/arguments.ts";
 import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -223,9 +224,9 @@ export interface CrossEntropyArgs {
  * assertAlmostEquals((loss.arraySync() as number[])[0], Math.log(2), 1e-6);
  * ```
  */
-export function softmaxCrossEntropyWithLogits(
-  { labels, logits, axis = -1 }: CrossEntropyArgs,
-): Tensor {
+export function softmaxCrossEntropyWithLogits(args: CrossEntropyArgs): Tensor {
+  checkArguments(args);
+  const { labels, logits, axis = -1 } = args;
   return compose(() => {
     const x = classesLast(toInput(logits, "logits", "softmaxCrossEntropyWithLogits"), axis);
     const given = toInput(labels, "labels", "softmaxCrossEntropyWithLogits");
@@ -235,6 +236,16 @@ export function softmaxCrossEntropyWithLogits(
     return withoutClasses(loss, x);
   });
 }
+
+const SPARSE_ARGUMENTS = { labels: true, logits: true } as const;
+const checkSparseArguments = argumentsCheck<SparseCrossEntropyArgs>(
+  "sparseSoftmaxCrossEntropyWithLogits",
+  SPARSE_ARGUMENTS,
+);
+const checkArguments = argumentsCheck<CrossEntropyArgs>("softmaxCrossEntropyWithLogits", {
+  ...SPARSE_ARGUMENTS,
+  axis: true,
+});
 
 /** Arguments of {@linkcode sparseSoftmaxCrossEntropyWithLogits}. */
 export interface SparseCrossEntropyArgs {
@@ -257,9 +268,9 @@ export interface SparseCrossEntropyArgs {
  * assertAlmostEquals((loss.arraySync() as number[])[0], Math.log(2), 1e-6);
  * ```
  */
-export function sparseSoftmaxCrossEntropyWithLogits(
-  { labels, logits }: SparseCrossEntropyArgs,
-): Tensor {
+export function sparseSoftmaxCrossEntropyWithLogits(args: SparseCrossEntropyArgs): Tensor {
+  checkSparseArguments(args);
+  const { labels, logits } = args;
   return compose(() => {
     const x = toInput(logits, "logits", "sparseSoftmaxCrossEntropyWithLogits");
     const l = castInput(toInput(labels, "labels", "sparseSoftmaxCrossEntropyWithLogits"), "int32");

@@ -1,6 +1,7 @@
 /**
  * Signals: windows, frames and the short-time Fourier transform; also the namespace `tf.signal`.
  */
+import { wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -23,7 +24,7 @@ import { rfft } from "./spectral.ts";
  * ```
  */
 export function hannWindow(windowLength: number): Tensor {
-  return cosineWindow(windowLength, 0.5, 0.5);
+  return cosineWindow("hannWindow", windowLength, [0.5, 0.5]);
 }
 
 /**
@@ -37,7 +38,7 @@ export function hannWindow(windowLength: number): Tensor {
  * ```
  */
 export function hammingWindow(windowLength: number): Tensor {
-  return cosineWindow(windowLength, 0.54, 0.46);
+  return cosineWindow("hammingWindow", windowLength, [0.54, 0.46]);
 }
 
 /**
@@ -60,6 +61,8 @@ export function frame(
   padValue = 0,
 ): Tensor {
   return compose(() => {
+    wantNumber(frameLength, "frameLength", "frame");
+    wantNumber(frameStep, "frameStep", "frame");
     const input = asTensor(toInput(signal, "signal", "frame"));
     const known = shapeOfInput(input), length = known?.at(-1);
     if (typeof length !== "number") {
@@ -114,6 +117,7 @@ export function stft(
   windowFn: (length: number) => Tensor = hannWindow,
 ): Tensor {
   return compose(() => {
+    wantNumber(frameLength, "frameLength", "stft");
     const length = fftLength ?? 2 ** Math.ceil(Math.log2(frameLength));
     return rfft(mul(frame(signal, frameLength, frameStep), windowFn(frameLength)), length);
   });

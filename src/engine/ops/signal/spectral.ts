@@ -18,7 +18,7 @@ import {
 import { lastExtent, slice } from "../array/slice.ts";
 import { hostInts, knownInts, shape } from "../array/view.ts";
 import { cast } from "../array/cast.ts";
-import { asTensor, intVector, shapeOfInput, toInput } from "../input.ts";
+import { asTensor, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 import { div, mul, sub } from "../pointwise/arithmetic.ts";
 
 function withLast(x: PartialShape, last: number | null, op: string): PartialShape {
@@ -179,7 +179,9 @@ export function rfft(input: TensorLike, fftLength?: number): Tensor {
   const x = toInput(input, "input", "rfft");
   const double = x.dtype === "float64";
   const length = fftLength === undefined ? lastLength(x, "rfft") : fftLength;
-  return apply1(Rfft, [x, intVector([length])], { Tcomplex: double ? "complex128" : "complex64" });
+  return apply1(Rfft, [x, toIndexInput([length], "fftLength", "rfft")], {
+    Tcomplex: double ? "complex128" : "complex64",
+  });
 }
 
 /**
@@ -196,7 +198,7 @@ export function rfft(input: TensorLike, fftLength?: number): Tensor {
 export function irfft(input: TensorLike, fftLength?: number): Tensor {
   const x = complexInput(input, "irfft");
   const length = fftLength === undefined ? 2 * (lastLength(x, "irfft") - 1) : fftLength;
-  return apply1(Irfft, [x, intVector([length])], {
+  return apply1(Irfft, [x, toIndexInput([length], "fftLength", "irfft")], {
     Treal: x.dtype === "complex128" ? "float64" : "float32",
   });
 }

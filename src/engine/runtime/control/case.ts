@@ -6,7 +6,7 @@ import { describe } from "../../core/convert.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { Nest } from "../../core/nest.ts";
-import { optionCheck } from "../../core/options.ts";
+import { optionCheck, wantList } from "../../core/arguments.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { Assert } from "../../graph/assert.ts";
 import { controlDependencies } from "../../graph/scopes.ts";
@@ -50,10 +50,13 @@ export function caseOf<T extends Nest<Tensor>>(
   options: CaseOptions<T> = {},
 ): T {
   checkOptions(options);
+  wantList(predFnPairs, "predFnPairs", "case", "[condition, function]");
   if (predFnPairs.length === 0) {
     throw new ValueError("Argument `pred_fn_pairs` must have at least one pair: received none");
   }
-  const predicates = predFnPairs.map(([p, fn], i) => {
+  const predicates = predFnPairs.map((pair, i) => {
+    wantList(pair, `predFnPairs[${i}]`, "case", "a condition and a function");
+    const [p, fn] = pair;
     if (typeof fn !== "function") {
       throw new TypeError(`Each function of case must be callable: received ${describe(fn)}`);
     }
@@ -107,6 +110,7 @@ export function switchCase<T extends Nest<Tensor>>(
   branchFns: readonly (() => T)[],
   options: { readonly default?: (() => T) | undefined } = {},
 ): T {
+  wantList(branchFns, "branchFns", "switchCase", "functions");
   if (branchFns.length === 0) {
     throw new ValueError("Argument `branch_fns` must have at least one function: received none");
   }

@@ -5,7 +5,7 @@ import { currentInterpreter } from "../../core/apply.ts";
 import { type CompositeTensor, kindText } from "../../core/composite.ts";
 import type { RaggedTensor, RaggedValues } from "../../ops/ragged/ragged_tensor.ts";
 import { flatten, type Nest, packAs, structureText } from "../../core/nest.ts";
-import { optionCheck } from "../../core/options.ts";
+import { optionCheck } from "../../core/arguments.ts";
 import { compatible, shapeText } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";

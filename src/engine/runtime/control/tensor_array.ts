@@ -6,7 +6,7 @@
 import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { lookupOp } from "../../core/op.ts";
-import { optionCheck } from "../../core/options.ts";
+import { optionCheck } from "../../core/arguments.ts";
 import { compatible, isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";

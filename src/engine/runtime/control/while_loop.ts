@@ -7,7 +7,7 @@ import type { HostResults } from "../../core/contract/host_op.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { whenReady } from "../../core/nest.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { optionCheck } from "../../core/options.ts";
+import { optionCheck, wantList } from "../../core/arguments.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import { newTensorId, Tensor, type TensorLike } from "../../core/tensor.ts";
 import { specText } from "../../core/tensor_spec.ts";
@@ -121,6 +121,7 @@ export function whileLoop<const V extends readonly unknown[]>(
     if (typeof fn !== "function") throw new TypeError(`'${name}' must be callable`);
   }
   checkOptions(options);
+  wantList(vars, "vars", "whileLoop");
   if (vars.length === 0) throw new ValueError("No loop variables provided to whileLoop");
   const { maximumIterations: limit = -1 } = options;
   const functionsOf = (nest: LoopNest<V>) => ({

@@ -1,6 +1,7 @@
 /**
  * The devices of this process: finding, naming, choosing.
  */
+import { wantFunction } from "../../core/arguments.ts";
 import type { Device } from "../../core/device.ts";
 import type { Meaning } from "../../core/meaning.ts";
 import { registeredOps } from "../../core/op.ts";
@@ -317,6 +318,7 @@ export function findDevice(name: string): Device {
  * ```
  */
 export function device<R>(name: string | null, fn: () => R): R {
+  wantFunction(fn, "fn", "device");
   return withScope(
     { device: name === null ? null : mergeDevices(currentScope().device, name) },
     fn,

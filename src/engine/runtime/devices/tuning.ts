@@ -1,6 +1,7 @@
 /**
  * Kernels chosen by timing: off unless asked for.
  */
+import { wantObject } from "../../core/arguments.ts";
 import { UnavailableError } from "../../core/errors.ts";
 import type { WebGpuDevice } from "../../devices/webgpu/webgpu_device.ts";
 import { gpuDevice } from "./devices.ts";
@@ -41,6 +42,7 @@ function tunedDevice(): WebGpuDevice {
  * ```
  */
 export function tuneKernels(how: boolean | TunedKernels): void {
+  if (typeof how !== "boolean") wantObject(how, "how", "tuneKernels", "a boolean or choices");
   const { tuner, description } = tunedDevice();
   tuner.timing = how === true;
   if (how === true) return;

@@ -186,7 +186,7 @@ function valueKey(v: unknown): string {
   // Their lengths keep texts apart that hold what stands between attributes.
   if (typeof v === "string") return `${v.length}:${v}`;
   if (Object.is(v, -0)) return "-0";
-  if (v === null || (typeof v !== "object" && typeof v !== "function")) return `${v}`;
+  if (v === null || (typeof v !== "object" && typeof v !== "function")) return String(v);
   if (Array.isArray(v)) return `[${v.map(valueKey)}]`;
   let n = objectNumbers.get(v);
   if (n === undefined) objectNumbers.set(v, n = nextObject++);

@@ -5,7 +5,7 @@ import { currentInterpreter, type OpInput, withRecorders } from "../../core/appl
 import { componentSpecs, CompositeTensor } from "../../core/composite.ts";
 import { describe } from "../../core/convert.ts";
 import { type Nest, refusePromise } from "../../core/nest.ts";
-import { optionCheck } from "../../core/options.ts";
+import { optionCheck } from "../../core/arguments.ts";
 import { RecentMap } from "../../core/recent_map.ts";
 import { relaxShapes } from "../../core/shape.ts";
 import { resourceOf } from "../../core/graph_node.ts";

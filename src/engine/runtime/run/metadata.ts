@@ -1,6 +1,7 @@
 /**
  * What a run did: dispatches, readbacks, bytes, calls of script bodies.
  */
+import { wantFunction } from "../../core/arguments.ts";
 import { DeviceCounters } from "../../core/device.ts";
 import { gpuDevice } from "../devices/devices.ts";
 
@@ -69,6 +70,7 @@ export interface ProfileInfo<T> extends RunMetadata {
  * ```
  */
 export async function profile<T>(fn: () => T | Promise<T>): Promise<ProfileInfo<T>> {
+  wantFunction(fn, "fn", "profile");
   const before = snapshotCounters();
   const result = await fn();
   return { ...countsSince(before), result };

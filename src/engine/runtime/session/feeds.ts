@@ -101,7 +101,7 @@ function arrayFor(t: SymbolicTensor, value: TensorLike): NdArray {
   const typed = value instanceof NdArray || ArrayBuffer.isView(value);
   let array: NdArray;
   try {
-    array = toNdArray(value, { dtype: typed ? undefined : t.dtype, strict: true });
+    array = toNdArray(value, { dtype: typed ? undefined : t.dtype, numbers: "exact" });
     if (array.dtype !== t.dtype) array = convertFeed(array, t);
   } catch (e) {
     if (e instanceof TypeError) {

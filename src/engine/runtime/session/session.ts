@@ -15,7 +15,7 @@ import type { Graph } from "../../graph/graph.ts";
 import { Operation, type SymbolicTensor } from "../../graph/operation.ts";
 import { fedParts, feedsIn, fetchIn } from "../../graph/fetches.ts";
 import { buildIr, type IrRequest } from "../../graph/ir.ts";
-import { optionCheck } from "../../core/options.ts";
+import { optionCheck } from "../../core/arguments.ts";
 import { RecentMap } from "../../core/recent_map.ts";
 import { after } from "../run/timers.ts";
 import { defaultDevice, deviceGeneration, fullName, listDevices } from "../devices/devices.ts";

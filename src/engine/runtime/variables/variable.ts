@@ -1,6 +1,7 @@
 /**
  * Variable: a tensor whose value can be replaced; eager code, graphs and functions share it.
  */
+import { wantString } from "../../core/arguments.ts";
 import {
   apply,
   apply1,
@@ -249,6 +250,7 @@ export function variable<R extends Rank = Rank>(
   name?: string,
   dtype?: DType,
 ): Variable<R> {
+  if (name !== undefined && name !== null) wantString(name, "name", "variable");
   const graph = currentGraph();
   if (graph !== null && !isFuncGraph(graph)) {
     return graphVariable(graph, initialValue, { trainable, name, dtype });

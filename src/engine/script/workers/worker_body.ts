@@ -2,7 +2,7 @@
  * `worker`: which body a worker is to run, and whether it can.
  */
 import { ValueError } from "../../core/errors.ts";
-import { optionCheck } from "../../core/options.ts";
+import { optionCheck } from "../../core/arguments.ts";
 import { outerNames } from "./outer_names.ts";
 import { isInWorker } from "./worker_scope.ts";
 import type { WorkerBody } from "./worker_wire.ts";

@@ -13,7 +13,7 @@ import { TypeError } from "../../../engine/core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../../../engine/core/errors.ts";
 import type { NdArray } from "../../../engine/core/nd_array.ts";
 import { isPlainObject } from "../../../engine/core/nest.ts";
-import { optionCheck } from "../../../engine/core/options.ts";
+import { argumentsCheck } from "../../../engine/core/arguments.ts";
 import { TensorSpec } from "../../../engine/core/tensor_spec.ts";
 import type { Tout } from "../../../engine/script/tout.ts";
 import type { ByteSource } from "../../io/byte_stream.ts";
@@ -53,7 +53,7 @@ export interface CsvOptions extends FileOptions {
   readonly selectCols?: readonly number[];
 }
 
-const checkCsv = optionCheck<CsvOptions>("csv", {
+const checkCsv = argumentsCheck<CsvOptions>("csv", {
   columns: true,
   header: true,
   fieldDelim: true,
@@ -288,7 +288,10 @@ export interface JsonlOptions<T extends Tout = Tout> extends FileOptions {
   readonly outputSignature: T;
 }
 
-const checkJsonl = optionCheck<JsonlOptions>("jsonl", { outputSignature: true, ...FILE_OPTIONS });
+const checkJsonl = argumentsCheck<JsonlOptions>("jsonl", {
+  outputSignature: true,
+  ...FILE_OPTIONS,
+});
 
 /** Reads the lines of files of JSON. */
 export function jsonlSource(files: Files, options: JsonlOptions): Source {

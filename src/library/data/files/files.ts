@@ -2,7 +2,7 @@
 import { decodeString, encodeString } from "../../../engine/core/text.ts";
 import { describe } from "../../../engine/core/convert.ts";
 import { NdArray } from "../../../engine/core/nd_array.ts";
-import { optionCheck, type OptionKeys } from "../../../engine/core/options.ts";
+import { optionCheck, type OptionKeys } from "../../../engine/core/arguments.ts";
 import { Tensor } from "../../../engine/core/tensor.ts";
 import { TensorSpec } from "../../../engine/core/tensor_spec.ts";
 import {
@@ -141,7 +141,7 @@ function namesSource(names: readonly Element[]): Source {
 }
 
 function isDataset(files: Files): files is { readonly source: Source } {
-  return typeof (files as { readonly source?: Source }).source?.open === "function";
+  return typeof (files as { readonly source?: Source } | null)?.source?.open === "function";
 }
 
 /** Reads the elements of files of a kind. */

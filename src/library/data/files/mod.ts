@@ -1,5 +1,5 @@
 /** Datasets of files: their names, their bytes, and the lines, records and rows in them. */
-import { optionCheck } from "../../../engine/core/options.ts";
+import { optionCheck } from "../../../engine/core/arguments.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { Tout } from "../../../engine/script/tout.ts";
 import { Dataset } from "../dataset.ts";

@@ -1,7 +1,42 @@
-/** Checks of users' options objects: an unknown key is an error, which names the most similar known one. */
-import { describe } from "./convert.ts";
+/**
+ * Checks of users' arguments, one for each kind. All throw `TypeError` that names the argument and the function. Tensors,
+ * shapes and axes are checked where they become inputs, in `ops/input.ts`.
+ */
 import { isPlainObject } from "./nest.ts";
+import { describe } from "./text.ts";
 import { TypeError } from "./throwing/builtin_errors.ts";
+
+/** Makes the error of an argument of another kind than `wanted`. */
+export function wrongArgument(value: unknown, arg: string, fn: string, wanted: string): TypeError {
+  return new TypeError(
+    `Argument '${arg}' passed to '${fn}' must be ${wanted}, but got ${describe(value)}`,
+  );
+}
+
+/** Throws for a value that is not a list; `of` names its elements. */
+export function wantList(value: unknown, arg: string, fn: string, of = ""): void {
+  if (!Array.isArray(value)) throw wrongArgument(value, arg, fn, `a list${of && ` of ${of}`}`);
+}
+
+/** Throws for a value that cannot be called. */
+export function wantFunction(value: unknown, arg: string, fn: string): void {
+  if (typeof value !== "function") throw wrongArgument(value, arg, fn, "a function");
+}
+
+/** Throws for a value that is not a number. */
+export function wantNumber(value: unknown, arg: string, fn: string): void {
+  if (typeof value !== "number") throw wrongArgument(value, arg, fn, "a number");
+}
+
+/** Throws for a value that is not a string. */
+export function wantString(value: unknown, arg: string, fn: string): void {
+  if (typeof value !== "string") throw wrongArgument(value, arg, fn, "a string");
+}
+
+/** Throws for null and primitive values, which have no fields; `wanted` describes the expected value. */
+export function wantObject(value: unknown, arg: string, fn: string, wanted = "an object"): void {
+  if (typeof value !== "object" || value === null) throw wrongArgument(value, arg, fn, wanted);
+}
 
 /** All keys of an options type, which the compiler enforces. */
 export type OptionKeys<T> = { readonly [K in keyof T]-?: true };
@@ -29,6 +64,18 @@ export function optionCheck<T extends object>(
       const near = nearest(key, known), meant = near === null ? "" : `did you mean "${near}"? `;
       throw new TypeError(`Unknown option "${key}" of ${name}: ${meant}It takes ${list()}${also}`);
     }
+  };
+}
+
+/** {@linkcode optionCheck} of an object that must be given: it has arguments that a function cannot do without. */
+export function argumentsCheck<T extends object>(
+  name: string,
+  keys: OptionKeys<T>,
+): (args: T) => void {
+  const check = optionCheck<T>(name, keys);
+  return (args) => {
+    if (args === undefined) throw new TypeError(`Missing arguments of ${name}: wanted an object`);
+    check(args);
   };
 }
 
