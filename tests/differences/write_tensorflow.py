@@ -333,6 +333,7 @@ EXAMPLES = {
     "quotient": lambda: tf.divide(tf.constant([7]), 2),
     "literals": lambda: tf.constant([1, 2]).dtype.name,
     "widening": lambda: failing(lambda: (tf.constant([1]) + tf.constant([0.5])).dtype.name),
+    "too-large": lambda: [tf.equal(tf.constant([0]), 2**32), tf.constant(300, tf.uint8)],
     "range": lambda: tf.data.Dataset.range(2).element_spec.dtype.name,
     "random-numbers": lambda: tf.random.stateless_uniform([1], [1, 2]),
     "eager-seed": lambda: bool(tf.reduce_all(

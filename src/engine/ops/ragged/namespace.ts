@@ -82,9 +82,10 @@ export function constant(
     const array = toNdArray(rows, rows.length === 0 ? { dtype: dtype.dtype ?? "float32" } : dtype);
     flat = denseConstant(array, array.dtype);
   } catch (e) {
-    if (!(e instanceof ValueError)) throw e;
+    if (!(e instanceof ValueError && rows.some(Array.isArray))) throw e;
     throw new ValueError(
       "Cannot make a ragged tensor: values below its ragged dimensions must be of one shape",
+      { cause: e },
     );
   }
   return RaggedTensor.fromNestedRowSplits(flat, splits.map((s) => denseConstant(s, "int32")));
