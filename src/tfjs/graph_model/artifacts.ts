@@ -1,5 +1,4 @@
 /** Sources of a TensorFlow.js model: a path or URL of its model.json, or a handler that loads it. */
-import { wantObject } from "../../engine/core/arguments.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
 import { describe } from "../../engine/core/convert.ts";
@@ -78,8 +77,7 @@ export async function readArtifacts(
   source: ModelSource,
   options: ModelOptions,
 ): Promise<LoadedArtifacts> {
-  wantObject(options, "options", "loadGraphModel");
-  const { onProgress } = options;
+  const onProgress = options?.onProgress;
   if (typeof source === "string" || source instanceof URL) {
     return await readModelJson(String(source), onProgress);
   }
