@@ -14,10 +14,11 @@ import { type GradContext, lookupOp } from "../core/op.ts";
 import { bindSignature } from "../core/signature.ts";
 import { isConcrete, sameShape } from "../core/shape.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { Tensor, type TensorLike } from "../core/tensor.ts";
+import { newTensorId, Tensor, type TensorLike } from "../core/tensor.ts";
 import { InternalError, LookupError } from "../core/errors.ts";
 import { makeStep, savedByName, type Step, type StepValue, withVariables } from "./steps.ts";
 import { cutOf, noteCuts, noticingCuts } from "./cuts.ts";
+import { tapeMemory } from "./step_recorder.ts";
 import { MergeGradients } from "./unseen.ts";
 import { add } from "../ops/pointwise/arithmetic.ts";
 import { dense, IndexedSlices } from "../ops/array/indexed_slices.ts";
@@ -30,6 +31,8 @@ import { throughFloat32 } from "../ops/through_float32.ts";
 export interface Seed {
   readonly id: number;
   readonly grad: Tensor;
+  /** True where the gradient is the pass's own, to be freed by it. */
+  readonly isOwn?: boolean;
 }
 
 /** Hook around each step, by which the graph sets name scopes and devices. */
@@ -126,31 +129,21 @@ function* walkBack(
     }
   }
   if (cuts.length > 0) noteCuts(cuts, steps, seeds.map((s) => s.id));
-  const grads = new Map<number, Tensor[]>();
-  const give = (id: number, g: Tensor): void => {
-    const list = grads.get(id);
-    if (list) list.push(g);
-    else grads.set(id, [g]);
-  };
-  const total = (id: number): Tensor | null => {
-    const list = grads.get(id);
-    if (!list) return null;
-    while (list.length > 1) list.push(sumOf(list.shift()!, list.shift()!));
-    return list[0];
-  };
-  for (const s of seeds) if (reached.has(s.id)) give(s.id, s.grad);
+  const grads = new Gradients();
+  for (const s of seeds) if (reached.has(s.id)) grads.give(s.id, s.grad, s.isOwn);
   const wanted = new Set(sources);
   for (let k = useful.length - 1; k >= 0; k--) {
     const step = useful[k];
     // A stop may itself be a source.
     const leadsBack = (id: number): boolean => id !== 0 && reached.has(id) && !stops?.has(id);
-    const dys = step.outputs.map((o) => (leadsBack(o.id) ? total(o.id) : null));
-    for (const o of step.outputs) if (!wanted.has(o.id)) grads.delete(o.id);
+    const dys = step.outputs.map((o) => (leadsBack(o.id) ? grads.total(o.id) : null));
     if (dys.every((d) => d === null)) continue;
+    const ended = step.outputs.map(({ id }) => wanted.has(id) ? null : grads.end(id));
+    const spent = dys.map((dy, i) => ended[i] !== null && dy !== null && grads.isAlone(dy));
     const needs = step.inputs.map((i) => reached.has(i.id) && carries(i));
     const dxs = around(
       step,
-      () => flow.through(step, needs, (own) => stepGradient(own, dys, needs)),
+      () => flow.through(step, needs, (own) => stepGradient(own, dys, { needs, spent })),
     );
     if (dxs.length !== step.inputs.length) {
       throw new InternalError(
@@ -158,16 +151,77 @@ function* walkBack(
       );
     }
     dxs.forEach((dx, i) => {
-      if (dx !== null && needs[i]) give(step.inputs[i].id, dx);
+      if (dx !== null && needs[i]) grads.give(step.inputs[i].id, dx);
     });
+    for (const parts of ended) parts?.forEach((g) => grads.drop(g));
     yield;
   }
-  return sources.map(total);
+  return sources.map((id) => grads.total(id));
+}
+
+/** Gradients under way, by values. Of those that eager rules make it frees what nothing reads any more. */
+class Gradients {
+  readonly #parts = new Map<number, Tensor[]>();
+  /** How many values have each tensor that the pass made. */
+  readonly #uses = new Map<Tensor, number>();
+  /** Younger tensors are the pass's. */
+  readonly #first = newTensorId();
+
+  /** Adds to the gradient of a value. */
+  give(id: number, g: Tensor, isOwn = false): void {
+    const parts = this.#parts.get(id);
+    if (parts) parts.push(g);
+    else this.#parts.set(id, [g]);
+    // Rows may be the very gradient that a rule was given.
+    for (const t of g.components ?? [g]) {
+      const uses = this.#uses.get(t) ?? 0, isMade = isOwn || uses > 0 || t.id > this.#first;
+      if (isMade && !t.isSymbolic && t.dtype !== "variant") this.#uses.set(t, uses + 1);
+    }
+  }
+
+  /** The gradient of a value; null where there is none. */
+  total(id: number): Tensor | null {
+    const parts = this.#parts.get(id);
+    if (!parts) return null;
+    while (parts.length > 1) {
+      const [a, b] = parts.splice(0, 2);
+      this.give(id, sumOf(a, b));
+      this.drop(a);
+      this.drop(b);
+    }
+    return parts[0];
+  }
+
+  /** True for a tensor that the pass made and one value alone has. */
+  isAlone(g: Tensor): boolean {
+    return this.#uses.get(g) === 1;
+  }
+
+  /** Forgets the gradient of a value: its last reader gets it, and then drops it. */
+  end(id: number): readonly Tensor[] {
+    const parts = this.#parts.get(id) ?? [];
+    this.#parts.delete(id);
+    return parts;
+  }
+
+  /** Frees a gradient unless another value has it. */
+  drop(g: Tensor): void {
+    for (const t of g.components ?? [g]) {
+      const uses = this.#uses.get(t);
+      if (uses === undefined) continue;
+      if (uses > 1) this.#uses.set(t, uses - 1);
+      else {
+        this.#uses.delete(t);
+        tapeMemory().free(t);
+      }
+    }
+  }
 }
 
 /** Adds two gradients; those of unseen variables are maps, and rows stay rows. */
 function sumOf(a: Tensor, b: Tensor): Tensor {
-  if (a instanceof IndexedSlices && b instanceof IndexedSlices) return a.with(b);
+  if (a instanceof IndexedSlices) return b instanceof IndexedSlices ? a.with(b) : a.addedTo(b);
+  if (b instanceof IndexedSlices) return b.addedTo(a);
   return a.dtype === "variant" ? apply1(MergeGradients, [a, b]) : add(a, b);
 }
 
@@ -178,7 +232,7 @@ function hasGradient(v: StepValue): boolean {
 function stepGradient(
   step: Step,
   dys: readonly (Tensor | null)[],
-  needs: readonly boolean[],
+  { needs, spent }: Pick<GradContext, "needs" | "spent">,
 ): readonly (Tensor | null)[] {
   const { def } = step;
   const { attrs } = bindSignature(def, step.inputs, step.attrs);
@@ -186,7 +240,8 @@ function stepGradient(
     dys = dys.map((d) => d && dense(d));
   }
   if (def.grad) {
-    const ctx = gradContext(step, attrs, needs, dys.map((d) => d !== null));
+    const given = dys.map((d) => d !== null);
+    const ctx = gradContext(step, { attrs, needs, given, spent });
     return def.grad.vjp(
       savedByName(step),
       def.grad.partial ? dys as readonly Tensor[] : withZeros(step, dys),
@@ -243,16 +298,12 @@ function expandGradient(
 
 function gradContext(
   step: Step,
-  attrs: GradContext["attrs"],
-  needs: readonly boolean[],
-  given: readonly boolean[],
+  known: Pick<GradContext, "attrs" | "needs" | "given" | "spent">,
 ): GradContext {
   return {
-    attrs,
-    given,
+    ...known,
     inputs: step.inputs,
     outputs: step.outputs,
-    needs,
     shapeOf(i: number): TensorLike {
       const s = step.inputs[i].shape;
       if (isConcrete(s)) return new NdArray("int32", [s.length], Int32Array.from(s));

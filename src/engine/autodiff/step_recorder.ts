@@ -22,6 +22,10 @@ export interface Owning<T> {
 export interface TapeMemory {
   /** Makes a handle of the same id that stays valid. */
   hold(t: Tensor): Tensor;
+  /** Frees a tensor unless `keep()` or a function keeps it. */
+  free(t: Tensor): void;
+  /** Lets the next function call reuse a tensor's memory; the tensor's owner frees it afterwards. */
+  give(t: Tensor): void;
   /** Runs `fn` and disposes the tensors it made, except its result's. */
   tidy<T>(fn: () => T): T;
   /** Ends the recording with the current scope. */
@@ -42,6 +46,8 @@ export interface TapeMemory {
 }
 let memory: TapeMemory = {
   hold: (t) => t,
+  free: () => {},
+  give: () => {},
   tidy: (fn) => fn(),
   own: () => {},
   owning: (xs, fn) => ({ result: fn(xs), owned: [], owner: null }),

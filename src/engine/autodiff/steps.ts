@@ -136,7 +136,9 @@ export function makeStep(application: Application, keep: (t: Tensor) => Tensor):
   else if (rule !== null && rule.saves.length > 0) {
     const { saves } = rule;
     for (const p of positionsOf(def, inputs.length, outputs.length, attrs)) {
-      if (saves.includes(p.name)) keepAt(p.key, (p.isInput ? inputs : outputs)[p.at]);
+      if (!saves.includes(p.name)) continue;
+      if (p.isInput) keepAt(p.key, inputs[p.at]);
+      else if (rule.reads?.(attrs, p.at) !== false) keepAt(p.key, outputs[p.at]);
     }
   }
   return { def, attrs, inputs: inputs.map(stepValue), outputs: outputs.map(stepValue), kept };

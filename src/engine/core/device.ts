@@ -39,6 +39,11 @@ export interface PreparedKernel {
     inputs: readonly (DeviceBuffer | undefined)[],
     outputs: readonly DeviceBuffer[],
   ) => void;
+  /** Writes the result into the memory of one input, whose old value is lost. Absent where the kernel cannot. */
+  readonly onto?: {
+    readonly input: number;
+    run(inputs: readonly (DeviceBuffer | undefined)[]): void;
+  };
   /** An input that the kernel copies into another layout before it reads it, if any. */
   readonly form?: KernelForm;
   /** For outputs whose shape depends on values: takes buffers or host arrays, returns host arrays (CPU only). */

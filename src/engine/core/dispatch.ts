@@ -109,8 +109,8 @@ export interface GpuPlan {
   readonly dispatches: readonly Dispatch[];
   /** Bytes of each temporary buffer. */
   readonly temps?: readonly number[];
-  /** Output → input whose buffer it may share without a copy (views). */
-  readonly alias?: Readonly<Record<number, number>>;
+  /** What changes an input's memory into output 0 instead: its buffers name that output in the place of the input. */
+  readonly onto?: { readonly input: number; readonly dispatches: readonly Dispatch[] };
 }
 
 /** One implementation of an op on a GPU. */

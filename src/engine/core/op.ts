@@ -53,6 +53,8 @@ export interface GradContext {
    * them.
    */
   readonly given: readonly boolean[];
+  /** True for each gradient that nothing reads after the rule: a function that the rule calls once with it may reuse its memory. */
+  readonly spent: readonly boolean[];
   /** Returns the shape of an input as a host value: a literal where it is known, else a `Shape` op. */
   shapeOf(input: number): TensorLike;
   /** Sums a gradient down to the shape of an input that was broadcast. */
@@ -68,6 +70,8 @@ export interface GradRule {
   readonly captures?: boolean | ((attrs: Attrs) => boolean);
   /** Names of inputs and outputs that `vjp` reads. */
   readonly saves: readonly string[];
+  /** Returns false for an output in `saves` of which an eager `vjp` needs the shape alone. Default: all are kept. */
+  readonly reads?: (attrs: Attrs, output: number) => boolean;
   /** True: `vjp` passes gradients on unchanged, so that `IndexedSlices` stay rows; other rules get dense tensors. */
   readonly passesOn?: boolean;
   /** True: outputs that no gradient reached have null there, rather than zeros. */
@@ -104,6 +108,8 @@ export interface OpInit {
   readonly infer: (inputs: readonly Spec[], attrs: Attrs) => readonly PartialShape[];
   /** Computes the op by smaller ops. Runs with concrete or symbolic tensors; literals arrive as they were given. */
   readonly expand?: (inputs: readonly OpInput[], attrs: Attrs) => readonly Tensor[];
+  /** Number of the input that `expand` reads once and whose memory its result may reuse. */
+  readonly changes?: number;
   /** The op's replacement in a portable GraphDef. Absent: TensorFlow has this very op. */
   readonly portable?: Portable;
   /** Gradient; `null`: not differentiable, gradients are cut. Absent: through `expand`, else a `LookupError`. */

@@ -10,6 +10,12 @@ import { trainableResources } from "./variables/known_variables.ts";
 installEager();
 setTapeMemory({
   hold: (t) => (t instanceof EagerTensor ? t.hold() : t),
+  free: (t) => {
+    if (t instanceof EagerTensor && !t.kept) t.dispose();
+  },
+  give: (t) => {
+    if (t instanceof EagerTensor && !t.kept) t.isGiven = true;
+  },
   tidy,
   own: ownRecording,
   owning,

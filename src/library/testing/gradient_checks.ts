@@ -209,6 +209,7 @@ function runRule(
     outputs: step.outputs,
     needs: step.inputs.map((i) => isTrainable(i.dtype)),
     given: step.outputs.map((o) => isTrainable(o.dtype)),
+    spent: step.outputs.map(() => false),
     shapeOf: (i) => {
       const s = step.inputs[i].shape as readonly number[];
       return new NdArray("int32", [s.length], Int32Array.from(s));

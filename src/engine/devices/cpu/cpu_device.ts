@@ -103,10 +103,17 @@ export class CpuDevice implements Device {
     const fast = engine && this.#fast(engine, def, problem);
     if (fast) return fastPrepared(engine.heap, fast, problem);
     if (!cpu) return null;
+    const { meaning } = def, start = meaning.kind === "scatter" ? meaning.inputs.start : undefined;
     return {
       name: "loops",
       run: (inputs) => this.#runLoops(cpu, problem, inputs),
       runInto: (inputs, outputs) => this.#fill(cpu, problem, inputs, outputs),
+      ...(start !== undefined && {
+        onto: {
+          input: start,
+          run: (inputs) => this.#fill(cpu, problem, inputs, [inputs[start]]),
+        },
+      }),
     };
   }
 
@@ -273,8 +280,13 @@ function makeEngine(): Engine | null {
 
 /** Wraps a vector kernel, and the variant for a packed input. */
 function fastPrepared(heap: Heap, fast: FastRun, problem: Problem): PreparedKernel {
-  const name = "simd", run = runFast(heap, fast, problem), { form } = fast;
-  if (form === undefined) return { name, run };
+  const name = "simd", run = runFast(heap, fast, problem), { form, onto } = fast;
+  if (form === undefined) {
+    if (onto === undefined) return { name, run };
+    const runOnto = (inputs: readonly (DeviceBuffer | undefined)[]): void =>
+      fast([inputs[onto] as Pointer], inputs as readonly Pointer[]);
+    return { name, run, onto: { input: onto, run: runOnto } };
+  }
   const { input, key, bytes, differs } = form;
   const make = (buffer: DeviceBuffer): Pointer => {
     const packed = heap.alloc(bytes);

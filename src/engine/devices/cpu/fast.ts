@@ -6,6 +6,8 @@ import type { Pointer } from "./heap.ts";
 /** Fills the outputs from the inputs, all of them blocks of the heap; host inputs are undefined. */
 export interface FastRun {
   (outs: readonly Pointer[], ins: readonly Pointer[]): void;
+  /** An input that the output starts as a copy of. The kernel skips the copy where both have one address. */
+  readonly onto?: number | undefined;
   /** An input that the kernel copies before it reads it. */
   readonly form?: FastForm | undefined;
 }

@@ -37,7 +37,7 @@ export class Take {
   readonly #again = new Set<PooledBuffer>();
   /** All buffers of dispatches, except the moving ones. */
   readonly #used = new Set<PooledBuffer>();
-  /** Outputs in their places; a number is that of a moving one. */
+  /** Outputs in their places; a number is that of a moving one, which may be an input that the kernels changed. */
   #outputs: readonly (PooledBuffer | number)[] = [];
   /** Earlier memory of the moving outputs. */
   #before: Taken = [];
@@ -63,6 +63,8 @@ export class Take {
   finish(outputs: readonly PooledBuffer[]): boolean {
     if (this.#moving.some((b) => this.#own.has(b))) return false;
     this.#outputs = outputs.map((b) => {
+      const input = this.#moving.indexOf(b);
+      if (input >= 0 && input < this.#inputs) return input;
       // Reused memory cannot be told from its earlier contents.
       if (this.#again.has(b) || !this.#own.delete(b)) return b;
       this.#before.push(b, undefined);
@@ -100,7 +102,12 @@ export class Take {
     // Some were last used by an earlier batch: a later number is safe.
     for (let i = 0; i < moving.length; i++) moving[i].batch = batch;
     for (const b of this.#used) b.batch = batch;
-    return this.#outputs.map((o) => (typeof o === "number" ? moving[o] : pool.claim(o)));
+    return this.#outputs.map((o) => {
+      if (typeof o !== "number") return pool.claim(o);
+      // The host's copy is no longer valid.
+      moving[o].given = null;
+      return moving[o];
+    });
   }
 
   /** Takes memory for the moving outputs. True where it is the same as before. */

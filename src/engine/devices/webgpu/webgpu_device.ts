@@ -144,21 +144,37 @@ export class WebGpuDevice implements Device {
 
   /** Compiles a plan into a kernel that can run many times. */
   prepareKernel(name: string, plan: GpuPlan, outputs: readonly ConcreteSpec[]): PreparedKernel {
-    const launches = plan.dispatches.map((d) => new Launch(d, outputs.length, this.#pipelines));
+    const launchesOf = (dispatches: GpuPlan["dispatches"]): Launch[] =>
+      dispatches.map((d) => new Launch(d, outputs.length, this.#pipelines));
+    const launches = launchesOf(plan.dispatches);
     const sizes = [...outputs.map((o) => storageBytes(o)), ...plan.temps ?? []];
     let classes: readonly SizeClass[] | null = null;
     const before: Taken = [];
+    const into = (
+      launches: readonly Launch[],
+      given: readonly (DeviceBuffer | undefined)[],
+      outputs: readonly DeviceBuffer[],
+    ): void => {
+      this.check();
+      const inputs = given as readonly (PooledBuffer | undefined)[];
+      const own = outputs as readonly PooledBuffer[];
+      if (this.#pool.failed > 0) this.#pool.refuse([...inputs, ...own]);
+      // The host's copy is no longer valid.
+      for (const buffer of own) buffer.given = null;
+      for (const launch of launches) this.#record(launch, inputs, own);
+    };
+    const { onto } = plan;
+    let changing: readonly Launch[] | null = null;
     return {
       name,
       ...(sizes.length === outputs.length && {
-        runInto: (given, into) => {
-          this.check();
-          const inputs = given as readonly (PooledBuffer | undefined)[];
-          const own = into as readonly PooledBuffer[];
-          if (this.#pool.failed > 0) this.#pool.refuse([...inputs, ...own]);
-          // The host's copy is no longer valid.
-          for (const buffer of own) buffer.given = null;
-          for (const launch of launches) this.#record(launch, inputs, own);
+        runInto: (given, outputs) => into(launches, given, outputs),
+      }),
+      ...(onto !== undefined && {
+        onto: {
+          input: onto.input,
+          run: (given) =>
+            into(changing ??= launchesOf(onto.dispatches), given, [given[onto.input]]),
         },
       }),
       run: (given) => {

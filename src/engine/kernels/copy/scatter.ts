@@ -97,7 +97,9 @@ function startAndPut(how: "add" | "write"): Scatter {
   return (layout, dtype, inputs, profile) => {
     const start = startGpu(layout, dtype, inputs, profile);
     const put = ontoGpu(layout, dtype, { ...inputs, how }, profile);
-    return { dispatches: [...start.dispatches, ...put.dispatches] };
+    const dispatches = [...start.dispatches, ...put.dispatches];
+    if (inputs.start === undefined) return { dispatches };
+    return { dispatches, onto: { input: inputs.start, dispatches: put.dispatches } };
   };
 }
 

@@ -28,9 +28,15 @@ export function scatterCpu(
   const places = layout.batch * layout.count === 0
     ? new Int32Array(0)
     : rowsOf(indices, layout, skip);
-  if (start) copyAll(start, out);
+  if (start && !isSameMemory(start, out)) copyAll(start, out);
   if (how === "write") writeRows(rows, places, layout, out);
   else addRows(rows, places, layout, out, onto);
+}
+
+function isSameMemory({ data: a }: NdArray, { data: b }: NdArray): boolean {
+  if (Array.isArray(a) || Array.isArray(b)) return a === b;
+  return (a as Float32Array).buffer === (b as Float32Array).buffer &&
+    (a as Float32Array).byteOffset === (b as Float32Array).byteOffset;
 }
 
 function copyAll(from: NdArray, to: NdArray): void {

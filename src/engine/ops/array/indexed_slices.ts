@@ -99,6 +99,13 @@ export class IndexedSlices extends Tensor {
     return new IndexedSlices(rows, concat(at), this.#dims ?? other.#dims);
   }
 
+  /** The sum of these and a dense tensor. */
+  addedTo(t: Tensor): Tensor {
+    const def = lookupOp(this.indices.dtype === "int32" ? "TensorScatterAdd" : "AddV2")!;
+    if (def.name === "AddV2") return apply1(def, [t, this.toTensor()]);
+    return apply1(def, [t, reshape(this.indices, [-1, 1]), this.values]);
+  }
+
   /** Shape of the dense tensor, as far as it is known. */
   override get staticShape(): PartialShape {
     return this.#shape;

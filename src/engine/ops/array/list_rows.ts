@@ -3,7 +3,7 @@
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { InvalidArgumentError, UnimplementedError } from "../../core/errors.ts";
-import { defineOp, type OpDef, type OpInit } from "../../core/op.ts";
+import { defineOp, type GradContext, type OpDef, type OpInit } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { sameShape, shapeText, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -56,6 +56,7 @@ function defineRowOp(
 const WriteRows: OpDef = defineRowOp("_WriteRows", {
   inputs: ["rows: T", "places: int32", "values: T"],
   hostInputs: ["places"],
+  changes: 0,
   infer: ([rows, , values]) => [
     values.shape === null ? null : [rows.shape?.[0] ?? null, ...values.shape.slice(1)],
   ],
@@ -68,23 +69,26 @@ const WriteRows: OpDef = defineRowOp("_WriteRows", {
     return [tensorScatterUpdate(all, asTensor(placesOf(places, n)), values)];
   },
   grad: {
-    saves: ["rows", "places"],
-    vjp: ({ rows, places }, [dy]) => [
-      apply1(ClearRows, [rows, places as OpInput, dy]),
-      null,
-      gather(dy, places),
-    ],
+    saves: ["places"],
+    vjp: ({ places }, [dy], ctx) => {
+      const picked = gather(dy, places);
+      return [clearRows(ctx, places, dy), null, picked];
+    },
   },
 });
 
-/** The gradient of what was there before rows were replaced: none in those, none at all where there were no elements. */
+/**
+ * The gradient of what was there before rows were replaced: none in those, none at all where there were no elements. Inputs: the shape
+ * of what was there, the numbers of the rows, the gradient.
+ */
 const ClearRows: OpDef = defineRowOp("_ClearRows", {
-  inputs: ["rows: T", "places: int32", "dy: T"],
-  hostInputs: ["places"],
-  infer: ([rows]) => [rows.shape],
-  expand: (inputs) => {
-    const [rows, places, dy] = inputs.map(asTensor);
-    if (isUnshaped(rows)) return [zerosLike(rows)];
+  inputs: ["dims: int32", "places: int32", "dy: T"],
+  hostInputs: ["dims", "places"],
+  changes: 2,
+  infer: ([dims]) => [shapeFromHost(dims)],
+  expand: ([dims, ...others]) => {
+    const [places, dy] = others.map(asTensor), shape = hostInts(dims as NdArray);
+    if (sizeOf(shape) === 0) return [zeros(shape, dy.dtype)];
     const [n, ...row] = dy.staticShape as readonly number[];
     const at = placesOf(places, n);
     return [tensorScatterUpdate(dy, asTensor(at), zeros([at.shape[0], ...row], dy.dtype))];
@@ -94,6 +98,11 @@ const ClearRows: OpDef = defineRowOp("_ClearRows", {
     vjp: ({ places, dy }, [d]) => [null, null, writeRows(d, places, zerosLike(gather(dy, places)))],
   },
 });
+
+/** {@linkcode ClearRows} for the first input of an op. */
+function clearRows(ctx: GradContext, places: OpInput, dy: Tensor): Tensor {
+  return apply1(ClearRows, [ctx.shapeOf(0) as OpInput, places, dy]);
+}
 
 /** Replaces row `place` (a scalar) of `rows`. */
 export function writeRow(rows: Tensor, place: Tensor, row: Tensor): Tensor {
@@ -119,9 +128,9 @@ const AppendRow = defineRowOp("_AppendRow", {
     return [concat([zeros([n, ...row.staticShape as readonly number[]], row.dtype), added], 0)];
   },
   grad: {
-    saves: ["rows"],
-    vjp: ({ rows }, [dy]) => [
-      apply1(ClearRows, [rows, intVector([]), stridedSlice(dy, [0], [-1])]),
+    saves: [],
+    vjp: (_, [dy], ctx) => [
+      clearRows(ctx, intVector([]), stridedSlice(dy, [0], [-1])),
       stridedSlice(dy, [-1], [0], [1], 0, 0, 0, 0, 1),
     ],
   },
@@ -153,8 +162,8 @@ const FilledRows = defineRowOp("_FilledRows", {
     );
   },
   grad: {
-    saves: ["rows"],
-    vjp: ({ rows }, [dy]) => [apply1(ClearRows, [rows, intVector([]), dy]), null],
+    saves: [],
+    vjp: (_, [dy], ctx) => [clearRows(ctx, intVector([]), dy), null],
   },
 });
 

@@ -124,6 +124,8 @@ function runIf(call: RunCall): HostResults | Promise<HostResults> {
   const control = new ControlCall(call, call.inputs.slice(1));
   const taken = (call.inputs[0] as NdArray).item();
   return control.settle(() =>
-    control.run(taken ? call.attrs.then_branch : call.attrs.else_branch, [])
+    control.run(taken ? call.attrs.then_branch : call.attrs.else_branch, [], {
+      reads: "last of all",
+    })
   );
 }

@@ -24,7 +24,7 @@ import type { Plan } from "../plan/plan.ts";
 import type { RunCall } from "../run/run_context.ts";
 import { RunTape, tapeValue } from "../functions/run_tape.ts";
 import { asTensors, copyArray, releaseValue, type RunValue } from "../run/run_value.ts";
-import { EagerTensor, type Owned, withOwner } from "../eager/tensor.ts";
+import { EagerTensor, outsideScopes, type Owned, withOwner } from "../eager/tensor.ts";
 
 /** Runs functions for one call of a control flow op, taped where the gradient is wanted. */
 export class ControlCall {
@@ -34,8 +34,10 @@ export class ControlCall {
   /** Records what the functions do; null where no gradient is wanted. */
   readonly recorder: StepRecorder | null;
   readonly #owned: Owned[] = [];
-  /** Results of functions, without a tape: freed by then, or when the call ends, unless it hands them on. */
+  /** Results of functions: freed by then, or when the call ends, unless it hands them on. */
   readonly #results = new Set<OpInput>();
+  /** Inputs that nobody else reads. */
+  readonly #given = new Set<OpInput>();
   #ended = false;
   readonly #draws: DrawCounts;
 
@@ -48,9 +50,16 @@ export class ControlCall {
     this.call = call;
     this.#draws = call.draws.within(call.source);
     this.recorder = call.wanted.at(-1) ? new StepRecorder("all") : null;
-    this.inputs = this.recorder
-      ? inputs.map((x, i) => this.#source(x, onHost.has(i) ? cpuDevice() : call.device))
-      : inputs;
+    this.inputs = inputs.map((x, i) => {
+      const isGiven = x instanceof EagerTensor && x.isGiven;
+      const own = this.recorder ? this.#source(x, onHost.has(i) ? cpuDevice() : call.device) : x;
+      if (isGiven) {
+        this.#given.add(own);
+        x.isGiven = false;
+        if (own !== x) x.dispose();
+      }
+      return own;
+    });
   }
 
   /** Sources of a tape are handles of its own. */
@@ -66,21 +75,39 @@ export class ControlCall {
     });
   }
 
-  /** Runs a function. What it returns lives until {@linkcode ControlCall.free}, or until the call ends. */
+  /**
+   * Runs a function. What it returns lives until {@linkcode ControlCall.free}, or until the call ends. `reads`: which of its inputs the
+   * call does not need any more, so that the function may have their memory: its arguments, or what it captures too. Default none.
+   */
   run(
     branch: Branch,
     args: readonly OpInput[],
-    host?: HostPlacing,
+    { host, reads = "kept" }: {
+      readonly host?: HostPlacing | undefined;
+      readonly reads?: "kept" | "last of arguments" | "last of all";
+    } = {},
   ): OpInput[] | Promise<OpInput[]> {
-    return this.call.context.inTurn(() => this.#run(branch, args, host));
+    return this.call.context.inTurn(() => {
+      const inputs = this.#inputsOf(branch, args);
+      if (reads !== "kept") this.#give(reads === "last of all" ? inputs : args, inputs);
+      return this.#run(branch, inputs, host);
+    });
+  }
+
+  /** Lets a function have the memory of tensors that are the call's, and one input each. */
+  #give(tensors: readonly OpInput[], inputs: readonly OpInput[]): void {
+    for (const t of tensors) {
+      if (!(t instanceof EagerTensor) || !(this.#results.has(t) || this.#given.has(t))) continue;
+      t.isGiven = inputs.indexOf(t) === inputs.lastIndexOf(t);
+    }
   }
 
   #run(
     branch: Branch,
-    args: readonly OpInput[],
+    inputs: readonly OpInput[],
     host: HostPlacing | undefined,
   ): OpInput[] | Promise<OpInput[]> {
-    const inputs = this.#inputsOf(branch, args), { context } = this.call;
+    const { context } = this.call;
     const out = run(this.#called(branch), inputs, context, { host, draws: this.#draws });
     return whenReady(out, (values) => this.#take(branch, inputs, values, host));
   }
@@ -131,14 +158,14 @@ export class ControlCall {
     values: RunValue[],
     host: HostPlacing | undefined,
   ): OpInput[] {
-    if (this.recorder === null) return this.#adopt(values).slice(0, branch.f.outputs.length);
-    return this.#record(branch, inputs, values, host);
+    const taken = this.recorder === null ? values : this.#record(branch, inputs, values, host);
+    return this.#adopt(taken).slice(0, branch.f.outputs.length);
   }
 
   /** Results belong to the call. One that comes after its end is freed. */
-  #adopt(values: RunValue[]): RunValue[] {
+  #adopt(values: readonly OpInput[]): readonly OpInput[] {
     for (const v of values) {
-      if (this.#ended) releaseValue(v);
+      if (this.#ended) releaseValue(v as RunValue);
       else if (v instanceof EagerTensor) this.#results.add(v);
     }
     return values;
@@ -146,13 +173,13 @@ export class ControlCall {
 
   /** A handle of the call's own on a result or an input, to be freed by itself. */
   handle(v: OpInput): OpInput {
-    if (!(v instanceof EagerTensor) || this.recorder) return v;
+    if (!(v instanceof EagerTensor)) return v;
     const own = v.hold();
     this.#results.add(own);
     return own;
   }
 
-  /** Frees a result that is not needed any more. A tape keeps them all. */
+  /** Frees a result that is not needed any more. A tape has handles of its own on what it needs. */
   free(v: OpInput): void {
     if (this.#results.delete(v)) (v as EagerTensor).dispose();
   }
@@ -170,13 +197,14 @@ export class ControlCall {
     host: HostPlacing | undefined,
   ): Tensor[] {
     const { f } = branch;
-    const outputs = withOwner(this.#owned, () => asTensors(values, host?.fetches));
-    if (this.#ended) this.#end();
-    else {
-      const attrs = this.#called(branch).callAttrs(inputs);
-      this.recorder!.record({ def: f.op, inputs, outputs, attrs });
-    }
-    return outputs.slice(0, f.outputs.length);
+    const outputs = outsideScopes(() => asTensors(values, host?.fetches));
+    if (this.#ended) return outputs;
+    const attrs = this.#called(branch).callAttrs(inputs);
+    this.recorder!.record({ def: f.op, inputs, outputs, attrs });
+    // What is returned beyond the function's own results is the tape's alone.
+    const own = f.outputs.length;
+    for (const t of outputs.slice(own)) t.dispose();
+    return outputs.slice(0, own);
   }
 
   /** Runs eager code as a part of the call: on its device and taped. What it makes is freed when the call ends. */

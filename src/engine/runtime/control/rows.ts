@@ -34,7 +34,9 @@ export function runRows(control: ControlCall, rows: Rows): Results {
   const plan = control.call.device.type === "CPU" ? null : control.planOf(body, host);
   const isTogether = plan !== null && hasEffectsOfHost(plan) &&
     (reads(plan) || arraySlots(plan).length > 0);
-  return isTogether ? runInTurn(control, rows) : inTurn(args, (a) => control.run(body, a, host));
+  return isTogether
+    ? runInTurn(control, rows)
+    : inTurn(args, (a) => control.run(body, a, { host }));
 }
 
 /** Calls that wait for nobody. */
@@ -52,7 +54,7 @@ function runTogether(control: ControlCall, { body, args, host }: Rows): Results 
       }
       if (begun.length === args.length) break;
       const a = args[begun.length];
-      const row = isRead ? control.runTo(boundary, body, a, host) : control.run(body, a, host);
+      const row = isRead ? control.runTo(boundary, body, a, host) : control.run(body, a, { host });
       // Where a later row fails, or the run ends, nothing awaits this one.
       if (row instanceof Promise) row.catch(() => {});
       begun.push(row);
@@ -73,7 +75,7 @@ function runInTurn(control: ControlCall, rows: Rows): Results {
     const begun = window.map((a) => ({ a, ...begin(control, boundary, rows, a) }));
     const goOn = (goes: readonly (() => void)[]): Results => {
       const gone = inTurn(begun, ({ row, a, place }): Gone | Promise<Gone> => {
-        if (row === null) return whenDone(control.run(body, a, host));
+        if (row === null) return whenDone(control.run(body, a, { host }));
         return control.call.context.inTurn(() => {
           const before = boundary.uploading;
           if (place >= 0) goes[place]();
@@ -126,7 +128,7 @@ export function runFold(control: ControlCall, rows: Rows, carried: Carried): voi
   const call = (a: readonly OpInput[]): void | Promise<void> => {
     const given = whole(a);
     return whenReady(
-      control.run(body, given, host),
+      control.run(body, given, { host, reads: "last of arguments" }),
       (values) => carried.advance(values, given),
     );
   };

@@ -1,6 +1,6 @@
 /**
  * Scan: the op behind mapFn, scan and folds. It runs a function on each row of its elements, hands on a state and stacks the results,
- * each once: a loop that carries a TensorArray would copy it at every step.
+ * each once.
  */
 import type { OpInput } from "../../core/apply.ts";
 import { NdArray } from "../../core/nd_array.ts";

@@ -57,10 +57,11 @@ export function forTapeOnly(
   }
   const all = values.map((v, k) => needed.has(k) ? v : standIns[k]!);
   const forward = new ConcreteFunction(f.graph, all, { isTapeOnly: true });
+  const asked = new Set(traces.flatMap((t) => t.reads));
   const serves = (traced: TracedBackward): boolean =>
-    traced.reads.every((v) => values.includes(v)) &&
+    traced.reads.every((v) => asked.has(v)) &&
     valuesRead(traced).every((v) => needed.has(values.indexOf(v)));
-  forward.variantOf = gradientsThrough(f, forward, { values, serves });
+  forward.variantOf = gradientsThrough(f, forward, { values, read: asked, serves });
   return { branch: { ...branch, taped: forward }, reads };
 }
 

@@ -61,8 +61,9 @@ const checkOptions = optionCheck<TensorArrayOptions>("TensorArray", {
 /**
  * A list of tensors of one dtype and shape. Writing gives a new list and leaves the old one as it is. What was not written yet is zero.
  * It may be a variable of `whileLoop` and a result of `cond`. Reading or writing by a number outside of the list throws
- * `OutOfRangeError`; an index that is a tensor is checked where the CPU does the work. In a graph, and where the index is on a GPU, each
- * write copies the list: `mapFn` and `scan` do not. Follows TensorFlow `tf.TensorArray`.
+ * `OutOfRangeError`; an index that is a tensor is checked where the CPU does the work. A compiled
+ * write changes the list's memory: it copies a list only where the older one is read later, or where it grows. An eager write copies it
+ * where the index is on a GPU. Follows TensorFlow `tf.TensorArray`.
  *
  * @example
  * ```ts

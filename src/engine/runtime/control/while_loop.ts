@@ -339,7 +339,8 @@ function runWhile(call: RunCall): HostResults | Promise<HostResults> {
     }
     iteration++;
   };
-  const runBody = (): Next | Promise<Next> => control.run(body, vars, host.body);
+  const runBody = (): Next | Promise<Next> =>
+    control.run(body, vars, { host: host.body, reads: "last of arguments" });
   /** Runs the body up to what it reads, which is read together with the condition. */
   const runAhead = (p: EagerTensor): Next | Promise<Next> => {
     const boundary = new Boundary(call.context, { isClosed: true });
@@ -383,7 +384,8 @@ function runWhile(call: RunCall): HostResults | Promise<HostResults> {
     return whenReady(readNow(device, [t.memory]), ([a]) => decide(a.item()));
   };
   let waits: boolean | undefined;
-  const test = (): Next | Promise<Next> => whenReady(control.run(cond, vars, host.cond), turn);
+  const test = (): Next | Promise<Next> =>
+    whenReady(control.run(cond, vars, { host: host.cond }), turn);
   const take = (next: Next): boolean => {
     if (next !== null) advance(next);
     return next !== null;

@@ -9,7 +9,7 @@ import {
 } from "../../core/apply.ts";
 import { fusionOf } from "../../core/fusion.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
-import { canRead, type Device } from "../../core/device.ts";
+import { canRead, type Device, type DeviceBuffer, type PreparedKernel } from "../../core/device.ts";
 import type { HostResults } from "../../core/contract/host_op.ts";
 import type { DType } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -135,7 +135,7 @@ function executeWatched(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): T
 }
 
 function executeNow(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
-  if (!def.host) return executeOn(def, inputs, attrs, targetDevice(inputs));
+  if (!def.host) return executeOn(def, inputs, attrs, { device: targetDevice(inputs) });
   for (const x of inputs) if (x instanceof Tensor && (x.isSymbolic || x.isDisposed)) asEager(x);
   if (def.host.eager !== undefined) return def.host.eager(inputs, attrs);
   throw new UnimplementedError(`Cannot run ${def.name} eagerly: it has meaning only in a graph`, {
@@ -143,19 +143,27 @@ function executeNow(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tenso
   });
 }
 
-/** Executes an op on a device, or on the CPU where that device has no kernel for it. */
+/** An input that nothing reads after the op that is executed, so that its result may be put into that memory. */
+const spent = new Dynamic<EagerTensor | null>(null);
+
+/**
+ * Executes an op on a device, or on the CPU where that device has no kernel for it. An input that is `spent` is the op's: it may be
+ * disposed afterwards.
+ */
 export function executeOn(
   def: OpDef,
   inputs: readonly OpInput[],
   attrs: Attrs,
-  asked: Device,
+  options: { readonly device: Device; readonly spent?: EagerTensor | null },
 ): Tensor[] {
   for (let i = 0; i < inputs.length; i++) {
     const x = inputs[i];
     // Says what is wrong with it.
     if (x instanceof EagerTensor ? x.isDisposed : x instanceof Tensor) asEager(x as Tensor);
   }
-  return runLaunch(def, findLaunch(def, asked, inputs, attrs), inputs);
+  const launch = findLaunch(def, options.device, inputs, attrs);
+  if (!options.spent) return runLaunch(def, launch, inputs);
+  return spent.within(options.spent, () => runLaunch(def, launch, inputs));
 }
 
 function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
@@ -191,7 +199,10 @@ function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
       buffers[i] = t.storage.buffer;
     }
     if (kernel.dynamic) return kernel.dynamic(buffers).map((a) => constantTensor(a, device));
-    const made = kernel.run(buffers), results: Tensor[] = new Array(made.length);
+    const made = kernel.onto
+      ? runOnto(launch, kernel.onto, { inputs, buffers })
+      : kernel.run(buffers);
+    const results: Tensor[] = new Array(made.length);
     for (let i = 0; i < made.length; i++) {
       const spec = outputs[i];
       const storage = new Storage(device, made[i], spec, launch.outputBytes[i]);
@@ -206,6 +217,24 @@ function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
     if (moved) { for (const t of moved) t.dispose(); }
     if (uploaded) { for (const i of uploaded) device.free(buffers[i], inputs[i] as NdArray); }
   }
+}
+
+/** Runs a kernel in the memory of an input that is spent; in memory of its own where none is. */
+function runOnto(
+  { device, kernel }: Launch,
+  onto: NonNullable<PreparedKernel["onto"]>,
+  { inputs, buffers }: {
+    readonly inputs: readonly OpInput[];
+    readonly buffers: readonly (DeviceBuffer | undefined)[];
+  },
+): DeviceBuffer[] {
+  const t = spent.current;
+  if (
+    t === null || inputs[onto.input] !== t || t.storage.device !== device || !t.storage.isMovable ||
+    inputs.indexOf(t) !== inputs.lastIndexOf(t)
+  ) return kernel!.run(buffers);
+  onto.run(buffers);
+  return [t.surrender()];
 }
 
 function viewOf(input: OpInput, { device, outputs: [spec] }: Launch): EagerTensor {

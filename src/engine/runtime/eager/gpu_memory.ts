@@ -44,6 +44,10 @@ function found(action: string): WebGpuDevice {
 
 /** A buffer of somebody else's, which the device uses and does not free. */
 export class AdoptedStorage extends Storage {
+  /** The memory is the user's. */
+  override get isMovable(): boolean {
+    return false;
+  }
   readonly #gpu: WebGpuDevice;
 
   /** The buffer's maker must have submitted what writes it. */

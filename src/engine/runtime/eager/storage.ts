@@ -60,6 +60,18 @@ export class Storage {
     this.free();
   }
 
+  /** True where its memory may become that of another value: it has one holder, and comes from the device. */
+  get isMovable(): boolean {
+    return this.#refs === 1;
+  }
+
+  /** Gives up the memory, which is the caller's from then on. The only holder must not release it. */
+  surrender(): DeviceBuffer {
+    this.#refs = 0;
+    this.uncount();
+    return this.buffer;
+  }
+
   /** Takes it out of the totals: nobody can free it, since it belongs to something that the collector frees. */
   uncount(): void {
     if (!this.#counted) return;
@@ -90,6 +102,11 @@ export class Storage {
 /** Holds handles (tapes and the like) that no device knows: the last holder disposes them. */
 export class HandleStorage extends Storage {
   readonly handles: readonly unknown[];
+
+  /** There is no memory. */
+  override get isMovable(): boolean {
+    return false;
+  }
 
   /** Takes ownership of the handles; `device` is where ops on them run. */
   constructor(device: Device, handles: readonly unknown[], spec: ConcreteSpec) {

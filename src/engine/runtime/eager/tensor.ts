@@ -1,7 +1,13 @@
 /**
  * EagerTensor: a tensor with memory. The scopes that own such tensors are in scopes.ts.
  */
-import { type BufferRead, type HostElements, readNow, urgently } from "../../core/device.ts";
+import {
+  type BufferRead,
+  type DeviceBuffer,
+  type HostElements,
+  readNow,
+  urgently,
+} from "../../core/device.ts";
 import type { DType, HostData } from "../../core/dtype.ts";
 import { mergeShapes, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import type { DataType, DataTypeMap, NumericDataType } from "../../core/ranks.ts";
@@ -57,6 +63,8 @@ export class EagerTensor extends Tensor {
    * function reads it.
    */
   kept: boolean | "owned" | "captured" = false;
+  /** True while its holder gives it up to the last of those who read it: a plan may put a result into its memory. */
+  isGiven = false;
   #isUncounted = false;
 
   /** Takes over one reference to `storage`. A scope in force owns the tensor. */
@@ -214,10 +222,18 @@ export class EagerTensor extends Tensor {
   /** Frees the memory, once no view of it is left. */
   override dispose(): void {
     if (this.#disposed) return;
+    this.#end();
+    this.storage.release();
+  }
+  #end(): void {
     this.#disposed = true;
     if (!this.#isUncounted) totals.tensors--;
     if (this.#registered) lost.unregister(this);
-    this.storage.release();
+  }
+  /** Disposes it and gives its memory, of which it must be the only holder, to the caller. */
+  surrender(): DeviceBuffer {
+    this.#end();
+    return this.storage.surrender();
   }
   /** Keeps this alive past the scopes in force. */
   override keep(): this {

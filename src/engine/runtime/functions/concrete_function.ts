@@ -16,10 +16,11 @@ import { RecentMap } from "../../core/recent_map.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { FailedPreconditionError, InternalError } from "../../core/errors.ts";
 import { resourceOf } from "../../core/graph_node.ts";
-import { zerosOfTensor } from "../../ops/array/fill_ops.ts";
+import { zerosOfSpec, zerosOfTensor } from "../../ops/array/fill_ops.ts";
 import { IndexedSlices } from "../../ops/array/indexed_slices.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
 import { mayCapture } from "../../autodiff/steps.ts";
+import { tapeMemory } from "../../autodiff/step_recorder.ts";
 import { UNSEEN } from "../../autodiff/unseen.ts";
 import { effectAttrs, type FuncGraph } from "../../graph/func_graph.ts";
 import { buildIr, type IrGraph } from "../../graph/ir.ts";
@@ -31,7 +32,7 @@ import { execute } from "../plan/execution.ts";
 import { foldOrdinary } from "../plan/folder.ts";
 import type { HostPlacing } from "../plan/place.ts";
 import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
-import { Results } from "../plan/segment.ts";
+import { Results } from "../plan/prepared.ts";
 import { defaultDevice } from "../devices/devices.ts";
 import { asTensors, type RunValue } from "../run/run_value.ts";
 import { EagerTensor } from "../eager/tensor.ts";
@@ -49,6 +50,7 @@ function callOp(name: string, effects: "none" | "ordered"): OpDef {
     grad: {
       captures: (attrs) => (attrs.f as ConcreteFunction).mayCapture,
       saves: ["output"],
+      reads: (attrs, output) => (attrs.f as ConcreteFunction).variantOf?.reads(output) ?? true,
       partial: true,
       vjp: callGradient,
     },
@@ -163,6 +165,8 @@ export interface ForwardBackward {
   readonly plain: ConcreteFunction;
   /** Returns the outputs, then every value of the body that gradients of any order read. */
   readonly forward: ConcreteFunction;
+  /** True for an output of `forward` whose value a gradient of any order reads. */
+  reads(output: number): boolean;
   /** The gradient that is asked for. */
   backward(asked: BackwardAsked): Backward;
   /** Frees what all of these keep between calls. */
@@ -189,9 +193,10 @@ export interface Backward extends Pick<TracedBackward, "dyFor" | "dxAt"> {
 
 /** Traces gradients of the outputs, then of what those read, until nothing more is read. */
 function differentiate(f: ConcreteFunction): ForwardBackward {
-  const all = [...f.outputs];
+  const all = [...f.outputs], read = new Set<SymbolicTensor>();
   const addNeeds = ({ reads }: TracedBackward): boolean => {
     const fresh = reads.filter((t) => !all.includes(t));
+    for (const t of reads) read.add(t);
     all.push(...fresh);
     return fresh.length > 0;
   };
@@ -201,18 +206,24 @@ function differentiate(f: ConcreteFunction): ForwardBackward {
   return gradientsThrough(
     f,
     all.length === f.outputs.length ? f : new ConcreteFunction(f.graph, all),
+    { read },
   );
 }
 
 /**
  * Gradients of a function that read what `forward`, a variant of it, returns. `values`: what each of those stands for, where that is not
- * itself. `serves` says whether a gradient can read them; that of all inputs always can.
+ * itself; `read`: the values that gradients read. `serves` says whether a gradient can read them; that of all inputs always can.
  */
 export function gradientsThrough(
   f: ConcreteFunction,
   forward: ConcreteFunction,
-  { values: all = forward.outputs, serves = ({ reads }) => reads.every((t) => all.includes(t)) }: {
+  {
+    values: all = forward.outputs,
+    read = new Set(all),
+    serves = ({ reads }) => reads.every((t) => read.has(t)),
+  }: {
     readonly values?: readonly SymbolicTensor[];
+    readonly read?: ReadonlySet<SymbolicTensor>;
     readonly serves?: (traced: TracedBackward) => boolean;
   } = {},
 ): ForwardBackward {
@@ -220,6 +231,7 @@ export function gradientsThrough(
   return {
     plain: f,
     forward,
+    reads: (output) => read.has(all[output]),
     backward({ order, unseen, needs }) {
       const key = `${order}:${needs.map(Number)}:${unseen.map((v) => resourceOf(v)!.id)}`;
       let found = known.get(key);
@@ -310,7 +322,7 @@ export async function settled<R>(
 function callGradient(
   saved: Readonly<Record<string, Tensor>>,
   dys: readonly Tensor[],
-  { attrs, needs }: GradContext,
+  { attrs, needs, spent, outputs }: GradContext,
 ): (Tensor | null)[] {
   const called = attrs.f as ConcreteFunction;
   const first = saved["output:0"];
@@ -322,7 +334,11 @@ function callGradient(
   const order = dys.slice(parts.plain.outputs.length).some((d) => d) ? "full" : "first";
   const backward = parts.backward({ order, unseen, needs });
   if (backward.f === null) return needs.map(() => null);
-  const given = backward.dyFor.map((i) => dys[i] ?? zerosOfTensor(values[i]));
+  const given = backward.dyFor.map((i) => {
+    const dy = dys[i] as Tensor | null;
+    if (dy !== null && spent[i]) tapeMemory().give(dy);
+    return dy ?? (values[i] ? zerosOfTensor(values[i]) : zerosOfSpec(outputs[i]));
+  });
   const grads = callFunction(backward.f, [...given, ...backward.reads.map((i) => values[i])]);
   return backward.dxAt.map((at) => {
     if (at === null) return null;

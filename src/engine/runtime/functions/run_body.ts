@@ -8,7 +8,7 @@ import { outsideScopes } from "../eager/tensor.ts";
 import type { Later } from "../plan/later.ts";
 import { begin, execute, executeAlone, type ExecuteOptions } from "../plan/execution.ts";
 import type { HostPlacing } from "../plan/place.ts";
-import { Results } from "../plan/segment.ts";
+import { Results } from "../plan/prepared.ts";
 import type { RunContext } from "../run/run_context.ts";
 import type { RunValue } from "../run/run_value.ts";
 import type { ConcreteFunction } from "./concrete_function.ts";

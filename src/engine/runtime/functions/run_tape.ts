@@ -24,6 +24,7 @@ import { range } from "../../ops/array/numbering.ts";
 import { variableSpec } from "../../graph/handle_spec.ts";
 import { BodyCall } from "./body_call.ts";
 import { onDevice } from "../eager/eager.ts";
+import { EagerTensor } from "../eager/tensor.ts";
 import type { RunCall } from "../run/run_context.ts";
 
 /** The recorded steps of one call. A tape of higher order keeps the one it was made from. */
@@ -191,7 +192,8 @@ function runGradient(call: RunCall): HostResults | Promise<HostResults> {
   };
   try {
     const inputs = call.inputs.slice(1, 1 + sources);
-    const dys = body.inputs(call.inputs.slice(1 + sources)) as Tensor[];
+    const given = call.inputs.slice(1 + sources), dys = body.inputs(given) as Tensor[];
+    for (const x of given) if (x instanceof EagerTensor && x.isGiven) x.dispose();
     // Beyond the call's own inputs come handles of variables that its body may have read.
     const ids = inputs.map((x, i) => tape.sources[i] ?? stepValue(x).id);
     const unseen = inputs.some(isUnseen)
@@ -209,7 +211,7 @@ function runGradient(call: RunCall): HostResults | Promise<HostResults> {
     const seeds: Seed[] = targets.flatMap((
       t,
       k,
-    ) => (tape.targets[t] === 0 ? [] : [{ id: tape.targets[t], grad: dys[k] }]));
+    ) => (tape.targets[t] === 0 ? [] : [{ id: tape.targets[t], grad: dys[k], isOwn: true }]));
     const found = backpropInTurns(tape.steps, seeds, {
       // What nobody asked for is followed by no pass, and warned of by none.
       sources: all.map((id, i) => i < ids.length && !wanted.includes(i) ? -1 : id),

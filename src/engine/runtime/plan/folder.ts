@@ -121,7 +121,7 @@ function compute(node: IrNode, inputs: readonly NdArray[]): Results {
   return aside({}, () => {
     const owned: EagerTensor[] = [];
     try {
-      const out = executeOn(node.def, inputs, node.attrs, cpuDevice()) as EagerTensor[];
+      const out = executeOn(node.def, inputs, node.attrs, { device: cpuDevice() }) as EagerTensor[];
       owned.push(...out);
       return out.map((t) => t.ndarraySync());
     } catch {

@@ -12,6 +12,8 @@ export interface Work {
   readonly kernel: PreparedKernel;
   /** Registers of the arguments; -1 for what is read on the host, or lies as the kernel wants it. */
   readonly from: readonly number[];
+  /** The register whose memory holds the result afterwards; -1 where the kernel takes new memory. */
+  onto: number;
   /** Filled and handed to the kernel at each run. */
   readonly args: (DeviceBuffer | undefined)[];
   /** How it wants the variable that it reads; null where it reads none that it would copy. */
@@ -73,6 +75,11 @@ export interface Input {
   readonly isArray: boolean;
   /** False where nothing but views that nobody reads is made of it. */
   readonly isRead: boolean;
+  /**
+   * Whether the segment takes its memory, as a kernel can put its result there. Null where that makes no difference. A segment that is
+   * laid out for one does not serve the other.
+   */
+  readonly isTaken: boolean | null;
 }
 
 /** A segment for one set of specs. */
@@ -84,6 +91,8 @@ export interface Layout {
   readonly work: readonly Work[];
   /** Registers made here that outlive the segment. */
   readonly made: readonly number[];
+  /** Inputs whose memory is taken and has come to its end with the segment, by number. */
+  readonly spent: readonly number[];
   /** What is read later. */
   readonly outputs: readonly Output[];
   readonly stores: readonly Store[];

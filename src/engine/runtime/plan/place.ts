@@ -287,9 +287,41 @@ export function inOrder(
     phases.set(node, phase);
   }
   // Sorting is stable: nodes stand in topological order already.
-  return [...nodes].sort((a, b) =>
+  const order = [...nodes].sort((a, b) =>
     depths.get(a)! - depths.get(b)! || phases.get(a)! - phases.get(b)!
   );
+  return changesLast(
+    order,
+    (a, b) => depths.get(a) === depths.get(b) && phases.get(a) === phases.get(b),
+  );
+}
+
+/**
+ * The order with each node that puts rows among those of an input moved behind the other readers of that input, as far as these do not
+ * need it and stand in one group with it: reading last, it may change the input's memory.
+ */
+function changesLast(order: IrNode[], inGroup: (a: IrNode, b: IrNode) => boolean): IrNode[] {
+  const changed = order.flatMap((node) => {
+    const { meaning } = node.def;
+    const start = meaning.kind === "scatter" ? meaning.inputs.start : undefined;
+    return start === undefined ? [] : [{ node, value: node.inputs[start] }];
+  });
+  for (const { node, value } of changed) {
+    const from = order.indexOf(node), behind = new Set([node]);
+    let last = from;
+    for (let i = from + 1; i < order.length && inGroup(order[i], node); i++) {
+      const other = order[i];
+      const waits = other.inputs.some((v) => behind.has(v.node)) ||
+        other.controls.some((c) => behind.has(c));
+      if (waits) behind.add(other);
+      else if (other.inputs.includes(value)) last = i;
+    }
+    if (last === from) continue;
+    const window = order.slice(from, last + 1);
+    const parts = [false, true].flatMap((is) => window.filter((n) => behind.has(n) === is));
+    order.splice(from, parts.length, ...parts);
+  }
+  return order;
 }
 
 /** True where the node's value must be on the host for this input. */

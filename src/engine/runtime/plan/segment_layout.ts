@@ -27,6 +27,8 @@ export interface Given {
   readonly slot: number;
   /** A tensor on the segment's device, or a host array. */
   readonly value: EagerTensor | NdArray;
+  /** True where the segment may have the tensor's memory. */
+  readonly isMovable: boolean;
 }
 
 /** What laying out needs beside steps and inputs. */
@@ -129,6 +131,7 @@ class Registers {
       }),
       args: from.map((_, i) => (i === form?.input ? made : undefined)),
       form: form && made === undefined ? this.#variableForm(from[form.input], form) : null,
+      onto: -1,
       to,
       frees: [],
       drops: [],
@@ -266,22 +269,33 @@ class Registers {
       ...assigned.map((state) => this.#values.get(state)!.register),
     ]);
 
-    const inputs = this.#given.map(({ slot, value }) => ({
-      slot,
-      spec: specs[slot],
-      isArray: value instanceof NdArray,
-      isRead: lastAt.has(slot) || leaving.has(slot),
-    }));
+    const later = readsLater(plan, steps);
+    const lastOf = (register: number): Work | undefined =>
+      leaving.has(register) ? undefined : lastAt.get(register);
+    const inputs = this.#given.map(({ slot, value, isMovable }) => {
+      const last = value instanceof NdArray || later(slot) > 0 ? undefined : lastOf(slot);
+      return {
+        slot,
+        spec: specs[slot],
+        isArray: value instanceof NdArray,
+        isRead: lastAt.has(slot) || leaving.has(slot),
+        isTaken: last !== undefined && putsOnto(last, slot) ? isMovable : null,
+      };
+    });
     for (const w of work) {
       for (const r of w.to) if (!leaving.has(r)) (lastAt.get(r) ?? w).frees.push(r);
     }
     const used: [number, number][] = [];
-    const later = readsLater(plan, steps);
-    for (const { slot, isArray } of inputs) {
-      const last = leaving.has(slot) ? undefined : lastAt.get(slot);
-      if (isArray) last?.frees.push(slot);
+    for (const { slot, isArray, isTaken } of inputs) {
+      const last = lastOf(slot);
+      if (isArray || isTaken) last?.frees.push(slot);
       if (!isArray && last && later(slot) === 0) last.drops.push(slot);
       else if (reads.has(slot)) used.push([slot, reads.get(slot)!]);
+    }
+    // What a kernel would free it can put its result into.
+    for (const w of work) {
+      const at = w.frees.findIndex((r) => putsOnto(w, r));
+      if (at >= 0) [w.onto] = w.frees.splice(at, 1);
     }
 
     const made: number[] = [];
@@ -295,8 +309,15 @@ class Registers {
       const { register, spec } = this.#values.get(state)!;
       return { state, shape: spec.shape, owner: this.#ownerOf(register, made) };
     });
-    const { length } = steps;
-    return { device, length, inputs, loads, work, made, outputs, stores, used, specs, buffers };
+    // Taken memory moves from result to result.
+    const moved = new Map(work.flatMap(({ onto, to }) => onto < 0 ? [] : [[onto, to[0]]]));
+    const spent = inputs.flatMap(({ slot, isTaken }, i) => {
+      let register = slot;
+      for (let next = moved.get(slot); next !== undefined; next = moved.get(next)) register = next;
+      return isTaken && !made.includes(register) ? [i] : [];
+    });
+    const { length } = steps, all = { inputs, loads, work, made, spent, outputs, stores, used };
+    return { device, length, ...all, specs, buffers };
   }
 
   /** Whose memory a register is; what was made here is added to `made`. */
@@ -310,6 +331,12 @@ class Registers {
     if (!made.includes(register)) made.push(register);
     return { kind: "made", index: made.indexOf(register) };
   }
+}
+
+/** True for a kernel that can put its result into a register, which no other of its arguments is. */
+function putsOnto({ kernel: { onto }, from }: Work, register: number): boolean {
+  return onto !== undefined && from[onto.input] === register &&
+    from.indexOf(register) === from.lastIndexOf(register);
 }
 
 /** True where the variable's value is on the device and what it was when the segment was laid out. */

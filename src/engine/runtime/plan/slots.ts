@@ -12,7 +12,7 @@ import {
 import { DTYPES } from "../../core/dtype.ts";
 import { remembered } from "../../core/recent_map.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { constantTensor } from "../eager/eager.ts";
+import { constantTensor, outputWatch } from "../eager/eager.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { Owner } from "../../core/contract/host_op.ts";
 import { copyArray, releaseValue, type RunValue } from "../run/run_value.ts";
@@ -79,6 +79,8 @@ export class Slots {
   /** Host copies of values that live on a device. */
   readonly #hosts: (NdArray | undefined)[];
   #reading: Map<number, Promise<void>> | null = null;
+  /** Slots of feeds that their holder gives up. */
+  #given: Set<number> | null = null;
   #ended = false;
 
   constructor(plan: Plan, feeds: readonly RunValue[]) {
@@ -91,9 +93,12 @@ export class Slots {
     this.#kinds = plan.kinds;
     for (const { slot, value } of plan.constants) this.values[slot] = value as RunValue;
     for (let i = 0; i < feeds.length; i++) {
-      const slot = plan.feeds[i];
-      if (this.#kinds[slot] === RESULT && this.uses[slot] === 0) releaseValue(feeds[i]);
-      else this.values[slot] = feeds[i];
+      const slot = plan.feeds[i], feed = feeds[i];
+      if (this.#kinds[slot] === RESULT && this.uses[slot] === 0) releaseValue(feed);
+      else this.values[slot] = feed;
+      if (!(feed instanceof EagerTensor) || !feed.isGiven) continue;
+      feed.isGiven = false;
+      (this.#given ??= new Set()).add(slot);
     }
   }
 
@@ -176,6 +181,17 @@ export class Slots {
       return "callee";
     }
     return kind === CONSTANT && !isCopy ? "constant" : "run";
+  }
+
+  /** True where a value is the run's, for the last reader to have its memory. */
+  isOwn(slot: number): boolean {
+    return this.#kinds[slot] === RESULT || this.#given?.has(slot) === true;
+  }
+
+  /** True for the tensor in a slot where its last reader asks, which may have its memory. */
+  isLast(slot: number, t: EagerTensor): boolean {
+    return this.uses[slot] === 1 && this.isOwn(slot) && this.values[slot] === t &&
+      outputWatch() === null;
   }
 
   /** The value as an input of a kernel on `device`; `local` where it must be brought there. */

@@ -10,6 +10,7 @@ import { executeOn } from "../eager/eager.ts";
 import { type RunCall, runHostOp } from "../run/run_context.ts";
 import { brokenPromise, locatedAt } from "../run/run_errors.ts";
 import { releaseValue, type RunValue } from "../run/run_value.ts";
+import { EagerTensor } from "../eager/tensor.ts";
 import type { PlanStep } from "./plan.ts";
 import type { Slots } from "./slots.ts";
 
@@ -29,11 +30,15 @@ export function computeStep(
   const values = inputs.map((slot, i) =>
     onHost[i] ? slots.host(slot) : slots.tensor(slot, device, true)
   );
-  if (!node.def.stateful) return executeOn(node.def, values, node.attrs, device);
+  if (!node.def.stateful) {
+    const { changes = -1 } = node.def, changed = values[changes];
+    const isLast = changed instanceof EagerTensor && slots.isLast(inputs[changes], changed);
+    return executeOn(node.def, values, node.attrs, { device, spent: isLast ? changed : null });
+  }
   return drawingFor(
     node.source,
     run.draws,
-    () => executeOn(node.def, values, node.attrs, device),
+    () => executeOn(node.def, values, node.attrs, { device }),
   );
 }
 
@@ -47,7 +52,9 @@ function callHost(
   const inputs = step.inputs.map((slot, i): OpInput => {
     if (!step.onHost[i]) {
       owners.push("run");
-      return slots.tensor(slot, step.device, isLocal(node.def));
+      const value = slots.tensor(slot, step.device, isLocal(node.def));
+      if (value instanceof EagerTensor) value.isGiven = slots.isLast(slot, value);
+      return value;
     }
     const array = slots.host(slot);
     owners.push(slots.giveHost(slot));

@@ -50,7 +50,7 @@ function uploadRows(arrays: readonly NdArray[], device: Device): readonly EagerT
   const all = arrays.length > 1 && arrays[0].size > 0 ? stackOnHost(arrays) : null;
   if (all === null) return arrays.map((a) => constantTensor(a, device));
   const whole = constantTensor(all, device);
-  const rows = executeOn(lookupOp("Unpack")!, [whole], { num: arrays.length, axis: 0 }, device);
+  const rows = executeOn(lookupOp("Unpack")!, [whole], { num: arrays.length, axis: 0 }, { device });
   whole.dispose();
   return rows as EagerTensor[];
 }

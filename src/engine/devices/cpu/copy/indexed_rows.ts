@@ -55,14 +55,15 @@ export function prepareScatter(
   const run = moveRun(engine, how === "write" ? how : add, unit);
   const bytes = unit * sizeOf(out.shape);
   const copy = kernel(engine, "copy bytes", 3, ({ f }, [to, from, n]) => f.copy(to, from, n));
-  return ([o], ins) => {
+  const put: FastRun = ([o], ins) => {
     const places = find(ins[inputs.indices]);
     if (inputs.start === undefined) engine.zero(o, bytes);
-    else copy(o, ins[inputs.start], bytes);
+    else if (ins[inputs.start] !== o) copy(o, ins[inputs.start], bytes);
     if (layout.inner === 0) return;
     // A batch is not divided: two rows may have one place.
     moveRows(engine, run, layout, { table: o, rows: ins[inputs.rows], places });
   };
+  return Object.assign(put, { onto: inputs.start });
 }
 
 /** Converts a layout to bytes. */

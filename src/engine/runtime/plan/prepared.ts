@@ -1,0 +1,298 @@
+/**
+ * A segment prepared for one set of input specs: its kernels run on bare buffers, and its last readers reuse memory where they can.
+ */
+import {
+  type BufferRead,
+  type Device,
+  type DeviceBuffer,
+  type PreparedKernel,
+  readNow,
+  type Sequence,
+} from "../../core/device.ts";
+import { ending } from "../../core/nest.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { bytesOf } from "../../core/dtype.ts";
+import { sameShape, sizeOf } from "../../core/shape.ts";
+import type { ConcreteSpec } from "../../core/tensor_spec.ts";
+import { traced, tracer } from "../../core/trace.ts";
+import { ofOp } from "../eager/launch.ts";
+import type { Plan, PlanStep } from "./plan.ts";
+import { locatedAt } from "../run/run_errors.ts";
+import type { RunValue } from "../run/run_value.ts";
+import type { Layout, Output, Owner, VariableForm } from "./layout.ts";
+import { isLoaded } from "./segment_layout.ts";
+import type { Slots } from "./slots.ts";
+import { Storage } from "../eager/storage.ts";
+import { EagerTensor } from "../eager/tensor.ts";
+
+/** What a plan computed that is one segment: each result has memory of its own. Whoever gets them calls one of the methods, once. */
+export class Results {
+  readonly #device: Device;
+  readonly #reads: readonly BufferRead[];
+
+  constructor(device: Device, reads: readonly BufferRead[]) {
+    this.#device = device;
+    this.#reads = reads;
+  }
+
+  /** Tensors, which belong to the scope in force. */
+  tensors(): EagerTensor[] {
+    return this.#reads.map(({ buffer, spec }) =>
+      new EagerTensor(spec.dtype, spec.shape, new Storage(this.#device, buffer, spec))
+    );
+  }
+
+  /** Host arrays, read in one copy. */
+  arrays(): NdArray[] | Promise<NdArray[]> {
+    const device = this.#device, reads = this.#reads;
+    return ending(
+      () => readNow(device, reads),
+      () => reads.forEach(({ buffer, spec }) => device.free(buffer, spec)),
+    );
+  }
+}
+
+/** True for a value whose memory its last reader may reuse: the run owns it, and nothing else holds it. */
+export function mayMove(v: RunValue, isOwn: boolean): boolean {
+  return isOwn && v instanceof EagerTensor && v.storage.isMovable;
+}
+
+/** A variable's value as a kernel wants it, where the value is still what it was at the last run. */
+function keptForm(wanted: VariableForm): DeviceBuffer | undefined {
+  const { state, form, version } = wanted;
+  if (version === state.version) return state.form(form);
+  wanted.version = state.version;
+}
+
+/** Makes a runner that returns the memory of the argument that the kernel changes. */
+function ontoRunner({ onto }: PreparedKernel): Pick<PreparedKernel, "run"> {
+  const { input, run } = onto!;
+  return {
+    run(args) {
+      run(args);
+      return [args[input]];
+    },
+  };
+}
+
+function runTraced(
+  { node }: PlanStep,
+  kernel: Pick<PreparedKernel, "name" | "run">,
+  args: readonly (DeviceBuffer | undefined)[],
+  results: readonly ConcreteSpec[],
+): DeviceBuffer[] {
+  const bytes = results.reduce((sum, { dtype, shape }) => sum + bytesOf(dtype, sizeOf(shape)), 0);
+  const details = { op: node.def.name, kernel: kernel.name, bytes };
+  return traced({ name: node.name, category: "step", details }, () => kernel.run(args));
+}
+
+/** A segment for one set of input specs. */
+export class Prepared {
+  readonly #layout: Layout;
+  /** What runs of the kernels left for the device to remember; absent where it remembers nothing, or arrays are uploaded. */
+  readonly #sequence: Sequence | undefined;
+  /** Constants hold their place; everything else is there while the segment runs. */
+  readonly #buffers: DeviceBuffer[];
+  /** Memory of the variables that are read, while the segment runs. */
+  readonly #loaded: (Storage | null)[] = [];
+  /** Memory that was made here, as far as somebody has it. */
+  readonly #storages: (Storage | null)[];
+  /** Outputs in the order of the plan's fetches, where that is all the plan computes; else null. */
+  readonly #fetches: readonly Output[] | null;
+
+  constructor(layout: Layout, plan: Plan) {
+    this.#layout = layout;
+    this.#buffers = layout.buffers;
+    this.#storages = layout.made.map(() => null);
+    this.#fetches = fetchesOf(layout, plan);
+    const isUploaded = layout.inputs.some((x) => x.isArray && x.isRead);
+    const constants = layout.buffers.filter((b) => b !== undefined);
+    this.#sequence = isUploaded ? undefined : layout.device.sequence?.(constants);
+  }
+
+  get length(): number {
+    return this.#layout.length;
+  }
+
+  /** True where it was prepared for such inputs, and for such variables. `slots`: where they are; null for what a caller passes. */
+  fits(inputs: readonly RunValue[], slots: Slots | null): boolean {
+    const { inputs: wanted, loads, device } = this.#layout;
+    for (let i = 0; i < inputs.length; i++) {
+      const v = inputs[i], { slot, spec, isArray, isTaken } = wanted[i];
+      if (isTaken !== null) {
+        const isOwn = slots === null ? v instanceof EagerTensor && v.isGiven : slots.isOwn(slot);
+        if (isTaken !== mayMove(v, isOwn)) return false;
+      }
+      const shape = v instanceof NdArray ? v.shape : v.staticShape;
+      if (
+        v.dtype !== spec.dtype || (shape !== spec.shape && !sameShape(shape, spec.shape)) ||
+        v instanceof NdArray !== isArray
+      ) return false;
+    }
+    for (let i = 0; i < loads.length; i++) if (!isLoaded(loads[i], device)) return false;
+    return true;
+  }
+
+  /** Runs it and returns how many steps that were. */
+  run(inputs: readonly RunValue[], slots: Slots): number {
+    if (this.length === 0) return 0;
+    this.#compute(inputs, slots);
+    // Before inputs are dropped, whose memory some may have.
+    const next = this.#nextValues(inputs);
+    this.#hand(inputs, slots);
+    this.#assign(next);
+    return this.length;
+  }
+
+  /** Runs it as all of its plan; null where it is not. The inputs stay the caller's. */
+  runAlone(inputs: readonly RunValue[]): Results | null {
+    const fetches = this.#fetches;
+    if (fetches === null) return null;
+    this.#compute(inputs, null);
+    const { made, device } = this.#layout;
+    const results = fetches.map(({ spec, owner }) => ({
+      buffer: this.#buffers[made[owner.index]],
+      spec,
+    }));
+    this.#assign(this.#nextValues(inputs));
+    return new Results(device, results);
+  }
+
+  /** Fills the registers that outlive it. `slots` hears what is read no more; null: the inputs are somebody else's. */
+  #compute(inputs: readonly RunValue[], slots: Slots | null): void {
+    const { inputs: wanted, loads, made, spent, work } = this.#layout;
+    const buffers = this.#buffers, given: DeviceBuffer[] = [];
+    for (let i = 0; i < inputs.length; i++) {
+      const { slot, isRead, isTaken } = wanted[i], v = inputs[i];
+      if (!isRead) continue;
+      const isTensor = v instanceof EagerTensor;
+      given.push(
+        buffers[slot] = !isTensor ? undefined : isTaken ? v.surrender() : v.storage.buffer,
+      );
+    }
+    for (let i = 0; i < loads.length; i++) {
+      const storage = loads[i].state.storage!;
+      this.#loaded[i] = storage;
+      given.push(buffers[loads[i].register] = storage.buffer);
+    }
+    if (this.#sequence === undefined) return this.#runKernels(inputs, slots);
+    const results = this.#replay(this.#sequence, given);
+    if (results === null) {
+      this.#sequence.record(given, () => {
+        this.#runKernels(inputs, slots);
+        return made.map((register) => buffers[register]);
+      });
+      return;
+    }
+    for (let i = 0; i < made.length; i++) buffers[made[i]] = results[i];
+    for (const i of spent) this.#giveBack(i);
+    if (slots === null) return;
+    for (const { drops } of work) for (let i = 0; i < drops.length; i++) slots.drop(drops[i]);
+  }
+
+  #replay(sequence: Sequence, given: readonly DeviceBuffer[]): readonly DeviceBuffer[] | null {
+    try {
+      return sequence.replay(given);
+    } catch (e) {
+      this.#layout.inputs.forEach(({ isTaken }, i) => isTaken && this.#giveBack(i));
+      throw e;
+    }
+  }
+
+  /** Frees the memory of an input that was taken. */
+  #giveBack(input: number): void {
+    const { device, inputs } = this.#layout, { slot, spec } = inputs[input];
+    device.free(this.#buffers[slot], spec);
+  }
+
+  #runKernels(inputs: readonly RunValue[], slots: Slots | null): void {
+    const { inputs: wanted, work, device, specs } = this.#layout;
+    const buffers = this.#buffers;
+    let done = 0;
+    try {
+      for (let i = 0; i < inputs.length; i++) {
+        const { slot, isArray, isRead } = wanted[i];
+        if (isArray && isRead) buffers[slot] = device.upload(inputs[i] as NdArray);
+      }
+      for (; done < work.length; done++) {
+        const { step, kernel, from, onto, args, form, to, frees, drops } = work[done];
+        for (let i = 0; i < from.length; i++) if (from[i] >= 0) args[i] = buffers[from[i]];
+        const kept = form === null ? undefined : keptForm(form);
+        if (kept !== undefined) args[form!.form.input] = kept;
+        const by = onto >= 0 ? ontoRunner(kernel) : kept === undefined ? kernel : form!.form;
+        const made = tracer === null
+          ? by.run(args)
+          : runTraced(step, { name: kernel.name, run: by.run }, args, to.map((r) => specs[r]));
+        for (let i = 0; i < to.length; i++) buffers[to[i]] = made[i];
+        for (let i = 0; i < frees.length; i++) device.free(buffers[frees[i]], specs[frees[i]]);
+        if (slots !== null) { for (let i = 0; i < drops.length; i++) slots.drop(drops[i]); }
+      }
+    } catch (e) {
+      this.#free(done);
+      const { step } = work[done];
+      const inputSpecs = step.inputs.map((slot) => specs[slot]);
+      throw locatedAt(ofOp(e, step.node.def, inputSpecs), step.node);
+    }
+  }
+
+  /** Makes values of what is read later, and counts what was read. */
+  #hand(inputs: readonly RunValue[], slots: Slots): void {
+    const { outputs, used } = this.#layout;
+    for (let i = 0; i < outputs.length; i++) {
+      const { slot, spec, uses, owner } = outputs[i];
+      slots.uses[slot] -= uses;
+      slots.values[slot] = new EagerTensor(spec.dtype, spec.shape, this.#hold(owner, inputs));
+    }
+    for (const [slot, uses] of used) slots.used(slot, uses);
+  }
+
+  /** The memory of what is assigned: all of it is held before the first value is replaced. */
+  #nextValues(inputs: readonly RunValue[]): Storage[] {
+    return this.#layout.stores.map(({ owner }) => this.#hold(owner, inputs));
+  }
+
+  /** Gives variables their new values, and ends the run. */
+  #assign(next: readonly Storage[]): void {
+    const { stores } = this.#layout;
+    for (let i = 0; i < stores.length; i++) stores[i].state.replace(stores[i].shape, next[i]);
+    this.#loaded.fill(null);
+    this.#storages.fill(null);
+  }
+
+  /** A reference to memory that outlives the segment. */
+  #hold({ kind, index }: Owner, inputs: readonly RunValue[]): Storage {
+    if (kind === "input") return (inputs[index] as EagerTensor).storage.retain();
+    const known = kind === "load" ? this.#loaded[index] : this.#storages[index];
+    if (known !== null) return known.retain();
+    const { device, made, specs } = this.#layout, register = made[index];
+    return this.#storages[index] = new Storage(device, this.#buffers[register], specs[register]);
+  }
+
+  /** Frees what the first `done` kernels left behind. */
+  #free(done: number): void {
+    const { inputs, work, device, specs } = this.#layout;
+    const live = new Set<number>();
+    for (const { slot, isArray, isRead, isTaken } of inputs) {
+      if (isTaken || isArray && isRead && this.#buffers[slot] !== undefined) live.add(slot);
+    }
+    for (const { onto, to, frees } of work.slice(0, done)) {
+      live.delete(onto);
+      for (const r of to) live.add(r);
+      for (const r of frees) live.delete(r);
+    }
+    for (const r of live) device.free(this.#buffers[r], specs[r]);
+  }
+}
+
+/** The outputs that are fetched, where nothing else of the plan is left and each has memory of its own. */
+function fetchesOf({ length, outputs, stores }: Layout, plan: Plan): readonly Output[] | null {
+  if (length < plan.steps.length || new Set(plan.fetches).size < plan.fetches.length) return null;
+  const bySlot = new Map(outputs.map((o) => [o.slot, o])), holders = new Map<number, number>();
+  for (const { owner: { kind, index } } of [...outputs, ...stores]) {
+    if (kind === "made") holders.set(index, (holders.get(index) ?? 0) + 1);
+  }
+  const found = plan.fetches.map((slot) => bySlot.get(slot));
+  const isOwn = (o: Output | undefined): o is Output =>
+    o !== undefined && o.owner.kind === "made" && holders.get(o.owner.index) === 1;
+  return found.every(isOwn) && found.length === outputs.length ? found : null;
+}
