@@ -25,7 +25,7 @@ export {
   writeCheckpoint,
 } from "./files/checkpoint.ts";
 export { createFileWriter, EventFileWriter, type FileWriterOptions } from "./files/event_writer.ts";
-export type { FileSource } from "./files/source.ts";
+export type { FileSource } from "../library/io/source.ts";
 export type { LoadedMethod, LoadedObject } from "./files/loaded_object.ts";
 export { type LoadedModel, type LoadOptions, loadSavedModel } from "./files/saved_model.ts";
 export type { Signature } from "./files/signature.ts";

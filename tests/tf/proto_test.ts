@@ -1,16 +1,18 @@
 /** The generated messages are those of the .proto files beside them. */
 
 import { assertEquals } from "@std/assert";
-import { FOLDER, origin, sources } from "../../tools/protos.ts";
+import { FOLDERS, origin, sources } from "../../tools/protos.ts";
 
-Deno.test("the messages in src/tensorflow/proto are up to date", async () => {
-  const first = await origin();
-  for (const name of sources()) {
-    const file = `${FOLDER}/${name.replace(/\.proto$/, "_pb.ts")}`;
-    assertEquals(
-      Deno.readTextFileSync(file).split("\n")[0],
-      first,
-      `${file}: run deno task protos`,
-    );
-  }
-});
+for (const folder of FOLDERS) {
+  Deno.test(`the messages in ${folder} are up to date`, async () => {
+    const first = await origin(folder);
+    for (const name of sources(folder)) {
+      const file = `${folder}/${name.replace(/\.proto$/, "_pb.ts")}`;
+      assertEquals(
+        Deno.readTextFileSync(file).split("\n")[0],
+        first,
+        `${file}: run deno task protos`,
+      );
+    }
+  });
+}

@@ -235,6 +235,28 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
     },
   },
+  onnx: {
+    purpose: "ONNX's models as graphs of ours",
+    rooms: {
+      proto: { holds: "generated messages (`deno task protos`)", imports: [] },
+      file: {
+        holds: "ONNX's files: graphs, constants, external data (`@bufbuild/protobuf`)",
+        imports: ["engine", "library/io", "onnx/proto"],
+      },
+      build: {
+        holds: "values and nodes as rules of ops see them, and the walk over a graph's nodes",
+        imports: ["engine", "onnx/file", "mod"],
+      },
+      ops: {
+        holds: "the table of ops: a rule by ONNX's op name and version, a file for each family",
+        imports: ["engine", "tensorflow/ops", "onnx/file", "onnx/build", "mod"],
+      },
+      ".": {
+        holds: "the entry `./onnx`",
+        imports: ["engine", "library/io", "onnx", "mod"],
+      },
+    },
+  },
   serve: {
     purpose: "models behind HTTP",
     rooms: {

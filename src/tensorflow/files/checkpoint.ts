@@ -29,9 +29,9 @@ import {
   type TensorSliceProto,
 } from "../proto/checkpoint_pb.ts";
 import type { DataType } from "../proto/tensor_pb.ts";
-import { fileSystem, openParts, type PartReader, replaceFile } from "./random_access.ts";
+import { fileSystem, openParts, type PartReader, replaceFile } from "../../library/io/random_access.ts";
 import { sliceKey } from "./slice_key.ts";
-import { readSource } from "./source.ts";
+import { readSource } from "../../library/io/source.ts";
 import { compareBytes, readTable, writeTable } from "./table.ts";
 import { shapeFromJson, shapeToJson } from "../../engine/graph/graph_def/values.ts";
 import { shapeMessage } from "./to_message.ts";

@@ -22,7 +22,7 @@ import { importNodes, importTensors } from "../graph/import_graph_def.ts";
 import { withTables } from "../graph/with_tables.ts";
 import { Session } from "../../engine/runtime/session/session.ts";
 import { encodeGraphDef, readGraphDef } from "./graph_def.ts";
-import { replaceFile } from "./random_access.ts";
+import { replaceFile } from "../../library/io/random_access.ts";
 import { saveModel } from "./save_model.ts";
 import { buildSignature, loadSavedModel } from "./saved_model.ts";
 import { type NamedTensor, writeGraphModel } from "./write_graph_model.ts";

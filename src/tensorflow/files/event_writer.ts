@@ -12,7 +12,7 @@ import { TFRecordWriter } from "../../library/io/tf_record.ts";
 import { ByteWriter } from "./byte_writer.ts";
 import { pathOf } from "./checkpoint.ts";
 import { encodeGraphDef } from "./graph_def.ts";
-import { fileSystem } from "./random_access.ts";
+import { fileSystem } from "../../library/io/random_access.ts";
 
 /** A message that is being written, field by field. */
 class Message {

@@ -6,7 +6,7 @@ import { naming } from "../../library/io/naming.ts";
 import { decode } from "./decode.ts";
 import { graphDefOf } from "./from_message.ts";
 import { type GraphDef, GraphDefSchema } from "../proto/graph_pb.ts";
-import { type FileSource, readSource } from "./source.ts";
+import { type FileSource, readSource } from "../../library/io/source.ts";
 import { parseText } from "./text_format.ts";
 import { graphDefMessage } from "./to_message.ts";
 

@@ -14,8 +14,8 @@ import {
   type TensorInfo,
 } from "../proto/saved_model_pb.ts";
 import { DataType, type TensorShapeProto } from "../proto/tensor_pb.ts";
-import { openParts } from "./random_access.ts";
-import { readSource } from "./source.ts";
+import { openParts } from "../../library/io/random_access.ts";
+import { readSource } from "../../library/io/source.ts";
 
 /** Reads the meta graph of a SavedModel's folder with exactly these tags. */
 export async function readMetaGraph(

@@ -28,7 +28,7 @@ import {
   VariableDefSchema,
 } from "../proto/saved_model_pb.ts";
 import { objectsEntry, valueKey } from "./object_graph.ts";
-import { replaceFile } from "./random_access.ts";
+import { replaceFile } from "../../library/io/random_access.ts";
 import { savedObjects, type SavedParts } from "./saved_objects.ts";
 import { SAVER, saverNodes } from "./saver_nodes.ts";
 import { dtype, graphDefMessage, shapeMessage } from "./to_message.ts";

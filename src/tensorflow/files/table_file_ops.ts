@@ -8,8 +8,8 @@ import { InvalidArgumentError } from "../../engine/core/errors.ts";
 import type { HostCall, HostResults } from "../../engine/core/contract/host_op.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { defineOp } from "../../engine/core/op.ts";
+import { readSource } from "../../library/io/source.ts";
 import { tableOf } from "../../engine/ops/host/lookup.ts";
-import { readSource } from "./source.ts";
 
 /** Special columns: the number of the line, and the whole line. */
 const LINE_NUMBER = -1, WHOLE_LINE = -2;

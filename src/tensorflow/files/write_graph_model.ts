@@ -12,7 +12,7 @@ import type {
 } from "../../engine/graph/graph_def/graph_def.ts";
 import { attrFromJson, base64, shapeToJson } from "../../engine/graph/graph_def/values.ts";
 import { concatBytes } from "../../library/io/bytes.ts";
-import { replaceFile } from "./random_access.ts";
+import { replaceFile } from "../../library/io/random_access.ts";
 
 /** An input or output of a graph. */
 export interface NamedTensor {

@@ -1,6 +1,6 @@
 /** Files that are read in parts, and files that are replaced atomically. */
 import { DataLossError } from "../../engine/core/errors.ts";
-import { fileError, nodeFiles } from "../../library/io/files.ts";
+import { fileError, nodeFiles } from "./files.ts";
 import { readSource } from "./source.ts";
 
 /** A file that is read in parts. */

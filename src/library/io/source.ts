@@ -1,8 +1,8 @@
 /** Sources of files: a path, a URL, bytes or a stream, read whole. */
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { NotFoundError } from "../../engine/core/errors.ts";
-import { concatBytes } from "../../library/io/bytes.ts";
-import { readBytes } from "../../library/io/files.ts";
+import { concatBytes } from "./bytes.ts";
+import { readBytes } from "./files.ts";
 
 /** A file: its path, its URL, its bytes, or a stream of them. */
 export type FileSource = string | URL | Uint8Array | ReadableStream<Uint8Array>;
@@ -13,8 +13,27 @@ export interface FileContent {
   readonly name: string;
 }
 
+/** How a source is read. */
+export interface SourceOptions {
+  /** Is told how much of a download is there, from 0 to 1. */
+  readonly onProgress?: (fraction: number) => void;
+}
+
 /** Reads a file whole. Rejects with `NotFoundError` where there is none, `TypeError` for an invalid source. */
-export async function readSource(source: FileSource): Promise<FileContent> {
+export async function readSource(
+  source: FileSource,
+  { onProgress }: SourceOptions = {},
+): Promise<FileContent> {
+  onProgress?.(0);
+  const content = await readWhole(source, onProgress);
+  onProgress?.(1);
+  return content;
+}
+
+async function readWhole(
+  source: FileSource,
+  onProgress: SourceOptions["onProgress"],
+): Promise<FileContent> {
   if (source instanceof Uint8Array) return { bytes: source, name: `${source.length} bytes` };
   if (source instanceof ReadableStream) {
     const parts: Uint8Array[] = [];
@@ -30,7 +49,7 @@ export async function readSource(source: FileSource): Promise<FileContent> {
   }
   const url = asUrl(source);
   if (url === null) return { bytes: await readBytes(source), name: String(source) };
-  return { bytes: await download(url), name: url.href };
+  return { bytes: await download(url, onProgress), name: url.href };
 }
 
 /** Returns the URL of a source to fetch; null for files of this machine. */
@@ -39,11 +58,28 @@ function asUrl(source: string | URL): URL | null {
   return /^(https?|data|blob):/i.test(text) ? new URL(text) : null;
 }
 
-async function download(url: URL): Promise<Uint8Array> {
+async function download(
+  url: URL,
+  onProgress: SourceOptions["onProgress"],
+): Promise<Uint8Array> {
   const response = await fetch(url);
   if (!response.ok) {
     await response.body?.cancel();
     throw new NotFoundError(`Cannot read ${url.href}: the server answered ${response.status}`);
   }
-  return new Uint8Array(await response.arrayBuffer());
+  // A compressed answer's length is not that of its bytes.
+  const length = response.headers.has("content-encoding")
+    ? NaN
+    : Number(response.headers.get("content-length") ?? NaN);
+  if (onProgress === undefined || !(length > 0) || response.body === null) {
+    return new Uint8Array(await response.arrayBuffer());
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for await (const part of response.body) {
+    bytes.set(part, at);
+    at += part.length;
+    onProgress(at / length);
+  }
+  return bytes.subarray(0, at);
 }

@@ -1,0 +1,167 @@
+/**
+ * Elements of tensors that are in files beside the model: given by the caller, or read in the model's own folder and nowhere else.
+ */
+import {
+  DataLossError,
+  InvalidArgumentError,
+  NotFoundError,
+  PermissionDeniedError,
+} from "../../engine/core/errors.ts";
+import { nodeFiles } from "../../library/io/files.ts";
+import { openParts, type PartReader } from "../../library/io/random_access.ts";
+import { type FileSource, readSource } from "../../library/io/source.ts";
+import type { Graph, Model, Node, Tensor } from "../proto/onnx_pb.ts";
+import { bytesOfTensor, externalPlace } from "./tensor_data.ts";
+
+/**
+ * Where external data comes from: files by the name that the model calls them, or a function that gives `length` bytes from `offset`
+ * on of the file of a name.
+ */
+export type ExternalData =
+  | Readonly<Record<string, FileSource>>
+  | ((location: string, offset: number, length: number) => Uint8Array | Promise<Uint8Array>);
+
+/** All tensors of a model whose elements are in other files. */
+export function externalTensors(model: Model): Tensor[] {
+  const found: Tensor[] = [];
+  const nodes = (list: readonly Node[]): void => {
+    for (const { attribute } of list) {
+      for (const { t, tensors, g, graphs } of attribute) {
+        if (t !== undefined) found.push(t);
+        found.push(...tensors);
+        if (g !== undefined) graph(g);
+        graphs.forEach(graph);
+      }
+    }
+  };
+  const graph = (g: Graph): void => {
+    for (const t of g.initializer) found.push(t);
+    nodes(g.node);
+  };
+  if (model.graph !== undefined) graph(model.graph);
+  for (const f of model.functions) nodes(f.node);
+  return found.filter((t) => t.dataLocation === 1);
+}
+
+/** Bytes of tensors by the list that says where they are: renamed tensors keep it. */
+export type ExternalBytes = ReadonlyMap<Tensor["externalData"], Uint8Array>;
+
+/** Reads parts of a file of a name. */
+type Read = (location: string, offset: number, length: number) => Promise<Uint8Array>;
+
+/**
+ * Reads the elements of tensors that are in other files. `source` is where the model was read from. Rejects with
+ * `InvalidArgumentError` for files outside of the model's folder, `NotFoundError` where there are none, `DataLossError` where they end
+ * too early.
+ */
+export async function readExternal(
+  tensors: readonly Tensor[],
+  source: FileSource,
+  given?: ExternalData,
+): Promise<ExternalBytes> {
+  const out = new Map<Tensor["externalData"], Uint8Array>(), open = new Map<string, PartReader>();
+  const read = readerOf(source, given, open);
+  try {
+    for (const tensor of tensors) {
+      const { location, offset, length } = externalPlace(tensor)!;
+      const wanted = bytesOfTensor(tensor);
+      if (length !== null && length !== wanted) {
+        throw new DataLossError(
+          `Cannot read the tensor "${tensor.name}" of shape [${tensor.dims}]: it has ${length} bytes in ${location}, wanted ${wanted}`,
+        );
+      }
+      const bytes = wanted === 0 ? new Uint8Array() : await read(location, offset, wanted);
+      if (bytes.length !== wanted) {
+        throw new DataLossError(
+          `Cannot read the tensor "${tensor.name}": received ${bytes.length} bytes of ${location}, wanted ${wanted}`,
+        );
+      }
+      out.set(tensor.externalData, bytes);
+    }
+  } finally {
+    for (const file of open.values()) await file.close();
+  }
+  return out;
+}
+
+function readerOf(
+  source: FileSource,
+  given: ExternalData | undefined,
+  open: Map<string, PartReader>,
+): Read {
+  if (typeof given === "function") return async (...args) => await given(...args);
+  const parts = async (location: string): Promise<PartReader> => {
+    let file = open.get(location);
+    if (file === undefined) {
+      file = given !== undefined && Object.hasOwn(given, location)
+        ? await partsOf(given[location])
+        : await openParts(await besideModel(source, location));
+      open.set(location, file);
+    }
+    return file;
+  };
+  return async (location, offset, length) => (await parts(location)).read(offset, length);
+}
+
+async function partsOf(source: FileSource): Promise<PartReader> {
+  if (typeof source === "string") return await openParts(source);
+  const { bytes, name } = await readSource(source);
+  return {
+    read: (offset, length) => {
+      if (offset + length > bytes.length) {
+        throw new DataLossError(
+          `Cannot read ${name}: wanted ${offset + length} bytes of it, it has ${bytes.length}`,
+        );
+      }
+      return Promise.resolve(bytes.subarray(offset, offset + length) as Uint8Array<ArrayBuffer>);
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** The path or URL of a file in the model's folder. */
+async function besideModel(source: FileSource, location: string): Promise<string> {
+  const steps = location.split("/");
+  if (
+    location.includes("\\") || location.includes("\0") || /^[A-Za-z][\w+.-]*:/.test(location) ||
+    location.startsWith("/") || steps.includes("..")
+  ) {
+    throw new InvalidArgumentError(
+      `Cannot read external data at "${location}": it is not in the model's folder`,
+    );
+  }
+  if (typeof source !== "string" && !(source instanceof URL)) {
+    throw new NotFoundError(
+      `Cannot read external data at "${location}": the model was read from bytes, pass the file as externalData`,
+    );
+  }
+  const text = String(source);
+  if (/^(https?|file):/i.test(text)) {
+    const url = new URL(steps.map(encodeURIComponent).join("/"), text);
+    if (url.protocol !== "file:") return url.href;
+    return await withinFolder(decodeURIComponent(new URL(".", text).pathname), location);
+  }
+  if (/^(data|blob):/i.test(text)) {
+    throw new NotFoundError(
+      `Cannot read external data at "${location}": nothing is beside ${text.slice(0, 40)}, pass it as externalData`,
+    );
+  }
+  return await withinFolder(text.slice(0, Math.max(0, text.lastIndexOf("/") + 1)), location);
+}
+
+/** The path of a file of a folder, which links do not lead out of. */
+async function withinFolder(folder: string, location: string): Promise<string> {
+  const { realpath } = await nodeFiles<{ realpath(path: string): Promise<string> }>();
+  const path = folder + location;
+  let real: string;
+  try {
+    real = await realpath(path);
+  } catch (cause) {
+    throw new NotFoundError(`Cannot read ${path}: there is no such file`, { cause });
+  }
+  const root = await realpath(folder === "" ? "." : folder);
+  if (real.startsWith(root.endsWith("/") ? root : `${root}/`)) return real;
+  throw new PermissionDeniedError(
+    `Cannot read external data at "${location}": a link leads out of the model's folder`,
+  );
+}

@@ -1,0 +1,185 @@
+/**
+ * Tensors of ONNX's files: views of the file's bytes where they can be, elements of typed fields, packed small integers.
+ */
+import { type DType, DTYPES, type HostData, makeData, type TypedArray } from "../../engine/core/dtype.ts";
+import { DataLossError } from "../../engine/core/errors.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import type { Tensor } from "../proto/onnx_pb.ts";
+import { dtypeOfNumber, PACKED, typeName } from "./types.ts";
+
+/** A tensor of a file. */
+export class TensorData {
+  /** Name of the element type, as `int4`. */
+  readonly type: string;
+  /** The dtype that holds the elements. */
+  readonly dtype: DType;
+  /** The shape. */
+  readonly shape: readonly number[];
+  /** The bytes of elements that take less than a byte: the first in the low bits. */
+  readonly packed: Uint8Array | null;
+  #array: NdArray | null;
+
+  /** Over an array, or over packed bytes. */
+  constructor(type: string, shape: readonly number[], content: NdArray | Uint8Array) {
+    this.type = type;
+    this.shape = shape;
+    this.packed = content instanceof Uint8Array ? content : null;
+    this.#array = content instanceof Uint8Array ? null : content;
+    this.dtype = this.packed === null ? (content as NdArray).dtype : PACKED[type].dtype;
+  }
+
+  /** The elements; those that were packed are unpacked when they are first asked for. */
+  get array(): NdArray {
+    return this.#array ??= new NdArray(
+      this.dtype,
+      this.shape,
+      unpack(this.packed!, this.type, sizeOfDims(this.shape)),
+    );
+  }
+}
+
+/** A tensor whose elements are in another file. */
+export interface ExternalPlace {
+  /** The file, relative to the model's folder. */
+  readonly location: string;
+  /** Where its bytes begin. */
+  readonly offset: number;
+  /** How many there are; null for as many as the shape needs. */
+  readonly length: number | null;
+}
+
+/** The most elements of a tensor, and the most that one without elements in the file may be said to have. */
+const MOST_ELEMENTS = 2 ** 40;
+
+function sizeOfDims(shape: readonly number[]): number {
+  return shape.reduce((n, d) => n * d, 1);
+}
+
+/** The shape of a tensor of a file. Throws `DataLossError` for extents that cannot be. */
+export function shapeOfTensor(tensor: Tensor): number[] {
+  const shape = tensor.dims.map(Number);
+  if (shape.some((d) => !Number.isSafeInteger(d) || d < 0) || sizeOfDims(shape) > MOST_ELEMENTS) {
+    throw new DataLossError(
+      `Cannot read the tensor "${tensor.name}": [${tensor.dims.slice(0, 16)}] is no shape`,
+    );
+  }
+  return shape;
+}
+
+/** How many bytes the elements of a tensor take. */
+export function bytesOfTensor(tensor: Tensor): number {
+  const type = typeName(tensor.dataType), size = sizeOfDims(shapeOfTensor(tensor));
+  return Object.hasOwn(PACKED, type)
+    ? Math.ceil(size * PACKED[type].bits / 8)
+    : size * DTYPES[dtypeOfNumber(tensor.dataType)].bytes;
+}
+
+/** Where the elements of a tensor are; null where the file itself has them. Throws `DataLossError` for places that are none. */
+export function externalPlace(tensor: Tensor): ExternalPlace | null {
+  if (tensor.dataLocation !== 1) return null;
+  const entries = new Map(tensor.externalData.map(({ key, value }) => [key, value]));
+  const number = (key: string): number | null => {
+    const text = entries.get(key);
+    if (text === undefined) return null;
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
+    if (Number.isSafeInteger(value)) return value;
+    throw new DataLossError(
+      `Cannot read the tensor "${tensor.name}": the ${key} of its external data is "${text.slice(0, 40)}"`,
+    );
+  };
+  const location = entries.get("location") ?? "";
+  if (location === "") {
+    throw new DataLossError(
+      `Cannot read the tensor "${tensor.name}": its external data has no location`,
+    );
+  }
+  return { location, offset: number("offset") ?? 0, length: number("length") };
+}
+
+/**
+ * Reads a tensor: elements that lie in the file as they do in memory are not copied. `bytes` are those of another file.
+ * Throws `DataLossError` where there are more or fewer elements than the shape says, `UnimplementedError` for a type we lack.
+ */
+export function readTensor(tensor: Tensor, bytes: Uint8Array | null = null): TensorData {
+  const type = typeName(tensor.dataType), dtype = dtypeOfNumber(tensor.dataType);
+  const shape = shapeOfTensor(tensor), size = sizeOfDims(shape);
+  const raw = bytes ?? (tensor.rawData.length > 0 ? tensor.rawData : null);
+  if (raw !== null && dtype !== "string") {
+    const wanted = bytesOfTensor(tensor);
+    if (raw.length !== wanted) throw wrongCount(tensor, `${raw.length} bytes`, `${wanted}`);
+    if (Object.hasOwn(PACKED, type)) return new TensorData(type, shape, raw);
+    return new TensorData(type, shape, new NdArray(dtype, shape, viewOfBytes(raw, dtype)));
+  }
+  const data = typedElements(tensor, type, dtype, size);
+  return new TensorData(
+    type,
+    shape,
+    data instanceof Uint8Array && Object.hasOwn(PACKED, type) ? data : new NdArray(dtype, shape, data),
+  );
+}
+
+function wrongCount(tensor: Tensor, received: string, wanted: string): DataLossError {
+  return new DataLossError(
+    `Cannot read the tensor "${tensor.name}" of shape [${tensor.dims}]: it has ${received}, wanted ${wanted}`,
+  );
+}
+
+/** The bytes as elements: a view where they lie at a multiple of an element's size, else a copy. */
+function viewOfBytes(bytes: Uint8Array, dtype: DType): TypedArray {
+  const { array, bytes: width } = DTYPES[dtype], slots = DTYPES[dtype].slots;
+  const step = width / slots;
+  const aligned = bytes.byteOffset % step === 0 ? bytes : bytes.slice();
+  return new array!(aligned.buffer, aligned.byteOffset, aligned.length / step);
+}
+
+/** The elements of the typed fields, in the field that the type has. */
+function typedElements(tensor: Tensor, type: string, dtype: DType, size: number): HostData {
+  const field = fieldOf(tensor, dtype), { bits } = PACKED[type] ?? { bits: 8 };
+  const { slots } = DTYPES[dtype];
+  const wanted = bits === 8 ? size * slots : Math.ceil(size * bits / 8);
+  if (field.length !== wanted) {
+    throw wrongCount(tensor, `${field.length} elements`, `${wanted}`);
+  }
+  if (dtype === "string") return field as Uint8Array[];
+  if (bits !== 8) return Uint8Array.from(field as number[]);
+  if (dtype === "float16") {
+    return viewOfBytes(new Uint8Array(Uint16Array.from(field as number[]).buffer), dtype);
+  }
+  const data = makeData(dtype, size) as TypedArray;
+  for (let i = 0; i < field.length; i++) {
+    data[i] = (dtype === "uint32" ? Number(field[i]) : field[i]) as number;
+  }
+  return data;
+}
+
+function fieldOf(tensor: Tensor, dtype: DType): ArrayLike<number | bigint | Uint8Array> {
+  switch (dtype) {
+    case "float32":
+    case "complex64":
+      return tensor.floatData;
+    case "float64":
+    case "complex128":
+      return tensor.doubleData;
+    case "int64":
+      return tensor.int64Data;
+    case "uint64":
+    case "uint32":
+      return tensor.uint64Data;
+    case "string":
+      return tensor.stringData;
+    default:
+      return tensor.int32Data;
+  }
+}
+
+/** Elements of a few bits each, the first in the low ones, in bytes of their own. */
+function unpack(packed: Uint8Array, type: string, size: number): Uint8Array | Int8Array {
+  const { bits, dtype } = PACKED[type], each = 8 / bits, shift = 8 - bits;
+  const out = dtype === "int8" ? new Int8Array(size) : new Uint8Array(size);
+  for (let i = 0; i < size; i++) {
+    const high = packed[Math.floor(i / each)] << (shift - (i % each) * bits) & 0xff;
+    // Of signed ones the highest bit is the sign: an arithmetic shift keeps it.
+    out[i] = dtype === "int8" ? (high << 24 >> 24) >> shift : high >> shift;
+  }
+  return out;
+}
