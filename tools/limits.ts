@@ -38,9 +38,9 @@ export const LIMITS: Readonly<Record<keyof Sizes, number>> = {
   reach: 0,
 };
 
-/** Who may name many ops: patterns that passes look for, what TensorFlow calls ops in its files, and TensorFlow.js's kernels. */
+/** Who may name many ops: patterns that passes look for, what TensorFlow and ONNX call ops in their files, and TensorFlow.js's kernels. */
 const TABLES =
-  /^src\/(engine\/graph\/passes\/(attention|filters|rewrite)|engine\/graph\/graph_def\/\w+|tensorflow\/(graph|portable)\/\w+|tensorflow\/files\/save(r_nodes|d_variables)|tfjs\/core\/kernel(s\/\w+|_names))\.ts$/;
+  /^src\/(engine\/graph\/passes\/(attention|filters|rewrite)|engine\/graph\/graph_def\/\w+|tensorflow\/(graph|portable)\/\w+|tensorflow\/files\/save(r_nodes|d_variables)|onnx\/ops\/\w+|tfjs\/core\/kernel(s\/\w+|_names))\.ts$/;
 
 /** Files that define ops, which may name them, and checks of ops. */
 const DEFINITIONS = /^src\/(engine\/ops|tensorflow\/ops|library\/testing)\/|_ops\.ts$/;

@@ -108,7 +108,9 @@ export class Attributes {
   }
 
   #bad(name: string, wanted: string): DataLossError {
-    return new DataLossError(`Cannot read ${this.#owner}: its attribute "${name}" is not ${wanted}`);
+    return new DataLossError(
+      `Cannot read ${this.#owner}: its attribute "${name}" is not ${wanted}`,
+    );
   }
 }
 

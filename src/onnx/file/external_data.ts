@@ -143,7 +143,9 @@ async function besideModel(source: FileSource, location: string): Promise<string
   }
   if (/^(data|blob):/i.test(text)) {
     throw new NotFoundError(
-      `Cannot read external data at "${location}": nothing is beside ${text.slice(0, 40)}, pass it as externalData`,
+      `Cannot read external data at "${location}": nothing is beside ${
+        text.slice(0, 40)
+      }, pass it as externalData`,
     );
   }
   return await withinFolder(text.slice(0, Math.max(0, text.lastIndexOf("/") + 1)), location);

@@ -138,7 +138,10 @@ class Reader {
     const out = new Map<string, TensorData>();
     for (const tensor of graph.initializer) {
       if (out.has(tensor.name)) throw twice(tensor.name, "an initialiser", `graph "${graph.name}"`);
-      out.set(tensor.name, readTensor(tensor, this.#context.external.get(tensor.externalData) ?? null));
+      out.set(
+        tensor.name,
+        readTensor(tensor, this.#context.external.get(tensor.externalData) ?? null),
+      );
     }
     return out;
   }

@@ -65,6 +65,8 @@ function decode(bytes: Uint8Array): Model {
   } catch (cause) {
     throw new DataLossError(`Cannot read an ONNX model: ${(cause as Error).message}`, { cause });
   }
-  if (model.graph === undefined) throw new DataLossError("Cannot read an ONNX model: it has no graph");
+  if (model.graph === undefined) {
+    throw new DataLossError("Cannot read an ONNX model: it has no graph");
+  }
   return model;
 }

@@ -12,7 +12,9 @@ const MOST_DENSE = 2 ** 28;
 
 /** Reads a sparse tensor. Throws `DataLossError` for indices outside of it, `ResourceExhaustedError` where it is too large to be dense. */
 export function readSparse({ values, indices, dims }: SparseTensor): TensorData {
-  if (values === undefined) throw new DataLossError("Cannot read a sparse tensor: it has no values");
+  if (values === undefined) {
+    throw new DataLossError("Cannot read a sparse tensor: it has no values");
+  }
   const shape = dims.map(Number), size = shape.reduce((n, d) => n * d, 1);
   const bad = (why: string) =>
     new DataLossError(`Cannot read the sparse tensor "${values.name}" of shape [${dims}]: ${why}`);
@@ -32,9 +34,8 @@ export function readSparse({ values, indices, dims }: SparseTensor): TensorData 
   for (let i = 0; i < count; i++) {
     let place = 0;
     for (let axis = 0; axis < rank; axis++) {
-      const index = flat[i * rank + axis], extent = rank === 1 && at?.shape.length !== 2
-        ? size
-        : shape[axis];
+      const index = flat[i * rank + axis],
+        extent = rank === 1 && at?.shape.length !== 2 ? size : shape[axis];
       if (!(index >= 0 && index < extent)) throw bad(`the index ${index} is outside of it`);
       place = place * extent + index;
     }

@@ -1,7 +1,13 @@
 /**
  * Tensors of ONNX's files: views of the file's bytes where they can be, elements of typed fields, packed small integers.
  */
-import { type DType, DTYPES, type HostData, makeData, type TypedArray } from "../../engine/core/dtype.ts";
+import {
+  type DType,
+  DTYPES,
+  type HostData,
+  makeData,
+  type TypedArray,
+} from "../../engine/core/dtype.ts";
 import { DataLossError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import type { Tensor } from "../proto/onnx_pb.ts";
@@ -84,7 +90,9 @@ export function externalPlace(tensor: Tensor): ExternalPlace | null {
     const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
     if (Number.isSafeInteger(value)) return value;
     throw new DataLossError(
-      `Cannot read the tensor "${tensor.name}": the ${key} of its external data is "${text.slice(0, 40)}"`,
+      `Cannot read the tensor "${tensor.name}": the ${key} of its external data is "${
+        text.slice(0, 40)
+      }"`,
     );
   };
   const location = entries.get("location") ?? "";
@@ -114,7 +122,9 @@ export function readTensor(tensor: Tensor, bytes: Uint8Array | null = null): Ten
   return new TensorData(
     type,
     shape,
-    data instanceof Uint8Array && Object.hasOwn(PACKED, type) ? data : new NdArray(dtype, shape, data),
+    data instanceof Uint8Array && Object.hasOwn(PACKED, type)
+      ? data
+      : new NdArray(dtype, shape, data),
   );
 }
 

@@ -1,0 +1,241 @@
+/**
+ * A node as its rule sees it: inputs as tensors or as known elements, attributes, graphs within.
+ */
+import { currentInterpreter } from "../../engine/core/apply.ts";
+import type { DType } from "../../engine/core/dtype.ts";
+import { InvalidArgumentError, UnimplementedError } from "../../engine/core/errors.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import { normalizeAxis, type PartialShape } from "../../engine/core/shape.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
+import { constantValue, SymbolicTensor } from "../../engine/graph/operation.ts";
+import * as tf from "../../../mod.ts";
+import type { Attributes } from "../file/attributes.ts";
+import { type GraphNode, type OnnxGraph, opName } from "../file/graph.ts";
+import type { Entries, Value } from "./value.ts";
+
+/** A rule wants to know elements that are there only when the graph runs. Eager code knows them. */
+export class NeedsValueError extends UnimplementedError {}
+
+/** Where a node is: it makes tensors of values, and runs the graphs within. */
+export interface NodeSurroundings {
+  /** The tensors that were made of values in this graph. */
+  readonly tensors: Map<Value, Tensor>;
+  /** Runs a graph of the node, given its inputs. */
+  runGraph(graph: OnnxGraph, inputs: readonly Value[]): Value[];
+}
+
+/** A value as a tensor of a dtype. `tensors` keeps those that were made of constants, and what was read of variables. */
+export function tensorOf(
+  value: Value,
+  tensors: Map<Value, Tensor>,
+  dtype: DType = value.dtype,
+): Tensor {
+  let made = tensors.get(value);
+  if (made === undefined) {
+    const { tensor, known } = value;
+    made = tensor === null
+      ? currentInterpreter().constant(known!)
+      : currentInterpreter().symbolic && !tensor.isSymbolic
+      ? tensor.asOpInput()
+      : tensor;
+    tensors.set(value, made);
+  }
+  return made.dtype === dtype ? made : tf.cast(made, dtype);
+}
+
+/** A node as its rule sees it. */
+export class NodeCall {
+  /** The node of the file. */
+  readonly node: GraphNode;
+  /** Its inputs; null for absent ones. */
+  readonly inputs: readonly (Value | null)[];
+  /** Its attributes. */
+  readonly attributes: Attributes;
+  readonly #around: NodeSurroundings;
+  readonly #isNarrow: boolean;
+
+  /** Made by the walk over a graph. `isNarrow`: int64 is given as int32. */
+  constructor(
+    node: GraphNode,
+    inputs: readonly (Value | null)[],
+    around: NodeSurroundings,
+    isNarrow = false,
+  ) {
+    this.node = node;
+    this.inputs = inputs;
+    this.attributes = node.attributes;
+    this.#around = around;
+    this.#isNarrow = isNarrow;
+  }
+
+  /** The version of the node's domain that the file is written for. */
+  get version(): number {
+    return this.node.version;
+  }
+
+  /** How many inputs it has, absent ones counted. */
+  get count(): number {
+    return this.inputs.length;
+  }
+
+  /** True where an input is there. */
+  has(i: number): boolean {
+    return (this.inputs[i] ?? null) !== null;
+  }
+
+  /** True where an output is wanted. */
+  wants(i: number): boolean {
+    return (this.node.outputs[i] ?? "") !== "";
+  }
+
+  /** An input. Throws `InvalidArgumentError` where it is absent. */
+  value(i: number): Value {
+    return this.inputs[i] ?? this.fail(`input ${i} is missing`);
+  }
+
+  /** An input as a tensor. Throws `InvalidArgumentError` where it is absent, or no tensor. */
+  x(i: number): Tensor {
+    const value = this.value(i);
+    if (value.kind !== "tensor") this.fail(`input ${i} is ${value.kind}, wanted a tensor`);
+    return this.tensorOf(value, this.#isNarrow && value.dtype === "int64" ? "int32" : value.dtype);
+  }
+
+  /** An input as a tensor; undefined where it is absent. */
+  optional(i: number): Tensor | undefined {
+    return this.has(i) ? this.x(i) : undefined;
+  }
+
+  /** All inputs as tensors. */
+  get xs(): Tensor[] {
+    return this.inputs.map((_, i) => this.x(i));
+  }
+
+  /** An input of whole numbers that count or place something, as int32. */
+  index(i: number): Tensor {
+    return this.tensorOf(this.value(i), "int32");
+  }
+
+  /** A value as a tensor of a dtype. */
+  tensorOf(value: Value, dtype: DType = value.dtype): Tensor {
+    return tensorOf(value, this.#around.tensors, dtype);
+  }
+
+  /** The dtype of an input, by ONNX. */
+  dtype(i: number): DType {
+    return this.value(i).dtype;
+  }
+
+  /** The shape of an input as far as it is known. */
+  shape(i: number): PartialShape {
+    return this.value(i).shape;
+  }
+
+  /** The extents of an input. Throws `NeedsValueError` where its rank is not known. */
+  dims(i: number): readonly (number | null)[] {
+    return this.shape(i) ?? this.needs(`the rank of input ${i}`);
+  }
+
+  /** The rank of an input. Throws `NeedsValueError` where it is not known. */
+  rank(i: number): number {
+    return this.dims(i).length;
+  }
+
+  /** The extents of an input, all known. Throws `NeedsValueError` where they are not. */
+  concrete(i: number): readonly number[] {
+    const dims = this.dims(i);
+    if (dims.includes(null)) this.needs(`the shape of input ${i}`);
+    return dims as number[];
+  }
+
+  /** The elements of an input, where they are known while building: always in eager code. */
+  known(i: number): NdArray | undefined {
+    const { known, initial, tensor, dtype } = this.value(i);
+    if (known !== null) return known;
+    if (initial !== null) return initial;
+    if (tensor === null) return undefined;
+    const array = tensor instanceof SymbolicTensor
+      ? constantValue(tensor)
+      : tensor.isSymbolic
+      ? undefined
+      : tensor.ndarraySync();
+    if (array === undefined || array.dtype === dtype) return array;
+    return new NdArray(
+      "int64",
+      array.shape,
+      BigInt64Array.from(array.data as Int32Array, (v) => BigInt(v)),
+    );
+  }
+
+  /** The elements of an input. Throws `NeedsValueError` where they are not known while building. */
+  wantKnown(i: number): NdArray {
+    return this.known(i) ?? this.needs(`the elements of input ${i}`);
+  }
+
+  /** The whole numbers of an input, where they are known while building. */
+  ints(i: number): number[] | undefined {
+    const array = this.known(i);
+    return array && Array.from(array.data as ArrayLike<number | bigint>, Number);
+  }
+
+  /** The whole numbers of an input. Throws `NeedsValueError` where they are not known while building. */
+  wantInts(i: number): number[] {
+    return this.ints(i) ?? this.needs(`the elements of input ${i}`);
+  }
+
+  /** The whole numbers of an input as far as they are known; undefined where nothing is, not even how many. */
+  entries(i: number): Entries | undefined {
+    return this.ints(i) ?? this.value(i).entries ?? undefined;
+  }
+
+  /** The numbers of an input. Throws `NeedsValueError` where they are not known while building. */
+  wantNumbers(i: number): number[] {
+    const { data, dtype, size } = this.wantKnown(i), array = this.wantKnown(i);
+    if (dtype !== "bfloat16") return Array.from(data as ArrayLike<number | bigint>, Number);
+    return Array.from({ length: size }, (_, k) => Number(array.at(k)));
+  }
+
+  /** An axis of a rank, by an attribute that may be negative. */
+  axis(name: string, otherwise: number, rank: number): number {
+    return normalizeAxis(this.attributes.int(name, otherwise), rank);
+  }
+
+  /** A graph among the attributes. */
+  graph(name: string): OnnxGraph {
+    const { graphs } = this.node;
+    return Object.hasOwn(graphs, name) ? graphs[name] : this.fail(`it has no graph "${name}"`);
+  }
+
+  /** Runs a graph among the attributes. */
+  run(name: string, inputs: readonly Value[] = []): Value[] {
+    return this.#around.runGraph(this.graph(name), inputs);
+  }
+
+  /** Refuses a node that cannot be. */
+  fail(why: string): never {
+    throw new InvalidArgumentError(`Cannot apply ${this.label}: ${why}`, {
+      op: opName(this.node),
+      node: this.node.name,
+    });
+  }
+
+  /** Refuses what is not done. */
+  lacks(what: string): never {
+    throw new UnimplementedError(`Cannot apply ${this.label}: ${what} is not supported`, {
+      op: opName(this.node),
+      node: this.node.name,
+    });
+  }
+
+  /** Refuses a graph that is built without what only runs know. */
+  needs(what: string): never {
+    throw new NeedsValueError(
+      `Cannot build ${this.label}: ${what} must be known before it runs`,
+      { op: opName(this.node), node: this.node.name },
+    );
+  }
+
+  /** The op and the node, for errors. */
+  get label(): string {
+    return `${opName(this.node)} at node "${this.node.name}"`;
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * The walk over a graph's nodes: each becomes ops of ours by its rule, in the graph that is being built or at once. What depends on
+ * constants alone is computed while building.
+ */
+import { currentInterpreter } from "../../engine/core/apply.ts";
+import { InvalidArgumentError, UnimplementedError } from "../../engine/core/errors.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import { Tensor } from "../../engine/core/tensor.ts";
+import { aside } from "../../engine/runtime/eager/aside.ts";
+import * as tf from "../../../mod.ts";
+import { allNodes, type GraphNode, type OnnxGraph, opName } from "../file/graph.ts";
+import { followEntries, knownEntries } from "./entries.ts";
+import { NodeCall, type NodeSurroundings } from "./node_call.ts";
+import type { Lookup, OpEntry, Rule, RuleOutput } from "./rule.ts";
+import { Value } from "./value.ts";
+
+/** The most elements that are computed while building. */
+const MOST_FOLDED = 2 ** 16;
+
+/** What a walk needs beside the graph. */
+export interface WalkOptions {
+  /** The table of ops. */
+  readonly lookup: Lookup;
+  /** Rules that the caller gives, by the name of the op. */
+  readonly scripts: ReadonlyMap<string, Rule>;
+}
+
+/** The names of a graph and of those around it. */
+class Frame implements NodeSurroundings {
+  readonly tensors: Map<Value, Tensor>;
+  readonly #values = new Map<string, Value>();
+  readonly #outer: Frame | null;
+  readonly #walk: Walk;
+
+  constructor(walk: Walk, outer: Frame | null) {
+    this.#walk = walk;
+    this.#outer = outer;
+    // Tensors that were made in another graph of ours are not of this one.
+    const inPlace = outer !== null && outer.#walk.graphNow() === outer.builtIn;
+    this.builtIn = walk.graphNow();
+    this.tensors = inPlace ? outer.tensors : new Map();
+  }
+
+  readonly builtIn: unknown;
+
+  get(name: string): Value | undefined {
+    return this.#values.get(name) ?? this.#outer?.get(name);
+  }
+
+  set(name: string, value: Value): void {
+    this.#values.set(name, value);
+  }
+
+  runGraph(graph: OnnxGraph, inputs: readonly Value[]): Value[] {
+    return this.#walk.run(graph, inputs, this);
+  }
+}
+
+/** Makes the nodes of graphs into ops of ours. */
+export class Walk {
+  readonly #options: WalkOptions;
+  /** What initialisers and nodes of constants give, by graph: computed once. */
+  readonly #constants: Map<OnnxGraph, Map<string, Value>>;
+
+  /** `constants` holds what is known of a model whatever it is called with, and is filled. */
+  constructor(options: WalkOptions, constants: Map<OnnxGraph, Map<string, Value>>) {
+    this.#options = options;
+    this.#constants = constants;
+  }
+
+  /** The graph of ours that is being built; null for eager code. */
+  graphNow(): unknown {
+    const now = currentInterpreter();
+    return now.symbolic ? now : null;
+  }
+
+  /** The outputs of a graph for these inputs, in the order of its own. */
+  run(graph: OnnxGraph, inputs: readonly Value[], outer: Frame | null = null): Value[] {
+    const frame = new Frame(this, outer), constants = this.#constantsOf(graph);
+    if (inputs.length !== graph.inputs.length) {
+      throw new InvalidArgumentError(
+        `Cannot run the graph "${graph.name}": it takes ${graph.inputs.length} inputs, received ${inputs.length}`,
+      );
+    }
+    for (const [name, value] of constants) frame.set(name, value);
+    graph.inputs.forEach(({ name }, i) => frame.set(name, inputs[i]));
+    for (const node of graph.nodes) {
+      if (node.outputs.every((name) => name === "" || constants.has(name))) continue;
+      const values = node.inputs.map((name) => name === "" ? null : frame.get(name)!);
+      const results = this.#apply(node, values, frame);
+      const isConstant = node.inputs.every((name) => name === "" || constants.has(name)) &&
+        results.every((r) => r === null || r.known !== null);
+      node.outputs.forEach((name, i) => {
+        if (name === "") return;
+        const result = results[i] ?? null;
+        if (result === null) {
+          throw new UnimplementedError(
+            `Cannot apply ${opName(node)} at node "${node.name}": its output ${i} is not supported`,
+            { op: opName(node), node: node.name },
+          );
+        }
+        frame.set(name, result);
+        if (isConstant) constants.set(name, result);
+      });
+    }
+    return graph.outputs.map(({ name }) => frame.get(name)!);
+  }
+
+  #constantsOf(graph: OnnxGraph): Map<string, Value> {
+    let constants = this.#constants.get(graph);
+    if (constants === undefined) {
+      constants = new Map(
+        [...graph.initialisers].map(([name, data]) => [
+          name,
+          Value.known(data.array, data.packed === null ? null : data),
+        ]),
+      );
+      this.#constants.set(graph, constants);
+    }
+    return constants;
+  }
+
+  #apply(
+    node: GraphNode,
+    inputs: readonly (Value | null)[],
+    frame: Frame,
+  ): readonly (Value | null)[] {
+    const script = this.#options.scripts.get(opName(node));
+    const entry = script === undefined ? entryOf(node, this.#options.lookup) : null;
+    const rule = script ?? entry!.rule!;
+    const followed = followEntries(entry?.follow, node, inputs);
+    const shape = knownEntries(followed, inputs);
+    if (shape !== null) return [shape];
+    const folded = entry === null ? null : fold(node, inputs, entry, frame);
+    if (folded !== null) return folded;
+    const isNarrow = entry?.narrow === true && isCounted(inputs);
+    const results = listed(rule(new NodeCall(node, inputs, frame, isNarrow)));
+    return results.map((r, i) => {
+      const value = r === null ? null : valueOf(r);
+      if (value === null || value.tensor === null) return value;
+      const isCount = isNarrow && value.dtype === "int32", entries = followed?.entries;
+      if (!isCount && (i > 0 || entries === undefined)) return value;
+      return Value.of(value.tensor, {
+        dtype: isCount ? "int64" : value.dtype,
+        ...i === 0 && entries && { entries },
+      });
+    });
+  }
+}
+
+/** True where the node's int64 is held as int32, or is known and fits. */
+function isCounted(inputs: readonly (Value | null)[]): boolean {
+  let narrow = false;
+  for (const value of inputs) {
+    if (value === null || value.kind !== "tensor") continue;
+    if (value.dtype === "int32") return false;
+    if (value.dtype !== "int64") continue;
+    if (value.isNarrow) narrow = true;
+    else if (
+      value.known === null || value.entries?.every((v) => v === null || v === (v | 0)) !== true
+    ) {
+      return false;
+    }
+  }
+  return narrow;
+}
+
+function listed(result: ReturnType<Rule>): readonly (RuleOutput | null)[] {
+  return Array.isArray(result) ? result : [result as RuleOutput];
+}
+
+/** What a rule gave as a value. */
+export function valueOf(result: RuleOutput): Value {
+  if (result instanceof Tensor) return Value.of(result);
+  return result instanceof NdArray ? Value.known(result) : result;
+}
+
+/** The entry of a node's op. Throws `UnimplementedError` where there is none, or where it is refused. */
+function entryOf(node: GraphNode, lookup: Lookup): OpEntry {
+  const entry = lookup(node.domain, node.op, node.version);
+  if (entry !== null && entry.rule !== null) return entry;
+  throw new UnimplementedError(
+    `Cannot apply ${opName(node)} at node "${node.name}": ${
+      entry?.refused ?? "there is no such op"
+    }`,
+    { op: opName(node), node: node.name },
+  );
+}
+
+/** Computes a node of constants at once, on the host; null where its inputs are not all known, or too many. */
+function fold(
+  node: GraphNode,
+  inputs: readonly (Value | null)[],
+  entry: OpEntry,
+  frame: Frame,
+): readonly (Value | null)[] | null {
+  if (entry.folds === false || Object.keys(node.graphs).length > 0) return null;
+  let elements = 0, made = 1;
+  for (const value of inputs) {
+    if (value === null) continue;
+    if (value.known === null || value.data !== null) return null;
+    elements += value.known.size;
+    // A shape among the inputs may ask for any number of elements.
+    for (const v of value.entries ?? []) made *= Math.max(1, Math.abs(v ?? 1));
+  }
+  if (elements > MOST_FOLDED || made > MOST_FOLDED && entry.grows === true) {
+    return null;
+  }
+  return aside({ device: "/CPU:0" }, () =>
+    tf.tidy(() => {
+      const around = { tensors: new Map<Value, Tensor>(), runGraph: frame.runGraph.bind(frame) };
+      const results = listed(entry.rule!(new NodeCall(node, inputs, around)));
+      return results.map((r) => {
+        if (r === null) return null;
+        const value = valueOf(r);
+        if (value.kind !== "tensor" || value.tensor === null) return value;
+        return Value.known(new NodeCall(node, [value], around).known(0)!);
+      }) as unknown as Tensor[];
+    })) as unknown as (Value | null)[];
+}
+
+/** All ops of a graph that have no rule and no script, with the names of their nodes. */
+export function missingOps(
+  graph: OnnxGraph,
+  { lookup, scripts }: WalkOptions,
+): Map<string, { readonly nodes: string[]; readonly refused: string | undefined }> {
+  const missing = new Map<string, { nodes: string[]; refused: string | undefined }>();
+  for (const node of allNodes(graph)) {
+    const name = opName(node), entry = lookup(node.domain, node.op, node.version);
+    if (scripts.has(name) || entry !== null && entry.rule !== null) continue;
+    const found = missing.get(name);
+    if (found !== undefined) found.nodes.push(node.name);
+    else missing.set(name, { nodes: [node.name], refused: entry?.refused });
+  }
+  return missing;
+}

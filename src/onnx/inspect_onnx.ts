@@ -1,0 +1,94 @@
+/**
+ * inspectOnnx: what is in a model's file, without running it.
+ */
+import type { FileSource } from "../library/io/source.ts";
+import { missingOps } from "./build/walk.ts";
+import { allNodes, opName } from "./file/graph.ts";
+import { type OnnxFile, readModel, type ReadOptions } from "./file/read_model.ts";
+import { type ValueType } from "./file/types.ts";
+import { lookupOp } from "./ops/table.ts";
+
+/** What is in a model's file. */
+export interface OnnxInspection {
+  /** What wrote it. */
+  readonly producer: string;
+  /** Versions of operator sets by domain; ONNX's own is `ai.onnx`. */
+  readonly opsets: Readonly<Record<string, number>>;
+  /** What it takes: names, and types as text, as `float32[batch, 3]`. */
+  readonly inputs: Readonly<Record<string, string>>;
+  /** What it gives. */
+  readonly outputs: Readonly<Record<string, string>>;
+  /** How many nodes there are of each op, those within graphs of nodes too, and calls of functions replaced. */
+  readonly ops: Readonly<Record<string, number>>;
+  /** Ops that we lack, with the names of their nodes. */
+  readonly missing: Readonly<Record<string, readonly string[]>>;
+  /** How many bytes its initialisers take. */
+  readonly bytes: number;
+  /** Names of the functions that it has. */
+  readonly functions: readonly string[];
+  /** Texts that it carries, by key. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** Reads a model and tells what is in it. Rejects as {@linkcode loadOnnx} does for files that are no models; missing ops are listed. */
+export async function inspectOnnx(
+  source: FileSource,
+  options: ReadOptions = {},
+): Promise<OnnxInspection> {
+  return inspect(await readModel(source, options));
+}
+
+function inspect(file: OnnxFile): OnnxInspection {
+  const { graph, versions, producer, functions, metadata } = file;
+  const counts = new Map<string, number>();
+  for (const node of allNodes(graph)) {
+    counts.set(opName(node), (counts.get(opName(node)) ?? 0) + 1);
+  }
+  const missing = missingOps(graph, { lookup: lookupOp, scripts: new Map() });
+  const named = (values: typeof graph.inputs) =>
+    Object.fromEntries(values.map(({ name, type }) => [name, typeText(type)]));
+  let bytes = 0;
+  for (const data of graph.initialisers.values()) {
+    bytes += data.packed?.length ?? (data.array.data as { byteLength?: number }).byteLength ?? 0;
+  }
+  return {
+    producer,
+    opsets: Object.fromEntries([...versions].map(([d, v]) => [d === "" ? "ai.onnx" : d, v])),
+    inputs: named(graph.inputs),
+    outputs: named(graph.outputs),
+    ops: Object.fromEntries([...counts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))),
+    missing: Object.fromEntries([...missing].map(([op, { nodes }]) => [op, nodes])),
+    bytes,
+    functions,
+    metadata,
+  };
+}
+
+function typeText(type: ValueType | null): string {
+  if (type === null) return "unknown";
+  if (type.kind === "map") return "map";
+  if (type.kind !== "tensor") return `${type.kind}(${typeText(type.of)})`;
+  return `${type.dtype}${
+    type.shape === null ? "" : `[${type.shape.map((d) => d ?? "?").join(", ")}]`
+  }`;
+}
+
+/** Lines that tell what is in a model. */
+export function inspectionLines(found: OnnxInspection): string[] {
+  const list = (what: string, values: Readonly<Record<string, unknown>>) =>
+    Object.entries(values).map(([name, value]) => `${what} ${name}: ${value}`);
+  const nodes = Object.values(found.ops).reduce((a, b) => a + b, 0);
+  const missing = Object.entries(found.missing);
+  return [
+    `ONNX model${found.producer === "" ? "" : ` by ${found.producer}`}, ${nodes} nodes, ${
+      Object.keys(found.ops).length
+    } ops, initialisers of ${found.bytes} bytes`,
+    ...list("opset", found.opsets),
+    ...list("input", found.inputs),
+    ...list("output", found.outputs),
+    ...found.functions.map((f) => `function ${f}`),
+    ...Object.entries(found.ops).map(([op, n]) => `${String(n).padStart(6)} ${op}`),
+    ...missing.map(([op, places]) => `missing ${op} at ${places.join(", ")}`),
+    missing.length === 0 ? "nothing is missing" : `${missing.length} ops are missing`,
+  ];
+}

@@ -1,0 +1,101 @@
+/**
+ * loadOnnx: a model of ONNX as a graph of ours.
+ */
+import { UnimplementedError, ValueError } from "../engine/core/errors.ts";
+import { optionCheck } from "../engine/core/options.ts";
+import { namingAsync } from "../library/io/naming.ts";
+import type { FileSource } from "../library/io/source.ts";
+import { missingOps } from "./build/walk.ts";
+import type { ExternalData } from "./file/external_data.ts";
+import { type OnnxFile, readModel } from "./file/read_model.ts";
+import { OnnxModel } from "./model.ts";
+import { lookupOp } from "./ops/table.ts";
+import { type OnnxScript, scriptRules } from "./scripts.ts";
+import { makeVariables } from "./variables.ts";
+
+/** Options of {@linkcode loadOnnx}. */
+export interface LoadOnnxOptions {
+  /** Where tensors in other files come from. Default: files in the model's folder. */
+  readonly externalData?: ExternalData;
+  /** Is told how much of a download is there, from 0 to 1. */
+  readonly onProgress?: (fraction: number) => void;
+  /** Functions for ops by name, as `acme:Nms`: for those that we lack, or in place of ours. */
+  readonly scripts?: Readonly<Record<string, OnnxScript>>;
+  /** Extents by the name that the file gives them, as `{ batch: 1 }`: the more is known, the more is computed while loading. */
+  readonly dimensions?: Readonly<Record<string, number>>;
+  /** False: weights are constants, and there are no variables. Default true. */
+  readonly trainable?: boolean;
+}
+
+const checkOptions = optionCheck<LoadOnnxOptions>("loadOnnx", {
+  externalData: true,
+  onProgress: true,
+  scripts: true,
+  dimensions: true,
+  trainable: true,
+});
+
+/**
+ * Loads a model of ONNX: a path, a URL, bytes or a stream. Its ops become ops of ours, so that it is fused, placed and differentiated as
+ * any graph is. Initialisers of floating-point numbers are variables, but for those of rank 0 and those that say where or how much.
+ * Rejects with `DataLossError` for bytes that are no sound model, `NotFoundError` for files that are not there, `UnimplementedError`
+ * that names all ops that we lack, `ValueError` for options that do not fit.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { loadOnnx } from "@weft/weft/onnx";
+ * import { assertEquals } from "@std/assert";
+ * // y = MatMul(x, w), as a file of ONNX has it
+ * const file = "CAoSADpXChEKAXgKAXcSAXkiBk1hdE11bBIBZyoTCAIIARABQgF3SggAAABAAABAQFoUCgF4Eg8KDQgBEgkKAxIBbgoCCAJiFAoBeRIPCg0IARIJCgMSAW4KAggBQgQKABAV";
+ * const model = await loadOnnx(Uint8Array.from(atob(file), (c) => c.charCodeAt(0)));
+ * const { y } = await model.run({ x: [[1, 1], [1, 2]] });
+ * assertEquals(await (y as tf.Tensor).array(), [[5], [8]]);
+ *
+ * // It is trained as any function is.
+ * const loss = () => tf.sum(model.call({ x: [[1, 1]] }).y as tf.Tensor);
+ * tf.train.sgd(1).minimize(loss);
+ * assertEquals(await model.variables.w.array(), [[1], [2]]);
+ * ```
+ */
+export async function loadOnnx(
+  source: FileSource,
+  options: LoadOnnxOptions = {},
+): Promise<OnnxModel> {
+  checkOptions(options);
+  const { scripts = {}, dimensions = {}, trainable = true, ...read } = options;
+  for (const [name, extent] of Object.entries(dimensions)) {
+    if (Number.isSafeInteger(extent) && extent >= 0) continue;
+    throw new ValueError(
+      `Cannot load a model: the dimension "${name}" is ${extent}, wanted a size`,
+    );
+  }
+  const file = await readModel(source, read);
+  const name = source instanceof Uint8Array ? "the model" : file.name;
+  return await namingAsync(file.name, async () => {
+    const walk = { lookup: lookupOp, scripts: scriptRules(scripts, file.graph) };
+    refuseMissing(file, walk);
+    const variables = trainable ? makeVariables(file.graph, lookupOp) : {};
+    return await Promise.resolve(
+      new OnnxModel({ name, graph: file.graph, variables, dimensions, walk }),
+    );
+  });
+}
+
+/** Names all ops that the model lacks at once. */
+function refuseMissing(file: OnnxFile, walk: Parameters<typeof missingOps>[1]): void {
+  const missing = missingOps(file.graph, walk);
+  if (missing.size === 0) return;
+  const list = [...missing].map(([op, { nodes, refused }]) =>
+    `${op} at ${nodes.slice(0, 3).map((n) => `"${n}"`).join(", ")}${
+      nodes.length > 3 ? ` and ${nodes.length - 3} more` : ""
+    }${refused === undefined ? "" : ` (${refused})`}`
+  );
+  const [first] = missing, [op, { nodes: [node] }] = first;
+  throw new UnimplementedError(
+    `Cannot run its ops: there is no ${
+      list.join("; no ")
+    }. Pass functions for them as scripts: { "${op}": fn }`,
+    { op, node },
+  );
+}

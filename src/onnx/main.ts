@@ -1,0 +1,26 @@
+/**
+ * The command: `inspect MODEL` prints what is in a model of ONNX.
+ *
+ * @module
+ */
+import { inspectionLines, inspectOnnx } from "./inspect_onnx.ts";
+
+async function main([what, from]: readonly string[]): Promise<number> {
+  if (what === "inspect" && from !== undefined) {
+    for (const line of inspectionLines(await inspectOnnx(from))) console.log(line);
+    return 0;
+  }
+  console.error("usage: inspect MODEL");
+  return 2;
+}
+
+/** Runs the command and ends the process. */
+export async function runCommand(): Promise<void> {
+  // The library's types know browsers only; a command runs in Deno.
+  const { Deno: deno } = globalThis as unknown as {
+    Deno: { readonly args: readonly string[]; exit(code: number): never };
+  };
+  deno.exit(await main(deno.args));
+}
+
+if (import.meta.main) await runCommand();

@@ -1,0 +1,17 @@
+/**
+ * Models of ONNX as graphs of Weft's: run, composed, trained.
+ *
+ * @module
+ */
+import "../../mod.ts";
+
+export { loadOnnx, type LoadOnnxOptions } from "./load_onnx.ts";
+export { inspectOnnx, type OnnxInspection } from "./inspect_onnx.ts";
+export type { OnnxInput, OnnxModel, OnnxOutput, OnnxValue } from "./model.ts";
+export type { OnnxScript } from "./scripts.ts";
+export type { ExternalData } from "./file/external_data.ts";
+export type { ReadOptions } from "./file/read_model.ts";
+export type { FileSource } from "../library/io/source.ts";
+
+// Run as a program it is the command.
+if (import.meta.main) void import("./main.ts").then(({ runCommand }) => runCommand());

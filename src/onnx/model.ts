@@ -1,0 +1,254 @@
+/**
+ * A loaded model: named inputs and outputs, variables, and functions of ours that run it.
+ */
+import { compose, currentInterpreter } from "../engine/core/apply.ts";
+import { describe } from "../engine/core/convert.ts";
+import type { DType } from "../engine/core/dtype.ts";
+import { ValueError } from "../engine/core/errors.ts";
+import type { Nest } from "../engine/core/nest.ts";
+import { compatible, type PartialShape, shapeText } from "../engine/core/shape.ts";
+import { Tensor, type TensorLike } from "../engine/core/tensor.ts";
+import { TensorSpec } from "../engine/core/tensor_spec.ts";
+import type { FuncGraph } from "../engine/graph/func_graph.ts";
+import { asTensor, toInput } from "../engine/ops/input.ts";
+import { type TracedFunction, tracedFunction } from "../engine/runtime/functions/function.ts";
+import type { Variable } from "../engine/runtime/variables/variable.ts";
+import { NeedsValueError, tensorOf } from "./build/node_call.ts";
+import { Value } from "./build/value.ts";
+import { Walk, type WalkOptions } from "./build/walk.ts";
+import type { GraphValue, OnnxGraph } from "./file/graph.ts";
+import { shapeOfExtents } from "./file/types.ts";
+
+/** What goes into a model or comes out of it. */
+export interface OnnxValue {
+  /** Its name. */
+  readonly name: string;
+  /** Its element type; of a sequence that of its tensors, `float32` where the file does not tell it. */
+  readonly dtype: DType;
+  /** Its shape, with null for an extent that is not known; null for an unknown rank. */
+  readonly shape: PartialShape;
+  /** Whether it is a tensor, a list of tensors, or one that may be absent. */
+  readonly kind: "tensor" | "sequence" | "optional";
+}
+
+/** A value that a model takes: a tensor or what can be made into one, a list of them for a sequence, null for an absent optional. */
+export type OnnxInput = TensorLike | readonly TensorLike[] | null;
+
+/** A value that a model gives: a tensor, or a list of them for a sequence. */
+export type OnnxOutput = Tensor | Tensor[];
+
+/** A model as it is made. */
+export interface ModelInit {
+  /** What errors call it. */
+  readonly name: string;
+  /** Its graph. */
+  readonly graph: OnnxGraph;
+  /** Its variables. */
+  readonly variables: Readonly<Record<string, Variable>>;
+  /** Extents by the name that the file gives them. */
+  readonly dimensions: Readonly<Record<string, number>>;
+  /** The table of ops, and what takes the place of ops. */
+  readonly walk: WalkOptions;
+}
+
+type Feeds = Readonly<Record<string, Tensor | readonly Tensor[]>>;
+type Results = Record<string, OnnxOutput>;
+
+/** The most sets of shapes that the model is traced for one by one. After that extents that vary are left open. */
+const MOST_SHAPES = 4;
+
+/** A model of a file of ONNX. Made by {@linkcode loadOnnx}. */
+export class OnnxModel {
+  /** What it takes, in the file's order. */
+  readonly inputs: readonly OnnxValue[];
+  /** What it gives, in the file's order. */
+  readonly outputs: readonly OnnxValue[];
+  /** Its initialisers of floating-point numbers by name, to train, assign or save. */
+  readonly variables: Readonly<Record<string, Variable>>;
+  readonly #init: ModelInit;
+  readonly #constants = new Map<OnnxGraph, Map<string, Value>>();
+  readonly #function: TracedFunction<[Feeds], Results>;
+  readonly #relaxed: TracedFunction<[Feeds], Results>;
+  #graph: FuncGraph | null = null;
+  /** True where the shapes or the values that nodes make cannot be known before they run: then they run one by one. */
+  #isEager = false;
+  #isDisposed = false;
+
+  /** Made by {@linkcode loadOnnx}. */
+  constructor(init: ModelInit) {
+    this.#init = init;
+    const { graph, dimensions, variables, name } = init;
+    this.inputs = graph.inputs.map((v) => describeValue(v, dimensions));
+    this.outputs = graph.outputs.map((v) => describeValue(v, dimensions));
+    this.variables = variables;
+    this.#fillConstants();
+    const body = (feeds: Feeds): Results => this.#build(feeds);
+    this.#function = tracedFunction(body, { name });
+    this.#relaxed = tracedFunction(body, { name, reduceRetracing: true });
+  }
+
+  /** What the graph's initialisers are: variables, or elements that are known. */
+  #fillConstants(): void {
+    const { graph, variables } = this.#init;
+    const constants = new Map<string, Value>();
+    for (const [name, data] of graph.initialisers) {
+      constants.set(
+        name,
+        Object.hasOwn(variables, name)
+          ? Value.of(variables[name], { initial: data.array })
+          : Value.known(data.array, data.packed === null ? null : data),
+      );
+    }
+    this.#constants.set(graph, constants);
+  }
+
+  /**
+   * Runs the model: named inputs in, named outputs out. Rejects with `ValueError` for inputs that are missing, unknown or do not fit.
+   */
+  async run(inputs: Readonly<Record<string, OnnxInput>> = {}): Promise<Results> {
+    const feeds = this.#feeds(inputs);
+    return await this.#either(
+      feeds,
+      (tensors) => this.#traced().async(tensors),
+    );
+  }
+
+  /**
+   * {@linkcode run} at once, or in the function that is being traced: part of its graph, differentiated as the rest. Throws as `run` does,
+   * and `FailedPreconditionError` where something must be awaited.
+   */
+  call(inputs: Readonly<Record<string, OnnxInput>> = {}): Results {
+    const feeds = this.#feeds(inputs);
+    if (currentInterpreter().symbolic) return this.#build(feeds);
+    return this.#either(feeds, (tensors) => this.#traced()(tensors)) as Results;
+  }
+
+  /** Runs the model op by op. Throws as {@linkcode run} does. */
+  runEagerly(inputs: Readonly<Record<string, OnnxInput>> = {}): Results {
+    const feeds = this.#feeds(inputs);
+    return compose(() => this.#build(feeds));
+  }
+
+  /** The graph that it is, for inputs of the shapes that the file tells. Throws `NeedsValueError` where that is not enough. */
+  get graph(): FuncGraph {
+    const specs = Object.fromEntries(
+      this.inputs.map(({ name, dtype, shape }) => [name, TensorSpec(shape, dtype, name)]),
+    );
+    return this.#graph ??= this.#function.getConcreteFunction(specs).graph;
+  }
+
+  /** Frees its variables. It cannot run any more. */
+  dispose(): void {
+    this.#isDisposed = true;
+    for (const v of Object.values(this.variables)) v.dispose();
+  }
+
+  /** By the shapes as they are, as long as there are few of them. */
+  #traced(): TracedFunction<[Feeds], Results> {
+    return this.#function.traceCount < MOST_SHAPES ? this.#function : this.#relaxed;
+  }
+
+  /** Runs it as a graph, or op by op where only that knows enough. */
+  #either(
+    feeds: Feeds,
+    traced: (feeds: Feeds) => Results | Promise<Results>,
+  ): Results | Promise<Results> {
+    if (this.#isEager || Object.values(feeds).some((v) => v === ABSENT)) {
+      return compose(() => this.#build(feeds));
+    }
+    try {
+      return traced(feeds);
+    } catch (e) {
+      if (!(e instanceof NeedsValueError)) throw e;
+      this.#isEager = true;
+      return compose(() => this.#build(feeds));
+    }
+  }
+
+  /** The ops of the model for these inputs, in the graph that is being built or at once. */
+  #build(feeds: Feeds): Results {
+    const { graph, walk } = this.#init;
+    const inputs = graph.inputs.map(({ name }) => {
+      const fed = feeds[name];
+      if (fed === ABSENT) return Value.none;
+      return fed instanceof Tensor ? Value.of(fed) : Value.sequence(fed.map((t) => Value.of(t)));
+    });
+    const outputs = new Walk(walk, this.#constants).run(graph, inputs);
+    const tensors = new Map<Value, Tensor>();
+    const own = (value: Value): OnnxOutput => {
+      if (value.kind === "sequence") return value.items.map((v) => own(v) as Tensor);
+      return value.kind === "none" ? [] : asTensor(tensorOf(value, tensors).asOpInput());
+    };
+    return Object.fromEntries(outputs.map((v, i) => [graph.outputs[i].name, own(v)]));
+  }
+
+  #feeds(inputs: Readonly<Record<string, OnnxInput>>): Feeds {
+    const { name } = this.#init;
+    if (this.#isDisposed) throw new ValueError(`Cannot run ${name}: it is disposed`);
+    if (typeof inputs !== "object" || inputs === null) {
+      throw new ValueError(
+        `Cannot run ${name}: wanted an object of named inputs, received ${describe(inputs)}`,
+      );
+    }
+    const wanted = this.inputs.map((i) => i.name);
+    const missing = this.inputs.filter((i) => i.kind !== "optional" && inputs[i.name] == null);
+    const unknown = Object.keys(inputs).filter((key) => !wanted.includes(key));
+    if (missing.length > 0 || unknown.length > 0) {
+      const list = (names: readonly string[]): string => names.map((n) => `"${n}"`).join(", ");
+      throw new ValueError(
+        `Cannot run ${name}: it takes ${list(wanted) || "nothing"}${
+          missing.length > 0 ? `, ${list(missing.map((i) => i.name))} is missing` : ""
+        }${unknown.length > 0 ? `, ${list(unknown)} is unknown` : ""}`,
+      );
+    }
+    return Object.fromEntries(
+      this.inputs.map((i) => [i.name, this.#feed(i, inputs[i.name] ?? null)]),
+    );
+  }
+
+  #feed(input: OnnxValue, given: OnnxInput): Tensor | readonly Tensor[] {
+    if (given === null) return ABSENT;
+    const isList = input.kind === "sequence" ||
+      input.kind === "optional" && Array.isArray(given) && given.every((v) => v instanceof Tensor);
+    if (!isList) return this.#tensor(input, given as TensorLike);
+    if (Array.isArray(given)) return given.map((v) => this.#tensor(input, v));
+    throw new ValueError(
+      `Cannot run ${this.#init.name}: input "${input.name}" is a sequence, wanted a list of tensors, received ${
+        describe(given)
+      }`,
+    );
+  }
+
+  #tensor({ name, dtype, shape, kind }: OnnxValue, given: TensorLike): Tensor {
+    const x = asTensor(toInput(given, name, "run", given instanceof Tensor ? {} : { dtype }));
+    if (x.dtype !== dtype) {
+      throw new ValueError(
+        `Cannot run ${this.#init.name}: input "${name}" is ${x.dtype}, wanted ${dtype}`,
+      );
+    }
+    if (kind === "tensor" && !compatible(x.staticShape, shape)) {
+      throw new ValueError(
+        `Cannot run ${this.#init.name}: input "${name}" has the shape ${
+          shapeText(x.staticShape)
+        }, wanted ${shapeText(shape)}`,
+      );
+    }
+    return x;
+  }
+}
+
+/** What stands for an optional that is absent. */
+const ABSENT: readonly Tensor[] = Object.freeze([]);
+
+function describeValue(
+  { name, type }: GraphValue,
+  dimensions: Readonly<Record<string, number>>,
+): OnnxValue {
+  let of = type, kind: OnnxValue["kind"] = "tensor";
+  while (of !== null && of.kind !== "tensor" && of.kind !== "map") {
+    if (kind !== "sequence") kind = of.kind;
+    of = of.of;
+  }
+  if (of === null || of.kind !== "tensor") return { name, dtype: "float32", shape: null, kind };
+  return { name, dtype: of.dtype, shape: shapeOfExtents(of.shape, dimensions), kind };
+}

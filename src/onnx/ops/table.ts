@@ -1,0 +1,29 @@
+/**
+ * The table of ops: what each op of ONNX becomes, by domain, name and version. An op is added to one of the lists that it is made of.
+ */
+import type { Lookup, OpEntry } from "../build/rule.ts";
+import { ACTIVATIONS } from "./activations.ts";
+import { ELEMENTWISE } from "./elementwise.ts";
+import { PRODUCTS } from "./products.ts";
+
+/** All entries, by family. */
+export const OPS: readonly OpEntry[] = [
+  ...ACTIVATIONS,
+  ...ELEMENTWISE,
+  ...PRODUCTS,
+];
+
+const BY_NAME = new Map<string, OpEntry[]>();
+for (const entry of [...OPS].sort((a, b) => b.since - a.since)) {
+  const key = keyOf(entry), entries = BY_NAME.get(key);
+  if (entries === undefined) BY_NAME.set(key, [entry]);
+  else entries.push(entry);
+}
+
+function keyOf({ domain = "", name }: Pick<OpEntry, "domain" | "name">): string {
+  return `${domain}:${name}`;
+}
+
+/** The entry of an op of a version: the latest that is not newer. */
+export const lookupOp: Lookup = (domain, name, version) =>
+  BY_NAME.get(keyOf({ domain, name }))?.find((entry) => entry.since <= version) ?? null;

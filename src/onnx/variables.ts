@@ -1,0 +1,56 @@
+/**
+ * A model's variables: its initialisers of floating-point numbers, by name.
+ */
+import type { NdArray } from "../engine/core/nd_array.ts";
+import { DTYPES } from "../engine/core/dtype.ts";
+import { type Variable, variable } from "../engine/runtime/variables/variable.ts";
+import type { Lookup } from "./build/rule.ts";
+import type { GraphNode, OnnxGraph } from "./file/graph.ts";
+
+/** How the nodes of a graph use a constant. */
+interface Use {
+  /** Some node computes with it: it is a weight. */
+  isWeight: boolean;
+  /** Some node wants it left alone. */
+  isFrozen: boolean;
+}
+
+/**
+ * Makes a variable of each initialiser of floating-point numbers that nodes compute with. One of rank 0, and one that says where or how
+ * much, as the scales of a Resize, stays a constant.
+ */
+export function makeVariables(graph: OnnxGraph, lookup: Lookup): Record<string, Variable> {
+  const uses = new Map<string, Use>();
+  collectUses(graph, lookup, uses);
+  const variables: Record<string, Variable> = {};
+  for (const [name, data] of graph.initialisers) {
+    const use = uses.get(name);
+    if (use?.isWeight !== true || data.packed !== null || data.shape.length === 0) continue;
+    if (DTYPES[data.dtype].kind !== "float") continue;
+    variables[name] = variable(data.array as NdArray, !use.isFrozen);
+  }
+  return variables;
+}
+
+function collectUses(graph: OnnxGraph, lookup: Lookup, uses: Map<string, Use>): void {
+  for (const node of graph.nodes) {
+    noteUses(node, lookup, uses);
+    for (const inner of Object.values(node.graphs)) collectUses(inner, lookup, uses);
+  }
+  for (const { name } of graph.outputs) useOf(name, uses).isWeight = true;
+}
+
+function noteUses(node: GraphNode, lookup: Lookup, uses: Map<string, Use>): void {
+  const entry = lookup(node.domain, node.op, node.version);
+  node.inputs.forEach((name, i) => {
+    const use = useOf(name, uses);
+    if (entry?.known?.includes(i) !== true) use.isWeight = true;
+    if (entry?.frozen?.includes(i) === true) use.isFrozen = true;
+  });
+}
+
+function useOf(name: string, uses: Map<string, Use>): Use {
+  let use = uses.get(name);
+  if (use === undefined) uses.set(name, use = { isWeight: false, isFrozen: false });
+  return use;
+}

@@ -1,0 +1,126 @@
+/** Models of ONNX, written field by field. */
+import type { DType } from "@weft/weft";
+import {
+  bytes,
+  encode,
+  type Field,
+  float,
+  integer,
+  message,
+  text,
+} from "../../bench/peers/protobuf.ts";
+
+/** Numbers of element types in ONNX's files. */
+const NUMBERS: Partial<Record<DType, number>> = {
+  float32: 1,
+  uint8: 2,
+  int8: 3,
+  int32: 6,
+  int64: 7,
+  string: 8,
+  bool: 9,
+  float16: 10,
+  float64: 11,
+};
+
+/** Elements of a tensor: typed arrays, or where they are in another file. */
+type Elements =
+  | Float32Array
+  | Int32Array
+  | BigInt64Array
+  | { readonly location: string; readonly offset: number; readonly length: number };
+
+/** An attribute: whole numbers are bigints. */
+export type AttributeValue = number | bigint | string | readonly bigint[] | Graph;
+
+/** The parts of a graph. */
+export interface Graph {
+  readonly nodes: readonly Part[];
+  readonly inputs: readonly Part[];
+  readonly outputs: readonly Part[];
+  readonly initialisers?: readonly Part[];
+}
+
+/** Fields of a message. */
+export type Part = readonly Field[];
+
+export function floats(...values: readonly number[]): Float32Array {
+  return Float32Array.from(values);
+}
+
+export function int64s(...values: readonly number[]): BigInt64Array {
+  return BigInt64Array.from(values, BigInt);
+}
+
+export function node(
+  op: string,
+  inputs: readonly string[],
+  outputs: readonly string[],
+  attributes: Readonly<Record<string, AttributeValue>> = {},
+  domain = "",
+): Part {
+  return [
+    ...inputs.map((name) => text(1, name)),
+    ...outputs.map((name) => text(2, name)),
+    text(4, op),
+    ...Object.entries(attributes).map(([name, value]) => message(5, attribute(name, value))),
+    ...domain === "" ? [] : [text(7, domain)],
+  ];
+}
+
+function attribute(name: string, value: AttributeValue): Part {
+  if (typeof value === "number") return [text(1, name), float(2, value), integer(20, 1)];
+  if (typeof value === "bigint") return [text(1, name), integer(3, value), integer(20, 2)];
+  if (typeof value === "string") return [text(1, name), text(4, value), integer(20, 3)];
+  if (Array.isArray(value)) {
+    return [text(1, name), ...value.map((v) => integer(8, v)), integer(20, 7)];
+  }
+  return [text(1, name), message(6, graph(value as Graph)), integer(20, 5)];
+}
+
+export function tensor(name: string, dims: readonly number[], elements: Elements): Part {
+  const shape = dims.map((d) => integer(1, BigInt(d)));
+  if (!ArrayBuffer.isView(elements)) {
+    const entries = Object.entries(elements).map(([key, value]) =>
+      message(13, [text(1, key), text(2, `${value}`)])
+    );
+    return [...shape, integer(2, 1), text(8, name), ...entries, integer(14, 1)];
+  }
+  const number = elements instanceof Float32Array ? 1 : elements instanceof Int32Array ? 6 : 7;
+  const raw = new Uint8Array(elements.buffer as ArrayBuffer);
+  return [...shape, integer(2, number), text(8, name), bytes(9, raw)];
+}
+
+/** A named value of a type; extents that are texts have names. */
+export function value(name: string, dtype: DType, dims: readonly (number | string)[]): Part {
+  const shape = dims.map((d) => message(1, typeof d === "number" ? [integer(1, d)] : [text(2, d)]));
+  return [
+    text(1, name),
+    message(2, [message(1, [integer(1, NUMBERS[dtype]!), message(2, shape)])]),
+  ];
+}
+
+function graph({ nodes, inputs, outputs, initialisers = [] }: Graph): Part {
+  return [
+    ...nodes.map((n) => message(1, n)),
+    text(2, "graph"),
+    ...initialisers.map((t) => message(5, t)),
+    ...inputs.map((v) => message(11, v)),
+    ...outputs.map((v) => message(12, v)),
+  ];
+}
+
+/** The bytes of a model. `opset` is the version of ONNX's ops, `domains` others that it imports. */
+export function model(
+  { opset = 21, domains = ["acme"], ...parts }: Graph & {
+    readonly opset?: number;
+    readonly domains?: readonly string[];
+  },
+): Uint8Array {
+  return encode([
+    integer(1, 10),
+    message(7, graph(parts)),
+    message(8, [text(1, ""), integer(2, opset)]),
+    ...domains.map((d) => message(8, [text(1, d), integer(2, 1)])),
+  ]);
+}
