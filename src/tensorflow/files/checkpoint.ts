@@ -29,7 +29,12 @@ import {
   type TensorSliceProto,
 } from "../proto/checkpoint_pb.ts";
 import type { DataType } from "../proto/tensor_pb.ts";
-import { fileSystem, openParts, type PartReader, replaceFile } from "../../library/io/random_access.ts";
+import {
+  fileSystem,
+  openParts,
+  type PartReader,
+  replaceFile,
+} from "../../library/io/random_access.ts";
 import { sliceKey } from "./slice_key.ts";
 import { readSource } from "../../library/io/source.ts";
 import { compareBytes, readTable, writeTable } from "./table.ts";
