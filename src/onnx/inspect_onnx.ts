@@ -5,7 +5,7 @@ import type { FileSource } from "../library/io/source.ts";
 import { missingOps } from "./build/walk.ts";
 import { allNodes, opName } from "./file/graph.ts";
 import { type OnnxFile, readModel, type ReadOptions } from "./file/read_model.ts";
-import { type ValueType } from "./file/types.ts";
+import type { ValueType } from "./file/types.ts";
 import { lookupOp } from "./ops/table.ts";
 
 /** What is in a model's file. */

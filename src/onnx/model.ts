@@ -5,7 +5,6 @@ import { compose, currentInterpreter } from "../engine/core/apply.ts";
 import { describe } from "../engine/core/convert.ts";
 import type { DType } from "../engine/core/dtype.ts";
 import { ValueError } from "../engine/core/errors.ts";
-import type { Nest } from "../engine/core/nest.ts";
 import { compatible, type PartialShape, shapeText } from "../engine/core/shape.ts";
 import { Tensor, type TensorLike } from "../engine/core/tensor.ts";
 import { TensorSpec } from "../engine/core/tensor_spec.ts";
@@ -52,7 +51,8 @@ export interface ModelInit {
 }
 
 type Feeds = Readonly<Record<string, Tensor | readonly Tensor[]>>;
-type Results = Record<string, OnnxOutput>;
+/** What a model gives, by name. */
+export type OnnxOutputs = Record<string, OnnxOutput>;
 
 /** The most sets of shapes that the model is traced for one by one. After that extents that vary are left open. */
 const MOST_SHAPES = 4;
@@ -67,8 +67,8 @@ export class OnnxModel {
   readonly variables: Readonly<Record<string, Variable>>;
   readonly #init: ModelInit;
   readonly #constants = new Map<OnnxGraph, Map<string, Value>>();
-  readonly #function: TracedFunction<[Feeds], Results>;
-  readonly #relaxed: TracedFunction<[Feeds], Results>;
+  readonly #function: TracedFunction<[Feeds], OnnxOutputs>;
+  readonly #relaxed: TracedFunction<[Feeds], OnnxOutputs>;
   #graph: FuncGraph | null = null;
   /** True where the shapes or the values that nodes make cannot be known before they run: then they run one by one. */
   #isEager = false;
@@ -82,7 +82,7 @@ export class OnnxModel {
     this.outputs = graph.outputs.map((v) => describeValue(v, dimensions));
     this.variables = variables;
     this.#fillConstants();
-    const body = (feeds: Feeds): Results => this.#build(feeds);
+    const body = (feeds: Feeds): OnnxOutputs => this.#build(feeds);
     this.#function = tracedFunction(body, { name });
     this.#relaxed = tracedFunction(body, { name, reduceRetracing: true });
   }
@@ -105,7 +105,7 @@ export class OnnxModel {
   /**
    * Runs the model: named inputs in, named outputs out. Rejects with `ValueError` for inputs that are missing, unknown or do not fit.
    */
-  async run(inputs: Readonly<Record<string, OnnxInput>> = {}): Promise<Results> {
+  async run(inputs: Readonly<Record<string, OnnxInput>> = {}): Promise<OnnxOutputs> {
     const feeds = this.#feeds(inputs);
     return await this.#either(
       feeds,
@@ -117,14 +117,14 @@ export class OnnxModel {
    * {@linkcode run} at once, or in the function that is being traced: part of its graph, differentiated as the rest. Throws as `run` does,
    * and `FailedPreconditionError` where something must be awaited.
    */
-  call(inputs: Readonly<Record<string, OnnxInput>> = {}): Results {
+  call(inputs: Readonly<Record<string, OnnxInput>> = {}): OnnxOutputs {
     const feeds = this.#feeds(inputs);
     if (currentInterpreter().symbolic) return this.#build(feeds);
-    return this.#either(feeds, (tensors) => this.#traced()(tensors)) as Results;
+    return this.#either(feeds, (tensors) => this.#traced()(tensors)) as OnnxOutputs;
   }
 
   /** Runs the model op by op. Throws as {@linkcode run} does. */
-  runEagerly(inputs: Readonly<Record<string, OnnxInput>> = {}): Results {
+  runEagerly(inputs: Readonly<Record<string, OnnxInput>> = {}): OnnxOutputs {
     const feeds = this.#feeds(inputs);
     return compose(() => this.#build(feeds));
   }
@@ -144,15 +144,15 @@ export class OnnxModel {
   }
 
   /** By the shapes as they are, as long as there are few of them. */
-  #traced(): TracedFunction<[Feeds], Results> {
+  #traced(): TracedFunction<[Feeds], OnnxOutputs> {
     return this.#function.traceCount < MOST_SHAPES ? this.#function : this.#relaxed;
   }
 
   /** Runs it as a graph, or op by op where only that knows enough. */
   #either(
     feeds: Feeds,
-    traced: (feeds: Feeds) => Results | Promise<Results>,
-  ): Results | Promise<Results> {
+    traced: (feeds: Feeds) => OnnxOutputs | Promise<OnnxOutputs>,
+  ): OnnxOutputs | Promise<OnnxOutputs> {
     if (this.#isEager || Object.values(feeds).some((v) => v === ABSENT)) {
       return compose(() => this.#build(feeds));
     }
@@ -166,7 +166,7 @@ export class OnnxModel {
   }
 
   /** The ops of the model for these inputs, in the graph that is being built or at once. */
-  #build(feeds: Feeds): Results {
+  #build(feeds: Feeds): OnnxOutputs {
     const { graph, walk } = this.#init;
     const inputs = graph.inputs.map(({ name }) => {
       const fed = feeds[name];

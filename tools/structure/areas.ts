@@ -184,7 +184,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       ".": {
         holds: "the entry `./tf` and its command",
-        imports: ["tensorflow/files", "mod"],
+        imports: ["library/io", "tensorflow/files", "mod"],
       },
     },
   },

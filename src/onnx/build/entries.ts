@@ -75,8 +75,8 @@ function slice(node: GraphNode, inputs: readonly (Value | null)[]): Followed | n
   return { entries: entries.slice(from[0], to[0]), rank: 1 };
 }
 
-/** Arithmetic of two scalars or vectors, where either side may be one number. */
-function arithmetic(f: (a: number, b: number) => number): Follow {
+/** Follows entries through arithmetic of two scalars or vectors, where either side may be one number. */
+export function followArithmetic(f: (a: number, b: number) => number): Follow {
   return (_, inputs) => {
     const a = entriesAt(inputs, 0), b = entriesAt(inputs, 1);
     const ranks = [rankAt(inputs, 0), rankAt(inputs, 1)];
@@ -94,16 +94,9 @@ function arithmetic(f: (a: number, b: number) => number): Follow {
 }
 
 /** How entries of shapes go through ops. */
-export const FOLLOW = {
-  shape,
-  same,
-  gather,
-  concat,
-  slice,
-  arithmetic,
-  toVector: toRank(1),
-  toScalar: toRank(0),
-} as const;
+export const FOLLOW: Readonly<
+  Record<"shape" | "same" | "gather" | "concat" | "slice" | "toVector" | "toScalar", Follow>
+> = { shape, same, gather, concat, slice, toVector: toRank(1), toScalar: toRank(0) };
 
 /** What an op's way to follow entries tells of a node's result; null where that are no whole numbers. */
 export function followEntries(

@@ -4,7 +4,7 @@
 import { DTYPES } from "../../engine/core/dtype.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
-import { FOLLOW } from "../build/entries.ts";
+import { FOLLOW, followArithmetic } from "../build/entries.ts";
 import { op, type OpEntry, type Rule, type RuleOptions } from "../build/rule.ts";
 import { binary, isFloat, isWhole, like, put1, to, unary } from "./raw.ts";
 import * as tf from "../../../mod.ts";
@@ -117,7 +117,7 @@ const narrow = { narrow: true };
 
 /** {@linkcode narrow}, for arithmetic that shapes are computed by. */
 function counts(f: (a: number, b: number) => number): RuleOptions {
-  return { narrow: true, follow: FOLLOW.arithmetic(f) };
+  return { narrow: true, follow: followArithmetic(f) };
 }
 
 /** Ops that work element by element. */
