@@ -20,6 +20,8 @@ export class NeedsValueError extends UnimplementedError {}
 export interface NodeSurroundings {
   /** The tensors that were made of values in this graph. */
   readonly tensors: Map<Value, Tensor>;
+  /** Those whose channels were put last. */
+  readonly lasts: Map<Value, Tensor>;
   /** Runs a graph of the node, given its inputs. */
   runGraph(graph: OnnxGraph, inputs: readonly Value[]): Value[];
 }
@@ -32,8 +34,10 @@ export function tensorOf(
 ): Tensor {
   let made = tensors.get(value);
   if (made === undefined) {
-    const { tensor, known } = value;
-    made = tensor === null
+    const { tensor, known, last } = value;
+    made = last !== null
+      ? channelsFirst(last)
+      : tensor === null
       ? currentInterpreter().constant(known!)
       : currentInterpreter().symbolic && !tensor.isSymbolic
       ? tensor.asOpInput()
@@ -41,6 +45,16 @@ export function tensorOf(
     tensors.set(value, made);
   }
   return made.dtype === dtype ? made : tf.cast(made, dtype);
+}
+
+/** The tensor with its last axis, the channels, as axis 1. */
+function channelsFirst(x: Tensor): Tensor {
+  const shape = x.staticShape!, rank = shape.length, extents = shape.slice(1, -1);
+  // Images of one point need not move.
+  if (extents.every((d) => d === 1) && shape.at(-1) !== null) {
+    return tf.reshape(x, [shape[0] ?? -1, shape.at(-1)!, ...extents as number[]]);
+  }
+  return tf.transpose(x, [0, rank - 1, ...extents.map((_, i) => i + 1)]);
 }
 
 /** A node as its rule sees it. */
@@ -115,6 +129,18 @@ export class NodeCall {
     return this.tensorOf(this.value(i), "int32");
   }
 
+  /** An input as a tensor with its channels, which are axis 1, last. */
+  last(i: number): Tensor {
+    const value = this.value(i), { lasts } = this.#around;
+    let made = value.last ?? lasts.get(value);
+    if (made === undefined) {
+      const rank = this.rank(i), spatial = Array.from({ length: rank - 2 }, (_, k) => k + 2);
+      made = tf.transpose(this.x(i), [0, ...spatial, 1]);
+      lasts.set(value, made);
+    }
+    return made;
+  }
+
   /** A value as a tensor of a dtype. */
   tensorOf(value: Value, dtype: DType = value.dtype): Tensor {
     return tensorOf(value, this.#around.tensors, dtype);
@@ -149,10 +175,10 @@ export class NodeCall {
 
   /** The elements of an input, where they are known while building: always in eager code. */
   known(i: number): NdArray | undefined {
-    const { known, initial, tensor, dtype } = this.value(i);
+    const value = this.value(i), { known, initial, dtype } = value;
     if (known !== null) return known;
     if (initial !== null) return initial;
-    if (tensor === null) return undefined;
+    const tensor = value.last === null ? value.tensor! : this.x(i);
     const array = tensor instanceof SymbolicTensor
       ? constantValue(tensor)
       : tensor.isSymbolic

@@ -38,6 +38,8 @@ export class Value {
   readonly entries: Entries | null;
   /** Elements of less than a byte as the file has them. */
   readonly data: TensorData | null;
+  /** The tensor with its channels, which are axis 1, last; null where it is held as it is. */
+  readonly last: Tensor | null;
 
   private constructor(init: Partial<Value> & Pick<Value, "kind" | "dtype">) {
     this.kind = init.kind;
@@ -48,6 +50,7 @@ export class Value {
     this.initial = init.initial ?? null;
     this.entries = init.entries ?? null;
     this.data = init.data ?? null;
+    this.last = init.last ?? null;
   }
 
   /** A tensor. */
@@ -72,6 +75,11 @@ export class Value {
     });
   }
 
+  /** A tensor of images whose channels stand last, where ONNX has them at axis 1. */
+  static channelsLast(last: Tensor): Value {
+    return new Value({ kind: "tensor", dtype: last.dtype, last });
+  }
+
   /** A list of values. */
   static sequence(items: readonly Value[], dtype: DType = items[0]?.dtype ?? "float32"): Value {
     return new Value({ kind: "sequence", dtype, items });
@@ -82,7 +90,10 @@ export class Value {
 
   /** The shape as far as it is known. */
   get shape(): PartialShape {
-    return this.known?.shape ?? this.tensor?.staticShape ?? null;
+    const shape = this.known?.shape ?? (this.tensor ?? this.last)?.staticShape ?? null;
+    return shape === null || this.last === null
+      ? shape
+      : [shape[0], shape[shape.length - 1], ...shape.slice(1, -1)];
   }
 
   /** True where a tensor holds int64 as int32, which what it counts allows. */

@@ -28,6 +28,7 @@ export interface WalkOptions {
 /** The names of a graph and of those around it. */
 class Frame implements NodeSurroundings {
   readonly tensors: Map<Value, Tensor>;
+  readonly lasts: Map<Value, Tensor>;
   readonly #values = new Map<string, Value>();
   readonly #outer: Frame | null;
   readonly #walk: Walk;
@@ -39,6 +40,7 @@ class Frame implements NodeSurroundings {
     const inPlace = outer !== null && outer.#walk.graphNow() === outer.builtIn;
     this.builtIn = walk.graphNow();
     this.tensors = inPlace ? outer.tensors : new Map();
+    this.lasts = inPlace ? outer.lasts : new Map();
   }
 
   readonly builtIn: unknown;
@@ -208,12 +210,16 @@ function fold(
   }
   return aside({ device: "/CPU:0" }, () =>
     tf.tidy(() => {
-      const around = { tensors: new Map<Value, Tensor>(), runGraph: frame.runGraph.bind(frame) };
+      const around: NodeSurroundings = {
+        tensors: new Map(),
+        lasts: new Map(),
+        runGraph: frame.runGraph.bind(frame),
+      };
       const results = listed(entry.rule!(new NodeCall(node, inputs, around)));
       return results.map((r) => {
         if (r === null) return null;
         const value = valueOf(r);
-        if (value.kind !== "tensor" || value.tensor === null) return value;
+        if (value.kind !== "tensor" || value.known !== null) return value;
         return Value.known(new NodeCall(node, [value], around).known(0)!);
       }) as unknown as Tensor[];
     })) as unknown as (Value | null)[];

@@ -3,14 +3,28 @@
  */
 import type { Lookup, OpEntry } from "../build/rule.ts";
 import { ACTIVATIONS } from "./activations.ts";
+import { CASTS } from "./casts.ts";
+import { CONVOLUTIONS } from "./convolutions.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
+import { INDEXING } from "./indexing.ts";
+import { NORMS } from "./norms.ts";
+import { POOLS } from "./pools.ts";
 import { PRODUCTS } from "./products.ts";
+import { REDUCTIONS } from "./reductions.ts";
+import { SHAPES } from "./shapes.ts";
 
 /** All entries, by family. */
 export const OPS: readonly OpEntry[] = [
   ...ACTIVATIONS,
+  ...CASTS,
+  ...CONVOLUTIONS,
   ...ELEMENTWISE,
+  ...INDEXING,
+  ...NORMS,
+  ...POOLS,
   ...PRODUCTS,
+  ...REDUCTIONS,
+  ...SHAPES,
 ];
 
 const BY_NAME = new Map<string, OpEntry[]>();

@@ -1,0 +1,59 @@
+/**
+ * Casts between element types, and bits of one type as another.
+ */
+import { type DType, DTYPES } from "../../engine/core/dtype.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
+import type { NodeCall } from "../build/node_call.ts";
+import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
+import { dtypeOfNumber } from "../file/types.ts";
+import { isFloat, put1 } from "./raw.ts";
+import * as tf from "../../../mod.ts";
+
+/** Numbers of element types by the names that the first files gave them. */
+const NAMES = ["UNDEFINED", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING"]
+  .concat(["BOOL", "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16"]);
+
+function cast(n: NodeCall): RuleOutput {
+  const named = n.version < 6 && n.attributes.raw("to")?.type === 3;
+  const number = named ? NAMES.indexOf(n.attributes.text("to", "")) : n.attributes.int("to", 0);
+  return castTo(n, dtypeOfNumber(number));
+}
+
+function castTo(n: NodeCall, dtype: DType): RuleOutput {
+  const value = n.value(0);
+  if (value.dtype === dtype) return value.known === null ? tf.identity(n.x(0)) : value;
+  if (value.isNarrow) {
+    // What counts or places something fits int32.
+    if (dtype === "int32") return value.tensor!;
+    return castTensor(value.tensor!, dtype);
+  }
+  return castTensor(n.x(0), dtype);
+}
+
+function castTensor(x: Tensor, dtype: DType): Tensor {
+  if (x.dtype === "string") return fromText(x, dtype);
+  return dtype === "string" ? put1("AsString", [x]) : tf.cast(x, dtype);
+}
+
+/** Texts as numbers: decimal ones, and the names of infinity and of no number. */
+function fromText(x: Tensor, dtype: DType): Tensor {
+  const exact = dtype === "float64" || !isFloat(dtype) ? "float64" : "float32";
+  const read = put1("StringToNumber", [x], { out_type: exact });
+  return read.dtype === dtype ? read : tf.cast(read, dtype);
+}
+
+/** Bits of a type as elements of one as wide. */
+function bitCast(n: NodeCall): Tensor {
+  const dtype = dtypeOfNumber(n.attributes.int("to", 0)), from = n.dtype(0);
+  if (DTYPES[from].bytes !== DTYPES[dtype].bytes) n.fail(`${from} is not as wide as ${dtype}`);
+  if (from === dtype) return tf.identity(n.x(0));
+  if (from !== "bool" && dtype !== "bool") return put1("Bitcast", [n.x(0)], { type: dtype });
+  return dtype === "bool" ? tf.notEqual(n.x(0), tf.zerosLike(n.x(0))) : tf.cast(n.x(0), dtype);
+}
+
+/** Casts. */
+export const CASTS: readonly OpEntry[] = [
+  op("BitCast", 26, bitCast),
+  op("Cast", 1, cast),
+  op("CastLike", 15, (n) => castTo(n, n.dtype(1))),
+];

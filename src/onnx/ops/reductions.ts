@@ -1,0 +1,88 @@
+/**
+ * Reductions, and running sums and products.
+ */
+import { normalizeAxis } from "../../engine/core/shape.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
+import type { NodeCall } from "../build/node_call.ts";
+import { op, type OpEntry, type Rule } from "../build/rule.ts";
+import { isFloat, to } from "./raw.ts";
+import * as tf from "../../../mod.ts";
+
+type Reduce = (x: Tensor, axes: number[], keepDims: boolean) => Tensor;
+
+/** The rule of a reduction whose axes are an input from a version on. */
+function reduction(f: Reduce, axesFrom = 18): Rule {
+  return (n) => {
+    const given = n.version < axesFrom
+      ? n.attributes.ints("axes")
+      : n.has(1)
+      ? n.wantInts(1)
+      : undefined;
+    const keep = n.attributes.flag("keepdims", true);
+    if ((given === undefined || given.length === 0) && n.attributes.flag("noop_with_empty_axes")) {
+      return f(n.x(0), [], keep);
+    }
+    const rank = n.rank(0);
+    const axes = given === undefined || given.length === 0
+      ? Array.from({ length: rank }, (_, i) => i)
+      : given.map((a) => normalizeAxis(a, rank));
+    return f(n.x(0), axes, keep);
+  };
+}
+
+/** A reduction over no axis leaves the elements, but for what is done with each. */
+function over(
+  reduce: (x: Tensor, axes: number[], keepDims: boolean) => Tensor,
+  before: (x: Tensor) => Tensor = (x) => x,
+  after: (x: Tensor) => Tensor = (x) => x,
+): Reduce {
+  return (x, axes, keep) => {
+    const terms = before(x);
+    return after(axes.length === 0 ? tf.identity(terms) : reduce(terms, axes, keep));
+  };
+}
+
+const sum = (x: Tensor, axes: number[], keep: boolean): Tensor =>
+  to(tf.sum(x, axes, keep), x.dtype);
+
+/** Extremes of truth values are whether any is true, or all. */
+function extreme(f: Reduce, ofBools: Reduce): Reduce {
+  return (x, axes, keep) => (x.dtype === "bool" ? ofBools : f)(x, axes, keep);
+}
+
+/** Something of floating-point numbers, which whole numbers become and are again. */
+function inFloats(f: Reduce): Reduce {
+  return (x, axes, keep) =>
+    isFloat(x.dtype) ? f(x, axes, keep) : to(f(to(x, "float64"), axes, keep), x.dtype);
+}
+
+const mean = over((x, axes, keep) => tf.mean(x, axes, keep));
+const l2 = over(sum, tf.square, tf.sqrt);
+const logSum = over(sum, undefined, tf.log);
+const logSumExp: Reduce = (x, axes, keep) =>
+  axes.length === 0 ? tf.identity(x) : tf.logSumExp(x, axes, keep);
+
+function running(f: typeof tf.cumsum): Rule {
+  return (n: NodeCall) => {
+    const axis = normalizeAxis(n.wantInts(1)[0], n.rank(0)), { attributes } = n;
+    return f(n.x(0), axis, attributes.flag("exclusive"), attributes.flag("reverse"));
+  };
+}
+
+const options = { known: [1] };
+
+/** Reductions. */
+export const REDUCTIONS: readonly OpEntry[] = [
+  op("CumProd", 26, running(tf.cumprod), options),
+  op("CumSum", 11, running(tf.cumsum), options),
+  op("ReduceL1", 1, reduction(over(sum, tf.abs)), options),
+  op("ReduceL2", 1, reduction(inFloats(l2)), options),
+  op("ReduceLogSum", 1, reduction(inFloats(logSum)), options),
+  op("ReduceLogSumExp", 1, reduction(inFloats(logSumExp)), options),
+  op("ReduceMax", 1, reduction(extreme(over(tf.max), over(tf.any))), options),
+  op("ReduceMean", 1, reduction(inFloats(mean)), options),
+  op("ReduceMin", 1, reduction(extreme(over(tf.min), over(tf.all))), options),
+  op("ReduceProd", 1, reduction(over(tf.prod)), options),
+  op("ReduceSum", 1, reduction(over(sum), 13), options),
+  op("ReduceSumSquare", 1, reduction(over(sum, tf.square)), options),
+];
