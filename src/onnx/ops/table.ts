@@ -4,26 +4,38 @@
 import type { Lookup, OpEntry } from "../build/rule.ts";
 import { ACTIVATIONS } from "./activations.ts";
 import { CASTS } from "./casts.ts";
+import { CONTROL } from "./control.ts";
 import { CONVOLUTIONS } from "./convolutions.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
 import { INDEXING } from "./indexing.ts";
 import { NORMS } from "./norms.ts";
+import { ORDERING } from "./ordering.ts";
+import { PADDING } from "./padding.ts";
 import { POOLS } from "./pools.ts";
 import { PRODUCTS } from "./products.ts";
 import { REDUCTIONS } from "./reductions.ts";
+import { RESIZE } from "./resize.ts";
+import { SAMPLING } from "./sampling.ts";
+import { SEQUENCES } from "./sequences.ts";
 import { SHAPES } from "./shapes.ts";
 
 /** All entries, by family. */
 export const OPS: readonly OpEntry[] = [
   ...ACTIVATIONS,
   ...CASTS,
+  ...CONTROL,
   ...CONVOLUTIONS,
   ...ELEMENTWISE,
   ...INDEXING,
   ...NORMS,
+  ...ORDERING,
+  ...PADDING,
   ...POOLS,
   ...PRODUCTS,
   ...REDUCTIONS,
+  ...RESIZE,
+  ...SAMPLING,
+  ...SEQUENCES,
   ...SHAPES,
 ];
 
