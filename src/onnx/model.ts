@@ -70,7 +70,7 @@ export class OnnxModel {
   readonly #function: TracedFunction<[Feeds], OnnxOutputs>;
   readonly #relaxed: TracedFunction<[Feeds], OnnxOutputs>;
   #graph: FuncGraph | null = null;
-  /** True where the shapes or the values that nodes make cannot be known before they run: then they run one by one. */
+  /** True where a graph needs what only a run knows. */
   #isEager = false;
   #isDisposed = false;
 
@@ -107,10 +107,13 @@ export class OnnxModel {
    */
   async run(inputs: Readonly<Record<string, OnnxInput>> = {}): Promise<OnnxOutputs> {
     const feeds = this.#feeds(inputs);
-    return await this.#either(
-      feeds,
-      (tensors) => this.#traced().async(tensors),
-    );
+    if (this.#runsOneByOne(feeds)) return this.runEagerly(inputs);
+    try {
+      return await this.#traced().async(feeds);
+    } catch (e) {
+      this.#noteUnknown(e);
+      return this.runEagerly(inputs);
+    }
   }
 
   /**
@@ -120,7 +123,13 @@ export class OnnxModel {
   call(inputs: Readonly<Record<string, OnnxInput>> = {}): OnnxOutputs {
     const feeds = this.#feeds(inputs);
     if (currentInterpreter().symbolic) return this.#build(feeds);
-    return this.#either(feeds, (tensors) => this.#traced()(tensors)) as OnnxOutputs;
+    if (this.#runsOneByOne(feeds)) return this.runEagerly(inputs);
+    try {
+      return this.#traced()(feeds);
+    } catch (e) {
+      this.#noteUnknown(e);
+      return this.runEagerly(inputs);
+    }
   }
 
   /** Runs the model op by op. Throws as {@linkcode run} does. */
@@ -148,21 +157,15 @@ export class OnnxModel {
     return this.#function.traceCount < MOST_SHAPES ? this.#function : this.#relaxed;
   }
 
-  /** Runs it as a graph, or op by op where only that knows enough. */
-  #either(
-    feeds: Feeds,
-    traced: (feeds: Feeds) => OnnxOutputs | Promise<OnnxOutputs>,
-  ): OnnxOutputs | Promise<OnnxOutputs> {
-    if (this.#isEager || Object.values(feeds).some((v) => v === ABSENT)) {
-      return compose(() => this.#build(feeds));
-    }
-    try {
-      return traced(feeds);
-    } catch (e) {
-      if (!(e instanceof NeedsValueError)) throw e;
-      this.#isEager = true;
-      return compose(() => this.#build(feeds));
-    }
+  /** True where the ops run one by one, as only then enough is known. */
+  #runsOneByOne(feeds: Feeds): boolean {
+    return this.#isEager || Object.values(feeds).some((v) => v === ABSENT);
+  }
+
+  /** Throws an error again, but for one that says that a graph knows too little. */
+  #noteUnknown(e: unknown): void {
+    if (!(e instanceof NeedsValueError)) throw e;
+    this.#isEager = true;
   }
 
   /** The ops of the model for these inputs, in the graph that is being built or at once. */

@@ -193,34 +193,47 @@ function asImages(n: NodeCall, plans: readonly AxisPlan[], mixing: Mixing): Rule
   );
 }
 
+/** True where TensorFlow's resizing does the same whatever the extents are. */
+function isOpenly(
+  { mode, place, nearest, antialias }: Mixing,
+  scales: readonly number[] | undefined,
+): boolean {
+  if (antialias) return false;
+  if (mode === "linear") return ["half_pixel", "align_corners", "asymmetric"].includes(place);
+  if (mode !== "nearest") return false;
+  if (place === "asymmetric") return nearest === "floor";
+  return place === "half_pixel" && nearest.startsWith("round") &&
+    scales?.every((s) => Number.isInteger(s)) === true;
+}
+
 /** Images whose extents only a run knows, or whose new ones. */
 function asOpenImages(n: NodeCall, mixing: Mixing): RuleOutput {
-  const { mode, place, antialias } = mixing, x = n.last(0);
-  if (n.rank(0) !== 4 || antialias || mode === "cubic") n.needs("the shape of input 0");
-  if (!["half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"].includes(place)) {
-    n.needs("the shape of input 0");
-  }
-  const isOld = n.version < 11, first = n.attributes.ints("axes")?.length === 2 ? 0 : 2;
-  const scales = isOld
-    ? n.attributes.floats("scales") ?? n.wantNumbers(1)
+  const { attributes } = n, { mode, place } = mixing;
+  const scales = n.version < 11
+    ? attributes.floats("scales") ?? n.wantNumbers(1)
     : n.has(2) && n.shape(2)?.[0] !== 0
     ? n.wantNumbers(2)
     : undefined;
-  if (scales !== undefined && first === 2 && (scales[0] !== 1 || scales[1] !== 1)) {
-    n.needs("the shape of input 0");
-  }
+  const axes = attributes.ints("axes"), first = axes === undefined ? 2 : 0;
+  const isPlain = n.rank(0) === 4 && isOpenly(mixing, scales) &&
+    (axes === undefined || axes.join() === "2,3") &&
+    attributes.text("keep_aspect_ratio_policy", "stretch") === "stretch" &&
+    (scales === undefined ||
+      scales.length === first + 2 && scales.slice(0, first).every((s) => s === 1));
+  if (!isPlain) n.needs("the shape of input 0");
+  const x = n.last(0);
   let size: Tensor;
   if (scales !== undefined) {
-    const extents = tf.slice(tf.shape(x), [1], [2]);
-    const grown = tf.mul(tf.cast(extents, "float32"), tf.tensor1d(scales.slice(first, first + 2)));
+    const extents = tf.cast(tf.slice(tf.shape(x), [1], [2]), "float32");
+    const grown = tf.mul(extents, tf.tensor1d(scales.slice(first)));
     size = tf.cast(tf.floor(tf.add(grown, 1e-4)), "int32");
   } else {
-    const entries = n.entries(3) ?? [null, null, null, null].slice(2 - first);
+    const entries = n.entries(3) ?? new Array<null>(first + 2).fill(null);
     size = vectorOf(entries.slice(first), (i) => elementOf(n.index(3), i + first));
   }
-  const isAligned = place === "align_corners", isHalf = !isAligned && place !== "asymmetric";
+  const isHalf = place === "half_pixel";
   const resize = mode === "linear" ? tf.image.resizeBilinear : tf.image.resizeNearestNeighbor;
-  return Value.channelsLast(resize(x, size as never, isAligned, isHalf));
+  return Value.channelsLast(resize(x, size, place === "align_corners", isHalf));
 }
 
 function resize(n: NodeCall): RuleOutput {
