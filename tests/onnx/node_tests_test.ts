@@ -1,5 +1,5 @@
 /**
- * ONNX's own node tests within our dtypes. What does not pass stands in expected_failures.json with the reason, and what passes must not
+ * ONNX's own node tests within our dtypes, and small models of many architectures with what onnxruntime computes for them. What does not pass stands in expected_failures.json with the reason, and what passes must not
  * stand there. `WEFT_ONNX_UPDATE=1` writes that file anew from what the devices do.
  */
 import { assertEquals } from "@std/assert";
@@ -14,7 +14,7 @@ const EXPECTED = new URL("expected_failures.json", import.meta.url);
 /** Reasons by the names of cases: those of all devices, and those of one. */
 type Expected = Record<"all" | TestDevice, Record<string, string>>;
 
-const PACKS = ["node_tests", "node_tests_large", "contrib_tests"] as const;
+const PACKS = ["node_tests", "node_tests_large", "contrib_tests", "models"] as const;
 const UPDATES = Deno.env.get("WEFT_ONNX_UPDATE") === "1";
 const found: Partial<Record<TestDevice, Record<string, string>>> = {};
 
@@ -23,13 +23,15 @@ async function read(value: OnnxOutput): Promise<unknown> {
   return await Promise.all(value.map(read));
 }
 
-/** Why a case does not pass; null where it does. Ops run one by one, which needs no plan for each. */
+/** Why a case does not pass; null where it does. Ops run one by one, which needs no plan for each; whole models run as graphs. */
 async function failure(pack: Pack, one: Case): Promise<string | null> {
+  const isWhole = one.scale !== undefined;
   try {
     const model = await loadOnnx(pack.model(one));
     try {
       for (const [inputs, outputs] of one.sets) {
-        const results = model.runEagerly(pack.feeds(model, inputs));
+        const feeds = pack.feeds(model, inputs);
+        const results = isWhole ? await model.run(feeds) : model.runEagerly(feeds);
         for (const [i, wanted] of outputs.entries()) {
           const { name } = model.outputs[i];
           const differs = difference(await read(results[name]), pack.arrays(wanted), one);
@@ -51,7 +53,8 @@ for (const name of PACKS) {
     const known = { ...expected.all, ...expected[device] };
     const pack = await Pack.read(name), wrong: string[] = [];
     // A GPU's shaders take their time to compile: the CPU tells of the rules.
-    const cases = device === "cpu" || UPDATES ? pack.cases : some(pack.cases, 300);
+    const few = name === "models" ? 4 : 250;
+    const cases = device === "cpu" || UPDATES ? pack.cases : some(pack.cases, few);
     for (const one of cases) {
       const why = await failure(pack, one);
       if (why !== null) (found[device] ??= {})[one.n] = why;

@@ -16,8 +16,10 @@ export interface Case {
   readonly sets:
     readonly (readonly [inputs: readonly Reference[], outputs: readonly Reference[]])[];
   /** How far results may be off, by their size and at all. */
-  readonly rtol: number;
-  readonly atol: number;
+  readonly rtol?: number;
+  readonly atol?: number;
+  /** How far they may be off by the size of the largest. */
+  readonly scale?: number;
   /** True where only dtypes and shapes are known. */
   readonly random?: boolean;
 }
@@ -86,14 +88,15 @@ export class Pack {
 export function difference(
   got: unknown,
   want: Arrays,
-  { rtol, atol, random = false }: Pick<Case, "rtol" | "atol" | "random">,
+  tolerance: Omit<Case, "n" | "m" | "sets">,
 ): string | null {
+  const { rtol = 0, scale = 0, random = false } = tolerance;
   if (Array.isArray(want) || want === null) {
     const list = want ?? [];
     if (!Array.isArray(got)) return "it is a tensor, wanted a list";
     if (got.length !== list.length) return `it has ${got.length} items, wanted ${list.length}`;
     for (const [i, item] of list.entries()) {
-      const found = difference(got[i], item, { rtol, atol, random });
+      const found = difference(got[i], item, tolerance);
       if (found !== null) return `item ${i}: ${found}`;
     }
     return null;
@@ -105,6 +108,7 @@ export function difference(
     return `its shape is [${got.shape}], wanted [${wanted.shape}]`;
   }
   if (random) return null;
+  const atol = (tolerance.atol ?? 0) + (scale === 0 ? 0 : scale * largest(wanted));
   for (let i = 0; i < wanted.size; i++) {
     const a = elements(got.at(i)), b = elements(wanted.at(i));
     if (a.some((v, k) => !isNear(v, b[k], rtol, atol))) {
@@ -112,6 +116,16 @@ export function difference(
     }
   }
   return null;
+}
+
+/** The size of the largest number. */
+function largest(array: NdArray): number {
+  let most = 0;
+  for (let i = 0; i < array.size; i++) {
+    const size = Math.abs(Number(array.at(i)));
+    if (Number.isFinite(size)) most = Math.max(most, size);
+  }
+  return most;
 }
 
 /** An element as numbers and texts. */

@@ -131,30 +131,34 @@ function looped(n: NodeCall, turns: Turns): Ended {
   const first = begins === null
     ? tf.scalar(true, "bool")
     : tf.reshape(tensorsOf(n, [begins])[0], []);
+  const count = start.length;
   const out = tf.whileLoop(
-    (i: Tensor, goesOn: Tensor) =>
-      limit === null ? goesOn : tf.logicalAnd(goesOn, tf.less(i, limit)),
-    (i: Tensor, goesOn: Tensor, values: Tensor[], lists: InstanceType<typeof tf.TensorArray>[]) => {
+    (...vars: readonly unknown[]) => {
+      const [i, goesOn] = vars as Tensor[];
+      return limit === null ? goesOn : tf.logicalAnd(goesOn, tf.less(i, limit));
+    },
+    (...vars: readonly unknown[]) => {
+      const [i, goesOn, ...values] = vars.slice(0, 2 + count) as Tensor[];
       const next = turn(
         Value.of(i, { dtype: "int64" }),
         Value.of(goesOn),
         values.map((t) => Value.of(t)),
       );
-      const [again, ...rest] = tensorsOf(n, [next.goesOn, ...next.carried, ...next.rows]);
-      const rows = rest.slice(values.length);
+      const [again, ...made] = tensorsOf(n, [next.goesOn, ...next.carried, ...next.rows]);
+      const lists = vars.slice(2 + count) as tf.TensorArray[];
       return [
         tf.add(i, 1),
         tf.reshape(again, []),
-        rest.slice(0, values.length),
-        lists.map((list, k) => list.write(i, rows[k])),
+        ...made.slice(0, count),
+        ...lists.map((list, k) => list.write(i, made[count + k])),
       ];
     },
-    [tf.scalar(0, "int32"), first, start, arrays],
-    { shapeInvariants: [[], [], shapes, arrays.map(() => undefined)] as never },
-  ) as unknown as [Tensor, Tensor, Tensor[], InstanceType<typeof tf.TensorArray>[]];
+    [tf.scalar(0, "int32"), first, ...start, ...arrays],
+    { shapeInvariants: [[], [], ...shapes, ...arrays.map(() => undefined)] as never },
+  ) as readonly unknown[];
   return {
-    carried: out[2].map((t) => Value.of(t)),
-    rows: out[3].map((list) => list.stack()),
+    carried: (out.slice(2, 2 + count) as Tensor[]).map((t) => Value.of(t)),
+    rows: (out.slice(2 + count) as tf.TensorArray[]).map((list) => list.stack()),
   };
 }
 

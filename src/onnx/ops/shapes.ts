@@ -68,7 +68,12 @@ function size(n: NodeCall): RuleOutput {
 function reshape(n: NodeCall): Tensor {
   const x = n.x(0), dims = n.dims(0), keeps = n.attributes.flag("allowzero");
   const target = n.version < 5 ? n.attributes.ints("shape") ?? [] : n.entries(1);
-  if (target === undefined) return tf.reshape(x, n.index(1));
+  if (target === undefined) {
+    const wanted = n.index(1), length = n.shape(1)?.[0];
+    if (keeps || length == null || dims.length === 0) return tf.reshape(x, wanted);
+    const own = tf.slice(tf.pad(tf.shape(x), [[0, length]]), [0], [length]);
+    return tf.reshape(x, tf.where(tf.equal(wanted, 0), own, wanted));
+  }
   const copied = target.map((d) => d === 0 && !keeps);
   const wanted = target.map((d, i) => copied[i] ? dims[i] ?? null : d);
   if (copied.some((c, i) => c && i >= dims.length)) {

@@ -14,6 +14,7 @@ import { PADDING } from "./padding.ts";
 import { POOLS } from "./pools.ts";
 import { PRODUCTS } from "./products.ts";
 import { REDUCTIONS } from "./reductions.ts";
+import { REGULARISATION } from "./regularisation.ts";
 import { RESIZE } from "./resize.ts";
 import { SAMPLING } from "./sampling.ts";
 import { SEQUENCES } from "./sequences.ts";
@@ -33,6 +34,7 @@ export const OPS: readonly OpEntry[] = [
   ...POOLS,
   ...PRODUCTS,
   ...REDUCTIONS,
+  ...REGULARISATION,
   ...RESIZE,
   ...SAMPLING,
   ...SEQUENCES,

@@ -1,0 +1,30 @@
+/**
+ * Dropout: elements left out while training, and nothing else.
+ */
+import type { Tensor } from "../../engine/core/tensor.ts";
+import type { NodeCall } from "../build/node_call.ts";
+import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
+import { like, to } from "./raw.ts";
+import * as tf from "../../../mod.ts";
+
+/** Inference leaves the elements as they are. Training leaves out a share of them and makes the others larger. */
+function dropout(n: NodeCall): RuleOutput[] {
+  const { attributes } = n, x = n.x(0);
+  const isTraining = n.version >= 12 && n.has(2) && n.wantKnown(2).at(0) === true;
+  const ratio = !isTraining ? 0 : n.has(1) ? n.wantNumbers(1)[0] : 0.5;
+  if (ratio === 0) return [tf.identity(x), mask(n, tf.onesLike(x))];
+  const seed = attributes.has("seed") ? attributes.int("seed", 0) : undefined;
+  const kept = tf.greaterEqual(tf.randomUniform(tf.shape(x), 0, 1, "float32", seed), ratio);
+  const y = tf.where(kept, tf.mul(x, like(x, 1 / (1 - ratio))), tf.zerosLike(x));
+  return [y, mask(n, kept)];
+}
+
+/** Which elements were kept: truth values since version 10, numbers before. */
+function mask(n: NodeCall, kept: Tensor): Tensor {
+  return to(kept, n.version >= 10 ? "bool" : n.dtype(0));
+}
+
+/** Ops that regularise. */
+export const REGULARISATION: readonly OpEntry[] = [
+  op("Dropout", 1, dropout, { known: [1, 2], folds: false }),
+];
