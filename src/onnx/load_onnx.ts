@@ -2,7 +2,7 @@
  * loadOnnx: a model of ONNX as a graph of ours.
  */
 import { UnimplementedError, ValueError } from "../engine/core/errors.ts";
-import { optionCheck } from "../engine/core/options.ts";
+import { optionCheck } from "../engine/core/arguments.ts";
 import { namingAsync } from "../library/io/naming.ts";
 import type { FileSource } from "../library/io/source.ts";
 import { missingOps } from "./build/walk.ts";
