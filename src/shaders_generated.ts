@@ -1074,7 +1074,7 @@ export interface MatmulRegister {
   readonly transB: boolean;
   /** B is read four at a time along its last axis. */
   readonly wideB: boolean;
-  /** How many elements each row of B begins further from a whole four than the row before, where it is read by fours nevertheless. */
+  /** Elements by which each row of B is further from a multiple of four than the row before, where it is read by fours. */
   readonly skewB: number;
   /** The epilogue, as a function that gives what is stored for a sum. */
   readonly finish?: string | undefined;
@@ -1963,15 +1963,15 @@ export interface ReduceRows {
   readonly acc: string;
   /** Type of the accumulators. */
   readonly v: string;
-  /** What joins two values: 0 sum, 1 product, 2 the greater, 3 the lesser. */
+  /** Combination of two values: 0 sum, 1 product, 2 maximum, 3 minimum. */
   readonly combine: number;
   /** The result of nothing. */
   readonly identity: string;
   /** Four elements are taken at once. */
   readonly wide: boolean;
-  /** What is read is f16, which is computed with in f32. */
+  /** The elements read are f16; they are computed in f32. */
   readonly halfFrom: boolean;
-  /** What is stored is f16. */
+  /** The elements stored are f16. */
   readonly halfTo: boolean;
   /** Elements are computed by `load_`, not read. */
   readonly computed: boolean;
@@ -2047,7 +2047,7 @@ export interface ReduceStrided {
   readonly v: string;
   /** The bits of one. */
   readonly bits: string;
-  /** What joins two values: 0 sum, 1 product, 2 the greater, 3 the lesser. */
+  /** Combination of two values: 0 sum, 1 product, 2 maximum, 3 minimum. */
   readonly combine: number;
   /** The result of nothing. */
   readonly identity: string;
@@ -2057,9 +2057,9 @@ export interface ReduceStrided {
   readonly along: boolean;
   /** Eight elements are loaded at once, as two fours. */
   readonly eights: boolean;
-  /** What is read is f16, which is computed with in f32. */
+  /** The elements read are f16; they are computed in f32. */
   readonly halfFrom: boolean;
-  /** What is stored is f16. */
+  /** The elements stored are f16. */
   readonly halfTo: boolean;
   /** Elements are computed by `load_`, not read. */
   readonly computed: boolean;
@@ -2212,9 +2212,9 @@ export interface RowsNormColumns {
   readonly out: string;
   /** Type of what is computed at once. */
   readonly v: string;
-  /** What is read is f16, which is computed with in f32. */
+  /** The elements read are f16; they are computed in f32. */
   readonly halfFrom: boolean;
-  /** What is stored is f16. */
+  /** The elements stored are f16. */
   readonly halfTo: boolean;
   /** Invocations of a workgroup. */
   readonly workgroup: number;
@@ -2505,15 +2505,15 @@ export interface ScanLine {
   readonly product: boolean;
   /** Lines are walked backwards. */
   readonly reverse: boolean;
-  /** What is written does not contain the element itself. */
+  /** Leave the element itself out of its result. */
   readonly exclusive: boolean;
   /** Only the end of each chunk is written. */
   readonly total: boolean;
   /** The running value starts at what a second input says. */
   readonly init: boolean;
-  /** What is read is f16, which is computed with in f32. */
+  /** The elements read are f16; they are computed in f32. */
   readonly halfFrom: boolean;
-  /** What is written is f16. */
+  /** The elements written are f16. */
   readonly halfTo: boolean;
   /** Invocations of a workgroup. */
   readonly workgroup: number;
@@ -2661,7 +2661,7 @@ export interface ScanTiles {
   readonly product: boolean;
   /** Lines are walked backwards. */
   readonly reverse: boolean;
-  /** What is written does not contain the element itself. */
+  /** Leave the element itself out of its result. */
   readonly exclusive: boolean;
   /** The running value starts at what a second input says. */
   readonly init: boolean;
@@ -2731,7 +2731,7 @@ export interface ScanTotals {
   readonly acc: string;
   /** Products instead of sums. */
   readonly product: boolean;
-  /** What is read is f16, which is computed with in f32. */
+  /** The elements read are f16; they are computed in f32. */
   readonly half: boolean;
 }
 

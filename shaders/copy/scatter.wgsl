@@ -44,7 +44,7 @@ fn main(
       //#if !ADDS
       out0[to] = v;
       //#elif FLOATS
-      // WGSL has no atomic floats: the sum is tried until nobody else came between.
+      // WGSL has no atomic floats: the sum is tried until no other invocation wrote in between.
       //: var old = atomicLoad(&out0[to]);
       //: loop {
       //:   let next = bitcast<u32>(bitcast<f32>(old) + v);

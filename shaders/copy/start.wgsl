@@ -1,4 +1,4 @@
-// What the result of a scatter holds before: another input, or zeros.
+// Initial contents of a scatter's result: another input, or zeros.
 
 alias Element = vec4<u32>; //#param Type of what moves at once.
 const START = true; //#param An input holds it; else zeros.

@@ -36,7 +36,7 @@ struct Params {
 }
 @group(0) @binding(3) var<uniform> p: Params;
 
-//#slot finish What is stored for a sum, as a function.
+//#slot finish A function from a sum to the value stored.
 fn finish(v: f32, at: u32, column: u32) -> C { return v; }
 //#end
 

@@ -1,4 +1,4 @@
-// Gives the gradients of crops back to the image. Sums are atomic: WGSL has no atomic floats, so that each is tried until nobody else
+// Gives the gradients of crops back to the image. Sums are atomic: WGSL has no atomic floats, so that each is tried until no other
 // came between.
 
 const NEAREST = false; //#param The nearest pixels; else bilinear interpolation.

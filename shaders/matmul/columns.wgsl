@@ -4,7 +4,7 @@
 const VECS = 1u; //#param Vectors of four columns of an invocation's tile.
 const TRANS_B = false; //#param B is stored `[n, k]`.
 const WIDE_B = true; //#param B is read four at a time along its last axis.
-const SKEW_B = 0; //#param How many elements each row of B begins further from a whole four than the row before, where it is read by fours nevertheless.
+const SKEW_B = 0; //#param Elements by which each row of B is further from a multiple of four than the row before, where it is read by fours.
 const HALF = false; //#param Elements are f16, which are computed with in f32.
 const e = 0u; //#index
 const h = 0u; //#index

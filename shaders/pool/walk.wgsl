@@ -7,7 +7,7 @@ alias V = f32; //#param Type of what is computed at once: one element, or four.
 alias Index = u32; //#param Type of indices that go with them.
 alias Flag = bool; //#param Type of conditions of them.
 alias Acc = f32; //#param Type in which elements are computed with.
-const KIND = 0; //#param What is made, as pool/window.wgsl counts it.
+const KIND = 0; //#param Kind of result, numbered as in pool/window.wgsl.
 const DEEP = true; //#param There is a depth axis.
 const WIDE = false; //#param Four channels at once.
 const EIGHTS = false; //#param Eight channels in one load, as two fours.
@@ -56,7 +56,7 @@ fn walks(c: u32, n_w: u32, z0_w: i32, y0_w: i32, x0_w: i32) {
   var best = lowest();
   var where_ = Index(0u);
   var none = true;
-  // What each KIND of pool/window.wgsl does with a tap.
+  // The work of each KIND of pool/window.wgsl does with a tap.
   //#piece take
   //#if EIGHTS
   //: let w = in0[px * p.channels + c];

@@ -1,6 +1,6 @@
 // The greater, or the lesser, of two floats where NaN wins: the built-in functions may lose it.
 
-const COMBINE = 2; //#param What joins two values: 0 sum, 1 product, 2 the greater, 3 the lesser.
+const COMBINE = 2; //#param Combination of two values: 0 sum, 1 product, 2 maximum, 3 minimum.
 
 fn extreme(a: f32, b: f32) -> f32 { return max(a, b); } //#inline COMBINE == 2
 //: fn extreme(a: f32, b: f32) -> f32 { return min(a, b); } //#inline

@@ -3,8 +3,8 @@
 alias In = f32; //#param Type of what is read at once.
 alias Out = f32; //#param Type of what is stored at once.
 alias V = f32; //#param Type of what is computed at once.
-const HALF_FROM = false; //#param What is read is f16, which is computed with in f32.
-const HALF_TO = false; //#param What is stored is f16.
+const HALF_FROM = false; //#param The elements read are f16; they are computed in f32.
+const HALF_TO = false; //#param The elements stored are f16.
 const WORKGROUP = 64u; //#param Invocations of a workgroup.
 
 fn load(x: f32) -> f32 { return x; } //#inline !HALF_FROM

@@ -6,11 +6,11 @@ alias To = f32; //#param Type of what is written.
 alias Acc = f32; //#param Type of the running value.
 const PRODUCT = false; //#param Products instead of sums.
 const REVERSE = false; //#param Lines are walked backwards.
-const EXCLUSIVE = false; //#param What is written does not contain the element itself.
+const EXCLUSIVE = false; //#param Leave the element itself out of its result.
 const TOTAL = false; //#param Only the end of each chunk is written.
 const INIT = false; //#param The running value starts at what a second input says.
-const HALF_FROM = false; //#param What is read is f16, which is computed with in f32.
-const HALF_TO = false; //#param What is written is f16.
+const HALF_FROM = false; //#param The elements read are f16; they are computed in f32.
+const HALF_TO = false; //#param The elements written are f16.
 const WORKGROUP = 64u; //#param Invocations of a workgroup.
 
 fn load(x: f32) -> f32 { return x; } //#inline !HALF_FROM

@@ -3,7 +3,7 @@
 alias From = f32; //#param Type of what is read.
 alias Acc = f32; //#param Type of the running value.
 const PRODUCT = false; //#param Products instead of sums.
-const HALF = false; //#param What is read is f16, which is computed with in f32.
+const HALF = false; //#param The elements read are f16; they are computed in f32.
 const WORKGROUP = 256u; //#let 256
 const half = 128u; //#index
 

@@ -50,7 +50,7 @@ export interface BackpropOptions {
   readonly around?: AroundStep;
   /** True: the gradient of gathered rows is returned as `IndexedSlices`. */
   readonly slices?: boolean;
-  /** What gradients flow through. Default floats. */
+  /** The dtypes that gradients flow through. Default floats. */
   readonly flow?: GradientFlow;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What gradients flow through: floats, as TensorFlow has it. The entry `tfjs-core` puts another rule in force, by which integers have
+ * Decides which dtypes have gradients: floats, as in TensorFlow. The entry `tfjs-core` puts another rule in force, by which integers have
  * gradients too.
  */
 import { type DType, isTrainable } from "../core/dtype.ts";

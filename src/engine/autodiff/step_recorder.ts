@@ -73,7 +73,7 @@ export class StepRecorder implements Recorder {
   readonly steps: Step[] = [];
   /** Variables that were read and are trainable or watched, by id. */
   readonly variables: Map<number, Resource> = new Map();
-  /** What gradients flow through. */
+  /** The dtypes that gradients flow through. */
   readonly flow: GradientFlow = gradientFlow.current;
   readonly #watched = new Set<number>();
   /** Ids of values that depend on followed values only through steps that cut the gradient. */

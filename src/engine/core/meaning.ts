@@ -1,5 +1,5 @@
 /**
- * What ops are to passes, placement and devices. An op says it once, in its definition; devices find kernels by the kind.
+ * The meaning of ops for passes, placement and devices. An op's definition declares it; devices find kernels by its kind.
  */
 import type { Attrs, Problem } from "./op.ts";
 import type { Expr } from "./scalar/expr.ts";

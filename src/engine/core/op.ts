@@ -124,7 +124,7 @@ export interface OpInit {
   readonly effects?: OpEffects;
   /** Inputs that kernels read on the host: axes, shapes, permutations. */
   readonly hostInputs?: readonly string[];
-  /** How the executor runs it on the host thread, for ops that are no kernels: scripts, control flow, state. */
+  /** Runs it on the host thread, for ops without kernels: scripts, control flow, state. */
   readonly host?: HostOp;
   /** True: kernels read no more of the inputs than dtypes and shapes, so that values need not exist. */
   readonly shapeOnly?: boolean;

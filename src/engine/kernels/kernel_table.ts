@@ -16,7 +16,7 @@ export class KernelTable<T extends Readonly<Record<MeaningKind, unknown>>> {
     this.#loaders = loaders;
   }
 
-  /** What there is for a kind; undefined where the device has nothing or it has not been loaded. */
+  /** Returns the kernels of a kind; undefined if the device has none, or has not loaded them. */
   get<K extends MeaningKind>(kind: K): Partial<T>[K] {
     return this.#rows[kind];
   }

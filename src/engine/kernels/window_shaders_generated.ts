@@ -30,13 +30,13 @@ export interface ConvFilterRegister {
   readonly transB: boolean;
   /** B is read four at a time along its last axis. */
   readonly wideB: boolean;
-  /** How many elements each row of B begins further from a whole four than the row before, where it is read by fours nevertheless. */
+  /** Elements by which each row of B is further from a multiple of four than the row before, where it is read by fours. */
   readonly skewB: number;
   /** Results are stored four columns at a time. */
   readonly wideC: boolean;
   /** Sums are added to what the result holds. */
   readonly accumulate: boolean;
-  /** What is stored for a sum, as a function. */
+  /** A function from a sum to the value stored. */
   readonly finish?: string | undefined;
 }
 
@@ -529,7 +529,7 @@ export interface ConvRegister {
   readonly half: boolean;
   /** B is read four at a time along its last axis. */
   readonly wideB: boolean;
-  /** How many elements each row of B begins further from a whole four than the row before, where it is read by fours nevertheless. */
+  /** Elements by which each row of B is further from a multiple of four than the row before, where it is read by fours. */
   readonly skewB: number;
   /** Results are stored four columns at a time. */
   readonly wideC: boolean;
@@ -1151,7 +1151,7 @@ export interface DepthwiseFilter {
   readonly taps: number;
   /** Invocations of a workgroup. */
   readonly workgroup: number;
-  /** What is stored for a sum, as a function. */
+  /** A function from a sum to the value stored. */
   readonly finish?: string | undefined;
 }
 
@@ -1198,7 +1198,7 @@ export interface DepthwiseInputOne {
   readonly half: boolean;
   /** Invocations of a workgroup. */
   readonly workgroup: number;
-  /** What is stored for a sum, as a function. */
+  /** A function from a sum to the value stored. */
   readonly finish?: string | undefined;
 }
 
@@ -2210,7 +2210,7 @@ export interface PoolWindow {
   readonly positions: string;
   /** Type in which elements are computed with. */
   readonly acc: string;
-  /** What is made: 0 greatest elements, 1 means, 2 the tap of the greatest element, 3 what stands in a second operand at the greatest element, 4 greatest elements and their flat positions. */
+  /** Kind of result: 0 maxima, 1 means, 2 the tap of the maximum, 3 the second operand at the maximum, 4 maxima and their flat positions. */
   readonly kind: number;
   /** There is a depth axis. */
   readonly deep: boolean;

@@ -1,7 +1,7 @@
 /**
- * WEFT_DEBUG: prints what becomes of each graph. `passes` shows every stage, `plan` the steps with their devices and reads,
- * `kernels` what is prepared to run them: each kernel the first time, with its source where it has one. `verify` prints nothing: it
- * checks what each pass makes, as the tests do.
+ * WEFT_DEBUG: prints the stages of each graph. `passes` shows every stage, `plan` the steps with their devices and
+ * reads, `kernels` each kernel when it is first prepared, with its source if it has one. `verify` prints nothing: it
+ * checks the result of each pass, as the tests do.
  */
 import { pipelineOptions } from "../graph/passes/pipeline.ts";
 import { irText, verify } from "../graph/passes/verify.ts";
@@ -11,7 +11,7 @@ import { shapeText } from "../core/shape.ts";
 import { environment } from "./devices/environment.ts";
 import { type Plan, planTrace } from "./plan/plan.ts";
 
-/** Reads `WEFT_DEBUG` and switches on what it names; unknown names are ignored. */
+/** Reads `WEFT_DEBUG` and enables the named outputs; unknown names are ignored. */
 export function installDebug(): void {
   const wanted = new Set((environment("WEFT_DEBUG") ?? "").split(/[,|]/));
   pipelineOptions.verify ||= wanted.has("verify") || wanted.has("passes");
@@ -42,7 +42,7 @@ export function kernelText({ device, op, name, specs, parts }: KernelInfo): stri
   return [`${op} by "${name}" on ${device}: ${specs}`, ...lines].join("\n");
 }
 
-/** A plan as text, one step a line: slots, op, device, what is read back before, what is handed to the host. */
+/** Formats a plan, one step a line: slots, op, device, the reads before it, the values for the host. */
 export function planText(plan: Plan): string {
   const lines = [
     ...plan.feeds.map((slot, i) => `$${slot} = feed ${i}`),
@@ -50,7 +50,7 @@ export function planText(plan: Plan): string {
       `$${slot} = constant ${value.dtype}${shapeText(value.shape)}`
     ),
   ];
-  // Steps of one boundary share their list: whichever comes first reads it.
+  // Steps of one boundary share their list; the first of them to run reads it.
   const shown = new Set<readonly number[]>();
   for (const step of plan.steps) {
     if (step.mayRead && step.reads.length > 0 && !shown.has(step.reads)) {

@@ -1,6 +1,4 @@
-/**
- * Connects the parts when the library is loaded: eager execution, methods of tensors, what graphs need.
- */
+/** Connects the parts when the library is loaded: eager execution, tensor methods, and hooks of graphs. */
 import { expandFusion } from "../ops/fused/fused.ts";
 import { setRowMapper } from "../autodiff/jacobians.ts";
 import { setTapeMemory } from "../autodiff/step_recorder.ts";

@@ -1,6 +1,4 @@
-/**
- * Connects the parts that eager code needs: what runs ops, and the memory of tapes.
- */
+/** Connects the parts of eager mode: the interpreter, and the memory of tapes. */
 import { setTapeMemory } from "../autodiff/step_recorder.ts";
 import { installEager } from "./eager/eager.ts";
 import { owning } from "./eager/owning.ts";

@@ -1,21 +1,19 @@
-/**
- * trace: records what the host and the devices do, in the format that Chrome's and Perfetto's viewers open.
- */
+/** trace: records the work of the host and the devices in the format of Chrome's and Perfetto's viewers. */
 import { wantFunction } from "../core/arguments.ts";
 import { setTracer, type Span, tracer } from "../core/trace.ts";
 import { gpuDevice } from "./devices/devices.ts";
 
 /** An event of Chrome's trace event format. */
 export interface TraceEvent {
-  /** What it is about. */
+  /** Its subject. */
   readonly name: string;
-  /** Its sort: `run`, `plan`, `pass`, `step`, `dispatch`, `readback`, `upload`, `script`. */
+  /** Its category: `run`, `plan`, `pass`, `step`, `dispatch`, `readback`, `upload`, `script`. */
   readonly cat?: string;
-  /** `X`: a span; `b` and `e`: begin and end of one that may overlap others; `M`: names a track. */
+  /** `X`: a span; `b` and `e`: begin and end of one that may overlap others; `M`: a track's name. */
   readonly ph: "X" | "b" | "e" | "M";
   /** Microseconds since the trace began. */
   readonly ts: number;
-  /** Microseconds it took. */
+  /** Duration in microseconds. */
   readonly dur?: number;
   /** Process; always 1. */
   readonly pid: number;
@@ -23,23 +21,23 @@ export interface TraceEvent {
   readonly tid: number;
   /** Ties `b` and `e` together. */
   readonly id?: number;
-  /** More about it. */
+  /** Details. */
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
-/** What {@linkcode trace} recorded; `JSON.stringify` makes the file that viewers open. */
+/** The recording of {@linkcode trace}; `JSON.stringify` makes the file for viewers. */
 export interface Trace {
   /** The events. */
   readonly traceEvents: readonly TraceEvent[];
-  /** Unit that viewers show. */
+  /** Unit shown by viewers. */
   readonly displayTimeUnit: "ms";
 }
 
-/** What {@linkcode trace} returns. */
+/** The result of {@linkcode trace}. */
 export interface TraceInfo<T> {
-  /** What the function returned. */
+  /** The function's result. */
   readonly result: T;
-  /** What happened meanwhile. */
+  /** The recorded events. */
   readonly trace: Trace;
 }
 
@@ -51,9 +49,9 @@ function tellAll(span: Span): void {
 }
 
 /**
- * Records what `fn` does: runs, planning and its passes, steps, dispatches, readbacks, uploads and bodies of scripts. Where the
- * adapter has timestamps, dispatches also stand on a track of the GPU; each is a pass of its own while this runs. Rejects with
- * what `fn` throws. The form is Chrome's trace event format.
+ * Records the work of `fn`: runs, planning and its passes, steps, dispatches, readbacks, uploads and script bodies. If
+ * the adapter has timestamps, dispatches also stand on a track of the GPU; each is a pass of its own during the
+ * recording. Rejects with the error of `fn`. The form is Chrome's trace event format.
  *
  * @example
  * ```ts

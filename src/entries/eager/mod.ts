@@ -2,9 +2,9 @@
  * Eager code alone, for small pages: tensors, ops, gradients, variables, optimizers and devices, under the names of
  * `@weft/weft` and over the same tensors. Bundlers include only the imported names.
  *
- * What `@weft/weft` sets up for everybody is not here: graphs, functions and sessions, scripts, files, and the methods of tensors
- * (`add(x, y)` for `x.add(y)`), although TypeScript knows those. Kernels come with `await ready()` or `setBackend()`, those of the CPU
- * also soon after its first op; before that, ops run there in plain loops.
+ * The full library `@weft/weft` also has graphs, functions, sessions, scripts and files, and the methods of tensors: call
+ * `add(x, y)` here, although TypeScript also accepts `x.add(y)`. `await ready()` and `setBackend()` load the kernels, those
+ * of the CPU also soon after its first op; until then, ops run there in plain loops.
  *
  * @example
  * ```ts

@@ -1,6 +1,4 @@
-/**
- * Optimizers and checkpoints. The public name is `tf.train`.
- */
+/** Optimizers and checkpoints. The public name is `tf.train`. */
 import "./update_ops.ts";
 
 export * from "./functions.ts";

@@ -1,10 +1,8 @@
-/**
- * Things that are no tensors, as values that flow along edges: tapes, maps of gradients, owners of tensors.
- */
+/** Things that are no tensors, as values that flow along edges: tapes, maps of gradients, owners of tensors. */
 import type { OpInput } from "../apply.ts";
 import { NdArray } from "../nd_array.ts";
 
-/** What a handle stands for, with a reference count. */
+/** The object behind a handle, with a reference count. */
 export abstract class Held implements Disposable {
   #refs = 1;
 

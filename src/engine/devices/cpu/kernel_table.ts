@@ -17,7 +17,7 @@ export type CpuKernels = {
   ) => FastRun | null;
 };
 
-/** What the CPU runs; other ops run in plain loops. */
+/** The fast kernels of the CPU; other ops run in plain loops. */
 export const cpuKernels: KernelTable<CpuKernels> = /* @__PURE__ */ new KernelTable();
 
 /** Prepares the vector kernel for a problem, or returns null. */

@@ -221,7 +221,7 @@ export class BufferPool {
     }
   }
 
-  /** Wraps a buffer with another owner, who frees it: it never enters the pool. */
+  /** Wraps a buffer with another owner, which frees it: it never enters the pool. */
   adopt(gpu: GPUBuffer): PooledBuffer {
     let buffer = this.#adopted.get(gpu);
     if (!buffer) this.#adopted.set(gpu, buffer = this.#buffer(gpu, []));

@@ -7,7 +7,7 @@ import { KernelTable } from "../../kernels/kernel_table.ts";
 
 const windows = () => import("../../kernels/window_kernels.ts");
 
-/** What GPU devices run. Their module brings most kinds; these are loaded where ops of the process have them. */
+/** The kernels of GPU devices. Their module brings most kinds; these are loaded if ops of the process have them. */
 export const gpuKernels: KernelTable<GpuKernels> = /* @__PURE__ */ new KernelTable<GpuKernels>({
   window: windows,
   dilation: windows,

@@ -1,6 +1,4 @@
-/**
- * Functions as attributes of control flow ops: tracing them, and what they capture as inputs of the op.
- */
+/** Traces the functions that are attributes of control flow ops; what they capture becomes inputs of the op. */
 import { apply, type OpInput, withRecorders } from "../../core/apply.ts";
 import { type DType, isTrainable } from "../../core/dtype.ts";
 import type { Attrs, GradRule, OpDef } from "../../core/op.ts";
@@ -16,18 +14,18 @@ import { callInputs, ConcreteFunction } from "../functions/concrete_function.ts"
 import { tapeGradient } from "../functions/run_tape.ts";
 import { TensorArray } from "./tensor_array.ts";
 
-/** A function and where its inputs are among those of the op. */
+/** A function, and the places of its inputs among those of the op. */
 export interface Branch {
   readonly f: ConcreteFunction;
   /** For each capture and handle of `f`, its place among the op's inputs. */
   readonly from: readonly number[];
-  /** What runs instead in a call of which only the tape is read. Default: the forward variant of `f`. */
+  /** The function that runs instead in a call of which only the tape is read. Default: the forward variant of `f`. */
   readonly taped?: ConcreteFunction;
 }
 
 /**
- * Applies an op of control flow to inputs of its own and to what its functions capture, and returns its results without the tape. The
- * first of its own inputs are for itself, as many as `apart` says: the others and what is captured are the functions'.
+ * Applies a control flow op to its own inputs and the captures of its functions, and returns its results without the
+ * tape. The first `apart` inputs are for the op itself, the others and the captures for the functions.
  */
 export function applyControl(
   def: OpDef,
@@ -58,17 +56,20 @@ export function applyControl(
   }).slice(0, -1);
 }
 
-/** The tensor that stands for a TensorArray inside ops; anything else as it is. */
+/** Returns the tensor that stands for a TensorArray inside ops; any other value as it is. */
 export function flowOf<T>(value: T | TensorArray): T | Tensor {
   return value instanceof TensorArray ? value.flow : value;
 }
 
-/** The opposite of {@linkcode flowOf}: `t` as what `like` was. */
+/** Reverses {@linkcode flowOf}: a TensorArray where `like` was one. */
 export function unflow(like: unknown, t: Tensor): Tensor | TensorArray {
   return like instanceof TensorArray ? TensorArray.fromFlow(t, like) : t;
 }
 
-/** What a user's function returned for one result, as a tensor. Throws `TypeError` for what is none, promises among them. */
+/**
+ * Converts a result of a user's function to a tensor. Throws `TypeError` for values that are not tensors, promises
+ * among them.
+ */
 export function resultTensor(value: unknown, arg: string, fn: string, dtype?: DType): Tensor {
   refusePromise(
     value,
@@ -87,9 +88,8 @@ export function scalarOf(x: OpInput): ElementValue {
 /** A traced body. */
 export interface Traced {
   readonly f: ConcreteFunction;
-  /** The nest that it returned, with specs in the places of composite values. */
+  /** The nest that the body returned, with specs in the places of composite values. */
   readonly structure: unknown;
-  /** The value of each of its outputs. */
   readonly leaves: readonly unknown[];
 }
 
@@ -110,34 +110,34 @@ export function trace(
   return { f: new ConcreteFunction(graph), structure, leaves };
 }
 
-/** Results of a traced body's op in the nest that the body returned. */
+/** Packs the results of a traced body's op in the nest that the body returned. */
 export function packResults({ structure, leaves }: Traced, results: readonly Tensor[]): unknown {
   return packComponents<unknown>(structure, results.map((t, i) => unflow(leaves[i], t)));
 }
 
-/** Functions that an op of control flow may call may read variables unseen. */
+/** True where a function of a control flow op may read variables that are not inputs. */
 export function branchesCapture(attrs: Attrs): boolean {
   return Object.values(attrs).some((v) => (v as Branch | null)?.f?.mayCapture === true);
 }
 
-/** Numbers of the op's inputs of which one of the functions picks rows: their gradient is those rows. */
+/** Returns the inputs of the op of which a function picks rows: their gradient is given as rows. */
 export function rowsPicked(branches: readonly Branch[]): Set<number> {
   return new Set(branches.flatMap(({ f, from }) => gradientsInRows(f).map((k) => from[k])));
 }
 
-/** What a function without arguments captures that has a gradient in rows. */
+/** Returns the numbers of the captures that have a gradient in rows, for a function without arguments. */
 function gradientsInRows(f: ConcreteFunction): number[] {
   const needs = callInputs(f, []).map((t) => isTrainable(t.dtype));
   try {
     const { dxAt } = f.differentiable.backward({ order: "first", unseen: [], needs });
     return dxAt.flatMap((at, k) => (at !== null && typeof at === "object" ? [k] : []));
   } catch {
-    // What has no gradient is told of when it runs.
+    // A missing gradient is reported when the function runs.
     return [];
   }
 }
 
-/** Gradient of an op whose last output is the tape of what it did. */
+/** The gradient of an op whose last output is the tape of its call. */
 export const tapeGrad: GradRule = {
   captures: branchesCapture,
   saves: ["input", "tape"],

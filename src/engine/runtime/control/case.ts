@@ -21,9 +21,11 @@ import { cond } from "./cond.ts";
 
 /** Options of `tf.case`. */
 export interface CaseOptions<T> {
-  /** What runs where no predicate is true. Default: the last function, after a check that its predicate is. */
+  /**
+   * The function that runs where no predicate is true. Default: the last one, after a check that its predicate is true.
+   */
   readonly default?: (() => T) | undefined;
-  /** True: more than one true predicate is an error. */
+  /** Throw where more than one predicate is true. */
   readonly exclusive?: boolean;
 }
 
@@ -88,7 +90,7 @@ export function caseOf<T extends Nest<Tensor>>(
 /** A check in a graph; null where eager code has made it. */
 type Check = ReturnType<typeof Assert>;
 
-/** Runs `fn` so that what it makes waits for a check; eagerly that has been made. */
+/** Runs `fn` under a control dependency on the check; in eager mode the check has run already. */
 function after<T>(check: Check, fn: () => T): T {
   return check === null ? fn() : controlDependencies([check], fn);
 }

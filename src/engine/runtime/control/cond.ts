@@ -1,6 +1,4 @@
-/**
- * cond: an op that runs one of two functions. Its gradient is the tape of what it did, which flows along an edge as a script's does.
- */
+/** cond: an op that runs one of two functions. Its gradient is the tape of the call, which is one of its outputs. */
 import { currentInterpreter } from "../../core/apply.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import type { HostResults } from "../../core/contract/host_op.ts";
@@ -68,7 +66,7 @@ function branchOp(name: string): OpDef {
   });
 }
 
-/** Runs one of two functions. Inputs: the predicate, then what either captures. */
+/** Runs one of two functions. Inputs: the predicate, then the captures of both. */
 export const If: OpDef = branchOp("If");
 /** {@linkcode If} for functions without effects. */
 export const StatelessIf: OpDef = branchOp("StatelessIf");

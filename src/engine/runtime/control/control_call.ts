@@ -1,5 +1,6 @@
 /**
- * ControlCall: one call of a control flow op inside a plan. It runs the op's functions, taped where a gradient is wanted.
+ * ControlCall: one call of a control flow op inside a plan. It runs the op's functions, taped where a gradient is
+ * wanted.
  */
 import type { OpInput } from "../../core/apply.ts";
 import type { Device } from "../../core/device.ts";
@@ -26,12 +27,12 @@ import { RunTape, tapeValue } from "../functions/run_tape.ts";
 import { asTensors, copyArray, releaseValue, type RunValue } from "../run/run_value.ts";
 import { EagerTensor, outsideScopes, type Owned, withOwner } from "../eager/tensor.ts";
 
-/** Runs functions for one call of a control flow op, taped where the gradient is wanted. */
+/** Runs functions for one call of a control flow op, taped where a gradient is wanted. */
 export class ControlCall {
   readonly call: RunCall;
   /** Inputs of the functions: those of the call, or the tape's own handles on them. */
   readonly inputs: readonly OpInput[];
-  /** Records what the functions do; null where no gradient is wanted. */
+  /** Records the functions; null where no gradient is wanted. */
   readonly recorder: StepRecorder | null;
   readonly #owned: Owned[] = [];
   /** Results of functions: freed by then, or when the call ends, unless it hands them on. */
@@ -41,7 +42,7 @@ export class ControlCall {
   #ended = false;
   readonly #draws: DrawCounts;
 
-  /** `inputs`: those of the call that the functions get; `onHost`: numbers of those that they want on the host. */
+  /** `inputs` are the call's inputs that the functions get, `onHost` the numbers of those wanted on the host. */
   constructor(
     call: RunCall,
     inputs: readonly OpInput[],
@@ -62,7 +63,7 @@ export class ControlCall {
     });
   }
 
-  /** Sources of a tape are handles of its own. */
+  /** Returns the tape's own handle on an input. */
   #source(x: OpInput, device: Device): OpInput {
     if (x instanceof Tensor && x.dtype === "resource") return x;
     return withOwner(this.#owned, () => {
@@ -112,7 +113,7 @@ export class ControlCall {
     return whenReady(out, (values) => this.#take(branch, inputs, values, host));
   }
 
-  /** {@linkcode ControlCall.run} as far as a boundary, where it waits, as for the `late` ones of its arguments. */
+  /** Like {@linkcode ControlCall.run} up to a boundary; it waits there, and for the `late` arguments. */
   runTo(
     boundary: Boundary,
     branch: Branch,
@@ -123,7 +124,7 @@ export class ControlCall {
     this.call.context.tick();
     const inputs = this.#inputsOf(branch, args);
     late?.whenSupplied((values) => late.numbers.forEach((n, i) => inputs[n] = values[i]));
-    // Many may be under way: what they draw is no matter of which comes first.
+    // Many calls may be under way: random draws do not depend on the order in which they run.
     const draws = this.#draws;
     const out = runTo(this.#called(branch), inputs, this.call.context, {
       boundary,
@@ -145,7 +146,7 @@ export class ControlCall {
     return taped ?? (this.recorder === null ? f : f.differentiable.forward);
   }
 
-  /** What a function of the call gets: its arguments, then what it captures. */
+  /** Returns the inputs of a function: its arguments, then its captures. */
   #inputsOf({ from }: Branch, args: readonly OpInput[]): OpInput[] {
     const inputs = args.slice();
     for (let i = 0; i < from.length; i++) inputs.push(this.inputs[from[i]]);
@@ -162,7 +163,7 @@ export class ControlCall {
     return this.#adopt(taken).slice(0, branch.f.outputs.length);
   }
 
-  /** Results belong to the call. One that comes after its end is freed. */
+  /** Makes results belong to the call; results that come after its end are freed. */
   #adopt(values: readonly OpInput[]): readonly OpInput[] {
     for (const v of values) {
       if (this.#ended) releaseValue(v as RunValue);
@@ -171,7 +172,7 @@ export class ControlCall {
     return values;
   }
 
-  /** A handle of the call's own on a result or an input, to be freed by itself. */
+  /** Returns a handle on a result or an input that can be freed by itself. */
   handle(v: OpInput): OpInput {
     if (!(v instanceof EagerTensor)) return v;
     const own = v.hold();
@@ -189,7 +190,7 @@ export class ControlCall {
     for (let i = 0; i < values.length; i++) this.free(values[i]);
   }
 
-  /** Records the call as one application, with what its gradient needs. */
+  /** Records the call as one application, with the values that its gradient needs. */
   #record(
     branch: Branch,
     inputs: readonly OpInput[],
@@ -207,13 +208,13 @@ export class ControlCall {
     return outputs.slice(0, own);
   }
 
-  /** Runs eager code as a part of the call: on its device and taped. What it makes is freed when the call ends. */
+  /** Runs eager code as a part of the call: on its device, taped, and with the call as owner of new tensors. */
   within<R>(fn: () => R, device: Device = this.call.device): R {
     const recorders = this.recorder ? [this.recorder] : [];
     return aside({ device: device.name, recorders }, () => withOwner(this.#owned, fn));
   }
 
-  /** Does the work of the call and returns its results with the tape; frees what the call made, also where it fails. */
+  /** Runs the call and returns its results with the tape; frees the call's other tensors, also after an error. */
   settle(
     work: () => readonly OpInput[] | Promise<readonly OpInput[]>,
   ): HostResults | Promise<HostResults> {
@@ -235,7 +236,7 @@ export class ControlCall {
 
   #finish(values: readonly OpInput[]): HostResults {
     const tape = this.recorder && new RunTape(this.recorder, this.inputs, values);
-    // Results are handed on; what is among them otherwise, such as an input, stays its owner's.
+    // A returned tensor that is no result, such as an input, stays with its owner.
     const results = values.map((v) =>
       v instanceof EagerTensor && !this.#results.delete(v) ? v.hold() : v
     );

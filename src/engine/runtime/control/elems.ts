@@ -1,5 +1,6 @@
 /**
- * The elements that mapFn, scan and folds visit, and what their functions return: tensors and composite values, row by row.
+ * The elements that mapFn, scan and folds visit, and the results of their functions: tensors and composite values, by
+ * rows.
  */
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { CompositeSpec, CompositeTensor, type RowPart } from "../../core/composite.ts";
@@ -10,10 +11,13 @@ import { type TensorSpec, TensorSpecClass } from "../../core/tensor_spec.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
 import { resultTensor } from "./branch.ts";
 
-/** The specs that a function of rows returns, in its nest. */
+/** Specs of the results of a function of rows, in its nest. */
 export type RowSignature = Nest<DType | TensorSpec | CompositeSpec>;
 
-/** The tensors whose rows a loop visits, and what their rows stand for: of a composite value its row numbers. */
+/**
+ * Returns the tensors whose rows a loop visits; `pack` rebuilds an element from its rows. Composite values are visited
+ * by row number.
+ */
 export function elemsOf(
   value: unknown,
   fn: string,
@@ -39,7 +43,7 @@ export function elemsOf(
   return { tensors, pack: (rows) => pack(value, rows) };
 }
 
-/** Tensors and the nest they came in; a literal array is one tensor. */
+/** Returns the tensors of a nest and the nest; a literal array is one tensor. */
 export function nestOf(
   value: unknown,
   arg: string,
@@ -56,14 +60,14 @@ export function nestOf(
   return { like: nested ? value : null, tensors };
 }
 
-/** What of the results of one call is joined with those of the others, and what they are. */
+/** The parts of one call's results that are joined with those of other calls. */
 export interface RowResults {
   readonly parts: readonly RowPart[];
   /** The nest of results, with specs in the places of composite values. */
   readonly structure: unknown;
 }
 
-/** Takes the results of a call apart. Throws `TypeError` where they are not what was declared. */
+/** Splits the results of a call into parts. Throws `TypeError` where they differ from the declared ones. */
 export function rowResults(
   results: unknown,
   { fn, signature }: { readonly fn: string; readonly signature?: RowSignature | undefined },
@@ -100,7 +104,7 @@ export function rowResults(
   return { parts, structure: packAs<unknown>(results, specs.map((s) => s ?? 0)) };
 }
 
-/** The results of all calls in their nest. */
+/** Packs the joined results of all calls in their nest. */
 export function unrowed(structure: unknown, joined: readonly Tensor[]): unknown {
   let at = 0;
   const leaves = isNested(structure) ? flatten<unknown>(structure as Nest<unknown>) : [structure];

@@ -1,5 +1,6 @@
 /**
- * mapFn, scan, foldl and foldr: functions over the rows of tensors. In graphs they are one op; eagerly they are plain loops.
+ * mapFn, scan, foldl and foldr: functions over the rows of tensors. In graphs each is one op; in eager mode a plain
+ * loop.
  */
 import { currentInterpreter } from "../../core/apply.ts";
 import { type CompositeTensor, kindText } from "../../core/composite.ts";
@@ -42,7 +43,10 @@ export type TensorsOf<E> = E extends LiteralElems ? Tensor
 
 /** Options of {@linkcode mapFn}. */
 export interface MapOptions {
-  /** What `fn` returns, where that is not plain: specs in its nest. A row of a ragged tensor is one of `RaggedTensorSpec([null], dtype, 0)`. */
+  /**
+   * Specs of the results of `fn`, in its nest; needed where they are not plain tensors. A row of a ragged tensor is a
+   * `RaggedTensorSpec([null], dtype, 0)`.
+   */
   readonly fnOutputSignature?: RowSignature;
   /** Name scope of the operations. Default `"map"`. */
   readonly name?: string;
@@ -50,7 +54,7 @@ export interface MapOptions {
 
 /** Options of {@linkcode foldl} and {@linkcode foldr}. */
 export interface FoldOptions<I = unknown> {
-  /** What the first call gets. Default: the first row, and the calls start with the second. */
+  /** The state of the first call. Default: the first row; the calls then start with the second. */
   readonly initializer?: I;
   /** Name scope of the operations. Default: the function's name. */
   readonly name?: string;
@@ -58,7 +62,7 @@ export interface FoldOptions<I = unknown> {
 
 /** Options of {@linkcode scan}. */
 export interface ScanOptions<I = unknown> extends FoldOptions<I> {
-  /** True: goes from the last row to the first; each result stands at its row. */
+  /** Visit the rows from the last to the first; each result stands at its row. */
   readonly reverse?: boolean;
 }
 
@@ -78,10 +82,10 @@ const checkFoldOptions = {
 };
 
 /**
- * Calls `fn` on each row of `elems` and stacks what it returns, in the nest it returns: of ragged and sparse tensors such ones.
- * `elems` is a tensor, a ragged or sparse one, or a nest of them with the same first dimension; `fn` gets their rows in that nest. In a graph `fn` is traced once; where it has no effects, the bodies
- * of scripts in it that await run at the same time.
- * Throws `ValueError` for scalars and for first dimensions that differ. Follows TensorFlow `tf.map_fn`.
+ * Calls `fn` on each row of `elems` and stacks the results in their nest; ragged and sparse results stay ragged and
+ * sparse. `elems` is a tensor, a ragged or sparse tensor, or a nest of them with the same first dimension; `fn` gets
+ * the rows in that nest. In a graph `fn` is traced once; if it has no effects, its script bodies that await run
+ * concurrently. Throws `ValueError` for scalars and for first dimensions that differ. Follows TensorFlow `tf.map_fn`.
  *
  * @example
  * ```ts
@@ -115,8 +119,8 @@ export function mapFn<const E, R extends Nest<Tensor | CompositeTensor>>(
 }
 
 /**
- * Combines a state with each row of `elems` in turn and stacks the states. The state is any nest of tensors whose dtypes and shapes
- * stay as they are. Throws `ValueError` where its structure or a shape changes, `TypeError` where a dtype does.
+ * Combines a state with each row of `elems` in turn and stacks the states. The state is a nest of tensors of fixed
+ * dtypes and shapes. Throws `ValueError` where its structure or a shape changes, `TypeError` where a dtype does.
  * Follows TensorFlow `tf.scan`.
  *
  * @example
@@ -209,7 +213,7 @@ function foldRows<E, I>(
   });
 }
 
-/** Checks `fn` and runs `body` so that what it makes on the way is freed. */
+/** Checks `fn` and runs `body`; frees the intermediate tensors. */
 function visit<R>(name: string, fn: unknown, scope: string, body: () => R): R {
   if (typeof fn !== "function") {
     throw new TypeError(`The callable passed to ${name} must be callable`);
@@ -225,11 +229,11 @@ function rowsChecked(tensors: readonly Tensor[], fn: string): readonly Tensor[] 
   return tensors;
 }
 
-/** Where a fold begins. */
+/** The start of a fold. */
 interface Fold extends Omit<Loop, "body"> {
   readonly pack: (rows: readonly Tensor[]) => unknown;
   readonly stateLike: unknown;
-  /** True where the state is the first row. */
+  /** True where the initial state is the first row. */
   readonly first: boolean;
 }
 
@@ -245,7 +249,7 @@ function startFold(
     const { tensors: states, like: stateLike } = nestOf(initializer, "initializer", fn);
     return { ...rows, elems: tensors, states, stateLike, first: false };
   }
-  // It throws for composite values, whose rows are no states.
+  // Throws for composite values: a row of one cannot be a state.
   const { like } = nestOf(elems, "the initializer, which is the first row of elems,", fn);
   if (rowCount(tensors) === 0) {
     throw new OutOfRangeError(
@@ -262,7 +266,7 @@ function startFold(
   };
 }
 
-/** One call of a fold's function: the next states, in the nest of the first. */
+/** Calls a fold's function once and returns the next states, in the nest of the first. */
 function stepOf<E, I>(
   fn: (state: TensorsOf<I>, elem: TensorsOf<E>) => TensorsOf<I>,
   { stateLike, states, pack, fn: name }: Fold,
@@ -306,7 +310,7 @@ interface Loop {
   readonly elems: readonly Tensor[];
   readonly states: readonly Tensor[];
   readonly reverse: boolean;
-  /** What results are, where that is not plain. */
+  /** Specs of the results, where they are not plain tensors. */
   readonly signature?: RowSignature | undefined;
   readonly body: (
     rows: readonly Tensor[],
@@ -314,7 +318,7 @@ interface Loop {
   ) => { readonly states: readonly Tensor[]; readonly results: Nest<unknown> };
 }
 
-/** What a loop gives: the last states, and the results stacked, with the nest they were returned in. */
+/** The result of a loop: the last states, and the stacked results with their nest. */
 interface LoopResult {
   readonly states: readonly Tensor[];
   readonly stacked: readonly Tensor[];

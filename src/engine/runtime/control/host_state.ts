@@ -1,6 +1,6 @@
 /**
- * What of a loop belongs on the host: the variables that say whether it goes on, where the host can compute them by itself, and what
- * only the host reads. Such a loop waits for no device.
+ * Finds the parts of a loop that belong on the host: variables of the condition that the host can compute alone, and
+ * values that only the host reads. Such a loop does not wait for a device.
  */
 import type { Attrs } from "../../core/op.ts";
 import type { Branch } from "./branch.ts";
@@ -8,7 +8,7 @@ import { defaultDevice, deviceGeneration } from "../devices/devices.ts";
 import { feedsOfHost, type HostPlacing, type HostWork, hostWork } from "../plan/place.ts";
 import { requiredDevice } from "../plan/plan.ts";
 
-/** What of a loop is on the host. */
+/** The values of a loop that stay on the host. */
 export interface HostState {
   /** Inputs of the op, by number. */
   readonly inputs: ReadonlySet<number>;
@@ -19,11 +19,10 @@ export interface HostState {
 }
 
 const NOTHING: ReadonlySet<number> = new Set();
-/** Nothing is on the host. */
 export const NO_HOST: HostPlacing = { feeds: NOTHING, fetches: NOTHING };
 const ELSEWHERE: HostState = { inputs: NOTHING, cond: NO_HOST, body: NO_HOST };
 
-/** Remembers what was found for a body, until other devices come. */
+/** Caches the state of a body until other devices are in use. */
 function remembered(find: (attrs: Attrs) => HostState): (attrs: Attrs) => HostState {
   const known = new WeakMap<object, { readonly generation: number; readonly state: HostState }>();
   return (attrs) => {
@@ -36,7 +35,7 @@ function remembered(find: (attrs: Attrs) => HostState): (attrs: Attrs) => HostSt
   };
 }
 
-/** What of a `While` is on the host. */
+/** Finds the host state of a `While`. */
 export const hostStateOfWhile: (attrs: Attrs) => HostState = remembered(
   ({ cond, body, output_shapes: { length: count } }) => {
     const c = (cond as Branch).f.ir(), b = (body as Branch).f.ir();
@@ -47,7 +46,7 @@ export const hostStateOfWhile: (attrs: Attrs) => HostState = remembered(
     const test = work(c.fetches[0]);
     let isHosts = test !== null;
     for (const feed of test?.feeds ?? []) (feed < count ? variables : inCond).add(feed);
-    // A set hands out what is added to it on the way.
+    // The set also yields elements that are added during the iteration.
     for (const i of variables) {
       const next = work(b.fetches[i]);
       isHosts &&= next !== null;
@@ -56,7 +55,7 @@ export const hostStateOfWhile: (attrs: Attrs) => HostState = remembered(
     if (!isHosts) {
       for (const set of [variables, inCond, inBody]) set.clear();
     }
-    // Captures that only scripts read. Variables change with each turn, and are where the body leaves them.
+    // Captures that only scripts read. Variables change in each turn and stay where the body leaves them.
     for (const feed of feedsOfHost(c)) if (feed >= count) inCond.add(feed);
     for (const feed of feedsOfHost(b)) if (feed >= count) inBody.add(feed);
     for (const i of variables) inCond.add(i), inBody.add(i);
@@ -70,7 +69,7 @@ export const hostStateOfWhile: (attrs: Attrs) => HostState = remembered(
   },
 );
 
-/** What of a `Scan` is on the host: the rows and captures that only scripts read. */
+/** Finds the host state of a `Scan`: the rows and captures that only scripts read. */
 export const hostStateOfScan: (attrs: Attrs) => HostState = remembered(
   ({ body, elems, states }) => {
     const count = elems + states;

@@ -1,6 +1,6 @@
 /**
- * The variables of a loop: tensors, lists of tensors that are written, and nests of them, as its functions see them and as its op
- * carries them.
+ * The variables of a loop: tensors, TensorArrays and nests of them, as its functions see them and as its op carries
+ * them.
  */
 import { currentInterpreter } from "../../core/apply.ts";
 import {
@@ -18,11 +18,11 @@ import { flowOf, resultTensor, unflow } from "./branch.ts";
 import type { LiteralElems } from "./functional_ops.ts";
 import { TensorArray } from "./tensor_array.ts";
 
-/** What a loop may carry: a tensor, a list of tensors, or a nest of them. An array of nothing but literals is one tensor. */
+/** A variable of a loop: a tensor, a TensorArray, or a nest of them. An array of literals is one tensor. */
 export type LoopVariable = TensorLike | TensorArray | CompositeTensor | readonly LoopVariable[] | {
   readonly [key: string]: LoopVariable;
 };
-/** What a loop's functions get and must return for a variable. */
+/** The type that a loop's functions take and return for a variable. */
 export type LoopVariableOf<V> = V extends TensorArray ? TensorArray
   : V extends CompositeTensor ? V
   : V extends LiteralElems | ArrayBufferView | { readonly shape: unknown; readonly dtype: unknown }
@@ -30,11 +30,14 @@ export type LoopVariableOf<V> = V extends TensorArray ? TensorArray
   : V extends readonly unknown[] | { readonly [key: string]: unknown }
     ? { -readonly [K in keyof V]: LoopVariableOf<V[K]> }
   : Tensor;
-/** What a loop's functions get and must return for its variables. */
+/** The types that a loop's functions take and return for its variables. */
 export type LoopVariables<V extends readonly unknown[]> = {
   -readonly [K in keyof V]: LoopVariableOf<V[K]>;
 };
-/** The shape that a variable has in every iteration, undefined for the one it enters with; a spec for a composite value, for a nest a nest. */
+/**
+ * The shape of a variable in every iteration: undefined for its initial shape, a spec for a composite value, a nest for
+ * a nest.
+ */
 export type ShapeInvariant =
   | PartialShape
   | CompositeSpec
@@ -44,17 +47,17 @@ export type ShapeInvariant =
     readonly [key: string]: ShapeInvariant;
   };
 
-/** A variable without a nest: a tensor, which in a graph stands for a list too, or a list. */
+/** A variable without a nest: a tensor (in a graph also a TensorArray's), or a TensorArray. */
 export type LoopLeaf = Tensor | TensorArray;
 
 /** The nest of a loop's variables. */
 export class LoopNest<V extends readonly unknown[]> {
-  /** What the loop begins with. */
+  /** Initial values. */
   readonly start: readonly LoopLeaf[];
   readonly #leaves: readonly unknown[];
-  /** For each variable its nest; null for one that is a leaf, which may be an array of literals. */
+  /** The nest of each variable; null for a leaf, which may be an array of literals. */
   readonly #nests: readonly unknown[];
-  /** The shapes that the components of composite values keep. */
+  /** Fixed shapes of the components of composite values. */
   readonly #own: readonly (PartialShape | undefined)[];
 
   constructor(vars: V) {
@@ -76,13 +79,13 @@ export class LoopNest<V extends readonly unknown[]> {
     );
   }
 
-  /** The variables that leaves stand for. */
+  /** Packs leaves as variables. */
   pack(leaves: readonly LoopLeaf[]): LoopVariables<V> {
     const values = leaves.map((t, i) => t instanceof TensorArray ? t : unflow(this.#leaves[i], t));
     return packComponents<unknown>(this.#nests, values) as LoopVariables<V>;
   }
 
-  /** What a body returned, without its nest. Throws `ValueError` where that is another one. */
+  /** Returns the leaves of a body's result. Throws `ValueError` for another nest. */
   leavesOf(result: readonly LoopVariable[] | LoopVariable): LoopLeaf[] {
     const list = Array.isArray(result) ? result as readonly unknown[] : [result];
     const { length } = this.#nests;
@@ -96,7 +99,7 @@ export class LoopNest<V extends readonly unknown[]> {
     );
   }
 
-  /** The shape invariant of each leaf, where one is given. Throws `ValueError` where they are another nest. */
+  /** Returns the shape invariant of each leaf, if given. Throws `ValueError` for another nest. */
   invariants(given: readonly ShapeInvariant[] | undefined): (PartialShape | undefined)[] {
     if (given && given.length !== this.#nests.length) {
       throw new ValueError(
@@ -108,24 +111,24 @@ export class LoopNest<V extends readonly unknown[]> {
       : this.#leaves.map(() => undefined);
   }
 
-  /** The shape that a leaf keeps for which no invariant is given. A list that grows has no known length. */
+  /** Returns the shape of a leaf without an invariant. A growing TensorArray has no known length. */
   shapeOf(i: number, first: PartialShape): PartialShape {
     const v = this.#leaves[i], grows = v instanceof TensorArray && v.dynamicSize;
     return grows && first ? [null, ...first.slice(1)] : this.#own[i] ?? first;
   }
 
-  /** What stands at the places of the leaves, in their order. */
+  /** Returns the values at the places of the leaves, in order. */
   #split(values: readonly unknown[], what: string): unknown[] {
     return this.#nests.flatMap((nest, i) => partsAt(nest, values[i], what));
   }
 }
 
-/** True for a list that stays a list: one of elements of unknown shape, and in eager code any. */
+/** True for a TensorArray that is carried as a list: in a graph one of unknown element shape, in eager code any. */
 function isOpen(v: unknown): v is TensorArray {
   return v instanceof TensorArray && !(v.hasFlow && currentInterpreter().symbolic);
 }
 
-/** What stands in `value` where `nest` has its leaves. Throws `ValueError` where it has other lists or keys. */
+/** Returns the parts of `value` at the leaves of `nest`. Throws `ValueError` for other lists or keys. */
 function partsAt(nest: unknown, value: unknown, what: string): readonly unknown[] {
   if (nest instanceof CompositeSpec) {
     if (value === undefined) return nest.components.map(() => undefined);

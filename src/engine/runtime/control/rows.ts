@@ -1,6 +1,4 @@
-/**
- * Calls of a body that hand nothing on to each other: what they read from a device before they go on is read in one copy.
- */
+/** Runs independent calls of a body: their reads from a device are made in one copy. */
 import type { OpInput } from "../../core/apply.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { whenReady } from "../../core/nest.ts";
@@ -13,21 +11,21 @@ import { arraySlots } from "../plan/slots.ts";
 import { Boundary } from "../plan/boundary.ts";
 import { LateFeeds, type Later, readsBeside } from "../plan/later.ts";
 
-/** Calls that wait together to be read: what comes before is in memory for all of them. */
+/** Calls that wait together for a read; the work before it is in memory for all of them. */
 const ROWS_AHEAD = 64;
 
-/** What is called. */
+/** A body and the arguments of its calls. */
 export interface Rows {
   readonly body: Branch;
   readonly args: readonly (readonly OpInput[])[];
-  /** The values that are on the host, or are wanted there. */
+  /** Values that are on the host, or are wanted there. */
   readonly host: HostPlacing;
 }
 
 type Results = OpInput[][] | Promise<OpInput[][]>;
 type Row = OpInput[] | Promise<OpInput[]> | Later<OpInput[]>;
 
-/** Calls the body for each row: where it has effects one call after the other, else what awaits goes on together. */
+/** Calls the body for each row: in order if it has effects, else concurrently. */
 export function runRows(control: ControlCall, rows: Rows): Results {
   const { body, args, host } = rows;
   if (!body.f.graph.ordered) return runTogether(control, rows);
@@ -39,7 +37,7 @@ export function runRows(control: ControlCall, rows: Rows): Results {
     : inTurn(args, (a) => control.run(body, a, { host }));
 }
 
-/** Calls that wait for nobody. */
+/** Runs the calls concurrently; their host arrays are uploaded together. */
 function runTogether(control: ControlCall, { body, args, host }: Rows): Results {
   const boundary = new Boundary(control.call.context, { uploads: "together" });
   const isRead = control.call.device.type === "GPU";
@@ -55,7 +53,7 @@ function runTogether(control: ControlCall, { body, args, host }: Rows): Results 
       if (begun.length === args.length) break;
       const a = args[begun.length];
       const row = isRead ? control.runTo(boundary, body, a, host) : control.run(body, a, { host });
-      // Where a later row fails, or the run ends, nothing awaits this one.
+      // Nothing awaits this promise if a later row fails or the run ends.
       if (row instanceof Promise) row.catch(() => {});
       begun.push(row);
     }
@@ -65,8 +63,8 @@ function runTogether(control: ControlCall, { body, args, host }: Rows): Results 
 }
 
 /**
- * Calls of which each goes on, beyond what all of them compute and read together first, when the host has nothing more to do for the one
- * before. What kernels are left to do then, they all do when their arrays are uploaded together.
+ * Runs calls whose common work is done and read together first. Each goes on once the host has nothing left to do for
+ * the one before; their remaining kernels run together when their arrays are uploaded.
  */
 function runInTurn(control: ControlCall, rows: Rows): Results {
   const { body, args, host } = rows;
@@ -95,12 +93,12 @@ function runInTurn(control: ControlCall, rows: Rows): Results {
   return whenReady(results, (r) => r.flat());
 }
 
-/** A call for which the host has nothing more to do. */
+/** Notes a call that leaves the host nothing to do. */
 interface Gone {
   readonly row: Row;
 }
 
-/** When a call has ended, or waits at the boundary for an upload. */
+/** Notes that a call has ended, or waits at the boundary for an upload. */
 function whenDone(row: OpInput[] | Promise<OpInput[]>, boundary?: Boundary): Gone | Promise<Gone> {
   if (!(row instanceof Promise)) return { row };
   return Promise.race([row, boundary?.nextUpload() ?? row]).then(() => ({ row }));
@@ -111,16 +109,16 @@ function collect(rows: readonly Row[]): Results {
   return outs.some((o) => o instanceof Promise) ? Promise.all(outs) : outs as OpInput[][];
 }
 
-/** What a loop hands on from row to row. */
+/** The state that a loop carries from row to row. */
 export interface Carried {
   readonly state: () => readonly OpInput[];
-  /** Takes what a call gave, which got `args`. */
+  /** Takes the results of a call with the arguments `args`. */
   readonly advance: (values: readonly OpInput[], args: readonly OpInput[]) => void;
 }
 
 /**
- * Calls the body for each row with the state that the one before left, after the row's own arguments. What bodies compute and read
- * without the state goes ahead for many rows, and is read in one copy.
+ * Calls the body for each row with the state of the call before, after the row's own arguments. Work and reads that do
+ * not need the state run ahead for many rows, and are read in one copy.
  */
 export function runFold(control: ControlCall, rows: Rows, carried: Carried): void | Promise<void> {
   const { body, args, host } = rows;
@@ -138,7 +136,7 @@ export function runFold(control: ControlCall, rows: Rows, carried: Carried): voi
   if (!waitsBeforeEffects(plan) || !readsBeside(plan, late())) return all(inTurn(args, call));
   return all(inTurn(windowsOf(args), (window) => {
     const boundary = new Boundary(control.call.context, { isClosed: true });
-    // The state that the first one gets is there: it is read with what the others read.
+    // The state of the first call is known: it is read with the others' values.
     const begun = window.map((a) =>
       a === args[0]
         ? { a, ...begin(control, boundary, rows, whole(a)) }
@@ -159,10 +157,10 @@ export function runFold(control: ControlCall, rows: Rows, carried: Carried): voi
   }));
 }
 
-/** A call on its way to a boundary; `row` is null where it failed before anybody knew that it is wanted: it fails again in its turn. */
+/** A call on its way to a boundary; `row` is null if it failed early. It is then run, and fails, in its turn. */
 interface Begun {
   readonly row: Row | null;
-  /** Which of those that wait at the boundary it is, or -1. */
+  /** Its position among the runs that wait at the boundary, or -1. */
   readonly place: number;
   readonly late?: LateFeeds | undefined;
 }
@@ -184,7 +182,7 @@ function begin(
     return { row: null, place: -1 };
   }
 }
-/** Stands where a late argument will be. */
+/** Placeholder of a late argument. */
 const NONE = new NdArray("float32", [0], new Float32Array(0));
 
 function windowsOf<T>(args: readonly T[]): T[][] {
@@ -201,7 +199,7 @@ function taken(row: Row): OpInput[] | Promise<OpInput[]> {
   return Array.isArray(row) || row instanceof Promise ? row : row.take();
 }
 
-/** What `fn` gives for each, each after the one before. */
+/** Returns the results of `fn` for each element, each computed after the one before. */
 function inTurn<T, R>(list: readonly T[], fn: (x: T) => R | Promise<R>): R[] | Promise<R[]> {
   const results: R[] = [];
   const take = (r: R): boolean => results.push(r) < list.length;
@@ -209,7 +207,7 @@ function inTurn<T, R>(list: readonly T[], fn: (x: T) => R | Promise<R>): R[] | P
   return whenReady(repeat(() => whenReady(fn(list[results.length]), take)), () => results);
 }
 
-/** Calls `turn` again and again, as long as it gives true: one promise from its first wait on, however many turns there are. */
+/** Calls `turn` as long as it returns true: one promise from the first wait on, for any number of turns. */
 export function repeat(turn: () => boolean | Promise<boolean>): void | Promise<void> {
   for (;;) {
     const goesOn = turn();
@@ -226,7 +224,7 @@ async function repeatAfter(
   while (goesOn instanceof Promise ? await goesOn : goesOn) goesOn = turn();
 }
 
-/** True for a body that computes something for the host to read, and has no effect but what the host does then. */
+/** True for a body that computes values for the host, and whose effects come after those reads. */
 export function waitsBeforeEffects(plan: Plan): boolean {
   return reads(plan) && hasEffectsOfHost(plan);
 }

@@ -30,9 +30,9 @@ import { runFold, runRows } from "./rows.ts";
 import type { RunCall } from "../run/run_context.ts";
 
 /**
- * Inputs: `elems` tensors whose rows are visited, `states` first values of the state, then what the function captures. The function
- * takes a row of each and the state, and returns the next state and results. Outputs: the last state, then the results stacked, or joined
- * along their first axis where `concats` has their numbers.
+ * Inputs: `elems` tensors whose rows are visited, `states` initial values of the state, then the function's captures.
+ * The function takes a row of each and the state, and returns the next state and results. Outputs: the last state, then
+ * the results, stacked, or joined along their first axis for the numbers in `concats`.
  */
 export const Scan: OpDef = defineOp({
   name: "Scan",
@@ -73,7 +73,7 @@ function shapeOf(e: Spec | Tensor): PartialShape {
   return e instanceof Tensor ? e.staticShape : e.shape;
 }
 
-/** The common number of rows, null where it is not known. Throws `ValueError` where shapes disagree. */
+/** Returns the common number of rows, null if unknown. Throws `ValueError` where shapes disagree. */
 export function rowCount(elems: readonly (Spec | Tensor)[]): number | null {
   const first = elems.map((e) => shapeOf(e)?.slice(0, 1) ?? null);
   return first.reduce<PartialShape>((a, b) => mergeShapes(a, b), null)?.[0] ?? null;
@@ -95,7 +95,7 @@ function runScan(call: RunCall): HostResults | Promise<HostResults> {
   const host = hostStateOfScan(call.attrs);
   const control = new ControlCall(call, call.inputs, host.inputs);
   const { inputs } = control;
-  // What is given out twice, or was given, gets a handle of its own for each place.
+  // A tensor returned twice, or an input, gets a handle for each place.
   const mine = (values: readonly OpInput[], args: readonly OpInput[]): OpInput[] => {
     const seen = new Set(args);
     return values.map((v) => {
@@ -114,7 +114,7 @@ function runScan(call: RunCall): HostResults | Promise<HostResults> {
     control.freeAll(before);
     checkStates(state, before, call.node);
   };
-  // Without rows only a result that is a state tells more of its shape than the body does.
+  // Without rows only a result that is also a state has a shape more exact than the body's.
   const rowShape = (k: number): PartialShape => {
     const i = body.f.outputs.indexOf(outputs[k]);
     return i < count ? shapeOfInput(state[i]) : outputs[k].staticShape;
@@ -160,7 +160,7 @@ function runScan(call: RunCall): HostResults | Promise<HostResults> {
   });
 }
 
-/** Results along their first axis. Where there are none, unknown dimensions are zero. */
+/** Joins results along their first axis. Without any, unknown dimensions are zero. */
 export function concatOf(values: readonly Tensor[], like: Tensor): Tensor {
   return values.length > 0
     ? concat(values)

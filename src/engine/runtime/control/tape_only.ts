@@ -1,6 +1,6 @@
 /**
- * Functions of control flow in a call of which only the tape is read: they compute what the first gradient reads and what keeps a
- * loop going, and nothing else for its effect.
+ * Variants of control flow functions for calls of which only the tape is read: they compute the values that the first
+ * gradient reads and the loop's condition, and run no effects.
  */
 import type { TapeOnlyCall } from "../../core/contract/host_op.ts";
 import type { Attrs } from "../../core/op.ts";
@@ -16,15 +16,15 @@ import { ConcreteFunction, gradientsThrough } from "../functions/concrete_functi
 import { tapeOnly } from "../plan/tape_only.ts";
 import { traceBackward, type TracedBackward } from "../functions/trace_backward.ts";
 
-/** The treatment of a body's results by its loop. */
+/** The use of a body's results by its loop. */
 export interface Turns {
-  /** For each result that is an argument of the next turn, the number of that argument. */
+  /** For each result, the number of the argument that it becomes in the next turn. */
   readonly next: readonly number[];
-  /** Numbers of the arguments that say whether the loop goes on. */
+  /** Numbers of the arguments that the loop's condition reads. */
   readonly kept?: ReadonlySet<number>;
 }
 
-/** A branch of which only the tape is read. */
+/** A branch for calls of which only the tape is read. */
 export interface TapeOnlyBranch {
   readonly branch: Branch;
   /** Numbers of the function's inputs that it reads. */
@@ -32,8 +32,8 @@ export interface TapeOnlyBranch {
 }
 
 /**
- * The branch with a variant for a call of which only the tape is read. `turns`: the branch is the body of a loop, whose results may be
- * needed by what later turns compute. Throws as the function's gradient does.
+ * Makes the branch for calls of which only the tape is read. `turns`: the branch is a loop's body, whose results may be
+ * needed in later turns. Throws as the function's gradient does.
  */
 export function forTapeOnly(
   branch: Branch,
@@ -72,7 +72,7 @@ export function conditionForTapeOnly(branch: Branch): TapeOnlyBranch {
   return { branch: { ...branch, taped: forward }, reads: inputsRead(f.graph, f.outputs) };
 }
 
-/** The call of an op with such branches, whose inputs begin with `apart` that are for itself. */
+/** Makes the call of an op with such branches; its first `apart` inputs are its own. */
 export function tapeOnlyCallOf(
   attrs: Attrs,
   branches: Readonly<Record<string, TapeOnlyBranch>>,
@@ -88,7 +88,7 @@ export function tapeOnlyCallOf(
   return { attrs: { ...attrs, ...own }, reads: (i) => reads.has(i) };
 }
 
-/** Values of the function that its gradient reads. Of others it wants the shape. */
+/** Values of the function that its gradient reads; of its other values it takes the shape alone. */
 function valuesRead({ graph, dyFor, reads }: TracedBackward): SymbolicTensor[] {
   const read = inputsRead(graph, graph.outputs, graph.effects);
   return reads.filter((_, k) => read.has(dyFor.length + k));
@@ -105,12 +105,15 @@ function inputsRead(
   return new Set([...read].flatMap(({ node }) => node.feed >= 0 ? [node.feed] : []));
 }
 
-/** The value itself, where it is given to the function. */
+/** Returns the argument that the value is, if it is one. */
 function inputOf(v: SymbolicTensor): SymbolicTensor | null {
   return v.operation.def.meaning.kind === "input" ? v : null;
 }
 
-/** What stands for a value that nothing reads, of the same shape: an argument, such as that which it becomes in a loop, else zeros. */
+/**
+ * Returns a value of the same shape for one that is not read: an argument, such as the one that it becomes in a loop,
+ * else zeros.
+ */
 function standInFor(o: SymbolicTensor, argument: SymbolicTensor | null): SymbolicTensor | null {
   const shape = o.staticShape;
   if (!isConcrete(shape)) return null;

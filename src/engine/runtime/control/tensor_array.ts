@@ -1,7 +1,7 @@
 /**
- * TensorArray: a list of tensors of one shape that is filled one by one, in loops too. In a graph it is one stacked tensor, so that
- * gradients, functions and files need no rules for it; eager code that knows where it writes keeps the elements apart, so that a write
- * copies nothing.
+ * TensorArray: a list of tensors of one shape that is written element by element, also in loops. In a graph it is one
+ * stacked tensor, so that gradients, functions and files need no rules for it; eager code with known indices keeps the
+ * elements apart, so that a write copies nothing.
  */
 import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
@@ -39,16 +39,16 @@ import { EagerTensor, tidy } from "../eager/tensor.ts";
 
 const MAX = 2 ** 31 - 1;
 
-/** The index of each element that is a tensor of its own. */
+/** Indices of elements that are tensors of their own. */
 const places = new WeakMap<Tensor, number>();
 
 /** Options of {@linkcode TensorArray}. */
 export interface TensorArrayOptions {
-  /** Shape of the elements. By default that of the first that is written; loops need it before. */
+  /** Shape of the elements. By default that of the first write; loops need it before. */
   readonly elementShape?: PartialShape;
-  /** True: writing past the end makes the list longer. Default false. */
+  /** Grow on writes past the end. Default false. */
   readonly dynamicSize?: boolean;
-  /** Whether TensorFlow forgets an element that was read; nothing here, each may be read again. */
+  /** Accepted for TensorFlow's sake: elements can always be read again. */
   readonly clearAfterRead?: boolean;
 }
 
@@ -83,16 +83,16 @@ const checkOptions = optionCheck<TensorArrayOptions>("TensorArray", {
 export class TensorArray {
   /** Dtype of the elements. */
   readonly dtype: DType;
-  /** True where writing past the end makes the list longer. */
+  /** True where writes past the end grow the list. */
   readonly dynamicSize: boolean;
   readonly #elementShape: PartialShape;
   readonly #size: OpInput;
-  /** The elements, stacked; null while their shape is not known, or where they are apart. */
+  /** The stacked elements; null if their shape is unknown, or if they are kept apart. */
   #flow: Tensor | null = null;
-  /** The elements apart, of eager code; those not written yet are absent. */
+  /** The elements kept apart in eager code; those not yet written are absent. */
   #rows: PersistentList<Tensor> | null = null;
 
-  /** A list of `size` elements that are zero. Throws `ValueError` for a negative size. */
+  /** Makes a list of `size` zeros. Throws `ValueError` for a negative size. */
   constructor(dtype: DType, size: TensorLike = 0, options: TensorArrayOptions = {}) {
     checkOptions(options);
     const { elementShape = null, dynamicSize = false } = options;
@@ -108,7 +108,7 @@ export class TensorArray {
     } else if (isConcrete(elementShape)) this.#flow = this.#zeros(this.#size, elementShape);
   }
 
-  /** The list whose elements are the rows of `flow`. */
+  /** Makes a list whose elements are the rows of `flow`. */
   static fromFlow(
     flow: Tensor,
     options: Pick<TensorArrayOptions, "dynamicSize"> = {},
@@ -120,7 +120,7 @@ export class TensorArray {
     return list;
   }
 
-  /** A list like this one with other elements, each of this shape. */
+  /** Makes a list of the same options with other elements, each of this shape. */
   #ofRows(rows: PersistentList<Tensor>, elementShape: PartialShape): TensorArray {
     const { dtype, dynamicSize } = this;
     const list = new TensorArray(dtype, 0, { dynamicSize, elementShape });
@@ -128,32 +128,32 @@ export class TensorArray {
     return list;
   }
 
-  /** The list of nothing but zeros whose elements have this shape; where that is not known, they are empty until one is written. */
+  /** Makes a list of zeros of this element shape; unknown dimensions are zero until the first write. */
   ofZeros(elementShape: readonly (number | null)[]): TensorArray {
     const { dynamicSize } = this,
       flow = this.#zeros(this.#rowCount(), elementShape.map((d) => d ?? 0));
     return TensorArray.fromFlow(flow, { dynamicSize });
   }
 
-  /** True where the elements may be carried as one tensor: their shape is known, or something was written. */
+  /** True where the elements can be one tensor: their shape is known, or one was written. */
   get hasFlow(): boolean {
     return this.#flow !== null || (this.#rows !== null && isConcrete(this.#elementShape));
   }
-  /** The elements where they are one tensor; null where they are not. */
+  /** The elements as one tensor; null if there is none. */
   get stacked(): Tensor | null {
     return this.#flow;
   }
-  /** True for a tensor that is the elements, or one of them. */
+  /** True for the stacked tensor, and for an element. */
   holds(t: Tensor): boolean {
     if (t === this.#flow) return true;
     const at = places.get(t);
     return at !== undefined && this.#rows?.items[at] === t;
   }
-  /** What is known of the shape of the elements. */
+  /** Known shape of the elements. */
   get elementShape(): PartialShape {
     return this.#flow?.staticShape?.slice(1) ?? this.#elementShape;
   }
-  /** The elements as one tensor, as loops carry them. Throws `ValueError` while their shape is not known. */
+  /** Returns the elements as one tensor, as loops carry them. Throws `ValueError` while their shape is unknown. */
   get flow(): Tensor {
     if (this.#flow) return this.#flow;
     const shape = this.#elementShape;
@@ -163,7 +163,7 @@ export class TensorArray {
     );
   }
 
-  /** How many elements there are. */
+  /** Returns the number of elements. */
   size(): Tensor {
     if (this.#rows) return asTensor(intScalar(this.#rows.length));
     if (!this.#flow) return asTensor(this.#size);
@@ -171,22 +171,22 @@ export class TensorArray {
     return typeof n === "number" ? asTensor(intScalar(n)) : gather(shapeOp(this.#flow), 0);
   }
 
-  /** Element `index`. */
+  /** Returns element `index`. */
   read(index: TensorLike): Tensor {
     const at = this.#rows && this.#known(index);
     this.#check(at ?? index, "read from");
     if (at !== null) return tidy(() => this.#row(this.#rows!, at));
     return gather(this.flow, this.#index(index));
   }
-  /** The elements at `indices`, stacked. */
+  /** Returns the elements at `indices`, stacked. */
   gather(indices: TensorLike): Tensor {
     return gather(this.flow, this.#index(indices));
   }
-  /** All elements, stacked. */
+  /** Returns all elements, stacked. */
   stack(): Tensor {
     return this.#rows ? this.flow : identity(this.flow);
   }
-  /** All elements, joined along their first axis. Throws `ValueError` for scalars. */
+  /** Returns all elements, joined along their first axis. Throws `ValueError` for scalars. */
   concat(): Tensor {
     const shape = this.elementShape;
     if (shape?.length === 0) throw new ValueError("Cannot concat a TensorArray of scalars");
@@ -197,7 +197,10 @@ export class TensorArray {
     });
   }
 
-  /** A list with `value` as element `index`. Throws `ValueError` for a value of another shape, `TypeError` for another dtype. */
+  /**
+   * Returns a list with `value` as element `index`. Throws `ValueError` for a value of another shape, `TypeError` for
+   * another dtype.
+   */
   write(index: TensorLike, value: TensorLike): TensorArray {
     const at = this.#known(index);
     this.#check(at ?? index, "write to");
@@ -216,7 +219,7 @@ export class TensorArray {
       return ofRows(tensorScatterUpdate(flow, at, expandDims(row, 0)), row);
     });
   }
-  /** A list with the rows of `values` as the elements at `indices`. Throws as {@linkcode TensorArray.write}. */
+  /** Returns a list with the rows of `values` as the elements at `indices`. Throws as {@linkcode TensorArray.write}. */
   scatter(indices: TensorLike, values: TensorLike): TensorArray {
     return this.#with(() => {
       const rows = this.#value(values, this.#rowsShape());
@@ -226,7 +229,7 @@ export class TensorArray {
       return ofRows(tensorScatterUpdate(flow, expandDims(at, -1), rows), row);
     });
   }
-  /** A list whose elements are the rows of `values`. Throws as {@linkcode TensorArray.write}. */
+  /** Returns a list whose elements are the rows of `values`. Throws as {@linkcode TensorArray.write}. */
   unstack(values: TensorLike): TensorArray {
     return this.#with(() => identity(this.#value(values, this.#rowsShape())));
   }
@@ -236,7 +239,7 @@ export class TensorArray {
     for (const row of this.#rows?.items ?? []) row?.dispose();
   }
 
-  /** An index that eager code knows without waiting for a device; null for others. */
+  /** Returns an index that is known without waiting for a device; null for others. */
   #known(index: TensorLike): number | null {
     if (currentInterpreter().symbolic) return null;
     const given = toIndexInput(index, "index", "TensorArray");
@@ -248,7 +251,7 @@ export class TensorArray {
     return isAtHand ? Number(given.dataSync()[0]) : null;
   }
 
-  /** The elements of a stacked list, apart; null where their number is not at hand. */
+  /** Splits a stacked list; null if the number of elements is unknown. */
   #apart(): PersistentList<Tensor> | null {
     if (this.#flow === null) {
       const size = this.#known(this.#size);
@@ -309,7 +312,7 @@ export class TensorArray {
     return asTensor(given);
   }
 
-  /** The elements, at least `size` of them where the list may grow. */
+  /** Returns the elements, at least `size` of them in a list that may grow. */
   #room(size: Tensor, row: Tensor): Tensor {
     const known = this.hasFlow ? this.flow : null;
     const flow = known ? filled(known, row) : this.#zeros(this.#rowCount(), row);
@@ -332,7 +335,7 @@ export class TensorArray {
     return apply1(lookupOp("Fill")!, [dims, NdArray.zeros(this.dtype, [])]);
   }
 
-  /** Checks what can be checked before anything runs. */
+  /** Checks a write as far as possible before anything runs. */
   #check(index: TensorLike, what: string): void {
     if (typeof index !== "number") return;
     const isWrite = what === "write to";
@@ -353,13 +356,13 @@ export class TensorArray {
   }
 }
 
-/** Elements with what is known of the shape of one. */
+/** Gives the elements the known shape of one. */
 function ofRows(flow: Tensor, { staticShape }: Tensor): Tensor {
   if (flow.isSymbolic && staticShape) flow.setShape([null, ...staticShape]);
   return flow;
 }
 
-/** Elements of a shape that a graph may not know: as long as they are empty, they become zeros in the shape of `row`. */
+/** Converts empty elements of unknown shape to zeros of the shape of `row`. */
 function filled(flow: Tensor, row: Tensor): Tensor {
   if (!flow.isSymbolic || isConcrete(flow.staticShape?.slice(1) ?? null)) return flow;
   const shape = concat([stridedSlice(shapeOp(flow), [0], [1]), shapeOp(row)]);

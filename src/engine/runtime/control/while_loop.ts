@@ -1,5 +1,6 @@
 /**
- * whileLoop: an op that repeats a function while another says so. Its gradient is the tape of what it did, which flows along an edge.
+ * whileLoop: an op that repeats a function while a condition holds. Its gradient is the tape of the call, which is one
+ * of its outputs.
  */
 import { currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { readNow } from "../../core/device.ts";
@@ -64,24 +65,24 @@ function loopOp(name: string): OpDef {
   });
 }
 
-/** Repeats a function while another says so. Inputs: the loop variables, then what the functions capture. */
+/** Repeats a function while a condition holds. Inputs: the loop variables, then the captures of the functions. */
 export const While: OpDef = loopOp("While");
 /** {@linkcode While} for functions without effects. */
 export const StatelessWhile: OpDef = loopOp("StatelessWhile");
 
 /** Options of {@linkcode whileLoop}. */
 export interface WhileOptions {
-  /** Stops after so many iterations. */
+  /** Maximum number of iterations. */
   readonly maximumIterations?: number;
   /** Shapes that hold in every iteration, in the nest of the variables; null dimensions may vary. */
   readonly shapeInvariants?: readonly ShapeInvariant[];
-  /** False: no gradient flows through the loop. Default true. */
+  /** Lets gradients flow through the loop. Default true. */
   readonly backProp?: boolean;
   /** Name of the operation. */
   readonly name?: string;
-  /** How many iterations TensorFlow runs at a time; nothing here. */
+  /** Accepted for TensorFlow's sake: ignored. */
   readonly parallelIterations?: number;
-  /** Whether TensorFlow keeps intermediate values on the host; nothing here. */
+  /** Accepted for TensorFlow's sake: ignored. */
   readonly swapMemory?: boolean;
 }
 
@@ -95,11 +96,10 @@ const checkOptions = optionCheck<WhileOptions>("whileLoop", {
 });
 
 /**
- * Repeats `body` on the loop variables while `condition` is true. Each is a tensor, a `TensorArray`, or a nest of them, which the
- * functions get and `body` returns. In eager mode a plain loop, which frees what its functions make but for the variables' last values.
- * TensorFlow op `While`.
- * Throws `ValueError` where a variable's nest, or its shape without a shape invariant, changes from one iteration to the next, and
- * `TypeError` where its dtype does.
+ * Repeats `body` on the loop variables while `condition` is true. Each variable is a tensor, a `TensorArray`, or a nest
+ * of them, which the functions get and `body` returns. In eager mode it is a plain loop that frees the intermediate
+ * tensors. TensorFlow op `While`. Throws `ValueError` where a variable's nest, or its shape without a shape invariant,
+ * changes between iterations, and `TypeError` where its dtype does.
  *
  * @example
  * ```ts
@@ -163,13 +163,13 @@ function cut(leaf: LoopLeaf): LoopLeaf {
   return leaf.hasFlow ? TensorArray.fromFlow(stopGradient(leaf.flow), leaf) : leaf;
 }
 
-/** A tensor that a loop begins with, and what is known of its shape in all iterations. */
+/** The initial tensor of a loop variable, and its known shape in all iterations. */
 interface First {
   readonly tensor: Tensor;
   readonly shape: PartialShape;
 }
 
-/** What a loop begins with. Of what shape the elements of a list are of which nothing was written, its body tells. */
+/** Returns the initial tensors of a loop. The element shape of an empty TensorArray is found from its body. */
 function firstTensors(
   start: readonly LoopLeaf[],
   next: (...leaves: LoopLeaf[]) => LoopLeaf[],
@@ -201,7 +201,7 @@ interface Loop {
   readonly shapes: readonly PartialShape[];
 }
 
-/** The loop with a counter as its first variable: how TensorFlow limits the number of iterations. */
+/** Adds a counter as the first variable: TensorFlow limits the number of iterations so. */
 function counted({ test, next, start, shapes }: Loop, limit: number): Loop {
   return {
     test: (count, ...vars) => logicalAnd(less(count, limit), test(...vars)),
@@ -246,7 +246,7 @@ function loopEagerly(
   start: readonly LoopLeaf[],
   { limit, first }: {
     readonly limit: number;
-    /** Younger tensors are the loop's. */
+    /** Newer tensors belong to the loop. */
     readonly first: number;
   },
 ): LoopLeaf[] {
@@ -267,12 +267,12 @@ function loopEagerly(
   });
 }
 
-/** Runs a part of an eager loop, and frees what it makes but for the variables that it gives. */
+/** Runs a part of an eager loop and frees its tensors, except the variables that it returns. */
 function leaving(fn: () => LoopLeaf[]): LoopLeaf[] {
   return tidyBut(fn, (leaves) => ({ has: (t) => isCarried(t, leaves) }));
 }
 
-/** True for one of a loop's variables, and for what a list among them holds. */
+/** True for a loop variable, and for the elements of a TensorArray among them. */
 function isCarried(t: Tensor, vars: readonly LoopLeaf[]): boolean {
   return vars.some((v) => v === t || v instanceof TensorArray && v.holds(t));
 }
@@ -317,7 +317,7 @@ function runWhile(call: RunCall): HostResults | Promise<HostResults> {
     const before = vars;
     const isHosts = host.body.fetches.size > 0 && control.recorder === null;
     vars = !isHosts ? results : results.map((v, i) => {
-      // What a device keeps of the host's variables would be read by nobody.
+      // No kernel would read a device's copy of the host's variables.
       if (!host.body.fetches.has(i) || v instanceof NdArray || before.includes(v)) return v;
       const array = (v as EagerTensor).ndarraySync();
       control.free(v);
@@ -341,14 +341,14 @@ function runWhile(call: RunCall): HostResults | Promise<HostResults> {
   };
   const runBody = (): Next | Promise<Next> =>
     control.run(body, vars, { host: host.body, reads: "last of arguments" });
-  /** Runs the body up to what it reads, which is read together with the condition. */
+  /** Runs the body up to its reads, which are made together with the condition's. */
   const runAhead = (p: EagerTensor): Next | Promise<Next> => {
     const boundary = new Boundary(call.context, { isClosed: true });
     let ahead: OpInput[] | Later<OpInput[]> | null = null;
     try {
       ahead = control.runTo(boundary, body, vars, host.body);
     } catch (error) {
-      // It fails again where it is wanted.
+      // It fails again if it is wanted.
       if (!boundary.hasFailed) throw error;
     }
     let more = false;
@@ -368,7 +368,7 @@ function runWhile(call: RunCall): HostResults | Promise<HostResults> {
     };
     return whenReady(passed, next);
   };
-  /** The next values; null where the loop is over. */
+  /** Returns the next values; null at the end of the loop. */
   const turn = ([p]: readonly OpInput[]): Next | Promise<Next> => {
     if (p instanceof NdArray) return p.item() ? runBody() : null;
     const t = p as EagerTensor, { device } = t.storage;
@@ -379,7 +379,7 @@ function runWhile(call: RunCall): HostResults | Promise<HostResults> {
       control.free(p);
       return more ? runBody() : null;
     };
-    // An array for one element costs more than a small turn's kernels.
+    // An array for one element costs more than the kernels of a small turn.
     if (device.hostElements !== undefined) return decide(t.scalar());
     return whenReady(readNow(device, [t.memory]), ([a]) => decide(a.item()));
   };
@@ -393,5 +393,5 @@ function runWhile(call: RunCall): HostResults | Promise<HostResults> {
   return control.settle(() => whenReady(repeat(() => whenReady(test(), take)), () => vars));
 }
 
-/** What a turn of a loop gives: the next values, or null at its end. */
+/** The result of a turn: the next values, or null at the end of the loop. */
 type Next = OpInput[] | null;

@@ -1,6 +1,4 @@
-/**
- * The devices of this process: finding, naming, choosing.
- */
+/** Finds, names and chooses the devices of this process. */
 import { wantFunction } from "../../core/arguments.ts";
 import type { Device } from "../../core/device.ts";
 import type { Meaning } from "../../core/meaning.ts";
@@ -23,36 +21,37 @@ let probing: Promise<Device | null> | null = null;
 let generation = 0;
 const forgetters: (() => void)[] = [];
 
-/** The CPU device. */
 export function cpuDevice(): Device {
   return cpu;
 }
-/** The GPU device, or null where none was found yet. */
+/** The GPU device, or null if none was found yet. */
 export function gpuDevice(): WebGpuDevice | null {
   return gpu;
 }
-/** Where ops go that ask for no device. */
+/** The device of ops that do not name one. */
 export function defaultDevice(): Device {
   return chosen ?? cpu;
 }
 
-/** The device that the scopes in force ask for; else the default. */
+/** The device that the scopes in force name, else the default. */
 export function scopeDevice(): Device {
   const asked = currentScope().device;
   return asked ? findDevice(asked) : defaultDevice();
 }
 
-/** Grows where plans made before are of no use, as when a lost device has been replaced. */
+/** Increases when existing plans become useless, for instance after a lost device was replaced. */
 export function deviceGeneration(): number {
   return generation;
 }
 
-/** Plans made before are of no use from now on. */
+/** Invalidates all plans. */
 export function forgetPlans(): void {
   generation++;
 }
 
-/** Registers what forgets kernels that are of no use any more: those of a lost device, or loops where better ones have come. */
+/**
+ * Registers a callback that drops stale kernels: those of a lost device, or loops that were replaced by better ones.
+ */
 export function onKernelsReplaced(forget: () => void): void {
   forgetters.push(forget);
 }
@@ -61,10 +60,10 @@ function probe(): Promise<Device | null> {
   return probing ??= openWebGpuDevice(meanings()).then(adopt);
 }
 
-/** Takes a new device into use, in the place of one that was lost. */
+/** Takes a new device into use in the place of a lost one. */
 function adopt(found: WebGpuDevice | null): Device | null {
   if (found === null) {
-    // Where a device was lost, the next ready() may find one again.
+    // The next ready() may find a device again after a loss.
     if (gpu !== null) probing = null;
     return null;
   }
@@ -72,7 +71,7 @@ function adopt(found: WebGpuDevice | null): Device | null {
   gpu = found;
   found.lost.then(() => {
     probing = null;
-    // Not where the device was of no use: that might go on for ever.
+    // Not after a device that could not be used: that might repeat for ever.
     if (found.counters.submits > 0) void probe().catch(() => probing = null);
   });
   if (before !== null) {
@@ -89,25 +88,25 @@ function forgetKernels(): void {
   for (const forget of forgetters) forget();
 }
 
-/** The meanings of the ops loaded so far: kernels are loaded of their kinds. */
+/** Meanings of the ops loaded so far; kernels are loaded by their kinds. */
 function meanings(): Meaning[] {
   return registeredOps().map(({ meaning }) => meaning);
 }
 
-/** Brings the kernels of the CPU for ops of these meanings. */
+/** Loads the CPU kernels for ops of these meanings. */
 async function loadCpuKernels(wanted: readonly Meaning[] = meanings()): Promise<void> {
   if (await cpuKernels.load(wanted)) forgetKernels();
 }
 
 let missed = false;
-/** For ops that nobody awaited a device for. What fails here is told by the next `ready()`. */
+/** Serves ops that ran before `ready()` was awaited. An error here is reported by the next `ready()`. */
 cpu.onMissing = (meaning) => {
   if (missed) return;
   missed = true;
   loadCpuKernels([meaning]).catch(() => {}).finally(() => missed = false);
 };
 
-/** The GPU, with the kernels that the ops loaded so far need: one that is opened brings them itself. */
+/** Returns the GPU, with the kernels for the ops loaded so far; a newly opened one loads them itself. */
 async function findGpu(): Promise<Device | null> {
   const found = await probe();
   if (found !== null && await gpuKernels.load(meanings())) forgetKernels();
@@ -116,8 +115,8 @@ async function findGpu(): Promise<Device | null> {
 
 /**
  * Finds the adapters and chooses the default device: a hardware GPU, else the CPU; `WEFT_DEVICE=cpu|webgpu` overrides.
- * Eager work on the CPU needs no `ready()`. After `UnavailableError`, which says that the GPU device was lost, it waits for
- * the next one.
+ * Eager work on the CPU needs no `ready()`. After `UnavailableError`, which reports a lost GPU device, it waits for the
+ * next one.
  *
  * @example
  * ```ts
@@ -145,7 +144,10 @@ function choose(found: Device | null): void {
   chosen = useGpu ? found : cpu;
 }
 
-/** Makes `"webgpu"` or `"cpu"` the default device. False where it cannot be had. Rejects with `ValueError` for another name. */
+/**
+ * Makes `"webgpu"` or `"cpu"` the default device. False if it is not available. Rejects with `ValueError` for another
+ * name.
+ */
 export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
   if (name === "cpu") {
     await loadCpuKernels();
@@ -161,24 +163,24 @@ export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
   return true;
 }
 
-/** Name of the default device's backend. */
+/** Returns the name of the default device's backend. */
 export function getBackend(): "webgpu" | "cpu" {
   return defaultDevice().type === "GPU" ? "webgpu" : "cpu";
 }
 
-/** A device as `listDevices` describes it. */
+/** A device in `listDevices`. */
 export interface DeviceInfo {
   /** `/device:CPU:0`. */
   readonly name: string;
   /** `CPU` or `GPU`. */
   readonly type: "CPU" | "GPU";
-  /** Adapter or processor. */
+  /** Name of the adapter or processor. */
   readonly description: string;
   /** True for a GPU emulated on the processor. */
   readonly software: boolean;
 }
 
-/** The devices found so far; call `ready()` first to see GPUs. */
+/** Lists the devices found so far; call `ready()` first to see GPUs. */
 export function listDevices(): DeviceInfo[] {
   return (gpu ? [cpu, gpu] : [cpu]).map(({ name, type, description, software }) => ({
     name,
@@ -200,10 +202,10 @@ export interface DeviceSpec {
   readonly index?: number;
 }
 
-/** Names read lately: every eager op in a scope asks again. */
+/** Cache of parsed names: every eager op in a scope needs one. */
 const specs = new RecentMap<string, DeviceSpec>(64);
 
-/** Reads `/job:J/replica:R/task:T/device:TYPE:N` or any part of it. Throws `ValueError` with TensorFlow's phrase. */
+/** Parses `/job:J/replica:R/task:T/device:TYPE:N` or any part of it. Throws `ValueError` with TensorFlow's phrase. */
 export function parseDevice(text: string): DeviceSpec {
   if (typeof text !== "string") {
     throw new TypeError(`Cannot read a device's name: wanted a string, received ${typeof text}`);
@@ -235,12 +237,12 @@ function deviceParts(type: string, index: string | undefined): DeviceSpec {
   };
 }
 
-/** Field-wise merge; `inner` wins. Returns a canonical name. */
+/** Merges two names field by field; `inner` wins. Returns a canonical name. */
 export function mergeDevices(outer: string | null, inner: string): string {
   return deviceText({ ...(outer ? parseDevice(outer) : {}), ...parseDevice(inner) });
 }
 
-/** Canonical text of a device spec. */
+/** Formats a device spec canonically. */
 export function deviceText(s: DeviceSpec): string {
   let t = "";
   if (s.job !== undefined) t += `/job:${s.job}`;
@@ -250,10 +252,10 @@ export function deviceText(s: DeviceSpec): string {
   return t;
 }
 
-/** Tasks of clusters that servers in this process are, by name, with the number of those servers. */
+/** Number of this process's servers for each task of a cluster, by name. */
 const served = new Map<string, number>();
 
-/** Notes that a server in this process is this task of a cluster, until the function that is returned is called. */
+/** Notes that a server in this process is this task of a cluster. Returns a function that withdraws the note. */
 export function serveTask(job: string, task: number): () => void {
   const name = `${job}:${task}`;
   served.set(name, (served.get(name) ?? 0) + 1);
@@ -269,30 +271,30 @@ export function isLocalhost({ job, replica, task }: DeviceSpec): boolean {
   return (job ?? "localhost") === "localhost" && (replica ?? 0) === 0 && (task ?? 0) === 0;
 }
 
-/** True where this process is meant: by its own name, or as a task that a server in it is. */
+/** True where the spec names this process: by its own name, or as the task of one of its servers. */
 export function isThisProcess(spec: DeviceSpec): boolean {
   const { job, replica = 0, task = 0 } = spec;
   return isLocalhost(spec) || (replica === 0 && served.has(`${job}:${task}`));
 }
 
-/** True where a device of this process is meant. */
+/** True where the spec names a device of this process. */
 export function isHere(spec: DeviceSpec): boolean {
   const { type, index } = spec;
   const known = type === undefined || type === "CPU" || (type === "GPU" && gpu !== null);
   return known && (index ?? 0) === 0 && isThisProcess(spec);
 }
 
-/** Name of a device with that of this process. */
+/** Returns a device's name with that of this process. */
 export function fullName({ name }: Pick<Device, "name">): string {
   return `/job:localhost/replica:0/task:0${name}`;
 }
 
-/** The devices there are, as messages list them. */
+/** Lists the devices for an error message. */
 export function devicesText(): string {
   return `[ ${listDevices().map(fullName).join(", ")} ]`;
 }
 
-/** The device a name means. Throws `InvalidArgumentError` where there is none, naming those there are. */
+/** Returns the device with this name. Throws `InvalidArgumentError`, which lists the devices, if there is none. */
 export function findDevice(name: string): Device {
   const spec = parseDevice(name);
   const { type } = spec, isOurs = isThisProcess(spec);

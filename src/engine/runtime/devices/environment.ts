@@ -1,14 +1,14 @@
 /**
- * What differs between platforms: environment variables, where the runtime has them and may be asked, and frames of a page.
+ * Differences between platforms: environment variables, where the runtime has and permits them, and frames of a page.
  */
 
-/** What we use of Deno; browsers do not know its types. */
+/** The part of Deno's API that is used here; browser types lack it. */
 interface DenoEnvironment {
   readonly permissions: { querySync(what: { name: "env"; variable: string }): { state: string } };
   readonly env: { get(name: string): string | undefined };
 }
 
-/** The variable's value; undefined where it is not set, or Deno would have to ask for permission. */
+/** Returns the variable's value; undefined if it is not set, or if Deno would have to ask for permission. */
 export function environment(name: string): string | undefined {
   const deno = (globalThis as { Deno?: DenoEnvironment }).Deno;
   if (!deno) {
@@ -20,8 +20,8 @@ export function environment(name: string): string | undefined {
 }
 
 /**
- * Resolves when the page draws its next frame; where there is no page, once tasks that wait have run. Await it in long loops to keep a
- * page alive. Follows TensorFlow.js `tf.nextFrame`.
+ * Resolves when the page draws its next frame; without a page, after the waiting tasks have run. Await it in long loops
+ * to keep a page alive. Follows TensorFlow.js `tf.nextFrame`.
  *
  * @example
  * ```ts

@@ -1,12 +1,10 @@
-/**
- * Kernels chosen by timing: off unless asked for.
- */
+/** Chooses kernels by timing; off by default. */
 import { wantObject } from "../../core/arguments.ts";
 import { UnavailableError } from "../../core/errors.ts";
 import type { WebGpuDevice } from "../../devices/webgpu/webgpu_device.ts";
 import { gpuDevice } from "./devices.ts";
 
-/** Which kernels were fastest on an adapter: plain data, to be saved as JSON. */
+/** The fastest kernels of an adapter: plain data that can be saved as JSON. */
 export interface TunedKernels {
   /** The adapter's description. */
   readonly adapter: string;
@@ -23,11 +21,11 @@ function tunedDevice(): WebGpuDevice {
 }
 
 /**
- * Says how kernels for large matrix products and convolutions are chosen on the GPU. `false`, the default: by rule, the same
- * each time. `true`: a few candidates are timed when a kind and size of work is first met, and the fastest is remembered;
- * where the end of GPU work cannot be waited for at once, as in browsers, the rule stands. What {@linkcode tunedKernels}
- * gave: as it says, and by rule for all it does not know; choices of another adapter are ignored. Work that was met before
- * keeps its kernel. Throws `UnavailableError` where there is no GPU device.
+ * Sets how kernels for large matrix products and convolutions are chosen on the GPU. `false`, the default: by a fixed
+ * rule. `true`: candidates are timed at the first work of each kind and size, and the fastest is kept; where the end of
+ * GPU work cannot be awaited synchronously, as in browsers, the rule applies. The result of {@linkcode tunedKernels}:
+ * these choices, and the rule for everything else; choices of another adapter are ignored. Work that ran before keeps
+ * its kernel. Throws `UnavailableError` if there is no GPU device.
  *
  * @example
  * ```ts
@@ -51,7 +49,8 @@ export function tuneKernels(how: boolean | TunedKernels): void {
 }
 
 /**
- * The choices made since `tuneKernels(true)`, or given to it. Throws `UnavailableError` where there is no GPU device.
+ * Returns the choices made since `tuneKernels(true)`, or given to it. Throws `UnavailableError` if there is no GPU
+ * device.
  *
  * @example
  * ```ts

@@ -1,21 +1,19 @@
-/**
- * Eager code apart from the code that calls for it.
- */
+/** Runs eager code isolated from its caller's scopes. */
 import { type Recorder, withInterpreter, withRecorders } from "../../core/apply.ts";
 import { withScope } from "../../core/scope_context.ts";
 import { outsideScopes } from "./scopes.ts";
 
-/** What is to be around eager code. */
+/** The scopes around isolated code. */
 export interface Surroundings {
-  /** Name of its device. Default: none is asked for. */
+  /** Name of the device. Default: no request. */
   readonly device?: string | null;
-  /** Who is told of its ops. Default: nobody. */
+  /** Recorders of its ops. Default: none. */
   readonly recorders?: readonly Recorder[];
 }
 
 const NOBODY: readonly Recorder[] = [];
 
-/** Runs code eagerly with this around it and nothing of its caller's. Who makes what it makes owns that, unless it says otherwise. */
+/** Runs code eagerly in these scopes and none of its caller's. The new tensors belong to the code itself. */
 export function aside<R>({ device = null, recorders = NOBODY }: Surroundings, fn: () => R): R {
   const outside = (): R => outsideScopes(fn);
   const scoped = (): R => withScope({ device, opName: null }, outside);

@@ -1,6 +1,4 @@
-/**
- * The eager interpreter: picks a device, finds or prepares the kernel, runs it.
- */
+/** The eager interpreter: chooses a device, finds or prepares the kernel, and runs it. */
 import {
   type OpInput,
   setBaseInterpreter,
@@ -30,7 +28,7 @@ import {
   gpuDevice,
 } from "../devices/devices.ts";
 
-/** Installs eager execution as what happens outside graphs. */
+/** Makes eager execution the default outside graphs. */
 export function installEager(): void {
   setBaseInterpreter({
     symbolic: false,
@@ -40,7 +38,7 @@ export function installEager(): void {
   });
 }
 
-/** The device asked for; else the GPU where an input lives there; else the default. */
+/** Returns the requested device, else the GPU if an input lives there, else the default. */
 function targetDevice(inputs: readonly OpInput[] = []): Device {
   const asked = currentScope().device;
   if (asked) return reachable(findDevice(asked), inputs);
@@ -51,7 +49,7 @@ function targetDevice(inputs: readonly OpInput[] = []): Device {
   return defaultDevice();
 }
 
-/** The device; the GPU where it holds an input that cannot be copied from it at once. */
+/** Returns the device, or the GPU if it holds an input that cannot be read synchronously. */
 function reachable(device: Device, inputs: readonly OpInput[]): Device {
   if (device.type === "GPU" || gpuDevice() === null) return device;
   const reads = currentReads();
@@ -64,8 +62,8 @@ function reachable(device: Device, inputs: readonly OpInput[]): Device {
 }
 
 /**
- * Looks at the outputs of each op as it is computed, fused or folded with no other; throws where it finds something, or rejects where
- * it must wait to know. `waits`: false for eager code, which goes on.
+ * Inspects the outputs of each op as it is computed, unfused and unfolded; throws on a finding, or rejects if it must
+ * wait. `waits` is false for eager code, which does not wait for the inspection.
  */
 export type OutputWatch = (
   application: {
@@ -78,18 +76,18 @@ export type OutputWatch = (
 
 const watch = new Dynamic<OutputWatch | null>(null);
 
-/** Who looks at outputs now; null for nobody. */
+/** The watch in force; null for none. */
 export function outputWatch(): OutputWatch | null {
   return watch.current;
 }
 
-/** Says who looks at outputs. Plans made for another are made anew. */
+/** Sets the watch. Plans made for another one are made anew. */
 export function setOutputWatch(to: OutputWatch | null): void {
   watch.current = to;
   forgetPlans();
 }
 
-/** What a step of a plan gave, once somebody has looked at it; freed where that fails. `values` are those of all slots. */
+/** Passes the results of a plan's step to the watch, and frees them if it throws. `values` are those of all slots. */
 export function watched(
   step: { readonly node: { readonly def: OpDef }; readonly inputs: readonly number[] },
   values: readonly unknown[],
@@ -109,12 +107,12 @@ export function watched(
   }
 }
 
-/** Runs `fn` with nobody looking. */
+/** Runs `fn` without a watch. */
 export function unwatched<R>(fn: () => R): R {
   return watch.within(null, fn);
 }
 
-/** Executes one op now. Throws the kernel's error as an `OpError` that names the op and its inputs. */
+/** Executes one op. A kernel's error is thrown as an `OpError` that names the op and its inputs. */
 function executeEagerly(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
   const run = watch.current === null ? executeNow : executeWatched;
   const outputs = run(def, inputs, attrs);
@@ -126,7 +124,7 @@ function executeEagerly(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): T
 }
 
 function executeWatched(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
-  // Of an op that is made of others the whole is looked at.
+  // For an op made of other ops, the watch sees the whole.
   const outputs = def.host
     ? executeNow(def, inputs, attrs)
     : unwatched(() => executeNow(def, inputs, attrs));
@@ -158,7 +156,7 @@ export function executeOn(
 ): Tensor[] {
   for (let i = 0; i < inputs.length; i++) {
     const x = inputs[i];
-    // Says what is wrong with it.
+    // Throws the fitting error.
     if (x instanceof EagerTensor ? x.isDisposed : x instanceof Tensor) asEager(x as Tensor);
   }
   const launch = findLaunch(def, options.device, inputs, attrs);
@@ -244,11 +242,11 @@ function viewOf(input: OpInput, { device, outputs: [spec] }: Launch): EagerTenso
   return view;
 }
 
-/** What a node with a fusion means in ops. */
+/** Expands a node with a fusion into ops. */
 type FusionExpansion = (def: OpDef, inputs: readonly OpInput[], attrs: Attrs) => Tensor[];
 let expandFusion: FusionExpansion | null = null;
 
-/** Says what fusions mean: those have them who make plans. */
+/** Sets the expansion of fusions; the planner has it. */
 export function setFusionExpansion(expand: FusionExpansion): void {
   expandFusion = expand;
 }
@@ -268,11 +266,11 @@ function runExpand(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tens
             expansion(inputs, launch.attrs).slice())),
     )
   );
-  // An expansion may hand an input back; the result must be a handle of its own.
+  // An expansion may return an input; the result must be a handle of its own.
   return results.map((r) => inputs.includes(r) ? (r as EagerTensor).alias() : r);
 }
 
-/** The input as a tensor on this device; a new tensor, owned by the caller, where it was elsewhere. */
+/** Returns the input as a tensor on this device; a new tensor, owned by the caller, if it was elsewhere. */
 export function onDevice(input: OpInput, device: Device): EagerTensor {
   if (input instanceof NdArray) return constantTensor(input, device);
   const t = asEager(input);
@@ -280,7 +278,7 @@ export function onDevice(input: OpInput, device: Device): EagerTensor {
   return constantTensor(t.ndarraySync(), device);
 }
 
-/** Uploads a literal, as another dtype where that is given. */
+/** Uploads a literal, converted to `dtype` if given. */
 export function constantTensor(
   value: NdArray,
   device: Device,

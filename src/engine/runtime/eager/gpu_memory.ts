@@ -1,6 +1,4 @@
-/**
- * Exchange of GPU memory with code of your own: the WebGPU device, and tensors of its buffers.
- */
+/** Shares GPU memory with the user's code: the WebGPU device, and tensors over its buffers. */
 import { currentInterpreter } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import { FailedPreconditionError, ValueError } from "../../core/errors.ts";
@@ -12,13 +10,13 @@ import { gpuDevice } from "../devices/devices.ts";
 import { Storage } from "./storage.ts";
 import { EagerTensor } from "./tensor.ts";
 
-/** Bytes a buffer's size must be a multiple of for kernels to bind it: they read vectors of four words. */
+/** Kernels read vectors of four words: a buffer must be a multiple of this to be bound. */
 const BINDING_BYTES = 16;
 
 /**
- * The `GPUDevice` that Weft computes on: make your own pipelines and buffers on it, to exchange memory with tensors. It is another
- * one after a device was lost.
- * Throws `FailedPreconditionError` where no GPU was found, or nobody has looked: await `tf.ready()` first.
+ * Returns the `GPUDevice` that Weft computes on: make your own pipelines and buffers on it to exchange memory with
+ * tensors. A new one replaces a lost device. Throws `FailedPreconditionError` if no GPU was found, or before
+ * `tf.ready()`.
  *
  * @example
  * ```ts
@@ -42,7 +40,7 @@ function found(action: string): WebGpuDevice {
   return device;
 }
 
-/** A buffer of somebody else's, which the device uses and does not free. */
+/** A buffer of the user's, which the device uses and does not free. */
 export class AdoptedStorage extends Storage {
   /** The memory is the user's. */
   override get isMovable(): boolean {
@@ -50,13 +48,13 @@ export class AdoptedStorage extends Storage {
   }
   readonly #gpu: WebGpuDevice;
 
-  /** The buffer's maker must have submitted what writes it. */
+  /** The writes of the buffer must have been submitted. */
   constructor(gpu: WebGpuDevice, buffer: GPUBuffer, spec: ConcreteSpec) {
     super(gpu, gpu.adopt(buffer), spec);
     this.#gpu = gpu;
   }
 
-  /** Ends the use: from here on the owner may write it. */
+  /** Ends the use: the owner may write the buffer again. */
   protected override free(): void {
     this.#gpu.release(this.buffer);
   }

@@ -1,6 +1,4 @@
-/**
- * Launches: an op with everything known of one application but the buffers, and the kernel that a device prepared for it.
- */
+/** Launches: everything of an application but its buffers, with the kernel that a device prepared for it. */
 import { fusionOf } from "../../core/fusion.ts";
 import { type Attrs, inferOutputs, type OpDef, type Problem } from "../../core/op.ts";
 import type { Device, PreparedKernel } from "../../core/device.ts";
@@ -18,23 +16,23 @@ import { cpuDevice } from "../devices/devices.ts";
 import { specId } from "./spec_id.ts";
 import { bytesOfSpec } from "./storage.ts";
 
-/** A prepared application: everything but the buffers. */
+/** A prepared application without buffers. */
 export interface Launch {
-  /** Where it runs: what was asked for, or the CPU where that device has no kernel. */
+  /** The device that runs it: the requested one, or the CPU if that has no kernel. */
   readonly device: Device;
-  /** null: through `expand`, or a view. */
+  /** The kernel; null for an expansion or a view. */
   readonly kernel: PreparedKernel | null;
-  /** Attributes, defaults filled in. */
+  /** Attributes with their defaults. */
   readonly attrs: Attrs;
-  /** Specs of the outputs; shapes are not concrete where they depend on values. */
+  /** Specs of the outputs; shapes that depend on values are not concrete. */
   readonly outputs: readonly ConcreteSpec[];
-  /** Numbers of the outputs' specs. */
+  /** Ids of the outputs' specs. */
   readonly outputIds: readonly number[];
   readonly outputBytes: readonly number[];
   readonly hosts: readonly (NdArray | undefined)[];
 }
 
-/** What to prepare an op for. */
+/** An application to prepare. */
 export interface LaunchRequest {
   readonly specs: readonly ConcreteSpec[];
   /** Values of host inputs, at their places. */
@@ -58,7 +56,7 @@ export function prepareLaunch(
   asked.check();
   const inputs = specs.map(({ dtype, shape }, i) => ({ dtype, shape, value: hosts[i] }));
   const inferred = inferNow(def, inputs, attrs);
-  // What is not read need not be brought anywhere.
+  // Values that are not read need not be moved.
   if (def.shapeOnly) hosts = specs.map(() => NOTHING);
   const dynamic = !inferred.outputs.every(isConcreteSpec);
   const base = {
@@ -83,7 +81,7 @@ export function prepareLaunch(
   );
 }
 
-/** The outputs of an op that is about to run: what its shape rule refuses is a fault of the run. */
+/** Infers the outputs of an op that is about to run: an error of the shape rule is an error of the run. */
 function inferNow(
   def: OpDef,
   inputs: readonly Spec[],
@@ -92,7 +90,7 @@ function inferNow(
   try {
     const inferred = inferOutputs(def, inputs, attrs);
     if (def.meaning.kind !== "view" || inferred.outputs.every(isConcreteSpec)) return inferred;
-    // A view that may show more than one shape shows its input's.
+    // A view that may have several shapes has its input's.
     const [{ dtype, shape }] = inferred.outputs;
     return { ...inferred, outputs: [{ dtype, shape: mergeShapes(shape, inputs[0].shape) }] };
   } catch (e) {
@@ -100,7 +98,7 @@ function inferNow(
   }
 }
 
-/** What a kernel or a shape rule threw, as an `OpError` that names the op and its inputs. */
+/** Converts an error of a kernel or a shape rule to an `OpError` that names the op and its inputs. */
 export function ofOp(e: unknown, def: OpDef, specs: readonly Spec[]): unknown {
   if (e instanceof OpError && e.op !== undefined) return e;
   const inputs = specs.map(specText);

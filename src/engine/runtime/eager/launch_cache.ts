@@ -1,6 +1,4 @@
-/**
- * Finds the launch of an application: among the last few of its op by comparing, among all by a text.
- */
+/** Finds the launch of an application: by comparison with recent ones of the same op, else by a text key. */
 import { NO_ATTRS, type OpInput } from "../../core/apply.ts";
 import type { Device } from "../../core/device.ts";
 import { InternalError } from "../../core/errors.ts";
@@ -15,7 +13,7 @@ import { type Launch, prepareLaunch } from "./launch.ts";
 import { specId } from "./spec_id.ts";
 import { EagerTensor } from "./tensor.ts";
 
-/** A launch, and what an application must be like to be served by it. */
+/** A launch, and the application that it serves. */
 interface Entry {
   readonly specIds: readonly number[];
   /** Copies of host inputs, at their places. */
@@ -31,14 +29,14 @@ interface HostValue {
   readonly data: NumberArray;
 }
 
-/** Some applications of one op on one device, those that are asked for most in front. */
+/** Recent applications by op and device, the most used ones first. */
 const recent: (Entry[] | undefined)[] = [];
 const MOST_RECENT = 16;
-/** Longer host inputs and attributes are compared as texts only. */
+/** Longer host inputs and attributes are compared as text keys only. */
 const MOST_VALUES = 32;
 
 const launches = new Map<string, Launch>();
-/** How many applications were looked for by a text, as nothing recent served them. */
+/** Number of look-ups by text key, after no recent application matched. */
 export const lookups = { byText: 0 };
 const MOST_LAUNCHES = 8192;
 
@@ -47,7 +45,7 @@ onKernelsReplaced(() => {
   launches.clear();
 });
 
-/** The launch of an op on a device for these inputs and attributes. Throws what preparing it throws. */
+/** Returns the launch of an op on a device for these inputs and attributes. Throws the errors of the preparation. */
 export function findLaunch(
   def: OpDef,
   device: Device,
@@ -60,7 +58,7 @@ export function findLaunch(
     const entry = entries[i];
     if (!serves(entry, inputs, attrs)) continue;
     if (i > 0) {
-      // One step: what is applied in turn keeps its place.
+      // Move by one step: applications that alternate keep their places.
       entries[i] = entries[i - 1];
       entries[i - 1] = entry;
     }
@@ -97,7 +95,7 @@ function serves(
   return sameAttrs(attrs, given);
 }
 
-/** Compares piece by piece: these are a few numbers, and a number for their shape would be looked up by a text. */
+/** Compares element by element: the arrays are short, and a number for the shape would need a text key. */
 function isHostValue(x: OpInput, { dtype, shape, data }: HostValue): boolean {
   return x instanceof NdArray && x.dtype === dtype && sameValues(x.shape, shape) &&
     sameValues(x.data as NumberArray, data);
@@ -114,7 +112,7 @@ function sameAttrs(a: Attrs, b: Attrs): boolean {
   let more = 0;
   for (const name in a) {
     const x = a[name], y = b[name];
-    // NaN is like itself.
+    // NaN equals itself.
     if (!Object.is(x, y) && !(Array.isArray(x) && Array.isArray(y) && sameValues(x, y))) {
       return false;
     }
@@ -124,7 +122,7 @@ function sameAttrs(a: Attrs, b: Attrs): boolean {
   return more === 0;
 }
 
-/** What to compare with; null where that is not just numbers and names. */
+/** Makes an entry to compare with; null for attributes other than numbers and names. */
 function entryOf(
   inputs: readonly OpInput[],
   specIds: readonly number[],
@@ -160,7 +158,7 @@ function isComparable(values: ArrayLike<unknown>): boolean {
   return true;
 }
 
-/** A text that is equal for equal applications, but for their attributes. */
+/** Makes a text that is equal for equal applications, apart from their attributes. */
 function launchKey(
   def: OpDef,
   device: Device,
@@ -173,7 +171,6 @@ function launchKey(
   return `${def.id}${device.type}${inputs.join("")}`;
 }
 
-/** A text that is equal for equal attributes. */
 function attrsKey(attrs: Attrs): string {
   let key = "";
   for (const name in attrs) key += `;${name}=${valueKey(attrs[name])}`;
@@ -183,7 +180,7 @@ function attrsKey(attrs: Attrs): string {
 let nextObject = 1;
 const objectNumbers = new WeakMap<object, number>();
 function valueKey(v: unknown): string {
-  // Their lengths keep texts apart that hold what stands between attributes.
+  // The length keeps a text apart from one that contains the separator.
   if (typeof v === "string") return `${v.length}:${v}`;
   if (Object.is(v, -0)) return "-0";
   if (v === null || (typeof v !== "object" && typeof v !== "function")) return String(v);
@@ -197,14 +194,14 @@ function specIdOf(x: OpInput): number {
   return x instanceof EagerTensor ? x.specId : specId(x.dtype, (x as NdArray).shape);
 }
 
-/** What an input is. */
+/** Returns the spec of an input. */
 export function specOf(x: OpInput): ConcreteSpec {
   const shape = x instanceof Tensor ? x.staticShape : x.shape;
   if (!isConcrete(shape)) throw new InternalError(`Cannot run on ${x}: its shape is not known`);
   return { dtype: x.dtype, shape };
 }
 
-/** Values of the op's host inputs: literals as they are, tensors read back. */
+/** Returns the values of the op's host inputs: literals as they are, tensors read back. */
 function hostValues(def: OpDef, inputs: readonly OpInput[]): (NdArray | undefined)[] {
   if (!def.hostInputs) return inputs.map(() => undefined);
   return inputs.map((x, i) => {

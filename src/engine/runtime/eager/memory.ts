@@ -1,21 +1,19 @@
-/**
- * Live totals: tensors, bytes, pools, registries.
- */
+/** Totals for `memory()`: tensors, bytes, pools, registries. */
 import { tapeCount } from "../../autodiff/step_recorder.ts";
 import { gpuDevice } from "../devices/devices.ts";
 import { totals } from "./storage.ts";
 
-/** What is alive. Constants of functions and sessions, which live as long as those, are not counted as tensors. */
+/** Counts of live objects. Constants of functions and sessions are not counted as tensors. */
 export interface MemoryInfo {
   /** Tensor handles not disposed. */
   readonly numTensors: number;
-  /** Bytes of the memory they share. */
+  /** Bytes of the memory of those tensors, shared memory once. */
   readonly numBytes: number;
-  /** Pieces of memory. */
+  /** Memory allocations. */
   readonly numDataBuffers: number;
-  /** Tensor handles that nobody disposed, and that the garbage collector found: they are still counted in `numTensors`. */
+  /** Tensor handles that were collected as garbage without being disposed; `numTensors` still counts them. */
   readonly reclaimedTensors: number;
-  /** Bytes that came free so: they are still counted in `numBytes`. */
+  /** Bytes of their memory; `numBytes` still counts them. */
   readonly reclaimedBytes: number;
   /** Bytes that devices hold for reuse. */
   readonly poolBytes: number;
@@ -33,8 +31,8 @@ export interface MemoryInfo {
 export const scriptCounter: { count: () => number } = { count: () => 0 };
 
 /**
- * Counts what is alive; flat counts over a loop mean that nothing leaks. Where `reclaimedTensors` grows, the memory of tensors that
- * nobody disposes is given back only when the garbage collector comes by, which knows nothing of its size: use `tidy()` or `using`.
+ * Counts live objects; constant counts over a loop mean that nothing leaks. A growing `reclaimedTensors` means that
+ * memory waits for the garbage collector, which does not know its size: use `tidy()` or `using`.
  *
  * @example
  * ```ts

@@ -1,6 +1,4 @@
-/**
- * Tensors that live as long as something else does: what a function made that a gradient may read later.
- */
+/** Ties tensors to the life of another object: the values of a function that a gradient may read later. */
 import type { Tensor } from "../../core/tensor.ts";
 import type { TapeMemory } from "../../autodiff/step_recorder.ts";
 import { cpuDevice } from "../devices/devices.ts";
@@ -9,14 +7,14 @@ import { Held } from "../../core/contract/held.ts";
 import { HandleStorage } from "./storage.ts";
 import { EagerTensor } from "./tensor.ts";
 
-/** Owns tensors while somebody holds it. */
+/** Owns tensors while a holder exists. */
 class Owner extends Held {
   readonly #owned: readonly EagerTensor[];
 
   constructor(owned: readonly EagerTensor[]) {
     super();
     this.#owned = owned;
-    // A script whose code made them must not dispose them when it ends.
+    // A script must not dispose its tensors at its end.
     for (const t of owned) t.kept = "owned";
   }
   protected override free(): void {
@@ -42,7 +40,7 @@ export const owning: TapeMemory["owning"] = (xs, fn, chosen) => {
     const owned = made.filter((t): t is EagerTensor =>
       t instanceof EagerTensor && !t.isDisposed && !t.kept && names?.has(t) !== false
     );
-    // Whatever else was made is the scope's, as if it had been made in that; tapes end.
+    // All other tensors belong to the scope in force; tapes end.
     const others = made.filter((t) => !owned.includes(t as EagerTensor));
     endScope(others, new Set(others));
     if (owned.length === 0) return { result, owned, owner: null };

@@ -1,6 +1,7 @@
 /**
- * ReadAhead: for code that reads at once what lies on a device which can only be awaited, such as a GPU in a browser. It gets copies
- * that were read before; what it lacks is noted, so that it can be called again once that has been read.
+ * ReadAhead: lets code read synchronously from a device that can only be awaited, such as a GPU in a browser. Reads are
+ * served from copies made before; missing ones are noted, so that the code can be called again once they have been
+ * read.
  */
 import type { HostData } from "../../core/dtype.ts";
 import { Dynamic } from "../../core/scope_context.ts";
@@ -9,40 +10,39 @@ import type { NdArray } from "../../core/nd_array.ts";
 import type { Storage } from "./storage.ts";
 import type { EagerTensor } from "./tensor.ts";
 
-/** A copy of what is in some memory. */
+/** A host copy of memory. */
 interface Copy {
   readonly storage: Storage;
   readonly array: NdArray;
-  /** True once it was asked for, or where nobody need ask. */
+  /** True once the code read it, or where that is not required. */
   used: boolean;
 }
 
-/** What one call may read, and what it lacked. */
+/** The copies that one call may read, and the tensors it lacked. */
 export class ReadAhead {
   readonly #copies: Copy[] = [];
   readonly #missing = new Set<EagerTensor>();
-  /** True where the code read urgently what would better have been read before. */
+  /** True where the code had to wait for a read that could have been made before. */
   wasLate = false;
-  /** What the code has done that must not be done twice; null where it may be called again. */
+  /** The code's effect that must not be repeated; null while it may be called again. */
   effect: string | null = null;
-  /** True where the code is called again once what it lacked has been read, unless it has had an effect. */
+  /** True where the code is called again after its missing reads were made, unless it had an effect. */
   readonly mayRepeat: boolean;
 
   constructor(mayRepeat: boolean) {
     this.mayRepeat = mayRepeat;
   }
 
-  /** True where there is a copy of a tensor's elements. */
   has(t: EagerTensor): boolean {
     return this.#copyOf(t) !== undefined;
   }
 
-  /** Notes that the code has done something that must not be done twice. */
+  /** Notes an effect that must not be repeated. */
   noteEffect(what: string): void {
     this.effect ??= what;
   }
 
-  /** A copy of a tensor's elements; null where there is none, which is noted. */
+  /** Returns a copy of a tensor's elements; null, and a note, if there is none. */
   read(t: EagerTensor): HostData | null {
     const copy = this.#copyOf(t);
     if (copy) {
@@ -53,18 +53,18 @@ export class ReadAhead {
     return null;
   }
 
-  /** Notes that the code has read after all what it lacked. */
+  /** Notes that missing tensors were read after all. */
   readLate(tensors: readonly EagerTensor[]): void {
     for (const t of tensors) this.#missing.delete(t);
     this.wasLate = true;
   }
 
-  /** Views share memory, in whatever shape. */
+  /** Views share memory: their shape does not matter. */
   #copyOf({ storage, dtype }: EagerTensor): Copy | undefined {
     return this.#copies.find((c) => c.storage === storage && c.array.dtype === dtype);
   }
 
-  /** True for the error of code that lacked something: reads that fail are failed preconditions, whoever passes them on. */
+  /** True for the error of code that lacked a copy: such a read is a failed precondition. */
   lacked(error: unknown): boolean {
     return this.#missing.size > 0 && error instanceof FailedPreconditionError;
   }
@@ -78,8 +78,8 @@ export class ReadAhead {
   }
 
   /**
-   * Reads what was lacking. False where that is of no use: the code made it, and the next call would make it anew. Then it is gone
-   * by now, or has been read before and not asked for.
+   * Reads the missing tensors. False where that does not help: the code made them itself and would make them anew. Such
+   * a tensor is disposed by now, or was read before and not used.
    */
   async fetchMissing(): Promise<boolean> {
     const missing = [...this.#missing];
@@ -90,7 +90,6 @@ export class ReadAhead {
     return isOld;
   }
 
-  /** Forgets what was lacking. */
   forgetMissing(): void {
     this.#missing.clear();
   }
@@ -98,12 +97,12 @@ export class ReadAhead {
 
 const readsInForce = new Dynamic<ReadAhead | null>(null);
 
-/** What the code that runs now may read; null where devices answer. */
+/** The reads of the code that runs now; null where devices answer. */
 export function currentReads(): ReadAhead | null {
   return readsInForce.current;
 }
 
-/** Runs code with what it may read; null for code that devices answer. */
+/** Runs code with these reads; null lets devices answer. */
 export function withReads<R>(reads: ReadAhead | null, fn: () => R): R {
   return readsInForce.within(reads, fn);
 }

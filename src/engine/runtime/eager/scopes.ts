@@ -1,6 +1,4 @@
-/**
- * Scopes (`tidy`, `scope`): who owns the tensors that eager code makes.
- */
+/** Scopes (`tidy`, `scope`): owners of the tensors that eager code makes. */
 import { Dynamic } from "../../core/scope_context.ts";
 import { CompositeTensor } from "../../core/composite.ts";
 import { isPlainObject, refusePromise } from "../../core/nest.ts";
@@ -9,36 +7,36 @@ import type { TapeRecording } from "../../autodiff/tape_recording.ts";
 import type { EagerTensor } from "./tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 
-/** A value that a scope owns: a tensor, or the recording of a tape, which ends with it. */
+/** A value owned by a scope: a tensor, or a tape's recording, which ends with the scope. */
 export type Owned = EagerTensor | TapeRecording;
 
-/** Lists of what the scopes in force own, innermost last. */
+/** The values owned by the scopes in force, innermost last. */
 export const scopes: Dynamic<Owned[][]> = new Dynamic([]);
 const OUTSIDE: Owned[][] = [];
 
-/** Owns what code makes outside scopes: a body that went on after an await. */
+/** Owner of tensors made outside scopes: a body that continued after an await. */
 export interface AmbientOwner {
   adopt(t: EagerTensor): void;
   own(recording: TapeRecording): void;
 }
 let ambientOwner: (() => AmbientOwner | undefined) | null = null;
 
-/** Says how to find who owns what is made outside scopes; null where nobody can. */
+/** Sets the function that finds the ambient owner; null where the platform has none. */
 export function setAmbientOwner(find: (() => AmbientOwner | undefined) | null): void {
   ambientOwner = find;
 }
 
-/** Runs `fn` with no scope in force: what it makes is owned by its maker. */
+/** Runs `fn` with no scope in force: the caller owns the new tensors. */
 export function outsideScopes<R>(fn: () => R): R {
   return scopes.within(OUTSIDE, fn);
 }
 
-/** Runs `fn`; what it makes belongs to `owned`, and is not disposed here. */
+/** Runs `fn` and adds its new tensors to `owned`; they are not disposed here. */
 export function withOwner<R>(owned: Owned[], fn: () => R): R {
   return scopes.within([owned], fn);
 }
 
-/** Runs `fn`, at whose end the recordings end that it began. Its tensors belong to the scopes in force. */
+/** Runs `fn` and ends the recordings that it began. Its tensors belong to the scopes in force. */
 export function endingRecordings<R>(fn: () => R): R {
   const owned: Owned[] = [];
   try {
@@ -48,7 +46,7 @@ export function endingRecordings<R>(fn: () => R): R {
   }
 }
 
-/** Runs `fn` and disposes the tensors made inside, but for those that `survivors` names of what it returns, and those kept. */
+/** Runs `fn` and disposes its new tensors, except kept ones and the `survivors` of its result. */
 export function tidyBut<R>(fn: () => R, survivors: (result: R) => Survivors): R {
   const owned: Owned[] = [];
   let surviving: Survivors = new Set();
@@ -61,31 +59,31 @@ export function tidyBut<R>(fn: () => R, survivors: (result: R) => Survivors): R 
   }
 }
 
-/** Lets a recording end with the scope in force, or with the body whose code goes on after an await. */
+/** Ends a recording with the scope in force, or with the body that continued after an await. */
 export function ownRecording(recording: TapeRecording): void {
   const inner = scopes.current.at(-1);
   if (inner) inner.push(recording);
   else if (ambientOwner !== null && scopes.current !== OUTSIDE) ambientOwner()?.own(recording);
 }
 
-/** Gives a tensor that no scope owns to the ambient owner, where there is one. */
+/** Gives a tensor without a scope to the ambient owner, if any. */
 export function offerToOwner(t: EagerTensor): void {
   if (ambientOwner !== null && scopes.current !== OUTSIDE) ambientOwner()?.adopt(t);
 }
 
-/** Puts a tensor that was made outside scopes under those in force. */
+/** Adds a tensor made outside scopes to the scope in force. */
 export function enterScope(t: EagerTensor): void {
   const inner = scopes.current.at(-1);
   if (inner) inner.push(t);
   else offerToOwner(t);
 }
 
-/** Says which tensors outlive a scope. */
+/** The tensors that outlive a scope. */
 interface Survivors {
   has(t: EagerTensor): boolean;
 }
 
-/** Ends a scope that owns these: disposes all but survivors, which the scope in force takes, and what is kept. */
+/** Ends a scope: disposes its tensors, except survivors, which move to the outer scope, and kept ones. */
 export function endScope(owned: readonly Owned[], survivors: Survivors = new Set()): void {
   const outer = scopes.current.at(-1);
   for (const t of owned) {
@@ -102,7 +100,7 @@ export function endScope(owned: readonly Owned[], survivors: Survivors = new Set
 }
 
 /**
- * Runs `fn` and disposes the tensors made inside, but for those it returns (in any nest) and those kept. Tapes made inside end.
+ * Runs `fn` and disposes its new tensors, except the returned ones (in any nest) and kept ones. Tapes made inside end.
  * Throws `TypeError` where `fn` returns a promise: use `scope()` with `using` around awaits.
  *
  * @example
@@ -135,12 +133,12 @@ export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
   return tidyBut(tidied, (result) => new Set(tensorsIn(result)));
 }
 
-/** The tensors in a nest, whatever else is in it; of composite ones their parts. */
+/** Returns the tensors in any nest, and the parts of composite ones. */
 function tensorsIn(value: unknown): Tensor[] {
   if (value instanceof Tensor) return value.components?.slice() ?? [value];
   if (value instanceof CompositeTensor) return tensorsIn(value.components);
   const found: Tensor[] = [];
-  // It may be nested deeper than the stack is, and hold itself, or the same lists very often.
+  // The nest may be deeper than the stack, contain itself, or repeat a list many times.
   const open: unknown[] = [value], seen = new Set<unknown>();
   while (open.length > 0) {
     const v = open.pop();

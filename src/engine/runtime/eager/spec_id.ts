@@ -1,19 +1,20 @@
-/**
- * Numbers for dtypes and shapes: launches are looked up by them.
- */
+/** Numbers for pairs of dtype and shape: keys of launches. */
 import type { DType } from "../../core/dtype.ts";
 import type { Shape } from "../../core/shape.ts";
 
 const ids = new Map<DType, Map<number | string, number>>();
 let next = 1;
-/** Shapes of a dtype that are remembered at once. */
+/** Number of shapes remembered for a dtype. */
 const MOST_SHAPES = 1 << 16;
 
-/** A number from 1 on that no other dtype and shape has had: the same for the same ones, unless very many others came in between. */
+/**
+ * Returns a number from 1 on for a dtype and shape: unique, and the same each time unless very many others came in
+ * between.
+ */
 export function specId(dtype: DType, shape: Shape): number {
   let ofDType = ids.get(dtype);
   if (ofDType === undefined) ids.set(dtype, ofDType = new Map());
-  // Small inputs are the common ones: a number takes less to make and to find than a text.
+  // Small ranks are common: a number key is cheaper than a text.
   const key = shape.length === 0 ? -1 : shape.length === 1 ? shape[0] : shape.join();
   let id = ofDType.get(key);
   if (id === undefined) {

@@ -9,25 +9,24 @@ import { sizeOf } from "../../core/shape.ts";
 /** Live totals, for `memory()`. */
 export const totals = { tensors: 0, storages: 0, bytes: 0, lostTensors: 0, lostBytes: 0 };
 
-/** Bytes that tensors of a spec take. */
 export function bytesOfSpec({ dtype, shape }: ConcreteSpec): number {
   return DTYPES[dtype].bytes * sizeOf(shape);
 }
 
 /** Device memory with a reference count. */
 export class Storage {
-  /** Where it lives. */
+  /** Its device. */
   declare readonly device: Device;
   /** The device's handle. */
   declare readonly buffer: DeviceBuffer;
-  /** What was allocated. */
+  /** Spec of the allocation. */
   declare readonly spec: ConcreteSpec;
-  /** Bytes of it. */
+  /** Bytes of the allocation. */
   declare readonly bytes: number;
   #refs = 1;
   #counted = true;
 
-  /** Takes ownership of `buffer`. `bytes` where the caller knows them. */
+  /** Takes ownership of `buffer`; `bytes` if the caller knows them. */
   constructor(
     device: Device,
     buffer: DeviceBuffer,
@@ -42,7 +41,7 @@ export class Storage {
     totals.bytes += bytes;
   }
 
-  /** Holders of this storage. */
+  /** Number of holders. */
   get refs(): number {
     return this.#refs;
   }
@@ -72,7 +71,10 @@ export class Storage {
     return this.buffer;
   }
 
-  /** Takes it out of the totals: nobody can free it, since it belongs to something that the collector frees. */
+  /**
+   * Removes it from the totals: it belongs to an object that the garbage collector frees, so nothing can free it
+   * explicitly.
+   */
   uncount(): void {
     if (!this.#counted) return;
     this.#counted = false;
@@ -80,18 +82,18 @@ export class Storage {
     totals.bytes -= this.bytes;
   }
 
-  /** Gives the memory back. */
+  /** Frees the memory. */
   protected free(): void {
     this.device.free(this.buffer, this.spec, this.bytes);
   }
 
-  /** Drops a tensor that was lost, not disposed. The totals keep counting it: they must not depend on when garbage is collected. */
+  /** Drops a tensor that was collected as garbage. The totals still count it: they must not depend on the collector. */
   reclaim(): void {
     if (this.#counted) totals.lostTensors++;
     this.lose();
   }
 
-  /** {@linkcode Storage.reclaim} for a holder that is no tensor. */
+  /** Does the same as {@linkcode Storage.reclaim} for a holder that is no tensor. */
   lose(): void {
     if (--this.#refs !== 0) return;
     if (this.#counted) totals.lostBytes += this.bytes;
@@ -99,7 +101,7 @@ export class Storage {
   }
 }
 
-/** Holds handles (tapes and the like) that no device knows: the last holder disposes them. */
+/** Holds handles (tapes and the like) that no device stores; the last holder disposes them. */
 export class HandleStorage extends Storage {
   readonly handles: readonly unknown[];
 
@@ -108,7 +110,7 @@ export class HandleStorage extends Storage {
     return false;
   }
 
-  /** Takes ownership of the handles; `device` is where ops on them run. */
+  /** Takes ownership of the handles; ops on them run on `device`. */
   constructor(device: Device, handles: readonly unknown[], spec: ConcreteSpec) {
     super(device, handles, spec);
     this.handles = handles;

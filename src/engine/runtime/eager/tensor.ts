@@ -43,16 +43,14 @@ export {
 } from "./scopes.ts";
 
 const lost = new FinalizationRegistry<Storage>((storage) => storage.reclaim());
-/** Small tensors made lately: most are disposed soon, and registering costs more than a small op does. */
+/** New small tensors: most are disposed soon, and registering one costs more than a small op. */
 const recent: EagerTensor[] = [];
 const MOST_RECENT = 64, SMALL_BYTES = 1 << 16;
 let nextRecent = 0;
 
 /** A tensor that holds a value on a device. */
 export class EagerTensor extends Tensor {
-  /** Known dimensions. */
   declare readonly staticShape: readonly number[];
-  /** The memory. */
   declare readonly storage: Storage;
   #disposed = false;
   #guarded = false;
@@ -67,7 +65,7 @@ export class EagerTensor extends Tensor {
   isGiven = false;
   #isUncounted = false;
 
-  /** Takes over one reference to `storage`. A scope in force owns the tensor. */
+  /** Takes over one reference to `storage`. The scope in force owns the tensor. */
   constructor(dtype: DType, shape: readonly number[], storage: Storage, id?: number) {
     super(dtype, id);
     this.staticShape = shape;
@@ -83,7 +81,7 @@ export class EagerTensor extends Tensor {
     offerToOwner(this);
   }
 
-  /** Number of dtype and shape: equal for equal ones. */
+  /** Id of its dtype and shape. */
   get specId(): number {
     return this.#specId ||= specId(this.dtype, this.staticShape);
   }
@@ -91,7 +89,7 @@ export class EagerTensor extends Tensor {
     this.#specId = id;
   }
 
-  /** Lets the garbage collector give the memory back. Tensors that a scope owns do not need it. */
+  /** Lets the garbage collector free the memory. Tensors owned by a scope do not need it. */
   guard(): void {
     if (this.#guarded || this.#disposed || !this.storage.device.managed) return;
     this.#guarded = true;
@@ -116,16 +114,16 @@ export class EagerTensor extends Tensor {
     return this.#disposed;
   }
 
-  /** A second handle on the same memory, with an id of its own where none is given. */
+  /** Returns a second handle on the memory, with an id of its own unless one is given. */
   alias(id?: number): EagerTensor {
     this.throwIfDisposed();
     return new EagerTensor(this.dtype, this.staticShape, this.storage.retain(), id);
   }
-  /** A second handle on the same memory with the same id, owned by nobody but the caller: what tapes keep. */
+  /** Returns a second handle on the memory with the same id, owned by the caller alone: tapes keep such handles. */
   hold(): EagerTensor {
     return outsideScopes(() => this.alias(this.id));
   }
-  /** The memory and what it holds, to be read. */
+  /** The memory and its spec, for a read. */
   get memory(): BufferRead {
     const { dtype, staticShape: shape, storage: { buffer } } = this;
     return { buffer, spec: { dtype, shape } };
@@ -204,7 +202,7 @@ export class EagerTensor extends Tensor {
     return this.scalar() as number;
   }
 
-  /** The GPU memory itself, held by `tensorRef`, which the scope in force owns. */
+  /** Returns the GPU memory, held by `tensorRef`, which the scope in force owns. */
   override dataToGPU(): TensorGpuData {
     this.throwIfDisposed();
     const { device, buffer } = this.storage;
@@ -219,7 +217,7 @@ export class EagerTensor extends Tensor {
     return { buffer: device.lend(buffer), tensorRef: this.alias() };
   }
 
-  /** Frees the memory, once no view of it is left. */
+  /** Frees the memory after its last view. */
   override dispose(): void {
     if (this.#disposed) return;
     this.#end();
@@ -235,7 +233,7 @@ export class EagerTensor extends Tensor {
     this.#end();
     return this.storage.surrender();
   }
-  /** Keeps this alive past the scopes in force. */
+  /** Keeps the tensor alive past the scopes in force. */
   override keep(): this {
     this.kept = true;
     return this;
@@ -268,7 +266,9 @@ export class EagerTensor extends Tensor {
       );
     }
   }
-  /** The elements as `print` writes them, with `verbose` also dtype, rank and shape; short where they cannot be read now. */
+  /**
+   * Formats the elements as `print` does, with `verbose` also dtype, rank and shape; short if they cannot be read now.
+   */
   override toString(verbose = false): string {
     if (this.#disposed) return shortText(this);
     try {
@@ -279,7 +279,7 @@ export class EagerTensor extends Tensor {
     }
   }
 
-  /** The elements where they lie; null for strings, which are decoded, and where the host cannot get at them. */
+  /** Returns the elements in place; null for strings, which are decoded, and for memory that the host cannot access. */
   #hostElements(): HostElements | null {
     const { device } = this.storage;
     if (device.hostElements === undefined || this.dtype === "string") return null;
@@ -290,18 +290,18 @@ export class EagerTensor extends Tensor {
   }
 }
 
-/** Elements as `data()` gives them. */
+/** Converts elements to the form of `data()`. */
 function readAs(dtype: DType, data: HostData): HostData {
   if (dtype !== "string" || !reads.asTensorFlowJs) return data;
   return (data as Uint8Array[]).map(decodeString);
 }
 
-/** Elements as `array()` gives them. */
+/** Converts elements to the form of `array()`. */
 function arrayOf(a: NdArray): Nested {
   return reads.asTensorFlowJs ? plainNumbers(a) : plainStrings(a);
 }
 
-/** Elements as TensorFlow.js gives them: numbers for bool, the parts of complex numbers one after the other. */
+/** Converts elements to TensorFlow.js's form: numbers for bool, interleaved parts for complex numbers. */
 function plainNumbers(a: NdArray): Nested {
   const { dtype, shape } = a;
   if (dtype === "bool") return new NdArray("uint8", shape, a.data as Uint8Array).toArray();
@@ -321,7 +321,7 @@ function plainStrings(a: NdArray): Nested {
   return decode(a.toArray());
 }
 
-/** The tensor as an eager one. Throws `TypeError` for symbolic tensors, with TensorFlow's phrase. */
+/** Checks that a tensor is eager. Throws `TypeError` for symbolic tensors, with TensorFlow's phrase. */
 export function asEager(t: Tensor): EagerTensor {
   if (!(t instanceof EagerTensor)) {
     throw new TypeError(

@@ -1,6 +1,6 @@
 /**
- * Who owns what a body makes after an await: the body, where the platform can tell which code goes on for whom (Deno, Node, Bun).
- * Elsewhere ownership follows the body's tensors alone, and the garbage collector finds the rest.
+ * Finds the owner of tensors that a body makes after an await, on platforms that track asynchronous contexts (Deno,
+ * Node, Bun). Elsewhere ownership follows the body's tensors alone, and the garbage collector frees the rest.
  */
 import { type AmbientOwner, setAmbientOwner } from "../eager/tensor.ts";
 
@@ -16,7 +16,7 @@ interface Process {
 let found: AsyncStorage | null | undefined;
 let waiting = 0;
 
-/** Looked for at first use: in Deno asking for `process` alone loads a dozen modules. */
+/** Loaded at first use: in Deno `process` alone loads a dozen modules. */
 function findStorage(): AsyncStorage | null {
   if (found !== undefined) return found;
   const { process } = globalThis as { process?: Process };
@@ -24,19 +24,19 @@ function findStorage(): AsyncStorage | null {
   return found = Storage ? new Storage() : null;
 }
 
-/** Runs a body: what follows its awaits is `owner`'s as well. */
+/** Runs a body; its code after awaits belongs to `owner` too. */
 export function runOwned<R>(owner: AmbientOwner, fn: () => R): R {
   const storage = findStorage();
   return storage ? storage.run(owner, fn) : fn();
 }
 
-/** A body began to wait. Each call is followed by one of {@linkcode endOwning}, unless the body never ends. */
+/** Notes that a body began to wait. Each call is followed by {@linkcode endOwning}, unless the body never ends. */
 export function beginOwning(): void {
   const storage = findStorage();
   if (storage && waiting++ === 0) setAmbientOwner(() => storage.getStore());
 }
 
-/** A body has ended. */
+/** Notes that a body has ended. */
 export function endOwning(): void {
   if (findStorage() && --waiting === 0) setAmbientOwner(null);
 }

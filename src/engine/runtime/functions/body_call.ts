@@ -1,6 +1,6 @@
 /**
- * BodyCall: one stretch of eager code that a call makes — a script body, a gradient. It owns what the code makes and tells tapes of
- * it, awaits included: ownership and tape follow the tensors, not the clock.
+ * BodyCall: eager code that runs as a call, such as a script body or a gradient. It owns the code's tensors and tapes
+ * its ops, also after awaits: ownership and taping follow the tensors, not time.
  */
 import {
   type Application,
@@ -22,28 +22,28 @@ import { beginOwning, endOwning, runOwned } from "./async_owner.ts";
 import { type ReadAhead, withReads } from "../eager/read_ahead.ts";
 import { beginWaiting, endWaiting, readsBehind } from "../variables/variable_reads.ts";
 
-/** How a call is made where eager code makes it, rather than a plan. */
+/** The surroundings of a call that eager code makes, rather than a plan. */
 export interface InPlace {
-  /** The tapes in force: they go on to be told after an await. */
+  /** The tapes in force: they also record after an await. */
   readonly recorders: readonly Recorder[];
-  /** The calls in whose code this one is made. */
+  /** The calls around this one. */
   readonly around: readonly TensorContext[];
-  /** True: the code may wait. Its inputs then carry the call along. */
+  /** The code may wait; its inputs then carry the call along. */
   readonly waits: boolean;
 }
 
 /** Owner and tape of one call. */
 export class BodyCall implements TensorContext {
   readonly owned: Owned[] = [];
-  /** Records what flows from the inputs; null where no gradient is wanted. */
+  /** Records the gradient of the inputs; null where none is wanted. */
   readonly recorder: StepRecorder | null;
   readonly device: Device;
-  /** Younger tensors are the call's. */
+  /** Newer tensors belong to the call. */
   readonly first: number = newTensorId();
   readonly #place: InPlace | null;
   readonly #recorders: readonly Recorder[];
   readonly #reads: ReadAhead | null;
-  /** True where nothing around the code is put aside. */
+  /** True where the scopes around the code stay in force. */
   readonly #isHere: boolean;
   #followed: Set<number> | null = null;
   #waits = false;
@@ -51,8 +51,8 @@ export class BodyCall implements TensorContext {
   #abandoned = false;
 
   /**
-   * `taped`: the gradient of the call is wanted. `place` for a call that eager code makes: it runs under that code's tapes, wherever
-   * its scopes say unless `reads` has what the code may read at once.
+   * `taped`: the call's gradient is wanted. `place`, for a call made by eager code: the call runs under that code's
+   * tapes, and in its scopes unless `reads` says what it may read synchronously.
    */
   constructor(
     device: Device,
@@ -73,7 +73,7 @@ export class BodyCall implements TensorContext {
 
   record(application: Application): void {
     if (this.#ended || this.#abandoned) return;
-    // While synchronous code of the call runs, the recorders are in force and have been told.
+    // The recorders in force are told while synchronous code of the call runs.
     const told = currentRecorders();
     for (const r of this.#recorders) {
       if (told.includes(r)) continue;
@@ -85,14 +85,14 @@ export class BodyCall implements TensorContext {
     for (const c of this.#place?.around ?? []) c.record?.(application);
   }
 
-  /** The code began to wait: from now on reads of variables are followed for it. */
+  /** Notes that the code began to wait: reads of variables are tracked for it from now on. */
   wait(): void {
     this.#waits = true;
     beginOwning();
     if (this.recorder) beginWaiting(this.recorder);
   }
 
-  /** Takes into the tape how a tensor was computed from variables that were read after an await. */
+  /** Adds to the tape the computation of a tensor from variables that were read after an await. */
   follow(t: Tensor): void {
     if (!this.recorder || !t.context?.watchesOnly) return;
     const followed = this.#followed ??= new Set();
@@ -113,39 +113,39 @@ export class BodyCall implements TensorContext {
     else this.owned.push(t as EagerTensor);
   }
 
-  /** A tape that the code makes after an await ends with the call. */
+  /** Ends a tape that the code makes after an await with the call. */
   own(recording: TapeRecording): void {
     if (!this.#ended || this.#abandoned) this.owned.push(recording);
   }
 
-  /** The call ends before its code does: what the code makes from now on is freed when it ends, if ever. */
+  /** Ends the call before its code: tensors that the code still makes are freed at its end, if ever. */
   abandon(): void {
     this.#abandoned = true;
   }
-  /** The code of an abandoned call has ended. */
+  /** Notes that the code of an abandoned call has ended. */
   endLate(): void {
     this.#abandoned = false;
     this.end();
   }
 
-  /** Runs the body: synchronous code within, and what follows its awaits. */
+  /** Runs the body: synchronous code within, and the code after its awaits. */
   runBody<R>(fn: () => R): R {
     const call = (): R => this.within(fn);
     return this.#place?.waits === false ? call() : runOwned(this, call);
   }
 
-  /** Runs synchronous code of the call: eager, on the call's device, with nothing of the caller's around it but tapes it is for. */
+  /** Runs synchronous code of the call: eager, on the call's device, outside the caller's scopes except its tapes. */
   within<R>(fn: () => R): R {
     const owned = (): R => withOwner(this.owned, fn);
-    // What is called in place is eager already, and may read what the code around it may.
+    // A call in place is eager already, and may read as the code around it does.
     if (this.#isHere) return withRecorders(this.#recorders, owned);
     const reading = (): R => withReads(this.#reads, owned);
     return aside({ device: this.device.name, recorders: this.#recorders }, reading);
   }
 
   /**
-   * Handles of the call's own on inputs, which the code may dispose. Handles of variables stay as they are. Where a plan makes the
-   * call, two handles on one tensor are two sources of its tape.
+   * Makes the call's own handles on inputs, which the code may dispose. Handles of variables stay as they are. In a
+   * plan's call, two handles on one tensor are two sources of its tape.
    */
   inputs(xs: readonly OpInput[]): OpInput[] {
     return this.within(() => xs.map((x) => this.#input(x)));
@@ -161,10 +161,10 @@ export class BodyCall implements TensorContext {
     return t;
   }
 
-  /** A result that outlives the call, on the call's device. */
+  /** Returns a result that outlives the call, on the call's device. */
   result(x: OpInput): EagerTensor {
     return outsideScopes(() => {
-      // Where a GPU cannot be read at once, what was computed there stays there for the caller to read.
+      // Where a GPU cannot be read synchronously, the result stays there for the caller to read.
       const isFar = x instanceof EagerTensor && x.storage.device.type !== this.device.type &&
         !canRead(x.storage.device);
       const there = isFar ? x : onDevice(x, this.device);
@@ -172,7 +172,7 @@ export class BodyCall implements TensorContext {
     });
   }
 
-  /** Frees what the code made, but for what it kept, which is nobody's from now on. */
+  /** Frees the code's tensors. Kept ones have no owner from now on. */
   end(): void {
     if (!this.#ended && this.recorder) endWaiting(this.recorder);
     this.#ended = true;

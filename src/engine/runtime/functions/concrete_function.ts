@@ -60,21 +60,21 @@ function callOp(name: string, effects: "none" | "ordered"): OpDef {
   });
 }
 
-/** Calls a pure function. Its inputs are arguments, captured tensors, and the handles of variables it uses. */
+/** Calls a pure function. Its inputs are the arguments, the captured tensors, and the handles of variables. */
 export const PartitionedCall: OpDef = callOp("PartitionedCall", "none");
-/** Calls a function that has effects. */
+/** Calls a function with effects. */
 export const StatefulPartitionedCall: OpDef = callOp("StatefulPartitionedCall", "ordered");
 
-/** A body for one set of input specs. */
+/** A traced body for one set of input specs. */
 export class ConcreteFunction {
   readonly graph: FuncGraph;
   readonly outputs: readonly SymbolicTensor[];
-  /** How often its random ops have drawn in eager calls. */
+  /** Draw counts of its random ops in eager calls. */
   readonly draws: DrawCounts = new DrawCounts(true);
-  /** Plans of its runs, but for those of sessions where it names state that each of them has for itself. */
+  /** Plans, except those of sessions where the body names state that each session has for itself. */
   readonly #plans = new FunctionPlans((host) => this.#makePlan(host, null));
   #namesGraphState: boolean | null = null;
-  /** What it is the forward variant of; null for any other. */
+  /** The function that this is the forward variant of; null for any other. */
   variantOf: ForwardBackward | null = null;
   #forward: ForwardBackward | null = null;
   #callAttrs: Attrs | null = null;
@@ -83,8 +83,8 @@ export class ConcreteFunction {
   readonly #isTapeOnly: boolean;
 
   /**
-   * Outputs may be more than the graph's own: a forward variant also returns what the gradient needs. `isTapeOnly`: a call is for its
-   * first gradient alone, and runs nothing for its effect.
+   * Outputs may exceed the graph's own: a forward variant also returns the values that the gradient needs.
+   * `isTapeOnly`: calls are for the first gradient alone, and run no effects.
    */
   constructor(
     graph: FuncGraph,
@@ -104,14 +104,17 @@ export class ConcreteFunction {
     return this.graph.stateful ? StatefulPartitionedCall : PartitionedCall;
   }
 
-  /** What a run computes, before any pass. Feeds are the arguments, then what is captured. */
+  /** Builds the graph of a run, before any pass. Feeds are the arguments, then the captures. */
   ir(): IrGraph {
     const { inputs, captures, effects } = this.graph;
     const feeds = [...inputs, ...captures.map((c) => c.inner)];
     return buildIr({ fetches: this.outputs, targets: this.#isTapeOnly ? [] : effects, feeds });
   }
 
-  /** The plan for the default device in force, in a run of this session. `host`: what is on the host, or is wanted there. */
+  /**
+   * Returns the plan for the default device, in a run of this session. `host`: values that are on the host, or wanted
+   * there.
+   */
   plan(host?: HostPlacing, session: SessionState | null = null): Plan {
     if (session === null) return this.#plans.get(host);
     this.#namesGraphState ??= this.graph.operations.some(namesGraphState);
@@ -127,18 +130,18 @@ export class ConcreteFunction {
     return makePlan(passed, { host, state, firstOrder: this.#isTapeOnly });
   }
 
-  /** Frees what it and its gradients keep between calls. It may be called again: then it is planned anew. */
+  /** Frees everything that it and its gradients keep between calls. A later call plans it anew. */
   release(): void {
     this.#plans.release();
     this.#forward?.release();
   }
 
-  /** True where an op of the body may read variables that are no inputs of it, as the body of a script does. */
+  /** True where an op may read variables that are not inputs, such as the body of a script. */
   get mayCapture(): boolean {
     return this.#mayCapture ??= this.graph.operations.some(mayCapture);
   }
 
-  /** The variant that also returns what the gradient needs, and the gradient as a function of that. */
+  /** Returns the variant that also returns the values for the gradient, and the gradient as a function of those. */
   get differentiable(): ForwardBackward {
     if (!this.#forward) {
       this.#forward = differentiate(this);
@@ -147,7 +150,7 @@ export class ConcreteFunction {
     return this.#forward;
   }
 
-  /** Attributes of a call: the same object for all calls with as many inputs. */
+  /** Returns the attributes of a call: one object for all calls with as many inputs. */
   callAttrs(inputs: readonly OpInput[]): Attrs {
     const known = this.#callAttrs, { graph } = this;
     if (known !== null && (known.Tin as DType[]).length === inputs.length) return known;
@@ -160,38 +163,41 @@ export class ConcreteFunction {
   }
 }
 
-/** A differentiable function: what to call instead, and its gradients. */
+/** A differentiable function: its forward variant and its gradients. */
 export interface ForwardBackward {
   readonly plain: ConcreteFunction;
   /** Returns the outputs, then every value of the body that gradients of any order read. */
   readonly forward: ConcreteFunction;
   /** True for an output of `forward` whose value a gradient of any order reads. */
   reads(output: number): boolean;
-  /** The gradient that is asked for. */
+  /** Returns the requested gradient. */
   backward(asked: BackwardAsked): Backward;
-  /** Frees what all of these keep between calls. */
+  /** Frees everything that these keep between calls. */
   release(): void;
 }
 
-/** Which gradient of a function is asked for. */
+/** Selects a gradient of a function. */
 export interface BackwardAsked {
-  /** `first` where only the function's own outputs have a gradient, `full` where the further outputs have one too, as for higher orders. */
+  /**
+   * `first` if only the function's own outputs have a gradient, `full` if the further outputs have one too, as for
+   * higher orders.
+   */
   readonly order: "first" | "full";
-  /** Handles of variables that are no inputs of the function: its ops may read them unseen. */
+  /** Handles of variables that are not inputs of the function but that its ops may read. */
   readonly unseen: readonly Tensor[];
-  /** Which inputs need a gradient, those unseen variables last. */
+  /** The inputs that need a gradient, those unseen variables last. */
   readonly needs: readonly boolean[];
 }
 
 /** A gradient as a function. */
 export interface Backward extends Pick<TracedBackward, "dyFor" | "dxAt"> {
-  /** Takes the gradients of outputs `dyFor`, then the values of outputs `reads`; null where no gradient flows. */
+  /** Takes the gradients of outputs `dyFor`, then the values of outputs `reads`; null if no gradient flows. */
   readonly f: ConcreteFunction | null;
   /** Outputs of `forward` whose values it takes. */
   readonly reads: readonly number[];
 }
 
-/** Traces gradients of the outputs, then of what those read, until nothing more is read. */
+/** Traces gradients of the outputs, then of the values that those read, until no more are read. */
 function differentiate(f: ConcreteFunction): ForwardBackward {
   const all = [...f.outputs], read = new Set<SymbolicTensor>();
   const addNeeds = ({ reads }: TracedBackward): boolean => {
@@ -238,7 +244,7 @@ export function gradientsThrough(
       if (!found) {
         const asked = { ys: order === "first" ? f.outputs : all, unseen };
         let traced = traceBackward(f, { ...asked, needs });
-        // A rule may read other values where it gives fewer gradients: then it gives them all.
+        // A rule that gives fewer gradients may read other values: then it gives them all.
         if (!serves(traced)) traced = traceBackward(f, asked);
         const { graph, reads, ...rest } = traced;
         const made = graph.outputs.length === 0 ? null : new ConcreteFunction(graph);
@@ -258,26 +264,28 @@ export function callInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInp
   return [...args, ...f.graph.captures.map((c) => c.outer), ...f.graph.resources];
 }
 
-/** {@linkcode callInputs} for a call now. Throws `RuntimeError` for a tensor that was disposed: captures are not copied. */
+/**
+ * Returns {@linkcode callInputs} for a call now. Throws `RuntimeError` for a disposed tensor: captures are not copied.
+ */
 export function liveInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInput[] {
   const inputs = callInputs(f, args);
   for (const x of inputs) if (x instanceof EagerTensor) x.throwIfDisposed();
   return inputs;
 }
 
-/** Calls a function from eager code or a graph: the op is applied, so tapes see it. */
+/** Calls a function from eager code or a graph by applying the op, so that tapes record it. */
 export function callFunction(f: ConcreteFunction, args: readonly OpInput[]): Tensor[] {
   const inputs = liveInputs(f, args);
   return ownOutputs(f, apply(f.op, inputs, variantFor(f, inputs).callAttrs(inputs)));
 }
 
-/** What to call: the forward variant where a tape listens. */
+/** Returns the forward variant under a tape, else the function. */
 function variantFor(f: ConcreteFunction, inputs: readonly OpInput[]): ConcreteFunction {
   const isTaped = currentRecorders().length > 0 || hasContext(inputs);
   return isTaped ? f.differentiable.forward : f;
 }
 
-/** The function's own outputs. The further ones of a forward variant are the tapes' alone, who hold what they need by now. */
+/** Returns the function's own outputs and disposes the further ones of a forward variant, which the tapes hold. */
 function ownOutputs(f: ConcreteFunction, outputs: Tensor[]): Tensor[] {
   const own = f.outputs.length;
   if (outputs.length === own) return outputs;
@@ -285,7 +293,7 @@ function ownOutputs(f: ConcreteFunction, outputs: Tensor[]): Tensor[] {
   return outputs.slice(0, own);
 }
 
-/** {@linkcode callFunction} for eager code, awaiting bodies. */
+/** Calls {@linkcode callFunction} in eager code, and awaits bodies. */
 export async function callFunctionAsync(
   f: ConcreteFunction,
   args: readonly OpInput[],
@@ -299,7 +307,7 @@ export async function callFunctionAsync(
   });
 }
 
-/** Does something with what a run gives, whose inputs live until then, whatever their owners do meanwhile. */
+/** Uses the results of a run and keeps its inputs alive until then, even if their owners dispose them. */
 export async function settled<R>(
   out: RunValue[] | Promise<RunValue[]>,
   inputs: readonly OpInput[],
@@ -347,7 +355,7 @@ function callGradient(
   });
 }
 
-/** The parts a recorded call was made with: it called the forward variant. */
+/** Returns the parts of a recorded call, which called the forward variant. */
 function partsOf(called: ConcreteFunction): ForwardBackward {
   if (called.variantOf) return called.variantOf;
   throw new InternalError(
@@ -355,7 +363,7 @@ function partsOf(called: ConcreteFunction): ForwardBackward {
   );
 }
 
-/** Gives a call in a graph the further outputs that its gradient reads. */
+/** Adds the further outputs that the gradient reads to a call in a graph. */
 function extendNode(node: Operation, f: ConcreteFunction): ForwardBackward {
   if (f.variantOf) return f.variantOf;
   const parts = f.differentiable;
@@ -369,7 +377,7 @@ function extendNode(node: Operation, f: ConcreteFunction): ForwardBackward {
   return parts;
 }
 
-/** Calls a function eagerly. Throws `FailedPreconditionError` where something in it must be awaited. */
+/** Calls a function eagerly. Throws `FailedPreconditionError` if it must wait. */
 function callNow(op: string, inputs: readonly OpInput[], f: ConcreteFunction): Tensor[] {
   const context = newRunContext({ canWait: false });
   const out = urgently(() => withInterpreter(null, () => start(f, inputs, context, {}, execute)));
@@ -380,7 +388,7 @@ function callNow(op: string, inputs: readonly OpInput[], f: ConcreteFunction): T
       `Cannot call ${f.name} synchronously: a script body or a read in it must be awaited, use await f.async(...)`,
       { op },
     );
-    // What it would have done after the wait must not be done behind the caller's back.
+    // The work after the wait must not run behind the caller's back.
     context.abort(error);
     throw error;
   }

@@ -1,6 +1,4 @@
-/**
- * tf.function: traces a JavaScript function once per input signature and runs the graph after that.
- */
+/** tf.function: traces a JavaScript function once per input signature, then runs the graph. */
 import { currentInterpreter, type OpInput, withRecorders } from "../../core/apply.ts";
 import { componentSpecs, CompositeTensor } from "../../core/composite.ts";
 import { describe } from "../../core/convert.ts";
@@ -36,11 +34,11 @@ import { VariableState } from "../variables/variable_state.ts";
 
 /** Options of {@linkcode tfFunction}. */
 export interface FunctionOptions {
-  /** One spec (or nest of specs) per argument: traces once for all that fits. */
+  /** One spec (or nest of specs) per argument: one trace for all fitting arguments. */
   readonly inputSignature?: readonly Nest<SignatureSpec>[];
   /** Name of the function. */
   readonly name?: string;
-  /** True: shapes that vary become unknown dimensions instead of new traces. */
+  /** Make varying shapes unknown dimensions instead of new traces. */
   readonly reduceRetracing?: boolean;
 }
 
@@ -56,13 +54,13 @@ export interface NamedSpec extends Spec {
   readonly name?: string;
 }
 
-/** A body for one signature, callable with tensors. */
+/** A traced body for one signature, callable with tensors. */
 export interface ConcreteFunctionHandle {
   /** Calls it with one tensor per placeholder. */
   (...tensors: TensorLike[]): unknown;
   /** The traced graph. */
   readonly graph: FuncGraph;
-  /** Specs of its inputs, with the names that its signature gives them. */
+  /** Specs of its inputs, with the signature's names. */
   readonly inputs: readonly NamedSpec[];
   /** Specs of its outputs. */
   readonly outputs: readonly Spec[];
@@ -71,36 +69,37 @@ export interface ConcreteFunctionHandle {
 /** A function that is traced into graphs. */
 // deno-lint-ignore no-explicit-any
 export interface TracedFunction<A extends any[], R> {
-  /** Runs it: at once where no body must be awaited. Throws `FailedPreconditionError` naming `async` otherwise. */
+  /** Runs it synchronously. Throws `FailedPreconditionError`, which names `async`, if a body must be awaited. */
   (...args: A): R;
-  /** Runs it, awaiting what must be. */
+  /** Runs it and awaits its bodies. */
   async(...args: A): Promise<R>;
-  /** The body for these arguments, or for specs in their place. */
+  /** Returns the traced body for these arguments, or for specs in their place. */
   getConcreteFunction(...args: unknown[]): ConcreteFunctionHandle;
-  /** How often it was traced. */
+  /** Number of traces. */
   readonly traceCount: number;
 }
 
 interface Trace {
   readonly concrete: ConcreteFunction;
   readonly result: TraceResult;
-  /** Which of the variables it uses were trainable. */
+  /** The trainable flags of the used variables. */
   readonly trainable: readonly boolean[];
-  /** {@linkcode VariableState.trainableChanges} when they were seen to be so still. */
+  /** {@linkcode VariableState.trainableChanges} when the flags were last checked. */
   seenAt: number;
 }
 
-/** Traces that a function keeps: each takes some 35 KB, and making it anew some milliseconds. */
+/** Number of traces that a function keeps: each takes some 35 KB, and making it anew some milliseconds. */
 const MOST_TRACES = 1024;
 
 let functionCount = 0;
 
 /**
- * Traces `fn` into a graph for each new input signature and runs that. Tensors and typed arrays are inputs by dtype and shape,
- * other JavaScript values are constants of the trace: primitives by type and value, objects and variables by identity. Variables may
- * be made on the first trace only, and where they are, `fn` is traced again at once: it must keep those that it made, else `ValueError`. Where others of those it uses are trainable than before, it is traced again. Script ops inside
- * run at every call. Follows TensorFlow `tf.function`.
- * Exported as `tf.function`. Throws `TypeError` for arguments that do not fit `inputSignature`, or results that are no tensors.
+ * Traces `fn` into a graph for each new input signature and runs the graph. Tensors and typed arrays are inputs by
+ * dtype and shape; other JavaScript values are constants of the trace: primitives by type and value, objects and
+ * variables by identity. Variables may be made in the first trace only; then `fn` is traced again at once and must
+ * reuse them, else `ValueError`. A change of a used variable's `trainable` traces it again. Script ops inside run at
+ * every call. Follows TensorFlow `tf.function`. Exported as `tf.function`. Throws `TypeError` for arguments that do not
+ * fit `inputSignature`, or results that are not tensors.
  *
  * @example
  * ```ts
@@ -131,7 +130,10 @@ export function tfFunction<A extends any[] = Tensor[], R = unknown>(
   return tracedFunction(fn, options, retracing);
 }
 
-/** {@linkcode tfFunction} for functions out of files, which nobody can make less often: their traces are counted only where `retracing` does. */
+/**
+ * Makes a {@linkcode tfFunction} for a function from a file. Its traces are counted only with `retracing`: the user
+ * cannot make fewer.
+ */
 // deno-lint-ignore no-explicit-any
 export function tracedFunction<A extends any[], R>(
   fn: (...args: A) => R,
@@ -158,7 +160,7 @@ export function tracedFunction<A extends any[], R>(
   }) as unknown as TracedFunction<A, R>;
 }
 
-/** True where the variables that are trainable are those that were when it was traced. */
+/** True where the same variables are trainable as when it was traced. */
 function isCurrent(trace: Trace): boolean {
   if (trace.seenAt === VariableState.trainableChanges) return true;
   const current = trainableIn(trace.concrete).every((t, i) => t === trace.trainable[i]);
@@ -174,14 +176,14 @@ class Tracer {
   readonly #fn: (...args: unknown[]) => unknown;
   readonly #options: FunctionOptions;
   readonly #name: string;
-  /** By arguments; those of one list differ in which variables were trainable. */
+  /** Traces by arguments; those in a list differ in their trainable variables. */
   readonly #traces = new RecentMap<string, Trace[]>(
     MOST_TRACES,
     (traces) => traces.forEach(({ concrete }) => concrete.release()),
   );
   readonly #lastSpecs = new RecentMap<string, Spec[]>(MOST_TRACES);
   readonly #retracing: Retracing | null;
-  /** Of the last call: the next one is often like it. */
+  /** The last call: the next one is often alike. */
   #latest: { pattern: Pattern; trace: Trace } | null = null;
   #madeVariables = false;
   count = 0;
@@ -197,17 +199,17 @@ class Tracer {
     this.#retracing = retracing;
   }
 
-  /** What `console.log` shows. */
+  /** Text for `console.log`. */
   text(): string {
     return `<tf.function ${this.#name}: ${this.count} trace${this.count === 1 ? "" : "s"}>`;
   }
 
-  /** The trace for these arguments, and what to call it with. */
+  /** Returns the trace for these arguments, and its inputs. */
   bind(args: readonly unknown[]): { trace: Trace; inputs: OpInput[] } {
     this.#retracing?.called();
     const latest = this.#latest, known = latest && matchPattern(latest.pattern, args);
     if (known && isCurrent(latest.trace)) return { trace: latest.trace, inputs: known };
-    // Under a signature primitives are inputs too.
+    // Primitives are inputs too under a signature.
     const bound = this.#find(args), pattern = patternOf(args, !this.#options.inputSignature);
     this.#latest = pattern && { pattern, trace: bound.trace };
     return bound;
@@ -262,7 +264,7 @@ class Tracer {
         callFunction(
           made.concrete,
           fitInputs(
-            // Nested numbers stand for one tensor: of the arguments alone composite ones are taken apart.
+            // Nested numbers are one tensor: only composite arguments are taken apart.
             tensors.flatMap((x) => (x instanceof CompositeTensor ? x.components : [x])),
             inputs,
             bindingError(tensors),
@@ -276,7 +278,9 @@ class Tracer {
     });
   }
 
-  /** The body. As in TensorFlow one that makes variables is traced once more at once: there it must find those that it has made. */
+  /**
+   * Traces the body. As in TensorFlow, a body that makes variables is traced once more at once and must find them then.
+   */
   #build(specs: readonly Spec[], rebuild: Binding["rebuild"]): [FuncGraph, unknown] {
     this.count++;
     const graph = new FuncGraph(this.#name);

@@ -1,6 +1,4 @@
-/**
- * How the arguments of a call of a traced function become inputs, and which trace they ask for.
- */
+/** Binds the arguments of a traced function's call to inputs, and finds the key of the trace that they need. */
 import type { OpInput } from "../../core/apply.ts";
 import {
   componentSpecs,
@@ -25,9 +23,9 @@ export type SignatureSpec = TensorSpec | CompositeSpec;
 
 /** Arguments, taken apart. */
 export interface Binding {
-  /** Equal for arguments that one trace serves. */
+  /** Key of the trace: equal for arguments that one trace serves. */
   readonly key: string;
-  /** What of it is not about shapes. */
+  /** The part of the key apart from shapes. */
   readonly structure: string;
   /** Values of tensor arguments. */
   readonly inputs: OpInput[];
@@ -41,7 +39,7 @@ const objectIds = new WeakMap<object, number>();
 const symbolIds = new Map<symbol, number>();
 let nextObject = 1;
 
-/** A text that is equal for equal values only: 1, true, "1" and 1n differ. Objects go by identity. */
+/** Makes a text that is equal for equal values only: 1, true, "1" and 1n differ. Objects compare by identity. */
 function valueKey(v: unknown): string {
   if (typeof v === "object" && v !== null || typeof v === "function" || typeof v === "symbol") {
     const ids = (typeof v === "symbol" ? symbolIds : objectIds) as Map<unknown, number>;
@@ -58,7 +56,7 @@ function isTensorLike(v: unknown): boolean {
     dtypeOfArray(v) !== undefined;
 }
 
-/** Tensors and arrays are inputs, everything else belongs to the trace. */
+/** Splits arguments: tensors and arrays are inputs, everything else belongs to the trace. */
 export function bindArguments(args: readonly unknown[]): Binding {
   const inputs: OpInput[] = [], specs: Spec[] = [], keys: string[] = [];
   const leaves = flatten<unknown>(args as Nest<unknown>);
@@ -104,12 +102,12 @@ export function bindArguments(args: readonly unknown[]): Binding {
   };
 }
 
-/** The key of a structure with inputs of these specs. */
+/** Returns the key of a structure with inputs of these specs. */
 export function keyOf(structure: string, specs: readonly Spec[]): string {
   return structure + specs.map(specText).join();
 }
 
-/** Arguments for what was traced for a signature. Throws `TypeError` where they do not fit. */
+/** Binds arguments to a signature. Throws `TypeError` where they do not fit. */
 export function bindToSignature(
   args: readonly unknown[],
   signature: readonly Nest<SignatureSpec>[],
@@ -121,7 +119,7 @@ export function bindToSignature(
   return { ...signatureBinding(signature), inputs };
 }
 
-/** What is traced for a signature, whatever the arguments. */
+/** Returns the binding of a signature, for tracing without arguments. */
 export function signatureBinding(signature: readonly Nest<SignatureSpec>[]): Binding {
   const wanted = componentSpecs(signature as Nest<SignatureSpec>);
   return {
@@ -133,7 +131,7 @@ export function signatureBinding(signature: readonly Nest<SignatureSpec>[]): Bin
   };
 }
 
-/** How the binding of arguments fails. */
+/** Throws the error of a failed binding. */
 export type Fail = (why: string) => never;
 
 /** Throws `TypeError` with the arguments named. */
@@ -154,7 +152,7 @@ function checkCount(args: readonly unknown[], wanted: number, fail: Fail): void 
   }
 }
 
-/** Values as inputs of these specs: literals are converted, tensors must fit. */
+/** Converts values to inputs of these specs: literals are converted, tensors must fit. */
 export function fitInputs(
   values: readonly unknown[],
   wanted: readonly Spec[],
@@ -182,7 +180,7 @@ function specOf(x: OpInput): Spec {
   return { dtype: x.dtype, shape: x instanceof Tensor ? x.staticShape : x.shape };
 }
 
-/** Leaves of `value` in the nest of `like`: a nested array of numbers stands for one tensor where `like` has a spec. */
+/** Returns the leaves of `value` in the nest of `like`: a nested array of numbers is one tensor for a spec. */
 function leavesLike(value: unknown, like: unknown, fail: Fail): unknown[] {
   if (like instanceof TensorSpecClass) return [value];
   if (like instanceof CompositeSpec) {
@@ -208,10 +206,10 @@ function leavesLike(value: unknown, like: unknown, fail: Fail): unknown[] {
   );
 }
 
-/** Arguments that are eager tensors and primitives: numbers of the tensors' specs, and the primitives. */
+/** Arguments that are eager tensors and primitives: the ids of the tensors' specs, and the primitives. */
 export type Pattern = readonly (number | { readonly value: unknown })[];
 
-/** What arguments like these have in common; null where they hold anything else, or primitives that are not `constant`. */
+/** Returns the pattern of arguments; null if they hold anything else, or primitives that are not `constant`. */
 export function patternOf(args: readonly unknown[], constant: boolean): Pattern | null {
   const pattern: (number | { value: unknown })[] = [];
   for (const value of args) {
@@ -224,7 +222,7 @@ export function patternOf(args: readonly unknown[], constant: boolean): Pattern 
   return pattern;
 }
 
-/** The inputs among arguments of this pattern; null where they are not. */
+/** Returns the inputs among arguments of this pattern; null if they do not match. */
 export function matchPattern(pattern: Pattern, args: readonly unknown[]): OpInput[] | null {
   if (args.length !== pattern.length) return null;
   const inputs: OpInput[] = [];

@@ -1,6 +1,4 @@
-/**
- * Plans of a function's body, made when they are first asked for.
- */
+/** Plans of a function's body, made on first use. */
 import type { Device } from "../../core/device.ts";
 import { RecentMap } from "../../core/recent_map.ts";
 import { traced } from "../../core/trace.ts";
@@ -9,15 +7,15 @@ import type { HostPlacing } from "../plan/place.ts";
 import type { Plan } from "../plan/plan.ts";
 import { releasePlan } from "../plan/slots.ts";
 
-/** Plans that are kept: one for each device that is the default one now and then. */
+/** Number of plans kept: one for each device that is the default at times. */
 const MOST_PLANS = 8;
 
-/** The plans of one body, for each default device and what is on the host. */
+/** The plans of one body, by default device and host values. */
 export class FunctionPlans {
   readonly #make: (host: HostPlacing | undefined) => Plan;
   readonly #plans = new Map<HostPlacing | undefined, RecentMap<string, Plan>>();
   #generation = deviceGeneration();
-  /** The plan asked for last: loops ask for the same one at every turn. */
+  /** The plan used last: loops use the same one at every turn. */
   #last: {
     readonly host: HostPlacing | undefined;
     readonly device: Device;
@@ -28,7 +26,7 @@ export class FunctionPlans {
     this.#make = make;
   }
 
-  /** The plan for the default device in force. `host`: what is on the host, or is wanted there. */
+  /** Returns the plan for the default device. `host`: values that are on the host, or wanted there. */
   get(host?: HostPlacing): Plan {
     if (this.#generation !== deviceGeneration()) this.release();
     const device = defaultDevice(), last = this.#last;
@@ -44,7 +42,7 @@ export class FunctionPlans {
     return plan;
   }
 
-  /** Frees what plans keep between runs. They are made anew when they are asked for. */
+  /** Frees the memory of plans between runs. They are made anew on the next use. */
   release(): void {
     for (const plans of this.#plans.values()) plans.clear();
     this.#plans.clear();

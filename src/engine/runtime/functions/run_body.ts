@@ -1,6 +1,4 @@
-/**
- * Runs the body of a concrete function: as a whole, or as far as a boundary.
- */
+/** Runs the body of a concrete function: completely, or up to a boundary. */
 import type { OpInput } from "../../core/apply.ts";
 import { traced, tracer } from "../../core/trace.ts";
 import type { DrawCounts } from "../../ops/random/state.ts";
@@ -13,15 +11,15 @@ import type { RunContext } from "../run/run_context.ts";
 import type { RunValue } from "../run/run_value.ts";
 import type { ConcreteFunction } from "./concrete_function.ts";
 
-/** How to run a body. */
+/** Options of a run of a body. */
 export interface CallOptions extends Pick<ExecuteOptions, "boundary" | "late"> {
-  /** Counts for its random ops. Default: those of its eager calls. */
+  /** Draw counts of its random ops. Default: those of its eager calls. */
   readonly draws?: DrawCounts | undefined;
-  /** The values that are on the host, or are wanted there. */
+  /** Values that are on the host, or wanted there. */
   readonly host?: HostPlacing | undefined;
 }
 
-/** Runs the body now: values of arguments and captures in, values of outputs out. */
+/** Runs the body: values of arguments and captures in, values of outputs out. */
 export function run(
   f: ConcreteFunction,
   inputs: readonly OpInput[],
@@ -43,10 +41,10 @@ export function runTo(
   return out instanceof Results ? outsideScopes(() => out.tensors()) : out;
 }
 
-/** How a plan is run that is more than kernels. */
+/** Runs a plan that is more than kernels. */
 type Go<P> = (...plan: Parameters<typeof execute>) => RunValue[] | P;
 
-/** Starts the body: results where it is nothing but kernels of one device; else what `go` gives. */
+/** Starts the body: returns results if it is only kernels of one device, else the result of `go`. */
 export function start<P>(
   f: ConcreteFunction,
   inputs: readonly OpInput[],

@@ -1,5 +1,6 @@
 /**
- * RunTape: what eager code inside a plan did, as a value that flows along a graph edge to its gradient; and the op that differentiates it.
+ * RunTape: the record of eager code inside a plan, as a value that flows along a graph edge to its gradient; and the op
+ * that differentiates it.
  */
 import { apply, type OpInput, withRecorders } from "../../core/apply.ts";
 import { DTYPES, isTrainable } from "../../core/dtype.ts";
@@ -27,7 +28,7 @@ import { onDevice } from "../eager/eager.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 import type { RunCall } from "../run/run_context.ts";
 
-/** The recorded steps of one call. A tape of higher order keeps the one it was made from. */
+/** The recorded steps of one call. A tape of higher order keeps the one it came from. */
 export class RunTape extends Held {
   /** Steps in order, those of earlier tapes first. */
   readonly steps: readonly Step[];
@@ -64,19 +65,22 @@ export class RunTape extends Held {
   }
 }
 
-/** The tape as a value of a run. */
+/** Makes the tape a value of a run. */
 export function tapeValue(tape: RunTape): NdArray {
   return new NdArray("variant", [], [tape]);
 }
 
-/** The variables read by the call whose tape this is; none for what is no tape. */
+/** Returns the variables read by the call of this tape; none for other values. */
 export function variablesRead(x: OpInput): Iterable<Resource> {
   if (x instanceof Tensor && x.isSymbolic) return [];
   const tape = handleIn(x);
   return tape instanceof RunTape ? tape.variables.values() : [];
 }
 
-/** Differentiates a tape: inputs are the tape, its sources, and one gradient per target. Has a tape of its own, for higher orders. */
+/**
+ * Differentiates a tape: inputs are the tape, its sources, and one gradient per target. It has a tape of its own, for
+ * higher orders.
+ */
 export const TapeGradient: OpDef = defineOp({
   name: "TapeGradient",
   portable: { never: "it reads the tape of what a script, a loop or a branch did" },
@@ -105,12 +109,12 @@ export const TapeGradient: OpDef = defineOp({
   host: { run: runGradient, local: true, tapeSources: ({ sources }) => sources },
 });
 
-/** A gradient's context without the first input, which has no gradient. */
+/** Returns a gradient's context without the first input, which has no gradient. */
 export function withoutFirst(ctx: GradContext): GradContext {
   return { ...ctx, inputs: ctx.inputs.slice(1), needs: ctx.needs.slice(1) };
 }
 
-/** Spec of the gradient of an input: its own, a variable's for a handle, null where there is none. */
+/** Returns the spec of an input's gradient: the input's own, a variable's for a handle, null if it has none. */
 function gradientSpec(t: Tensor, spec: Spec): Spec | null {
   if (t.dtype === "resource") {
     const variable = variableSpec(t);
@@ -119,15 +123,15 @@ function gradientSpec(t: Tensor, spec: Spec): Spec | null {
   return DTYPES[spec.dtype].kind !== "handle" && isTrainable(spec.dtype) ? spec : null;
 }
 
-/** How {@linkcode tapeGradient} gives gradients. */
+/** Options of {@linkcode tapeGradient}. */
 export interface TapeGradientsOptions {
-  /** True: an input without a gradient is an error. Default false. */
+  /** Throw for an input without a gradient. Default false. */
   readonly strict?: boolean | undefined;
-  /** Numbers of inputs whose gradient is `IndexedSlices` where their shape is known. */
+  /** Numbers of the inputs whose gradient is `IndexedSlices` if their shape is known. */
   readonly rows?: ReadonlySet<number>;
 }
 
-/** Applies {@linkcode TapeGradient}: one gradient per input, null for those that have none or need none. */
+/** Applies {@linkcode TapeGradient}: one gradient per input, null for those that have or need none. */
 export function tapeGradient(
   tape: Tensor,
   inputs: readonly Tensor[],
@@ -194,7 +198,7 @@ function runGradient(call: RunCall): HostResults | Promise<HostResults> {
     const inputs = call.inputs.slice(1, 1 + sources);
     const given = call.inputs.slice(1 + sources), dys = body.inputs(given) as Tensor[];
     for (const x of given) if (x instanceof EagerTensor && x.isGiven) x.dispose();
-    // Beyond the call's own inputs come handles of variables that its body may have read.
+    // The call's own inputs are followed by handles of variables that its body may have read.
     const ids = inputs.map((x, i) => tape.sources[i] ?? stepValue(x).id);
     const unseen = inputs.some(isUnseen)
       ? [...tape.variables.values()].filter((r) => !ids.includes(r.id))
@@ -204,7 +208,7 @@ function runGradient(call: RunCall): HostResults | Promise<HostResults> {
     );
     const all = [...ids, ...unseen.map((r) => r.id)];
     watchAll(body.recorder, tape, all);
-    // The recorder sees everything here; the contexts would tell it twice.
+    // The recorder sees every op here; the contexts would record it twice.
     for (const d of dys) d.context = null;
     const within = <R>(fn: () => R): R =>
       body.within(() => withRecorders(body.recorder ? [body.recorder] : [], fn));
@@ -213,7 +217,7 @@ function runGradient(call: RunCall): HostResults | Promise<HostResults> {
       k,
     ) => (tape.targets[t] === 0 ? [] : [{ id: tape.targets[t], grad: dys[k], isOwn: true }]));
     const found = backpropInTurns(tape.steps, seeds, {
-      // What nobody asked for is followed by no pass, and warned of by none.
+      // A source that needs no gradient is not followed, and gives no warning.
       sources: all.map((id, i) => i < ids.length && !wanted.includes(i) ? -1 : id),
       variables: [...handles, ...unseen.map((r) => handleOf(r)!)],
       within,
@@ -250,7 +254,7 @@ function runGradient(call: RunCall): HostResults | Promise<HostResults> {
   }
 }
 
-/** A zero gradient of an input; as rows it has none. */
+/** Returns a zero gradient of an input; no rows if given as rows. */
 function zerosFor(x: OpInput, body: BodyCall, isRows: boolean): Tensor {
   const resource = x instanceof Tensor ? resourceOf(x) : undefined;
   if (isRows) {
@@ -263,7 +267,7 @@ function zerosFor(x: OpInput, body: BodyCall, isRows: boolean): Tensor {
   return resource ? zerosOfVariable(resource) : zerosOfTensor(onDevice(x, body.device));
 }
 
-/** A gradient as rows and `int32` indices: all of them where it is whole. */
+/** Returns a gradient as rows and `int32` indices: all rows of a dense one. */
 function asRows(g: Tensor): IndexedSlices {
   const { values, indices } = g instanceof IndexedSlices
     ? g
@@ -271,7 +275,7 @@ function asRows(g: Tensor): IndexedSlices {
   return new IndexedSlices(values, cast(indices, "int32"));
 }
 
-/** A tape of higher order follows everything the first one followed. */
+/** A tape of higher order follows everything that the first one followed. */
 function watchAll(recorder: StepRecorder | null, tape: RunTape, sources: readonly number[]): void {
   if (!recorder) return;
   for (const id of sources) recorder.watch(id);

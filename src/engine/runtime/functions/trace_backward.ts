@@ -1,6 +1,4 @@
-/**
- * The gradient of a traced body as a body of its own.
- */
+/** Traces the gradient of a traced body as a body of its own. */
 import { type DType, isTrainable } from "../../core/dtype.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { withRecorders } from "../../core/apply.ts";
@@ -18,18 +16,20 @@ export interface TracedBackward {
   readonly graph: FuncGraph;
   /** Outputs of the function whose gradients it takes. */
   readonly dyFor: readonly number[];
-  /** For each input of the function, where its gradient is among the results; null where there is none. */
+  /** For each input of the function, its gradient's place among the results; null if it has none. */
   readonly dxAt: readonly (ResultPlace | null)[];
   /** Values of the body that it reads. */
   readonly reads: readonly SymbolicTensor[];
 }
 
-/** Where a gradient is among results: itself, or its rows, their indices and the shape that they are of. */
+/** A gradient among the results: itself, or its rows, their indices and the dense shape. */
 export type ResultPlace =
   | number
   | { readonly values: number; readonly indices: number; readonly shape: readonly number[] };
 
-/** Traces the gradient of `ys` with respect to what the function takes, and of `unseen` variables that its ops may read. */
+/**
+ * Traces the gradient of `ys` with respect to the function's inputs and the `unseen` variables that its ops may read.
+ */
 export function traceBackward(
   f: ConcreteFunction,
   { ys, unseen = [], needs }: {
@@ -57,12 +57,12 @@ export function traceBackward(
   );
   const variables = inputs.filter((t) => t.dtype === "resource");
   const steps = stepsTo(ys, variables).map((s) => s.step);
-  // A tape that listens outside has no business in the body: calls in it would be differentiated again, at every level of calls.
+  // A tape outside must not record the body: calls in it would be differentiated again at every level of calls.
   const grads = withRecorders(
     [],
     () => graph.asDefault(() => backprop(steps, seeds, { sources, slices: true })),
   );
-  // A gradient may be a tensor of the body itself (that of 2x is a constant there): bring it in.
+  // A gradient may be a tensor of the body (that of 2x is a constant there): bring it in.
   const add = (g: Tensor): number => graph.outputs.push(graph.inside(g)) - 1;
   const dxAt = grads.map((g): ResultPlace | null => {
     if (!(g instanceof IndexedSlices)) return g && add(g);
@@ -72,7 +72,7 @@ export function traceBackward(
     }
     return { values: add(g.values), indices: add(g.indices), shape };
   });
-  // What the gradient captured from the body becomes inputs; what a rule read from around that stays captured.
+  // Captures from the body become inputs; captures from around it stay.
   const reads: SymbolicTensor[] = [];
   for (const c of graph.captures.splice(0)) {
     if (c.outer.isSymbolic && c.outer.graph === f.graph) {

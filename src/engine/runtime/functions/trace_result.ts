@@ -1,6 +1,4 @@
-/**
- * What a traced function returns: outputs of its graph in the nest that its body gave.
- */
+/** The result of a traced function: outputs of its graph in the nest that its body returned. */
 import { packComponents, takeComponents } from "../../core/composite.ts";
 import { describe } from "../../core/convert.ts";
 import { dtypeOfArray } from "../../core/dtype.ts";
@@ -18,15 +16,15 @@ import { asTensor, toInput } from "../../ops/input.ts";
 export interface TraceResult {
   /** The nest, with specs in the places of composite values. */
   readonly structure: unknown;
-  /** The output of each component; null is null. */
+  /** The output of each component; null for null. */
   readonly outputs: readonly (number | null)[];
-  /** True where it is one output alone. */
+  /** True where the result is one output. */
   readonly isOne: boolean;
-  /** True where some outputs are gradients of variables that scripts may read unseen. */
+  /** True where some outputs are gradients of variables that scripts may read without taking them as inputs. */
   readonly mayLack: boolean;
 }
 
-/** The result of a call: records of gradients have none of variables that no script has read, as in eager code. */
+/** Packs the result of a call: records of gradients lack variables that no script has read, as in eager code. */
 export function packResult(result: TraceResult, outputs: readonly Tensor[]): unknown {
   const found = result.outputs.map((i) => (i === null ? null : outputs[i]));
   if (result.isOne) return found[0];
@@ -38,7 +36,7 @@ export function packResult(result: TraceResult, outputs: readonly Tensor[]): unk
   return kept;
 }
 
-/** A nest whose records lack these leaves; in lists they have their places. */
+/** Removes these leaves from records; in lists they keep their places. */
 function without<T>(nest: Nest<T>, lacking: ReadonlySet<T>): Nest<T> {
   if (Array.isArray(nest)) return nest.map((n) => without(n, lacking));
   if (!isPlainObject(nest)) return nest;
@@ -49,7 +47,7 @@ function without<T>(nest: Nest<T>, lacking: ReadonlySet<T>): Nest<T> {
   return out;
 }
 
-/** Makes the graph's outputs of what the body returned. */
+/** Makes the graph's outputs from the body's result. */
 export function collectResult(graph: FuncGraph, result: unknown, name: string): TraceResult {
   const index = new Map<Tensor, number>();
   const leaf = (v: unknown): number | null => {

@@ -1,6 +1,6 @@
 /**
- * Boundary: where runs of a body wait for what they must read from a device, so that all of them are read in one copy. A loop whose
- * condition is not known yet lets its body run up to there.
+ * Boundary: the point where runs of a body wait for their reads from a device, so that all are made in one copy. A loop
+ * whose condition is not known yet runs its body up to there.
  */
 import { type BufferRead, type Device, readNow } from "../../core/device.ts";
 import type { NdArray } from "../../core/nd_array.ts";
@@ -9,16 +9,16 @@ import { type EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import type { RunContext } from "../run/run_context.ts";
 import { uploadTogether } from "../run/host_rows.ts";
 
-/** A run that waits. */
+/** A waiting run. */
 export interface Waiting {
-  /** What it must read; none where it only waits to be let go on. */
+  /** Its reads; none if it only waits to continue. */
   readonly reads: readonly BufferRead[];
   readonly device: Device | null;
-  /** Goes on, with what was read. */
+  /** Continues the run with the read arrays. */
   go(arrays: readonly NdArray[]): void;
-  /** Ends it: nobody wants its results. */
+  /** Ends the run: its results are not wanted. */
   drop(): void;
-  /** Ends it: what it waits for cannot be read. */
+  /** Ends the run: a read failed. */
   fail(error: unknown): void;
 }
 
@@ -26,23 +26,26 @@ export interface Waiting {
 export interface Uploading {
   readonly arrays: readonly NdArray[];
   readonly device: Device;
-  /** Goes on, with them there. */
+  /** Continues the run after the upload. */
   go(tensors: readonly EagerTensor[]): void;
-  /** Ends it: they cannot be brought there. */
+  /** Ends the run: the upload failed. */
   fail(error: unknown): void;
 }
 
 /**
- * Which runs let their host arrays be uploaded with those of others: each by itself; all that wait at a boundary; or those that have
- * nothing left for the host to do, when {@linkcode Boundary.upload} is called.
+ * Mode of uploading host arrays: each run by itself; together with all that wait at a boundary; or together, once the host
+ * has nothing left to do and {@linkcode Boundary.upload} is called.
  */
 export type Uploads = "alone" | "together" | "last";
 
-/** Where runs wait to read together. */
+/** A point where runs wait to read together. */
 export class Boundary {
-  /** True: runs wait before whatever is more than a kernel, until it is passed; else only where they must read. */
+  /**
+   * True where runs wait before every step that is more than a kernel, until the boundary is passed; else only for
+   * reads.
+   */
   isClosed: boolean;
-  /** True: a run failed before it was known to be wanted. */
+  /** True after a run failed before it was known to be wanted. */
   hasFailed = false;
   readonly uploads: Uploads;
   readonly #context: RunContext;
@@ -61,12 +64,12 @@ export class Boundary {
     this.uploads = uploads;
   }
 
-  /** How many runs wait to be passed. */
+  /** Number of runs that wait to continue. */
   get count(): number {
     return this.#waiting.length + (this.uploads === "last" ? 0 : this.#uploading.length);
   }
 
-  /** How many runs wait for arrays. */
+  /** Number of runs that wait for uploads. */
   get uploading(): number {
     return this.#uploading.length;
   }
@@ -76,7 +79,7 @@ export class Boundary {
     this.#passSoon();
   }
 
-  /** Lets a run wait until its arrays have been uploaded. */
+  /** Adds a run that waits for its upload. */
   addUpload(uploading: Uploading): void {
     this.#uploading.push(uploading);
     this.#next?.resolve();
@@ -84,7 +87,7 @@ export class Boundary {
     if (this.uploads === "together") this.#passSoon();
   }
 
-  /** When the next run waits for arrays. */
+  /** Resolves when the next run waits for an upload. */
   nextUpload(): Promise<void> {
     return (this.#next ??= Promise.withResolvers<void>()).promise;
   }
@@ -98,12 +101,12 @@ export class Boundary {
     });
   }
 
-  /** Nobody asks any more: runs that come wait for others of the same turn, and go on. */
+  /** Stops attending: later runs wait for others of the same turn, then continue. */
   leave(): void {
     this.#isUnattended = true;
   }
 
-  /** Uploads what runs wait for together, and lets them go on. */
+  /** Uploads the arrays of all waiting runs together, and continues these. */
   upload(): void {
     const uploading = this.#uploading;
     if (uploading.length === 0) return;
@@ -123,8 +126,8 @@ export class Boundary {
   }
 
   /**
-   * Reads what runs wait for, in one copy together with `also`, and lets them go on, unless `decide` says from the latter that they
-   * are not wanted.
+   * Makes the reads of all waiting runs in one copy, together with `also`, and continues the runs, unless `decide`
+   * finds from the latter that they are not wanted.
    */
   pass(
     also: Pick<Waiting, "reads" | "device"> | null = null,
@@ -136,7 +139,7 @@ export class Boundary {
     });
   }
 
-  /** {@linkcode Boundary.pass}, but for the last step: what lets each run go on, in the order in which they came. */
+  /** Reads as {@linkcode Boundary.pass} does; the result continues the runs in the order in which they came. */
   read(
     also: Pick<Waiting, "reads" | "device"> | null = null,
     decide: (also: readonly NdArray[]) => boolean = () => true,
@@ -170,7 +173,7 @@ export class Boundary {
     return arrays instanceof Promise ? arrays.then(keep, fail) : keep(arrays);
   }
 
-  /** Lets go on whoever waits, until nobody does; who comes later goes on by itself. */
+  /** Continues waiting runs until none is left; later ones continue by themselves. */
   passAll(): void | Promise<void> {
     while (this.count > 0) {
       const passed = this.pass();

@@ -1,6 +1,4 @@
-/**
- * Execution: one run of a plan, step by step, with pending steps overlapping where they are independent.
- */
+/** Execution: one run of a plan, step by step; independent pending steps overlap. */
 import type { OpInput } from "../../core/apply.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { traced, tracer } from "../../core/trace.ts";
@@ -18,32 +16,30 @@ import { type Results, Segment, segmentsOf } from "./segment.ts";
 import { Slots } from "./slots.ts";
 import { checkPromise, computeStep, type HostResults } from "./step.ts";
 
-/** How to run a plan. */
+/** Options of a run of a plan. */
 export interface ExecuteOptions {
-  /** True: a fetched value that came to the host anyway is returned as the host array. */
+  /** Return fetched values as host arrays if they were read anyway. */
   readonly toHost?: boolean;
-  /** How often the plan's random ops have drawn. Default: they begin. */
+  /** Draw counts of the plan's random ops. Default: zero. */
   readonly draws?: DrawCounts;
-  /** Where it waits for what must be read, together with runs beside it. */
+  /** The boundary where it waits for reads, together with other runs. */
   readonly boundary?: Boundary | undefined;
-  /** Feeds that come later: until then it runs and reads what does not depend on them. */
+  /** Feeds that come later: steps that do not depend on them run before. */
   readonly late?: LateFeeds | undefined;
 }
 
-/** Hears what comes of a run. */
+/** Receives the outcome of a run. */
 type Hearer = Pick<Later<RunValue[]>, "resolve" | "reject">;
 
 const WAITING = 0, QUEUED = 1, STARTED = 2, DONE = 3;
 
-/** Most runs hold no step back. */
 const NONE: readonly PlanStep[] = [];
 
-/** Runs code of a plan with nothing of the caller's around it. */
+/** Runs code of a plan outside the caller's scopes. */
 function shielded<R>(context: RunContext, fn: () => R): R {
   return context.counter === null ? aside({}, fn) : context.counted(() => aside({}, fn));
 }
 
-/** One run of a plan. */
 class Execution {
   readonly #plan: Plan;
   readonly context: RunContext;
@@ -52,21 +48,21 @@ class Execution {
   readonly #states: Uint8Array;
   readonly #toHost: boolean;
   readonly #boundary: Boundary | null;
-  /** Slots of feeds that are still to come. */
+  /** Slots of late feeds. */
   #late: ReadonlySet<number> | null = null;
   /** Steps that became ready, in order. */
   #queue: number[] | null = null;
   /** Steps that wait at the boundary. */
   #held: readonly PlanStep[] = NONE;
   #left: number;
-  /** How many steps have been started and are not done. */
+  /** Number of pending steps. */
   #started = 0;
   #failed = false;
   #error: unknown;
   #forget: (() => void) | null = null;
-  /** True while all steps are gone through in order. */
+  /** True while all steps are visited in order. */
   #isSweeping = false;
-  /** Who hears what comes of it, where it had to wait. */
+  /** Receives the outcome, if the run had to wait. */
   #waiting: Hearer | null = null;
 
   constructor(
@@ -89,7 +85,7 @@ class Execution {
     }
   }
 
-  /** Runs as far as it goes: to the end, or to where it must wait and `hearer` makes who hears the results. */
+  /** Runs to the end, or until it must wait; then returns the hearer from `hearer`, which receives the results. */
   run<H extends Hearer>(hearer: () => H): RunValue[] | H {
     return shielded(this.context, () => {
       try {
@@ -107,7 +103,7 @@ class Execution {
     });
   }
 
-  /** Starts every step that is ready, in order; all before `from` are done. */
+  /** Starts every ready step, in order; all steps before `from` are done. */
   #sweep(from = 0): void {
     const { steps } = this.#plan;
     const segments = segmentsOf(this.#plan);
@@ -115,7 +111,7 @@ class Execution {
     this.#queue = null;
     let isClear = true;
     for (let i = from; i < steps.length;) {
-      // Where nothing is pending, kernels run in one go as far as they can.
+      // Without pending steps, kernels run together as far as possible.
       const state = this.#states[i], isWaiting = state === WAITING || state === QUEUED;
       const isNext = isWaiting && isClear && this.#started === 0 && this.#late === null &&
         this.#left === steps.length - i && !this.#mustUpload(steps[i]);
@@ -130,7 +126,7 @@ class Execution {
     this.#isSweeping = false;
   }
 
-  /** Hands out the results where all is done; lets the boundary know what it waits for there. */
+  /** Returns the results if all steps are done; else registers the wait at the boundary. */
   #settle(): void {
     if (this.#failed) return;
     if (this.#left === 0) {
@@ -144,7 +140,7 @@ class Execution {
     } else if (this.#boundary !== null && !this.#states.includes(STARTED)) this.#letUpload();
   }
 
-  /** Waits until what kernels need has been uploaded. */
+  /** Waits for the upload of the kernels' inputs. */
   #letUpload(): void {
     const device = gpuDevice()!, slots = this.#slots.arraysFor(device);
     this.#boundary!.addUpload({
@@ -161,13 +157,13 @@ class Execution {
     });
   }
 
-  /** Lets all that is there now be read before the late feeds come. */
+  /** Reads the available values before the late feeds come. */
   #readAhead(): void {
     const reading = this.#plan.steps.filter((step) => step.mayRead);
     if (this.#slots.readsOf(reading).reads.length > 0) this.#waitFor(reading, () => {});
   }
 
-  /** Waits at the boundary until what these steps need from the GPU has been read. */
+  /** Waits at the boundary until the GPU inputs of these steps have been read. */
   #waitFor(steps: readonly PlanStep[], go: () => void): void {
     const { reads, keep } = this.#slots.readsOf(steps);
     this.#boundary!.add({
@@ -183,7 +179,7 @@ class Execution {
     });
   }
 
-  /** The late feeds have come. */
+  /** Takes the late feeds. */
   #supply(numbers: readonly number[], values: readonly OpInput[]): void {
     if (this.#failed || this.#late === null) return;
     this.#late = null;
@@ -193,7 +189,7 @@ class Execution {
     this.#goOn(held);
   }
 
-  /** Goes on beyond the boundary. */
+  /** Continues beyond the boundary. */
   #goOn(held: readonly PlanStep[]): void {
     this.#resume(() => {
       this.#isSweeping = true;
@@ -205,14 +201,14 @@ class Execution {
     });
   }
 
-  /** Ends the run, whose results nobody wants. */
+  /** Ends the run, whose results are not wanted. */
   #drop(): void {
     this.#failed = true;
     this.#forget?.();
     this.#slots.end();
   }
 
-  /** Runs the segment that begins with this step, if any; returns how many steps that were. */
+  /** Runs the segment that begins with this step, if any; returns its number of steps. */
   #runSegment(segments: (Segment | null)[], start: number): number {
     const known = outputWatch() === null ? segments[start] : null;
     const segment = known === undefined
@@ -231,7 +227,7 @@ class Execution {
     return this.#late === null || !inputs.some((slot) => this.#late!.has(slot));
   }
 
-  /** True for a kernel that waits until arrays have been uploaded together with those of other runs. */
+  /** True for a kernel that waits until its arrays are uploaded together with those of other runs. */
   #mustUpload({ node, device }: PlanStep): boolean {
     const uploads = this.#boundary?.uploads ?? "alone";
     if (uploads === "alone" || node.def.host || device.type !== "GPU") return false;
@@ -240,7 +236,7 @@ class Execution {
     return this.#slots.arraysFor(device).length > 0 && (uploads === "together" || !hasHostLeft());
   }
 
-  /** Begins a step, unless the boundary is before it. */
+  /** Starts a step, unless it waits at the boundary. */
   #start(step: PlanStep): void {
     if (this.#mustUpload(step)) {
       this.#states[step.index] = WAITING;
@@ -257,9 +253,9 @@ class Execution {
     return isClosed && !!step.node.def.host || step.mayRead && this.#slots.mustRead(step);
   }
 
-  /** Begins a step: at once, or after what it reads from the GPU has come. */
+  /** Begins a step: at once, or after its reads from the GPU. */
   #begin(step: PlanStep): void {
-    // At a boundary the loop gives turns.
+    // At a boundary the loop gives the event loop its turns.
     const pause = this.#boundary === null ? this.context.turn() : null;
     this.#markStarted(step);
     if (pause === null) return this.#read(step);
@@ -275,7 +271,7 @@ class Execution {
     );
   }
 
-  /** Those that wait at the boundary have been started already when they begin. */
+  /** A step that waited at the boundary was already counted. */
   #markStarted({ index }: PlanStep): void {
     if (this.#states[index] !== STARTED) this.#started++;
     this.#states[index] = STARTED;
@@ -298,13 +294,13 @@ class Execution {
     } else this.#store(step, results);
   }
 
-  /** A pending step has its results. */
+  /** Takes the results of a pending step. */
   #complete(step: PlanStep, results: HostResults): void {
     if (this.#failed) { for (const r of results) releaseValue(r as RunValue | null); }
     else this.#resume(() => this.#store(step, results));
   }
 
-  /** Goes on after an await: with `fn`, then with every step that became ready. */
+  /** Continues after an await: with `fn`, then with every step that became ready. */
   #resume(fn: () => void): void {
     if (this.#failed) return;
     try {
@@ -353,12 +349,12 @@ class Execution {
     }
   }
 
-  /** Ends the run with its first error and frees everything it holds. */
+  /** Ends the run with its first error and frees its values. */
   #fail(error: unknown): void {
     if (this.#failed) return;
     this.#error = error;
     this.#drop();
-    // What may not be wanted at all fails nothing else.
+    // A run that may not be wanted must not fail the others.
     if (this.#boundary?.isClosed) this.#boundary.hasFailed = true;
     else this.context.abort(error);
     this.#waiting?.reject(error);
@@ -366,9 +362,9 @@ class Execution {
 }
 
 /**
- * Runs a plan. Returns the fetched values, each a handle of its own that the caller owns; a promise where something had to be awaited.
- * Feeds stay the caller's unless the plan was made to own them. Throws (or rejects with) the first error, located at its node, as soon as it is known: what is in flight
- * then is told through the context's signal, and what it returns later is freed.
+ * Runs a plan. Returns the fetched values, each a handle that the caller owns; a promise if it had to wait. Feeds stay
+ * the caller's unless the plan was made to own them. Throws (or rejects with) the first error, located at its node, at
+ * once: work in flight is told through the context's signal, and its results are freed.
  */
 export function execute(
   plan: Plan,
@@ -381,7 +377,7 @@ export function execute(
   return Array.isArray(out) ? out : out.promise;
 }
 
-/** {@linkcode execute} as far as it goes, or to a boundary, which says when it goes on. */
+/** Starts {@linkcode execute}, to the end or to a boundary, which continues it. */
 export function begin(
   plan: Plan,
   feeds: readonly RunValue[],
@@ -392,8 +388,8 @@ export function begin(
 }
 
 /**
- * Runs a plan that is nothing but kernels of one device which ran before on such feeds: at once, with neither handles nor counts
- * of readers; null for any other, which {@linkcode execute} runs. Feeds stay the caller's. Throws as `execute` does.
+ * Runs a plan that is only kernels of one device and that ran before on such feeds: without handles or reader counts;
+ * null for any other, which {@linkcode execute} runs. Feeds stay the caller's. Throws as `execute` does.
  */
 export function executeAlone(plan: Plan, feeds: readonly RunValue[]): Results | null {
   return outputWatch() === null ? segmentsOf(plan)[0]?.runAlone(feeds) ?? null : null;

@@ -1,6 +1,4 @@
-/**
- * Folder: computes what depends on constants alone, once for everybody who runs a graph through it.
- */
+/** Folder: computes the constant parts of a graph once for all its runs. */
 import { DTYPES } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { whenReady } from "../../core/nest.ts";
@@ -18,29 +16,32 @@ import { RunContext, runHostOp } from "../run/run_context.ts";
 import { locatedAt } from "../run/run_errors.ts";
 import type { EagerTensor } from "../eager/tensor.ts";
 
-/** Results of ordinary ops beyond this many elements are computed at each run instead, unless a file's weights become others by them. */
+/** Larger results of ordinary ops are computed at each run instead, unless they convert a file's weights. */
 const LIMIT = 1 << 14;
 
-/** What operations of functions gave that depend on constants alone, no scripts among them: the same in all plans. */
+/** Results of functions' operations that depend on constants alone, without scripts: shared by all plans. */
 const computed = new WeakMap<Operation, Results>();
 
 type Results = readonly NdArray[] | null;
 
-/** What a session or a function has folded so far. A run that is cancelled does not stop a body here: the result is everybody's. */
+/**
+ * The folded values of a session or a function. Cancelling a run does not stop a body here, since the result serves
+ * other runs.
+ */
 export class Folder {
   readonly #context = new RunContext();
   readonly #draws = new DrawCounts();
   readonly #known = new Map<Operation, Results | Promise<Results>>();
 
-  /** Replaces what depends on constants alone; bodies called for it are counted in `context`. */
+  /** Replaces the parts that depend on constants alone; body calls are counted in `context`. */
   fold(ir: IrGraph, context: RunContext): IrGraph | Promise<IrGraph> {
-    // Who looks at outputs wants to see each op run.
+    // A watch has to see each op run.
     if (outputWatch() !== null) return ir;
     const folded = fold(ir, (node, inputs) => this.#evaluate(node, inputs, context));
     return whenReady(folded, (made) => checked(made, "fold", ir));
   }
 
-  /** Cancels what is in flight and forgets everything. */
+  /** Cancels the work in flight and forgets everything. */
   close(reason: unknown): void {
     this.#context.abort(reason);
     this.#known.clear();
@@ -94,7 +95,7 @@ export class Folder {
   }
 }
 
-/** Folds ordinary ops only: for functions, whose plans are made synchronously. */
+/** Folds ordinary ops only: plans of functions are made synchronously. */
 export function foldOrdinary(ir: IrGraph): IrGraph {
   if (outputWatch() !== null) return ir;
   const folded = fold(
@@ -109,7 +110,7 @@ export function foldOrdinary(ir: IrGraph): IrGraph {
   return checked(folded, "fold", ir);
 }
 
-/** An ordinary op on the CPU; null where it is big, or fails: then it fails at run time, where it belongs. */
+/** Computes an ordinary op on the CPU; null if it is big or fails: the run then reports the error. */
 function compute(node: IrNode, inputs: readonly NdArray[]): Results {
   let made = 0, read = 0;
   for (const { shape, dtype } of node.outputs) {

@@ -1,5 +1,5 @@
 /**
- * Later: a value that is still to come, told to who waits for it in the same turn: what can be done at once is done at once.
+ * Later: a future value that is handed to its callbacks in the same turn, so that synchronous work stays synchronous.
  */
 import type { OpInput } from "../../core/apply.ts";
 import type { Plan } from "./plan.ts";
@@ -21,7 +21,7 @@ export class Later<T> {
     for (const tell of this.#waiting.splice(0)) tell();
   }
 
-  /** What becomes of the value. */
+  /** Returns the future result of `fn`. */
   map<R>(fn: (value: T) => R): Later<R> {
     const next = new Later<R>();
     this.#whenSettled(
@@ -31,7 +31,7 @@ export class Later<T> {
     return next;
   }
 
-  /** The value, or a promise of it. Throws (or rejects with) the reason why it will not come. */
+  /** Returns the value, or a promise of it. Throws (or rejects with) its error. */
   take(): T | Promise<T> {
     if (this.#outcome !== null) return this.#value();
     return new Promise((resolve, reject) =>
@@ -39,7 +39,7 @@ export class Later<T> {
     );
   }
 
-  /** Calls `tell` when the value has come or will not, and `fail` with what that throws. */
+  /** Calls `tell` when the value is settled, and `fail` with the error of `tell`. */
   #whenSettled(tell: () => void, fail: (error: unknown) => void): void {
     const pass = (): void => {
       try {
@@ -59,28 +59,27 @@ export class Later<T> {
   }
 }
 
-/** Some feeds of a run that come when it has begun, once: a loop's state, while what does not need it goes ahead. */
+/** Feeds that come once after a run has begun: a loop's state, while independent work goes ahead. */
 export class LateFeeds {
-  /** Their numbers among the feeds. */
   readonly numbers: readonly number[];
   readonly #takers: ((values: readonly OpInput[]) => void)[] = [];
 
-  /** `count` feeds from number `from` on. */
+  /** Makes `count` late feeds from number `from` on. */
   constructor(from: number, count: number) {
     this.numbers = Array.from({ length: count }, (_, i) => from + i);
   }
 
-  /** Hears of the values before those that ask later. */
+  /** Registers a callback for the values; callbacks are called in the order of their registration. */
   whenSupplied(take: (values: readonly OpInput[]) => void): void {
     this.#takers.push(take);
   }
-  /** Hands the values, one for each number, to the run. */
+  /** Passes the values, one for each number, to the run. */
   supply(values: readonly OpInput[]): void {
     for (const take of this.#takers.splice(0)) take(values);
   }
 }
 
-/** True where a plan reads something from a device that does not depend on these feeds. */
+/** True where a plan reads a value from a device that does not depend on these feeds. */
 export function readsBeside({ feeds, steps }: Plan, { numbers }: LateFeeds): boolean {
   const late = new Set(numbers.map((i) => feeds[i])), made = new Set<number>();
   for (const { node, inputs, outputs, offGpu, device } of steps) {

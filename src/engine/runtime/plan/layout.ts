@@ -1,40 +1,38 @@
-/**
- * A segment laid out for concrete specs, as data.
- */
+/** The layout of a segment for concrete specs, as data. */
 import type { Device, DeviceBuffer, KernelForm, PreparedKernel } from "../../core/device.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import type { VariableState } from "../variables/variable_state.ts";
 import type { PlanStep } from "./plan.ts";
 
-/** One kernel of a prepared segment. Registers are numbered as slots; those of views are their sources'. */
+/** One kernel of a prepared segment. Registers have the numbers of slots; a view has its source's register. */
 export interface Work {
   readonly step: PlanStep;
   readonly kernel: PreparedKernel;
-  /** Registers of the arguments; -1 for what is read on the host, or lies as the kernel wants it. */
+  /** Registers of the arguments; -1 for host inputs and values in a kernel's own form. */
   readonly from: readonly number[];
   /** The register whose memory holds the result afterwards; -1 where the kernel takes new memory. */
   onto: number;
-  /** Filled and handed to the kernel at each run. */
+  /** Filled and passed to the kernel at each run. */
   readonly args: (DeviceBuffer | undefined)[];
-  /** How it wants the variable that it reads; null where it reads none that it would copy. */
+  /** The form of the variable that it reads; null if it reads none that it would copy. */
   readonly form: VariableForm | null;
   /** Registers of the results. */
   readonly to: readonly number[];
-  /** Registers that nobody reads after this. */
+  /** Registers that are not read after this kernel. */
   readonly frees: number[];
-  /** Slots of the run that nobody reads after this. */
+  /** Slots of the run that are not read after this kernel. */
   readonly drops: number[];
 }
 
-/** A variable's value as a kernel wants it: kept with the variable once a run found the value that the run before had read. */
+/** A variable's value in a kernel's form: kept with the variable once two successive runs found the same value. */
 export interface VariableForm {
   readonly state: VariableState;
   readonly form: KernelForm;
-  /** Version of the value that the last run read. */
+  /** Version of the value at the last read. */
   version: number;
 }
 
-/** Whose memory a value has that outlives the segment: an input's, that of a variable that was read, or memory of its own. */
+/** The owner of memory that outlives the segment: an input, a variable that was read, or the value itself. */
 export interface Owner {
   readonly kind: "input" | "load" | "made";
   readonly index: number;
@@ -44,36 +42,36 @@ export interface Owner {
 export interface Output {
   readonly slot: number;
   readonly spec: ConcreteSpec;
-  /** Readers inside the segment. */
+  /** Number of its readers inside the segment. */
   readonly uses: number;
   readonly owner: Owner;
 }
 
-/** A value in a register; several may be views of one. */
+/** A value in a register; several values may be views of one register. */
 export interface Value {
   readonly register: number;
   readonly spec: ConcreteSpec;
 }
 
-/** A variable that is read before it is assigned, and what its value was when the segment was laid out. */
+/** A variable that is read before it is assigned, and its value's spec when the segment was laid out. */
 export interface Load extends Value {
   readonly state: VariableState;
 }
 
-/** A variable that has another value after the segment. */
+/** A variable that the segment assigns. */
 export interface Store {
   readonly state: VariableState;
   readonly shape: readonly number[];
   readonly owner: Owner;
 }
 
-/** An input, and the spec the segment was prepared for. */
+/** An input, and the spec that the segment was prepared for. */
 export interface Input {
   readonly slot: number;
   readonly spec: ConcreteSpec;
-  /** True: a host array, which is uploaded for the segment alone. */
+  /** True for a host array, which is uploaded for the segment alone. */
   readonly isArray: boolean;
-  /** False where nothing but views that nobody reads is made of it. */
+  /** False where it is only the source of views that are not read. */
   readonly isRead: boolean;
   /**
    * Whether the segment takes its memory, as a kernel can put its result there. Null where that makes no difference. A segment that is
@@ -89,16 +87,16 @@ export interface Layout {
   readonly inputs: readonly Input[];
   readonly loads: readonly Load[];
   readonly work: readonly Work[];
-  /** Registers made here that outlive the segment. */
+  /** Registers of new values that outlive the segment. */
   readonly made: readonly number[];
   /** Inputs whose memory is taken and has come to its end with the segment, by number. */
   readonly spent: readonly number[];
-  /** What is read later. */
+  /** Values that are read later. */
   readonly outputs: readonly Output[];
   readonly stores: readonly Store[];
-  /** Slots of the run that are read here and later, and how often here. */
+  /** Slots of the run that are read here and later, with the number of reads here. */
   readonly used: readonly (readonly [slot: number, uses: number])[];
   readonly specs: readonly ConcreteSpec[];
-  /** Registers; constants hold their places. */
+  /** Registers; constants are filled in. */
   readonly buffers: DeviceBuffer[];
 }

@@ -1,6 +1,6 @@
 /**
- * Placement: which device each node runs on, and how many readbacks come before it. Pure functions of the graph, of what devices
- * can do, and of what it costs to move values.
+ * Placement: chooses the device of each node, and counts the readbacks before it. Pure functions of the graph, the
+ * devices' abilities, and the cost of moving values.
  */
 import { DTYPES } from "../../core/dtype.ts";
 import { isLocal } from "../../core/contract/host_op.ts";
@@ -9,37 +9,36 @@ import type { TransferCost } from "../../core/device.ts";
 import { isConcrete, sizeOf } from "../../core/shape.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../../graph/ir.ts";
 
-/** Where a node can run. */
 export type DeviceType = "CPU" | "GPU";
 
-/** How to place. */
+/** Options of {@linkcode place}. */
 export interface PlaceOptions {
-  /** Where nodes go that may choose; a run's inputs count as if they were there. */
+  /** The device of nodes that may choose; a run's inputs count as placed there. */
   readonly preferred: DeviceType;
-  /** Where a node must run; null where it may choose. */
+  /** The device of a node that must not choose; null for any other. */
   readonly required: (node: IrNode) => DeviceType | null;
-  /** What crossing between the devices costs. */
+  /** Cost of moving values between the devices. */
   readonly transfer: TransferCost;
-  /** What is on the host, and what must come to be there; default nothing. */
+  /** Values that are on the host, or wanted there; default none. */
   readonly host?: HostPlacing | undefined;
 }
 
-/** Feeds that are on the host, and fetches that are wanted there, by number. */
+/** Numbers of the feeds that are on the host, and of the fetches that are wanted there. */
 export interface HostPlacing {
   readonly feeds: ReadonlySet<number>;
   readonly fetches: ReadonlySet<number>;
 }
 const NO_FEEDS: ReadonlySet<number> = new Set();
 
-/** Integers and truth values of at most this many elements are sizes, axes and counters rather than data. */
+/** Integers and booleans of at most this many elements are sizes, axes and counters rather than data. */
 const SMALL = 64;
-/** What the host streams through simple ops in a millisecond, in bytes. */
+/** Bytes per millisecond that the host streams through simple ops. */
 const HOST_BYTES_PER_MS = 4e6;
 
 /**
- * The device of each node. What must be somewhere is there; views are beside their sources; small integers made of what is on the
- * host stay there. Then neighbouring nodes that would go to the GPU and come back for nothing stay on the host, where bytes moved
- * and readbacks waited for cost more than the host's own work.
+ * Returns the device of each node. Required devices are met; views stay with their sources; small integers computed
+ * from the host's stay there. Then neighbouring GPU nodes between host nodes stay on the host where the transfers and
+ * readbacks cost more than the host's own work.
  */
 export function place(ir: IrGraph, options: PlaceOptions): Map<IrNode, DeviceType> {
   const placed = new Map<IrNode, DeviceType>();
@@ -65,7 +64,7 @@ export function place(ir: IrGraph, options: PlaceOptions): Map<IrNode, DeviceTyp
   return placed;
 }
 
-/** The nodes that compute what is wanted on the host from what is there. */
+/** Returns the nodes that compute host values from host values. */
 function nodesForHost(ir: IrGraph, { host, required }: PlaceOptions): Set<IrNode> {
   const nodes = new Set<IrNode>();
   for (const i of host?.fetches ?? []) {
@@ -74,14 +73,14 @@ function nodesForHost(ir: IrGraph, { host, required }: PlaceOptions): Set<IrNode
   return nodes;
 }
 
-/** How the host alone computes a value. */
+/** The host's computation of a value. */
 export interface HostWork {
-  /** The nodes that it runs for that, beyond those it runs anyway. */
+  /** The additional nodes that the host runs for it. */
   readonly nodes: ReadonlySet<IrNode>;
   readonly feeds: ReadonlySet<number>;
 }
 
-/** How the host alone computes a small value: simply, from small feeds, constants and what it makes anyway; null where it cannot. */
+/** Finds how the host alone computes a small value from small feeds, constants and its own nodes; null if it cannot. */
 export function hostWork(
   value: IrValue,
   required: (node: IrNode) => DeviceType | null,
@@ -105,7 +104,7 @@ export function hostWork(
   return { nodes, feeds };
 }
 
-/** The feeds that are read by nothing but the host, by number. */
+/** Returns the numbers of feeds that only the host reads. */
 export function feedsOfHost({ nodes, fetches }: IrGraph): Set<number> {
   const feeds = new Set<number>(), others = new Set<number>();
   for (const v of fetches) others.add(v.node.feed);
@@ -118,7 +117,7 @@ export function feedsOfHost({ nodes, fetches }: IrGraph): Set<number> {
   return feeds;
 }
 
-/** Moves views of what is fed to the GPU where all their users are: what is fed may be there already, and need not be read. */
+/** Moves views of feeds to the GPU if all their users are there: the feed may be there already and need not be read. */
 function moveViewsOfFeeds(
   { nodes }: IrGraph,
   placed: Map<IrNode, DeviceType>,
@@ -146,7 +145,7 @@ function isViewOfFeed(node: IrNode, hostFeeds: ReadonlySet<number>): boolean {
   return source !== node && source.feed >= 0 && !hostFeeds.has(source.feed);
 }
 
-/** Values that are there before the run begins: fed ones and constants. */
+/** True for values that exist before the run: feeds and constants. */
 function isGiven(node: IrNode): boolean {
   return node.feed >= 0 || isConstant(node);
 }
@@ -161,7 +160,7 @@ function choose(
 ): DeviceType {
   if (node.def.meaning.kind === "view") {
     const source = node.inputs[0].node;
-    // Constants are kept wherever they are read.
+    // Constants are kept on every device that reads them.
     if (isConstant(source)) return preferred;
     return placed.get(source)!;
   }
@@ -170,7 +169,7 @@ function choose(
     !isViewOfFeed(node, hostFeeds);
   const staysThere = node.inputs.length > 0 && node.outputs.every(isSmallInteger) &&
     node.inputs.every((v) => isOnHost(v) && isSmallInteger(v)) &&
-    // Constants alone are folded; what is left of them is as good anywhere.
+    // Constants alone are folded; the rest may go anywhere.
     node.inputs.some((v) => v.node.def.meaning.kind !== "constant");
   return staysThere && isSimple(node) ? "CPU" : preferred;
 }
@@ -184,7 +183,7 @@ function isSmall({ dtype, shape }: IrValue): boolean {
   return DTYPES[dtype].kind !== "handle" && isConcrete(shape) && sizeOf(shape) <= SMALL;
 }
 
-/** True for nodes that the host runs as fast as it can read and write. */
+/** True for nodes that the host runs at the speed of its memory. */
 function isSimple({ def, outputs }: IrNode): boolean {
   return !def.host && def.effects === "none" && !def.stateful &&
     (def.meaning.kind === "pointwise" || def.meaning.kind === "view" ||
@@ -192,7 +191,7 @@ function isSimple({ def, outputs }: IrNode): boolean {
     outputs.every((v) => isConcrete(v.shape));
 }
 
-/** Connected simple nodes on the GPU that read something made on the host: what may be better off there. */
+/** Returns connected simple GPU nodes that read a host value: candidates for the host. */
 function groupsToMove(
   ir: IrGraph,
   placed: ReadonlyMap<IrNode, DeviceType>,
@@ -212,7 +211,10 @@ function groupsToMove(
     .filter((group) => [...group].some((node) => node.inputs.some(isMadeOnHost)));
 }
 
-/** Milliseconds that a placement costs beside the GPU's own work: bytes moved, readbacks waited for, the host's simple nodes. */
+/**
+ * Estimates a placement's milliseconds apart from the GPU's own work: transfers, readbacks, and the host's simple
+ * nodes.
+ */
 export function costOf(
   ir: IrGraph,
   placed: ReadonlyMap<IrNode, DeviceType>,
@@ -239,12 +241,12 @@ export function costOf(
   return waits.size * latencyMs + moved / bytesPerMs + hostBytes / HOST_BYTES_PER_MS;
 }
 
-/** Bytes of a value; unknown dimensions count as one. */
+/** Returns the bytes of a value; unknown dimensions count as one. */
 function bytesOf({ dtype, shape }: IrValue): number {
   return (shape ?? []).reduce<number>((n, d) => n * (d ?? 1), DTYPES[dtype].bytes);
 }
 
-/** How many readbacks must come before each node can run. */
+/** Counts the readbacks that must come before each node. */
 export function depthsOf(
   { nodes }: IrGraph,
   onGpu: (node: IrNode) => boolean,
@@ -266,8 +268,8 @@ export function depthsOf(
 }
 
 /**
- * The nodes by depth: all that comes between two readbacks stands together, and in there the host's nodes before the GPU's. What
- * needs no more than the shape of a GPU value follows it without a readback.
+ * Sorts nodes by depth: the nodes between two readbacks stand together, the host's before the GPU's. A node that needs
+ * only the shape of a GPU value follows it without a readback.
  */
 export function inOrder(
   { nodes }: IrGraph,
@@ -286,7 +288,7 @@ export function inOrder(
     }
     phases.set(node, phase);
   }
-  // Sorting is stable: nodes stand in topological order already.
+  // The sort is stable: nodes are in topological order already.
   const order = [...nodes].sort((a, b) =>
     depths.get(a)! - depths.get(b)! || phases.get(a)! - phases.get(b)!
   );
@@ -324,13 +326,13 @@ function changesLast(order: IrNode[], inGroup: (a: IrNode, b: IrNode) => boolean
   return order;
 }
 
-/** True where the node's value must be on the host for this input. */
+/** True where the node needs this input's value on the host. */
 export function needsHost({ def, attrs, inputs }: IrNode, input: number): boolean {
   return (def.signature.isHostInput[argOfInput(def, input, inputs.length)] ?? false) ||
     def.host?.hostInputs?.(attrs).has(input) === true;
 }
 
-/** True where an input of the node must not stay in GPU memory: the op reads it on the host, or works on the CPU. */
+/** True where an input must not stay in GPU memory: the op reads it on the host, or runs on the CPU. */
 export function leavesGpu(
   node: IrNode,
   input: number,

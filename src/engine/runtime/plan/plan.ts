@@ -1,6 +1,4 @@
-/**
- * Plans: nodes placed on devices and put in an order with one readback per host boundary.
- */
+/** Plans: nodes placed on devices and ordered with one readback per host boundary. */
 import type { Device } from "../../core/device.ts";
 import { type Attrs, runsOnDevices } from "../../core/op.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../../graph/ir.ts";
@@ -33,26 +31,26 @@ import type { SessionState } from "../run/session_state.ts";
 export interface PlanStep {
   readonly index: number;
   readonly node: IrNode;
-  /** Attributes of the call: those of the node, or others that do less. */
+  /** Attributes of the call: the node's, or others that do less. */
   readonly attrs: Attrs;
   readonly device: Device;
   readonly inputs: readonly number[];
-  /** Whether the op takes each input as a host array. */
+  /** For each input, true where the op takes a host array. */
   readonly onHost: readonly boolean[];
-  /** Whether each input must be out of GPU memory before the step runs. */
+  /** For each input, true where it must leave GPU memory before the step runs. */
   readonly offGpu: readonly boolean[];
   readonly outputs: readonly number[];
-  /** Steps that must have run: control edges, and producers that may be pending. */
+  /** Steps that must run before: control edges, and producers that may be pending. */
   readonly after: readonly number[];
   /** Steps that wait for this one. */
   readonly before: readonly number[];
-  /** Slots that the steps of the same boundary read to the host: the first of them to run reads all it can, in one copy. */
+  /** Slots that the steps of the same boundary read to the host; the first of them reads all it can in one copy. */
   readonly reads: readonly number[];
-  /** False where no input can be in GPU memory that must not be. */
+  /** False where no input needs to be read from GPU memory. */
   readonly mayRead: boolean;
-  /** Whether somebody reads each output. */
+  /** For each output, true where it is read. */
   readonly wanted: readonly boolean[];
-  /** The device whose kernels alone read each output; null where others read it. */
+  /** For each output, the only device whose kernels read it; null if others read it. */
   readonly sinks: readonly (Device | null)[];
 }
 
@@ -63,31 +61,31 @@ export interface Plan {
   /** Values known from the start, by slot: host arrays, and handles of variables. */
   readonly constants: readonly { readonly slot: number; readonly value: NdArray | Tensor }[];
   readonly feeds: readonly number[];
-  /** The device whose kernels alone read each feed; null where others read it. */
+  /** For each feed, the only device whose kernels read it; null if others read it. */
   readonly feedSinks: readonly (Device | null)[];
-  /** What each slot holds: 0 a result, or a feed that is the run's own, 1 a constant, 2 a feed. */
+  /** Kind of each slot: 0 a result, or a feed that the run owns, 1 a constant, 2 a feed. */
   readonly kinds: Uint8Array;
   readonly fetches: readonly number[];
-  /** Uses of each slot by steps and fetches. */
+  /** Number of uses of each slot by steps and fetches. */
   readonly uses: readonly number[];
 }
 
-/** Told of each plan; for debugging. */
+/** Debugging hook that gets each plan. */
 export const planTrace: { print: ((plan: Plan) => void) | null } = { print: null };
 
 /** Options of {@linkcode makePlan}. */
 export interface PlanOptions {
-  /** The values that are on the host, or are wanted there. */
+  /** Values that are on the host, or wanted there. */
   readonly host?: HostPlacing | undefined;
-  /** True: the feeds of a run are its own, to be changed, handed on and freed. */
+  /** A run owns its feeds, and may change, return and free them. */
   readonly ownsFeeds?: boolean;
-  /** The state of the session that the plan is for; null, the default, where none runs it. */
+  /** The session state that the plan is for; null, the default, without a session. */
   readonly state?: SessionState | null | undefined;
-  /** True: what is fetched is for a first gradient alone. */
+  /** The fetches are for a first gradient alone. */
   readonly firstOrder?: boolean;
 }
 
-/** Makes a plan. An op that cannot run on the device asked for runs elsewhere. */
+/** Makes a plan. An op that the requested device cannot run goes elsewhere. */
 export function makePlan(
   ir: IrGraph,
   { host, ownsFeeds = false, state = null, firstOrder = false }: PlanOptions = {},
@@ -171,14 +169,14 @@ export function makePlan(
   return plan;
 }
 
-/** The value of a node that is the same at every run. */
+/** Returns the value of a node that is the same at every run. */
 function valueOf(node: IrNode, state: SessionState | null): NdArray | Tensor | undefined {
   // A constant waits for nothing.
   if (node.def.meaning.kind === "constant") return node.attrs.value;
   return node.controls.length === 0 ? handleOfNode(node, state) : undefined;
 }
 
-/** The device of each value that nothing but its kernels reads. */
+/** Returns the device of each value that only its kernels read. */
 function sinksOf(
   nodes: readonly IrNode[],
   fetches: readonly IrValue[],
@@ -194,7 +192,7 @@ function sinksOf(
   return sinks;
 }
 
-/** What the steps of each depth read to the host: they make one boundary. */
+/** Collects the host reads of each depth: they form one boundary. */
 function readsOfBoundaries(
   nodes: readonly IrNode[],
   runsOnGpu: (node: IrNode) => boolean,
@@ -216,7 +214,7 @@ function readsOfBoundaries(
   return byDepth;
 }
 
-/** Where a node must run: where it was asked for, if it can; on the CPU, if it can run nowhere else; null where it may choose. */
+/** Returns the device where a node must run: the requested one if able, the CPU if no other can; null for any. */
 export function requiredDevice(node: IrNode): DeviceType | null {
   const gpu = gpuDevice();
   const able = gpu !== null && canRunOnGpu(node, gpu);
@@ -225,7 +223,7 @@ export function requiredDevice(node: IrNode): DeviceType | null {
     if (spec.type === "GPU" && able && isHere(spec)) return "GPU";
     if (spec.type !== undefined) return "CPU";
   }
-  // What is to be read at once cannot be where reads must be awaited.
+  // A device whose reads must be awaited cannot serve a synchronous read.
   return able && (gpu.canReadSync || node.def.host?.readsAtOnce?.(node.attrs) !== true)
     ? null
     : "CPU";
@@ -233,7 +231,7 @@ export function requiredDevice(node: IrNode): DeviceType | null {
 
 function canRunOnGpu(node: IrNode, gpu: Device): boolean {
   if (node.def.host) {
-    // Function-valued and eager-style script ops run where their tensors are; the others are the host's.
+    // Function-valued and eager-style script ops run where their tensors are; the others run on the host.
     const takesTensors = node.def.hostInputs === undefined
       ? node.def.signature.inputArgs.length > 0
       : node.inputs.some((_, i) => !needsHost(node, i));
@@ -249,8 +247,8 @@ function canRunOnGpu(node: IrNode, gpu: Device): boolean {
 }
 
 /**
- * Checks that no node asks for another process, and unless placement is `soft` that every node can run on the device it asks for,
- * before anything is computed beforehand. Throws `InvalidArgumentError` for one that cannot.
+ * Checks before any computation that no node names another process and, unless placement is `soft`, that every node can
+ * run on the device it names. Throws `InvalidArgumentError` otherwise.
  */
 export function checkPlacement({ nodes }: IrGraph, soft: boolean): void {
   const gpu = gpuDevice();

@@ -1,6 +1,6 @@
 /**
- * Segments: neighbouring kernels of one device in a plan, with the reads and assignments of variables that live there. They are
- * prepared once for each set of concrete input specs and then run on bare buffers: no handles, look-ups or shape rules in between.
+ * Segments: neighbouring kernels of one device in a plan, with the reads and assignments of variables there. They are
+ * prepared once for each set of concrete input specs and then run on bare buffers: no handles, look-ups or shape rules.
  */
 import type { Device } from "../../core/device.ts";
 import { remembered } from "../../core/recent_map.ts";
@@ -17,29 +17,29 @@ import type { VariableState } from "../variables/variable_state.ts";
 
 export type { Results } from "./prepared.ts";
 
-/** Sets of input specs a segment stays prepared for. */
+/** Number of input specs that a segment stays prepared for. */
 const MEMORY = 8;
-/** Steps in a segment, at most: one that cannot be prepared ends it, and what follows is looked at again. */
+/** Maximum number of steps in a segment; a step that cannot be prepared ends it. */
 const MAX_STEPS = 1024;
 
-/** The segments of a plan by their first steps, each looked for when a run comes by. */
+/** The segments of a plan by their first steps, each found when a run gets there. */
 export const segmentsOf: (plan: Plan) => (Segment | null)[] = remembered(() => []);
 
-/** Neighbouring steps that may run without handles in between. */
+/** Neighbouring steps that can run without handles. */
 export class Segment {
   readonly #plan: Plan;
   readonly #steps: readonly PlanStep[];
   readonly #device: Device;
-  /** Slots that are read and not made here, but for constants. */
+  /** Slots that are read but not made here, without constants. */
   readonly #inputs: readonly number[];
-  /** How often each input is read here, as far as it could be prepared. */
+  /** Number of reads of each input here, as far as the segment could be prepared. */
   #reads: readonly number[];
-  /** Where the inputs are among the feeds; null where the plan is more than this segment. */
+  /** Places of the inputs among the feeds; null where the plan is more than this segment. */
   readonly #feeds: readonly number[] | null;
   readonly #memory: PlanMemory;
   readonly #prepared: Prepared[] = [];
 
-  /** The longest segment that begins with this step; null where there is none. */
+  /** Returns the longest segment that begins with this step; null if there is none. */
   static at(plan: Plan, start: number, slots: Slots): Segment | null {
     const variableAt = (step: PlanStep): VariableState | undefined => variableOf(step, plan, slots);
     const first = plan.steps[start], read = variableAt(first);
@@ -54,7 +54,7 @@ export class Segment {
         if (step.device !== device || !isPlain(plan, step)) break;
         kernels++;
       } else if (step.node.def === AssignVariableOp) {
-        // What comes from elsewhere stays where it is.
+        // A value from elsewhere stays where it is.
         if (!made.has(step.inputs[1])) break;
       } else if (state.storage?.device !== device) break;
       for (const slot of step.outputs) made.add(slot);
@@ -78,8 +78,8 @@ export class Segment {
   }
 
   /**
-   * Runs the whole plan on feeds that stay the caller's; null where that takes more than this segment, or where it was not
-   * prepared for them.
+   * Runs the whole plan on feeds that stay the caller's; null where the plan is more than this segment, or the segment
+   * is not prepared for them.
    */
   runAlone(feeds: readonly RunValue[]): Results | null {
     const at = this.#feeds;
@@ -94,13 +94,13 @@ export class Segment {
     return null;
   }
 
-  /** Runs as many of the steps as it can, from the first on, and returns their number: 0 where an input must be fetched first. */
+  /** Runs as many of the steps as it can and returns their number: 0 where an input must be fetched first. */
   run(slots: Slots): number {
     const inputs: RunValue[] = [];
     for (let i = 0; i < this.#inputs.length; i++) {
       const slot = this.#inputs[i];
       let v = slots.values[slot];
-      // An array that is read nowhere else needs no tensor.
+      // An array that only this segment reads needs no tensor.
       const isOurs = v instanceof NdArray && slots.uses[slot] === this.#reads[i] &&
         this.#device.supports(v.dtype);
       if (!isOurs && (!(v instanceof EagerTensor) || v.storage.device !== this.#device)) {
@@ -130,13 +130,13 @@ export class Segment {
   }
 }
 
-/** True for steps that are kernels with nothing left to find out but specs, and that give the same at each run. */
+/** True for a kernel without host inputs or state, which depends on the specs alone. */
 function isPlain(plan: Plan, { node, inputs, onHost }: PlanStep): boolean {
   return !node.def.host && !node.def.stateful &&
     inputs.every((slot, i) => !onHost[i] || plan.kinds[slot] === CONSTANT);
 }
 
-/** How often the steps read each of these slots. */
+/** Counts the reads of each of these slots by the steps. */
 function readsOf(steps: readonly PlanStep[], slots: readonly number[]): number[] {
   const counts = new Map<number, number>();
   for (const { inputs } of steps) {

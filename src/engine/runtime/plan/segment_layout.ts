@@ -1,6 +1,4 @@
-/**
- * Lays out a segment for concrete specs: which kernels run, on which registers, and who is freed when.
- */
+/** Lays out a segment for concrete specs: the kernels, their registers, and the points where values are freed. */
 import type { Device, DeviceBuffer, KernelForm } from "../../core/device.ts";
 import { ResourceExhaustedError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -22,7 +20,7 @@ import type { Layout, Load, Output, Owner, Store, Value, VariableForm, Work } fr
 import { EagerTensor } from "../eager/tensor.ts";
 import { VariableHandle, type VariableState } from "../variables/variable_state.ts";
 
-/** A value that comes into a segment. */
+/** An input of a segment. */
 export interface Given {
   readonly slot: number;
   /** A tensor on the segment's device, or a host array. */
@@ -31,15 +29,18 @@ export interface Given {
   readonly isMovable: boolean;
 }
 
-/** What laying out needs beside steps and inputs. */
+/** The context of a layout, apart from steps and inputs. */
 export interface LayoutContext {
   readonly plan: Plan;
   readonly device: Device;
-  /** The run, for constants. */
+  /** The run's slots, for constants. */
   readonly slots: Slots;
 }
 
-/** Lays out the steps up to the first that must be run by itself: one made of other ops, of another device, or one that fails. */
+/**
+ * Lays out the steps up to the first that must run by itself: one made of other ops, on another device, or with an
+ * error.
+ */
 export function layOut(
   steps: readonly PlanStep[],
   given: readonly Given[],
@@ -51,14 +52,14 @@ export function layOut(
   return registers.finish(steps.slice(0, registers.isIdle ? 0 : length));
 }
 
-/** What an update of a variable computes. */
+/** The op that an update of a variable computes. */
 const COMBINE: ReadonlyMap<OpDef, OpDef> = new Map([
   [AssignAddVariableOp, AddV2],
   [AssignSubVariableOp, Sub],
 ]);
 const HANDLE: ConcreteSpec = { dtype: "resource", shape: [] };
 
-/** The variable that a step reads or assigns, the same at each run; undefined for steps that do neither. */
+/** Returns the variable that a step reads or assigns, if it is the same at each run. */
 export function variableOf(
   { node: { def }, inputs }: PlanStep,
   plan: Plan,
@@ -74,14 +75,14 @@ class Registers {
   readonly #context: LayoutContext;
   readonly #specs: ConcreteSpec[] = [];
   readonly #buffers: DeviceBuffer[] = [];
-  /** For each view the register of its source. */
+  /** The register of each view's source. */
   readonly #sources = new Map<number, number>();
   readonly #work: Work[] = [];
   readonly #loads: Load[] = [];
-  /** The value that a variable has now. */
+  /** Current value of each variable. */
   readonly #values = new Map<VariableState, Value>();
   readonly #assigned = new Set<VariableState>();
-  /** The next register that is no slot's. */
+  /** Next register that is no slot's. */
   #next: number;
 
   constructor(given: readonly Given[], context: LayoutContext) {
@@ -91,12 +92,12 @@ class Registers {
     for (const { slot, value } of given) this.#specs[slot] = specOf(value);
   }
 
-  /** True where there is no kernel to run: views alone are no work worth preparing. */
+  /** True where it has no kernel: views alone are not worth preparing. */
   get isIdle(): boolean {
     return this.#work.length === 0;
   }
 
-  /** Adds a step; false where it must be run by itself. */
+  /** Adds a step; false if it must run by itself. */
   add(step: PlanStep): boolean {
     const state = variableOf(step, this.#context.plan, this.#context.slots);
     if (state !== undefined) return this.#addVariable(step, state);
@@ -139,7 +140,7 @@ class Registers {
     return true;
   }
 
-  /** A constant as a kernel wants it; undefined for what is none, or where there is no memory for it. */
+  /** Returns a constant in a kernel's form; undefined if it is no constant, or if memory is short. */
   #constantIn(slot: number, form: KernelForm): DeviceBuffer | undefined {
     if (!this.#isConstant(slot)) return undefined;
     const { slots, device } = this.#context;
@@ -151,7 +152,7 @@ class Registers {
     }
   }
 
-  /** How a kernel wants a variable that is read before it is assigned; null for everything else. */
+  /** Returns the form of a variable that is read before it is assigned; null for everything else. */
   #variableForm(slot: number, form: KernelForm): VariableForm | null {
     if (form.differs) return null;
     const register = this.#register(slot);
@@ -179,7 +180,7 @@ class Registers {
     return true;
   }
 
-  /** The value that a variable has; null where that is on another device. `free`: where to put it. */
+  /** Returns a variable's value; null if it is on another device. `free`: the register to use. */
   #load(state: VariableState, free: number): Value | null {
     const known = this.#values.get(state);
     if (known !== undefined) return known;
@@ -229,12 +230,12 @@ class Registers {
     try {
       return prepareLaunch(def, { ...request, device: this.#context.device });
     } catch {
-      // Run by itself it fails again, and says where.
+      // It fails again when run by itself, and the error names its node.
       return null;
     }
   }
 
-  /** Puts a constant on the device; true for everything else. */
+  /** Uploads a constant to the device; true for everything else. */
   #placeConstant(slot: number): boolean {
     if (!this.#isConstant(slot)) return true;
     const { slots, device } = this.#context;
@@ -253,7 +254,7 @@ class Registers {
     return this.#sources.get(slot) ?? slot;
   }
 
-  /** Finds out who is read last where. */
+  /** Finds the last reader of each value, and completes the layout. */
   finish(steps: readonly PlanStep[]): Layout {
     const { plan, device } = this.#context;
     const work = this.#work, loads = this.#loads, specs = this.#specs, buffers = this.#buffers;
@@ -320,7 +321,7 @@ class Registers {
     return { device, length, ...all, specs, buffers };
   }
 
-  /** Whose memory a register is; what was made here is added to `made`. */
+  /** Returns the owner of a register's memory; a new value is added to `made`. */
   #ownerOf(register: number, made: number[]): Owner {
     const given = this.#given.findIndex((g) => g.slot === register);
     if (given >= 0 && !(this.#given[given].value instanceof NdArray)) {
@@ -339,7 +340,7 @@ function putsOnto({ kernel: { onto }, from }: Work, register: number): boolean {
     from.indexOf(register) === from.lastIndexOf(register);
 }
 
-/** True where the variable's value is on the device and what it was when the segment was laid out. */
+/** True where the variable's value is on the device and unchanged since the layout. */
 export function isLoaded({ state, spec }: Load, device: Device): boolean {
   return state.storage?.device === device &&
     (state.valueShape === spec.shape || sameShape(state.valueShape, spec.shape));
@@ -349,7 +350,7 @@ function keepsPromise({ node }: PlanStep, specs: readonly ConcreteSpec[]): boole
   return node.outputs.every((o, i) => !o.promised || compatible(o.shape, specs[i].shape));
 }
 
-/** How often a slot is read after these steps, where all before them have run. */
+/** Counts the reads of a slot after these steps, once all steps before have run. */
 function readsLater(plan: Plan, steps: readonly PlanStep[]): (slot: number) => number {
   const left = plan.uses.slice();
   const end = steps.length === 0 ? 0 : steps[steps.length - 1].index + 1;

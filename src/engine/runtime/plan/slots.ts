@@ -1,6 +1,4 @@
-/**
- * Slots: the values of one run of a plan, where they are, and how often they are still read.
- */
+/** Slots: the values of one run of a plan, their places, and their remaining reads. */
 import type { OpInput } from "../../core/apply.ts";
 import {
   type BufferRead,
@@ -19,24 +17,24 @@ import { copyArray, releaseValue, type RunValue } from "../run/run_value.ts";
 import { Storage, totals } from "../eager/storage.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 
-/** What a slot holds, as {@linkcode Plan.kinds} says it. */
+/** Kinds of slots, as in {@linkcode Plan.kinds}. */
 export const RESULT = 0, CONSTANT = 1, FEED = 2;
 
-/** What a plan keeps between runs. */
+/** The memory of a plan between runs. */
 export interface PlanMemory {
-  /** Constants on the devices that use them: as they are by slot, as kernels want them by slot and form. */
+  /** Constants on the devices that use them: plain by slot, in kernels' forms by slot and form. */
   readonly constants: Map<Device, Map<number | string, EagerTensor>>;
-  /** True: the plan was given up, and must keep nothing any more. */
+  /** True after the plan was released: it must not keep anything. */
   released: boolean;
 }
 
-/** What a plan keeps between runs. */
+/** The memory of a plan between runs. */
 export const memoryOf: (plan: Plan) => PlanMemory = remembered(() => ({
   constants: new Map(),
   released: false,
 }));
 
-/** Slots of what the host gives to kernels of a GPU. */
+/** Slots of the host's inputs to GPU kernels. */
 export const arraySlots: (plan: Plan) => readonly number[] = remembered(({ steps }) => {
   const made = new Set(steps.flatMap((s) => (s.node.def.host ? s.outputs : [])));
   const read = steps.flatMap((s) =>
@@ -47,7 +45,7 @@ export const arraySlots: (plan: Plan) => readonly number[] = remembered(({ steps
   return [...new Set(read)];
 });
 
-/** Frees what a plan holds between runs. */
+/** Frees the memory of a plan between runs. */
 export function releasePlan(plan: Plan): void {
   const memory = memoryOf(plan);
   memory.released = true;
@@ -60,7 +58,7 @@ export function releasePlan(plan: Plan): void {
   memory.constants.clear();
 }
 
-/** What lives and ends with a plan is no tensor of the user's. */
+/** Removes a plan's tensor from the totals, which count the user's tensors. */
 function uncounted(t: EagerTensor): EagerTensor {
   t.storage.uncount();
   totals.tensors--;
@@ -69,14 +67,14 @@ function uncounted(t: EagerTensor): EagerTensor {
 
 /** The values of one run. */
 export class Slots {
-  /** The value of each slot; undefined before it is made and after its last reader. */
+  /** Values by slot; undefined before they are made and after their last read. */
   readonly values: (RunValue | undefined)[];
-  /** How often each value is still to be read. */
+  /** Number of remaining reads of each value. */
   readonly uses: number[];
   readonly #plan: Plan;
   readonly #memory: PlanMemory;
   readonly #kinds: Uint8Array;
-  /** Host copies of values that live on a device. */
+  /** Host copies of device values. */
   readonly #hosts: (NdArray | undefined)[];
   #reading: Map<number, Promise<void>> | null = null;
   /** Slots of feeds that their holder gives up. */
@@ -102,12 +100,12 @@ export class Slots {
     }
   }
 
-  /** True where the plan keeps nothing any more: what is prepared with its constants must not be used. */
+  /** True after the plan was released: its prepared constants must not be used. */
   get isReleased(): boolean {
     return this.#memory.released;
   }
 
-  /** Reads what this step needs from the GPU, and with it whatever its boundary will need and already has. */
+  /** Reads the step's GPU inputs, together with the available values of its boundary. */
   read(step: PlanStep): Promise<void> | undefined {
     if (this.mustRead(step)) this.#readFor(step);
     const waits: Promise<void>[] = [];
@@ -118,7 +116,7 @@ export class Slots {
     if (waits.length > 0) return waits.length === 1 ? waits[0] : Promise.all(waits).then(() => {});
   }
 
-  /** True where the step needs something from the GPU that nobody reads yet. */
+  /** True where the step needs a read from the GPU that has not begun. */
   mustRead({ inputs, offGpu }: PlanStep): boolean {
     for (let i = 0; i < inputs.length; i++) {
       if (offGpu[i] && this.isRemote(inputs[i]) && !this.#reading?.has(inputs[i])) return true;
@@ -126,7 +124,10 @@ export class Slots {
     return false;
   }
 
-  /** What steps need from the GPU, with whatever their boundary will need and already has, for somebody else to read. */
+  /**
+   * Returns the reads of the steps' GPU inputs, together with the available values of their boundary, for the caller to
+   * make.
+   */
   readsOf(steps: readonly PlanStep[]): {
     readonly slots: readonly number[];
     readonly reads: BufferRead[];
@@ -145,7 +146,7 @@ export class Slots {
     };
   }
 
-  /** True where the value is in GPU memory and nowhere else. */
+  /** True where the value is in GPU memory only. */
   isRemote(slot: number): boolean {
     const v = this.values[slot];
     return v instanceof EagerTensor && v.storage.device.type === "GPU" &&
@@ -172,7 +173,7 @@ export class Slots {
     return v instanceof NdArray ? v : this.#hosts[slot] = v.ndarraySync();
   }
 
-  /** Whose the host array is for who asks now: the last reader of a result may have it. */
+  /** Returns the host array and its owner for the next reader: the last reader of a result owns it. */
   giveHost(slot: number): Owner {
     const array = this.#hosts[slot] ?? this.values[slot], kind = this.#kinds[slot];
     const isCopy = this.values[slot] !== array;
@@ -194,14 +195,14 @@ export class Slots {
       outputWatch() === null;
   }
 
-  /** The value as an input of a kernel on `device`; `local` where it must be brought there. */
+  /** Returns the value as an input of a kernel on `device`; `local` if it must be moved there. */
   tensor(slot: number, device: Device, local: boolean): OpInput {
     const v = this.values[slot]!;
     if (!(v instanceof NdArray)) {
       if (!(v instanceof EagerTensor) || v.storage.device === device || !local) return v;
       const host = this.#hosts[slot];
       if (device.type === "CPU" || this.#kinds[slot] !== RESULT) return host ?? v;
-      // A value made on the CPU goes up once, however many steps read it.
+      // A value made on the CPU is uploaded once for all steps that read it.
       const array = host ?? v.ndarraySync();
       this.#hosts[slot] = array;
       v.dispose();
@@ -215,12 +216,12 @@ export class Slots {
         if (this.#memory.released) return v;
         return this.#kept(slot, device, () => uncounted(constantTensor(v, device)));
     }
-    // A script's result: uploaded once, however many steps read it; the host array stays for scripts.
+    // A script's result is uploaded once for all steps that read it; the host array stays for scripts.
     this.#hosts[slot] = v;
     return this.values[slot] = constantTensor(v, device);
   }
 
-  /** Slots of host arrays that are still to be brought to kernels. */
+  /** Returns the slots of host arrays that kernels still need uploaded. */
   arraysFor(device: Device): number[] {
     return arraySlots(this.#plan).filter((slot) => {
       const v = this.values[slot];
@@ -228,13 +229,13 @@ export class Slots {
     });
   }
 
-  /** A host array has been brought to a device. */
+  /** Takes the uploaded copy of a host array. */
   brought(slot: number, tensor: EagerTensor): void {
     this.#hosts[slot] = this.values[slot] as NdArray;
     this.values[slot] = tensor;
   }
 
-  /** A constant as a kernel wants it, made once; `t` is the constant on its device. */
+  /** Returns a constant in a kernel's form, made once; `t` is the constant on its device. */
   form(slot: number, t: EagerTensor, { key, spec, make }: KernelForm): DeviceBuffer {
     const { device, buffer } = t.storage;
     return this.#kept(`${slot} ${key}`, device, () => {
@@ -252,12 +253,12 @@ export class Slots {
     return t;
   }
 
-  /** Counts `n` reads of a value; it is dropped after its last one. */
+  /** Counts `n` reads of a value; drops it after the last one. */
   used(slot: number, n = 1): void {
     if ((this.uses[slot] -= n) === 0) this.drop(slot);
   }
 
-  /** Forgets a value, and frees it where it is the run's. */
+  /** Forgets a value, and frees it if the run owns it. */
   drop(slot: number): void {
     const v = this.values[slot];
     if (v && this.#kinds[slot] === RESULT) releaseValue(v);
@@ -265,7 +266,7 @@ export class Slots {
     this.#hosts[slot] = undefined;
   }
 
-  /** The fetched values, each a handle of its own; `toHost`: what came to the host anyway is handed out from there. */
+  /** Returns the fetched values, each a handle of its own; with `toHost`, as host arrays if they were read anyway. */
   fetch(toHost: boolean): RunValue[] {
     return this.#plan.fetches.map((slot) => {
       const v = this.values[slot]!;
@@ -280,7 +281,7 @@ export class Slots {
     });
   }
 
-  /** Frees everything: the run failed. */
+  /** Frees everything after an error. */
   end(): void {
     this.#ended = true;
     for (let slot = 0; slot < this.values.length; slot++) this.drop(slot);

@@ -1,6 +1,4 @@
-/**
- * What one step of a plan computes.
- */
+/** Computes one step of a plan. */
 import type { OpInput } from "../../core/apply.ts";
 import { type HostResults, isLocal, type Owner } from "../../core/contract/host_op.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -16,10 +14,10 @@ import type { Slots } from "./slots.ts";
 
 export type { HostResults };
 
-/** The run that a step belongs to. */
+/** The run of a step. */
 type StepRun = Pick<RunCall, "context" | "draws">;
 
-/** What the op of a step gives for what is in the slots of its inputs. */
+/** Runs the op of a step on the values in the slots of its inputs. */
 export function computeStep(
   step: PlanStep,
   slots: Slots,
@@ -75,7 +73,7 @@ function callHost(
   });
 }
 
-/** Throws where a result has not the shape that was promised; frees it and those after it. */
+/** Checks the shapes of results against the promised ones; frees a wrong one and those after it. */
 export function checkPromise(step: PlanStep, i: number, results: HostResults): void {
   const { node } = step;
   const value = results[i] as RunValue;

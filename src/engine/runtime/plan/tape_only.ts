@@ -1,6 +1,4 @@
-/**
- * Calls of which only the first gradient is wanted: they have attributes that make them do no more than that needs.
- */
+/** Finds calls of which only the first gradient is read: their attributes then omit all other work. */
 import type { TapeOnlyCall } from "../../core/contract/host_op.ts";
 import type { Attrs } from "../../core/op.ts";
 import { isConcrete } from "../../core/shape.ts";
@@ -9,7 +7,7 @@ import type { IrGraph, IrNode, IrValue } from "../../graph/ir.ts";
 
 const calls = new WeakMap<Attrs, TapeOnlyCall | null>();
 
-/** How a node is called of which only the tape is read; null for as ever. */
+/** Returns the call of a node of which only the tape is read; null if there is no special one. */
 function tapeOnlyCall({ def, attrs }: Pick<IrNode, "def" | "attrs">): TapeOnlyCall | null {
   const { host } = def;
   if (host?.tapeOnly === undefined) return null;
@@ -18,7 +16,7 @@ function tapeOnlyCall({ def, attrs }: Pick<IrNode, "def" | "attrs">): TapeOnlyCa
     try {
       call = host.tapeOnly(attrs);
     } catch {
-      // What has no gradient is told of when it runs.
+      // A missing gradient is reported when the node runs.
       call = null;
     }
     calls.set(attrs, call);
@@ -26,16 +24,16 @@ function tapeOnlyCall({ def, attrs }: Pick<IrNode, "def" | "attrs">): TapeOnlyCa
   return call;
 }
 
-/** The part of a graph that a gradient alone needs. */
+/** The part of a graph that only gradients read. */
 export interface TapeOnly {
-  /** New attributes of the nodes with effects of which only the tape is read, by nodes that give a first gradient. */
+  /** New attributes of effectful nodes of which only the tape is read, by first-gradient nodes. */
   readonly attrs: ReadonlyMap<IrNode, Attrs>;
-  /** Values that are read. Of others there is a result too, of which the shape alone is right. */
+  /** Values that are read; of all others only the shape is used. */
   readonly read: ReadonlySet<IrValue>;
 }
 
 /**
- * Finds the nodes of which only the tape is read. One that runs for its effects, or for which others wait, is none of them.
+ * Finds the nodes of which only the tape is read; nodes with wanted effects or dependents are not among them.
  * `firstOrder`: fetched tapes are for a first gradient too.
  */
 export function tapeOnly(ir: IrGraph, firstOrder: boolean): TapeOnly {
@@ -61,14 +59,14 @@ export function tapeOnly(ir: IrGraph, firstOrder: boolean): TapeOnly {
   return { attrs: changed, read };
 }
 
-/** True for the tape of a node that can be called for that alone. */
+/** True for the tape of a node that can be called for the tape alone. */
 function isTape({ node, index, dtype }: IrValue): boolean {
   return dtype === "variant" && index === node.outputs.length - 1 && tapeOnlyCall(node) !== null;
 }
 
 /**
- * Which inputs a first gradient reads: the gradients that it is given and, of the sources, the handles. Of other sources it wants the
- * shape. Null for other nodes, and for a gradient that has one itself.
+ * Returns the inputs that a first gradient reads: its given gradients and handles among the sources. Of other sources
+ * it uses the shape. Null for other nodes, and for a gradient that is itself differentiated.
  */
 function readsOfGradient(
   { def, attrs, inputs, outputs }: IrNode,

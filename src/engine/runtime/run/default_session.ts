@@ -1,21 +1,19 @@
-/**
- * The default session, which `t.eval()` and `op.run()` ask.
- */
+/** The default session of `t.eval()` and `op.run()`. */
 import { type EvalFeeds, evaluator, type SessionLike, type Tensor } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { SessionState } from "./session_state.ts";
 
-/** A session as code without a session of its own uses it. */
+/** A session for code that is not given one. */
 export interface DefaultSession extends SessionLike {
   /** Its values of the graph's variables. */
   readonly state: SessionState;
   run(fetch: Tensor, options?: { readonly feeds?: EvalFeeds }): Promise<unknown>;
 }
 
-/** Sessions that are the default, innermost last. */
+/** Stack of default sessions, innermost last. */
 const defaults: DefaultSession[] = [];
 
-/** Makes a session the default of `t.eval()` and `op.run()`; what it returns ends that. */
+/** Makes a session the default of `t.eval()` and `op.run()`; the returned function ends that. */
 export function enterDefaultSession(session: DefaultSession): () => void {
   defaults.push(session);
   return () => {

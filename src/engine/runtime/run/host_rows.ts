@@ -1,6 +1,4 @@
-/**
- * Host arrays as rows of one: taken apart, put together, and uploaded as one.
- */
+/** Splits, joins and uploads host arrays as rows of one array. */
 import type { OpInput } from "../../core/apply.ts";
 import type { Device } from "../../core/device.ts";
 import { DTYPES, type HostData, makeData } from "../../core/dtype.ts";
@@ -10,7 +8,7 @@ import { sameShape, sizeOf } from "../../core/shape.ts";
 import { constantTensor, executeOn } from "../eager/eager.ts";
 import type { EagerTensor } from "../eager/tensor.ts";
 
-/** The rows of a host array. */
+/** Splits a host array into rows. */
 export function rowsOnHost({ dtype, shape: [n, ...row], data }: NdArray): NdArray[] {
   const size = sizeOf(row) * DTYPES[dtype].slots;
   return Array.from(
@@ -19,7 +17,7 @@ export function rowsOnHost({ dtype, shape: [n, ...row], data }: NdArray): NdArra
   );
 }
 
-/** Host arrays of one shape as rows of one; null for anything else. */
+/** Joins host arrays of one dtype and shape as rows; null for anything else. */
 export function stackOnHost(values: readonly OpInput[]): NdArray | null {
   const first = values[0];
   if (!(first instanceof NdArray) || DTYPES[first.dtype].kind === "handle") return null;
@@ -35,7 +33,7 @@ export function stackOnHost(values: readonly OpInput[]): NdArray | null {
   return new NdArray(dtype, [values.length, ...shape], data);
 }
 
-/** Host arrays as tensors on a device: those of one dtype and shape go there in one copy, and are taken apart there. */
+/** Uploads host arrays to a device: those of one dtype and shape in one copy, split there. */
 export function uploadTogether(arrays: readonly NdArray[], device: Device): EagerTensor[] {
   const tensors: EagerTensor[] = [];
   const alike = Map.groupBy(arrays.keys(), (i) => `${arrays[i].dtype} ${arrays[i].shape}`);

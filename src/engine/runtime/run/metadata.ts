@@ -1,6 +1,4 @@
-/**
- * What a run did: dispatches, readbacks, bytes, calls of script bodies.
- */
+/** Counts of a run: dispatches, readbacks, bytes, calls of script bodies. */
 import { wantFunction } from "../../core/arguments.ts";
 import { DeviceCounters } from "../../core/device.ts";
 import { gpuDevice } from "../devices/devices.ts";
@@ -11,15 +9,15 @@ export interface RunMetadata extends DeviceCounters {
   hostCalls: number;
 }
 
-/** Script bodies called so far, by anybody. */
+/** Script bodies called so far in the process. */
 export const hostCallTotal = { count: 0 };
 
-/** Counters as they stand. */
+/** Current counters. */
 export function snapshotCounters(): RunMetadata {
   return { ...(gpuDevice()?.counters ?? new DeviceCounters()), hostCalls: hostCallTotal.count };
 }
 
-/** What was counted since `before`. */
+/** Returns the counts since `before`. */
 function countsSince(before: RunMetadata): RunMetadata {
   const now = snapshotCounters();
   for (const key of Object.keys(now) as (keyof RunMetadata)[]) now[key] -= before[key];
@@ -27,8 +25,8 @@ function countsSince(before: RunMetadata): RunMetadata {
 }
 
 /**
- * Counts what one run does, also where others run meanwhile: only the stretches of code that work for this run are counted.
- * Commands of several runs may be submitted together; who submits them counts the submission.
+ * Counts the work of one run, also among concurrent runs: only code that works for this run is counted. Commands of
+ * several runs may be submitted together; the submitting run counts the submission.
  */
 export class RunCounter {
   readonly total: RunMetadata = { ...new DeviceCounters(), hostCalls: 0 };
@@ -51,14 +49,14 @@ export class RunCounter {
   }
 }
 
-/** What {@linkcode profile} returns: the counts, and what the function returned. */
+/** The result of {@linkcode profile}: the counts, and the function's result. */
 export interface ProfileInfo<T> extends RunMetadata {
-  /** What the function returned. */
+  /** The function's result. */
   readonly result: T;
 }
 
 /**
- * Counts what `fn` does on the devices.
+ * Counts the device work of `fn`.
  *
  * @example
  * ```ts

@@ -1,6 +1,4 @@
-/**
- * What sessions are asked for: fetches and what they give, feeds, options.
- */
+/** Requests to sessions: fetches and their values, feeds, options. */
 import type { CompositeTensor } from "../../core/composite.ts";
 import type { Nest } from "../../core/nest.ts";
 import type { ElementValue, NdArray } from "../../core/nd_array.ts";
@@ -12,28 +10,31 @@ import type { Operation } from "../../graph/operation.ts";
 import type { SessionTarget } from "./targets.ts";
 import type { RunMetadata } from "./metadata.ts";
 
-/** Something to fetch: a tensor or a variable gives its value, an operation null, a name either, a ragged or sparse tensor what it is on the host. */
+/**
+ * A value to fetch: a tensor or a variable (its value), an operation (null), a name of either, or a ragged or sparse
+ * tensor (its host form).
+ */
 export type Fetch = Tensor | Operation | string | CompositeTensor;
-/** The value of a tensor: an array, a scalar for rank 0. */
+/** The value of a tensor: an array, or a scalar for rank 0. */
 export type FetchedValue = NdArray | ElementValue;
 /** A fetched value: that of a tensor, null for an operation. */
 export type Fetched = FetchedValue | null;
-/** The name of a tensor: of an operation, and which of its outputs. */
+/** The name of a tensor: its operation, and the number of the output. */
 export type TensorName = `${string}:${number}`;
-/** What a nest of fetches gives. */
+/** The values of a nest of fetches. */
 export type FetchedOf<F> = [Nest<Fetch>] extends [F] ? Nest<Fetched>
   : F extends CompositeTensor ? Exclude<ReturnType<F["spec"]["pack"]>, CompositeTensor>
   : F extends Operation ? null
   : F extends Tensor | TensorName ? FetchedValue
   : F extends string ? Fetched
   : { -readonly [K in keyof F]: FetchedOf<F[K]> };
-/** A value to feed: for a ragged or sparse tensor such a one, or what it is on the host. */
+/** A value to feed; for a ragged or sparse tensor one of the same kind, or its host form. */
 export type FeedValue =
   | TensorLike
   | CompositeTensor
   | RaggedArray
   | { readonly [K in "indices" | "values" | "denseShape"]: TensorLike };
-/** Values to feed, by tensor, by variable (for all of its reads) or by name. */
+/** Values to feed, by tensor, by variable (for all its reads) or by name. */
 export type Feeds =
   | ReadonlyMap<Tensor | CompositeTensor | string, FeedValue>
   | Readonly<Record<string, TensorLike>>;
@@ -46,7 +47,7 @@ export interface RunOptions {
   readonly timeoutMs?: number | undefined;
   /** Cancels the run. */
   readonly signal?: AbortSignal | undefined;
-  /** Filled with what the run did. */
+  /** Filled with the counts of the run. */
   readonly metadata?: Partial<RunMetadata> | undefined;
 }
 
@@ -54,8 +55,11 @@ export interface RunOptions {
 export interface SessionOptions {
   /** The graph; default the one being built. */
   readonly graph?: Graph | GraphLike | undefined;
-  /** False: an op that cannot run on the device asked for is an error. Default true. */
+  /** Run ops elsewhere if the device they name cannot run them; else that is an error. Default true. */
   readonly allowSoftPlacement?: boolean;
-  /** Who runs the graph, as `"grpc://host:port"`, or `"grpcs://host:port"` with TLS; empty, the default, for this process. */
+  /**
+   * The process that runs the graph, as `"grpc://host:port"`, or `"grpcs://host:port"` with TLS; empty, the default,
+   * for this one.
+   */
   readonly target?: string | SessionTarget;
 }

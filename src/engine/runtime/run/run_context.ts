@@ -1,6 +1,4 @@
-/**
- * What one run of a plan carries along: cancellation, limits, counters, and how the host ops of a plan execute.
- */
+/** RunContext: the cancellation, limits and counters of one run of a plan, and the execution of its host ops. */
 import type { Attrs, OpDef } from "../../core/op.ts";
 import type { HostCall, HostResults, NodeState, RunScope } from "../../core/contract/host_op.ts";
 import { Dynamic } from "../../core/scope_context.ts";
@@ -19,31 +17,31 @@ import type { SessionState } from "./session_state.ts";
 
 let runs = 0;
 
-/** What a caller says of when a run is to end. */
+/** The caller's limits of a run. */
 type RunLimitOptions = Pick<RunOptions, "timeoutMs" | "signal">;
 
-/** Milliseconds between two looks at the clock. */
+/** Milliseconds between two reads of the clock. */
 const LOOK_EVERY = 1;
-/** Calls between two looks: a body that begins to take long is noticed after so many turns. */
+/** Calls between two reads of the clock: a slow body is noticed after so many turns. */
 const MOST_CALLS = 64;
 
 /** Milliseconds after which a run that can wait gives the event loop a turn. */
 const LONGEST_TURN = 50;
 
-/** Limit of a run. While the run leaves the event loop no turn, neither timers nor listeners fire: it must ask. */
+/** The limit of a run. The run must poll it: timers and listeners do not fire until it gives the event loop a turn. */
 export class RunLimit {
-  /** Milliseconds it was given; undefined for no limit. */
+  /** Its milliseconds; undefined for no limit. */
   readonly timeoutMs: number | undefined;
   readonly signal: AbortSignal | undefined;
   readonly #deadline: number;
   #looked: number = performance.now();
-  /** Time at which the event loop had its last turn. */
+  /** Time of the event loop's last turn. */
   #yielded: number = this.#looked;
   #pause: Promise<void> | null = null;
   #calls = 0;
   #every = 1;
 
-  /** The limit that options set; null where they set none. Throws `ValueError` for a bad `timeoutMs`. */
+  /** Makes the limit of options; null if they set none. Throws `ValueError` for a bad `timeoutMs`. */
   static of(options: RunLimitOptions): RunLimit | null {
     checkTimeout("a run", options.timeoutMs);
     return options.timeoutMs === undefined && !options.signal ? null : new RunLimit(options);
@@ -60,8 +58,8 @@ export class RunLimit {
   }
 
   /**
-   * Why the run must end, or null. To be asked once a turn: reading the clock takes a tenth of what a turn of a small loop does, so
-   * it is looked at about once a millisecond.
+   * Returns the reason to end the run, or null. It is called once a turn and reads the clock about once a millisecond:
+   * reading it costs a tenth of a small loop's turn.
    */
   due(): OpError | null {
     if (++this.#calls < this.#every) return null;
@@ -74,7 +72,10 @@ export class RunLimit {
     return null;
   }
 
-  /** Turn of the event loop for which all work under this limit waits; null while none is due. To be asked after {@linkcode due}. */
+  /**
+   * The due turn of the event loop, for which all work under this limit waits; null if none is due. Call it after
+   * {@linkcode due}.
+   */
   pause(): Promise<void> | null {
     if (this.#pause === null && this.#looked - this.#yielded >= LONGEST_TURN) {
       this.#pause = nextTask().then(() => {
@@ -97,20 +98,19 @@ export class RunLimit {
 }
 
 /**
- * Shared by everything one `session.run` or function call does. An `AbortSignal` is made only for who asks for it: most runs end
- * before anybody could cancel them.
+ * State shared by all work of one `session.run` or function call. An `AbortSignal` is made on demand: most runs end
+ * before they could be cancelled.
  */
 export class RunContext implements RunScope {
   readonly run: number = ++runs;
-  /** Script bodies called so far. */
   hostCalls = 0;
-  /** Counts what the run does on the devices; null where nobody asked. */
+  /** Counts the run's device work; null if not requested. */
   counter: RunCounter | null = null;
-  /** When it is to end; null for when it is done. */
+  /** The limit; null for none. */
   readonly limit: RunLimit | null;
   /** False for a synchronous call, which gives the event loop no turn. */
   readonly canWait: boolean;
-  /** The state of the session that runs; null where no session does, and nodes name state that all share. */
+  /** The session's state; null without a session: nodes then name shared state. */
   readonly state: SessionState | null;
   readonly #outer: AbortSignal | null;
   #controller: AbortController | null = null;
@@ -120,7 +120,9 @@ export class RunContext implements RunScope {
   #aborted = false;
   #reason: unknown;
 
-  /** `outer` ends the run with its reason when it aborts, and the limit's signal cancels it; `state` is that of the session. */
+  /**
+   * `outer` ends the run with its reason when it aborts, and the limit's signal cancels it; `state` is the session's.
+   */
   constructor(
     outer: AbortSignal | null = null,
     limit: RunLimit | null = null,
@@ -135,7 +137,7 @@ export class RunContext implements RunScope {
     this.state = state;
   }
 
-  /** For what may go on for long without giving others a turn: throws where the run is to end. */
+  /** Throws if the run must end; for long work that gives the event loop no turn. */
   tick(): void {
     if (this.aborted) throw this.reason;
     const error = this.limit?.due();
@@ -143,8 +145,8 @@ export class RunContext implements RunScope {
   }
 
   /**
-   * {@linkcode RunContext.tick} for work that can wait: a promise where the event loop is due a turn, which rejects where the run is to
-   * end by then. Null, and no more than a comparison, for a run without a limit.
+   * Polls as {@linkcode RunContext.tick} for work that can wait: a promise if the event loop is due a turn, which
+   * rejects if the run must end by then. Null for a run without a limit, at the cost of a comparison.
    */
   turn(): Promise<void> | null {
     this.tick();
@@ -152,18 +154,17 @@ export class RunContext implements RunScope {
     return pause && pause.then(() => this.tick());
   }
 
-  /** Calls `fn` once the event loop has had the turn that is due. */
+  /** Calls `fn` after the due turn of the event loop. */
   inTurn<R>(fn: () => R | Promise<R>): R | Promise<R> {
     const pause = this.turn();
     return pause === null ? fn() : pause.then(fn);
   }
 
-  /** Runs code that works for the run, and counts what it does where somebody asked. */
+  /** Runs code that works for the run, and counts its work if requested. */
   counted<R>(fn: () => R): R {
     return this.counter === null ? fn() : this.counter.within(fn);
   }
 
-  /** True once the run failed, was cancelled or timed out. */
   get aborted(): boolean {
     return this.#aborted || this.#outer?.aborted === true || this.limit?.signal?.aborted === true;
   }
@@ -172,7 +173,6 @@ export class RunContext implements RunScope {
     return this.#outer?.aborted ? this.#outer.reason : this.limit?.cancelled();
   }
 
-  /** Aborts when the run fails, is cancelled or times out. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
@@ -182,7 +182,7 @@ export class RunContext implements RunScope {
     return this.#outer ? AbortSignal.any([own, this.#outer]) : own;
   }
 
-  /** Ends the run: what is in flight is told, and its results are dropped. Later calls change nothing. */
+  /** Ends the run: work in flight is told, and its results are dropped. Later calls change nothing. */
   abort(reason: unknown): void {
     if (this.#aborted) return;
     this.#aborted = true;
@@ -194,7 +194,7 @@ export class RunContext implements RunScope {
     this.#controller?.abort(reason);
   }
 
-  /** Calls `tell` when the run is aborted. Returns how to take that back. */
+  /** Calls `tell` when the run is aborted. Returns a function that unregisters it. */
   onAbort(tell: (reason: unknown) => void): () => void {
     if (this.aborted) {
       tell(this.reason);
@@ -225,14 +225,14 @@ export class RunContext implements RunScope {
   }
 }
 
-/** A call of a host op as runs make it: ops of the runtime may ask for all of the run. */
+/** A call of a host op in a run: ops of the runtime may use the whole run. */
 export interface RunCall extends HostCall {
   readonly context: RunContext;
-  /** How often the random ops beside this one have drawn: a function that it calls has its counts within. */
+  /** Draw counts of the random ops beside this one; a function that it calls counts within. */
   readonly draws: DrawCounts;
 }
 
-/** Runs a host op inside a plan. Throws `UnimplementedError` where it has meaning only elsewhere. */
+/** Runs a host op inside a plan. Throws `UnimplementedError` for ops that only work elsewhere. */
 export function runHostOp(call: RunCall): HostResults | Promise<HostResults> {
   const { def, attrs, context } = call, host = def.host!;
   if (host.run !== undefined) return host.run(call);
@@ -246,7 +246,7 @@ function handleFor(state: NodeState, of: SessionState | null): Tensor {
   return (of === null ? state : of.of(state)).handle;
 }
 
-/** The handle that an op gives at every run, in a session or outside of them; undefined for ops that name no state. */
+/** Returns the handle of an op that names state, the same at every run; undefined for other ops. */
 export function handleOfNode(
   { def, attrs }: { readonly def: OpDef; readonly attrs: Attrs },
   of: SessionState | null,
@@ -255,7 +255,7 @@ export function handleOfNode(
   return state && handleFor(state, of);
 }
 
-/** True for a node that names the state of a graph, of which each session has its own. */
+/** True for a node that names state of a graph, of which each session has its own. */
 export function namesGraphState(
   { def, attrs }: { readonly def: OpDef; readonly attrs: Attrs },
 ): boolean {
@@ -269,12 +269,12 @@ export function currentRun(): RunContext | null {
   return called.current;
 }
 
-/** Calls a body of a run: what it starts meanwhile ends when the run is to. */
+/** Calls a body of a run: the runs that it starts end with this run. */
 export function withinRun<R>(context: RunContext, fn: () => R): R {
   return called.within(context, fn);
 }
 
-/** Calls `fn`: what it starts meanwhile ends when `signal` aborts, and gives the event loop its turns. */
+/** Calls `fn`: the runs that it starts end when `signal` aborts, and give the event loop its turns. */
 export function withinSignal<R>(signal: AbortSignal, fn: () => R): R {
   return withinRun(
     new RunContext(null, RunLimit.of({ signal }), {
@@ -285,8 +285,8 @@ export function withinSignal<R>(signal: AbortSignal, fn: () => R): R {
 }
 
 /**
- * A fresh run, which ends when the run in whose body it begins is to, and when `limit` says so where there is none around it. It is of the
- * session of the run around it.
+ * Makes a run. It ends with the run in whose body it begins, or by `limit` if there is none, and belongs to that run's
+ * session.
  */
 export function newRunContext(
   { limit = null, canWait = true }: {

@@ -1,6 +1,4 @@
-/**
- * Errors of a run: every one is an `OpError` that names its node and says where the node was made.
- */
+/** Errors of a run: each is an `OpError` that names its node and the place where the node was made. */
 import {
   InvalidArgumentError,
   NotImplementedError,
@@ -12,15 +10,15 @@ import { type PartialShape, shapeText } from "../../core/shape.ts";
 import { messageOf, readable } from "../../core/thrown.ts";
 import { causeBehind, trimStack, userFrames } from "../../core/throwing/user_stack.ts";
 
-/** A node as errors name it. */
+/** The name of a node in errors. */
 export interface ErrorPlace {
   readonly name: string;
   readonly def: { readonly name: string };
-  /** The operation it stems from. */
+  /** The operation that it comes from. */
   readonly source: { readonly definitionSite: string };
 }
 
-/** What goes below the text of an error: the node, as TensorFlow appends it, and where it was made. */
+/** Formats the lines below an error's text: the node, as in TensorFlow, and where it was made. */
 export function placeText(node: string | undefined, definitionSite: string | undefined): string {
   if (node === undefined) return "";
   const site = userFrames(definitionSite);
@@ -32,7 +30,7 @@ export function placeText(node: string | undefined, definitionSite: string | und
   }`;
 }
 
-/** The error as one of this node. Errors that name a node already stay as they are. */
+/** Returns the error as one of this node. Errors that name a node stay as they are. */
 export function locatedAt(thrown: unknown, { name, def, source }: ErrorPlace): unknown {
   const e = readable(thrown);
   if (e instanceof OpError && e.node !== undefined) return thrown;
@@ -49,14 +47,14 @@ export function locatedAt(thrown: unknown, { name, def, source }: ErrorPlace): u
 
 type OpErrorClass = new (message: string, details: object) => OpError;
 
-/** The class that stands for what a kernel or a shape rule throws. */
+/** Returns the error class for an error of a kernel or a shape rule. */
 function classOf(e: unknown): OpErrorClass {
   if (e instanceof RangeError || e instanceof TypeError) return InvalidArgumentError;
   if (e instanceof NotImplementedError) return UnimplementedError;
   return UnknownError;
 }
 
-/** The error of an output whose shape is not what was promised. */
+/** Makes the error of an output whose shape differs from the promised one. */
 export function brokenPromise(
   output: number,
   node: string,

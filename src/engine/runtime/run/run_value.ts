@@ -1,6 +1,4 @@
-/**
- * The values of a run: copying them, freeing them, making tensors of them, bringing them to the host.
- */
+/** The values of a run: copies, disposal, and conversion between tensors and host arrays. */
 import { DTYPES } from "../../core/dtype.ts";
 import { readNow } from "../../core/device.ts";
 import { copiedLater, elementsOf, NdArray } from "../../core/nd_array.ts";
@@ -14,28 +12,28 @@ import { EagerTensor } from "../eager/tensor.ts";
 /** A value of a run: a tensor, or an array that never left the host. */
 export type RunValue = EagerTensor | NdArray;
 
-/** Arrays of fewer bytes are copied faster than tensors are made of them. */
+/** Smaller arrays are copied faster than tensors are made of them. */
 const LARGE = 1 << 14;
 
-/** True for an array of numbers so large that it should go to where it is read, and not be copied before. */
+/** True for a large numeric array, which should be moved to its reader and not copied before. */
 export function isLarge(value: unknown): boolean {
   const data = value instanceof NdArray ? elementsOf(value) : value;
   return ArrayBuffer.isView(data) && data.byteLength >= LARGE;
 }
 
-/** A copy that shares nothing. Handles get one more holder. */
+/** Copies a value; a copied handle is one more holder. */
 export function copyArray(a: NdArray): NdArray {
   if (DTYPES[a.dtype].kind !== "handle") return a.copy();
   for (const h of a.data as unknown[]) (h as { retain?: () => void } | null)?.retain?.();
   return a;
 }
 
-/** A copy of what never changes, made no sooner than somebody asks for its elements if it is large. */
+/** Copies a constant; a large one when its elements are first read. */
 export function copyConstant(a: NdArray): NdArray {
   return isLarge(a) ? copiedLater(a) : copyArray(a);
 }
 
-/** Frees a value, and what handles in it hold. */
+/** Frees a value, and the contents of its handles. */
 export function releaseValue(v: RunValue | null | undefined): void {
   if (v instanceof EagerTensor) v.dispose();
   else if (v instanceof NdArray && v.dtype === "variant") {
@@ -43,7 +41,7 @@ export function releaseValue(v: RunValue | null | undefined): void {
   }
 }
 
-/** Values of a run as tensors that the scopes in force own; those in `onHost`, by number, stay there. */
+/** Converts values of a run to tensors owned by the scopes in force; those in `onHost`, by number, stay on the host. */
 export function asTensors(
   values: readonly RunValue[],
   onHost?: ReadonlySet<number>,
@@ -66,7 +64,7 @@ export function asTensors(
   });
 }
 
-/** Brings results to the host, all GPU ones in one copy, and frees the tensors. */
+/** Moves results to the host, those of a GPU in one copy, and frees the tensors. */
 export function toHost(
   values: readonly RunValue[],
   context?: RunContext,

@@ -1,35 +1,36 @@
-/**
- * Where sessions run that are given a target: other processes, reached by whoever registered the scheme of the target.
- */
+/** Targets of sessions: other processes that run graphs. A transport registers the scheme of its targets. */
 import { NotFoundError } from "../../core/errors.ts";
 import type { Graph } from "../../graph/graph.ts";
 import type { IrGraph, IrRequest } from "../../graph/ir.ts";
 
-/** A place where sessions run, for `new tf.Session({ graph, target })`. */
+/** A process that runs sessions, for `new tf.Session({ graph, target })`. */
 export interface SessionTarget {
-  /** Text that says where, such as `"grpc://host:port"`. */
+  /** Its address, such as `"grpc://host:port"`. */
   readonly address: string;
 }
 
-/** A device that a session can use. */
+/** A device of a session's target. */
 export interface SessionDevice {
-  /** Its name, with the job and the task. */
+  /** Its name, with job and task. */
   readonly name: string;
   /** `"CPU"`, `"GPU"`, `"WEBGPU"`, … */
   readonly type: string;
 }
 
-/** What runs parts of one graph elsewhere. */
+/** Runs parts of one graph in other processes. */
 export interface RemoteRuns {
-  /** Grows when what was cut before can no longer be run, as the graph has changed. */
+  /** Increases when the graph has changed so that earlier partitions cannot run. */
   readonly generation: number;
-  /** The plan's view of a run in which nodes that run elsewhere are calls. Throws for what can run in neither place. */
+  /** Replaces the nodes that run elsewhere by calls. Throws for nodes that can run in neither place. */
   cut(request: IrRequest): IrGraph;
   listDevices(): Promise<SessionDevice[]>;
   close(): Promise<void>;
 }
 
-/** How a session is opened; `allowSoftPlacement`: false where an op that cannot run on the device asked for is an error. */
+/**
+ * Options of opening a session; with `allowSoftPlacement` false an op that cannot run on the device it names is an
+ * error.
+ */
 interface OpenOptions {
   readonly allowSoftPlacement: boolean;
 }
@@ -40,19 +41,19 @@ type OpenTarget = (graph: Graph, options: OpenOptions) => RemoteRuns;
 const opens = new WeakMap<SessionTarget, OpenTarget>();
 const schemes = new Map<string, (address: string) => SessionTarget>();
 
-/** A place, and how sessions are opened there. */
+/** A target that can open sessions. */
 export function makeTarget(address: string, open: OpenTarget): SessionTarget {
   const target = { address };
   opens.set(target, open);
   return target;
 }
 
-/** Says who knows targets that begin with `scheme://`. */
+/** Registers the transport of targets that begin with `scheme://`. */
 export function registerTarget(scheme: string, known: (address: string) => SessionTarget): void {
   schemes.set(scheme, known);
 }
 
-/** Opens a session. Throws `NotFoundError` for a target that nobody knows. */
+/** Opens a session. Throws `NotFoundError` for a target with an unknown scheme. */
 export function openTarget(
   target: string | SessionTarget,
   graph: Graph,

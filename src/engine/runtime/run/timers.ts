@@ -1,14 +1,12 @@
-/**
- * Timers of any length, and turns for the event loop.
- */
+/** Timers of any length, and turns of the event loop. */
 
 import { describe } from "../../core/convert.ts";
 import { ValueError } from "../../core/errors.ts";
 
-/** Longest delay of `setTimeout`; a longer one would fire at once. */
+/** Longest delay of `setTimeout`; a longer one fires at once. */
 const LONGEST = 2 ** 31 - 1;
 
-/** Throws `ValueError` where a time limit is no number of milliseconds, zero and `Infinity` included. */
+/** Throws `ValueError` for a time limit that is no number of milliseconds; zero and `Infinity` are allowed. */
 export function checkTimeout(of: string, timeoutMs: unknown): void {
   if (timeoutMs === undefined || typeof timeoutMs === "number" && timeoutMs >= 0) return;
   throw new ValueError(
@@ -16,7 +14,7 @@ export function checkTimeout(of: string, timeoutMs: unknown): void {
   );
 }
 
-/** Calls `fn` after `ms` milliseconds, however many; never for `Infinity`. Returns a function that takes the call back. */
+/** Calls `fn` after `ms` milliseconds; never for `Infinity`. Returns a function that cancels the call. */
 export function after(ms: number, fn: () => void): () => void {
   if (ms === Infinity) return () => {};
   let left = ms, timer: ReturnType<typeof setTimeout>;
@@ -29,7 +27,7 @@ export function after(ms: number, fn: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Resolves once the event loop has run the timers and events that were due. */
+/** Resolves after the due timers and events of the event loop have run. */
 export function nextTask(): Promise<void> {
   if (!("document" in globalThis)) return new Promise((resolve) => setTimeout(resolve, 0));
   // Pages in the background run timers once a second.

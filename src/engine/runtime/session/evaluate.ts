@@ -1,6 +1,4 @@
-/**
- * Computes a symbolic tensor while its graph is being built: initial values of variables.
- */
+/** Computes a symbolic tensor while its graph is being built, for initial values of variables. */
 import { evaluator, type Tensor } from "../../core/tensor.ts";
 import { OpError, ValueError } from "../../core/errors.ts";
 import { buildIr } from "../../graph/ir.ts";
@@ -11,7 +9,7 @@ import { makePlan } from "../plan/plan.ts";
 import { RunContext } from "../run/run_context.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 
-/** The value of `t` now. Throws `ValueError` where it depends on a placeholder or on something that must be awaited. */
+/** Returns the value of `t` now. Throws `ValueError` if it depends on a placeholder or must be awaited. */
 function evaluateNow(t: Tensor, what: string): RunValue {
   const fail = (why: string): ValueError => new ValueError(`Cannot ${what} with ${t}: ${why}`);
   const plan = makePlan(buildIr({ fetches: [t as SymbolicTensor], targets: [], feeds: [] }));

@@ -1,6 +1,4 @@
-/**
- * Feeds: what a run is given, checked and made its own.
- */
+/** The feeds of a run: checked, and copied where the run needs its own. */
 import { describe, toNdArray } from "../../core/convert.ts";
 import type { Device } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
@@ -14,11 +12,11 @@ import { copyArray, isLarge, releaseValue, type RunValue } from "../run/run_valu
 import { constantTensor } from "../eager/eager.ts";
 import { asEager, EagerTensor } from "../eager/tensor.ts";
 
-/** What a run is fed, in order. */
+/** The feeds of a run, in order. */
 export class Fed {
   readonly tensors: SymbolicTensor[] = [];
   readonly #values: RunValue[] = [];
-  /** Which values are the run's own; what is not may be changed or freed by the caller once the run waits. */
+  /** The values that the run owns; the caller may change or free all others once the run waits. */
   readonly #isOwn: boolean[] = [];
 
   get values(): readonly RunValue[] {
@@ -41,7 +39,7 @@ export class Fed {
     this.#isOwn.push(isOwn);
   }
 
-  /** Makes every value the run's own: a copy of a host array, or a handle on a tensor, which stays on its device. */
+  /** Makes the run own every value: by a copy of a host array, or a handle on a tensor, which stays on its device. */
   own(): readonly RunValue[] {
     for (let i = 0; i < this.#values.length; i++) {
       if (this.#isOwn[i]) continue;
@@ -53,8 +51,8 @@ export class Fed {
   }
 
   /**
-   * {@linkcode Fed.own}, and hands the values over: {@linkcode Fed.release} frees them no more. A large array that only kernels of
-   * one device read, which `sinks` says, goes straight there.
+   * Owns the values as {@linkcode Fed.own} does, and hands them over: {@linkcode Fed.release} does not free them any
+   * more. A large array that only kernels of one device read, per `sinks`, is uploaded at once.
    */
   take(sinks: readonly (Device | null)[]): readonly RunValue[] {
     for (let i = 0; i < this.#values.length; i++) {
@@ -68,7 +66,7 @@ export class Fed {
     return this.#values;
   }
 
-  /** Frees what is the run's own. */
+  /** Frees the values that the run owns. */
   release(): void {
     for (let i = 0; i < this.#values.length; i++) {
       if (this.#isOwn[i]) releaseValue(this.#values[i]);
@@ -96,7 +94,7 @@ function readFeed(t: SymbolicTensor, value: Tensor): RunValue {
   }
 }
 
-/** A value as a host array, which may share the caller's memory. */
+/** Returns a value as a host array, which may share the caller's memory. */
 function arrayFor(t: SymbolicTensor, value: TensorLike): NdArray {
   const typed = value instanceof NdArray || ArrayBuffer.isView(value);
   let array: NdArray;
@@ -119,7 +117,7 @@ function arrayFor(t: SymbolicTensor, value: TensorLike): NdArray {
   return array;
 }
 
-/** An empty list says nothing of the axes below the first. */
+/** An empty list has no axes below the first. */
 function emptyFor({ staticShape }: SymbolicTensor, array: NdArray): NdArray {
   const shape = staticShape?.map((d) => d ?? 0) ?? [0];
   return staticShape?.[0] === null || shape[0] === 0 ? array.reshape(shape) : array;

@@ -1,6 +1,4 @@
-/**
- * Session: runs parts of a graph. Plans are made once per set of fetches and feeds.
- */
+/** Session: runs parts of a graph. Plans are made once per set of fetches and feeds. */
 import { CompositeTensor, packComponents } from "../../core/composite.ts";
 import type { Device } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
@@ -55,18 +53,18 @@ const checkRunOptions = optionCheck<RunOptions>(
   'values are fed as run(fetches, { feeds: new Map([[x, value]]) }) or { feeds: { "x:0": value } }',
 );
 
-/** A plan, and how many shapes had been promised when it was made. */
+/** A plan, and the number of promised shapes when it was made. */
 interface Planned {
   readonly plan: Plan;
   readonly promises: number;
 }
 
-/** What one run computes, of what. */
+/** The fetches and feeds of one run. */
 interface Request extends Omit<IrRequest, "feeds"> {
   readonly fed: Fed;
 }
 
-/** A request as it is known again, and its plan. */
+/** The key of a request, and its plan. */
 interface Asked extends IrRequest {
   readonly device: Device;
   readonly planned: Planned;
@@ -79,8 +77,8 @@ function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
 }
 
 /**
- * Runs operations of a graph. The graph's variables, tables and accumulators have values of their own in each session, and none before
- * the session has initialised them; variables of eager code are shared. Follows TensorFlow `tf.compat.v1.Session`.
+ * Runs operations of a graph. Each session has its own values of the graph's variables, tables and accumulators, none
+ * before it initialises them; variables of eager code are shared. Follows TensorFlow `tf.compat.v1.Session`.
  *
  * @example
  * ```ts
@@ -100,13 +98,13 @@ export class Session {
   /** The graph that is run. */
   readonly graph: Graph;
   readonly #soft: boolean;
-  /** Who runs what need not run here; null where all does. */
+  /** Runs the parts of other processes; null if all run here. */
   readonly #remote: RemoteRuns | null;
   readonly #plans = new RecentMap<string, Planned>(PLAN_LIMIT, ({ plan }) => {
     releasePlan(plan);
     if (this.#last?.planned.plan === plan) this.#last = null;
   });
-  /** What the last run asked for: the next one often asks for the same. */
+  /** The last request: the next one is often the same. */
   #last: Asked | null = null;
   #generation = deviceGeneration();
   readonly #running = new Set<RunContext>();
@@ -116,7 +114,7 @@ export class Session {
   readonly state: SessionState = new SessionState();
   #closed = false;
 
-  /** Opens a session. Throws `RuntimeError` where there is no graph, `NotFoundError` for a target that nothing serves. */
+  /** Opens a session. Throws `RuntimeError` if there is no graph, `NotFoundError` for an unknown target. */
   constructor(options: SessionOptions = {}) {
     checkSessionOptions(options);
     const { graph, allowSoftPlacement = true, target = "" } = options;
@@ -129,16 +127,16 @@ export class Session {
     this.#remote = target === "" ? null : openTarget(target, g, { allowSoftPlacement });
   }
 
-  /** The devices that run the graph: those of the target, or of this process. Follows TensorFlow `tf.compat.v1.Session.list_devices`. */
+  /** Lists the devices of the target or of this process. Follows TensorFlow `tf.compat.v1.Session.list_devices`. */
   async listDevices(): Promise<SessionDevice[]> {
     if (this.#closed) throw new RuntimeError("Attempted to use a closed Session.");
     if (this.#remote !== null) return await this.#remote.listDevices();
     return listDevices().map((d) => ({ name: fullName(d), type: d.type }));
   }
 
-  /** Runs what the fetches need and returns their values in the same nest. Rejects with the first error of a node. */
+  /** Runs the fetches and returns their values in the same nest. Rejects with the first error of a node. */
   run(fetches: Tensor | TensorName, options?: RunOptions): Promise<FetchedValue>;
-  /** The value of what has this name: null where that is an operation. */
+  /** Returns the value of this name: null for an operation. */
   run(fetches: string, options?: RunOptions): Promise<Fetched>;
   /** Runs an operation for its effect. */
   run(fetches: Operation, options?: RunOptions): Promise<null>;
@@ -175,7 +173,7 @@ export class Session {
     const limit = RunLimit.of(options) ?? currentRun()?.limit;
     const fed = this.#feeds(options.feeds);
     const wanted: SymbolicTensor[] = [], targets: Operation[] = [];
-    // A body may write into what was fed: who fetches it gets it as it was.
+    // A body may write into its inputs: a fetch of a feed returns the original values.
     const kept: RunValue[] = [];
     const places = resolved.map((r) => {
       if (r instanceof Operation) return targets.push(r), null;
@@ -210,7 +208,7 @@ export class Session {
     return nested ? packAs<Fetched>(fetches, out) : out[0];
   }
 
-  /** Runs a plan to its end, or to the first of an error, the time limit, the caller's signal and `close()`. */
+  /** Runs a plan until it ends: by an error, the time limit, the caller's signal or `close()`. */
   #execute(request: Request, context: RunContext): NdArray[] | Promise<NdArray[]> {
     const { fed } = request;
     this.#running.add(context);
@@ -229,7 +227,7 @@ export class Session {
     return work instanceof Promise ? this.#guard(work, request, context) : work;
   }
 
-  /** What a run that waits comes to: its results, or the first reason to end it. */
+  /** Settles a run that waits: with its results, or the first reason to end it. */
   #guard(
     work: Promise<NdArray[]>,
     { fed }: Request,
@@ -286,7 +284,7 @@ export class Session {
     );
   }
 
-  /** What plans rely on: another number where they must be made anew. */
+  /** Version of the plans' assumptions: they are made anew when it changes. */
   get #promises(): number {
     return this.graph.promises + (this.#remote?.generation ?? 0);
   }
@@ -297,7 +295,7 @@ export class Session {
     context: RunContext,
   ): Plan | Promise<Plan> {
     const promises = this.#promises, asked = { fetches, targets, feeds: fed.tensors };
-    // Bodies may be called now, and the caller goes on while one awaits: neither may change what was fed.
+    // Bodies may run from now on, and the caller goes on while one awaits: neither may change the feeds.
     fed.own();
     const built = this.#remote?.cut(asked) ?? mergeEqual(buildIr(asked));
     checkPlacement(built, this.#soft);
@@ -308,7 +306,7 @@ export class Session {
         ownsFeeds: true,
         state: this.state,
       });
-      // Two runs may have planned the same while a body was folded.
+      // Two runs may have made the same plan while a body was folded.
       const other = this.#plans.get(key);
       if (other?.promises === promises) return other.plan;
       this.#plans.set(key, { plan, promises });
@@ -343,7 +341,7 @@ export class Session {
     return fed;
   }
 
-  /** Cancels what is running and frees what plans hold, and its values of variables. Later runs throw `RuntimeError`. */
+  /** Cancels running work and frees the plans and variables. Later runs throw `RuntimeError`. */
   close(): Promise<void> {
     if (this.#closed) return Promise.resolve();
     this.#closed = true;
@@ -366,7 +364,7 @@ export class Session {
   }
 }
 
-/** Runs a plan. Where it calls nobody, the feeds need not be its own. */
+/** Runs a plan. Without script calls it need not own the feeds. */
 function runPlan(
   plan: Plan,
   fed: Fed,
@@ -386,7 +384,7 @@ function closedError(): CancelledError {
   return new CancelledError("Session has been closed.");
 }
 
-/** A rank-0 array as a scalar; others stay arrays. */
+/** Returns a rank-0 array as a scalar; others as arrays. */
 function unwrap(a: NdArray): Fetched {
   return a.shape.length > 0 || DTYPES[a.dtype].kind === "handle" ? a : a.at(0);
 }

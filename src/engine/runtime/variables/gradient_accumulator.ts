@@ -1,6 +1,4 @@
-/**
- * Accumulators of gradients: replicas add theirs, somebody waits until there are enough and takes the mean.
- */
+/** Accumulators of gradients: replicas add gradients, and a waiting taker gets the mean once there are enough. */
 import type { OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import { CancelledError, InvalidArgumentError } from "../../core/errors.ts";
@@ -16,27 +14,27 @@ import { defaultDevice } from "../devices/devices.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import { asTensors } from "../run/run_value.ts";
 
-/** What an accumulator is made for. */
+/** The type of an accumulator. */
 export interface AccumulatorSpec {
   readonly dtype: DType;
-  /** Shape of the gradients, as far as it is the same for all. */
+  /** Shape of the gradients, as far as it is common to all. */
   readonly shape: PartialShape;
-  /** What is taken of them. */
+  /** The reduction of the gradients. */
   readonly reduction: "MEAN" | "SUM";
 }
 
-/** Somebody who waits. */
+/** A waiting request for the mean. */
 interface Taker {
   readonly required: number;
   readonly resolve: (average: EagerTensor) => void;
 }
 
-/** The state behind an accumulator. Follows TensorFlow `ConditionalAccumulatorBase`. */
+/** The state of an accumulator. Follows TensorFlow `ConditionalAccumulatorBase`. */
 export class GradientAccumulator implements Accumulator {
   readonly name: string;
   readonly spec: AccumulatorSpec;
   readonly ofGraph: boolean;
-  /** The handle that ops take as input. */
+  /** The handle that ops take. */
   readonly handle: Tensor = new AccumulatorHandle(this);
   #sum: EagerTensor | null = null;
   #count = 0;
@@ -50,7 +48,7 @@ export class GradientAccumulator implements Accumulator {
     this.ofGraph = ofGraph;
   }
 
-  /** An empty one for a session. */
+  /** Makes an empty one for a session. */
   fork(): this {
     return new GradientAccumulator(this.name, this.spec) as this;
   }
@@ -59,12 +57,12 @@ export class GradientAccumulator implements Accumulator {
     return this.#count;
   }
 
-  /** Says which step it is: gradients of earlier ones are dropped. What is there stays. */
+  /** Sets the step: gradients of earlier steps are dropped from now on. Those already added stay. */
   setStep(step: bigint): void {
     this.#step = step;
   }
 
-  /** Adds a gradient that was computed at a step, unless that is over. Throws `InvalidArgumentError` for one of another shape. */
+  /** Adds a gradient of a step, unless the step is over. Throws `InvalidArgumentError` for another shape. */
   apply(step: bigint, gradient: OpInput): void {
     if (step < this.#step) return;
     const shape = shapeOfInput(gradient);
@@ -86,8 +84,8 @@ export class GradientAccumulator implements Accumulator {
   }
 
   /**
-   * The mean of what is there, once that is at least `required`; it is empty then, and its step the next. Throws
-   * `InvalidArgumentError` where nothing is required.
+   * Returns the mean of at least `required` gradients; then it is empty, and its step advances. Throws
+   * `InvalidArgumentError` for a `required` below one.
    */
   take(required: number, signal?: AbortSignal): Promise<EagerTensor> {
     const taker = Promise.withResolvers<EagerTensor>();
@@ -104,13 +102,16 @@ export class GradientAccumulator implements Accumulator {
     return taker.promise.finally(() => signal?.removeEventListener("abort", leave));
   }
 
-  /** {@linkcode GradientAccumulator.take} at once, owned by the scope in force; null where there are too few, or others wait. */
+  /**
+   * Calls {@linkcode GradientAccumulator.take} synchronously, owned by the scope in force; null if there are too few,
+   * or others wait.
+   */
   takeNow(required: number): EagerTensor | null {
     const isEnough = this.#checked(required) <= this.#count && this.#takers.size === 0;
     return isEnough ? asTensors([this.#taken()])[0] : null;
   }
 
-  /** Frees what is there; who waits goes on waiting. */
+  /** Frees the gradients; waiting takers go on waiting. */
   dispose(): void {
     this.#sum?.dispose();
     this.#sum = null;
@@ -122,7 +123,7 @@ export class GradientAccumulator implements Accumulator {
     throw new InvalidArgumentError(`Argument num_required must be positive: ${required}`);
   }
 
-  /** Those who wait come one after the other, also where a later one would be content with less. */
+  /** Serves the waiting takers in order, even if a later one needs fewer. */
   #serve(): void {
     for (const taker of this.#takers) {
       if (this.#count < taker.required) return;
@@ -143,7 +144,7 @@ export class GradientAccumulator implements Accumulator {
   }
 }
 
-/** Computes eagerly what nobody else owns. */
+/** Computes eagerly; the accumulator owns the result. */
 function computed(fn: () => Tensor): EagerTensor {
   return aside({}, fn) as EagerTensor;
 }

@@ -1,22 +1,20 @@
-/**
- * The variables there are: those of eager code by name, those of graphs in collections.
- */
+/** Registers of variables: those of eager code by name, those of graphs in collections. */
 import { isTrainable } from "../../core/dtype.ts";
 import { currentGraph, isFuncGraph, outermostGraph } from "../../graph/current_graph.ts";
 import type { Variable } from "./variable.ts";
 import type { VariableState } from "./variable_state.ts";
 
-/** The collection of a graph's variables. Names of collections are TensorFlow's. */
+/** Collection of a graph's variables. Names of collections are TensorFlow's. */
 export const GLOBAL_VARIABLES = "variables";
-/** The collection of those that optimizers train. */
+/** Collection of trainable variables. */
 export const TRAINABLE_VARIABLES = "trainable_variables";
-/** The collection of those that are not saved. */
+/** Collection of variables that are not saved. */
 export const LOCAL_VARIABLES = "local_variables";
 
-/** Variables of eager code that were not disposed, by name. */
+/** Live variables of eager code, by name. */
 export const named: Map<string, Variable> = new Map();
 
-/** The variables that belong to the graph being built, functions in it included. */
+/** Returns the variables of the graph being built, including its functions. */
 function ownVariables(): Variable[] {
   const graph = outermostGraph();
   if (graph === null) return [];
@@ -30,17 +28,17 @@ export function isTracing(): boolean {
   return graph !== null && isFuncGraph(graph);
 }
 
-/** The variable of this name in the graph being built, else the eager one that was not disposed, or undefined. */
+/** Returns the variable of this name in the graph being built, else the live eager one, or undefined. */
 export function variableByName(name: string): Variable | undefined {
   return ownVariables().find((v) => v.name === name) ?? named.get(name);
 }
 
-/** The variables of eager code that were not disposed. */
+/** Returns the live variables of eager code. */
 export function eagerVariables(): Variable[] {
   return [...named.values()];
 }
 
-/** The resources of the variables that can be trained. */
+/** Returns the resources of the trainable variables. */
 export function trainableResources(): VariableState[] {
   return [...named.values(), ...ownVariables()]
     .filter((v) => v.trainable && isTrainable(v.dtype)).map((v) => v.resource);

@@ -1,6 +1,4 @@
-/**
- * Variables that get their value later than they are made: when they are assigned, or when a session begins.
- */
+/** Variables without an initial value: they get it when assigned, or when a session begins. */
 import type { DType } from "../../core/dtype.ts";
 import type { PartialShape } from "../../core/shape.ts";
 import type { TensorLike } from "../../core/tensor.ts";
@@ -9,8 +7,8 @@ import { defaultName, listed, valueOf, Variable } from "./variable.ts";
 import { VariableState } from "./variable_state.ts";
 
 /**
- * A variable of eager code that has no value, and takes no memory, before it is assigned; its name is made unlike those of others.
- * Reading it before throws `FailedPreconditionError`.
+ * Makes an eager variable without a value or memory; its name is made unique. Reads before the first assignment throw
+ * `FailedPreconditionError`.
  */
 export function uninitializedVariable(
   { dtype, shape, name, trainable }: {
@@ -26,8 +24,8 @@ export function uninitializedVariable(
 }
 
 /**
- * A variable as `tf.variable` makes it, of which each session has its own that begins with the initial value: what an optimizer keeps for variables of
- * graphs.
+ * Makes a variable as `tf.variable` does, of which each session has its own with the initial value: an optimizer's slot
+ * for variables of graphs.
  */
 export function sessionVariable(
   initialValue: TensorLike,

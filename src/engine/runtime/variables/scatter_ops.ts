@@ -1,6 +1,4 @@
-/**
- * TensorFlow's ops that change rows of variables: in the variable's own memory, unless something else sees it.
- */
+/** TensorFlow's ops that change rows of variables: in place, unless the memory has other holders. */
 import { apply, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
@@ -24,7 +22,7 @@ import { type EagerTensor, tidy } from "../eager/tensor.ts";
 import { stateOf } from "./variable_ops.ts";
 import type { VariableState } from "./variable_state.ts";
 
-/** What happens to the rows that are named. */
+/** The change of the indexed rows. */
 type Change = "add" | "sub" | "write";
 
 /** Changes rows of a variable's value. */
@@ -39,7 +37,9 @@ export function changeRows(state: VariableState, how: Change, given: readonly Op
     }));
 }
 
-/** Indices and rows in the dtypes and shapes that kernels take. Throws `InvalidArgumentError` for rows that do not fit. */
+/**
+ * Converts indices and rows to the kernels' dtypes and shapes. Throws `InvalidArgumentError` for rows that do not fit.
+ */
 function placed(state: VariableState, [indices, rows]: readonly OpInput[]): OpInput[] {
   const { valueShape: [, ...row], dtype, sharedName } = state;
   const wanted = [...indices.shape, ...row], have = rows.shape;
@@ -79,7 +79,7 @@ function scatterOp(name: string, how: Change): OpDef {
     outputs: [],
     attrs: ["dtype: type", "Tindices: index", "_shape: shape = null"],
     infer: ([, { shape: indices }, { shape: updates }], { _shape }) => {
-      // One number serves for all rows.
+      // One scalar is the value of all rows.
       const fits = updates?.length === 0 || indices === null || _shape === null;
       if (!fits) mergeShapes(updates, [...indices, ..._shape.slice(1)]);
       return [];
@@ -88,11 +88,9 @@ function scatterOp(name: string, how: Change): OpDef {
   });
 }
 
-/** Adds to rows of a variable; what is named twice is added twice. */
+/** Adds to rows of a variable; an index that repeats adds each time. */
 const ResourceScatterAdd: OpDef = scatterOp("ResourceScatterAdd", "add");
-/** Subtracts from rows of a variable. */
 const ResourceScatterSub: OpDef = scatterOp("ResourceScatterSub", "sub");
-/** Replaces rows of a variable. */
 const ResourceScatterUpdate: OpDef = scatterOp("ResourceScatterUpdate", "write");
 
 const SCATTERS = {
@@ -101,7 +99,7 @@ const SCATTERS = {
   Update: ResourceScatterUpdate,
 };
 
-/** Changes rows of a variable; in a graph adds the operation that does so. Throws `TypeError` for what are no slices. */
+/** Changes rows of a variable; in a graph adds the operation. Throws `TypeError` for values that are no slices. */
 export function scatter(
   { sharedName, handle, dtype, shape }: VariableState,
   how: "Add" | "Sub" | "Update",

@@ -1,6 +1,4 @@
-/**
- * Variable: a tensor whose value can be replaced; eager code, graphs and functions share it.
- */
+/** Variable: a tensor with a replaceable value, shared by eager code, graphs and functions. */
 import { wantString } from "../../core/arguments.ts";
 import {
   apply,
@@ -47,11 +45,11 @@ let variableCount = 0;
  * A tensor that can be assigned. Make one with `tf.variable`.
  */
 export class Variable<R extends Rank = Rank> extends Tensor<R> {
-  /** The number of variables made: a function that makes some is traced again. */
+  /** Number of variables made: a function that makes some is traced again. */
   static created = 0;
   /** True while a function is traced that may make no variables. */
   static readonly refused: Dynamic<boolean> = new Dynamic(false);
-  /** Makes variables that something older than any trace keeps: no function makes them again. */
+  /** Runs code whose variables may be made while a function is traced, since its owner is older and keeps them. */
   static kept<R>(make: () => R): R {
     const before = Variable.created;
     try {
@@ -63,13 +61,13 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
   /** The state, shared with graphs. */
   readonly resource: VariableState;
   readonly #sharedRead: Attrs;
-  /** The shape of all values; null where some of its extents vary. */
+  /** Common shape of all values; null where it varies. */
   readonly #shape: readonly number[] | null;
 
-  /** Its place in the graph that it belongs to; null for a variable of eager code. */
+  /** Its place in its graph; null for a variable of eager code. */
   readonly #node: VariableNode | null;
 
-  /** Made by `tf.variable`. Throws `ValueError` in a function that makes variables whenever it is traced. */
+  /** Made by `tf.variable`. Throws `ValueError` in a function that makes variables in every trace. */
   constructor(state: VariableState, node: VariableNode | null = null) {
     super(state.dtype, state.id);
     if (Variable.refused.current) {
@@ -88,7 +86,7 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
   }
 
   /**
-   * The state that eager code finds: of a variable of a graph that of the session whose script calls it, else of the default session,
+   * The state in eager code: for a graph's variable that of the calling script's session, else of the default session,
    * else none.
    */
   get #now(): VariableState {
@@ -96,21 +94,21 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
     if (!resource.ofGraph) return resource;
     return (currentRun()?.state ?? defaultSession()?.state)?.of(resource) ?? resource;
   }
-  /** True for a variable of a graph where eager code finds a session, which has a value of its own. */
+  /** True for a graph's variable in eager code with a session, which has a value of its own. */
   get isInSession(): boolean {
     return this.#now !== this.resource;
   }
-  /** The state that ops name which are applied or built now. */
+  /** The state for ops that are applied or built now. */
   get #used(): VariableState {
     return currentInterpreter().symbolic ? this.resource : this.#now;
   }
-  /** The handle that ops of a graph read from and assign to. */
+  /** The handle that ops of a graph read and assign. */
   get handle(): Tensor {
     return this.resource.handle;
   }
   /**
-   * True where `variableGrads`, tapes and optimizers consider it. Setting it freezes or thaws the variable from the next step on, in
-   * traced functions too; operations that a graph already has stay as they were built.
+   * Whether `variableGrads`, tapes and optimizers consider it. Setting it freezes or thaws the variable from the next
+   * step on, also in traced functions; existing operations of graphs stay as they are.
    */
   get trainable(): boolean {
     return this.resource.trainable;
@@ -118,19 +116,21 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
   set trainable(trainable: boolean) {
     this.resource.trainable = trainable;
   }
-  /** The graph that it belongs to. Throws `RuntimeError` for a variable of eager code. */
+  /** Its graph. Throws `RuntimeError` for a variable of eager code. */
   override get graph(): Graph {
     return this.#node?.graph ?? super.graph as Graph;
   }
-  /** The operation that stands for it in its graph. Throws `RuntimeError` for a variable of eager code. */
+  /** Its operation in the graph. Throws `RuntimeError` for a variable of eager code. */
   override get op(): Operation {
     return this.#node?.handle.operation ?? super.op as Operation;
   }
-  /** The operation that gives it its initial value; null for a variable of eager code, and for an imported one without. */
+  /**
+   * The operation that assigns its initial value; null for a variable of eager code, and for an imported one without.
+   */
   get initializer(): Operation | null {
     return this.#node?.initializer ?? null;
   }
-  /** The tensor that it starts with in its graph; null where there is none. */
+  /** Its initial value in the graph; null if there is none. */
   get initialValue(): Tensor | null {
     return this.#node?.initializer?.inputs[1] ?? null;
   }
@@ -143,7 +143,7 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
     const { resource } = this;
     return this.#shape ?? (resource.ofGraph ? resource.shape as number[] : resource.valueShape);
   }
-  /** Device the value lives on. */
+  /** Device of the value. */
   override get device(): string {
     const { storage } = this.#now;
     if (storage !== null) return fullName(storage.device);
@@ -153,19 +153,22 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
   override get isDisposed(): boolean {
     return this.#node === null && this.resource.isDisposed;
   }
-  /** The value now, as a tensor: in a graph a node that reads it at each run. TensorFlow op `ReadVariableOp`. */
+  /** Returns the value as a tensor: in a graph a node that reads it at each run. TensorFlow op `ReadVariableOp`. */
   override readValue(): Tensor {
     return apply1(ReadVariableOp, [this.#used.handle], {
       dtype: this.dtype,
       _shape: this.resource.shape,
     });
   }
-  /** The value as ops read it: eagerly no tensor is made, so none has to be disposed. */
+  /** Returns the value as an input of ops: in eager mode no tensor is made, so none has to be disposed. */
   override asOpInput(): Tensor {
     if (currentInterpreter().symbolic) return this.readValue();
     return apply1(ReadVariableOp, [this.#used.handle], this.#sharedRead);
   }
-  /** Replaces the value. In a graph returns what does so at each run, and as a tensor is the new value. Throws `ValueError` for another shape or dtype. */
+  /**
+   * Replaces the value. In a graph returns the operation, which as a tensor is the new value. Throws `ValueError` for
+   * another shape or dtype.
+   */
   assign(value: TensorLike): AssignedVariable | null {
     return this.#update(AssignVariableOp, value);
   }
@@ -178,7 +181,7 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
     return this.#update(AssignSubVariableOp, value);
   }
 
-  /** Adds slices to its rows; what an index names twice is added twice. In a graph returns the operation that does so at each run. */
+  /** Adds slices to its rows; an index that repeats adds each time. In a graph returns the operation. */
   scatterAdd(delta: IndexedSlices): Operation | null {
     return scatter(this.#used, "Add", delta);
   }
@@ -204,12 +207,12 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
     }
     const graph = currentGraph()!;
     const assigned = new AssignedVariable(graph.addOp(def, inputs, attrs));
-    // Who fetches it from a finalized graph wants it to be there; a function's results are reads at its end.
+    // A fetch of it from a finalized graph needs the read; a function's results are reads at its end.
     if (!isFuncGraph(graph)) assigned.readValue();
     return assigned;
   }
 
-  /** The value now. */
+  /** Returns the current value. */
   override get held(): EagerTensor {
     return this.#now.value;
   }
@@ -230,10 +233,10 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
 }
 
 /**
- * Makes a variable. `initialValue` is copied; the value lives on the device that `tf.device()` names, else on the default one. No scope disposes it.
- * While a graph is built (`graph.asDefault`) the variable belongs to that graph: its name is made unique there, and it has its value once
- * its `initializer` has run, or that of all (`tf.compat.v1.globalVariablesInitializer()`).
- * Throws `ValueError` where an eager variable of that name was not disposed.
+ * Makes a variable. `initialValue` is copied to the device that `tf.device()` names, else the default one. No scope
+ * disposes it. In a graph (`graph.asDefault`) the variable belongs to the graph: its name is made unique there, and it
+ * has its value after its `initializer`, or that of all variables (`tf.compat.v1.globalVariablesInitializer()`), has
+ * run. Throws `ValueError` if a live eager variable has the name.
  *
  * @example
  * ```ts
@@ -267,7 +270,7 @@ export function variable<R extends Rank = Rank>(
   );
 }
 
-/** The tensor that a variable of eager code starts with, and takes over. */
+/** Returns the initial tensor of an eager variable, which takes it over. */
 export function valueOf(initialValue: TensorLike, dtype: DType | undefined): EagerTensor {
   return outsideScopes(() => {
     const input = initialInput(initialValue, dtype);
@@ -281,7 +284,7 @@ export function valueOf(initialValue: TensorLike, dtype: DType | undefined): Eag
   });
 }
 
-/** What a variable starts with, in the dtype that is asked for. */
+/** Returns the initial value of a variable in the requested dtype. */
 function initialInput(given: TensorLike, dtype: DType | undefined): OpInput {
   const wanted = dtype === undefined ? undefined : asDType(dtype);
   const input = toDenseInput(given, "initialValue", "variable", {
@@ -290,7 +293,7 @@ function initialInput(given: TensorLike, dtype: DType | undefined): OpInput {
   return wanted === undefined ? input : castInput(input, wanted);
 }
 
-/** The variable of eager code over a state, listed by its name. */
+/** Makes the eager variable of a state and registers its name. */
 export function listed<R extends Rank>(state: VariableState): Variable<R> {
   const made = new Variable<R>(state);
   named.set(made.name, made);
@@ -299,19 +302,19 @@ export function listed<R extends Rank>(state: VariableState): Variable<R> {
 
 /** Options of {@linkcode graphVariable}. */
 export interface GraphVariableOptions {
-  /** True, the default: tapes and optimizers consider it. */
+  /** Whether tapes and optimizers consider it. Default true. */
   readonly trainable?: boolean | undefined;
   /** Its name, made unique in the graph. Default `"Variable"`. */
   readonly name?: string | undefined;
-  /** Element type. Default that of the initial value. */
+  /** Element type. Default: the initial value's. */
   readonly dtype?: DType | undefined;
-  /** Collections that list it besides that of trainable variables. Default that of global variables. */
+  /** Further collections that list it. Default: that of global variables. */
   readonly collections?: readonly string[] | undefined;
 }
 
 /**
- * A variable that belongs to a graph, with the operations that TensorFlow makes: the handle, the assignment of the initial value, the read
- * that fetches give. It has no value before its initializer has run. Throws `ValueError` where the initial shape is not known.
+ * Makes a variable of a graph with TensorFlow's operations: the handle, the initial assignment, and the read that
+ * fetches use. It has no value before its initializer has run. Throws `ValueError` if the initial shape is unknown.
  */
 export function graphVariable(
   graph: Graph,
@@ -346,7 +349,7 @@ export function graphVariable(
     const initializer = graph.addOp(AssignVariableOp, [handle, value], attrs, { name: "Assign" });
     graph.variables.snapshot(state);
     const { device } = currentScope();
-    // What another process is to keep has no home here.
+    // A variable of another process has no home here.
     if (device && isThisProcess(parseDevice(device))) state.home = scopeDevice();
     return ownVariable(state, { graph, handle, initializer }, collections);
   };
@@ -354,7 +357,7 @@ export function graphVariable(
   return withScope({ opName: null }, () => withRecorders([], inScope));
 }
 
-/** The variable of a graph over a state, listed in collections. */
+/** Makes the variable of a graph's state and adds it to collections. */
 export function ownVariable(
   state: VariableState,
   node: VariableNode,
@@ -368,7 +371,7 @@ export function ownVariable(
 
 variableMaker.make = variable;
 
-/** A name that no variable has. */
+/** Returns a name that no variable has. */
 export function defaultName(): string {
   for (;;) {
     const name = variableCount === 0 ? "Variable" : `Variable_${variableCount}`;

@@ -1,6 +1,4 @@
-/**
- * The ops of resource variables: handle, read, assign. They run eagerly, and as steps of plans.
- */
+/** The ops of resource variables: handle, read, assign. They run in eager mode and as steps of plans. */
 import type { OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
@@ -18,7 +16,7 @@ import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import { noteRead, readsAreFollowed } from "./variable_reads.ts";
 import { VariableHandle, type VariableState } from "./variable_state.ts";
 
-/** The state behind a handle. Throws `InvalidArgumentError` for what is none, and where the op wants another dtype. */
+/** Returns the state of a handle. Throws `InvalidArgumentError` for other values, and for another dtype. */
 export function stateOf(x: OpInput, dtype?: DType): VariableState {
   if (!(x instanceof VariableHandle)) {
     throw new InvalidArgumentError("Cannot use a variable: its handle is none");
@@ -46,7 +44,7 @@ export const VarHandleOp: OpDef = defineHandle({
   host: { state: (attrs) => attrs._resource },
 });
 
-/** The value a variable holds now. */
+/** Reads the current value of a variable. */
 export const ReadVariableOp: OpDef = defineEffect({
   name: "ReadVariableOp",
   inputs: ["resource: resource"],
@@ -81,14 +79,11 @@ function assignOp(name: string, run: (state: VariableState, value: OpInput) => v
   });
 }
 
-/** Replaces the value. */
 export const AssignVariableOp: OpDef = assignOp("AssignVariableOp", assign);
-/** Adds to the value. */
 export const AssignAddVariableOp: OpDef = assignOp(
   "AssignAddVariableOp",
   (state, value) => combine(state, value, add),
 );
-/** Subtracts from the value. */
 export const AssignSubVariableOp: OpDef = assignOp(
   "AssignSubVariableOp",
   (state, value) => combine(state, value, sub),
@@ -113,7 +108,7 @@ function assign(state: VariableState, value: OpInput): void {
   t.dispose();
 }
 
-/** Replaces the value by what `fn` makes of it, where the variable lives. */
+/** Replaces the value by the result of `fn` on the variable's device. */
 function combine(
   state: VariableState,
   value: OpInput,

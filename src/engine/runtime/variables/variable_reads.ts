@@ -1,6 +1,6 @@
 /**
- * Reads of variables while a taped body awaits. A read has no input that could carry the body's context, so what is computed from
- * variables alone goes into one stream, and each body takes from it what it uses.
+ * Tracks reads of variables while a taped body awaits. A read has no input that could carry the body's context, so
+ * everything computed from variables alone goes into one stream; each body takes the parts it uses.
  */
 import {
   type Application,
@@ -14,14 +14,14 @@ import { Tensor, type TensorContext } from "../../core/tensor.ts";
 import { makeStep, type Step } from "../../autodiff/steps.ts";
 import { tapeMemory } from "../../autodiff/step_recorder.ts";
 
-/** A step of the stream, and what it made. */
+/** A step of the stream, and its outputs. */
 export interface ReadStep {
   readonly step: Step;
   readonly outputs: readonly Tensor[];
   readonly variables: readonly Resource[];
 }
 
-/** What was computed from variables alone since the first of the bodies that wait now began to. */
+/** The computations from variables alone since the first of the waiting bodies began to wait. */
 class ReadStream implements TensorContext {
   readonly watchesOnly = true;
   readonly #byOutput = new Map<number, ReadStep>();
@@ -29,7 +29,7 @@ class ReadStream implements TensorContext {
 
   record(application: Application): void {
     if (stream !== this) return;
-    // What a body's tensors are in, the body records.
+    // The body records ops on its own tensors.
     if (
       application.inputs.some((x) => x instanceof Tensor && x.context && !x.context.watchesOnly)
     ) return;
@@ -49,7 +49,7 @@ class ReadStream implements TensorContext {
     for (const o of application.outputs) this.#byOutput.set(o.id, entry);
   }
 
-  /** The steps that lead to a tensor, in order. */
+  /** Returns the steps that lead to a tensor, in order. */
   stepsTo(id: number): ReadStep[] {
     const found = new Set<ReadStep>();
     const open = [id];
@@ -72,25 +72,25 @@ class ReadStream implements TensorContext {
 let stream: ReadStream | null = null;
 const waiting = new Set<Recorder>();
 
-/** A body that `recorder` tapes begins to wait: reads of variables are followed from now on. */
+/** Notes that a body taped by `recorder` begins to wait: reads of variables are tracked from now on. */
 export function beginWaiting(recorder: Recorder): void {
   waiting.add(recorder);
   stream ??= new ReadStream();
 }
 
-/** A body has ended. */
+/** Notes that a body has ended. */
 export function endWaiting(recorder: Recorder): void {
   if (!waiting.delete(recorder) || waiting.size > 0) return;
   stream?.release();
   stream = null;
 }
 
-/** True while reads of variables are followed: each read must be a tensor of its own then. */
+/** True while reads of variables are tracked: each must then be a tensor of its own. */
 export function readsAreFollowed(): boolean {
   return stream !== null;
 }
 
-/** A variable was read: called by the op that reads. */
+/** Notes a read of a variable; called by the reading op. */
 export function noteRead(value: Tensor, handle: OpInput, def: OpDef, attrs: Attrs): Tensor {
   if (stream === null || currentRecorders().some((r) => waiting.has(r))) return value;
   value.context = stream;
@@ -98,12 +98,12 @@ export function noteRead(value: Tensor, handle: OpInput, def: OpDef, attrs: Attr
   return value;
 }
 
-/** The steps by which a tensor was computed from variables alone. */
+/** Returns the steps that computed a tensor from variables alone. */
 export function readsBehind(id: number): ReadStep[] {
   return stream?.stepsTo(id) ?? [];
 }
 
-/** Lets go of what a step keeps. */
+/** Releases the values that a step keeps. */
 function releaseStep(step: Step): void {
   for (const t of step.kept.values()) if (t instanceof Tensor) t.dispose();
 }

@@ -1,6 +1,4 @@
-/**
- * The state behind a variable, which eager code, graphs and functions share.
- */
+/** The state of a variable, shared by eager code, graphs and functions. */
 import type { Device, DeviceBuffer, KernelForm } from "../../core/device.ts";
 import type { DType } from "../../core/dtype.ts";
 import { FailedPreconditionError, ResourceExhaustedError, ValueError } from "../../core/errors.ts";
@@ -11,9 +9,9 @@ import { newTensorId, Tensor } from "../../core/tensor.ts";
 import { Storage, totals } from "../eager/storage.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 
-/** The value of a variable. Ops read it as it is; only the variable frees it. */
+/** The value of a variable. Ops read it in place; only the variable frees it. */
 class VariableValue extends EagerTensor {
-  /** Keeps the state alive, whose end would free the memory. */
+  /** Keeps the state alive, whose collection would free the memory. */
   readonly owner: VariableState;
 
   /** Takes over one reference to `storage`. */
@@ -21,7 +19,7 @@ class VariableValue extends EagerTensor {
     super(owner.dtype, shape, storage);
     this.owner = owner;
   }
-  /** Does nothing: the value is the variable's. */
+  /** Does nothing: the variable owns the value. */
   override dispose(): void {}
   /** Does nothing: the state is guarded. */
   override guard(): void {}
@@ -30,10 +28,10 @@ class VariableValue extends EagerTensor {
   }
 }
 
-/** Where the memory of a state is, for when the state is lost. */
+/** The memory of a state, for the garbage collector's callback. */
 interface Place {
   storage: Storage | null;
-  /** The value as kernels want it, by the keys of their forms. */
+  /** The value in kernels' forms, by form key. */
   readonly forms: Map<string, Storage>;
 }
 const lost = new FinalizationRegistry<Place>(({ storage, forms }) => {
@@ -43,36 +41,36 @@ const lost = new FinalizationRegistry<Place>(({ storage, forms }) => {
 
 /** Options of a new state. */
 export interface VariableInit extends Omit<Resource, "id"> {
-  /** True where it belongs to a graph: then sessions have the values. Default false. */
+  /** It belongs to a graph, and sessions have the values. Default false. */
   readonly ofGraph?: boolean;
 }
 
-/** The state behind a variable: what graphs refer to. */
+/** The state of a variable: graphs refer to it. */
 export class VariableState implements Resource, NodeState {
-  /** How often a variable became trainable or ceased to be: functions were traced for those that were. */
+  /** Number of changes of `trainable`; traces depend on those flags. */
   static trainableChanges = 0;
   readonly id: number;
   readonly ofGraph: boolean;
   readonly dtype: DType;
-  /** Shape of the value, as far as it is the same for all. */
+  /** Shape of the value, as far as it is common to all. */
   readonly shape: PartialShape;
   readonly sharedName: string;
-  /** The variable over it, which users hold. */
+  /** The user's variable over it. */
   variable: Tensor | null = null;
-  /** The device that it was asked for on, for values that come from the host; null for the default one. */
+  /** The requested device, for values from the host; null for the default one. */
   home: Device | null = null;
-  /** What ops that read or assign take as input. */
+  /** The handle that ops read and assign. */
   readonly handle: VariableHandle;
   readonly #place: Place = { storage: null, forms: new Map() };
-  /** The state of a graph that this is a session's of; null for any other. */
+  /** The graph's state that this is a session's of; null for any other. */
   readonly #graphs: VariableState | null;
   #trainable: boolean;
   #valueShape: readonly number[] = [];
   #version = 0;
-  /** The value as a tensor: made when somebody asks, since compiled steps replace values that nobody looks at. */
+  /** The value as a tensor, made on demand: compiled steps often replace values that are never read. */
   #value: VariableValue | null = null;
 
-  /** Takes over `value`; null leaves the variable uninitialised. `graphs`: the state of a graph, where this is a session's of it. */
+  /** Takes over `value`; null leaves the variable uninitialised. `graphs`: the graph's state, for a session's. */
   constructor(value: EagerTensor | null, init: VariableInit, graphs: VariableState | null = null) {
     this.id = graphs?.id ?? newTensorId();
     this.ofGraph = init.ofGraph ?? false;
@@ -88,7 +86,7 @@ export class VariableState implements Resource, NodeState {
     value.dispose();
   }
 
-  /** The state of one session for that of a graph: it has the same id, so that gradients find it, and what the graph's has. */
+  /** Makes a session's state for that of a graph, with the same id, so that gradients find it. */
   fork(): this {
     const { dtype, shape, sharedName, trainable } = this;
     const own = new VariableState(null, { dtype, shape, sharedName, trainable }, this);
@@ -98,7 +96,7 @@ export class VariableState implements Resource, NodeState {
     return own as this;
   }
 
-  /** True where tapes watch it by themselves. */
+  /** True where tapes watch it automatically. */
   get trainable(): boolean {
     return this.#graphs?.trainable ?? this.#trainable;
   }
@@ -107,23 +105,22 @@ export class VariableState implements Resource, NodeState {
     this.#trainable = trainable;
     VariableState.trainableChanges++;
   }
-  /** The memory of the value now; null where there is none. */
+  /** Memory of the value; null if there is none. */
   get storage(): Storage | null {
     return this.#place.storage;
   }
-  /** The shape of the value now. */
   get valueShape(): readonly number[] {
     return this.#valueShape;
   }
-  /** Another number after each change of the value. */
+  /** Changes with each change of the value. */
   get version(): number {
     return this.#version;
   }
-  /** The value now. Throws `FailedPreconditionError` after `dispose()`. */
+  /** The current value. Throws `FailedPreconditionError` after `dispose()`. */
   get value(): EagerTensor {
     if (this.#value !== null) return this.#value;
     const storage = this.#held();
-    // It counts itself from now on.
+    // The state counts itself from now on.
     totals.tensors--;
     return this.#value = outsideScopes(() => new VariableValue(this.#valueShape, storage, this));
   }
@@ -131,12 +128,12 @@ export class VariableState implements Resource, NodeState {
   get isDisposed(): boolean {
     return this.#place.storage === null;
   }
-  /** A handle on the value now: later assignments do not change it. */
+  /** Returns a handle on the current value, which later assignments do not change. */
   read(): EagerTensor {
     return new EagerTensor(this.dtype, this.#valueShape, this.#held().retain());
   }
 
-  /** The value as a kernel wants it, made once and kept until it changes; undefined where there is no memory for it. */
+  /** Returns the value in a kernel's form, kept until the value changes; undefined if memory is short. */
   form({ key, spec, make }: KernelForm): DeviceBuffer | undefined {
     const { forms } = this.#place, known = forms.get(key);
     if (known !== undefined) return known.buffer;
@@ -150,7 +147,7 @@ export class VariableState implements Resource, NodeState {
       throw e;
     }
   }
-  /** The value changes where it is: what was made of it is out of date. */
+  /** Notes a change of the value in place: its other forms are out of date. */
   change(): void {
     this.#version++;
     const { forms } = this.#place;
@@ -174,7 +171,7 @@ export class VariableState implements Resource, NodeState {
     );
   }
 
-  /** True where it may take such a value. */
+  /** True where a value of this dtype and shape can be assigned. */
   takes(dtype: DType, shape: PartialShape): boolean {
     return dtype === this.dtype && compatible(this.shape, shape);
   }
@@ -183,7 +180,7 @@ export class VariableState implements Resource, NodeState {
     this.check(dtype, staticShape);
     this.replace(staticShape, storage.retain());
   }
-  /** Throws `ValueError` for what it does not take. */
+  /** Throws `ValueError` for a dtype or shape that cannot be assigned. */
   check(dtype: DType, shape: PartialShape): void {
     if (this.takes(dtype, shape)) return;
     throw new ValueError(
@@ -208,7 +205,6 @@ export class VariableState implements Resource, NodeState {
     this.#place.storage = storage;
     totals.tensors++;
   }
-  /** Frees the value. */
   dispose(): void {
     const { storage } = this.#place;
     if (storage === null) return;
@@ -224,11 +220,9 @@ export class VariableState implements Resource, NodeState {
   }
 }
 
-/** The handle that ops get: a resource tensor with the variable's id, so that gradients find it. */
+/** The handle of a variable: a resource tensor with the variable's id, so that gradients find it. */
 export class VariableHandle extends Tensor {
-  /** A handle is a scalar. */
   readonly staticShape: readonly number[] = [];
-  /** The variable's state. */
   readonly resource: VariableState;
 
   /** `id` is the variable's. */
