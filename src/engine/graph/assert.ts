@@ -1,6 +1,4 @@
-/**
- * Assert: a check that a graph makes when it runs.
- */
+/** Assert: a check at run time of a graph. */
 import { wantList } from "../core/arguments.ts";
 import { apply } from "../core/apply.ts";
 import { toNdArray } from "../core/convert.ts";
@@ -10,8 +8,9 @@ import { currentGraph } from "./current_graph.ts";
 import type { Operation } from "./operation.ts";
 
 /**
- * Fails where `condition` is false when it runs, telling the values of `data`, of each the first `summarize` (default 3, -1 for all).
- * Gives the operation in a graph, null eagerly. TensorFlow op `Assert`. Throws `InvalidArgumentError`.
+ * Fails if `condition` is false at run time; the error shows the first `summarize` values (default 3, -1 for all) of
+ * each tensor in `data`. Returns the operation in a graph, null in eager mode. TensorFlow op `Assert`. Throws
+ * `InvalidArgumentError`.
  *
  * @example
  * ```ts

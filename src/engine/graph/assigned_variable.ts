@@ -1,15 +1,13 @@
-/**
- * What assigning gives in a graph: the operation, and as a tensor the value after it.
- */
+/** The result of an assignment in a graph: the operation, and as a tensor the value after it. */
 import type { PartialShape } from "../core/shape.ts";
 import { Tensor } from "../core/tensor.ts";
 import type { Graph } from "./graph.ts";
 import { addRead } from "./graph_variables.ts";
 import type { Operation, SymbolicTensor } from "./operation.ts";
 
-/** A variable as an assignment leaves it. Follows TensorFlow's `_UnreadVariable`: nobody reads it until it is used. */
+/** A variable after an assignment. Follows TensorFlow's `_UnreadVariable`: its value is read only if it is used. */
 export class AssignedVariable extends Tensor {
-  /** The operation that assigns. */
+  /** The assigning operation. */
   readonly operation: Operation;
   #value: SymbolicTensor | null = null;
 
@@ -19,7 +17,7 @@ export class AssignedVariable extends Tensor {
     this.operation = operation;
   }
 
-  /** True: the value is known when the graph runs. */
+  /** True: graphs compute the value at run time. */
   override get isSymbolic(): boolean {
     return true;
   }
@@ -31,7 +29,7 @@ export class AssignedVariable extends Tensor {
   override get graph(): Graph {
     return this.operation.graph;
   }
-  /** The operation that assigns. */
+  /** The assigning operation. */
   override get op(): Operation {
     return this.operation;
   }
@@ -39,7 +37,7 @@ export class AssignedVariable extends Tensor {
   override get name(): string {
     return this.readValue().name;
   }
-  /** The value after the assignment: a read that waits for it. */
+  /** Returns the value after the assignment: a read that waits for it. */
   override readValue(): SymbolicTensor {
     if (this.#value !== null) return this.#value;
     const { graph, inputs: [handle] } = this.operation;
@@ -47,7 +45,7 @@ export class AssignedVariable extends Tensor {
     const read = () => graph.controlDependencies([this.operation], () => addRead(handle, spec));
     return this.#value = graph.controlDependencies(null, read);
   }
-  /** The value after the assignment. */
+  /** Evaluates the value after the assignment. */
   override asOpInput(): SymbolicTensor {
     return this.readValue();
   }

@@ -1,18 +1,18 @@
-/**
- * Collections: lists of what belongs to a graph, by name.
- */
+/** Collections: named lists of a graph's objects. */
 
 /** Named lists. Follows TensorFlow `tf.GraphKeys`. */
 export class Collections {
   readonly #lists = new Map<string, unknown[]>();
 
-  /** The list itself, made where there is none yet. */
+  /** Returns the list itself, made if missing. */
   list(name: string): unknown[] {
     let list = this.#lists.get(name);
     if (!list) this.#lists.set(name, list = []);
     return list;
   }
-  /** A copy of a list, or of its members whose names begin with what the regular expression `scope` says. */
+  /**
+   * Returns a copy of a list, or of its members whose names match the regular expression `scope` from their beginning.
+   */
   get(name: string, scope?: string): unknown[] {
     const all = this.#lists.get(name) ?? [];
     if (scope === undefined || scope === "") return [...all];
@@ -22,7 +22,7 @@ export class Collections {
       return typeof own === "string" && begins.test(own);
     });
   }
-  /** Names of the lists that are not empty. */
+  /** Returns the names of the non-empty lists. */
   get names(): string[] {
     return [...this.#lists].filter(([, list]) => list.length > 0).map(([name]) => name);
   }

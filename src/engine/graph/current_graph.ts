@@ -1,6 +1,4 @@
-/**
- * The graph being built, if any. Eager code asks for it and loads no graph.
- */
+/** The graph being built, if any. Eager code asks for it without loading the graph's code. */
 import { currentInterpreter, type Interpreter } from "../core/apply.ts";
 import type { FuncGraph } from "./func_graph.ts";
 import type { Graph } from "./graph.ts";
@@ -11,12 +9,14 @@ export interface GraphInterpreter extends Interpreter {
   readonly graph: Graph;
 }
 
-/** The graph that ops go into now, or null in eager mode. */
+/** The graph that ops are added to, or null in eager mode. */
 export function currentGraph(): Graph | null {
   return (currentInterpreter() as Partial<GraphInterpreter>).graph ?? null;
 }
 
-/** The graph that a session runs what is built now in, outside of all functions' bodies; null in eager mode and its functions. */
+/**
+ * The outermost graph being built, around all function bodies: a session runs it. Null in eager mode and its functions.
+ */
 export function outermostGraph(): Graph | null {
   let graph = currentGraph();
   while (graph !== null && isFuncGraph(graph)) graph = graph.outer;

@@ -1,25 +1,25 @@
 /**
- * Automatic control dependencies: operations on one variable keep program order, and anything else with effects (a script, a loop
- * with one inside) keeps its place among them all.
+ * Automatic control dependencies: operations on one variable keep program order, and every other effect (a script, a
+ * loop with one inside) keeps its order with all effects.
  */
 import type { Resource } from "../core/graph_node.ts";
 import { resourceOf } from "../core/graph_node.ts";
 import type { Attrs, OpDef, OpEffects } from "../core/op.ts";
 import type { Operation } from "./operation.ts";
 
-/** What happened to one variable since the last barrier. */
+/** The accesses to one variable since the last barrier. */
 interface Track {
   write: Operation | null;
   reads: Operation[];
 }
 
-/** Follows a body as it is built and says what each operation must wait for. */
+/** Follows a body as it is built and finds the operations that each new one must wait for. */
 export class EffectOrder {
   readonly #tracks = new Map<Resource, Track>();
   #barrier: Operation | null = null;
   #since: Operation[] = [];
 
-  /** Operations that `op` must follow, for its effects. */
+  /** Returns the operations whose effects must come before `op`. */
   follow(op: Operation): Operation[] {
     const handles = op.inputs.filter((t) => t.dtype === "resource");
     const resources = handles.map(resourceOf).filter((r) => r !== undefined);
@@ -61,13 +61,13 @@ export function isRead(op: Operation): boolean {
   return op.type === "ReadVariableOp";
 }
 
-/** True for reads, assignments and updates: what touches nothing but its variables. */
+/** True for reads, assignments and updates: operations that touch only their variables. */
 function isAccess(op: Operation): boolean {
   return isRead(op) ||
     /^Assign\w*VariableOp$|^ResourceScatter(Add|Sub|Update)$|^Resource(Sparse)?Apply/.test(op.type);
 }
 
-/** Side effects of an application: those of its op, unless its attributes say what the functions do that it calls. */
+/** Returns the side effects of an application: those of its op, or of the functions in its attributes. */
 export function effectsOf(
   { def, attrs }: { readonly def: OpDef; readonly attrs: Attrs },
 ): OpEffects {

@@ -1,6 +1,4 @@
-/**
- * What a session is asked for and fed, as operations and tensors of its graph: tensors, variables, operations and names.
- */
+/** Resolves the fetches and feeds of a session, given as tensors, variables, operations or names, in its graph. */
 import { CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
@@ -11,7 +9,9 @@ import { AssignedVariable } from "./assigned_variable.ts";
 import type { Graph } from "./graph.ts";
 import { Operation, SymbolicTensor } from "./operation.ts";
 
-/** What a fetch means. Throws `TypeError` for what is no fetch, `ValueError` for what is not of the graph. */
+/**
+ * Returns the tensor or operation of a fetch. Throws `TypeError` for other values, `ValueError` for another graph's.
+ */
 export function fetchIn(graph: Graph, given: unknown): SymbolicTensor | Operation {
   const refused = (f: unknown, why: string): ValueError =>
     new ValueError(`Argument \`fetch\` = ${f} cannot be interpreted as a Tensor. (${why})`);
@@ -39,7 +39,7 @@ export function fetchIn(graph: Graph, given: unknown): SymbolicTensor | Operatio
   }
 }
 
-/** The tensor that stands for what may be one: the read of a variable, the value after an assignment. */
+/** Returns the tensor of a value that stands for one: the read of a variable, the value after an assignment. */
 function valueIn(graph: Graph, t: Tensor, argument: string): Tensor {
   if (t instanceof AssignedVariable) {
     return t.graph === graph ? t.readValue() : t.operation.inputs[1];
@@ -56,7 +56,7 @@ function valueIn(graph: Graph, t: Tensor, argument: string): Tensor {
   }
 }
 
-/** What the components of a composite tensor are fed. Throws `TypeError` for a value of another kind. */
+/** Returns the feeds of a composite tensor's components. Throws `TypeError` for a value of another kind. */
 export function fedParts(
   key: CompositeTensor,
   value: unknown,
@@ -70,7 +70,7 @@ export function fedParts(
   );
 }
 
-/** The tensors that a key of a feed means: of a variable all of its reads. Throws `TypeError` for what is none of the graph's. */
+/** Returns the tensors of a feed's key: for a variable all its reads. Throws `TypeError` for other values. */
 export function feedsIn(graph: Graph, key: unknown): readonly SymbolicTensor[] {
   const refused = (why: string): TypeError =>
     new TypeError(`Cannot interpret feeds key as Tensor: ${why}`);

@@ -1,5 +1,5 @@
 /**
- * FuncGraph: the graph of a traced function. What comes from outside is captured as a further input; effects keep program order.
+ * FuncGraph: the graph of a traced function. Outer values become further inputs (captures); effects keep program order.
  */
 import { lookupOp, type OpDef } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
@@ -13,7 +13,7 @@ import { currentGraph } from "./current_graph.ts";
 import { Graph } from "./graph.ts";
 import type { Operation, SymbolicTensor } from "./operation.ts";
 
-/** A value from outside and the placeholder that stands for it. */
+/** An outer value and its placeholder. */
 export interface Capture {
   /** Tensor of an outer graph, or an eager one. */
   readonly outer: Tensor;
@@ -22,43 +22,43 @@ export interface Capture {
 }
 
 /**
- * Deepest nest of functions, by where they are made and by who calls whom. Each takes some twenty frames of the engine's stack when it
- * runs and more when it is differentiated: V8 has room for 550 calls, and for not quite 190 gradients of branches.
+ * Maximum nesting of functions, by definition and by calls. Each level takes some twenty frames of the engine's stack
+ * at run time, and more when differentiated: V8 has room for 550 calls, and for almost 190 gradients of branches.
  */
 export const MAX_DEPTH = 100;
 
-/** A function as an attribute has it: by itself, or with what it captures. */
+/** A function in an attribute: alone, or with its captures. */
 interface Called {
   readonly graph?: unknown;
   readonly f?: { readonly graph?: unknown };
 }
 
-/** A function's body. */
+/** The body of a function. */
 export class FuncGraph extends Graph {
   /** Name of the function. */
   readonly name: string;
-  /** Placeholders of the arguments, captures not included. */
+  /** Placeholders of the arguments, without captures. */
   readonly inputs: SymbolicTensor[] = [];
   /** Results. */
   outputs: SymbolicTensor[] = [];
-  /** Values from outside. */
+  /** Captures. */
   readonly captures: Capture[] = [];
-  /** Handles of the variables it uses, as they are outside. */
+  /** Handles of the variables it uses, as outer values. */
   readonly resources: Tensor[] = [];
-  /** Operations that run for their effect, in program order. */
+  /** Effectful operations in program order. */
   readonly effects: Operation[] = [];
   readonly #order = new EffectOrder();
   #stateful = false;
   #ordered = false;
   readonly #captured = new Map<number, SymbolicTensor>();
-  /** The graph that it is a part of; null where it was made in eager code. */
+  /** The enclosing graph; null if it was made in eager code. */
   readonly outer: Graph | null;
-  /** Functions around this one. */
+  /** Number of enclosing functions. */
   readonly #inside: number = 0;
-  /** Functions that are called in turn, this one included. */
+  /** Depth of its calls, itself included. */
   #calls = 1;
 
-  /** An empty body, inside the graph being built or another one: it may use what is there. */
+  /** Makes an empty body inside the graph being built, or inside `outer`, whose values it may use. */
   constructor(name: string, outer: Graph | null = currentGraph()) {
     super();
     this.name = name;
@@ -69,7 +69,7 @@ export class FuncGraph extends Graph {
     }
   }
 
-  /** Throws `ValueError` rather than run out of stack, now or when the function runs. */
+  /** Throws `ValueError` before the stack would overflow, now or at run time. */
   #checkDepth(depth: number, how: string): void {
     if (depth <= MAX_DEPTH) return;
     throw new ValueError(
@@ -82,7 +82,7 @@ export class FuncGraph extends Graph {
     return this.#stateful;
   }
 
-  /** True where its effects have an order: a call of it keeps its place among others. */
+  /** True where its effects are ordered: a call of it keeps its order with other effects. */
   get ordered(): boolean {
     return this.#ordered;
   }
@@ -103,16 +103,16 @@ export class FuncGraph extends Graph {
     );
   }
 
-  /** The tensor as the body knows it: itself where it belongs here, else the placeholder that stands for it. */
+  /** Returns the tensor inside the body: itself, or its placeholder. */
   inside(x: Tensor): SymbolicTensor {
     const isHere = x.isSymbolic && (x as SymbolicTensor).graph === this;
     return isHere ? x as SymbolicTensor : this.capture(x);
   }
-  /** Brings a tensor of another graph in as a further input. */
+  /** Captures a tensor of another graph. */
   protected override foreign(x: SymbolicTensor, _def: OpDef): SymbolicTensor {
     return this.capture(x);
   }
-  /** Brings a tensor from outside in as a further input. */
+  /** Captures an outer tensor. */
   protected override capture(x: Tensor): SymbolicTensor {
     let inner = this.#captured.get(x.id);
     if (!inner) {
@@ -125,7 +125,7 @@ export class FuncGraph extends Graph {
     return inner;
   }
 
-  /** What another body computes exists only while that one runs. */
+  /** A value of another body exists only while that body runs. */
   #checkScope(x: Tensor): void {
     if (!x.isSymbolic) return;
     const { graph } = x as SymbolicTensor;
@@ -146,7 +146,7 @@ export class FuncGraph extends Graph {
     this.resources.push(x);
   }
 
-  /** Automatic control dependencies, and the depth of calls. */
+  /** Orders effects automatically, and tracks the depth of calls. */
   protected override onOperation(op: Operation): void {
     for (const { name, type } of op.def.signature.attrDefs) {
       if (type !== "func") continue;
@@ -166,12 +166,12 @@ export class FuncGraph extends Graph {
     for (const before of this.#order.follow(op)) {
       if (!op.controlInputs.includes(before)) op.controlInputs.push(before);
     }
-    // A read that nobody uses need not happen.
+    // An unused read can be dropped.
     if (!isRead(op)) this.effects.push(op);
   }
 }
 
-/** Attributes that say of an op what effects the functions have that it calls. */
+/** Returns the attributes that describe the effects of the functions that an op calls. */
 export function effectAttrs(
   ...graphs: readonly FuncGraph[]
 ): { readonly _ordered?: boolean; readonly _unordered?: boolean } {

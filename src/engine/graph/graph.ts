@@ -1,5 +1,6 @@
 /**
- * Graph: append-only operations with unique names, name scopes and control dependencies. As an interpreter it turns `apply` into nodes.
+ * Graph: append-only operations with unique names, name scopes and control dependencies. As an interpreter it adds an
+ * operation for each `apply`.
  */
 import { type OpInput, withInterpreter } from "../core/apply.ts";
 import { type Attrs, inferOutputs, lookupOp, type OpDef } from "../core/op.ts";
@@ -20,15 +21,15 @@ import { captureSite, constantValue, Operation, SymbolicTensor } from "./operati
 const ROOT_NAME = /^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$/;
 const SCOPED_NAME = /^[A-Za-z0-9_.\\/>-]*$/;
 
-/** The name, which is whole. Throws `ValueError` where it is none. */
+/** Checks a full name. Throws `ValueError` for an invalid one. */
 function checkName(name: string): string {
   if (ROOT_NAME.test(name)) return name;
   throw new ValueError(`'${name}' is not a valid root scope name`);
 }
 
-/** What new operations get from the functions around the code that makes them. */
+/** The scopes in force for new operations. */
 interface Surroundings {
-  /** The name scope, with its `/`. */
+  /** Name scope, with its `/`. */
   readonly scope: string;
   readonly controls: readonly ControlScope[];
   readonly colocation: Operation | null;
@@ -37,7 +38,7 @@ interface Surroundings {
 
 interface ControlScope {
   readonly controls: readonly Operation[];
-  /** Operations made inside: consuming one of them makes a control edge needless. */
+  /** Operations made inside: an input from one of them makes a control edge unnecessary. */
   readonly made: Set<Operation>;
 }
 
@@ -57,7 +58,7 @@ let graphCount = 0;
  * ```
  */
 export class Graph {
-  /** Text that names the graph in messages. */
+  /** Name of the graph in messages. */
   readonly key: string = `graph_${graphCount++}`;
   readonly #operations: Operation[] = [];
   readonly #byName = new Map<string, Operation>();
@@ -65,13 +66,13 @@ export class Graph {
   readonly #unfeedable = new Set<number>();
   #around: Surroundings = { scope: "", controls: [], colocation: null, overrides: null };
   #finalized = false;
-  /** Shapes promised with `setShape` so far: plans check the promises that were made before them. */
+  /** Number of shapes promised with `setShape`: a plan checks the promises made before it. */
   promises = 0;
-  /** The variables that it uses. */
+  /** Its variables. */
   readonly variables: GraphVariables = new GraphVariables(this);
-  /** Lists of what belongs to it, by name. */
+  /** Its collections. */
   readonly collections: Collections = new Collections();
-  /** How `apply` adds to this graph. */
+  /** Adds an operation for each `apply`. */
   readonly interpreter: GraphInterpreter = {
     symbolic: true,
     operationCount: () => this.version,
@@ -80,11 +81,11 @@ export class Graph {
     constant: (value, dtype = value.dtype) => this.constant(castArray(value, dtype)),
   };
 
-  /** Operations in the order they were made. */
+  /** Operations in order of their creation. */
   get operations(): readonly Operation[] {
     return this.#operations;
   }
-  /** Grows with each operation; plans are made for one version. */
+  /** Increases with each operation; a plan is for one version. */
   get version(): number {
     return this.#operations.length;
   }
@@ -97,7 +98,9 @@ export class Graph {
     return this.#around.scope;
   }
 
-  /** Runs `fn` with this graph as the place where ops go: of an async function until its first await, as all scopes. */
+  /**
+   * Runs `fn` with this graph as the one being built; an async function only until its first await, as in all scopes.
+   */
   asDefault<R>(fn: () => R): R {
     return withInterpreter(this.interpreter, fn);
   }
@@ -107,7 +110,9 @@ export class Graph {
     this.#finalized = true;
   }
 
-  /** Adds an operation. Throws `RuntimeError` after `finalize()`, and what `infer` throws for inputs that do not fit. */
+  /**
+   * Adds an operation. Throws `RuntimeError` after `finalize()`, and the errors of `infer` for inputs that do not fit.
+   */
   addOp(
     def: OpDef,
     inputs: readonly OpInput[],
@@ -129,7 +134,7 @@ export class Graph {
       throw this.#located(e, def, specs);
     }
     const scoped = this.#scopedName(wanted), { controls, colocation, overrides } = this.#around;
-    // A name that ends in `/` is that of a scope, which the caller reserved.
+    // A name that ends in `/` is a scope's, which the caller reserved.
     const isFree = wanted.endsWith("/") && !this.#byName.has(scoped);
     const name = isFree ? scoped : this.uniqueName(scoped);
     const op = new Operation(this, this.#operations.length, {
@@ -151,10 +156,13 @@ export class Graph {
     return op;
   }
 
-  /** Called for each new operation: function graphs order effects here. */
+  /** Hook for each new operation: function graphs order effects here. */
   protected onOperation(_op: Operation): void {}
 
-  /** Brings an input into this graph: literals and eager tensors become constants. Throws `ValueError` for a tensor of another graph. */
+  /**
+   * Converts an input to a tensor of this graph: literals and eager tensors become constants. Throws `ValueError` for a
+   * tensor of another graph.
+   */
   convertInput(x: OpInput, def: OpDef): SymbolicTensor {
     if (x instanceof NdArray) return this.constant(x);
     if (x instanceof SymbolicTensor) return x.graph === this ? x : this.foreign(x, def);
@@ -163,19 +171,19 @@ export class Graph {
     return this.capture(x);
   }
 
-  /** An eager tensor used in this graph. */
+  /** Handles an eager tensor used in this graph. */
   protected capture(x: Tensor): SymbolicTensor {
     return this.constant(x.ndarraySync());
   }
 
-  /** A tensor of another graph used in this one. */
+  /** Handles a tensor of another graph used in this one. */
   protected foreign(x: SymbolicTensor, def: OpDef): SymbolicTensor {
     throw new ValueError(
       `Cannot use ${x} as an input of ${def.name} in ${this.key}: tensors must be from the same graph as the op, this one is of ${x.graph.key}`,
     );
   }
 
-  /** The node that stands for a variable: one per variable. */
+  /** Returns the node of a variable, one per variable. */
   protected resource(x: Tensor, resource: Resource): SymbolicTensor {
     const known = this.variables.find(resource);
     if (known) return known;
@@ -187,15 +195,18 @@ export class Graph {
   addToCollection(name: string, value: unknown): void {
     this.collections.list(name).push(value);
   }
-  /** The values of a collection, or those whose names begin with `scope`. Follows TensorFlow `tf.Graph.get_collection`. */
+  /**
+   * Returns the values of a collection, or those whose names begin with `scope`. Follows TensorFlow
+   * `tf.Graph.get_collection`.
+   */
   getCollection(name: string, scope?: string): unknown[] {
     return this.collections.get(name, scope);
   }
 
-  /** Called when a variable is first used in this graph. */
+  /** Hook for the first use of a variable in this graph. */
   protected onResource(_x: Tensor): void {}
 
-  /** A `Const` node. The graph has a copy: it must not see what the caller writes later. */
+  /** Adds a `Const` node with a copy of the value: later writes of the caller must not change it. */
   constant(given: NdArray, name?: string): SymbolicTensor {
     const value = DTYPES[given.dtype].kind === "handle" ? given : given.copy();
     return this.addOp(lookupOp("Const")!, [], { value, dtype: value.dtype }, { name }).outputs[0];
@@ -216,7 +227,7 @@ export class Graph {
     return this.#within({ scope: "", controls: [] }, fn);
   }
 
-  /** A name not taken yet: `x`, `x_1`, …; letters' case does not make a difference. Reserves it. */
+  /** Returns a free name, case-insensitively, and reserves it: `x`, `x_1`, …. */
   uniqueName(wanted: string): string {
     const key = wanted.toLowerCase();
     const n = this.#names.get(key);
@@ -241,7 +252,7 @@ export class Graph {
     return scope + wanted;
   }
 
-  /** Runs `fn` with names prefixed; a name that ends in `/` re-enters that scope, empty or null resets to the root. */
+  /** Runs `fn` with names prefixed; a name that ends in `/` re-enters that scope, empty or null returns to the root. */
   nameScope<R>(name: string | null, fn: (scope: string) => R): R {
     let scope = "";
     if (name?.endsWith("/")) scope = `${checkName(name.slice(0, -1))}/`;
@@ -249,7 +260,7 @@ export class Graph {
     return this.#within({ scope }, () => fn(scope));
   }
 
-  /** Runs `fn` so that the operations made inside run after `controls`; null clears the dependencies around it. */
+  /** Runs `fn`; the operations made inside run after `controls`. Null clears the dependencies in force. */
   controlDependencies<R>(controls: readonly (Operation | Tensor)[] | null, fn: () => R): R {
     if (controls === null) return this.#within({ controls: [] }, fn);
     const ops = controls.map((c) => {
@@ -277,12 +288,15 @@ export class Graph {
     return this.#within({ colocation }, fn);
   }
 
-  /** Runs `fn` so that operations made inside have registered gradients, by type. Follows TensorFlow `tf.Graph.gradient_override_map`. */
+  /**
+   * Runs `fn`; the operations made inside have registered gradients, by type. Follows TensorFlow
+   * `tf.Graph.gradient_override_map`.
+   */
   gradientOverrideMap<R>(map: Readonly<Record<string, string>>, fn: () => R): R {
     return this.#within({ overrides: { ...this.#around.overrides, ...map } }, fn);
   }
 
-  /** Attributes that an operation has from where it is made. */
+  /** Returns the attributes that an operation gets from the scopes around it. */
   #scopeAttrs({ name }: OpDef): Attrs {
     const { overrides, colocation } = this.#around;
     const gradient = overrides?.[name], near = colocation?.name;
@@ -290,7 +304,7 @@ export class Graph {
     return near === undefined ? type : { ...type, _class: [`loc:@${near}`] };
   }
 
-  /** The operation of this name. Throws `ValueError` for a tensor's name, `LookupError` for an unknown one. */
+  /** Returns the operation of this name. Throws `ValueError` for a tensor's name, `LookupError` for an unknown one. */
   getOperationByName(name: string): Operation {
     const op = this.#byName.get(name);
     if (op) return op;
@@ -300,7 +314,7 @@ export class Graph {
     throw new LookupError(`The name '${name}' refers to an Operation not in the graph.`);
   }
 
-  /** The tensor `op:index`. Throws `ValueError` for a name that is none, `LookupError` for what does not exist. */
+  /** Returns the tensor `op:index`. Throws `ValueError` for an invalid name, `LookupError` for an unknown one. */
   getTensorByName(name: string): SymbolicTensor {
     const m = /^(.+):(\d+)$/.exec(name);
     if (!m) {
@@ -323,14 +337,15 @@ export class Graph {
     );
   }
 
-  /** The operation of this name, or undefined. */
+  /** Returns the operation of this name, or undefined. */
   findOperation(name: string): Operation | undefined {
     return this.#byName.get(name);
   }
 
   /**
-   * The graph as a GraphDef in proto3 JSON form, in ops that TensorFlow knows unless `portable` is false. Throws `ValueError` for
-   * scripts that have no registered name, and for nodes that TensorFlow cannot have: `tf.portability` lists them.
+   * Returns the graph as a GraphDef in proto3 JSON form, in TensorFlow's ops unless `portable` is false. Throws
+   * `ValueError` for scripts without a registered name, and for nodes that TensorFlow cannot have: `tf.portability`
+   * lists them.
    */
   toGraphDef(options: GraphDefOptions = {}): GraphDefJson {
     return toGraphDef(this, options);

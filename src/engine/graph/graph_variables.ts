@@ -1,6 +1,4 @@
-/**
- * Variables of a graph: the nodes that stand for them and read them, and those that belong to the graph itself.
- */
+/** Variables of a graph: the nodes that stand for them and read them, and the variables that belong to the graph. */
 import { lookupOp } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
 import { ValueError } from "../core/errors.ts";
@@ -9,17 +7,17 @@ import type { Spec } from "../core/tensor_spec.ts";
 import type { Graph } from "./graph.ts";
 import type { Operation, SymbolicTensor } from "./operation.ts";
 
-/** Where a variable is in the graph that it belongs to. */
+/** The place of a variable in its graph. */
 export interface VariableNode {
   /** The graph. */
   readonly graph: Graph;
-  /** The node that stands for it. */
+  /** The node of the variable. */
   readonly handle: SymbolicTensor;
-  /** The operation that gives it its initial value, if there is one. */
+  /** The operation that assigns its initial value, if any. */
   readonly initializer: Operation | null;
 }
 
-/** Adds a read of a variable: it is called and placed like none of the code that asks for it. */
+/** Adds a read of a variable outside the scopes of the calling code. */
 export function addRead(
   handle: SymbolicTensor,
   { dtype, shape }: Pick<Spec, "dtype" | "shape">,
@@ -31,7 +29,7 @@ export function addRead(
   );
 }
 
-/** The nodes of a graph that stand for variables. */
+/** The nodes of a graph's variables. */
 export class GraphVariables {
   readonly #graph: Graph;
   readonly #nodes = new Map<Resource, SymbolicTensor>();
@@ -42,15 +40,15 @@ export class GraphVariables {
     this.#graph = graph;
   }
 
-  /** The node that stands for a variable, or undefined where the graph does not use it. */
+  /** Returns the node of a variable, or undefined if the graph does not use it. */
   find(resource: Resource): SymbolicTensor | undefined {
     return this.#nodes.get(resource);
   }
-  /** Says which node stands for a variable. */
+  /** Sets the node of a variable. */
   adopt(resource: Resource, node: SymbolicTensor): void {
     this.#nodes.set(resource, node);
   }
-  /** Adds a node for a variable: at the root for one from outside, with a scope's name for one that belongs to the graph. */
+  /** Adds a node for a variable: at the root for an outer one, with a scope's name for the graph's own. */
   add(resource: Resource, scope?: string): SymbolicTensor {
     const { dtype, shape, sharedName } = resource;
     const attrs = { dtype, shape, shared_name: sharedName, _resource: resource };
@@ -64,7 +62,10 @@ export class GraphVariables {
     return node;
   }
 
-  /** The read of a variable that fetches of it give: one per variable. Throws `ValueError` where the graph does not use it. */
+  /**
+   * Returns the read that fetches of a variable use, one per variable. Throws `ValueError` if the graph does not use
+   * the variable.
+   */
   snapshot(resource: Resource): SymbolicTensor {
     const known = this.#snapshots.get(resource);
     if (known) return known;
@@ -80,7 +81,7 @@ export class GraphVariables {
     this.#snapshots.set(resource, made);
     return made;
   }
-  /** All reads of a variable in this graph, for feeding it: that of {@linkcode GraphVariables.snapshot} is among them. */
+  /** Returns all reads of a variable in this graph, for a feed; {@linkcode GraphVariables.snapshot}'s is among them. */
   reads(resource: Resource): SymbolicTensor[] {
     const { operation: { def } } = this.snapshot(resource);
     return this.find(resource)!.consumers().filter((o) => o.def === def).map((o) => o.outputs[0]);

@@ -1,6 +1,4 @@
-/**
- * Groups: operations that only wait for others. In eager mode, where all has run already, they do nothing.
- */
+/** Groups: operations that only wait for others. In eager mode they do nothing. */
 import { optionCheck, wantList, wrongArgument } from "../core/arguments.ts";
 import { lookupOp } from "../core/op.ts";
 import { withScope } from "../core/scope_context.ts";
@@ -9,7 +7,7 @@ import { ValueError } from "../core/errors.ts";
 import { currentGraph } from "./current_graph.ts";
 import type { Operation } from "./operation.ts";
 
-/** What a group waits for; null is left out. */
+/** A member of a group; null is left out. */
 export type Awaited = Operation | Tensor | null;
 
 /** Options of {@linkcode group}. */
@@ -19,7 +17,7 @@ export interface GroupOptions {
 }
 
 /**
- * An operation that does nothing. Follows TensorFlow `tf.no_op`. Null in eager mode.
+ * Returns an operation that does nothing. Follows TensorFlow `tf.no_op`. Null in eager mode.
  *
  * @example
  * ```ts
@@ -38,8 +36,8 @@ export function noOp(name?: string): Operation | null {
 }
 
 /**
- * An operation that is done when all its inputs are; the last argument may be `{ name }`. Follows TensorFlow `tf.group`.
- * Null in eager mode.
+ * Returns an operation that runs after all its inputs; the last argument may be `{ name }`. Follows TensorFlow
+ * `tf.group`. Null in eager mode.
  *
  * @example
  * ```ts
@@ -82,8 +80,8 @@ export interface TupleOptions {
 const checkTuple = optionCheck<TupleOptions>("tuple", { controlInputs: true });
 
 /**
- * The tensors, none of which is known before all are computed; null stays null. Follows TensorFlow `tf.tuple`.
- * Throws `ValueError` where there is no tensor.
+ * Returns the tensors, each of which waits for all of them; null stays null. Follows TensorFlow `tf.tuple`. Throws
+ * `ValueError` if there is no tensor.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * What kind of variable a handle in a graph stands for. One that is an argument, as in functions that were read from a GraphDef, is what
- * the body does with it.
+ * Finds the spec of a handle's variable in a graph. For an argument, as in functions read from a GraphDef, the uses in
+ * the body tell it.
  */
 import { resourceOf } from "../core/graph_node.ts";
 import type { Tensor } from "../core/tensor.ts";
@@ -8,14 +8,14 @@ import type { Spec } from "../core/tensor_spec.ts";
 import type { FuncGraph } from "./func_graph.ts";
 import type { Operation, SymbolicTensor } from "./operation.ts";
 
-/** A function as an attribute: itself, or with the places of what it captures among the inputs. */
+/** A function in an attribute: alone, or with the places of its captures among the inputs. */
 interface FunctionAttr {
   readonly f?: { readonly graph: FuncGraph };
   readonly from?: readonly number[];
   readonly graph?: FuncGraph;
 }
 
-/** Dtype and shape of the variable behind a handle; null where nothing reads it. */
+/** Returns dtype and shape of a handle's variable; null if nothing reads it. */
 export function variableSpec(handle: Tensor): Spec | null {
   const resource = resourceOf(handle);
   if (resource) return resource;
@@ -36,16 +36,16 @@ function specOfArgument(handle: SymbolicTensor): Spec | null {
   return null;
 }
 
-/** The placeholders that stand for an input of an operation in the functions it calls. */
+/** Returns the placeholders that stand for an operation's input in the functions it calls. */
 function argumentsFor(op: Operation, input: number): SymbolicTensor[] {
   return Object.values(op.attrs).flatMap((attr) => {
     const { f, from, graph } = (attr ?? {}) as FunctionAttr;
     const body = graph ?? f?.graph;
     if (!body?.captures) return [];
     const all = [...body.inputs, ...body.captures.map((c) => c.inner)];
-    // A call hands its inputs over as they are.
+    // A call passes all its inputs.
     if (!from) return all.slice(input, input + 1);
-    // The predicate of a branch is no argument of it.
+    // The predicate of a branch is no argument.
     const at = op.type.endsWith("If") ? input - 1 : input;
     const own = all.length - from.length;
     if (at < own) return [all[at]];

@@ -1,21 +1,22 @@
 /**
- * The plan's view of a graph: only what the fetches need, in an order that respects data and control edges. Passes rewrite it.
+ * The planner's view of a graph: the nodes that the fetches need, in an order that respects data and control edges.
+ * Passes rewrite it.
  */
 import type { DType } from "../core/dtype.ts";
 import type { Attrs, OpDef } from "../core/op.ts";
 import type { PartialShape } from "../core/shape.ts";
 import type { Operation, SymbolicTensor } from "./operation.ts";
 
-/** A value that flows. */
+/** A value between nodes. */
 export interface IrValue {
-  /** Who makes it. */
+  /** The producing node. */
   readonly node: IrNode;
-  /** Which of the node's outputs. */
+  /** Number of the node's output. */
   readonly index: number;
   readonly dtype: DType;
-  /** What is known of its shape. */
+  /** Known shape. */
   readonly shape: PartialShape;
-  /** True where the shape is a user's promise that must be checked. */
+  /** True where the shape is a user's promise, to be checked. */
   readonly promised: boolean;
 }
 
@@ -26,23 +27,23 @@ export interface IrNode {
   readonly def: OpDef;
   readonly attrs: Attrs;
   readonly inputs: IrValue[];
-  /** Nodes that must run before. A constant has none: what it would wait for, its readers wait for. */
+  /** Nodes that must run before. A constant has none: its readers wait in its place. */
   readonly controls: IrNode[];
   readonly outputs: IrValue[];
-  /** Requested device; empty where none was. */
+  /** Requested device, or empty. */
   readonly device: string;
-  /** The operation it stems from. */
+  /** The operation it comes from. */
   readonly source: Operation;
-  /** For a fed value: its number among the feeds. */
+  /** For a feed, its number; else -1. */
   readonly feed: number;
 }
 
-/** True for a constant that nothing is fed for. */
+/** True for a constant without a feed. */
 export function isConstant({ def, feed }: IrNode): boolean {
   return feed < 0 && def.meaning.kind === "constant";
 }
 
-/** What a run computes. */
+/** The graph of a run. */
 export interface IrGraph {
   /** Nodes in topological order. */
   readonly nodes: IrNode[];
@@ -52,16 +53,16 @@ export interface IrGraph {
   readonly targets: IrNode[];
 }
 
-/** What to build. */
+/** The fetches and feeds of a run. */
 export interface IrRequest {
   readonly fetches: readonly SymbolicTensor[];
   /** Operations to run for their effect. */
   readonly targets: readonly Operation[];
-  /** Tensors whose values are given: their producers are not run for them. */
+  /** Tensors with given values: their producers do not run for them. */
   readonly feeds: readonly SymbolicTensor[];
 }
 
-/** The part of a graph that a run needs. */
+/** Builds the part of a graph that a run needs. */
 export function buildIr({ fetches, targets, feeds }: IrRequest): IrGraph {
   const fed = new Map<SymbolicTensor, IrValue>();
   const nodes: IrNode[] = [];
@@ -73,9 +74,9 @@ export function buildIr({ fetches, targets, feeds }: IrRequest): IrGraph {
     fed.set(t, value);
   });
   const made = new Map<Operation, IrNode>();
-  // What those who use a constant wait for in its stead.
+  // The nodes that a constant's readers wait for in its place.
   const behind = new Map<Operation, readonly IrNode[]>();
-  // A fed placeholder has no work of its own left to wait for.
+  // A fed placeholder waits for nothing.
   const controlsOf = (op: Operation): Operation[] =>
     op.controlInputs.filter((c) => c.def.meaning.kind !== "input" || !fed.has(c.outputs[0]));
   const waitsOf = (op: Operation): readonly IrNode[] => behind.get(op) ?? [made.get(op)!];

@@ -1,6 +1,4 @@
-/**
- * Operation and SymbolicTensor: the nodes of a graph and what they put out.
- */
+/** Operation and SymbolicTensor: the nodes of a graph and their outputs. */
 import type { Attrs, OpDef } from "../core/op.ts";
 import { mergeShapes, type PartialShape, sameShape } from "../core/shape.ts";
 import { NdArray } from "../core/nd_array.ts";
@@ -12,21 +10,21 @@ import { RuntimeError, ValueError } from "../core/errors.ts";
 import type { GraphNode } from "../core/graph_node.ts";
 import type { Graph } from "./graph.ts";
 
-/** What a graph says when it makes an operation. */
+/** The data of a new operation. */
 export interface OperationInit
   extends Pick<Operation, "name" | "def" | "inputs" | "controlInputs" | "attrs" | "device"> {
   /** Output specs. */
   readonly outputs: readonly Spec[];
-  /** Made where user code made it: its stack says so. */
+  /** Its stack shows where user code made the operation. */
   readonly site: Error;
 }
 
-/** An error with enough frames to reach from an op that a gradient rule makes to the user's line. */
+/** Makes an error with enough stack frames to reach the user's line from an op of a gradient rule. */
 export function captureSite(): Error {
   return withLongStacks(() => new Error(currentScope().within ?? ""));
 }
 
-/** A node of a graph. Made by ops, not by users. */
+/** A node of a graph, made by ops. */
 export class Operation implements GraphNode {
   /** Unique name. */
   readonly name: string;
@@ -36,7 +34,7 @@ export class Operation implements GraphNode {
   readonly inputs: readonly SymbolicTensor[];
   /** Operations that must run before. */
   readonly controlInputs: Operation[];
-  /** Requested device, empty where none was. */
+  /** Requested device, or empty. */
   readonly device: string;
   /** Results; functions may get hidden further ones for gradients. */
   readonly outputs: SymbolicTensor[];
@@ -45,8 +43,8 @@ export class Operation implements GraphNode {
   /** Position in the graph. */
   readonly index: number;
   /**
-   * True where it was read from a file: plans may compute it otherwise than op by op, as long as results stay within rounding. What
-   * users wrote here gives the bits of eager calls instead.
+   * True for a node read from a file: plans may rearrange its computation within rounding. Nodes written in code give
+   * the bits of eager calls instead.
    */
   isFromFile = false;
   readonly #site: Error;
@@ -66,7 +64,7 @@ export class Operation implements GraphNode {
     this.outputs = init.outputs.map((spec, i) => new SymbolicTensor(this, i, spec));
   }
 
-  /** Stack text of the place that made it, below what that is part of: written out only when it is asked for. */
+  /** Stack text of the creating code, formatted on demand. */
   get definitionSite(): string {
     const { message } = this.#site, stack = stackOf(this.#site);
     return message === "" ? stack : `In ${message}\n${stack}`;
@@ -75,33 +73,35 @@ export class Operation implements GraphNode {
   get type(): string {
     return this.def.name;
   }
-  /** Attributes, defaults filled in. */
+  /** Attributes with their defaults. */
   get attrs(): Attrs {
     return this.#attrs;
   }
-  /** Replaces attributes: how a function node gets hidden outputs when its gradient is built. */
+  /** Replaces attributes: a function node gets hidden outputs when its gradient is built. */
   setAttrs(attrs: Attrs): void {
     this.#attrs = attrs;
   }
-  /** Adds a hidden output. */
   addOutput(spec: Spec): SymbolicTensor {
     const t = new SymbolicTensor(this, this.outputs.length, spec);
     this.outputs.push(t);
     return t;
   }
-  /** Runs it in `session`, or in the default one. Follows TensorFlow `tf.Operation.run`. Rejects as {@linkcode Tensor.eval} does. */
+  /**
+   * Runs it in `session`, or in the default one. Follows TensorFlow `tf.Operation.run`. Rejects as {@linkcode
+   * Tensor.eval} does.
+   */
   async run(feeds?: EvalFeeds, session?: SessionLike): Promise<void> {
     if (evaluator.run === null) throw new RuntimeError("Cannot run: no runtime is loaded");
     await evaluator.run(this, feeds, session);
   }
-  /** One attribute. Throws `ValueError` where there is none of this name. */
+  /** Returns an attribute. Throws `ValueError` for an unknown name. */
   getAttr(name: string): unknown {
     if (!(name in this.#attrs)) {
       throw new ValueError(`Operation '${this.name}' has no attr named '${name}'`);
     }
     return this.#attrs[name];
   }
-  /** `<tf.Operation 'x' type=Placeholder>`. */
+  /** Short text: `<tf.Operation 'x' type=Placeholder>`. */
   toString(): string {
     return `<tf.Operation '${this.name}' type=${this.type}>`;
   }
@@ -109,12 +109,12 @@ export class Operation implements GraphNode {
 
 /** A tensor inside a graph. */
 export class SymbolicTensor extends Tensor {
-  /** The operation that makes it. */
+  /** The producing operation. */
   readonly operation: Operation;
-  /** Which of its outputs. */
+  /** Number of the operation's output. */
   readonly valueIndex: number;
   #shape: PartialShape;
-  /** Set where `setShape` promised more than the op knows, to be checked at run time. */
+  /** True where `setShape` promised more than the op knows, to be checked at run time. */
   promised = false;
 
   /** Made by {@linkcode Operation}. */
@@ -125,7 +125,7 @@ export class SymbolicTensor extends Tensor {
     this.#shape = spec.shape;
   }
 
-  /** True for a tensor inside a graph. */
+  /** True: graphs compute the value at run time. */
   override get isSymbolic(): boolean {
     return true;
   }
@@ -133,15 +133,15 @@ export class SymbolicTensor extends Tensor {
   override get staticShape(): PartialShape {
     return this.#shape;
   }
-  /** The graph this belongs to. */
+  /** Its graph. */
   override get graph(): Graph {
     return this.operation.graph;
   }
-  /** The operation that makes this. */
+  /** The producing operation. */
   override get op(): Operation {
     return this.operation;
   }
-  /** `op:index`. */
+  /** Name: `op:index`. */
   override get name(): string {
     return `${this.operation.name}:${this.valueIndex}`;
   }
@@ -149,7 +149,7 @@ export class SymbolicTensor extends Tensor {
   override get device(): string {
     return this.operation.device;
   }
-  /** Operations that read this. */
+  /** Returns the operations that read it. */
   consumers(): Operation[] {
     return this.graph.operations.filter((o) => o.inputs.includes(this));
   }
@@ -167,7 +167,7 @@ export class SymbolicTensor extends Tensor {
   }
 }
 
-/** The value of a tensor that is known while building: a constant, or the shape of something of known shape. */
+/** Returns the value of a tensor that is known while building: a constant, or the shape of a tensor of known shape. */
 export function constantValue(t: SymbolicTensor): NdArray | undefined {
   const { operation } = t;
   if (operation.def.meaning.kind === "constant") return operation.attrs.value as NdArray;

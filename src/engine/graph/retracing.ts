@@ -1,22 +1,20 @@
-/**
- * Says once that a function is traced too often: tracing costs milliseconds, a call microseconds.
- */
+/** Warns once if a function is traced too often: tracing costs milliseconds, a call microseconds. */
 import type { Spec } from "../core/tensor_spec.ts";
 import { specText } from "../core/tensor_spec.ts";
 import { RecentMap } from "../core/recent_map.ts";
 import { stackOf, userFrames } from "../core/throwing/user_stack.ts";
 
-/** TensorFlow's numbers: so many traces among so many calls. */
+/** TensorFlow's numbers: this many traces among this many calls. */
 const TRACES = 5, CALLS = 10;
-/** As many for functions made at one place. Models make some tens of them, each of which is traced at its first call. */
+/** The limit for functions made at one place. Models make some tens of them, each traced at its first call. */
 const FUNCTIONS = 100, CALLS_OF_ALL = 200;
 
-/** Where warnings go, for tests. */
+/** Output of the warnings, for tests. */
 export const retracingWarning: { write: (text: string) => void } = {
   write: (text) => console.warn(text),
 };
 
-/** Counts calls and the traces among the last of them. */
+/** Counts calls, and traces among the last of them. */
 class Counter {
   calls = 0;
   readonly #traces: number[] = [];
@@ -29,7 +27,7 @@ class Counter {
     this.#within = within;
   }
 
-  /** Notes that the call was traced. True the first time that it is time to tell. */
+  /** Notes that the call was traced. True the first time that a warning is due. */
   traced(): boolean {
     if (this.#told) return false;
     this.#traces.push(this.calls);
@@ -38,17 +36,17 @@ class Counter {
   }
 }
 
-/** What a trace was made for. */
+/** The reason of a trace. */
 export interface TraceReason {
-  /** What is not about tensors: equal for equal nests and JavaScript values. */
+  /** Key apart from tensors: equal for equal nests and JavaScript values. */
   readonly structure: string;
-  /** The tensors. */
+  /** The tensors' specs. */
   readonly specs: readonly Spec[];
   /** True where shapes are relaxed already. */
   readonly isRelaxed: boolean;
 }
 
-/** Functions made at one place of the user's code, and with one text. */
+/** Functions made at one place of the user's code, with one text. */
 const places = new RecentMap<string, Counter>(1024);
 
 /** Watches one function. */
@@ -60,11 +58,11 @@ export class Retracing {
   #place: Counter | null = null;
   #before: TraceReason | null = null;
 
-  /** Of a function that is made now, by who called `maker`. */
+  /** Watches a new function; its place is the code that called `maker`. */
   constructor(name: string, fn: { toString(): string }, maker: unknown) {
     this.#name = name;
     this.#fn = fn;
-    // V8 can leave the maker's own frames out, which nothing tells from others in a bundle.
+    // V8 can omit the maker's own frames, which look like any others in a bundle.
     const { captureStackTrace } = Error as { captureStackTrace?(e: Error, above: unknown): void };
     captureStackTrace?.(this.#made, maker);
   }
@@ -75,7 +73,7 @@ export class Retracing {
     if (this.#place !== null) this.#place.calls++;
   }
 
-  /** Notes that the call was traced, and tells once where many were. */
+  /** Notes that the call was traced, and warns once if there were too many. */
   traced(reason: TraceReason): void {
     const before = this.#before;
     this.#before = reason;

@@ -1,6 +1,4 @@
-/**
- * Scope functions users call: names, control dependencies, colocation. In eager mode they just run the function.
- */
+/** Scope functions for users: names, control dependencies, colocation. In eager mode they just run the function. */
 import { wantFunction } from "../core/arguments.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { currentGraph } from "./current_graph.ts";
@@ -24,7 +22,8 @@ export function nameScope<R>(name: string | null, fn: (scope: string) => R): R {
 }
 
 /**
- * Operations made inside run after `controls`; null clears the dependencies around it. Follows TensorFlow `tf.control_dependencies`.
+ * Makes the operations inside run after `controls`; null clears the dependencies in force. Follows TensorFlow
+ * `tf.control_dependencies`.
  *
  * @example
  * ```ts
@@ -48,7 +47,7 @@ export function controlDependencies<R>(
 }
 
 /**
- * Operations made inside go on the device of `op`. Follows TensorFlow `tf.colocate_with`.
+ * Places the operations made inside on the device of `op`. Follows TensorFlow `tf.colocate_with`.
  *
  * @example
  * ```ts
@@ -69,7 +68,7 @@ export function colocateWith<R>(op: Operation | Tensor, fn: () => R): R {
 }
 
 /**
- * Operations made inside whose type is a key have the gradient registered under its value. Follows TensorFlow
+ * Gives the operations made inside, by type, the gradient registered under the mapped name. Follows TensorFlow
  * `tf.Graph.gradient_override_map`; see `tf.registerGradient`. In eager mode it just runs `fn`.
  *
  * @example

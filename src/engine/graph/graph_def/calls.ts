@@ -1,5 +1,5 @@
 /**
- * Ops of a GraphDef that call functions: what they give, what the functions must take and return, and what scripts carry along.
+ * Ops of a GraphDef that call functions: their results, the signatures of the functions, and the attributes of scripts.
  */
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -15,7 +15,10 @@ interface Called {
   readonly outputs: readonly { readonly dtype: DType }[];
 }
 
-/** How many inputs of an op of control flow are arguments of its functions rather than captured. -1: the predicate of If is none either. */
+/**
+ * The number of a control flow op's inputs that are its functions' arguments; the rest are captures. -1: the predicate
+ * of If is no argument.
+ */
 export const OWN_ARGUMENTS: Readonly<
   Record<string, (attrs: Readonly<Record<string, unknown>>, inputs: number) => number>
 > = {
@@ -33,7 +36,7 @@ export const OWN_ARGUMENTS: Readonly<
   },
 };
 
-/** Throws `ValueError` where a function does not take what its op gives, or returns something else than the op does. */
+/** Throws `ValueError` where a function's arguments or results do not fit the op. */
 export function checkCall(
   f: Called,
   { op, attr, inputs, results, isNarrow }: {
@@ -41,7 +44,7 @@ export function checkCall(
     readonly attr: string;
     readonly inputs: readonly { readonly dtype: DType }[];
     readonly results: readonly DType[];
-    /** True where 64-bit integers are made narrow. */
+    /** True where 64-bit integers are narrowed. */
     readonly isNarrow: boolean;
   },
 ): void {
@@ -58,9 +61,9 @@ export function checkCall(
     if (returned.length !== 1) throw differ("returns", returned, ["bool"]);
     return;
   }
-  // The body of a While also returns what it was only given.
+  // The body of a While also returns the values that it only reads.
   const kept = isLoop(op.name) ? returned.slice(0, results.length) : returned;
-  // A list, which is a handle in the file, is a stacked tensor here.
+  // A TensorArray, a handle in the file, is a stacked tensor here.
   const fits = (t: DType, i: number): boolean =>
     t === results[i] || results[i] === "variant" || (isNarrow && results[i] === "int64");
   if (kept.length !== results.length || !kept.every(fits)) {
@@ -68,7 +71,7 @@ export function checkCall(
   }
 }
 
-/** A nest that a script's attribute has as JSON, with a leaf for each of these dtypes. */
+/** Reads a nest from a script's JSON attribute, with a leaf for each of these dtypes. */
 export function nestOf(attr: AttrValueJson | undefined, name: string, dtypes: unknown): unknown {
   let nest: unknown;
   try {
@@ -83,7 +86,10 @@ export function nestOf(attr: AttrValueJson | undefined, name: string, dtypes: un
   return nest;
 }
 
-/** TensorFlow's While has one list of types, and gives out all that goes in. Ours says how many of them are loop variables. */
+/**
+ * TensorFlow's While has one list of types and returns all its inputs; this one records how many of them are loop
+ * variables.
+ */
 export function whileAttrs(
   def: NodeDefJson,
   inputs: readonly { readonly dtype: DType }[],
@@ -97,7 +103,7 @@ export function whileAttrs(
   const isWritten = Array.isArray(written) && written.length >= n;
   const unknown: ShapeJson = { unknownRank: true };
   const declared = def.attr?.T?.list?.type ?? [];
-  // A list is a scalar there and has its rows here.
+  // A TensorArray is a scalar in TensorFlow and has its rows here.
   const shape = Array.from(
     { length: n },
     (_, i) => !isWritten || declared[i] === "DT_VARIANT" ? unknown : written[i],

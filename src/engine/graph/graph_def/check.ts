@@ -1,6 +1,6 @@
 /**
- * The form of a GraphDef that was read from a file: that everything in it is what its type says. What it means is checked where it is
- * read.
+ * Checks the form of a GraphDef read from a file: the types of all its fields. Their contents are checked where they
+ * are read.
  */
 import { describe } from "../../core/convert.ts";
 import { isDType } from "../../core/dtype.ts";
@@ -8,17 +8,17 @@ import { ValueError } from "../../core/errors.ts";
 import type { ArgDefJson, FunctionDefJson, GraphDefJson, NodeDefJson } from "./graph_def.ts";
 import { dataInputs } from "./nodes.ts";
 
-/** What a file may make that it does not hold itself: a small one must not cost much. */
+/** Limits the memory that a file can claim beyond its own size. */
 export class Budget {
   #outputs: number;
   #elements = MOST_REPEATED;
 
-  /** Of a GraphDef whose nodes have so many inputs. */
+  /** Makes the budget of a GraphDef whose nodes have this many inputs. */
   constructor(inputs: number) {
     this.#outputs = inputs + MOST_UNREAD;
   }
 
-  /** Takes note of a node's outputs. Throws `ValueError` where a file has many more than its nodes read. */
+  /** Counts a node's outputs. Throws `ValueError` where a file has many more of them than inputs. */
   outputs(count: number): void {
     this.#outputs -= count;
     if (this.#outputs >= 0) return;
@@ -27,7 +27,7 @@ export class Budget {
     );
   }
 
-  /** Takes note of elements that repeat one. Throws `ValueError` where they are too many. */
+  /** Counts elements that repeat one. Throws `ValueError` for too many. */
   repeated(count: number): void {
     this.#elements -= count;
     if (this.#elements >= 0) return;
@@ -37,12 +37,15 @@ export class Budget {
   }
 }
 
-/** A hundred times what the splits of a large model have. */
+/** A hundred times the unread outputs of a large model's splits. */
 const MOST_UNREAD = 1 << 16;
-/** A quarter of a gigabyte of float32: larger constants are written with all their elements. */
+/** A quarter of a gigabyte of float32: larger constants list all their elements. */
 const MOST_REPEATED = 1 << 26;
 
-/** The GraphDef, whose form is sound; lists that a file may leave out are there. Throws `ValueError` that says where what is not as it must be. */
+/**
+ * Returns the GraphDef in sound form, with the lists that a file may omit. Throws `ValueError` with the place of a
+ * fault.
+ */
 export function checkGraphDef(def: unknown): GraphDefJson {
   if (!isRecord(def) || !Array.isArray(def.node)) {
     throw new ValueError("Cannot import: wanted a GraphDef object with a list `node`");
@@ -107,7 +110,7 @@ function argsOf(given: unknown, what: string, name: string): ArgDefJson[] {
   });
 }
 
-/** Texts by name. Nothing is inherited. */
+/** Texts by name, without a prototype. */
 function textsOf(given: unknown, what: string): Record<string, string> {
   const texts: Record<string, string> = Object.create(null);
   for (const [key, value] of Object.entries(given === undefined ? {} : record(given, what))) {
@@ -134,7 +137,7 @@ function nodesOf(given: unknown, what: string): NodeDefJson[] {
   });
 }
 
-/** Throws `ValueError` for a node that has fewer data inputs than what reads them wants. */
+/** Throws `ValueError` for a node with fewer data inputs than its readers need. */
 export function checkInputCount(node: NodeDefJson, least: number): void {
   const count = dataInputs(node).length;
   if (count >= least) return;
@@ -143,7 +146,7 @@ export function checkInputCount(node: NodeDefJson, least: number): void {
   );
 }
 
-/** Runs `read`; what it finds wrong names the node. */
+/** Runs `read`; its errors name the node. */
 export function located<R>({ name, op }: NodeDefJson, read: () => R): R {
   try {
     return read();
@@ -162,7 +165,7 @@ function record(value: unknown, what: string): Record<string, unknown> {
   throw new ValueError(`Cannot import: ${what} is ${describe(value)}, wanted an object`);
 }
 
-/** Files leave out empty lists. */
+/** Files omit empty lists. */
 function list(value: unknown, what: string): readonly unknown[] {
   if (value === undefined) return [];
   if (Array.isArray(value)) return value;

@@ -1,6 +1,7 @@
 /**
- * Control flow of TensorFlow 1 (Switch, Merge, Enter, Exit, NextIteration) raised to If, Case and While with functions, in the GraphDef.
- *  Innermost loops and conditions go first, so that what is around them sees ordinary nodes.
+ * Raises the control flow of TensorFlow 1 (Switch, Merge, Enter, Exit, NextIteration) to If, Case and While with
+ * functions, in the GraphDef. Innermost loops and conditions are raised first, so that the outer ones contain ordinary
+ * nodes.
  */
 import { UnimplementedError } from "../../core/errors.ts";
 import type {
@@ -15,7 +16,7 @@ import { controlInputs, dataInputs, isControl, sourceOf } from "./nodes.ts";
 import { text } from "./values.ts";
 
 const CONTROL = /^(Ref)?(Switch|Merge|Enter|Exit|NextIteration)$|^_SwitchN$|^LoopCond$/;
-/** Nodes that hand a value to one of several sides: to one of two by a truth, or to one of many by a number. */
+/** Ops that pass a value to one of several branches: one of two by a boolean, or one of many by a number. */
 const SWITCH = /^(Ref)?Switch$|^_SwitchN$/;
 
 /** True where a graph has control flow of version 1. */
@@ -23,7 +24,7 @@ export function hasControlFlowV1(nodes: readonly NodeDefJson[]): boolean {
   return nodes.some((n) => CONTROL.test(n.op));
 }
 
-/** The graph with If, Case and While in place of switches and frames. Throws `UnimplementedError` for what does not come from either, `ValueError` for switches without inputs. */
+/** Returns the graph with If, Case and While. Throws `UnimplementedError` for other forms, `ValueError` without inputs. */
 export function raiseControlFlow(def: GraphDefJson): GraphDefJson {
   const control = def.node.filter((n) => CONTROL.test(n.op));
   for (const n of control) checkInputCount(n, SWITCH.test(n.op) ? 2 : 1);
@@ -66,7 +67,7 @@ class Nodes {
     this.#removed.add(name);
   }
 
-  /** All nodes but switches and what only they or removed nodes led to. */
+  /** Returns all nodes except switches and nodes that depend only on them or on removed ones. */
   needed(): NodeDefJson[] {
     const all = this.all(), gone = [...this.#removed].filter((name) => !this.#byName.has(name));
     const edges = all.flatMap((n) => dataInputs(n).map((i) => ({ from: sourceOf(i), to: n.name })));
@@ -88,12 +89,12 @@ class Nodes {
   }
 }
 
-/** True for what no value comes from once all that read it is raised. */
+/** True for a node whose value is not used any more after the raise. */
 function isLeft({ op }: NodeDefJson): boolean {
   return SWITCH.test(op) || op === "LoopCond";
 }
 
-/** A reference with its output's number: `x` is `x:0`. */
+/** Returns a reference with its output's number: `x` is `x:0`. */
 function full(input: string): string {
   return input.includes(":") ? input : `${input}:0`;
 }
@@ -102,7 +103,7 @@ function is(node: NodeDefJson | undefined, op: string): node is NodeDefJson {
   return node !== undefined && (node.op === op || node.op === `Ref${op}`);
 }
 
-/** The nodes behind `results`, as far as those for which `isEdge` holds, which are left out; blocked where control flow is in the way. */
+/** Returns the nodes between `results` and those that satisfy `isEdge`; blocked by other control flow. */
 function bodyBehind(
   nodes: Nodes,
   results: readonly string[],
@@ -126,8 +127,8 @@ function bodyBehind(
 }
 
 /**
- * Adds a function of nodes, in which `renamed` references are arguments, and gives its name, which no other has. Controls on what is
- * outside are dropped: it ran before the call.
+ * Adds a function of nodes, whose arguments are the `renamed` references, and returns its new name. Control edges from
+ * outside are dropped: those nodes run before the call.
  */
 function addFunction(
   functions: FunctionDefJson[],
@@ -170,7 +171,7 @@ function list(type: readonly string[]): AttrValueJson {
   return { list: { type: [...type] } };
 }
 
-/** A variable of a loop: where it enters, is merged with its next value, goes on, and leaves. */
+/** A variable of a loop: its enter, merge, next iteration and exit. */
 interface LoopVariable {
   readonly enter: NodeDefJson;
   readonly merge: NodeDefJson;
@@ -178,7 +179,7 @@ interface LoopVariable {
   readonly switches: readonly NodeDefJson[];
 }
 
-/** Raises one innermost loop; false where there is none. */
+/** Raises one innermost loop; false if there is none. */
 function raiseLoop(nodes: Nodes, functions: FunctionDefJson[]): boolean {
   const frames = Map.groupBy(
     nodes.all().filter((n) => is(n, "Enter")),
@@ -285,13 +286,13 @@ function raiseFrame(
 interface Choice {
   readonly merge: NodeDefJson;
   readonly predicate: string;
-  /** True for a number that says which side it is; false for a truth. */
+  /** True if a number selects the branch, false if a boolean does. */
   readonly isNumber: boolean;
-  /** What it is on each side: where the predicate is false and where it is true, or for each number. */
+  /** The value on each side: for a predicate the false and the true one, else one for each number. */
   readonly refs: readonly string[];
 }
 
-/** Raises the conditions of one predicate that have no others within; false where there are none. */
+/** Raises the conditions of one predicate without others within; false if there are none. */
 function raiseConditions(nodes: Nodes, functions: FunctionDefJson[]): boolean {
   const choices = nodes.all().flatMap((n) => is(n, "Merge") ? choiceOf(nodes, n) ?? [] : []);
   if (choices.length === 0) return false;
@@ -304,7 +305,7 @@ function raiseConditions(nodes: Nodes, functions: FunctionDefJson[]): boolean {
   return true;
 }
 
-/** Which switches lead to a value; blocked where other control flow is in between. */
+/** Returns the switches that a value depends on; blocked if other control flow is in between. */
 function switchesBehind(nodes: Nodes, ref: string) {
   const edges: { node: NodeDefJson; side: number }[] = [];
   const { isBlocked } = bodyBehind(nodes, [ref], (node, input) => {
@@ -319,7 +320,7 @@ function predicateOf(node: NodeDefJson): string {
   return full(dataInputs(node)[1]);
 }
 
-/** The number of sides of a switch. */
+/** Returns the number of branches of a switch. */
 function sidesOf({ op, attr }: NodeDefJson): number {
   return op === "_SwitchN" ? Number(attr?.num_outs?.i ?? 0) : 2;
 }
@@ -339,7 +340,7 @@ function choiceOf(nodes: Nodes, merge: NodeDefJson): Choice | null {
     if (side === undefined) open.push(ref);
     else refs[side] = ref;
   });
-  // A side that reads no switch is the one that is left.
+  // A branch that reads no switch is the remaining one.
   const whole = refs.map((ref) => ref ?? open.shift());
   if (open.length > 0 || whole.includes(undefined)) return null;
   return {

@@ -1,13 +1,11 @@
-/**
- * Variables of a GraphDef replaced by constants, also where loops, branches and calls hand them to functions.
- */
+/** Replaces variables of a GraphDef by constants, also in loops, branches and calls that pass them to functions. */
 import { DTYPES } from "../../core/dtype.ts";
 import { UnimplementedError } from "../../core/errors.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { AttrValueJson, FunctionDefJson, GraphDefJson, NodeDefJson } from "./graph_def.ts";
 import { calledFunctions, constantAttrs, dataInputs } from "./nodes.ts";
 
-/** Ops that hand their inputs to functions: where the first of these is, and the lists of their types. */
+/** Ops that pass their inputs to functions: the first such input, and the attributes with the types. */
 const CALLS: readonly (readonly [RegExp, { readonly first: number; readonly types: string }])[] = [
   [/^(Stateless)?While$/, { first: 0, types: "T" }],
   [/^(Stateless)?If$/, { first: 1, types: "Tin" }],
@@ -16,7 +14,10 @@ const CALLS: readonly (readonly [RegExp, { readonly first: number; readonly type
 
 const callOf = (op: string) => CALLS.find(([pattern]) => pattern.test(op))?.[1];
 
-/** The graph with a constant for each variable whose handle is named. Throws `UnimplementedError` where something other than a read uses one. */
+/**
+ * Returns the graph with a constant for each variable whose handle is named. Throws `UnimplementedError` where a node
+ * other than a read uses one.
+ */
 export function freezeVariables(
   def: GraphDefJson,
   values: ReadonlyMap<string, NdArray>,
@@ -35,7 +36,7 @@ export function freezeVariables(
   return { ...rest, node, ...(functions.length > 0 && { library: { function: functions } }) };
 }
 
-/** Types of what was a handle, by position; undefined for what is as it was. */
+/** Types of the former handles, by position; undefined for unchanged values. */
 type FrozenTypes = readonly (string | undefined)[];
 
 interface Specialized {
@@ -43,11 +44,11 @@ interface Specialized {
   readonly outputs: FrozenTypes;
 }
 
-/** Functions, and those made of them that take values where they took handles. */
+/** Functions, and their variants that take values instead of handles. */
 class Freezer {
   readonly #known: ReadonlyMap<string, FunctionDefJson>;
   readonly #made = new Map<string, Specialized>();
-  /** All functions, also those that nothing calls any more. */
+  /** Returns all functions, also unused ones. */
   readonly functions: FunctionDefJson[];
 
   constructor(functions: readonly FunctionDefJson[]) {
@@ -55,7 +56,7 @@ class Freezer {
     this.functions = [...functions];
   }
 
-  /** The function that takes values of these types in place of handles. */
+  /** Returns the variant of a function that takes values of these types instead of handles. */
   specialize(name: string, inputs: FrozenTypes): Specialized {
     const key = [name, ...inputs.map((t) => t ?? "")].join(" ");
     const made = this.#made.get(key);
@@ -85,7 +86,7 @@ class Freezer {
   }
 }
 
-/** Nodes of a graph or of a function, some of whose tensors are values now. */
+/** Nodes of a graph or of a function; some of their tensors have become values. */
 class Body {
   readonly #nodes: readonly NodeDefJson[];
   readonly #byName: ReadonlyMap<string, NodeDefJson>;
@@ -105,7 +106,7 @@ class Body {
     this.#freezer = freezer;
   }
 
-  /** The nodes, and what an input is called where a read has become an identity. */
+  /** Returns the nodes, and the new name of each input that was a read. */
   frozen(): { readonly nodes: NodeDefJson[]; readonly rename: (input: string) => string } {
     const reads = new Set(
       this.#nodes.filter((n) => n.op === "ReadVariableOp" && this.#frozenInputs(n).some(Boolean))
@@ -124,7 +125,7 @@ class Body {
     return { nodes, rename };
   }
 
-  /** The type of what was a handle; undefined for anything else. */
+  /** Returns the type of a former handle; undefined for anything else. */
   typeOf(input: string): string | undefined {
     const [name, ...rest] = input.split(":");
     const given = this.#handles.get(name);
@@ -141,7 +142,9 @@ class Body {
     return dataInputs(node).map((i) => this.typeOf(i));
   }
 
-  /** What a node calls, made to take values: of a loop the body first, which gives what the loop does. */
+  /**
+   * Returns the functions of a node, specialized for values: of a loop the body first, whose results are the loop's.
+   */
   #callees(node: NodeDefJson): readonly Specialized[] {
     const known = this.#called.get(node.name);
     if (known !== undefined) return known;
@@ -191,7 +194,7 @@ function withTypes(types: AttrValueJson | undefined, frozen: FrozenTypes): AttrV
   return { list: { type: (types?.list?.type ?? []).map((t, i) => frozen[i] ?? t) } };
 }
 
-/** A handle is a scalar, its value is of any shape. */
+/** A handle is a scalar; its value has any shape. */
 function withoutShapes(shapes: AttrValueJson, frozen: FrozenTypes): AttrValueJson {
   const shape = shapes.list?.shape ?? [];
   return {
@@ -199,7 +202,7 @@ function withoutShapes(shapes: AttrValueJson, frozen: FrozenTypes): AttrValueJso
   };
 }
 
-/** Attributes that are functions, of a loop the body before the condition. */
+/** Attributes that are functions: of a loop the body before the condition. */
 function functionAttrs({ attr = {} }: NodeDefJson): [string, AttrValueJson][] {
   return Object.entries(attr).filter(([, v]) => v.func !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1));

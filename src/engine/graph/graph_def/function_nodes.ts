@@ -1,10 +1,8 @@
-/**
- * Nodes whose op is a function of the library, written as calls of it.
- */
+/** Replaces nodes whose op is a function of the library by calls. */
 import { sourceOf } from "./nodes.ts";
 import type { FunctionDefJson, GraphDefJson, NodeDefJson } from "./types.ts";
 
-/** The graph with a call in place of each node that has a function's name as its op. */
+/** Returns the graph with a call in place of each node whose op is a function's name. */
 export function raiseFunctionNodes(def: GraphDefJson): GraphDefJson {
   const functions = new Map(def.library?.function.map((f) => [f.signature.name, f]));
   const all = [def.node, ...[...functions.values()].map((f) => f.nodeDef)].flat();
@@ -46,7 +44,7 @@ function callOf(node: NodeDefJson, f: FunctionDefJson | undefined): NodeDefJson 
   };
 }
 
-/** `node:result:0` is an output of the call, by the place of the result among all. */
+/** Converts `node:result:0` to an output of the call, by the result's position. */
 function renamed(input: string, outputs: readonly string[] | undefined): string {
   const [node, name] = input.split(":");
   return outputs === undefined || name === undefined

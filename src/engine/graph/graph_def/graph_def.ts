@@ -1,6 +1,4 @@
-/**
- * GraphDef in proto3 JSON form: writing a graph, its functions and its attributes.
- */
+/** Writes a graph, its functions and its attributes as a GraphDef in proto3 JSON form. */
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import type { OpDef } from "../../core/op.ts";
 import { optionCheck, wrongArgument } from "../../core/arguments.ts";
@@ -35,15 +33,15 @@ export type {
 } from "./types.ts";
 import type { Operation, SymbolicTensor } from "../operation.ts";
 
-/** How to write. */
+/** Options of writing a GraphDef. */
 export interface GraphDefOptions {
-  /** True: static shapes are written to `_output_shapes`. Default false, but script ops always have theirs written. */
+  /** Write static shapes to `_output_shapes`. Default false; script ops always have theirs. */
   readonly addShapes?: boolean;
-  /** True: scripts without a registered name are written with their process-local token. Default false: a `ValueError`. */
+  /** Write scripts without a registered name with their process-local token. Default false: a `ValueError`. */
   readonly allowAnonymousScripts?: boolean;
   /**
-   * True, the default: only ops that TensorFlow knows are written, those of our own by their parts, and a `ValueError` lists the
-   * nodes that have none. False: every op as it is, for reading here.
+   * True, the default: write only TensorFlow's ops; Weft's own ops are replaced by their parts, and a `ValueError`
+   * lists the nodes that have none. False: write every op as it is, for Weft to read.
    */
   readonly portable?: boolean;
 }
@@ -54,7 +52,7 @@ const checkOptions = optionCheck<GraphDefOptions>("toGraphDef", {
   portable: true,
 });
 
-/** A function as attributes hold it: a body, and perhaps which of the op's inputs go to its captures. */
+/** A function in an attribute: a body, perhaps with the inputs that go to its captures. */
 export interface FunctionAttr {
   readonly f?: FunctionAttr;
   readonly from?: readonly number[];
@@ -65,11 +63,11 @@ export interface FunctionAttr {
 
 /** Options of a {@linkcode GraphDefWriter}. */
 export interface WriterOptions extends GraphDefOptions {
-  /** The token that is written for a script without a registered name. Default its own. */
+  /** Token of a script without a registered name. Default: its own. */
   readonly tokenOf?: (script: unknown) => string;
 }
 
-/** What script ops keep in `_script`. */
+/** The contents of a script op's `_script`. */
 interface ScriptAttr {
   readonly token: string;
   readonly registered: boolean;
@@ -77,13 +75,16 @@ interface ScriptAttr {
   readonly outputs: { readonly structure: unknown; readonly single: boolean };
 }
 
-/** Told of scripts without a registered name that are written; `script/` remembers them. */
+/** Hook for each written script without a registered name; `script/` keeps them. */
 export const scriptWriter: { anonymous: (script: unknown) => void } = { anonymous: () => {} };
 
-/** Producer version written, that of TensorFlow 2.21. */
+/** The written producer version, that of TensorFlow 2.21. */
 export const PRODUCER = 2474;
 
-/** Writes a graph. Throws `ValueError` for scripts that have no registered name and for nodes that TensorFlow cannot have, listing them. */
+/**
+ * Writes a graph. Throws `ValueError` with a list of scripts without a registered name, or of nodes that TensorFlow
+ * cannot have.
+ */
 export function toGraphDef(graph: Graph, options: GraphDefOptions = {}): GraphDefJson {
   checkOptions(options);
   const writer = new GraphDefWriter(options);
@@ -96,8 +97,8 @@ export function toGraphDef(graph: Graph, options: GraphDefOptions = {}): GraphDe
 }
 
 /**
- * The nodes of a graph, those of its functions included, that a portable GraphDef cannot have, each with the reason; none where all
- * of it can be written for TensorFlow.
+ * Lists the nodes of a graph and its functions that a portable GraphDef cannot have, each with the reason; empty if
+ * TensorFlow can read all of it.
  *
  * @example
  * ```ts
@@ -117,22 +118,22 @@ export function portability(graph: Graph): UnportableNode[] {
   return writer.unportable;
 }
 
-/** Writes graphs, whole or as they grow. */
+/** Writes graphs, whole or in increments. */
 export class GraphDefWriter {
-  /** The functions that what was written calls. */
+  /** Functions called by the written nodes. */
   readonly functions: Map<string, FunctionDefJson> = new Map();
   readonly unportable: UnportableNode[] = [];
-  /** Scripts that have no registered name, where they may not be written. */
+  /** Names of refused scripts, which have no registered name. */
   readonly anonymous: string[] = [];
   readonly #options: WriterOptions;
-  /** Ops that are written as others. */
+  /** Ops that are written as other ops. */
   readonly #replaced = new Map<Operation, Replacement>();
 
   constructor(options: WriterOptions) {
     this.#options = options;
   }
 
-  /** Throws `ValueError` for scripts that have no registered name, where they may not be written. */
+  /** Throws `ValueError` for refused scripts. */
   checkAnonymous(): void {
     if (this.anonymous.length === 0) return;
     throw new ValueError(
@@ -142,18 +143,18 @@ export class GraphDefWriter {
     );
   }
 
-  /** The nodes of a graph that is no function. */
+  /** Writes the nodes of a graph that is no function. */
   graph(graph: Graph): NodeDefJson[] {
     const place = this.place(graph);
     return graph.operations.flatMap((op) => this.nodes(op, place));
   }
 
-  /** Where the nodes of a graph that is no function are written. */
+  /** The naming context of such a graph. */
   place(graph: Graph): Place {
     return new Place(graph, { reference: (op, i) => this.#reference(op, i) });
   }
 
-  /** The node of an op, or those that mean the same to TensorFlow; the last of these has its name and its outputs. */
+  /** Writes an op's node, or its replacement nodes; the last one has its name and outputs. */
   nodes(op: Operation, place: Place): NodeDefJson[] {
     const replacement = this.#options.portable === false ? null : replacementOf(op);
     if (replacement === null) {
@@ -235,11 +236,11 @@ export class GraphDefWriter {
     out._script_structure = { s: base64Text(JSON.stringify(script.outputs.structure)) };
   }
 
-  /** Writes a function, if it is not written yet, that an op calls, or no node. Returns its name. */
+  /** Writes a function that an op (or no node) calls, once. Returns its name. */
   function(attr: FunctionAttr, op?: Operation): string {
     const concrete = (attr.f ?? attr) as Required<Pick<FunctionAttr, "graph" | "outputs" | "name">>;
     let name = concrete.name;
-    // One body may be called with other captures, or return more for a gradient: each is a function of its own.
+    // One body with other captures, or with further results for a gradient, is another function.
     for (let n = 1; this.functions.has(name) && this.#made.get(name) !== attr; n++) {
       name = `${concrete.name}_${n}`;
     }
@@ -317,7 +318,7 @@ function functionInputs(
   }));
 }
 
-/** TensorFlow's While has one list of types and gives out all that goes in; which of them are loop variables stands beside. */
+/** TensorFlow's While has one list of types and returns all its inputs; an attribute tells the loop variables. */
 function writeLoop(op: Operation, attr: Record<string, AttrValueJson>): void {
   const rest = op.inputs.slice((op.attrs.Tout as DType[]).length);
   attr._loop_vars = { i: String(op.inputs.length - rest.length) };
@@ -327,7 +328,7 @@ function writeLoop(op: Operation, attr: Record<string, AttrValueJson>): void {
   attr.output_shapes.list!.shape!.push(...rest.map((t) => shapeToJson(t.staticShape)));
 }
 
-/** TensorFlow's While bodies hand on what they only read. */
+/** TensorFlow's While bodies return the values that they only read. */
 function passedOn(
   attr: FunctionAttr,
   op: Operation | undefined,
@@ -356,7 +357,7 @@ function hiddenArgs(def: OpDef): number {
   return def.signature.outputArgs.filter((a) => a.name === "tape").length;
 }
 
-/** Outputs that a GraphDef knows: not the tape of a script, a loop or a branch. */
+/** Outputs of TensorFlow's op: without the tape of a script, a loop or a branch. */
 export function visibleOutputs(op: Operation): number {
   return op.outputs.length - hiddenArgs(op.def);
 }

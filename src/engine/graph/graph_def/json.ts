@@ -1,16 +1,19 @@
-/**
- * GraphDefs as others print them: with the original names of fields.
- */
+/** Reads GraphDefs whose JSON has the original field names. */
 import { ValueError } from "../../core/errors.ts";
 import { isPlainObject } from "../../core/nest.ts";
 import type { GraphDefJson } from "./graph_def.ts";
 
-/** Fields whose keys are names that users gave. */
+/** Fields whose keys are the user's names. */
 const MAPS = new Set(["attr", "ret", "controlRet", "argAttr"]);
-/** Messages of a GraphDef within one another: a function's attribute that names a function with attributes takes eleven. */
+/**
+ * Maximum nesting of messages in a GraphDef: a function's attribute that names a function with attributes has eleven.
+ */
 const MOST_NESTED = 32;
 
-/** A GraphDef with fields in lowerCamelCase, as JSON has them; one that is so already stays the same object. Throws `ValueError` for one that contains itself. */
+/**
+ * Returns a GraphDef with fields in lowerCamelCase, as JSON has them; unchanged if it has them already. Throws
+ * `ValueError` for one that contains itself.
+ */
 export function withJsonNames(given: GraphDefJson): GraphDefJson {
   const def = renamed(given, false, 0) as GraphDefJson;
   // A graph without nodes is printed without the list of them.
@@ -18,7 +21,10 @@ export function withJsonNames(given: GraphDefJson): GraphDefJson {
   return isEmpty ? { ...def, node: [] } : def;
 }
 
-/** A message with the names that JSON has for fields; keys of maps stay. Throws `ValueError` for what is nested deeper than messages are. */
+/**
+ * Returns a message with JSON's field names; keys of maps stay. Throws `ValueError` for deeper nesting than messages
+ * have.
+ */
 function renamed(value: unknown, isMap: boolean, depth: number): unknown {
   if (depth > MOST_NESTED) {
     throw new ValueError(

@@ -1,27 +1,25 @@
-/**
- * Nodes in JSON form: their inputs, the functions they call, and constants.
- */
+/** Nodes in JSON form: their inputs, the functions they call, and constants. */
 import { DTYPES } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { FunctionDefJson, NodeDefJson } from "./types.ts";
 import { tensorToJson } from "./values.ts";
 
-/** True for an input that is waited for, and has no value. */
+/** True for a control input, which has no value. */
 export function isControl(input: string): boolean {
   return input.startsWith("^");
 }
 
-/** Inputs that are tensors. */
+/** Returns the data inputs. */
 export function dataInputs({ input = [] }: NodeDefJson): string[] {
   return input.filter((i) => !isControl(i));
 }
 
-/** Inputs that are waited for, each with its `^`. */
+/** Returns the control inputs, each with its `^`. */
 export function controlInputs({ input = [] }: NodeDefJson): string[] {
   return input.filter(isControl);
 }
 
-/** The node that an input names. */
+/** Returns the name of an input's node. */
 export function sourceOf(input: string): string {
   return input.replace(/^\^/, "").split(":")[0];
 }
@@ -31,12 +29,11 @@ export function isLoop(op: string): boolean {
   return /^(Stateless)?While$/.test(op);
 }
 
-/** Attributes of a constant. */
 export function constantAttrs(value: NdArray): NonNullable<NodeDefJson["attr"]> {
   return { dtype: { type: DTYPES[value.dtype].tfEnum }, value: { tensor: tensorToJson(value) } };
 }
 
-/** Functions that nodes call, and those that these call, in the order of the library. */
+/** Returns the functions that nodes call directly or indirectly, in the library's order. */
 export function calledFunctions(
   nodes: readonly NodeDefJson[],
   functions: readonly FunctionDefJson[],

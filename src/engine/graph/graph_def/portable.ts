@@ -1,6 +1,4 @@
-/**
- * What a portable GraphDef has in place of ops that TensorFlow does not know.
- */
+/** Replaces ops that TensorFlow does not know in a portable GraphDef. */
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { OpDef } from "../../core/op.ts";
@@ -14,9 +12,9 @@ export interface UnportableNode {
   readonly node: string;
   /** Its op. */
   readonly op: string;
-  /** The function that it stands in; absent for a node of the graph itself. */
+  /** The function that contains it; absent for a node of the graph itself. */
   readonly function?: string;
-  /** Why not. */
+  /** The reason. */
   readonly reason: string;
 }
 
@@ -33,28 +31,28 @@ export function unportableError(nodes: readonly UnportableNode[]): ValueError {
   );
 }
 
-/** Ops that mean the same as one of ours. */
+/** The replacement of an op by TensorFlow's ops. */
 export interface Replacement {
-  /** True for a loop over rows, which is written as text rather than built. */
+  /** True for a loop over rows, which is written directly rather than built. */
   readonly scan?: boolean;
-  /** The graph they were built in. */
+  /** The graph that they were built in. */
   readonly graph: Graph | null;
-  /** Operations, each after those it reads; the placeholders of the inputs are not among them. */
+  /** Operations in topological order, without the placeholders of the inputs. */
   readonly operations: readonly Operation[];
-  /** Placeholders that stand for the op's inputs; null where none was needed. */
+  /** Placeholders of the op's inputs; null for unused ones. */
   readonly inputs: readonly (SymbolicTensor | null)[];
   /** Results, one for each output of the op. */
   readonly outputs: readonly SymbolicTensor[];
 }
 
-/** How ops are built from what `portable` says of them; `runtime/` sets it. */
+/** Builds the replacement that an op's `portable` describes; set by `runtime/`. */
 export const portableOps: { build: (op: Operation) => Replacement } = {
   build: (op) => {
     throw new ValueError(`Cannot build the parts of ${op.type}: the runtime is not loaded`);
   },
 };
 
-/** What is written in place of an op: null for the op itself, a text where nothing can be. */
+/** Returns the replacement of an op: null for the op itself, a text with the reason if there is none. */
 export function replacementOf(op: Operation): Replacement | string | null {
   const { portable } = op.def;
   if (op.type === "Scan") {
@@ -73,7 +71,7 @@ export function replacementOf(op: Operation): Replacement | string | null {
   }
 }
 
-/** Attributes that TensorFlow's op of this name does not have, with the test for values that mean none. */
+/** Attributes that TensorFlow's op of this name lacks, each with a test for the values that can be omitted. */
 export function attrsOfOurOwn(
   { portable }: OpDef,
 ): Readonly<Record<string, (v: unknown) => boolean>> {
@@ -91,19 +89,19 @@ function ownAttr({ type, def, attrs }: Operation): string | null {
 }
 
 export interface PlaceOptions {
-  /** The function whose body it is. */
+  /** The enclosing function. */
   readonly inFunction?: string;
-  /** Values that are written as other texts: arguments of the function. */
+  /** Renamed values: arguments of the function. */
   readonly given?: ReadonlyMap<SymbolicTensor, string>;
-  /** An output of an op as functions write it, `name:index`. */
+  /** Formats an op's output as in functions: `name:index`. */
   readonly reference: (op: Operation, index: number) => string;
 }
 
-/** Where nodes are written: how their names and their inputs read there. */
+/** The naming context of nodes and inputs. */
 export class Place {
-  /** The function whose body it is. */
+  /** The enclosing function. */
   readonly inFunction: string | undefined;
-  /** Device of nodes that ask for none. */
+  /** Device of nodes without one. */
   readonly device: string;
   readonly #options: PlaceOptions;
   readonly #prefix: string;
@@ -135,13 +133,13 @@ export class Place {
     });
   }
 
-  /** An output of a node: `arg` is how functions write it, `name:index`. */
+  /** Formats a node's output; `arg` is the form in functions, `name:index`. */
   output(node: string, { index, arg }: { readonly index: number; readonly arg: string }): string {
     if (this.inFunction !== undefined) return `${node}:${arg}`;
     return index === 0 ? node : `${node}:${index}`;
   }
 
-  /** All inputs of an op's node, control inputs among them. */
+  /** Returns all inputs of an op's node, control inputs included. */
   inputs(op: Operation): string[] {
     return [
       ...op.inputs.map((t) => this.input(t)),
@@ -150,7 +148,7 @@ export class Place {
     ];
   }
 
-  /** A node that an op, or a part of it, is written as, on the op's device. */
+  /** Writes the node of an op, or of a part of it, on the op's device. */
   node(
     op: Operation,
     { name, type, input, attr }: {
@@ -170,7 +168,7 @@ export class Place {
     };
   }
 
-  /** The scope of the parts of an op, with its `/`: one that no other op has. */
+  /** Returns a free scope for the parts of an op, with its `/`. */
   scope(op: Operation): string {
     let scope = this.name(op);
     for (let n = 1; this.#scopes.has(scope.toLowerCase()); n++) scope = `${this.name(op)}_${n}`;
@@ -181,7 +179,7 @@ export class Place {
   inside(op: Operation, { inputs, operations }: Replacement): Place {
     const given = new Map<SymbolicTensor, string>();
     inputs.forEach((t, i) => t && given.set(t, this.input(op.inputs[i])));
-    // A part with no input would otherwise run before what the op waits for.
+    // A part without inputs would otherwise run before the op's control inputs.
     const controls = [...op.controlInputs.map((c) => `^${this.name(c)}`), ...this.#controls];
     const prefix = this.scope(op);
     return new Place(null, { ...this.#options, given }, {
@@ -193,7 +191,7 @@ export class Place {
   }
 }
 
-/** Scopes that names of ops begin with. */
+/** Collects the scopes of op names. */
 function scopesOf(operations: readonly Operation[], prefix = ""): Set<string> {
   const scopes = new Set<string>();
   for (const { name } of operations) {
@@ -204,7 +202,7 @@ function scopesOf(operations: readonly Operation[], prefix = ""): Set<string> {
   return scopes;
 }
 
-/** The node with an op's name that gives the results of its parts. */
+/** Returns the node with the op's name that returns the results of its parts. */
 export function resultNode(
   op: Operation,
   { place, results }: { readonly place: Place; readonly results: readonly string[] },

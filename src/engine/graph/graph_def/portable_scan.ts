@@ -1,5 +1,6 @@
 /**
- * A loop over rows as TensorFlow has it: a `While` that counts, picks a row, calls the body and writes the results into tensor lists.
+ * Writes a loop over rows for TensorFlow: a `While` that counts, picks a row, calls the body and writes the results
+ * into tensor lists.
  */
 import { DTYPES } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -12,7 +13,6 @@ import { type Place, resultNode } from "./portable.ts";
 interface ScanContext {
   readonly place: Place;
   readonly body: string;
-  /** True for names of functions that are there already. */
   readonly taken: (name: string) => boolean;
 }
 
@@ -62,7 +62,7 @@ export function scanNodes(
       shape_type: INT,
     })
   );
-  // The loop's variables come first, then what it only reads: elements and what the body captures.
+  // The loop's variables come first, then the values it only reads: elements and captures of the body.
   const variables = [zero, count, ...inputs.slice(elems, elems + states), ...lists];
   const read = [...inputs.slice(0, elems), ...inputs.slice(elems + states)];
   const types = [
@@ -102,7 +102,7 @@ export function scanNodes(
 
 const CONST = ["Const", "output"] as const;
 
-/** Outputs but the tape. */
+/** Returns the outputs without the tape. */
 function visible(op: Operation): readonly SymbolicTensor[] {
   return op.outputs.slice(0, (op.attrs.Tout as readonly unknown[]).length);
 }
@@ -139,7 +139,7 @@ function condition(name: string, types: readonly string[]): FunctionDefJson {
   };
 }
 
-/** One turn: the body with a row of each element. */
+/** Writes one turn: the body on a row of each element. */
 function iteration(op: Operation, { name, body, types, stateful, stacked, reverse }: {
   readonly name: string;
   readonly body: string;

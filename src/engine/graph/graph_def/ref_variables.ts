@@ -1,8 +1,7 @@
 /**
- * Variables of TensorFlow 1 (VariableV2, Assign, ApplyAdam …) rewritten to resource variables, in the GraphDef.
- *
- * There a tensor may be a reference that ops write through. Here the variable is a handle; whoever wants the value reads it where
- * the reference was used, after the op that handed it on.
+ * Rewrites variables of TensorFlow 1 (VariableV2, Assign, ApplyAdam …) to resource variables, in the GraphDef. In
+ * TensorFlow 1 a tensor may be a reference that ops write through. Here the variable is a handle, and its value is read
+ * where the reference was used, after the op that returned the reference.
  */
 import { ValueError } from "../../core/errors.ts";
 import type { AttrValueJson, GraphDefJson, NodeDefJson } from "./graph_def.ts";
@@ -11,19 +10,19 @@ import { base64Text, text } from "./values.ts";
 
 type Attrs = Record<string, AttrValueJson>;
 
-/** What an op that takes references becomes. */
+/** The resource op that replaces an op on references. */
 interface RefOp {
   /** The op on handles. */
   readonly op: string;
-  /** How many of its first inputs are references. */
+  /** Number of its first inputs that are references. */
   readonly refs: number;
-  /** Its attributes, of those of the op on references. */
+  /** The attributes that it keeps. */
   attrs(attr: Attrs): Attrs;
 }
 
 const VARIABLE = /^Variable(V2)?$/;
 
-/** All of them, but where a reference had to lie. */
+/** All attributes, except the reference's colocation. */
 const asUpdate = ({ _class: _c, use_locking: _, validate_shape: __, ...attr }: Attrs): Attrs =>
   attr;
 
@@ -31,10 +30,10 @@ const asValue = ({ T, ...attr }: Attrs): Attrs => ({ ...asUpdate(attr), dtype: T
 
 const refOp = (op: string, attrs: RefOp["attrs"], refs = 1): RefOp => ({ op, refs, attrs });
 
-/** What scatters make of the rows of a variable, and of its parts. */
+/** Kinds of scatter ops on a variable's rows or parts. */
 const SCATTERS = "Add Sub Mul Div Min Max Update NdAdd NdSub NdMin NdMax NdUpdate".split(" ");
 
-/** Updates by optimizers that there are for all rows and for some, with how many variables they change. */
+/** Optimizer updates that exist for all rows and for some, with the number of variables they change. */
 const UPDATES = [
   ["Momentum", 2],
   ["Adagrad", 2],
@@ -46,7 +45,7 @@ const UPDATES = [
   ["FtrlV2", 3],
 ] as const;
 
-/** Ops that write through their first inputs and hand the first on. */
+/** Ops that write through their first inputs and return the first one. */
 const REF_OPS: ReadonlyMap<string, RefOp> = new Map<string, RefOp>([
   ["Assign", refOp("AssignVariableOp", asValue)],
   ["AssignAdd", refOp("AssignAddVariableOp", asValue)],
@@ -61,10 +60,10 @@ const REF_OPS: ReadonlyMap<string, RefOp> = new Map<string, RefOp>([
   ),
 ]);
 
-/** Ops that hand a reference on and do nothing else. */
+/** Ops that only pass a reference on. */
 const PASSES = "RefIdentity";
 
-/** Whether an op takes references or makes one: it is written in others, where these are known. */
+/** True for an op that takes or returns references; it is rewritten. */
 export function isRefOp(op: string): boolean {
   return VARIABLE.test(op) || REF_OPS.has(op) || op === "IsVariableInitialized" || op === PASSES;
 }
@@ -74,14 +73,17 @@ export function hasRefVariables(nodes: readonly NodeDefJson[]): boolean {
   return nodes.some(({ op }) => isRefOp(op));
 }
 
-/** A tensor that is a reference: to which variable, and what has written through it before. */
+/** A tensor that is a reference: its variable, and the ops that have written through it. */
 interface Ref {
   readonly variable: NodeDefJson;
-  /** The op that handed it on; absent for the variable's own. */
+  /** The op that returned it; absent for the variable's own. */
   readonly after?: string;
 }
 
-/** The graph with resource variables in place of references. Throws `ValueError` where an op writes to what is no variable. */
+/**
+ * Returns the graph with resource variables instead of references. Throws `ValueError` where an op writes to a value
+ * that is no variable.
+ */
 export function raiseRefVariables(def: GraphDefJson): GraphDefJson {
   const rewriter = new Rewriter(def.node);
   return { ...def, node: def.node.flatMap((node) => rewriter.rewrite(node)) };
@@ -114,7 +116,7 @@ class Rewriter {
     return [...reads, { ...node, input: [...input, ...controls] }];
   }
 
-  /** An op that writes: the write, and its name for the value after it. */
+  /** Rewrites a writing op, whose name then stands for the value after the write. */
   #update(
     node: NodeDefJson,
     { op, refs, attrs }: RefOp,
@@ -134,7 +136,7 @@ class Rewriter {
     return [...reads, write, readNode(node.name, { ...written[0], after: write.name }, [])];
   }
 
-  /** Inputs from the one of this number on as values, and the nodes that read those of them which are references. */
+  /** Returns the inputs from this number on as values, with the nodes that read references. */
   #read(node: NodeDefJson, data: readonly string[], controls: readonly string[], from = 0) {
     const reads: NodeDefJson[] = [];
     const input = data.slice(from).map((name, k) => {
@@ -157,7 +159,7 @@ class Rewriter {
     );
   }
 
-  /** Where a tensor's name leads to a variable; null where it is a value. */
+  /** Returns the reference that a tensor's name stands for; null for a value. */
   #refOf(input: string): Ref | null {
     let after: string | undefined;
     const seen = new Set<string>();
@@ -175,7 +177,7 @@ class Rewriter {
   }
 }
 
-/** A handle, and the variable's own name for its value, which may be fetched. */
+/** Makes the handle; the variable's own name stands for its value, which may be fetched. */
 function variableNodes(node: NodeDefJson): NodeDefJson[] {
   const { dtype, shape, container, shared_name } = node.attr ?? {};
   const isNamed = shared_name?.s !== undefined && text(shared_name.s) !== "";

@@ -1,6 +1,4 @@
-/**
- * The form of a GraphDef in proto3 JSON, as it is written and read.
- */
+/** The types of a GraphDef in proto3 JSON form. */
 
 /** A graph in proto3 JSON form. */
 export interface GraphDefJson {

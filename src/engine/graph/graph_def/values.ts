@@ -1,6 +1,4 @@
-/**
- * Values of a GraphDef: attributes, shapes and constants in JSON form, read and written.
- */
+/** Reads and writes values of a GraphDef: attributes, shapes and constants in JSON form. */
 import { describe } from "../../core/convert.ts";
 import { asDType, type DType, DTYPES, isBigInt } from "../../core/dtype.ts";
 import type { AttrDef } from "../../core/signature.ts";
@@ -10,7 +8,10 @@ import { ValueError } from "../../core/errors.ts";
 import type { Budget } from "./check.ts";
 import type { AttrValueJson, BytesJson, ShapeJson, TensorJson } from "./graph_def.ts";
 
-/** An attribute from its JSON form. Throws `ValueError` for what is no such value, and for a type that files do not hold. */
+/**
+ * Reads an attribute from its JSON form. Throws `ValueError` for an invalid value, and for a type that files do not
+ * hold.
+ */
 export function attrFromJson(def: AttrDef, v: AttrValueJson, budget: Budget): unknown {
   try {
     return readAttr(def, v as Readonly<Record<string, unknown>>, budget);
@@ -40,13 +41,13 @@ function readAttr(
   return listOf(lists[field]).map(read);
 }
 
-/** How an AttrValue holds values of a type. */
+/** The AttrValue field of a type, with its reader and writer. */
 interface Kind {
   readonly field: keyof AttrValueJson;
   readonly read: (v: unknown) => unknown;
   // deno-lint-ignore no-explicit-any
   readonly write: (v: any) => unknown;
-  /** A value that was left out because it is the default. */
+  /** The default for an omitted value. */
   readonly empty: () => unknown;
 }
 
@@ -65,7 +66,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   shape: { field: "shape", read: shapeFromJson, write: shapeToJson, empty: () => [] },
 };
 
-/** The kind of an attribute's values, and whether it is a list of them. */
+/** Returns the kind of an attribute's values, and true for a list of them. */
 function kindOf({ type }: AttrDef): { readonly kind: Kind | undefined; readonly isList: boolean } {
   const list = /^list\((.*)\)$/.exec(type);
   return { kind: KINDS[list ? list[1] : type], isList: list !== null };
@@ -85,14 +86,14 @@ function listOf(v: unknown): readonly unknown[] {
 function boolOf(v: unknown): boolean {
   return typeof v === "boolean" ? v : unlike(v, "true or false");
 }
-/** A 64-bit integer, which JSON has as a text. */
+/** Reads a 64-bit integer, a text in JSON. */
 function intOf(v: unknown): number {
   const isNumber = typeof v === "number" || typeof v === "bigint";
   const n = isNumber || (typeof v === "string" && /^-?\d+$/.test(v)) ? Number(v) : NaN;
   if (Number.isSafeInteger(n)) return n;
   return unlike(v, Number.isInteger(n) ? "an integer that numbers hold exactly" : "an integer");
 }
-/** A number where it is exact, else a bigint. */
+/** Returns a number if exact, else a bigint. */
 function int64Of(v: unknown): number | bigint {
   const isText = typeof v === "string" && /^-?\d+$/.test(v);
   if (!isText && typeof v !== "bigint") return intOf(v);
@@ -107,14 +108,14 @@ function floatOf(v: unknown): number {
   return Number.isNaN(n) ? unlike(v, "a number") : n;
 }
 
-/** A shape from its JSON form. Throws `ValueError` for what is none. */
+/** Reads a shape from its JSON form. Throws `ValueError` for an invalid one. */
 export function shapeFromJson(v: unknown): PartialShape {
   const { unknownRank, dim } = recordOf(v);
   if (unknownRank !== undefined && boolOf(unknownRank)) return null;
   const dims = listOf(dim);
   checkRank(dims.length);
   return dims.map((d) => {
-    // Files leave out zeros.
+    // Files omit zeros.
     const size = intOf(recordOf(d).size ?? 0);
     if (size < -1) throw new ValueError(`the dimension ${size} is negative`);
     return size === -1 ? null : size;
@@ -156,7 +157,7 @@ function tensorFromJson(v: unknown, budget: Budget): NdArray {
   return new NdArray(dtype, shape, new array(whole.buffer as ArrayBuffer, at, size * slots));
 }
 
-/** Strings in one piece of bytes: the lengths of all of them, seven bits a byte, then what they hold. Views of it. */
+/** Splits packed strings into views: the bytes begin with all lengths as varints. */
 function packedStrings(raw: Uint8Array, count: number): Uint8Array[] {
   if (count > raw.length) throw new ValueError(`${raw.length} bytes cannot hold ${count} strings`);
   let at = 0;
@@ -172,7 +173,7 @@ function packedStrings(raw: Uint8Array, count: number): Uint8Array[] {
   throw new ValueError(`${count} strings take ${at} bytes, received ${raw.length}`);
 }
 
-/** Throws `ValueError` where more elements are listed than fit, or very many would repeat the last. */
+/** Throws `ValueError` for more elements than fit, or for too many repetitions of the last. */
 function checkListed(listed: number, wanted: number, budget: Budget): void {
   if (listed > wanted || !Number.isInteger(listed)) {
     throw new ValueError(`${wanted} elements were announced, received ${listed}`);
@@ -180,7 +181,7 @@ function checkListed(listed: number, wanted: number, budget: Budget): void {
   budget.repeated(wanted - listed);
 }
 
-/** Values in a field of their own type: the last one stands for all that follow, none at all for zeros. */
+/** Reads values from a typed field: the last one repeats, and an empty field means zeros. */
 function listedValues(
   values: readonly unknown[],
   dtype: DType,
@@ -213,7 +214,7 @@ function bigintOf(v: unknown): bigint {
   return typeof v === "string" && /^-?\d+$/.test(v) ? BigInt(v) : BigInt(intOf(v));
 }
 
-/** Where a TensorProto keeps elements that are not packed into bytes. */
+/** The TensorProto field of elements that are not packed into bytes. */
 const VALUE_FIELDS: Partial<Record<DType, string>> = {
   float32: "floatVal",
   float64: "doubleVal",
@@ -232,7 +233,10 @@ const VALUE_FIELDS: Partial<Record<DType, string>> = {
   complex128: "dcomplexVal",
 };
 
-/** Bytes of a file: those of a binary one are views into it, which nobody writes to. Throws `ValueError` for what is no base64. */
+/**
+ * Returns the bytes of a field; in a binary file they are views into it, which must not be written. Throws `ValueError`
+ * for invalid base64.
+ */
 export function bytes(value: unknown): Uint8Array {
   if (value instanceof Uint8Array) return value;
   if (typeof value !== "string") return unlike(value, "base64");
@@ -255,12 +259,12 @@ function fromBase64(text: string): Uint8Array {
   return out;
 }
 
-/** The same bytes where an array of elements of `width` bytes can lie over them. */
+/** Returns the same bytes, aligned for an array of elements of `width` bytes. */
 function aligned(raw: Uint8Array, width: number): Uint8Array {
   return raw.byteOffset % width === 0 ? raw : new Uint8Array(raw);
 }
 
-/** The text in bytes; null where they are no UTF-8. */
+/** Decodes UTF-8; null for invalid bytes. */
 export function wellFormedText(value: BytesJson): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes(value));
@@ -269,12 +273,12 @@ export function wellFormedText(value: BytesJson): string | null {
   }
 }
 
-/** The text in bytes. Throws `ValueError` for what is none. */
+/** Decodes UTF-8. Throws `ValueError` for invalid bytes. */
 export function text(value: unknown): string {
   return new TextDecoder().decode(bytes(value));
 }
 
-/** An attribute in JSON form. */
+/** Writes an attribute in JSON form. */
 export function attrToJson(def: AttrDef, value: unknown): AttrValueJson {
   if (def.type === "tensor") return { tensor: tensorToJson(value as NdArray) };
   const { kind, isList } = kindOf(def);
@@ -291,19 +295,19 @@ function floatToJson(v: number): number | "NaN" | "Infinity" | "-Infinity" {
   return Number.isFinite(v) ? v : String(v) as "NaN" | "Infinity" | "-Infinity";
 }
 
-/** A shape in JSON form. */
+/** Writes a shape in JSON form. */
 export function shapeToJson(shape: PartialShape): ShapeJson {
   return shape === null
     ? { unknownRank: true }
     : { dim: shape.map((d) => ({ size: String(d ?? -1) })) };
 }
 
-/** A constant whose bytes are its array's own: nothing is copied, for readers of files. */
+/** Writes a constant with its array's own bytes, for readers of files: nothing is copied. */
 export function constantToJson(a: NdArray): TensorJson {
   return tensorToJson(a, (bytes) => bytes);
 }
 
-/** A constant in JSON form. */
+/** Writes a constant in JSON form. */
 export function tensorToJson(
   a: NdArray,
   write: (bytes: Uint8Array) => BytesJson = base64,
@@ -314,7 +318,7 @@ export function tensorToJson(
   return { ...base, tensorContent: write(new Uint8Array(buffer, byteOffset, byteLength)) };
 }
 
-/** Bytes as the JSON form of protocol buffers has them. */
+/** Encodes bytes as base64, the JSON form of protocol buffers. */
 export function base64(bytes: Uint8Array): string {
   let text = "";
   for (let i = 0; i < bytes.length; i += 0x8000) {
@@ -323,7 +327,7 @@ export function base64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** A text as base64 bytes. */
+/** Encodes a text as base64 bytes. */
 export function base64Text(text: string): string {
   return base64(new TextEncoder().encode(text));
 }

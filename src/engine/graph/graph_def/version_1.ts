@@ -1,12 +1,13 @@
-/**
- * What only graphs of TensorFlow 1 have, written as version 2 writes it.
- */
+/** Converts features of TensorFlow 1 graphs to those of version 2. */
 import { hasControlFlowV1, raiseControlFlow } from "./control_flow_v1.ts";
 import { raiseFunctionNodes } from "./function_nodes.ts";
 import type { GraphDefJson } from "./graph_def.ts";
 import { hasRefVariables, raiseRefVariables } from "./ref_variables.ts";
 
-/** The graph with resource variables, If, Case, While and calls in place of references, switches, frames and functions as ops. Throws `ValueError` and `UnimplementedError` where it cannot be. */
+/**
+ * Returns the graph with resource variables, If, Case, While and calls in place of references, switches, frames and
+ * functions as ops. Throws `ValueError` and `UnimplementedError` for graphs that cannot be converted.
+ */
 export function raiseVersion1(def: GraphDefJson): GraphDefJson {
   const calls = raiseFunctionNodes(def);
   const variables = hasRefVariables(calls.node) ? raiseRefVariables(calls) : calls;

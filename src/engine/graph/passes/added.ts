@@ -1,11 +1,9 @@
-/**
- * Nodes that passes add to a plan's graph. They stem from the operation in whose place they stand.
- */
+/** Makes the nodes that passes add to a plan's graph. They come from the operation that they replace. */
 import { type Attrs, inferOutputs, lookupOp } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { IrNode, IrValue } from "../ir.ts";
 
-/** A node without outputs, for the place of `like`. */
+/** Makes a node without outputs in the place of `like`. */
 export function addedNode(
   like: IrNode,
   op: string,
@@ -15,7 +13,7 @@ export function addedNode(
   return { ...like, def: lookupOp(op)!, attrs, inputs: [...inputs], controls: [], outputs: [] };
 }
 
-/** The only value of a new node. */
+/** Adds the only output to a new node. */
 export function addedValue(
   like: IrNode,
   op: string,
@@ -28,7 +26,7 @@ export function addedValue(
   return valueOf(node, inferred.outputs[0]);
 }
 
-/** A new constant. */
+/** Makes a constant. */
 export function constantNode(like: IrNode, value: NdArray): IrValue {
   return valueOf(addedNode(like, "Const", [], { value, dtype: value.dtype }), value);
 }

@@ -1,6 +1,6 @@
 /**
- * Attention: products with a softmax between them become one op that never stores the scores. A mask is known where it is a
- * constant that hides from each query the keys after it.
+ * Attention: products with a softmax between them become one op that never stores the scores. A mask is recognized if
+ * it is a constant that hides all later keys from each query.
  */
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, type Shape, sizeOf } from "../../core/shape.ts";
@@ -18,11 +18,11 @@ import {
   type Rule,
 } from "./patterns.ts";
 
-/** A float32 value of known shape: batches of matrices. */
+/** Matches a float32 value of known shape: batches of matrices. */
 const batches = (name: string): Pattern =>
   any(name, ({ dtype, shape }) => dtype === "float32" && isConcrete(shape) && shape.length >= 3);
 
-/** A value `[batch, time, heads, depth]` with heads and time exchanged. */
+/** Matches a value `[batch, time, heads, depth]` with heads and time exchanged. */
 const exchanged = (p: Pattern): Pattern => (v, match) => {
   const perm = v.node.def.name === "Transpose" ? integersOf(v.node.inputs[1]) : null;
   return perm?.join() === "0,2,1,3" && op("Transpose", [p, () => true])(v, match);
@@ -38,16 +38,16 @@ function scores(q: Pattern, k: Pattern): Pattern {
   );
 }
 
-/** Scores this low weigh nothing: as low as float16 goes. */
+/** Scores this low weigh nothing: the lowest of float16. */
 const HIDDEN = -65504;
 
-/** A constant whose rows and columns are queries and keys: `wanted` says what it holds where a key is seen, and where it is not. */
+/** Matches a constant of queries and keys; `wanted` tests its values where a key is seen, and where it is hidden. */
 function causal(name: string, wanted: (value: number, isSeen: boolean) => boolean): Pattern {
   return any(name, ({ node }) => {
     if (!isConstant(node)) return false;
     const { shape, data, size } = node.attrs.value as NdArray;
     const [n, m] = shape.slice(-2);
-    // Queries and keys are counted from the end; each query sees a key.
+    // Queries and keys are aligned at their ends; each query sees a key.
     return shape.length >= 2 && size === n * m && n <= m &&
       Array.prototype.every.call(
         data,
@@ -56,7 +56,7 @@ function causal(name: string, wanted: (value: number, isSeen: boolean) => boolea
   });
 }
 
-/** A constant that holds one number, so low that nothing is left of a score. */
+/** Matches a constant of one number that is low enough to erase a score. */
 const low: Pattern = ({ node, dtype }) => {
   if (!isConstant(node) || dtype !== "float32") return false;
   const { data, size } = node.attrs.value as NdArray;
@@ -67,7 +67,7 @@ const added = causal("mask", (v, isSeen) => isSeen ? v === 0 : v <= HIDDEN);
 const seen = causal("mask", (v, isSeen) => (v === 1) === isSeen);
 const hidden = causal("mask", (v, isSeen) => (v === 1) !== isSeen);
 
-/** Scores, of which a mask may leave some. */
+/** Matches scores, perhaps with a mask. */
 function masked(p: Pattern): Pattern {
   return either(
     op("AddV2|Add", [p, added], true),
@@ -77,11 +77,14 @@ function masked(p: Pattern): Pattern {
   );
 }
 
-/** Attributes, with the `time` axis of queries and keys; null where they differ in another one, or the mask is made for other numbers of them. */
+/**
+ * Returns the attributes, with the `time` axis of queries and keys; null where other axes differ, or where the mask has
+ * another size.
+ */
 function attrsOf(match: Match, [q, k]: readonly Shape[], time: number): object | null {
   const mask = match.values.get("mask")?.shape as Shape | undefined;
   if (q.some((d, i) => i !== time && d !== k[i])) return null;
-  // A mask of more axes than scores have would add some to the result.
+  // A mask of higher rank than the scores would add axes to the result.
   const fits = mask === undefined ||
     mask.length <= q.length && mask.at(-2) === q[time] && mask.at(-1) === k[time];
   return fits ? { T: "float32", scale: scaleOf(match), causal: mask !== undefined } : null;
@@ -99,7 +102,7 @@ function scaleOf(match: Match): number {
   return match.values.has("divisor") ? 1 / match.number("divisor") : 1;
 }
 
-/** Query, key and value where no batch is broadcast and the result is like the query. */
+/** Returns query, key and value if no batch is broadcast and the result has the query's shape. */
 function operandsOf(match: Match): readonly IrValue[] | null {
   const list = ["query", "key", "value"].map((name) => match.get(name));
   const [q, k, v] = list.map(({ shape }) => shape as Shape);
@@ -110,10 +113,10 @@ function operandsOf(match: Match): readonly IrValue[] | null {
   return alike ? list : null;
 }
 
-/** Other depths have no kernel: their parts are better apart. */
+/** Other depths have no kernel: separate ops are better. */
 const MAX_DEPTH = 128;
 
-/** Between exchanges of heads and time: the op's own layout. */
+/** Matches between exchanges of heads and time: the op's own layout. */
 const withHeads: Rule = {
   pattern: exchanged(attended((name) => exchanged(batches(name)))),
   replace: (match, root) => {
@@ -123,7 +126,7 @@ const withHeads: Rule = {
   },
 };
 
-/** Batches of matrices: each is a batch with one head. */
+/** Matches batches of matrices: each is a batch with one head. */
 const withBatches: Rule = {
   pattern: attended(batches),
   replace: (match, root) => {
@@ -148,7 +151,7 @@ function vector(like: IrNode, values: Shape): IrValue {
   return constantNode(like, new NdArray("int32", [values.length], Int32Array.from(values)));
 }
 
-/** The graph with attention in place of its parts. */
+/** Returns the graph with attention ops in place of their parts. */
 export function fuseAttention(ir: IrGraph): IrGraph {
   return applyRules(ir, [withHeads, withBatches]);
 }

@@ -1,23 +1,21 @@
-/**
- * Clusters: sets of nodes that become one node each, without making a cycle.
- */
+/** Clusters: sets of nodes that are replaced by one node each, without cycles. */
 import { InternalError } from "../../core/errors.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 
-/** Nodes that become one, and their place in an order in which everything can stand. */
+/** Nodes to be replaced by one, and their place in a valid order. */
 interface Unit {
   readonly members: Set<IrNode>;
   at: number;
 }
 
-/** A partition of a graph's nodes, at first one set each. */
+/** A partition of a graph's nodes, initially one set each. */
 export class Clusters {
   readonly #next = new Map<IrNode, IrNode[]>();
   readonly #unitOf = new Map<IrNode, Unit>();
-  /** Units in order; null where one went into another. */
+  /** Units in order; null for one that was united with another. */
   readonly #order: (Unit | null)[];
 
-  /** Every node by itself. */
+  /** Makes a unit of each node. */
   constructor({ nodes }: IrGraph) {
     this.#order = nodes.map((node, at) => {
       const unit = { members: new Set([node]), at };
@@ -29,14 +27,14 @@ export class Clusters {
     });
   }
 
-  /** The set that a node is in. */
+  /** Returns the unit of a node. */
   setOf(node: IrNode): ReadonlySet<IrNode> {
     return this.#unitOf.get(node)!.members;
   }
 
   /**
-   * Unites the sets of two nodes; false, and nothing done, where a way from one to the other leads through a third, or with `apart`
-   * where there is a way at all.
+   * Unites the units of two nodes; returns false, unchanged, if a path between them leads through a third unit, or with
+   * `apart` if there is any path.
    */
   unite(a: IrNode, b: IrNode, apart = false): boolean {
     const one = this.#unitOf.get(a)!, other = this.#unitOf.get(b)!;
@@ -53,7 +51,7 @@ export class Clusters {
     return true;
   }
 
-  /** Units between the two that need the first; null where they may not be united. */
+  /** Returns the units between the two that need the first; null if they must not be united. */
   #between(first: Unit, last: Unit, apart: boolean): ReadonlySet<Unit> | null {
     const found = new Set<Unit>(), stack = [first];
     while (stack.length > 0) {
@@ -73,7 +71,7 @@ export class Clusters {
     return found;
   }
 
-  /** Puts a union between what stood between its parts and does not need it, and what does. */
+  /** Moves a union between the units that do not need it and those that do. */
   #reorder(from: number, to: number, union: Unit, after: ReadonlySet<Unit>): void {
     const between = this.#order.slice(from + 1, to).filter((u) => u !== null);
     const places = [
@@ -89,28 +87,31 @@ export class Clusters {
   }
 }
 
-/** A cluster and the node that takes its place. */
+/** A cluster and its replacement. */
 export interface Joined {
-  /** The nodes that go. */
+  /** The replaced nodes. */
   readonly members: Iterable<IrNode>;
-  /** What comes instead: its inputs are values of the old graph, its outputs are left empty. It also waits for all that they did. */
+  /**
+   * The replacement: its inputs are values of the old graph, its outputs are empty. It also has all the members'
+   * control edges.
+   */
   readonly node: IrNode;
-  /** The members' values that are its outputs, in order. Nobody may read the others any more. */
+  /** The members' values that become its outputs, in order. No other node may read the others. */
   readonly outputs: readonly IrValue[];
 }
 
-/** What a cluster's members wait for. */
+/** Returns the nodes that a cluster's members wait for. */
 function waitsOfJoined({ members, node }: Joined): IrNode[] {
   const inside = new Set(members), waits = new Set(node.controls);
   for (const member of inside) for (const c of member.controls) waits.add(c);
   return [...waits].filter((c) => !inside.has(c));
 }
 
-/** Copies `ir` with clusters replaced, in an order in which everything can stand. Throws `InternalError` where there is none. */
+/** Copies `ir` with clusters replaced, in a valid order. Throws `InternalError` if there is none. */
 export function joinNodes(ir: IrGraph, joins: readonly Joined[]): IrGraph {
   const joinOf = new Map<IrNode, Joined>();
   for (const join of joins) for (const m of join.members) joinOf.set(m, join);
-  // What waits for its inputs: meeting it again is a cycle, which would be walked forever.
+  // Nodes whose inputs are being visited: meeting one again is a cycle, which would never end.
   const waiting = new Set<IrNode | Joined>();
   const copies = new Map<IrNode | Joined, IrNode>();
   const values = new Map<IrValue, IrValue>();
@@ -151,7 +152,7 @@ export function joinNodes(ir: IrGraph, joins: readonly Joined[]): IrGraph {
       out.push(copy);
     }
   };
-  // A cluster stands where its last member did, unless it is needed before.
+  // A cluster stands at its last member, unless it is needed before.
   const last = new Map(ir.nodes.map((n) => [unitOf(n), n]));
   for (const node of ir.nodes) if (last.get(unitOf(node)) === node) place(node);
   return {

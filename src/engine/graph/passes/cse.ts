@@ -1,5 +1,6 @@
 /**
- * Common subexpressions: pure nodes of the same op, attributes and inputs become one. Script ops are the same by their function.
+ * Common subexpressions: pure nodes with the same op, attributes and inputs become one. Script ops are compared by
+ * their function.
  */
 import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef } from "../../core/op.ts";
@@ -8,10 +9,10 @@ import { sameShape } from "../../core/shape.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
 import { replaceValues } from "./replace.ts";
 
-/** Constants up to this many elements are compared by value. */
+/** Larger constants are not compared by value. */
 const SMALL = 64;
 
-/** The graph with equal pure nodes merged. */
+/** Returns the graph with equal pure nodes merged. */
 export function cse(ir: IrGraph): IrGraph {
   const numbers = new Map<IrValue, number>();
   const values = new Map<IrValue, IrValue>();
@@ -41,7 +42,7 @@ export function isPure(node: IrNode): boolean {
   return !def.host || isConstant(node) || runsScript(def);
 }
 
-/** True for a pure node that waits for nothing but its inputs, and of whose shapes nobody promised anything: it may become part of another. */
+/** True for a pure node without control edges and promised shapes: it may become part of another. */
 export function mayJoin(node: IrNode): boolean {
   return isPure(node) && node.controls.length === 0 && node.outputs.every((v) => !v.promised);
 }
@@ -63,14 +64,14 @@ function keyOf(node: IrNode, numbers: ReadonlyMap<IrValue, number>): string {
   for (const v of node.inputs) key += `,${numbers.get(v)}`;
   for (const c of node.controls) key += `^${objectKey(c)}`;
   for (const name of Object.keys(node.attrs).sort()) {
-    // Each call has a token of its own for its function, which says more.
+    // Each call has a token of its own; its function tells more.
     if (name === "token" && node.attrs._script) continue;
     key += `;${name}=${valueKey(node.attrs[name])}`;
   }
   return key;
 }
 
-/** A text that is equal for equal attribute values. Objects are equal by identity, or where they say so with a `mergeKey`. */
+/** Returns a text that is equal for equal attribute values. Objects are equal by identity, or by their `mergeKey`. */
 function valueKey(v: unknown): string {
   if (Object.is(v, -0)) return "-0";
   if (v === null || (typeof v !== "object" && typeof v !== "function")) {

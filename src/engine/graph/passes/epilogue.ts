@@ -1,5 +1,5 @@
 /**
- * Epilogues: a pointwise op that is the only reader of a product or convolution happens where its sums are stored.
+ * Epilogues: a pointwise op that is the only reader of a product or convolution is computed where the sums are stored.
  */
 import type { DType } from "../../core/dtype.ts";
 import { type EpilogueOperand, withFusion } from "../../core/fusion.ts";
@@ -16,7 +16,7 @@ import {
   usesOf,
 } from "./pointwise_nodes.ts";
 
-/** The graph with pointwise readers moved into the products before them. */
+/** Returns the graph with pointwise readers fused into the products before them. */
 export function fuseEpilogues(ir: IrGraph, target: PassTarget): IrGraph {
   const { readers, held } = usesOf(ir);
   const taken = new Set<IrNode>();
@@ -52,7 +52,7 @@ function isProduct(node: IrNode): boolean {
     node.controls.length === 0 && !node.outputs[0].promised;
 }
 
-/** How the reader's other inputs are read, or null where one of them cannot be. */
+/** Returns the access to each of the reader's other inputs, or null if one cannot be read. */
 function accesses(reader: IrNode, at: number): Access[] | null {
   const product = reader.inputs[at];
   const out = reader.outputs[0];
@@ -72,7 +72,7 @@ function access({ shape }: IrValue, out: PartialShape): Access | null {
   if (
     columns !== null && shape.at(-1) === columns && shape.slice(0, -1).every((d) => d === 1)
   ) return "column";
-  // With unknown extents, one of the two may be broadcast to the other.
+  // With unknown extents, either may be broadcast to the other.
   return isConcrete(shape) && sameShape(shape, out) ? "element" : null;
 }
 
@@ -90,7 +90,7 @@ function withEpilogue(product: IrNode, reader: IrNode, per: readonly Access[]): 
     per: per[i],
   }));
   const epilogue = { expr, operands }, out = reader.outputs[0].dtype;
-  // What can fail is the product: errors name it.
+  // The product is the node that can fail: errors name it.
   return {
     ...product,
     attrs: withFusion(product.attrs, { own, prologue: null, epilogue, dtype: out }),

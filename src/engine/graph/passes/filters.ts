@@ -1,7 +1,7 @@
 /**
- * Filters: constants that scale and shift the channels of a convolution or product, as batch normalization does at inference, become
- * part of its filter and one bias. Only in graphs that were read from files, as results change by rounding. Follows TensorFlow's
- * Grappler (`MulConvPushDown`, `FusedBatchNorm` folding).
+ * Filters: constants that scale and shift the channels of a convolution or product, as batch normalization at
+ * inference, are merged into its filter and one bias. Only in graphs read from files, since results change by rounding.
+ * Follows TensorFlow's Grappler (`MulConvPushDown`, `FusedBatchNorm` folding).
  */
 import { NdArray } from "../../core/nd_array.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
@@ -10,10 +10,10 @@ import { type Joined, joinNodes } from "./clusters.ts";
 import { mayJoin } from "./cse.ts";
 import { joined, usesOf } from "./pointwise_nodes.ts";
 
-/** A float32 with all its digits is at least this large. */
+/** A normal float32 has at least this magnitude. */
 const LEAST = 2 ** -126;
 
-/** How the channels of a product lie in its filter and in its result. */
+/** The layout of a product's channels in its filter and its result. */
 interface Channels {
   readonly filter: NdArray;
   /** Number of channels. */
@@ -31,7 +31,7 @@ interface Affine {
   readonly offset: Float64Array;
 }
 
-/** The graph with constant scales and offsets of channels taken into the filters before them. */
+/** Returns the graph with constant scales and offsets of channels merged into the filters before them. */
 export function foldIntoFilters(given: IrGraph): IrGraph {
   const ir = withPlainNorms(given);
   const products = ir.nodes.flatMap((product) => {
@@ -60,7 +60,7 @@ export function foldIntoFilters(given: IrGraph): IrGraph {
   return joined(ir, joins);
 }
 
-/** Channels of a product with a constant filter; null for other nodes. */
+/** Returns the channels of a product with a constant filter; null for other nodes. */
 function channelsOf(node: IrNode): Channels | null {
   const { def, attrs, inputs, outputs } = node;
   if (!isPlain(node) || outputs[0].dtype !== "float32") return null;
@@ -85,7 +85,7 @@ function channelsOf(node: IrNode): Channels | null {
   }
 }
 
-/** True for a node that computes one value of its inputs and nothing else. */
+/** True for a pure node with one output. */
 function isPlain(node: IrNode): boolean {
   return mayJoin(node) && node.outputs.length === 1;
 }
@@ -94,7 +94,7 @@ function arrayOf({ node, dtype }: IrValue): NdArray | null {
   return isConstant(node) && dtype === "float32" ? node.attrs.value as NdArray : null;
 }
 
-/** What a node does to the channels of `x`; null where it does something else. */
+/** Returns the affine map of a node on the channels of `x`; null if it is none. */
 function affineOf(node: IrNode, x: IrValue, channels: Channels): Affine | null {
   if (!isPlain(node) || node.device !== x.node.device) return null;
   const [a, b] = node.inputs;
@@ -130,7 +130,7 @@ function affineOf(node: IrNode, x: IrValue, channels: Channels): Affine | null {
   }
 }
 
-/** A constant's number for each channel; null for a value that is none, or that varies along another axis. */
+/** Returns a constant's number for each channel; null for another value, or one that varies along another axis. */
 function alongChannels(v: IrValue, { count, axis, rank }: Channels): Float64Array | null {
   const array = arrayOf(v);
   if (array === null || array.shape.length > rank) return null;
@@ -147,7 +147,7 @@ function after(first: Affine, then: Affine): Affine {
   };
 }
 
-/** The product with its filter scaled, and a bias after it where there is one; null where float32 does not hold them. */
+/** Returns the product with its filter scaled, and a bias after it if needed; null if float32 cannot hold them. */
 function folded(
   product: IrNode,
   root: IrNode,
@@ -167,10 +167,10 @@ function folded(
   return addedNode(like, "AddV2", [y, shift], { T: "float32" });
 }
 
-/** Filters that were scaled, by what they were made of: several plans need the same. */
+/** Scaled filters by their sources: several plans need the same. */
 const made = new WeakMap<NdArray, { readonly scale: Float64Array; readonly filter: NdArray }[]>();
 
-/** The filter with each channel scaled; null where numbers get lost: none is finite, or all of a channel are too small for float32. */
+/** Returns the filter with each channel scaled; null if numbers are lost: not finite, or all of a channel subnormal. */
 function scaledFilter(channels: Channels, scale: Float64Array): NdArray | null {
   const { filter, count, step } = channels;
   const known = made.get(filter)?.find((m) => m.scale.every((v, i) => v === scale[i]));
@@ -195,7 +195,9 @@ function scaledFilter(channels: Channels, scale: Float64Array): NdArray | null {
   return result;
 }
 
-/** Batch normalization by given statistics as a pointwise op, which others can join, where nobody reads its further outputs. */
+/**
+ * Replaces inference batch normalization by a pointwise op, which can be fused, where the further outputs are unused.
+ */
 function withPlainNorms(ir: IrGraph): IrGraph {
   const norms = ir.nodes.filter(({ def, attrs, outputs }) =>
     def.name === "FusedBatchNormV3" && attrs.is_training === false && attrs.T === "float32" &&
@@ -220,7 +222,7 @@ function withPlainNorms(ir: IrGraph): IrGraph {
   return joinNodes(ir, joins);
 }
 
-/** A vector with further axes behind it. */
+/** Adds trailing axes to a vector. */
 function beforeAxes(like: IrNode, v: IrValue, axes: number): IrValue {
   const ones = new Array<number>(axes).fill(1), array = arrayOf(v);
   if (array !== null) {

@@ -1,6 +1,4 @@
-/**
- * Folding: pure nodes with constant inputs become constants. How a node is computed is the caller's business.
- */
+/** Folding: pure nodes with constant inputs become constants. The caller computes the nodes. */
 import type { NdArray } from "../../core/nd_array.ts";
 import { compatible } from "../../core/shape.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
@@ -8,15 +6,15 @@ import { constantNode } from "./added.ts";
 import { isPure, runsScript } from "./cse.ts";
 import { replaceValues } from "./replace.ts";
 
-/** Computes a node: one array per output, or null where it is not to be folded. */
+/** Computes a node: one array per output, or null if it is not to be folded. */
 export type Evaluate = (
   node: IrNode,
   inputs: readonly NdArray[],
 ) => readonly NdArray[] | null | Promise<readonly NdArray[] | null>;
 
 /**
- * The graph with constants in place of what depends on constants alone; a promise where an evaluation had to be awaited.
- * Evaluations that are ready together overlap. Throws (or rejects with) what `evaluate` throws.
+ * Returns the graph with constants in place of constant computations; a promise if an evaluation must be awaited.
+ * Independent evaluations overlap. Throws (or rejects with) the errors of `evaluate`.
  */
 export function fold(ir: IrGraph, evaluate: Evaluate): IrGraph | Promise<IrGraph> {
   const known = new Map<IrValue, NdArray>();

@@ -1,6 +1,6 @@
 /**
- * Fusion: pointwise ops whose results are read by one other pointwise op only become part of it. Cheap ones that several such ops
- * read become part of each of them, where storing the result would cost more than computing it again.
+ * Fusion: a pointwise op whose only reader is another pointwise op becomes part of it. A cheap op with several such
+ * readers becomes part of each, where storing its result would cost more than computing it again.
  */
 import { sameShape } from "../../core/shape.ts";
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
@@ -25,19 +25,19 @@ interface Group {
   /** The node whose result leaves the group. */
   readonly root: IrNode;
   readonly members: Set<IrNode>;
-  /** Values that come from outside. */
+  /** Outer inputs. */
   readonly inputs: Set<IrValue>;
-  /** Instructions of its members for an element. */
+  /** Instructions per element. */
   work: number;
 }
 
-/** What groups are made from. */
+/** The context of the grouping. */
 interface Context extends Uses {
   readonly groups: ReadonlyMap<IrNode, readonly Group[]>;
   readonly target: PassTarget;
 }
 
-/** The graph with chains and trees of pointwise ops fused. */
+/** Returns the graph with chains and trees of pointwise ops fused. */
 export function fuse(ir: IrGraph, target: PassTarget): IrGraph {
   const groups = new Map<IrNode, Group[]>();
   const context: Context = { ...usesOf(ir), groups, target };
@@ -63,7 +63,7 @@ function groupOf(node: IrNode): Group {
   return { root: node, members: new Set([node]), inputs, work: workOfNode(node) };
 }
 
-/** The groups that read this node, where nothing else does and it may become part of them; none where it must stay apart. */
+/** Returns the groups that are the only readers of this node and can take it in; none if it must stay apart. */
 function groupsToJoin(node: IrNode, context: Context): Group[] {
   const { readers, held, groups } = context;
   const list = readers.get(node)!;
@@ -82,11 +82,11 @@ function mayTake(group: Group, node: IrNode): boolean {
     inputs.size < MAX_BUFFERS && group.work + workOfNode(node) <= MAX_WORK;
 }
 
-/** True where less is read and written if each group computes the node itself. */
+/** True where less memory is read and written if each group computes the node itself. */
 function isWorthCopies(node: IrNode, groups: readonly Group[], context: Context): boolean {
   if (!mayBeCopied(node, groups.length)) return false;
   const large = outside(node).filter((v) => sameShape(v.shape, node.outputs[0].shape));
-  // What would not be stored but for this saves nothing.
+  // A value that is stored anyway saves nothing.
   const stored = large.every((v) =>
     context.held.has(v.node) || new Set(context.readers.get(v.node)).size > 1 ||
     !(isPointwise(v.node, context.target) || takesEpilogue(v.node))

@@ -1,6 +1,6 @@
 /**
- * Grouping: updates of several variables by one rule become one op, so that an optimizer's step is one dispatch; and so do small
- * sums over first axes, such as the gradients of biases.
+ * Grouping: updates of several variables by one rule become one op, so that an optimizer's step is one dispatch;
+ * likewise small sums over first axes, such as the gradients of biases.
  */
 import type { MeaningOf } from "../../core/meaning.ts";
 import { argument } from "../../core/scalar/expr.ts";
@@ -12,12 +12,12 @@ import { Clusters, type Joined, joinNodes } from "./clusters.ts";
 import { mayJoin } from "./cse.ts";
 import { isReduction } from "./pointwise_nodes.ts";
 
-/** Members one group may have: its kernel has a branch for each. */
+/** Maximum members of a group: its kernel has a branch for each. */
 const MAX_MEMBERS = 16;
-/** Rows that one invocation may add up: more of them, and the sum deserves dispatches of its own. */
+/** Maximum rows that one invocation sums: a longer sum deserves dispatches of its own. */
 const MAX_ROWS = 1024;
 
-/** The graph with updates that differ in their arrays only joined, and small column sums joined. */
+/** Returns the graph with updates that differ in their arrays only grouped, and small column sums grouped. */
 export function groupAlike(ir: IrGraph): IrGraph {
   const groups = new Map<string, IrNode[][]>();
   const numbers = new Map(ir.nodes.map((n, i) => [n, i]));
@@ -44,7 +44,7 @@ export function groupAlike(ir: IrGraph): IrGraph {
   return joins.length === 0 ? ir : joinNodes(ir, joins);
 }
 
-/** A sum or mean over the first axis of a matrix, or over a vector, that is too small to fill an adapter by itself. */
+/** True for a sum or mean over the first axis of a matrix, or over a vector, that is too small to fill an adapter. */
 export function isColumnSum(node: IrNode): boolean {
   if (sumOf(node) === null || !mayJoin(node)) return false;
   const [{ dtype, shape }, axes] = node.inputs;
@@ -55,7 +55,7 @@ export function isColumnSum(node: IrNode): boolean {
   return list.length === 1 && (list[0] === 0 || list[0] === -shape.length);
 }
 
-/** Whether elements are added up or their mean is taken; null for everything else. */
+/** Returns the kind of a sum or mean; null for everything else. */
 function sumOf(node: IrNode): "sum" | "mean" | null {
   const { op, term, finish } = node.def.meaning as MeaningOf<"reduce">;
   return isReduction(node) && !term && !finish && (op === "sum" || op === "mean") ? op : null;
@@ -78,7 +78,7 @@ function isUpdate(node: IrNode): boolean {
     node.outputs.every((v) => v.dtype === "float32" && isConcrete(v.shape) && sizeOf(v.shape) > 0);
 }
 
-/** Equal for nodes of the same op, attributes, device and scalars. */
+/** Returns a key that is equal for nodes of the same op, attributes, device and scalars. */
 function ruleOf(node: IrNode, numbers: ReadonlyMap<IrNode, number>): string {
   const scalars = node.inputs.filter(isScalarInput(node)).map((v) =>
     `${numbers.get(v.node)}:${v.index}`

@@ -1,6 +1,6 @@
 /**
- * Merging: pointwise ops of one shape that read what another makes, or the same arrays, become one op of several outputs. What
- * one of them loads or computes is loaded and computed once.
+ * Merging: pointwise ops of one shape that are connected, or that read the same arrays, become one op of several
+ * outputs, which loads and computes common values once.
  */
 import { runsOnDevices } from "../../core/op.ts";
 import { isConcrete, sameShape } from "../../core/shape.ts";
@@ -19,13 +19,10 @@ import {
   workOfNode,
 } from "./pointwise_nodes.ts";
 
-/**
- * Sets that read an array and are still asked whether another reader fits: where hundreds of ops read one array, those before have no
- * room left for most of them.
- */
+/** Number of candidate sets per array: where hundreds of ops read one array, older sets are mostly full. */
 const MOST_OPEN = 8;
 
-/** The graph with neighbouring pointwise ops merged, where an array is read less often for it. */
+/** Returns the graph with neighbouring pointwise ops merged where that saves reads of arrays. */
 export function mergePointwise(ir: IrGraph, target: PassTarget): IrGraph {
   const mergeable = ir.nodes.filter((n) =>
     isPointwise(n, target) && n.outputs.every((v) => isConcrete(v.shape))
@@ -47,10 +44,10 @@ export function mergePointwise(ir: IrGraph, target: PassTarget): IrGraph {
     for (const n of set) total += work.get(n)!;
     if (total > MAX_WORK) return false;
     const inputs = inputsOf(set), outputs = outputsOf(set).length;
-    // Ops that others only wait for have no value to give.
+    // Ops that are only waited for have no value.
     return inputs.size > 0 && outputs > 0 && inputs.size + outputs <= MAX_BUFFERS;
   };
-  /** For each array the last of its readers, one of a set. */
+  /** The last readers of each array, one of each set. */
   const open = new Map<IrValue, IrNode[]>();
   for (const node of mergeable) {
     const shared = outside(node).filter((v) => sameShape(v.shape, node.outputs[0].shape));
@@ -76,7 +73,7 @@ export function mergePointwise(ir: IrGraph, target: PassTarget): IrGraph {
   return joined(ir, joins);
 }
 
-/** How many steps on the host lie before each node: ops of different numbers must not wait for each other. */
+/** Counts the host steps before each node: ops with different counts must not wait for each other. */
 function hostWaits(ir: IrGraph): Map<IrNode, number> {
   const waits = new Map<IrNode, number>();
   for (const node of ir.nodes) {

@@ -1,5 +1,5 @@
 /**
- * Patterns: shapes of small subgraphs, matched from their result backwards. What a pattern consists of must serve nobody else.
+ * Patterns of small subgraphs, matched backwards from their result. The nodes of a match must have no other readers.
  */
 import type { NdArray } from "../../core/nd_array.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
@@ -7,27 +7,27 @@ import type { Joined } from "./clusters.ts";
 import { mayJoin } from "./cse.ts";
 import { joined, usesOf } from "./pointwise_nodes.ts";
 
-/** What a match has found. */
+/** The bindings of a match. */
 export class Match {
-  /** Values by the names that the pattern gives them. */
+  /** Values by the pattern's names. */
   values: ReadonlyMap<string, IrValue> = new Map();
-  /** The nodes that the pattern consists of. */
+  /** Nodes of the match. */
   nodes: ReadonlySet<IrNode> = new Set();
 
-  /** The value of a name. */
+  /** Returns the value of a name. */
   get(name: string): IrValue {
     return this.values.get(name)!;
   }
-  /** The one number that a constant of this name holds. */
+  /** Returns the number of a constant's name. */
   number(name: string): number {
     return numberOf(this.get(name))!;
   }
 }
 
-/** True where the value is what the pattern describes; then the match has it. */
+/** Matches a value and binds its names; false if it does not fit. */
 export type Pattern = (v: IrValue, match: Match) => boolean;
 
-/** Any value; the same one wherever the name comes again. */
+/** Matches any value; a repeated name must match the same value. */
 export function any(name: string, check: (v: IrValue) => boolean = () => true): Pattern {
   return (v, match) => {
     const known = match.values.get(name);
@@ -38,13 +38,13 @@ export function any(name: string, check: (v: IrValue) => boolean = () => true): 
   };
 }
 
-/** A constant of one finite number; without a name, of that number. */
+/** Matches a constant of one finite number; without a name, of this number. */
 export function number(name: string | number): Pattern {
   if (typeof name === "number") return (v) => numberOf(v) === name;
   return any(name, (v) => numberOf(v) !== null);
 }
 
-/** An op of one of these names, the operands of which are these. With `both`, two operands may also stand the other way. */
+/** Matches an op of one of these names with these operands. With `both`, two operands may be exchanged. */
 export function op(names: string, operands: readonly Pattern[], both = false): Pattern {
   const allowed = names.split("|");
   return (v, match) => {
@@ -63,17 +63,17 @@ export function op(names: string, operands: readonly Pattern[], both = false): P
   };
 }
 
-/** The first of these patterns that fits. */
+/** Matches the first fitting pattern. */
 export function either(...patterns: readonly Pattern[]): Pattern {
   return (v, match) => patterns.some((p) => p(v, match));
 }
 
-/** A value that a pattern fits and that has a name as well, for where it comes again. */
+/** Binds a name to a value that also matches a pattern. */
 export function named(name: string, pattern: Pattern): Pattern {
   return (v, match) => match.values.get(name) === v || pattern(v, match) && any(name)(v, match);
 }
 
-/** A reduction of the last axis that keeps it as one of extent 1, or does not. */
+/** Matches a reduction of the last axis; `keep` tells whether it stays with extent 1. */
 export function reduceLast(names: string, operand: Pattern, keep = true): Pattern {
   const reduction = op(names, [operand, () => true]);
   return (v, match) => {
@@ -87,7 +87,7 @@ export function reduceLast(names: string, operand: Pattern, keep = true): Patter
   };
 }
 
-/** The whole numbers of an int32 constant; null for other values. */
+/** Returns the integers of an int32 constant; null for other values. */
 export function integersOf({ node, dtype }: IrValue): readonly number[] | null {
   if (!isConstant(node) || dtype !== "int32") return null;
   return Array.from((node.attrs.value as NdArray).data as Int32Array);
@@ -97,18 +97,18 @@ function numberOf({ node, dtype }: IrValue): number | null {
   if (!isConstant(node) || dtype !== "float32") return null;
   const { data, size, rank } = node.attrs.value as NdArray;
   const value = (data as Float32Array)[0];
-  // More dimensions than one may be more than the other operand has.
+  // A rank above one may exceed the other operand's.
   return size === 1 && rank <= 1 && Number.isFinite(value) ? value : null;
 }
 
-/** A pattern, and the node that takes its place: with inputs from the match, and as outputs those that it has besides the first. */
+/** A pattern and its replacement: a node with inputs from the match, and the outputs after the first. */
 export interface Rule {
   readonly pattern: Pattern;
-  /** Null where the match is not to be replaced after all. */
+  /** Returns null if the match must stay. */
   readonly replace: (match: Match, root: IrNode) => IrNode | null;
 }
 
-/** The graph with every place where a rule fits replaced; the first of the rules comes first. */
+/** Returns the graph with all matches replaced; the first fitting rule applies. */
 export function applyRules(ir: IrGraph, rules: readonly Rule[]): IrGraph {
   const { readers, held } = usesOf(ir);
   const taken = new Set<IrNode>();

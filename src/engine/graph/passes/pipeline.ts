@@ -1,6 +1,4 @@
-/**
- * The passes every plan goes through after folding, in order; each can be switched off to find out which one is wrong.
- */
+/** The passes of every plan after folding, in order; each can be disabled to locate a fault. */
 import { traced } from "../../core/trace.ts";
 import type { IrGraph } from "../ir.ts";
 import { fuseAttention } from "./attention.ts";
@@ -15,7 +13,7 @@ import { fuseReductions } from "./reductions.ts";
 import { rewrite } from "./rewrite.ts";
 import { verify } from "./verify.ts";
 
-/** Names of all passes, in their order. */
+/** Names of all passes, in order. */
 const NAMES = [
   "cse",
   "filters",
@@ -43,17 +41,17 @@ export const PASSES: Readonly<Record<PassName, (ir: IrGraph, target: PassTarget)
   group: groupAlike,
 };
 
-/** What the pipeline does; tests change it. */
+/** Options of the pipeline, which tests change. */
 export const pipelineOptions: {
-  /** Passes that are on, by the device on which most of a plan will run. */
+  /** Enabled passes, by the device of most of a plan's nodes. */
   passes: Readonly<Record<PassTarget, readonly PassName[]>>;
-  /** True: the graph is verified after each pass. */
+  /** Verify the graph after each pass. */
   verify: boolean;
-  /** Told of the graph before the first and after each pass. */
+  /** Debugging hook: gets the graph before the first and after each pass. */
   trace: ((stage: string, ir: IrGraph) => void) | null;
 } = {
   passes: {
-    // The others pay where a dispatch has a price, or where only the GPU has a kernel.
+    // The other passes help where dispatches are expensive, or where only the GPU has a kernel.
     CPU: ["cse", "filters", "rewrite", "fuse", "epilogue", "reductions", "merge"],
     GPU: NAMES,
   },
@@ -61,17 +59,17 @@ export const pipelineOptions: {
   trace: null,
 };
 
-/** What a pass made of `before`, verified where that is on. */
+/** Verifies the result of a pass on `before`, if enabled. */
 export function checked(ir: IrGraph, pass: string, before?: IrGraph): IrGraph {
   return pipelineOptions.verify ? verify(ir, pass, before) : ir;
 }
 
-/** The graph with equal pure nodes merged, for what comes before all passes. */
+/** Merges equal pure nodes, before all passes. */
 export function mergeEqual(ir: IrGraph): IrGraph {
   return checked(cse(ir), "cse", ir);
 }
 
-/** Runs the passes that are on, for plans of which most will run on `target`. */
+/** Runs the enabled passes for a plan that runs mostly on `target`. */
 export function runPasses(ir: IrGraph, target: PassTarget = "CPU"): IrGraph {
   const { passes, trace } = pipelineOptions;
   trace?.("built", ir);

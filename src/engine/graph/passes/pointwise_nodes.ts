@@ -1,6 +1,4 @@
-/**
- * What passes that join pointwise ops share: which nodes they are, their expressions, and the node that a set of them becomes.
- */
+/** Common parts of the passes that join pointwise ops: the eligible nodes, their expressions, and the joined node. */
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { fusionOf } from "../../core/fusion.ts";
 import type { MeaningOf } from "../../core/meaning.ts";
@@ -20,29 +18,29 @@ import { addedNode } from "./added.ts";
 import { type Joined, joinNodes } from "./clusters.ts";
 import { mayJoin } from "./cse.ts";
 
-/** Where most of a plan runs. */
+/** The device of most of a plan's nodes. */
 export type PassTarget = "CPU" | "GPU";
 
-/** Storage buffers that WebGPU promises. */
+/** WebGPU's guaranteed number of storage buffers. */
 export const MAX_BUFFERS = 8;
 /**
- * Work of an element, as {@linkcode workOf} counts it, that joined ops may come to. Measured on chains of 400 and 800 ops: up to 300 the
- * first call costs the same whatever the bound, and beyond that more than in proportion, as registers run out (on llvmpipe 2.4 s at
- * 400, 6.2 s at 800, 12.6 s at 1600); light ops run as fast from 150 on.
+ * Maximum work per element, in units of {@linkcode workOf}, of joined ops. Measured on chains of 400 and 800 ops: the
+ * first call costs the same for bounds up to 300 and grows faster than the work beyond, as registers run out (on
+ * llvmpipe 2.4 s at 400, 6.2 s at 800, 12.6 s at 1600); light ops run as fast from 150 on.
  */
 export const MAX_WORK = 200;
 
-/** Readers that may compute the same again. */
+/** Maximum readers that each compute the same value. */
 const MAX_COPIES = 4;
-/** Work of an element that is done again rather than stored and loaded. */
+/** Maximum work per element that is repeated rather than stored and loaded. */
 const CHEAP = 4;
 
-/** True where so many readers may each compute the node themselves. */
+/** True where this many readers may each compute the node themselves. */
 export function mayBeCopied(node: IrNode, copies: number): boolean {
   return copies <= MAX_COPIES && workOfNode(node) <= CHEAP;
 }
 
-/** True for a pure op whose outputs are expressions of few inputs, in dtypes whose arithmetic every printer has. */
+/** True for a pure op whose outputs are expressions of few inputs, in dtypes that every printer supports. */
 export function isPointwise(node: IrNode, target: PassTarget): boolean {
   return node.def.meaning.kind === "pointwise" && node.inputs.length < MAX_BUFFERS &&
     mayJoin(node) &&
@@ -50,7 +48,7 @@ export function isPointwise(node: IrNode, target: PassTarget): boolean {
     !(target === "CPU" && mayThrow(node));
 }
 
-/** True where an element may have no result on the CPU: the node stays alone, so that the error names it. */
+/** True where an element may fail on the CPU: the node stays alone, so that the error names it. */
 function mayThrow(node: IrNode): boolean {
   const args = node.inputs.map((v, i) => literal(v) ?? argument(i));
   const exprs = expressionsOf(node).map((e) => substitute(e, args));
@@ -58,18 +56,18 @@ function mayThrow(node: IrNode): boolean {
 }
 
 function isSimple(dtype: DType, target: PassTarget): boolean {
-  // Vector code of the CPU has no float16: what joined it would lose its own.
+  // The CPU's vector code has no float16: a joined op would lose its own.
   return dtype === "float32" || dtype === "int32" || dtype === "uint32" || dtype === "bool" ||
     (dtype === "float16" && target === "GPU");
 }
 
-/** An op's result as the next op would find it: float16 rounds between them. */
+/** Rounds a result as a stored one: float16 rounds between ops. */
 function betweenOps(e: Expr, dtype: DType): Expr {
   const isRounded = dtype !== "float16" || (e.op === "cast" && e.dtype === "float16");
   return isRounded ? e : castTo(castTo(e, "float32"), "float16");
 }
 
-/** One expression over the node's inputs for each of its outputs. */
+/** Returns one expression over the node's inputs for each of its outputs. */
 function expressionsOf({ def, attrs, inputs }: IrNode): readonly Expr[] {
   return (def.meaning as MeaningOf<"pointwise">).exprs(inputs.map((_, i) => argument(i)), attrs);
 }
@@ -80,7 +78,7 @@ const LIGHT: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
   ...["lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not", "select"] as const,
 ]);
 
-/** Instructions that expressions take for an element, roughly. */
+/** Estimates the instructions of expressions per element. */
 function workOf(exprs: readonly Expr[]): number {
   const seen = new Set<Expr>();
   const visit = (e: Expr): number => {
@@ -92,25 +90,25 @@ function workOf(exprs: readonly Expr[]): number {
   return exprs.reduce((n, e) => n + visit(e), 0);
 }
 
-/** {@linkcode workOf} a pointwise node. */
+/** Returns {@linkcode workOf} a pointwise node. */
 export function workOfNode(node: IrNode): number {
   return workOf(expressionsOf(node));
 }
 
-/** True for a product that may be given an expression over each of its sums. */
+/** True for a product that may get an expression over each of its sums. */
 export function takesEpilogue({ def: { meaning }, attrs }: IrNode): boolean {
-  // Where channels come first, a bias is no row of the result.
+  // With channels first, a bias is no row of the result.
   return (meaning.kind === "product" || meaning.kind === "convolution") &&
     meaning.fuses === true && fusionOf(attrs) === undefined &&
     !String(attrs.data_format ?? "").startsWith("NC");
 }
 
-/** True for a reduction that nothing has been fused to. */
+/** True for a reduction without fused ops. */
 export function isReduction({ def, attrs }: IrNode): boolean {
   return def.meaning.kind === "reduce" && fusionOf(attrs) === undefined;
 }
 
-/** A rank-0 constant as an expression, where every printer gives it the same value. */
+/** Returns a rank-0 constant as an expression, if every printer gives it the same value. */
 export function literal(v: IrValue): Expr | null {
   if (!isConstant(v.node)) return null;
   const array = v.node.attrs.value as NdArray;
@@ -121,31 +119,31 @@ export function literal(v: IrValue): Expr | null {
   return castTo(constant(value), v.dtype);
 }
 
-/** Inputs that stay inputs: small constants become part of the expression. */
+/** Returns the inputs that stay inputs: small constants become part of the expression. */
 export function outside(node: IrNode): IrValue[] {
   return node.inputs.filter((v) => literal(v) === null);
 }
 
-/** What several nodes read together that none of them makes. */
+/** Returns the outer inputs of several nodes together. */
 export function inputsOf(members: ReadonlySet<IrNode>): Set<IrValue> {
   return new Set([...members].flatMap(outside).filter((v) => !members.has(v.node)));
 }
 
-/** Primitives between which drivers do algebra. */
+/** Primitives that drivers rearrange algebraically. */
 const ALGEBRA: ReadonlySet<ScalarOp> = new Set<ScalarOp>(["add", "sub", "mul", "div"]);
-/** Primitives that choose, or change a bit: drivers know nothing about sums and products of what they give. */
+/** Primitives that choose, or change a bit: drivers do not rearrange sums and products of their results. */
 const CHOICES: ReadonlySet<ScalarOp> = new Set<ScalarOp>([
   ...["arg", "keep", "min", "max", "abs", "sign"] as const,
 ]);
 
-/** The greater of a number and itself is that number. */
+/** The maximum of a number and itself is that number. */
 function isChoice({ op, args }: Expr): boolean {
   return CHOICES.has(op) && (args.length < 2 || args[0] !== args[1]);
 }
 
 /**
- * A pointwise node's expressions over these operands, which stay to its arithmetic what arrays are to a kernel: unknown numbers. What
- * is kept once is kept for all: pass one `known` for all nodes of a kernel.
+ * Returns a pointwise node's expressions over operands that are opaque to its arithmetic, as arrays are to a kernel. An
+ * opaque value is made once: pass one `known` for all nodes of a kernel.
  */
 export function applied(
   node: IrNode,
@@ -165,20 +163,20 @@ export function applied(
   return exprs.map((e) => substitute(e, operands, memo, { at: ALGEBRA, by: kept }));
 }
 
-/** The primitive, where that of two operands is all there is. */
+/** Returns the primitive of two operands that an expression is. */
 function binaryOf([{ op, args }, ...more]: readonly Expr[]): ScalarOp | null {
   const [x, y] = args, isBinary = args.length === 2 && x.op === "arg" && y.op === "arg";
   return more.length === 0 && isBinary && x.value !== y.value ? op : null;
 }
 
-/** The number that an expression is; null for none. */
+/** Returns the number that an expression is, else null. */
 function numberOf({ op, args, value }: Expr): number | null {
   return op === "const" ? value! : op === "cast" ? numberOf(args[0]) : null;
 }
 
 /**
- * True where drivers have no algebra for an operand beside another: a number in a sum or product, unless it is zero, which they drop or
- * take for the product; a sum to be multiplied, but by a number, which they multiply its terms with.
+ * True where drivers do not rearrange an operand with another: a number in a sum or product, except a zero, which they
+ * drop or propagate; a sum to be multiplied, except by a number, which they distribute.
  */
 function isOpaque(op: ScalarOp, e: Expr, other: Expr): boolean {
   if (op === "div" || numberOf(other) !== null) return false;
@@ -187,7 +185,7 @@ function isOpaque(op: ScalarOp, e: Expr, other: Expr): boolean {
   return op === "mul" && (e.op === "add" || e.op === "sub");
 }
 
-/** The node that computes `outputs`, which are values of `members`, from what is outside of these. */
+/** Makes the node that computes `outputs`, values of `members`, from their outer inputs. */
 export function fusedNode(members: ReadonlySet<IrNode>, outputs: readonly IrValue[]): IrNode {
   const inputs = [...inputsOf(members)];
   const exprs = new Map<IrValue, Expr>(inputs.map((v, i) => [v, argument(i)]));
@@ -211,15 +209,15 @@ export function fusedNode(members: ReadonlySet<IrNode>, outputs: readonly IrValu
   });
 }
 
-/** Who uses the nodes of a graph. */
+/** The uses of a graph's nodes. */
 export interface Uses {
-  /** Who reads each node's values. */
+  /** Readers of each node's values. */
   readonly readers: ReadonlyMap<IrNode, readonly IrNode[]>;
-  /** Nodes whose results somebody outside the graph wants, or that others wait for. */
+  /** Nodes with results that are fetched, or with other nodes waiting for them. */
   readonly held: ReadonlySet<IrNode>;
 }
 
-/** Who uses the nodes of a graph. */
+/** Finds the uses of a graph's nodes. */
 export function usesOf(ir: IrGraph): Uses {
   const readers = new Map<IrNode, IrNode[]>(ir.nodes.map((n) => [n, []]));
   const held = new Set<IrNode>([...ir.fetches.map((v) => v.node), ...ir.targets]);
@@ -230,7 +228,7 @@ export function usesOf(ir: IrGraph): Uses {
   return { readers, held };
 }
 
-/** The graph with clusters replaced, without constants that nobody reads any more. */
+/** Returns the graph with clusters replaced, and without unused constants. */
 export function joined(ir: IrGraph, joins: readonly Joined[]): IrGraph {
   if (joins.length === 0) return ir;
   const made = joinNodes(ir, joins), { readers, held } = usesOf(made);

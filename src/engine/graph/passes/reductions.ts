@@ -1,6 +1,6 @@
 /**
- * Reductions: a pointwise op that nothing but reductions reads is computed while they read it, and a pointwise op that is the only
- * reader of a reduction where its results are stored.
+ * Reductions: a pointwise op whose only readers are reductions is computed while they read, and a pointwise op that is
+ * the only reader of a reduction is computed where its results are stored.
  */
 import { type EpilogueOperand, withFusion } from "../../core/fusion.ts";
 import { argument, type Expr, substitute } from "../../core/scalar/expr.ts";
@@ -21,13 +21,13 @@ import {
   usesOf,
 } from "./pointwise_nodes.ts";
 
-/** float16 stays apart: what is reduced would not be rounded before. */
+/** float16 stays apart: the reduced elements would not be rounded before. */
 const WITHOUT_HALF = "CPU";
 
-/** The graph with pointwise ops moved into the reductions beside them. */
+/** Returns the graph with pointwise ops fused into the reductions beside them. */
 export function fuseReductions(ir: IrGraph): IrGraph {
   const uses = usesOf(ir);
-  // Small ones are grouped: what only ends a sum stays apart for that.
+  // Small sums are grouped: an op after such a sum stays apart.
   const groups = ir.nodes.filter(isColumnSum).length > 1;
   const taken = new Set<IrNode>();
   const joins: Joined[] = [];
@@ -36,7 +36,7 @@ export function fuseReductions(ir: IrGraph): IrGraph {
     const before = taken.has(node.inputs[0].node) ? null : producerOf(node, uses);
     const isGrouped = before === null && groups && isColumnSum(node);
     const reader = isGrouped ? null : readerOf(node, before, uses);
-    // One that reads two reductions can stand in the place of one of them only.
+    // A reader of two reductions can join only one of them.
     const after = reader !== null && taken.has(reader) ? null : reader;
     if (before === null && after === null) continue;
     if (after) taken.add(after);
@@ -51,7 +51,7 @@ function mayFuse(node: IrNode): boolean {
   return isReduction(node) && mayJoin(node);
 }
 
-/** The op whose elements are reduced, where it need not stand by itself. */
+/** Returns the op whose elements are reduced, if it need not stand alone. */
 function producerOf(node: IrNode, { readers, held }: Uses): IrNode | null {
   const producer = node.inputs[0].node;
   const list = readers.get(producer)!;
@@ -73,7 +73,7 @@ function isWorthCopies(producer: IrNode, copies: number): boolean {
   return large * copies <= large + 1 + copies;
 }
 
-/** The op that reads the results, and nothing else does, where it may be done as they are stored. */
+/** Returns the only reader of the results, if it can be computed as they are stored. */
 function readerOf(node: IrNode, before: IrNode | null, { readers, held }: Uses): IrNode | null {
   const [reader, ...others] = readers.get(node)!;
   if (reader === undefined || others.length > 0 || held.has(node)) return null;
@@ -83,7 +83,7 @@ function readerOf(node: IrNode, before: IrNode | null, { readers, held }: Uses):
     reader.device !== node.device || !sameShape(out.shape, result.shape) || result.dtype === "bool"
   ) return null;
   const further = furtherOf(reader, result);
-  // An operand with unknown extents may broadcast the results, and so may ones of more dimensions than these have.
+  // Operands with unknown extents, or of higher rank, may broadcast the results.
   const fit = further.every(({ shape }) =>
     isConcrete(shape) && (sameShape(shape, out.shape) ||
       shape.every((d) => d === 1) && shape.length <= (result.shape?.length ?? 0))
@@ -92,7 +92,7 @@ function readerOf(node: IrNode, before: IrNode | null, { readers, held }: Uses):
   return fit && operands + further.length < MAX_BUFFERS ? reader : null;
 }
 
-/** What a reader takes besides the result. */
+/** Returns a reader's operands besides the result. */
 function furtherOf(reader: IrNode, result: IrValue): IrValue[] {
   return [...new Set(outside(reader))].filter((v) => v !== result);
 }
@@ -108,7 +108,7 @@ function fusedReduction(node: IrNode, before: IrNode | null, after: IrNode | nul
     buffer: { input: from + i },
     per: shape!.every((d) => d === 1) ? "all" : "element",
   }));
-  // What can fail is the reduction: errors name it.
+  // The reduction is the node that can fail: errors name it.
   return {
     ...node,
     attrs: withFusion(node.attrs, {
@@ -123,7 +123,7 @@ function fusedReduction(node: IrNode, before: IrNode | null, after: IrNode | nul
   };
 }
 
-/** The expression of a reader over these values. */
+/** Returns the expression of a reader over these values. */
 function epilogueOf(reader: IrNode, values: readonly IrValue[]): Expr {
   const { inputs, attrs: { exprs } } = fusedNode(new Set([reader]), reader.outputs);
   return substitute(exprs[0], inputs.map((v) => argument(values.indexOf(v))));

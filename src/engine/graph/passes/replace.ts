@@ -1,13 +1,13 @@
 /**
- * A copy of a plan's graph in which some values are taken from elsewhere; nodes that nobody needs any more are left out. What a node
- * that goes has waited for, those who used it wait for instead: no effect is lost with it.
+ * Copies a plan's graph with some values replaced and unused nodes left out. The readers of a removed node inherit its
+ * control edges, so that no effect is lost.
  */
 import type { IrGraph, IrNode, IrValue } from "../ir.ts";
 
 /**
- * Copies `ir` with the nodes that are keys of `nodes` left out, and each key of `values`, which are all of their outputs, replaced. A
- * replacement is a value of an earlier node of `ir`, or of a node in `added`, which has no inputs. `nodes` says which node control
- * edges mean instead; null: none.
+ * Copies `ir` without the nodes that are keys of `nodes`, and with each key of `values`, which are all their outputs,
+ * replaced. A replacement is a value of an earlier node of `ir`, or of a node in `added`, which has no inputs. `nodes`
+ * tells the replacement of each node in control edges; null: none.
  */
 export function replaceValues(
   ir: IrGraph,
@@ -56,14 +56,14 @@ export function replaceValues(
 
 const NONE: readonly IrNode[] = [];
 
-/** Control edges of a graph from which nodes were taken. */
+/** Rewrites the control edges of a graph without removed nodes. */
 function controlsAfter(ir: IrGraph, nodes: ReadonlyMap<IrNode, IrNode | null>) {
   const changed = new Map<IrNode, readonly IrNode[]>();
-  /** What a node that stays waits for. */
+  /** Returns the control edges of a remaining node. */
   const of = (node: IrNode): readonly IrNode[] => changed.get(node) ?? node.controls;
-  /** What a node that goes has waited for, and its replacement does not. */
+  /** Returns the control edges of a removed node that its replacement lacks. */
   const behind = (node: IrNode): readonly IrNode[] => nodes.has(node) ? of(node) : NONE;
-  /** What to wait for instead of a node. */
+  /** Returns the nodes to wait for in place of a node. */
   const instead = (node: IrNode): readonly IrNode[] => {
     const other = nodes.get(node);
     return other === undefined ? [node] : other === null ? of(node) : [other, ...of(node)];
@@ -74,7 +74,7 @@ function controlsAfter(ir: IrGraph, nodes: ReadonlyMap<IrNode, IrNode | null>) {
     if (!isTouched) continue;
     const list = new Set(node.controls.flatMap(instead));
     for (const v of node.inputs) for (const c of behind(v.node)) list.add(c);
-    // What stands for a node may wait for the same.
+    // Replacements may have common control edges.
     const other = nodes.get(node);
     if (other) { for (const c of of(other)) list.delete(c); }
     changed.set(node, [...list]);

@@ -1,5 +1,5 @@
 /**
- * Rewriting: softmax, log-softmax, cross entropy and layer normalisation that are written out become the ops of their names.
+ * Rewriting: softmax, log-softmax, cross entropy and layer normalisation written out in basic ops become single ops.
  */
 import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, sameShape } from "../../core/shape.ts";
@@ -22,7 +22,7 @@ const isFloat = ({ dtype, shape }: IrValue): boolean =>
   dtype === "float32" && shape !== null && shape.length > 0;
 const x: Pattern = any("x", isFloat);
 
-/** What gradients stop at changes no value. */
+/** Matches a value behind ops that only stop gradients. */
 const still = (p: Pattern): Pattern => either(op("StopGradient|Identity", [p]), p);
 
 const shifted = named("shifted", op("Sub", [x, still(reduceLast("Max", x))]));
@@ -46,7 +46,7 @@ const standard = either(
   op("Mul", [centred, deviation], true),
   op("RealDiv|Div", [centred, op("Sqrt", [spread])]),
 );
-/** A vector over the last axis, or of ones before it. */
+/** Matches a vector over the last axis, or one with leading axes of one. */
 const row = (name: string): Pattern =>
   any(
     name,
@@ -56,7 +56,7 @@ const row = (name: string): Pattern =>
 const scale = row("scale"), offset = row("offset");
 const factor = named("factor", op("Mul", [deviation, scale], true));
 
-/** Replaces a match by one op of these inputs; attributes that follow from them are left out. */
+/** Replaces a match by one op of these inputs; attributes that the inputs imply are left out. */
 function by(
   name: string,
   inputs: (match: Match, root: IrNode) => IrValue[] | null,
@@ -88,7 +88,7 @@ const matrix = (name: string): Pattern =>
 
 const crossEntropy: Rule["replace"] = (match, root) => {
   const logits = match.get("logits"), labels = match.get("labels");
-  // With unknown extents, one of the two may be broadcast to the other: the op refuses that.
+  // With unknown extents, either may be broadcast to the other: the op refuses that.
   if (!isConcrete(logits.shape) || !sameShape(logits.shape, labels.shape)) return null;
   const node = by("SoftmaxCrossEntropyWithLogits", () => [logits, labels])(match, root)!;
   return { ...node, outputs: [{ ...logits, node, index: 1, promised: false }] };
@@ -104,7 +104,7 @@ const RULES: readonly Rule[] = [
     replace: by("LogSoftmax", (m) => [m.get("x")]),
   },
   {
-    // As tf.nn.batch_normalization of tf.nn.moments writes it.
+    // As tf.nn.batch_normalization of tf.nn.moments is written.
     pattern: op("AddV2|Add", [
       op("Mul", [x, factor], true),
       op("Sub", [offset, op("Mul", [mean, factor], true)]),
@@ -134,7 +134,7 @@ const LOSSES: readonly Rule[] = [{
   replace: crossEntropy,
 }];
 
-/** The graph with what is written out replaced by single ops. */
+/** Returns the graph with written-out ops replaced by single ops. */
 export function rewrite(ir: IrGraph): IrGraph {
   return applyRules(applyRules(ir, RULES), LOSSES);
 }

@@ -1,6 +1,4 @@
-/**
- * verify: what must hold of a plan's graph between passes, and what a pass must leave as it was.
- */
+/** verify: checks the invariants of a plan's graph between passes, and the effects that a pass must keep. */
 import { InternalError } from "../../core/errors.ts";
 import { fusionText } from "../../core/fusion.ts";
 import { inferOutputs } from "../../core/op.ts";
@@ -10,8 +8,8 @@ import type { Operation } from "../operation.ts";
 import { isPure } from "./cse.ts";
 
 /**
- * Throws `InternalError` where a node stands before what it needs, a value is not its node's, dtypes and shapes do not fit the op, or
- * a constant waits for something; and where an effect that `before` has is lost, or no longer comes before what it came before.
+ * Throws `InternalError` where a node stands before its inputs, a value is not its node's, dtypes and shapes do not fit
+ * the op, or a constant has control edges; and where an effect of `before` is lost or out of order.
  */
 export function verify(ir: IrGraph, after: string, before?: IrGraph): IrGraph {
   const seen = new Set<IrNode>();
@@ -74,7 +72,7 @@ function checkEffects(
   }
 }
 
-/** Effects in a graph: the node of each, and those that come before. */
+/** Finds the effects in a graph: the node of each, and the effects before it. */
 function effectsOf({ nodes }: IrGraph): Map<Operation, readonly [IrNode, Effects]> {
   const effects = new Map<Operation, readonly [IrNode, Effects]>();
   const behind = new Map<IrNode, Effects>();
@@ -82,7 +80,7 @@ function effectsOf({ nodes }: IrGraph): Map<Operation, readonly [IrNode, Effects
     let own: Effects = new Set();
     for (const n of [...node.inputs.map((v) => v.node), ...node.controls]) {
       const more = behind.get(n)!;
-      // Most nodes have what one of their inputs has: they share it.
+      // Most nodes have the effects of one input: they share the set.
       if (own.size === 0) own = more;
       else if (own !== more && more.size > 0) own = new Set([...own, ...more]);
     }
@@ -95,7 +93,7 @@ function effectsOf({ nodes }: IrGraph): Map<Operation, readonly [IrNode, Effects
   return effects;
 }
 
-/** The graph as text: one node a line. */
+/** Formats a graph: one node a line. */
 export function irText(ir: IrGraph): string {
   const number = new Map(ir.nodes.map((n, i) => [n, i]));
   const valueText = ({ node, index }: IrValue): string =>
