@@ -1,24 +1,24 @@
-/**
- * How many arguments a body takes: its inputs, and the context of the call after them.
- */
+/** Checks the number of a body's parameters: its inputs, then the context of the call. */
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 
-/** A body, seen from here. */
+/** The parts of a body that the check needs. */
 interface Body {
   readonly name: string;
   readonly length: number;
 }
 
 /**
- * Throws `TypeError` with Python's phrase for a function that declares more parameters than it gets: inputs, and `more` after them. Those
- * from a default or a rest parameter on are not counted.
+ * Throws `TypeError` with Python's phrase for a function with more required parameters than inputs and `more` further
+ * arguments. Default and rest parameters are not counted.
  */
 export function checkArity(body: Body, inputs: number, more = 1): void {
   if (body.length <= inputs + more) return;
   throw new TypeError(takes(body, inputs));
 }
 
-/** What the context of a call is as text. Throws `TypeError` where it is taken for a number, as a body does that wants one more input. */
+/**
+ * Converts a call's context to text. Throws `TypeError` for a use as a number, by a body that expects one more input.
+ */
 export function contextAs(hint: string, body: Body, inputs: number): string {
   if (hint === "string") return "[object ScriptContext]";
   throw new TypeError(

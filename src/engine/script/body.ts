@@ -1,6 +1,4 @@
-/**
- * Calling a body: its context argument, time limit, cancellation, and the errors it throws.
- */
+/** Calls a body: its context argument, time limit, cancellation, and errors. */
 import { DeadlineExceededError } from "../core/errors.ts";
 import type { DType } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
@@ -17,15 +15,15 @@ import { packArguments } from "./marshal.ts";
 import { mapResultError, mapScriptError, type ScriptPlace } from "./script_errors.ts";
 import { callWorker } from "./workers/worker_pool.ts";
 
-/** Who calls. */
+/** The caller of a body. */
 export interface CallSite extends ScriptPlace {
-  /** The run; null in eager mode, which nobody cancels. */
+  /** The run; null in eager mode, which is not cancelled. */
   readonly context: RunContext | null;
-  /** Which call it is, from which its seed comes. */
+  /** Number of the call, from which its seed is made. */
   readonly call: CallNumber;
 }
 
-/** What a body gets as its last argument. The signal is made when it is asked for. */
+/** The last argument of a body. The signal is made on demand. */
 class BodyContext implements ScriptContext {
   readonly node: string;
   readonly run: number;
@@ -58,7 +56,7 @@ class BodyContext implements ScriptContext {
     return contextAs(hint, this.#script.func, argumentCount(this.#script));
   }
 
-  /** As an abort of the signal, of which none need be made. */
+  /** The signal's reason, without a signal. */
   onAbort(tell: (reason: unknown) => void): () => void {
     const signal = this.#limit?.signal, forget = this.#site.context?.onAbort(tell);
     if (signal === undefined) return forget ?? (() => {});
@@ -78,12 +76,12 @@ class BodyContext implements ScriptContext {
   }
 }
 
-/** The number of arguments of a body before the context. */
+/** Returns the number of a body's parameters before the context. */
 function argumentCount({ args }: Script): number {
   return (args as readonly unknown[]).length;
 }
 
-/** The dtype that all outputs declare; null where they differ. */
+/** Returns the common dtype of all outputs; null if they differ. */
 function commonDType({ outputs: { specs } }: Script): DType | null {
   const [first] = specs;
   return first && specs.every((s) => s.dtype === first.dtype) ? first.dtype : null;
@@ -92,20 +90,20 @@ function commonDType({ outputs: { specs } }: Script): DType | null {
 /** A call of a body. */
 export interface BodyUse<R> {
   readonly script: Script;
-  /** What stands in the places of its inputs. */
+  /** Values of its inputs. */
   readonly values: readonly unknown[];
   readonly site: CallSite;
-  /** Takes what it returns. */
+  /** Takes the body's result. */
   use(result: unknown): R;
-  /** The call ends before its body: the run ended, or the time limit passed. */
+  /** Notes that the call ends before its body: the run ended, or the time limit passed. */
   abandon?(): void;
-  /** The body has ended after all, with this result, or undefined where it failed. */
+  /** Takes the late result of the body, or undefined if it failed. */
   endLate(result: unknown): void;
 }
 
 /**
- * Calls a body. A promise where the body returns one; that promise settles as soon as the run ends or the time limit passes. Throws (or
- * rejects with) an `OpError`.
+ * Calls a body. Returns a promise if the body does; it settles as soon as the run ends or the time limit passes. Throws
+ * (or rejects with) an `OpError`.
  */
 export function callBody<R>(call: BodyUse<R>): R | Promise<R> {
   if (tracer === null) return runBody(call);
@@ -160,7 +158,7 @@ function settle<R>(
   return new Promise((resolve, reject) => {
     let isOpen = true;
     let clear = (): void => {}, forget = (): void => {};
-    /** True for the first who settles. */
+    /** True for the first outcome only. */
     const close = (): boolean => {
       if (!isOpen) return false;
       isOpen = false;
@@ -189,7 +187,7 @@ function settle<R>(
         if (!close()) return call.endLate(value);
         resolve(call.use(value));
       } catch (e) {
-        // Nothing happens where the promise is settled: nobody waits for a late result that cannot be read.
+        // Has no effect on a settled promise: an unreadable late result is dropped.
         reject(mapResultError(e, site));
       }
     }, (e) => {

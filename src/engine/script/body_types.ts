@@ -1,6 +1,4 @@
-/**
- * Types of bodies: which arguments they get for their inputs.
- */
+/** Types of bodies: the arguments for their inputs. */
 import type { ArrayLikeObject, ArrayLikeValue } from "../core/convert.ts";
 import type { CompositeTensor } from "../core/composite.ts";
 import type { DType, TypedArray } from "../core/dtype.ts";
@@ -22,7 +20,7 @@ export type ElementOf<D extends DType> = D extends "bool" ? boolean
   : D extends "resource" | "variant" ? ElementValue
   : number;
 
-/** A host array whose dtype is known. */
+/** A host array of a known dtype. */
 export type NdArrayOf<D extends DType> = DType extends D ? NdArray
   : NdArray & {
     readonly dtype: D;
@@ -30,7 +28,7 @@ export type NdArrayOf<D extends DType> = DType extends D ? NdArray
     [index: number]: ElementOf<D> | NdArrayOf<D>;
   };
 
-/** The dtype that a value has as a tensor; `DType` where its type does not tell. */
+/** The dtype of a value as a tensor; `DType` if its type does not tell. */
 export type DTypeOf<V> = [ArrayLikeValue] extends [V] ? DType
   : V extends { readonly dtype: infer D extends DType } ? D
   : V extends number ? "float32"
@@ -54,7 +52,7 @@ export type DTypeOfTyped<V extends TypedArray> = V extends Float32Array ? "float
   : V extends BigUint64Array ? "uint64"
   : "float16";
 
-/** True for a type of one tensor: anything but a list or an object with tensors and the like in it. */
+/** True for the type of one tensor: anything but a list or object that contains tensors. */
 export type IsBodyLeaf<I> = I extends
   | Tensor
   | CompositeTensor
@@ -68,7 +66,7 @@ export type IsBodyLeaf<I> = I extends
   : I extends readonly (infer E)[] ? IsPlainLeaf<E>
   : false;
 
-/** True for values, and lists of them, that are one tensor together; where a type does not tell, they are taken for such. */
+/** True for values, and lists of them, that form one tensor; also for undecided types. */
 export type IsPlainLeaf<E> = [ArrayLikeValue] extends [E] ? true
   : [E] extends [number | bigint | boolean | string] ? true
   : [E] extends [readonly (infer F)[]] ? IsPlainLeaf<F>
@@ -86,8 +84,8 @@ export type BodyArgument<I, Leaf> = [ArrayLikeValue] extends [I] ? BodyValue<Ten
   : never;
 
 /**
- * The arguments of a body for a list of inputs: one for each, then the context. Where it is not known how many there are, an argument
- * may be either.
+ * The arguments of a body for a list of inputs: one for each, then the context. If their number is unknown, each
+ * argument may be either.
  */
 export type BodyArguments<I extends readonly unknown[], Leaf> = number extends I["length"]
   ? (BodyArgument<I[number], Leaf> & ScriptContext)[]

@@ -1,5 +1,5 @@
 /**
- * What the four script functions share: reading arguments, adding a node, running now, and the form of a decorator.
+ * The common parts of the four script functions: reading arguments, adding a node, eager calls, and the decorator form.
  */
 import { apply, currentInterpreter, type OpInput } from "../core/apply.ts";
 import { CompositeTensor } from "../core/composite.ts";
@@ -27,7 +27,7 @@ interface Arguments {
   readonly inputs: OpInput[];
 }
 
-/** Reads `inp`. Throws `TypeError` for what is no list, or an element that is no tensor. */
+/** Reads `inp`. Throws `TypeError` for a value that is no list, or an element that is no tensor. */
 export function readArguments(inp: unknown, op: string): Arguments {
   if (inp instanceof Tensor && inp.isSymbolic) {
     throw new OperatorNotAllowedInGraphError(
@@ -65,13 +65,13 @@ export function readArguments(inp: unknown, op: string): Arguments {
   return { args: visit(inp, 0), inputs };
 }
 
-/** True for a list of tensors without a nest, as most are; holes are none. */
+/** True for a list of tensors without a nest or holes, the common case. */
 function areTensors(list: readonly unknown[]): boolean {
   for (let i = 0; i < list.length; i++) if (!(list[i] instanceof Tensor)) return false;
   return true;
 }
 
-/** A nested list is a structure where something that is a tensor by itself is in it; plain values are one tensor. */
+/** True for a nested list that contains a tensor: a structure. A list of plain values is one tensor. */
 export function isStructure(
   list: readonly unknown[],
   depth: number,
@@ -116,7 +116,7 @@ export function attrsOf(script: Script, inputs: readonly OpInput[]): Attrs {
   };
 }
 
-/** Adds the node, or runs the op now; returns outputs in the nest of `Tout`. */
+/** Adds the node, or runs the op; returns outputs in the nest of `Tout`. */
 export function callScript(
   def: OpDef,
   given: Script,
@@ -139,12 +139,12 @@ export function callScript(
   return def.name === "PyFuncStateless" ? [] : op;
 }
 
-/** True where ops build graphs now. */
+/** True while a graph is being built. */
 export function isSymbolicNow(): boolean {
   return currentInterpreter().symbolic;
 }
 
-/** What is said of any script and its call. */
+/** The options of every script and call. */
 interface CallOptions extends ScriptOptions {
   readonly name?: string;
   readonly ordered?: boolean;
@@ -154,14 +154,14 @@ interface CallOptions extends ScriptOptions {
 export interface ScriptKind<O extends CallOptions> {
   /** Its name in `tf`. */
   readonly name: string;
-  /** Throws `TypeError` for options that it does not have. */
+  /** Throws `TypeError` for unknown options. */
   readonly check: (options: O | undefined) => void;
   readonly opOf: (options: O) => OpDef;
-  /** Whether `Tout` may name composite tensors. */
+  /** Set if `Tout` may contain composite tensors. */
   readonly takes?: "composites";
   /** Runs a script in eager code, where the op does not run by itself. */
   readonly run?: (script: Script, inputs: readonly OpInput[]) => Tensor[];
-  /** Runs a script in eager code, awaiting it. */
+  /** Runs a script in eager code and awaits it. */
   readonly runAsync: (
     script: Script,
     inputs: readonly OpInput[],
@@ -169,7 +169,7 @@ export interface ScriptKind<O extends CallOptions> {
   ) => Promise<Tensor[]>;
 }
 
-/** Calls a script function, or gives a decorator where the arguments are those of one. */
+/** Calls a script function, or returns a decorator for the arguments of one. */
 export function callOrDecorate<O extends CallOptions>(
   kind: ScriptKind<O>,
   call: ScriptCall<O>,
@@ -181,7 +181,7 @@ export function callOrDecorate<O extends CallOptions>(
   return packOutputs(script.outputs, kind.run(script, inputs));
 }
 
-/** Calls a script function whose body, or whose inputs, must be awaited. In a graph it adds the node. */
+/** Calls a script function and awaits its inputs and body. In a graph it adds the node. */
 export async function callAsync<O extends CallOptions>(
   kind: ScriptKind<O>,
   call: ScriptCall<O>,

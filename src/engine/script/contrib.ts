@@ -1,4 +1,2 @@
-/**
- * Namespace `tf.contrib`.
- */
+/** Namespace `tf.contrib`. */
 export * as framework from "./contrib_framework.ts";

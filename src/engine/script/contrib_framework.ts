@@ -1,4 +1,2 @@
-/**
- * Namespace `tf.contrib.framework`.
- */
+/** Namespace `tf.contrib.framework`. */
 export { contribPyFunc as pyFunc } from "./numpy_function.ts";

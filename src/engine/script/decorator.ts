@@ -1,6 +1,4 @@
-/**
- * The decorator form of script functions: `numpyFunction({ Tout })(func)`.
- */
+/** The decorator form of script functions: `numpyFunction({ Tout })(func)`. */
 import type { ScriptInput } from "./body_types.ts";
 import type { ScriptResult } from "./numpy_function.ts";
 import type { ScriptContext, ScriptFunction } from "./script.ts";
@@ -8,13 +6,15 @@ import { isPlainObject } from "../core/nest.ts";
 import type { Tout } from "./tout.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 
-/** What the decorator form takes. */
+/** Options of the decorator form. */
 export interface DecoratorOptions<T> {
-  /** What the body returns. */
+  /** Dtypes or specs of the body's results. */
   readonly Tout: T;
 }
 
-/** Wraps a body, whose arguments are of one type, or its context; the wrapper takes its tensors and returns the op's outputs. */
+/**
+ * Wraps a body; each argument is of one type, or the context. The wrapper takes tensors and returns the op's outputs.
+ */
 export type Decorated<T extends Tout, Argument> = (
   func: (...args: (Argument & ScriptContext)[]) => unknown,
 ) => (...args: ScriptInput[]) => ScriptResult<T>;
@@ -28,8 +28,8 @@ export interface ScriptCall<O> {
 }
 
 /**
- * The decorator, where the arguments are those of the decorator form; null where they are those of a call.
- * Throws `TypeError` with TensorFlow's phrases for what is neither.
+ * Returns the decorator for arguments of the decorator form; null for those of a call. Throws `TypeError` with
+ * TensorFlow's phrases for neither.
  */
 export function decorator<O>(
   name: string,

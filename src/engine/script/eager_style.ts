@@ -1,6 +1,4 @@
-/**
- * Eager-style scripts: one call of a body, from its first line to its end, awaits included.
- */
+/** Eager-style scripts: one call of a body, from beginning to end, awaits included. */
 import type { OpInput } from "../core/apply.ts";
 import type { BodyCall } from "../runtime/functions/body_call.ts";
 import { type BodyUse, callBody } from "./body.ts";
@@ -8,16 +6,16 @@ import { freeReturned } from "./returned.ts";
 
 /** A call of an eager-style body. */
 interface EagerStyleCall<R> extends Pick<BodyUse<R>, "script" | "site"> {
-  /** Owns what the body makes. */
+  /** Owns the body's tensors. */
   readonly body: BodyCall;
   readonly inputs: readonly OpInput[];
-  /** Takes the call's results from what the body returned; `given` are its own handles on the inputs. */
+  /** Makes the call's results from the body's; `given` are the call's handles on the inputs. */
   readonly finish: (result: unknown, given: readonly OpInput[]) => R;
-  /** Frees what else the call holds, where it fails. */
+  /** Frees the call's other values after an error. */
   readonly fail: () => void;
 }
 
-/** Calls the body. What it made is freed when it ends, but for the results. Throws (or rejects with) an `OpError`. */
+/** Calls the body and frees its tensors at the end, except the results. Throws (or rejects with) an `OpError`. */
 export function callEagerStyle<R>(call: EagerStyleCall<R>): R | Promise<R> {
   const { script, site, body } = call;
   const fail = (e: unknown): never => {

@@ -1,6 +1,6 @@
 /**
- * Eager-style scripts in eager mode: the body runs in place, so tapes see its ops, and gradients of any order and captured variables
- * just work.
+ * Eager-style scripts in eager mode: the body runs in place, so that tapes record its ops, and gradients of any order
+ * and captured variables work.
  */
 import { currentRecorders, type OpInput } from "../core/apply.ts";
 import type { Device } from "../core/device.ts";
@@ -25,8 +25,8 @@ import { callReading } from "./read_at_once.ts";
 import type { Script } from "./script.ts";
 
 /**
- * Calls the body in place. Before its first await the scopes and tapes in force do the work; after it, if the caller can wait for
- * one, ownership and taping follow the tensors.
+ * Calls the body in place. The scopes and tapes in force serve it until its first await; after that ownership and
+ * taping follow the tensors, if the caller can wait.
  */
 function callInPlace(
   script: Script,
@@ -59,7 +59,7 @@ function callInPlace(
   return callReading({ script, inputs, device, site, canWait }, attempt);
 }
 
-/** The results as tensors of ids of their own. */
+/** Returns the results as tensors with ids of their own. */
 function valuesOf(
   script: Script,
   result: unknown,
@@ -70,13 +70,13 @@ function valuesOf(
   const shapes = shapesOfCall(script, inputs);
   return splitResult(script, result).map((v, i) => {
     const r = eagerResult(script, i, v, shapes[i]);
-    // What the body made is handed on; what it was given, or found, gets a handle and an id of its own.
+    // The body's own tensors are returned; its inputs, and tensors from outside, get a new handle and id.
     if (r instanceof NdArray) return asTensor(r);
     return r.id > body.first && !inputs.includes(r) && !(r as EagerTensor).kept ? r : identity(r);
   });
 }
 
-/** Handles that outlive the call, on a device where one is named; tapes know them by their ids. */
+/** Makes handles that outlive the call, on `device` if given; tapes find them by their ids. */
 function handOut(values: readonly Tensor[], device: Device | null): EagerTensor[] {
   return outsideScopes(() =>
     values.map((t) => {
@@ -88,7 +88,7 @@ function handOut(values: readonly Tensor[], device: Device | null): EagerTensor[
   );
 }
 
-/** Runs the body now. Throws `FailedPreconditionError` naming `pyFunctionAsync` where it is async. */
+/** Runs the body synchronously. Throws `FailedPreconditionError`, which names `pyFunctionAsync`, for an async body. */
 export function runEagerly(script: Script, inputs: readonly OpInput[]): Tensor[] {
   const out = callInPlace(script, inputs, false);
   if (!(out instanceof Promise)) return out.map(underScope);
@@ -99,7 +99,7 @@ export function runEagerly(script: Script, inputs: readonly OpInput[]): Tensor[]
   );
 }
 
-/** Runs the body, awaiting it. */
+/** Runs the body and awaits it. */
 export async function runEagerlyAsync(
   script: Script,
   inputs: readonly OpInput[],
@@ -108,14 +108,14 @@ export async function runEagerlyAsync(
   return out.map(underScope);
 }
 
-/** Puts a result under the scope of the caller, which was out of force while the body ran. */
+/** Adds a result to the caller's scope, which was not in force while the body ran. */
 function underScope(t: Tensor): Tensor {
   enterScope(t as EagerTensor);
   t.context?.adopt(t);
   return t;
 }
 
-/** Throws `InvalidArgumentError` where an input that is differentiated does not reach any output through recorded ops. */
+/** Throws `InvalidArgumentError` if a differentiated input does not reach any output through recorded ops. */
 function checkConnected(
   script: Script,
   recorder: StepRecorder,

@@ -1,6 +1,4 @@
-/**
- * Scripts of imported graphs: made from what was registered under the node's token.
- */
+/** Scripts of imported graphs, made from the body registered under the node's token. */
 import type { DType } from "../core/dtype.ts";
 import { isNested } from "../core/nest.ts";
 import type { Attrs } from "../core/op.ts";
@@ -10,7 +8,7 @@ import { outputsOf } from "./tout.ts";
 
 const made = new WeakMap<Attrs, Script>();
 
-/** The script that a node of an imported graph runs. */
+/** Returns the script of an imported node. */
 export function scriptFromRegistry(attrs: Attrs, found: RegisteredScript): Script {
   const known = made.get(attrs);
   if (known) return known;
@@ -37,7 +35,7 @@ export function scriptFromRegistry(attrs: Attrs, found: RegisteredScript): Scrip
   return script;
 }
 
-/** The script of a node, made here or imported; null where its token is not registered. */
+/** Returns the script of a node, made here or imported; null if its token is not registered. */
 export function findScriptOf(attrs: Attrs): Script | null {
   const own = attrs._script as Script | null;
   if (own) return own;

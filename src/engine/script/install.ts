@@ -1,6 +1,4 @@
-/**
- * Registers how script ops run, and lets `memory()` count registered scripts.
- */
+/** Registers the script ops' execution, and lets `memory()` count registered scripts. */
 import { scriptCounter } from "../runtime/eager/memory.ts";
 import { scriptWriter } from "../graph/graph_def/graph_def.ts";
 import { writtenScripts } from "./offered.ts";

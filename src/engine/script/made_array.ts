@@ -1,6 +1,4 @@
-/**
- * `ctx.array`: results that bodies make, here and in workers.
- */
+/** `ctx.array`: makes the results of bodies, here and in workers. */
 import { describe, toNdArray } from "../core/convert.ts";
 import { asDType, type DType, dtypeOfArray } from "../core/dtype.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
@@ -9,8 +7,9 @@ import { NdArray } from "../core/nd_array.ts";
 import { shapeText, sizeOf } from "../core/shape.ts";
 
 /**
- * Elements in row-major order as an array of this shape; typed arrays are not copied. `declared` is the dtype of plain numbers, null
- * for float32. Throws `ValueError` where the size is not that of the shape, `TypeError` for what holds no elements.
+ * Returns elements in row-major order as an array of this shape, without a copy of typed arrays. `declared` is the
+ * dtype of plain numbers, null for float32. Throws `ValueError` for another size, `TypeError` for values without
+ * elements.
  */
 export function madeArray(
   shape: readonly number[],

@@ -1,6 +1,4 @@
-/**
- * Between tensors and a body's JavaScript values: arguments in, normalised and checked results out.
- */
+/** Converts between tensors and a body's JavaScript values: arguments in, checked results out. */
 import type { OpInput } from "../core/apply.ts";
 import { CompositeSpec, CompositeTensor, leafSpecs, packComponents } from "../core/composite.ts";
 import { describe, toNdArray } from "../core/convert.ts";
@@ -17,37 +15,39 @@ import { copyArray } from "../runtime/run/run_value.ts";
 import { outputShapes, type Script } from "./script.ts";
 import { nthValue, typeName, unsupported } from "./script_errors.ts";
 
-/** The arguments of a call: `inp`'s nest with values in it. */
+/** Returns the arguments of a call: the nest of `inp` with values. */
 export function packArguments(script: Script, values: readonly unknown[]): readonly unknown[] {
   if (script.flat) return values;
   return packComponents(script.args, values) as unknown[];
 }
 
-/** True for something that is one value by itself: a tensor, an array with a dtype, bytes. */
+/** True for a single value: a tensor, an array with a dtype, bytes. */
 function isTyped(v: unknown): boolean {
   return v instanceof Tensor || v instanceof NdArray || v instanceof CompositeTensor ||
     dtypeOfArray(v) !== undefined || isForeignArray(v);
 }
 
-/** Elements in row-major order with their shape; the dtype is that of a typed array, else what was declared. */
+/** Elements in row-major order with their shape; the dtype is a typed array's, else the declared one. */
 interface Shaped {
   readonly shape: readonly number[];
   readonly data: unknown;
 }
 
-/** True for `{ shape, data }`. */
 function isShaped(v: unknown): v is Shaped {
   return isPlainObject(v) && Array.isArray(v.shape) && v.data !== undefined &&
     v.dtype === undefined;
 }
 
-/** True for several typed arrays where one value of at least two dimensions is declared: they are its rows. */
+/** True for several typed arrays as the rows of one declared value of at least two dimensions. */
 function isRows(list: readonly unknown[], declared: PartialShape): boolean {
   return list.length > 1 && (declared?.length ?? 0) > 1 &&
     list.every((row) => ArrayBuffer.isView(row) && dtypeOfArray(row) !== undefined);
 }
 
-/** A body's result as one value per declared output. Throws `InvalidArgumentError` with TensorFlow's count message. */
+/**
+ * Splits a body's result into one value per declared output. Throws `InvalidArgumentError` with TensorFlow's count
+ * message.
+ */
 export function splitResult(script: Script, result: unknown): readonly unknown[] {
   const { specs, structure, single } = script.outputs;
   const n = specs.length;
@@ -125,7 +125,10 @@ function matchStructure(script: Script, structure: unknown, value: unknown): rea
   return keys.flatMap((k) => [...matchStructure(script, record[k], values[k])]);
 }
 
-/** The tensors of one declared value. Throws `InvalidArgumentError` with TensorFlow's phrase where one is composite and the other is not. */
+/**
+ * Returns the tensors of one declared value. Throws `InvalidArgumentError` with TensorFlow's phrase if only one of both
+ * is composite.
+ */
 function leafValues(script: Script, declared: unknown, value: unknown): readonly unknown[] {
   const isComposite = value instanceof CompositeTensor, spec = declared instanceof CompositeSpec;
   if (!isComposite && !spec) return [value];
@@ -142,7 +145,10 @@ function leafValues(script: Script, declared: unknown, value: unknown): readonly
   );
 }
 
-/** Static shapes that the results of one call must keep to: declared ones, and what `shapeFn` makes of the actual inputs. */
+/**
+ * Returns the static shapes that a call's results must have: the declared ones, refined by `shapeFn` for the actual
+ * inputs.
+ */
 export function shapesOfCall(script: Script, inputs: readonly OpInput[]): readonly PartialShape[] {
   if (!script.shapeFn) return script.outputs.shapes;
   return outputShapes(
@@ -155,15 +161,18 @@ export function shapesOfCall(script: Script, inputs: readonly OpInput[]): readon
   );
 }
 
-/** How a numpy-style result is taken. */
+/** Options of converting a numpy-style result. */
 interface ResultOptions {
-  /** The static shape it must keep to. */
+  /** The required static shape. */
   readonly shape: PartialShape;
-  /** True: the array may be the body's own, since it is copied before the body can write to it again. */
+  /** True where the array may be the body's own, since it is copied before the body can write to it again. */
   readonly shared?: boolean;
 }
 
-/** One numpy-style result as a host array that shares nothing with the body. Throws `InvalidArgumentError` or `InternalError`. */
+/**
+ * Converts a numpy-style result to a host array that shares no memory with the body. Throws `InvalidArgumentError` or
+ * `InternalError`.
+ */
 export function hostResult(
   script: Script,
   i: number,
@@ -181,7 +190,7 @@ export function hostResult(
   } else if (isTyped(value)) {
     const typed = inDeclaredShape(value, typedResult(value, dtype), shape);
     checkDType(script, i, typed.dtype, dtype);
-    // What came from a worker is nobody else's, and arrays of other libraries were copied to be read.
+    // A worker's result is not shared, and arrays of other libraries were copied when read.
     const isOwn = shared && dtype !== "string";
     array = isOwn || script.worker || isForeignArray(value) ? typed : copyArray(typed);
   } else array = inDeclaredShape(value, plainResult(script, i, value, dtype), shape);
@@ -191,8 +200,8 @@ export function hostResult(
 }
 
 /**
- * What has no shape of its own under the declared one: the elements of a flat typed array where that is complete, and an empty list,
- * which says nothing of the axes below.
+ * Applies the declared shape to values without one: a flat typed array, if the shape is complete, and an empty list,
+ * whose inner axes are unknown.
  */
 function inDeclaredShape(value: unknown, array: NdArray, shape: PartialShape): NdArray {
   if (shape === null || compatible(shape, array.shape)) return array;
@@ -204,7 +213,10 @@ function inDeclaredShape(value: unknown, array: NdArray, shape: PartialShape): N
   return isFlat && isConcrete(shape) && sizeOf(shape) === array.size ? array.reshape(shape) : array;
 }
 
-/** The array of a `{ shape, data }`, sharing nothing with the body: a worker's is sent already. Throws `InvalidArgumentError` where they do not fit. */
+/**
+ * Converts `{ shape, data }` to an array that shares no memory with the body; a worker's is sent already. Throws
+ * `InvalidArgumentError` if they do not fit.
+ */
 function shapedResult(script: Script, i: number, { shape, data }: Shaped): NdArray {
   const { dtype } = script.outputs.specs[i];
   const read = (): NdArray => toNdArray(data, dtype === "bool" ? { dtype } : {});
@@ -229,7 +241,7 @@ function typedResult(value: unknown, dtype: DType): NdArray {
   return toNdArray(value);
 }
 
-/** Throws `InternalError` with TensorFlow's phrase for an array whose elements are of no type that tensors have. */
+/** Throws `InternalError` with TensorFlow's phrase for an array with an element type that tensors lack. */
 function checkForeign(array: ForeignArray): void {
   try {
     dtypeOfForeign(array);
@@ -238,7 +250,7 @@ function checkForeign(array: ForeignArray): void {
   }
 }
 
-/** JS numbers, booleans, strings and nested arrays take the declared dtype, where it holds them. */
+/** Converts JS numbers, booleans, strings and nested arrays to the declared dtype, if it can hold them. */
 function plainResult(script: Script, i: number, value: unknown, dtype: DType): NdArray {
   const leaf = firstLeaf(value);
   const isValue = ["number", "bigint", "boolean", "string"].includes(typeof leaf) ||
@@ -270,7 +282,7 @@ function isComplexNumber(v: unknown): v is { re: number; im: number } {
   return typeof re === "number" && typeof im === "number";
 }
 
-/** Throws `RangeError` where a number was too big for the dtype, or is no truth value where one is wanted. */
+/** Throws `RangeError` for a number that is too big for the dtype, or that is no boolean where one is required. */
 function checkRange({ dtype, data }: NdArray, value: unknown): void {
   const { kind } = DTYPES[dtype];
   if (kind === "bool") {
@@ -297,7 +309,7 @@ function* numbersIn(v: unknown): Generator<number> {
   else if (typeof v === "number") yield v;
 }
 
-/** Throws `InvalidArgumentError` with TensorFlow's phrase where dtypes differ. */
+/** Throws `InvalidArgumentError` with TensorFlow's phrase for another dtype. */
 function checkDType(script: Script, i: number, actual: DType, wanted: DType): void {
   if (actual === wanted) return;
   throw new InvalidArgumentError(
@@ -305,7 +317,7 @@ function checkDType(script: Script, i: number, actual: DType, wanted: DType): vo
   );
 }
 
-/** Throws `InvalidArgumentError` where the value breaks the declared shape. */
+/** Throws `InvalidArgumentError` for a value that does not have the declared shape. */
 function checkShape(
   script: Script,
   i: number,
@@ -320,7 +332,7 @@ function checkShape(
   );
 }
 
-/** One eager-style result: a tensor of the declared dtype, or a literal of it. */
+/** Converts an eager-style result: a tensor of the declared dtype, or a literal of it. */
 export function eagerResult(
   script: Script,
   i: number,

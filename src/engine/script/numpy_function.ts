@@ -1,6 +1,4 @@
-/**
- * numpyFunction, pyFunc and contrib.framework.pyFunc: scripts whose bodies get host arrays.
- */
+/** numpyFunction, pyFunc and contrib.framework.pyFunc: scripts whose bodies take host arrays. */
 import type { CompositeSpec, CompositeTensor } from "../core/composite.ts";
 import { describe } from "../core/convert.ts";
 import { isPlainObject, type Nest } from "../core/nest.ts";
@@ -22,11 +20,11 @@ import { TypeError } from "../core/throwing/builtin_errors.ts";
 
 /** Options of {@linkcode pyFunc}. */
 export interface PyFuncOptions {
-  /** False: the body is a pure function and may be folded, merged or dropped. Default true. */
+  /** False for a pure body, which may be folded, merged or dropped. Default true. */
   readonly stateful?: boolean;
-  /** False: the body runs each time, but not one call after another: calls that await overlap. Default true. */
+  /** False lets awaiting calls overlap; the body still runs each time. Default true. */
   readonly ordered?: boolean;
-  /** True: differentiating through a body without `vjp` is an error, also where other paths carry a gradient. */
+  /** Make it an error to differentiate through a body without `vjp`, even if other paths carry a gradient. */
   readonly strictGradients?: boolean;
   /** Node name. */
   readonly name?: string;
@@ -38,18 +36,18 @@ export interface NumpyFunctionOptions extends PyFuncOptions {
   readonly shapeFn?: ShapeFunction;
   /** Gradient. */
   readonly vjp?: ScriptVjp;
-  /** Milliseconds one call may take. */
+  /** Time limit of one call in milliseconds. */
   readonly timeoutMs?: number;
   /**
-   * Runs the body in another thread, of which there are as many as the machine has use for: `true` sends its source, which finds
-   * `NdArray` and tf's errors there and else must need nothing from around it; `{ module, export }` names a function of a module, which
-   * may import. Arrays are handed over, what the body returns too: it must not keep them. It can be ended while it runs, and before
-   * that hears of it by `ctx.signal`.
+   * Run the body in another thread of a pool. `true` sends its source, which has `NdArray` and tf's errors and must not
+   * need other names from around it; `{ module, export }` names a function of a module, which may import. The memory of
+   * arrays is transferred, also that of the result, which the body must not keep. A call can be ended while it runs;
+   * `ctx.signal` tells the body first.
    */
   readonly worker?: WorkerOption;
 }
 
-/** Keys of what all of these functions take. */
+/** Option keys common to these functions. */
 const COMMON: OptionKeys<PyFuncOptions> = {
   stateful: true,
   name: true,
@@ -64,7 +62,10 @@ const checkOptions = optionCheck<NumpyFunctionOptions>("numpyFunction", {
   worker: true,
 });
 
-/** The outputs in the nest of `Tout`: a tensor, a list, an object; an operation where there is none. Any nest where `Tout` is any. */
+/**
+ * The outputs in the nest of `Tout`: a tensor, a list or an object; an operation if there is none. Any nest for an
+ * undecided `Tout`.
+ */
 export type ScriptResult<T> = [Tout] extends [T] ? Nest<Tensor>
   : T extends string ? Tensor
   : T extends readonly [] ? Operation
@@ -80,14 +81,14 @@ const NUMPY_FUNCTION: ScriptKind<NumpyFunctionOptions> = {
 };
 
 /**
- * Wraps a function of host arrays as an op. `func(...args, ctx)` gets one `NdArray` per element of `inp` (nests keep their nesting)
- * and returns what `Tout` declares; it may be async inside graphs. All inputs of one boundary come in one readback.
- * A result may also be `{ shape, data }`, a flat typed array where the declared shape is complete, or `ctx.array(shape, data)`;
- * `x.text()` and `x.strings()` read strings, and JavaScript strings go back as UTF-8. `ctx.seed` is the call's own and repeats with
- * `tf.setRandomSeed`. A body without `vjp` cuts gradients, which errors and a warning name.
- * Follows TensorFlow `tf.numpy_function`. Called with options alone it is a decorator: `numpyFunction({ Tout })(func)`.
- * Throws `ValueError` where `func` is not callable, or is to be sent to a worker and uses what is around it, `TypeError` for a bad
- * `inp` or `Tout`; in eager mode the body's error as an `OpError`.
+ * Makes an op from a function of host arrays. `func(...args, ctx)` gets one `NdArray` per element of `inp` (nests keep
+ * their nesting) and returns the outputs that `Tout` declares; it may be async inside graphs. All inputs of one
+ * boundary come in one readback. A result may also be `{ shape, data }`, a flat typed array if the declared shape is
+ * complete, or `ctx.array(shape, data)`; `x.text()` and `x.strings()` read strings, and JavaScript strings are returned
+ * as UTF-8. `ctx.seed` is unique to the call and repeats with `tf.setRandomSeed`. A body without `vjp` cuts gradients;
+ * errors and a warning name it. Follows TensorFlow `tf.numpy_function`. Called with options alone it is a decorator:
+ * `numpyFunction({ Tout })(func)`. Throws `ValueError` if `func` is not callable, or if a worker's body uses names from
+ * around it, `TypeError` for a bad `inp` or `Tout`; in eager mode the body's error as an `OpError`.
  *
  * @example
  * ```ts
@@ -153,7 +154,8 @@ export function numpyFunction(
 }
 
 /**
- * {@linkcode numpyFunction} for eager code whose body is async, or whose inputs can only be read asynchronously. In a graph it adds the node.
+ * Runs {@linkcode numpyFunction} in eager code with an async body, or with inputs that can only be read asynchronously.
+ * In a graph it adds the node.
  *
  * @example
  * ```ts
@@ -174,8 +176,9 @@ export function numpyFunctionAsync<const T extends Tout, const I extends readonl
 }
 
 /**
- * TensorFlow 1's spelling of {@linkcode numpyFunction}, whose last arguments may also come in TensorFlow's order:
- * `pyFunc(func, inp, Tout, stateful, name)`. Follows `tf.compat.v1.py_func`. Throws as {@linkcode numpyFunction} does.
+ * Makes a script op as {@linkcode numpyFunction} does, in TensorFlow 1's spelling; the last arguments may also come in
+ * TensorFlow's order: `pyFunc(func, inp, Tout, stateful, name)`. Follows `tf.compat.v1.py_func`. Throws as {@linkcode
+ * numpyFunction} does.
  *
  * @example
  * ```ts
@@ -211,7 +214,7 @@ export function pyFunc<const T extends Tout, const I extends readonly ScriptInpu
 
 const checkPyFuncOptions = optionCheck<PyFuncOptions>("pyFunc", COMMON);
 
-/** The options of a call of {@linkcode pyFunc}, whichever way they came. */
+/** Returns the options of a call of {@linkcode pyFunc} in either order. */
 export function pyFuncOptions(
   options: PyFuncOptions | boolean | undefined,
   name: string | undefined,
@@ -230,7 +233,7 @@ export interface ContribPyFuncOptions extends PyFuncOptions {
   /** Output dtypes, in any nest, or a function of the arguments that returns them. */
   // deno-lint-ignore no-explicit-any
   readonly outputTypes?: Tout | ((...args: any[]) => Tout);
-  /** Output shapes: like `outputTypes` with shapes for dtypes, or a function of the arguments. */
+  /** Output shapes: as `outputTypes` with shapes for dtypes, or a function of the arguments. */
   // deno-lint-ignore no-explicit-any
   readonly outputShapes?: unknown | ((...args: any[]) => unknown);
 }
@@ -293,7 +296,10 @@ export function contribPyFunc<
   return callScript(def, script, inputs, options);
 }
 
-/** Shapes in the order of the outputs: a shape is an array of numbers and nulls, so the outputs' nest says where they begin. */
+/**
+ * Returns the shapes in the order of the outputs; a shape is itself an array, so the outputs' nest tells where each
+ * begins.
+ */
 function flattenShapes(structure: unknown, shapes: unknown): PartialShape[] {
   if (structure === 0) return [shapes as PartialShape];
   if (Array.isArray(structure)) {

@@ -1,6 +1,6 @@
 /**
- * Scripts without a registered name that GraphDefs may call: in this process, those that one was written with; from a network, those
- * that a session of this process offered under a token which nothing else knows.
+ * Scripts without a registered name that GraphDefs may call: in this process, the scripts of graphs written here; from
+ * a network, the scripts that a local session offered under a secret token.
  */
 import type { Script } from "./script.ts";
 
@@ -24,18 +24,18 @@ class ScriptTable {
   }
 }
 
-/** Scripts that a GraphDef was written with, by their tokens: it can be imported in this process. */
+/** Scripts of written GraphDefs, by token: such a GraphDef can be imported in this process. */
 export const writtenScripts: ScriptTable = new ScriptTable();
 
-/** Scripts that graphs from a network may call, by tokens that cannot be guessed. */
+/** Scripts that graphs from a network may call, by unguessable token. */
 export const offeredScripts: ScriptTable = new ScriptTable();
 
-/** The scripts that one session offers to tasks of clusters in this process. */
+/** The scripts that one session offers to the cluster tasks of this process. */
 export class ScriptOffers {
   readonly #tokens = new Map<Script, string>();
   readonly #known = new Set<string>();
 
-  /** The token of a script for this session alone. */
+  /** Returns the token of a script for this session alone. */
   tokenOf(script: Script): string {
     let token = this.#tokens.get(script);
     if (token === undefined) {
@@ -47,12 +47,12 @@ export class ScriptOffers {
     return token;
   }
 
-  /** True for a token of these. */
+  /** True for a token of this session. */
   has(token: string): boolean {
     return this.#known.has(token);
   }
 
-  /** Ends all offers: graphs that were read before keep what they call. */
+  /** Ends all offers: graphs read before keep their scripts. */
   withdraw(): void {
     for (const token of this.#known) offeredScripts.delete(token);
     this.#tokens.clear();

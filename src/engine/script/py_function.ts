@@ -1,6 +1,4 @@
-/**
- * pyFunction: scripts whose bodies get tensors and are differentiated.
- */
+/** pyFunction: differentiable scripts whose bodies take tensors. */
 import type { Tensor } from "../core/tensor.ts";
 import { optionCheck } from "../core/arguments.ts";
 import { callAsync, callOrDecorate, type ScriptKind } from "./call.ts";
@@ -14,7 +12,7 @@ import type { Tout } from "./tout.ts";
 /** Options of {@linkcode pyFunction}. */
 export interface PyFunctionOptions
   extends Pick<NumpyFunctionOptions, "name" | "shapeFn" | "timeoutMs" | "ordered"> {
-  /** True: an input that gets no gradient is an error, which finds bodies that cut the tape. */
+  /** Make an input without a gradient an error; finds bodies that cut the tape. */
   readonly strictGradients?: boolean;
 }
 
@@ -36,12 +34,12 @@ const PY_FUNCTION: ScriptKind<PyFunctionOptions> = {
 };
 
 /**
- * Wraps a function of tensors as an op that is differentiated through its body. `func(...args, ctx)` runs eagerly on the op's device
- * and may use control flow; it may be async inside graphs. Follows TensorFlow `tf.py_function`.
- * A body that may read at once, as `x.item()` does, runs on the host where the GPU can only be awaited, as in some browsers: any that is
- * not async, and was not registered with `reads: false`.
- * Called with options alone it is a decorator: `pyFunction({ Tout })(func)`.
- * Throws `ValueError` where `func` is not callable, `TypeError` for a bad `inp` or `Tout`; in eager mode the body's error as an `OpError`.
+ * Makes an op from a function of tensors, differentiated through its body. `func(...args, ctx)` runs eagerly on the
+ * op's device and may use control flow; it may be async inside graphs. Follows TensorFlow `tf.py_function`. A body that
+ * may read synchronously, as with `x.item()`, runs on the host where the GPU can only be awaited, as in some browsers:
+ * every body that is not async and not registered with `reads: false`. Called with options alone it is a decorator:
+ * `pyFunction({ Tout })(func)`. Throws `ValueError` if `func` is not callable, `TypeError` for a bad `inp` or `Tout`;
+ * in eager mode the body's error as an `OpError`.
  *
  * @example
  * ```ts
@@ -77,7 +75,7 @@ export function pyFunction(
 }
 
 /**
- * {@linkcode pyFunction} for eager code whose body is async. In a graph it adds the node.
+ * Runs {@linkcode pyFunction} in eager code with an async body. In a graph it adds the node.
  *
  * @example
  * ```ts

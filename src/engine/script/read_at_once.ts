@@ -1,8 +1,8 @@
 /**
- * Bodies that read at once, as `x.item()` does, where the GPU is better awaited, as in browsers. A body may have effects that nothing
- * here can see, so it is begun once. Where the GPU can only be awaited, a body runs on the host from the start, with copies of its
- * inputs, unless it is known not to read. Where the GPU can be read at once after all, though that costs, a body stays on it until
- * it first reads.
+ * Bodies that read synchronously, as with `x.item()`, where the GPU should be awaited, as in browsers. A body may have
+ * invisible effects, so it is begun once. Where the GPU can only be awaited, a body runs on the host with copies of its
+ * inputs, unless it is known not to read. Where the GPU can be read synchronously at a cost, a body stays on it until
+ * its first read.
  */
 import type { OpInput } from "../core/apply.ts";
 import { canRead, type Device } from "../core/device.ts";
@@ -15,13 +15,13 @@ import type { CallSite } from "./body.ts";
 import { remoteInputs } from "./run_numpy_style.ts";
 import type { Script, ScriptFunction } from "./script.ts";
 
-/** Methods that read at once; what takes arguments, such as `tf.scalar(1)`, is something else. */
+/** Methods that read synchronously; a call with arguments, such as `tf.scalar(1)`, is another one. */
 const READS = /\.\s*(?:item|scalar|dataSync|arraySync|ndarraySync)\s*\(\s*\)/;
-/** Bodies whose source says that they read, or that have read. */
+/** Bodies known to read, by their source or by a call. */
 const known = new WeakMap<ScriptFunction, boolean>();
 const told = new WeakSet<ScriptFunction>();
 
-/** True for a body that belongs on the host: it reads at once, or may do so where the GPU can only be awaited. */
+/** True for a body that belongs on the host: it reads synchronously, or may do so where the GPU can only be awaited. */
 export function readsAtOnce({ func, token, reads }: Script): boolean {
   if (reads !== undefined) return reads;
   let isKnown = known.get(func);
@@ -29,7 +29,7 @@ export function readsAtOnce({ func, token, reads }: Script): boolean {
     known.set(func, isKnown = READS.test(Function.prototype.toString.call(func)));
   }
   const gpu = gpuDevice();
-  // An async body has the means to wait for what it reads.
+  // An async body can wait for its reads.
   if (isKnown || gpu === null || canRead(gpu) || isAsync(func)) return isKnown;
   if (!told.has(func)) {
     told.add(func);
@@ -48,17 +48,17 @@ function isAsync(func: ScriptFunction): boolean {
 interface ReadingCall {
   readonly script: Script;
   readonly inputs: readonly OpInput[];
-  /** Where it is to run. */
+  /** Its device. */
   readonly device: Device;
   readonly site: CallSite;
-  /** False: the caller cannot wait. */
+  /** False where the caller cannot wait. */
   readonly canWait: boolean;
 }
 
 /**
- * Calls a body through `attempt`, which gets the device to run it on and what it may read there. Throws (or rejects with)
- * `FailedPreconditionError`, naming the line, where the body reads at once what it cannot be given. Only a body that was registered as
- * pure is called again then.
+ * Calls a body through `attempt`, which gets the device and the allowed reads. Throws (or rejects with)
+ * `FailedPreconditionError`, which names the line, if the body reads a value that is not available. Only a body
+ * registered as pure is then called again.
  */
 export function callReading<R>(
   call: ReadingCall,
@@ -69,7 +69,7 @@ export function callReading<R>(
   if (gpu === null || gpu.canReadSync || gpu.canReadUrgently) return attempt(device, null);
   const reads = new ReadAhead(script.pure === true && canWait);
   const onHost = async (before: unknown): Promise<R> => {
-    // What a call on the GPU made, one on the host makes there.
+    // A repeated call on the host makes the values that the call on the GPU made.
     if (device.type === "GPU") reads.forgetMissing();
     await reads.fetch(remoteInputs(inputs));
     for (let error = before;;) {
@@ -86,7 +86,7 @@ export function callReading<R>(
       }
     }
   };
-  /** Throws where the body may not be called again. */
+  /** Throws if the body may not be called again. */
   const refuse = (error: unknown): void => {
     if (reads.effect !== null) throw mustBeAsync(call, error, afterEffect(reads.effect));
     if (!reads.mayRepeat) throw mustBeAsync(call, error, ONCE);
@@ -111,7 +111,7 @@ export function callReading<R>(
   }
 }
 
-/** The line of a body that read at once, in the original of an error. */
+/** Returns the line of a synchronous read from the original error. */
 function lineOf(error: unknown): string {
   const origin = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const [frame = ""] = userFrames(stackOf(origin as Error)).split("\n");

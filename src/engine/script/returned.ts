@@ -1,6 +1,4 @@
-/**
- * Tensors that a body made and returned: they are the call's, as what it made otherwise.
- */
+/** Tensors that a body made and returned: the call owns them, as all that it made. */
 import { CompositeTensor } from "../core/composite.ts";
 import { isPlainObject } from "../core/nest.ts";
 import { NdArray } from "../core/nd_array.ts";
@@ -8,15 +6,15 @@ import { Tensor } from "../core/tensor.ts";
 import { EagerTensor } from "../runtime/eager/tensor.ts";
 
 /**
- * Frees the tensors in a body's result that are younger than the call, whose first id is `first`, and were not kept. What a body
- * makes after an await belongs to no scope, so this is who frees it.
+ * Frees the tensors in a body's result that were made by the call (its first id is `first`) and were not kept. Tensors
+ * made after an await belong to no scope, so this frees them.
  */
 export function freeReturned(result: unknown, first: number): void {
   const isLeaf = result === null || typeof result !== "object" || ArrayBuffer.isView(result) ||
     result instanceof NdArray;
   if (isLeaf) return;
   const seen = new Set<unknown>();
-  // It may be nested deeper than the stack is.
+  // The result may be nested deeper than the stack.
   const open: unknown[] = [result];
   while (open.length > 0) {
     const v = open.pop();

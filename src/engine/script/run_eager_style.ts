@@ -1,6 +1,4 @@
-/**
- * Eager-style scripts: how EagerPyFunc runs in a plan. In eager mode the body simply runs, and tapes see its ops.
- */
+/** Eager-style scripts in plans: runs EagerPyFunc. In eager mode the body runs in place, and tapes record its ops. */
 import type { OpInput } from "../core/apply.ts";
 import type { Device } from "../core/device.ts";
 import type { HostResults } from "../core/contract/host_op.ts";
@@ -47,7 +45,7 @@ export function runEagerStyle(call: RunCall): HostResults | Promise<HostResults>
   return callReading({ script, inputs, device: call.device, site, canWait: true }, attempt);
 }
 
-/** Results on the device of the call: those on a GPU that must be awaited are read. */
+/** Returns results on the call's device; those on a GPU that must be awaited are read. */
 function broughtHome(
   results: HostResults,
   { type }: Device,

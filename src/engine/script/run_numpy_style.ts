@@ -1,6 +1,4 @@
-/**
- * Numpy-style scripts: how PyFunc runs in a plan and in eager mode.
- */
+/** Numpy-style scripts: runs PyFunc in plans and in eager mode. */
 import { announce, currentRecorders, type OpInput } from "../core/apply.ts";
 import { type Device, urgently } from "../core/device.ts";
 import type { HostResults } from "../core/contract/host_op.ts";
@@ -32,7 +30,7 @@ import { hostResult, shapesOfCall, splitResult } from "./marshal.ts";
 import { type Script, unknownToken } from "./script.ts";
 import { findScriptOf } from "./imported.ts";
 
-/** The script of a node. Throws `InvalidArgumentError` with TensorFlow's phrase for an unknown token. */
+/** Returns the script of a node. Throws `InvalidArgumentError` with TensorFlow's phrase for an unknown token. */
 function scriptOf(attrs: Attrs, node?: string): Script {
   const script = findScriptOf(attrs);
   if (!script) throw unknownToken(attrs.token, node);
@@ -44,11 +42,11 @@ interface NumpyStyleCall {
   readonly values: readonly unknown[];
   /** Static shapes of its results. */
   readonly shapes: readonly PartialShape[];
-  /** True: results are copied at once, so they may be the body's own. */
+  /** True where results are copied at once, so that they may be the body's own. */
   readonly shared?: boolean;
-  /** Where each result goes at once, which needs no other copy; null where it must be the run's own array. */
+  /** Writes a result directly to its destination, without a copy; null where the run needs an array of its own. */
   readonly sinks?: readonly (Device | null)[];
-  /** Which results somebody reads; default all. */
+  /** The results that are read; default all. */
   readonly wanted?: readonly boolean[];
   readonly site: CallSite;
 }
@@ -62,7 +60,7 @@ function sharesMemory(array: NdArray, others: readonly RunValue[]): boolean {
     );
 }
 
-/** Calls a numpy-style body. Tensors that it makes on the way, or returns, are freed. */
+/** Calls a numpy-style body and frees its tensors, returned ones included. */
 function callNumpyStyle(
   script: Script,
   { values, shapes, shared = false, sinks, wanted, site }: NumpyStyleCall,
@@ -109,7 +107,7 @@ function callNumpyStyle(
 /** Runs a node with a numpy-style body. */
 export function runNumpyStyle(call: RunCall): HostResults | Promise<HostResults> {
   const { script, shapes, site } = beginCall(call);
-  // What a body writes is its own: it gets what nobody else reads, or a copy. Bytes of strings may be shared by tensors.
+  // A body may write into its arguments: each is unshared, or a copy. The bytes of strings may be shared by tensors.
   const values = call.inputs.map((x, i) => {
     const owner = call.owners[i];
     if (owner === "constant") return copyConstant(x as NdArray);
@@ -119,7 +117,7 @@ export function runNumpyStyle(call: RunCall): HostResults | Promise<HostResults>
   return callNumpyStyle(script, { values, shapes, sinks, wanted, site });
 }
 
-/** Counts a call that a plan makes; says what it runs, where, and which shapes its results must keep to. */
+/** Counts a plan's call; returns its script, its place and the shapes of its results. */
 export function beginCall(
   call: RunCall,
 ): { readonly script: Script } & Pick<NumpyStyleCall, "shapes" | "site"> {
@@ -132,7 +130,9 @@ export function beginCall(
   return { script, shapes, site };
 }
 
-/** Reads inputs to the host, those on one device in one copy; null where that must be awaited. The arrays are the caller's. */
+/**
+ * Reads inputs to the host, those of one device in one copy; null if that must be awaited. The caller owns the arrays.
+ */
 function readInputsSync(inputs: readonly OpInput[]): NdArray[] | null {
   const remote = remoteInputs(inputs);
   if (remote.length === 0) return withRead(inputs, []);
@@ -142,14 +142,16 @@ function readInputsSync(inputs: readonly OpInput[]): NdArray[] | null {
   return read && withRead(inputs, read);
 }
 
-/** {@linkcode readInputsSync} for who cannot wait. */
+/** Runs {@linkcode readInputsSync} for a caller that cannot wait. */
 function readInputsLate(inputs: readonly OpInput[]): NdArray[] | null {
   const values = urgently(() => readInputsSync(inputs));
   if (values !== null) currentReads()?.readLate(remoteInputs(inputs));
   return values;
 }
 
-/** What the body around this call may read of a device that can only be awaited; null where anything is lacking. */
+/**
+ * Returns the copies that the surrounding body read ahead from a device that must be awaited; null if any is missing.
+ */
 function readAhead(tensors: readonly EagerTensor[]): NdArray[] | null {
   const reads = currentReads();
   const copies = tensors.map((t) => {
@@ -159,7 +161,7 @@ function readAhead(tensors: readonly EagerTensor[]): NdArray[] | null {
   return copies.every((c) => c !== null) ? copies : null;
 }
 
-/** Reads inputs to the host in one copy, awaiting the device. The arrays are the caller's. */
+/** Reads inputs to the host in one copy and awaits the device. The caller owns the arrays. */
 async function readInputs(inputs: readonly OpInput[]): Promise<NdArray[]> {
   const now = readInputsSync(inputs);
   if (now) return now;
@@ -184,7 +186,7 @@ function withRead(inputs: readonly OpInput[], read: readonly NdArray[]): NdArray
   });
 }
 
-/** What a read of a host tensor gives is a copy already, but for the bytes of strings. */
+/** A read of a host tensor is a copy already, except the bytes of strings. */
 function ownArray(a: NdArray): NdArray {
   return a.dtype === "string" ? copyArray(a) : a;
 }
@@ -221,7 +223,7 @@ function mustAwait(op: string, script: Script, why: string): FailedPreconditionE
   );
 }
 
-/** Runs a numpy-style script now, awaiting its inputs and its body. Tapes that are active at the call see it. */
+/** Runs a numpy-style script in eager mode and awaits its inputs and body. The tapes active at the call record it. */
 export async function runNumpyStyleAsync(
   script: Script,
   inputs: readonly OpInput[],

@@ -1,6 +1,4 @@
-/**
- * Script: the user's function with all that was said about it, and the registry of named scripts.
- */
+/** Script: the user's function with its declarations, and the registry of named scripts. */
 import type { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { mergeShapes, type PartialShape } from "../core/shape.ts";
@@ -17,22 +15,22 @@ import { type Outputs, parseTout, type Tout } from "./tout.ts";
 import { workerBody, type WorkerOption } from "./workers/worker_body.ts";
 import type { WorkerBody } from "./workers/worker_wire.ts";
 
-/** What a body gets as its last argument. */
+/** The last argument of a body. */
 export interface ScriptContext {
-  /** Aborts when the run is cancelled, times out or its session closes. */
+  /** Aborts when the run is cancelled or times out, or its session closes. */
   readonly signal: AbortSignal;
   /** Name of the node, or of the op in eager mode. */
   readonly node: string;
   /** Number of the run; 0 in eager mode. */
   readonly run: number;
   /**
-   * 64 bits of the call's own, from `tf.setRandomSeed(seed)`, the node, the element and the run: the same whenever the program runs
-   * again, however many calls overlap. Without a seed they are any.
+   * A 64-bit seed of the call, from `tf.setRandomSeed(seed)`, the node, the element and the run: it is the same in each
+   * execution of the program, also with overlapping calls. Arbitrary without a seed.
    */
   readonly seed: bigint;
   /**
-   * A result of this shape. Its dtype is that of a typed array, `"string"` for strings, `"bool"` for booleans; numbers have the one
-   * that all outputs declare, unless `dtype` says another. Throws `ValueError` where the size is not that of the shape.
+   * Makes a result of this shape. Its dtype is a typed array's, `"string"` for strings, `"bool"` for booleans; for
+   * numbers `dtype`, or the common dtype of all outputs. Throws `ValueError` for another size.
    */
   array(shape: readonly number[], data: ArrayLike<unknown>, dtype?: DType): NdArray;
 }
@@ -50,13 +48,13 @@ export type ScriptVjp = (
   ...dys: Tensor[]
 ) => readonly (Tensor | null)[] | Tensor | null;
 
-/** What may be said of a body beside its arguments and outputs. */
+/** Options of a body beside its arguments and outputs. */
 export interface ScriptOptions extends Pick<RegisteredScript, "shapeFn" | "vjp"> {
-  /** Milliseconds one call may take. */
+  /** Time limit of one call in milliseconds. */
   readonly timeoutMs?: number | undefined;
-  /** Where the body runs. */
+  /** The thread that runs the body. */
   readonly worker?: WorkerOption | undefined;
-  /** True: an input that the body cut from the tape is an error. */
+  /** Make an input that the body cut from the tape an error. */
   readonly strictGradients?: boolean | undefined;
 }
 
@@ -68,23 +66,23 @@ export interface Script extends Omit<ScriptOptions, "worker"> {
   /** Nest of the arguments; leaves are numbered inputs. */
   readonly args: unknown;
   readonly outputs: Outputs;
-  /** What the seeds of its calls come from; absent in eager mode. */
+  /** The source of its calls' seeds; absent in eager mode. */
   readonly seeds?: OpSeeds | undefined;
-  /** What a worker runs; null where the body runs here. */
+  /** The worker's body; null for a body that runs in this thread. */
   readonly worker: WorkerBody | null;
-  /** False for a body that never reads its tensors at once; undefined where that is not said. */
+  /** False for a body that never reads its tensors synchronously; undefined if not declared. */
   readonly reads?: boolean | undefined;
-  /** True for a body that may be called again: it was registered as pure. */
+  /** True for a body registered as pure: it may be called again. */
   readonly pure?: boolean | undefined;
   /** True for registered scripts, which a GraphDef may name. */
   readonly registered: boolean;
   /** True where the arguments are a plain list of inputs. */
   readonly flat: boolean;
-  /** Equal for scripts that do the same: those of one function that are called alike. */
+  /** Key that is equal for equal scripts: one function with equal options. */
   readonly mergeKey: string;
 }
 
-/** What `registerScript` remembers. */
+/** A registered script. */
 export interface RegisteredScript {
   /** The body. */
   readonly func: ScriptFunction;
@@ -96,7 +94,9 @@ export interface RegisteredScript {
   readonly vjp?: ScriptVjp | undefined;
   /** False for a pure body. */
   readonly stateful?: boolean | undefined;
-  /** False for a body of tensors that never reads them at once: it stays on the GPU where reads must be awaited. */
+  /**
+   * False for a body of tensors that never reads them synchronously: it stays on the GPU where reads must be awaited.
+   */
   readonly reads?: boolean | undefined;
 }
 
@@ -113,8 +113,9 @@ let anonymous = 0;
 const TOKEN = /^[A-Za-z0-9_.\-/]+@\d+$/;
 
 /**
- * Gives a body a stable name, so that graphs which use it can be saved and loaded where the same registration was made.
- * Returns the body. Throws `ValueError` for a bad name, `AlreadyExistsError` for one that another body has.
+ * Registers a body under a stable name: graphs that use it can be saved, and loaded by programs with the same
+ * registration. Returns the body. Throws `ValueError` for a bad name, `AlreadyExistsError` for the name of another
+ * body.
  *
  * @example
  * ```ts
@@ -148,7 +149,7 @@ export function registerScript<F extends ScriptFunction>(
 }
 
 /**
- * Forgets a registered script: graphs that name it can no longer be loaded. True where there was one.
+ * Forgets a registered script: graphs that name it can no longer be loaded. True if there was one.
  *
  * @example
  * ```ts
@@ -164,7 +165,7 @@ export function unregisterScript(token: string): boolean {
   return byToken.delete(token);
 }
 
-/** The script registered under a token. */
+/** Returns the script registered under a token. */
 export function findScript(token: string): RegisteredScript | undefined {
   return byToken.get(token);
 }
@@ -177,7 +178,7 @@ export function registeredScriptCount(): number {
 const numbers = new WeakMap<object, number>();
 let objects = 0;
 
-/** A text that is equal for the same function, object or plain value. */
+/** Returns a text that is equal for the same function, object or plain value. */
 function identityText(v: unknown): string {
   if (v === null || (typeof v !== "object" && typeof v !== "function")) return String(v);
   let n = numbers.get(v);
@@ -185,7 +186,7 @@ function identityText(v: unknown): string {
   return `#${n}`;
 }
 
-/** Token of a body: its registered name, or a fresh `pyfunc_N`. */
+/** Returns the token of a body: its registered name, or a fresh `pyfunc_N`. */
 export function makeScript(
   func: ScriptFunction,
   args: unknown,
@@ -220,14 +221,14 @@ export function makeScript(
   };
 }
 
-/** Throws `ValueError` with TensorFlow's phrase where `func` cannot be called. */
+/** Throws `ValueError` with TensorFlow's phrase if `func` cannot be called. */
 export function checkCallable(func: unknown): asserts func is ScriptFunction {
   if (typeof func !== "function") {
     throw new ValueError(`Expected func to be callable. Received func=${describe(func)}`);
   }
 }
 
-/** Static shapes of a script's outputs: declared, and refined by `shapeFn`. */
+/** Returns the static shapes of a script's outputs: the declared ones, refined by `shapeFn`. */
 export function outputShapes(script: Script, inputs: readonly Spec[]): PartialShape[] {
   const declared = [...script.outputs.shapes];
   if (!script.shapeFn) return declared;
@@ -255,7 +256,7 @@ function isListOfShapes(v: unknown): boolean {
   return Array.isArray(v) && v.length === 1 && v[0] !== null && typeof v[0] === "object";
 }
 
-/** The error of a token nobody registered. */
+/** Makes the error of an unregistered token. */
 export function unknownToken(token: string, node?: string): InvalidArgumentError {
   return new InvalidArgumentError(
     `ValueError: Could not find callback with key=${token} in the registry.`,

@@ -1,6 +1,4 @@
-/**
- * From what a body throws, and from results that do not fit, to TensorFlow's error classes.
- */
+/** Converts errors of bodies and of their results to TensorFlow's error classes. */
 import { CompositeSpec } from "../core/composite.ts";
 import * as errors from "../core/errors.ts";
 import { OpError } from "../core/errors.ts";
@@ -12,19 +10,19 @@ import { EagerTensor } from "../runtime/eager/tensor.ts";
 import { placeText } from "../runtime/run/run_errors.ts";
 import type { Script } from "./script.ts";
 
-/** Where a body was called. */
+/** The place of a body's call. */
 export interface ScriptPlace {
   readonly op: string;
   /** Node name, absent in eager mode. */
   readonly node?: string | undefined;
   readonly token: string;
-  /** Knows the place that made the node. */
+  /** Its stack shows the place that made the node. */
   readonly source?: { readonly definitionSite: string } | undefined;
 }
 
 type OpErrorClass = new (message: string, details: errors.ErrorDetails) => OpError;
 
-/** The classes by TensorFlow's code. */
+/** Classes by TensorFlow's code. */
 const CLASSES: readonly OpErrorClass[] = [
   errors.UnknownError,
   errors.CancelledError,
@@ -45,13 +43,13 @@ const CLASSES: readonly OpErrorClass[] = [
   errors.UnauthenticatedError,
 ];
 
-/** The most characters that an error's text has, however many calls it came through. */
+/** Maximum length of an error's text, for any number of nested calls. */
 const LONGEST = 1 << 16;
 
 /**
- * The `OpError` that stands for what a body threw: the original is its cause; text and stack of the original, the node and the place
- * that made it are in the message. An `OpError` keeps its class. Each further script that the error passes adds its name and frames,
- * until the text is full. Throws the original where the stack has no room for another error.
+ * Converts an error of a body to an `OpError`: the original is its cause; the message has the original's text and
+ * stack, the node and the place that made it. An `OpError` keeps its class. Each further script that the error passes
+ * adds its name and frames, up to the maximum length. Throws the original if the stack has no room for another error.
  */
 export function mapScriptError(thrown: unknown, place: ScriptPlace): OpError {
   try {
@@ -59,12 +57,12 @@ export function mapScriptError(thrown: unknown, place: ScriptPlace): OpError {
     const node = place.node ?? (read instanceof OpError ? read.node : undefined);
     return errorAt(place, bodyText(read, arrayHint(read, place)), read, { cause: thrown, node });
   } catch {
-    // Where the stack overflowed nothing can be called. A call further out tells of it.
+    // After a stack overflow nothing can be called. A call further out reports it.
     throw thrown;
   }
 }
 
-/** An error of the class that stands for what was thrown, with the place in its text. */
+/** Makes an error of the fitting class, with the place in its text. */
 function errorAt(
   { op, node, source }: Omit<ScriptPlace, "token">,
   text: string,
@@ -80,8 +78,8 @@ function errorAt(
 }
 
 /**
- * The `OpError` that stands for what the vjp of a function threw, which is its cause: it names the function, the op and its node, and has
- * the user's lines.
+ * Converts an error of a function's vjp to an `OpError`, with the original as its cause: it names the function, the op
+ * and its node, and has the user's lines.
  */
 export function mapVjpError(
   thrown: unknown,
@@ -99,7 +97,7 @@ export function mapVjpError(
   return errorAt(place, told + (lines && `\n${lines}`), read, { cause: thrown });
 }
 
-/** The error of a result that does not fit what was declared, with the node it arose in. Other errors are a body's. */
+/** Makes the error of a result that does not fit its declaration, with the node. Other errors are a body's. */
 export function mapResultError(thrown: unknown, place: ScriptPlace): OpError {
   const read = readable(thrown);
   if (!(read instanceof OpError) || read.node !== undefined) return mapScriptError(thrown, place);
@@ -108,7 +106,7 @@ export function mapResultError(thrown: unknown, place: ScriptPlace): OpError {
 
 function classFor(thrown: unknown): OpErrorClass {
   if (thrown instanceof OpError) {
-    // A class of a user's may have any code, and a list has more than numbers.
+    // A user's class may have any code, and a list has more than numbers.
     const { code } = thrown;
     return typeof code === "number" ? CLASSES[code] ?? errors.UnknownError : errors.UnknownError;
   }
@@ -128,7 +126,7 @@ function isOutOfMemory(thrown: unknown): boolean {
     (thrown instanceof RangeError && /allocation failed|out of memory/i.test(thrown.message));
 }
 
-/** What a body of arrays is told that took one of them for a tensor or for a text. */
+/** Returns a hint for a body of arrays that used one as a tensor or as a text. */
 function arrayHint(thrown: unknown, { op }: ScriptPlace): string {
   if (!(thrown instanceof TypeError) || op === "EagerPyFunc") return "";
   const method = /\.(\w+) is not a function/.exec(thrown.message)?.[1];
@@ -140,8 +138,8 @@ function arrayHint(thrown: unknown, { op }: ScriptPlace): string {
 }
 
 /**
- * Name, text, stack, and once more name and text: what Python's traceback gives TensorFlow. A text that has frames of a stack, as that of
- * a script within has, stands once and is followed by the frames that it lacks.
+ * Formats name, text, stack, then name and text again, as Python's traceback for TensorFlow. A text that contains stack
+ * frames, such as an inner script's, stands once, followed by its missing frames.
  */
 function bodyText(thrown: unknown, hint: string): string {
   if (!(thrown instanceof Error)) return shortened(`Error: ${textOf(thrown)}`);
@@ -153,7 +151,7 @@ function bodyText(thrown: unknown, hint: string): string {
   return head.length > LONGEST / 4 ? `${shortened(head)}\n${frames}` : `${text}\n\n${head}`;
 }
 
-/** The user's frames of an error that its message lacks, the innermost where they are many. */
+/** Returns the user's frames of an error that its message lacks, the innermost ones if there are many. */
 function newFrames(error: Error): string {
   const told = new Set(error.message.split("\n"));
   let size = LONGEST / 4;
@@ -161,19 +159,19 @@ function newFrames(error: Error): string {
     .filter((frame) => !told.has(frame) && (size -= frame.length + 1) >= 0).join("\n");
 }
 
-/** A text that says how many characters it lacks, where it is longer than this. */
+/** Shortens a long text and tells the number of missing characters. */
 function shortened(text: string, longest = LONGEST / 2): string {
   const rest = text.length - longest;
   return rest > 0 ? `${text.slice(0, longest)}… (${rest} characters more)` : text;
 }
 
-/** Which declared value is meant; in a record by its key too. */
+/** Names a declared value; in a record by its key too. */
 export function nthValue({ token, outputs: { structure } }: Script, i: number): string {
   const path = leafPaths(structure)[i];
   return `${i}-th value returned by ${token}${path ? ` (${path})` : ""}`;
 }
 
-/** The keys that lead to each leaf of a structure, `boxes.first[0]`; none where it is no record. */
+/** Returns the path to each leaf of a structure, such as `boxes.first[0]`; none for other values. */
 export function leafPaths(structure: unknown, at = ""): string[] {
   if (structure instanceof CompositeSpec) return structure.components.map(() => at);
   if (Array.isArray(structure)) {
@@ -185,7 +183,7 @@ export function leafPaths(structure: unknown, at = ""): string[] {
   );
 }
 
-/** What a value is called. */
+/** Returns the name of a value's type. */
 export function typeName(v: unknown): string {
   if (v === null || typeof v !== "object") return v === null ? "null" : typeof v;
   // Generators have a constructor without a name.
@@ -193,7 +191,7 @@ export function typeName(v: unknown): string {
     Object.prototype.toString.call(v).slice(8, -1);
 }
 
-/** The error of a result that no array can be made of. */
+/** Makes the error of a result that cannot be converted to an array. */
 export function unsupported(v: unknown, why?: string): errors.InternalError {
   const isIterable = typeof (v as Partial<Iterable<unknown>>)?.[Symbol.iterator] === "function";
   const hint = why ?? (isIterable ? "return a list of what it iterates over, [...values]" : "");

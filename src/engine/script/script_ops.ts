@@ -1,6 +1,4 @@
-/**
- * The script ops themselves: PyFunc, PyFuncStateless, EagerPyFunc. Their kernel is the user's function.
- */
+/** The script ops: PyFunc, PyFuncStateless, EagerPyFunc. Their kernel is the user's function. */
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { describe } from "../core/convert.ts";
 import { type DType, isTrainable } from "../core/dtype.ts";
@@ -29,7 +27,7 @@ const ATTRS = [
   "_output_shapes: list(shape) = null",
 ];
 
-/** Static shapes: what the script computes, else what a GraphDef carried along. */
+/** Returns the static shapes: the script's, else those carried by a GraphDef. */
 function inferShapes(inputs: readonly Spec[], attrs: Attrs): PartialShape[] {
   const script = attrs._script as Script | null;
   if (script) return outputShapes(script, inputs);
@@ -113,7 +111,7 @@ export const PyFunc: OpDef = numpyStyle("PyFunc", { effects: "ordered", stateful
 /** Numpy-style body that is a pure function: may be folded, merged and dropped. */
 export const PyFuncStateless: OpDef = numpyStyle("PyFuncStateless");
 
-/** Eager-style body. Its last, hidden output is the tape of the call: the gradient takes it along a graph edge. */
+/** Eager-style body. Its last, hidden output is the call's tape, which the gradient takes along a graph edge. */
 export const EagerPyFunc: OpDef = defineOp({
   name: "EagerPyFunc",
   inputs: ["input: Tin"],

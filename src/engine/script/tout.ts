@@ -1,6 +1,4 @@
-/**
- * Tout: what a script returns. One dtype, a TensorSpec, or lists and objects of them.
- */
+/** Tout: the outputs of a script. A dtype, a TensorSpec, or lists and objects of them. */
 import { asDType, type DType } from "../core/dtype.ts";
 import { CompositeSpec, packComponents } from "../core/composite.ts";
 import { isNested, isPlainObject, mapDense, NestWalk, setKey } from "../core/nest.ts";
@@ -8,7 +6,7 @@ import type { PartialShape } from "../core/shape.ts";
 import { type Spec, type TensorSpec, TensorSpecClass } from "../core/tensor_spec.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 
-/** What a script returns: a dtype or spec for one output, a list or object for several, `[]` for none. */
+/** The outputs of a script: a dtype or spec for one, a list or object for several, `[]` for none. */
 export type Tout =
   | DType
   | TensorSpec
@@ -16,20 +14,23 @@ export type Tout =
   | readonly Tout[]
   | { readonly [key: string]: Tout };
 
-/** A `Tout` taken apart. */
+/** A parsed `Tout`. */
 export interface Outputs {
   /** Flat outputs; object keys sorted. */
   readonly specs: readonly Spec[];
   readonly shapes: readonly PartialShape[];
   /** The nest, with any leaf values. */
   readonly structure: unknown;
-  /** True where it is one dtype or spec, not a list or object. */
+  /** True for one dtype or spec, not a list or object. */
   readonly single: boolean;
 }
 
 const ofDType = new Map<DType, Outputs>();
 
-/** Takes a `Tout` apart. Throws `TypeError` with TensorFlow's phrase for what is no dtype, and for composite specs where those are not taken. */
+/**
+ * Parses a `Tout`. Throws `TypeError` with TensorFlow's phrase for values that are no dtype, and for composite specs
+ * where they are not accepted.
+ */
 export function parseTout(tout: unknown, takes?: "composites"): Outputs {
   if (typeof tout !== "string") return parse(tout, takes);
   let outputs = ofDType.get(tout as DType);
@@ -62,19 +63,19 @@ function parse(tout: unknown, takes: "composites" | undefined): Outputs {
   return outputsOf(specs, structure);
 }
 
-/** The error for a script whose outputs nobody declared. */
+/** Makes the error of a script without declared outputs. */
 export function missingTout(op: string): TypeError {
   return new TypeError(
     `Missing required argument: 'Tout' of ${op}, the dtypes of its outputs, as in "float32" or ["int32", "string"]`,
   );
 }
 
-/** Outputs of these specs in this nest. */
+/** Returns outputs of these specs in this nest. */
 export function outputsOf(specs: readonly Spec[], structure: unknown): Outputs {
   return { specs, shapes: specs.map((s) => s.shape), structure, single: !isNested(structure) };
 }
 
-/** Puts outputs into the nest that `Tout` had. */
+/** Packs outputs into the nest of `Tout`. */
 export function packOutputs<T>(outputs: Outputs, values: readonly T[]): unknown {
   return outputs.structure === 0 ? values[0] : packComponents(outputs.structure, values);
 }

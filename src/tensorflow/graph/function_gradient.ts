@@ -1,6 +1,4 @@
-/**
- * Gradients of functions of a file: what its op `SymbolicGradient` gives.
- */
+/** Gradients of a file's functions: the op `SymbolicGradient`. */
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { Spec } from "../../engine/core/tensor_spec.ts";
 import { gradients } from "../../engine/autodiff/gradients.ts";
@@ -20,7 +18,7 @@ interface Functions {
   gradientOf(name: string): string | undefined;
 }
 
-/** Gradients of a function with respect to its arguments, from these and gradients of its results. */
+/** Returns gradients of a function with respect to its arguments, from those and the gradients of its results. */
 export function functionGradient(
   functions: Functions,
   name: string,

@@ -1,6 +1,4 @@
-/**
- * Convolutions in groups: TensorFlow's Conv2D has as many as filters have fewer channels than images.
- */
+/** Grouped convolutions: TensorFlow's Conv2D has a group for each multiple of the filter's channels in the image's. */
 import type { Attrs } from "../../engine/core/op.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { AttrValueJson } from "../../engine/graph/graph_def/graph_def.ts";
@@ -8,7 +6,7 @@ import { concat, split } from "../../engine/ops/array/join.ts";
 import { reshape } from "../../engine/ops/array/view.ts";
 import { type ImportedNode, put1, textOf } from "./rule.ts";
 
-/** Number of groups, 1 where extents are not known. */
+/** Returns the number of groups, 1 if extents are unknown. */
 export function groupsOf({ inputs: [x, filter], attr }: ImportedNode): number {
   const channels = x?.staticShape?.[channelAxis(attr)], depth = filter?.staticShape?.[2];
   return channels && depth ? channels / depth : 1;
@@ -18,7 +16,7 @@ function channelAxis(attr: ImportedNode["attr"]): number {
   return textOf(attr.data_format, "NHWC") === "NCHW" ? 1 : 3;
 }
 
-/** A Conv2D in groups: a depthwise one where each channel is a group, else one convolution a group. */
+/** Builds a grouped Conv2D: depthwise if each channel is a group, else one convolution per group. */
 export function groupedConv(node: ImportedNode): Tensor[] {
   const { inputs: [x, filter], attr } = node;
   const groups = groupsOf(node), attrs = convAttrs(attr);

@@ -1,6 +1,4 @@
-/**
- * Rules for ops on colours, written in several of ours.
- */
+/** Rules for colour ops, as several of Weft's ops. */
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { gather } from "../../engine/ops/array/gather.ts";
 import { concat } from "../../engine/ops/array/join.ts";
@@ -14,7 +12,7 @@ import type { RuleEntry } from "./rule.ts";
 
 const channels = (x: Tensor): Tensor[] => [0, 1, 2].map((i) => gather(x, intVector([i]), -1));
 
-/** Hue between 0 and 1, the greatest of the three, and how far they are apart. Follows TensorFlow `RGBToHSV`. */
+/** Returns hue between 0 and 1, maximum, and range of colours. Follows TensorFlow `RGBToHSV`. */
 function hueOf(x: Tensor): { hue: Tensor; value: Tensor; range: Tensor } {
   const [r, g, b] = channels(x);
   const value = maximum(maximum(r, g), b), range = sub(value, minimum(minimum(r, g), b));
@@ -28,7 +26,7 @@ function hueOf(x: Tensor): { hue: Tensor; value: Tensor; range: Tensor } {
   return { hue: where(isColour, mod(turned, 1), mul(range, 0)), value, range };
 }
 
-/** Colours of a hue whose greatest part is `value` and whose least is that less `range`. */
+/** Returns colours with this hue, maximum and range. */
 function colours(hue: Tensor, value: Tensor, range: Tensor): Tensor {
   const h = mul(hue, 6), low = sub(value, range);
   const parts = [sub(abs(sub(h, 3)), 1), sub(2, abs(sub(h, 2))), sub(2, abs(sub(h, 4)))];

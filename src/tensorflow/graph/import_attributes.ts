@@ -1,6 +1,4 @@
-/**
- * Attributes of an imported node: values of the file as an op takes them, its functions, variables, tables and scripts.
- */
+/** Converts the attributes of an imported node: values, functions, variables, tables and scripts. */
 import type { DType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { resourceOf } from "../../engine/core/graph_node.ts";
@@ -32,7 +30,7 @@ import { isScriptOp } from "./missing.ts";
 import { boundScript, type ScriptSources } from "./scripts.ts";
 import { GraphResources, type ResourceName } from "./resources.ts";
 
-/** What a node's attributes may name. */
+/** The objects that a node's attributes may name. */
 export interface AttributeContext {
   readonly inputs: readonly SymbolicTensor[];
   readonly library: {
@@ -45,14 +43,14 @@ export interface AttributeContext {
   };
 }
 
-/** The attributes of a node for an op of ours: values, functions, and what the process holds for it. */
+/** Returns the attributes of a node for Weft's op: values, functions, and the process's objects. */
 export function nodeAttributes(
   op: OpDef,
   def: NodeDefJson,
   { inputs, library, options }: AttributeContext,
 ): Record<string, unknown> {
   const { resources = new GraphResources() } = options;
-  // What a reader of files shares by name is no session's.
+  // A file reader's shared name is not a session's.
   const ofGraph = options.resources === undefined && outermostGraph() !== null;
   const given = isLoop(op.name) ? whileAttrs(def, inputs) : def.attr;
   const out: Record<string, unknown> = {};
@@ -72,7 +70,7 @@ export function nodeAttributes(
       out[a.name] = attrFromJson(a, value, library.budget);
     }
   }
-  // What a loop or a branch is given may change its shape on the way.
+  // The shapes of a loop's or branch's inputs may change.
   const isCall = /^(Stateful)?PartitionedCall$/.test(op.name);
   const specs = inputs.map((t): Spec => ({
     dtype: t.dtype,
@@ -86,7 +84,7 @@ export function nodeAttributes(
     const isIf = /^(Stateless)?If$/.test(op.name);
     const f = library.get(called, isIf ? specs.slice(1) : specs);
     const isNarrow = options.narrowIntegers === true;
-    // Lists, which are handles in the file, have the dtype of their rows here.
+    // TensorArrays, handles in the file, have their rows' dtype here.
     if (a.name !== "cond") {
       out.Tout = (out.Tout as DType[] | undefined)?.map((t, i) =>
         t === "variant" ? f.outputs[i]?.dtype ?? t : t
@@ -138,7 +136,7 @@ export function nodeAttributes(
   }
   if (op.name === "ReadVariableOp" && out._shape === undefined) {
     const handle = inputs[0]?.operation;
-    // The shape of an argument is that of the handle.
+    // The argument's shape is the handle's.
     out._shape = handle?.type === "VarHandleOp" ? handle.attrs.shape ?? null : null;
   }
   return out;
@@ -154,7 +152,9 @@ function variableOf(name: ResourceName, attrs: Attrs, resources: GraphResources)
   );
 }
 
-/** True for the dtypes of inputs that may be lists, which are stacked tensors here: what flows in says its dtype. */
+/**
+ * True for the dtypes of inputs that may be TensorArrays, which are stacked tensors here: the input tells the dtype.
+ */
 function isList(
   op: OpDef,
   { name }: AttrDef,
@@ -169,7 +169,7 @@ function isList(
     inputs.length > 0 && !inputs.some((t) => t.dtype === "variant");
 }
 
-/** A function that was read takes all inputs of its op as arguments and captures nothing. */
+/** A function from a file takes all inputs of its op as arguments and captures nothing. */
 function branchOf(
   f: ConcreteFunction,
   op: OpDef,
@@ -177,7 +177,7 @@ function branchOf(
 ): Branch {
   const total = own < 0 ? inputs - 1 : inputs;
   const from = Array.from({ length: total }, (_, i) => i).slice(Math.max(own, 0));
-  // The body of a While also returns what it was only given.
+  // The body of a While also returns the values that it only reads.
   if (!isLoop(op.name) || f.outputs.length <= own) return { f, from };
   return { f: new ConcreteFunction(f.graph, f.outputs.slice(0, own)), from };
 }

@@ -1,6 +1,4 @@
-/**
- * importGraphDef: reading a GraphDef in proto3 JSON form into the current graph.
- */
+/** importGraphDef: adds a GraphDef in proto3 JSON form to the current graph. */
 import { lookupOp } from "../../engine/core/op.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -27,9 +25,9 @@ const checkOptions = optionCheck<ImportOptions>("importGraphDef", {
 });
 
 /**
- * Adds the nodes of a GraphDef to the current graph. Follows TensorFlow `tf.import_graph_def`.
- * Throws `NotFoundError` for an op or a script nobody registered (naming all that are missing), `ValueError` for a broken GraphDef or
- * names in `inputMap` that it has not.
+ * Adds the nodes of a GraphDef to the current graph. Follows TensorFlow `tf.import_graph_def`. Throws `NotFoundError`
+ * for unknown ops and unregistered scripts (naming all of them), `ValueError` for a broken GraphDef or unknown names in
+ * `inputMap`.
  *
  * @example
  * ```ts
@@ -53,7 +51,7 @@ export function importGraphDef(
   return made;
 }
 
-/** {@linkcode importGraphDef}, for readers of files too. */
+/** Does the work of {@linkcode importGraphDef}, also for readers of files. */
 export function importNodes(
   def: GraphDefJson,
   options: InlineOptions = {},
@@ -63,7 +61,7 @@ export function importNodes(
   return returnElements.map((e) => (e.includes(":") ? reader.tensor(e) : reader.operation(e)));
 }
 
-/** Adds nodes as {@linkcode importNodes} does. The result says which tensor `"x"` or `"x:1"` is. */
+/** Adds nodes as {@linkcode importNodes} does. The result finds the tensor `"x"` or `"x:1"`. */
 export function importTensors(
   def: GraphDefJson,
   options: InlineOptions = {},
@@ -72,7 +70,7 @@ export function importTensors(
   return (name) => reader.tensor(name);
 }
 
-/** True for ops that can be imported, be it as others. */
+/** True for ops that can be imported, directly or as other ops. */
 export function canImport(op: string): boolean {
   return lookupOp(SPELLINGS[op] ?? op) !== undefined || IMPORT_RULES.has(op) || CASE.test(op) ||
     op === GRADIENT;

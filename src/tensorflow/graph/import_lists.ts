@@ -1,6 +1,4 @@
-/**
- * TensorFlow's tensor lists, written as stacked tensors while a graph is imported.
- */
+/** Rules for TensorFlow's tensor lists, which become stacked tensors in imported graphs. */
 import { concat } from "../../engine/ops/array/join.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { zerosLike } from "../../engine/ops/array/creation.ts";
@@ -26,7 +24,7 @@ import {
 } from "../../engine/ops/array/list_rows.ts";
 import { type ImportedNode, put1, type RuleEntry } from "./rule.ts";
 
-/** The shape of elements that an input tells; a single -1 stands for any rank. */
+/** Reads the element shape from an input; a single -1 stands for any rank. */
 function elementShape(x: Tensor): readonly number[] {
   const value = constantValue(x as SymbolicTensor);
   if (value === undefined) {
@@ -41,7 +39,7 @@ function dtypeOf({ attr }: ImportedNode): Tensor["dtype"] {
   return asDType(attr.element_dtype?.type);
 }
 
-/** The shape of a version 1 array's elements, as far as it is known. */
+/** Returns the known element shape of a version 1 array. */
 function rowShape({ attr }: ImportedNode): readonly number[] {
   const shape = shapeFromJson(attr.element_shape?.shape ?? { unknownRank: true });
   return shape === null ? [0] : shape.map((d) => d ?? -1);
@@ -51,13 +49,13 @@ function count(rows: Tensor): Tensor {
   return reshape(slice(shape(rows), [0], [1]), []);
 }
 
-/** Rows at their places, as many as the last place needs. */
+/** Places rows; the result has as many as the last place needs. */
 function scatteredRows(at: Tensor, values: Tensor): Tensor {
   const n = add(max(at), 1);
   return writeRows(emptyRows(n, [0], values.dtype), at, values);
 }
 
-/** The first `n` rows, and rows of zeros where there are fewer. */
+/** Returns the first `n` rows, padded with rows of zeros. */
 function resized(rows: Tensor, n: Tensor): Tensor {
   const dims = shape(rows);
   const rest = slice(dims, [1], [-1]);
@@ -73,13 +71,13 @@ function resized(rows: Tensor, n: Tensor): Tensor {
   ]);
 }
 
-/** Rows with one replaced; where the list may grow, those before it are made if they are missing. */
+/** Replaces one row; a growing list also gets the missing rows before it. */
 function setItem({ inputs: [rows, i, row], attr }: ImportedNode): Tensor {
   const mayGrow = attr.resize_if_index_out_of_bounds?.b === true;
   return writeRow(mayGrow ? resized(rows, maximum(count(rows), add(i, 1))) : rows, i, row);
 }
 
-/** All rows. Where the shape of each is told, rows that nothing was written to are zeros of it. */
+/** Returns all rows. If the shape of each is given, unwritten rows are zeros of that shape. */
 function stackedRows(rows: Tensor, row: Tensor): Tensor {
   const told = constantValue(row as SymbolicTensor);
   const isTold = told !== undefined && told.rank === 1 &&
@@ -87,13 +85,13 @@ function stackedRows(rows: Tensor, row: Tensor): Tensor {
   return isTold ? filledRows(rows, row) : identity(rows);
 }
 
-/** Rows one after the other along their first axis. */
+/** Joins rows along their first axis. */
 function joined(rows: Tensor): Tensor {
   const dims = shape(rows);
   return reshape(rows, concat([intVector([-1]), slice(dims, [2], [-1])]));
 }
 
-/** The extent of each row. */
+/** Returns the extent of each row. */
 function lengths(rows: Tensor): Tensor {
   const dims = shape(rows);
   return cast(
@@ -102,7 +100,7 @@ function lengths(rows: Tensor): Tensor {
   );
 }
 
-/** Parts of one extent as rows. */
+/** Splits a tensor into parts of one extent as rows. */
 function parted(values: Tensor, each: Tensor): Tensor {
   const dims = shape(values);
   return reshape(values, concat([shape(each), intVector([-1]), slice(dims, [1], [-1])]));
@@ -124,7 +122,7 @@ export const LIST_RULES: readonly RuleEntry[] = [
   ["TensorListScatter", ({ inputs: [values, at] }) => [scatteredRows(at, values)], 2],
   ["TensorListScatterV2", ({ inputs: [values, at] }) => [scatteredRows(at, values)], 2],
   ["TensorListResize", ({ inputs: [rows, n] }) => [resized(rows, n)], 2],
-  // Rows of one extent: those of several, which lengths tell apart, are no stacked tensor.
+  // Rows of one extent; rows of several extents are no stacked tensor.
   ["TensorListConcat", ({ inputs: [rows] }) => [joined(rows), lengths(rows)]],
   ["TensorListConcatV2", ({ inputs: [rows] }) => [joined(rows), lengths(rows)]],
   ["TensorArrayConcatV3", ({ inputs: [, rows] }) => [joined(rows), lengths(rows)], 2],
@@ -136,7 +134,7 @@ export const LIST_RULES: readonly RuleEntry[] = [
     stridedSlice(rows, [0], [-1], [1]),
     stridedSlice(rows, [-1], [0], [1], 0, 0, 0, 0, 1),
   ]],
-  // The arrays of version 1 are a handle and a flow, which both are the rows here.
+  // A version 1 array is a handle and a flow, which are both the rows here.
   ["TensorArrayV3", (node) => {
     const rows = emptyRows(node.inputs[0], rowShape(node), asDType(node.attr.dtype?.type));
     return [rows, rows];

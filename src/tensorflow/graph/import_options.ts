@@ -1,28 +1,26 @@
-/**
- * Options of importing.
- */
+/** Options of importing graphs. */
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { ScriptFunctions, ScriptSources } from "./scripts.ts";
 import type { GraphResources } from "./resources.ts";
 
 /** Options of {@linkcode importGraphDef}. */
 export interface ImportOptions {
-  /** Name scope of what is imported. Default `"import"`; empty for none. */
+  /** Name scope of the imported nodes. Default `"import"`; empty for none. */
   readonly prefix?: string;
-  /** Tensors to use in place of those of the GraphDef, by name (`"x"` or `"x:0"`). */
+  /** Tensors that replace those of the GraphDef, by name (`"x"` or `"x:0"`). */
   readonly inputMap?: Readonly<Record<string, Tensor>>;
   /** Names of operations (`"y"`) and tensors (`"y:0"`) to return. */
   readonly returnElements?: readonly string[];
-  /** Functions for scripts by their tokens: those of other processes, or in place of what is registered here. */
+  /** Functions for scripts by token: of other processes, or instead of those registered here. */
   readonly scripts?: ScriptFunctions;
 }
 
-/** Options for readers of files, who want a graph without calls. */
+/** Options for readers of files that need a graph without calls. */
 export interface InlineOptions extends ImportOptions, Pick<ScriptSources, "isForeign"> {
-  /** True: the bodies of called functions stand in the graph itself, under a name scope named after the call. */
+  /** Put the bodies of called functions into the graph itself, under name scopes named after the calls. */
   readonly inlineCalls?: boolean;
-  /** True: 64-bit integers that ops give become int32, and are made wide again where an op takes nothing else. */
+  /** Narrow 64-bit results of ops to int32, and widen them for ops that require 64 bits. */
   readonly narrowIntegers?: boolean;
-  /** Variables and tables that are shared by all graphs which are given them. Default: each node has its own. */
+  /** Variables and tables that several graphs share. Default: each node has its own. */
   readonly resources?: GraphResources;
 }

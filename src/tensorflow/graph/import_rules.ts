@@ -1,5 +1,6 @@
 /**
- * Ops that only files have, written in ours while a graph is imported, so that passes and gradients need no rules for them.
+ * Rules for ops that only files have: they are imported as Weft's ops, so that passes and gradients need no rules for
+ * them.
  */
 import { lookupOp } from "../../engine/core/op.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -44,7 +45,7 @@ function biasAddGrad(node: ImportedNode): Tensor[] {
   return [sum(dy, Array.from({ length: rank }, (_, i) => i).filter((i) => i !== channel))];
 }
 
-/** The first five outputs of `FusedBatchNormV3`, which has one more for its gradient. */
+/** Returns the first five outputs of `FusedBatchNormV3`, which has one more for its gradient. */
 function fusedBatchNorm({ inputs, attr }: ImportedNode): readonly Tensor[] {
   return put("FusedBatchNormV3", inputs, {
     epsilon: Number(attr.epsilon?.f ?? 0.0001),
@@ -54,7 +55,7 @@ function fusedBatchNorm({ inputs, attr }: ImportedNode): readonly Tensor[] {
   }).slice(0, 5);
 }
 
-/** Texts one after the other, broadcast as numbers are. */
+/** Joins texts, broadcast as numbers are. */
 const joinTexts: ImportRule = ({ inputs: [x, y] }) => {
   if (x.staticShape?.length === 0 || y.staticShape?.length === 0) return put("StringJoin", [x, y]);
   const dims = put1("BroadcastArgs", [shape(x), shape(y)]);
@@ -95,12 +96,12 @@ const LEAST_INPUTS: ReadonlyMap<string, number> = new Map(
   ENTRIES.map(([op, , least = 1]) => [op, least]),
 );
 
-/** How many inputs the rule of an op reads at least. */
+/** Returns the minimum number of inputs that an op's rule reads. */
 export function leastInputs(op: string): number {
   return LEAST_INPUTS.get(op) ?? 1;
 }
 
-/** How a node is written in ours; undefined where it stands as it is, as it does once the op is one of ours. */
+/** Returns the import rule of a node; undefined if the op is Weft's own. */
 export function importRule(op: string, node: ImportedNode): ImportRule | undefined {
   if (op === "Conv2D" && groupsOf(node) > 1) return groupedConv;
   if (/^Add(V2)?$/.test(op) && node.inputs[0]?.dtype === "string") return joinTexts;
@@ -110,7 +111,7 @@ export function importRule(op: string, node: ImportedNode): ImportRule | undefin
 const NORM = ["y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"];
 const NORM_GRAD = ["x_backprop", "scale_backprop", "offset_backprop"];
 
-/** Names of the outputs of ops that have several and rules, as bodies of functions tell them. */
+/** Output names of ops with rules and several outputs, as function bodies write them. */
 export const OUTPUT_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   FusedBatchNorm: NORM,
   FusedBatchNormV2: NORM,
@@ -120,7 +121,7 @@ export const OUTPUT_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   Unique: ["y", "idx"],
   UniqueWithCounts: ["y", "idx", "count"],
   TopK: ["values", "indices"],
-  // Lists of outputs have lengths of their own: only the first is known to functions, which have the newer op.
+  // Lists of outputs have lengths of their own: functions know only the first, and have the newer op.
   ParseExample: ["sparse_indices"],
   ParseSingleExample: ["sparse_indices"],
   TensorListPopBack: ["output_handle", "tensor"],

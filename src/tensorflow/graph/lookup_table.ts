@@ -1,23 +1,24 @@
-/**
- * Lookup tables behind the ops of imported graphs.
- */
+/** Lookup tables of imported graphs. */
 import type { DType } from "../../engine/core/dtype.ts";
 import { FailedPreconditionError, InvalidArgumentError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { type Table, TableHandle } from "../../engine/ops/host/lookup.ts";
 
-/** What keys are told apart by: numbers and bigints by value, strings by their bytes. */
+/** Keys as they are compared: numbers and bigints by value, strings by their bytes. */
 type Key = string | number | bigint;
 
-/** A table that is filled once, or a mutable one, which is empty at first. Follows TensorFlow `HashTable` and `MutableHashTable`. */
+/**
+ * A table that is filled once, or a mutable one, initially empty. Follows TensorFlow `HashTable` and
+ * `MutableHashTable`.
+ */
 export class LookupTable implements Table {
   readonly name: string;
   /** Dtypes of keys and values. */
   readonly dtypes: readonly [DType, DType];
   readonly ofGraph: boolean;
   readonly #isMutable: boolean;
-  /** The handle that ops take as input. */
+  /** The handle that ops take. */
   readonly handle: Tensor = new TableHandle(this);
   #places: ReadonlyMap<Key, number> | null = null;
   #keys: ArrayLike<unknown> = [];
@@ -36,18 +37,18 @@ export class LookupTable implements Table {
     if (isMutable) this.#places = new Map();
   }
 
-  /** An empty one for a session. */
+  /** Makes an empty one for a session. */
   fork(): this {
     return new LookupTable(this.name, this.dtypes, { isMutable: this.#isMutable }) as this;
   }
-  /** Does nothing: it has no memory of a device. */
+  /** Does nothing: it has no device memory. */
   dispose(): void {}
 
   get size(): number {
     return this.#places?.size ?? 0;
   }
 
-  /** Fills it. Throws `InvalidArgumentError` for a key that is there twice with two values; filling it again with the same is fine. */
+  /** Fills it. Throws `InvalidArgumentError` for a key with two values; repeating the same fill is allowed. */
   fill(keys: NdArray, values: NdArray): void {
     this.#check(keys.dtype, values.dtype);
     if (keys.size !== values.size) {
@@ -71,7 +72,7 @@ export class LookupTable implements Table {
     this.#values = copied(values);
   }
 
-  /** Adds keys, or gives those that are there other values. */
+  /** Adds keys, or replaces their values. */
   insert(keys: NdArray, values: NdArray): void {
     const now = this.entries();
     this.fill(joined(now.keys, keys), joined(now.values, values));
@@ -84,7 +85,7 @@ export class LookupTable implements Table {
     return { keys: pick(this.#keys, this.dtypes[0]), values: pick(this.#values, this.dtypes[1]) };
   }
 
-  /** The values of keys, `missing` for those that are not there. Throws `FailedPreconditionError` before it was filled. */
+  /** Returns the values of keys, `missing` for unknown ones. Throws `FailedPreconditionError` before it was filled. */
   find(keys: NdArray, missing: NdArray): NdArray {
     this.#check(keys.dtype, missing.dtype);
     const places = this.#places;

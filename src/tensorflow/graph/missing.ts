@@ -1,6 +1,4 @@
-/**
- * What is missing: ops and functions of scripts that a GraphDef needs, and what it is asked for and has not.
- */
+/** Reports missing ops and script functions of a GraphDef, and requested names that it lacks. */
 import { InternalError, NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
 import { calledFunctions } from "../../engine/graph/graph_def/nodes.ts";
@@ -13,7 +11,7 @@ export function isScriptOp(op: string): boolean {
   return SCRIPT_OP.test(op);
 }
 
-/** Throws `NotFoundError` that names all ops and scripts which are not here. */
+/** Throws `NotFoundError` that names all missing ops and scripts. */
 export function checkMissing(
   def: GraphDefJson,
   { isKnown, ...sources }: ScriptSources & { readonly isKnown: (op: string) => boolean },
@@ -49,7 +47,7 @@ export function checkMissing(
   throw new NotFoundError(`Cannot import: ${parts.join(". ")}`);
 }
 
-/** Names of nodes by the op that they want and that is not known. */
+/** Collects the names of nodes by their unknown op. */
 export function missingOps(
   def: GraphDefJson,
   isKnown: (op: string) => boolean,
@@ -80,7 +78,7 @@ function counted(n: number, what: string): string {
   return n === 1 ? `1 ${what} is` : `${n} ${what}s are`;
 }
 
-/** Throws `ValueError` for names that a GraphDef neither has nor reads. */
+/** Throws `ValueError` for names that a GraphDef neither contains nor reads. */
 export function checkInputMap({ node }: GraphDefJson, keys: readonly string[]): void {
   if (keys.length === 0) return;
   const nodeOf = (name: string): string => name.split(":")[0];

@@ -1,6 +1,4 @@
-/**
- * Rules for ops of statistics, of records and of ranking, written in several of ours.
- */
+/** Rules for ops of statistics, of records and of ranking, as several of Weft's ops. */
 import { asDType } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -20,7 +18,7 @@ import { abs } from "../../engine/ops/pointwise/rounding.ts";
 import { max, sum } from "../../engine/ops/reduce/reduce.ts";
 import { type ImportedNode, intOf, put, type RuleEntry } from "./rule.ts";
 
-/** Values at their places in one tensor; later ones win. */
+/** Places values in one tensor; later ones win. */
 function dynamicStitch({ inputs }: ImportedNode): Tensor[] {
   const half = inputs.length / 2;
   const indices = inputs.slice(0, half), data = inputs.slice(half);
@@ -29,7 +27,7 @@ function dynamicStitch({ inputs }: ImportedNode): Tensor[] {
     if (rank === null || given === null) {
       throw new ValueError("Cannot import: DynamicStitch of unknown rank");
     }
-    // What follows the places is the shape of a row.
+    // The axes after the places are a row's.
     return reshape(data[k], concat([intVector([-1]), shape(data[k]).slice([rank])]));
   });
   const at = concat(indices.map((i) => reshape(i, [-1])));
@@ -38,7 +36,7 @@ function dynamicStitch({ inputs }: ImportedNode): Tensor[] {
   return [tensorScatterUpdate(fill(dims, 0, values.dtype), expandDims(at, -1), values)];
 }
 
-/** Whether the score of the right class is among the k best. */
+/** True where the score of the right class is among the k best. */
 function inTopK({ inputs: [scores, targets, given], attr }: ImportedNode): Tensor[] {
   const k = given ?? cast(intOf(attr.k, 0), "int32");
   const own = gather(scores, expandDims(targets, -1), 1, 1);
@@ -54,7 +52,7 @@ const noStrings = (): Tensor => fill([0], "", "string");
 const strings = (tensors: readonly Tensor[]): Tensor =>
   tensors.length === 0 ? noStrings() : stack([...tensors]);
 
-/** Records as the newest op of its kind reads them, with the outputs that older ones have. */
+/** Parses records with the newest op of its kind, with the outputs of older ones. */
 function parse({ attr }: ImportedNode, serialized: Tensor, { names, sparse, dense, defaults }: {
   readonly names: Tensor;
   readonly sparse: readonly Tensor[];
@@ -72,7 +70,7 @@ function parse({ attr }: ImportedNode, serialized: Tensor, { names, sparse, dens
   });
 }
 
-/** `ParseExample`, whose keys are an input each. */
+/** Rule of `ParseExample`, whose keys are an input each. */
 function parseExample(node: ImportedNode): readonly Tensor[] {
   const [serialized, names, ...rest] = node.inputs;
   const sparse = intOf(node.attr.Nsparse, 0), end = sparse + intOf(node.attr.Ndense, 0);
@@ -80,7 +78,7 @@ function parseExample(node: ImportedNode): readonly Tensor[] {
   return parse(node, serialized, { names, ...keys, defaults: rest.slice(end) });
 }
 
-/** `ParseSingleExample`, whose keys are attributes. */
+/** Rule of `ParseSingleExample`, whose keys are attributes. */
 function parseSingleExample(node: ImportedNode): readonly Tensor[] {
   const [serialized, ...defaults] = node.inputs;
   const keys = (value: AttrValueJson | undefined): Tensor[] =>

@@ -1,6 +1,4 @@
-/**
- * The nodes and functions of a GraphDef, put into graphs.
- */
+/** Adds the nodes and functions of a GraphDef to graphs. */
 import { asDType } from "../../engine/core/dtype.ts";
 import { lookupOp, type OpDef } from "../../engine/core/op.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
@@ -33,7 +31,7 @@ import type { ImportRule } from "./rule.ts";
 
 /** Functions of a GraphDef, built when first used. */
 export class Library {
-  /** What the file may make besides what it holds. */
+  /** Limits the values that the file may create. */
   readonly budget: Budget;
   readonly #defs: Map<string, FunctionDefJson>;
   readonly #options: InlineOptions;
@@ -48,24 +46,24 @@ export class Library {
   ) {
     this.budget = budget;
     this.#gradients = new Map(gradient.map((g) => [g.functionName, g.gradientFunc]));
-    // Bodies of loops and branches take all they use as arguments.
+    // Bodies of loops and branches take all their values as arguments.
     this.#options = { ...options, inputMap: {} };
     this.#defs = new Map(defs.map((d) => [d.signature.name, d]));
   }
 
-  /** A function as it is written. Throws `NotFoundError` where there is none. */
+  /** Returns a function of the file. Throws `NotFoundError` for an unknown name. */
   def(name: string): FunctionDefJson {
     const def = this.#defs.get(name);
     if (def) return def;
     throw new NotFoundError(`Function ${name} is not in the GraphDef's library`);
   }
 
-  /** The function that a file says is the gradient of another; undefined for none. */
+  /** Returns the function that the file declares as the gradient of another; undefined for none. */
   gradientOf(name: string): string | undefined {
     return this.#gradients.get(name);
   }
 
-  /** Does something with a function's body that is not open yet. Throws `ValueError` where it is: the function calls itself. */
+  /** Runs `fn` with a function's body open. Throws `ValueError` if it is open already: the function calls itself. */
   within<T>(name: string, work: () => T): T {
     if (this.#open.has(name)) {
       throw new ValueError(`Cannot import: function ${name} calls itself`);
@@ -78,7 +76,7 @@ export class Library {
     }
   }
 
-  /** A function. Its arguments take the dtypes of what it is called with: lists, which are handles in the file, are stacked tensors here. */
+  /** Returns a function. Its arguments have the dtypes of the call: TensorArrays, handles in the file, are tensors here. */
   get(name: string, given: readonly Spec[] = []): ConcreteFunction {
     const def = this.def(name);
     const types = def.signature.inputArg.map((arg, i) => given[i]?.dtype ?? asDType(arg.type));
@@ -95,7 +93,7 @@ export class Library {
       reader.nodes(def.nodeDef);
       graph.outputs = def.signature.outputArg.map((o, k) => {
         const t = reader.tensor(def.ret[o.name], name), declared = asDType(o.type);
-        // Lists are their rows here, and so are handles and flows of arrays of version 1: what came in as rows goes out so.
+        // TensorArrays are their rows here, and so are handles and flows of version 1 arrays: rows in, rows out.
         const isOther = declared === "variant" ||
           t.dtype === types[k] && def.signature.inputArg[k]?.type === o.type ||
           (this.#options.narrowIntegers && declared === "int64");
@@ -112,14 +110,14 @@ export class Library {
   }
 }
 
-/** Puts nodes of a GraphDef into a graph, and knows which tensor each name in the file means. */
+/** Adds nodes of a GraphDef to a graph, and finds the tensor of each name in the file. */
 export class Reader {
   readonly #graph: Graph;
   readonly #library: Library;
   readonly #options: InlineOptions;
   readonly #operations = new Map<string, Operation>();
   readonly #replaced = new Map<string, SymbolicTensor>();
-  /** Names of outputs of nodes that stand here as other ops. */
+  /** Output names of nodes that became other ops. */
   readonly #outputArguments = new Map<string, readonly string[]>();
 
   constructor(graph: Graph, library: Library, options: InlineOptions = {}) {
@@ -132,7 +130,7 @@ export class Reader {
     this.#replaced.set(name, t);
   }
 
-  /** The tensor an input text means: `x`, `x:1`, or `x:output:1` inside functions. */
+  /** Returns the tensor of an input text: `x`, `x:1`, or `x:output:1` inside functions. */
   tensor(name: string, reader?: string): SymbolicTensor {
     const parts = name.split(":");
     const plain = this.#replaced.get(name) ?? this.#replaced.get(`${name}:0`);
@@ -148,7 +146,7 @@ export class Reader {
     return t;
   }
 
-  /** Which output `node:argument:k` is. */
+  /** Returns the output number of `node:argument:k`. */
   #outputIndex(op: Operation, [node, argument, k]: readonly string[]): number {
     const names = this.#outputArguments.get(node);
     if (names === undefined) return outputIndex(op, argument, Number(k));
@@ -169,7 +167,7 @@ export class Reader {
     );
   }
 
-  /** Adds nodes, each after those it reads, whatever order they stand in. */
+  /** Adds nodes in topological order, for any order in the file. */
   nodes(defs: readonly NodeDefJson[]): void {
     const byName = new Map<string, NodeDefJson>();
     for (const d of defs) {
@@ -222,7 +220,7 @@ export class Reader {
     }
     const rule = importRule(def.op, { inputs, attr: def.attr ?? {} });
     if (rule !== undefined) return this.#addByRule(def, rule, { inputs, controls });
-    // Whether there is one was asked for all nodes at once.
+    // Missing ones were reported for all nodes at once.
     const op = lookupOp(SPELLINGS[def.op] ?? def.op)!;
     const attrs = located(
       def,
@@ -251,7 +249,7 @@ export class Reader {
     located(def, () => {
       const all = shapes === undefined ? [] : attrFromJson(OUTPUT_SHAPES, shapes, budget);
       (all as readonly PartialShape[]).forEach((s, i) => {
-        // A list has the shape of a scalar in the file.
+        // A TensorArray has the shape of a scalar in the file.
         if (!isListOutput(def, i)) made.outputs[i]?.setShape(s);
       });
     });
@@ -280,7 +278,7 @@ export class Reader {
     );
   }
 
-  /** Adds what a rule makes of a node. The last of it has the node's name, so that it can be found. */
+  /** Adds the nodes of a rule. The last one has the file's node name. */
   #addByRule(
     def: NodeDefJson,
     rule: ImportRule,
@@ -299,7 +297,7 @@ export class Reader {
     const effects = this.#graph.operations.slice(before).filter((o) => o.def.stateful);
     outputs.forEach((t, k) => this.#replaced.set(`${def.name}:${k}`, t));
     this.#outputArguments.set(def.name, OUTPUT_ARGUMENTS[def.op] ?? []);
-    // Who reads the result of an op that writes has it write, and what waits for it waits for that.
+    // A reader of a writing op's result triggers the write, and a node that waits for it waits for the write.
     const writes = effects.filter((o) => o.outputs.length === 0);
     const named = outputs.length === 1
       ? this.#graph.controlDependencies(
@@ -316,7 +314,7 @@ export class Reader {
     this.#operations.set(def.name, named);
   }
 
-  /** One of several functions, as nested conditions. */
+  /** Builds a choice among several functions as nested conditions. */
   #caseRule(def: NodeDefJson): ImportRule {
     const names = (def.attr?.branches?.list?.func ?? []).map((f) => f.name);
     if (names.length === 0) {
@@ -331,7 +329,7 @@ export class Reader {
     };
   }
 
-  /** Puts the body of a called function here. Nodes that wait for the call wait for what its body does. */
+  /** Adds the body of a called function. Nodes that wait for the call wait for the body's effects. */
   #inline(
     def: NodeDefJson,
     inputs: readonly SymbolicTensor[],
@@ -370,7 +368,7 @@ export const GRADIENT = "SymbolicGradient";
 /** Ops that call one of several functions. */
 export const CASE: RegExp = /^(Stateless)?Case$/;
 
-/** Ops that files of TensorFlow.js spell in another way than TensorFlow. */
+/** TensorFlow.js's names of ops that differ from TensorFlow's. */
 export const SPELLINGS: Readonly<Record<string, string>> = {
   FusedDepthwiseConv2dNative: "_FusedDepthwiseConv2dNative",
 };

@@ -1,6 +1,4 @@
-/**
- * Rules for ops of numerics that only files have: diagonals as TensorFlow first had them, buckets, histograms, order statistics.
- */
+/** Rules for numeric ops that only files have: older diagonals, buckets, histograms, order statistics. */
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
@@ -17,7 +15,7 @@ import { maximum, minimum } from "../../engine/ops/pointwise/select.ts";
 import { sum } from "../../engine/ops/reduce/reduce.ts";
 import { type ImportedNode, type ImportRule, indexOf, put, put1, type RuleEntry } from "./rule.ts";
 
-/** The version of an op that says how diagonals are aligned, with what the first version leaves out. */
+/** Converts a diagonal op to the version with alignment, and the defaults of the first version. */
 function diagonals(name: string, missing: (x: Tensor) => readonly unknown[]): ImportRule {
   return ({ inputs }) => [
     put1(name, [...inputs, ...missing(inputs[0]) as Tensor[]], { align: "LEFT_LEFT" }),
@@ -26,7 +24,7 @@ function diagonals(name: string, missing: (x: Tensor) => readonly unknown[]): Im
 
 const zero = (x: Tensor): Tensor => cast(0, x.dtype);
 
-/** How many of the boundaries, which increase, are not above an element. */
+/** Counts the boundaries, which increase, up to each element. */
 function bucketize({ inputs: [x], attr }: ImportedNode): Tensor[] {
   const boundaries = (attr.boundaries?.list?.f ?? []).map(Number);
   const values = x.dtype === "float32" ? x : cast(x, "float64");
@@ -34,7 +32,7 @@ function bucketize({ inputs: [x], attr }: ImportedNode): Tensor[] {
   return [sum(cast(passed, "int32"), -1)];
 }
 
-/** How many values lie in each of equal parts of a range; what is outside counts in the first and the last. */
+/** Counts values in equal parts of a range; outer values count in the first and last part. */
 function histogram({ inputs: [values, range, bins], attr }: ImportedNode): Tensor[] {
   const [low, high] = unstack(cast(range, "float64"), 0), count = cast(bins, "float64");
   const place = floor(
@@ -44,7 +42,7 @@ function histogram({ inputs: [values, range, bins], attr }: ImportedNode): Tenso
   return [cast(put1("UnsortedSegmentSum", [onesLike(bin), bin, bins]), indexOf(attr.dtype))];
 }
 
-/** The n-th smallest of each row, or the n-th largest. */
+/** Returns the n-th smallest of each row, or the n-th largest. */
 function nthElement({ inputs: [x, n], attr }: ImportedNode): Tensor[] {
   const size = x.staticShape?.at(-1);
   if (size == null) {
@@ -54,7 +52,7 @@ function nthElement({ inputs: [x, n], attr }: ImportedNode): Tensor[] {
   return [gather(sorted, attr.reverse?.b ? n : sub(size - 1, n), -1)];
 }
 
-/** Unique slices along an axis, the first where none is named, where each slice is among them, and how often each is there. */
+/** Finds the unique slices along an axis (the first by default), the index of each slice, and their counts. */
 function uniqueWithCounts({ inputs: [x, given], attr }: ImportedNode): Tensor[] {
   const axis = given ?? intVector([0]), out_idx = indexOf(attr.out_idx);
   const [y, at] = put("UniqueV2", [x, axis], { out_idx });

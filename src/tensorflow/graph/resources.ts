@@ -1,14 +1,12 @@
-/**
- * What nodes of imported graphs keep between runs, and share with nodes of other graphs by its name.
- */
+/** Resources of imported graphs: kept between runs, and shared by name with other graphs. */
 
-/** How a resource is known. */
+/** The key of a resource. */
 export interface ResourceName {
-  /** What it is, as `"variable"`: names of one kind are told apart from those of others. */
+  /** Kind, such as `"variable"`: each kind has names of its own. */
   readonly kind: string;
-  /** The container it is in; empty for the default one. */
+  /** Container; empty for the default one. */
   readonly container: string;
-  /** Its shared name, or that of its node. */
+  /** Its shared name, or its node's name. */
   readonly name: string;
 }
 
@@ -19,7 +17,7 @@ const DEFAULT = "localhost";
 export class GraphResources {
   readonly #containers = new Map<string, Map<string, unknown>>();
 
-  /** The resource of this name, made by `make` where it is not there yet. */
+  /** Returns the resource of this name, made by `make` if missing. */
   get<T>({ kind, container, name }: ResourceName, make: () => T): T {
     const key = container || DEFAULT, id = `${kind} ${name}`;
     let held = this.#containers.get(key);
@@ -28,7 +26,7 @@ export class GraphResources {
     return held.get(id) as T;
   }
 
-  /** Frees the resources of these containers; of all where none is named, of the default one where the list is empty. */
+  /** Frees the resources of these containers; all if none is named, the default one's for an empty list. */
   clear(containers?: readonly string[]): void {
     const names = containers === undefined
       ? [...this.#containers.keys()]

@@ -1,6 +1,4 @@
-/**
- * Scripts of imported graphs: the functions that their tokens stand for in this process.
- */
+/** Scripts of imported graphs: finds the functions of their tokens in this process. */
 import type { Attrs } from "../../engine/core/op.ts";
 import { scriptFromRegistry } from "../../engine/script/imported.ts";
 import { offeredScripts, writtenScripts } from "../../engine/script/offered.ts";
@@ -10,11 +8,14 @@ import { checkCallable, findScript, type Script } from "../../engine/script/scri
 // deno-lint-ignore no-explicit-any
 export type ScriptFunctions = Readonly<Record<string, (...args: any[]) => unknown>>;
 
-/** Which scripts a GraphDef may call beside those that are registered. */
+/** The scripts that a GraphDef may call beside the registered ones. */
 export interface ScriptSources {
-  /** Functions for scripts by their tokens. */
+  /** Functions of scripts by token. */
   readonly scripts?: ScriptFunctions | undefined;
-  /** True: it came over a network, and reaches no script without a registered name but those that sessions of this process offered. */
+  /**
+   * True for a graph from a network: of scripts without a registered name it reaches only those that sessions of this
+   * process offered.
+   */
   readonly isForeign?: boolean | undefined;
 }
 
@@ -23,7 +24,7 @@ function withoutName(isForeign = false): Pick<Map<string, Script>, "get"> {
   return isForeign ? offeredScripts : writtenScripts;
 }
 
-/** The text that says how to register a script, or null where it can run here. */
+/** Returns the text that tells how to register a script, or null if it can run. */
 export function howToRegister(
   token: string,
   { scripts = {}, isForeign }: ScriptSources,
@@ -35,7 +36,7 @@ export function howToRegister(
     : `import the module that calls tf.registerScript("${token}", func), or pass { scripts: { "${token}": func } }`;
 }
 
-/** The script that a node of these attributes runs, or null where it is looked up by its token at each run. */
+/** Returns the script of a node with these attributes, or null if its token is looked up at each run. */
 export function boundScript(
   attrs: Attrs,
   { scripts = {}, isForeign }: ScriptSources,

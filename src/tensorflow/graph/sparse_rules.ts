@@ -1,6 +1,4 @@
-/**
- * Rules for ops on sparse tensors that are written in several of ours, which tell their gradients.
- */
+/** Rules for ops on sparse tensors, as several of Weft's differentiable ops. */
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
@@ -18,7 +16,7 @@ function rankOf(op: string, rank: number | null | undefined): number {
   throw new ValueError(`Cannot import: ${op} of unknown rank`);
 }
 
-/** Sparse tensors behind one another along an axis, in the order of their places. */
+/** Joins sparse tensors along an axis, ordered by their places. */
 function sparseConcat({ inputs, attr }: ImportedNode): Tensor[] {
   const n = inputs.length / 3, extents = inputs.slice(2 * n);
   const rank = rankOf("SparseConcat", extents[0].staticShape?.[0] ?? inputs[0].staticShape?.[1]);
@@ -30,7 +28,7 @@ function sparseConcat({ inputs, attr }: ImportedNode): Tensor[] {
   return [...joinSparse(parts, { axis, rank, check: false })];
 }
 
-/** Sums of the rows of segments, over what `divisor` makes of how many each has. */
+/** Sums the rows of segments, divided by `divisor` of their counts. */
 function segments(divisor: ((count: Tensor) => Tensor) | null): ImportRule {
   return ({ inputs: [data, indices, ids, count] }) => {
     const total = (rows: Tensor): Tensor =>

@@ -1,6 +1,4 @@
-/**
- * Rules for ops that say what ours say, in another version, under another name or in one step.
- */
+/** Rules for ops that are Weft's ops in another version, under another name or in one step. */
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { transpose } from "../../engine/ops/array/move.ts";
@@ -47,7 +45,7 @@ import {
   textOf,
 } from "./rule.ts";
 
-/** Gradients of a normalization: of `x`, `scale` and `offset`, and two outputs that hold nothing. */
+/** Returns the gradients of a normalization: of `x`, `scale` and `offset`, and two empty outputs. */
 function batchNormGrad({ inputs, attr }: ImportedNode): Tensor[] {
   const [dy, x, scale, average, variance] = inputs;
   const format = textOf(attr.data_format, "NHWC");
@@ -67,7 +65,7 @@ function batchNormGrad({ inputs, attr }: ImportedNode): Tensor[] {
   return [mul(slope, moved), dScale, dOffset, none, none];
 }
 
-/** Rows of which each is turned around up to a length of its own. */
+/** Reverses each row up to its length. */
 function reverseSequence({ inputs: [x, lengths], attr }: ImportedNode): Tensor[] {
   const rank = x.staticShape?.length;
   if (rank === undefined) {
@@ -89,7 +87,7 @@ function reverseSequence({ inputs: [x, lengths], attr }: ImportedNode): Tensor[]
   return [transpose(turned, order.map((_, i) => order.indexOf(i)))];
 }
 
-/** The op that has a block size for each side of an image. */
+/** Builds the op with a block size for each side of an image. */
 function inBlocks(op: string): ImportRule {
   return ({ inputs: [x, margins], attr }) => {
     const side = intOf(attr.block_size, 2);
@@ -99,7 +97,7 @@ function inBlocks(op: string): ImportRule {
 
 export const SPELLING_RULES: readonly RuleEntry[] = [
   ["Reverse", ({ inputs: [x, axes] }) => {
-    // One flag an axis; where they are not known, the positions of those that hold.
+    // One flag per axis; if unknown, the positions of the set ones.
     const places = reshape(put1("Where", [axes]), [-1]);
     return [put1("ReverseV2", [x, cast(places, "int32")])];
   }, 2],
@@ -114,7 +112,7 @@ export const SPELLING_RULES: readonly RuleEntry[] = [
     2,
   ],
   ["ReverseSequence", reverseSequence, 2],
-  // Where the second is 0 the product is, whatever the first is.
+  // The product is 0 where the second operand is, for any first one.
   ["MulNoNan", ({ inputs: [x, y] }) => {
     const product = mul(x, y);
     return [where(equal(y, 0), zerosLike(product), product)];

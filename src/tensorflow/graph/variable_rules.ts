@@ -1,6 +1,4 @@
-/**
- * Rules for ops that read and change parts of variables.
- */
+/** Rules for ops that read and change parts of variables. */
 import { asDType } from "../../engine/core/dtype.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { SymbolicTensor } from "../../engine/graph/operation.ts";
@@ -14,7 +12,7 @@ import "../ops/scatter_fold.ts";
 import { neg } from "../../engine/ops/pointwise/arithmetic.ts";
 import { type ImportedNode, type ImportRule, intOf, put, put1, type RuleEntry } from "./rule.ts";
 
-/** The value behind the first input, a handle, once the others are there: files have the op wait for what made them. */
+/** Reads the variable of the first input, a handle, once the other inputs exist: in the file the op waits for them. */
 function read({ inputs: [handle, ...others], attr }: ImportedNode): Tensor {
   const { operation } = handle as SymbolicTensor;
   return operation.graph.controlDependencies(
@@ -27,10 +25,10 @@ function read({ inputs: [handle, ...others], attr }: ImportedNode): Tensor {
   );
 }
 
-/** What updates at some places make of a whole. */
+/** Applies updates at some places of a whole. */
 type Scatter = (x: Tensor, places: Tensor, updates: Tensor) => Tensor;
 
-/** Replaces elements of a variable by what `update` makes of the whole. */
+/** Replaces elements of a variable by the result of `update` on the whole. */
 function scattered(update: Scatter): ImportRule {
   return (node) => {
     const [handle, places, updates] = node.inputs;
@@ -40,7 +38,7 @@ function scattered(update: Scatter): ImportRule {
   };
 }
 
-/** The same for rows, which indices name one by one; one number serves for all. */
+/** Replaces rows, indexed one by one; a scalar serves for all. */
 function scatteredRows(update: Scatter): ImportRule {
   return scattered((x, indices, updates) => {
     const isOne = updates.staticShape?.length === 0;
@@ -82,7 +80,7 @@ export const VARIABLE_RULES: readonly RuleEntry[] = [
   ["ResourceScatterMul", scatteredRows(products), 3],
   [
     "ResourceScatterDiv",
-    // Whole numbers are cut, as in TensorFlow's first division.
+    // Integers are truncated, as in TensorFlow's first division.
     scatteredRows((x, places, updates) => put1("Div", [x, products(onesLike(x), places, updates)])),
     3,
   ],

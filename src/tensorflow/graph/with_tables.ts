@@ -1,6 +1,4 @@
-/**
- * Lookup tables of a graph that shall stand alone: it fills them itself, before anything looks into them.
- */
+/** Makes the lookup tables of a graph self-contained: the graph fills them before they are read. */
 import { DTYPES } from "../../engine/core/dtype.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import type { Graph } from "../../engine/graph/graph.ts";
@@ -9,7 +7,9 @@ import { constantAttrs } from "../../engine/graph/graph_def/nodes.ts";
 import { makesTable } from "../../engine/ops/host/lookup.ts";
 import { LookupTable } from "./lookup_table.ts";
 
-/** The definition of a graph with what its tables hold now. Filling a table again with the same changes nothing. */
+/**
+ * Returns the definition of a graph with the current contents of its tables. Repeating the same fill changes nothing.
+ */
 export function withTables(def: GraphDefJson, graph: Graph): GraphDefJson {
   const fills = new Map<string, readonly NodeDefJson[]>();
   for (const { name, type, attrs: { _table: table } } of graph.operations) {
@@ -27,7 +27,7 @@ export function withTables(def: GraphDefJson, graph: Graph): GraphDefJson {
   return { ...def, node };
 }
 
-/** Nodes with what a table holds, and last the one that puts it there. */
+/** Makes nodes with a table's contents, and last the one that fills the table. */
 function filling(name: string, type: string, table: LookupTable): NodeDefJson[] {
   const { keys, values } = table.entries();
   return [

@@ -1,6 +1,4 @@
-/**
- * Ops on the bits of numbers, which only files have. On the host.
- */
+/** Ops on the bits of numbers that only files have, on the host. */
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { defineOp } from "../../engine/core/op.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
@@ -8,7 +6,10 @@ import { broadcastShapes, type PartialShape, shapeText, sizeOf } from "../../eng
 import { broadcastPairs } from "../../engine/kernels/host/broadcast_pairs.ts";
 import { refuse } from "../../engine/ops/host/arrays.ts";
 
-/** Shape of the same bytes in elements of another width: the last axis holds the parts of one. Throws `InvalidArgumentError`. */
+/**
+ * Returns the shape of the same bytes in elements of another width: the last axis has the parts of one. Throws
+ * `InvalidArgumentError`.
+ */
 function recast(shape: PartialShape, from: DType, to: DType): PartialShape {
   const own = DTYPES[from].bytes, other = DTYPES[to].bytes;
   if (shape === null || own === other) return shape;
@@ -42,7 +43,7 @@ defineOp({
   },
 });
 
-/** How many bits of a byte are set. */
+/** Number of set bits of each byte. */
 const ONES = new Uint8Array(256);
 for (let byte = 1; byte < 256; byte++) ONES[byte] = ONES[byte >> 1] + (byte & 1);
 
@@ -60,12 +61,12 @@ defineOp({
   },
 });
 
-/** The next number of a dtype after `x` towards `y`. */
+/** Returns the next number of a dtype after `x` towards `y`. */
 function nextAfter(x: number, y: number, dtype: DType): number {
   if (Number.isNaN(x) || Number.isNaN(y)) return NaN;
   if (x === y) return y;
   if (x === 0) return Math.sign(y) * (dtype === "float64" ? Number.MIN_VALUE : 2 ** -149);
-  // Of numbers of one sign the bits rise with the magnitude.
+  // For numbers of one sign the bits increase with the magnitude.
   const isAway = y > x === x > 0;
   if (dtype === "float64") {
     const value = Float64Array.of(x), bits = new BigInt64Array(value.buffer);

@@ -1,5 +1,5 @@
 /**
- * Ops on boxes that only files have: the best of several classes, of overlaps that were measured, and their outlines drawn. On the host.
+ * Ops on boxes that only files have: the best of several classes, by given overlaps, and drawn outlines. On the host.
  */
 import { InvalidArgumentError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
@@ -37,7 +37,7 @@ defineOp({
   },
 });
 
-/** How many boxes an item of a batch has in the result; null where that is not known yet. */
+/** Returns the number of boxes per item in the result; null if unknown. */
 function slots(
   { perClass, total, classes, padPerClass }: {
     readonly perClass: number | undefined;
@@ -133,7 +133,7 @@ defineOp({
   },
 });
 
-/** TensorFlow's colours for boxes, each red, green, blue and how opaque. */
+/** TensorFlow's colours for boxes: red, green, blue and opacity. */
 const COLOURS = [
   [1, 1, 0, 1],
   [0, 0, 1, 1],
@@ -147,7 +147,7 @@ const COLOURS = [
   [1, 0, 1, 1],
 ];
 
-/** Draws the outlines of boxes; those that end before they begin, or lie outside, are left out. */
+/** Draws the outlines of boxes; empty boxes, and those outside, are skipped. */
 function draw(images: NdArray, boxes: NdArray, { colours, out }: {
   readonly colours: readonly ArrayLike<number>[];
   readonly out: NdArray;

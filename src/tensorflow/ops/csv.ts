@@ -1,5 +1,6 @@
 /**
- * DecodeCSV: columns of numbers and strings out of records of text, in TensorFlow's reading of RFC 4180. On the host.
+ * DecodeCSV: parses columns of numbers and strings from records of text, in TensorFlow's reading of RFC 4180. On the
+ * host.
  */
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { defineOp } from "../../engine/core/op.ts";
@@ -10,7 +11,7 @@ import { refuse, textsOf } from "../../engine/ops/host/arrays.ts";
 
 const QUOTE = 34, LF = 10, CR = 13;
 
-/** All fields of a record. */
+/** Returns all fields of a record. */
 function fieldsOf(text: Uint8Array, delimiter: number, quotes: boolean): Uint8Array[] {
   const fields: Uint8Array[] = [], { length } = text;
   for (let at = 0; at < length;) {
@@ -45,7 +46,7 @@ function fieldsOf(text: Uint8Array, delimiter: number, quotes: boolean): Uint8Ar
       fields.push(text.subarray(from, at++));
     }
   }
-  // An empty field is left behind a delimiter at the end.
+  // A delimiter at the end is followed by an empty field.
   if (length > 0 && text[length - 1] === delimiter) fields.push(new Uint8Array());
   return fields;
 }

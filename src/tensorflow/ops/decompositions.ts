@@ -1,6 +1,4 @@
-/**
- * Singular values, eigenvalues of symmetric matrices and triangular factors, which only files have. On the host.
- */
+/** Singular values, eigenvalues of symmetric matrices and triangular factors, which only files have. On the host. */
 import { apply } from "../../engine/core/apply.ts";
 import { UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import { defineOp, type OpDef } from "../../engine/core/op.ts";
@@ -23,7 +21,7 @@ import { iota } from "./shared.ts";
 
 const FLOATS = "T: {float64, float32, float16}";
 
-/** Batch, rows and columns of matrices; null where the rank is not known. */
+/** Returns batch, rows and columns of matrices; null if the rank is unknown. */
 function matrixShape(op: string, { shape }: Spec, isSquare = false) {
   if (shape === null) return null;
   const [rows, columns] = shape.slice(-2);
@@ -36,16 +34,16 @@ function matrixShape(op: string, { shape }: Spec, isSquare = false) {
   return { batch: shape.slice(0, -2), rows, columns };
 }
 
-/** Columns of a matrix times a number each. */
+/** Multiplies each column of a matrix by a number. */
 const scaled = (x: Tensor, by: Tensor): Tensor => mul(x, expandDims(by, -2));
 
-/** One over `a_j - a_i` at row i and column j, and 0 where they are equal. */
+/** Returns one over `a_j - a_i` at row i and column j, and 0 where they are equal. */
 function gaps(a: Tensor): Tensor {
   const gap = sub(expandDims(a, -2), expandDims(a, -1)), isNone = equal(gap, 0);
   return where(isNone, mul(gap, 0), div(1, where(isNone, onesLike(gap), gap)));
 }
 
-/** With one singular value or more that is there twice, or is 0, the vectors have no gradient. J. Townsend, "Differentiating the SVD" (2016). */
+/** The vectors have no gradient if a singular value repeats or is 0. J. Townsend, "Differentiating the SVD" (2016). */
 function svdGradient(
   [s, u, v]: readonly Tensor[],
   [ds, du, dv]: readonly (Tensor | null)[],
@@ -56,7 +54,7 @@ function svdGradient(
     const product = matMul(x, dx, true);
     return mul(other, sub(product, flip(product)));
   };
-  // What leaves the space of the vectors there are.
+  // The part outside the space of the given vectors.
   const beyond = (x: Tensor, dx: Tensor): Tensor => sub(dx, matMul(x, matMul(x, dx, true)));
   const inverse = div(1, s);
   if (du !== null) {
@@ -148,7 +146,7 @@ defineOp({
   },
   grad: {
     saves: ["lu", "p"],
-    // As TensorFlow has it: both triangles of the gradient, carried back over those of the matrix.
+    // As in TensorFlow: both triangles of the gradient are carried back over those of the matrix.
     vjp: ({ lu, p }, [dy]) => {
       const n = gather(shape(lu), sub(rank(lu), 1));
       const lower = setDiag(bandPart(lu, -1, 0), onesLike(diagPart(lu))),

@@ -1,6 +1,6 @@
 /**
- * Rounding to the levels that a number of bits has between two ends, as training with TensorFlow's fake quantization does, and its
- * gradients, which only files have.
+ * Fake quantization as in TensorFlow's training: rounding to the levels of a number of bits in a range, and its
+ * gradients. Only files have it.
  */
 import { apply, type OpInput } from "../../engine/core/apply.ts";
 import { type Attrs, defineOp, type OpDef } from "../../engine/core/op.ts";
@@ -23,7 +23,7 @@ import { sum } from "../../engine/ops/reduce/reduce.ts";
 import { floatScalar } from "../../engine/ops/input.ts";
 import { refuse } from "../../engine/ops/host/arrays.ts";
 
-/** Ends between which all is 0 where both are. */
+/** Replaces a range whose ends are both 0. */
 interface Levels {
   readonly from: Tensor;
   readonly to: Tensor;
@@ -33,7 +33,7 @@ interface Levels {
   readonly isNothing: Tensor;
 }
 
-/** The ends, moved so that 0 is one of the levels. */
+/** Moves the ends so that 0 is a level. */
 function levelsOf(low: OpInput, high: OpInput, { num_bits, narrow_range }: Attrs): Levels {
   const least = narrow_range ? 1 : 0, most = 2 ** num_bits - 1, range = sub(high, low);
   const isNothing = logicalAnd(equal(low, 0), equal(high, 0));
@@ -56,7 +56,7 @@ function rounded(x: OpInput, low: OpInput, high: OpInput, attrs: Attrs): Tensor 
   return where(isNothing, zerosLike(x), mul(level, step));
 }
 
-/** What of a gradient reaches what was rounded, the lower end and the upper one: each element's own goes to one of them. */
+/** Splits a gradient between the rounded input and the lower and upper end: each element's goes to one of them. */
 function parted(dy: OpInput, x: OpInput, [low, high]: readonly OpInput[], attrs: Attrs): Tensor[] {
   const { from, to, isNothing } = levelsOf(low, high, attrs), zeros = zerosLike(dy);
   const own = where(logicalAnd(greaterEqual(x, from), lessEqual(x, to)), dy, zeros);
@@ -64,7 +64,7 @@ function parted(dy: OpInput, x: OpInput, [low, high]: readonly OpInput[], attrs:
   return [where(isNothing, dy, own), end(less(x, from)), end(greater(x, to))];
 }
 
-/** Whose ends are attributes, inputs for all, or inputs for each place along the last axis. */
+/** The source of the ends: attributes, inputs for all, or inputs for each place along the last axis. */
 type Ends = "attributes" | "whole" | "channels";
 
 function check(of: Ends, x: PartialShape, ends: readonly Spec[], attrs: Attrs): void {

@@ -1,5 +1,5 @@
 /**
- * Ops of numerics that only files have: the incomplete beta and gamma functions, the best path of a CTC network (Graves et al.,
+ * Numeric ops that only files have: incomplete beta and gamma functions, the best path of a CTC network (Graves et al.,
  * "Connectionist temporal classification", 2006). On the host.
  */
 import { FailedPreconditionError } from "../../engine/core/errors.ts";
@@ -31,7 +31,7 @@ defineOp({
   },
   grad: {
     saves: ["a", "b", "x"],
-    // As in TensorFlow there is none with respect to a and b.
+    // As in TensorFlow, there is no gradient of a and b.
     vjp: ({ a, b, x }, [dy], { needs, sumLike }) => {
       if (!needs[2]) return [null, null, null];
       const logBeta = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)));
@@ -62,7 +62,7 @@ function defineGamma(
   });
 }
 
-/** The gamma density, and the slope in `a`, which has no gradient of its own. */
+/** The gamma density, and the derivative in `a`, which has no gradient itself. */
 const gammaGradient = (sign: 1 | -1): GradRule => ({
   saves: ["a", "x"],
   vjp: ({ a, x }, [dy], { needs, sumLike }) => {

@@ -1,6 +1,4 @@
-/**
- * Stateless random ops that take a key and a counter, as files of TensorFlow have them: the same numbers as there. On the host.
- */
+/** Stateless random ops with key and counter, from files of TensorFlow: they draw the same numbers. On the host. */
 import { apply1 } from "../../engine/core/apply.ts";
 import { UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import { defineOp, type OpDef } from "../../engine/core/op.ts";
@@ -23,7 +21,7 @@ const PHILOX = 1, AUTO = 3;
 const INPUTS = ["shape: Tshape", "key: uint64", "counter: uint64", "alg: int32"];
 const INTEGERS = "{int32, int64, uint32, uint64}";
 
-/** The sequence of a key and a counter. Throws where they are of another algorithm. */
+/** Returns the sequence of a key and a counter. Throws for another algorithm. */
 function philoxOf([key, counter, alg]: readonly NdArray[]): Philox {
   const name = hostInts(alg)[0];
   if (name !== PHILOX && name !== AUTO) {
@@ -40,7 +38,7 @@ function philoxOf([key, counter, alg]: readonly NdArray[]): Philox {
   return new Philox(k, top << 64n | low);
 }
 
-/** An op that draws numbers of a shape, which `draw` writes; it may take more inputs. */
+/** Defines an op that draws numbers of a shape with `draw`; it may take more inputs. */
 function defineDraw(
   name: string,
   dtype: string,
@@ -129,7 +127,7 @@ const StatelessShuffle: OpDef = defineOp({
   },
   grad: {
     saves: ["value", "key", "counter", "alg"],
-    // The numbers of the rows, shuffled alike, say where each row came from.
+    // The row numbers, shuffled alike, tell the source of each row.
     vjp: ({ value, ...state }, [dy]) => {
       const count = gather(shape(value), 0);
       const from = apply1(StatelessShuffle, [iota(count), state.key, state.counter, state.alg]);
@@ -150,7 +148,10 @@ const StatelessShuffle: OpDef = defineOp({
   },
 });
 
-/** The state of a generator, a counter of two words and a key, once it has drawn so many numbers, with TensorFlow's room for each. */
+/**
+ * Returns the state of a generator (a counter of two words, a key) after this many draws, with TensorFlow's room for
+ * each.
+ */
 defineOp({
   name: "_PhiloxSkip",
   portable: { never: "TensorFlow skips in variables alone" },

@@ -1,6 +1,4 @@
-/**
- * Rounding to the levels that a number of bits has between two ends, zero among them, which only files have.
- */
+/** Rounding to the levels of a number of bits in a range that contains zero, which only files have. */
 import { apply, type OpInput } from "../../engine/core/apply.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { type Attrs, defineOp } from "../../engine/core/op.ts";
@@ -20,7 +18,10 @@ import { refuse } from "../../engine/ops/host/arrays.ts";
 const TYPES = "T: {float16, bfloat16, float32, float64}";
 const RANGED = ["input: T", "input_min: T", "input_max: T"];
 
-/** Ends of a range, one for all elements or one for each place along an axis, as they are compared with the elements. */
+/**
+ * Shapes the ends of a range, one for all elements or one for each place along an axis, for comparison with the
+ * elements.
+ */
 export function along(end: OpInput, x: OpInput, axis: number): OpInput {
   if (axis < 0) return end;
   return reshape(end, x.shape.map((_, i) => (i === axis ? -1 : 1)));
@@ -34,7 +35,7 @@ function quantized([x, first, last]: readonly OpInput[], bits: number, attrs: At
   const others = axis < 0 ? undefined : x.shape.map((_, i) => i).filter((i) => i !== axis);
   const low = isGiven ? along(first, x, axis) : min(x, others, true);
   const high = isGiven ? along(last, x, axis) : max(x, others, true);
-  // The side that asks for the coarser steps says what they are, and where the other side ends.
+  // The side that needs the coarser steps determines them, and the other side's end.
   const finest = x.dtype === "float16" ? 65504 : 2 ** 127;
   const above = where(greater(mul(high, most), 0), div(most, high), finest);
   const below = least === 0 ? above : where(greater(mul(low, least), 0), div(least, low), finest);
@@ -45,7 +46,7 @@ function quantized([x, first, last]: readonly OpInput[], bits: number, attrs: At
   return [mul(round_mode === "HALF_UP" ? floor(add(levels, 0.5)) : round(levels), step)];
 }
 
-/** What TensorFlow says of numbers that do not fit. */
+/** Checks the arguments with TensorFlow's errors. */
 function check([x, low, high]: readonly Spec[], bits: number | undefined, attrs: Attrs): void {
   const { signed_input: isSigned, range_given: isGiven, axis, round_mode } = attrs;
   if (axis < -1) refuse(`Axis must be at least -1. Found ${axis}`);
@@ -92,7 +93,7 @@ for (const version of [2, 3, 4]) {
         vjp: ({ input, input_min, input_max }, [dy], { attrs: { axis } }) =>
           apply(QuantizeAndDequantizeV4Grad, [dy, input, input_min, input_max], { axis }),
       }
-      // As if nothing had been rounded.
+      // The gradient ignores the rounding.
       : { saves: [], vjp: (_, [dy], { inputs }) => inputs.map((_, i) => i === 0 ? dy : null) },
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Numbers as levels of a whole dtype between two ends, and back, which only files have. TensorFlow has dtypes of its own for levels;
- * here they are the whole numbers that they are made of.
+ * Quantization to integer levels of a range, and back, which only files have. TensorFlow has special dtypes for levels;
+ * here they are plain integers.
  */
 import type { OpInput } from "../../engine/core/apply.ts";
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
@@ -33,7 +33,7 @@ function span(dtype: DType): readonly [number, number] {
 
 const halfAway = (x: Tensor): Tensor => mul(sign(x), floor(add(abs(x), 0.5)));
 
-/** Checks what TensorFlow does. Throws `InvalidArgumentError`. */
+/** Checks the arguments as TensorFlow does. Throws `InvalidArgumentError`. */
 function check([x, low, high]: readonly Spec[], { mode, axis }: Attrs, levels: DType): void {
   if (!MODES.includes(mode)) {
     refuse(`Mode string must be 'MIN_COMBINED', 'MIN_FIRST', or 'SCALED', is '${mode}'`);
@@ -61,13 +61,13 @@ function check([x, low, high]: readonly Spec[], { mode, axis }: Attrs, levels: D
   }
 }
 
-/** `levels / (end of range)` where both are on the same side of 0. */
+/** Returns `levels / (end of range)` where both have the same sign. */
 function density(level: number, end: Tensor): Tensor {
   const isThere = greater(mul(end, level), 0);
   return where(isThere, div(level, where(isThere, end, 1)), LARGEST);
 }
 
-/** A scalar, also where it is given as a list of one. */
+/** Returns a scalar, also from a list of one. */
 const scalarEnd = (end: OpInput, axis: number): OpInput => axis < 0 ? reshape(end, []) : end;
 
 function quantize([x, given, end]: readonly OpInput[], attrs: Attrs): Tensor[] {

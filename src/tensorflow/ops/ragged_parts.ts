@@ -1,6 +1,4 @@
-/**
- * Counts, parts and joined strings of rows and segments, which only files have. On the host.
- */
+/** Counts, parts and joined strings of rows and segments, which only files have. On the host. */
 import { apply } from "../../engine/core/apply.ts";
 import { defineOp } from "../../engine/core/op.ts";
 import { NdArray, setElement } from "../../engine/core/nd_array.ts";
@@ -14,7 +12,7 @@ import { segmentShape } from "../../engine/ops/array/segment.ts";
 import { refuse, textsOf } from "../../engine/ops/host/arrays.ts";
 import { iota, sumInto } from "./shared.ts";
 
-/** Throws `InvalidArgumentError` where row splits are none of so many values. */
+/** Throws `InvalidArgumentError` for invalid row splits of this many values. */
 function checkSplits(splits: readonly number[], count: number): void {
   if (splits[0] !== 0) refuse(`Splits must start with 0, not with ${splits[0]}`);
   if (splits.at(-1) !== count || splits.some((v, i) => v < (splits[i - 1] ?? 0))) {
@@ -66,7 +64,7 @@ const DynamicPartition = defineOp({
   },
   grad: {
     saves: ["data", "partitions"],
-    // Each row goes back to where it came from.
+    // Each row returns to its source.
     vjp: ({ data, partitions }, dys, { attrs: { num_partitions } }) => {
       const count = size(partitions);
       const rows = reshape(

@@ -1,6 +1,4 @@
-/**
- * Images sampled anew by cubics, areas and other kernels, which only files have. On the host.
- */
+/** Image resampling by cubics, areas and other kernels, which only files have. On the host. */
 import { apply1 } from "../../engine/core/apply.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { InvalidArgumentError, ValueError } from "../../engine/core/errors.ts";
@@ -20,7 +18,7 @@ import { refuse } from "../../engine/ops/host/arrays.ts";
 
 const IMAGES = "T: {int8, uint8, int16, uint16, int32, int64, float16, float32, float64, bfloat16}";
 
-/** Samples each axis of images, from their shape to another. */
+/** Resamples each axis of images to another shape. */
 function both(
   from: readonly number[],
   to: readonly number[],
@@ -29,11 +27,11 @@ function both(
   return { rows: taps(from[1], to[1], 0), columns: taps(from[2], to[2], 1) };
 }
 
-/** An op that samples images anew, and the one that is its gradient. */
+/** An op that resamples images, and its gradient op. */
 function defineResample(
   name: string,
   { given = [], attrs, grads, dtypes, check, sampling }: {
-    /** Names of vectors that both ops are given. */
+    /** Names of the vectors that both ops take. */
     readonly given?: readonly string[];
     readonly attrs: readonly string[];
     /** Dtype of the gradients, and dtypes of images that have some, as in TensorFlow. */
@@ -123,7 +121,7 @@ defineResample("ScaleAndTranslate", {
   sampling: moved,
 });
 
-/** How images are sampled that are made `scale` times as large and moved. */
+/** Returns the sampling of images that are scaled by `scale` and moved. */
 function moved(
   from: readonly number[],
   to: readonly number[],

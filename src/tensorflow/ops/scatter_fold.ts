@@ -1,6 +1,4 @@
-/**
- * Scattering by extremes and products, which only files have. On the host.
- */
+/** Scatter ops with maxima, minima and products, which only files have. On the host. */
 import { apply1 } from "../../engine/core/apply.ts";
 import { defineOp, type GradRule, lookupOp } from "../../engine/core/op.ts";
 import { copyElements, setElement } from "../../engine/core/nd_array.ts";
@@ -13,7 +11,7 @@ import { scatteredShape } from "../../engine/ops/array/define_scatter.ts";
 import { div, mul } from "../../engine/ops/pointwise/arithmetic.ts";
 import { equal } from "../../engine/ops/pointwise/compare.ts";
 
-/** What was there and what comes to it all share the gradient where they are the extreme, as in TensorFlow. */
+/** The elements equal to the extreme share the gradient, as in TensorFlow. */
 const EXTREMES: GradRule = {
   saves: ["tensor", "indices", "updates", "output"],
   vjp: ({ tensor, indices, updates, output }, [dy]) => {
@@ -40,7 +38,7 @@ function defineScatter(
     cpu: ([x, indices, updates], [out]) => {
       const layout = vectorLayout(x.shape, indices.shape), { inner } = layout;
       const places = rowsOf(indices, layout, "none");
-      // Products of int32 wrap, which those of floats do not.
+      // Products of int32 wrap; those of floats do not.
       const combine = fold === times && out.dtype === "int32" ? Math.imul : fold;
       withPlain(out, (made) => {
         copyElements(plain(x), made);

@@ -1,11 +1,9 @@
-/**
- * BroadcastGradientArgs: the axes along which gradients of broadcast operands are summed.
- */
+/** BroadcastGradientArgs: the axes along which gradients of broadcast operands are summed. */
 import { defineOp } from "../../engine/core/op.ts";
 import { hostInts } from "../../engine/ops/array/view.ts";
 import { refuse, wholeArray } from "../../engine/ops/host/arrays.ts";
 
-/** Axes of the common shape along which the first operand was repeated, and the second. */
+/** Returns the axes of the common shape along which the first operand was repeated, and the second. */
 function repeatedAxes(a: readonly number[], b: readonly number[]): [number[], number[]] {
   const rank = Math.max(a.length, b.length);
   const out: [number[], number[]] = [[], []];

@@ -1,6 +1,4 @@
-/**
- * Shared by ops that only files have: maps over strings, rows that go back to where they were.
- */
+/** Common parts of ops that only files have: maps over strings, and inverse gathers of rows. */
 import { apply1, type OpInput } from "../../engine/core/apply.ts";
 import { type Attrs, defineOp, lookupOp } from "../../engine/core/op.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
@@ -8,7 +6,7 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import { intScalar } from "../../engine/ops/input.ts";
 import { textsOf } from "../../engine/ops/host/arrays.ts";
 
-/** An op that makes something of each string: `kernel`, given the values of further inputs, tells what. */
+/** Defines an op on each string: `kernel` makes the function from the further inputs. */
 export function defineStringMap(
   name: string,
   { inputs = ["input: string"], output = "string", attrs = [] }: {
@@ -35,19 +33,19 @@ export function defineStringMap(
   });
 }
 
-/** The sum of two elements of a dtype. */
+/** Adds two elements of a dtype. */
 export function addElements(x: unknown, y: unknown): unknown {
   return Array.isArray(x)
     ? [x[0] + (y as number[])[0], x[1] + (y as number[])[1]]
     : x as number + (y as number);
 }
 
-/** The numbers from 0 up to but without `n`. */
+/** Returns the numbers from 0 to below `n`. */
 export function iota(n: OpInput): Tensor {
   return apply1(lookupOp("Range")!, [intScalar(0), n, intScalar(1)]);
 }
 
-/** The sums of rows that share a place, of `count` places. */
+/** Sums the rows that share a place, of `count` places. */
 export function sumInto(rows: OpInput, places: OpInput, count: OpInput): Tensor {
   return apply1(lookupOp("UnsortedSegmentSum")!, [rows, places, count]);
 }

@@ -1,6 +1,4 @@
-/**
- * Values of a sparse tensor combined with those that a dense one has at their places, which only files have. On the host.
- */
+/** Combines values of a sparse tensor with a dense tensor's at their places, which only files have. On the host. */
 import { defineOp } from "../../engine/core/op.ts";
 import { type NdArray, setElement } from "../../engine/core/nd_array.ts";
 import { stridesOf } from "../../engine/core/shape.ts";
@@ -16,7 +14,7 @@ import { notEqual } from "../../engine/ops/pointwise/compare.ts";
 import { sum } from "../../engine/ops/reduce/reduce.ts";
 import { refuse } from "../../engine/ops/host/arrays.ts";
 
-/** Where in a dense tensor each index of a sparse one points. Throws `InvalidArgumentError` where one of them does not fit. */
+/** Returns the dense position of each sparse index. Throws `InvalidArgumentError` for one that does not fit. */
 function placesIn(dense: NdArray, indices: NdArray, dims: NdArray): number[] {
   const extents = hostInts(dims), offset = extents.length - dense.rank;
   if (offset < 0 || dense.shape.some((d, i) => d !== 1 && d !== extents[offset + i])) {
@@ -42,7 +40,7 @@ function placesIn(dense: NdArray, indices: NdArray, dims: NdArray): number[] {
   });
 }
 
-/** Index vectors of a dense tensor's places, of which each axis of 1 has one. */
+/** Returns the index vectors of a dense tensor's places; an axis of extent 1 repeats. */
 function denseIndices(indices: Tensor, dense: Tensor): Tensor {
   const first = sub(gather(shape(indices), 1), rank(dense));
   const last = slice(cast(indices, "int32"), stack([cast(0, "int32"), first]), [-1, -1]);

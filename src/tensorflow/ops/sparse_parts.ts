@@ -1,6 +1,4 @@
-/**
- * Sums, parts and orders of sparse tensors, given by their indices, values and dense shapes. On the host.
- */
+/** Sums, parts and orders of sparse tensors, given by indices, values and dense shapes. On the host. */
 import { apply } from "../../engine/core/apply.ts";
 import { defineOp, lookupOp } from "../../engine/core/op.ts";
 import { NdArray, setElement } from "../../engine/core/nd_array.ts";
@@ -12,13 +10,16 @@ import { intScalar } from "../../engine/ops/input.ts";
 import { refuse, wholeArray } from "../../engine/ops/host/arrays.ts";
 import { addElements, iota, sumInto } from "./shared.ts";
 
-/** Where an entry of a sparse tensor is, and its number there. */
+/** The place of a sparse tensor's entry, and its number. */
 interface Entry {
   readonly at: readonly number[];
   readonly i: number;
 }
 
-/** The entries of indices. Throws `InvalidArgumentError` where they are no matrix of as many columns. */
+/**
+ * Returns the entries of indices. Throws `InvalidArgumentError` for another shape than a matrix with one column per
+ * axis.
+ */
 function entriesOf(indices: NdArray, extents: readonly number[]): Entry[] {
   const all = hostInts(indices), rank = extents.length;
   if (indices.rank !== 2 || indices.shape[1] !== rank) {
@@ -46,7 +47,7 @@ function picked(values: NdArray, entries: readonly Entry[]): NdArray {
   return out;
 }
 
-/** The gradient of values of which an op takes some: it tells of their numbers which it took. */
+/** Returns the gradient of values of which an op takes some, whose numbers it also returns. */
 function pickedGradient(
   indices: Tensor,
   dy: Tensor,
@@ -139,7 +140,7 @@ defineOp({
   },
 });
 
-/** The magnitude of an element. */
+/** Returns the magnitude of an element. */
 function sizeOfElement(x: unknown): number {
   return Array.isArray(x) ? Math.hypot(x[0], x[1]) : Math.abs(Number(x));
 }
@@ -173,7 +174,7 @@ defineOp({
       const x = left[i], y = right[j];
       const side = x === undefined ? 1 : y === undefined ? -1 : order(x.at, y.at);
       const value = side < 0 ? a.at(x.i) : side > 0 ? b.at(y.i) : addElements(a.at(x.i), b.at(y.i));
-      // Only sums are held against the threshold, as in TensorFlow.
+      // Only sums are compared with the threshold, as in TensorFlow.
       if (side !== 0 || sizeOfElement(value) >= least) {
         kept.push((side > 0 ? y : x).at);
         values.push(value);

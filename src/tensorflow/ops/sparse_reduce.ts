@@ -1,6 +1,4 @@
-/**
- * Sums and maxima of sparse tensors over axes, as dense tensors, which only files have. On the host.
- */
+/** Sums and maxima of sparse tensors over axes, as dense tensors, which only files have. On the host. */
 import { defineOp, type GradRule } from "../../engine/core/op.ts";
 import { NdArray, setElement } from "../../engine/core/nd_array.ts";
 import { normalizeAxes, type PartialShape, sizeOf, stridesOf } from "../../engine/core/shape.ts";
@@ -14,7 +12,7 @@ import { any } from "../../engine/ops/reduce/reduce.ts";
 import { refuse } from "../../engine/ops/host/arrays.ts";
 import { addElements, iota } from "./shared.ts";
 
-/** Which axes remain, and the shape with ones for those that do not. */
+/** Returns the remaining axes, and the shape with ones for the reduced ones. */
 function reduced(shape: readonly number[], axes: NdArray): { kept: number[]; ones: number[] } {
   const gone = normalizeAxes(hostInts(axes), shape.length);
   const kept = shape.map((_, i) => i).filter((i) => !gone.includes(i));
@@ -71,7 +69,7 @@ function defineSparseReduce(
   });
 }
 
-/** Each value has the gradient of the sum that it is in. */
+/** Each value has the gradient of its sum. */
 function sumGradient(dy: Tensor, indices: Tensor, dims: Tensor, axes: Tensor): Tensor {
   const extents = cast(dims, "int32"), rank = reshape(shapeOf(extents), []);
   const places = reshape(mod(add(axes, rank), rank), [-1, 1]);
@@ -95,7 +93,7 @@ defineSparseReduce("SparseReduceSum", {
 });
 defineSparseReduce("SparseReduceMax", {
   types: "real",
-  // Both are numbers, or both are of 64 bits.
+  // Both are numbers, or both are 64-bit.
   combine: (a, b) => (b as number > (a as number) ? b : a),
   grad: null,
 });

@@ -1,6 +1,4 @@
-/**
- * Ops on strings that only files have: joining, matching, cases, numbers in text. They run on the host.
- */
+/** String ops that only files have: joining, matching, cases, numbers in text. On the host. */
 import { decodeString, encodeString, joinBytes } from "../../engine/core/text.ts";
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { type Attrs, defineOp } from "../../engine/core/op.ts";
@@ -92,7 +90,7 @@ defineOp({
   outputs: ["output: string"],
   attrs: ["N: int >= 1", 'separator: string = ""'],
   infer: (xs) => {
-    // Scalars go with every element of the others.
+    // Scalars are broadcast.
     const shapes = xs.map((x) => x.shape).filter((s) => s?.length !== 0);
     return [shapes.length === 0 ? [] : shapes.reduce(mergeShapes)];
   },
@@ -105,7 +103,7 @@ defineOp({
   },
 });
 
-/** Refuses what `AsString` cannot write. */
+/** Throws for elements that `AsString` cannot write. */
 function checkFormat(dtype: DType, attrs: Attrs): void {
   const { precision, scientific, shortest, fill } = attrs, { kind, tfName } = DTYPES[dtype];
   const isCounted = kind === "int" || kind === "uint" || kind === "bool";
@@ -118,7 +116,7 @@ function checkFormat(dtype: DType, attrs: Attrs): void {
   if (isCounted && precision >= 0) refuse(`precision not supported for datatype ${tfName}`);
 }
 
-/** An element of any dtype as `AsString` writes it. */
+/** Formats an element of any dtype as `AsString` does. */
 function elementText(x: NdArray, i: number, format: NumberFormat): string {
   const value = x.at(i), { kind } = DTYPES[x.dtype];
   if (kind === "bool") return String(value);
@@ -158,7 +156,7 @@ defineOp({
   },
 });
 
-/** The parts of a string between separators; between runs of white space where there is none. */
+/** Splits a string at separators; at runs of white space if there is none. */
 function splitText(text: string, separator: string, maxsplit: number): string[] {
   const most = maxsplit > 0 ? maxsplit : Infinity;
   const parts: string[] = [];
@@ -172,7 +170,7 @@ function splitText(text: string, separator: string, maxsplit: number): string[] 
     parts.push(token);
     rest = rest.slice(token.length).trimStart();
   }
-  // What is left after the last split is a part, be it empty.
+  // The rest after the last split is a part, even if empty.
   return parts.length === most ? [...parts, rest] : parts;
 }
 

@@ -1,6 +1,4 @@
-/**
- * Ops that turn bytes into other bytes, hashes and tensors, as only files have them. They run on the host.
- */
+/** Ops that convert bytes to other bytes, hashes and tensors, which only files have. On the host. */
 import type { DType } from "../../engine/core/dtype.ts";
 import { defineOp } from "../../engine/core/op.ts";
 import { hash64, sipHash } from "../../engine/kernels/host/text/string_hash.ts";
@@ -10,7 +8,7 @@ import { defineStringMap } from "./shared.ts";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const CODES = new TextEncoder().encode(LETTERS);
-/** What a letter stands for; 64 for all other bytes. */
+/** The value of each base64 letter; 64 for all other bytes. */
 const VALUES = new Uint8Array(256).fill(64);
 CODES.forEach((code, i) => VALUES[code] = i);
 const PAD = 61;
@@ -31,7 +29,7 @@ function decode64(text: Uint8Array): Uint8Array {
   const { length } = text;
   if (length % 4 === 1) refuse("Base64 string length cannot be 1 modulo 4");
   let end = length;
-  // Padding fills up the last four letters.
+  // Padding completes the last four letters.
   if (length % 4 === 0) { for (let k = 0; k < 2 && text[end - 1] === PAD; k++) end--; }
   const out = new Uint8Array(Math.floor(end * 3 / 4));
   for (let i = 0; i < end; i++) {

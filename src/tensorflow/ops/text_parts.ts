@@ -1,6 +1,4 @@
-/**
- * Ops that take parts of strings, and put the strings of axes together, as only files have them. They run on the host.
- */
+/** Ops that take parts of strings, and join the strings along axes, which only files have. On the host. */
 import { encodeString, joinBytes } from "../../engine/core/text.ts";
 import { defineOp } from "../../engine/core/op.ts";
 import {
@@ -12,7 +10,7 @@ import {
 import { hostInts } from "../../engine/ops/array/view.ts";
 import { refuse, textsOf } from "../../engine/ops/host/arrays.ts";
 
-/** Where the characters of UTF-8 begin, and the end behind them. */
+/** Returns the start of each UTF-8 character, and the end. */
 function starts(text: Uint8Array, unit: unknown): number[] {
   const all = Array.from({ length: text.length }, (_, i) => i);
   const begins = unit === "UTF8_CHAR" ? all.filter((i) => (text[i] & 0xc0) !== 0x80) : all;
@@ -60,7 +58,7 @@ defineOp({
   },
   grad: null,
   cpu: ([x, axes], [out], { attrs }) => {
-    // The axis that is named first is joined first: its strings stand beside each other.
+    // The axis named first is joined first: its strings are adjacent.
     const order = hostInts(axes).map((a) => (a < 0 ? a + x.rank : a)).reverse();
     const rest = x.shape.map((_, i) => i).filter((i) => !order.includes(i));
     const to = out.data as Uint8Array[], separator = encodeString(attrs.separator);
@@ -76,7 +74,7 @@ defineOp({
   },
 });
 
-/** Where element `i` of a part of the axes is. */
+/** Returns the position of element `i` of some axes. */
 function offset(i: number, extents: readonly number[], strides: readonly number[]): number {
   let rest = i, at = 0;
   for (let d = extents.length - 1; d >= 0; d--) {

@@ -1,6 +1,4 @@
-/**
- * Characters of strings as code points and back, as only files ask for them. Invalid bytes are taken apart as ICU does. On the host.
- */
+/** Converts strings to code points and back, which only files need. Invalid bytes are split as in ICU. On the host. */
 import { UnimplementedError } from "../../engine/core/errors.ts";
 import { defineOp, type OpDef } from "../../engine/core/op.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
@@ -8,13 +6,13 @@ import { sizeOf } from "../../engine/core/shape.ts";
 import { encodeString } from "../../engine/core/text.ts";
 import { refuse, textsOf, wholeArray } from "../../engine/ops/host/arrays.ts";
 
-/** Told of each character: its code point, -1 where the bytes are none, and its first byte. */
+/** Gets each character: its code point, -1 for invalid bytes, and its first byte. */
 type Visit = (code: number, start: number) => void;
 type Decode = (bytes: Uint8Array, visit: Visit) => void;
 
 const INVALID = -1;
 
-/** How many bytes follow a first byte of UTF-8, and between which the next one is; null for what is no first byte. */
+/** Returns the number of bytes after a first byte of UTF-8, and the range of the next; null for no first byte. */
 function utf8Head(byte: number): { readonly more: number; low: number; high: number } | null {
   if (byte >= 0xc2 && byte <= 0xdf) return { more: 1, low: 0x80, high: 0xbf };
   if (byte >= 0xe0 && byte <= 0xef) {
@@ -26,7 +24,7 @@ function utf8Head(byte: number): { readonly more: number; low: number; high: num
   return null;
 }
 
-/** What begins as a character does and does not end as one is invalid as a whole; what follows begins anew. */
+/** Decodes UTF-8. A character that is cut short is invalid as a whole; decoding continues after it. */
 function decodeUtf8(bytes: Uint8Array, visit: Visit): void {
   for (let at = 0; at < bytes.length;) {
     const start = at, first = bytes[at++];
@@ -67,7 +65,7 @@ function decodeUtf32(bytes: Uint8Array, visit: Visit): void {
   }
 }
 
-/** One byte a character; those from `end` on are none. */
+/** Decodes one byte per character; those from `end` on are invalid. */
 const bytewise = (end: number): Decode => (bytes, visit) =>
   bytes.forEach((byte, i) => visit(byte < end ? byte : INVALID, i));
 

@@ -1,6 +1,4 @@
-/**
- * The parts of ops that TensorFlow does not know, built in a graph of their own for a portable GraphDef.
- */
+/** Builds the TensorFlow parts of Weft's own ops in a graph of their own, for a portable GraphDef. */
 import { type OpInput, withRecorders } from "../../engine/core/apply.ts";
 import { argOfInput, lookupOp } from "../../engine/core/op.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
@@ -46,7 +44,7 @@ function build(op: Operation): Replacement {
   return { graph, inputs, outputs, operations: needed(outputs, new Set(inputs)) };
 }
 
-/** Operations that results depend on, in the order they were made. */
+/** Returns the operations that results depend on, in order of their creation. */
 function needed(
   outputs: readonly SymbolicTensor[],
   given: ReadonlySet<SymbolicTensor | null>,

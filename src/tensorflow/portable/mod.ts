@@ -1,6 +1,4 @@
-/**
- * Portable GraphDefs: graphs written in ops that TensorFlow knows.
- */
+/** Portable GraphDefs: graphs written in TensorFlow's ops. */
 import "./build.ts";
 
 export { portability } from "../../engine/graph/graph_def/graph_def.ts";

@@ -1,6 +1,6 @@
 /**
- * What ops that TensorFlow does not know mean in ops that it does, where that is not their `expand`: those with kernels of their
- * own, and those whose `expand` looks at shapes that are known only when it runs.
+ * Replaces Weft's own ops by TensorFlow's where their `expand` cannot: ops with kernels of their own, and ops whose
+ * `expand` needs shapes that are known only at run time.
  */
 import { apply1, type OpInput } from "../../engine/core/apply.ts";
 import { UnimplementedError } from "../../engine/core/errors.ts";
@@ -34,7 +34,7 @@ import { prod, sum } from "../../engine/ops/reduce/reduce.ts";
 import { cumprod } from "../../engine/ops/reduce/scan.ts";
 import { tensorScatterUpdate } from "../../engine/ops/array/scatter.ts";
 
-/** Adds what an op means, in other ops. */
+/** Adds an op's replacement. */
 type Expansion = NonNullable<OpInit["expand"]>;
 
 function rankOf(x: OpInput, op: string): number {
@@ -45,18 +45,18 @@ function rankOf(x: OpInput, op: string): number {
   return rank;
 }
 
-/** An axis that is known, counted from the front. */
+/** Returns a known axis, counted from the front. */
 function axisOf(axis: OpInput, rank: number, op: string): number {
   if (axis instanceof NdArray) return normalizeAxis(hostInts(axis)[0], rank);
   throw new UnimplementedError(`the axis of ${op} is not a constant`);
 }
 
-/** Some elements of a vector: `[from, to)`. */
+/** Returns some elements of a vector: `[from, to)`. */
 function part(vector: OpInput, from: number, to: number | null): Tensor {
   return slice(vector, [from], [to === null ? -1 : to - from]);
 }
 
-/** One element of a vector, as a vector. */
+/** Returns one element of a vector, as a vector. */
 function at(vector: OpInput, i: number): Tensor {
   return part(vector, i, i + 1);
 }
@@ -73,7 +73,7 @@ function intTensor(values: readonly number[]): Tensor {
   return asTensor(intVector([...values]));
 }
 
-/** Zeros after the last axis up to `n`, or its first `n` elements. */
+/** Pads the last axis with zeros up to `n`, or takes its first `n` elements. */
 function resized(x: OpInput, n: Tensor): Tensor {
   const rank = rankOf(x, "a Fourier transform"), dims = shape(x);
   const zeros = zerosOf(concat([part(dims, 0, rank - 1), n]), x.dtype);
@@ -85,14 +85,14 @@ function resized(x: OpInput, n: Tensor): Tensor {
   ]);
 }
 
-/** The rows of a list, of the shape `row`; zeros for those of a list whose rows had no shape yet. */
+/** Returns the rows of a list in the shape `row`; zeros if the list's rows had no shape yet. */
 function shapedRows(rows: OpInput, row: OpInput): Tensor {
   const wanted = concat([at(shape(rows), 0), row]);
   const missing = sub(reshape(prod(wanted), [1]), reshape(size(rows), [1]));
   return reshape(concat([reshape(rows, [-1]), zerosOf(missing, rows.dtype)]), wanted);
 }
 
-/** By op. */
+/** Replacements by op. */
 export const PARTS: Readonly<Record<string, Expansion>> = {
   _CheckedGradient: ([gradient, dims]) => [reshape(gradient, dims)],
   SumLike: ([dy, like]) => {
@@ -109,7 +109,7 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
     const places = mod(flat, size(dims));
     return [tensorScatterUpdate(dims, expandDims(places, -1), onesLike(flat))];
   },
-  /** Products of two, as TensorFlow's own function makes of more. */
+  /** Multiplies pairs, as TensorFlow's own function does for longer products. */
   Einsum: ([first, ...others], { equation }) => {
     const { inputs: [given, ...more], output } = parseEinsum(equation);
     let x = asTensor(first), labels = given;
@@ -131,7 +131,7 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
     const inside = reshape(greaterEqual(ids, zero), concat([lead, ones]));
     return [where(inside, picked, zerosLike(picked))];
   },
-  /** Rows are brought to the front, numbered through all batches, and summed. */
+  /** Moves rows to the front, numbers them through all batches, and sums them. */
   GatherGrad: ([dy, indices, given, axis], { batch_dims: b }) => {
     const dims = asTensor(given);
     const picked = rankOf(indices, "GatherGrad"), rank = rankOf(dy, "GatherGrad") - picked + b + 1;
@@ -169,7 +169,7 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
     const back = lookupOp("ResizeBilinearGrad")!;
     return [apply1(back, [dy, image], { align_corners, half_pixel_centers })];
   },
-  /** A product with the matrix of windows. */
+  /** Multiplies by the matrix of windows. */
   _WindowSum: ([x], { radius }) => {
     const dims = shape(x), rank = rankOf(x, "_WindowSum");
     const i = iota(at(dims, rank - 1));
@@ -180,7 +180,7 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
     const flat = reshape(x, concat([intTensor([-1]), at(dims, rank - 1)]));
     return [reshape(matMul(flat, cast(near, x.dtype)), dims)];
   },
-  /** `by` zeros move in along an axis. */
+  /** Shifts `by` zeros in along an axis. */
   _Shift: ([x, axis], { by }) => {
     const rank = rankOf(x, "_Shift"), a = axisOf(axis, rank, "_Shift");
     const paddings = Array.from(
@@ -191,7 +191,7 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
     const begin = Array.from({ length: rank }, (_, i) => (i === a ? Math.max(-by, 0) : 0));
     return [apply1(lookupOp("Slice")!, [wide, intVector(begin), shape(x)])];
   },
-  /** A product with the matrix of the products of `a` between each element and those before it. */
+  /** Multiplies by the matrix of the products of `a` between each element and those before it. */
   _LinearScan: ([a, b, axis], attrs) => {
     const rank = rankOf(a, "_LinearScan"), along = axisOf(axis, rank, "_LinearScan");
     const perm = Array.from({ length: rank }, (_, i) => i).filter((i) => i !== along);
@@ -223,7 +223,7 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
     const count = reshape(asTensor(length), []);
     const bins = apply1(lookupOp("RFFT")!, [g, asTensor(length)], { Tcomplex });
     const k = iota(add(apply1(lookupOp("FloorDiv")!, [count, intScalar(2)]), 1));
-    // A bin of the inside stands for itself and its conjugate.
+    // An inner bin stands for itself and its conjugate.
     const single = logicalOr(equal(k, 0), equal(mul(k, 2), count));
     const weights = div(sub(2, cast(single, Treal)), cast(count, Treal));
     const scaled = mul(bins, cast(weights, Tcomplex));
@@ -240,7 +240,7 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
     return [apply1(lookupOp("GatherGrad")!, inputs, { batch_dims: last })];
   },
   _WriteRows: ([rows, places, values]) => {
-    // Of no rows there is a row too: its dimensions are those of the values but the first.
+    // Without rows there is still a row shape: the values' axes after the first.
     const dims = part(shape(values), 1, null);
     const row = zerosOf(dims, values.dtype);
     return [tensorScatterUpdate(shapedRows(rows, shape(row)), expandDims(places, -1), values)];
@@ -249,7 +249,7 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
   _ClearRows: ([rows, places, dy]) => {
     const dims = concat([at(shape(asTensor(places)), 0), part(shape(dy), 1, null)]);
     const cleared = tensorScatterUpdate(dy, expandDims(places, -1), zerosOf(dims, dy.dtype));
-    // Where the rows had no elements, neither has their gradient.
+    // If the rows had no elements, their gradient has none.
     const flat = slice(
       reshape(cleared, [-1]),
       [0],

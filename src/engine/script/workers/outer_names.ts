@@ -1,6 +1,6 @@
 /**
- * Which names of the scope around it a function uses, read from its source: what it would lack in a worker. Only names that it uses for
- * certain are found: one that it declares anywhere, or asks for by `typeof`, is taken for its own.
+ * Finds the outer names that a function's source uses and that it would lack in a worker. Only certain uses are
+ * reported: a name that the source declares anywhere, or tests with `typeof`, counts as its own.
  */
 import { type Token, tokensOf } from "./source_tokens.ts";
 
@@ -10,10 +10,10 @@ const NOT_NAMES = new Set(
     "typeof undefined using var void while with yield").split(" "),
 );
 const DECLARE = new Set(["const", "let", "var", "using"]);
-/** Names before parentheses and a block that are no methods. */
+/** Keywords before parentheses and a block: no methods. */
 const STATEMENTS = new Set(["if", "for", "while", "switch", "with"]);
 
-/** The names by which a source text uses the scope around it, each once; a member of `members`' objects as `object.member`. */
+/** Returns the outer names in a source text, each once; a member of `members`' objects as `object.member`. */
 export function outerNames(source: string, members: ReadonlySet<string> = new Set()): string[] {
   const tokens = tokensOf(source);
   if (tokens === null) return [];
@@ -32,7 +32,7 @@ export function outerNames(source: string, members: ReadonlySet<string> = new Se
   return [...names];
 }
 
-/** True for a name that stands for a variable: no property, no key, no label. */
+/** True for a name that stands for a variable: no property, key or label. */
 function isUse(tokens: readonly Token[], i: number): boolean {
   const before = tokens[i - 1], after = tokens[i + 1];
   if (before?.text === "." || before?.text === "?.") return false;
@@ -41,7 +41,7 @@ function isUse(tokens: readonly Token[], i: number): boolean {
   return before?.text === "?" || before?.text === "case";
 }
 
-/** Where each bracket closes, by number of the token; -1 for other tokens. */
+/** Returns the closing bracket of each opening one, by token number; -1 for other tokens. */
 function endsOf(tokens: readonly Token[]): Int32Array {
   const ends = new Int32Array(tokens.length).fill(-1), open: number[] = [];
   tokens.forEach(({ kind, text }, i) => {
@@ -52,7 +52,7 @@ function endsOf(tokens: readonly Token[]): Int32Array {
   return ends;
 }
 
-/** Every name that is declared anywhere in the text, and more: it does not matter where. */
+/** Returns every name declared anywhere in the text, perhaps more. */
 function ownNames(tokens: readonly Token[], ends: Int32Array): Set<string> {
   const own = new Set<string>();
   const addAll = (from: number, to: number): void => {
@@ -64,7 +64,7 @@ function ownNames(tokens: readonly Token[], ends: Int32Array): Set<string> {
       const after = tokens[ends[i] + 1]?.text;
       const isHead = i > 1 && STATEMENTS.has(tokens[i - 1].text);
       if (after === "=>" || (after === "{" && !isHead)) {
-        // Parameters, or what a method is called.
+        // Parameters, or arguments of a call.
         addAll(i, ends[i]);
         if (tokens[i - 1]?.kind === "name") own.add(tokens[i - 1].text);
       }
@@ -83,7 +83,7 @@ function ownNames(tokens: readonly Token[], ends: Int32Array): Set<string> {
   return own;
 }
 
-/** What a declaration declares, from the token after its keyword. */
+/** Adds the names of a declaration, from the token after its keyword. */
 function addDeclared(
   tokens: readonly Token[],
   ends: Int32Array,
@@ -107,7 +107,7 @@ function addDeclared(
   }
 }
 
-/** The fields and methods of a class. */
+/** Adds the fields and methods of a class. */
 function addFields(tokens: readonly Token[], ends: Int32Array, at: number, own: Set<string>): void {
   let i = at;
   while (i < tokens.length && !(tokens[i].kind === "mark" && tokens[i].text === "{")) {

@@ -1,6 +1,4 @@
-/**
- * The tokens of a function's source text, as far as it takes to tell names from what only looks like one.
- */
+/** Splits a function's source text into tokens, as far as needed to recognize names. */
 
 /** A token: a name (or keyword), a string, number, regular expression or piece of a template, or punctuation. */
 export interface Token {
@@ -17,17 +15,17 @@ const REGEXP = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y;
 const MARK = /=>|\.\.\.|\?\.(?!\d)|\?\?|[^]/y;
 const TEMPLATE_PART = /(?:[^`\\$]|\\[^]|\$(?!\{))*/y;
 
-/** Keywords after which an expression begins. */
+/** Keywords before an expression. */
 const BEFORE_EXPRESSION = new Set(
   "return typeof instanceof in of new delete void throw case do else yield await".split(" "),
 );
-/** Keywords whose parentheses are followed by a statement. */
+/** Keywords whose parentheses precede a statement. */
 const BEFORE_PARENTHESES = new Set(["if", "while", "for", "with"]);
 
-/** The tokens of a source text; null where it cannot be told what they are. */
+/** Returns the tokens of a source text; null if they cannot be determined. */
 export function tokensOf(source: string): Token[] | null {
   const tokens: Token[] = [];
-  /** What is open: brackets, with true where a statement follows, and templates. */
+  /** Open brackets, with true if a statement follows, and templates. */
   const open: { readonly mark: string; readonly isHead: boolean }[] = [];
   let at = 0, startsLine = true, closedHead = false;
   const take = (pattern: RegExp): string | null => {
@@ -41,12 +39,12 @@ export function tokensOf(source: string): Token[] | null {
     tokens.push({ kind, text });
     startsLine = false;
   };
-  /** Reads a template up to its end or the next expression in it; false where it does not end. */
+  /** Reads a template up to its end or its next expression; false if it does not end. */
   const template = (): boolean => {
     take(TEMPLATE_PART);
     if (source.startsWith("${", at)) {
       at += 2;
-      // Its expressions stand as in parentheses.
+      // Its expressions are treated as in parentheses.
       open.push({ mark: "${", isHead: false });
       add("mark", "(");
       return true;
@@ -55,7 +53,7 @@ export function tokensOf(source: string): Token[] | null {
     add("value", "");
     return true;
   };
-  /** The pattern of the literal that begins here; undefined where none does. */
+  /** Returns the pattern of the literal that begins here; undefined if there is none. */
   const literal = (): RegExp | undefined => {
     const char = source[at];
     if (char === '"' || char === "'") return STRING;
@@ -102,7 +100,7 @@ export function tokensOf(source: string): Token[] | null {
   return open.length === 0 ? tokens : null;
 }
 
-/** Whether a slash begins a regular expression here, or divides. */
+/** True where a slash begins a regular expression; false where it divides. */
 function beginsRegExp(last: Token | undefined, closedHead: boolean, startsLine: boolean): boolean {
   if (last === undefined) return true;
   if (last.kind === "value") return false;

@@ -1,27 +1,25 @@
-/**
- * `worker`: which body a worker is to run, and whether it can.
- */
+/** `worker`: finds the code of a body for a worker, and checks that it can run there. */
 import { ValueError } from "../../core/errors.ts";
 import { optionCheck } from "../../core/arguments.ts";
 import { outerNames } from "./outer_names.ts";
 import { isInWorker } from "./worker_scope.ts";
 import type { WorkerBody } from "./worker_wire.ts";
 
-/** An export of a module, by its absolute URL; `export` is `default` where none is named. */
+/** An export of a module, by its absolute URL; `export` is `default` unless given. */
 export interface WorkerModule {
-  /** Where the module is: `new URL("./body.ts", import.meta.url)`. */
+  /** Address of the module: `new URL("./body.ts", import.meta.url)`. */
   readonly module: string | URL;
   /** The name of the function among its exports. Default `default`. */
   readonly export?: string;
 }
 
-/** Runs a body in a worker: its own source, or an export of a module, which may import. */
+/** The body in a worker: its own source, or an export of a module, which may import. */
 export type WorkerOption = boolean | WorkerModule;
 
 const checkOptions = optionCheck<WorkerModule>("worker", { module: true, export: true });
 const sources = new WeakMap<object, WorkerBody>();
 
-/** What a worker is to run for `func`. Throws `ValueError` where it cannot be sent, or would lack names of the scope around it. */
+/** Returns the worker's body for `func`. Throws `ValueError` if it cannot be sent, or would lack outer names. */
 export function workerBody(func: object, option: true | WorkerModule): WorkerBody {
   if (typeof option === "object") {
     checkOptions(option);

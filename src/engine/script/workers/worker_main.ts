@@ -1,6 +1,4 @@
-/**
- * What runs inside a worker: receives calls, finds their bodies, answers.
- */
+/** The main module of a worker: receives calls, finds their bodies, sends the results. */
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { readable } from "../../core/thrown.ts";
 import { checkArity, contextAs } from "../arity.ts";
@@ -21,7 +19,7 @@ import {
 
 type Body = (...args: unknown[]) => unknown;
 
-/** The other end: a port where the first message is one, else the worker's global scope. */
+/** The other end: a port if the first message is one, else the worker's global scope. */
 interface Port {
   postMessage(message: WorkerReply, transfer: ArrayBuffer[]): void;
   onmessage: ((event: { data: WorkerMessage }) => void) | null;
@@ -58,12 +56,12 @@ async function imported(module: string, name: string): Promise<Body> {
   return exports[name];
 }
 
-/** A function from its source text: an expression, or a method of an object literal. */
+/** Makes a function from its source text: an expression, or a method of an object literal. */
 async function evaluate(source: string): Promise<Body> {
   const names = Object.keys(WORKER_SCOPE);
   const inScope = (text: string) => evaluateModule(`export default (${names}) => ${text}`);
   const made = await inScope(`(${source}\n);`).catch((e) => {
-    // Deno says that a module has a syntax error by a TypeError.
+    // Deno reports a module's syntax error as a TypeError.
     if (!/SyntaxError/.test(String(e))) throw e;
     return inScope(`{ const o = {${source}\n}; return o[Object.keys(o)[0]]; }`);
   });
@@ -84,7 +82,7 @@ async function evaluateModule(text: string): Promise<Body> {
   }
 }
 
-/** What a body gets as its last argument. Only who asks for the signal has one. */
+/** The last argument of a body. The signal is made on demand. */
 class WorkerContext implements ScriptContext {
   readonly node: string;
   readonly run: number;
@@ -129,13 +127,13 @@ async function answer(call: WorkerCall): Promise<void> {
     try {
       return port.postMessage(reply, list);
     } catch (e) {
-      // Memory that cannot be handed over, such as WebAssembly's, is copied. A result that cannot be sent at all is an error.
+      // Memory that cannot be transferred, such as WebAssembly's, is copied. A result that cannot be sent is an error.
       if (list !== transfer) port.postMessage({ error: packError(e) }, []);
     }
   }
 }
 
-/** Says of a name that is not there why it is not. */
+/** Explains why a name is missing. */
 function explained(thrown: unknown): unknown {
   const error = readable(thrown);
   if (error instanceof ReferenceError && /not defined|find variable/.test(error.message)) {
@@ -157,7 +155,7 @@ if (parent) parent.once("message", listen);
 else {
   const scope = globalThis as unknown as Port & { close(): void };
   listen(scope);
-  // Nobody hears of a Web Worker that ends itself.
+  // The end of a Web Worker that ends itself is not reported.
   const { close } = scope;
   scope.close = () => {
     const error = new Error("The worker closed itself before the body returned");

@@ -1,6 +1,4 @@
-/**
- * The pool of workers that run bodies: as many as the processor has cores, started when needed, one call at a time each.
- */
+/** The pool of workers that run bodies: up to one per processor core, started on demand, one call at a time each. */
 import { InternalError, UnimplementedError } from "../../core/errors.ts";
 import { startThread, type Thread } from "./worker_thread.ts";
 import {
@@ -13,13 +11,13 @@ import {
   type WorkerReply,
 } from "./worker_wire.ts";
 
-/** What a body's context is made of in a worker, and what ends its call. */
+/** The data of a body's context in a worker, with its cancellation. */
 export type WorkerContext = Pick<WorkerCall, "node" | "run" | "seed" | "dtype"> & {
-  /** Calls `tell` when the call is not wanted any more, at once where it is not already. Returns how to take that back. */
+  /** Calls `tell` when the call is cancelled, at once if it is already. Returns a function that unregisters it. */
   onAbort(tell: (reason: unknown) => void): () => void;
 };
 
-/** Milliseconds that a body which listens to its signal has, after an abort, to end by itself. */
+/** Milliseconds that an aborted body that listens to its signal gets to end by itself. */
 const GRACE = 500;
 
 /** A call that waits or runs. */
@@ -31,29 +29,29 @@ interface Job {
   slot: Slot | null;
 }
 
-/** A worker and what it does. */
+/** A worker and its state. */
 interface Slot {
   readonly thread: Thread;
   job: Job | null;
   /** Calls so far. */
   calls: number;
-  /** The number of the call that was aborted, where memory can be shared. */
+  /** Number of the aborted call, in shared memory if possible. */
   readonly aborted: Int32Array | null;
-  /** True: its body listens to its signal. */
+  /** True where its body listens to its signal. */
   listens: boolean;
-  /** Ends it, unless the body that was aborted ends first. */
+  /** Ends the worker, unless the aborted body ends first. */
   grace: ReturnType<typeof setTimeout> | null;
 }
 
 const slots = new Set<Slot>();
 const waiting: Job[] = [];
 
-/** Workers that exist now, for tests. */
+/** Number of workers, for tests. */
 export function workerCount(): number {
   return slots.size;
 }
 
-/** Ends the workers that have nothing to do. */
+/** Ends the idle workers. */
 export function endIdleWorkers(): void {
   for (const slot of [...slots]) {
     if (slot.job === null) end(slot, new Error("The worker is not needed"));
@@ -61,8 +59,8 @@ export function endIdleWorkers(): void {
 }
 
 /**
- * Runs a body in a worker. The arguments' memory is handed over. Rejects with what the body throws, and where its worker breaks. An
- * abort ends the worker, but for a body that listens to its signal and ends soon.
+ * Runs a body in a worker. The arguments' memory is transferred. Rejects with the body's error, or if its worker fails.
+ * An abort ends the worker, unless the body listens to its signal and ends soon.
  */
 export function callWorker(
   body: WorkerBody,
@@ -92,7 +90,7 @@ export function callWorker(
   });
 }
 
-/** Gives waiting jobs to idle workers, and to new ones while there may be more. */
+/** Gives waiting jobs to idle workers, and to new ones up to the limit. */
 function dispatch(): void {
   while (waiting.length > 0) {
     let slot = [...slots].find((s) => s.job === null && s.grace === null);
@@ -165,7 +163,7 @@ function finish(
   dispatch();
 }
 
-/** Nobody wants what a worker does: a body that listens may end by itself. */
+/** Cancels the worker's job: a body that listens may end by itself. */
 function leave(slot: Slot, reason: unknown): void {
   slot.job = null;
   if (!slot.listens) return end(slot, reason as Error);
@@ -175,7 +173,7 @@ function leave(slot: Slot, reason: unknown): void {
   slot.grace = setTimeout(() => end(slot, reason as Error), GRACE);
 }
 
-/** A worker is gone: its job fails, others go on. */
+/** Notes a worker's end: its job fails, others continue. */
 function end(slot: Slot, error: Error): void {
   if (!slots.delete(slot)) return;
   if (slot.grace !== null) clearTimeout(slot.grace);

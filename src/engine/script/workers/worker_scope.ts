@@ -1,12 +1,13 @@
 /**
- * What a body that is sent by its source finds in its worker beside the platform's own: `NdArray`, and of `tf` what needs no tensors.
+ * The names that a body sent as source finds in its worker beside the platform's: `NdArray`, and the parts of `tf`
+ * without tensors.
  */
 import * as errors from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 
 const { LookupError, NotImplementedError, RuntimeError, StopIteration, ValueError } = errors;
 
-/** The values by the names that bodies use. */
+/** Values by name. */
 export const WORKER_SCOPE: Readonly<Record<string, unknown>> = {
   NdArray,
   tf: {

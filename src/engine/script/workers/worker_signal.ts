@@ -1,20 +1,20 @@
 /**
- * The signal of a call in a worker. It aborts by a message, which a body hears when it awaits; where memory can be shared, one that
- * computes sees it too, when it looks at `aborted`.
+ * The signal of a call in a worker. It aborts by a message, which a body receives at an await; with shared memory, a
+ * computing body also sees the abort when it reads `aborted`.
  */
 
-/** What tells the calls of one worker that they are not wanted any more. */
+/** Tells the calls of one worker that they are cancelled. */
 export class AbortFlag {
-  /** Holds the number of the call that is not wanted. */
+  /** Number of the cancelled call. */
   readonly #word: Int32Array | null;
   #current: { readonly id: number; readonly controller: AbortController } | null = null;
 
-  /** `word` is memory shared with who aborts; null where there can be none. */
+  /** `word` is memory shared with the pool; null where memory cannot be shared. */
   constructor(word: Int32Array | null) {
     this.#word = word;
   }
 
-  /** The signal of a call; `tell` is called when it is made. */
+  /** Makes the signal of a call and calls `tell`. */
   signalOf(id: number, tell: () => void): AbortSignal {
     if (this.#current?.id === id) return this.#current.controller.signal;
     const controller = new AbortController(), { signal } = controller;
@@ -36,7 +36,7 @@ export class AbortFlag {
     });
   }
 
-  /** The call is not wanted any more. */
+  /** Notes that the call is cancelled. */
   abort(reason: unknown): void {
     this.#current?.controller.abort(reason);
   }

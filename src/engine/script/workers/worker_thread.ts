@@ -1,13 +1,12 @@
 /**
- * One worker, whatever the platform calls it. Where there are Node's threads (Deno has them too) they tell when they end and keep no
- * process alive, but are spoken to through a web port: in Deno what they are posted themselves is copied byte by byte. Elsewhere a
- * Web Worker.
+ * One worker, on any platform. Node's threads (Deno has them too) report their end and keep no process alive, but
+ * messages use a web port: Deno copies messages posted to a thread directly byte by byte. Elsewhere it is a Web Worker.
  */
 import { Error } from "../../core/throwing/builtin_errors.ts";
 import { workerCode } from "./worker_code.ts";
 import type { WorkerMessage, WorkerReply } from "./worker_wire.ts";
 
-/** Who hears of a worker: of its answers, and when it is gone or broken. */
+/** Receives a worker's answers, and its end or failure. */
 interface ThreadEvents {
   reply(reply: WorkerReply): void;
   fail(error: Error): void;
@@ -15,9 +14,9 @@ interface ThreadEvents {
 
 /** A running worker. */
 export interface Thread {
-  /** Sends a message. Throws where something in it cannot be sent. */
+  /** Sends a message. Throws for content that cannot be sent. */
   send(message: WorkerMessage, transfer: ArrayBuffer[]): void;
-  /** Says whether the process should stay alive for it. */
+  /** Sets whether the worker keeps the process alive. */
   keepAlive(wanted: boolean): void;
   terminate(): void;
 }
@@ -32,22 +31,22 @@ interface NodeWorker {
 type NodeThreads = { Worker: new (url: URL) => NodeWorker };
 type NodePort = MessagePort & { unref?(): void };
 
-/** What tests change. */
+/** Options that tests change. */
 export const threadOptions: {
-  /** True: Web Workers even where there are Node's threads. */
+  /** Use Web Workers even if there are Node's threads. */
   webWorkers: boolean;
   /** Milliseconds after which an idle Web Worker ends. */
   linger: number;
 } = { webWorkers: false, linger: 250 };
 
-/** Starts a worker. Throws where the platform has none. */
+/** Starts a worker. Throws on a platform without workers. */
 export function startThread(events: ThreadEvents): Thread {
   const { process } = globalThis as {
     process?: { getBuiltinModule?(name: string): NodeThreads | undefined };
   };
   const threads = process?.getBuiltinModule?.("node:worker_threads");
   const code = workerCode();
-  // They take code and files, nothing from elsewhere.
+  // They accept code and files, nothing from elsewhere.
   const isLocal = typeof code === "string" || code.protocol === "file:";
   return threads && isLocal && !threadOptions.webWorkers
     ? startNodeWorker(threads, code, events)
@@ -63,7 +62,7 @@ function startNodeWorker(
   const { port1, port2 } = new MessageChannel();
   const port: NodePort = port1;
   listen(port, events);
-  // The thread is what keeps the process alive while it has something to do.
+  // The thread keeps the process alive while it works.
   port.unref?.();
   worker.postMessage(port2, [port2]);
   worker.on("error", (error: Error) => events.fail(error));
@@ -122,7 +121,7 @@ function dataUrl(code: string): URL {
 
 let blob: string | undefined;
 
-/** The place of the code on the web, where a worker must come from the page's own origin, which that of a data URL is not. */
+/** Returns a code URL of the page's own origin, as a worker must have; a data URL has another. */
 function blobUrl(code: string): string {
   return blob ??= URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
 }

@@ -1,6 +1,6 @@
 /**
- * What travels between a script op and its worker: values with host arrays in them, and errors. Arrays are handed over rather than
- * copied: who packs a value has no use for its memory afterwards.
+ * Messages between a script op and its worker: values with host arrays, and errors. The memory of arrays is transferred
+ * rather than copied; the sender loses it.
  */
 import { toNdArray } from "../../core/convert.ts";
 import { asDType, type DType, type HostData } from "../../core/dtype.ts";
@@ -11,7 +11,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { readable, textOf } from "../../core/thrown.ts";
 import type { ScriptContext } from "../script.ts";
 
-/** Which body a worker runs: the source of a function, or an export of a module. */
+/** The body for a worker: the source of a function, or an export of a module. */
 export type WorkerBody = { readonly source: string } | {
   readonly module: string;
   readonly name: string;
@@ -19,28 +19,31 @@ export type WorkerBody = { readonly source: string } | {
 
 /** A call as it is sent, with packed arguments. */
 export interface WorkerCall extends Pick<ScriptContext, "node" | "run" | "seed"> {
-  /** The number of the call in its worker. */
+  /** Number of the call in its worker. */
   readonly id: number;
   readonly body: WorkerBody;
   readonly args: readonly unknown[];
-  /** The dtype of all outputs; null where they differ. */
+  /** Common dtype of all outputs; null if they differ. */
   readonly dtype: DType | null;
 }
 
-/** What a worker is sent: first the word that tells of aborts, where memory can be shared; then calls, and that one is not wanted. */
+/** Messages to a worker: first the shared word for aborts, if possible; then calls and aborts. */
 export type WorkerMessage =
   | { readonly aborted: Int32Array | null }
   | { readonly call: WorkerCall }
   | { readonly abort: WireError };
 
-/** What comes back: a packed result, an error, that the body of the call listens to its signal, or that the worker ends. */
+/**
+ * Messages from a worker: a packed result, an error, that the call's body listens to its signal, or that the worker
+ * ends.
+ */
 export type WorkerReply =
   | { readonly result: unknown }
   | { readonly error: WireError }
   | { readonly listens: true }
   | { readonly ended: WireError };
 
-/** An error as it is sent, with its stack in the worker. */
+/** An error in a message, with its stack in the worker. */
 interface WireError {
   readonly name: string;
   readonly message: string;
@@ -50,12 +53,12 @@ interface WireError {
 const ARRAY = "weft:array";
 const STRINGS = "weft:strings";
 
-/** Arrays of fewer bytes are copied sooner than handed over. */
+/** Smaller arrays are copied rather than transferred. */
 const LEAST_HANDED_OVER = 1 << 12;
 
 /**
- * A value with each host array as a record. Memory that is to be handed over is added to `transfer`; of a part of a larger one, the
- * part is copied. Throws `ValueError` for an array whose memory was handed over before.
+ * Replaces each host array of a value by a record and adds its memory to `transfer`; a part of a larger memory is
+ * copied. Throws `ValueError` for an array whose memory was transferred before.
  */
 export function pack(value: unknown, transfer: ArrayBuffer[]): unknown {
   if (typeof value !== "object" || value === null) return value;
@@ -93,13 +96,13 @@ function handOver(view: ArrayBufferView, transfer: ArrayBuffer[]): ArrayBufferVi
     }
   }
   if (view instanceof DataView) return view;
-  // A part of something larger, which would travel as a whole, or of memory that others see.
+  // Part of a larger memory, which would be transferred as a whole, or shared memory.
   const copy = (view as Uint8Array).slice();
   if (copy.byteLength >= LEAST_HANDED_OVER) transfer.push(copy.buffer);
   return copy;
 }
 
-/** Strings as one piece of memory: bytes one after another, and where each ends. */
+/** Packs strings in one memory: their bytes, and the end of each. */
 function joinStrings(strings: readonly Uint8Array[], transfer: ArrayBuffer[]): unknown {
   const ends = new Float64Array(strings.length);
   let size = 0;
@@ -113,7 +116,7 @@ function splitStrings(bytes: Uint8Array, ends: Float64Array): Uint8Array[] {
   return Array.from(ends, (end, i) => bytes.subarray(i === 0 ? 0 : ends[i - 1], end));
 }
 
-/** The value that was packed. */
+/** Unpacks a value. */
 export function unpack(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.some((v) => typeof v === "object") ? value.map(unpack) : value;
@@ -133,7 +136,7 @@ export function unpack(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, unpack(v)]));
 }
 
-/** An error, or whatever else was thrown, as it is sent. */
+/** Packs an error, or another thrown value. */
 export function packError(thrown: unknown): WireError {
   const error = readable(thrown);
   if (!(error instanceof Error)) return { name: "Error", message: textOf(error), stack: undefined };
@@ -145,7 +148,7 @@ const CLASSES = { ...errors, TypeError, RangeError } as unknown as Readonly<
   Record<string, new (message: string) => Error>
 >;
 
-/** The error that was sent, of the class its name says. */
+/** Unpacks an error as the class of its name. */
 export function unpackError({ name, message, stack }: WireError): Error {
   const Class = CLASSES[name] ?? Error;
   const error = new Class(message);
