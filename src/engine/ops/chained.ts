@@ -1,6 +1,4 @@
-/**
- * Puts the op methods on tensors: one table, which must hold every method of {@linkcode ChainedOps}.
- */
+/** Adds the op methods to tensors: one table, which must have every method of {@linkcode ChainedOps}. */
 import type { ChainedOps } from "../core/chained/chained_ops.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { bufferOf } from "./array/tensor_buffer.ts";
@@ -18,7 +16,7 @@ type Method<F extends (...args: never[]) => unknown> = (
   ...args: Parameters<F>
 ) => ReturnType<F>;
 
-/** Files of which every function is a method. */
+/** Modules whose functions are all methods. */
 const FAMILIES = { ...activation, ...compare, ...power, ...rounding, ...trigonometric };
 
 const METHODS: {
@@ -136,12 +134,12 @@ const METHODS: {
   zerosLike: ops.zerosLike,
 };
 
-/** A tensor, or a list of them, as a list. */
+/** Returns a tensor, or a list of them, as a list. */
 function listOf(x: TensorLike | readonly TensorLike[]): readonly TensorLike[] {
   return Array.isArray(x) ? x : [x as TensorLike];
 }
 
-/** Puts the methods on `Tensor.prototype`. */
+/** Adds the methods to `Tensor.prototype`. */
 export function installChainedOps(): void {
   for (const [name, fn] of Object.entries(METHODS) as [string, Method<() => unknown>][]) {
     Object.defineProperty(Tensor.prototype, name, {

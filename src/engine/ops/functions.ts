@@ -1,5 +1,6 @@
 /**
- * The ops as functions, and the types of their arguments: all that `mod.ts` and the entry `./eager` export of this folder.
+ * The ops as functions, and the types of their arguments: the exports of this folder in `mod.ts` and the entry
+ * `./eager`.
  */
 /** Losses. */
 export * as losses from "./rows/losses.ts";
@@ -128,6 +129,6 @@ export * as linalg from "./linalg/namespace.ts";
 export * from "./conv/pool_functions.ts";
 export * from "./rows/attention.ts";
 
-// types that signatures mention
+// Types in signatures.
 export type { Paddings } from "./array/pad.ts";
 export type { Padding, PerAxis, RoundingMode } from "./conv/conv_arguments.ts";

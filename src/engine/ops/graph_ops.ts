@@ -1,6 +1,4 @@
-/**
- * Ops that have meaning in graphs: constants, placeholders, no-op, shape assertions, variables' handles.
- */
+/** Ops for graphs: constants, placeholders, no-op, shape assertions, variables' handles. */
 import { apply1, currentInterpreter } from "../core/apply.ts";
 import { asDType, type DType, DTYPES } from "../core/dtype.ts";
 import type { NdArray } from "../core/nd_array.ts";
@@ -48,7 +46,7 @@ const Placeholder = defineOp({
   },
 });
 
-/** The error of a placeholder that nobody fed. */
+/** Makes the error of an unfed placeholder. */
 function unfedPlaceholder(
   name: string,
   dtype: DType,
@@ -106,8 +104,8 @@ const EnsureShape = defineOp({
 });
 
 /**
- * A value to be fed. `shape` has null for unknown dimensions and is null for unknown rank. TensorFlow op `Placeholder`.
- * Throws `RuntimeError` in eager mode.
+ * Makes a value that a session must feed. `shape` has null for unknown dimensions and is null for unknown rank.
+ * TensorFlow op `Placeholder`. Throws `RuntimeError` in eager mode.
  *
  * @example
  * ```ts
@@ -131,7 +129,7 @@ export function placeholder(dtype: DType, shape: PartialShape = null, name?: str
 }
 
 /**
- * A value that may be fed, and is `input` where it is not. TensorFlow op `PlaceholderWithDefault`.
+ * Makes a value that may be fed, and is `input` if it is not. TensorFlow op `PlaceholderWithDefault`.
  *
  * @example
  * ```ts
@@ -152,7 +150,8 @@ export function placeholderWithDefault(
 }
 
 /**
- * The tensor, checked at run time to have this (partial) shape. TensorFlow op `EnsureShape`. Throws `InvalidArgumentError`.
+ * Returns the tensor, checked at run time to have this (partial) shape. TensorFlow op `EnsureShape`. Throws
+ * `InvalidArgumentError`.
  *
  * @example
  * ```ts
@@ -184,7 +183,7 @@ defineOp({
   },
 });
 
-/** The first elements of an array, all where `count` is below zero. */
+/** Returns the first elements of an array, all for a negative `count`. */
 function summaryOf(a: NdArray, count: number): string {
   const shown = count < 0 ? a.size : Math.min(count, a.size);
   const values = Array.from({ length: shown }, (_, i) => {

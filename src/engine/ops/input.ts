@@ -1,6 +1,4 @@
-/**
- * From what users pass to what `apply` takes: tensors stay, variables are read, JavaScript values become literals.
- */
+/** Converts arguments to inputs of `apply`: tensors stay, variables are read, JavaScript values become literals. */
 import { wrongArgument } from "../core/arguments.ts";
 import { apply1, currentInterpreter, disposes, type OpInput } from "../core/apply.ts";
 import { type DType, DTYPES, isInRange, isInteger, promote } from "../core/dtype.ts";
@@ -14,7 +12,10 @@ import { type Attrs, lookupOp, type OpDef } from "../core/op.ts";
 import { type PartialShape, shapeText } from "../core/shape.ts";
 import { reads } from "../core/text.ts";
 
-/** Converts one argument; JavaScript values take `dtype`. Throws `TypeError` naming the argument and the function where it is no tensor. */
+/**
+ * Converts one argument; JavaScript values take `dtype`. Throws `TypeError`, which names the argument and the function,
+ * for other values.
+ */
 export function toInput(
   x: TensorLike,
   arg: string,
@@ -43,7 +44,7 @@ function ofArgument(error: unknown, arg: string, fn: string): unknown {
   return error;
 }
 
-/** {@linkcode toInput} where no op with rules for composite values takes it. Throws `TypeError` for those. */
+/** Converts as {@linkcode toInput} does for ops without rules for composite values. Throws `TypeError` for those. */
 export function toDenseInput(
   x: TensorLike,
   arg: string,
@@ -63,13 +64,16 @@ function isNoTensor(x: unknown): boolean {
     !(Array.isArray((x as { shape?: unknown }).shape));
 }
 
-/** Converts a list of arguments. JavaScript numbers, and lists of them, take the dtype of the first tensor where that holds them. */
+/**
+ * Converts a list of arguments. JavaScript numbers, and lists of them, take the dtype of the first tensor if it holds
+ * them.
+ */
 export function toInputs(xs: readonly TensorLike[], arg: string, fn: string): OpInput[] {
   if (!Array.isArray(xs)) {
     throw wrongArgument(xs, arg, fn, "a list of tensors");
   }
   const inputs: OpInput[] = [], typed = xs.find(isTyped);
-  // Not `map`, which passes over holes.
+  // Not `map`, which skips holes.
   for (let i = 0; i < xs.length; i++) {
     const x = xs[i];
     inputs.push(
@@ -79,14 +83,17 @@ export function toInputs(xs: readonly TensorLike[], arg: string, fn: string): Op
   return inputs;
 }
 
-/** Converts to another dtype where it differs. */
+/** Converts to another dtype if it differs. */
 export function castInput(x: OpInput, dtype: DType): OpInput {
   if (x.dtype === dtype) return x;
   if (x instanceof NdArray) return toNdArray(x, { dtype });
   return apply1(lookupOp("Cast")!, [x], { DstT: dtype });
 }
 
-/** {@linkcode apply1} to inputs that were made of these arguments; tensors that were cast on the way are disposed. */
+/**
+ * Applies an op as {@linkcode apply1} does to inputs made of these arguments, and disposes tensors that were cast for
+ * it.
+ */
 export function applyConverted(
   def: OpDef,
   inputs: readonly OpInput[],
@@ -100,12 +107,12 @@ export function applyConverted(
   }
 }
 
-/** Disposes inputs that were made of these arguments and are not theirs. */
+/** Disposes inputs that were made of these arguments and are not the arguments themselves. */
 export function disposeConverted(inputs: readonly OpInput[], given: readonly TensorLike[]): void {
   if (!disposes()) return;
   for (let i = 0; i < inputs.length; i++) {
     const made = inputs[i], from = given[i];
-    // What a variable holds is not ours: only another dtype tells of a cast.
+    // A variable's value is not owned here: only another dtype shows that it was cast.
     if ((made as unknown) instanceof CompositeTensor) {
       if ((made as unknown) !== from) (made as Tensor).dispose();
     } else if (made instanceof Tensor && from instanceof Tensor && made.dtype !== from.dtype) {
@@ -114,7 +121,7 @@ export function disposeConverted(inputs: readonly OpInput[], given: readonly Ten
   }
 }
 
-/** Integer and boolean inputs of float functions become float32. */
+/** Converts integer and boolean inputs of float functions to float32. */
 export function toFloatInput(x: TensorLike, arg: string, fn: string): OpInput {
   const input = toInput(x, arg, fn);
   const kind = DTYPES[input.dtype].kind;
@@ -122,8 +129,8 @@ export function toFloatInput(x: TensorLike, arg: string, fn: string): OpInput {
 }
 
 /**
- * Converts two arguments and brings them to one dtype: the wider of bool < int < float < complex.
- * JavaScript numbers, and lists of them, take the other's dtype where that holds them.
+ * Converts two arguments to one dtype: the wider of bool < int < float < complex. JavaScript numbers, and lists of
+ * them, take the other's dtype if it holds them.
  */
 export function toMatchingInputs(
   a: TensorLike,
@@ -142,7 +149,9 @@ function isTyped(x: TensorLike | undefined): x is Tensor | NdArray {
   return x instanceof Tensor || x instanceof NdArray || (x as unknown) instanceof CompositeTensor;
 }
 
-/** Converts one argument; JavaScript numbers, and lists of them, take the dtype of another argument where that holds them. */
+/**
+ * Converts one argument; JavaScript numbers, and lists of them, take the dtype of another argument if it holds them.
+ */
 export function toOperand(
   x: TensorLike,
   other: TensorLike | undefined,
@@ -163,7 +172,7 @@ function holds(dtype: DType, x: number): boolean {
   return isInteger(dtype) && Number.isInteger(x) && isInRange(dtype, x);
 }
 
-/** A list, which is `plain` where it stands alone, in the dtype of what is beside it where that holds all of its numbers. */
+/** Converts a list (`plain` if it stands alone) to the other argument's dtype if it holds all of its numbers. */
 function listBeside(dtype: DType, list: readonly unknown[], plain: NdArray): NdArray {
   if (dtype === "float32" || plain.dtype !== "float32" || isOfArrays(list)) return plain;
   if (DTYPES[dtype].kind === "float") return toNdArray(list, { dtype });
@@ -173,14 +182,17 @@ function listBeside(dtype: DType, list: readonly unknown[], plain: NdArray): NdA
   return fits ? toNdArray(list, { dtype }) : plain;
 }
 
-/** True where typed arrays, which have a dtype of their own, are in the list. */
+/** True where the list contains typed arrays, which have a dtype of their own. */
 function isOfArrays(list: readonly unknown[]): boolean {
   let first: unknown = list;
   while (Array.isArray(first)) first = first[0];
   return typeof first === "object";
 }
 
-/** A host input: axes, shapes, paddings. Numbers become an int32 literal. Throws `ValueError` for those that int32 does not hold. */
+/**
+ * Makes a host input: axes, shapes, paddings. Numbers become an int32 literal. Throws `ValueError` for numbers that
+ * int32 does not hold.
+ */
 export function toIndexInput(x: TensorLike, arg: string, fn: string): OpInput {
   if (isNumbers(x)) return namedLiteral([x.length], x, arg, fn);
   if ((x as unknown) instanceof CompositeTensor) {
@@ -207,7 +219,7 @@ function namedLiteral(
 
 function isNumbers(x: TensorLike): x is readonly number[] {
   if (!Array.isArray(x)) return false;
-  // Not `every`, which passes over holes.
+  // Not `every`, which skips holes.
   for (let i = 0; i < x.length; i++) if (typeof x[i] !== "number") return false;
   return true;
 }
@@ -220,24 +232,24 @@ function isRows(x: TensorLike): x is readonly (readonly number[])[] {
   return true;
 }
 
-/** An int32 literal of rank 1. */
+/** Makes an int32 literal of rank 1. */
 export function intVector(values: readonly number[]): NdArray {
   return literal("int32", [values.length], values);
 }
 
-/** An int32 literal of rank 0. */
+/** Makes an int32 literal of rank 0. */
 export function intScalar(value: number): NdArray {
   return literal("int32", [], [value]);
 }
 
-/** A float32 literal of rank 0. */
+/** Makes a float32 literal of rank 0. */
 export function floatScalar(value: number): NdArray {
   return literal("float32", [], [Math.fround(value)]);
 }
 
 /**
- * Literals of eager code made lately: some engines take longer to make a small typed array than to run a small op. Nobody
- * writes into them. A graph keeps its own, which its user may fetch.
+ * Recent literals of eager code, which are never written: some engines take longer to make a small typed array than to
+ * run a small op. A graph keeps its own, which its user may fetch.
  */
 const lately: (NdArray | undefined)[] = [];
 const MOST_VALUES = 8, PLACES = 1024;
@@ -251,7 +263,7 @@ function literal(
     return newLiteral(dtype, shape, values);
   }
   let hash = 2 * shape.length + (dtype === "int32" ? 1 : 0);
-  // A float counts by a multiple of it, so that halves and thirds differ.
+  // A float is multiplied, so that halves and thirds differ.
   for (let i = 0; i < values.length; i++) hash = (hash * 31 + values[i] * 4099) | 0;
   const known = lately[hash &= PLACES - 1];
   return known !== undefined && isLiteral(known, dtype, shape, values)
@@ -283,7 +295,7 @@ function newLiteral(
   return new NdArray(dtype, shape, data);
 }
 
-/** Throws `ValueError` rather than wrap: the extent that -1 stands for is another than 2^32 - 1. */
+/** Throws `ValueError` rather than wrap: the extent that -1 stands for differs from 2^32 - 1. */
 function wholeNumbers(values: readonly number[]): Int32Array<ArrayBuffer> {
   const data = new Int32Array(values);
   for (let i = 0; i < data.length; i++) {
@@ -300,13 +312,13 @@ export function shapeOfInput(x: OpInput): PartialShape {
   return x instanceof Tensor ? x.staticShape : x.shape;
 }
 
-/** Throws `ValueError` with a text about its shape for an input that is known to have another rank. */
+/** Throws `ValueError` with a text about its shape for an input of another known rank. */
 export function wantRank(x: OpInput, rank: number, refusal: (shape: string) => string): void {
   const shape = shapeOfInput(x);
   if (shape && shape.length !== rank) throw new ValueError(refusal(shapeText(shape)));
 }
 
-/** {@linkcode wantRank} of an argument by name. */
+/** Checks an argument by name as {@linkcode wantRank} does. */
 export function wantArgument(x: OpInput, rank: number, fn: string, arg: string): void {
   wantRank(
     x,
@@ -315,14 +327,14 @@ export function wantArgument(x: OpInput, rank: number, fn: string, arg: string):
   );
 }
 
-/** int64 as int32, as TensorFlow.js has it; the wide tensor goes. */
+/** Converts int64 to int32, as in TensorFlow.js, and disposes the wide tensor. */
 export function narrowed(wide: Tensor): Tensor {
   const out = castInput(wide, "int32") as Tensor;
   if (!wide.isSymbolic) wide.dispose();
   return out;
 }
 
-/** The input as a tensor: literals become constants. */
+/** Returns the input as a tensor: literals become constants. */
 export function asTensor(x: OpInput): Tensor {
   if (x instanceof Tensor) return x;
   if ((x as unknown) instanceof CompositeTensor) {

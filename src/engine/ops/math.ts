@@ -1,6 +1,4 @@
-/**
- * The namespace `tf.math`.
- */
+/** The namespace `tf.math`. */
 export { confusionMatrix } from "./array/count.ts";
 export * from "./pointwise/special.ts";
 export { segmentSum, unsortedSegmentSum } from "./array/segment.ts";

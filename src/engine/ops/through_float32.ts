@@ -1,6 +1,4 @@
-/**
- * Ops of 16-bit floats that a device has no kernel for: computed in float32 and rounded once.
- */
+/** Runs ops on 16-bit floats without a kernel in float32, rounded once. */
 import { apply, type OpInput } from "../core/apply.ts";
 import type { DType } from "../core/dtype.ts";
 import { argOfInput, type Attrs, type OpDef } from "../core/op.ts";
@@ -9,8 +7,9 @@ import { isShort } from "../kernels/host/numbers.ts";
 import { castInput } from "./input.ts";
 
 /**
- * Applies an op to float32 in place of float16 and bfloat16, and casts the results to `dtypes`. Null for an op that takes no such
- * floats or has no float32, that draws random numbers, or that takes every dtype: such an op only moves elements.
+ * Applies an op in float32 instead of float16 and bfloat16, and casts the results to `dtypes`. Null for an op that
+ * takes no such floats or lacks float32, that draws random numbers, or that takes every dtype: such an op only moves
+ * elements.
  */
 export function throughFloat32(
   def: OpDef,

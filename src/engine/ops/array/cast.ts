@@ -1,6 +1,4 @@
-/**
- * Cast between dtypes.
- */
+/** Cast: converts between dtypes. */
 import { apply1 } from "../../core/apply.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { castArray } from "../../core/convert.ts";
@@ -20,16 +18,15 @@ const Cast = defineOp({
   ...pointwiseKernels(([x], { DstT }) => [castTo(x, DstT)]),
   grad: { saves: [], vjp: (_, [dy], ctx) => [cast(dy, ctx.attrs.SrcT)] },
   cpu: ([x], [y]) => {
-    // Strings and handles have no cast: castArray says so.
+    // Strings and handles have no cast: castArray reports that.
     if (x.dtype === "string" || y.dtype === "string") castArray(x, y.dtype);
     pointwiseCpu([castTo(argument(0), y.dtype)], [x], [y]);
   },
 });
 
 /**
- * The values in another dtype; floats become integers by truncation, those beyond its ends the nearest end and NaN 0, anything
- * becomes bool by `!= 0`. TensorFlow op `Cast`.
- * Throws `TypeError` for a bad dtype.
+ * Converts to another dtype. Floats become integers by truncation, with the nearest bound for values out of range and 0
+ * for NaN; anything becomes bool by `!= 0`. TensorFlow op `Cast`. Throws `TypeError` for a bad dtype.
  *
  * @example
  * ```ts
@@ -41,7 +38,7 @@ const Cast = defineOp({
 export function cast(x: TensorLike, dtype: DType): Tensor {
   const input = toInput(x, "x", "cast");
   const target = asDType(dtype);
-  // The same dtype still gives a handle of its own: each is disposed by itself.
+  // The same dtype still gets a handle of its own: each is disposed by itself.
   if (input.dtype === target) return apply1(lookupOp("Identity")!, [input]);
   return apply1(Cast, [input], { DstT: target });
 }

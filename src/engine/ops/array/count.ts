@@ -1,6 +1,4 @@
-/**
- * Counting: bincount, denseBincount, confusionMatrix.
- */
+/** Counts of values: bincount, denseBincount, confusionMatrix. */
 import { apply1, compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
@@ -15,7 +13,7 @@ import { greaterEqual, less } from "../pointwise/compare.ts";
 import { logicalAnd } from "../pointwise/logical.ts";
 import { where } from "../pointwise/select.ts";
 
-/** Weights are shaped like the values, or there are none. */
+/** Weights have the values' shape, or are absent. */
 function checkWeights(x: PartialShape, weights: PartialShape): void {
   if (!isConcrete(weights) || weights.includes(0) || compatible(x, weights)) return;
   throw new ValueError(
@@ -70,9 +68,9 @@ const DenseBincount = defineOp({
 });
 
 /**
- * How often each whole number below `size` occurs in a vector, or the sum of its weights; the result has the weights' dtype.
- * TensorFlow op `Bincount`. Throws `ValueError` for a negative size and weights of another shape, `TypeError` for values that
- * are not int32, `InvalidArgumentError` for negative values on the CPU.
+ * Counts each integer below `size` in a vector, or sums its weights; the result has the weights' dtype. TensorFlow op
+ * `Bincount`. Throws `ValueError` for a negative size and weights of another shape, `TypeError` for values that are not
+ * int32, `InvalidArgumentError` for negative values on the CPU.
  *
  * @example
  * ```ts
@@ -93,8 +91,9 @@ export function bincount(x: TensorLike, weights: TensorLike, size: number): Tens
 }
 
 /**
- * {@linkcode bincount} of a vector or of each row of a matrix; with `binaryOutput` 1 for what occurs and 0 for the rest.
- * TensorFlow op `DenseBincount`. Throws as `bincount` does, and `ValueError` for other ranks.
+ * Applies {@linkcode bincount} to a vector or to each row of a matrix; with `binaryOutput` the result is 1 for values
+ * that occur and 0 for others. TensorFlow op `DenseBincount`. Throws as `bincount` does, and `ValueError` for other
+ * ranks.
  *
  * @example
  * ```ts
@@ -119,9 +118,9 @@ export function denseBincount(
 }
 
 /**
- * How often each label was predicted as each class: int32, rows are labels, columns predictions. Labels and predictions that
- * are not below `numClasses` do not count. TensorFlow `tf.math.confusion_matrix`.
- * Throws `ValueError` where `numClasses` is not a positive whole number or the vectors differ in length.
+ * Counts the predictions of each class for each label: int32, rows are labels, columns predictions. Labels and
+ * predictions not below `numClasses` are ignored. TensorFlow `tf.math.confusion_matrix`. Throws `ValueError` where
+ * `numClasses` is not a positive whole number or the vectors differ in length.
  *
  * @example
  * ```ts
@@ -152,7 +151,7 @@ export function confusionMatrix(
     }
     const counts = (x: Tensor): Tensor => logicalAnd(greaterEqual(x, 0), less(x, numClasses));
     const pairs = add(mul(l, numClasses), p);
-    // What does not count gets a number that is out of range.
+    // An ignored pair gets a number out of range.
     const valid = where(logicalAnd(counts(l), counts(p)), pairs, numClasses ** 2);
     const none = castInput(toInput([], "weights", "confusionMatrix"), "int32");
     const bins = apply1(Bincount, [valid, intScalar(numClasses ** 2), none]);

@@ -1,6 +1,4 @@
-/**
- * Making tensors: from values, filled, numbered.
- */
+/** Makes tensors: from values, filled, numbered. */
 import { wantList } from "../../core/arguments.ts";
 import { currentInterpreter } from "../../core/apply.ts";
 import { describe, isAssignable, toNdArray } from "../../core/convert.ts";
@@ -29,11 +27,10 @@ import { dimsInput, filled, filledLike, filledWith } from "./fill_ops.ts";
 import { asTensor, toInput } from "../input.ts";
 
 /**
- * A tensor of these values: nested arrays, typed arrays, or flat values with a shape.
- * Numbers are float32, booleans bool, strings string, bigints int64, unless `dtype` says otherwise. Outside graphs also of a buffer
- * on the device `tf.webgpuDevice()`: `tf.tensor({ buffer, zeroCopy? }, shape, dtype)`.
- * Throws `ValueError` where values and shape do not fit, `TypeError` for what is no value.
- * TensorFlow op `Const`.
+ * Makes a tensor of nested arrays, typed arrays, or flat values with a shape. Numbers are float32, booleans bool,
+ * strings string, bigints int64, unless `dtype` differs. Outside graphs it also takes a buffer on the device
+ * `tf.webgpuDevice()`: `tf.tensor({ buffer, zeroCopy? }, shape, dtype)`. Throws `ValueError` where values and shape do
+ * not fit, `TypeError` for other values. TensorFlow op `Const`.
  *
  * @example
  * ```ts
@@ -51,7 +48,7 @@ export function tensor<R extends Rank = Rank>(
   return constantOf(converted(values, dtype), shape);
 }
 
-/** Values as a host array, and the dtype that the device makes of it while it copies. */
+/** Returns values as a host array, and the dtype to which the device converts it while copying. */
 interface Converted {
   readonly array: NdArray;
   readonly dtype?: DType;
@@ -95,7 +92,7 @@ function withShape(array: NdArray, shape: readonly number[]): NdArray {
       } elements, but the values have ${array.size}`,
     );
   }
-  // The innermost of the given dimensions may be flat: it then stands for all that follow.
+  // The innermost given dimension may be flat: then it stands for all further ones.
   const last = array.rank - 1;
   if (array.shape.some((d, i) => d !== shape[i] && (i < last || d !== sizeOf(shape.slice(i))))) {
     throw new ValueError(
@@ -107,7 +104,10 @@ function withShape(array: NdArray, shape: readonly number[]): NdArray {
   return array.reshape([...shape]);
 }
 
-/** Dtype of the typed arrays inside. TensorFlow.js reads bytes as integers; only an explicit "uint8" keeps them small. */
+/**
+ * Returns the dtype of the typed arrays inside. TensorFlow.js reads bytes as integers; only an explicit "uint8" keeps
+ * them small.
+ */
 function typedDType(values: unknown): DType | undefined {
   const inner = firstLeaf(values);
   if (inner instanceof Uint8Array || inner instanceof Uint8ClampedArray) {
@@ -117,8 +117,8 @@ function typedDType(values: unknown): DType | undefined {
 }
 
 /**
- * A constant: one value is repeated to fill `shape`; `name` names the node in a graph.
- * Throws `ValueError` where values and shape do not fit. Follows TensorFlow `tf.constant`, op `Const`.
+ * Makes a constant: a single value is repeated to fill `shape`; `name` names the node in a graph. Throws `ValueError`
+ * where values and shape do not fit. Follows TensorFlow `tf.constant`, op `Const`.
  *
  * @example
  * ```ts

@@ -1,13 +1,11 @@
-/**
- * Ops that copy, from one description.
- */
+/** Defines ops that copy elements. */
 import type { MeaningOf } from "../../core/meaning.ts";
 import type { OpDef } from "../../core/op.ts";
 import { copyCpu } from "../../kernels/host/copy.ts";
 
 /**
- * The meaning and host kernel of an op that copies input `from`. Places that are read from nowhere get the element in input `fill`, or zero;
- * `transposes` says that the copy may be a transpose, for which there are kernels of their own.
+ * Returns the meaning and host kernel of an op that copies input `from`. Places without a source get the element in
+ * input `fill`, or zero; `transposes` marks a copy that may be a transpose, which has kernels of its own.
  */
 export function copyKernels(
   from: number,

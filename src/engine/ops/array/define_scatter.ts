@@ -1,13 +1,11 @@
-/**
- * Ops that put rows in places, from one description, and the shapes they want.
- */
+/** Defines ops that scatter rows, and checks their shapes. */
 import type { OpDef, Problem } from "../../core/op.ts";
 import { ValueError } from "../../core/errors.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { MeaningOf, RowLayout, ScatterInputs } from "../../core/meaning.ts";
 import { scatterCpu } from "../../kernels/host/scatter.ts";
 
-/** Checks updates against indices and the shape they go into; returns that shape. */
+/** Checks updates against indices and the target's shape; returns that shape. */
 export function scatteredShape(
   indices: PartialShape,
   updates: PartialShape,
@@ -35,8 +33,8 @@ export function scatteredShape(
 }
 
 /**
- * The meaning and host kernel of an op that adds rows to places, or writes them there. Where `skip` is `negative`, rows with such an index are
- * left out.
+ * Returns the meaning and host kernel of an op that adds or writes rows at places. With `skip` `negative`, rows with a
+ * negative index are left out.
  */
 export function scatterKernels(
   layout: (problem: Problem) => RowLayout,

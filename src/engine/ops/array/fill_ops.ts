@@ -1,6 +1,4 @@
-/**
- * The ops behind constants: Fill, ZerosLike, OnesLike, and SumLike, which undoes broadcasting.
- */
+/** The ops behind constants: Fill, ZerosLike, OnesLike, and SumLike, which undoes broadcasting. */
 import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import { toNdArray } from "../../core/convert.ts";
@@ -15,7 +13,7 @@ import { fillCpu, fillNumber } from "../../kernels/host/fill.ts";
 import { knownInts, reshape } from "./view.ts";
 import { asTensor, intVector, toIndexInput, toInput } from "../input.ts";
 
-/** The shape that a host input holds: unknown dimensions where its value is not known. */
+/** Returns the shape in a host input; unknown dimensions if its value is unknown. */
 export function shapeFromHost(dims: Spec): PartialShape {
   const rank = dims.shape?.[0] ?? null;
   return knownInts(dims) ?? (rank === null ? null : new Array<null>(rank).fill(null));
@@ -33,7 +31,7 @@ const Fill = defineOp({
   cpu: ([, value], [out]) => fillCpu(out, value),
 });
 
-// Eager only: the value travels as a parameter, so that a fill uploads nothing.
+// Eager only: the value is a parameter, so that a fill uploads nothing.
 const FillNumber = defineOp({
   name: "FillNumber",
   portable: { never: "only eager code makes it" },
@@ -46,7 +44,7 @@ const FillNumber = defineOp({
   ...numberKernels(({ value }) => value),
 });
 
-/** The meaning and host kernel of an op that fills with a number that attributes tell. */
+/** Returns the meaning and host kernel of an op that fills with a number from its attributes. */
 function numberKernels(
   number: (attrs: Attrs) => number,
 ): Required<Pick<OpDef, "meaning" | "cpu">> {
@@ -71,7 +69,7 @@ function defineLike(name: string, value: number): OpDef {
   });
 }
 
-/** Sums `dy` down to the shape of `like`: the gradient of broadcasting where shapes are not known. */
+/** Sums `dy` to the shape of `like`: the gradient of broadcasting with unknown shapes. */
 defineOp({
   name: "SumLike",
   portable: "parts",
@@ -96,7 +94,7 @@ defineOp({
   },
 });
 
-/** A tensor of one repeated number. In a graph a `Fill` node; eagerly nothing is uploaded. */
+/** Makes a tensor of one repeated number: in a graph a `Fill` node; eagerly nothing is uploaded. */
 export function filled(dims: OpInput, dtype: DType, value: number): Tensor {
   // Negative zero and zero would share a launch.
   const direct = dims instanceof NdArray && dims.dtype === "int32" && !Object.is(value, -0) &&
@@ -107,7 +105,7 @@ export function filled(dims: OpInput, dtype: DType, value: number): Tensor {
   return apply1(Fill, [dims, toNdArray(element, { dtype })]);
 }
 
-/** A tensor of one repeated element. */
+/** Makes a tensor of one repeated element. */
 export function filledWith(dims: OpInput, value: OpInput): Tensor {
   const { kind } = DTYPES[value.dtype];
   const plain = kind === "float" || kind === "int" || kind === "uint" || kind === "bool";
@@ -117,12 +115,12 @@ export function filledWith(dims: OpInput, value: OpInput): Tensor {
   return apply1(Fill, [dims, value]);
 }
 
-/** Zeros or ones of another tensor's shape and dtype. */
+/** Makes zeros or ones of another tensor's shape and dtype. */
 export function filledLike(like: OpInput, value: 0 | 1): Tensor {
   return apply1(value === 0 ? ZerosLike : OnesLike, [like]);
 }
 
-/** Zeros shaped like a spec, for missing gradients. `like` is the tensor itself where its shape is unknown. */
+/** Makes zeros of a spec, for missing gradients. `like` is the tensor itself, for unknown shapes. */
 export function zerosOfSpec(spec: Spec, like?: OpInput): Tensor {
   if (isConcrete(spec.shape)) return filled(intVector(spec.shape), spec.dtype, 0);
   if (like === undefined) {
@@ -131,12 +129,12 @@ export function zerosOfSpec(spec: Spec, like?: OpInput): Tensor {
   return filledLike(like, 0);
 }
 
-/** Ones of a tensor's shape, and of its dtype or another. */
+/** Makes ones of a tensor's shape, and of its dtype or another. */
 export function onesOfTensor(t: Tensor, dtype: DType = t.dtype): Tensor {
   return filledAs(t, 1, dtype);
 }
 
-/** Zeros of a tensor's shape and dtype. */
+/** Makes zeros of a tensor's shape and dtype. */
 export function zerosOfTensor(t: Tensor): Tensor {
   return filledAs(t, 0, t.dtype);
 }
@@ -148,7 +146,7 @@ function filledAs(t: Tensor, value: 0 | 1, dtype: DType): Tensor {
   return filledLike(like, value);
 }
 
-/** The dimensions of something to be made, as a host input. Throws `ValueError` for negative or fractional ones. */
+/** Converts the dimensions of a new tensor to a host input. Throws `ValueError` for negative or fractional ones. */
 export function dimsInput(shape: TensorLike, fn: string): OpInput {
   if (shape === undefined || shape === null) {
     throw new TypeError(`Cannot apply ${fn}: no shape was given`);

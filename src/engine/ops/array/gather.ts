@@ -1,6 +1,6 @@
 /**
- * Picking elements by index: gather, gatherND.
- * An index out of range throws on the CPU and gives zeros on the GPU, as in TensorFlow.
+ * Gathers elements by index: gather, gatherND. An index out of range throws on the CPU and gives zeros on the GPU, as
+ * in TensorFlow.
  */
 import { CompositeTensor } from "../../core/composite.ts";
 import type { RowLayout } from "../../core/meaning.ts";
@@ -63,7 +63,7 @@ function gatheredShape(
   return [...shared, ...table.slice(batch, a), ...indices.slice(batch), ...table.slice(a + 1)];
 }
 
-/** The meaning and host kernel of an op that picks rows of input 0 by input 1. */
+/** Returns the meaning and host kernel of an op that picks rows of input 0 by input 1. */
 function gatherKernels(
   layout: (problem: Problem) => RowLayout,
 ): Required<Pick<OpDef, "meaning" | "cpu">> {
@@ -114,7 +114,7 @@ function gradLayout({ inputs, hosts, outputs, attrs }: Problem): RowLayout {
   return layoutOf(outputs[0].shape, inputs[1].shape, hostInts(hosts[3]!)[0], attrs.batch_dims);
 }
 
-/** Adds picked rows back to where they came from, along any axis: the gradient of GatherV2. */
+/** Adds picked rows back to their sources, along any axis: the gradient of GatherV2. */
 const GatherGrad = defineOp({
   name: "GatherGrad",
   portable: "parts",
@@ -162,16 +162,16 @@ const GatherNd = defineOp({
   ...gatherKernels(({ inputs: [table, indices] }) => vectorLayout(table.shape, indices.shape)),
 });
 
-/** A shape in the dtype that the indices have, as ScatterNd wants it. */
+/** Returns a shape in the dtype of the indices, for ScatterNd. */
 function shapeFor(shape: TensorLike, indices: Spec): OpInput {
   const dims = toInput(shape, "shape", "gatherND");
   return indices.dtype === "int16" ? dims : castInput(dims, indices.dtype);
 }
 
 /**
- * The slices of `x` along `axis` that the indices name; `batchDims` leading axes are walked together.
- * Throws `ValueError` for an axis out of range, `InvalidArgumentError` for an index out of range on the CPU;
- * on the GPU such an index gives zeros. TensorFlow op `GatherV2`.
+ * Gathers slices of `x` along `axis` by index; the first `batchDims` axes are matched. Throws `ValueError` for an axis
+ * out of range, `InvalidArgumentError` for an index out of range on the CPU; on the GPU such an index gives zeros.
+ * TensorFlow op `GatherV2`.
  *
  * @example
  * ```ts
@@ -187,7 +187,7 @@ export function gather(x: TensorLike, indices: TensorLike, axis = 0, batchDims =
   return apply1(GatherV2, [table, at, intScalar(axis)], { batch_dims: batchDims });
 }
 
-/** Indices as given; JavaScript numbers become int32. Throws `TypeError` for anything that is not whole. */
+/** Returns indices as given; JavaScript numbers become int32. Throws `TypeError` for other dtypes than integers. */
 export function indexInput(indices: TensorLike, fn: string): OpInput {
   const isComposite = (indices as unknown) instanceof CompositeTensor;
   const at = isComposite ? indices as Tensor : toIndexInput(indices, "indices", fn);
@@ -197,16 +197,15 @@ export function indexInput(indices: TensorLike, fn: string): OpInput {
   return at;
 }
 
-/** {@linkcode indexInput} for ops that take int32 and int64 alone. */
+/** Does the same as {@linkcode indexInput} for ops that take only int32 and int64. */
 export function wideIndexInput(indices: TensorLike, fn: string): OpInput {
   const at = indexInput(indices, fn);
   return castInput(at, at.dtype === "int64" ? "int64" : "int32");
 }
 
 /**
- * The slices of `x` that index vectors name: the last axis of `indices` runs through the leading axes of `x`.
- * Throws `InvalidArgumentError` for an index out of range on the CPU; on the GPU it gives zeros.
- * TensorFlow op `GatherNd`.
+ * Gathers slices of `x` by index vectors: the last axis of `indices` runs through the leading axes of `x`. Throws
+ * `InvalidArgumentError` for an index out of range on the CPU; on the GPU it gives zeros. TensorFlow op `GatherNd`.
  *
  * @example
  * ```ts

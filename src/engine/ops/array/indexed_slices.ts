@@ -1,6 +1,4 @@
-/**
- * IndexedSlices: a tensor of which only some rows are given, as the gradients of gathers are. Wherever an op wants a tensor it is one.
- */
+/** IndexedSlices: a tensor given by some of its rows, as the gradients of gathers are. Ops accept it as a tensor. */
 import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
@@ -33,10 +31,10 @@ import { concat } from "./join.ts";
 import { identity, literalInts, reshape } from "./view.ts";
 
 /**
- * Rows of a tensor: row `indices[i]` has `values[i]` added, all others are zero; an index may stand there more than once. Gradients of
- * gathers along the first axis are given so, and optimizers update only those rows. As an argument of an op, when it is read and as a
- * fetch it is the dense tensor, of shape `denseShape`. Its two parts live and are disposed with it. Follows TensorFlow `tf.IndexedSlices`.
- * Throws `ValueError` where shapes do not fit, `TypeError` where indices are not whole numbers.
+ * Rows of a tensor: `values[i]` is added to row `indices[i]`, which may repeat; all other rows are zero. Gradients of
+ * gathers along the first axis have this form, and optimizers update only those rows. As an argument, a value read or a
+ * fetch it is the dense tensor of shape `denseShape`. Its two parts live and are disposed with it. Follows TensorFlow
+ * `tf.IndexedSlices`. Throws `ValueError` where shapes do not fit, `TypeError` where indices are not whole numbers.
  *
  * @example
  * ```ts
@@ -53,15 +51,15 @@ import { identity, literalInts, reshape } from "./view.ts";
 export class IndexedSlices extends Tensor {
   /** The rows: shape `[n, ...row]`. */
   readonly values: Tensor;
-  /** Which rows they are: a vector of whole numbers. */
+  /** Row indices: a vector of integers. */
   readonly indices: Tensor;
-  /** Eagerly a literal: nothing has to be read to know it. */
+  /** In eager mode a literal, which can be read without waiting. */
   readonly #dims: OpInput | null;
   readonly #shape: PartialShape;
   /** In a graph the dense tensor is added once. */
   #dense: Tensor | null = null;
 
-  /** Takes the parts over. */
+  /** Takes ownership of the parts. */
   constructor(values: TensorLike, indices: TensorLike, denseShape: TensorLike | null = null) {
     const rows = asTensor(toInput(values, "values", "IndexedSlices"));
     const at = asTensor(toIndexInput(indices, "indices", "IndexedSlices"));
@@ -78,20 +76,20 @@ export class IndexedSlices extends Tensor {
     this.#shape = shapeOf(rows.staticShape, at.staticShape, this.#dims);
   }
 
-  /** Shape of the dense tensor as a tensor; null where nobody said, and there is no dense tensor then. */
+  /** Shape of the dense tensor as a tensor; null if unknown: then there is no dense tensor. */
   get denseShape(): Tensor | null {
     return this.#dims && asTensor(this.#dims);
   }
-  /** These, of this shape where they do not say theirs. */
+  /** Returns the slices with this shape if they have none. */
   shaped(shape: readonly number[] | null): IndexedSlices {
     if (this.#dims !== null || shape === null) return this;
     return new IndexedSlices(this.values, this.indices, shape);
   }
-  /** The same rows with other values, which it takes over. */
+  /** Returns the same rows with other values, and takes ownership of these. */
   withValues(values: Tensor): IndexedSlices {
     return new IndexedSlices(values, own(this.indices), this.#dims);
   }
-  /** These and others of the same tensor: what is in both is summed where that is needed. */
+  /** Joins slices of the same tensor; rows in both are summed when needed. */
   with(other: IndexedSlices): IndexedSlices {
     const same = this.indices.dtype === other.indices.dtype;
     const at = [this, other].map(({ indices }) => same ? indices : castInput(indices, "int64"));
@@ -106,11 +104,11 @@ export class IndexedSlices extends Tensor {
     return apply1(def, [t, reshape(this.indices, [-1, 1]), this.values]);
   }
 
-  /** Shape of the dense tensor, as far as it is known. */
+  /** Known shape of the dense tensor. */
   override get staticShape(): PartialShape {
     return this.#shape;
   }
-  /** The tensors it is made of. */
+  /** Its parts. */
   override get components(): readonly Tensor[] {
     return [this.values, this.indices];
   }
@@ -118,15 +116,15 @@ export class IndexedSlices extends Tensor {
   override get isSymbolic(): boolean {
     return this.values.isSymbolic;
   }
-  /** The graph of the values. Throws `RuntimeError` eagerly. */
+  /** The graph of the values. Throws `RuntimeError` in eager mode. */
   override get graph(): GraphNode["graph"] {
     return this.values.graph;
   }
-  /** The operation that makes the values. Throws `RuntimeError` eagerly. */
+  /** The operation that makes the values. Throws `RuntimeError` in eager mode. */
   override get op(): GraphNode {
     return this.values.op;
   }
-  /** Name of the values. Throws `RuntimeError` eagerly. */
+  /** Name of the values. Throws `RuntimeError` in eager mode. */
   override get name(): string {
     return this.values.name;
   }
@@ -135,7 +133,10 @@ export class IndexedSlices extends Tensor {
     return this.values.device;
   }
 
-  /** The dense tensor: sums where an index is repeated. Throws `ValueError` where its shape was not given. TensorFlow op `UnsortedSegmentSum`. */
+  /**
+   * Returns the dense tensor: sums where an index repeats. Throws `ValueError` without a shape. TensorFlow op
+   * `UnsortedSegmentSum`.
+   */
   toTensor(): Tensor {
     const { values } = this;
     if (this.#dims === null) {
@@ -260,17 +261,17 @@ function shapeOf(values: PartialShape, indices: PartialShape, dims: OpInput | nu
   return known;
 }
 
-/** The dense tensor of slices, of this shape where they do not say theirs; any other tensor as it is. */
+/** Returns the dense tensor of slices, of this shape if they have none; any other tensor as it is. */
 export function dense(t: Tensor, shape: readonly number[] | null = null): Tensor {
   return t instanceof IndexedSlices ? t.shaped(shape).toTensor() : t;
 }
 
-/** A handle of its own, as its other holders may dispose theirs; in a graph nobody does. */
+/** Returns a handle of its own, since other holders may dispose theirs; graph tensors need none. */
 function own(t: OpInput): Tensor {
   return t instanceof Tensor && t.isSymbolic ? t : identity(t);
 }
 
-/** The gradient of picking rows of a table of this spec and shape: `dy` holds the rows that `indices`, of any rank, named. */
+/** Returns the gradient of picking rows of a table: `dy` holds the rows at `indices`, of any rank. */
 export function pickedRows(
   dy: Tensor,
   indices: OpInput,
@@ -283,14 +284,14 @@ export function pickedRows(
   return new IndexedSlices(reshape(dy, shape), reshape(indices, [-1]), dims);
 }
 
-/** A row for each index, where that is known. Of rows without elements -1 does not tell how many there are. */
+/** Reshapes to a row for each index, with static shapes. For empty rows -1 would not tell their number. */
 function rowsShape(indices: PartialShape, row: PartialShape): readonly number[] | null {
   if (!isConcrete(row)) return null;
   if (isConcrete(indices)) return [sizeOf(indices), ...row];
   return sizeOf(row) > 0 ? [-1, ...row] : null;
 }
 
-/** A row for each index, of a table whose shape is known when it runs. */
+/** Reshapes to a row for each index, with a table shape known at run time. */
 function unknownRowsShape(indices: OpInput, dims: OpInput): Tensor {
   const count = castInput(apply1(lookupOp("Size")!, [indices]), dims.dtype);
   const row = apply1(lookupOp("Slice")!, [dims, intVector([1]), intVector([-1])]);

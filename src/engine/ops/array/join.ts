@@ -1,6 +1,4 @@
-/**
- * Joining and splitting: concat, stack, split, unstack.
- */
+/** Joins and splits tensors: concat, stack, split, unstack. */
 import { wantList } from "../../core/arguments.ts";
 import type { OpInput } from "../../core/apply.ts";
 import { promote } from "../../core/dtype.ts";
@@ -19,7 +17,7 @@ import {
   toInputs,
 } from "../input.ts";
 
-/** Brings all to the widest dtype among them. */
+/** Converts all to the widest dtype among them. */
 function sameTypes(inputs: OpInput[]): OpInput[] {
   if (inputs.every((x) => x.dtype === inputs[0].dtype)) return inputs;
   const dtype = inputs.map((x) => x.dtype).reduce(promote);
@@ -27,8 +25,8 @@ function sameTypes(inputs: OpInput[]): OpInput[] {
 }
 
 /**
- * Joins tensors along an axis they already have; they must agree elsewhere. Dtypes are brought to the widest.
- * Throws `ValueError` where ranks or dimensions differ. TensorFlow op `ConcatV2`.
+ * Joins tensors along an existing axis; the other axes must agree. Converts to the widest dtype. Throws `ValueError`
+ * where ranks or dimensions differ. TensorFlow op `ConcatV2`.
  *
  * @example
  * ```ts
@@ -135,8 +133,8 @@ export function stack(tensors: readonly TensorLike[], axis = 0): Tensor {
 }
 
 /**
- * Takes an axis apart: one tensor for each index along it. The extent must be known.
- * Throws `ValueError` for an axis out of range or of unknown extent. TensorFlow op `Unpack`.
+ * Splits an axis: one tensor for each index along it. The extent must be known. Throws `ValueError` for an axis out of
+ * range or of unknown extent. TensorFlow op `Unpack`.
  *
  * @example
  * ```ts
@@ -156,7 +154,7 @@ export function unstack(x: TensorLike, axis = 0): Tensor[] {
 }
 
 /**
- * Cuts a tensor along an axis: into so many equal parts, or into parts of these sizes, of which one may be -1.
+ * Splits a tensor along an axis into this many equal parts, or into parts of these sizes, one of which may be -1.
  * Throws `ValueError` where the parts do not fit. TensorFlow ops `Split` and `SplitV`.
  *
  * @example

@@ -1,6 +1,4 @@
-/**
- * The ops behind joining and splitting: ConcatV2, Pack, Unpack, Split, SplitV.
- */
+/** The ops behind joining and splitting: ConcatV2, Pack, Unpack, Split, SplitV. */
 import type { RowParts } from "../../core/meaning.ts";
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -18,7 +16,10 @@ import { joinCpu, rowParts, splitCpu } from "../../kernels/host/join.ts";
 import { hostInts, knownInts, literalInts, withAxis } from "./view.ts";
 import { castInput, intScalar, toIndexInput, toInput } from "../input.ts";
 
-/** The meaning and host kernel of an op that joins its inputs or splits input `from` along an axis. Parts without that axis are a slice each. */
+/**
+ * Returns the meaning and host kernel of an op that joins its inputs, or splits input `from`, along an axis. Parts
+ * without that axis are one slice each.
+ */
 function exchangeKernels(
   way: "join" | "split",
   axisOf: (problem: Problem) => number,
@@ -84,7 +85,7 @@ function concatShape(shapes: readonly PartialShape[], axis: number | undefined):
   return merged!.map((d, i) => (i === a ? extent : d));
 }
 
-/** Cuts into parts of the inputs' extents, which may be known only when it runs. */
+/** Splits into parts of the inputs' extents, which may be known only at run time. */
 function concatGrad(dy: Tensor, axis: Tensor, ctx: GradContext): readonly Tensor[] {
   const parts = ctx.inputs.slice(0, -1), known = literalInts(axis)?.[0];
   const rank = parts.find((s) => s.shape !== null)?.shape?.length;
@@ -138,7 +139,7 @@ function unknownLike(shape: PartialShape): PartialShape {
   return shape && shape.map(() => null);
 }
 
-/** Shapes of parts along an axis, whose extents `extentsOf` gives. */
+/** Returns the shapes of parts along an axis; `extentsOf` returns their extents. */
 function partShapes(
   shape: PartialShape,
   dim: Spec,
@@ -188,7 +189,7 @@ const SplitV = defineOp({
   ...exchangeKernels("split", ({ hosts }) => hostInts(hosts[2]!)[0]),
 });
 
-/** The sizes, with one -1 replaced by what is left. */
+/** Returns the sizes, with one -1 replaced by the rest. */
 function splitExtents(sizes: readonly number[], extent: number | null): (number | null)[] {
   const wild = sizes.indexOf(-1);
   if (wild !== sizes.lastIndexOf(-1)) {
@@ -220,17 +221,17 @@ export function packed(parts: readonly OpInput[], axis: number): Tensor {
   return apply1(Pack, parts, { axis });
 }
 
-/** Takes an axis of extent `num` apart. */
+/** Splits an axis of extent `num`. */
 export function unpacked(x: OpInput, num: number, axis: number): Tensor[] {
   return num === 0 ? [] : apply(Unpack, [x], { num, axis });
 }
 
-/** Cuts into equal parts. */
+/** Splits into equal parts. */
 export function splitEqually(x: OpInput, parts: number, axis: OpInput): Tensor[] {
   return apply(Split, [axis, x], { num_split: parts });
 }
 
-/** Cuts into parts of these sizes. */
+/** Splits into parts of these sizes. */
 export function splitInto(x: OpInput, sizes: readonly number[], axis: OpInput): Tensor[] {
   return apply(SplitV, [x, toIndexInput(sizes, "numOrSizes", "split"), axis], {
     num_split: sizes.length,

@@ -1,6 +1,4 @@
-/**
- * A list of tensors as one stacked tensor, written row by row: what TensorFlow's tensor lists become when a graph is imported.
- */
+/** A list of tensors as one stacked tensor, written row by row: imported tensor lists of TensorFlow take this form. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { InvalidArgumentError, UnimplementedError } from "../../core/errors.ts";
 import { defineOp, type GradContext, type OpDef, type OpInit } from "../../core/op.ts";
@@ -16,12 +14,12 @@ import { gather } from "./gather.ts";
 import { asTensor, intVector } from "../input.ts";
 import { tensorScatterUpdate } from "./scatter.ts";
 
-/** Rows whose shape nobody knew yet have no elements; the first one that is written tells it. */
+/** True for rows of unknown shape, which have no elements; the first written row tells it. */
 function isUnshaped(rows: Tensor): boolean {
   return sizeOf(rows.staticShape as readonly number[]) === 0;
 }
 
-/** Throws `UnimplementedError` for a row of another shape than those that are there. */
+/** Throws `UnimplementedError` for a row of another shape than the existing ones. */
 function checkRow(rows: Tensor, row: readonly number[]): void {
   const [, ...have] = rows.staticShape as readonly number[];
   if (isUnshaped(rows) || sameShape(have, row)) return;
@@ -33,7 +31,7 @@ function checkRow(rows: Tensor, row: readonly number[]): void {
   );
 }
 
-/** Numbers of rows as a scatter takes them. Throws `InvalidArgumentError` for one that is not there. */
+/** Returns row numbers for a scatter. Throws `InvalidArgumentError` for one out of range. */
 function placesOf(index: Tensor | NdArray, rows: number): NdArray {
   const values = index instanceof NdArray ? index.data : index.dataSync();
   const places = Int32Array.from(values as ArrayLike<number>);
@@ -52,7 +50,7 @@ function defineRowOp(
   return defineOp({ name, portable: "parts", outputs: ["output: T"], attrs: ["T: type"], ...init });
 }
 
-/** Replaces rows. Inputs: rows `[n, …]`, the numbers `[k]` of some, their new values `[k, …]`. */
+/** Replaces rows. Inputs: rows `[n, …]`, row numbers `[k]`, their new values `[k, …]`. */
 const WriteRows: OpDef = defineRowOp("_WriteRows", {
   inputs: ["rows: T", "places: int32", "values: T"],
   hostInputs: ["places"],
@@ -109,12 +107,12 @@ export function writeRow(rows: Tensor, place: Tensor, row: Tensor): Tensor {
   return apply1(WriteRows, [rows, reshape(place, [1]), expandDims(row, 0)]);
 }
 
-/** Replaces the rows that `places` (a vector) numbers. */
+/** Replaces the rows with these numbers, a vector. */
 export function writeRows(rows: Tensor, places: Tensor, values: Tensor): Tensor {
   return apply1(WriteRows, [rows, places, values]);
 }
 
-/** Adds a row after the last one. Inputs: rows `[n, …]`, the new one. */
+/** Appends a row. Inputs: rows `[n, …]`, the new one. */
 const AppendRow = defineRowOp("_AppendRow", {
   inputs: ["rows: T", "row: T"],
   infer: ([, row]) => [row.shape === null ? null : [null, ...row.shape]],
@@ -136,12 +134,12 @@ const AppendRow = defineRowOp("_AppendRow", {
   },
 });
 
-/** Adds `row` after the last of `rows`. */
+/** Appends `row` to `rows`. */
 export function appendRow(rows: Tensor, row: Tensor): Tensor {
   return apply1(AppendRow, [rows, row]);
 }
 
-/** Rows that have the shape `row`: zeros where nothing was written yet. Inputs: rows `[n, …]`, the shape of each. */
+/** Gives rows the shape `row`, zeros if unwritten. Inputs: rows `[n, …]`, the shape of each. */
 const FilledRows = defineRowOp("_FilledRows", {
   inputs: ["rows: T", "row: int32"],
   hostInputs: ["row"],
@@ -167,12 +165,12 @@ const FilledRows = defineRowOp("_FilledRows", {
   },
 });
 
-/** Rows of the shape `row`, zeros where nothing was written yet. */
+/** Returns rows of the shape `row`, zeros if unwritten. */
 export function filledRows(rows: Tensor, row: Tensor): Tensor {
   return apply1(FilledRows, [rows, row]);
 }
 
-/** Zeros for `n` rows of a shape in which -1 stands for what is not known. */
+/** Makes zeros for `n` rows of a shape in which -1 is unknown. */
 export function emptyRows(n: OpInput, row: readonly number[], dtype: Tensor["dtype"]): Tensor {
   const shape = row.map((d) => Math.max(d, 0));
   return apply1(EmptyRows, [n], { dtype, row: shape });

@@ -1,6 +1,4 @@
-/**
- * Moving elements about: transpose, reverse, roll.
- */
+/** Moves elements: transpose, reverse, roll. */
 import type { AxisMap } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
@@ -19,7 +17,7 @@ import { hostInts, knownInts, literalInts, setInts } from "./view.ts";
 import { copyKernels } from "./define_copy.ts";
 import { intScalar, intVector, shapeOfInput, toIndexInput, toInput, wantRank } from "../input.ts";
 
-/** `inverse[order[i]] = i`. Throws `ValueError` where `order` is no permutation. */
+/** Inverts a permutation: `inverse[order[i]] = i`. Throws `ValueError` where `order` is none. */
 function inverted(order: readonly number[]): number[] {
   const out = new Array<number>(order.length).fill(-1);
   order.forEach((p, i) => out[p < 0 ? p + order.length : p] = i);
@@ -140,9 +138,8 @@ const Roll = defineOp({
 });
 
 /**
- * Permutes the axes: axis i of the result is axis `perm[i]` of `x`; all reversed where none is given.
- * `conjugate` takes complex conjugates. Throws `ValueError` where `perm` is no permutation of the axes.
- * TensorFlow op `Transpose`.
+ * Permutes the axes: axis i of the result is axis `perm[i]` of `x`; by default their order is reversed. `conjugate`
+ * takes complex conjugates. Throws `ValueError` where `perm` is no permutation of the axes. TensorFlow op `Transpose`.
  *
  * @example
  * ```ts
@@ -159,7 +156,7 @@ export function transpose(x: TensorLike, perm?: TensorLike | null, conjugate = f
     : moved;
 }
 
-/** The order of axes; all reversed where none is given. */
+/** Returns the order of axes; reversed by default. */
 function orderOf(input: OpInput, perm: TensorLike | null | undefined): OpInput {
   if (perm !== undefined && perm !== null) return toIndexInput(perm, "perm", "transpose");
   const rank = shapeOfInput(input)?.length;
@@ -169,8 +166,8 @@ function orderOf(input: OpInput, perm: TensorLike | null | undefined): OpInput {
 }
 
 /**
- * Turns the order of elements round along some axes; along all where none is given.
- * Throws `ValueError` for an axis out of range. TensorFlow op `ReverseV2`.
+ * Reverses the order of elements along some axes, by default all. Throws `ValueError` for an axis out of range.
+ * TensorFlow op `ReverseV2`.
  *
  * @example
  * ```ts
@@ -202,7 +199,7 @@ function reverseOfRank(
 }
 
 /**
- * Turns a vector round. Throws `ValueError` for other ranks. See {@linkcode reverse}.
+ * Reverses a vector. Throws `ValueError` for other ranks. See {@linkcode reverse}.
  *
  * @example
  * ```ts
@@ -215,7 +212,7 @@ export function reverse1d(x: TensorLike): Tensor {
   return reverseOfRank(1, x, 0);
 }
 /**
- * Turns a matrix round along some axes. Throws `ValueError` for other ranks. See {@linkcode reverse}.
+ * Reverses a matrix along some axes. Throws `ValueError` for other ranks. See {@linkcode reverse}.
  *
  * @example
  * ```ts
@@ -228,7 +225,7 @@ export function reverse2d(x: TensorLike, axis?: number | readonly number[]): Ten
   return reverseOfRank(2, x, axis);
 }
 /**
- * Turns a tensor of rank 3 round along some axes. Throws `ValueError` for other ranks. See {@linkcode reverse}.
+ * Reverses a tensor of rank 3 along some axes. Throws `ValueError` for other ranks. See {@linkcode reverse}.
  *
  * @example
  * ```ts
@@ -241,7 +238,7 @@ export function reverse3d(x: TensorLike, axis?: number | readonly number[]): Ten
   return reverseOfRank(3, x, axis);
 }
 /**
- * Turns a tensor of rank 4 round along some axes. Throws `ValueError` for other ranks. See {@linkcode reverse}.
+ * Reverses a tensor of rank 4 along some axes. Throws `ValueError` for other ranks. See {@linkcode reverse}.
  *
  * @example
  * ```ts
@@ -255,7 +252,7 @@ export function reverse4d(x: TensorLike, axis?: number | readonly number[]): Ten
 }
 
 /**
- * Shifts elements along axes; what leaves at one end enters at the other. Follows TensorFlow `tf.roll`, op `Roll`.
+ * Shifts elements along axes; those that leave at one end enter at the other. Follows TensorFlow `tf.roll`, op `Roll`.
  *
  * @example
  * ```ts

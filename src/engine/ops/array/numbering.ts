@@ -1,6 +1,4 @@
-/**
- * Numbered and patterned tensors: range, linspace, eye, diag, meshgrid, oneHot.
- */
+/** Numbered and patterned tensors: range, linspace, eye, diag, meshgrid, oneHot. */
 import { apply1, compose, currentInterpreter } from "../../core/apply.ts";
 import { asDType, type DType, isBigInt, isInRange, isInteger } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
@@ -21,7 +19,7 @@ import { dimsInput } from "./fill_ops.ts";
 import { castInput, intScalar, shapeOfInput, toInput } from "../input.ts";
 import { wideIndexInput } from "./gather.ts";
 
-/** How many numbers a range has. Throws `ValueError` for a step of zero or the wrong way. */
+/** Returns the number of elements of a range. Throws `ValueError` for a step of zero or in the wrong direction. */
 function rangeSize(start: number, limit: number, delta: number): number {
   if (delta === 0) throw new ValueError("Requires delta != 0: 0");
   if (delta > 0 ? start > limit : start < limit) {
@@ -49,7 +47,7 @@ const Range = defineOp({
   ...rampKernels("steps"),
 });
 
-/** The meaning and host kernel of an op that numbers places. */
+/** Returns the meaning and host kernel of an op that numbers places. */
 function rampKernels(how: "steps" | "spaced"): Required<Pick<OpDef, "meaning" | "cpu">> {
   return {
     meaning: { kind: "fill", how },
@@ -112,7 +110,7 @@ const DiagPart = defineOp({
   }),
 });
 
-// On and off are read on the host: they are numbers in every known program, and nothing is uploaded for them.
+// On and off are host inputs: they are plain numbers in practice, and nothing is uploaded for them.
 const OneHot = defineOp({
   name: "OneHot",
   inputs: ["indices: TI", "depth: int32", "on_value: T", "off_value: T"],
@@ -129,9 +127,9 @@ const OneHot = defineOp({
 });
 
 /**
- * Numbers from `start` up to but without `stop`; none where the step leads away.
- * A step of 1 counts down where `stop` lies below. Tensors make the size known only when it runs.
- * Throws `ValueError` for a step of 0, and for numbers that the dtype does not hold. TensorFlow op `Range`.
+ * Returns numbers from `start` to before `stop`; none if the step leads away. A step of 1 counts down if `stop` is
+ * lower. With tensors the size is known at run time. Throws `ValueError` for a step of 0, and for numbers that the
+ * dtype does not hold. TensorFlow op `Range`.
  *
  * @example
  * ```ts
@@ -171,8 +169,8 @@ export function range(
 }
 
 /**
- * `num` numbers evenly spaced from `start` to `stop`, both included. Throws `ValueError` where `num` is not positive.
- * TensorFlow op `LinSpace`.
+ * Returns `num` evenly spaced numbers from `start` to `stop`, both included. Throws `ValueError` where `num` is not
+ * positive. TensorFlow op `LinSpace`.
  *
  * @example
  * ```ts
@@ -193,8 +191,8 @@ export function linspace(start: number, stop: number, num: number): Tensor {
 }
 
 /**
- * Ones on the diagonal, zeros elsewhere; repeated for `batchShape`. Throws `ValueError` for extents that are negative or not whole.
- * Follows TensorFlow `tf.eye`.
+ * Returns a matrix of ones on the diagonal, zeros elsewhere, repeated for `batchShape`. Throws `ValueError` for extents
+ * that are negative or not whole. Follows TensorFlow `tf.eye`.
  *
  * @example
  * ```ts
@@ -224,7 +222,7 @@ export function eye(
       : matrix;
   });
 }
-/** Elements of an identity matrix that are written on the host: larger ones are made where they will be. */
+/** Maximum elements of an identity matrix that is written on the host: larger ones are made on their device. */
 const MOST_UPLOADED = 4096;
 
 function identityMatrix(dtype: DType, rows: number, columns: number): NdArray {
@@ -235,7 +233,7 @@ function identityMatrix(dtype: DType, rows: number, columns: number): NdArray {
 }
 
 /**
- * A tensor of twice the rank with `x` on its diagonal and zeros elsewhere. TensorFlow op `Diag`.
+ * Returns a tensor of twice the rank with `x` on its diagonal and zeros elsewhere. TensorFlow op `Diag`.
  *
  * @example
  * ```ts
@@ -249,7 +247,7 @@ export function diag(x: TensorLike): Tensor {
 }
 
 /**
- * The diagonal of a tensor whose shape is some shape twice: undoes {@linkcode diag}. Follows TensorFlow
+ * Returns the diagonal of a tensor whose shape repeats some shape twice: undoes {@linkcode diag}. Follows TensorFlow
  * `tf.linalg.tensor_diag_part`, op `DiagPart`. Throws `ValueError` where the halves of the shape differ.
  *
  * @example
@@ -268,8 +266,8 @@ const checkGridOptions = optionCheck<{ readonly indexing?: "xy" | "ij" }>("meshg
 });
 
 /**
- * The coordinates of a grid: one tensor for each axis. `indexing` is `"xy"` (first axis is y) or `"ij"`.
- * Throws `TypeError` for another indexing. Follows TensorFlow `tf.meshgrid`.
+ * Returns the coordinates of a grid: one tensor for each axis. `indexing` is `"xy"` (first axis is y) or `"ij"`. Throws
+ * `TypeError` for another indexing. Follows TensorFlow `tf.meshgrid`.
  *
  * @example
  * ```ts
@@ -312,8 +310,8 @@ export function meshgrid(
 }
 
 /**
- * Rows that are `onValue` at the index and `offValue` elsewhere, along a new axis (the last, unless `axis` says otherwise).
- * An index outside `[0, depth)` gives a row of `offValue`. Throws `ValueError` for a depth below 2.
+ * Returns rows that are `onValue` at the index and `offValue` elsewhere, along a new axis (the last, unless `axis`
+ * differs). An index outside `[0, depth)` gives a row of `offValue`. Throws `ValueError` for a depth below 2.
  * TensorFlow op `OneHot`.
  *
  * @example

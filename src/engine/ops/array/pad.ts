@@ -1,6 +1,4 @@
-/**
- * Padding: with a constant, or by mirroring.
- */
+/** Pads tensors: with a constant, or by mirroring. */
 import { wantList } from "../../core/arguments.ts";
 import type { AxisMap, CopyMap } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
@@ -28,7 +26,7 @@ import { sum } from "../reduce/reduce.ts";
 /** `[before, after]` for each axis. */
 export type Paddings = readonly (readonly [number, number])[];
 
-/** Numbers by twos. */
+/** Splits numbers into pairs. */
 export function pairsOf(flat: readonly number[]): [number, number][] {
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i], flat[2 * i + 1]]);
 }
@@ -53,7 +51,7 @@ function paddedShape(x: Spec, paddings: Spec): PartialShape {
   });
 }
 
-/** The copy of a padded tensor: `rule` says what stands around. */
+/** Returns the copy that pads a tensor by a rule for its surroundings. */
 function paddedMap(
   { inputs: [{ shape }], hosts, outputs: [out] }: Problem,
   rule: Pick<AxisMap, "rule" | "step">,
@@ -69,7 +67,7 @@ function paddedMap(
 
 const constantMap = (problem: Problem): CopyMap => paddedMap(problem, { rule: "window" });
 
-/** The part of `dy` that was not padding. */
+/** Returns the part of `dy` inside the padding. */
 function unpadded(dy: Tensor, paddings: Tensor, ctx: GradContext): Tensor {
   const known = literalInts(paddings);
   const begin = known
@@ -78,7 +76,7 @@ function unpadded(dy: Tensor, paddings: Tensor, ctx: GradContext): Tensor {
   return slice(dy, begin, ctx.shapeOf(0));
 }
 
-/** An op of a tensor and its paddings, which widens it where nothing else is said. */
+/** Defines an op of a tensor and its paddings; by default it pads. */
 function definePad(name: string, init: Partial<OpInit>): OpDef {
   return defineOp({
     name,
@@ -111,7 +109,7 @@ const PadV2 = definePad("PadV2", {
   ...copyKernels(0, constantMap, { fill: 2 }),
 });
 
-/** 0 where the border is not repeated (`REFLECT`), 1 where it is (`SYMMETRIC`). */
+/** 0 excludes the border (`REFLECT`), 1 repeats it (`SYMMETRIC`). */
 function borderOf({ mode }: Attrs): 0 | 1 {
   return mode === "REFLECT" ? 0 : 1;
 }
@@ -165,7 +163,7 @@ const MirrorPadGrad = definePad("MirrorPadGrad", {
       null,
     ],
   },
-  // One axis at a time: the middle, and both margins turned round and laid over it.
+  // One axis at a time: the middle, with both margins reversed and added to it.
   expand: ([dy, paddings], attrs) => {
     const border = borderOf(attrs);
     const pairs = pairsOf(literalInts(paddings)!);
@@ -202,9 +200,8 @@ function foldAxis(
 }
 
 /**
- * Surrounds a tensor with a constant: `paddings[i]` is how much goes before and after along axis i.
- * Throws `ValueError` where there is not one pair of non-negative numbers for each axis.
- * TensorFlow ops `Pad` and `PadV2`.
+ * Pads a tensor with a constant: `paddings[i]` is the number of elements before and after along axis i. Throws
+ * `ValueError` where there is not one pair of non-negative numbers for each axis. TensorFlow ops `Pad` and `PadV2`.
  *
  * @example
  * ```ts
@@ -226,7 +223,7 @@ export function pad(
 }
 
 /**
- * Surrounds a vector with a constant. See {@linkcode pad}.
+ * Pads a vector with a constant. See {@linkcode pad}.
  *
  * @example
  * ```ts
@@ -248,7 +245,7 @@ export function pad1d(
 }
 
 /**
- * Surrounds a matrix with a constant. Throws `ValueError` where there are not two pairs. See {@linkcode pad}.
+ * Pads a matrix with a constant. Throws `ValueError` where there are not two pairs. See {@linkcode pad}.
  *
  * @example
  * ```ts
@@ -261,7 +258,7 @@ export function pad2d(x: TensorLike, paddings: Paddings, constantValue = 0): Ten
   return padOfRank(2, x, paddings, constantValue);
 }
 /**
- * Surrounds a tensor of rank 3 with a constant. Throws `ValueError` where there are not three pairs. See {@linkcode pad}.
+ * Pads a tensor of rank 3 with a constant. Throws `ValueError` where there are not three pairs. See {@linkcode pad}.
  *
  * @example
  * ```ts
@@ -274,7 +271,7 @@ export function pad3d(x: TensorLike, paddings: Paddings, constantValue = 0): Ten
   return padOfRank(3, x, paddings, constantValue);
 }
 /**
- * Surrounds a tensor of rank 4 with a constant. Throws `ValueError` where there are not four pairs. See {@linkcode pad}.
+ * Pads a tensor of rank 4 with a constant. Throws `ValueError` where there are not four pairs. See {@linkcode pad}.
  *
  * @example
  * ```ts
@@ -298,8 +295,8 @@ function padOfRank(rank: number, x: TensorLike, paddings: Paddings, constantValu
 }
 
 /**
- * Surrounds a tensor with its own mirror image: `"reflect"` leaves the border out, `"symmetric"` repeats it.
- * Throws `ValueError` for paddings larger than the image. TensorFlow op `MirrorPad`.
+ * Pads a tensor with its own mirror image: `"reflect"` leaves the border out, `"symmetric"` repeats it. Throws
+ * `ValueError` for paddings larger than the image. TensorFlow op `MirrorPad`.
  *
  * @example
  * ```ts

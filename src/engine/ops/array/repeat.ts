@@ -1,6 +1,4 @@
-/**
- * Repeating elements: tile, broadcastTo; and the arithmetic of broadcast shapes.
- */
+/** Repeats elements: tile, broadcastTo; and the arithmetic of broadcast shapes. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
@@ -146,8 +144,8 @@ function shapeInput(shape: TensorLike, input: OpInput): OpInput {
 }
 
 /**
- * The shape that two shapes, given as integer vectors, broadcast to.
- * Throws `InvalidArgumentError` where they do not. TensorFlow op `BroadcastArgs`.
+ * Returns the shape that two shapes, given as integer vectors, broadcast to. Throws `InvalidArgumentError` where they
+ * do not. TensorFlow op `BroadcastArgs`.
  *
  * @example
  * ```ts

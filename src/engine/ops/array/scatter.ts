@@ -1,6 +1,6 @@
 /**
- * Putting elements in their places: scatterND, tensorScatterUpdate, sparseToDense.
- * An index out of range throws on the CPU; on the GPU what it names is left out, as in TensorFlow.
+ * Scatters elements: scatterND, tensorScatterUpdate, sparseToDense. An index out of range throws on the CPU; on the GPU
+ * its update is ignored, as in TensorFlow.
  */
 import type { RowLayout } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
@@ -139,7 +139,7 @@ function checkOrder(vectors: NdArray): void {
   }
 }
 
-/** Indices as vectors of `depth` elements: a scalar or a list of places in a vector gets its last axis. */
+/** Returns indices as vectors of `depth` elements: a scalar, or a list of places in a vector, gets a last axis. */
 function indexVectors(indices: OpInput, depth: number | undefined): OpInput {
   const rank = shapeOfInput(indices)?.length;
   if (rank !== undefined && rank >= 2) return indices;
@@ -153,9 +153,9 @@ function indexVectors(indices: OpInput, depth: number | undefined): OpInput {
 }
 
 /**
- * Zeros of a shape with `updates` added where index vectors say; what is named twice is summed.
- * A vector of indices counts as one index each. Throws `ValueError` where shapes do not fit,
- * `InvalidArgumentError` for an index out of range on the CPU. TensorFlow op `ScatterNd`.
+ * Adds `updates` at index vectors to zeros of a shape; an index that repeats is summed. A vector of indices counts as
+ * one index each. Throws `ValueError` where shapes do not fit, `InvalidArgumentError` for an index out of range on the
+ * CPU. TensorFlow op `ScatterNd`.
  *
  * @example
  * ```ts
@@ -177,7 +177,7 @@ export function scatterND(indices: TensorLike, updates: TensorLike, shape: Tenso
   return apply1(ScatterNd, [at, rows, castInput(dims, at.dtype)]);
 }
 
-/** `into`: what numbers take their dtype from. */
+/** `into`: the tensor whose dtype numbers get. */
 function scatterInputs(
   indices: TensorLike,
   updates: TensorLike,
@@ -193,9 +193,9 @@ function scatterInputs(
 }
 
 /**
- * A copy of `x` with `updates` written where index vectors say. Of several updates for one place the last stays on the
- * CPU, any on the GPU. Throws `ValueError` where shapes do not fit, `InvalidArgumentError` for an index out of range on
- * the CPU. TensorFlow op `TensorScatterUpdate`.
+ * Writes `updates` at index vectors to a copy of `x`. Of several updates for one place the last stays on the CPU, any
+ * on the GPU. Throws `ValueError` where shapes do not fit, `InvalidArgumentError` for an index out of range on the CPU.
+ * TensorFlow op `TensorScatterUpdate`.
  *
  * @example
  * ```ts
@@ -215,8 +215,8 @@ export function tensorScatterUpdate(
 }
 
 /**
- * A copy of `x` with `updates` added where index vectors say. Throws as {@linkcode tensorScatterUpdate}.
- * TensorFlow op `TensorScatterAdd`.
+ * Adds `updates` at index vectors to a copy of `x`. Throws as {@linkcode tensorScatterUpdate}. TensorFlow op
+ * `TensorScatterAdd`.
  *
  * @example
  * ```ts
@@ -232,9 +232,10 @@ export function tensorScatterAdd(x: TensorLike, indices: TensorLike, updates: Te
 }
 
 /**
- * A tensor of `outputShape` that holds `defaultValue` everywhere but at the indices: a scalar, a list of places in a
+ * Returns a tensor of `outputShape` that holds `defaultValue` except at the indices: a scalar, a list of places in a
  * vector, or one index vector a row. One value may serve for all. Throws `ValueError` where shapes do not fit and, with
- * `validateIndices`, `InvalidArgumentError` on the CPU for indices that repeat or are out of order. TensorFlow op `SparseToDense`.
+ * `validateIndices`, `InvalidArgumentError` on the CPU for indices that repeat or are out of order. TensorFlow op
+ * `SparseToDense`.
  *
  * @example
  * ```ts

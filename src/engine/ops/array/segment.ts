@@ -1,6 +1,4 @@
-/**
- * Sums over segments of the leading axes.
- */
+/** Sums over segments of the leading axes. */
 import { apply1 } from "../../core/apply.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineOp, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
@@ -59,7 +57,7 @@ const UnsortedSegmentSum = defineOp({
   ),
 });
 
-/** Each element's segment; zeros where the id is negative, which is not part of any. */
+/** Returns each element's segment; zeros for a negative id, which belongs to none. */
 const PickSegments = defineOp({
   name: "PickSegments",
   portable: "parts",
@@ -90,7 +88,7 @@ export function pickSegments(segments: Tensor, ids: Tensor): Tensor {
   return apply1(PickSegments, [segments, ids]);
 }
 
-/** An op of slices and of their segments' ids, which do not decrease; `fold` fills a result of zeros. */
+/** Defines an op of slices and their ascending segment ids; `fold` fills a result of zeros. */
 export function defineSorted(
   name: string,
   types: string,
@@ -115,7 +113,7 @@ export function defineSorted(
   });
 }
 
-/** How many segments there are. Throws `InvalidArgumentError` for ids that decrease. */
+/** Returns the number of segments. Throws `InvalidArgumentError` for ids that decrease. */
 function segmentsOf(ids: readonly number[]): number {
   ids.forEach((id, i) => {
     if (id < (i === 0 ? 0 : ids[i - 1])) {
@@ -136,8 +134,8 @@ const SegmentSum = defineSorted(
 );
 
 /**
- * Sums the slices of `x` that have the same id; segment i of the result is the sum for id i. Negative ids are left out.
- * Throws `ValueError` where ids and `x` do not fit. TensorFlow op `UnsortedSegmentSum`.
+ * Sums the slices of `x` by id: row i of the result is the sum for id i. Negative ids are ignored. Throws `ValueError`
+ * where ids and `x` do not fit. TensorFlow op `UnsortedSegmentSum`.
  *
  * @example
  * ```ts
@@ -166,8 +164,8 @@ export function unsortedSegmentSum(
 }
 
 /**
- * Sums the slices of `x` that have the same id; ids must not decrease, and the last one says how many segments there are.
- * Throws `InvalidArgumentError` for ids that decrease. Follows TensorFlow `tf.math.segment_sum`, op `SegmentSum`.
+ * Sums the slices of `x` by id; ids must not decrease, and the last one determines the number of segments. Throws
+ * `InvalidArgumentError` for ids that decrease. Follows TensorFlow `tf.math.segment_sum`, op `SegmentSum`.
  *
  * @example
  * ```ts

@@ -1,6 +1,4 @@
-/**
- * Means, products and extremes of segments of the leading axes, in the namespace `tf.math`. On the host.
- */
+/** Means, products and extremes of segments of the leading axes, in the namespace `tf.math`. On the host. */
 import { apply1 } from "../../core/apply.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
@@ -24,20 +22,20 @@ import {
 } from "./segment.ts";
 import { hostInts, knownInts } from "./view.ts";
 
-/** Sums, and elements' own of what is there for each segment. */
+/** Sums, and the lookup of each element's segment. */
 interface Segments {
   readonly sum: (x: Tensor) => Tensor;
   readonly own: (x: Tensor) => Tensor;
 }
 
-/** Where elements are the extreme of their segment they share its gradient. */
+/** Elements equal to the extreme of their segment share its gradient. */
 function ofExtremes(data: Tensor, out: Tensor, dy: Tensor, { sum, own }: Segments): Tensor {
   const selected = equal(data, own(out));
   const shared = div(dy, sum(cast(selected, dy.dtype)));
   return where(selected, own(shared), zerosLike(data));
 }
 
-/** A product without one of its factors, which may be zero. */
+/** Returns a product without one of its factors, which may be zero. */
 function ofProducts(
   data: Tensor,
   dy: Tensor,
@@ -51,7 +49,7 @@ function ofProducts(
   return mul(where(greater(zeros, 1), zerosLike(data), without), own(dy));
 }
 
-/** A fold of segments whose ids do not decrease: its op and the function. */
+/** Defines a fold of segments with ascending ids: its op and the function. */
 function sortedFold(name: string, how: SegmentFold): SortedSegments {
   const vjp: GradRule["vjp"] = ({ data, segment_ids: ids, output }, [dy]) => {
     const segments = {
@@ -74,12 +72,12 @@ function sortedFold(name: string, how: SegmentFold): SortedSegments {
   return (x, ids) => apply1(def, [toInput(x, "x", fn), wideIndexInput(ids, fn)]);
 }
 
-/** The name of an op's function. */
+/** Returns the name of an op's function. */
 function functionOf(op: string): string {
   return op[0].toLowerCase() + op.slice(1);
 }
 
-/** The same for any order of ids. */
+/** Defines the same for unordered ids. */
 function unsortedFold(name: string, how: SegmentFold): UnsortedSegments {
   const vjp: GradRule["vjp"] = ({ data, segment_ids: ids, num_segments: num, output }, [dy]) => {
     const segments = {
@@ -121,9 +119,9 @@ function unsortedFold(name: string, how: SegmentFold): UnsortedSegments {
     ]);
 }
 
-/** A function of slices and of their segments' ids, which do not decrease. */
+/** A function of slices and their ascending segment ids. */
 export type SortedSegments = (x: TensorLike, segmentIds: TensorLike) => Tensor;
-/** A function of slices, of their segments' ids and of how many segments there are. */
+/** A function of slices, their segment ids and the number of segments. */
 export type UnsortedSegments = (
   x: TensorLike,
   segmentIds: TensorLike,
@@ -131,8 +129,9 @@ export type UnsortedSegments = (
 ) => Tensor;
 
 /**
- * Means of the slices of `x` that have the same id, 0 where there are none; ids must not decrease. Of whole numbers they are rounded towards
- * zero. TensorFlow op `SegmentMean`. Throws `InvalidArgumentError` for ids that decrease, `ValueError` for shapes that do not fit.
+ * Averages the slices of `x` by id, 0 where there are none; ids must not decrease. Integers are rounded towards zero.
+ * TensorFlow op `SegmentMean`. Throws `InvalidArgumentError` for ids that decrease, `ValueError` for shapes that do not
+ * fit.
  *
  * @example
  * ```ts
@@ -144,15 +143,16 @@ export type UnsortedSegments = (
  * ```
  */
 export const segmentMean: SortedSegments = sortedFold("SegmentMean", "mean");
-/** The largest of each segment, as {@linkcode segmentMean}. TensorFlow op `SegmentMax`. */
+/** Takes the largest element of each segment, as {@linkcode segmentMean}. TensorFlow op `SegmentMax`. */
 export const segmentMax: SortedSegments = sortedFold("SegmentMax", "max");
-/** The smallest of each segment, as {@linkcode segmentMean}. TensorFlow op `SegmentMin`. */
+/** Takes the smallest element of each segment, as {@linkcode segmentMean}. TensorFlow op `SegmentMin`. */
 export const segmentMin: SortedSegments = sortedFold("SegmentMin", "min");
-/** Products of segments, 1 where there is nothing, as {@linkcode segmentMean}. TensorFlow op `SegmentProd`. */
+/** Multiplies segments, 1 for an empty one, as {@linkcode segmentMean}. TensorFlow op `SegmentProd`. */
 export const segmentProd: SortedSegments = sortedFold("SegmentProd", "prod");
 /**
- * The largest of the slices of `x` that have the same id, the lowest number of the dtype where there are none. Negative ids are left out.
- * TensorFlow op `UnsortedSegmentMax`. Throws `InvalidArgumentError` for ids that are too large, `ValueError` for shapes that do not fit.
+ * Takes the largest slice elements of `x` by id, the lowest number of the dtype for an empty segment. Negative ids are
+ * ignored. TensorFlow op `UnsortedSegmentMax`. Throws `InvalidArgumentError` for ids that are too large, `ValueError`
+ * for shapes that do not fit.
  *
  * @example
  * ```ts
@@ -164,17 +164,20 @@ export const segmentProd: SortedSegments = sortedFold("SegmentProd", "prod");
  * ```
  */
 export const unsortedSegmentMax: UnsortedSegments = unsortedFold("UnsortedSegmentMax", "max");
-/** The smallest of each segment, the highest number where there is none, as {@linkcode unsortedSegmentMax}. TensorFlow op `UnsortedSegmentMin`. */
+/**
+ * Takes the smallest of each segment, the highest number for an empty one, as {@linkcode unsortedSegmentMax}.
+ * TensorFlow op `UnsortedSegmentMin`.
+ */
 export const unsortedSegmentMin: UnsortedSegments = unsortedFold("UnsortedSegmentMin", "min");
-/** Products of segments, 1 where there is nothing, as {@linkcode unsortedSegmentMax}. TensorFlow op `UnsortedSegmentProd`. */
+/** Multiplies segments, 1 for an empty one, as {@linkcode unsortedSegmentMax}. TensorFlow op `UnsortedSegmentProd`. */
 export const unsortedSegmentProd: UnsortedSegments = unsortedFold("UnsortedSegmentProd", "prod");
 
-/** Means of segments, 0 where there is nothing. Follows TensorFlow `tf.math.unsorted_segment_mean`. */
+/** Averages segments, 0 for an empty one. Follows TensorFlow `tf.math.unsorted_segment_mean`. */
 export const unsortedSegmentMean: UnsortedSegments = (x, ids, num): Tensor => {
   const [sums, counts] = sumsAndCounts(x, ids, num);
   return div(sums, counts);
 };
-/** Sums of segments over the root of how many there are. Follows TensorFlow `tf.math.unsorted_segment_sqrt_n`. */
+/** Divides the sums of segments by the root of their sizes. Follows TensorFlow `tf.math.unsorted_segment_sqrt_n`. */
 export const unsortedSegmentSqrtN: UnsortedSegments = (x, ids, num): Tensor => {
   const [sums, counts] = sumsAndCounts(x, ids, num);
   return div(sums, sqrt(counts));

@@ -1,7 +1,4 @@
-/**
- * Ops whose result's size depends on values: where true, masks, unique elements, differences.
- * They run on the host.
- */
+/** Ops with results of data-dependent size: true places, masks, unique elements, differences. On the host. */
 import { wantNumber } from "../../core/arguments.ts";
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
@@ -49,16 +46,18 @@ const Where = defineOp({
   },
 });
 
-/** What is equal for equal elements: a number for a single one, a text. NaN equals itself here, as bits do. */
+/**
+ * A key that is equal for equal elements: a number for a single one, else a text. NaN equals itself here, by its bits.
+ */
 type Key = number | string;
 
-/** Gives the key of `count` elements that follow each other. */
+/** Returns the key of `count` consecutive elements. */
 function keysOf(x: NdArray): (start: number, count: number) => Key {
   if (DTYPES[x.dtype].kind === "string") {
     const data = x.data as Uint8Array[];
     return (start, count) => data.slice(start, start + count).join("|");
   }
-  // Zero and negative zero are one number: adding zero makes them so. As keys of a map they are one anyway.
+  // Adding zero makes negative zero plain zero. Keys of a map treat them as one anyway.
   const real = DTYPES[x.dtype].kind === "float" && x.dtype !== "bfloat16";
   const { words, slots } = wordsOf(x.data, x.dtype);
   const values = (real ? x.data : words) as ArrayLike<number>, each = real ? 1 : slots;
@@ -135,7 +134,7 @@ const ListDiff = defineOp({
   },
 });
 
-/** What is on a device, on the host: so that a host op may follow without waiting. */
+/** Reads a tensor to the host, so that a host op can follow without waiting. */
 async function onHost(x: TensorLike, arg: string, fn: string, dtype?: DType): Promise<OpInput> {
   const literal = !(x instanceof Tensor || x instanceof NdArray);
   const input = toInput(x, arg, fn, literal ? { dtype } : {});
@@ -143,7 +142,8 @@ async function onHost(x: TensorLike, arg: string, fn: string, dtype?: DType): Pr
 }
 
 /**
- * Indices of the true elements, one row each; int32. How many is known only when it runs. TensorFlow op `Where`.
+ * Returns the indices of the true elements, one row each; int32. Their number is known at run time. TensorFlow op
+ * `Where`.
  *
  * @example
  * ```ts
@@ -167,14 +167,14 @@ function mustBeBool(x: OpInput, arg: string, fn: string): OpInput {
   return x;
 }
 
-/** Lets go of tensors that only led to others. */
+/** Disposes intermediate tensors. */
 function release(...tensors: Tensor[]): void {
   for (const t of tensors) if (!t.isSymbolic) t.dispose();
 }
 
 /**
- * The slices of `x` where a mask over some of its axes, beginning with `axis`, is true.
- * Throws `ValueError` where the mask does not fit. Follows TensorFlow `tf.boolean_mask`, ops `Where` and `GatherV2`.
+ * Returns the slices of `x` where a mask over some of its axes, from `axis` on, is true. Throws `ValueError` where the
+ * mask does not fit. Follows TensorFlow `tf.boolean_mask`, ops `Where` and `GatherV2`.
  *
  * @example
  * ```ts
@@ -199,7 +199,7 @@ export async function booleanMaskAsync(x: TensorLike, mask: TensorLike, axis = 0
   return out;
 }
 
-/** The shape in which the masked axes are one. */
+/** Returns the shape with the masked axes joined. */
 function maskedShape(shape: PartialShape, mask: PartialShape, axis: number): number[] {
   if (shape === null || mask === null || shape.includes(null)) {
     throw new ValueError(
@@ -220,16 +220,16 @@ function maskedShape(shape: PartialShape, mask: PartialShape, axis: number): num
   return [...dims.slice(0, axis), masked, ...dims.slice(axis + mask.length)];
 }
 
-/** What {@linkcode unique} gives. */
+/** The result of {@linkcode unique}. */
 export interface UniqueResult {
   /** Slices in order of first appearance. */
   readonly values: Tensor;
-  /** For each slice of the input, which of the values it is; int32. */
+  /** Index of each input slice among the values; int32. */
   readonly indices: Tensor;
 }
 
 /**
- * The different slices along an axis, in order of first appearance, and where each slice of the input is among them.
+ * Finds the unique slices along an axis, in order of first appearance, and the index of each input slice among them.
  * Throws `ValueError` for a scalar. TensorFlow op `UniqueV2`.
  *
  * @example
@@ -250,8 +250,8 @@ export function unique(x: TensorLike, axis = 0): UniqueResult {
 }
 
 /**
- * The elements of vector `x` that are not in vector `y`, and their indices (int32).
- * Throws `ValueError` for other ranks, `TypeError` where dtypes differ. TensorFlow op `ListDiff`.
+ * Returns the elements of vector `x` that are not in vector `y`, and their indices (int32). Throws `ValueError` for
+ * other ranks, `TypeError` where dtypes differ. TensorFlow op `ListDiff`.
  *
  * @example
  * ```ts

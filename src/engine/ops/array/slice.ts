@@ -1,6 +1,4 @@
-/**
- * Cutting parts out: slice.
- */
+/** Extracts parts: slice. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
@@ -90,8 +88,8 @@ function sliceMargins(begin: Tensor, shape: TensorLike, dy: Tensor): OpInput {
 }
 
 /**
- * The part of a tensor that starts at `begin` and has `size` elements along each axis; -1, and what is left out,
- * means all the rest. Both may be tensors. Throws `ValueError` where the part lies outside. TensorFlow op `Slice`.
+ * Returns the part of a tensor that starts at `begin` and has `size` elements along each axis; -1, and omitted sizes,
+ * mean all the rest. Both may be tensors. Throws `ValueError` where the part lies outside. TensorFlow op `Slice`.
  *
  * @example
  * ```ts
@@ -108,7 +106,7 @@ export function slice(x: TensorLike, begin: TensorLike, size?: TensorLike | null
   return apply1(Slice, [input, corner(begin, rank, 0, "begin"), corner(size, rank, -1, "size")]);
 }
 
-/** A begin or size as given, brought to one number for each axis. */
+/** Returns a begin or size with one number for each axis. */
 function corner(
   value: TensorLike | null | undefined,
   rank: number | undefined,
@@ -121,14 +119,14 @@ function corner(
   return toIndexInput(list.concat(new Array<number>(missing).fill(rest)), arg, "slice");
 }
 
-/** The last dimension of a shape, as a host input. */
+/** Reads the last dimension of a shape, as a host input. */
 export function lastExtent(of: TensorLike): OpInput {
   const dims = toInput(of, "shape", "lastExtent");
   if (!(dims instanceof Tensor)) return intScalar(hostInts(dims).at(-1)!);
   return reshape(slice(dims, sub(shape(dims), 1), [1]), []);
 }
 
-/** Height and width out of the shape of an image batch, as a host input. */
+/** Reads height and width from the shape of an image batch, as a host input. */
 export function imageSize(of: TensorLike): OpInput {
   const dims = toInput(of, "shape", "imageSize");
   return dims instanceof Tensor ? slice(dims, [1], [2]) : intVector(hostInts(dims).slice(1, 3));

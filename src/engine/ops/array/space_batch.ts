@@ -1,6 +1,4 @@
-/**
- * Moving blocks of space into the batch or into channels, and back: views around one transpose.
- */
+/** Moves blocks of space into the batch or into channels, and back: views around one transpose. */
 import { wantList, wantNumber } from "../../core/arguments.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -54,7 +52,7 @@ function blockedShape(
   });
 }
 
-/** One of the two ops between blocks and the batch, each of which is the other's gradient. */
+/** Defines one of the two ops between blocks and the batch, each the other's gradient. */
 function defineBlocks(
   name: string,
   { pairs, way, inverse, expand }: {
@@ -139,7 +137,7 @@ function depthShape(
   });
 }
 
-/** One of the two ops between space and depth, each of which is the other's gradient. */
+/** Defines one of the two ops between space and depth, each the other's gradient. */
 function defineDepth(
   name: string,
   way: "toSpace" | "toDepth",

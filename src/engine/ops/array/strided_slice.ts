@@ -1,6 +1,4 @@
-/**
- * stridedSlice with TensorFlow's five masks, and its gradient.
- */
+/** stridedSlice with TensorFlow's five masks, and its gradient. */
 import type { AxisMap } from "../../core/meaning.ts";
 import { apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -23,20 +21,20 @@ import { intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 const MASKS = ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"];
 const ATTRS = ["T: type", "Index: index = int32", ...MASKS.map((mask) => `${mask}: int = 0`)];
 
-/** What is taken of one axis of the input; `count` is null where it is not known. */
+/** The part taken of one axis of the input; `count` is null if unknown. */
 interface Taken {
   readonly begin: number;
   readonly step: number;
   readonly count: number | null;
 }
 
-/** What is taken of each axis of the input, and the shape of the result: new axes in, shrunk ones out. */
+/** The parts taken of the input's axes, and the result's shape: with new axes, without shrunk ones. */
 interface Cut {
   readonly taken: readonly Taken[];
   readonly shape: PartialShape;
 }
 
-/** Works out begins, ends and strides against a shape. Numbers not known give unknown dimensions. */
+/** Applies begins, ends and strides to a shape. Unknown numbers give unknown dimensions. */
 function cut(
   shape: readonly (number | null)[],
   begin: readonly number[] | undefined,
@@ -90,7 +88,7 @@ function cut(
   return { taken, shape: out };
 }
 
-/** `null` for a begin or end means as far as it goes, `undefined` that it is not known. */
+/** `null` for a begin or end means as far as possible, `undefined` that it is unknown. */
 function takeAxis(
   dim: number | null,
   begin: number | null | undefined,
@@ -172,7 +170,7 @@ function masksOf(attrs: Attrs): Attrs {
   return Object.fromEntries(MASKS.map((mask) => [mask, attrs[mask]]));
 }
 
-/** What is taken of a shape, by the numbers behind input 0 or, in the gradient, behind the shape. */
+/** Returns the parts taken of a shape, by the inputs after input 0, or after the shape in the gradient. */
 function takenOf(shape: Shape, { hosts, attrs }: Problem): readonly Taken[] {
   const [begin, end, strides] = hosts.slice(1, 4).map((host) => hostInts(host!));
   return cut(shape, begin, end, strides, begin.length, attrs).taken;
@@ -205,9 +203,9 @@ const StridedSliceGrad = defineOp({
 });
 
 /**
- * Every `strides[i]`-th element from `begin[i]` up to but without `end[i]`, counted from the end where negative.
- * Bit i of a mask says: begin or end is ignored, item i is `...`, a new axis, or one index whose axis goes.
- * Throws `ValueError` for a stride of 0 or a single index out of bounds. TensorFlow op `StridedSlice`.
+ * Takes every `strides[i]`-th element from `begin[i]` to before `end[i]`, counted from the end if negative. Bit i of a
+ * mask means: begin or end is ignored, item i is `...`, a new axis, or one index whose axis is removed. Throws
+ * `ValueError` for a stride of 0 or a single index out of bounds. TensorFlow op `StridedSlice`.
  *
  * @example
  * ```ts

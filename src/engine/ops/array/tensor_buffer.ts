@@ -1,6 +1,4 @@
-/**
- * TensorBuffer: elements to be set one by one before a tensor is made of them.
- */
+/** TensorBuffer: elements that are set one by one before they become a tensor. */
 import { wantObject } from "../../core/arguments.ts";
 import type { ChainedBuffer } from "../../core/chained/chained_ops.ts";
 import { decodeString } from "../../core/text.ts";
@@ -18,13 +16,13 @@ import { isShape, shapeText, sizeOf, stridesOf } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { tensor } from "./creation.ts";
 
-/** What a buffer takes and gives. */
+/** An element of a buffer. */
 export type BufferElement = number | string | boolean | bigint;
-/** What a buffer stores: strings as they are, all else as the dtype's array. */
+/** The storage of a buffer: strings as they are, all else as the dtype's array. */
 export type BufferValues = TypedArray | BufferElement[];
 
 /**
- * A mutable host array with the shape and dtype of a tensor to be. Made by {@linkcode buffer}.
+ * A mutable host array with the shape and dtype of a future tensor. Made by {@linkcode buffer}.
  *
  * @example
  * ```ts
@@ -48,7 +46,7 @@ export class TensorBuffer<R extends Rank = Rank, D extends DataType = "float32">
   /** Elements per step along each axis but the last. */
   readonly strides: number[];
 
-  /** Zeros, or these elements. Throws `ValueError` where their number does not fit the shape. */
+  /** Takes zeros, or these elements. Throws `ValueError` where their number does not fit the shape. */
   constructor(shape: readonly number[], dtype: DType = "float32", values?: BufferValues) {
     if (!isShape(shape as unknown)) {
       throw new ValueError(
@@ -85,7 +83,7 @@ export class TensorBuffer<R extends Rank = Rank, D extends DataType = "float32">
     return this.shape.length;
   }
 
-  /** Sets the element at these indices; index 0 where none is given. Throws `ValueError` for the wrong number of them. */
+  /** Sets the element at these indices, by default index 0. Throws `ValueError` for the wrong number of them. */
   set(value: BufferElement, ...locs: number[]): void {
     if (locs.length === 0) locs = [0];
     if (locs.length !== this.rank && !(this.rank === 0 && locs.length === 1)) {
@@ -96,7 +94,7 @@ export class TensorBuffer<R extends Rank = Rank, D extends DataType = "float32">
     (this.values as BufferElement[])[this.locToIndex(locs)] = value;
   }
 
-  /** The element at these indices; index 0 where none is given. Throws `ValueError` out of bounds. */
+  /** Returns the element at these indices, by default index 0. Throws `ValueError` out of bounds. */
   get(...locs: number[]): BufferElement {
     if (locs.length === 0) locs = [0];
     locs.forEach((loc, i) => {
@@ -109,13 +107,13 @@ export class TensorBuffer<R extends Rank = Rank, D extends DataType = "float32">
     return (this.values as BufferElement[])[this.locToIndex(locs)];
   }
 
-  /** Flat index of these indices. */
+  /** Returns the flat index of these indices. */
   locToIndex(locs: readonly number[]): number {
     if (this.rank === 0) return 0;
     return locs.reduce((n, loc, i) => n + loc * (this.strides[i] ?? 1), 0);
   }
 
-  /** Indices of a flat index. */
+  /** Returns the indices of a flat index. */
   indexToLoc(index: number): number[] {
     if (this.rank === 0) return [];
     return this.shape.map((_, i) => {
@@ -126,22 +124,22 @@ export class TensorBuffer<R extends Rank = Rank, D extends DataType = "float32">
     });
   }
 
-  /** A tensor of the elements. */
+  /** Makes a tensor of the elements. */
   toTensor(): Tensor<R> {
     const values = Array.isArray(this.values) ? this.values : (this.values as Float32Array).slice();
     return tensor(values as TensorLike, this.shape, this.dtype);
   }
 }
 
-/** A copy of a tensor's elements as a buffer. */
+/** Copies a tensor's elements to a buffer. */
 export function bufferOf({ shape, dtype }: Tensor, data: HostData): TensorBuffer {
   const values = Array.isArray(data) ? (data as Uint8Array[]).map(decodeString) : data.slice();
   return new TensorBuffer(shape, dtype, values);
 }
 
 /**
- * A buffer of zeros, or of these values, to be filled element by element.
- * Throws `ValueError` where values and shape do not fit. Follows TensorFlow.js `tf.buffer`.
+ * Makes a buffer of zeros, or of these values, to be filled element by element. Throws `ValueError` where values and
+ * shape do not fit. Follows TensorFlow.js `tf.buffer`.
  *
  * @example
  * ```ts

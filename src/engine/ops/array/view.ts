@@ -1,6 +1,4 @@
-/**
- * Ops that only change how memory is read: reshape, identity, expandDims, squeeze; and shape queries.
- */
+/** Ops that only change how memory is read: reshape, identity, expandDims, squeeze; and shape queries. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { defineOp, type GradRule, type OpDef } from "../../core/op.ts";
 import { NdArray, setElement } from "../../core/nd_array.ts";
@@ -17,17 +15,17 @@ import type { Spec } from "../../core/tensor_spec.ts";
 import { ValueError } from "../../core/errors.ts";
 import { asTensor, intScalar, intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 
-/** The values of an int32 or int64 host array. */
+/** Returns the values of an int32 or int64 host array. */
 export function hostInts(a: NdArray): number[] {
   return Array.from(a.data as ArrayLike<number | bigint>, Number);
 }
 
-/** The integers of a host input, or undefined where its value is not known yet. */
+/** Returns the integers of a host input, or undefined if its value is unknown. */
 export function knownInts(spec: Spec | undefined): number[] | undefined {
   return spec?.value && hostInts(spec.value);
 }
 
-/** The integers of a literal or of a graph's constant; undefined for what is known only when it runs. */
+/** Returns the integers of a literal or of a graph's constant; undefined for values known only at run time. */
 export function literalInts(x: Tensor | NdArray | undefined): number[] | undefined {
   if (x === undefined) return undefined;
   if (x instanceof NdArray) return hostInts(x);
@@ -35,7 +33,7 @@ export function literalInts(x: Tensor | NdArray | undefined): number[] | undefin
   return x.op.type === "Const" ? hostInts(x.op.attrs.value) : undefined;
 }
 
-/** An op that gives its input under another handle. */
+/** Defines an op that returns its input under another handle. */
 function defineSame(name: string, grad: GradRule | null): OpDef {
   return defineOp({
     name,
@@ -91,7 +89,7 @@ function reshapeTo(
   return dims.map((d) => (d === -1 ? (rest === 0 ? 0 : size / rest) : d));
 }
 
-/** The shape with an axis more, which has this place in the result. */
+/** Inserts an axis into a shape, at this place of the result. */
 export function withAxis(
   shape: readonly (number | null)[],
   axis: number,
@@ -101,12 +99,12 @@ export function withAxis(
   return [...shape.slice(0, a), extent, ...shape.slice(a)];
 }
 
-/** Writes whole numbers into an int32 or int64 array. */
+/** Writes integers to an int32 or int64 array. */
 export function setInts(out: NdArray, values: readonly number[]): void {
   values.forEach((v, i) => setElement(out, i, out.dtype === "int64" ? BigInt(v) : v));
 }
 
-/** An op that asks about the shape of its input; `infer` says the shape of the answer. */
+/** Defines an op that queries the shape of its input; `infer` returns the answer's shape. */
 function defineQuery(
   name: string,
   answer: (shape: ConcreteShape) => readonly number[],
@@ -231,7 +229,8 @@ const Squeeze = defineOp({
 });
 
 /**
- * Removes axes of extent 1: all, or those named. TensorFlow op `Squeeze`. Throws `ValueError` for an axis of another extent.
+ * Removes axes of extent 1: all, or the given ones. TensorFlow op `Squeeze`. Throws `ValueError` for an axis of another
+ * extent.
  *
  * @example
  * ```ts
@@ -245,7 +244,7 @@ export function squeeze(x: TensorLike, axis?: number | readonly number[] | null)
   return apply1(Squeeze, [toInput(x, "x", "squeeze")], { squeeze_dims: axes });
 }
 
-/** The static shape; null where `setShape` only promised it: then it must be asked for at run time, which checks the promise. */
+/** Returns the static shape; null if `setShape` only promised it: the query at run time then checks the promise. */
 function certainShape(input: OpInput): PartialShape {
   return (input as { readonly promised?: boolean }).promised ? null : shapeOfInput(input);
 }

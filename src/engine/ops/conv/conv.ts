@@ -1,6 +1,4 @@
-/**
- * Convolutions over one and two axes.
- */
+/** Convolutions over one and two axes. */
 import { compose } from "../../core/apply.ts";
 import type { OpDef } from "../../core/op.ts";
 import type { Portable } from "../../core/portable.ts";
@@ -31,7 +29,7 @@ export const CONV_2D_ATTRS: readonly string[] = [
   "dilations: list(int) = [1, 1, 1, 1]",
 ];
 
-/** TensorFlow's gradients have int32 sizes alone. */
+/** TensorFlow's gradients have only int32 sizes. */
 const SIZED: { sizes: string; portable: Portable } = {
   sizes: "Tsizes",
   portable: { without: { Tsizes: (v) => v === "int32" } },

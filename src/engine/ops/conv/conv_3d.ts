@@ -1,6 +1,4 @@
-/**
- * Convolutions over three axes.
- */
+/** Convolutions over three axes. */
 import type { Portable } from "../../core/portable.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { convolve, convolveTransposed, type Padding, type PerAxis } from "./conv_arguments.ts";

@@ -1,6 +1,4 @@
-/**
- * From what users pass to convolutions and pooling to TensorFlow's attributes.
- */
+/** Converts the arguments of convolutions and pooling to TensorFlow's attributes. */
 import { apply1, compose, type OpInput } from "../../core/apply.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import { type PartialShape, shapeText } from "../../core/shape.ts";
@@ -14,12 +12,12 @@ import { asTensor, intVector, shapeOfInput, toIndexInput, toInput } from "../inp
 
 /** Padding: a name, the same number of zeros on every side, or `[before, after]` per axis of the input. */
 export type Padding = "valid" | "same" | number | readonly (readonly [number, number])[];
-/** How output extents are rounded where padding is a number. */
+/** Rounding of output extents, for numeric padding. */
 export type RoundingMode = "floor" | "round" | "ceil";
 /** One number for all spatial axes, or one per axis. */
 export type PerAxis = number | readonly number[];
 
-/** How a window slides over images. */
+/** The movement of a window over images. */
 export interface Sliding {
   /** Steps between places. */
   readonly strides: PerAxis;
@@ -29,7 +27,7 @@ export interface Sliding {
   readonly dataFormat: string;
   /** Steps between taps. */
   readonly dilations?: PerAxis | undefined;
-  /** How extents are rounded. */
+  /** Rounding of extents. */
   readonly dimRoundingMode?: RoundingMode | undefined;
 }
 
@@ -41,7 +39,7 @@ export interface WindowArguments extends Sliding {
   readonly window: readonly (number | null)[];
 }
 
-/** TensorFlow's spatial attributes; a type, not an interface, so that it passes for attributes of an op. */
+/** TensorFlow's spatial attributes; a type, not an interface, so that it fits an op's attributes. */
 export type WindowAttrs = {
   /** Per axis of the input. */
   readonly strides: number[];
@@ -54,7 +52,7 @@ export type WindowAttrs = {
   readonly dilations: number[];
 };
 
-/** One number per spatial axis. Throws `ValueError` for another count or values below 1. */
+/** Returns one number per spatial axis. Throws `ValueError` for another count or values below 1. */
 export function perAxis(value: PerAxis, count: number, fn: string, what: string): number[] {
   const list = typeof value === "number" ? new Array<number>(count).fill(value) : [...value];
   if (list.length === 1 && count > 1) list.push(...new Array<number>(count - 1).fill(list[0]));
@@ -85,7 +83,9 @@ export function attrsByKey<A extends Attrs>(): (key: string, make: () => A) => A
 }
 const MOST_KEYS = 256;
 
-/** What tells windows apart whose attributes do not depend on the input, and are alike along all axes; null for others. */
+/**
+ * Returns a key for windows with equal numbers along all axes and attributes independent of the input; null for others.
+ */
 export function windowKey(
   { strides, dilations, pad, dataFormat, dimRoundingMode }: Sliding,
   axes: number,
@@ -96,7 +96,7 @@ export function windowKey(
   return plain ? `${axes} ${stride} ${dilation} ${pad} ${dataFormat}` : null;
 }
 
-/** The number that is along all axes; null where there are several, or others than are wanted. */
+/** Returns the common number of all axes; null if there is none. */
 export function alike(value: PerAxis, axes: number): number | null {
   if (typeof value === "number") return value;
   if (!Array.isArray(value) || value.length !== axes) return null;
@@ -106,7 +106,7 @@ export function alike(value: PerAxis, axes: number): number | null {
 
 const attrsOfWindows = attrsByKey<WindowAttrs>();
 
-/** Converts the arguments. Throws `ValueError` for what cannot be. */
+/** Converts the arguments. Throws `ValueError` for invalid ones. */
 export function windowAttrs(args: WindowArguments): WindowAttrs {
   const key = windowKey(args, args.window.length);
   return key === null ? convert(args) : attrsOfWindows(key, () => convert(args));
@@ -214,14 +214,14 @@ function explicitSides(
   return spatial.map(([a, b]) => [a, b]);
 }
 
-/** An input with a batch axis, and how to take the axis away again. */
+/** An input with a batch axis, and the function that removes an added one. */
 export interface Batched {
   readonly x: OpInput;
-  /** Undoes what was added. */
+  /** Removes an added axis. */
   readonly restore: (y: Tensor) => Tensor;
 }
 
-/** Adds the batch axis where the rank is one less than `rank`. Throws `ValueError` for other ranks. */
+/** Adds the batch axis if the rank is one less than `rank`. Throws `ValueError` for other ranks. */
 export function withBatch(x: TensorLike, rank: number, fn: string, arg = "x"): Batched {
   const input = toInput(x, arg, fn);
   const shape = shapeOfInput(input);
@@ -236,7 +236,7 @@ export function withBatch(x: TensorLike, rank: number, fn: string, arg = "x"): B
   return { x: input, restore: (y) => y };
 }
 
-/** Applies `op` to the input with a batch axis; where one is added, which the result then loses, all as one op. */
+/** Applies `op` to the input with a batch axis; an added axis is removed from the result. All of this is one op. */
 export function inBatch(
   x: TensorLike,
   rank: number,
@@ -250,20 +250,20 @@ export function inBatch(
   });
 }
 
-/** Static extent of one axis counted from the front; null where it is not known. */
+/** Returns the static extent of an axis counted from the front; null if unknown. */
 export function extentOf(x: OpInput, axis: number): number | null {
   const shape = shapeOfInput(x);
   return shape === null ? null : shape[axis < 0 ? axis + shape.length : axis];
 }
 
-/** Throws `ValueError` where both are known and differ. */
+/** Throws `ValueError` for known, different extents. */
 export function checkSame(a: number | null, b: number | null, message: string): void {
   if (a !== null && b !== null && a !== b) {
     throw new ValueError(`${message}, received ${a} and ${b}`);
   }
 }
 
-/** Converts a filter; throws `ValueError` for another rank. */
+/** Converts a filter. Throws `ValueError` for another rank. */
 export function toFilter(filter: TensorLike, rank: number, fn: string, arg = "filter"): OpInput {
   const input = toInput(filter, arg, fn);
   const shape = shapeOfInput(input);
@@ -275,7 +275,7 @@ export function toFilter(filter: TensorLike, rank: number, fn: string, arg = "fi
   return input;
 }
 
-/** What users pass to a convolution. */
+/** Arguments of a convolution. */
 export interface ConvArguments extends Sliding {
   /** Input, with or without batch. */
   readonly x: TensorLike;
@@ -288,7 +288,9 @@ interface ConvInputs extends Batched {
   readonly attrs: WindowAttrs;
 }
 
-/** Inputs and attributes of a convolution on inputs of `rank`. Throws `ValueError` where they do not fit. */
+/**
+ * Returns the inputs and attributes of a convolution on inputs of `rank`. Throws `ValueError` where they do not fit.
+ */
 export function convArguments(fn: string, rank: 4 | 5, args: ConvArguments): ConvInputs {
   const { x, restore } = withBatch(args.x, rank, fn);
   const filter = toFilter(args.filter, rank, fn);
@@ -344,7 +346,7 @@ export function convolveTransposed(
   });
 }
 
-/** The shape of a transposed convolution's result with its batch; null where a tensor holds it. */
+/** Returns the result's shape of a transposed convolution with its batch; null if a tensor holds it. */
 function fullShape(
   given: readonly number[] | Tensor,
   { fn, rank, x, filter }: { fn: string; rank: number; x: OpInput; filter: OpInput },

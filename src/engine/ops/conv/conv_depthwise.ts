@@ -1,6 +1,4 @@
-/**
- * Depthwise and separable convolutions.
- */
+/** Depthwise and separable convolutions. */
 import { compose, type OpInput } from "../../core/apply.ts";
 import type { OpDef } from "../../core/op.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -73,7 +71,7 @@ export function depthwiseConv2d(
   return convolve(DepthwiseConv2dNative, "depthwiseConv2d", 4, args);
 }
 
-/** How many channels a depthwise filter gives; null where that is not known. */
+/** Returns the number of output channels of a depthwise filter; null if unknown. */
 export function depthwiseChannels(filter: OpInput): number | null {
   const channels = extentOf(filter, 2), multiplier = extentOf(filter, 3);
   return channels === null || multiplier === null ? null : channels * multiplier;

@@ -1,5 +1,6 @@
 /**
- * A convolution and its two gradients: they are each other's, whatever the number of axes and whether channels mix.
+ * Defines a convolution and its two gradients, which are each other's, for any number of axes, with or without mixing
+ * channels.
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import type { MeaningOf } from "../../core/meaning.ts";
@@ -34,9 +35,9 @@ type Members<T> = Readonly<Record<"forward" | "inputGradient" | "filterGradient"
 
 interface ConvMember {
   readonly name: string;
-  /** Gradients: the attribute that types the input of a shape. Without it that is int32. */
+  /** The attribute with the dtype of a gradient's shape input; without it int32. */
   readonly sizes?: string;
-  /** What a portable GraphDef has in its place. */
+  /** The replacement in a portable GraphDef. */
   readonly portable?: Portable;
 }
 
@@ -45,19 +46,19 @@ type ConvKernels = Members<ConvKernel>;
 interface ConvFamilyDefinition extends Members<ConvMember> {
   readonly fn: string;
   readonly rank: 4 | 5;
-  /** Host kernels where each channel is convolved with filters of its own: the filter then ends in `[channels, multiplier]`. */
+  /** Makes host kernels that convolve each channel with its own filters, which end in `[channels, multiplier]`. */
   readonly depthwise?: ConvKernels;
   readonly attrs: readonly string[];
 }
 
-/** Host kernels of convolutions that mix channels. */
+/** Makes host kernels of convolutions that mix channels. */
 const MIXING: ConvKernels = {
   forward: convForward,
   inputGradient: convBackwardInput,
   filterGradient: convBackwardFilter,
 };
 
-/** The attributes that a convolution and its gradients share. */
+/** Attributes of a convolution and its gradients. */
 export function convAttrs(attrs: Attrs): Attrs {
   const { strides, padding, explicit_paddings, data_format, dilations } = attrs;
   return { strides, padding, explicit_paddings, data_format, dilations };
@@ -90,7 +91,7 @@ function convShape(
   return orderShape(s[0], spatialOutputs(sizes, f.slice(0, rank - 2), spatial), outChannels, first);
 }
 
-/** Throws `ValueError` where a gradient has not the shape of the convolution's result. */
+/** Throws `ValueError` for a gradient that does not have the shape of the convolution's result. */
 function checkGradient(op: string, want: PartialShape, dy: PartialShape): void {
   if (compatible(want, dy)) return;
   throw new ValueError(
@@ -100,7 +101,7 @@ function checkGradient(op: string, want: PartialShape, dy: PartialShape): void {
   );
 }
 
-/** The shape that `sizes` holds, where it and the other operand give a result like `dy`. Throws `ValueError` where they do not. */
+/** Returns the shape in `sizes`, if it and the other operand give a result like `dy`; else throws `ValueError`. */
 function gradientShape(
   family: ConvFamilyDefinition,
   of: "input" | "filter",
@@ -124,7 +125,7 @@ export function defineConvFamily(family: ConvFamilyDefinition): Members<OpDef> {
     member: keyof Members<unknown>,
     gives: MeaningOf<"convolution">["gives"],
     { run, ...init }: Pick<OpInit, "inputs" | "hostInputs" | "infer" | "grad"> & {
-      /** Image, filter and the two operands of the kernel. */
+      /** The kernel's image, filter and two operands. */
       readonly run: (inputs: readonly NdArray[], out: NdArray) => readonly NdArray[];
     },
   ): OpDef => {

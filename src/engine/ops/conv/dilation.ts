@@ -1,6 +1,4 @@
-/**
- * Morphological dilation and its gradients.
- */
+/** Morphological dilation and its gradients. */
 import { apply1 } from "../../core/apply.ts";
 import { type Attrs, defineOp, type GradRule } from "../../core/op.ts";
 import type { PartialShape } from "../../core/shape.ts";
@@ -41,7 +39,7 @@ function dilatedShape(x: Spec, filter: Spec, { strides, rates, padding }: Attrs)
   return [n, ...spatialOutputs([h, w], [fh, fw], spatial), c ?? depth];
 }
 
-/** Which element won does not change smoothly; TensorFlow has no second derivative either. */
+/** The winning element changes abruptly; TensorFlow has no second derivative either. */
 const NO_GRADIENT: GradRule = {
   saves: [],
   vjp: () => {
@@ -92,8 +90,9 @@ const Dilation2D = defineOp({
 });
 
 /**
- * Greatest sum of an element and the filter's tap over it: `x` is `[batch, height, width, channels]` (or without batch),
- * `filter` `[height, width, channels]`. TensorFlow op `Dilation2D`. Throws `ValueError` where shapes do not fit.
+ * Returns the greatest sum of an element and the filter's tap over it: `x` is `[batch, height, width, channels]` (or
+ * without batch), `filter` `[height, width, channels]`. TensorFlow op `Dilation2D`. Throws `ValueError` where shapes do
+ * not fit.
  *
  * @example
  * ```ts

@@ -1,6 +1,4 @@
-/**
- * The pooling ops of two and three axes and their gradients.
- */
+/** The pooling ops of two and three axes and their gradients. */
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { type Attrs, defineOp, type GradRule, type OpDef } from "../../core/op.ts";
 import type { Portable } from "../../core/portable.ts";
@@ -30,7 +28,7 @@ import { toIndexInput } from "../input.ts";
 
 const REAL = "{float16, bfloat16, float32, float64, int8, int16, int32, int64, uint8, uint16}";
 
-/** Extents of the window along the spatial axes. Throws `ValueError` where `ksize` does not fit the rank. */
+/** Returns the window's extents along the spatial axes. Throws `ValueError` where `ksize` does not fit the rank. */
 function windowOf(op: string, attrs: Attrs, rank: number): number[] {
   const ksize = attrs.ksize as readonly number[];
   if (ksize.length !== rank) {
@@ -67,13 +65,13 @@ function poolShape(op: string, shape: PartialShape, attrs: Attrs, rank: number):
   );
 }
 
-/** The attributes a pooling and its gradients share. */
+/** Attributes of a pooling and its gradients. */
 function shared(attrs: Attrs): Attrs {
   const { ksize, strides, padding, explicit_paddings, data_format, dilations } = attrs;
   return { ksize, strides, padding, explicit_paddings, data_format, dilations };
 }
 
-/** The gradients of the greatest are linear in what comes from above, and each other's gradient. */
+/** The gradients of max pooling are linear in the incoming gradient, and each other's gradient. */
 function maxGradRule(other: () => OpDef): GradRule {
   return {
     saves: ["orig_input", "orig_output"],
@@ -96,7 +94,7 @@ const explicit_paddings = (v: unknown): boolean => (v as number[]).length === 0;
 
 function definePooling(suffix: "" | "3D"): PoolOps {
   const rank = suffix === "" ? 4 : 5;
-  // `dilations` is ours, and `explicit_paddings` where TensorFlow knows only SAME and VALID.
+  // `dilations` is Weft's own, and `explicit_paddings` where TensorFlow has only SAME and VALID.
   const attrs = [
     "ksize: list(int)",
     "strides: list(int)",

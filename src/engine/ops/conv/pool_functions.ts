@@ -1,6 +1,4 @@
-/**
- * Pooling functions: maxPool, avgPool, their three-dimensional forms, maxPoolWithArgmax, pool.
- */
+/** Pooling functions: maxPool, avgPool, their three-dimensional forms, maxPoolWithArgmax, pool. */
 import type { OpInput } from "../../core/apply.ts";
 import type { Attrs } from "../../core/op.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -143,11 +141,11 @@ export function avgPool3d(
   return pooled("avg", x, { fn: "avgPool3d", axes: 3, ...args });
 }
 
-/** What {@linkcode maxPoolWithArgmax} returns. */
+/** The result of {@linkcode maxPoolWithArgmax}. */
 export interface PooledWithArgmax {
   /** Greatest elements. */
   readonly result: Tensor;
-  /** Where they stand, int32: `(y * width + x) * channels + channel`. */
+  /** Their positions, int32: `(y * width + x) * channels + channel`. */
   readonly indexes: Tensor;
 }
 

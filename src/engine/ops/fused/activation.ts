@@ -1,5 +1,5 @@
 /**
- * What `_FusedMatMul`, `_FusedConv2D` and the like do after the product: bias and activation. One definition for all of them.
+ * Bias and activation after the product in `_FusedMatMul`, `_FusedConv2D` and the like. One definition for all of them.
  */
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import {
@@ -23,7 +23,7 @@ import { add, mul } from "../pointwise/arithmetic.ts";
 import { less } from "../pointwise/compare.ts";
 import { where } from "../pointwise/select.ts";
 
-/** Names that users give activations. */
+/** The user's names of activations. */
 export type Activation = "linear" | "relu" | "relu6" | "elu" | "prelu" | "leakyrelu" | "sigmoid";
 
 const NAMES: Readonly<Record<Activation, string | null>> = {
@@ -36,7 +36,7 @@ const NAMES: Readonly<Record<Activation, string | null>> = {
   sigmoid: "Sigmoid",
 };
 
-/** TensorFlow's names of activations that ops may have. */
+/** TensorFlow's names of activations. */
 const ACTIVATIONS: readonly string[] = [...Object.values(NAMES).filter((n) => n !== null), "Tanh"];
 
 interface Steps {
@@ -44,7 +44,7 @@ interface Steps {
   readonly activation: string | null;
 }
 
-/** Reads `fused_ops`. Throws `UnimplementedError` for what is not known. */
+/** Reads `fused_ops`. Throws `UnimplementedError` for unknown steps. */
 function stepsOf({ fused_ops }: Attrs): Steps {
   const list = [...fused_ops as readonly string[]];
   const bias = list[0] === "BiasAdd";
@@ -68,7 +68,7 @@ function activationAttrs(activation: string, attrs: Attrs): Attrs {
   return activation === "LeakyRelu" ? { alpha: attrs.leakyrelu_alpha } : {};
 }
 
-/** The steps as an expression over the sum and the further operands. */
+/** Returns the steps as an expression over the sum and the further operands. */
 function expression(attrs: Attrs): Expr {
   const { bias, activation } = stepsOf(attrs);
   const x = bias ? s.add(argument(0), argument(1)) : argument(0);
@@ -81,7 +81,7 @@ function expression(attrs: Attrs): Expr {
   return meaning.exprs(args, activationAttrs(activation, attrs))[0];
 }
 
-/** How an operand meets a result of this shape, or null where no kernel knows it. */
+/** Returns the broadcasting of an operand to a result of this shape, or null if no kernel supports it. */
 function meeting(operand: Shape, out: Shape): EpilogueOperand["per"] | null {
   const size = sizeOf(operand), last = out[out.length - 1];
   if (size === 1) return "all";
@@ -89,7 +89,7 @@ function meeting(operand: Shape, out: Shape): EpilogueOperand["per"] | null {
   return operand.length === out.length && operand.every((d, i) => d === out[i]) ? "element" : null;
 }
 
-/** The problem of the product with the epilogue that the attributes ask for; null where no kernel knows it. */
+/** Returns the product's problem with the epilogue of the attributes; null if no kernel supports it. */
 function asFused(problem: Problem): Problem | null {
   const { inputs, outputs: [out], attrs } = problem;
   const operands: EpilogueOperand[] = [];
@@ -105,18 +105,20 @@ function asFused(problem: Problem): Problem | null {
   };
 }
 
-/** What a fused op is made of. */
+/** The definition of a fused op. */
 export interface FusedInit {
   readonly name: string;
   /** The op of the product; its inputs and attributes are the fused op's first ones. */
   readonly base: OpDef;
   /** Attributes of the base op. */
   readonly attrs: readonly string[];
-  /** The attributes to give the base op. */
+  /** Returns the attributes of the base op. */
   readonly baseAttrs: (attrs: Attrs) => Attrs;
 }
 
-/** Defines an op that adds bias and activation to another. On the host it is its parts, which have fast kernels of their own. */
+/**
+ * Defines an op that adds bias and activation to another. On the host it runs as its parts, which have fast kernels.
+ */
 export function defineFused(init: FusedInit): OpDef {
   const { name, base } = init;
   const [first, second] = base.signature.inputArgs.map((a) => a.name),
@@ -135,7 +137,7 @@ export function defineFused(init: FusedInit): OpDef {
       "leakyrelu_alpha: float = 0.2",
     ],
     meaning: { ...base.meaning as MeaningOf<"product" | "convolution">, fuses: false, asFused },
-    // TensorFlow keeps its ops of these names to itself.
+    // TensorFlow reserves its ops of these names.
     portable: "parts",
     infer: (inputs, attrs) => {
       const want = operandCount(stepsOf(attrs));
@@ -182,7 +184,7 @@ export function defineFused(init: FusedInit): OpDef {
   });
 }
 
-/** Gradients of what was activated and of Prelu's slopes; most follow from the result alone. */
+/** Returns the gradients of the activated value and of Prelu's slopes; most follow from the result alone. */
 function activationGradient(
   activation: string | null,
   { attrs }: GradContext,
@@ -213,9 +215,9 @@ function activationGradient(
   return [apply1(lookupOp(`${activation}Grad`)!, [dy, y]), null];
 }
 
-/** What comes after a product, as users say it. */
+/** Bias and activation after a product, as options of a user. */
 export interface FusedSteps {
-  /** Added to the product: broadcasts to it, and of a convolution is one number per output channel, or one. */
+  /** Added to the product: broadcasts to it; for a convolution it is one number per output channel, or one. */
   readonly bias?: TensorLike | null;
   /** Applied last. */
   readonly activation?: Activation;
@@ -225,7 +227,6 @@ export interface FusedSteps {
   readonly leakyreluAlpha?: number;
 }
 
-/** Its options. */
 export const STEP_KEYS: OptionKeys<FusedSteps> = {
   bias: true,
   activation: true,
@@ -233,7 +234,7 @@ export const STEP_KEYS: OptionKeys<FusedSteps> = {
   leakyreluAlpha: true,
 };
 
-/** The same as inputs: bias and slopes where they are given, TensorFlow's name of the activation. */
+/** The same as inputs: bias and slopes if given, and TensorFlow's name of the activation. */
 export interface StepInputs {
   readonly bias: OpInput | null;
   readonly activation: string | null;
@@ -241,7 +242,10 @@ export interface StepInputs {
   readonly leakyreluAlpha: number;
 }
 
-/** Reads the steps after a product of this dtype. Throws `ValueError` for an unknown activation and `prelu` without slopes. */
+/**
+ * Reads the steps after a product of this dtype. Throws `ValueError` for an unknown activation and `prelu` without
+ * slopes.
+ */
 export function stepInputs(options: FusedSteps, dtype: DType, fn: string): StepInputs {
   const { activation = "linear", leakyreluAlpha = 0.2, preluActivationWeights: slopes } = options;
   const op = NAMES[activation];
@@ -263,7 +267,7 @@ export function stepInputs(options: FusedSteps, dtype: DType, fn: string): StepI
   };
 }
 
-/** The steps after a product as separate ops. */
+/** Applies the steps after a product as separate ops. */
 export function applySteps(
   x: Tensor,
   { bias, activation, alpha, leakyreluAlpha }: StepInputs,
@@ -274,7 +278,7 @@ export function applySteps(
   return apply1(lookupOp(activation)!, alpha === null ? [z] : [z, alpha], attrs);
 }
 
-/** The product of two operands and the steps after it in one op. */
+/** Applies the product of two operands and its steps as one op. */
 export function applyFused(
   fused: OpDef,
   operands: readonly OpInput[],
@@ -293,7 +297,7 @@ export function applyFused(
   });
 }
 
-/** True where there are steps, and bias and slopes have shapes that a fused op takes. */
+/** True where there are steps, and bias and slopes have shapes that a fused op supports. */
 export function isFusable(
   { bias, activation, alpha }: StepInputs,
   columns: number | null,

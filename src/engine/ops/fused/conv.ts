@@ -1,6 +1,4 @@
-/**
- * Convolutions with bias and activation in one op.
- */
+/** Convolutions with bias and activation in one op. */
 import { apply1, compose, type OpInput } from "../../core/apply.ts";
 import { argumentsCheck, type OptionKeys } from "../../core/arguments.ts";
 import type { OpDef } from "../../core/op.ts";
@@ -40,7 +38,7 @@ const FusedDepthwiseConv2D = defineFused({
   baseAttrs: convAttrs,
 });
 
-/** What {@linkcode fusedConv2d} and {@linkcode fusedDepthwiseConv2d} take. */
+/** Arguments of {@linkcode fusedConv2d} and {@linkcode fusedDepthwiseConv2d}. */
 export interface FusedConvOptions extends FusedSteps, Omit<ConvArguments, "dataFormat"> {
   /** Layout of the image. Default `NHWC`. */
   readonly dataFormat?: "NHWC" | "NCHW";
@@ -60,8 +58,8 @@ const checkConvOptions = argumentsCheck("fused.conv2d", OPTIONS);
 const checkDepthwiseOptions = argumentsCheck("fused.depthwiseConv2d", OPTIONS);
 
 /**
- * {@linkcode conv2d} with bias and activation in one kernel where the device has one. TensorFlow op `_FusedConv2D`.
- * Throws `ValueError` for an unknown activation and shapes that do not fit.
+ * Does the same as {@linkcode conv2d} with bias and activation, in one kernel if the device has one. TensorFlow op
+ * `_FusedConv2D`. Throws `ValueError` for an unknown activation and shapes that do not fit.
  *
  * @example
  * ```ts
@@ -79,8 +77,9 @@ export function fusedConv2d(options: FusedConvOptions): Tensor {
 }
 
 /**
- * {@linkcode depthwiseConv2d} with bias and activation in one kernel where the device has one. TensorFlow op
- * `_FusedDepthwiseConv2dNative`. Throws `ValueError` for an unknown activation and shapes that do not fit.
+ * Does the same as {@linkcode depthwiseConv2d} with bias and activation, in one kernel if the device has one.
+ * TensorFlow op `_FusedDepthwiseConv2dNative`. Throws `ValueError` for an unknown activation and shapes that do not
+ * fit.
  *
  * @example
  * ```ts
@@ -123,7 +122,10 @@ function fusedConv(
   });
 }
 
-/** An operand of one number, one per channel (with channels first it gets axes behind it), or shaped like the result. */
+/**
+ * Returns an operand of one number, one per channel (with channels first it gets trailing axes), or of the result's
+ * shape.
+ */
 function perChannel(
   input: OpInput,
   channels: number | null,

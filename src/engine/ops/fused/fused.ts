@@ -1,6 +1,4 @@
-/**
- * The ops that plans put in place of several others, and what fused nodes mean. Users do not see them.
- */
+/** The ops that plans put in place of several others, and the expansion of fused nodes. They are internal. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import { commonShape, fusionOf, inputOf, withoutFusion } from "../../core/fusion.ts";
@@ -30,7 +28,7 @@ function pointwise(inputs: readonly OpInput[], expr: Expr): Tensor {
   return apply1(FusedPointwise, inputs, { Tin, Tout: [exprType(expr, Tin)], exprs: [expr] });
 }
 
-/** What a node with a fusion means in ops: what comes before its own op, that, and what comes after. */
+/** Expands a node with a fusion into ops: its prologue, its own op, and its epilogue. */
 export function expandFusion(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
   const { own, prologue, epilogue } = fusionOf(attrs)!;
   const first = prologue
@@ -42,7 +40,7 @@ export function expandFusion(def: OpDef, inputs: readonly OpInput[], attrs: Attr
   return [pointwise([result, ...operands], epilogue.expr)];
 }
 
-/** Updates of several variables by one rule: inputs are the rule's scalars, then each member's arrays. */
+/** Updates several variables by one rule: inputs are the rule's scalars, then each member's arrays. */
 export const GroupedUpdate: OpDef = defineOp({
   name: "_GroupedUpdate",
   portable: { never: "only plans make it" },

@@ -1,6 +1,4 @@
-/**
- * Matrix product with bias and activation in one op.
- */
+/** Matrix product with bias and activation in one op. */
 import { isFloating } from "../../core/dtype.ts";
 import { argumentsCheck } from "../../core/arguments.ts";
 import { isConcrete } from "../../core/shape.ts";
@@ -29,15 +27,15 @@ const FusedMatMul = defineFused({
   baseAttrs: ({ transpose_a, transpose_b }) => ({ transpose_a, transpose_b }),
 });
 
-/** What {@linkcode fusedMatMul} takes. */
+/** Arguments of {@linkcode fusedMatMul}. */
 export interface FusedMatMulOptions extends FusedSteps {
   /** Left operand. */
   readonly a: TensorLike;
   /** Right operand. */
   readonly b: TensorLike;
-  /** `a` is stored transposed. */
+  /** Set if `a` is stored transposed. */
   readonly transposeA?: boolean;
-  /** `b` is stored transposed. */
+  /** Set if `b` is stored transposed. */
   readonly transposeB?: boolean;
 }
 
@@ -50,8 +48,8 @@ const checkOptions = argumentsCheck<FusedMatMulOptions>("fused.matMul", {
 });
 
 /**
- * `activation(a · b + bias)` in one kernel where the device has one. TensorFlow op `_FusedMatMul`.
- * Throws `ValueError` for an unknown activation and shapes that do not fit.
+ * Computes `activation(a · b + bias)`, in one kernel if the device has one. TensorFlow op `_FusedMatMul`. Throws
+ * `ValueError` for an unknown activation and shapes that do not fit.
  *
  * @example
  * ```ts

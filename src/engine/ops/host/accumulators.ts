@@ -1,6 +1,4 @@
-/**
- * Ops on accumulators of gradients: a handle, adding to one, taking the mean.
- */
+/** Ops on accumulators of gradients: making a handle, adding, taking the mean. */
 import { currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { hostEffect, type NodeState } from "../../core/contract/host_op.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -10,22 +8,22 @@ import { Tensor } from "../../core/tensor.ts";
 import { FailedPreconditionError, InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineEffect, defineHandle } from "./effect.ts";
 
-/** An accumulator, as its ops use it. */
+/** The interface of an accumulator for its ops. */
 export interface Accumulator extends NodeState {
   readonly name: string;
-  /** The number of gradients in it. */
+  /** Number of gradients in it. */
   readonly count: number;
-  /** Says which step it is: gradients of earlier ones are dropped. */
+  /** Sets the step: gradients of earlier ones are dropped. */
   setStep(step: bigint): void;
-  /** Adds a gradient that was computed at a step, unless that is over. */
+  /** Adds a gradient of a step, unless the step is over. */
   apply(step: bigint, gradient: OpInput): void;
-  /** The mean of at least so many gradients, once they are there. */
+  /** Returns the mean of at least this many gradients, once they are there. */
   take(required: number, signal?: AbortSignal): Promise<Tensor>;
-  /** The mean, owned by the scope in force; null where there are too few gradients. */
+  /** Returns the mean, owned by the scope in force; null if there are too few gradients. */
   takeNow(required: number): Tensor | null;
 }
 
-/** An accumulator as a value that flows along edges. */
+/** An accumulator as a graph value. */
 export class AccumulatorHandle extends Tensor {
   /** A handle is a scalar. */
   readonly staticShape: readonly number[] = [];
@@ -60,7 +58,7 @@ function takeNow([handle, required]: readonly OpInput[]): Tensor[] {
   );
 }
 
-/** The ops of one spelling: TensorFlow's `Resource…`, or those of version 1. */
+/** Defines the ops of one spelling: TensorFlow's `Resource…`, or those of version 1. */
 export type AccumulatorOps = Readonly<
   Record<"handle" | "apply" | "take" | "setStep" | "count", OpDef>
 >;
@@ -139,5 +137,5 @@ function accumulatorOps(prefix: string): AccumulatorOps {
 
 /** `ResourceConditionalAccumulator` and its siblings. */
 export const ACCUMULATOR: AccumulatorOps = accumulatorOps("Resource");
-/** `ConditionalAccumulator` and its siblings, which version 1 had. */
+/** `ConditionalAccumulator` and its siblings of version 1. */
 export const ACCUMULATOR_V1: AccumulatorOps = accumulatorOps("");

@@ -1,18 +1,16 @@
-/**
- * Refusals, strings and whole numbers for ops that run on the host.
- */
+/** Errors, strings and integers for ops that run on the host. */
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { NdArray } from "../../core/nd_array.ts";
 
-/** Throws `InvalidArgumentError`; the runner of the op adds its name. */
+/** Throws `InvalidArgumentError`; the caller adds the op's name. */
 export function refuse(why: string): never {
   throw new InvalidArgumentError(why);
 }
 
-/** The bytes of each string. */
+/** Returns the bytes of each string. */
 export const textsOf = (a: NdArray): Uint8Array[] => a.data as Uint8Array[];
 
-/** Whole numbers as an array; a vector where no shape is given. */
+/** Makes an array of integers; a vector unless a shape is given. */
 export function wholeArray(
   dtype: "int32" | "int64",
   values: ArrayLike<number>,

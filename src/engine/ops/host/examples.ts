@@ -1,6 +1,4 @@
-/**
- * ParseExampleV2 and DecodeRaw: records as tensors. They run on the host.
- */
+/** ParseExampleV2 and DecodeRaw: convert records to tensors, on the host. */
 import { type DType, DTYPES, type HostData, makeData } from "../../core/dtype.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -11,19 +9,19 @@ import { refuse, textsOf, wholeArray } from "./arrays.ts";
 
 export { type Feature, writeExample } from "../../kernels/host/text/example_message.ts";
 
-/** One feature of all records, as it is asked for. */
+/** A requested feature of all records. */
 interface Column {
   readonly key: string;
   readonly dtype: DType;
-  /** What the records have of it. */
+  /** The feature's values in the records. */
   readonly found: FeatureColumn;
-  /** Dimensions before the feature's own: how many records there are, none for a single one. */
+  /** Leading dimensions: the number of records, none for a single one. */
   readonly batch: readonly number[];
-  /** What the records are called. */
+  /** Names of the records. */
   readonly names: readonly string[];
 }
 
-/** Says in TensorFlow's words which record is meant. A single one has no name. */
+/** Names a record with TensorFlow's words. A single one has no name. */
 function nameText({ batch, names }: Pick<Column, "batch" | "names">, row: number): string {
   return batch.length === 0 ? "" : `Name: ${names[row] ?? "<unknown>"}, `;
 }
@@ -36,7 +34,7 @@ const isSingle = ({ batch }: Column): boolean => batch.length === 0;
 const rowCount = ({ found }: Column): number => found.counts.length;
 const most = ({ found }: Column): number => found.counts.reduce((a, b) => Math.max(a, b), 0);
 
-/** Throws `InvalidArgumentError` where a record has a feature with another dtype. */
+/** Throws `InvalidArgumentError` for a record whose feature has another dtype. */
 function checkDType(column: Column, isDense: boolean): void {
   const { dtype, found } = column;
   for (let r = 0; r < rowCount(column); r++) {
@@ -53,14 +51,14 @@ function checkDType(column: Column, isDense: boolean): void {
   }
 }
 
-/** All values of a feature, one row after another. */
+/** Returns all values of a feature, row by row. */
 function joined({ dtype, found }: Column): NdArray {
   const size = found.counts.reduce((a, b) => a + b, 0), out = makeData(dtype, size);
   found.copyTo(out);
   return new NdArray(dtype, [size], out);
 }
 
-/** Coordinates, values and shape of a sparse feature. */
+/** Returns coordinates, values and shape of a sparse feature. */
 function sparseFeature(column: Column): NdArray[] {
   const at: number[] = [];
   column.found.counts.forEach((count, r) => {
@@ -74,14 +72,14 @@ function sparseFeature(column: Column): NdArray[] {
   ];
 }
 
-/** Values and splits of a ragged feature; a single record has none. */
+/** Returns values and splits of a ragged feature; a single record has none. */
 function raggedFeature(column: Column, splitsDtype: "int32" | "int64"): NdArray[] {
   const splits = new Int32Array(isSingle(column) ? 0 : rowCount(column) + 1);
   for (let r = 1; r < splits.length; r++) splits[r] = splits[r - 1] + column.found.counts[r - 1];
   return [joined(column), wholeArray(splitsDtype, splits)];
 }
 
-/** A dense feature whose shape is known. Records without it have `fallback`. */
+/** Returns a dense feature of known shape. Records without it have `fallback`. */
 function fixedFeature(column: Column, shape: readonly number[], fallback: NdArray): NdArray {
   const { key, dtype, found, batch } = column, size = sizeOf(shape), n = rowCount(column);
   const out = makeData(dtype, n * size);
@@ -107,7 +105,7 @@ function fixedFeature(column: Column, shape: readonly number[], fallback: NdArra
   return new NdArray(dtype, [...batch, ...shape], out);
 }
 
-/** A dense feature of any number of equal parts, filled up to the longest by `fallback`. */
+/** Returns a dense feature of any number of equal parts, padded to the longest with `fallback`. */
 function sequenceFeature(column: Column, part: readonly number[], fallback: NdArray): NdArray {
   const { dtype, batch, found: { counts } } = column, stride = sizeOf(part);
   const wrong = counts.findIndex((count) => count % stride !== 0);
@@ -132,7 +130,7 @@ function refuseCount(column: Column, row: number, how: string): never {
   refuse(`${placeText(column, row)}  Number of ${what} values ${how}`);
 }
 
-/** TensorFlow op `ParseExampleV2`: features of records, sparse, dense and ragged ones. */
+/** TensorFlow op `ParseExampleV2`: sparse, dense and ragged features of records. */
 export const ParseExampleV2: OpDef = defineOp({
   name: "ParseExampleV2",
   inputs: [

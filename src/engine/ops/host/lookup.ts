@@ -1,6 +1,4 @@
-/**
- * Ops on lookup tables, as graphs from files have them: a handle, filling it, finding in it.
- */
+/** Ops on lookup tables in graphs from files: making a handle, filling, looking up. */
 import type { OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
@@ -10,24 +8,24 @@ import type { OpDef } from "../../core/op.ts";
 import { Tensor } from "../../core/tensor.ts";
 import { defineEffect, defineHandle } from "./effect.ts";
 
-/** A table, as its ops use it. */
+/** The interface of a table for its ops. */
 export interface Table extends NodeState {
   readonly name: string;
   /** Dtypes of keys and values. */
   readonly dtypes: readonly [DType, DType];
-  /** The number of keys. */
+  /** Number of keys. */
   readonly size: number;
-  /** Replaces what is in it. */
+  /** Replaces its contents. */
   fill(keys: NdArray, values: NdArray): void;
-  /** Adds keys, or gives those that are there other values. */
+  /** Adds keys, or replaces their values. */
   insert(keys: NdArray, values: NdArray): void;
-  /** Everything in it. */
+  /** Returns its contents. */
   entries(): { readonly keys: NdArray; readonly values: NdArray };
-  /** The values of keys, `missing` for those that are not there. */
+  /** Returns the values of keys, `missing` for unknown ones. */
   find(keys: NdArray, missing: NdArray): NdArray;
 }
 
-/** A table as a value that flows along edges. */
+/** A table as a graph value. */
 export class TableHandle extends Tensor {
   /** A handle is a scalar. */
   readonly staticShape: readonly number[] = [];
@@ -40,13 +38,13 @@ export class TableHandle extends Tensor {
   override setShape(): void {}
 }
 
-/** The table behind a handle. Throws `InvalidArgumentError` for other values. */
+/** Returns the table of a handle. Throws `InvalidArgumentError` for other values. */
 export function tableOf(x: OpInput): Table {
   if (x instanceof TableHandle) return x.table;
   throw new InvalidArgumentError("Cannot look up: wanted the handle of a table");
 }
 
-/** Runs an op on the table behind its first input; the others are on the host. */
+/** Runs an op on the table of its first input; the other inputs are on the host. */
 function onTable(run: (table: Table, ...given: NdArray[]) => readonly NdArray[] | void): HostOp {
   return {
     run: ({ inputs: [handle, ...given] }) => run(tableOf(handle), ...given as NdArray[]) ?? [],
@@ -120,7 +118,7 @@ const TABLES: readonly OpDef[] = [
 export function makesTable(op: string): boolean {
   return TABLES.some(({ name }) => name === op);
 }
-/** Filling a table: `InitializeTable`, `LookupTableImport` and their second versions; `LookupTableInsertV2` adds to it. */
+/** Fill a table: `InitializeTable`, `LookupTableImport` and their second versions; `LookupTableInsertV2` adds to it. */
 export const IMPORTS: readonly OpDef[] = [
   "InitializeTable",
   "InitializeTableV2",

@@ -1,6 +1,4 @@
-/**
- * print: the elements of a tensor on the console, as TensorFlow.js writes them.
- */
+/** print: writes a tensor's elements to the console in TensorFlow.js's form. */
 import { currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { tensorText } from "../../core/arrays/format.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -8,12 +6,13 @@ import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { FailedPreconditionError } from "../../core/errors.ts";
 import { toInput } from "../input.ts";
 
-/** How a tensor is written that is part of the graph being built: at each run. Set by who can. */
+/** Prints a tensor of the graph being built at each run. Set by the runtime. */
 export const symbolicPrint: { run: ((x: Tensor, verbose: boolean) => void) | null } = { run: null };
 
 /**
- * Writes a tensor's elements to the console, with `verbose` also its dtype, rank and shape. One of a graph is written at each run where
- * that graph is being built, else without elements. Where the runtime reads GPU memory only asynchronously the text comes later.
+ * Writes a tensor's elements to the console, with `verbose` also its dtype, rank and shape. A graph's tensor is printed
+ * at each run while its graph is being built, else without elements. Where GPU memory is only read asynchronously the
+ * text comes later.
  */
 export function print(x: TensorLike, verbose = false): void {
   const input = toInput(x, "x", "print");
@@ -25,7 +24,7 @@ export function print(x: TensorLike, verbose = false): void {
   laterOr([input], ([array]) => console.log(tensorText(array, verbose)));
 }
 
-/** Hands the values of inputs to `use`: at once, or later where their device can only be awaited. */
+/** Passes the values of inputs to `use`: at once, or later if their device must be awaited. */
 export function laterOr(
   inputs: readonly OpInput[],
   use: (arrays: readonly NdArray[]) => void,

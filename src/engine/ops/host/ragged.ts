@@ -1,6 +1,4 @@
-/**
- * Ragged tensors as their splits and values: ranges, rows picked by index, and dense tensors of them. They run on the host.
- */
+/** Ragged tensors as splits and values: ranges, rows picked by index, and conversion to dense tensors. On the host. */
 import { wantList } from "../../core/arguments.ts";
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
@@ -122,9 +120,9 @@ const RaggedTensorToTensor = defineOp({
   },
 });
 
-/** What {@linkcode raggedRange} gives. */
+/** The result of {@linkcode raggedRange}. */
 export interface RaggedRanges {
-  /** Where each row begins, and at last where the last ends; int32. */
+  /** Start of each row, and the end of the last; int32. */
   readonly rtNestedSplits: Tensor;
   /** The elements of all rows. */
   readonly rtDenseValues: Tensor;
@@ -133,8 +131,9 @@ export interface RaggedRanges {
 }
 
 /**
- * Rows `start, start + delta, …` up to `limit`, as splits (int32) and values. Operands are vectors of one length, or scalars that
- * serve every row. Throws `InvalidArgumentError` for other shapes, and for a delta of 0. TensorFlow op `RaggedRange`.
+ * Returns rows `start, start + delta, …` up to `limit`, as splits (int32) and values. Operands are vectors of one
+ * length, or scalars for all rows. Throws `InvalidArgumentError` for other shapes, and for a delta of 0. TensorFlow op
+ * `RaggedRange`.
  *
  * @example
  * ```ts
@@ -156,7 +155,7 @@ export function raggedRange(
   return { rtNestedSplits, rtDenseValues };
 }
 
-/** What {@linkcode raggedGather} gives. */
+/** The result of {@linkcode raggedGather}. */
 export interface RaggedRows {
   /** Splits of each ragged dimension, from the outermost. */
   readonly outputNestedSplits: Tensor[];
@@ -165,9 +164,9 @@ export interface RaggedRows {
 }
 
 /**
- * The rows of a ragged tensor that the indices name, in the indices' shape. `outputRaggedRank` is the number of splits of the result:
- * one for each given, plus the rank of the indices, less 1. Throws `InvalidArgumentError` for splits that are not sorted or point past
- * the values, and for indices out of range. TensorFlow op `RaggedGather`.
+ * Gathers rows of a ragged tensor by index, in the indices' shape. `outputRaggedRank` is the number of splits of the
+ * result: one for each given, plus the rank of the indices, less 1. Throws `InvalidArgumentError` for splits that are
+ * not sorted or point past the values, and for indices out of range. TensorFlow op `RaggedGather`.
  *
  * @example
  * ```ts
@@ -197,9 +196,10 @@ function indexed(x: TensorLike, name: string): OpInput {
 }
 
 /**
- * A ragged tensor as a dense one: its rows, filled up with `defaultValue`. `shape` may be -1 as a whole, or at each dimension, for the
- * least that holds all rows; what does not fit is left out. The partitions are row splits, or value row ids after the size of the first
- * dimension. Throws `InvalidArgumentError` where shape, values and partitions do not fit. TensorFlow op `RaggedTensorToTensor`.
+ * Converts a ragged tensor to a dense one, padded with `defaultValue`. `shape` may be -1 as a whole, or at each
+ * dimension, for the smallest that holds all rows; values that do not fit are dropped. The partitions are row splits,
+ * or value row ids after the size of the first dimension. Throws `InvalidArgumentError` where shape, values and
+ * partitions do not fit. TensorFlow op `RaggedTensorToTensor`.
  *
  * @example
  * ```ts

@@ -1,6 +1,4 @@
-/**
- * The namespace `tf.sparse`: ops on tensors given by indices and values. They run on the host.
- */
+/** The namespace `tf.sparse`: ops on tensors given by indices and values. They run on the host. */
 import { apply, apply1 } from "../../core/apply.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
@@ -81,7 +79,7 @@ const SparseFillEmptyRows = defineOp({
   },
 });
 
-/** The target with its -1 worked out. Throws `InvalidArgumentError` where the sizes differ. */
+/** Returns the target shape with its -1 resolved. Throws `InvalidArgumentError` where the sizes differ. */
 function reshapedDims(from: readonly number[], target: readonly number[]): number[] {
   const size = sizeOf(from), wild = target.indexOf(-1);
   if (wild !== target.lastIndexOf(-1)) {
@@ -136,7 +134,7 @@ const SparseReshape = defineOp({
   },
 });
 
-/** Rows of `data` that `indices` pick, put together over runs of equal `segmentIds`. */
+/** Combines rows of `data` picked by `indices` over runs of equal `segmentIds`. */
 export type SparseSegments = (
   data: TensorLike,
   indices: TensorLike,
@@ -181,7 +179,7 @@ function defineSegments(name: string, mean: boolean): SparseSegments {
   };
 }
 
-/** Gradients of means as gradients of sums: divided by how many rows each mean is of. */
+/** Returns gradients of means as gradients of sums: divided by each mean's number of rows. */
 function perRow(dy: Tensor, ids: Tensor): Tensor {
   const counts = apply1(lookupOp("SegmentSum")!, [onesLike(ids), ids]);
   const rank = dy.staticShape?.length;
@@ -223,15 +221,15 @@ function sumSegments(
   return out;
 }
 
-/** What {@linkcode sparseFillEmptyRows} gives. */
+/** The result of {@linkcode sparseFillEmptyRows}. */
 export interface FilledRows {
   /** Indices in row order. */
   readonly outputIndices: Tensor;
   /** Their values. */
   readonly outputValues: Tensor;
-  /** For each row, whether it was empty. */
+  /** For each row, true if it was empty. */
   readonly emptyRowIndicator: Tensor;
-  /** Where each given value went. */
+  /** New position of each given value. */
   readonly reverseIndexMap: Tensor;
   /** Value by name. */
   readonly [name: string]: Tensor;
@@ -277,18 +275,18 @@ export function sparseFillEmptyRows(
   return { outputIndices, outputValues, emptyRowIndicator, reverseIndexMap };
 }
 
-/** What {@linkcode sparseReshape} gives. */
+/** The result of {@linkcode sparseReshape}. */
 export interface ReshapedSparse {
   /** Indices in the new shape. */
   readonly outputIndices: Tensor;
-  /** The new shape, -1 worked out. */
+  /** The new shape, -1 resolved. */
   readonly outputShape: Tensor;
   /** Value by name. */
   readonly [name: string]: Tensor;
 }
 
 /**
- * The indices of a sparse tensor in another shape; one dimension may be -1. Throws `ValueError` for ranks that do not fit,
+ * Reshapes the indices of a sparse tensor; one dimension may be -1. Throws `ValueError` for ranks that do not fit,
  * `InvalidArgumentError` where the sizes differ. TensorFlow op `SparseReshape`.
  *
  * @example
@@ -320,9 +318,8 @@ export function sparseReshape(
 }
 
 /**
- * Sums of the rows that `indices` pick, over runs of equal `segmentIds`, which must not decrease.
- * Throws `ValueError` for shapes that do not fit, `InvalidArgumentError` for indices out of range.
- * TensorFlow op `SparseSegmentSum`.
+ * Sums the rows picked by `indices` over runs of equal `segmentIds`, which must not decrease. Throws `ValueError` for
+ * shapes that do not fit, `InvalidArgumentError` for indices out of range. TensorFlow op `SparseSegmentSum`.
  *
  * @example
  * ```ts
@@ -334,8 +331,8 @@ export function sparseReshape(
 export const sparseSegmentSum: SparseSegments = defineSegments("SparseSegmentSum", false);
 
 /**
- * Means of the rows that `indices` pick, over runs of equal `segmentIds`, which must not decrease.
- * Throws as {@linkcode sparseSegmentSum} does. TensorFlow op `SparseSegmentMean`.
+ * Averages the rows picked by `indices` over runs of equal `segmentIds`, which must not decrease. Throws as {@linkcode
+ * sparseSegmentSum} does. TensorFlow op `SparseSegmentMean`.
  *
  * @example
  * ```ts

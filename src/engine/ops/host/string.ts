@@ -23,7 +23,7 @@ function strings(shape: readonly number[], values: Uint8Array[]): NdArray {
   return new NdArray("string", shape, values);
 }
 
-/** The parts of a string between delimiters; each byte is one where there are none. */
+/** Splits a string at delimiters; into bytes if there are none. */
 function splitBytes(text: Uint8Array, delimiters: Uint8Array, skipEmpty: boolean): Uint8Array[] {
   if (text.length === 0) return [];
   if (delimiters.length === 0) return Array.from(text, (_, i) => text.subarray(i, i + 1));
@@ -57,12 +57,12 @@ const StringSplit = defineOp({
   },
 });
 
-/** Gives the windows over a row of words. */
+/** Returns the windows over a row of words. */
 function gramsBy(attrs: Attrs): (words: readonly Uint8Array[]) => Uint8Array[] {
   const { separator, left_pad, right_pad, ngram_widths, pad_width } = attrs;
   const [between, left, right] = [separator, left_pad, right_pad].map((s) => encodeString(s));
   return (words) => {
-    // The words from `begin` on, with padding where there are none.
+    // The words from `begin` on, with padding outside.
     const gram = (begin: number, width: number): Uint8Array => {
       const word = (i: number): Uint8Array => i < 0 ? left : words[i] ?? right;
       return joinBytes(Array.from({ length: width }, (_, k) => word(begin + k)), between);
@@ -162,7 +162,7 @@ const StringToHashBucketFast = defineOp({
   },
 });
 
-/** What {@linkcode stringSplit} gives: a sparse matrix of words. */
+/** The result of {@linkcode stringSplit}: a sparse matrix of words. */
 export interface SplitStrings {
   /** Row and column of each word, int32. */
   readonly indices: Tensor;
@@ -175,8 +175,8 @@ export interface SplitStrings {
 }
 
 /**
- * Splits each string of a vector at any byte of `delimiter`; into single bytes where it is empty.
- * Throws `ValueError` for other ranks. TensorFlow op `StringSplit`.
+ * Splits each string of a vector at any byte of `delimiter`; into single bytes if it is empty. Throws `ValueError` for
+ * other ranks. TensorFlow op `StringSplit`.
  *
  * @example
  * ```ts
@@ -200,19 +200,19 @@ export function stringSplit(
   return { indices: narrowed(indices), values, shape: narrowed(shape) };
 }
 
-/** What {@linkcode stringNGrams} gives. */
+/** The result of {@linkcode stringNGrams}. */
 export interface NGrams {
   /** Joined words of all rows. */
   readonly nGrams: Tensor;
-  /** Where each row begins, and the end. */
+  /** Start of each row, and the end. */
   readonly nGramsSplits: Tensor;
   /** Value by name. */
   readonly [name: string]: Tensor;
 }
 
 /**
- * Joins runs of neighbouring words of each row, for every width; rows reach from one of `dataSplits` to the next.
- * Up to `padWidth` pads (-1: as many as fit) stand before and after a row. Throws `InvalidArgumentError` for bad splits.
+ * Joins runs of neighbouring words of each row, for every width; a row lies between successive `dataSplits`. Up to
+ * `padWidth` pads (-1: as many as fit) stand before and after a row. Throws `InvalidArgumentError` for bad splits.
  * TensorFlow op `StringNGrams`.
  *
  * @example
@@ -251,8 +251,8 @@ export function stringNGrams(
 }
 
 /**
- * Replaces what a regular expression matches, everywhere or once; `\1` or `$1` in `rewrite` stand for groups.
- * The pattern is JavaScript's. Throws `InvalidArgumentError` for one that is none. TensorFlow op `StaticRegexReplace`.
+ * Replaces matches of a regular expression, everywhere or once; `\1` or `$1` in `rewrite` stand for groups. The pattern
+ * is JavaScript's. Throws `InvalidArgumentError` for an invalid one. TensorFlow op `StaticRegexReplace`.
  *
  * @example
  * ```ts
@@ -272,8 +272,8 @@ export function staticRegexReplace(
 }
 
 /**
- * A bucket in `[0, numBuckets)` for each string, by the same hash as TensorFlow's; int32.
- * Throws `ValueError` where there are no buckets. TensorFlow op `StringToHashBucketFast`.
+ * Maps each string to a bucket in `[0, numBuckets)` by TensorFlow's hash; int32. Throws `ValueError` where there are no
+ * buckets. TensorFlow op `StringToHashBucketFast`.
  *
  * @example
  * ```ts

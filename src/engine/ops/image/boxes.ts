@@ -23,7 +23,7 @@ function keep(ins: readonly NdArray[], { tfjs }: Attrs): Kept {
   });
 }
 
-/** A list, filled up with zeros where that is asked for. */
+/** Returns a list, padded with zeros if requested. */
 function listed(
   dtype: DType,
   values: readonly number[],
@@ -36,7 +36,10 @@ function listed(
   return out;
 }
 
-/** The third version gives indices; the fourth pads them and says how many are valid; the fifth softens scores, and gives them too. */
+/**
+ * The third version returns indices; the fourth pads them and returns the number of valid ones; the fifth softens and
+ * returns scores.
+ */
 function defineSuppression(version: 3 | 4 | 5): OpDef {
   const threshold = version === 5 ? "T" : "T_threshold";
   const ifScores = <V>(x: V): V[] => version === 5 ? [x] : [];
@@ -61,8 +64,8 @@ function defineSuppression(version: 3 | 4 | 5): OpDef {
     attrs: [
       "T: {float16, float32}",
       ...(version === 5 ? [] : ["T_threshold: {float16, float32}"]),
-      // True: as TensorFlow.js has it, which drops boxes that overlap by the threshold itself, also where scores are softened, and
-      // fills up to no more than there are boxes.
+      // True for TensorFlow.js's behaviour, which drops boxes whose overlap equals the threshold, also with softened
+      // scores, and pads to at most the number of boxes.
       "tfjs: bool = false",
       ...ifPadded("pad_to_max_output_size: bool = false"),
     ],
@@ -83,14 +86,14 @@ const NonMaxSuppressionV3 = defineSuppression(3);
 const NonMaxSuppressionV4 = defineSuppression(4);
 const NonMaxSuppressionV5 = defineSuppression(5);
 
-/** The most boxes, and the thresholds of overlaps and scores. */
+/** Maximum number of boxes, and the thresholds of overlaps and scores. */
 type Limits = readonly [
   most: number,
   iouThreshold: number | null | undefined,
   scoreThreshold: number | null | undefined,
 ];
 
-/** Inputs that the three ops share. */
+/** Common inputs of the three ops. */
 function boxInputs(
   fn: string,
   boxes: TensorLike,
@@ -128,15 +131,15 @@ function checkBoxes(fn: string, boxes: PartialShape, scores: PartialShape, iou: 
   }
 }
 
-/** What is on a device, on the host: so that a host op may follow without waiting. */
+/** Reads a tensor to the host, so that a host op can follow without waiting. */
 async function onHost(x: TensorLike): Promise<TensorLike> {
   return x instanceof Tensor && !x.isSymbolic ? await x.readValue().ndarray() : x;
 }
 
 /**
- * Indices of the boxes `[y1, x1, y2, x2]` to keep, best score first: a box that overlaps a kept one by `iouThreshold` or
- * more is dropped. int32; how many is known only when it runs. Throws `ValueError` for shapes that do not fit,
- * `TypeError` for boxes and scores that are not floats. TensorFlow op `NonMaxSuppressionV3`.
+ * Returns the indices of the boxes `[y1, x1, y2, x2]` to keep, best score first: a box that overlaps a kept one by
+ * `iouThreshold` or more is dropped. int32; their number is known at run time. Throws `ValueError` for shapes that do
+ * not fit, `TypeError` for boxes and scores that are not floats. TensorFlow op `NonMaxSuppressionV3`.
  *
  * @example
  * ```ts
@@ -160,7 +163,7 @@ export function nonMaxSuppression(
 }
 
 /**
- * {@linkcode nonMaxSuppression} of boxes that cannot be read synchronously.
+ * Does the same as {@linkcode nonMaxSuppression} for boxes that cannot be read synchronously.
  *
  * @example
  * ```ts
@@ -186,9 +189,9 @@ export interface ScoredBoxes {
 }
 
 /**
- * {@linkcode nonMaxSuppression} that gives scores too and, with `softNmsSigma` above 0, lowers scores by overlap.
- * As in TensorFlow.js, boxes are dropped by `iouThreshold` all the same; graphs out of files keep them then, as TensorFlow does.
- * TensorFlow op `NonMaxSuppressionV5`.
+ * Does the same as {@linkcode nonMaxSuppression}, returns scores too and, with `softNmsSigma` above 0, lowers scores by
+ * overlap. As in TensorFlow.js, boxes are still dropped by `iouThreshold`; graphs from files keep them then, as
+ * TensorFlow does. TensorFlow op `NonMaxSuppressionV5`.
  *
  * @example
  * ```ts
@@ -222,7 +225,7 @@ export function nonMaxSuppressionWithScore(
 }
 
 /**
- * {@linkcode nonMaxSuppressionWithScore} of boxes that cannot be read synchronously.
+ * Does the same as {@linkcode nonMaxSuppressionWithScore} for boxes that cannot be read synchronously.
  *
  * @example
  * ```ts
@@ -238,18 +241,18 @@ export async function nonMaxSuppressionWithScoreAsync(
   return nonMaxSuppressionWithScore(await onHost(boxes), await onHost(scores), ...limits);
 }
 
-/** Boxes kept, and how many of them are not padding. */
+/** Kept boxes, and the number of those that are not padding. */
 export interface PaddedBoxes {
-  /** Indices, int32, with zeros at the end where padding was asked for. */
+  /** Indices, int32, padded with zeros if requested. */
   readonly selectedIndices: Tensor;
-  /** How many are valid, an int32 scalar. */
+  /** Number of valid indices, an int32 scalar. */
   readonly validOutputs: Tensor;
   readonly [name: string]: Tensor;
 }
 
 /**
- * {@linkcode nonMaxSuppression} that says how many boxes it kept and can fill up the result with zeros to
- * `maxOutputSize`. TensorFlow op `NonMaxSuppressionV4`.
+ * Does the same as {@linkcode nonMaxSuppression}, returns the number of kept boxes, and can pad the result with zeros
+ * to `maxOutputSize`. TensorFlow op `NonMaxSuppressionV4`.
  *
  * @example
  * ```ts
@@ -278,7 +281,7 @@ export function nonMaxSuppressionPadded(
 }
 
 /**
- * {@linkcode nonMaxSuppressionPadded} of boxes that cannot be read synchronously.
+ * Does the same as {@linkcode nonMaxSuppressionPadded} for boxes that cannot be read synchronously.
  *
  * @example
  * ```ts

@@ -1,6 +1,4 @@
-/**
- * What `tf.browser` holds: images of pages as tensors, and back.
- */
+/** The namespace `tf.browser`: converts images of pages to tensors, and back. */
 import { describe } from "../../core/convert.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -8,7 +6,7 @@ import { isShape, shapeText } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { tensor } from "../array/creation.ts";
 
-/** Pixels as pages have them: four bytes each, rows from the top. */
+/** Pixels in the form of pages: four bytes each, rows from the top. */
 export interface PixelData {
   /** Columns. */
   readonly width: number;
@@ -18,7 +16,7 @@ export interface PixelData {
   readonly data: ArrayLike<number>;
 }
 
-/** A canvas, as far as it is used here. */
+/** The used part of a canvas. */
 export interface CanvasLike {
   /** Columns. */
   width: number;
@@ -28,7 +26,7 @@ export interface CanvasLike {
   getContext(kind: "2d"): unknown;
 }
 
-/** What can be read as pixels: pixel data, a canvas, or any image or video that a canvas can draw. */
+/** A source of pixels: pixel data, a canvas, or any image or video that a canvas can draw. */
 export type PixelSource = PixelData | CanvasLike | {
   readonly width: number;
   readonly height: number;
@@ -41,9 +39,9 @@ interface Context {
 }
 
 /**
- * The pixels of an image, a canvas, a video or pixel data as an int32 tensor `[height, width, numChannels]` of values 0 to 255.
- * Throws `ValueError` for a number of channels that is not 1 to 4, `TypeError` for what has no pixels. Follows TensorFlow.js
- * `tf.browser.fromPixels`.
+ * Reads the pixels of an image, a canvas, a video or pixel data as an int32 tensor `[height, width, numChannels]` of
+ * values 0 to 255. Throws `ValueError` for a number of channels that is not 1 to 4, `TypeError` for a source without
+ * pixels. Follows TensorFlow.js `tf.browser.fromPixels`.
  *
  * @example
  * ```ts
@@ -73,8 +71,8 @@ export function fromPixels(pixels: PixelSource, numChannels: number = 3): Tensor
 }
 
 /**
- * {@linkcode fromPixels} for images that may still be loading: it waits until they are decoded. Rejects where they cannot be, and as
- * `fromPixels` throws. Follows TensorFlow.js `tf.browser.fromPixelsAsync`.
+ * Does the same as {@linkcode fromPixels} for images that may still be loading: it waits until they are decoded.
+ * Rejects if that fails, and as `fromPixels` throws. Follows TensorFlow.js `tf.browser.fromPixelsAsync`.
  *
  * @example
  * ```ts
@@ -101,7 +99,7 @@ function pixelsOf(pixels: PixelSource): PixelData {
     );
   }
   if ("data" in pixels) return pixels;
-  // What an element shows may be smaller or larger than what it holds.
+  // The displayed size may differ from the image's own.
   const { naturalWidth, naturalHeight, videoWidth, videoHeight } = pixels as Record<string, number>;
   const width = videoWidth ?? naturalWidth ?? pixels.width;
   const height = videoHeight ?? naturalHeight ?? pixels.height;
@@ -135,10 +133,10 @@ function newCanvas(width: number, height: number): CanvasLike {
 }
 
 /**
- * The pixels of an image: bytes of red, green, blue and alpha. The image is `[height, width]` or `[height, width, channels]` with 1, 3 or
- * 4 channels, of floats from 0 to 1 or of int32 from 0 to 255, as which arrays are taken; they are drawn on `canvas` as well, where
- * one is given.
- * Rejects with `ValueError` for another shape, dtype or range. Follows TensorFlow.js `tf.browser.toPixels`.
+ * Returns the pixels of an image: bytes of red, green, blue and alpha. The image is `[height, width]` or
+ * `[height, width, channels]` with 1, 3 or 4 channels, of floats from 0 to 1 or of int32 from 0 to 255 (the dtype of
+ * arrays); with `canvas` it is drawn there too. Rejects with `ValueError` for another shape, dtype or range. Follows
+ * TensorFlow.js `tf.browser.toPixels`.
  *
  * @example
  * ```ts

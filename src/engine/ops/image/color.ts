@@ -1,6 +1,4 @@
-/**
- * Colours: greyscale and RGB, and black-and-white by a threshold.
- */
+/** Colours: greyscale and RGB, and thresholds for black and white. */
 import { compose } from "../../core/apply.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -24,7 +22,7 @@ import { max, sum } from "../reduce/reduce.ts";
 import { cumsum } from "../reduce/scan.ts";
 import { unsortedSegmentSum } from "../array/segment.ts";
 
-/** How red, green and blue count for brightness. */
+/** Weights of red, green and blue in brightness. */
 const BRIGHTNESS = [0.2989, 0.587, 0.114] as const;
 const LEVELS = 256;
 
@@ -80,10 +78,10 @@ export function rgbToGrayscale(image: TensorLike): Tensor {
 }
 
 /**
- * 255 where an image `[height, width, channels]` of values up to 255 is brighter than a threshold (where it is not, if
- * `inverted`), else 0; int32. `"binary"` takes `threshValue` as part of 255, `"otsu"` finds the level that parts dark
- * and light best. Throws `ValueError` for another rank, number of channels or method. Follows TensorFlow.js
- * `tf.image.threshold`.
+ * Returns 255 where an image `[height, width, channels]` of values up to 255 is brighter than a threshold (where it is
+ * not, if `inverted`), else 0; int32. `"binary"` takes `threshValue` as part of 255, `"otsu"` finds the level that
+ * separates dark and light best. Throws `ValueError` for another rank, number of channels or method. Follows
+ * TensorFlow.js `tf.image.threshold`.
  *
  * @example
  * ```ts
@@ -129,13 +127,16 @@ export function threshold(
   });
 }
 
-/** The brightness level that makes the two classes differ most, after Otsu; -1 where there is but one. */
+/**
+ * Returns the brightness level with the greatest difference between the two classes, after Otsu; -1 if there is one
+ * class.
+ */
 function otsu(grey: Tensor): Tensor {
   const levels = reshape(cast(round(grey), "int32"), [-1]);
   const counts = unsortedSegmentSum(ones(levels.shape), levels, LEVELS);
   const moments = mul(counts, range(0, LEVELS));
   const total = sum(counts), whole = sum(moments);
-  // For every level: how many lie at or below, and their sum. The last level leaves nothing above.
+  // For each level: the number and sum of values up to it. Above the last level there are none.
   const below = slice(cumsum(counts), 0, LEVELS - 1), mass = slice(cumsum(moments), 0, LEVELS - 1);
   const above = sub(total, below);
   const both = greater(mul(below, above), 0);

@@ -1,6 +1,4 @@
-/**
- * cropAndResize and its gradients.
- */
+/** cropAndResize and its gradients. */
 import { apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
@@ -65,7 +63,7 @@ const CropAndResizeGradImage = defineOp({
       apply1(CropAndResize, [ddx, boxes, box_ind, imageSize(ctx.shapeOf(0))], {
         method: ctx.attrs.method,
       }),
-      // The image's gradient is linear in `grads`, so it moves with the boxes as a crop of `ddx` does.
+      // The image's gradient is linear in `grads`, so it changes with the boxes as a crop of `ddx` does.
       ctx.needs[1] ? apply1(CropAndResizeGradBoxes, [grads, ddx, boxes, box_ind]) : null,
       null,
       null,
@@ -85,9 +83,9 @@ const CropAndResizeGradBoxes = defineOp({
 });
 
 /**
- * Cuts boxes out of images and resizes them to one size. `boxes` holds `[y1, x1, y2, x2]` as parts of the image,
- * `boxInd` says which image each is of. What lies outside of the image is `extrapolationValue`. Gives float32.
- * Throws `ValueError` for shapes that do not fit or another method. TensorFlow op `CropAndResize`.
+ * Cuts boxes out of images and resizes them to one size. `boxes` holds `[y1, x1, y2, x2]` as fractions of the image,
+ * `boxInd` the image of each. Values outside of the image are `extrapolationValue`. Returns float32. Throws
+ * `ValueError` for shapes that do not fit or another method. TensorFlow op `CropAndResize`.
  *
  * @example
  * ```ts

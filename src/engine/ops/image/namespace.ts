@@ -1,6 +1,4 @@
-/**
- * The namespace `tf.image`.
- */
+/** The namespace `tf.image`. */
 export {
   nonMaxSuppression,
   nonMaxSuppressionAsync,

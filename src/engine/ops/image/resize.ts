@@ -1,6 +1,4 @@
-/**
- * Resizing images: bilinear, nearest neighbour, and TensorFlow's `resize`.
- */
+/** Resizing images: bilinear, nearest neighbour, and TensorFlow's `resize`. */
 import { apply1, compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp, type GradRule, type OpDef, type OpInit } from "../../core/op.ts";
@@ -22,7 +20,7 @@ import { intVector, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 const CONVENTION = ["align_corners: bool = false", "half_pixel_centers: bool = false"];
 const FLOATS = "{float32, float16, bfloat16, float64}";
 
-/** Shape of images brought to another size. Throws `ValueError` for images that are none. */
+/** Returns the shape of resized images. Throws `ValueError` for tensors that are no images. */
 export function resizedShape(images: PartialShape, size: Spec): PartialShape {
   if (images && images.length !== 4) {
     throw new ValueError(
@@ -36,7 +34,7 @@ export function resizedShape(images: PartialShape, size: Spec): PartialShape {
   return [images?.[0] ?? null, wanted?.[0] ?? null, wanted?.[1] ?? null, images?.[3] ?? null];
 }
 
-/** A gradient that is another op of the first input's size, in the same convention. */
+/** Makes a gradient rule that is another op of the first input's size, in the same convention. */
 function resizedBy(other: () => OpDef): GradRule {
   return {
     saves: [],
@@ -47,7 +45,7 @@ function resizedBy(other: () => OpDef): GradRule {
   };
 }
 
-/** What is an op's own among those that bring images to a size. */
+/** The individual parts of an op that resizes images. */
 interface ResizeInit extends Pick<OpInit, "name" | "portable" | "meaning"> {
   readonly input: string;
   readonly output: string;
@@ -80,7 +78,7 @@ const ResizeBilinear: OpDef = defineResize({
   cpu: resizeBilinearCpu,
 });
 
-/** Gradient of ResizeBilinear; takes the size of the images where TensorFlow's op takes the images. */
+/** Gradient of ResizeBilinear; takes the images' size, where TensorFlow's op takes the images. */
 const ResizeBilinearBack = defineResize({
   name: "ResizeBilinearBack",
   portable: "parts",
@@ -212,7 +210,7 @@ export function resizeNearestNeighbor(
 
 /** Options of {@linkcode resize}. */
 export interface ResizeOptions {
-  /** How pixels are made. Default `"bilinear"`. */
+  /** Interpolation. Default `"bilinear"`. */
   readonly method?: "bilinear" | "nearest";
 }
 

@@ -1,6 +1,4 @@
-/**
- * Turning and bending images: transform, rotateWithOffset, flips.
- */
+/** Turning and bending images: transform, rotateWithOffset, flips. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
@@ -69,7 +67,7 @@ const ProjectiveTransformBack = defineOp({
 
 const ROTATE_ATTRS = ["radians: float", "fill_value: list(float)", "center: list(float)"];
 
-// An op of TensorFlow.js, which TensorFlow does not have.
+// An op of TensorFlow.js that TensorFlow lacks.
 const RotateWithOffset = defineOp({
   name: "RotateWithOffset",
   portable: { never: "TensorFlow.js has this rotation, TensorFlow has not" },

@@ -1,5 +1,6 @@
 /**
- * Diagonals of matrices, part of the namespace `tf.linalg`: cross, diag, diagPart, setDiag, trace. Diagonals are moved on the host.
+ * Diagonals of matrices, part of the namespace `tf.linalg`: cross, diag, diagPart, setDiag, trace. Diagonals are moved
+ * on the host.
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -19,7 +20,7 @@ import { sum } from "../reduce/reduce.ts";
 const ALIGN = 'align: string = "RIGHT_LEFT"';
 const ALIGNS = ["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"];
 
-/** The lowest and the highest diagonal. Throws `ValueError` where they are none. */
+/** Returns the lowest and the highest diagonal. Throws `ValueError` for others. */
 function ends(k: readonly number[]): [lower: number, upper: number] {
   const [lower, upper = lower] = k;
   if (k.length > 2 || !Number.isInteger(lower) || lower > upper) {
@@ -35,7 +36,7 @@ function endsOf(k: Spec): [number, number] | null {
   return known === undefined ? null : ends(known as number[]);
 }
 
-/** Throws `ValueError` for a diagonal that a matrix does not have. */
+/** Throws `ValueError` for a diagonal out of range. */
 function checked(band: Band): Band {
   const { lower, upper, rows, columns } = band;
   for (const [which, d] of [["lower", lower], ["upper", upper]] as const) {
@@ -89,7 +90,7 @@ const MatrixDiagPart = defineOp({
     diagonalsOf(x, padding, out, bandOf(problem, { k: 1, matrix: x.shape })),
 });
 
-/** Extents of matrices with these diagonals; -1 stands for as few as there can be. */
+/** Returns the extents of matrices with these diagonals; -1 stands for the smallest possible. */
 function extents(
   [lower, upper]: readonly [number, number],
   length: number,
@@ -173,7 +174,7 @@ const MatrixSetDiag = defineOp({
     putDiagonals(diagonal, x, out, bandOf(problem, { k: 2, matrix: x.shape })),
 });
 
-/** The diagonals of a gradient, zeros where there are none. */
+/** Returns the diagonals of a gradient, zeros if there are none. */
 function diagonals(x: Tensor, k: OpInput, align: string): Tensor {
   const zero = toInput(0, "padding", "diagPart", { dtype: x.dtype });
   return apply1(MatrixDiagPart, [x, k, zero], { align });
@@ -212,21 +213,21 @@ const Cross = defineOp({
 export interface DiagonalOptions {
   /** A diagonal, 0 for the main one and positive above it, or the lowest and the highest of several. Default 0. */
   readonly k?: number | readonly [number, number] | Tensor | undefined;
-  /** Where shorter diagonals lie in rows of one length, those above first. Default `"RIGHT_LEFT"`. */
+  /** Alignment of shorter diagonals in rows of one length, those above first. Default `"RIGHT_LEFT"`. */
   readonly align?: "RIGHT_LEFT" | "LEFT_RIGHT" | "LEFT_LEFT" | "RIGHT_RIGHT" | undefined;
 }
 /** Options of {@linkcode diagPart}. */
 export interface DiagPartOptions extends DiagonalOptions {
-  /** What rows hold beside shorter diagonals. Default 0. */
+  /** Padding of shorter diagonals. Default 0. */
   readonly paddingValue?: TensorLike | undefined;
 }
 /** Options of {@linkcode diag}. */
 export interface DiagOptions extends DiagonalOptions {
-  /** Rows of the matrices. Default as few as there can be, square where columns are not given either. */
+  /** Rows of the matrices. Default: the smallest number, square if columns are not given either. */
   readonly numRows?: number | undefined;
   /** Columns likewise. */
   readonly numCols?: number | undefined;
-  /** What matrices hold elsewhere. Default 0. */
+  /** Elements elsewhere. Default 0. */
   readonly paddingValue?: TensorLike | undefined;
 }
 
@@ -249,8 +250,9 @@ function settings({ k = 0, align = "RIGHT_LEFT" }: DiagonalOptions, fn: string) 
 }
 
 /**
- * Matrices with these diagonals: a vector, or a batch of vectors, becomes the diagonal `k`; with several diagonals the last but one axis
- * has a row for each, the topmost first. TensorFlow op `MatrixDiagV3`. Throws `ValueError` for extents and diagonals that do not fit.
+ * Makes matrices with these diagonals: a vector, or a batch of vectors, becomes the diagonal `k`; with several
+ * diagonals the last but one axis has a row for each, the topmost first. TensorFlow op `MatrixDiagV3`. Throws
+ * `ValueError` for extents and diagonals that do not fit.
  *
  * @example
  * ```ts
@@ -271,8 +273,8 @@ export function diag(diagonal: TensorLike, options: DiagOptions = {}): Tensor {
 }
 
 /**
- * Diagonals of each matrix. Several lie in rows of one length, the topmost first. TensorFlow op `MatrixDiagPartV3`. Throws `ValueError` for
- * ranks below 2 and diagonals that are not there.
+ * Returns diagonals of each matrix. Several lie in rows of one length, the topmost first. TensorFlow op
+ * `MatrixDiagPartV3`. Throws `ValueError` for ranks below 2 and diagonals out of range.
  *
  * @example
  * ```ts
@@ -293,8 +295,8 @@ export function diagPart(input: TensorLike, options: DiagPartOptions = {}): Tens
 }
 
 /**
- * Matrices with other diagonals, given as {@linkcode diagPart} gives them. TensorFlow op `MatrixSetDiagV3`. Throws `ValueError` for
- * diagonals that do not fit.
+ * Replaces diagonals of matrices by others, in the form of {@linkcode diagPart}. TensorFlow op `MatrixSetDiagV3`.
+ * Throws `ValueError` for diagonals that do not fit.
  *
  * @example
  * ```ts

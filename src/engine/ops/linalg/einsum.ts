@@ -1,6 +1,4 @@
-/**
- * Einsum: sums of products written with index letters, by way of matrix products.
- */
+/** Einsum: sums of products written with index letters, computed by matrix products. */
 import { apply1 } from "../../core/apply.ts";
 import { promote } from "../../core/dtype.ts";
 import { defineOp, type GradContext, lookupOp } from "../../core/op.ts";
@@ -27,7 +25,7 @@ import { conjugate, mul } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
 import { sum } from "../reduce/reduce.ts";
 
-/** A tensor and the letter of each of its axes. */
+/** A tensor and the letter of each axis. */
 interface Labelled {
   readonly x: Tensor;
   readonly labels: readonly string[];
@@ -58,7 +56,7 @@ const Einsum = defineOp({
       if (open) {
         return xs.map((_, i) => (ctx.needs[i] ? openGradient(equation, xs, i, dy, ctx) : null));
       }
-      // Without an ellipsis the equation says what the ranks are.
+      // Without an ellipsis the equation determines the ranks.
       const ranks = equation.inputs.map((labels, i) =>
         labels.includes(DOTS) ? xs[i].staticShape!.length : labels.length
       );
@@ -75,7 +73,7 @@ function rankOf(shape: PartialShape): number {
   return shape.length;
 }
 
-/** Extent of each letter; null where it is not known. Throws `ValueError` where extents of a letter differ. */
+/** Returns the extent of each letter; null if unknown. Throws `ValueError` where extents of a letter differ. */
 function extentsOf(
   terms: EinsumTerms,
   shapes: readonly (readonly (number | null)[])[],
@@ -84,7 +82,7 @@ function extentsOf(
   terms.inputs.forEach((labels, i) =>
     labels.forEach((label, axis) => {
       const d = shapes[i][axis], known = extents.get(label);
-      // Axes of an ellipsis broadcast, where 1 says nothing; the others must agree.
+      // Axes of an ellipsis broadcast, where 1 fits all; the others must agree.
       const isSpread = terms.dots.has(label);
       if (known === undefined || (isSpread && known === 1)) extents.set(label, d);
       else if (d === null || d === known || (isSpread && d === 1)) return;
@@ -126,7 +124,7 @@ function contractAll(terms: EinsumTerms, xs: readonly Tensor[]): Tensor {
   return arrange(result!, terms.output);
 }
 
-/** Takes the diagonal of axes that have the same letter. */
+/** Takes the diagonal of axes with the same letter. */
 function diagonals({ x, labels }: Labelled): Labelled {
   const second = labels.findIndex((label, i) => labels.indexOf(label) < i);
   if (second < 0) return { x, labels };
@@ -143,14 +141,14 @@ function diagonals({ x, labels }: Labelled): Labelled {
   });
 }
 
-/** Sums over the axes whose letters are not among those kept. */
+/** Sums over the axes whose letters are not kept. */
 function sumAway({ x, labels }: Labelled, keep: ReadonlySet<string>): Labelled {
   const axes = labels.flatMap((label, i) => (keep.has(label) ? [] : [i]));
   if (axes.length === 0) return { x, labels };
   return { x: sum(x, axes), labels: labels.filter((label) => keep.has(label)) };
 }
 
-/** Brings axes into this order; letters not there become axes of extent 1. */
+/** Transposes axes to this order; missing letters become axes of extent 1. */
 function arrange({ x, labels }: Labelled, order: readonly string[]): Tensor {
   const present = order.filter((label) => labels.includes(label));
   const perm = present.map((label) => labels.indexOf(label));
@@ -161,7 +159,7 @@ function arrange({ x, labels }: Labelled, order: readonly string[]): Tensor {
   );
 }
 
-/** Reshapes to extents of which one may be unknown. */
+/** Reshapes to extents, one of which may be unknown. */
 function reshapePartly(x: Tensor, extents: readonly (number | null)[]): Tensor {
   if (extents.filter((d) => d === null).length > 1) {
     throw new ValueError(
@@ -171,7 +169,7 @@ function reshapePartly(x: Tensor, extents: readonly (number | null)[]): Tensor {
   return reshape(x, extents.map((d) => d ?? -1));
 }
 
-/** Product of two operands, summed over the letters that both have and nobody needs later. */
+/** Multiplies two operands and sums over their common letters that are not needed later. */
 function contract(a: Labelled, b: Labelled, keep: ReadonlySet<string>): Labelled {
   const shared = a.labels.filter((label) => b.labels.includes(label));
   const batch = shared.filter((label) => keep.has(label));
@@ -189,7 +187,7 @@ function contract(a: Labelled, b: Labelled, keep: ReadonlySet<string>): Labelled
   return { x: reshapePartly(product, [...dims, ...sizes(a, freeA), ...sizes(b, freeB)]), labels };
 }
 
-/** An operand as (batches of) a matrix, stored transposed where that saves moving it. */
+/** Returns an operand as (batches of) a matrix, stored transposed if that saves a move. */
 function matrix(
   { x, labels }: Labelled,
   batch: readonly string[],
@@ -221,7 +219,7 @@ function matrix(
   };
 }
 
-/** Gradient of one operand: the gradient of the result contracted with the other operands. */
+/** Returns the gradient of one operand: the result's gradient contracted with the other operands. */
 function operandGradient(
   terms: EinsumTerms,
   xs: readonly Tensor[],
@@ -234,7 +232,7 @@ function operandGradient(
   const others = xs.filter((_, k) => k !== i).map(conjugate);
   const from = [terms.output, ...terms.inputs.filter((_, k) => k !== i)];
   const reached = new Set(from.flat());
-  // What dy and the other operands know of this operand's letters; the rest was summed and is spread again.
+  // The letters of this operand that dy and the other operands have; the rest was summed and is spread again.
   const known = unique.filter((label) => reached.has(label));
   const dots = [...terms.dots].filter((label) => reached.has(label));
   const first = known.findIndex((label) => terms.dots.has(label));
@@ -255,7 +253,7 @@ function operandGradient(
   return spreadDiagonals(grad, labels, xs[i]);
 }
 
-/** Gradient of an operand of unknown rank: the ellipsis stays one, and must come first. */
+/** Returns the gradient of an operand of unknown rank: the ellipsis stays one label, and must come first. */
 function openGradient(
   { inputs, output }: EinsumEquation,
   xs: readonly Tensor[],
@@ -298,7 +296,7 @@ function spread(grad: Tensor, x: Tensor, labels: readonly string[], dynamic: Ten
   return broadcastTo(grad, dynamic);
 }
 
-/** Ones on the diagonal, as long as the axis of `x`. */
+/** Returns ones on the diagonal, with the extent of the axis of `x`. */
 function diagonalMask(x: Tensor, axis: number): Tensor {
   const n = x.staticShape?.[axis];
   if (n !== null && n !== undefined) return eye(n, undefined, null, x.dtype);
@@ -307,7 +305,7 @@ function diagonalMask(x: Tensor, axis: number): Tensor {
   return cast(equal(expandDims(index, 1), expandDims(index, 0)), x.dtype);
 }
 
-/** Undoes {@linkcode diagonals}: zeros off the diagonal of axes with the same letter. */
+/** Undoes {@linkcode diagonals}: adds zeros off the diagonal of axes with the same letter. */
 function spreadDiagonals(grad: Labelled, labels: readonly string[], like: Tensor): Tensor {
   let { x, labels: have } = grad;
   const named = labels.map((label, i) => (labels.indexOf(label) < i ? `${label}@${i}` : label));
@@ -321,7 +319,7 @@ function spreadDiagonals(grad: Labelled, labels: readonly string[], like: Tensor
   return arrange({ x, labels: have }, named);
 }
 
-/** Applies Einsum to labelled operands; the axes of ellipses become one again. */
+/** Applies Einsum to labelled operands; the axes of ellipses are joined again. */
 function einsumOf(
   xs: readonly Tensor[],
   from: readonly (readonly string[])[],
@@ -346,9 +344,9 @@ function einsumOf(
 const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /**
- * Sum of products over index letters: `"ij,jk->ik"` is a matrix product. Any number of operands, `...` for axes that
- * broadcast, a letter twice in one operand for its diagonal, no `->` for letters that occur once.
- * TensorFlow op `Einsum`. Throws `ValueError` for an equation that does not fit.
+ * Sums products over index letters: `"ij,jk->ik"` is a matrix product. Takes any number of operands, `...` for axes
+ * that broadcast, a repeated letter in one operand for its diagonal, no `->` for letters that occur once. TensorFlow op
+ * `Einsum`. Throws `ValueError` for an equation that does not fit.
  *
  * @example
  * ```ts

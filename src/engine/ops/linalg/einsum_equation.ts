@@ -1,10 +1,8 @@
-/**
- * Reading einsum equations.
- */
+/** Parses einsum equations. */
 import { wantString } from "../../core/arguments.ts";
 import { ValueError } from "../../core/errors.ts";
 
-/** An equation as written: an ellipsis is the label `...`. */
+/** A parsed equation: an ellipsis is the label `...`. */
 export interface EinsumEquation {
   /** Labels of each operand. */
   readonly inputs: readonly (readonly string[])[];
@@ -14,9 +12,9 @@ export interface EinsumEquation {
   readonly text: string;
 }
 
-/** An equation in which every axis has a label of its own. */
+/** An equation with a label for each axis. */
 export interface EinsumTerms extends Pick<EinsumEquation, "inputs" | "output"> {
-  /** Labels that stand for axes of an ellipsis. */
+  /** Labels of the axes of an ellipsis. */
   readonly dots: ReadonlySet<string>;
 }
 
@@ -63,7 +61,7 @@ function labelsOf(term: string, equation: string): string[] {
   return labels;
 }
 
-/** The output that is meant without an arrow: the ellipsis, then the letters that occur once, in order. */
+/** Returns the implied output: the ellipsis, then the letters that occur once, in order. */
 function implied(inputs: readonly (readonly string[])[]): string[] {
   const all = inputs.flat();
   const once = [...new Set(all)].filter((l) => l !== DOTS && all.indexOf(l) === all.lastIndexOf(l))
@@ -71,7 +69,7 @@ function implied(inputs: readonly (readonly string[])[]): string[] {
   return all.includes(DOTS) ? [DOTS, ...once] : once;
 }
 
-/** Gives the axes of ellipses labels, aligned at their ends. Throws `ValueError` where a rank does not fit. */
+/** Labels the axes of ellipses, aligned at their ends. Throws `ValueError` where a rank does not fit. */
 export function resolveEllipses(
   { inputs, output }: EinsumEquation,
   ranks: readonly number[],

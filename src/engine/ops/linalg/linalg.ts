@@ -29,7 +29,7 @@ import { add, div, mul, neg, sub } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
 import { norm } from "../reduce/reduce_derived.ts";
 
-/** Extents of matrices. Throws `ValueError` for lower ranks. */
+/** Returns the extents of matrices. Throws `ValueError` for lower ranks. */
 function extentsOf(shape: NonNullable<PartialShape>, op: string): readonly (number | null)[] {
   if (shape.length >= 2) return shape.slice(-2);
   throw new ValueError(

@@ -1,6 +1,4 @@
-/**
- * Products of matrices: matMul, dot, outerProduct.
- */
+/** Products of matrices: matMul, dot, outerProduct. */
 import { apply1, compose, type OpInput } from "../../core/apply.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { broadcastShapes, isConcrete, type PartialShape, shapeText } from "../../core/shape.ts";
@@ -23,7 +21,7 @@ import { conjugate } from "../pointwise/arithmetic.ts";
 const TYPES =
   "{bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128}";
 
-/** Shape of a product; `exact` asks for rank 2. Throws `ValueError` where the shapes do not fit. */
+/** Returns the shape of a product; `exact` requires rank 2. Throws `ValueError` where the shapes do not fit. */
 export function productShape(
   op: string,
   a: Spec,
@@ -139,7 +137,7 @@ function product(a: OpInput, b: OpInput, transA: boolean, transB: boolean): Tens
 
 function batched(a: OpInput, b: OpInput, transA: boolean, transB: boolean): Tensor {
   const conj = (x: OpInput, trans: boolean): OpInput =>
-    // BatchMatMulV2 conjugates what it transposes; a product does not.
+    // BatchMatMulV2 conjugates transposed operands; a product does not.
     trans && (x.dtype === "complex64" || x.dtype === "complex128") ? conjugate(asTensor(x)) : x;
   return apply1(BatchMatMulV2, [conj(a, transA), conj(b, transB)], {
     adj_x: transA,
@@ -174,7 +172,7 @@ export function matMul(
   }
 }
 
-/** Two operands of one numeric dtype. */
+/** Converts two operands to one numeric dtype. */
 export function matrices(a: TensorLike, b: TensorLike, fn: string): [OpInput, OpInput] {
   const [x, y] = toMatchingInputs(a, b, fn);
   return x.dtype === "bool" ? [castInput(x, "int32"), castInput(y, "int32")] : [x, y];

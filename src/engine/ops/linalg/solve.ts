@@ -18,7 +18,7 @@ import { matMul } from "./matmul.ts";
 
 const FLOATS = "T: {float64, float32, float16}";
 
-/** Shape of a batch of square matrices. */
+/** Returns the shape of a batch of square matrices. */
 function square(shape: PartialShape, op: string): PartialShape {
   if (shape === null) return null;
   const [rows, columns] = shape.slice(-2);
@@ -45,7 +45,7 @@ const MatrixInverse = defineOp({
   cpu: ([x], [out], { attrs }) => solveCpu(x, null, out, attrs.adjoint),
 });
 
-/** Matrices times a number each. */
+/** Multiplies each matrix by a number. */
 function scaled(matrix: Tensor, by: Tensor): Tensor {
   return mul(matrix, expandDims(expandDims(by, -1), -1));
 }
@@ -99,7 +99,7 @@ const Cholesky = defineOp({
   cpu: ([x], [out]) => choleskyCpu(x, out),
 });
 
-/** Extents of matrices and of the right-hand sides that they have as many rows as. Throws `ValueError` where they do not fit. */
+/** Returns the extents of matrices and right-hand sides. Throws `ValueError` where they do not fit. */
 function systems(what: string, a: NonNullable<PartialShape>, b: NonNullable<PartialShape>) {
   const n = a.length;
   if (n < 2 || b.length !== n) {
@@ -138,7 +138,7 @@ const MatrixSolve = defineOp({
   cpu: ([a, b], [out], { attrs }) => solveCpu(a, b, out, attrs.adjoint),
 });
 
-/** Least squares by the normal equations, as TensorFlow's fast path has it. */
+/** Solves least squares by the normal equations, as TensorFlow's fast path does. */
 function byNormalEquations(a: Tensor, b: Tensor, l2: OpInput, wide: boolean): Tensor {
   const gram = wide ? matMul(a, a, false, true) : matMul(a, a, true);
   const n = gram.staticShape![gram.rank - 1]!;
@@ -149,7 +149,7 @@ function byNormalEquations(a: Tensor, b: Tensor, l2: OpInput, wide: boolean): Te
     : choleskySolve(factor, matMul(a, b, true));
 }
 
-/** Least squares by an orthogonal basis, which loses fewer digits. */
+/** Solves least squares by an orthogonal basis, which loses fewer digits. */
 function byQr(a: Tensor, b: Tensor, wide: boolean): Tensor {
   const [q, r] = qr(wide ? flip(a) : a);
   return wide

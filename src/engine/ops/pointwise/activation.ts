@@ -1,6 +1,4 @@
-/**
- * Pointwise activation functions that are linear on one side: relu and its kin.
- */
+/** Pointwise activation functions that are linear on one side: relu and its kin. */
 import { apply1 } from "../../core/apply.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";

@@ -1,6 +1,4 @@
-/**
- * Pointwise arithmetic: sums, products, quotients and remainders.
- */
+/** Pointwise arithmetic: sums, products, quotients and remainders. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES, isInteger } from "../../core/dtype.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
@@ -117,12 +115,12 @@ const AddN: OpDef = defineOp({
   cpu: sumCpu,
 });
 
-/** Complex conjugate; real tensors stay as they are. */
+/** Returns the complex conjugate; real tensors stay as they are. */
 export function conjugate(x: Tensor): Tensor {
   return DTYPES[x.dtype].kind === "complex" ? apply1(Conj, [x]) : x;
 }
 
-/** Two operands of one dtype in which arithmetic is defined: booleans count as int32. */
+/** Converts two operands to one dtype with arithmetic: booleans count as int32. */
 export function toArithmeticInputs(
   a: TensorLike,
   b: TensorLike,
@@ -134,7 +132,7 @@ export function toArithmeticInputs(
   return [castInput(pair[0], "int32"), castInput(pair[1], "int32")];
 }
 
-/** Two operands of one dtype that has fractions: integers and booleans become float32. */
+/** Converts two operands to one dtype with fractions: integers and booleans become float32. */
 export function toFloatInputs(a: TensorLike, b: TensorLike, fn: string): [OpInput, OpInput] {
   const [x, y] = toMatchingInputs(a, b, fn);
   const { kind } = DTYPES[x.dtype];
@@ -144,7 +142,7 @@ export function toFloatInputs(a: TensorLike, b: TensorLike, fn: string): [OpInpu
   return floats;
 }
 
-/** An operand of arithmetic: booleans count as int32. */
+/** Converts an operand of arithmetic: booleans count as int32. */
 export function toNumberInput(x: TensorLike, fn: string): OpInput {
   const input = toInput(x, "x", fn);
   return input.dtype === "bool" ? castInput(input, "int32") : input;
@@ -195,10 +193,10 @@ export function mul(a: TensorLike, b: TensorLike): Tensor {
 }
 
 /**
- * Quotient of two tensors, broadcasting. Integers give integers, rounded down, and a whole number beside them is one of them: bring
- * pixels to float32 before they are divided by 255.
- * TensorFlow op `RealDiv`, `FloorDiv` for integers. Throws `ValueError` for shapes that do not broadcast, and on the CPU
- * `InvalidArgumentError` for integers divided by zero, which WebGPU makes 0.
+ * Divides two tensors, broadcasting. Integers give integers, rounded down, and an integral number beside them is one of
+ * them: convert pixels to float32 before dividing them by 255. TensorFlow op `RealDiv`, `FloorDiv` for integers. Throws
+ * `ValueError` for shapes that do not broadcast, and on the CPU `InvalidArgumentError` for integers divided by zero,
+ * which WebGPU makes 0.
  *
  * @example
  * ```ts
@@ -273,8 +271,8 @@ export function neg(x: TensorLike): Tensor {
 }
 
 /**
- * Sum of a list of tensors of one shape and dtype. TensorFlow op `AddN`.
- * Throws `TypeError` for what is no list, `ValueError` for an empty one and for shapes or dtypes that differ.
+ * Adds a list of tensors of one shape and dtype. TensorFlow op `AddN`. Throws `TypeError` for a value that is no list,
+ * `ValueError` for an empty one and for shapes or dtypes that differ.
  *
  * @example
  * ```ts

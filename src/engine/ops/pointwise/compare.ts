@@ -1,6 +1,4 @@
-/**
- * Pointwise comparisons and tests of one value. Results are bool, and nothing here is differentiable.
- */
+/** Pointwise comparisons and tests of one value. Results are bool, and nothing here is differentiable. */
 import { scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { definePointwise } from "./define_pointwise.ts";
@@ -32,8 +30,8 @@ const IsInf = definePointwise("IsInf", ([x]) => s.isinf(x), TEST);
 const IsFinite = definePointwise("IsFinite", ([x]) => s.isfinite(x), TEST);
 
 /**
- * Where two tensors are equal, broadcasting. Also of strings (on the CPU), booleans and complex numbers. TensorFlow op `Equal`.
- * Throws `ValueError` for shapes that do not broadcast.
+ * True where two tensors are equal, broadcasting. Also for strings (on the CPU), booleans and complex numbers.
+ * TensorFlow op `Equal`. Throws `ValueError` for shapes that do not broadcast.
  *
  * @example
  * ```ts
@@ -47,8 +45,8 @@ export function equal(a: TensorLike, b: TensorLike): Tensor {
 }
 
 /**
- * Where two tensors differ, broadcasting; NaN differs from everything. Also of strings (on the CPU), booleans and complex numbers.
- * TensorFlow op `NotEqual`. Throws `ValueError` for shapes that do not broadcast.
+ * True where two tensors differ, broadcasting; NaN differs from everything. Also for strings (on the CPU), booleans and
+ * complex numbers. TensorFlow op `NotEqual`. Throws `ValueError` for shapes that do not broadcast.
  *
  * @example
  * ```ts
@@ -62,7 +60,8 @@ export function notEqual(a: TensorLike, b: TensorLike): Tensor {
 }
 
 /**
- * Where `a < b`, broadcasting; strings by their bytes. TensorFlow op `Less`. Throws `ValueError` for shapes that do not broadcast.
+ * True where `a < b`, broadcasting; strings by their bytes. TensorFlow op `Less`. Throws `ValueError` for shapes that
+ * do not broadcast.
  *
  * @example
  * ```ts
@@ -76,7 +75,8 @@ export function less(a: TensorLike, b: TensorLike): Tensor {
 }
 
 /**
- * Where `a <= b`, broadcasting; strings by their bytes. TensorFlow op `LessEqual`. Throws `ValueError` for shapes that do not broadcast.
+ * True where `a <= b`, broadcasting; strings by their bytes. TensorFlow op `LessEqual`. Throws `ValueError` for shapes
+ * that do not broadcast.
  *
  * @example
  * ```ts
@@ -90,7 +90,8 @@ export function lessEqual(a: TensorLike, b: TensorLike): Tensor {
 }
 
 /**
- * Where `a > b`, broadcasting; strings by their bytes. TensorFlow op `Greater`. Throws `ValueError` for shapes that do not broadcast.
+ * True where `a > b`, broadcasting; strings by their bytes. TensorFlow op `Greater`. Throws `ValueError` for shapes
+ * that do not broadcast.
  *
  * @example
  * ```ts
@@ -104,7 +105,8 @@ export function greater(a: TensorLike, b: TensorLike): Tensor {
 }
 
 /**
- * Where `a >= b`, broadcasting; strings by their bytes. TensorFlow op `GreaterEqual`. Throws `ValueError` for shapes that do not broadcast.
+ * True where `a >= b`, broadcasting; strings by their bytes. TensorFlow op `GreaterEqual`. Throws `ValueError` for
+ * shapes that do not broadcast.
  *
  * @example
  * ```ts
@@ -118,7 +120,7 @@ export function greaterEqual(a: TensorLike, b: TensorLike): Tensor {
 }
 
 /**
- * Where a value is not a number. TensorFlow op `IsNan`.
+ * True where a value is NaN. TensorFlow op `IsNan`.
  *
  * @example
  * ```ts
@@ -132,7 +134,7 @@ export function isNaN(x: TensorLike): Tensor {
 }
 
 /**
- * Where a value is infinite. TensorFlow op `IsInf`.
+ * True where a value is infinite. TensorFlow op `IsInf`.
  *
  * @example
  * ```ts
@@ -146,7 +148,7 @@ export function isInf(x: TensorLike): Tensor {
 }
 
 /**
- * Where a value is neither infinite nor NaN. TensorFlow op `IsFinite`.
+ * True where a value is neither infinite nor NaN. TensorFlow op `IsFinite`.
  *
  * @example
  * ```ts

@@ -1,6 +1,4 @@
-/**
- * definePointwise: an op from one scalar expression; kernels for both devices follow.
- */
+/** definePointwise: defines an op by a scalar expression; both devices derive their kernels from it. */
 import type { MeaningOf } from "../../core/meaning.ts";
 import {
   defineOp,
@@ -15,28 +13,28 @@ import type { Tensor } from "../../core/tensor.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
 import { boundExprs } from "../../kernels/pointwise/bound_exprs.ts";
 
-/** Dtypes of functions that are defined for floats and complex numbers. */
+/** Dtypes of functions on floats and complex numbers. */
 export const FLOAT_OR_COMPLEX = "{bfloat16, half, float, double, complex64, complex128}";
 
-/** What a pointwise op is made of. */
+/** The definition of a pointwise op. */
 export interface PointwiseInit {
   /** Names of the inputs; default `["x"]`. A name may carry its dtype: `"condition: bool"`. */
   readonly inputs?: readonly string[];
-  /** Output; default `"y: T"`, or `"z: T"` where an input is called `y`. */
+  /** Output; default `"y: T"`, or `"z: T"` if an input is called `y`. */
   readonly output?: string;
-  /** Dtypes that `T` may be; default `floating`. */
+  /** Allowed dtypes of `T`; default `floating`. */
   readonly types?: string;
   /** Further attributes. */
   readonly attrs?: readonly string[];
   /** Gradient; null for none. */
   readonly grad?: GradRule | null;
-  /** The meaning in TensorFlow's ops, for an op that TensorFlow lacks. */
+  /** Expansion into TensorFlow's ops, for an op that TensorFlow lacks. */
   readonly expand?: NonNullable<OpInit["expand"]>;
-  /** What a portable GraphDef has in its place. Default: its parts where it has `expand`, else TensorFlow has this very op. */
+  /** The replacement in a portable GraphDef. Default: the parts of `expand`, or TensorFlow's op of the same name. */
   readonly portable?: NonNullable<OpInit["portable"]>;
 }
 
-/** Defines a pointwise op. `expr` gets one expression per input. */
+/** Defines a pointwise op. `expr` takes one expression per input. */
 export function definePointwise(
   name: string,
   expr: PointwiseExpr,
@@ -45,7 +43,7 @@ export function definePointwise(
   const inputs = (init.inputs ?? ["x"]).map((i) => (i.includes(":") ? i : `${i}: T`));
   const output = init.output ?? (inputs.includes("y: T") ? "z: T" : "y: T");
   const typed = [...inputs, output].some((i) => i.endsWith(": T"));
-  // No complex number is ever on a GPU.
+  // Complex numbers are never on a GPU.
   const isComplex = init.types === "complex" || init.attrs?.some((a) => a.includes("complex"));
   return defineOp({
     name,
@@ -63,7 +61,7 @@ export function definePointwise(
   });
 }
 
-/** The meaning and host kernel of an op whose outputs are expressions of its inputs. */
+/** Returns the meaning and host kernel of an op whose outputs are expressions of its inputs. */
 export function pointwiseKernels(
   exprs: MeaningOf<"pointwise">["exprs"],
 ): Required<Pick<OpDef, "meaning" | "cpu">> {
@@ -74,10 +72,10 @@ export function pointwiseKernels(
   };
 }
 
-/** What a gradient rule reads. */
+/** The values that a gradient rule reads. */
 export type Saved = Readonly<Record<string, Tensor>>;
 
-/** A gradient rule of an op of one operand. */
+/** Makes the gradient rule of an op of one operand. */
 export function unaryGrad(
   saves: readonly string[],
   dx: (saved: Saved, dy: Tensor, ctx: GradContext) => Tensor,
@@ -85,7 +83,7 @@ export function unaryGrad(
   return { saves, vjp: (saved, [g], ctx) => [dx(saved, g, ctx)] };
 }
 
-/** A gradient rule of a broadcasting op: what flows to each operand; null where nothing does. */
+/** Makes the gradient rule of a broadcasting op: the gradient of each operand, null for none. */
 export function broadcastGrad(
   saves: readonly string[],
   ...flows: readonly (((saved: Saved, dy: Tensor, ctx: GradContext) => Tensor) | null)[]

@@ -1,6 +1,4 @@
-/**
- * Pointwise exponentials, logarithms and the error function.
- */
+/** Pointwise exponentials, logarithms and the error function. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import type { OpDef } from "../../core/op.ts";
@@ -48,7 +46,10 @@ const Xdivy = definePointwise("Xdivy", ([x, y]) => s.select(s.eq(x, 0), x, s.div
   ),
 });
 
-/** An operand of a function that TensorFlow and TensorFlow.js define for floats only: integer tensors are refused. */
+/**
+ * Converts an operand of a function that TensorFlow and TensorFlow.js define for floats only. Throws for integer
+ * tensors.
+ */
 export function toFloatOnly(x: TensorLike, fn: string): OpInput {
   if (x instanceof Tensor) {
     const kind = DTYPES[x.dtype].kind;

@@ -1,5 +1,6 @@
 /**
- * TensorFlow's gradient ops of functions of one value: a slope at the input or at the result, times what comes from above.
+ * TensorFlow's gradient ops of functions of one value: the derivative at the input or the result, times the incoming
+ * gradient.
  */
 import { apply1 } from "../../core/apply.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
@@ -14,7 +15,10 @@ import {
   unaryGrad,
 } from "./define_pointwise.ts";
 
-/** A function of floats and complex numbers whose derivative, of the input `x` or the result `y`, is a factor of the gradient. */
+/**
+ * Returns the types and gradient of a function on floats and complex numbers whose gradient has the factor `derivative`
+ * of `x` or `y`.
+ */
 export function slope(of: "x" | "y", derivative: (v: Tensor) => Tensor): PointwiseInit {
   return {
     types: FLOAT_OR_COMPLEX,
@@ -22,7 +26,7 @@ export function slope(of: "x" | "y", derivative: (v: Tensor) => Tensor): Pointwi
   };
 }
 
-/** {@linkcode slope} of one over `denominator`. */
+/** Returns {@linkcode slope} of a derivative one over `denominator`. */
 export function inverseSlope(of: "x" | "y", denominator: (v: Tensor) => Tensor): PointwiseInit {
   return {
     types: FLOAT_OR_COMPLEX,
@@ -30,7 +34,7 @@ export function inverseSlope(of: "x" | "y", denominator: (v: Tensor) => Tensor):
   };
 }
 
-/** A function of floats and complex numbers whose gradient op reads its result. */
+/** Returns the types and gradient of a function on floats and complex numbers whose gradient op reads its result. */
 export function slopeOfResult(gradient: OpDef): PointwiseInit {
   return {
     types: FLOAT_OR_COMPLEX,
@@ -38,17 +42,17 @@ export function slopeOfResult(gradient: OpDef): PointwiseInit {
   };
 }
 
-/** Inputs and output of activations as TensorFlow names them. */
+/** Inputs and output of activations in TensorFlow's names. */
 export const FEATURES: PointwiseInit = { inputs: ["features"], output: "activations: T" };
 
 interface GradientInit extends Pick<PointwiseInit, "types" | "attrs" | "expand"> {
-  /** What the slope is a function of; default the input. */
+  /** The argument of the derivative; default the input. */
   readonly of?: "features" | "outputs";
-  /** The derivative by that of what the op gives. Absent: none, where the slope is constant on each side. */
+  /** The second derivative. Absent: none, for a constant slope on each side. */
   readonly bend?: (g: Tensor, f: Tensor) => Tensor;
 }
 
-/** A gradient op that gives `slope(g, f)`, which is linear in `g`. */
+/** Defines a gradient op `slope(g, f)`, which is linear in `g`. */
 export function defineGradient(
   name: string,
   slope: (g: Expr, f: Expr, attrs: Attrs) => Expr,
@@ -69,7 +73,7 @@ export function defineGradient(
 }
 
 /**
- * A gradient op whose slope is a function of `c`, the conjugate of the result: `slope(c, dy)` is linear in `dy`, and `bend` is its
+ * Defines a gradient op of `c`, the conjugate of the result: `slope(c, dy)` is linear in `dy`, and `bend` is its
  * derivative by `c`.
  */
 export function defineResultGradient(

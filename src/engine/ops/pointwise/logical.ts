@@ -1,6 +1,4 @@
-/**
- * Pointwise logic on booleans and on the bits of integers.
- */
+/** Pointwise logic on booleans and on the bits of integers. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
@@ -27,7 +25,7 @@ const Invert = definePointwise("Invert", ([x]) => s.bitnot(x), { types: "integer
 const LeftShift = definePointwise("LeftShift", ([x, y]) => s.shl(x, y), BITS);
 const RightShift = definePointwise("RightShift", ([x, y]) => s.shr(x, y), BITS);
 
-/** JavaScript values become bool; tensors must be bool. */
+/** Converts an operand: JavaScript values become bool; tensors must be bool. */
 export function toBoolInput(x: TensorLike, arg: string, fn: string): OpInput {
   const input = toInput(x, arg, fn, { dtype: "bool" });
   if (input.dtype !== "bool") {
@@ -85,8 +83,8 @@ export function logicalOr(a: TensorLike, b: TensorLike): Tensor {
 }
 
 /**
- * Where exactly one of two booleans is true, broadcasting. TensorFlow op `NotEqual`.
- * Throws `TypeError` for tensors that are not bool, `ValueError` for shapes that do not broadcast.
+ * True where exactly one of two booleans is true, broadcasting. TensorFlow op `NotEqual`. Throws `TypeError` for
+ * tensors that are not bool, `ValueError` for shapes that do not broadcast.
  *
  * @example
  * ```ts

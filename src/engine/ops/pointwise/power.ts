@@ -1,6 +1,4 @@
-/**
- * Pointwise powers and roots.
- */
+/** Pointwise powers and roots. */
 import { apply1 } from "../../core/apply.ts";
 import type { OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -16,7 +14,7 @@ import { where } from "./select.ts";
 
 const isComplex = (x: Tensor): boolean => x.dtype === "complex64" || x.dtype === "complex128";
 
-/** `y ** (n - 1)`-like factors are powers again; a literal exponent needs no ops for `n` and `n - 1`. */
+/** Factors such as `y ** (n - 1)` are powers again; a literal exponent needs no ops for `n` and `n - 1`. */
 function powerSlope(x: Tensor, y: Tensor): Tensor {
   const literal: unknown = y;
   if (literal instanceof NdArray && literal.size === 1 && !isComplex(y)) {
@@ -24,11 +22,11 @@ function powerSlope(x: Tensor, y: Tensor): Tensor {
     if (n === 0) return mul(pow(x, 0), 0);
     return n === 1 ? pow(x, 0) : mul(n === 2 ? x : pow(x, n - 1), n);
   }
-  // Where y is 0 the slope is 0, also at x = 0.
+  // Where y is 0 the derivative is 0, also at x = 0.
   return mul(y, pow(x, where(equal(y, 0), 0, sub(y, 1))));
 }
 
-/** `log(x)` where the power grows with it, 0 where it is not defined. */
+/** Returns `log(x)` where the power grows with it, 0 where it is undefined. */
 function powerLog(x: Tensor): Tensor {
   return isComplex(x) ? log(where(equal(x, 0), 1, x)) : log(where(greater(x, 0), x, 1));
 }
@@ -67,7 +65,10 @@ function twice(x: Tensor): Tensor {
   return add(x, x);
 }
 
-/** Where nothing comes from above nothing goes on, even where the slope is infinite: so `where` keeps a root of 0 out of a gradient. */
+/**
+ * Returns zero for a zero incoming gradient, even for an infinite derivative: so `where` keeps a root of 0 out of a
+ * gradient.
+ */
 const unlessZero = (dy: Expr, e: Expr): Expr => s.select(s.eq(dy, 0), 0, e);
 
 const SqrtGrad: OpDef = defineResultGradient(

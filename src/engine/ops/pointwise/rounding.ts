@@ -1,6 +1,4 @@
-/**
- * Pointwise magnitude, sign and rounding.
- */
+/** Pointwise magnitude, sign and rounding. */
 import { apply1 } from "../../core/apply.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
 import type { OpDef } from "../../core/op.ts";
@@ -32,13 +30,15 @@ const Sign = definePointwise(
   { types: "numeric", grad: unaryGrad(["x"], ({ x }, g) => signSlope(x, g)) },
 );
 
-/** 0 for zeros of either sign, NaN for NaN. A difference, since drivers make `-0` of a choice between -1 and 0. */
+/**
+ * Returns 0 for zeros of either sign, NaN for NaN. A difference, since drivers make `-0` of a choice between -1 and 0.
+ */
 function realSign(x: Expr, dtype: DType): Expr {
   const sign = s.sub(castTo(s.gt(x, 0), dtype), castTo(s.lt(x, 0), dtype));
   return DTYPES[dtype].kind === "float" ? s.select(s.eq(x, x), sign, x) : sign;
 }
 
-/** Real signs are flat; a complex one turns with its argument. */
+/** Real signs are constant; a complex one turns with its argument. */
 function signSlope(x: Tensor, g: Tensor): Tensor {
   if (DTYPES[x.dtype].kind !== "complex") return mul(g, 0);
   const turn = imag(mul(conjugate(g), sign(x)));

@@ -1,6 +1,4 @@
-/**
- * Pointwise choice: where, maximum, minimum, clipByValue.
- */
+/** Pointwise choice: where, maximum, minimum, clipByValue. */
 import { apply1 } from "../../core/apply.ts";
 import { type DType, DTYPES, INTEGER_ENDS, isInteger } from "../../core/dtype.ts";
 import { toNdArray } from "../../core/convert.ts";
@@ -53,7 +51,7 @@ const Select: OpDef = defineOp({
   },
 });
 
-/** The greater or the lesser of two values; of equals the first has the gradient. */
+/** Defines the maximum or minimum of two values; for equal ones the first has the gradient. */
 function defineChoice(
   name: string,
   choose: (x: Expr, y: Expr) => Expr,
@@ -72,11 +70,11 @@ function defineChoice(
 
 const Maximum = defineChoice("Maximum", s.max, greaterEqual);
 const Minimum = defineChoice("Minimum", s.min, lessEqual);
-/** The bound where `x` is below it; so NaN stays, and a bound that is NaN bounds nothing. */
+/** Returns the bound where `x` is below it; NaN stays, and a NaN bound has no effect. */
 export function raised(x: Expr, low: Expr | number): Expr {
   return s.select(s.lt(x, low), low, x);
 }
-/** The bound where `x` is above it, as {@linkcode raised} has it. */
+/** Returns the bound where `x` is above it, as {@linkcode raised} does. */
 export function lowered(x: Expr, high: Expr | number): Expr {
   return s.select(s.lt(high, x), high, x);
 }
@@ -98,8 +96,9 @@ const ClipByValue = definePointwise(
 );
 
 /**
- * Elements of `a` where the condition holds, of `b` elsewhere; all three broadcast. TensorFlow op `SelectV2`.
- * Throws `TypeError` for a condition that is not bool, `ValueError` for shapes that do not broadcast and for one of `a` and `b` alone.
+ * Takes elements of `a` where the condition holds, of `b` elsewhere; all three broadcast. TensorFlow op `SelectV2`.
+ * Throws `TypeError` for a condition that is not bool, `ValueError` for shapes that do not broadcast and for one of `a`
+ * and `b` alone.
  *
  * @example
  * ```ts
@@ -110,8 +109,8 @@ const ClipByValue = definePointwise(
  */
 export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tensor;
 /**
- * Where the condition holds: the indices of the elements that are true or not 0, one row each, int64. How many there are is known
- * when it runs; where a GPU can only be awaited, eager code takes {@linkcode whereAsync}. TensorFlow op `Where`.
+ * Returns the indices of elements that are true or not 0, one row each, int64. Their number is known at run time; where
+ * a GPU must be awaited, eager code uses {@linkcode whereAsync}. TensorFlow op `Where`.
  *
  * @example
  * ```ts

@@ -1,6 +1,4 @@
-/**
- * Pointwise smooth activation functions: sigmoid and its kin, gelu.
- */
+/** Pointwise smooth activation functions: sigmoid and its kin, gelu. */
 import { apply1 } from "../../core/apply.ts";
 import { type Expr, scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -14,7 +12,7 @@ import { abs, sign } from "./rounding.ts";
 import { tanh } from "./trigonometric.ts";
 
 const logistic = (x: Expr): Expr => s.div(1, s.add(1, s.exp(s.neg(x))));
-/** log(1 + e**x) without overflow. */
+/** Computes log(1 + e**x) without overflow. */
 const softplusOf = (x: Expr): Expr => s.add(s.max(x, 0), s.log1p(s.exp(s.neg(s.abs(x)))));
 
 const SigmoidGrad = defineResultGradient(
@@ -50,7 +48,7 @@ const Softsign = definePointwise("Softsign", ([x]) => s.div(x, s.add(1, s.abs(x)
 const SQRT_HALF = Math.SQRT1_2, SQRT_2_OVER_PI = Math.sqrt(2 / Math.PI), CUBIC = 0.044715;
 const GELU = { attrs: ["approximate: bool = false"] };
 
-/** The probability that `x` is multiplied by. */
+/** The probability that multiplies `x`. */
 function geluGate(x: Expr, approximate: boolean): Expr {
   if (!approximate) return s.mul(0.5, s.add(1, s.erf(s.mul(x, SQRT_HALF))));
   return s.mul(0.5, s.add(1, s.tanh(geluInner(x))));
@@ -68,7 +66,7 @@ function geluSlope(x: Expr, approximate: boolean): Expr {
   const half = s.mul(0.5, s.add(1, t));
   return s.add(half, s.mul(s.mul(0.5, x), s.mul(s.sub(1, s.mul(t, t)), inner)));
 }
-/** {@linkcode geluSlope} in ops, for second derivatives. */
+/** Computes {@linkcode geluSlope} in ops, for second derivatives. */
 function geluSlopeOf(x: TensorLike, approximate: boolean): Tensor {
   if (!approximate) {
     const gate = mul(add(erf(mul(x, SQRT_HALF)), 1), 0.5);

@@ -1,6 +1,6 @@
 /**
- * Special functions, in the namespace `tf.math`: the gamma function and its kin, inverses of the error function and of the normal
- * distribution.
+ * Special functions in the namespace `tf.math`: the gamma function and its kin, inverses of the error function and of
+ * the normal distribution.
  */
 import { apply1 } from "../../core/apply.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
@@ -31,8 +31,8 @@ const LANCZOS = [
 const LANCZOS_BASE = 0.99999999999980993;
 
 /**
- * Of `log Γ(x) / ((x - 1)(x - 2))` for x from 0.5 to 3, in `x - 1.5`: a least-squares fit with a relative error of 1.2e-10. There Lanczos's
- * terms cancel, which float32 has no digits for.
+ * Coefficients of `log Γ(x) / ((x - 1)(x - 2))` for x from 0.5 to 3, in `x - 1.5`: a least-squares fit with a relative
+ * error of 1.2e-10. There Lanczos's terms cancel beyond float32's digits.
  */
 const LOG_GAMMA_NEAR = [
   [
@@ -53,7 +53,7 @@ const LOG_GAMMA_NEAR = [
   ],
 ] as const;
 
-/** What both functions are made of: `x - 1`, or `-x` where the function is reflected, and the logarithm of what Lanczos calls t. */
+/** Returns the common parts of both functions: `x - 1`, or `-x` for a reflection, and the logarithm of Lanczos's t. */
 function lanczos(x: Expr): { reflects: Expr; z: Expr; t: Expr; logT: Expr } {
   const reflects = s.lt(x, 0.5), z = s.select(reflects, s.neg(x), s.sub(x, 1));
   return { reflects, z, t: s.add(z, 7.5), logT: s.add(s.log1p(s.div(z, 7.5)), Math.log(7.5)) };
@@ -68,7 +68,7 @@ function logGammaExpr(x: Expr, isDouble: boolean): Expr {
   const far = s.add(s.add(power, Math.log(2 * Math.PI) / 2), s.log(series));
   const close = s.mul(s.mul(z, s.sub(z, 1)), ratio(LOG_GAMMA_NEAR, s.sub(z, 0.5)));
   const y = isDouble ? far : s.select(s.lt(z, 2), close, far);
-  // log Γ(x) = log π - log |sin πx| - log Γ(1 - x), where only the distance to the next whole number counts.
+  // log Γ(x) = log π - log |sin πx| - log Γ(1 - x), where only the distance to the next integer counts.
   const size = s.abs(x), part = s.sub(size, s.floor(size));
   const near = s.select(s.gt(part, 0.5), s.sub(1, part), part);
   const sine = s.log(s.sin(s.mul(near, Math.PI)));
@@ -169,7 +169,7 @@ function ratio([above, below]: readonly (readonly number[])[], x: Expr): Expr {
   return s.div(polynomial(above), polynomial(below));
 }
 
-/** The normal quantile of `q + 1/2`; `tail` is what is left on the nearer side, to which no digit may be lost. */
+/** Returns the normal quantile of `q + 1/2`; `tail` is the rest on the nearer side, in full precision. */
 function quantile(q: Expr, tail: Expr): Expr {
   const centre = s.mul(q, ratio(CENTRE, s.sub(0.180625, s.mul(q, q))));
   const r = s.sqrt(s.neg(s.log(tail)));
@@ -209,7 +209,7 @@ const Xlog1py = definePointwise(
   },
 );
 
-/** A function of two values on the host, by the second of which it has a derivative. */
+/** Defines a host function of two values that has a derivative by the second. */
 function definePairs(
   name: string,
   [first, second]: readonly [string, string],
@@ -339,7 +339,7 @@ export function xlog1py(x: TensorLike, y: TensorLike): Tensor {
   return apply1(Xlog1py, toMatchingInputs(x, y, "xlog1py", ["x", "y"]));
 }
 
-/** Two operands of one dtype, whole numbers as float32. */
+/** Converts two operands to one dtype, integers to float32. */
 function floats(
   a: TensorLike,
   b: TensorLike,

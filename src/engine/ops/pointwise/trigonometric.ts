@@ -1,6 +1,4 @@
-/**
- * Pointwise trigonometric and hyperbolic functions and their inverses.
- */
+/** Pointwise trigonometric and hyperbolic functions and their inverses. */
 import { apply1 } from "../../core/apply.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -101,7 +99,7 @@ export function tan(x: TensorLike): Tensor {
 }
 
 /**
- * Angle in radians whose sine is `x`; NaN outside [-1, 1]. Integers become float32. TensorFlow op `Asin`.
+ * Arc sine in radians; NaN outside [-1, 1]. Integers become float32. TensorFlow op `Asin`.
  *
  * @example
  * ```ts
@@ -115,7 +113,7 @@ export function asin(x: TensorLike): Tensor {
 }
 
 /**
- * Angle in radians whose cosine is `x`; NaN outside [-1, 1]. Integers become float32. TensorFlow op `Acos`.
+ * Arc cosine in radians; NaN outside [-1, 1]. Integers become float32. TensorFlow op `Acos`.
  *
  * @example
  * ```ts
@@ -129,7 +127,7 @@ export function acos(x: TensorLike): Tensor {
 }
 
 /**
- * Angle in radians whose tangent is `x`. Integers become float32. TensorFlow op `Atan`.
+ * Arc tangent in radians. Integers become float32. TensorFlow op `Atan`.
  *
  * @example
  * ```ts

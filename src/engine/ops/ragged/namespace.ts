@@ -1,6 +1,4 @@
-/**
- * The namespace `tf.ragged`: making ragged tensors, and reducing them.
- */
+/** The namespace `tf.ragged`: makes and reduces ragged tensors. */
 import { compose } from "../../core/apply.ts";
 import { toNdArray } from "../../core/convert.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
@@ -22,9 +20,9 @@ import { RaggedTensor, type RaggedValues } from "./ragged_tensor.ts";
 
 /** Options of {@linkcode constant}. */
 export interface RaggedConstantOptions {
-  /** Element type. Default `float32`, or what strings and booleans are. */
+  /** Element type. Default `float32`, or that of strings and booleans. */
   readonly dtype?: DType;
-  /** Number of ragged dimensions; lists below are dense. Default: all but the outermost. */
+  /** Number of ragged dimensions; deeper lists are dense. Default: all but the outermost. */
   readonly raggedRank?: number;
 }
 
@@ -34,8 +32,8 @@ const checkConstant = optionCheck<RaggedConstantOptions>("ragged.constant", {
 });
 
 /**
- * A ragged tensor of nested lists. Throws `ValueError` for lists of unequal depth, and for dense ones below `raggedRank` that are ragged. Follows
- * TensorFlow `tf.ragged.constant`.
+ * Makes a ragged tensor of nested lists. Throws `ValueError` for lists of unequal depth, and for ragged lists below
+ * `raggedRank`. Follows TensorFlow `tf.ragged.constant`.
  *
  * @example
  * ```ts
@@ -97,13 +95,13 @@ function unequalDepths(): ValueError {
   );
 }
 
-/** How deep scalars are. */
+/** Returns the depth of scalars. */
 function depthOf(value: unknown): number {
   if (!Array.isArray(value)) return 0;
   return 1 + Math.max(0, ...value.map(depthOf));
 }
 
-/** Ragged tensors of tensors, one ragged dimension more each. */
+/** Makes ragged tensors of tensors, with one more ragged dimension. */
 function rowsOf(x: RaggedTensor | TensorLike, fn: string): RaggedTensor {
   if (x instanceof RaggedTensor) {
     return RaggedTensor.fromRowLengths(x, reshape(x.nrows(), [1]));
@@ -118,8 +116,8 @@ function rowsOf(x: RaggedTensor | TensorLike, fn: string): RaggedTensor {
 }
 
 /**
- * Tensors of different lengths as the rows of one ragged tensor. Throws `ValueError` for an empty list or scalars. Follows TensorFlow
- * `tf.ragged.stack`.
+ * Stacks tensors of different lengths as the rows of one ragged tensor. Throws `ValueError` for an empty list or
+ * scalars. Follows TensorFlow `tf.ragged.stack`.
  *
  * @example
  * ```ts
@@ -134,7 +132,7 @@ export function stack(values: readonly (RaggedTensor | TensorLike)[]): RaggedTen
   return compose(() => joinRows(values.map((v) => rowsOf(v, "ragged.stack")), "ragged.stack"));
 }
 
-/** The rows of several ragged tensors, one after another. Throws `InvalidArgumentError` where ranks or dtypes differ. */
+/** Joins the rows of several ragged tensors. Throws `InvalidArgumentError` where ranks or dtypes differ. */
 export function concatRows(values: readonly RaggedTensor[]): RaggedTensor {
   wantList(values, "values", "ragged.concatRows", "ragged tensors");
   values.forEach((v, i) => {
@@ -146,8 +144,8 @@ export function concatRows(values: readonly RaggedTensor[]): RaggedTensor {
 }
 
 /**
- * Rows of numbers from `starts` to before `limits` by `deltas`. With one argument rows begin at 0. Throws as {@linkcode raggedRange} does.
- * Follows TensorFlow `tf.ragged.range`.
+ * Returns rows of numbers from `starts` to before `limits` by `deltas`. With one argument rows begin at 0. Throws as
+ * {@linkcode raggedRange} does. Follows TensorFlow `tf.ragged.range`.
  *
  * @example
  * ```ts
@@ -167,8 +165,9 @@ export function range(
 }
 
 /**
- * A function element by element of ragged tensors of the same rows, and of what broadcasts to their innermost values. Throws
- * `InvalidArgumentError` where the rows are known to differ. Follows TensorFlow `tf.ragged.map_flat_values`.
+ * Applies a function element by element to ragged tensors of the same rows, and to operands that broadcast to their
+ * innermost values. Throws `InvalidArgumentError` where the rows are known to differ. Follows TensorFlow
+ * `tf.ragged.map_flat_values`.
  *
  * @example
  * ```ts
@@ -201,15 +200,15 @@ export function mapFlatValues<A extends readonly unknown[]>(
   );
 }
 
-/** The reduction of a ragged tensor, which its op has a rule for. */
+/** Reduces a ragged tensor by its op's rule. */
 function reduced(of: typeof denseSum, x: RaggedTensor, axis: number | null): RaggedValues {
   return of(x as unknown as Tensor, axis) as RaggedValues;
 }
 
 /**
- * Sums over an axis: of the rows over a ragged one, of the columns over axis 0, of all values where `axis` is null. Differentiable. Throws
- * `ValueError` for an axis out of range, `UnimplementedError` over rows that are ragged themselves. `tf.sum` does the same. Follows
- * TensorFlow `tf.reduce_sum` of ragged tensors.
+ * Sums over an axis: over rows for a ragged one, over columns for axis 0, over all values if `axis` is null.
+ * Differentiable. Throws `ValueError` for an axis out of range, `UnimplementedError` over rows that are ragged
+ * themselves. `tf.sum` does the same. Follows TensorFlow `tf.reduce_sum` of ragged tensors.
  *
  * @example
  * ```ts
@@ -223,17 +222,17 @@ export function sum(x: RaggedTensor, axis: number | null = null): RaggedValues {
   return reduced(denseSum, x, axis);
 }
 
-/** Means, NaN of empty rows. As {@linkcode sum} otherwise. */
+/** Averages, NaN for empty rows; otherwise as {@linkcode sum}. */
 export function mean(x: RaggedTensor, axis: number | null = null): RaggedValues {
   return reduced(denseMean, x, axis);
 }
 
-/** Largest values; of empty rows the least finite number of the dtype. As {@linkcode sum} otherwise. */
+/** Takes the largest values; the lowest finite number of the dtype for empty rows. Otherwise as {@linkcode sum}. */
 export function max(x: RaggedTensor, axis: number | null = null): RaggedValues {
   return reduced(denseMax, x, axis);
 }
 
-/** Smallest values; of empty rows the largest finite number of the dtype. As {@linkcode sum} otherwise. */
+/** Takes the smallest values; the largest finite number of the dtype for empty rows. Otherwise as {@linkcode sum}. */
 export function min(x: RaggedTensor, axis: number | null = null): RaggedValues {
   return reduced(denseMin, x, axis);
 }

@@ -1,9 +1,7 @@
-/**
- * Ragged tensors on the host.
- */
+/** Ragged tensors on the host. */
 import type { NdArray, Nested } from "../../core/nd_array.ts";
 
-/** A ragged tensor on the host: what `asNumpyIterator()` gives in its place. */
+/** A ragged tensor on the host: an element of `asNumpyIterator()`. */
 export class RaggedArray {
   /** The innermost values. */
   readonly flatValues: NdArray;
@@ -16,7 +14,7 @@ export class RaggedArray {
     this.nestedRowSplits = nestedRowSplits;
   }
 
-  /** The rows as nested lists. */
+  /** Returns the rows as nested lists. */
   toList(): Nested {
     return nestRows(
       this.flatValues.toArray() as readonly Nested[],
@@ -25,7 +23,7 @@ export class RaggedArray {
   }
 }
 
-/** Rows of values, nested as the splits say. */
+/** Returns rows of values, nested by the splits. */
 export function nestRows(
   values: readonly Nested[],
   splits: readonly (readonly number[])[],

@@ -1,6 +1,7 @@
 /**
- * Ops of ragged tensors: what an op means says what it does to them, whether it runs now or in a graph. An op without a rule here is
- * refused by name. The class imports its rules, so that pages without the class load none of them; it hands itself to them.
+ * Rules of ops on ragged tensors: an op's meaning determines its effect, in eager mode and in graphs. An op without a
+ * rule is refused by name. The class imports its rules, so that pages without the class load none; it passes itself to
+ * them.
  */
 import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
 import { CompositeTensor, noRule } from "../../core/composite.ts";
@@ -31,7 +32,7 @@ type RaggedTensor = Ragged;
 /** The class, once it is loaded. */
 let RaggedTensor: typeof Ragged;
 
-/** The first of two vectors of splits or row counts. Throws `InvalidArgumentError` where they are not equal. */
+/** Returns the first of two vectors of splits or row counts. Throws `InvalidArgumentError` where they differ. */
 function sameRows(x: Tensor, y: Tensor): Tensor {
   return sameVector(
     x,
@@ -40,7 +41,7 @@ function sameRows(x: Tensor, y: Tensor): Tensor {
   );
 }
 
-/** Ops that work element by element, but mean something else to passes. */
+/** Elementwise ops that have another meaning for passes. */
 const ELEMENTWISE = /^(Identity|StopGradient|Cast|ZerosLike|OnesLike|CheckNumerics)$/;
 
 /** Gives the class its rules. */
@@ -73,7 +74,7 @@ function literalOf(def: OpDef, x: CompositeTensor, axes: Input): NdArray {
   throw noRule(def, x, "its axes must be known when it is called");
 }
 
-/** An op element by element: of ragged tensors of the same rows, and of what broadcasts to them. */
+/** Applies an elementwise op to ragged tensors of the same rows, and to operands that broadcast to them. */
 function pointwise(def: OpDef, inputs: readonly Input[], attrs: Attrs): CompositeTensor[] {
   const all = inputs.filter((x) => x instanceof RaggedTensor) as unknown as RaggedTensor[];
   const like = all.reduce((a, b) => (b.raggedRank > a.raggedRank ? b : a));
@@ -95,7 +96,7 @@ function pointwise(def: OpDef, inputs: readonly Input[], attrs: Attrs): Composit
   return results;
 }
 
-/** A dense operand for each of the innermost values. */
+/** Repeats a dense operand for each of the innermost values. */
 function besideRows(def: OpDef, rows: RaggedTensor, x: OpInput): OpInput {
   if ((x as unknown) instanceof CompositeTensor) {
     throw noRule(def, x as unknown as CompositeTensor, `${rows} stands beside it`);
@@ -139,20 +140,20 @@ function sizeOf(x: Tensor): Tensor {
   return apply1(lookupOp("Size")!, [x]);
 }
 
-/** Splits of the innermost rows, and where in its row each value stands. */
+/** Splits of the innermost rows, and each value's position in its row. */
 function innermost(rows: RaggedTensor): { splits: Tensor; places: Tensor } {
   let inner = rows;
   while (inner.values instanceof RaggedTensor) inner = inner.values;
   return { splits: inner.rowSplits, places: placesIn(inner) };
 }
 
-/** The position of each value in its row. */
+/** Returns the position of each value in its row. */
 function placesIn(x: RaggedTensor): Tensor {
   const ids = x.valueRowIds();
   return sub(range(0, sizeOf(ids), 1, "int32"), gather(begins(x.rowSplits), ids));
 }
 
-/** The outermost row of each innermost value. */
+/** Returns the outermost row of each innermost value. */
 function outerIds(x: RaggedTensor): Tensor {
   const ids = x.valueRowIds();
   return x.values instanceof RaggedTensor ? gather(ids, outerIds(x.values)) : ids;
@@ -165,7 +166,7 @@ const SEGMENTS: Readonly<Record<string, string>> = {
   Min: "UnsortedSegmentMin",
 };
 
-/** A reduction over axes, from the last on. */
+/** Reduces over axes, beginning with the last. */
 function reduced(
   def: OpDef,
   x: RaggedTensor,
@@ -245,7 +246,7 @@ function joined(def: OpDef, inputs: readonly Input[], axis: number): RaggedTenso
     rows,
   );
   const k = parts.length, n = reshape(counts, []);
-  // Row i of each of them, then row i + 1.
+  // Row i of each, then row i + 1.
   const numbers = range(0, mul(n, k), 1, "int32");
   const part = apply1(lookupOp("FloorMod")!, [numbers, new NdArray("int32", [], Int32Array.of(k))]);
   const row = apply1(lookupOp("FloorDiv")!, [numbers, new NdArray("int32", [], Int32Array.of(k))]);
@@ -256,7 +257,7 @@ function joined(def: OpDef, inputs: readonly Input[], axis: number): RaggedTenso
   );
 }
 
-/** Rows of ragged tensors of one rank, one after another. */
+/** Joins rows of ragged tensors of one rank. */
 export function joinRows(parts: readonly RaggedTensor[], fn: string): RaggedTensor {
   const [{ raggedRank, dtype }] = parts;
   const other = parts.find((p) => p.raggedRank !== raggedRank || p.dtype !== dtype);
@@ -274,7 +275,7 @@ export function joinRows(parts: readonly RaggedTensor[], fn: string): RaggedTens
   );
 }
 
-/** A dense operand as a ragged tensor of as many ragged dimensions. */
+/** Converts a dense operand to a ragged tensor with as many ragged dimensions. */
 function asRagged(def: OpDef, x: Input, like: RaggedTensor): RaggedTensor {
   const shape = x instanceof CompositeTensor ? x.shape : shapeOfInput(x);
   if (shape !== null && shape.length !== like.shape.length) {

@@ -1,6 +1,4 @@
-/**
- * RaggedTensor: rows of different lengths as their values and where each row begins, nested to any depth.
- */
+/** RaggedTensor: rows of different lengths as values and row starts, nested to any depth. */
 import { wantList } from "../../core/arguments.ts";
 import { CompositeSpec, CompositeTensor, type RowPart } from "../../core/composite.ts";
 import { compose } from "../../core/apply.ts";
@@ -31,7 +29,10 @@ import { raggedOfArray, raggedOfRows, raggedRows } from "../../kernels/host/comp
 /** The values of rows: a tensor, or rows again. */
 export type RaggedValues = Tensor | RaggedTensor;
 
-/** Class part of {@linkcode RaggedTensorSpec}; make one by calling `RaggedTensorSpec(shape, dtype, raggedRank)` or with `new`. */
+/**
+ * Class part of {@linkcode RaggedTensorSpec}; make one by calling `RaggedTensorSpec(shape, dtype, raggedRank)` or with
+ * `new`.
+ */
 export class RaggedTensorSpecClass extends CompositeSpec {
   /** Known dimensions. */
   readonly shape: NonNullable<PartialShape>;
@@ -42,7 +43,7 @@ export class RaggedTensorSpecClass extends CompositeSpec {
   /** Specs of the values and the splits. */
   readonly components: readonly TensorSpec[];
 
-  /** Makes a spec. Throws `ValueError` where the rank does not hold so many ragged dimensions. */
+  /** Makes a spec. Throws `ValueError` where the rank is too low for the ragged dimensions. */
   constructor(
     shape: NonNullable<PartialShape>,
     dtype: DType = "float32",
@@ -72,7 +73,10 @@ export class RaggedTensorSpecClass extends CompositeSpec {
     return `ragged${this.raggedRank}`;
   }
 
-  /** Puts values and splits together: a ragged tensor of tensors, a ragged array of host arrays; without splits the values themselves. */
+  /**
+   * Packs values and splits: a ragged tensor of tensors, a ragged array of host arrays; without splits the values
+   * themselves.
+   */
   pack([values, ...splits]: readonly unknown[]): RaggedTensor | RaggedArray {
     if (splits.length === 0) return values as RaggedTensor;
     if (values instanceof NdArray) return new RaggedArray(values, splits as NdArray[]);
@@ -93,26 +97,26 @@ export class RaggedTensorSpecClass extends CompositeSpec {
       compatible(this.shape, other.shape);
   }
 
-  /** The spec of both. */
+  /** Returns the common spec of both. */
   override relaxed(other: RaggedTensorSpec): RaggedTensorSpec {
     return this.#like(relaxShapes(this.shape, other.shape)!, this.raggedRank);
   }
-  /** The spec of a row: of values alone where no further dimension is ragged. */
+  /** Returns the spec of a row: of values alone if no further dimension is ragged. */
   override unbatched(): RaggedTensorSpec | TensorSpec {
     const { raggedRank, dtype } = this, shape = this.shape.slice(1);
     return raggedRank === 0 ? TensorSpec(shape, dtype) : this.#like(shape, raggedRank - 1);
   }
-  /** The spec of these as rows. */
+  /** Returns the spec of these as rows. */
   override batched(rows: number | null): RaggedTensorSpec {
     return this.#like([rows, ...this.shape], this.raggedRank + 1);
   }
-  /** The rows. */
+  /** Returns the rows. */
   override unstack(components: readonly NdArray[]): readonly (readonly NdArray[])[] {
     return this.raggedRank === 0
       ? unstackRows(components[0]).map((row) => [row])
       : raggedRows(components);
   }
-  /** How many values there are, how long the rows of each ragged dimension, and the values. */
+  /** Returns the number of values, the row lengths of each ragged dimension, and the values. */
   override partsOfRow(value: RaggedValues): readonly RowPart[] {
     const lengths = value instanceof RaggedTensor ? value.nestedRowLengths() : [];
     const flat = value instanceof RaggedTensor ? value.flatValues : value;
@@ -122,18 +126,18 @@ export class RaggedTensorSpecClass extends CompositeSpec {
       ...[...lengths, flat].map((tensor): RowPart => ({ tensor, by: "concat" })),
     ];
   }
-  /** The ragged tensor of the rows. */
+  /** Packs the rows as a ragged tensor. */
   override ofRows(joined: readonly Tensor[]): RaggedTensor {
     return joined.slice(0, -1).reduceRight<RaggedValues>(
       (inner, lengths) => RaggedTensor.fromRowLengths(inner, lengths),
       joined.at(-1)!,
     ) as RaggedTensor;
   }
-  /** The components of a tensor of equal rows, as one of this spec. */
+  /** Returns the components of a tensor of equal rows, as a value of this spec. */
   componentsOfArray(array: NdArray): readonly NdArray[] {
     return raggedOfArray(array, this.raggedRank);
   }
-  /** These as rows. */
+  /** Returns these as rows. */
   override stack(values: readonly (readonly NdArray[])[]): readonly NdArray[] {
     return raggedOfRows(values);
   }
@@ -142,7 +146,7 @@ export class RaggedTensorSpecClass extends CompositeSpec {
     return new RaggedTensorSpecClass(shape, this.dtype, raggedRank);
   }
 
-  /** `ragged float32[?,?]`. */
+  /** Text: `ragged float32[?,?]`. */
   override toString(): string {
     return `ragged ${this.dtype}${shapeText(this.shape)}`;
   }
@@ -160,8 +164,10 @@ export interface RaggedTensorSpecMaker {
 }
 
 /**
- * What is known of a ragged tensor: its shape with null for what is ragged, its dtype, and how many of its dimensions from the second on are
- * kept as splits: of none for a row, which is a tensor and becomes a row of a ragged tensor when it is batched. Stands for one in `inputSignature`, `Tout` and `elementSpec`. Follows TensorFlow `tf.RaggedTensorSpec`; splits are `int32` here. Works with and without `new`.
+ * The spec of a ragged tensor: its shape with null for ragged dimensions, its dtype, and the number of dimensions after
+ * the first that are kept as splits: none for a row, which is a tensor and becomes a row of a ragged tensor when it is
+ * batched. Used in `inputSignature`, `Tout` and `elementSpec`. Follows TensorFlow `tf.RaggedTensorSpec`; splits are
+ * `int32` here. Works with and without `new`.
  *
  * @example
  * ```ts
@@ -174,9 +180,9 @@ export interface RaggedTensorSpecMaker {
 export const RaggedTensorSpec: RaggedTensorSpecMaker = callable(RaggedTensorSpecClass);
 
 /**
- * Rows of different lengths: row `i` holds the values from `rowSplits[i]` to before `rowSplits[i + 1]`. Values may be ragged themselves. It is
- * made of ordinary tensors, and all that is computed of it is differentiable and runs in graphs. Scripts take and give it, `tf.data` batches into it.
- * Follows TensorFlow `tf.RaggedTensor`.
+ * Rows of different lengths: row `i` holds the values from `rowSplits[i]` to before `rowSplits[i + 1]`. Values may be
+ * ragged themselves. It consists of ordinary tensors; computations on it are differentiable and run in graphs. Scripts
+ * take and return it, `tf.data` batches into it. Follows TensorFlow `tf.RaggedTensor`.
  *
  * @example
  * ```ts
@@ -188,9 +194,9 @@ export const RaggedTensorSpec: RaggedTensorSpecMaker = callable(RaggedTensorSpec
  * ```
  */
 export class RaggedTensor extends CompositeTensor {
-  /** What the rows hold, one after the other. */
+  /** Values of all rows. */
   readonly values: RaggedValues;
-  /** Where each row begins among the values, and at last where the last ends; `int32`. */
+  /** Start of each row among the values, and the end of the last; `int32`. */
   readonly rowSplits: Tensor;
 
   private constructor(values: RaggedValues, rowSplits: Tensor) {
@@ -199,7 +205,10 @@ export class RaggedTensor extends CompositeTensor {
     this.rowSplits = rowSplits;
   }
 
-  /** Rows from where they begin. Throws `ValueError` for splits that are no vector; what is wrong in them shows when rows are read. */
+  /**
+   * Makes rows from their starts. Throws `ValueError` for splits that are no vector; other faults are found when rows
+   * are read.
+   */
   static fromRowSplits(values: RaggedValues | TensorLike, rowSplits: TensorLike): RaggedTensor {
     const splits = splitsOf(rowSplits, "rowSplits", "RaggedTensor.fromRowSplits");
     const own = values instanceof RaggedTensor
@@ -213,12 +222,12 @@ export class RaggedTensor extends CompositeTensor {
     );
   }
 
-  /** Rows from how long they are. Throws as {@linkcode RaggedTensor.fromRowSplits} does. */
+  /** Makes rows from their lengths. Throws as {@linkcode RaggedTensor.fromRowSplits} does. */
   static fromRowLengths(values: RaggedValues | TensorLike, rowLengths: TensorLike): RaggedTensor {
     return RaggedTensor.fromRowSplits(values, splitsFromLengths(rowLengths));
   }
 
-  /** Rows from splits of each ragged dimension, outermost first. */
+  /** Makes rows from splits of each ragged dimension, outermost first. */
   static fromNestedRowSplits(
     flatValues: TensorLike,
     nestedRowSplits: readonly TensorLike[],
@@ -233,7 +242,7 @@ export class RaggedTensor extends CompositeTensor {
     ) as RaggedTensor;
   }
 
-  /** The rows of a dense tensor; those of `padding` alone at their ends are left out where it is given. */
+  /** Makes the rows of a dense tensor, without trailing `padding` if it is given. */
   static fromTensor(tensor: TensorLike, { padding }: { padding?: number } = {}): RaggedTensor {
     const x = tensorOf(tensor, "tensor", "RaggedTensor.fromTensor");
     const dims = x.staticShape;
@@ -276,7 +285,7 @@ export class RaggedTensor extends CompositeTensor {
   get raggedRank(): number {
     return this.values instanceof RaggedTensor ? 1 + this.values.raggedRank : 1;
   }
-  /** Dimensions as far as they are known before it is computed; null for ragged ones. */
+  /** Static shape; null for ragged and unknown dimensions. */
   get shape(): NonNullable<PartialShape> {
     const rows = this.rowSplits.staticShape?.[0] ?? null;
     const inner = this.values instanceof RaggedTensor ? this.values.shape : this.values.staticShape;
@@ -286,29 +295,29 @@ export class RaggedTensor extends CompositeTensor {
   get components(): readonly Tensor[] {
     return [this.flatValues, ...this.nestedRowSplits];
   }
-  /** What is known of it: `Tout` of scripts that return such. */
+  /** Its spec: `Tout` of scripts that return such a tensor. */
   get spec(): RaggedTensorSpec {
     return new RaggedTensorSpec(this.shape, this.dtype, this.raggedRank);
   }
 
-  /** How long each row is. */
+  /** Returns the length of each row. */
   rowLengths(): Tensor {
     return compose(() => sub(ends(this.rowSplits), begins(this.rowSplits)));
   }
-  /** Which row each value is in. */
+  /** Returns the row of each value. */
   valueRowIds(): Tensor {
     const numbers = () => range(0, rowCount(this.values), 1, "int32");
     return compose(() => sub(upperBound(this.rowSplits, numbers()), 1));
   }
-  /** The row lengths of each ragged dimension, outermost first. */
+  /** Returns the row lengths of each ragged dimension, outermost first. */
   nestedRowLengths(): Tensor[] {
     return this.nestedRowSplits.map((s) => compose(() => sub(ends(s), begins(s))));
   }
-  /** The numbers of its rows. */
+  /** Returns the numbers of its rows. */
   rowNumbers(): Tensor {
     return compose(() => range(0, this.shape[0] ?? this.nrows(), 1, "int32"));
   }
-  /** Row `i`: a tensor, or a ragged tensor where its rows are ragged. */
+  /** Returns row `i`: a tensor, or a ragged tensor if its rows are ragged. */
   row(i: TensorLike): RaggedValues {
     return compose(() => {
       const next = add(cast(i, "int32"), 1);
@@ -318,23 +327,23 @@ export class RaggedTensor extends CompositeTensor {
         : gather(this.values, places);
     });
   }
-  /** Number of rows. */
+  /** Returns the number of rows. */
   nrows(): Tensor {
     return compose(() => sub(at(shapeOf(this.rowSplits), 0), 1));
   }
 
-  /** The same rows of other innermost values, as many. */
+  /** Returns the same rows with other innermost values of the same number. */
   withFlatValues(values: TensorLike): RaggedTensor {
     // Handles of its own: either may be disposed by itself.
     const splits = this.nestedRowSplits.map((s) => (s.isSymbolic ? s : identity(s)));
     return RaggedTensor.fromNestedRowSplits(values, splits);
   }
-  /** The same rows of what `fn` makes of the innermost values: any function element by element. */
+  /** Returns the same rows with the innermost values mapped by `fn`, an elementwise function. */
   map(fn: (flatValues: Tensor) => TensorLike): RaggedTensor {
     return this.withFlatValues(fn(this.flatValues));
   }
 
-  /** The rows that a vector of indices names, which must be rows there are: as with `tf.gather`, nothing is checked. */
+  /** Returns the rows with these indices, which must be in range: as with `tf.gather`, nothing is checked. */
   gather(indices: TensorLike): RaggedTensor {
     return compose(() => {
       const rows = splitsOf(indices, "indices", "RaggedTensor.gather");
@@ -346,7 +355,7 @@ export class RaggedTensor extends CompositeTensor {
     });
   }
 
-  /** The dense tensor that holds all rows, filled up with `defaultValue`. */
+  /** Returns the dense tensor of all rows, padded with `defaultValue`. */
   toTensor({ defaultValue = 0 }: { defaultValue?: TensorLike } = {}): Tensor {
     return compose(() => {
       const inner = this.values instanceof RaggedTensor
@@ -354,28 +363,28 @@ export class RaggedTensor extends CompositeTensor {
         : this.values;
       const lengths = expandDims(this.rowLengths(), 1);
       const columns = range(0, max(pad(this.rowLengths(), [[0, 1]])), 1, "int32");
-      // What is behind the end of a row is the value behind all others: the default.
+      // A place after the end of a row takes the value after all others: the default.
       const padded = withRowBehind(inner, defaultValue);
       const places = add(expandDims(begins(this.rowSplits), 1), columns);
       return gather(padded, where(less(columns, lengths), places, at(shapeOf(inner), 0)));
     });
   }
 
-  /** The rows as nested lists, read at once. */
+  /** Returns the rows as nested lists, read synchronously. */
   toList(): Nested {
     return nestRows(
       this.flatValues.arraySync() as readonly Nested[],
       this.nestedRowSplits.map((s) => s.arraySync() as number[]),
     );
   }
-  /** The rows as nested lists, awaiting the device. */
+  /** Returns the rows as nested lists; awaits the device. */
   async array(): Promise<Nested> {
     const values = await this.flatValues.array() as readonly Nested[];
     const splits = await Promise.all(this.nestedRowSplits.map((s) => s.array()));
     return nestRows(values, splits as number[][]);
   }
 
-  /** `RaggedTensor(ragged float32[2,?])`. */
+  /** Text: `RaggedTensor(ragged float32[2,?])`. */
   override toString(): string {
     return `RaggedTensor(${this.spec})`;
   }
@@ -387,7 +396,7 @@ function rowCount(values: RaggedValues): Tensor {
   return values instanceof RaggedTensor ? values.nrows() : at(shapeOf(values), 0);
 }
 
-/** Rows of so many values each, that begin at these places. */
+/** Returns rows of these lengths at these starts. */
 function pickRows(values: RaggedValues, from: Tensor, lengths: Tensor): RaggedTensor {
   const splits = asTensor(splitsFromLengths(lengths));
   const numbers = range(0, max(splits), 1, "int32");

@@ -1,6 +1,4 @@
-/**
- * Padding by one row, of tensors of any rank.
- */
+/** Pads tensors of any rank by one row. */
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
 import { range } from "../array/numbering.ts";
@@ -10,12 +8,12 @@ import { mul } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
 import { at } from "./splits.ts";
 
-/** The tensor with one row more, of elements `value`, behind its own. Its rank may be unknown. */
+/** Appends a row of elements `value` to the tensor, whose rank may be unknown. */
 export function withRowBehind(x: Tensor, value: TensorLike): Tensor {
   return pad(x, paddings(x), value);
 }
 
-/** `[0, 1]` for the first axis, `[0, 0]` for the others. */
+/** Returns `[0, 1]` for the first axis, `[0, 0]` for the others. */
 function paddings(x: Tensor): TensorLike {
   const rank = x.staticShape?.length;
   if (rank !== undefined) return Array.from({ length: rank }, (_, axis) => [0, axis === 0 ? 1 : 0]);

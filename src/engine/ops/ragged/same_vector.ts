@@ -1,6 +1,4 @@
-/**
- * Vectors that must be equal, as the splits of ragged tensors that are combined and the shapes of sparse ones that are joined.
- */
+/** Checks vectors that must be equal: splits of combined ragged tensors, shapes of joined sparse ones. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
@@ -22,7 +20,10 @@ const SameVector: OpDef = defineOp({
   },
 });
 
-/** The first of two vectors of whole numbers. Throws `InvalidArgumentError`, `refusal` and both of them, where they are not equal. */
+/**
+ * Returns the first of two integer vectors. Throws `InvalidArgumentError` with `refusal` and both vectors where they
+ * differ.
+ */
 export function sameVector(x: OpInput, y: OpInput, refusal: string): Tensor {
   return apply1(SameVector, [x, y], { refusal });
 }

@@ -1,6 +1,4 @@
-/**
- * The namespace `tf.sparse`: functions of sparse tensors, and those of their indices, values and shapes.
- */
+/** The namespace `tf.sparse`: functions of sparse tensors, and those of their indices, values and shapes. */
 import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
 import { describe } from "../../core/convert.ts";
 import { isInteger } from "../../core/dtype.ts";
@@ -45,7 +43,7 @@ export type SparseLike = SparseTensor | SparseArray;
 const isSparse = (x: unknown): x is SparseLike =>
   x instanceof SparseTensor || x instanceof SparseArray;
 
-/** An argument as a sparse tensor. Throws `TypeError` naming the argument and the function where it is none. */
+/** Converts an argument to a sparse tensor. Throws `TypeError`, which names argument and function, for others. */
 function toSparse(x: SparseLike, arg: string, fn: string): SparseTensor {
   if (x instanceof SparseTensor) return x;
   if (x instanceof SparseArray) return new SparseTensor(x.indices, x.values, x.denseShape);
@@ -54,25 +52,26 @@ function toSparse(x: SparseLike, arg: string, fn: string): SparseTensor {
   );
 }
 
-/** The dense shape as the ops take it: a literal where it is known. */
+/** Returns the dense shape for ops: a literal if known. */
 function wideShape({ shape, denseShape }: SparseTensor): OpInput {
   return isConcrete(shape) ? castInput(intVector(shape), "int64") : cast(denseShape, "int64");
 }
 
-/** Indices, values and dense shape, as the ops take them. */
+/** Returns indices, values and dense shape for ops. */
 function wideParts(x: SparseTensor): [Tensor, Tensor, OpInput] {
   return [cast(x.indices, "int64"), x.values, wideShape(x)];
 }
 
-/** The sparse tensor that an op gives: of a literal dense shape where that is known. */
+/** Makes the sparse tensor of an op's outputs, with a literal dense shape if known. */
 function sparseOf(indices: Tensor, values: Tensor, dims: TensorLike, shape: PartialShape) {
   return new SparseTensor(indices, values, isConcrete(shape) ? shape : dims);
 }
 
 /**
- * The dense tensor of a sparse one, with `defaultValue` at the places that it does not keep: a scalar of its dtype, by default 0, false or
- * the empty string. Differentiable. Throws `TypeError` where `x` is no sparse tensor; on the CPU `InvalidArgumentError` for an index out of
- * range and, with `validateIndices`, for indices that repeat or are out of order. Follows TensorFlow `tf.sparse.to_dense`.
+ * Converts a sparse tensor to a dense one, with `defaultValue` elsewhere: a scalar of its dtype, by default 0, false or
+ * the empty string. Differentiable. Throws `TypeError` where `x` is no sparse tensor; on the CPU `InvalidArgumentError`
+ * for an index out of range and, with `validateIndices`, for indices that repeat or are out of order. Follows
+ * TensorFlow `tf.sparse.to_dense`.
  *
  * @example
  * ```ts
@@ -95,8 +94,8 @@ export function toDense(
 }
 
 /**
- * The sparse tensor with its elements in the order of their indices, as other functions want them. Differentiable with respect to values.
- * Throws `TypeError` where `x` is no sparse tensor. Follows TensorFlow `tf.sparse.reorder`.
+ * Sorts the elements of a sparse tensor by their indices, as other functions require. Differentiable with respect to
+ * values. Throws `TypeError` where `x` is no sparse tensor. Follows TensorFlow `tf.sparse.reorder`.
  *
  * @example
  * ```ts
@@ -114,11 +113,11 @@ export function reorder(x: SparseLike): SparseTensor {
 }
 
 /**
- * The product of a sparse matrix of shape `[m, k]` and a dense one of shape `[k, n]`, or of a dense and a sparse one, as a dense matrix of
- * shape `[m, n]`. With a flag the operand's adjoint is multiplied: its transpose, of complex numbers conjugated. Indices that repeat
- * count as often as they stand there. Differentiable with respect to values and the dense matrix. Throws `TypeError` where neither or both
- * are sparse or the dtypes differ, `ValueError` for shapes that do not fit, and on the CPU `InvalidArgumentError` for an index out of range.
- * Follows TensorFlow `tf.sparse.sparse_dense_matmul`.
+ * Multiplies a sparse matrix of shape `[m, k]` by a dense one of shape `[k, n]`, or a dense by a sparse one, to a dense
+ * matrix of shape `[m, n]`. With a flag the operand's adjoint is multiplied: its transpose, conjugated for complex
+ * numbers. Repeated indices are added. Differentiable with respect to values and the dense matrix. Throws `TypeError`
+ * where neither or both are sparse or the dtypes differ, `ValueError` for shapes that do not fit, and on the CPU
+ * `InvalidArgumentError` for an index out of range. Follows TensorFlow `tf.sparse.sparse_dense_matmul`.
  *
  * @example
  * ```ts
@@ -157,10 +156,11 @@ export function matMul(
 }
 
 /**
- * The sum of two sparse tensors of one shape, as a sparse one, or of a sparse and a dense tensor, as a dense one. Of two sparse tensors,
- * whose indices must be in order, sums smaller than `threshold` at places that both keep are left out as TensorFlow leaves them out.
- * Differentiable with respect to values and the dense tensor. Throws `TypeError` where both are dense or the dtypes differ, `ValueError`
- * for shapes known to differ, `InvalidArgumentError` for those found to. Follows TensorFlow `tf.sparse.add`.
+ * Adds two sparse tensors of one shape to a sparse one, or a sparse and a dense tensor to a dense one. For two sparse
+ * tensors, whose indices must be in order, sums smaller than `threshold` at common places are dropped as in TensorFlow.
+ * Differentiable with respect to values and the dense tensor. Throws `TypeError` where both are dense or the dtypes
+ * differ, `ValueError` for shapes known to differ, `InvalidArgumentError` for those found to. Follows TensorFlow
+ * `tf.sparse.add`.
  *
  * @example
  * ```ts
@@ -212,9 +212,9 @@ function addSparse(a: SparseTensor, b: SparseTensor, threshold: TensorLike): Spa
 }
 
 /**
- * Sums over axes of a sparse tensor as a dense tensor: over all axes where none are given. `keepDims` keeps them with length 1.
- * Differentiable with respect to values. Throws `TypeError` where `x` is no sparse tensor, `ValueError` for an axis out of range. Follows
- * TensorFlow `tf.sparse.reduce_sum`.
+ * Sums over axes of a sparse tensor to a dense tensor; over all axes by default. `keepDims` keeps them with length 1.
+ * Differentiable with respect to values. Throws `TypeError` where `x` is no sparse tensor, `ValueError` for an axis out
+ * of range. Follows TensorFlow `tf.sparse.reduce_sum`.
  *
  * @example
  * ```ts
@@ -232,7 +232,7 @@ export function reduceSum(x: SparseLike, axis?: Axes, keepDims = false): Tensor 
   );
 }
 
-/** Axes of a reduction as its host input. Throws `ValueError` for one out of range. */
+/** Returns axes of a reduction as its host input. Throws `ValueError` for one out of range. */
 function axesOf({ shape, denseShape }: SparseTensor, axis: Axes): OpInput {
   if (axis === null || axis === undefined) {
     return shape === null ? range(0, sizeOf(denseShape), 1, "int32") : intVector([...shape.keys()]);
@@ -246,9 +246,9 @@ function axesOf({ shape, denseShape }: SparseTensor, axis: Axes): OpInput {
 }
 
 /**
- * The part of a sparse tensor from `start` on, of `size` or as far as the tensor goes. Differentiable with respect to values. Throws
- * `TypeError` where `x` is no sparse tensor or the numbers are not whole, `ValueError` where there is not one number for each dimension, `InvalidArgumentError` for a
- * negative size. Follows TensorFlow `tf.sparse.slice`.
+ * Takes the part of a sparse tensor from `start` on, of `size` or to the tensor's end. Differentiable with respect to
+ * values. Throws `TypeError` where `x` is no sparse tensor or the numbers are not whole, `ValueError` where there is
+ * not one number for each dimension, `InvalidArgumentError` for a negative size. Follows TensorFlow `tf.sparse.slice`.
  *
  * @example
  * ```ts
@@ -286,9 +286,9 @@ export function slice(x: SparseLike, start: TensorLike, size: TensorLike): Spars
 }
 
 /**
- * The elements of a sparse tensor for which `toRetain`, a vector of as many booleans, is true. Differentiable with respect to values. Throws
- * `TypeError` where `x` is no sparse tensor or `toRetain` not boolean, `ValueError` where their numbers differ. Follows TensorFlow
- * `tf.sparse.retain`.
+ * Keeps the elements of a sparse tensor for which `toRetain`, a vector of as many booleans, is true. Differentiable
+ * with respect to values. Throws `TypeError` where `x` is no sparse tensor or `toRetain` not boolean, `ValueError`
+ * where their numbers differ. Follows TensorFlow `tf.sparse.retain`.
  *
  * @example
  * ```ts
@@ -320,10 +320,10 @@ export function retain(x: SparseLike, toRetain: TensorLike): SparseTensor {
 }
 
 /**
- * Sparse tensors one after another along an axis, with the elements in the order of their indices. The other dimensions must be equal, or
- * with `expandNonconcatDims` become the largest. Differentiable with respect to values. Throws `TypeError` for what is no list of sparse
- * tensors of one dtype, `ValueError` for an axis out of range and shapes known not to fit, `InvalidArgumentError` for those found not to.
- * Follows TensorFlow `tf.sparse.concat`.
+ * Joins sparse tensors along an axis, with the elements in the order of their indices. The other dimensions must be
+ * equal, or with `expandNonconcatDims` become the largest. Differentiable with respect to values. Throws `TypeError`
+ * for values that are no list of sparse tensors of one dtype, `ValueError` for an axis out of range and shapes known
+ * not to fit, `InvalidArgumentError` for those found not to. Follows TensorFlow `tf.sparse.concat`.
  *
  * @example
  * ```ts
@@ -369,7 +369,7 @@ export function concat(
   });
 }
 
-/** The shape of joined tensors as far as it is known. Throws `TypeError` and `ValueError` where they do not fit. */
+/** Returns the known shape of joined tensors. Throws `TypeError` and `ValueError` where they do not fit. */
 function joinedShape(
   given: readonly SparseTensor[],
   { at, rank, expand }: { readonly at: number; readonly rank: number; readonly expand: boolean },

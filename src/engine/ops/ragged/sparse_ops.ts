@@ -1,6 +1,6 @@
 /**
- * Ops on the indices, values and dense shapes of sparse tensors: products with dense matrices, sums with dense tensors, joins along an
- * axis. They run on the device of the values.
+ * Ops on the indices, values and dense shapes of sparse tensors: products with dense matrices, sums with dense tensors,
+ * joins along an axis. They run on the device of the values.
  */
 import { apply, apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -18,7 +18,7 @@ import { add, conjugate, mul } from "../pointwise/arithmetic.ts";
 import { sum } from "../reduce/reduce.ts";
 import { sameVector } from "./same_vector.ts";
 
-/** Flags of a product, and what its operands are known to be. */
+/** Flags of a product, and known properties of its operands. */
 interface Product {
   readonly dims: readonly (number | null)[] | undefined;
   readonly b: PartialShape;
@@ -26,7 +26,7 @@ interface Product {
   readonly adjointB: boolean;
 }
 
-/** Rows and columns of a product. Throws `ValueError` where the operands do not fit. */
+/** Returns rows and columns of a product. Throws `ValueError` where the operands do not fit. */
 function productShape({ dims, b, adjointA, adjointB }: Product): [number | null, number | null] {
   if (dims !== undefined && dims.length !== 2) {
     throw new ValueError(
@@ -52,7 +52,7 @@ function productShape({ dims, b, adjointA, adjointB }: Product): [number | null,
   );
 }
 
-/** The number of the row that each product is added to, and of the row of `b` that it is made of. */
+/** Returns for each element the row that its product is added to, and the row of `b` that it multiplies. */
 function placesOf(indices: Tensor, adjointA: boolean): [Tensor, Tensor] {
   const at = cast(indices, "int32");
   const [rows, columns] = [0, 1].map((k) => gather(at, k, 1));
@@ -111,7 +111,7 @@ export const SparseTensorDenseMatMul: OpDef = defineOp({
   },
 });
 
-/** Throws `ValueError` where a dense operand has another shape than the sparse one. */
+/** Throws `ValueError` where a dense operand's shape differs from the sparse one's. */
 function wantSameShape(dims: readonly number[] | undefined, b: PartialShape): void {
   if (dims === undefined || compatible(dims, b)) return;
   throw new ValueError(
@@ -141,15 +141,15 @@ export const SparseTensorDenseAdd: OpDef = defineOp({
   },
 });
 
-/** The tensors that a sparse one is made of, with indices and shape as int64. */
+/** Returns the parts of a sparse tensor, with indices and shape as int64. */
 export type SparseParts = readonly [indices: Tensor, values: Tensor, denseShape: Tensor];
 
 const UNEQUAL =
   "Cannot join sparse tensors: their shapes must be equal but for the axis, which is 0 here: received";
 
 /**
- * Sparse tensors one after another along an axis, in the order of their places. The other dimensions are those of the first; with `check`,
- * running it throws `InvalidArgumentError` where they differ.
+ * Joins sparse tensors along an axis, in the order of their places. The other dimensions are those of the first; with
+ * `check`, running it throws `InvalidArgumentError` where they differ.
  */
 export function joinSparse(
   parts: readonly SparseParts[],

@@ -1,6 +1,4 @@
-/**
- * SparseTensor: the elements that are not zero as their indices, values and the dense shape.
- */
+/** SparseTensor: the non-zero elements as indices, values and the dense shape. */
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { CompositeSpec, CompositeTensor, noRule, type RowPart } from "../../core/composite.ts";
 import { apply, compose, type OpInput } from "../../core/apply.ts";
@@ -32,7 +30,10 @@ import { cumsum } from "../reduce/scan.ts";
 import { upperBound } from "../reduce/topk.ts";
 import { asTensor, castInput, shapeOfInput, toIndexInput, toInput, wantRank } from "../input.ts";
 
-/** A sparse tensor's three arrays on the host: what `asNumpyIterator()` gives in its place. Follows TensorFlow `SparseTensorValue`. */
+/**
+ * A sparse tensor's three arrays on the host: an element of `asNumpyIterator()`. Follows TensorFlow
+ * `SparseTensorValue`.
+ */
 export class SparseArray {
   /** Index of each element, of shape `[elements, rank]`. */
   readonly indices: NdArray;
@@ -81,7 +82,7 @@ export class SparseTensorSpecClass extends CompositeSpec {
     return String(this.shape);
   }
 
-  /** Puts the three together. */
+  /** Packs the three parts. */
   pack([indices, values, denseShape]: readonly unknown[]): SparseTensor | SparseArray {
     if (indices instanceof NdArray) {
       return new SparseArray(indices, values as NdArray, denseShape as NdArray);
@@ -103,11 +104,11 @@ export class SparseTensorSpecClass extends CompositeSpec {
     return other.dtype === this.dtype && compatible(this.shape, other.shape);
   }
 
-  /** The spec of both. */
+  /** Returns the common spec of both. */
   override relaxed(other: SparseTensorSpec): SparseTensorSpec {
     return new SparseTensorSpecClass(relaxShapes(this.shape, other.shape), this.dtype);
   }
-  /** The spec of a row. Throws `ValueError` for vectors, whose rows are scalars. */
+  /** Returns the spec of a row. Throws `ValueError` for vectors, whose rows are scalars. */
   override unbatched(): SparseTensorSpec {
     const { shape } = this;
     if (shape !== null && shape.length < 2) {
@@ -117,11 +118,11 @@ export class SparseTensorSpecClass extends CompositeSpec {
     }
     return new SparseTensorSpecClass(shape && shape.slice(1), this.dtype);
   }
-  /** The spec of these as rows. What they have in common of their shapes may be larger in a batch than in one. */
+  /** Returns the spec of these as rows. Their shapes may be larger in a batch than alone. */
   override batched(rows: number | null): SparseTensorSpec {
     return new SparseTensorSpecClass(this.shape && [rows, ...this.shape], this.dtype);
   }
-  /** Its elements, how many they are, and its shape. */
+  /** Returns its elements, their number, and its shape. */
   override partsOfRow({ indices, values, denseShape }: SparseTensor): readonly RowPart[] {
     return [
       { tensor: indices, by: "concat" },
@@ -130,7 +131,7 @@ export class SparseTensorSpecClass extends CompositeSpec {
       { tensor: denseShape, by: "stack" },
     ];
   }
-  /** The sparse tensor of the rows, as large as the largest of them. */
+  /** Packs the rows as a sparse tensor, as large as the largest of them. */
   override ofRows([indices, values, counts, shapes]: readonly Tensor[]): SparseTensor {
     const parts = compose(() => {
       const rows = upperBound(cumsum(counts), range(0, size(values), 1, "int32"));
@@ -142,16 +143,16 @@ export class SparseTensorSpecClass extends CompositeSpec {
     });
     return new SparseTensor(parts[0], values, parts[1]);
   }
-  /** The rows. */
+  /** Returns the rows. */
   override unstack(components: readonly NdArray[]): readonly (readonly NdArray[])[] {
     return sparseRows(components);
   }
-  /** These as rows. */
+  /** Returns these as rows. */
   override stack(values: readonly (readonly NdArray[])[]): readonly NdArray[] {
     return sparseOfRows(values);
   }
 
-  /** `sparse float32[2,?]`. */
+  /** Text: `sparse float32[2,?]`. */
   override toString(): string {
     return `sparse ${this.dtype}${this.shape === null ? "<unknown>" : shapeText(this.shape)}`;
   }
@@ -169,8 +170,9 @@ export interface SparseTensorSpecMaker {
 }
 
 /**
- * What is known of a sparse tensor: the shape of the dense tensor, with null for unknown dimensions, and the dtype. Stands for one in
- * `inputSignature`, `Tout` and `elementSpec`. Follows TensorFlow `tf.SparseTensorSpec`; indices are `int32` here. Works with and without `new`.
+ * The spec of a sparse tensor: the shape of the dense tensor, with null for unknown dimensions, and the dtype. Used in
+ * `inputSignature`, `Tout` and `elementSpec`. Follows TensorFlow `tf.SparseTensorSpec`; indices are `int32` here. Works
+ * with and without `new`.
  *
  * @example
  * ```ts
@@ -186,7 +188,7 @@ export const SparseTensorSpec: SparseTensorSpecMaker = callable(SparseTensorSpec
 const OF_VALUES = /^(Abs|Neg|Sign|Square|Sqrt|Erf|Tanh|Cast|Identity|StopGradient)$/;
 
 /**
- * A tensor of which only some elements are kept, with the index of each in rows. Scripts take and give it. Follows TensorFlow
+ * A tensor given by some of its elements and their indices in rows. Scripts take and return it. Follows TensorFlow
  * `tf.SparseTensor`; indices are `int32` here.
  *
  * @example
@@ -206,10 +208,13 @@ export class SparseTensor extends CompositeTensor {
   /** Shape of the dense tensor. */
   readonly denseShape: Tensor;
 
-  /** Dimensions of the dense tensor as far as they are known before it is computed; null where the rank is not. */
+  /** Known dimensions of the dense tensor; null for an unknown rank. */
   readonly shape: PartialShape;
 
-  /** Keeps the three. Throws `TypeError` for what is no tensor or no whole numbers, `ValueError` for ranks and sizes that do not fit. */
+  /**
+   * Takes the three parts. Throws `TypeError` for values that are no tensor or no integers, `ValueError` for ranks and
+   * sizes that do not fit.
+   */
   constructor(indices: TensorLike, values: TensorLike, denseShape: TensorLike) {
     super();
     const dims = indexOf(denseShape, "denseShape");
@@ -241,12 +246,12 @@ export class SparseTensor extends CompositeTensor {
   get components(): readonly Tensor[] {
     return [this.indices, this.values, this.denseShape];
   }
-  /** What is known of it: `Tout` of scripts that return such. */
+  /** Its spec: `Tout` of scripts that return such a tensor. */
   get spec(): SparseTensorSpec {
     return new SparseTensorSpecClass(this.shape, this.dtype);
   }
 
-  /** The dense tensor; what is not kept is `defaultValue`. */
+  /** Returns the dense tensor, with `defaultValue` elsewhere. */
   toDense(defaultValue: TensorLike = 0): Tensor {
     const dense = sparseToDense(
       this.indices,
@@ -258,12 +263,12 @@ export class SparseTensor extends CompositeTensor {
     return dense;
   }
 
-  /** The numbers of its rows. */
+  /** Returns the numbers of its rows. */
   rowNumbers(): Tensor {
     const rows = this.shape?.[0] ?? null;
     return compose(() => range(0, rows ?? gather(this.denseShape, 0), 1, "int32"));
   }
-  /** Row `i`, of one dimension less. */
+  /** Returns row `i`, with one dimension less. */
   row(i: TensorLike): SparseTensor {
     const { indices, values, denseShape } = this;
     return compose(() => {
@@ -287,13 +292,13 @@ export class SparseTensor extends CompositeTensor {
     return [SparseTensor.ofSpec([own(this.indices), values, own(this.denseShape)], this.spec)];
   }
 
-  /** `SparseTensor(sparse float32[?,?])`. */
+  /** Text: `SparseTensor(sparse float32[?,?])`. */
   override toString(): string {
     return `SparseTensor(${this.spec})`;
   }
 }
 
-/** Whole numbers of an argument, as int32. Throws `TypeError` for numbers of another kind. */
+/** Converts an argument to int32. Throws `TypeError` for numbers of another kind. */
 function indexOf(x: TensorLike, arg: string): OpInput {
   const input = toIndexInput(x, arg, "SparseTensor");
   if (isInteger(input.dtype)) return castInput(input, "int32");
@@ -302,7 +307,7 @@ function indexOf(x: TensorLike, arg: string): OpInput {
   );
 }
 
-/** Shape of the dense tensor. Throws `ValueError` where ranks or sizes do not fit. */
+/** Returns the shape of the dense tensor. Throws `ValueError` where ranks or sizes do not fit. */
 function shapeOf(indices: Tensor, values: Tensor, dims: OpInput): PartialShape {
   const wanted = [["indices", indices, 2], ["values", values, 1], ["denseShape", dims, 1]] as const;
   for (const [name, x, rank] of wanted) {

@@ -1,6 +1,4 @@
-/**
- * Splits of ragged tensors: where each row begins among the values, and at last where the last ends.
- */
+/** Splits of ragged tensors: the start of each row among the values, and the end of the last. */
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -19,7 +17,7 @@ export function tensorOf(x: TensorLike, name: string, fn: string): Tensor {
   return asTensor(toInput(x, name, fn));
 }
 
-/** Splits or lengths as an int32 tensor. Throws `TypeError` for numbers of another kind. */
+/** Converts splits or lengths to an int32 tensor. Throws `TypeError` for numbers of another kind. */
 export function splitsOf(x: TensorLike, name: string, fn: string): Tensor {
   const input = toIndexInput(x, name, fn);
   if (isInteger(input.dtype)) return asTensor(castInput(input, "int32"));
@@ -29,8 +27,8 @@ export function splitsOf(x: TensorLike, name: string, fn: string): Tensor {
 }
 
 /**
- * Throws `ValueError` for splits that are no vector, and with TensorFlow's phrase for those that were given as numbers and
- * do not rise from 0 to the number of values, as far as that is known.
+ * Throws `ValueError` for splits that are no vector and, with TensorFlow's phrase, for literal splits that do not rise
+ * from 0 to the number of values, as far as that is known.
  */
 export function checkSplits(
   { staticShape }: Tensor,
@@ -64,12 +62,12 @@ export function checkSplits(
   );
 }
 
-/** An element of a vector. */
+/** Returns an element of a vector. */
 export function at(x: Tensor, i: number): Tensor {
   return reshape(slice(x, [i], [1]), []);
 }
 
-/** Where rows of these lengths begin, and the last ends; of numbers that are known now a literal. */
+/** Returns the starts of rows of these lengths, and the end of the last; a literal for known numbers. */
 export function splitsFromLengths(lengths: TensorLike): Tensor | NdArray {
   const input = toIndexInput(lengths, "rowLengths", "RaggedTensor.fromRowLengths");
   wantArgument(input, 1, "RaggedTensor.fromRowLengths", "rowLengths");
@@ -81,11 +79,11 @@ export function splitsFromLengths(lengths: TensorLike): Tensor | NdArray {
   return intVector([0, ...hostInts(input).map((n) => end += n)]);
 }
 
-/** The first position of each row. */
+/** Returns the first position of each row. */
 export function begins(splits: Tensor): Tensor {
   return stridedSlice(splits, [0], [-1]);
 }
-/** The position after the last of each row. */
+/** Returns the position after the last of each row. */
 export function ends(splits: Tensor): Tensor {
   return slice(splits, [1]);
 }

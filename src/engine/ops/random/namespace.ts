@@ -1,6 +1,4 @@
-/**
- * What `tf.random` holds: TensorFlow's names for the random functions, and the stateless ones.
- */
+/** The namespace `tf.random`: TensorFlow's names of the random functions, and the stateless ones. */
 import { wantNumber } from "../../core/arguments.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";

@@ -1,6 +1,4 @@
-/**
- * Random ops: stateless ones, which are functions of a seed, and the stateful ones made of them.
- */
+/** Random ops: stateless ones, which are functions of a seed, and the stateful ones made of them. */
 import type { Distribution } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -26,15 +24,15 @@ function drawnShape(shape: Spec, seed: Spec): PartialShape {
 
 /** A stateless op and the stateful one of the same distribution. */
 export interface Draw {
-  /** A function of its seed. */
+  /** The function of its seed. */
   readonly seeded: OpDef;
-  /** The op that has a sequence: its inputs are the same but for the seed. */
+  /** The op with a sequence: the same inputs without the seed. */
   readonly drawn: OpDef;
-  /** Which input of the stateless op is the seed. */
+  /** Number of the stateless op's seed input. */
   readonly key: number;
 }
 
-/** The stateful op beside a stateless one: it draws a key and hands on the attributes of these names. */
+/** Defines the stateful op of a stateless one: it draws a key and passes on the attributes of these names. */
 function defineDrawn(
   { seeded, key }: Omit<Draw, "drawn">,
   init: Pick<OpInit, "name" | "inputs" | "outputs"> & { readonly attrs: readonly string[] },
@@ -86,7 +84,7 @@ export const REAL: Readonly<Record<Distribution, Draw>> = {
   truncated: defineReal("StatelessTruncatedNormal", "TruncatedNormal", "truncated"),
 };
 
-/** Whole numbers, between bounds where the op has them as inputs. */
+/** Integers, between bounds if the op has them as inputs. */
 function defineIntegers(
   name: string,
   dtype: string,
@@ -112,7 +110,7 @@ function defineIntegers(
   });
 }
 
-/** Whole numbers in `[low, high)`: `shape`, `low`, `high`. */
+/** Integers in `[low, high)`: `shape`, `low`, `high`. */
 export const INTEGERS: Draw = defineDrawn({
   seeded: defineIntegers("StatelessRandomUniformInt", "{int32, int64}", {
     limits: ["minval", "maxval"],
@@ -125,7 +123,7 @@ export const INTEGERS: Draw = defineDrawn({
   attrs: ["Tout: {int32, int64}", "T: index"],
 });
 
-/** Raw bits, whole numbers of the dtype's full range: `shape` and the seed. */
+/** Raw bits, integers of the dtype's full range: `shape` and the seed. */
 export const StatelessBits: OpDef = defineIntegers(
   "StatelessRandomUniformFullInt",
   "{int32, int64, uint32, uint64} = uint64",
@@ -158,7 +156,10 @@ export const INDICES: Draw = defineDrawn({
   attrs: ["T: real", "output_dtype: index = int64"],
 }, ["output_dtype"]);
 
-/** Numbers with a gamma distribution of rate 1: `shape`, `alpha`. The stateful op puts the shape of `alpha` behind the given one. */
+/**
+ * Numbers with a gamma distribution of rate 1: `shape`, `alpha`. The stateful op appends the shape of `alpha` to the
+ * given one.
+ */
 export const GAMMA: Draw = {
   seeded: defineOp({
     name: "StatelessRandomGammaV2",
@@ -187,7 +188,7 @@ export const GAMMA: Draw = {
   key: 1,
 };
 
-/** Draws by the op that the source asks for. */
+/** Draws by the op that the source requires. */
 export function draw(
   { seeded, drawn, key }: Draw,
   source: SeedSource,

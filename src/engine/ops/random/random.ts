@@ -19,7 +19,7 @@ import { add, mul } from "../pointwise/arithmetic.ts";
 import { draw, GAMMA, INDICES, INTEGERS, REAL } from "./ops.ts";
 import { type Seed, seedSource } from "./state.ts";
 
-/** Draws in float32 (or the floating dtype asked for), shifts and scales. */
+/** Draws in float32 (or the requested floating dtype), shifts and scales. */
 function drawScaled(
   distribution: Distribution,
   shape: TensorLike,
@@ -36,10 +36,10 @@ function drawScaled(
 }
 
 /**
- * Numbers evenly distributed over `[minval, maxval)`; whole ones, rounded towards zero, for integer dtypes.
- * Throws `ValueError` for ends that an integer dtype does not hold.
- * With a seed a call outside of functions gives the same numbers each time, as in TensorFlow.js. In a function, a session or a
- * dataset the op has a sequence, as in TensorFlow: it begins anew with each function, session and pass. TensorFlow op `RandomUniform`.
+ * Draws numbers uniformly from `[minval, maxval)`; integers, rounded towards zero, for integer dtypes. Throws
+ * `ValueError` for ends that an integer dtype does not hold. With a seed a call outside of functions gives the same
+ * numbers each time, as in TensorFlow.js. In a function, a session or a dataset the op has a sequence, as in
+ * TensorFlow: it begins anew with each function, session and pass. TensorFlow op `RandomUniform`.
  *
  * @example
  * ```ts
@@ -69,7 +69,7 @@ export function randomUniform(
   }
   return compose(() => {
     const x = drawScaled("uniform", shape, maxval - minval, minval, t, seed);
-    // A boolean is what a byte would hold: the whole part.
+    // A boolean is a byte's value: the integral part.
     return isFloating(t) ? x : cast(t === "bool" ? cast(x, "int32") : x, t);
   });
 }
@@ -213,9 +213,9 @@ export function randomGamma(
 }
 
 /**
- * Indices drawn with the probabilities that rows of logits stand for (of probabilities, where `normalized`).
- * A vector gives a vector, a matrix a row for each row. int32. Throws `ValueError` for fewer than two outcomes or
- * another rank. TensorFlow op `Multinomial`.
+ * Draws indices with the probabilities of rows of logits (of probabilities, where `normalized`). A vector gives a
+ * vector, a matrix a row for each row. int32. Throws `ValueError` for fewer than two outcomes or another rank.
+ * TensorFlow op `Multinomial`.
  *
  * @example
  * ```ts
@@ -254,7 +254,7 @@ export function multinomial(
 }
 
 /**
- * A tensor of what a function returns, called once for each element. Follows TensorFlow.js `tf.rand`.
+ * Makes a tensor of a function's results, called once for each element. Follows TensorFlow.js `tf.rand`.
  *
  * @example
  * ```ts

@@ -1,51 +1,50 @@
 /**
- * Where random keys come from: seeds, the sequence of eager draws, and the sequences of graphs' random ops.
- *
- * A draw is a pure function of a key of two words. Eagerly the key is made at call time: from the seed of the call, which
- * gives the same numbers each time; without one from the global seed and the number of draws since it was set; without
- * either from the process's own random key. An op with seeds as attributes has a sequence: the op `RandomKey` makes each key
- * from the seeds and the number of draws before. That number is the op's own in each session, traced function and pass over
- * a dataset (`DrawCounts`); eagerly all ops of the same seeds count together, as in TensorFlow.
+ * Random keys: seeds, the sequence of eager draws, and the sequences of graphs' random ops. A draw is a pure function
+ * of a key of two words. In eager mode the key is made at call time: from the call's seed, which gives the same numbers
+ * each time; else from the global seed and the number of draws since it was set; else from the process's own random
+ * key. An op with seeds as attributes has a sequence: the op `RandomKey` makes each key from the seeds and the number
+ * of draws before. That number is the op's own in each session, traced function and pass over a dataset (`DrawCounts`);
+ * in eager mode all ops of the same seeds count together, as in TensorFlow.
  */
 import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { threefryWords, type Words } from "../../kernels/pointwise/threefry.ts";
 
-/** A seed as users give it: strings count by their characters. */
+/** A user's seed: strings count by their characters. */
 export type Seed = number | string;
 
 /** TensorFlow's graph seed where only an op has one. */
 const DEFAULT_SEED = 87654321;
-/** What stands for the op's seed in eager draws without one, and in eager calls of scripts: no op in a graph has these. */
+/** Op seeds for eager draws without one, and for eager calls of scripts: no op in a graph has these. */
 const UNSEEDED = -1, SCRIPT = -2;
-/** Draws of one op in one element, and elements, are numbered apart. */
+/** Draws of one op in one element, and elements, have separate numbers. */
 const ELEMENTS = 2 ** 32;
 
 const processKey: Words = [...crypto.getRandomValues(new Uint32Array(2))] as unknown as Words;
 let globalSeed: number | null = null;
 let draws = 0;
-/** How often scripts were called eagerly. */
+/** Number of eager calls of scripts. */
 let calls = 0;
-/** How often the global seed was set. */
+/** Number of times the global seed was set. */
 let epoch = 0;
 
-/** What draws are counted by: an operation of a graph, or the place that a function is called from. */
+/** The key of a draw counter: an operation of a graph, or the place of a function's call. */
 type Place = object | string;
 
-/** How often each random op of a graph has drawn in one session, function or pass, and those of the functions it calls. */
+/** Draw counts of the random ops in one session, function or pass, and of the functions they call. */
 export class DrawCounts {
   readonly #followsSeed: boolean;
   #epoch = epoch;
   readonly #counts = new Map<Place, number>();
   readonly #inner = new Map<Place, DrawCounts>();
   readonly #element: number;
-  /** Tells passes over datasets of elements apart; null outside of them. */
+  /** Separates passes over datasets of elements; null outside of them. */
   readonly branch: Words | null;
-  /** The places within which this is, outermost first. */
+  /** The enclosing places, outermost first. */
   readonly path: string;
 
-  /** `followsSeed`: all sequences begin anew when the global seed is set. The others are said by those around. */
+  /** `followsSeed`: all sequences begin anew when the global seed is set. Inner counts follow the outer ones. */
   constructor(followsSeed = false, element = 0, path = "", branch: Words | null = null) {
     this.#followsSeed = followsSeed;
     this.#element = element;
@@ -53,7 +52,10 @@ export class DrawCounts {
     this.branch = branch;
   }
 
-  /** How often this op has drawn before, or the number of the element where it has not in this one. */
+  /**
+   * Returns the number of this op's draws before and adds one; for an op's first draw in an element, the element's
+   * number.
+   */
   next(op: Place): number {
     this.#look();
     const n = this.#counts.get(op) ?? 0;
@@ -61,24 +63,24 @@ export class DrawCounts {
     return this.#element === 0 ? n : n * ELEMENTS + this.#element - 1;
   }
 
-  /** How often this op has drawn before; `to` says it anew, for what goes on from there. */
+  /** Returns the number of this op's draws; `to` sets it, to continue from there. */
   drawn(op: Place, to?: number): number {
     if (to !== undefined) this.#counts.set(op, to);
     return this.#counts.get(op) ?? 0;
   }
 
-  /** The counts of one element of many that are computed at once: they do not depend on which comes first. */
+  /** Returns the counts of one element among concurrent ones: they do not depend on the order. */
   ofElement(element: number): DrawCounts {
     return new DrawCounts(this.#followsSeed, element + 1, this.path, this.branch);
   }
 
-  /** The counts of what one element of many is made into, which draws something else than what the others are made into. */
+  /** Returns the counts for one element's own result, which draws differently from the other elements' results. */
   branchOf(element: number): DrawCounts {
     const branch = threefryWords(this.branch ?? [0, 0], wordsOf(element + 1));
     return new DrawCounts(this.#followsSeed, this.#element, this.path, branch);
   }
 
-  /** The counts of a function that is called at this place. */
+  /** Returns the counts of a function called at this place. */
   within(call: Place): DrawCounts {
     this.#look();
     let inner = this.#inner.get(call);
@@ -102,9 +104,9 @@ export class DrawCounts {
   }
 }
 
-/** Who draws now; null for eager ops. */
+/** The drawing op with its counts; null for eager ops. */
 let drawing: { readonly counts: DrawCounts; readonly op: Place } | null = null;
-/** How often eager ops have drawn, by their seeds. */
+/** Draw counts of eager ops, by their seeds. */
 const eagerCounts = new Map<string, number>();
 
 /** Runs `fn`, in which an operation of a graph draws. */
@@ -119,9 +121,8 @@ export function drawingFor<R>(op: Place, counts: DrawCounts, fn: () => R): R {
 }
 
 /**
- * Sets the seed that all random functions and `shuffle()` start from: what is drawn after it repeats, call for call, and the
- * sequences of functions begin anew. Null takes it back.
- * Follows TensorFlow `tf.random.set_seed`.
+ * Sets the global seed of all random functions and `shuffle()`: later draws repeat, call for call, and the sequences of
+ * functions begin anew. Null removes it. Follows TensorFlow `tf.random.set_seed`.
  *
  * @example
  * ```ts
@@ -147,7 +148,7 @@ function wordsOf(n: number | bigint): Words {
   return [n >>> 0, Math.floor(n / 2 ** 32) >>> 0];
 }
 
-/** A number for a seed: fractions and strings count in full. */
+/** Converts a seed to a number: fractions and strings count in full. */
 function seedNumber(seed: Seed): number {
   if (typeof seed === "number" && Number.isSafeInteger(seed)) return seed;
   let words: Words = [0, 0];
@@ -155,7 +156,7 @@ function seedNumber(seed: Seed): number {
   return words[0];
 }
 
-/** The key of draw number `n` of an op with these seeds. */
+/** Returns the key of draw number `n` of an op with these seeds. */
 function keyFor(seed: number | bigint, seed2: number | bigint, n: number): Words {
   return threefryWords(threefryWords(wordsOf(seed), wordsOf(seed2)), wordsOf(n));
 }
@@ -187,12 +188,12 @@ function nextKey(seed: number | bigint, seed2: number | bigint): Words {
   return keyFor(seed, seed2, n);
 }
 
-/** The same for a host kernel. */
+/** Returns the same for a host kernel. */
 export function nextSeed({ seed, seed2 }: Attrs): NdArray {
   return literal(nextKey(seed, seed2));
 }
 
-/** The key that a stateful op with these attributes draws with now. */
+/** Returns the key of the next draw of a stateful op with these attributes. */
 export function drawKey({ seed, seed2 }: Attrs): OpInput {
   return apply1(RandomKey, [], { seed, seed2 });
 }
@@ -205,38 +206,40 @@ export interface OpSeeds {
   readonly seed2: number;
 }
 
-/** One call of a script among all of its node, or of all that are called eagerly. */
+/** One call of a script, numbered among those of its node, or among all eager calls. */
 export interface CallNumber {
-  /** Seeds of its node; null where it is called eagerly. */
+  /** Seeds of its node; null for an eager call. */
   readonly seeds: OpSeeds | null;
-  /** How many calls came before. */
+  /** Number of calls before. */
   readonly n: number;
-  /** Where the node is. */
+  /** Place of the node. */
   readonly path: string;
 }
 
-/** The seeds of a script's node that is made now; null where there is no graph. */
+/** Returns the seeds of a new script node; null without a graph. */
 export function scriptSeeds(): OpSeeds | null {
   const source = currentInterpreter().symbolic ? seedSource(null) : null;
   return source !== null && "attrs" in source ? source.attrs : null;
 }
 
-/** The seeds of a script's node that comes from a file. */
+/** Returns the seeds of a script's node that comes from a file. */
 export function importedSeeds(token: string): OpSeeds {
   return globalSeed === null ? { seed: 0, seed2: 0 } : nonZero(globalSeed, seedNumber(token));
 }
 
-/** Counts a call of a script that a graph makes. */
+/** Counts a call of a script by a graph. */
 export function nextCall(seeds: OpSeeds, op: Place, counts: DrawCounts): CallNumber {
   return { seeds, n: counts.next(op), path: counts.path };
 }
 
-/** Counts a call of a script that eager code makes. */
+/** Counts a call of a script by eager code. */
 export function nextEagerCall(): CallNumber {
   return { seeds: null, n: calls++, path: "" };
 }
 
-/** The seed of a call, 64 bits: the same for the same global seed, node and place among the calls; without a seed, any. */
+/**
+ * Returns the 64-bit seed of a call: the same for the same global seed, node and call number; arbitrary without a seed.
+ */
 export function seedOfCall({ seeds, n, path }: CallNumber): bigint {
   let key: Words;
   if (seeds === null ? globalSeed === null : seeds.seed === 0 && seeds.seed2 === 0) {
@@ -244,12 +247,12 @@ export function seedOfCall({ seeds, n, path }: CallNumber): bigint {
   } else {
     const { seed, seed2 } = seeds ?? { seed: globalSeed!, seed2: SCRIPT };
     key = keyFor(seed, seed2, n);
-    // The same function at another place draws something else.
+    // The same function at another place draws other numbers.
     for (const c of path) key = threefryWords(key, [c.codePointAt(0)!, 1]);
   }
   return (BigInt(key[0] >>> 0) << 32n) | BigInt(key[1] >>> 0);
 }
-/** Seeds given to calls that nothing determines. */
+/** Seeds of calls without any determining seed. */
 let unseeded = 0;
 
 /** A key for an eager draw, or the seeds of a graph's node. */
@@ -257,24 +260,24 @@ export type SeedSource = { readonly key: OpInput } | {
   readonly attrs: OpSeeds;
 };
 
-/** What a call with this seed draws with: see the top of the file. */
+/** Returns the source of a call's draws with this seed: see the top of the file. */
 export function seedSource(seed: Seed | null | undefined): SeedSource {
   const { symbolic, operationCount } = currentInterpreter();
   if (!symbolic) return { key: literal(eagerKey(seed)) };
   if (seed !== null && seed !== undefined) return sequenceSource(seed);
-  // As TensorFlow counts: so a function that is traced again draws as it did before.
+  // Counts as TensorFlow does: a function that is traced again draws the same numbers.
   const attrs = globalSeed === null
     ? { seed: 0, seed2: 0 }
     : nonZero(globalSeed, operationCount?.() ?? 0);
   return { attrs };
 }
 
-/** What an op of this seed draws with that has other numbers at each call, eagerly too. */
+/** Returns the source of an op with this seed that has other numbers at each call, also in eager mode. */
 export function sequenceSource(seed: Seed): SeedSource {
   return { attrs: nonZero(globalSeed ?? DEFAULT_SEED, seedNumber(seed)) };
 }
 
-/** The key of one draw outside of graphs: the seed's, else the next of the global seed, else one that nobody had before. */
+/** Returns the key of one draw outside of graphs: the seed's, else the next of the global seed, else a fresh one. */
 export function eagerKey(seed: Seed | null | undefined): Words {
   if (seed !== null && seed !== undefined) {
     return keyFor(globalSeed ?? DEFAULT_SEED, seedNumber(seed), 0);
@@ -284,7 +287,10 @@ export function eagerKey(seed: Seed | null | undefined): Words {
     : keyFor(globalSeed, UNSEEDED, draws++);
 }
 
-/** The seeds of an op as TensorFlow's `get_seed` tells them: the global one and its own; both null where neither was given. */
+/**
+ * Returns the seeds of an op as TensorFlow's `get_seed` does: the global one and its own; both null if neither was
+ * given.
+ */
 export function seedsOf(seed: Seed | null | undefined): [number | null, number | null] {
   const own = seed === null || seed === undefined ? null : seedNumber(seed);
   if (globalSeed === null) return own === null ? [null, null] : [DEFAULT_SEED, own];
@@ -292,7 +298,7 @@ export function seedsOf(seed: Seed | null | undefined): [number | null, number |
   return [both.seed, both.seed2];
 }
 
-/** Two zeros mean no seed at all: TensorFlow's way out. */
+/** Two zeros mean no seed: TensorFlow avoids them likewise. */
 function nonZero(seed: number, seed2: number): { seed: number; seed2: number } {
   return seed === 0 && seed2 === 0 ? { seed: 0, seed2: 2 ** 31 - 1 } : { seed, seed2 };
 }

@@ -1,6 +1,4 @@
-/**
- * Where the greatest and least elements are: argMax, argMin.
- */
+/** Positions of the greatest and least elements: argMax, argMin. */
 import type { ArgOp } from "../../core/meaning.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";

@@ -1,6 +1,6 @@
 /**
- * defineReduction: an op from what is made of each element, how that is put together, and what is made of each result; kernels for
- * both devices follow.
+ * defineReduction: defines an op by a term of each element, their combination, and a finish of each result; both
+ * devices derive their kernels from it.
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import type { ReduceMeaning } from "../../core/meaning.ts";
@@ -21,23 +21,26 @@ import { asTensor } from "../input.ts";
 import type { Saved } from "../pointwise/define_pointwise.ts";
 
 export interface ReductionInit {
-  /** How terms are put together. */
+  /** Combination of the terms. */
   readonly op: ReduceMeaning["op"];
   /** The term of an element; default the element itself. */
   readonly term?: (element: Expr) => Expr;
-  /** The result, of what came of the terms; default that itself. */
+  /** The result from the combined terms; default those themselves. */
   readonly finish?: (total: Expr) => Expr;
-  /** Dtypes that input and output may have; default `numeric`. `bool`: nothing else. */
+  /** Allowed dtypes of input and output; default `numeric`. `bool`: only that. */
   readonly types?: string;
   /** Gradient, which may read `input`, `reduction_indices` and `output`; null for none. Absent: through `expand`. */
   readonly grad?: GradRule | null;
-  /** The meaning in other ops of TensorFlow's: with terms or an end of its own. It runs where no device has a kernel, as for float64. */
+  /** Expansion into TensorFlow's ops, for a term or finish. It runs where no device has a kernel, as for float64. */
   readonly expand?: NonNullable<OpInit["expand"]>;
-  /** True where TensorFlow has this very op. */
+  /** True where TensorFlow has the same op. */
   readonly known?: boolean;
 }
 
-/** Defines a reduction of `input` over the axes in `reduction_indices`, which go or, with `keep_dims`, stay as 1. */
+/**
+ * Defines a reduction of `input` over the axes in `reduction_indices`, which are removed or, with `keep_dims`, stay as
+ * 1.
+ */
 export function defineReduction(
   name: string,
   { op, term, finish, types = "numeric", grad, expand, known }: ReductionInit,
@@ -70,7 +73,7 @@ export function defineReduction(
   });
 }
 
-/** Shape after reducing; unknown where the axes are not known. */
+/** Returns the reduced shape; unknown for unknown axes. */
 function reducedShape(
   x: PartialShape,
   axes: NdArray | undefined,
@@ -97,14 +100,14 @@ const KeptShape = defineOp({
   },
 });
 
-/** Axes of a reduction where they are known. */
+/** Returns the axes of a reduction if known. */
 export function knownAxes(saved: Saved, ctx: GradContext): readonly number[] | null {
   const axes = saved.reduction_indices as Tensor | NdArray;
   const value = ctx.inputs[1].value ?? (axes instanceof NdArray ? axes : undefined);
   return value === undefined ? null : hostInts(value);
 }
 
-/** A result (or its gradient) with the reduced axes back as 1, so that it broadcasts against the input. */
+/** Restores the reduced axes of a result (or its gradient) as 1, so that it broadcasts against the input. */
 export function keepAxes(y: Tensor, saved: Saved, ctx: GradContext): Tensor {
   if (ctx.attrs.keep_dims) return y;
   const x = ctx.inputs[0].shape, axes = knownAxes(saved, ctx);

@@ -1,6 +1,4 @@
-/**
- * Whether targets are among the greatest predictions.
- */
+/** inTopKAsync: tests whether targets are among the greatest predictions. */
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { compatible, shapeText } from "../../core/shape.ts";
@@ -12,9 +10,9 @@ import { any } from "./reduce.ts";
 import { topk } from "./topk.ts";
 
 /**
- * For each target, a place along the last axis of `predictions`, whether it is among the `k` greatest there; of equals the
- * first count. Bool, shaped like `targets`. TensorFlow.js `inTopKAsync`; nothing is read back, so there is nothing to wait for.
- * Rejects with `ValueError` where the shapes do not fit or `k` is not in `[1, classes]`.
+ * True for each target, a place along the last axis of `predictions`, that is among the `k` greatest there; of equals
+ * the first count. Bool, shaped like `targets`. TensorFlow.js `inTopKAsync`; nothing is read back, so that nothing
+ * needs to be awaited. Rejects with `ValueError` where the shapes do not fit or `k` is not in `[1, classes]`.
  *
  * @example
  * ```ts

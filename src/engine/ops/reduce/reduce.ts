@@ -1,6 +1,4 @@
-/**
- * Reductions along axes: sum, mean, prod, max, min, any, all.
- */
+/** Reductions along axes: sum, mean, prod, max, min, any, all. */
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import { type GradContext, type GradRule, lookupOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -25,10 +23,10 @@ import type { Saved } from "../pointwise/define_pointwise.ts";
 import { defineReduction, keepAxes, knownAxes } from "./define_reduction.ts";
 import { othersProduct } from "./scan.ts";
 
-/** Axes a reduction takes: one, several, or all where none is given. A tensor or an array of axes works too. */
+/** The axes of a reduction: one, several, or all by default. A tensor or an array of axes works too. */
 export type Axes = number | readonly number[] | null | undefined | Tensor | NdArray;
 
-/** The host input for the axes of a reduction of `x`. Throws `ValueError` for an axis out of range. */
+/** Makes the host input for the axes of a reduction of `x`. Throws `ValueError` for an axis out of range. */
 export function axesInput(x: OpInput, axis: Axes): OpInput {
   if (axis instanceof Tensor || axis instanceof NdArray) return axis;
   const known = shapeOfInput(x);
@@ -43,19 +41,19 @@ export function axesInput(x: OpInput, axis: Axes): OpInput {
   return intVector(typeof axis === "number" ? [axis] : axis);
 }
 
-/** An attribute of a reduction over all axes where the rank is unknown: its result is a scalar all the same. */
+/** Attribute of a reduction over all axes at unknown rank: the result is still a scalar. */
 export function allOf(x: OpInput, axis: Axes): { _all?: boolean } {
   return shapeOfInput(x) === null && (axis === null || axis === undefined) ? { _all: true } : {};
 }
 
 const everyAxis: NdArray[] = [];
 
-/** All axes of a rank: made once, since most reductions are over all. */
+/** All axes of a rank, made once, since most reductions are over all. */
 function allAxes(rank: number): NdArray {
   return everyAxis[rank] ??= intVector(normalizeAxes(null, rank));
 }
 
-/** How many elements went into one result, as a tensor or number in the dtype of `dy`. */
+/** Returns the number of elements per result, as a tensor or number in the dtype of `dy`. */
 function countOf(dy: Tensor, saved: Saved, ctx: GradContext): Tensor | number {
   const x = ctx.inputs[0].shape, axes = knownAxes(saved, ctx);
   if (x !== null && axes !== null) {
@@ -66,7 +64,7 @@ function countOf(dy: Tensor, saved: Saved, ctx: GradContext): Tensor | number {
   return div(size(ctx.shapeOf(0)), size(shape(dy)));
 }
 
-/** A result's gradient for each element of the input. */
+/** Repeats a result's gradient for each element of the input. */
 function spread(dy: Tensor, saved: Saved, ctx: GradContext): Tensor {
   return broadcastTo(keepAxes(dy, saved, ctx), ctx.shapeOf(0));
 }
@@ -83,7 +81,7 @@ const meanGrad: GradRule = {
     return [spread(scaled, saved, ctx), null];
   },
 };
-/** The elements that equal the result share the gradient evenly, as in TensorFlow. */
+/** Shares the gradient evenly among the elements that equal the result, as in TensorFlow. */
 const extremeGrad: GradRule = {
   saves: ["input", "reduction_indices", "output"],
   vjp: (saved, [dy], ctx) => {
@@ -92,7 +90,7 @@ const extremeGrad: GradRule = {
     return [mul(ties, div(keepAxes(dy, saved, ctx), count)), null];
   },
 };
-/** The product of the others, right where elements are zero, to any order. */
+/** Returns the product of the other elements, correct for zeros, to any order. */
 const prodGrad: GradRule = {
   saves: ["input", "reduction_indices"],
   vjp: (saved, [dy], ctx) => {
@@ -101,13 +99,13 @@ const prodGrad: GradRule = {
   },
 };
 
-/** For each element the product of the others that it is multiplied with; null where there are none. */
+/** Returns for each element the product of the others in its result; null if there are none. */
 function othersOf(saved: Saved, ctx: GradContext): Tensor | null {
   const axes = knownAxes(saved, ctx), rank = ctx.inputs[0].shape?.length;
   if (axes === null) return othersAlong(saved.reduction_indices, saved.input, ctx);
   let others: Tensor | null = null, x = saved.input;
   for (const axis of rank === undefined ? axes : normalizeAxes(axes, rank)) {
-    // Along this axis everything but one element; along the axes before it, whole products.
+    // Along this axis all elements but one; along the axes before it, whole products.
     const along = othersProduct(x, axis);
     others = others === null ? along : mul(others, along);
     x = apply1(Prod, [x, intVector([axis])], { keep_dims: true });
@@ -115,7 +113,7 @@ function othersOf(saved: Saved, ctx: GradContext): Tensor | null {
   return others;
 }
 
-/** The same along axes that only a graph's run knows: they become the first one of a matrix, as in TensorFlow. */
+/** Does the same along axes known at run time: they become the first one of a matrix, as in TensorFlow. */
 function othersAlong(given: Tensor, x: Tensor, ctx: GradContext): Tensor {
   const op = (name: string, ...inputs: OpInput[]): Tensor => apply(lookupOp(name)!, inputs)[0];
   const dims = asTensor(ctx.shapeOf(0) as OpInput), rank = size(dims);
@@ -138,10 +136,10 @@ export const Min: OpDef = defineReduction("Min", { op: "min", types: "real", gra
 export const Any: OpDef = defineReduction("Any", { op: "any", types: "bool", grad: null });
 export const All: OpDef = defineReduction("All", { op: "all", types: "bool", grad: null });
 
-/** Integers and booleans are taken as float32. */
+/** Converts integers and booleans to float32. */
 const measurable = (x: TensorLike, fn: string): OpInput => toFloatInput(x, "x", fn);
 
-/** JavaScript numbers become booleans; tensors must be. */
+/** Converts JavaScript numbers to booleans; tensors must be bool. */
 function truths(x: TensorLike, fn: string): OpInput {
   return toInput(x, "x", fn, x instanceof Tensor || x instanceof NdArray ? {} : { dtype: "bool" });
 }

@@ -35,7 +35,7 @@ const EuclideanNorm = defineReduction("EuclideanNorm", {
   grad: {
     saves: ["input", "reduction_indices", "output"],
     vjp: (saved, [dy], ctx) => {
-      // A norm is real, whatever the elements are.
+      // A norm is real, for all dtypes.
       const own = DTYPES[dy.dtype].kind === "complex" ? cast(real(dy), dy.dtype) : dy;
       return [mul(saved.input, keepAxes(div(own, saved.output), saved, ctx)), null];
     },
@@ -57,10 +57,10 @@ export function logSumExp(x: TensorLike, axis?: Axes, keepDims = false): Tensor 
   return compose(() => {
     const input = asTensor(toFloatInput(x, "x", "logSumExp"));
     const greatest = max(input, axis, true);
-    // Nothing is taken off where the greatest is infinite: infinity minus infinity is NaN.
+    // Nothing is subtracted for an infinite maximum: infinity minus infinity is NaN.
     const offset = stopGradient(where(isFinite(greatest), greatest, 0));
     const total = log(sum(exp(sub(input, offset)), axis, keepDims));
-    // Summing a kept axis of extent 1 takes the axis away, and nothing else.
+    // Summing a kept axis of extent 1 only removes the axis.
     return add(total, keepDims ? offset : sum(offset, axis));
   });
 }
@@ -89,11 +89,11 @@ export interface Moments {
 export function moments(x: TensorLike, axis?: Axes, keepDims = false): Moments {
   return compose(() => {
     const given = toFloatInput(x, "x", "moments");
-    // As in TensorFlow: squares soon go beyond float16.
+    // As in TensorFlow: squares soon exceed float16.
     const input = asTensor(given.dtype === "float16" ? castInput(given, "float32") : given);
     const kept = mean(input, axis, true);
     const variance = mean(square(sub(input, kept)), axis, keepDims);
-    // The mean over axes of extent 1 takes the axes away, and nothing else.
+    // The mean over axes of extent 1 only removes the axes.
     const result = { mean: keepDims ? kept : mean(kept, axis), variance };
     if (given.dtype === input.dtype) return result;
     return { mean: cast(result.mean, given.dtype), variance: cast(variance, given.dtype) };
@@ -194,7 +194,8 @@ export function euclideanNorm(
 }
 
 /**
- * The tensor, scaled down where its Euclidean norm over `axes` (default all) is above `clipNorm`; of `IndexedSlices` the values are. Follows TensorFlow `tf.clip_by_norm`.
+ * Scales the tensor down if its Euclidean norm over `axes` (default all) exceeds `clipNorm`; for `IndexedSlices` the
+ * values. Follows TensorFlow `tf.clip_by_norm`.
  *
  * @example
  * ```ts
@@ -220,7 +221,7 @@ export function clipByNorm(t: TensorLike, clipNorm: TensorLike, axes?: Axes): Te
 }
 
 /**
- * The Euclidean norm of all tensors together; null is left out. Follows TensorFlow `tf.linalg.global_norm`.
+ * Returns the Euclidean norm of all tensors together; null is left out. Follows TensorFlow `tf.linalg.global_norm`.
  * Throws `ValueError` where there is no tensor.
  *
  * @example
@@ -239,8 +240,9 @@ export function globalNorm(tensors: readonly (TensorLike | null)[]): Tensor {
 }
 
 /**
- * The tensors, scaled down together where their common norm is above `clipNorm`, and that norm; null stays null, all is NaN where the norm
- * is not finite. `IndexedSlices` stay such, and their norm is that of their values. Follows TensorFlow `tf.clip_by_global_norm`. Throws `ValueError` where there is no tensor.
+ * Scales the tensors down together if their common norm exceeds `clipNorm`, and returns them with that norm; null stays
+ * null, and all is NaN if the norm is not finite. `IndexedSlices` stay such, with the norm of their values. Follows
+ * TensorFlow `tf.clip_by_global_norm`. Throws `ValueError` where there is no tensor.
  *
  * @example
  * ```ts

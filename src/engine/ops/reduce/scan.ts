@@ -1,6 +1,4 @@
-/**
- * Running sums and products along an axis.
- */
+/** Running sums and products along an axis. */
 import type { ScanOp } from "../../core/meaning.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { defineOp, type GradRule, type OpDef } from "../../core/op.ts";
@@ -14,7 +12,7 @@ import { applyConverted, intScalar, toIndexInput } from "../input.ts";
 import { FLOAT_OR_COMPLEX } from "../pointwise/define_pointwise.ts";
 import { conjugate, mul, toNumberInput } from "../pointwise/arithmetic.ts";
 
-/** Checks the axis where it is known; the result has the input's shape. */
+/** Checks a known axis; the result has the input's shape. */
 function alongAxis(x: PartialShape, axis: Spec): readonly PartialShape[] {
   if (x !== null && axis.value !== undefined) normalizeAxis(hostInts(axis.value)[0], x.length);
   return [x];
@@ -47,7 +45,9 @@ function defineScan(name: string, op: ScanOp, grad: GradRule): OpDef {
   });
 }
 
-/** `s[i] = b[i] + c * s[i-1]`, where `c` is `a[i]`, or `a[i-1]` with `shift`: what gradients of products are made of. */
+/**
+ * Computes `s[i] = b[i] + c * s[i-1]`, where `c` is `a[i]`, or `a[i-1]` with `shift`: the basis of products' gradients.
+ */
 const LinearScan = defineOp({
   name: "_LinearScan",
   portable: "parts",
@@ -83,7 +83,7 @@ const LinearScan = defineOp({
     }, out),
 });
 
-/** Moves elements `by` places along an axis; zeros move in. */
+/** Shifts elements `by` places along an axis; zeros move in. */
 const Shift = defineOp({
   name: "_Shift",
   portable: "parts",
@@ -112,7 +112,7 @@ const Cumsum = defineScan("Cumsum", "sum", {
   ],
 });
 
-/** Right where elements are zero, to any order: a recurrence takes the place of a division. */
+/** Correct where elements are zero, to any order: a recurrence replaces a division. */
 const Cumprod = defineScan("Cumprod", "prod", {
   saves: ["x", "axis"],
   vjp: ({ x, axis }, [dy], { attrs: { exclusive, reverse } }) => {
@@ -124,7 +124,7 @@ const Cumprod = defineScan("Cumprod", "prod", {
   },
 });
 
-/** For each element the product of the others along an axis. */
+/** Returns for each element the product of the others along an axis. */
 export function othersProduct(x: Tensor, axis: number): Tensor {
   const at = intScalar(axis);
   return mul(

@@ -1,6 +1,4 @@
-/**
- * Order: topk, sort, argsort, and search in sorted sequences.
- */
+/** Order: topk, sort, argsort, and search in sorted sequences. */
 import { apply, apply1, compose, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -15,12 +13,12 @@ import { asTensor, intScalar, shapeOfInput, toIndexInput, toMatchingInputs } fro
 import { neg, toNumberInput } from "../pointwise/arithmetic.ts";
 import { bitwiseInvert } from "../pointwise/logical.ts";
 
-/** The shape with another last axis. */
+/** Returns the shape with another last axis. */
 function lastAxis(x: PartialShape, extent: number | null): PartialShape {
   return x === null ? null : [...x.slice(0, -1), extent];
 }
 
-/** Elements of rows by index; no two indices of a row are alike. */
+/** Picks elements of rows by index; the indices of a row are distinct. */
 const Pick = defineOp({
   name: "_Pick",
   portable: "parts",
@@ -36,7 +34,7 @@ const Pick = defineOp({
   cpu: ([x, indices], [out]) => pickCpu(x, indices, out),
 });
 
-/** Rows of zeros with elements at indices; no two indices of a row are alike. */
+/** Places elements at indices in rows of zeros; the indices of a row are distinct. */
 const Place = defineOp({
   name: "_Place",
   portable: "parts",
@@ -86,7 +84,7 @@ const TopK = defineOp({
   cpu: ([x], outs) => topkCpu(x, outs[0].shape[outs[0].shape.length - 1], outs),
 });
 
-/** Greatest elements and where they are. */
+/** Greatest elements and their positions. */
 export interface TopKResult {
   /** The elements. */
   readonly values: Tensor;
@@ -116,10 +114,10 @@ export function topk(x: TensorLike, k: number | Tensor = 1, sorted = true): TopK
   });
 }
 
-/** Which end of an order comes first. */
+/** Direction of an order. */
 export type SortDirection = "ASCENDING" | "DESCENDING";
 
-/** Sorts by `topk` of whole rows; what rises is turned round so that it falls. */
+/** Sorts by `topk` of whole rows; an ascending order is reversed. */
 function order(x: TensorLike, fn: string, axis: number, direction: SortDirection): TopKResult {
   return compose(() => {
     if (direction !== "ASCENDING" && direction !== "DESCENDING") {
@@ -170,8 +168,8 @@ export function sort(x: TensorLike, axis = -1, direction: SortDirection = "ASCEN
 }
 
 /**
- * Indices that would sort along an axis, int32; equals keep their order, NaN comes last. TensorFlow `tf.argsort`.
- * Throws `ValueError` for scalars, an axis out of range and a direction that is none.
+ * Returns the indices that would sort along an axis, int32; equals keep their order, NaN comes last. TensorFlow
+ * `tf.argsort`. Throws `ValueError` for scalars, an axis out of range and an unknown direction.
  *
  * @example
  * ```ts
@@ -211,8 +209,9 @@ const LowerBound = defineSearch("LowerBound", false);
 const UpperBound = defineSearch("UpperBound", true);
 
 /**
- * Where each value would go into its sorted sequence along the last axis, int32: before its equals (`"left"`) or after them
- * (`"right"`). TensorFlow ops `LowerBound` and `UpperBound`. Throws `ValueError` where the outer shapes differ or for another side.
+ * Returns the insertion place of each value in its sorted sequence along the last axis, int32: before its equals
+ * (`"left"`) or after them (`"right"`). TensorFlow ops `LowerBound` and `UpperBound`. Throws `ValueError` where the
+ * outer shapes differ or for another side.
  *
  * @example
  * ```ts
@@ -240,13 +239,13 @@ export function searchSorted(
     if (!currentInterpreter().symbolic || a !== b || a === 2 || shapes.includes(null)) {
       return apply1(op, inputs);
     }
-    // In a graph it is TensorFlow's op, which has rows to search.
+    // In a graph it is TensorFlow's op, which takes rows.
     const rows = inputs.map((x, i) => reshape(x, shapes[i]!));
     return reshape(apply1(op, rows), shape(inputs[1]));
   });
 }
 
-/** The shape of all rows along the last axis, one below the other; null where it is not known how long they are. */
+/** Returns the shape of all rows along the last axis as a matrix; null if their length is unknown. */
 function rowsShape(x: OpInput): number[] | null {
   const dims = shapeOfInput(x), last = dims?.at(-1);
   if (dims?.length === 1) return [1, -1];
@@ -254,7 +253,8 @@ function rowsShape(x: OpInput): number[] | null {
 }
 
 /**
- * Where each value would go into its sorted sequence, before its equals. TensorFlow op `LowerBound`. See {@linkcode searchSorted}.
+ * Returns the insertion place of each value in its sorted sequence, before its equals. TensorFlow op `LowerBound`. See
+ * {@linkcode searchSorted}.
  *
  * @example
  * ```ts
@@ -268,7 +268,8 @@ export function lowerBound(sortedSequence: TensorLike, values: TensorLike): Tens
 }
 
 /**
- * Where each value would go into its sorted sequence, after its equals. TensorFlow op `UpperBound`. See {@linkcode searchSorted}.
+ * Returns the insertion place of each value in its sorted sequence, after its equals. TensorFlow op `UpperBound`. See
+ * {@linkcode searchSorted}.
  *
  * @example
  * ```ts

@@ -1,6 +1,4 @@
-/**
- * Scaled dot-product attention.
- */
+/** Scaled dot-product attention. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import { toNdArray } from "../../core/convert.ts";
@@ -21,7 +19,7 @@ import { where } from "../pointwise/select.ts";
 import { softmax } from "./softmax.ts";
 import { shapeOfInput, toFloatInput } from "../input.ts";
 
-/** Dot products this low weigh nothing: as low as float16 goes. */
+/** Dot products this low weigh nothing: the lowest of float16. */
 const MASKED = -65504;
 
 const Attention: OpDef = defineOp({
@@ -66,7 +64,7 @@ function attentionShape(q: Spec, k: Spec, v: Spec): PartialShape {
 }
 
 function composed(q: OpInput, k: OpInput, v: OpInput, { scale, causal }: Attrs): Tensor {
-  // A single head is brought forward without moving anything.
+  // A single head is moved to the front without a copy.
   const single = [q, k, v].every((x) => shapeOfInput(x)?.[2] === 1);
   const swap = (x: OpInput, from: number, to: number): Tensor =>
     single ? expandDims(squeeze(x, [from]), to) : transpose(x, [0, 2, 1, 3]);
@@ -83,7 +81,7 @@ function composed(q: OpInput, k: OpInput, v: OpInput, { scale, causal }: Attrs):
   return swap(matMul(softmax(scores), heads(v)), 1, 2);
 }
 
-/** Where a key is no later than its query; both are counted from the end. */
+/** True where a key is no later than its query; both are counted from the end. */
 function visible(scores: Tensor, n: number | null, m: number | null): Tensor {
   if (n !== null && m !== null) {
     const rows = add(reshape(range(0, n, 1, "int32"), [n, 1]), m - n);
@@ -96,9 +94,9 @@ function visible(scores: Tensor, n: number | null, m: number | null): Tensor {
 
 /** Options of {@linkcode scaledDotProductAttention}. */
 export interface AttentionOptions {
-  /** True: a query sees keys up to its own place only, counted from the end where there are more keys. */
+  /** Let a query see only keys up to its own place, counted from the end if there are more keys. */
   readonly causal?: boolean;
-  /** Factor of the dot products; `1 / sqrt(depth)` where it is not given. */
+  /** Factor of the dot products; default `1 / sqrt(depth)`. */
   readonly scale?: number;
 }
 

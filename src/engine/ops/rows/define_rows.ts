@@ -1,6 +1,6 @@
 /**
- * defineRows: an op over rows of the last axis, from what is to be found of a row and what is made of its elements; kernels for both
- * devices follow.
+ * defineRows: defines an op over rows of the last axis by statistics of a row and an expression of its elements; both
+ * devices derive their kernels from it.
  */
 import { ValueError } from "../../core/errors.ts";
 import type { RowNumber, RowSteps } from "../../core/meaning.ts";
@@ -9,24 +9,26 @@ import { remembered } from "../../core/recent_map.ts";
 import { argument, argumentsOf, type Expr } from "../../core/scalar/expr.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 
-/** Finds numbers of a row, each from a term of its elements. Terms may hold numbers that were found before. */
+/** Computes numbers of a row, each from a term of its elements. Terms may use numbers found before. */
 export type Row = Readonly<Record<"sum" | "mean" | "max" | "min", (term: Expr) => Expr>>;
 
 export interface RowsInit {
   /** Names of the inputs that are rows; default `["x"]`. */
   readonly inputs?: readonly string[];
-  /** Names of further inputs, which have an element for each column and are the same for all rows. */
+  /** Names of further inputs, with an element for each column, common to all rows. */
   readonly columns?: readonly string[];
   /** Name of the output; default `y`. */
   readonly output?: string;
   readonly attrs?: readonly string[];
-  /** The meaning in TensorFlow's ops. It runs where no device has a kernel, as for float64. */
+  /** Expansion into TensorFlow's ops. It runs where no device has a kernel, as for float64. */
   readonly expand: NonNullable<OpInit["expand"]>;
   /** Gradient; null for none. Absent: through `expand`. */
   readonly grad?: GradRule | null;
 }
 
-/** Defines an op of TensorFlow's or ours; `element` gives the result for an element from one expression per input. */
+/**
+ * Defines an op of TensorFlow's or Weft's; `element` returns the result of an element from one expression per input.
+ */
 export function defineRows(
   name: string,
   element: (args: readonly Expr[], row: Row, attrs: Attrs) => Expr,
@@ -51,14 +53,14 @@ export function defineRows(
   });
 }
 
-/** The steps that a definition takes. */
+/** The steps of a definition. */
 function stepsOf(
   inputs: number,
   element: (args: readonly Expr[], row: Row) => Expr,
 ): RowSteps {
   const found: RowNumber[] = [], memo = new Map<Expr, Expr>();
   const add = (number: RowNumber): Expr => argument(inputs + found.push(number) - 1);
-  /** What follows from numbers alone is computed once a row. */
+  /** Expressions of numbers alone are computed once a row. */
   const apart = (e: Expr): Expr => {
     if (e.args.length === 0) return e;
     let own = memo.get(e);
@@ -75,7 +77,7 @@ function stepsOf(
   return { results: [apart(result)], found };
 }
 
-/** Shape of so many inputs that are rows, and of the others, which have an element for each column. */
+/** Infers the shape of row inputs and of the others, which have an element for each column. */
 export function rowsShape(
   shapes: readonly PartialShape[],
   rows: number,
@@ -87,7 +89,7 @@ export function rowsShape(
   return [...x.slice(0, -1), vector[0]];
 }
 
-/** The shape, which has a last axis. */
+/** Returns the shape, which must have a last axis. */
 export function atLeastVector(x: PartialShape, op: string): PartialShape {
   if (x !== null && x.length === 0) {
     throw new ValueError(`Shape must be at least rank 1 but is rank 0 for '${op}'`);

@@ -1,6 +1,4 @@
-/**
- * Dropout: elements set to zero by chance, the others scaled up.
- */
+/** Dropout: randomly sets elements to zero and scales the others up. */
 import { wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { isFloating } from "../../core/dtype.ts";
@@ -68,7 +66,7 @@ function shapeOfNoise(
   if (wanted === null) return shape(x);
   const filled = wanted.map((d, i) => d ?? (known?.length === wanted.length ? known[i] : null));
   if (isConcrete(filled)) return intVector(filled);
-  // A dimension that is not known yet is taken from x at run time.
+  // A dimension unknown while building is taken from x at run time.
   const all = shape(x);
   return concat(filled.map((d, i) => (d === null ? slice(all, [i], [1]) : intVector([d]))));
 }

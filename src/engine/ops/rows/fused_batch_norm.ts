@@ -1,6 +1,4 @@
-/**
- * FusedBatchNormV3: batch normalization of images as TensorFlow's graphs have it, for training and inference.
- */
+/** FusedBatchNormV3: batch normalization of images in TensorFlow's graphs, for training and inference. */
 import { apply1 } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp } from "../../core/op.ts";
@@ -75,7 +73,7 @@ defineOp({
     }
     const batch = moments(wide, others);
     const count = countOf(wide, others);
-    // What runs outside wants the variance of the population the batch was drawn from.
+    // The running variance is that of the population that the batch was drawn from.
     const unbiased = mul(batch.variance, div(count, maximum(sub(count, 1), 1)));
     const blend = (old: Tensor, now: Tensor): Tensor =>
       factor === 1 ? now : add(mul(old, 1 - factor), mul(now, factor));
@@ -90,7 +88,7 @@ defineOp({
   },
 });
 
-/** How many elements went into each statistic, in the dtype of `x`. */
+/** Returns the number of elements per statistic, in the dtype of `x`. */
 function countOf(x: Tensor, axes: readonly number[]): Tensor | number {
   const dims = x.staticShape === null ? null : axes.map((a) => x.staticShape![a]);
   if (dims !== null && isConcrete(dims)) return sizeOf(dims);

@@ -1,6 +1,4 @@
-/**
- * Local response normalization across channels.
- */
+/** Local response normalization across channels. */
 import { apply1, compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
@@ -12,7 +10,7 @@ import { asTensor, shapeOfInput, toFloatInput } from "../input.ts";
 import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
 import { pow, square } from "../pointwise/power.ts";
 
-/** Sum over windows along the last axis. It is its own adjoint. */
+/** Sums over windows along the last axis. It is its own adjoint. */
 const WindowSum = defineOp({
   name: "_WindowSum",
   portable: "parts",
@@ -33,7 +31,7 @@ function optionsOf({ depth_radius, bias, alpha, beta }: Attrs): LrnOptions {
   return { radius: depth_radius, bias, alpha, beta };
 }
 
-/** `bias + alpha * (sum of squares in the window)`. */
+/** Returns `bias + alpha * (sum of squares in the window)`. */
 function scaleOf(x: TensorLike, { radius, bias, alpha }: LrnOptions): Tensor {
   return add(mul(windowSum(square(x), radius), alpha), bias);
 }
@@ -77,7 +75,7 @@ const LrnGrad = defineOp({
   outputs: ["output: T"],
   attrs: LRN_ATTRS,
   infer: ([dy, x, y]) => [mergeShapes(mergeShapes(dy.shape, x.shape), y.shape)],
-  // Written of the image alone: the output is a function of it, and gradients must not be counted twice.
+  // A function of the image alone: the output depends on it, and gradients must not be counted twice.
   expand: ([dy, x], attrs) => {
     const options = optionsOf(attrs);
     const scale = scaleOf(x, options);

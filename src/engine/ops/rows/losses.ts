@@ -1,6 +1,4 @@
-/**
- * Losses: how far predictions are from labels, weighted and reduced. `tf.losses` holds them.
- */
+/** Losses: distances of predictions from labels, weighted and reduced, in `tf.losses`. */
 import { wantNumber } from "../../core/arguments.ts";
 import { compose, type OpInput } from "../../core/apply.ts";
 import { mergeShapes, shapeText } from "../../core/shape.ts";
@@ -20,9 +18,9 @@ import { softplus } from "../pointwise/sigmoid.ts";
 import { mean, sum } from "../reduce/reduce.ts";
 import { softmaxCrossEntropyWithLogits } from "./softmax.ts";
 
-/** How a tensor of losses becomes the result. */
+/** Reduction of a tensor of losses to the result. */
 export enum Reduction {
-  /** It stays as it is. */
+  /** No reduction. */
   NONE = 0,
   /** The sum over the sum of the weights. */
   MEAN = 1,
@@ -32,7 +30,7 @@ export enum Reduction {
   SUM_BY_NONZERO_WEIGHTS = 3,
 }
 
-/** Both operands as float tensors of one dtype. */
+/** Converts both operands to float tensors of one dtype. */
 function operands(
   labels: TensorLike,
   predictions: TensorLike,
@@ -54,7 +52,7 @@ function operands(
   return [asTensor(castInput(y, p.dtype)), asTensor(p)];
 }
 
-/** Weights are converted first: they are told apart by name in messages. */
+/** Weights are converted first: messages name them. */
 function weighted(
   losses: Tensor,
   weights: TensorLike | null | undefined,
@@ -82,7 +80,7 @@ function weighted(
   throw new ValueError(`Unknown reduction: ${String(reduction)}`);
 }
 
-/** Moves labels towards a half, or towards even odds of `classes`. */
+/** Moves labels towards a half, or towards equal odds of `classes`. */
 function smooth(labels: Tensor, smoothing: number, even: number): Tensor {
   return smoothing > 0 ? add(mul(labels, 1 - smoothing), even * smoothing) : labels;
 }

@@ -1,6 +1,4 @@
-/**
- * Normalization by given statistics or over the last axis: batchNorm, layerNorm, movingAverage.
- */
+/** Normalization by given statistics or over the last axis: batchNorm, layerNorm, movingAverage. */
 import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -28,7 +26,7 @@ import { mean as meanOf, sum } from "../reduce/reduce.ts";
 import { defineRows, rowsShape } from "./define_rows.ts";
 
 /** Normalization by given statistics: every operand broadcasts. */
-/** Batch normalization by statistics that are given. */
+/** Batch normalization by given statistics. */
 export const BatchNorm: OpDef = definePointwise(
   "_BatchNorm",
   ([x, mean, variance, offset, scale], { epsilon }) =>
@@ -77,7 +75,7 @@ const LayerNorm = defineRows(
   "_LayerNorm",
   ([x, scale, offset], row, { epsilon }) => {
     const d = s.sub(x, row.mean(x));
-    // What rounding the mean left over.
+    // The rounding error of the mean.
     const rest = row.mean(d);
     const variance = s.sub(row.mean(s.mul(d, d)), s.mul(rest, rest));
     const r = s.rsqrt(s.add(s.max(variance, 0), epsilon));
@@ -164,7 +162,7 @@ function normalizeRank(
     const m = operand(mean, "mean", 0);
     const v = operand(variance, "variance", 1);
     const o = operand(offset, "offset", 0), c = operand(scale, "scale", 1);
-    // Operands may be stretched, x may not.
+    // Operands may be broadcast, x may not.
     for (const t of [m, v, o, c]) {
       if (!compatible(broadcastShapes(full, shapeOfInput(t)), full)) {
         throw new ValueError(

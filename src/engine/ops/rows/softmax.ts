@@ -102,7 +102,7 @@ function logitsShape(x: PartialShape, op: string): readonly [number | null, numb
   return [x[0], x[1]];
 }
 
-/** Gradient with respect to the logits: what the loss sends, and what its own gradient sends in higher orders. */
+/** Returns the gradient of the logits: from the loss and, in higher orders, from the loss's own gradient. */
 function logitsGradient(
   logits: Tensor,
   backprop: Tensor,
@@ -307,7 +307,7 @@ function asMatrix(x: OpInput): OpInput {
   return reshape(x, concat([intVector([-1]), slice(all, last, [1])]));
 }
 
-/** Per-row values in the shape of the logits without their last axis. */
+/** Reshapes per-row values to the logits' shape without their last axis. */
 function withoutClasses(loss: Tensor, x: OpInput): Tensor {
   const s = shapeOfInput(x);
   if (s?.length === 2) return loss;

@@ -1,11 +1,9 @@
-/**
- * The windows that are made of one cosine.
- */
+/** Windows made of one cosine. */
 import { wantNumber } from "../../core/arguments.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { tensor } from "../array/creation.ts";
 
-/** `a - b cos(2πx / N)`, where N is the length if that is even, else one less. */
+/** Returns `a - b cos(2πx / N)`, where N is the length if that is even, else one less. */
 export function cosineWindow(
   fn: string,
   windowLength: number,

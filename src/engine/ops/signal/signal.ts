@@ -42,9 +42,9 @@ export function hammingWindow(windowLength: number): Tensor {
 }
 
 /**
- * Cuts the last axis into frames of `frameLength`, one each `frameStep`; with `padEnd` the last ones are filled up with
- * `padValue`. Shape `[..., frames, frameLength]`. TensorFlow `tf.signal.frame`.
- * Throws `ValueError` for lengths below 1 and a last dimension that is unknown.
+ * Splits the last axis into frames of `frameLength`, one each `frameStep`; with `padEnd` the last ones are padded with
+ * `padValue`. Shape `[..., frames, frameLength]`. TensorFlow `tf.signal.frame`. Throws `ValueError` for lengths below 1
+ * and a last dimension that is unknown.
  *
  * @example
  * ```ts

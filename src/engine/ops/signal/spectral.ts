@@ -1,6 +1,4 @@
-/**
- * Fourier transforms along the last axis: fft, ifft, rfft, irfft.
- */
+/** Fourier transforms along the last axis: fft, ifft, rfft, irfft. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
@@ -29,7 +27,7 @@ function withLast(x: PartialShape, last: number | null, op: string): PartialShap
   return [...x.slice(0, -1), last];
 }
 
-/** The last dimension of an input: a number where it is known, else a tensor in the dtype of `like`. */
+/** Returns the last dimension of an input: a number if known, else a tensor in the dtype of `like`. */
 function lastOf(ctx: GradContext, like: Tensor): number | Tensor {
   const known = ctx.inputs[0].shape?.at(-1);
   if (typeof known === "number") return known;
@@ -37,7 +35,7 @@ function lastOf(ctx: GradContext, like: Tensor): number | Tensor {
   return cast(slice(all, sub(shape(all), 1), [1]), like.dtype);
 }
 
-/** A transform of complex vectors. Its gradient is the other one's, but for a factor of their length. */
+/** Defines a transform of complex vectors. Its gradient is the inverse transform times a factor of their length. */
 function defineFft(name: string, inverse: boolean, other: () => OpDef): OpDef {
   return defineOp({
     name,
@@ -56,7 +54,7 @@ function defineFft(name: string, inverse: boolean, other: () => OpDef): OpDef {
 const Fft: OpDef = defineFft("FFT", false, () => Ifft);
 const Ifft = defineFft("IFFT", true, () => Fft);
 
-/** What is the transform's own among those between real numbers and the first half of what they become. */
+/** The individual parts of a transform between real numbers and half spectra. */
 interface HalfInit {
   readonly from: "Treal" | "Tcomplex";
   readonly to: "Treal" | "Tcomplex";
@@ -66,7 +64,10 @@ interface HalfInit {
   readonly adjoint: typeof rfftCpu;
 }
 
-/** A transform, and what a gradient of its result says about its input, whose last dimension is `size`: each the other's gradient. */
+/**
+ * Defines a transform between real numbers and half spectra; `adjoint` makes the gradient of an input with last
+ * dimension `size`. The two transforms are each other's gradients.
+ */
 function defineHalf(name: string, { from, to, last, cpu, adjoint }: HalfInit): OpDef {
   const attrs = ["Treal: {float, double} = float", "Tcomplex: complex = complex64"];
   const def = defineOp({

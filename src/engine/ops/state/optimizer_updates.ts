@@ -1,5 +1,5 @@
 /**
- * What each optimizer does to one variable, as one pure op: from the variable, its slots, the gradient and the step's
+ * The update of each optimizer as a pure op on one variable: from the variable, its slots, the gradient and the step's
  * scalars to the new variable and slots.
  */
 import { apply1, type OpInput } from "../../core/apply.ts";
@@ -14,17 +14,17 @@ import { boundExprs } from "../../kernels/pointwise/bound_exprs.ts";
 import { pointwiseCpu } from "../../kernels/host/pointwise.ts";
 
 interface UpdateInit {
-  /** Names of the slots: same shape as the variable, replaced as it is. */
+  /** Names of the slots: same shape as the variable, replaced with it. */
   readonly slots: readonly string[];
   /** Names of the scalars that change from step to step. */
   readonly scalars: readonly string[];
-  /** What stays the same while the optimizer lives. */
+  /** Names of the optimizer's constants. */
   readonly attrs?: readonly string[];
-  /** New variable first, then the new slots, from the arguments in the op's order. */
+  /** Returns the new variable, then the new slots, from the arguments in the op's order. */
   readonly update: (args: readonly Expr[], attrs: Attrs) => readonly Expr[];
 }
 
-/** Inputs are `var`, the slots, the scalars, `grad`; outputs the new `var` and slots. */
+/** Defines the op: inputs are `var`, the slots, the scalars, `grad`; outputs the new `var` and slots. */
 function defineUpdate(name: string, { slots, scalars, attrs = [], update }: UpdateInit): OpDef {
   const state = ["var", ...slots];
   const inputs = [...state, ...scalars, "grad"];
@@ -62,7 +62,7 @@ const OPS: Partial<Record<ScalarOp, string>> = {
   pow: "Pow",
 };
 
-/** The expressions in ordinary ops; shared parts are computed once. */
+/** Builds the expressions in ordinary ops; common parts are computed once. */
 function asOps(exprs: readonly Expr[], tensors: readonly OpInput[]): Tensor[] {
   const dtype = tensors[0].dtype;
   const made = new Map<Expr, OpInput>();
@@ -145,7 +145,7 @@ export const ApplyRmsProp: OpDef = defineUpdate("_ApplyRMSProp", {
   },
 });
 
-/** `ResourceApplyCenteredRMSProp`. Rounding may bring the variance, a difference of means, below 0, which has no root: it is 0 then. */
+/** `ResourceApplyCenteredRMSProp`. Rounding may make the variance, a difference of means, negative: it is 0 then. */
 export const ApplyCenteredRmsProp: OpDef = defineUpdate("_ApplyCenteredRMSProp", {
   slots: ["mg", "ms", "mom"],
   scalars: ["lr"],
@@ -169,7 +169,7 @@ export const ApplyFtrl: OpDef = defineUpdate("_ApplyFtrl", {
     const next = s.add(accum, square(g)), shrunk = s.add(g, s.mul(v, 2 * l2_shrinkage));
     const sigma = s.div(s.sub(power(next), power(accum)), lr);
     const moved = s.sub(s.add(linear, shrunk), s.mul(sigma, v));
-    // What is within l1 of zero gives zero.
+    // A value within l1 of zero gives zero.
     const beyond = s.sub(s.max(s.min(moved, l1), -l1), moved);
     return [s.div(beyond, s.add(s.div(power(next), lr), 2 * l2)), next, moved];
   },

@@ -1,6 +1,4 @@
-/**
- * Changing some rows of an array in its own memory: the other rows stay as they are.
- */
+/** Changes rows of an array in place: the other rows stay as they are. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { defineOp, lookupOp, type OpDef } from "../../core/op.ts";
 import { mergeShapes } from "../../core/shape.ts";
@@ -16,8 +14,8 @@ import { expandDims } from "../array/view.ts";
 import { intScalar } from "../input.ts";
 
 /**
- * Rows put among those that the result holds already: it runs in memory that it is given. No graph has this op.
- * On the GPU what has an index out of range is left out.
+ * Writes or adds rows in place: it runs in the given memory. Graphs do not have this op. On the GPU rows with an index
+ * out of range are ignored.
  */
 export const OntoRows: OpDef = defineOp({
   name: "_OntoRows",
@@ -32,7 +30,7 @@ export const OntoRows: OpDef = defineOp({
     scatterCpu(updates, indices, ontoLayout(problem), out, { how: problem.attrs.how, onto: true }),
 });
 
-/** For each element of a vector the place of the first that equals it. */
+/** Returns for each element of a vector the place of the first equal one. */
 export const FirstEqual: OpDef = defineOp({
   name: "FirstEqual",
   portable: "parts",
@@ -51,14 +49,14 @@ export const FirstEqual: OpDef = defineOp({
       to[i] = place;
     }
   },
-  // How many come before the first that equals it.
+  // Number of elements before the first equal one.
   expand: ([x]) => {
     const seen = cumsum(cast(equal(expandDims(x, 1), x), "int32"), 1);
     return [sum(cast(equal(seen, 0), "int32"), 1)];
   },
 });
 
-/** Each row as the sum of all rows of its index: as many rows as before, so that their number need not be read. */
+/** Replaces each row by the sum of all rows with its index: the number of rows stays, so that it need not be read. */
 export function sumRepeats(rows: Tensor, indices: Tensor): Tensor {
   const count: OpInput = rows.staticShape?.[0] == null
     ? apply1(lookupOp("Size")!, [indices])
