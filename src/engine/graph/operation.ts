@@ -81,6 +81,7 @@ export class Operation implements GraphNode {
   setAttrs(attrs: Attrs): void {
     this.#attrs = attrs;
   }
+  /** Adds a hidden output. */
   addOutput(spec: Spec): SymbolicTensor {
     const t = new SymbolicTensor(this, this.outputs.length, spec);
     this.outputs.push(t);

@@ -50,7 +50,9 @@ let nextRecent = 0;
 
 /** A tensor that holds a value on a device. */
 export class EagerTensor extends Tensor {
+  /** Known dimensions. */
   declare readonly staticShape: readonly number[];
+  /** The memory. */
   declare readonly storage: Storage;
   #disposed = false;
   #guarded = false;

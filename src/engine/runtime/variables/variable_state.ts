@@ -222,7 +222,9 @@ export class VariableState implements Resource, NodeState {
 
 /** The handle of a variable: a resource tensor with the variable's id, so that gradients find it. */
 export class VariableHandle extends Tensor {
+  /** A handle is a scalar. */
   readonly staticShape: readonly number[] = [];
+  /** The variable's state. */
   readonly resource: VariableState;
 
   /** `id` is the variable's. */
