@@ -191,7 +191,7 @@ export type { WorkerModule, WorkerOption } from "./src/engine/script/workers/wor
 export type { Tout } from "./src/engine/script/tout.ts";
 /** TensorFlow 1's spellings, `tf.compat.v1.pyFunc`, and version 2 by its name: `tf.compat.v2` is `tf`. */
 export * as compat from "./src/tensorflow/compat_v1/compat.ts";
-/** What TensorFlow 1 kept in contrib: `tf.contrib.framework.pyFunc`. */
+/** The part of TensorFlow 1's contrib that there is: `tf.contrib.framework.pyFunc`. */
 export * as contrib from "./src/engine/script/contrib.ts";
 
 // autodiff

@@ -58,7 +58,7 @@ export interface ShaderText {
 export interface Shader<P> {
   /** Its file's path, with underscores. */
   readonly name: string;
-  /** What tells texts apart, and the text, for these parameters. */
+  /** The key of a text, and the text, for these parameters. */
   of(g: P): readonly [key: readonly unknown[], text: () => ShaderText];
 }
 `;

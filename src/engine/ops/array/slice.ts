@@ -1,4 +1,4 @@
-/** Extracts parts: slice. */
+/** Slices: extracts parts of tensors. */
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";
