@@ -199,7 +199,7 @@ export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs)
   return { attrs: full, outputs };
 }
 
-/** Whether an attribute of this type may have the value, as far as JavaScript's own types tell. */
+/** True where the value fits an attribute of this type, as far as JavaScript tells. */
 function isKind(type: string, value: unknown): boolean {
   switch (type) {
     case "bool":

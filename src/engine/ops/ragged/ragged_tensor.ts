@@ -29,10 +29,7 @@ import { raggedOfArray, raggedOfRows, raggedRows } from "../../kernels/host/comp
 /** The values of rows: a tensor, or rows again. */
 export type RaggedValues = Tensor | RaggedTensor;
 
-/**
- * Class part of {@linkcode RaggedTensorSpec}; make one by calling `RaggedTensorSpec(shape, dtype, raggedRank)` or with
- * `new`.
- */
+/** Class part of {@linkcode RaggedTensorSpec}; make one by calling `RaggedTensorSpec` or with `new`. */
 export class RaggedTensorSpecClass extends CompositeSpec {
   /** Known dimensions. */
   readonly shape: NonNullable<PartialShape>;
@@ -73,10 +70,7 @@ export class RaggedTensorSpecClass extends CompositeSpec {
     return `ragged${this.raggedRank}`;
   }
 
-  /**
-   * Packs values and splits: a ragged tensor of tensors, a ragged array of host arrays; without splits the values
-   * themselves.
-   */
+  /** Packs values and splits: of tensors a ragged tensor, of host arrays a ragged array; without splits the values. */
   pack([values, ...splits]: readonly unknown[]): RaggedTensor | RaggedArray {
     if (splits.length === 0) return values as RaggedTensor;
     if (values instanceof NdArray) return new RaggedArray(values, splits as NdArray[]);
@@ -205,10 +199,7 @@ export class RaggedTensor extends CompositeTensor {
     this.rowSplits = rowSplits;
   }
 
-  /**
-   * Makes rows from their starts. Throws `ValueError` for splits that are no vector; other faults are found when rows
-   * are read.
-   */
+  /** Makes rows from their starts. Throws `ValueError` for splits that are no vector; reads find other faults. */
   static fromRowSplits(values: RaggedValues | TensorLike, rowSplits: TensorLike): RaggedTensor {
     const splits = splitsOf(rowSplits, "rowSplits", "RaggedTensor.fromRowSplits");
     const own = values instanceof RaggedTensor

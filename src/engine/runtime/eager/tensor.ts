@@ -246,8 +246,8 @@ export class EagerTensor extends Tensor {
     return this;
   }
   /**
-   * Lives on at the end of its scope, as it is kept. What a function captured is the function's alone from then on: the garbage
-   * collector frees both, and nobody counts it.
+   * Keeps a kept tensor alive after its scope. A captured one then belongs to the function alone: the garbage collector
+   * frees both, and the totals do not count it.
    */
   outlive(): void {
     this.guard();

@@ -107,8 +107,8 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
     return this.resource.handle;
   }
   /**
-   * Whether `variableGrads`, tapes and optimizers consider it. Setting it freezes or thaws the variable from the next
-   * step on, also in traced functions; existing operations of graphs stay as they are.
+   * True where `variableGrads`, tapes and optimizers consider it. Setting it freezes or thaws the variable from the
+   * next step on, also in traced functions; existing operations of graphs stay as they are.
    */
   get trainable(): boolean {
     return this.resource.trainable;
@@ -302,7 +302,7 @@ export function listed<R extends Rank>(state: VariableState): Variable<R> {
 
 /** Options of {@linkcode graphVariable}. */
 export interface GraphVariableOptions {
-  /** Whether tapes and optimizers consider it. Default true. */
+  /** Lets tapes and optimizers consider it. Default true. */
   readonly trainable?: boolean | undefined;
   /** Its name, made unique in the graph. Default `"Variable"`. */
   readonly name?: string | undefined;
