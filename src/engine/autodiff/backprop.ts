@@ -162,7 +162,7 @@ function* walkBack(
 /** Gradients under way, by values. Of those that eager rules make it frees what nothing reads any more. */
 class Gradients {
   readonly #parts = new Map<number, Tensor[]>();
-  /** How many values have each tensor that the pass made. */
+  /** Number of values that share each tensor of the pass. */
   readonly #uses = new Map<Tensor, number>();
   /** Younger tensors are the pass's. */
   readonly #first = newTensorId();

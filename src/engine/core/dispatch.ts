@@ -109,7 +109,7 @@ export interface GpuPlan {
   readonly dispatches: readonly Dispatch[];
   /** Bytes of each temporary buffer. */
   readonly temps?: readonly number[];
-  /** What changes an input's memory into output 0 instead: its buffers name that output in the place of the input. */
+  /** The dispatches that write output 0 into an input's memory: their buffers name the output instead of the input. */
   readonly onto?: { readonly input: number; readonly dispatches: readonly Dispatch[] };
 }
 

@@ -37,7 +37,7 @@ export class ControlCall {
   readonly #owned: Owned[] = [];
   /** Results of functions: freed by then, or when the call ends, unless it hands them on. */
   readonly #results = new Set<OpInput>();
-  /** Inputs that nobody else reads. */
+  /** Inputs without other readers. */
   readonly #given = new Set<OpInput>();
   #ended = false;
   readonly #draws: DrawCounts;

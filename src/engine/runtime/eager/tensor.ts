@@ -63,7 +63,7 @@ export class EagerTensor extends Tensor {
    * function reads it.
    */
   kept: boolean | "owned" | "captured" = false;
-  /** True while its holder gives it up to the last of those who read it: a plan may put a result into its memory. */
+  /** True while its holder gives it to its last reader: a plan may put a result into its memory. */
   isGiven = false;
   #isUncounted = false;
 

@@ -111,10 +111,7 @@ export class ConcreteFunction {
     return buildIr({ fetches: this.outputs, targets: this.#isTapeOnly ? [] : effects, feeds });
   }
 
-  /**
-   * Returns the plan for the default device, in a run of this session. `host`: values that are on the host, or wanted
-   * there.
-   */
+  /** Returns the plan for the default device, in a run of this session. `host`: values on the host, or wanted there. */
   plan(host?: HostPlacing, session: SessionState | null = null): Plan {
     if (session === null) return this.#plans.get(host);
     this.#namesGraphState ??= this.graph.operations.some(namesGraphState);
@@ -179,8 +176,7 @@ export interface ForwardBackward {
 /** Selects a gradient of a function. */
 export interface BackwardAsked {
   /**
-   * `first` if only the function's own outputs have a gradient, `full` if the further outputs have one too, as for
-   * higher orders.
+   * `first` if only the function's own outputs have a gradient, `full` if the further ones do, as for higher orders.
    */
   readonly order: "first" | "full";
   /** Handles of variables that are not inputs of the function but that its ops may read. */
@@ -217,8 +213,9 @@ function differentiate(f: ConcreteFunction): ForwardBackward {
 }
 
 /**
- * Gradients of a function that read what `forward`, a variant of it, returns. `values`: what each of those stands for, where that is not
- * itself; `read`: the values that gradients read. `serves` says whether a gradient can read them; that of all inputs always can.
+ * Makes the gradients of a function that read the results of `forward`, a variant of it. `values`: those that stand for
+ * the body's, where they differ; `read`: those that gradients read. `serves` tells which a gradient can read; that of
+ * all inputs always can.
  */
 export function gradientsThrough(
   f: ConcreteFunction,
@@ -264,9 +261,7 @@ export function callInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInp
   return [...args, ...f.graph.captures.map((c) => c.outer), ...f.graph.resources];
 }
 
-/**
- * Returns {@linkcode callInputs} for a call now. Throws `RuntimeError` for a disposed tensor: captures are not copied.
- */
+/** Returns {@linkcode callInputs} for a call now. Throws `RuntimeError` for a disposed tensor: captures are not copied. */
 export function liveInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInput[] {
   const inputs = callInputs(f, args);
   for (const x of inputs) if (x instanceof EagerTensor) x.throwIfDisposed();

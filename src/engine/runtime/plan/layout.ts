@@ -74,8 +74,8 @@ export interface Input {
   /** False where it is only the source of views that are not read. */
   readonly isRead: boolean;
   /**
-   * Whether the segment takes its memory, as a kernel can put its result there. Null where that makes no difference. A segment that is
-   * laid out for one does not serve the other.
+   * True where the segment takes its memory, so that a kernel can put its result there; null where that makes no
+   * difference. A segment laid out for one does not serve the other.
    */
   readonly isTaken: boolean | null;
 }

@@ -25,7 +25,9 @@ import type { Slots } from "./slots.ts";
 import { Storage } from "../eager/storage.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 
-/** What a plan computed that is one segment: each result has memory of its own. Whoever gets them calls one of the methods, once. */
+/**
+ * The results of a plan that is one segment, each with memory of its own. The receiver calls one of the methods once.
+ */
 export class Results {
   readonly #device: Device;
   readonly #reads: readonly BufferRead[];
@@ -35,7 +37,7 @@ export class Results {
     this.#reads = reads;
   }
 
-  /** Tensors, which belong to the scope in force. */
+  /** Returns tensors that belong to the scope in force. */
   tensors(): EagerTensor[] {
     return this.#reads.map(({ buffer, spec }) =>
       new EagerTensor(spec.dtype, spec.shape, new Storage(this.#device, buffer, spec))
@@ -57,7 +59,7 @@ export function mayMove(v: RunValue, isOwn: boolean): boolean {
   return isOwn && v instanceof EagerTensor && v.storage.isMovable;
 }
 
-/** A variable's value as a kernel wants it, where the value is still what it was at the last run. */
+/** Returns a variable's value in a kernel's form, if the value has not changed since the last run. */
 function keptForm(wanted: VariableForm): DeviceBuffer | undefined {
   const { state, form, version } = wanted;
   if (version === state.version) return state.form(form);
@@ -89,15 +91,15 @@ function runTraced(
 /** A segment for one set of input specs. */
 export class Prepared {
   readonly #layout: Layout;
-  /** What runs of the kernels left for the device to remember; absent where it remembers nothing, or arrays are uploaded. */
+  /** The kernels as the device remembers them; absent if it does not, or if arrays are uploaded. */
   readonly #sequence: Sequence | undefined;
-  /** Constants hold their place; everything else is there while the segment runs. */
+  /** Constants stay; everything else is filled in during a run. */
   readonly #buffers: DeviceBuffer[];
-  /** Memory of the variables that are read, while the segment runs. */
+  /** Memory of the read variables during a run. */
   readonly #loaded: (Storage | null)[] = [];
-  /** Memory that was made here, as far as somebody has it. */
+  /** Memory of new values that have a holder. */
   readonly #storages: (Storage | null)[];
-  /** Outputs in the order of the plan's fetches, where that is all the plan computes; else null. */
+  /** Outputs in the order of the plan's fetches, if the plan computes nothing else; else null. */
   readonly #fetches: readonly Output[] | null;
 
   constructor(layout: Layout, plan: Plan) {
@@ -137,14 +139,14 @@ export class Prepared {
   run(inputs: readonly RunValue[], slots: Slots): number {
     if (this.length === 0) return 0;
     this.#compute(inputs, slots);
-    // Before inputs are dropped, whose memory some may have.
+    // Inputs are dropped below; their memory may be assigned.
     const next = this.#nextValues(inputs);
     this.#hand(inputs, slots);
     this.#assign(next);
     return this.length;
   }
 
-  /** Runs it as all of its plan; null where it is not. The inputs stay the caller's. */
+  /** Runs it as the whole plan; null if it is not. The inputs stay the caller's. */
   runAlone(inputs: readonly RunValue[]): Results | null {
     const fetches = this.#fetches;
     if (fetches === null) return null;
@@ -158,7 +160,10 @@ export class Prepared {
     return new Results(device, results);
   }
 
-  /** Fills the registers that outlive it. `slots` hears what is read no more; null: the inputs are somebody else's. */
+  /**
+   * Runs the kernels and fills the registers of lasting values. `slots` drops values after their last read; null where
+   * the caller owns the inputs.
+   */
   #compute(inputs: readonly RunValue[], slots: Slots | null): void {
     const { inputs: wanted, loads, made, spent, work } = this.#layout;
     const buffers = this.#buffers, given: DeviceBuffer[] = [];
@@ -235,7 +240,7 @@ export class Prepared {
     }
   }
 
-  /** Makes values of what is read later, and counts what was read. */
+  /** Returns the lasting values to the slots and counts the reads. */
   #hand(inputs: readonly RunValue[], slots: Slots): void {
     const { outputs, used } = this.#layout;
     for (let i = 0; i < outputs.length; i++) {
@@ -246,12 +251,12 @@ export class Prepared {
     for (const [slot, uses] of used) slots.used(slot, uses);
   }
 
-  /** The memory of what is assigned: all of it is held before the first value is replaced. */
+  /** Retains the memory of all assigned values before the first assignment. */
   #nextValues(inputs: readonly RunValue[]): Storage[] {
     return this.#layout.stores.map(({ owner }) => this.#hold(owner, inputs));
   }
 
-  /** Gives variables their new values, and ends the run. */
+  /** Assigns the variables and ends the run. */
   #assign(next: readonly Storage[]): void {
     const { stores } = this.#layout;
     for (let i = 0; i < stores.length; i++) stores[i].state.replace(stores[i].shape, next[i]);
@@ -259,7 +264,7 @@ export class Prepared {
     this.#storages.fill(null);
   }
 
-  /** A reference to memory that outlives the segment. */
+  /** Retains memory that outlives the segment. */
   #hold({ kind, index }: Owner, inputs: readonly RunValue[]): Storage {
     if (kind === "input") return (inputs[index] as EagerTensor).storage.retain();
     const known = kind === "load" ? this.#loaded[index] : this.#storages[index];
@@ -268,7 +273,7 @@ export class Prepared {
     return this.#storages[index] = new Storage(device, this.#buffers[register], specs[register]);
   }
 
-  /** Frees what the first `done` kernels left behind. */
+  /** Frees the memory of the first `done` kernels. */
   #free(done: number): void {
     const { inputs, work, device, specs } = this.#layout;
     const live = new Set<number>();
@@ -284,7 +289,7 @@ export class Prepared {
   }
 }
 
-/** The outputs that are fetched, where nothing else of the plan is left and each has memory of its own. */
+/** Returns the fetched outputs, if the plan computes nothing else and each has memory of its own. */
 function fetchesOf({ length, outputs, stores }: Layout, plan: Plan): readonly Output[] | null {
   if (length < plan.steps.length || new Set(plan.fetches).size < plan.fetches.length) return null;
   const bySlot = new Map(outputs.map((o) => [o.slot, o])), holders = new Map<number, number>();
