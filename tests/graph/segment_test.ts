@@ -2,7 +2,7 @@
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { ConcreteFunction } from "../../src/engine/runtime/functions/concrete_function.ts";
-import { execute, executeAlone } from "../../src/engine/runtime/plan/execution.ts";
+import { execute, executeAlone } from "../../src/engine/runtime/plan/execute.ts";
 import { newRunContext } from "../../src/engine/runtime/run/run_context.ts";
 import type { EagerTensor } from "../../src/engine/runtime/eager/tensor.ts";
 import { testOnDevices } from "../devices.ts";

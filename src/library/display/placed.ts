@@ -9,7 +9,7 @@ import { buildIr } from "../../engine/graph/ir.ts";
 import type { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
 import { cpuDevice, defaultDevice, gpuDevice } from "../../engine/runtime/devices/devices.ts";
 import { type DeviceType, place } from "../../engine/runtime/plan/place.ts";
-import { requiredDevice } from "../../engine/runtime/plan/plan.ts";
+import { requiredDevice } from "../../engine/runtime/plan/make_plan.ts";
 import type { Session } from "../../engine/runtime/session/session.ts";
 import { runDrawing } from "./plan_drawing.ts";
 import { type Drawable, graphOf, isScript, scriptName } from "./summary.ts";

@@ -9,7 +9,7 @@ import type { Operation, SymbolicTensor } from "../../engine/graph/operation.ts"
 import { runPasses } from "../../engine/graph/passes/pipeline.ts";
 import { defaultDevice } from "../../engine/runtime/devices/devices.ts";
 import { foldOrdinary } from "../../engine/runtime/plan/folder.ts";
-import { makePlan, type Plan, type PlanStep } from "../../engine/runtime/plan/plan.ts";
+import { makePlan, type Plan, type PlanStep } from "../../engine/runtime/plan/make_plan.ts";
 import { releasePlan } from "../../engine/runtime/plan/slots.ts";
 import type { Drawing, DrawnEdge, DrawnNode } from "./placed.ts";
 

@@ -6,7 +6,7 @@ import type { Attrs } from "../../core/op.ts";
 import type { Branch } from "./branch.ts";
 import { defaultDevice, deviceGeneration } from "../devices/devices.ts";
 import { feedsOfHost, type HostPlacing, type HostWork, hostWork } from "../plan/place.ts";
-import { requiredDevice } from "../plan/plan.ts";
+import { requiredDevice } from "../plan/required_device.ts";
 
 /** The values of a loop that stay on the host. */
 export interface HostState {

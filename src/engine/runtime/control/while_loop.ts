@@ -2,30 +2,22 @@
  * whileLoop: an op that repeats a function while a condition holds. Its gradient is the tape of the call, which is one
  * of its outputs.
  */
-import { currentInterpreter, type OpInput } from "../../core/apply.ts";
-import { readNow } from "../../core/device.ts";
-import type { HostResults } from "../../core/contract/host_op.ts";
+import { currentInterpreter } from "../../core/apply.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
-import { whenReady } from "../../core/nest.ts";
-import { NdArray } from "../../core/nd_array.ts";
 import { optionCheck, wantList } from "../../core/arguments.ts";
 import { compatible, type PartialShape, shapeText } from "../../core/shape.ts";
 import { newTensorId, Tensor, type TensorLike } from "../../core/tensor.ts";
-import { specText } from "../../core/tensor_spec.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
-import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
+import { ValueError } from "../../core/errors.ts";
 import { withScope } from "../../core/scope_context.ts";
 import { stopGradient } from "../../ops/array/view.ts";
 import { asTensor, intScalar } from "../../ops/input.ts";
 import { add } from "../../ops/pointwise/arithmetic.ts";
 import { less } from "../../ops/pointwise/compare.ts";
 import { logicalAnd } from "../../ops/pointwise/logical.ts";
-import { applyControl, type Branch, resultTensor, tapeGrad, trace } from "./branch.ts";
-import { ControlCall } from "./control_call.ts";
+import { applyControl, resultTensor, tapeGrad, trace } from "./branch.ts";
 import { conditionForTapeOnly, forTapeOnly, tapeOnlyCallOf } from "./tape_only.ts";
-import { Boundary } from "../plan/boundary.ts";
 import { hostStateOfWhile } from "./host_state.ts";
-import type { Later } from "../plan/later.ts";
 import {
   type LoopLeaf,
   LoopNest,
@@ -33,9 +25,9 @@ import {
   type LoopVariables,
   type ShapeInvariant,
 } from "./loop_variables.ts";
-import { repeat, waitsBeforeEffects } from "./rows.ts";
 import { TensorArray } from "./tensor_array.ts";
-import { currentRun, type RunCall } from "../run/run_context.ts";
+import { runWhile } from "./while_run.ts";
+import { currentRun } from "../run/run_context.ts";
 import { EagerTensor, tidy, tidyBut } from "../eager/tensor.ts";
 
 function loopOp(name: string): OpDef {
@@ -302,96 +294,3 @@ function checkLoop(
     }
   });
 }
-
-function runWhile(call: RunCall): HostResults | Promise<HostResults> {
-  const { cond, body, output_shapes: shapes } = call.attrs as {
-    cond: Branch;
-    body: Branch;
-    output_shapes: readonly PartialShape[];
-  };
-  const host = hostStateOfWhile(call.attrs);
-  const control = new ControlCall(call, call.inputs, host.inputs);
-  let vars = control.inputs.slice(0, shapes.length);
-  let iteration = 0;
-  const advance = (results: OpInput[]): void => {
-    const before = vars;
-    const isHosts = host.body.fetches.size > 0 && control.recorder === null;
-    vars = !isHosts ? results : results.map((v, i) => {
-      // No kernel would read a device's copy of the host's variables.
-      if (!host.body.fetches.has(i) || v instanceof NdArray || before.includes(v)) return v;
-      const array = (v as EagerTensor).ndarraySync();
-      control.free(v);
-      return array;
-    });
-    for (let i = 0; i < before.length; i++) {
-      if (!vars.includes(before[i])) control.free(before[i]);
-    }
-    for (let i = 0; i < vars.length; i++) {
-      const v = vars[i], shape = v instanceof Tensor ? v.staticShape : v.shape;
-      if (!compatible(shapes[i], shape)) {
-        throw new InvalidArgumentError(
-          `Loop variable ${i} has ${
-            specText({ dtype: v.dtype, shape })
-          } after iteration ${iteration}, which breaks its shape invariant ${shapeText(shapes[i])}`,
-          { op: call.def.name, node: call.node },
-        );
-      }
-    }
-    iteration++;
-  };
-  const runBody = (): Next | Promise<Next> =>
-    control.run(body, vars, { host: host.body, reads: "last of arguments" });
-  /** Runs the body up to its reads, which are made together with the condition's. */
-  const runAhead = (p: EagerTensor): Next | Promise<Next> => {
-    const boundary = new Boundary(call.context, { isClosed: true });
-    let ahead: OpInput[] | Later<OpInput[]> | null = null;
-    try {
-      ahead = control.runTo(boundary, body, vars, host.body);
-    } catch (error) {
-      // It fails again if it is wanted.
-      if (!boundary.hasFailed) throw error;
-    }
-    let more = false;
-    const passed = boundary.pass(
-      { reads: [p.memory], device: p.storage.device },
-      ([a]) => more = Boolean(a.item()),
-    );
-    const next = (): Next | Promise<Next> => {
-      control.free(p);
-      if (!more) {
-        if (Array.isArray(ahead)) control.freeAll(ahead);
-        return null;
-      }
-      if (ahead === null) return runBody();
-      const values = ahead;
-      return whenReady(boundary.passAll(), () => Array.isArray(values) ? values : values.take());
-    };
-    return whenReady(passed, next);
-  };
-  /** Returns the next values; null at the end of the loop. */
-  const turn = ([p]: readonly OpInput[]): Next | Promise<Next> => {
-    if (p instanceof NdArray) return p.item() ? runBody() : null;
-    const t = p as EagerTensor, { device } = t.storage;
-    if (device.type === "GPU" && (waits ??= waitsBeforeEffects(control.planOf(body, host.body)))) {
-      return runAhead(t);
-    }
-    const decide = (more: unknown): Next | Promise<Next> => {
-      control.free(p);
-      return more ? runBody() : null;
-    };
-    // An array for one element costs more than the kernels of a small turn.
-    if (device.hostElements !== undefined) return decide(t.scalar());
-    return whenReady(readNow(device, [t.memory]), ([a]) => decide(a.item()));
-  };
-  let waits: boolean | undefined;
-  const test = (): Next | Promise<Next> =>
-    whenReady(control.run(cond, vars, { host: host.cond }), turn);
-  const take = (next: Next): boolean => {
-    if (next !== null) advance(next);
-    return next !== null;
-  };
-  return control.settle(() => whenReady(repeat(() => whenReady(test(), take)), () => vars));
-}
-
-/** The result of a turn: the next values, or null at the end of the loop. */
-type Next = OpInput[] | null;

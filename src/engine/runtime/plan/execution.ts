@@ -7,14 +7,15 @@ import { gpuDevice } from "../devices/devices.ts";
 import { aside } from "../eager/aside.ts";
 import { outputWatch, watched } from "../eager/eager.ts";
 import type { Boundary } from "./boundary.ts";
-import { type LateFeeds, Later } from "./later.ts";
+import type { LateFeeds, Later } from "./later.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { RunContext } from "../run/run_context.ts";
 import { locatedAt } from "../run/run_errors.ts";
 import { releaseValue, type RunValue } from "../run/run_value.ts";
-import { type Results, Segment, segmentsOf } from "./segment.ts";
+import { Segment, segmentsOf } from "./segment.ts";
 import { Slots } from "./slots.ts";
 import { checkPromise, computeStep, type HostResults } from "./step.ts";
+import { StepStates } from "./step_states.ts";
 
 /** Options of a run of a plan. */
 export interface ExecuteOptions {
@@ -31,7 +32,18 @@ export interface ExecuteOptions {
 /** Receives the outcome of a run. */
 type Hearer = Pick<Later<RunValue[]>, "resolve" | "reject">;
 
-const WAITING = 0, QUEUED = 1, STARTED = 2, DONE = 3;
+/** The phase of a run. README.md draws the transitions. */
+type Phase =
+  /** All steps are visited in order, and the ready ones started. */
+  | "sweeping"
+  /** Steps that became ready by the end of another step are started. */
+  | "following"
+  /** Steps are pending, or the run waits at its boundary or for late feeds. */
+  | "waiting"
+  /** The results have been returned. */
+  | "done"
+  /** The run failed, or its results are not wanted: late results are freed. */
+  | "ended";
 
 const NONE: readonly PlanStep[] = [];
 
@@ -40,30 +52,23 @@ function shielded<R>(context: RunContext, fn: () => R): R {
   return context.counter === null ? aside({}, fn) : context.counted(() => aside({}, fn));
 }
 
-class Execution {
+export class Execution {
   readonly #plan: Plan;
   readonly context: RunContext;
   readonly draws: DrawCounts;
   readonly #slots: Slots;
-  readonly #states: Uint8Array;
+  readonly #states: StepStates;
   readonly #toHost: boolean;
   readonly #boundary: Boundary | null;
+  #phase: Phase = "waiting";
   /** Slots of late feeds. */
   #late: ReadonlySet<number> | null = null;
-  /** Steps that became ready, in order. */
-  #queue: number[] | null = null;
-  /** Steps that wait at the boundary. */
+  /** Started steps that wait at the boundary. */
   #held: readonly PlanStep[] = NONE;
-  #left: number;
-  /** Number of pending steps. */
-  #started = 0;
-  #failed = false;
   #error: unknown;
   #forget: (() => void) | null = null;
-  /** True while all steps are visited in order. */
-  #isSweeping = false;
   /** Receives the outcome, if the run had to wait. */
-  #waiting: Hearer | null = null;
+  #hearer: Hearer | null = null;
 
   constructor(
     plan: Plan,
@@ -74,8 +79,7 @@ class Execution {
     this.#plan = plan;
     this.context = context;
     this.#slots = new Slots(plan, feeds);
-    this.#states = new Uint8Array(plan.steps.length);
-    this.#left = plan.steps.length;
+    this.#states = new StepStates(plan.steps);
     this.#toHost = toHost;
     this.draws = draws;
     this.#boundary = boundary ?? null;
@@ -95,72 +99,126 @@ class Execution {
         this.#fail(e);
         throw this.#error;
       }
-      if (this.#left === 0) return this.#slots.fetch(this.#toHost);
-      const waiting = this.#waiting = hearer();
+      if (this.#states.left === 0) return this.#finish();
+      const waiting = this.#hearer = hearer();
       this.#forget = this.context.onAbort((reason) => this.#fail(reason));
       this.#settle();
       return waiting;
     });
   }
 
+  // Phases.
+
+  get #hasEnded(): boolean {
+    return this.#phase === "ended";
+  }
+
   /** Starts every ready step, in order; all steps before `from` are done. */
   #sweep(from = 0): void {
     const { steps } = this.#plan;
-    const segments = segmentsOf(this.#plan);
-    this.#isSweeping = true;
-    this.#queue = null;
+    this.#phase = "sweeping";
+    this.#states.clearQueue();
     let isClear = true;
     for (let i = from; i < steps.length;) {
       // Without pending steps, kernels run together as far as possible.
-      const state = this.#states[i], isWaiting = state === WAITING || state === QUEUED;
-      const isNext = isWaiting && isClear && this.#started === 0 && this.#late === null &&
-        this.#left === steps.length - i && !this.#mustUpload(steps[i]);
-      const ran = isNext ? this.#runSegment(segments, i) : 0;
+      const ran = isClear ? this.#runSegment(i) : 0;
       i += ran;
       if (ran > 0) continue;
       const step = steps[i++];
-      if (isWaiting && this.#isReady(step)) this.#start(step);
-      if (this.#failed) throw this.#error;
-      isClear &&= this.#states[step.index] === DONE;
+      if (this.#states.isAhead(step.index) && this.#isReady(step)) this.#start(step);
+      if (this.#hasEnded) throw this.#error;
+      isClear &&= this.#states.isDone(step.index);
     }
-    this.#isSweeping = false;
+    this.#phase = "following";
+  }
+
+  /** Continues after an await: with `fn`, then with every step that became ready. */
+  #follow(fn: () => void): void {
+    if (this.#hasEnded) return;
+    try {
+      this.#phase = "following";
+      shielded(this.context, () => {
+        fn();
+        const { steps } = this.#plan;
+        for (let next; !this.#hasEnded && (next = this.#states.next()) !== undefined;) {
+          if (this.#states.left === steps.length - next) this.#sweep(next);
+          else this.#start(steps[next]);
+        }
+      });
+      this.#settle();
+    } catch (e) {
+      this.#fail(e);
+    }
+  }
+
+  /** Continues beyond the boundary, with the steps that waited there. */
+  #goOn(held: readonly PlanStep[]): void {
+    this.#follow(() => {
+      this.#phase = "sweeping";
+      for (const step of held) {
+        this.#begin(step);
+        if (this.#hasEnded) return;
+      }
+      this.#sweep();
+    });
   }
 
   /** Returns the results if all steps are done; else registers the wait at the boundary. */
   #settle(): void {
-    if (this.#failed) return;
-    if (this.#left === 0) {
+    if (this.#hasEnded) return;
+    if (this.#states.left === 0) {
       this.#forget?.();
-      this.#waiting?.resolve(this.#slots.fetch(this.#toHost));
-    } else if (this.#late !== null) this.#readAhead();
+      this.#hearer?.resolve(this.#finish());
+      return;
+    }
+    this.#phase = "waiting";
+    if (this.#late !== null) this.#readAhead();
     else if (this.#held.length > 0) {
       const steps = this.#held;
       this.#held = NONE;
       this.#waitFor(steps, () => this.#goOn(steps));
-    } else if (this.#boundary !== null && !this.#states.includes(STARTED)) this.#letUpload();
+    } else if (this.#boundary !== null && this.#states.started === 0) this.#letUpload();
   }
 
-  /** Waits for the upload of the kernels' inputs. */
-  #letUpload(): void {
-    const device = gpuDevice()!, slots = this.#slots.arraysFor(device);
-    this.#boundary!.addUpload({
-      arrays: slots.map((slot) => this.#slots.values[slot] as NdArray),
-      device,
-      go: (tensors) => {
-        if (this.#failed) { for (const t of tensors) t.dispose(); }
-        else {
-          tensors.forEach((t, i) => this.#slots.brought(slots[i], t));
-          this.#goOn([]);
-        }
-      },
-      fail: (error) => this.#fail(error),
-    });
+  #finish(): RunValue[] {
+    this.#phase = "done";
+    return this.#slots.fetch(this.#toHost);
   }
+
+  /** Ends the run, whose results are not wanted. */
+  #drop(): void {
+    this.#phase = "ended";
+    this.#forget?.();
+    this.#slots.end();
+  }
+
+  /** Ends the run with its first error and frees its values. */
+  #fail(error: unknown): void {
+    if (this.#hasEnded) return;
+    this.#error = error;
+    this.#drop();
+    // A run that may not be wanted must not fail the others.
+    if (this.#boundary?.isClosed) this.#boundary.hasFailed = true;
+    else this.context.abort(error);
+    this.#hearer?.reject(error);
+  }
+
+  // Waits other than pending steps.
 
   /** Reads the available values before the late feeds come. */
   #readAhead(): void {
     const reading = this.#plan.steps.filter((step) => step.mayRead);
     if (this.#slots.readsOf(reading).reads.length > 0) this.#waitFor(reading, () => {});
+  }
+
+  /** Takes the late feeds. */
+  #supply(numbers: readonly number[], values: readonly OpInput[]): void {
+    if (this.#hasEnded || this.#late === null) return;
+    this.#late = null;
+    numbers.forEach((n, i) => this.#slots.values[this.#plan.feeds[n]] = values[i] as RunValue);
+    const held = this.#held;
+    this.#held = NONE;
+    this.#goOn(held);
   }
 
   /** Waits at the boundary until the GPU inputs of these steps have been read. */
@@ -170,7 +228,7 @@ class Execution {
       reads,
       device: reads.length > 0 ? gpuDevice() : null,
       go: (arrays) => {
-        if (this.#failed) return;
+        if (this.#hasEnded) return;
         keep(arrays);
         go();
       },
@@ -179,52 +237,21 @@ class Execution {
     });
   }
 
-  /** Takes the late feeds. */
-  #supply(numbers: readonly number[], values: readonly OpInput[]): void {
-    if (this.#failed || this.#late === null) return;
-    this.#late = null;
-    numbers.forEach((n, i) => this.#slots.values[this.#plan.feeds[n]] = values[i] as RunValue);
-    const held = this.#held;
-    this.#held = NONE;
-    this.#goOn(held);
-  }
-
-  /** Continues beyond the boundary. */
-  #goOn(held: readonly PlanStep[]): void {
-    this.#resume(() => {
-      this.#isSweeping = true;
-      for (const step of held) {
-        this.#begin(step);
-        if (this.#failed) return;
-      }
-      this.#sweep();
+  /** Waits for the upload of the kernels' inputs. */
+  #letUpload(): void {
+    const device = gpuDevice()!, slots = this.#slots.arraysFor(device);
+    this.#boundary!.addUpload({
+      arrays: slots.map((slot) => this.#slots.values[slot] as NdArray),
+      device,
+      go: (tensors) => {
+        if (this.#hasEnded) { for (const t of tensors) t.dispose(); }
+        else {
+          tensors.forEach((t, i) => this.#slots.brought(slots[i], t));
+          this.#goOn([]);
+        }
+      },
+      fail: (error) => this.#fail(error),
     });
-  }
-
-  /** Ends the run, whose results are not wanted. */
-  #drop(): void {
-    this.#failed = true;
-    this.#forget?.();
-    this.#slots.end();
-  }
-
-  /** Runs the segment that begins with this step, if any; returns its number of steps. */
-  #runSegment(segments: (Segment | null)[], start: number): number {
-    const known = outputWatch() === null ? segments[start] : null;
-    const segment = known === undefined
-      ? segments[start] = Segment.at(this.#plan, start, this.#slots)
-      : known;
-    if (segment === null) return 0;
-    const ran = segment.run(this.#slots);
-    this.#states.fill(DONE, start, start + ran);
-    this.#left -= ran;
-    return ran;
-  }
-
-  #isReady(step: PlanStep): boolean {
-    const { after, inputs } = step;
-    for (let i = 0; i < after.length; i++) if (this.#states[after[i]] !== DONE) return false;
-    return this.#late === null || !inputs.some((slot) => this.#late!.has(slot));
   }
 
   /** True for a kernel that waits until its arrays are uploaded together with those of other runs. */
@@ -232,49 +259,63 @@ class Execution {
     const uploads = this.#boundary?.uploads ?? "alone";
     if (uploads === "alone" || node.def.host || device.type !== "GPU") return false;
     const hasHostLeft = () =>
-      this.#plan.steps.some((s) => s.node.def.host && this.#states[s.index] !== DONE);
+      this.#plan.steps.some((s) => s.node.def.host && !this.#states.isDone(s.index));
     return this.#slots.arraysFor(device).length > 0 && (uploads === "together" || !hasHostLeft());
+  }
+
+  /** True for a step that waits at the boundary. */
+  #waitsThere(step: PlanStep, { isClosed }: Boundary): boolean {
+    return isClosed && !!step.node.def.host || step.mayRead && this.#slots.mustRead(step);
+  }
+
+  // Steps.
+
+  /** Runs the segment that begins with this step, if any, without pending steps; returns its number of steps. */
+  #runSegment(start: number): number {
+    const isNext = this.#states.isFront(start) && this.#late === null && outputWatch() === null &&
+      !this.#mustUpload(this.#plan.steps[start]);
+    if (!isNext) return 0;
+    const segments = segmentsOf(this.#plan), known = segments[start];
+    const segment = known === undefined
+      ? segments[start] = Segment.at(this.#plan, start, this.#slots)
+      : known;
+    if (segment === null) return 0;
+    const ran = segment.run(this.#slots);
+    this.#states.finishRow(start, ran);
+    return ran;
+  }
+
+  #isReady(step: PlanStep): boolean {
+    return this.#states.isReady(step) &&
+      (this.#late === null || !step.inputs.some((slot) => this.#late!.has(slot)));
   }
 
   /** Starts a step, unless it waits at the boundary. */
   #start(step: PlanStep): void {
-    if (this.#mustUpload(step)) {
-      this.#states[step.index] = WAITING;
-      return;
-    }
+    if (this.#mustUpload(step)) return this.#states.wait(step);
     if (this.#boundary === null || !this.#waitsThere(step, this.#boundary)) {
       return this.#begin(step);
     }
-    this.#markStarted(step);
+    this.#states.start(step);
     this.#held = [...this.#held, step];
-  }
-
-  #waitsThere(step: PlanStep, { isClosed }: Boundary): boolean {
-    return isClosed && !!step.node.def.host || step.mayRead && this.#slots.mustRead(step);
   }
 
   /** Begins a step: at once, or after its reads from the GPU. */
   #begin(step: PlanStep): void {
     // At a boundary the loop gives the event loop its turns.
     const pause = this.#boundary === null ? this.context.turn() : null;
-    this.#markStarted(step);
+    this.#states.start(step);
     if (pause === null) return this.#read(step);
-    pause.then(() => this.#resume(() => this.#read(step)), (e) => this.#fail(e));
+    pause.then(() => this.#follow(() => this.#read(step)), (e) => this.#fail(e));
   }
 
   #read(step: PlanStep): void {
     const reading = step.mayRead ? this.#slots.read(step) : undefined;
     if (!reading) return this.#perform(step);
     reading.then(
-      () => this.#resume(() => this.#perform(step)),
+      () => this.#follow(() => this.#perform(step)),
       (e) => this.#fail(locatedAt(e, step.node)),
     );
-  }
-
-  /** A step that waited at the boundary was already counted. */
-  #markStarted({ index }: PlanStep): void {
-    if (this.#states[index] !== STARTED) this.#started++;
-    this.#states[index] = STARTED;
   }
 
   #perform(step: PlanStep): void {
@@ -296,35 +337,14 @@ class Execution {
 
   /** Takes the results of a pending step. */
   #complete(step: PlanStep, results: HostResults): void {
-    if (this.#failed) { for (const r of results) releaseValue(r as RunValue | null); }
-    else this.#resume(() => this.#store(step, results));
+    if (this.#hasEnded) releaseAll(results);
+    else this.#follow(() => this.#store(step, results));
   }
 
-  /** Continues after an await: with `fn`, then with every step that became ready. */
-  #resume(fn: () => void): void {
-    if (this.#failed) return;
-    try {
-      shielded(this.context, () => {
-        fn();
-        const { steps } = this.#plan;
-        while (this.#queue !== null && this.#queue.length > 0 && !this.#failed) {
-          const next = this.#queue.shift()!;
-          if (this.#left === steps.length - next) this.#sweep(next);
-          else this.#start(steps[next]);
-        }
-      });
-      this.#settle();
-    } catch (e) {
-      this.#fail(e);
-    }
-  }
-
+  /** Stores the results of a step and marks it done. */
   #store(step: PlanStep, results: HostResults): void {
     if (this.context.aborted) this.#fail(this.context.reason);
-    if (this.#failed) {
-      for (const r of results) releaseValue(r as RunValue | null);
-      return;
-    }
+    if (this.#hasEnded) return releaseAll(results);
     const { outputs } = step.node;
     for (let i = 0; i < outputs.length; i++) {
       const r = results[i] as RunValue | null | undefined;
@@ -335,62 +355,20 @@ class Execution {
       else this.#slots.values[slot] = r;
     }
     for (let i = 0; i < step.inputs.length; i++) this.#slots.used(step.inputs[i]);
-    this.#states[step.index] = DONE;
-    this.#started--;
-    this.#left--;
-    if (this.#isSweeping) return;
-    for (const next of step.before) {
-      if (this.#states[next] !== WAITING || !this.#isReady(this.#plan.steps[next])) continue;
-      this.#states[next] = QUEUED;
-      const queue = this.#queue ??= [];
-      let at = queue.length;
-      while (at > 0 && queue[at - 1] > next) at--;
-      queue.splice(at, 0, next);
+    this.#states.finish(step);
+    if (this.#phase !== "sweeping") this.#queueReady(step);
+  }
+
+  /** Queues the steps that became ready by the end of this one. */
+  #queueReady({ before }: PlanStep): void {
+    for (const next of before) {
+      if (this.#states.isWaiting(next) && this.#isReady(this.#plan.steps[next])) {
+        this.#states.queue(next);
+      }
     }
   }
-
-  /** Ends the run with its first error and frees its values. */
-  #fail(error: unknown): void {
-    if (this.#failed) return;
-    this.#error = error;
-    this.#drop();
-    // A run that may not be wanted must not fail the others.
-    if (this.#boundary?.isClosed) this.#boundary.hasFailed = true;
-    else this.context.abort(error);
-    this.#waiting?.reject(error);
-  }
 }
 
-/**
- * Runs a plan. Returns the fetched values, each a handle that the caller owns; a promise if it had to wait. Feeds stay
- * the caller's unless the plan was made to own them. Throws (or rejects with) the first error, located at its node, at
- * once: work in flight is told through the context's signal, and its results are freed.
- */
-export function execute(
-  plan: Plan,
-  feeds: readonly RunValue[],
-  context: RunContext,
-  options: ExecuteOptions = {},
-): RunValue[] | Promise<RunValue[]> {
-  const execution = new Execution(plan, feeds, context, options);
-  const out = execution.run(() => Promise.withResolvers<RunValue[]>());
-  return Array.isArray(out) ? out : out.promise;
-}
-
-/** Starts {@linkcode execute}, to the end or to a boundary, which continues it. */
-export function begin(
-  plan: Plan,
-  feeds: readonly RunValue[],
-  context: RunContext,
-  options: ExecuteOptions = {},
-): RunValue[] | Later<RunValue[]> {
-  return new Execution(plan, feeds, context, options).run(() => new Later<RunValue[]>());
-}
-
-/**
- * Runs a plan that is only kernels of one device and that ran before on such feeds: without handles or reader counts;
- * null for any other, which {@linkcode execute} runs. Feeds stay the caller's. Throws as `execute` does.
- */
-export function executeAlone(plan: Plan, feeds: readonly RunValue[]): Results | null {
-  return outputWatch() === null ? segmentsOf(plan)[0]?.runAlone(feeds) ?? null : null;
+function releaseAll(results: HostResults): void {
+  for (const r of results) releaseValue(r as RunValue | null);
 }

@@ -3,9 +3,9 @@ import { evaluator, type Tensor } from "../../core/tensor.ts";
 import { OpError, ValueError } from "../../core/errors.ts";
 import { buildIr } from "../../graph/ir.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
-import { execute } from "../plan/execution.ts";
+import { execute } from "../plan/execute.ts";
 import type { RunValue } from "../run/run_value.ts";
-import { makePlan } from "../plan/plan.ts";
+import { makePlan } from "../plan/make_plan.ts";
 import { RunContext } from "../run/run_context.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 

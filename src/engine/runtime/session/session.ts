@@ -31,8 +31,8 @@ import type {
   TensorName,
 } from "../run/requests.ts";
 import { Folder } from "../plan/folder.ts";
-import { checkPlacement, makePlan, type Plan } from "../plan/plan.ts";
-import { execute, executeAlone } from "../plan/execution.ts";
+import { checkPlacement, makePlan, type Plan } from "../plan/make_plan.ts";
+import { execute, executeAlone } from "../plan/execute.ts";
 import { currentRun, RunContext, RunLimit } from "../run/run_context.ts";
 import { openTarget, type RemoteRuns, type SessionDevice } from "../run/targets.ts";
 import { copyArray, releaseValue, type RunValue, toHost } from "../run/run_value.ts";
