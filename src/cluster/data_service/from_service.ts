@@ -52,8 +52,8 @@ const checkOptions = optionCheck<FromServiceOptions>("fromService", {
  * ```ts
  * import { fromService, MemoryTransport } from "@weft/weft/distribute";
  * import { assertRejects } from "@std/assert";
- * const options = { service: "grpc://nobody:1", transport: new MemoryTransport(), dataset: "squares", elementSpec: "int64" } as const;
- * await assertRejects(() => fromService(options).toArray(), Error, "Cannot reach nobody:1");
+ * const options = { service: "grpc://nowhere:1", transport: new MemoryTransport(), dataset: "squares", elementSpec: "int64" } as const;
+ * await assertRejects(() => fromService(options).toArray(), Error, "Cannot reach nowhere:1");
  * ```
  */
 export function fromService<const T extends Tout>(

@@ -11,7 +11,7 @@ import { fill } from "../ops/array/creation.ts";
 import { onesOfTensor, zerosOfTensor } from "../ops/array/fill_ops.ts";
 import { concat, stack } from "../ops/array/join.ts";
 import { transpose } from "../ops/array/move.ts";
-import { range } from "../ops/array/numbering.ts";
+import { range } from "../ops/array/ranges.ts";
 import { slice } from "../ops/array/slice.ts";
 import { rank, reshape, shape } from "../ops/array/view.ts";
 import { asTensor, intVector } from "../ops/input.ts";

@@ -5,7 +5,7 @@ import { compatible, isConcrete, shapeTuple } from "../../engine/core/shape.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { onesLike } from "../../engine/ops/array/creation.ts";
-import { diagPart } from "../../engine/ops/array/numbering.ts";
+import { diagPart } from "../../engine/ops/array/ranges.ts";
 import { stack } from "../../engine/ops/array/join.ts";
 import { scatterND } from "../../engine/ops/array/scatter.ts";
 import { expandDims, reshape } from "../../engine/ops/array/view.ts";

@@ -12,7 +12,7 @@ import { slice } from "../array/slice.ts";
 import { cast } from "../array/cast.ts";
 import { ones } from "../array/creation.ts";
 import { asTensor, shapeOfInput, toInput } from "../input.ts";
-import { range } from "../array/numbering.ts";
+import { range } from "../array/ranges.ts";
 import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
 import { greater, lessEqual } from "../pointwise/compare.ts";
 import { square } from "../pointwise/power.ts";

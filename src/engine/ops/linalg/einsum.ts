@@ -20,7 +20,7 @@ import {
   resolveEllipses,
 } from "./einsum_equation.ts";
 import { matMul } from "./matmul.ts";
-import { eye } from "../array/numbering.ts";
+import { eye } from "../array/ranges.ts";
 import { conjugate, mul } from "../pointwise/arithmetic.ts";
 import { equal } from "../pointwise/compare.ts";
 import { sum } from "../reduce/reduce.ts";

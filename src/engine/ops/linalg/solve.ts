@@ -9,7 +9,7 @@ import { mergeShapes, type PartialShape, shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { choleskyCpu, determinantCpu, solveCpu } from "../../kernels/host/linalg/solve.ts";
 import { cast } from "../array/cast.ts";
-import { eye } from "../array/numbering.ts";
+import { eye } from "../array/ranges.ts";
 import { expandDims } from "../array/view.ts";
 import { asTensor, shapeOfInput, toFloatInput, toInput, toMatchingInputs } from "../input.ts";
 import { add, mul, neg, sub } from "../pointwise/arithmetic.ts";

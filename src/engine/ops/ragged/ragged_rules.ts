@@ -12,7 +12,7 @@ import { isConcrete } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { gather } from "../array/gather.ts";
 import { concat } from "../array/join.ts";
-import { range } from "../array/numbering.ts";
+import { range } from "../array/ranges.ts";
 import { stridedSlice } from "../array/strided_slice.ts";
 import { cast } from "../array/cast.ts";
 import { onesLike } from "../array/creation.ts";

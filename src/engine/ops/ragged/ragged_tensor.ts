@@ -9,7 +9,7 @@ import { compatible, type PartialShape, relaxShapes, shapeText } from "../../cor
 import { shortText, type Tensor, type TensorLike } from "../../core/tensor.ts";
 import { callable, TensorSpec } from "../../core/tensor_spec.ts";
 import { gather } from "../array/gather.ts";
-import { range } from "../array/numbering.ts";
+import { range } from "../array/ranges.ts";
 import { pad } from "../array/pad.ts";
 import { cast } from "../array/cast.ts";
 import { expandDims, identity, reshape, shape as shapeOf } from "../array/view.ts";

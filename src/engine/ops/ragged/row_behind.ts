@@ -1,7 +1,7 @@
 /** Pads tensors of any rank by one row. */
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
-import { range } from "../array/numbering.ts";
+import { range } from "../array/ranges.ts";
 import { pad } from "../array/pad.ts";
 import { reshape, shape } from "../array/view.ts";
 import { mul } from "../pointwise/arithmetic.ts";

@@ -18,7 +18,7 @@ import { cast } from "../array/cast.ts";
 import { gather } from "../array/gather.ts";
 import { stack } from "../array/join.ts";
 import { transpose } from "../array/move.ts";
-import { range } from "../array/numbering.ts";
+import { range } from "../array/ranges.ts";
 import { sparseToDense } from "../array/scatter.ts";
 import { identity, literalInts, reshape, size as sizeOf } from "../array/view.ts";
 import {

@@ -20,7 +20,7 @@ import { callable, TensorSpec } from "../../core/tensor_spec.ts";
 import { sparseToDense } from "../array/scatter.ts";
 import { gather } from "../array/gather.ts";
 import { concat } from "../array/join.ts";
-import { range } from "../array/numbering.ts";
+import { range } from "../array/ranges.ts";
 import { slice } from "../array/slice.ts";
 import { expandDims, identity, literalInts, reshape, size } from "../array/view.ts";
 import { equal } from "../pointwise/compare.ts";

@@ -11,7 +11,7 @@ import { transpose } from "../array/move.ts";
 import { expandDims, reshape, squeeze } from "../array/view.ts";
 import { onesOfTensor } from "../array/fill_ops.ts";
 import { cumsum } from "../reduce/scan.ts";
-import { range } from "../array/numbering.ts";
+import { range } from "../array/ranges.ts";
 import { matMul } from "../linalg/matmul.ts";
 import { add, mul } from "../pointwise/arithmetic.ts";
 import { lessEqual } from "../pointwise/compare.ts";

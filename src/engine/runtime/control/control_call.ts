@@ -15,7 +15,7 @@ import type { Branch } from "./branch.ts";
 import type { ConcreteFunction } from "../functions/concrete_function.ts";
 import { run, runTo } from "../functions/run_body.ts";
 import { cpuDevice } from "../devices/devices.ts";
-import { aside } from "../eager/aside.ts";
+import { isolated } from "../eager/isolated.ts";
 import { onDevice } from "../eager/eager.ts";
 import type { Boundary } from "../plan/boundary.ts";
 import { NO_HOST } from "./host_state.ts";
@@ -211,7 +211,7 @@ export class ControlCall {
   /** Runs eager code as a part of the call: on its device, taped, and with the call as owner of new tensors. */
   within<R>(fn: () => R, device: Device = this.call.device): R {
     const recorders = this.recorder ? [this.recorder] : [];
-    return aside({ device: device.name, recorders }, () => withOwner(this.#owned, fn));
+    return isolated({ device: device.name, recorders }, () => withOwner(this.#owned, fn));
   }
 
   /** Runs the call and returns its results with the tape; frees the call's other tensors, also after an error. */

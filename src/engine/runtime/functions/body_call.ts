@@ -15,7 +15,7 @@ import { newTensorId, Tensor, type TensorContext } from "../../core/tensor.ts";
 import { holdStep } from "../../autodiff/steps.ts";
 import { StepRecorder, tapeMemory } from "../../autodiff/step_recorder.ts";
 import type { TapeRecording } from "../../autodiff/tape_recording.ts";
-import { aside } from "../eager/aside.ts";
+import { isolated } from "../eager/isolated.ts";
 import { onDevice } from "../eager/eager.ts";
 import { EagerTensor, outsideScopes, type Owned, withOwner } from "../eager/tensor.ts";
 import { beginOwning, endOwning, runOwned } from "./async_owner.ts";
@@ -140,7 +140,7 @@ export class BodyCall implements TensorContext {
     // A call in place is eager already, and may read as the code around it does.
     if (this.#isHere) return withRecorders(this.#recorders, owned);
     const reading = (): R => withReads(this.#reads, owned);
-    return aside({ device: this.device.name, recorders: this.#recorders }, reading);
+    return isolated({ device: this.device.name, recorders: this.#recorders }, reading);
   }
 
   /**

@@ -21,7 +21,7 @@ import { cast } from "../../ops/array/cast.ts";
 import { fill } from "../../ops/array/creation.ts";
 import { zerosOfTensor } from "../../ops/array/fill_ops.ts";
 import { dense, IndexedSlices } from "../../ops/array/indexed_slices.ts";
-import { range } from "../../ops/array/numbering.ts";
+import { range } from "../../ops/array/ranges.ts";
 import { variableSpec } from "../../graph/handle_spec.ts";
 import { BodyCall } from "./body_call.ts";
 import { onDevice } from "../eager/eager.ts";

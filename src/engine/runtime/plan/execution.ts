@@ -4,7 +4,7 @@ import type { NdArray } from "../../core/nd_array.ts";
 import { traced, tracer } from "../../core/trace.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
 import { gpuDevice } from "../devices/devices.ts";
-import { aside } from "../eager/aside.ts";
+import { isolated } from "../eager/isolated.ts";
 import { outputWatch, watched } from "../eager/eager.ts";
 import type { Boundary } from "./boundary.ts";
 import type { LateFeeds, Later } from "./later.ts";
@@ -49,7 +49,7 @@ const NONE: readonly PlanStep[] = [];
 
 /** Runs code of a plan outside the caller's scopes. */
 function shielded<R>(context: RunContext, fn: () => R): R {
-  return context.counter === null ? aside({}, fn) : context.counted(() => aside({}, fn));
+  return context.counter === null ? isolated({}, fn) : context.counted(() => isolated({}, fn));
 }
 
 export class Execution {

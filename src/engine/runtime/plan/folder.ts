@@ -10,7 +10,7 @@ import { fold } from "../../graph/passes/fold.ts";
 import { checked } from "../../graph/passes/pipeline.ts";
 import { DrawCounts } from "../../ops/random/state.ts";
 import { cpuDevice } from "../devices/devices.ts";
-import { aside } from "../eager/aside.ts";
+import { isolated } from "../eager/isolated.ts";
 import { executeOn, outputWatch } from "../eager/eager.ts";
 import { RunContext, runHostOp } from "../run/run_context.ts";
 import { locatedAt } from "../run/run_errors.ts";
@@ -74,7 +74,7 @@ export class Folder {
       throw locatedAt(e, node);
     };
     try {
-      const out = aside({}, () =>
+      const out = isolated({}, () =>
         runHostOp({
           node: node.name,
           def: node.def,
@@ -119,7 +119,7 @@ function compute(node: IrNode, inputs: readonly NdArray[]): Results {
   }
   for (const x of inputs) read += x.size;
   if (made + read > LIMIT && !(made <= read && node.source.isFromFile)) return null;
-  return aside({}, () => {
+  return isolated({}, () => {
     const owned: EagerTensor[] = [];
     try {
       const out = executeOn(node.def, inputs, node.attrs, { device: cpuDevice() }) as EagerTensor[];

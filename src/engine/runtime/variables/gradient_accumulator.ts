@@ -8,7 +8,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { type Accumulator, AccumulatorHandle } from "../../ops/host/accumulators.ts";
 import { shapeOfInput } from "../../ops/input.ts";
 import { add, div } from "../../ops/pointwise/arithmetic.ts";
-import { aside } from "../eager/aside.ts";
+import { isolated } from "../eager/isolated.ts";
 import { constantTensor } from "../eager/eager.ts";
 import { defaultDevice } from "../devices/devices.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
@@ -146,5 +146,5 @@ export class GradientAccumulator implements Accumulator {
 
 /** Computes eagerly; the accumulator owns the result. */
 function computed(fn: () => Tensor): EagerTensor {
-  return aside({}, fn) as EagerTensor;
+  return isolated({}, fn) as EagerTensor;
 }

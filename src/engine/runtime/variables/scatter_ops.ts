@@ -15,7 +15,7 @@ import { expandDims } from "../../ops/array/view.ts";
 import { neg } from "../../ops/pointwise/arithmetic.ts";
 import { defineEffect } from "../../ops/host/effect.ts";
 import { OntoRows } from "../../ops/state/scatter_rows.ts";
-import { aside } from "../eager/aside.ts";
+import { isolated } from "../eager/isolated.ts";
 import { onDevice } from "../eager/eager.ts";
 import { findLaunch } from "../eager/launch_cache.ts";
 import { type EagerTensor, tidy } from "../eager/tensor.ts";
@@ -29,7 +29,7 @@ type Change = "add" | "sub" | "write";
 export function changeRows(state: VariableState, how: Change, given: readonly OpInput[]): void {
   const { value } = state;
   const { device } = value.storage;
-  aside({ device: device.name }, () =>
+  isolated({ device: device.name }, () =>
     tidy(() => {
       const [at, rows] = placed(state, given).map((x) => onDevice(x, device));
       const signed = how === "sub" ? neg(rows) as EagerTensor : rows;

@@ -10,7 +10,7 @@ import type { Tensor } from "../../core/tensor.ts";
 import { defineEffect, defineHandle } from "../../ops/host/effect.ts";
 import { add, sub } from "../../ops/pointwise/arithmetic.ts";
 import { cpuDevice, defaultDevice } from "../devices/devices.ts";
-import { aside } from "../eager/aside.ts";
+import { isolated } from "../eager/isolated.ts";
 import { constantTensor } from "../eager/eager.ts";
 import { EagerTensor, outsideScopes } from "../eager/tensor.ts";
 import { noteRead, readsAreFollowed } from "./variable_reads.ts";
@@ -115,7 +115,7 @@ function combine(
   fn: (a: Tensor, b: OpInput) => Tensor,
 ): void {
   const { name } = state.value.storage.device;
-  const next = aside({ device: name }, () => fn(state.value, value)) as EagerTensor;
+  const next = isolated({ device: name }, () => fn(state.value, value)) as EagerTensor;
   state.assign(next);
   next.dispose();
 }

@@ -11,10 +11,10 @@ export interface Surroundings {
   readonly recorders?: readonly Recorder[];
 }
 
-const NOBODY: readonly Recorder[] = [];
+const NONE: readonly Recorder[] = [];
 
 /** Runs code eagerly in these scopes and none of its caller's. The new tensors belong to the code itself. */
-export function aside<R>({ device = null, recorders = NOBODY }: Surroundings, fn: () => R): R {
+export function isolated<R>({ device = null, recorders = NONE }: Surroundings, fn: () => R): R {
   const outside = (): R => outsideScopes(fn);
   const scoped = (): R => withScope({ device, opName: null }, outside);
   return withInterpreter(null, () => withRecorders(recorders, scoped));
