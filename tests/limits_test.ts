@@ -21,24 +21,27 @@ Deno.test("nothing but src/engine/ops/, patterns of passes and file formats keep
 });
 
 Deno.test("grown() names what is beyond the limits and beyond its exception", () => {
-  const none: Sizes = { lines: {}, files: {}, ops: {}, reach: {} };
+  const none: Sizes = { lines: {}, files: {}, ops: {}, reach: {}, riddles: {} };
   const now: Sizes = {
     lines: { "a.ts": 401, "b.ts": 400 },
     files: { src: 31 },
     ops: { "c.ts": 3 },
     reach: { "train": 1 },
+    riddles: { tools: 1 },
   };
   assertEquals(grown(now, none), [
     "a.ts: 401 lines, at most 400",
     "src: 31 files, at most 30",
     "c.ts: 3 ops by name, at most 2",
     "train: 1 files of the engine, at most 0",
+    "tools: 1 riddles, at most 0",
   ]);
   const listed: Sizes = {
     lines: { "a.ts": 401 },
     files: { src: 40 },
     ops: { "c.ts": 2 },
     reach: { train: 1 },
+    riddles: { tools: 2 },
   };
   assertEquals(grown(now, listed), ["c.ts: 3 ops by name, at most 2"]);
 });

@@ -1,6 +1,6 @@
 /**
  * Limits that keep the house readable: lines of a file, files in a folder, ops that a file outside of `src/engine/ops/` knows by name, and
- * files of the engine that its satellites reach into. What is beyond the limits today stands in tests/limits.json with its number, which may shrink and not grow.
+ * files of the engine that its satellites reach into, and comments that are riddles. What is beyond the limits today stands in tests/limits.json with its number, which may shrink and not grow.
  *
  * `deno task limits` writes smaller numbers where something has shrunk. `--accept` writes larger ones too: for a merge of work
  * that began before, or with a reason to tell in the commit.
@@ -10,6 +10,7 @@
 
 import { enterRoot, entryPoints, list, read } from "./files.ts";
 import { type ModuleGraph, readModuleGraph } from "./module_graph.ts";
+import { riddlesIn } from "./structure/prose.ts";
 import { AREAS, roomOf } from "./structure/areas.ts";
 
 /** Where exceptions stand. */
@@ -28,6 +29,8 @@ export interface Sizes {
   readonly ops: Numbers;
   /** Files of the engine that a room of another area imports: its face is as small as these numbers. */
   readonly reach: Numbers;
+  /** Comments of a folder and its folders that tools/structure/prose.ts finds; `src/` has none. */
+  readonly riddles: Numbers;
 }
 
 /** The most of each that needs no word: a few ops, such as `Const`, everybody has to know. */
@@ -36,6 +39,7 @@ export const LIMITS: Readonly<Record<keyof Sizes, number>> = {
   files: 30,
   ops: 2,
   reach: 0,
+  riddles: 0,
 };
 
 /** Who may name many ops: patterns that passes look for, what TensorFlow and ONNX call ops in their files, and TensorFlow.js's kernels. */
@@ -66,7 +70,21 @@ export function measure(ops: ReadonlySet<string>, graph: ModuleGraph): Sizes {
         .map(([file, text]) => [file, opsNamed(text, ops)]),
     ),
     reach: reachOf(graph),
+    riddles: riddlesOf(texts),
   };
+}
+
+function riddlesOf(texts: readonly (readonly [string, string])[]): Numbers {
+  const folders = Map.groupBy(
+    texts,
+    ([file]) => file.split("/").slice(0, -1).slice(0, 2).join("/"),
+  );
+  return Object.fromEntries(
+    [...folders].map(([folder, files]) => [
+      folder,
+      files.reduce((n, [, text]) => n + riddlesIn(text).length, 0),
+    ]),
+  );
 }
 
 function reachOf({ imports }: ModuleGraph): Numbers {
@@ -98,6 +116,7 @@ const UNITS: Readonly<Record<keyof Sizes, string>> = {
   files: "files",
   ops: "ops by name",
   reach: "files of the engine",
+  riddles: "riddles",
 };
 
 /** The exceptions as they stand. */
@@ -128,7 +147,13 @@ function exceptions(now: Sizes, listed: Sizes, accept: boolean): Sizes {
         .filter(([, n]) => n > LIMITS[kind])
         .sort(([a], [b]) => (a < b ? -1 : 1)),
     );
-  return { lines: of("lines"), files: of("files"), ops: of("ops"), reach: of("reach") };
+  return {
+    lines: of("lines"),
+    files: of("files"),
+    ops: of("ops"),
+    reach: of("reach"),
+    riddles: of("riddles"),
+  };
 }
 
 if (import.meta.main) {
