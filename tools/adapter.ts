@@ -16,7 +16,7 @@ import { installVulkanDriver } from "./vulkan_driver.ts";
 export interface AdapterFacts {
   /** The adapter's own words about itself. */
   readonly description: string;
-  /** Whether the adapter is a program on the CPU. */
+  /** True for an adapter that is a program on the CPU. */
   readonly software: boolean;
 }
 

@@ -21,7 +21,7 @@ const HUBS = [
 /** Words in the names of files that say nothing of their subjects. */
 const GENERIC = /^(test|gpu|cpu|wgsl|kernel|kernels|ops|op|mod|random|plan|plans|run|graph)$/;
 
-/** How far a file is that no import leads to, and how many imports a common subject outweighs. */
+/** The distance of a file that no import leads to, and the number of imports that a common subject outweighs. */
 const FAR = 50, NEARER = 3;
 
 /** Which files the names of a module lead to: `add` to `src/engine/ops/pointwise/arithmetic.ts`. */
@@ -51,7 +51,7 @@ export function namesUsed(text: string): string[] {
   return [...new Set([...members, ...imported])].filter((name) => name !== "");
 }
 
-/** What {@linkcode affected} reads. */
+/** The inputs of {@linkcode affected}. */
 export interface Sources {
   /** The imports of the library and its tests. */
   readonly graph: ModuleGraph;
@@ -92,7 +92,10 @@ export function affected(changed: readonly string[], { graph, entry, read }: Sou
     .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
-/** Whether two files have a word in common, of their names or of a kernel's family: `conv` of `src/engine/kernels/conv/plan.ts`. */
+/**
+ * True where two files have a word in common, in their names or in a kernel's family: `conv` of
+ * `src/engine/kernels/conv/plan.ts`.
+ */
 export function shareSubject(a: string, b: string): boolean {
   const words = wordsOf(a);
   return wordsOf(b).some((word) => words.includes(word));

@@ -46,7 +46,7 @@ const SILENCE_MS = 480_000;
 /** Where the page sends its messages. */
 const MESSAGES = "/message";
 
-/** What is served beside the page. */
+/** A file served beside the page. */
 export interface PageFile {
   /** MIME type. */
   readonly type: string;
@@ -58,11 +58,11 @@ export interface PageFile {
 export interface Page {
   /** Its files by path; "/" is the page. */
   readonly files: ReadonlyMap<string, PageFile>;
-  /** Whether it is cross-origin isolated, and so may share memory between threads. */
+  /** Isolate the page by cross-origin headers, so that its threads may share memory. */
   readonly isolated: boolean;
-  /** Whether it has a camera and a microphone, made ones, and leave to use them. */
+  /** Give the page a simulated camera and microphone, with permission to use them. */
   readonly hasMedia?: boolean;
-  /** Whether WebGPU can draw on its canvases, though the GPU is an emulated one. */
+  /** Let WebGPU draw on the page's canvases, though the GPU is an emulated one. */
   readonly hasCanvas?: boolean | undefined;
   /** Its content security policy. Default: none. */
   readonly policy?: string | undefined;

@@ -24,10 +24,10 @@ const TFJS_CORE_FOLDER = "out/tfjs-core";
 /** The folder of declarations in the package. */
 const TYPES = "types";
 
-/** What the files of JavaScript may use: what the oldest Node that Weft runs in has. */
+/** The language level of the JavaScript files: that of the oldest supported Node. */
 const TARGET = "node20";
 
-/** Packages that some entries import, and who needs them brings. */
+/** Packages that some entries import, and that users of these entries install. */
 const PEERS = [
   "@bufbuild/protobuf",
   "@cwasm/jpeg-turbo",
@@ -39,7 +39,7 @@ const PEERS = [
 /** Files that go into the package as they are. */
 const COPIED = ["README.md", "LICENSE"];
 
-/** What people look for. */
+/** Search terms for the registry. */
 const KEYWORDS = [
   ...["tensorflow", "tensor", "webgpu", "wasm", "machine-learning", "deep-learning", "autodiff"],
   ...["graph", "py_function", "numpy", "deno", "tfjs", "gpu"],
@@ -55,9 +55,9 @@ interface Entry {
   readonly file: string;
 }
 
-/** What {@linkcode buildPackage} may leave out. */
+/** Parts of {@linkcode buildPackage} that may be left out. */
 export interface PackageOptions {
-  /** Whether to make declarations. Default: true. */
+  /** Make declarations. Default: true. */
   readonly types?: boolean;
 }
 
@@ -198,7 +198,7 @@ async function code(
       // src/engine/core/throwing/user_stack.ts knows the library's own files by their names.
       chunkNames: "weft-[name]-[hash]",
       plugins: [WORKER],
-      // Debuggers show the sources; who imports the package loads none of it.
+      // Debuggers show the sources; programs that import the package load none of them.
       sourcemap: "linked",
       sourcesContent: true,
       metafile: true,
@@ -246,7 +246,7 @@ const WORKER: Plugin = {
 
 /** Adds declarations, and to each entry a line that leads Deno and JSR to its own. */
 async function addTypes(entries: readonly Entry[], files: Map<string, string>): Promise<void> {
-  // TypeScript takes a while to load, and who only measures needs no declarations.
+  // TypeScript takes a while to load, and measurements need no declarations.
   const { declarations } = await import("./declarations.ts");
   const sources = [...new Set(entries.map(({ source }) => source))];
   for (const [path, text] of declarations(sources)) {

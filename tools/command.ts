@@ -5,7 +5,7 @@
  * @module
  */
 
-/** How a program ended and what it wrote to its two outputs. */
+/** The exit status of a program, and its two outputs. */
 export interface CommandResult {
   /** Exit status; 128 + the signal's number when a signal ended it, 127 when it could not start. */
   readonly code: number;

@@ -32,7 +32,7 @@ import { compareSnippets } from "./tfjs_snippets/main.ts";
 const EXPECTATIONS = new URL("./conformance/expected_failures.json", import.meta.url);
 const CHILD = new URL("./conformance/run.ts", import.meta.url);
 
-/** How many unexpected failures are printed in full. */
+/** Maximum number of unexpected failures that are printed in full. */
 const MAX_PRINTED = 60;
 
 /** Files whose tests run kernels: the others are about what TensorFlow.js does without a backend. */

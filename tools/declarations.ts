@@ -1,5 +1,5 @@
 /**
- * Makes declaration files of the sources, for those who use the package that `deno task build` makes.
+ * Makes declaration files of the sources, for users of the package that `deno task build` makes.
  *
  * Every exported name has its type written out (`isolatedDeclarations`), so TypeScript writes them, docstrings and all, without
  * checking anything first.
@@ -45,7 +45,7 @@ export function declarationPath(file: string): string {
   return file.replace(/\.ts$/, ".d.ts");
 }
 
-/** What TypeScript makes of some modules and of all that they import. */
+/** Returns TypeScript's output for some modules and all that they import. */
 function emit(entries: readonly string[]): Map<string, string> {
   const root = decodeURIComponent(ROOT.pathname);
   const texts = new Map<string, string>();

@@ -12,7 +12,7 @@ export function enterRoot(): void {
   Deno.chdir(ROOT);
 }
 
-/** Whether there is something at a path, or a file or a folder where `kind` says so. */
+/** True where a file or folder exists at a path, of `kind` if given. */
 export function exists(path: string, kind?: "isFile" | "isDirectory"): boolean {
   try {
     const info = Deno.statSync(new URL(path, ROOT));

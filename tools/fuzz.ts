@@ -19,7 +19,7 @@ import { prepareWebGpu } from "./environment.ts";
 import { enterRoot } from "./files.ts";
 import { chooseImports } from "./jsr.ts";
 
-/** What a process runs. */
+/** The program of a process. */
 const PROGRAM = "tests/hostile/fuzz_batch.ts";
 
 /** Files for a process: its start takes as long as a few hundred. */
@@ -34,7 +34,7 @@ export interface Batch {
   readonly count: number;
 }
 
-/** What came of a batch. */
+/** The result of a batch. */
 export interface Outcome extends Batch {
   readonly read: number;
   readonly refused: number;

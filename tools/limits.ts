@@ -19,7 +19,7 @@ export const LISTED = "tests/limits.json";
 /** Numbers by the file or folder that they are of. */
 export type Numbers = Readonly<Record<string, number>>;
 
-/** What is measured. */
+/** The measured sizes. */
 export interface Sizes {
   /** Lines of a file. */
   readonly lines: Numbers;
@@ -33,7 +33,7 @@ export interface Sizes {
   readonly riddles: Numbers;
 }
 
-/** The most of each that needs no word: a few ops, such as `Const`, everybody has to know. */
+/** The limits without an exception: every file may name a few ops, such as `Const`. */
 export const LIMITS: Readonly<Record<keyof Sizes, number>> = {
   lines: 400,
   files: 30,
@@ -42,7 +42,7 @@ export const LIMITS: Readonly<Record<keyof Sizes, number>> = {
   riddles: 0,
 };
 
-/** Who may name many ops: patterns that passes look for, what TensorFlow and ONNX call ops in their files, and TensorFlow.js's kernels. */
+/** Files that may name many ops: passes with patterns, op names in files of TensorFlow and ONNX, and TensorFlow.js's kernels. */
 const TABLES =
   /^src\/(engine\/graph\/passes\/(attention|filters|rewrite)|engine\/graph\/graph_def\/\w+|tensorflow\/(graph|portable)\/\w+|tensorflow\/files\/save(r_nodes|d_variables)|onnx\/ops\/\w+|tfjs\/core\/kernel(s\/\w+|_names))\.ts$/;
 
@@ -103,7 +103,7 @@ export function readSources(): Promise<ModuleGraph> {
   return readModuleGraph([...new Set([...entryPoints(), ...list("src", ".ts")])]);
 }
 
-/** How many ops a text names in its literals. */
+/** Counts the ops that a text names in its literals. */
 function opsNamed(text: string, ops: ReadonlySet<string>): number {
   const code = text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
   const names = [...code.matchAll(/"([\w|]+)"|[{,\n]\s*(\w+):/g)]
@@ -124,7 +124,7 @@ export function readListed(): Sizes {
   return JSON.parse(read(LISTED));
 }
 
-/** What is beyond the limits or its own exception. */
+/** Returns the numbers beyond the limits and their exceptions. */
 export function grown(now: Sizes, listed: Sizes): string[] {
   return (Object.keys(LIMITS) as (keyof Sizes)[]).flatMap((kind) =>
     Object.entries(now[kind])

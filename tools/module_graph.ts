@@ -11,13 +11,13 @@ import { ROOT } from "./files.ts";
 export interface Import {
   /** Path from the repository's root, or a specifier like `npm:…` for what is not a file of it. */
   readonly target: string;
-  /** Whether the import vanishes when types are erased. */
+  /** True for an import that vanishes when types are erased. */
   readonly typeOnly: boolean;
-  /** Whether it is an `import()` expression. */
+  /** True for an `import()` expression. */
   readonly dynamic: boolean;
 }
 
-/** What is known of all files that were asked for and of all that they import. */
+/** The imports of the requested files and of all that they import. */
 export interface ModuleGraph {
   /** The imports of each file, by its path from the repository's root. */
   readonly imports: ReadonlyMap<string, readonly Import[]>;
@@ -81,7 +81,7 @@ function localPath(specifier: string): string {
   return specifier.startsWith(ROOT.href) ? specifier.slice(ROOT.href.length) : specifier;
 }
 
-/** Whether a name in the graph is a file of this repository and not a package. */
+/** True for a file of this repository, false for a package. */
 export function isLocal(target: string): boolean {
   return !/^[a-z]+:/.test(target);
 }

@@ -1,7 +1,7 @@
 /**
  * `deno task modules`: writes src/modules_generated.ts, which imports every module that mod.ts loads.
  *
- * Whoever loads mod.ts then learns of all modules from one file, not from one importer after another: a browser asks for
+ * A program that loads mod.ts then learns of all modules from one file, not from one importer after another: a browser asks for
  * all of them at once, and Deno, which looks up the place of each module's first import in the importer's source map, reads
  * one such map and not a hundred.
  *

@@ -39,7 +39,7 @@ const DEVICES: readonly TestDevice[] = ["cpu", "webgpu"];
 
 const EQUIVALENT = "tools/mutate/equivalent.json";
 
-/** A mutant that nobody could notice. */
+/** A mutant that no test can notice. */
 interface Equivalent {
   readonly file: string;
   /** The line, without the spaces around it. */
@@ -155,7 +155,7 @@ function write(path: string, verdicts: readonly Verdict[]): void {
   Deno.writeTextFileSync(path, `${JSON.stringify(results, null, 2)}\n`);
 }
 
-/** What is said of a survivor. */
+/** The remark on a survivor. */
 const WHY: Partial<Record<Verdict["status"], string>> = {
   unreached: " (no test executes it)",
   unclear: " (too slow without it too)",

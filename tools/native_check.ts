@@ -13,7 +13,7 @@ import { NPM_ONLY_IMPORT_MAP } from "./jsr.ts";
 /** The compiler as a package: a preview, so its version is named. */
 const COMPILER = "npm:@typescript/native-preview@7.0.0-dev.20260707.2/tsgo";
 
-/** What Deno has of Node: timers, `node:` modules. */
+/** The types of Deno's Node API: timers, `node:` modules. */
 const NODE_TYPES = "@types/node@24.10.1";
 
 /** Where what it reads is written. */

@@ -11,7 +11,7 @@ const OLDEST = 20;
 /** Ends what hangs. All tests take half a minute; a slow machine may take ten times that. */
 const TIMEOUT_MS = 900_000;
 
-/** What works without compiling text works with it, and Deno and pages compile it. */
+/** Code that works without compiling text also works with it; Deno and pages compile text. */
 const FLAGS = ["--disallow-code-generation-from-strings"];
 
 /** The program that is Node 20 or later, or null where there is none. `WEFT_NODE` names another one. */

@@ -20,7 +20,7 @@ interface Step {
   readonly args: readonly string[];
 }
 
-/** What is type-checked beside the entry points, where it exists. */
+/** Folders that are type-checked beside the entry points, where they exist. */
 const FOLDERS = ["src", "tests", "tools", "examples", "bench", EXAMPLES];
 
 /** Tests of the sources themselves. */

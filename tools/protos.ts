@@ -18,7 +18,7 @@ export function sources(folder: string): string[] {
     .sort();
 }
 
-/** What the first line of a folder's generated files says. Its files import one another, so it speaks of all of them. */
+/** Returns the first line of a folder's generated files. They import one another, so it describes all of them. */
 export async function origin(folder: string): Promise<string> {
   const text = sources(folder).map((name) => Deno.readTextFileSync(`${folder}/${name}`)).join("\n");
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));

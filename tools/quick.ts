@@ -21,7 +21,7 @@ const OP_CHECK = "tests/op_check_test.ts";
 /** Tests of the sources themselves. */
 const ARCHITECTURE = ["tests/architecture_test.ts", "tests/limits_test.ts"];
 
-/** What is run, to an exit status. */
+/** A step, and the function that runs it to an exit status. */
 type Step = readonly [name: string, run: () => Promise<number>];
 
 async function git(...args: string[]): Promise<string[]> {

@@ -4,7 +4,7 @@
  *
  * Shaders are written as WGSL, so that editors and validators understand them, and shipped as functions in TypeScript that
  * make their text: `import … with { type: "text" }` does not work everywhere yet (the JSR registry, Node and Vite refuse it),
- * and nobody has to read comments and directives at run time.
+ * and no comments and directives have to be read at run time.
  *
  * @module
  */

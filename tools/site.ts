@@ -42,7 +42,7 @@ const LAZY: Plugin = {
   },
 };
 
-/** What is copied as it is. */
+/** Extensions of files that are copied as they are. */
 const COPIED = [".css", ".svg", ".js"];
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -56,8 +56,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What pages are served with: their own files alone, modules made of programs (`blob:`), and no evaluated text. Isolation lets the CPU
- * device share memory between threads.
+ * Headers of the pages: they load only their own files, modules made of programs (`blob:`), and no evaluated text.
+ * Isolation lets the CPU device share memory between threads.
  */
 export const HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-cache",
@@ -139,11 +139,11 @@ function entryAliases(root: string, imports: Readonly<Record<string, string>>) {
   return Object.fromEntries(entries.map(([name, path]) => [name, root + path]));
 }
 
-/** How {@linkcode serveSite} serves. */
+/** Options of {@linkcode serveSite}. */
 export interface SiteOptions {
   /** Where to listen. Default: where there is room. */
   readonly port?: number;
-  /** What is said of each file beside its type. Default: {@linkcode HEADERS}. */
+  /** Headers of each file beside its type. Default: {@linkcode HEADERS}. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

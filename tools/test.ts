@@ -21,7 +21,7 @@ import { type SkippedTest, TestOutput } from "./test_output.ts";
 /** Marks the tests that need a WebGPU adapter, at the end of their names. */
 const WEBGPU_MARK = "[webgpu]";
 
-/** What is for us and not for `deno test`. */
+/** Flags of this task, which `deno test` does not get. */
 const OWN_FLAGS = ["--thorough", "--serial"];
 
 // Types are checked by `deno task ok`; here they would cost more than the tests.

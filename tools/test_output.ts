@@ -5,7 +5,7 @@
  * @module
  */
 
-/** What a run of `deno test` came to. Steps of a test are not counted. */
+/** The counts of a run of `deno test`. Steps of a test are not counted. */
 export interface TestCounts {
   passed: number;
   failed: number;

@@ -8,7 +8,7 @@ import { npmFolder } from "./conformance/npm.ts";
 import { ROOT } from "./files.ts";
 import { moduleFor, TFJS_CORE } from "./tfjs_core.ts";
 
-/** What a package exports: whoever uses it knows. */
+/** The exports of a package, of unchecked types. */
 // deno-lint-ignore no-explicit-any
 type Any = any;
 
@@ -22,7 +22,7 @@ const PACKAGES = {
 /** All of TensorFlow.js as one object: esbuild cannot hand on the names of modules that it leaves outside. */
 export const UNION = `import * as tf from "@tensorflow/tfjs"; export { tf };`;
 
-/** What modules begin with that call `require`. */
+/** The first lines of modules that call `require`. */
 export const REQUIRE =
   `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);`;
 
@@ -53,7 +53,7 @@ export async function theirCore(): Promise<CoreFor> {
   };
 }
 
-/** How packages are bundled. */
+/** Options of bundling packages. */
 export interface BundleOptions {
   /** Where imports of the core lead. Default: to Weft, as modules of this repository. */
   readonly core?: CoreFor;

@@ -1,6 +1,4 @@
-/**
- * inspectOnnx: what is in a model's file, without running it.
- */
+/** inspectOnnx: describes a model's file without running it. */
 import type { FileSource } from "../library/io/source.ts";
 import { missingOps } from "./build/walk.ts";
 import { allNodes, opName } from "./file/graph.ts";
@@ -8,29 +6,31 @@ import { type OnnxFile, readModel, type ReadOptions } from "./file/read_model.ts
 import type { ValueType } from "./file/types.ts";
 import { lookupOp } from "./ops/table.ts";
 
-/** What is in a model's file. */
+/** The description of a model's file. */
 export interface OnnxInspection {
-  /** What wrote it. */
+  /** The program that wrote it. */
   readonly producer: string;
   /** Versions of operator sets by domain; ONNX's own is `ai.onnx`. */
   readonly opsets: Readonly<Record<string, number>>;
-  /** What it takes: names, and types as text, as `float32[batch, 3]`. */
+  /** Names and types of its inputs, in the form `float32[batch, 3]`. */
   readonly inputs: Readonly<Record<string, string>>;
-  /** What it gives. */
+  /** Names and types of its outputs. */
   readonly outputs: Readonly<Record<string, string>>;
-  /** How many nodes there are of each op, those within graphs of nodes too, and calls of functions replaced. */
+  /** Number of nodes by op, inner graphs included, with calls of functions replaced. */
   readonly ops: Readonly<Record<string, number>>;
-  /** Ops that we lack, with the names of their nodes. */
+  /** Unsupported ops, with the names of their nodes. */
   readonly missing: Readonly<Record<string, readonly string[]>>;
-  /** How many bytes its initialisers take. */
+  /** Bytes of its initialisers. */
   readonly bytes: number;
-  /** Names of the functions that it has. */
+  /** Names of its functions. */
   readonly functions: readonly string[];
-  /** Texts that it carries, by key. */
+  /** Its metadata by key. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Reads a model and tells what is in it. Rejects as {@linkcode loadOnnx} does for files that are no models; missing ops are listed. */
+/**
+ * Reads a model and describes it. Rejects as {@linkcode loadOnnx} does for invalid files; unsupported ops are listed.
+ */
 export async function inspectOnnx(
   source: FileSource,
   options: ReadOptions = {},
@@ -73,7 +73,7 @@ function typeText(type: ValueType | null): string {
   }`;
 }
 
-/** Lines that tell what is in a model. */
+/** Returns the lines of a description. */
 export function inspectionLines(found: OnnxInspection): string[] {
   const list = (what: string, values: Readonly<Record<string, unknown>>) =>
     Object.entries(values).map(([name, value]) => `${what} ${name}: ${value}`);

@@ -1,6 +1,4 @@
-/**
- * loadOnnx: a model of ONNX as a graph of ours.
- */
+/** loadOnnx: loads a model of ONNX as a graph of Weft's. */
 import { UnimplementedError, ValueError } from "../engine/core/errors.ts";
 import { optionCheck } from "../engine/core/arguments.ts";
 import { namingAsync } from "../library/io/naming.ts";
@@ -15,15 +13,17 @@ import { makeVariables } from "./variables.ts";
 
 /** Options of {@linkcode loadOnnx}. */
 export interface LoadOnnxOptions {
-  /** Where tensors in other files come from. Default: files in the model's folder. */
+  /** Source of tensors in other files. Default: files in the model's folder. */
   readonly externalData?: ExternalData;
-  /** Is told how much of a download is there, from 0 to 1. */
+  /** Receives the progress of a download, from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;
-  /** Functions for ops by name, as `acme:Nms`: for those that we lack, or in place of ours. */
+  /** Functions for ops by name, such as `acme:Nms`: for unsupported ops, or instead of Weft's. */
   readonly scripts?: Readonly<Record<string, OnnxScript>>;
-  /** Extents by the name that the file gives them, as `{ batch: 1 }`: the more is known, the more is computed while loading. */
+  /**
+   * Extents by their names in the file, such as `{ batch: 1 }`: more known extents let more be computed while loading.
+   */
   readonly dimensions?: Readonly<Record<string, number>>;
-  /** False: weights are constants, and there are no variables. Default true. */
+  /** False makes weights constants, without variables. Default true. */
   readonly trainable?: boolean;
 }
 
@@ -36,10 +36,10 @@ const checkOptions = optionCheck<LoadOnnxOptions>("loadOnnx", {
 });
 
 /**
- * Loads a model of ONNX: a path, a URL, bytes or a stream. Its ops become ops of ours, so that it is fused, placed and differentiated as
- * any graph is. Initialisers of floating-point numbers are variables, but for those of rank 0 and those that say where or how much.
- * Rejects with `DataLossError` for bytes that are no sound model, `NotFoundError` for files that are not there, `UnimplementedError`
- * that names all ops that we lack, `ValueError` for options that do not fit.
+ * Loads a model of ONNX from a path, a URL, bytes or a stream. Its ops become Weft's, so that it is fused, placed and
+ * differentiated as any graph. Floating-point initialisers are variables, except scalars and arguments such as scales.
+ * Rejects with `DataLossError` for an invalid model, `NotFoundError` for missing files, `UnimplementedError` that names
+ * all unsupported ops, `ValueError` for options that do not fit.
  *
  * @example
  * ```ts
@@ -82,7 +82,7 @@ export async function loadOnnx(
   });
 }
 
-/** Names all ops that the model lacks at once. */
+/** Throws an error that names all unsupported ops. */
 function refuseMissing(file: OnnxFile, walk: Parameters<typeof missingOps>[1]): void {
   const missing = missingOps(file.graph, walk);
   if (missing.size === 0) return;

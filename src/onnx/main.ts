@@ -16,7 +16,7 @@ async function main([what, from]: readonly string[]): Promise<number> {
 
 /** Runs the command and ends the process. */
 export async function runCommand(): Promise<void> {
-  // The library's types know browsers only; a command runs in Deno.
+  // The library's types are for browsers; a command runs in Deno.
   const { Deno: deno } = globalThis as unknown as {
     Deno: { readonly args: readonly string[]; exit(code: number): never };
   };

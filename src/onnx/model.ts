@@ -1,6 +1,4 @@
-/**
- * A loaded model: named inputs and outputs, variables, and functions of ours that run it.
- */
+/** A loaded model: named inputs and outputs, variables, and functions that run it. */
 import { compose, currentInterpreter } from "../engine/core/apply.ts";
 import { describe } from "../engine/core/convert.ts";
 import type { DType } from "../engine/core/dtype.ts";
@@ -18,59 +16,61 @@ import { Walk, type WalkOptions } from "./build/walk.ts";
 import type { GraphValue, OnnxGraph } from "./file/graph.ts";
 import { shapeOfExtents } from "./file/types.ts";
 
-/** What goes into a model or comes out of it. */
+/** An input or output of a model. */
 export interface OnnxValue {
   /** Its name. */
   readonly name: string;
-  /** Its element type; of a sequence that of its tensors, `float32` where the file does not tell it. */
+  /** Its element type; for a sequence its tensors', `float32` if the file does not tell it. */
   readonly dtype: DType;
-  /** Its shape, with null for an extent that is not known; null for an unknown rank. */
+  /** Its shape, with null for an unknown extent; null for an unknown rank. */
   readonly shape: PartialShape;
-  /** Whether it is a tensor, a list of tensors, or one that may be absent. */
+  /** Kind: a tensor, a list of tensors, or an optional value. */
   readonly kind: "tensor" | "sequence" | "optional";
 }
 
-/** A value that a model takes: a tensor or what can be made into one, a list of them for a sequence, null for an absent optional. */
+/**
+ * An input value: a tensor or a value convertible to one, a list of them for a sequence, null for an absent optional.
+ */
 export type OnnxInput = TensorLike | readonly TensorLike[] | null;
 
-/** A value that a model gives: a tensor, or a list of them for a sequence. */
+/** An output value: a tensor, or a list of them for a sequence. */
 export type OnnxOutput = Tensor | Tensor[];
 
-/** A model as it is made. */
+/** The parts of a model. */
 export interface ModelInit {
-  /** What errors call it. */
+  /** Its name in errors. */
   readonly name: string;
   /** Its graph. */
   readonly graph: OnnxGraph;
   /** Its variables. */
   readonly variables: Readonly<Record<string, Variable>>;
-  /** Extents by the name that the file gives them. */
+  /** Extents by their names in the file. */
   readonly dimensions: Readonly<Record<string, number>>;
-  /** The table of ops, and what takes the place of ops. */
+  /** The table of ops, and the caller's replacements. */
   readonly walk: WalkOptions;
 }
 
 type Feeds = Readonly<Record<string, Tensor | readonly Tensor[]>>;
-/** What a model gives, by name. */
+/** Outputs of a model, by name. */
 export type OnnxOutputs = Record<string, OnnxOutput>;
 
-/** The most sets of shapes that the model is traced for one by one. After that extents that vary are left open. */
+/** Maximum number of input shapes with traces of their own. Then varying extents become unknown. */
 const MOST_SHAPES = 4;
 
-/** A model of a file of ONNX. Made by {@linkcode loadOnnx}. */
+/** A model of an ONNX file. Made by {@linkcode loadOnnx}. */
 export class OnnxModel {
-  /** What it takes, in the file's order. */
+  /** Its inputs, in the file's order. */
   readonly inputs: readonly OnnxValue[];
-  /** What it gives, in the file's order. */
+  /** Its outputs, in the file's order. */
   readonly outputs: readonly OnnxValue[];
-  /** Its initialisers of floating-point numbers by name, to train, assign or save. */
+  /** Its floating-point initialisers by name, to train, assign or save. */
   readonly variables: Readonly<Record<string, Variable>>;
   readonly #init: ModelInit;
   readonly #constants = new Map<OnnxGraph, Map<string, Value>>();
   readonly #function: TracedFunction<[Feeds], OnnxOutputs>;
   readonly #relaxed: TracedFunction<[Feeds], OnnxOutputs>;
   #graph: FuncGraph | null = null;
-  /** True where a graph needs what only a run knows. */
+  /** True where a graph needs values known only at run time. */
   #isEager = false;
   #isDisposed = false;
 
@@ -87,7 +87,7 @@ export class OnnxModel {
     this.#relaxed = tracedFunction(body, { name, reduceRetracing: true });
   }
 
-  /** What the graph's initialisers are: variables, or elements that are known. */
+  /** Fills in the graph's initialisers: variables, or known elements. */
   #fillConstants(): void {
     const { graph, variables } = this.#init;
     const constants = new Map<string, Value>();
@@ -103,7 +103,8 @@ export class OnnxModel {
   }
 
   /**
-   * Runs the model: named inputs in, named outputs out. Rejects with `ValueError` for inputs that are missing, unknown or do not fit.
+   * Runs the model: named inputs in, named outputs out. Rejects with `ValueError` for inputs that are missing, unknown
+   * or do not fit.
    */
   async run(inputs: Readonly<Record<string, OnnxInput>> = {}): Promise<OnnxOutputs> {
     const feeds = this.#feeds(inputs);
@@ -117,8 +118,8 @@ export class OnnxModel {
   }
 
   /**
-   * {@linkcode run} at once, or in the function that is being traced: part of its graph, differentiated as the rest. Throws as `run` does,
-   * and `FailedPreconditionError` where something must be awaited.
+   * Runs as {@linkcode run} does, synchronously or in the function being traced: as a part of its graph, and
+   * differentiable. Throws as `run` does, and `FailedPreconditionError` if it must wait.
    */
   call(inputs: Readonly<Record<string, OnnxInput>> = {}): OnnxOutputs {
     const feeds = this.#feeds(inputs);
@@ -138,7 +139,7 @@ export class OnnxModel {
     return compose(() => this.#build(feeds));
   }
 
-  /** The graph that it is, for inputs of the shapes that the file tells. Throws `NeedsValueError` where that is not enough. */
+  /** Returns the model's graph, for inputs of the file's shapes. Throws `NeedsValueError` if these are not enough. */
   get graph(): FuncGraph {
     const specs = Object.fromEntries(
       this.inputs.map(({ name, dtype, shape }) => [name, TensorSpec(shape, dtype, name)]),
@@ -152,23 +153,23 @@ export class OnnxModel {
     for (const v of Object.values(this.variables)) v.dispose();
   }
 
-  /** By the shapes as they are, as long as there are few of them. */
+  /** Traces by exact shapes while there are few of them. */
   #traced(): TracedFunction<[Feeds], OnnxOutputs> {
     return this.#function.traceCount < MOST_SHAPES ? this.#function : this.#relaxed;
   }
 
-  /** True where the ops run one by one, as only then enough is known. */
+  /** True where the ops run one by one, since only then enough is known. */
   #runsOneByOne(feeds: Feeds): boolean {
     return this.#isEager || Object.values(feeds).some((v) => v === ABSENT);
   }
 
-  /** Throws an error again, but for one that says that a graph knows too little. */
+  /** Rethrows an error, except one that reports missing values. */
   #noteUnknown(e: unknown): void {
     if (!(e instanceof NeedsValueError)) throw e;
     this.#isEager = true;
   }
 
-  /** The ops of the model for these inputs, in the graph that is being built or at once. */
+  /** Runs the ops of the model on these inputs, in the graph being built or eagerly. */
   #build(feeds: Feeds): OnnxOutputs {
     const { graph, walk } = this.#init;
     const inputs = graph.inputs.map(({ name }) => {
@@ -240,7 +241,7 @@ export class OnnxModel {
   }
 }
 
-/** What stands for an optional that is absent. */
+/** Stands for an absent optional. */
 const ABSENT: readonly Tensor[] = Object.freeze([]);
 
 function describeValue(

@@ -1,6 +1,4 @@
-/**
- * Functions of the caller in the place of ops.
- */
+/** Functions of the caller that replace ops. */
 import type { DType } from "../engine/core/dtype.ts";
 import { ValueError } from "../engine/core/errors.ts";
 import { Tensor } from "../engine/core/tensor.ts";
@@ -11,13 +9,13 @@ import { allNodes, type OnnxGraph } from "./file/graph.ts";
 import type { ValueType } from "./file/types.ts";
 
 /**
- * A function in an op's place: it gets the node's inputs as tensors at each run, and gives its output, or a list of its outputs. It may be
- * async, reads what it likes, and is differentiated through.
+ * A function in place of an op: it takes the node's inputs as tensors at each run, and returns its output, or a list of
+ * its outputs. It may be async, may read tensors, and is differentiable.
  */
 // deno-lint-ignore no-explicit-any
 export type OnnxScript = (...inputs: any[]) => unknown;
 
-/** Rules that call the functions, by the name of the op. Throws `ValueError` for what is no function. */
+/** Makes rules that call the functions, by op name. Throws `ValueError` for values that are no functions. */
 export function scriptRules(
   scripts: Readonly<Record<string, OnnxScript>>,
   graph: OnnxGraph,
@@ -52,7 +50,7 @@ function callScript(
     { name },
   ) as unknown as Tensor | Tensor[];
   const list = results instanceof Tensor ? [results] : results;
-  // What the file tells of shapes is a hint, as edits of models may leave it wrong.
+  // The file's shapes are hints: edited models may have wrong ones.
   return wanted.map((_, i) => list[i] ?? null);
 }
 

@@ -1,23 +1,21 @@
-/**
- * A model's variables: its initialisers of floating-point numbers, by name.
- */
+/** A model's variables: its floating-point initialisers, by name. */
 import type { NdArray } from "../engine/core/nd_array.ts";
 import { DTYPES } from "../engine/core/dtype.ts";
 import { type Variable, variable } from "../engine/runtime/variables/variable.ts";
 import type { Lookup } from "./build/rule.ts";
 import type { GraphNode, OnnxGraph } from "./file/graph.ts";
 
-/** How the nodes of a graph use a constant. */
+/** The uses of a constant by the nodes of a graph. */
 interface Use {
-  /** Some node computes with it: it is a weight. */
+  /** True where a node computes with it: it is a weight. */
   isWeight: boolean;
-  /** Some node wants it left alone. */
+  /** True where a node must have it constant. */
   isFrozen: boolean;
 }
 
 /**
- * Makes a variable of each initialiser of floating-point numbers that nodes compute with. One of rank 0, and one that says where or how
- * much, as the scales of a Resize, stays a constant.
+ * Makes a variable of each floating-point initialiser that nodes compute with. Scalars, and arguments such as the
+ * scales of a Resize, stay constants.
  */
 export function makeVariables(graph: OnnxGraph, lookup: Lookup): Record<string, Variable> {
   const uses = new Map<string, Use>();

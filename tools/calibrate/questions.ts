@@ -1,5 +1,5 @@
 /**
- * What is compared to find each constant of src/engine/devices/cpu/thresholds.ts that can be measured.
+ * The comparisons that find each measurable constant of src/engine/devices/cpu/thresholds.ts.
  *
  * @module
  */
@@ -14,11 +14,11 @@ export type Name = keyof typeof THRESHOLDS;
 export interface Question {
   /** The constant. */
   readonly name: Name;
-  /** What is compared, for the note beside it. */
+  /** Description of the comparison, for the note beside the constant. */
   readonly compared: string;
   /** Sizes of the work, in ascending order. */
   readonly sizes: readonly number[];
-  /** What is held against the constant for work of a size. */
+  /** Returns the number to compare with the constant, for work of a size. */
   value(size: number): number;
   /** The op and its inputs' shapes. */
   work(size: number): Work;

@@ -45,7 +45,7 @@ function baseName(specifier: string): string {
   return specifier.split("/").at(-1)!.replace(/\.js$/, "");
 }
 
-/** Whether an import in a test file leads to the library under test. */
+/** True where an import in a test file leads to the library under test. */
 export function importsSubject(specifier: string): boolean {
   const name = baseName(specifier);
   return specifier.startsWith(".") && !BUNDLED_HELPERS.has(name) && !(name in STAND_INS);

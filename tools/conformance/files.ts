@@ -56,7 +56,7 @@ const ROUNDED_SPECS: ReadonlySet<string> = new Set([
   "optimizers/adamax_optimizer_test.js: AdamaxOptimizer basic",
 ]);
 
-/** Whether a spec is compared with TensorFlow.js's tolerance instead of ours. */
+/** True for a spec that is compared with TensorFlow.js's tolerance instead of Weft's. */
 export function isRoundedSpec(file: string, spec: string): boolean {
   return ROUNDED_SPECS.has(`${file}: ${spec}`);
 }

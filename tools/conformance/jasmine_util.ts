@@ -54,7 +54,7 @@ const ACCIDENT =
 const WRAPPED_ACCIDENT =
   /Cannot (read|set) properties of (undefined|null)|Maximum call stack|before initialization/;
 
-/** Whether an error looks thrown on purpose. */
+/** True for an error that looks thrown on purpose. */
 export function isDeliberate(error: unknown): boolean {
   if (!(error instanceof Error)) return true;
   const isBuiltIn = [TypeError, RangeError, ReferenceError].some((type) => error instanceof type);
@@ -95,7 +95,7 @@ function testBackend({ modules }: Subject): unknown {
 
 /** A booted Jasmine with the suite's stand-in module. */
 export interface Harness {
-  /** What the tests import as "jasmine_util". */
+  /** The module that the tests import as "jasmine_util". */
   readonly jasmineUtil: object;
   /** Tells the harness which file registers specs from now on. */
   enterFile(name: string): void;

@@ -9,7 +9,7 @@ export const RESULT_MARKER = "\u0001conformance ";
 /** Starts the message of a skip for want of names in the library under test. */
 export const MISSING = "Missing: ";
 
-/** What the parent asks of the child, as JSON in the first argument. */
+/** The parent's request to the child, as JSON in the first argument. */
 export interface RunRequest {
   readonly subject: string;
   readonly device: string;
@@ -19,7 +19,7 @@ export interface RunRequest {
   readonly grep: string;
 }
 
-/** How one spec ended. */
+/** The result of one spec. */
 export interface SpecResult {
   readonly file: string;
   readonly spec: string;

@@ -12,20 +12,20 @@ interface SyntaxNode {
   readonly [key: string]: unknown;
 }
 
-/** What the scan needs of the parser. */
+/** The used part of the parser. */
 export interface Parser {
   parse(source: string, options: { ecmaVersion: "latest"; sourceType: "module" }): SyntaxNode;
 }
 
 /** The library under test, as far as the scan looks at it. */
 export interface Surface {
-  /** What the tests see as `tf`. */
+  /** The tests' `tf`. */
   readonly api: object;
   /** Methods of tensors that TensorFlow.js has and this library lacks. */
   readonly missingMethods: ReadonlySet<string>;
 }
 
-/** Whether an import in a test file leads to the library under test rather than to a helper. */
+/** True where an import in a test file leads to the library under test rather than to a helper. */
 export type ImportsSubject = (specifier: string) => boolean;
 
 /** A change to the source text: replace [start, end) by `text`. */
@@ -35,13 +35,13 @@ interface Edit {
   readonly text: string;
 }
 
-/** What became of one file. */
+/** The result of scanning one file. */
 export interface Scanned {
   /** The source with skips written in; null where the whole file cannot run. */
   readonly source: string | null;
   /** API names that the file as a whole needs and the library lacks. */
   readonly fileMissing: readonly string[];
-  /** How many `it` calls the file holds, as written. */
+  /** Number of `it` calls written in the file. */
   readonly specs: number;
 }
 

@@ -2,16 +2,16 @@
 
 import { importNpm } from "./npm.ts";
 
-/** What the runner needs of a library. */
+/** The runner's interface of a library. */
 export interface Subject {
   readonly name: string;
   /** The object the tests see as `tf`. */
   readonly api: Record<string, unknown>;
   /** Modules inside the library, by the names of TensorFlow.js's. */
   readonly modules?: Readonly<Record<string, Namespace>>;
-  /** Whether error texts are compared as well; ours differ by design, so for Weft it is enough that it throws. */
+  /** Compare error texts as well. Weft's differ by design: for it, it is enough that it throws. */
   readonly comparesMessages: boolean;
-  /** Whether `dataSync()` works on a device. */
+  /** True where `dataSync()` works on a device. */
   isDataSync(device: string): boolean;
   /** Makes a device the default; throws where it cannot be had. */
   useDevice(device: string): Promise<void>;
@@ -22,7 +22,7 @@ export interface Subject {
 /** Names of the subjects that can be asked for. */
 export const SUBJECTS = ["weft", "backend", "tfjs"] as const;
 
-/** What a module exports. */
+/** The exports of a module. */
 export type Namespace = Record<string, unknown>;
 
 /** Modules inside TensorFlow.js that tests import, and ours under `src/tfjs/core`. */

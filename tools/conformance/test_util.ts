@@ -7,7 +7,7 @@
 /** TensorFlow.js's own tolerance, absolute; it stays the upper limit. */
 const ABSOLUTE_TOLERANCE = 1e-3;
 
-/** What the arithmetic of a device may cost, relative to the expected magnitude and, near zero, absolute. */
+/** Tolerance of a device's arithmetic, relative to the expected magnitude and, near zero, absolute. */
 interface Precision {
   readonly relative: number;
   readonly floor: number;
@@ -51,7 +51,7 @@ function textOf(value: unknown): string {
   return value instanceof Uint8Array ? new TextDecoder().decode(value) : String(value);
 }
 
-/** How many decimals a number is written with. */
+/** Returns the number of decimals in a number's text. */
 function decimalsOf(literal: number): number {
   const [digits, exponent = "0"] = String(literal).split("e") as [string, string?];
   return (digits.split(".")[1]?.length ?? 0) - Number(exponent);
@@ -71,7 +71,7 @@ function roundingOfAll(literals: readonly unknown[]): number {
 }
 
 interface Tolerance {
-  /** What the test itself asks for, absolute. */
+  /** The test's own absolute tolerance. */
   readonly epsilon: number | undefined;
   /** Rounding of the literals around it. */
   readonly rounding: number;

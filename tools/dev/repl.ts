@@ -8,7 +8,7 @@ import { prepareWebGpu } from "../environment.ts";
 import { enterRoot } from "../files.ts";
 import { chooseImports } from "../jsr.ts";
 
-/** What the prompt runs first. */
+/** The prompt's first statement. */
 const BEGINNING = 'import * as tf from "@weft/weft"; await tf.ready();';
 
 async function main(): Promise<number> {

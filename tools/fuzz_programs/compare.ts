@@ -23,7 +23,7 @@ export function arrayValue(a: tf.NdArray): Value {
   return { dtype: a.dtype, shape: a.shape, data: Array.from(a.data as Float32Array, Number) };
 }
 
-/** How far apart floats may lie, as a part of the largest of the result. */
+/** Allowed difference of floats, relative to the largest of the result. */
 export interface Tolerance {
   readonly float32: number;
   readonly float16: number;

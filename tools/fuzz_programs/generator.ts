@@ -49,7 +49,9 @@ const DECKS: readonly (readonly Template[])[] = FAMILIES.flatMap(([templates, we
   return Array<readonly Template[]>(weight).fill(deck);
 });
 
-/** How often each template was taken and left out, by its text: a template that is never taken is a mistake in the table. */
+/**
+ * Counts of each template's uses and refusals, by its text: a template that is never used is a mistake in the table.
+ */
 export const taken: Map<string, { taken: number; refused: number; error: string }> = new Map();
 
 const MOST_ELEMENTS = 2048;

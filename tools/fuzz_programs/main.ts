@@ -24,13 +24,13 @@ function seedOfToday(): number {
   return Math.floor(Date.now() / 86_400_000) * 1_000_000 % 2_000_000_000;
 }
 
-/** What two faults of one cause mostly have in common. */
+/** Returns a key that two faults of one cause mostly have in common. */
 function keyOf(program: Program, fault: Fault): string {
   const kind = kindOf(fault);
   return kind === "differs" ? program.lines.map((l) => l.code.replace(/\d+/g, "")).join() : kind;
 }
 
-/** What is told of one seed. */
+/** Reports one seed. */
 async function tell(
   seed: number,
   { device, seen, list }: {

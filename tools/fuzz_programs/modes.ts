@@ -8,7 +8,7 @@ import * as tf from "@weft/weft";
 import { arrayValue, type Value, valuesOf } from "./compare.ts";
 import { bodyOf, inputArrays, type Program } from "./program.ts";
 
-/** What a run gives: results of a program, or gradients with respect to its float32 inputs. */
+/** The results of a program, or gradients with respect to its float32 inputs. */
 export type Results = readonly (Value | null)[];
 
 /** A way to run a program. */
@@ -83,7 +83,7 @@ function gradient(program: Program, relative?: number): Promise<Results> {
   return withInputs(program, (inputs) => valuesOf(gradientOf(program)(...inputs)), relative);
 }
 
-/** What is known of results while the function is traced must hold of them. */
+/** Checks results against the shapes and dtypes that were known while the function was traced. */
 function checkStatic(traced: readonly (tf.Tensor | null)[], results: Results): void {
   traced.forEach((t, i) => {
     const value = results[i];

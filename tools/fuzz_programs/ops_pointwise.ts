@@ -167,7 +167,7 @@ export const IMAGES: readonly Template[] = [
   ],
 ];
 
-/** What training computes. */
+/** The losses of training programs. */
 export const LOSSES: readonly Template[] = [
   [
     "x:matrix y=x",

@@ -123,7 +123,7 @@ export function programText(program: Program, mode: string, device: string): str
   ].join("\n");
 }
 
-/** What of the program its outputs need, numbered anew. Inputs that nothing reads go too, all but one. */
+/** Returns the part of the program that its outputs need, renumbered. Of unread inputs one may stay. */
 export function pruned(program: Program): Program {
   const n = program.inputs.length, needed = new Set(program.outputs);
   for (let i = program.lines.length - 1; i >= 0; i--) {

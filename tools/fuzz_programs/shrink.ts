@@ -91,7 +91,7 @@ function* smallerDims({ inputs, lines, outputs }: Program): Generator<Program> {
   }
 }
 
-/** How large a program is: fewer lines first, then fewer inputs, fewer and simpler elements. */
+/** Returns the size of a program: lines first, then inputs, then elements by number and simplicity. */
 function sizeOf({ inputs, lines, outputs }: Program): number {
   const text = lines.reduce((n, line) => n + line.code.length, 0);
   const elements = inputs.reduce((n, x) => n + x.data.length, 0);

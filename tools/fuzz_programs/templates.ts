@@ -14,7 +14,7 @@ import type { Random } from "./random.ts";
 /** Operands, text and how many times as often as others it is drawn. */
 export type Template = readonly [operands: string, code: string, weight?: number];
 
-/** What the generator knows of a value. */
+/** The generator's knowledge of a value. */
 export interface ValueType {
   readonly dtype: string;
   readonly shape: readonly number[];

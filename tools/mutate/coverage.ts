@@ -16,13 +16,13 @@ export interface KnownTest {
   readonly file: string;
   readonly name: string;
   readonly device: TestDevice;
-  /** How long it took. */
+  /** Duration. */
   readonly ms: number;
   /** From 0 to 1: how much it is about the mutant, as far as what it executes tells. */
   readonly share: number;
 }
 
-/** What is kept of a test file. */
+/** The stored data of a test file. */
 interface LearntFile {
   /** Of its text. */
   readonly hash: string;
@@ -54,12 +54,12 @@ export function testFiles(): string[] {
   return list("tests", "_test.ts").filter((file) => !LEFT_OUT.test(file));
 }
 
-/** What runs in threads of its own, which have counters of their own, counts as executed where it is asked for. */
+/** Code that runs in threads with counters of their own counts as executed where it is called. */
 const IN_WORKERS: Readonly<Record<string, string>> = {
   "src/engine/script/workers/worker_main.ts": "src/engine/script/workers/worker_pool.ts",
 };
 
-/** What the tests execute. */
+/** The coverage of the tests. */
 export class Coverage {
   readonly #sources: ReadonlyMap<string, string>;
   readonly #ranges = new Map<
@@ -148,7 +148,9 @@ export class Coverage {
     }).sort((a, b) => a.ms - b.ms);
   }
 
-  /** How rare the rarest place around the mutant is that a test executes: who takes the other branch notices. */
+  /**
+   * Returns the rarity of the rarest executed place around the mutant: a test that takes the other branch notices it.
+   */
   #rarity(
     all: readonly Uint8Array[],
     ranges: readonly (readonly [number, number])[],

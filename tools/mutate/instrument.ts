@@ -69,7 +69,7 @@ function isDeclaration(node: ts.Node): boolean {
     ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node);
 }
 
-/** Whether a node is an expression that may be left out while what holds it is executed. */
+/** True for an expression that may be skipped while its parent is executed. */
 function isCountedExpression(node: ts.Node): boolean {
   const { parent } = node;
   if (!parent || ts.isBlock(node)) return false;
@@ -85,19 +85,19 @@ function isCountedExpression(node: ts.Node): boolean {
     ].includes(parent.operatorToken.kind);
 }
 
-/** Whether a node is no mere sign between others. */
+/** True for a node that is more than a punctuation mark. */
 function isExpression(node: ts.Node): boolean {
   return node.kind !== ts.SyntaxKind.QuestionToken && node.kind !== ts.SyntaxKind.ColonToken;
 }
 
-/** Whether a node is one of the statements of a function's block. */
+/** True for a statement of a function's block. */
 function isListed(node: ts.Node): boolean {
   const { parent } = node;
   return parent && (ts.isBlock(parent) || ts.isCaseOrDefaultClause(parent)) &&
     ts.isStatement(node) && !ts.isFunctionDeclaration(node) && !ts.isClassDeclaration(node);
 }
 
-/** Whether a node is a statement without braces that belongs to another. */
+/** True for a statement without braces that belongs to another. */
 function isLoneBody(node: ts.Node): boolean {
   const { parent } = node;
   if (!parent || ts.isBlock(node) || !ts.isStatement(node)) return false;

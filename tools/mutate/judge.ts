@@ -8,7 +8,7 @@ import type { KnownTest } from "./coverage.ts";
 import type { Mutant } from "./mutants.ts";
 import type { TestDevice, Workspace } from "./workspace.ts";
 
-/** What became of a mutant. */
+/** The result of a mutant. */
 export interface Verdict {
   readonly mutant: Mutant;
   /**
@@ -18,7 +18,7 @@ export interface Verdict {
   readonly status: "killed" | "hung" | "survived" | "unreached" | "unclear";
   /** The test that noticed. */
   readonly by: string | null;
-  /** How many tests it was shown to. */
+  /** Number of tests that ran on it. */
   readonly tests: number;
   readonly ms: number;
 }
@@ -30,7 +30,7 @@ export interface JudgeOptions {
   readonly source: string;
   /** The tests that execute the mutant, fastest first. */
   readonly tests: readonly KnownTest[];
-  /** How much time of tests may be spent on each device, in milliseconds. */
+  /** Time budget for tests on each device, in milliseconds. */
   readonly budgetMs: number;
 }
 
@@ -52,7 +52,7 @@ const SLOWER = 8, LEAST_IDLE_MS = 10_000;
 /** Files may be loaded for so long. */
 const LOADING_MS = 60_000;
 
-/** What hangs is believed where the source itself takes less than this part of the limit right after it. */
+/** A hang counts where the unchanged source takes less than this part of the limit right after it. */
 const SURELY = 1 / 3;
 
 /** Runs tests on a mutant: the CPU's first, WebGPU's where those notice nothing. */

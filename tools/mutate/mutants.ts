@@ -15,7 +15,7 @@ export interface Mutant {
   /** Offsets of the text that is replaced. */
   readonly start: number;
   readonly end: number;
-  /** What stands there and what stands there in the mutant. */
+  /** The original text and its replacement. */
   readonly original: string;
   readonly mutated: string;
   /** The whole line as it is, without the spaces around it. */
@@ -134,7 +134,7 @@ function mutateCall(node: ts.CallExpression, add: (node: ts.Node, mutated: strin
   }
 }
 
-/** Whether a statement does nothing but leave where it stands: the `if` before it is a check. */
+/** True for a statement that only leaves its block: the `if` before it is a check. */
 function onlyLeaves(node: ts.Statement): boolean {
   if (ts.isBlock(node)) return node.statements.length === 1 && onlyLeaves(node.statements[0]);
   return ts.isThrowStatement(node) || ts.isReturnStatement(node) || ts.isContinueStatement(node) ||
@@ -150,28 +150,28 @@ function isText(node: ts.Expression): boolean {
   return ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
 }
 
-/** Whether the expression is itself the condition of an `if`, a `while` or a choice. */
+/** True for an expression that is itself the condition of an `if`, a `while` or a choice. */
 function isCondition({ parent, pos }: ts.Expression): boolean {
   return (ts.isIfStatement(parent) || ts.isWhileStatement(parent)) &&
       parent.expression.pos === pos ||
     ts.isConditionalExpression(parent) && parent.condition.pos === pos;
 }
 
-/** Whether an argument names something, so that two of them may be mistaken for each other. */
+/** True for an argument that names something, so that two of them may be mistaken for each other. */
 function isPlace(node: ts.Expression): boolean {
   return ts.isIdentifier(node) && node.text !== "undefined" ||
     ts.isPropertyAccessExpression(node) ||
     ts.isElementAccessExpression(node);
 }
 
-/** Whether a number is a constant's power of two: a size that was chosen for speed, in which one more or less means nothing. */
+/** True for a constant's power of two: a size chosen for speed, in which one more or less means nothing. */
 function isChosenSize({ text, parent }: ts.NumericLiteral | ts.BigIntLiteral): boolean {
   const value = Number(text);
   return ts.isVariableDeclaration(parent) && /^[A-Z][A-Z_0-9]+$/.test(parent.name.getText()) &&
     value >= 32 && Number.isInteger(Math.log2(value));
 }
 
-/** Whether a `true` says that a key is one of an options object: the compiler takes nothing else there. */
+/** True for a `true` that marks a key of an options object: the compiler accepts nothing else there. */
 function isKeyOfOptions({ parent }: ts.Node): boolean {
   if (!ts.isPropertyAssignment(parent)) return false;
   const owner = parent.parent.parent;

@@ -7,7 +7,7 @@
 
 import { COUNTERS } from "./counters.ts";
 
-/** What a test file is asked to do. Its names are keyed by the file's path. */
+/** A request to a test file. Its names are keyed by the file's path. */
 export interface Request {
   /** Tests to run in each file; null runs all. */
   readonly tests: Readonly<Record<string, readonly string[]>> | null;

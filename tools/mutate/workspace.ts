@@ -12,14 +12,14 @@ import type { Request } from "./preload.ts";
 /** The device that tests run on: those that need WebGPU are the ones whose name ends in "[webgpu]". */
 export type TestDevice = "cpu" | "webgpu";
 
-/** What a run of test files came to. */
+/** The result of a run of test files. */
 export interface TestRun {
   readonly passed: boolean;
-  /** Whether it was ended because it said nothing for too long. */
+  /** True where it was ended because it wrote nothing for too long. */
   readonly hung: boolean;
   /** The name of the first test that failed, where one did. */
   readonly failed: string | null;
-  /** The end of what was written, for those who look for the reason. */
+  /** The end of the output, which shows the reason. */
   readonly output: string;
 }
 
@@ -28,9 +28,9 @@ export interface TestOptions {
   readonly device: TestDevice;
   /** Tests to run in each file, or null for all, and where to write what they execute. */
   readonly request: Request;
-  /** How long nothing may be written before it counts as hung, while a test runs, or while files are loaded. */
+  /** Longest silence before a run counts as hung, while a test runs or while files are loaded. */
   readonly idleMs: (test: string | null) => number;
-  /** Whether to stop at the first failure, which is what is done unless told. */
+  /** Stop at the first failure. Default: true. */
   readonly failFast?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The package as bundlers read it: a file for each module, beside the few files that everybody else loads. A bundler leaves out
- * modules of which a page uses nothing, and package.json says which ones it must not leave out.
+ * The package as bundlers read it: a file for each module, beside the few files that all other users load. A bundler
+ * leaves out modules of which a page uses nothing, and package.json lists those that it must not leave out.
  *
  * @module
  */
@@ -75,8 +75,8 @@ function importedBare(module: string): string[] {
 }
 
 /**
- * What `sideEffects` of package.json names: entries, and the modules that others import for what they do. What any other module does
- * when it is loaded serves those who use what it exports.
+ * Returns the `sideEffects` of package.json: entries, and modules that others import for their effects. All other
+ * modules' top-level code serves only the users of their exports.
  */
 export function withSideEffects(modules: readonly string[], entries: readonly string[]): string[] {
   const imported = modules.filter((module) => module !== ALL_MODULES).flatMap(importedBare);

@@ -47,7 +47,7 @@ export const PAGES: Readonly<
   },
 };
 
-/** What a page loads. */
+/** The files that a page loads. */
 export interface Weight {
   /** Its files by name: what it begins with is "page.js". */
   readonly files: ReadonlyMap<string, Uint8Array>;

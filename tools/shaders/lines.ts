@@ -122,7 +122,7 @@ export function include(lines: readonly Line[], read: ReadShader, declared: Line
   });
 }
 
-/** What a declaration declares. */
+/** Returns the name that a declaration declares. */
 export function nameOf({ code }: Line): string {
   return /^(?:const|alias|fn) (\w+)/.exec(code)![1];
 }

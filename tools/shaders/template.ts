@@ -17,13 +17,13 @@ import {
 } from "./lines.ts";
 import { camel, literal, type Names, staysAtomic } from "./text.ts";
 
-/** What a kernel's builder has to give. */
+/** A parameter of a kernel's builder. */
 export interface Parameter {
   /** Its name in TypeScript. */
   readonly name: string;
   /** Its type in TypeScript. */
   readonly type: "number" | "boolean" | "string" | "readonly number[]" | "slot";
-  /** What it is. */
+  /** Its description. */
   readonly doc: string;
   /** Text of what stands in the file. */
   readonly value: string;
@@ -31,7 +31,7 @@ export interface Parameter {
 
 /** A kernel, compiled. */
 export interface Template {
-  /** What it has to be given, in the order of the file. */
+  /** The parameters, in the order of the file. */
   readonly parameters: readonly Parameter[];
   /** Body of the function. */
   readonly code: string;

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** What the names in a kernel's file stand for. */
+/** The meaning of the names in a kernel's file. */
 export interface Names {
   /** Parameters by their names in WGSL: how TypeScript calls them, and what a number has behind it. */
   readonly values: Map<string, { readonly text: string; readonly suffix: string }>;

@@ -7,7 +7,7 @@
 import { gzipSync } from "node:zlib";
 import { type Digits, loadMnist } from "../../examples/mnist/files.ts";
 
-/** How many images go into the file: some 900 kB. */
+/** Numbers of images in the file: some 900 kB. */
 const TRAINED = 8000, TESTED = 1000;
 
 const PIXELS = 28 * 28;

@@ -1,5 +1,5 @@
 /**
- * What the pages take from packages of npm: the systems that Weft is timed beside, and a network that was trained.
+ * The npm packages of the pages: the systems that Weft is timed beside, and a trained network.
  *
  * @module
  */

@@ -297,7 +297,7 @@ export function roomOf(file: string): string | null {
   return room === undefined ? null : `${area}/${room}`;
 }
 
-/** Whether a room may import another. */
+/** True where a room may import another. */
 export function mayImport(room: string, other: string): boolean {
   if (room === other) return true;
   if (room === "modules_generated" || room === "mod") return other !== "mod";

@@ -1,6 +1,6 @@
 /**
- * Finds comments that are riddles: doc comments that begin with a question word instead of their subject, and persons in the place of
- * code ("nobody reads it" for an unused value).
+ * Finds comments that are riddles: doc comments that begin with a question word instead of their subject, and persons
+ * instead of code (an unused value has no reader, not `nobody`).
  *
  * @module
  */
@@ -11,7 +11,7 @@ const COMMENT = /^[ \t]*(?:\/\*\*(?!\/)[^]*?\*\/|\/\/ .*)/gm;
 /** A doc comment whose first word is no subject. */
 const OPENING = /^\/\*\*\s*(?:\*\s*)?(?:What|How|Who|Whoever|Whether|Of an?|Reasons\.)(?= |$)/;
 
-/** Persons, who are not there in code. */
+/** Persons, which code does not have. */
 const PERSON = /\b(?:who|whoever|whom|nobody|somebody|anybody|everybody)\b/i;
 
 /** Returns the comments of a source text that are riddles, each in one line. Code in them is not looked at. */

@@ -38,7 +38,9 @@ export function countLines(text: string): Omit<Lines, "generated"> {
   return counts;
 }
 
-/** Whether a line begins a statement that only names other modules. A list of exports without `from` counts too. */
+/**
+ * True for a line that begins a statement that only names other modules. A list of exports without `from` counts too.
+ */
 function startsImport(line: string): boolean {
   return /^import\b(?!\s*\()/.test(line) || /^export\s*(type\s*)?[{*]/.test(line);
 }

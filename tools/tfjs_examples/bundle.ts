@@ -21,7 +21,7 @@ const UNION: Readonly<Record<string, string>> = {
 /** Packages from npm that compute: they are bundled. */
 const COMPUTING: readonly string[] = ["@tensorflow-models/mobilenet"];
 
-/** Whether a file was written as a CommonJS module. */
+/** True for a file that was written as a CommonJS module. */
 function isCommonJs(source: string): boolean {
   return !/^\s*(import|export)\s/m.test(source);
 }
@@ -88,13 +88,13 @@ async function filesOf(folder: string, prefix = ""): Promise<string[]> {
   return found;
 }
 
-/** What is written: where the examples lie, which one, and for which platform. */
+/** The bundle to write: the examples' folder, the example, and the platform. */
 export interface ExampleBundle {
   /** Folder of all examples. */
   readonly examples: string;
   /** The example's directory. */
   readonly name: string;
-  /** How it is run. */
+  /** Its driver. */
   readonly driver: Driver;
   /** File that is written. */
   readonly outfile: string;

@@ -17,7 +17,7 @@ const FLAT = {
 const IMPORTS: Record<string, string> = { "@tensorflow/tfjs-core": "/weft/tfjs-core.js" };
 for (const name of Object.keys(FLAT)) IMPORTS[name] = `/${name}.js`;
 
-/** What `@tensorflow/tfjs` is, but for its own backends. */
+/** `@tensorflow/tfjs` without its own backends. */
 const UNION = `
 export * from "@tensorflow/tfjs-core";
 export * from "@tensorflow/tfjs-layers";
@@ -41,7 +41,7 @@ await send(null);
 
 const script = (body: string): PageFile => ({ type: "text/javascript", body });
 
-/** What all pages load: Weft as it is published, and the packages from npm. */
+/** Returns the files that all pages load: Weft as it is published, and the packages from npm. */
 export async function libraryFiles(): Promise<Map<string, PageFile>> {
   const files = new Map<string, PageFile>();
   const folder = await Deno.makeTempDir({ prefix: "weft-page-" });

@@ -22,11 +22,11 @@ import type { Driver } from "./types.ts";
 
 const CHILD = new URL("./run.ts", import.meta.url).pathname;
 const REPOSITORY = "https://github.com/tensorflow/tfjs-examples";
-/** What float32 sums in another order may differ by in a few steps. */
+/** Allowed difference of float32 sums in another order after a few steps. */
 const TOLERANCE = 2e-4;
 const TOLERANCE_OF_GPU = 2e-3;
 const TIMEOUT_MS = 180_000;
-/** How much of an error's text is printed. */
+/** Maximum length of a printed error. */
 const MAX_TEXT = 1500;
 
 async function checkout(from: string): Promise<string> {
@@ -59,7 +59,7 @@ async function runInDeno(
 
 const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
 
-/** What is wrong with a run; null where nothing is. */
+/** Returns the fault of a run; null for none. */
 function complaint(weft: Told, theirs: Told | null, where: string): string | null {
   const tolerance = where === "cpu" ? TOLERANCE : TOLERANCE_OF_GPU;
   const { losses, values, steps } = weft;

@@ -5,7 +5,7 @@ import { toFileUrl } from "../conformance/paths.ts";
 import { exists } from "../files.ts";
 import { makePage } from "./surroundings.ts";
 
-/** What begins the line with the result. */
+/** The mark of the line with the result. */
 export const TOLD = "\u0001told ";
 
 async function main([union, bundle, page, device]: string[]): Promise<void> {

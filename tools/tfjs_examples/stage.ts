@@ -5,11 +5,11 @@
 import { numbers } from "./made.ts";
 import type { Any, Driver, Outcome, Stage } from "./types.ts";
 
-/** What a run tells. */
+/** The report of a run. */
 export interface Told {
   /** Losses of the steps. */
   readonly losses: readonly number[];
-  /** How often gradients were applied. */
+  /** Number of applied gradients. */
   readonly steps: number;
   /** Results. */
   readonly values: readonly number[];

@@ -1,12 +1,10 @@
-/**
- * What a program that drives an example has, and what it says.
- */
+/** The types of a program that drives an example, and of its report. */
 
-/** What examples and TensorFlow.js export: whoever uses it knows. */
+/** The exports of examples and TensorFlow.js, of unchecked types. */
 // deno-lint-ignore no-explicit-any
 export type Any = any;
 
-/** What an example came to. */
+/** The result of an example. */
 export interface Outcome {
   /** Losses of the steps, where the example trains without `minimize()`, which is listened to. */
   readonly losses?: readonly number[];
@@ -14,7 +12,7 @@ export interface Outcome {
   readonly values?: ArrayLike<number>;
 }
 
-/** What surrounds an example. */
+/** The surroundings of an example. */
 export interface Stage {
   /** All of `@tensorflow/tfjs`. */
   readonly tf: Any;
@@ -22,11 +20,11 @@ export interface Stage {
   load(file: string): Promise<Any>;
   /** Answers `fetch` for addresses that end so. */
   serve(ending: string, body: BodyInit): void;
-  /** What `argparse` gives programs for options with these names. */
+  /** The result of `argparse` for options with these names. */
   readonly args: Record<string, Any>;
 }
 
-/** How to run an example. */
+/** The driver of an example. */
 export interface Driver {
   /** Files that it starts, where the example has others that cannot be bundled. */
   readonly files?: readonly string[];
@@ -34,9 +32,12 @@ export interface Driver {
   readonly exposes?: Readonly<Record<string, readonly string[]>>;
   /** Texts in files and what stands for them: fewer steps, and no start before the driver's. */
   readonly edits?: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>>;
-  /** Whether first losses and results must be TensorFlow.js's. False: they depend on random numbers that no seed fixes. */
+  /**
+   * True where first losses and results must be TensorFlow.js's. False: they depend on random numbers that no seed
+   * fixes.
+   */
   readonly isSeeded: boolean;
-  /** Whether it also runs in a browser, on the GPU: then it reads nothing at once. */
+  /** Set if it also runs in a browser, on the GPU: then it reads nothing synchronously. */
   readonly inBrowser?: true;
   /** Runs several steps. */
   run(stage: Stage): Promise<Outcome | void>;

@@ -72,7 +72,9 @@ function sameToken(a: string, b: string): boolean {
   return Math.abs(x - y) <= TOLERANCE * Math.max(1, Math.abs(y));
 }
 
-/** How Weft's text differs from TensorFlow.js's; null where it does not. A second run says whether that is random. */
+/**
+ * Returns the difference of Weft's text from TensorFlow.js's; null for none. A second run shows whether it is random.
+ */
 function difference(
   { code }: Snippet,
   [weft, theirs, again]: readonly [Written, Written, Written],

@@ -12,17 +12,17 @@ export interface Snippet {
   readonly code: string;
 }
 
-/** What one wrote, or how it failed. */
+/** The output of one library, or its error. */
 export interface Written {
   readonly lines: readonly string[];
   readonly error: string | null;
 }
 
-/** What begins a line with a result. */
+/** The mark of a line with a result. */
 export const WRITTEN = "\u0001written ";
 const TIMEOUT_MS = 10_000;
 
-/** What a value looks like, whichever library it belongs to. */
+/** Returns the text of a value of either library. */
 function textOf(value: Any, depth = 0): string {
   if (typeof value === "string") return value;
   if (value === null || typeof value !== "object") return String(value);

@@ -13,7 +13,7 @@ export interface FileContent {
   readonly name: string;
 }
 
-/** How a source is read. */
+/** Options of reading a source. */
 export interface SourceOptions {
   /** Is told how much of a download is there, from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;

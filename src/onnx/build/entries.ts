@@ -1,18 +1,18 @@
 /**
- * Shapes as exporters compute them, Shape → Gather → Concat → Reshape: whole numbers of which some are known only at run time are
- * followed through the nodes one by one, so that the others are known while building.
+ * Follows shape computations of exporters, Shape → Gather → Concat → Reshape: partly known integers are tracked element
+ * by element, so that the known ones are available while building.
  */
 import { NdArray } from "../../engine/core/nd_array.ts";
 import type { GraphNode } from "../file/graph.ts";
 import { type Entries, Value } from "./value.ts";
 
-/** What is known of a node's result without running it; null where nothing is. */
+/** The known part of a node's result without running it; null for none. */
 export type Follow = (
   node: GraphNode,
   inputs: readonly (Value | null)[],
 ) => Followed | null;
 
-/** Entries of a vector or a scalar; their dtype is the first input's where it is not told. */
+/** Entries of a vector or a scalar; the default dtype is the first input's. */
 export interface Followed {
   readonly entries: Entries;
   readonly rank: 0 | 1;
@@ -58,7 +58,7 @@ function concat(_: GraphNode, inputs: readonly (Value | null)[]): Followed | nul
   return parts.includes(null) ? null : { entries: parts.flatMap((p) => [...p!]), rank: 1 };
 }
 
-/** A scalar as a vector of one, or such a vector as a scalar. */
+/** Converts a scalar to a vector of one, or such a vector to a scalar. */
 function toRank(rank: 0 | 1): Follow {
   return (_, inputs) => {
     const entries = entriesAt(inputs, 0);
@@ -75,7 +75,7 @@ function slice(node: GraphNode, inputs: readonly (Value | null)[]): Followed | n
   return { entries: entries.slice(from[0], to[0]), rank: 1 };
 }
 
-/** Follows entries through arithmetic of two scalars or vectors, where either side may be one number. */
+/** Follows entries through arithmetic of two scalars or vectors, either of which may be one number. */
 export function followArithmetic(f: (a: number, b: number) => number): Follow {
   return (_, inputs) => {
     const a = entriesAt(inputs, 0), b = entriesAt(inputs, 1);
@@ -93,12 +93,12 @@ export function followArithmetic(f: (a: number, b: number) => number): Follow {
   };
 }
 
-/** How entries of shapes go through ops. */
+/** Follows entries through the ops of shape computations. */
 export const FOLLOW: Readonly<
   Record<"shape" | "same" | "gather" | "concat" | "slice" | "toVector" | "toScalar", Follow>
 > = { shape, same, gather, concat, slice, toVector: toRank(1), toScalar: toRank(0) };
 
-/** What an op's way to follow entries tells of a node's result; null where that are no whole numbers. */
+/** Returns the followed entries of a node's result; null for a result without integers. */
 export function followEntries(
   follow: Follow | undefined,
   node: GraphNode,
@@ -110,7 +110,7 @@ export function followEntries(
     : followed;
 }
 
-/** A result whose entries are all known; null where they are not. */
+/** Returns a result whose entries are all known, else null. */
 export function knownEntries(
   followed: Followed | null,
   inputs: readonly (Value | null)[],

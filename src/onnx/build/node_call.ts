@@ -1,6 +1,4 @@
-/**
- * A node as its rule sees it: inputs as tensors or as known elements, attributes, graphs within.
- */
+/** A node as its rule sees it: inputs as tensors or as known elements, attributes, inner graphs. */
 import { currentInterpreter } from "../../engine/core/apply.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { InvalidArgumentError, UnimplementedError } from "../../engine/core/errors.ts";
@@ -13,20 +11,20 @@ import type { Attributes } from "../file/attributes.ts";
 import { type GraphNode, type OnnxGraph, opName } from "../file/graph.ts";
 import type { Entries, Value } from "./value.ts";
 
-/** A rule wants to know elements that are there only when the graph runs. Eager code knows them. */
+/** A rule needs elements that are known only at run time. Eager code knows them. */
 export class NeedsValueError extends UnimplementedError {}
 
-/** Where a node is: it makes tensors of values, and runs the graphs within. */
+/** The graph around a node: it makes tensors of values, and runs inner graphs. */
 export interface NodeSurroundings {
-  /** The tensors that were made of values in this graph. */
+  /** Tensors made of values in this graph. */
   readonly tensors: Map<Value, Tensor>;
-  /** Those whose channels were put last. */
+  /** Tensors with their channels last. */
   readonly lasts: Map<Value, Tensor>;
-  /** Runs a graph of the node, given its inputs. */
+  /** Runs an inner graph of the node on inputs. */
   runGraph(graph: OnnxGraph, inputs: readonly Value[]): Value[];
 }
 
-/** A value as a tensor of a dtype. `tensors` keeps those that were made of constants, and what was read of variables. */
+/** Converts a value to a tensor of a dtype. `tensors` caches the tensors of constants and of variables' reads. */
 export function tensorOf(
   value: Value,
   tensors: Map<Value, Tensor>,
@@ -47,10 +45,10 @@ export function tensorOf(
   return made.dtype === dtype ? made : tf.cast(made, dtype);
 }
 
-/** The tensor with its last axis, the channels, as axis 1. */
+/** Moves the last axis, the channels, to axis 1. */
 function channelsFirst(x: Tensor): Tensor {
   const shape = x.staticShape!, rank = shape.length, extents = shape.slice(1, -1);
-  // Images of one point need not move.
+  // Images of one point need no move.
   if (extents.every((d) => d === 1) && shape.at(-1) !== null) {
     return tf.reshape(x, [shape[0] ?? -1, shape.at(-1)!, ...extents as number[]]);
   }
@@ -68,7 +66,7 @@ export class NodeCall {
   readonly #around: NodeSurroundings;
   readonly #isNarrow: boolean;
 
-  /** Made by the walk over a graph. `isNarrow`: int64 is given as int32. */
+  /** Made by the walk over a graph. `isNarrow`: int64 is passed as int32. */
   constructor(
     node: GraphNode,
     inputs: readonly (Value | null)[],
@@ -82,17 +80,17 @@ export class NodeCall {
     this.#isNarrow = isNarrow;
   }
 
-  /** The version of the node's domain that the file is written for. */
+  /** The version of the node's domain in the file. */
   get version(): number {
     return this.node.version;
   }
 
-  /** How many inputs it has, absent ones counted. */
+  /** Number of inputs, with absent ones. */
   get count(): number {
     return this.inputs.length;
   }
 
-  /** True where an input is there. */
+  /** True where an input is present. */
   has(i: number): boolean {
     return (this.inputs[i] ?? null) !== null;
   }
@@ -102,34 +100,34 @@ export class NodeCall {
     return (this.node.outputs[i] ?? "") !== "";
   }
 
-  /** An input. Throws `InvalidArgumentError` where it is absent. */
+  /** Returns an input. Throws `InvalidArgumentError` for an absent one. */
   value(i: number): Value {
     return this.inputs[i] ?? this.fail(`input ${i} is missing`);
   }
 
-  /** An input as a tensor. Throws `InvalidArgumentError` where it is absent, or no tensor. */
+  /** Returns an input as a tensor. Throws `InvalidArgumentError` for an absent one, or another value. */
   x(i: number): Tensor {
     const value = this.value(i);
     if (value.kind !== "tensor") this.fail(`input ${i} is ${value.kind}, wanted a tensor`);
     return this.tensorOf(value, this.#isNarrow && value.dtype === "int64" ? "int32" : value.dtype);
   }
 
-  /** An input as a tensor; undefined where it is absent. */
+  /** Returns an input as a tensor; undefined for an absent one. */
   optional(i: number): Tensor | undefined {
     return this.has(i) ? this.x(i) : undefined;
   }
 
-  /** All inputs as tensors. */
+  /** Returns all inputs as tensors. */
   get xs(): Tensor[] {
     return this.inputs.map((_, i) => this.x(i));
   }
 
-  /** An input of whole numbers that count or place something, as int32. */
+  /** Returns an integer input that counts or places, as int32. */
   index(i: number): Tensor {
     return this.tensorOf(this.value(i), "int32");
   }
 
-  /** An input as a tensor with its channels, which are axis 1, last. */
+  /** Returns an input as a tensor with its channels, axis 1, moved to the end. */
   last(i: number): Tensor {
     const value = this.value(i), { lasts } = this.#around;
     let made = value.last ?? lasts.get(value);
@@ -141,39 +139,39 @@ export class NodeCall {
     return made;
   }
 
-  /** A value as a tensor of a dtype. */
+  /** Returns a value as a tensor of a dtype. */
   tensorOf(value: Value, dtype: DType = value.dtype): Tensor {
     return tensorOf(value, this.#around.tensors, dtype);
   }
 
-  /** The dtype of an input, by ONNX. */
+  /** Returns the dtype of an input in ONNX. */
   dtype(i: number): DType {
     return this.value(i).dtype;
   }
 
-  /** The shape of an input as far as it is known. */
+  /** Returns the known shape of an input. */
   shape(i: number): PartialShape {
     return this.value(i).shape;
   }
 
-  /** The extents of an input. Throws `NeedsValueError` where its rank is not known. */
+  /** Returns the extents of an input. Throws `NeedsValueError` for an unknown rank. */
   dims(i: number): readonly (number | null)[] {
     return this.shape(i) ?? this.needs(`the rank of input ${i}`);
   }
 
-  /** The rank of an input. Throws `NeedsValueError` where it is not known. */
+  /** Returns the rank of an input. Throws `NeedsValueError` for an unknown one. */
   rank(i: number): number {
     return this.dims(i).length;
   }
 
-  /** The extents of an input, all known. Throws `NeedsValueError` where they are not. */
+  /** Returns the known extents of an input. Throws `NeedsValueError` if any is unknown. */
   concrete(i: number): readonly number[] {
     const dims = this.dims(i);
     if (dims.includes(null)) this.needs(`the shape of input ${i}`);
     return dims as number[];
   }
 
-  /** The elements of an input, where they are known while building: always in eager code. */
+  /** Returns the elements of an input known while building: in eager code always. */
   known(i: number): NdArray | undefined {
     const value = this.value(i), { known, initial, dtype } = value;
     if (known !== null) return known;
@@ -192,40 +190,40 @@ export class NodeCall {
     );
   }
 
-  /** The elements of an input. Throws `NeedsValueError` where they are not known while building. */
+  /** Returns the elements of an input. Throws `NeedsValueError` if they are unknown while building. */
   wantKnown(i: number): NdArray {
     return this.known(i) ?? this.needs(`the elements of input ${i}`);
   }
 
-  /** The whole numbers of an input, where they are known while building. */
+  /** Returns the integers of an input known while building. */
   ints(i: number): number[] | undefined {
     const array = this.known(i);
     return array && Array.from(array.data as ArrayLike<number | bigint>, Number);
   }
 
-  /** The whole numbers of an input. Throws `NeedsValueError` where they are not known while building. */
+  /** Returns the integers of an input. Throws `NeedsValueError` if they are unknown while building. */
   wantInts(i: number): number[] {
     return this.ints(i) ?? this.needs(`the elements of input ${i}`);
   }
 
-  /** The whole numbers of an input as far as they are known; undefined where nothing is, not even how many. */
+  /** Returns the known integers of an input; undefined if not even their number is known. */
   entries(i: number): Entries | undefined {
     return this.ints(i) ?? this.value(i).entries ?? undefined;
   }
 
-  /** The numbers of an input. Throws `NeedsValueError` where they are not known while building. */
+  /** Returns the numbers of an input. Throws `NeedsValueError` if they are unknown while building. */
   wantNumbers(i: number): number[] {
     const { data, dtype, size } = this.wantKnown(i), array = this.wantKnown(i);
     if (dtype !== "bfloat16") return Array.from(data as ArrayLike<number | bigint>, Number);
     return Array.from({ length: size }, (_, k) => Number(array.at(k)));
   }
 
-  /** An axis of a rank, by an attribute that may be negative. */
+  /** Returns an axis of a rank from an attribute that may be negative. */
   axis(name: string, otherwise: number, rank: number): number {
     return normalizeAxis(this.attributes.int(name, otherwise), rank);
   }
 
-  /** A graph among the attributes. */
+  /** Returns a graph among the attributes. */
   graph(name: string): OnnxGraph {
     const { graphs } = this.node;
     return Object.hasOwn(graphs, name) ? graphs[name] : this.fail(`it has no graph "${name}"`);
@@ -236,7 +234,7 @@ export class NodeCall {
     return this.#around.runGraph(this.graph(name), inputs);
   }
 
-  /** Refuses a node that cannot be. */
+  /** Throws the error of an invalid node. */
   fail(why: string): never {
     throw new InvalidArgumentError(`Cannot apply ${this.label}: ${why}`, {
       op: opName(this.node),
@@ -244,7 +242,7 @@ export class NodeCall {
     });
   }
 
-  /** Refuses what is not done. */
+  /** Throws the error of an unsupported feature. */
   lacks(what: string): never {
     throw new UnimplementedError(`Cannot apply ${this.label}: ${what} is not supported`, {
       op: opName(this.node),
@@ -252,7 +250,7 @@ export class NodeCall {
     });
   }
 
-  /** Refuses a graph that is built without what only runs know. */
+  /** Throws the error of a graph that is built without values known only at run time. */
   needs(what: string): never {
     throw new NeedsValueError(
       `Cannot build ${this.label}: ${what} must be known before it runs`,

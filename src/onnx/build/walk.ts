@@ -1,12 +1,12 @@
 /**
- * The walk over a graph's nodes: each becomes ops of ours by its rule, in the graph that is being built or at once. What depends on
- * constants alone is computed while building.
+ * The walk over a graph's nodes: each becomes Weft's ops by its rule, in the graph being built or eagerly. Constant
+ * computations run while building.
  */
 import { currentInterpreter } from "../../engine/core/apply.ts";
 import { InvalidArgumentError, UnimplementedError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
-import { aside } from "../../engine/runtime/eager/aside.ts";
+import { isolated } from "../../engine/runtime/eager/isolated.ts";
 import * as tf from "../../../mod.ts";
 import { allNodes, type GraphNode, type OnnxGraph, opName } from "../file/graph.ts";
 import { followEntries, knownEntries } from "./entries.ts";
@@ -14,18 +14,18 @@ import { NodeCall, type NodeSurroundings } from "./node_call.ts";
 import type { Lookup, OpEntry, Rule, RuleOutput } from "./rule.ts";
 import { Value } from "./value.ts";
 
-/** The most elements that are computed while building. */
+/** Maximum elements that are computed while building. */
 const MOST_FOLDED = 2 ** 16;
 
-/** What a walk needs beside the graph. */
+/** Options of a walk. */
 export interface WalkOptions {
   /** The table of ops. */
   readonly lookup: Lookup;
-  /** Rules that the caller gives, by the name of the op. */
+  /** The caller's rules, by op name. */
   readonly scripts: ReadonlyMap<string, Rule>;
 }
 
-/** The names of a graph and of those around it. */
+/** The names of a graph and of the graphs around it. */
 class Frame implements NodeSurroundings {
   readonly tensors: Map<Value, Tensor>;
   readonly lasts: Map<Value, Tensor>;
@@ -36,7 +36,7 @@ class Frame implements NodeSurroundings {
   constructor(walk: Walk, outer: Frame | null) {
     this.#walk = walk;
     this.#outer = outer;
-    // Tensors that were made in another graph of ours are not of this one.
+    // Tensors made in another graph are not of this one.
     const inPlace = outer !== null && outer.#walk.graphNow() === outer.builtIn;
     this.builtIn = walk.graphNow();
     this.tensors = inPlace ? outer.tensors : new Map();
@@ -58,25 +58,25 @@ class Frame implements NodeSurroundings {
   }
 }
 
-/** Makes the nodes of graphs into ops of ours. */
+/** Makes Weft's ops of the nodes of graphs. */
 export class Walk {
   readonly #options: WalkOptions;
-  /** What initialisers and nodes of constants give, by graph: computed once. */
+  /** Values of initialisers and constant nodes, by graph: computed once. */
   readonly #constants: Map<OnnxGraph, Map<string, Value>>;
 
-  /** `constants` holds what is known of a model whatever it is called with, and is filled. */
+  /** `constants` holds known values of a model for all its inputs; it is filled here. */
   constructor(options: WalkOptions, constants: Map<OnnxGraph, Map<string, Value>>) {
     this.#options = options;
     this.#constants = constants;
   }
 
-  /** The graph of ours that is being built; null for eager code. */
+  /** The graph being built; null for eager code. */
   graphNow(): unknown {
     const now = currentInterpreter();
     return now.symbolic ? now : null;
   }
 
-  /** The outputs of a graph for these inputs, in the order of its own. */
+  /** Returns the outputs of a graph for these inputs, in its own order. */
   run(graph: OnnxGraph, inputs: readonly Value[], outer: Frame | null = null): Value[] {
     const frame = new Frame(this, outer), constants = this.#constantsOf(graph);
     if (inputs.length !== graph.inputs.length) {
@@ -171,13 +171,13 @@ function listed(result: ReturnType<Rule>): readonly (RuleOutput | null)[] {
   return Array.isArray(result) ? result : [result as RuleOutput];
 }
 
-/** What a rule gave as a value. */
+/** Makes a value of a rule's output. */
 export function valueOf(result: RuleOutput): Value {
   if (result instanceof Tensor) return Value.of(result);
   return result instanceof NdArray ? Value.known(result) : result;
 }
 
-/** The entry of a node's op. Throws `UnimplementedError` where there is none, or where it is refused. */
+/** Returns the entry of a node's op. Throws `UnimplementedError` if there is none, or if it is refused. */
 function entryOf(node: GraphNode, lookup: Lookup): OpEntry {
   const entry = lookup(node.domain, node.op, node.version);
   if (entry !== null && entry.rule !== null) return entry;
@@ -189,7 +189,7 @@ function entryOf(node: GraphNode, lookup: Lookup): OpEntry {
   );
 }
 
-/** Computes a node of constants at once, on the host; null where its inputs are not all known, or too many. */
+/** Computes a constant node on the host; null if its inputs are not all known, or are too large. */
 function fold(
   node: GraphNode,
   inputs: readonly (Value | null)[],
@@ -208,7 +208,7 @@ function fold(
   if (elements > MOST_FOLDED || made > MOST_FOLDED && entry.grows === true) {
     return null;
   }
-  return aside({ device: "/CPU:0" }, () =>
+  return isolated({ device: "/CPU:0" }, () =>
     tf.tidy(() => {
       const around: NodeSurroundings = {
         tensors: new Map(),
@@ -225,7 +225,7 @@ function fold(
     })) as unknown as (Value | null)[];
 }
 
-/** All ops of a graph that have no rule and no script, with the names of their nodes. */
+/** Finds the ops of a graph without rule or script, with the names of their nodes. */
 export function missingOps(
   graph: OnnxGraph,
   { lookup, scripts }: WalkOptions,

@@ -1,17 +1,15 @@
-/**
- * Attributes of a node, read by name and kind.
- */
+/** Attributes of a node, read by name and kind. */
 import { decodeString } from "../../engine/core/text.ts";
 import { DataLossError } from "../../engine/core/errors.ts";
 import type { Attribute } from "../proto/onnx_pb.ts";
 import { readTensor, type TensorData } from "./tensor_data.ts";
 
-/** Attributes of a node. Each reader throws `DataLossError` where the attribute is of another kind. */
+/** Attributes of a node. Each reader throws `DataLossError` for an attribute of another kind. */
 export class Attributes {
   readonly #byName: ReadonlyMap<string, Attribute>;
   readonly #owner: string;
 
-  /** Attributes of a node that errors call `owner`. Throws `DataLossError` where two have one name. */
+  /** Reads the attributes of a node that errors call `owner`. Throws `DataLossError` for a repeated name. */
   constructor(attributes: readonly Attribute[], owner: string) {
     this.#byName = new Map(attributes.map((a) => [a.name, a]));
     this.#owner = owner;
@@ -36,13 +34,13 @@ export class Attributes {
     return a === undefined ? otherwise : a.f;
   }
 
-  /** A whole number; one that JavaScript's numbers do not hold is rounded. */
+  /** Reads an integer; one beyond JavaScript's exact numbers is rounded. */
   int(name: string, otherwise: number): number {
     const a = this.#of(name, 2);
     return a === undefined ? otherwise : Number(a.i);
   }
 
-  /** A whole number that is read as a condition. */
+  /** Reads an integer as a boolean. */
   flag(name: string, otherwise = false): boolean {
     return this.int(name, Number(otherwise)) !== 0;
   }
@@ -95,7 +93,7 @@ export class Attributes {
     return this.#of(name, 9)?.tensors.map((t) => readTensor(t));
   }
 
-  /** The attribute as the file has it. */
+  /** Returns the attribute in the file's form. */
   raw(name: string): Attribute | undefined {
     return this.#byName.get(name);
   }

@@ -1,6 +1,4 @@
-/**
- * Elements of tensors that are in files beside the model: given by the caller, or read in the model's own folder and nowhere else.
- */
+/** Elements of tensors in files beside the model: given by the caller, or read from the model's own folder only. */
 import {
   DataLossError,
   InvalidArgumentError,
@@ -14,14 +12,14 @@ import type { Graph, Model, Node, Tensor } from "../proto/onnx_pb.ts";
 import { bytesOfTensor, externalPlace } from "./tensor_data.ts";
 
 /**
- * Where external data comes from: files by the name that the model calls them, or a function that gives `length` bytes from `offset`
- * on of the file of a name.
+ * A source of external data: files by the model's names for them, or a function that returns `length` bytes from
+ * `offset` on of a named file.
  */
 export type ExternalData =
   | Readonly<Record<string, FileSource>>
   | ((location: string, offset: number, length: number) => Uint8Array | Promise<Uint8Array>);
 
-/** All tensors of a model whose elements are in other files. */
+/** Finds the tensors of a model whose elements are in other files. */
 export function externalTensors(model: Model): Tensor[] {
   const found: Tensor[] = [];
   const nodes = (list: readonly Node[]): void => {
@@ -43,16 +41,15 @@ export function externalTensors(model: Model): Tensor[] {
   return found.filter((t) => t.dataLocation === 1);
 }
 
-/** Bytes of tensors by the list that says where they are: renamed tensors keep it. */
+/** Bytes of tensors by their list of external places: renamed tensors keep it. */
 export type ExternalBytes = ReadonlyMap<Tensor["externalData"], Uint8Array>;
 
-/** Reads parts of a file of a name. */
+/** Reads parts of a named file. */
 type Read = (location: string, offset: number, length: number) => Promise<Uint8Array>;
 
 /**
- * Reads the elements of tensors that are in other files. `source` is where the model was read from. Rejects with
- * `InvalidArgumentError` for files outside of the model's folder, `NotFoundError` where there are none, `DataLossError` where they end
- * too early.
+ * Reads the elements of tensors in other files. `source` is the model's own source. Rejects with `InvalidArgumentError`
+ * for files outside of the model's folder, `NotFoundError` for missing files, `DataLossError` for short ones.
  */
 export async function readExternal(
   tensors: readonly Tensor[],
@@ -119,7 +116,7 @@ async function partsOf(source: FileSource): Promise<PartReader> {
   };
 }
 
-/** The path or URL of a file in the model's folder. */
+/** Returns the path or URL of a file in the model's folder. */
 async function besideModel(source: FileSource, location: string): Promise<string> {
   const steps = location.split("/");
   if (
@@ -151,7 +148,7 @@ async function besideModel(source: FileSource, location: string): Promise<string
   return await withinFolder(text.slice(0, Math.max(0, text.lastIndexOf("/") + 1)), location);
 }
 
-/** The path of a file of a folder, which links do not lead out of. */
+/** Returns the path of a file in a folder, which links must not leave. */
 async function withinFolder(folder: string, location: string): Promise<string> {
   const { realpath } = await nodeFiles<{ realpath(path: string): Promise<string> }>();
   const path = folder + location;

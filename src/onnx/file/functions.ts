@@ -1,6 +1,4 @@
-/**
- * Functions of a model: their calls are replaced by their nodes when it is read.
- */
+/** Functions of a model: calls are replaced by the function's nodes when the model is read. */
 import { create } from "@bufbuild/protobuf";
 import { DataLossError, ResourceExhaustedError } from "../../engine/core/errors.ts";
 import {
@@ -15,21 +13,21 @@ import {
   ValueInfoSchema,
 } from "../proto/onnx_pb.ts";
 
-/** The most nodes of a model with all calls replaced: functions that call each other twice would make any number. */
+/** Maximum nodes of a model with all calls replaced: functions that call each other twice grow without bound. */
 export const MOST_NODES = 200_000;
 
-/** A node, and the versions of the operator sets that it is written for. */
+/** A node, and the versions of its operator sets. */
 export interface VersionedNode {
   readonly node: Node;
   readonly versions: ReadonlyMap<string, number>;
 }
 
-/** The name of a domain: ONNX's own has two. */
+/** Returns the name of a domain: ONNX's own has two. */
 export function domainName(domain: string): string {
   return domain === "ai.onnx" ? "" : domain;
 }
 
-/** Versions by domain. Throws `DataLossError` for numbers that are no versions. */
+/** Returns versions by domain. Throws `DataLossError` for invalid versions. */
 export function versionsOf(sets: readonly OperatorSet[]): Map<string, number> {
   return new Map(sets.map(({ domain, version }) => {
     const v = Number(version);
@@ -45,7 +43,7 @@ export class Functions {
   #made = 0;
   #calls = 0;
 
-  /** Throws `DataLossError` where two functions have one name. */
+  /** Throws `DataLossError` for two functions with one name. */
   constructor(functions: readonly FunctionMessage[]) {
     for (const f of functions) {
       const key = keyOf(f.domain, f.name, f.overload);
@@ -57,8 +55,8 @@ export class Functions {
   }
 
   /**
-   * The nodes with all calls replaced, those in graphs among attributes when they are read. Throws `DataLossError` for functions
-   * that call themselves, `ResourceExhaustedError` where there are too many nodes.
+   * Returns the nodes with all calls replaced, those in inner graphs when they are read. Throws `DataLossError` for
+   * recursive functions, `ResourceExhaustedError` for too many nodes.
    */
   expand(nodes: readonly Node[], versions: ReadonlyMap<string, number>): VersionedNode[] {
     const out: VersionedNode[] = [];
@@ -121,9 +119,9 @@ function keyOf(domain: string, name: string, overload: string): string {
 interface Renaming {
   /** New names by old ones. */
   readonly names: Map<string, string>;
-  /** Attributes that the call gives, or the function by default. */
+  /** Attributes of the call, or the function's defaults. */
   readonly given: ReadonlyMap<string, Attribute>;
-  /** What all other names get. */
+  /** Prefix of all other names. */
   readonly prefix: string;
 }
 

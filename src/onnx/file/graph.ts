@@ -1,33 +1,31 @@
-/**
- * A model as it is run: graphs of nodes with their versions, attributes and constants. Made by `read_graph.ts`.
- */
+/** A model as it is run: graphs of nodes with versions, attributes and constants. Made by `read_graph.ts`. */
 import type { Attributes } from "./attributes.ts";
 import type { TensorData } from "./tensor_data.ts";
 import type { ValueType } from "./types.ts";
 
-/** A named value that goes into a graph or comes out of it. */
+/** A named input or output of a graph. */
 export interface GraphValue {
   /** Its name. */
   readonly name: string;
-  /** Its type; null where the file does not tell it. */
+  /** Its type; null if the file does not tell it. */
   readonly type: ValueType | null;
 }
 
 /** A node. */
 export interface GraphNode {
-  /** Name of its op, as `Conv`. */
+  /** Name of its op, such as `Conv`. */
   readonly op: string;
   /** The op's domain; empty for ONNX's own. */
   readonly domain: string;
-  /** The version of the domain that the file is written for. */
+  /** The version of the domain in the file. */
   readonly version: number;
-  /** What errors call it: its name, or its first output where it has none. */
+  /** Its name in errors: its own, or its first output's. */
   readonly name: string;
   /** Names of its inputs; empty for absent ones. */
   readonly inputs: readonly string[];
-  /** Names of its outputs; empty for those that are not wanted. */
+  /** Names of its outputs; empty for unused ones. */
   readonly outputs: readonly string[];
-  /** Its attributes, but for graphs. */
+  /** Its attributes, without graphs. */
   readonly attributes: Attributes;
   /** Graphs among its attributes, by name. */
   readonly graphs: Readonly<Record<string, OnnxGraph>>;
@@ -37,26 +35,26 @@ export interface GraphNode {
 export interface OnnxGraph {
   /** Its name. */
   readonly name: string;
-  /** What it takes, without those that initialisers give. */
+  /** Its inputs, without those with initialisers. */
   readonly inputs: readonly GraphValue[];
-  /** What it gives. */
+  /** Its outputs. */
   readonly outputs: readonly GraphValue[];
-  /** Its nodes, each after those that it reads. */
+  /** Its nodes in topological order. */
   readonly nodes: readonly GraphNode[];
   /** Constants of the file by name. */
   readonly initialisers: ReadonlyMap<string, TensorData>;
-  /** Types that the file tells of values within it. */
+  /** Types of inner values in the file. */
   readonly types: ReadonlyMap<string, ValueType>;
-  /** Names that it reads of the graphs around it. */
+  /** Names that it reads from the graphs around it. */
   readonly captures: readonly string[];
 }
 
-/** The name of an op with its domain, as errors and options have it: `Conv`, `com.microsoft:Gelu`. */
+/** Returns the name of an op with its domain, as in errors and options: `Conv`, `com.microsoft:Gelu`. */
 export function opName(node: Pick<GraphNode, "op" | "domain">): string {
   return node.domain === "" ? node.op : `${node.domain}:${node.op}`;
 }
 
-/** All nodes of a graph and of the graphs within. */
+/** Returns all nodes of a graph and of its inner graphs. */
 export function allNodes(graph: OnnxGraph): GraphNode[] {
   return graph.nodes.flatMap((node) => [node, ...Object.values(node.graphs).flatMap(allNodes)]);
 }

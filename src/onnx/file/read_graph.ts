@@ -1,6 +1,4 @@
-/**
- * Makes a graph of ours out of the file's messages, and checks that names, order and depth hold.
- */
+/** Makes a graph of the file's messages, and checks names, order and depth. */
 import { DataLossError } from "../../engine/core/errors.ts";
 import type { Graph } from "../proto/onnx_pb.ts";
 import { Attributes } from "./attributes.ts";
@@ -11,28 +9,28 @@ import { readSparse } from "./sparse_data.ts";
 import { readTensor, type TensorData } from "./tensor_data.ts";
 import { readType, type ValueType } from "./types.ts";
 
-/** The most graphs within each other. Control flow of real models nests four deep. */
+/** Maximum nesting of graphs. Control flow of real models nests four deep. */
 const MOST_DEPTH = 32;
 
-/** What reading a graph needs to know. */
+/** The context of reading a graph. */
 export interface GraphContext {
   /** The model's functions. */
   readonly functions: Functions;
   /** Versions of operator sets by domain. */
   readonly versions: ReadonlyMap<string, number>;
-  /** Bytes of tensors whose elements are in other files, where there are any. */
+  /** Bytes of tensors whose elements are in other files, if any. */
   readonly external: ExternalBytes;
 }
 
 /**
- * Reads a graph. Throws `DataLossError` where a name is made twice or never, nodes are out of order or in a cycle, graphs nest too
- * deeply, or a node's domain has no version.
+ * Reads a graph. Throws `DataLossError` for a name made twice or never, nodes out of order or in a cycle, too deeply
+ * nested graphs, or a node's domain without a version.
  */
 export function readGraph(graph: Graph, context: GraphContext): OnnxGraph {
   return new Reader(context).read(graph, null, 0);
 }
 
-/** The names that a graph has so far, and those of the graphs around it. */
+/** The names of a graph so far, and of the graphs around it. */
 class Names {
   readonly own: Set<string>;
   readonly #outer: Names | null;
@@ -66,7 +64,7 @@ class Reader {
     for (const info of graph.input) {
       if (seen.has(info.name)) throw twice(info.name, "an input", `graph "${graph.name}"`);
       seen.add(info.name);
-      // An input that an initialiser gives is a constant: what is passed for it would be ignored by most runtimes.
+      // An input with an initialiser is a constant: most runtimes would ignore a passed value.
       if (!initialisers.has(info.name)) {
         inputs.push({ name: info.name, type: readType(info.type) });
       }
@@ -94,7 +92,7 @@ class Reader {
       const graphs: Record<string, OnnxGraph> = {};
       for (const a of node.attribute) {
         if (a.g === undefined) continue;
-        // Graphs within see what there is now.
+        // Inner graphs see the names so far.
         const inner = this.read(a.g, names, depth + 1);
         graphs[a.name] = inner;
         for (const captured of inner.captures) use(captured, label);

@@ -1,6 +1,4 @@
-/**
- * Reads a model's file: its graph, and what it says of itself.
- */
+/** Reads a model's file: its graph and its metadata. */
 import { fromBinary } from "@bufbuild/protobuf";
 import { DataLossError } from "../../engine/core/errors.ts";
 import { namingAsync } from "../../library/io/naming.ts";
@@ -13,13 +11,13 @@ import { readGraph } from "./read_graph.ts";
 
 /** A model's file that was read. */
 export interface OnnxFile {
-  /** What errors call it. */
+  /** Its name in errors. */
   readonly name: string;
   /** Its graph, with calls of functions replaced by their nodes. */
   readonly graph: OnnxGraph;
   /** Versions of operator sets by domain, the empty one for ONNX's own. */
   readonly versions: ReadonlyMap<string, number>;
-  /** What wrote it. */
+  /** The program that wrote it. */
   readonly producer: string;
   /** Texts that it carries, by key. */
   readonly metadata: Readonly<Record<string, string>>;
@@ -27,7 +25,7 @@ export interface OnnxFile {
   readonly functions: readonly string[];
 }
 
-/** How a file is read. */
+/** Options of reading a model. */
 export interface ReadOptions {
   /** Where tensors in other files come from; files in the model's folder by default. */
   readonly externalData?: ExternalData;

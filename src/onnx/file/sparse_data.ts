@@ -1,6 +1,4 @@
-/**
- * Sparse tensors of ONNX's files, as dense ones.
- */
+/** Sparse tensors of ONNX's files, as dense ones. */
 import { type DType, makeData, type TypedArray } from "../../engine/core/dtype.ts";
 import { DataLossError, ResourceExhaustedError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";

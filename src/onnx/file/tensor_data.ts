@@ -1,6 +1,4 @@
-/**
- * Tensors of ONNX's files: views of the file's bytes where they can be, elements of typed fields, packed small integers.
- */
+/** Tensors in ONNX's files: views of the file's bytes if possible, elements of typed fields, packed small integers. */
 import {
   type DType,
   DTYPES,
@@ -21,11 +19,11 @@ export class TensorData {
   readonly dtype: DType;
   /** The shape. */
   readonly shape: readonly number[];
-  /** The bytes of elements that take less than a byte: the first in the low bits. */
+  /** The bytes of elements of less than a byte: the first in the low bits. */
   readonly packed: Uint8Array | null;
   #array: NdArray | null;
 
-  /** Over an array, or over packed bytes. */
+  /** Made over an array, or over packed bytes. */
   constructor(type: string, shape: readonly number[], content: NdArray | Uint8Array) {
     this.type = type;
     this.shape = shape;
@@ -34,7 +32,7 @@ export class TensorData {
     this.dtype = this.packed === null ? (content as NdArray).dtype : PACKED[type].dtype;
   }
 
-  /** The elements; those that were packed are unpacked when they are first asked for. */
+  /** The elements; packed ones are unpacked on first use. */
   get array(): NdArray {
     return this.#array ??= new NdArray(
       this.dtype,
@@ -44,24 +42,24 @@ export class TensorData {
   }
 }
 
-/** A tensor whose elements are in another file. */
+/** The place of a tensor's elements in another file. */
 export interface ExternalPlace {
   /** The file, relative to the model's folder. */
   readonly location: string;
-  /** Where its bytes begin. */
+  /** Position of its bytes. */
   readonly offset: number;
-  /** How many there are; null for as many as the shape needs. */
+  /** Number of bytes; null for the shape's. */
   readonly length: number | null;
 }
 
-/** The most elements of a tensor, and the most that one without elements in the file may be said to have. */
+/** Maximum elements of a tensor, and of one without elements in the file. */
 const MOST_ELEMENTS = 2 ** 40;
 
 function sizeOfDims(shape: readonly number[]): number {
   return shape.reduce((n, d) => n * d, 1);
 }
 
-/** The shape of a tensor of a file. Throws `DataLossError` for extents that cannot be. */
+/** Returns the shape of a file's tensor. Throws `DataLossError` for invalid extents. */
 export function shapeOfTensor(tensor: Tensor): number[] {
   const shape = tensor.dims.map(Number);
   if (shape.some((d) => !Number.isSafeInteger(d) || d < 0) || sizeOfDims(shape) > MOST_ELEMENTS) {
@@ -72,7 +70,7 @@ export function shapeOfTensor(tensor: Tensor): number[] {
   return shape;
 }
 
-/** How many bytes the elements of a tensor take. */
+/** Returns the number of bytes of a tensor's elements. */
 export function bytesOfTensor(tensor: Tensor): number {
   const type = typeName(tensor.dataType), size = sizeOfDims(shapeOfTensor(tensor));
   return Object.hasOwn(PACKED, type)
@@ -80,7 +78,10 @@ export function bytesOfTensor(tensor: Tensor): number {
     : size * DTYPES[dtypeOfNumber(tensor.dataType)].bytes;
 }
 
-/** Where the elements of a tensor are; null where the file itself has them. Throws `DataLossError` for places that are none. */
+/**
+ * Returns the external place of a tensor's elements; null if the file itself has them. Throws `DataLossError` for an
+ * invalid place.
+ */
 export function externalPlace(tensor: Tensor): ExternalPlace | null {
   if (tensor.dataLocation !== 1) return null;
   const entries = new Map(tensor.externalData.map(({ key, value }) => [key, value]));
@@ -105,8 +106,8 @@ export function externalPlace(tensor: Tensor): ExternalPlace | null {
 }
 
 /**
- * Reads a tensor: elements that lie in the file as they do in memory are not copied. `bytes` are those of another file.
- * Throws `DataLossError` where there are more or fewer elements than the shape says, `UnimplementedError` for a type we lack.
+ * Reads a tensor, without a copy if the file's elements have the form of memory. `bytes` are those of another file.
+ * Throws `DataLossError` for more or fewer elements than the shape has, `UnimplementedError` for an unsupported type.
  */
 export function readTensor(tensor: Tensor, bytes: Uint8Array | null = null): TensorData {
   const type = typeName(tensor.dataType), dtype = dtypeOfNumber(tensor.dataType);
@@ -134,7 +135,7 @@ function wrongCount(tensor: Tensor, received: string, wanted: string): DataLossE
   );
 }
 
-/** The bytes as elements: a view where they lie at a multiple of an element's size, else a copy. */
+/** Returns the bytes as elements: a view if they are aligned, else a copy. */
 function viewOfBytes(bytes: Uint8Array, dtype: DType): TypedArray {
   const { array, bytes: width } = DTYPES[dtype], slots = DTYPES[dtype].slots;
   const step = width / slots;
@@ -142,7 +143,7 @@ function viewOfBytes(bytes: Uint8Array, dtype: DType): TypedArray {
   return new array!(aligned.buffer, aligned.byteOffset, aligned.length / step);
 }
 
-/** The elements of the typed fields, in the field that the type has. */
+/** Returns the elements of the typed field of the type. */
 function typedElements(tensor: Tensor, type: string, dtype: DType, size: number): HostData {
   const field = fieldOf(tensor, dtype), { bits } = PACKED[type] ?? { bits: 8 };
   const { slots } = DTYPES[dtype];
@@ -182,13 +183,13 @@ function fieldOf(tensor: Tensor, dtype: DType): ArrayLike<number | bigint | Uint
   }
 }
 
-/** Elements of a few bits each, the first in the low ones, in bytes of their own. */
+/** Unpacks elements of a few bits, the first in the low ones, to bytes. */
 function unpack(packed: Uint8Array, type: string, size: number): Uint8Array | Int8Array {
   const { bits, dtype } = PACKED[type], each = 8 / bits, shift = 8 - bits;
   const out = dtype === "int8" ? new Int8Array(size) : new Uint8Array(size);
   for (let i = 0; i < size; i++) {
     const high = packed[Math.floor(i / each)] << (shift - (i % each) * bits) & 0xff;
-    // Of signed ones the highest bit is the sign: an arithmetic shift keeps it.
+    // The highest bit of a signed element is the sign: an arithmetic shift keeps it.
     out[i] = dtype === "int8" ? (high << 24 >> 24) >> shift : high >> shift;
   }
   return out;

@@ -1,12 +1,10 @@
-/**
- * Element types of ONNX and types of values, as files number and nest them.
- */
+/** Element types and value types of ONNX, as files number and nest them. */
 import type { DType } from "../../engine/core/dtype.ts";
 import { DataLossError, UnimplementedError } from "../../engine/core/errors.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
 import type { TypeInfo } from "../proto/onnx_pb.ts";
 
-/** ONNX's name of an element type by its number; empty where there is none. */
+/** ONNX's name of an element type by its number; empty for unknown numbers. */
 const NAMES: readonly string[] = [
   "",
   "float32",
@@ -37,7 +35,7 @@ const NAMES: readonly string[] = [
   "int2",
 ];
 
-/** Types of less than a byte: bits of an element, and the dtype that holds them unpacked. */
+/** Types of less than a byte: bits of an element, and the dtype of its unpacked form. */
 export const PACKED: Readonly<Record<string, { readonly bits: number; readonly dtype: DType }>> = {
   uint4: { bits: 4, dtype: "uint8" },
   int4: { bits: 4, dtype: "int8" },
@@ -45,14 +43,14 @@ export const PACKED: Readonly<Record<string, { readonly bits: number; readonly d
   int2: { bits: 2, dtype: "int8" },
 };
 
-/** ONNX's name of an element type. Throws `DataLossError` for a number that is none. */
+/** Returns ONNX's name of an element type. Throws `DataLossError` for an unknown number. */
 export function typeName(number: number): string {
   const name = NAMES[number];
   if (name) return name;
   throw new DataLossError(`Cannot read an element type: ONNX has none of number ${number}`);
 }
 
-/** The dtype that holds an element type. Throws `UnimplementedError` for those that have none, `DataLossError` for no type. */
+/** Returns the dtype of an element type. Throws `UnimplementedError` if there is none, `DataLossError` for no type. */
 export function dtypeOfNumber(number: number): DType {
   const name = typeName(number);
   if (Object.hasOwn(PACKED, name)) return PACKED[name].dtype;
@@ -60,21 +58,21 @@ export function dtypeOfNumber(number: number): DType {
   throw new UnimplementedError(`Cannot hold elements of type ${name}: there is no such dtype`);
 }
 
-/** The number of a dtype in ONNX's files. */
+/** Returns the number of a dtype in ONNX's files. */
 export function numberOfDType(dtype: DType): number {
   return NAMES.indexOf(dtype);
 }
 
-/** The type of a value: of a tensor, or of a list of values or one that may be absent. */
+/** The type of a value: a tensor, a list of values, or an optional value. */
 export type ValueType =
   | { readonly kind: "tensor"; readonly dtype: DType; readonly shape: readonly Extent[] | null }
   | { readonly kind: "sequence" | "optional"; readonly of: ValueType | null }
   | { readonly kind: "map" };
 
-/** An extent: a number, the name that the file gives it, or null for neither. */
+/** An extent: a number, its name in the file, or null for neither. */
 export type Extent = number | string | null;
 
-/** The shape with extents that have only names unknown, but for those whose numbers are given. */
+/** Returns the shape; extents with names are unknown unless their numbers are given. */
 export function shapeOfExtents(
   extents: readonly Extent[] | null,
   dimensions: Readonly<Record<string, number>> = {},
@@ -84,7 +82,7 @@ export function shapeOfExtents(
   ) ?? null;
 }
 
-/** Reads a type; null where the file does not tell it. Throws `DataLossError` for extents below 0. */
+/** Reads a type; null if the file does not tell it. Throws `DataLossError` for negative extents. */
 export function readType(info: TypeInfo | undefined): ValueType | null {
   const value = info?.value;
   switch (value?.case) {
@@ -115,6 +113,6 @@ function readExtent(
   if (value.case === "dimParam") return value.value === "" ? null : value.value as string;
   if (value.case !== "dimValue") return null;
   const extent = Number(value.value);
-  // Some exporters write -1 or 0 where they do not know.
+  // Some exporters write -1 or 0 for unknown extents.
   return extent < 0 || !Number.isSafeInteger(extent) ? null : extent;
 }

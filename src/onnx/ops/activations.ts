@@ -1,6 +1,4 @@
-/**
- * Activations of neural networks.
- */
+/** Activations of neural networks. */
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry } from "../build/rule.ts";
@@ -44,7 +42,7 @@ function hardSwish(x: Tensor): Tensor {
 
 function prelu(n: NodeCall): Tensor {
   const x = n.x(0), slope = n.x(1);
-  // Before version 7 a slope of one axis is one of channels.
+  // Before version 7 a slope of one axis is per channel.
   const rank = n.rank(0),
     wide = n.version < 7 && n.rank(1) === 1 && rank > 2
       ? tf.reshape(slope, [-1, ...new Array<number>(rank - 2).fill(1)])
@@ -74,7 +72,7 @@ function swish(n: NodeCall): Tensor {
   return tf.mul(x, tf.sigmoid(alpha === 1 ? x : tf.mul(x, like(x, alpha))));
 }
 
-/** The gated half of what a linear layer gives: `swish(a) * b` of the two halves along an axis. */
+/** Returns the gated half of a linear layer's output: `swish(a) * b` of the two halves along an axis. */
 function swiGlu(n: NodeCall): Tensor {
   const x = n.x(0), { attributes } = n, alpha = attributes.float("alpha", 1);
   const [a, b] = n.has(1) ? [x, n.x(1)] : tf.split(x, 2, attributes.int("axis", -1));

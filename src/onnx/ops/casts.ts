@@ -1,6 +1,4 @@
-/**
- * Casts between element types, and bits of one type as another.
- */
+/** Casts between element types, and reinterpreted bits. */
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
@@ -9,7 +7,7 @@ import { dtypeOfNumber } from "../file/types.ts";
 import { isFloat, put1 } from "./raw.ts";
 import * as tf from "../../../mod.ts";
 
-/** Numbers of element types by the names that the first files gave them. */
+/** Numbers of element types by their names in the first versions. */
 const NAMES = ["UNDEFINED", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING"]
   .concat(["BOOL", "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16"]);
 
@@ -23,7 +21,7 @@ function castTo(n: NodeCall, dtype: DType): RuleOutput {
   const value = n.value(0);
   if (value.dtype === dtype) return value.known === null ? tf.identity(n.x(0)) : value;
   if (value.isNarrow) {
-    // What counts or places something fits int32.
+    // Integers that count or place fit int32.
     if (dtype === "int32") return value.tensor!;
     return castTensor(value.tensor!, dtype);
   }
@@ -35,14 +33,14 @@ function castTensor(x: Tensor, dtype: DType): Tensor {
   return dtype === "string" ? put1("AsString", [x]) : tf.cast(x, dtype);
 }
 
-/** Texts as numbers: decimal ones, and the names of infinity and of no number. */
+/** Parses texts as numbers: decimal ones, and the names of infinity and NaN. */
 function fromText(x: Tensor, dtype: DType): Tensor {
   const exact = dtype === "float64" || !isFloat(dtype) ? "float64" : "float32";
   const read = put1("StringToNumber", [x], { out_type: exact });
   return read.dtype === dtype ? read : tf.cast(read, dtype);
 }
 
-/** Bits of a type as elements of one as wide. */
+/** Reinterprets bits as elements of another type of the same width. */
 function bitCast(n: NodeCall): Tensor {
   const dtype = dtypeOfNumber(n.attributes.int("to", 0)), from = n.dtype(0);
   if (DTYPES[from].bytes !== DTYPES[dtype].bytes) n.fail(`${from} is not as wide as ${dtype}`);

@@ -1,6 +1,4 @@
-/**
- * Branches and loops: taken or unrolled where the graph tells how, else conditions and loops of ours.
- */
+/** Branches and loops: taken or unrolled if the graph decides it, else conditions and loops at run time. */
 import { currentInterpreter } from "../../engine/core/apply.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
@@ -13,10 +11,10 @@ import { Value } from "../build/value.ts";
 import { knownInt64 } from "./shapes.ts";
 import * as tf from "../../../mod.ts";
 
-/** The most turns of a loop that are built one after another in a graph. */
+/** Maximum turns of a loop that are unrolled. */
 const MOST_UNROLLED = 32;
 
-/** Values as tensors of the graph that is being built now: what other graphs keep of them is of no use here. */
+/** Converts values to tensors of the graph being built: the caches of other graphs do not apply. */
 function tensorsOf(n: NodeCall, values: readonly Value[]): Tensor[] {
   const made = new Map<Value, Tensor>();
   return values.map((value) => {
@@ -25,7 +23,7 @@ function tensorsOf(n: NodeCall, values: readonly Value[]): Tensor[] {
   });
 }
 
-/** True for a value that is known to be true, false for one known to be false; undefined where only a run knows it. */
+/** Returns a known boolean value; undefined if only known at run time. */
 function truth(n: NodeCall, value: Value): boolean | undefined {
   if (value.known !== null) return Boolean(value.known.at(0));
   return value.tensor === null || value.tensor.isSymbolic
@@ -40,15 +38,15 @@ function branch(n: NodeCall): RuleOutput[] {
   return tf.cond(tf.reshape(n.x(0), []), side("then_branch"), side("else_branch")) as Tensor[];
 }
 
-/** What a loop does each turn. */
+/** The turns of a loop. */
 interface Turns {
-  /** How often it turns at most; null for endlessly. */
+  /** Maximum number of turns; null for no limit. */
   readonly most: number | Tensor | null;
-  /** Whether it begins; null where nothing else than the number of turns ends it. */
+  /** Condition to begin; null if only the number of turns ends the loop. */
   readonly begins: Value | null;
-  /** What goes from turn to turn. */
+  /** Values carried from turn to turn. */
   readonly carried: readonly Value[];
-  /** A turn: whether there is another, what goes on, and what is collected. */
+  /** Runs a turn: returns the condition to go on, the carried values, and the collected ones. */
   turn(
     i: Value,
     goesOn: Value,
@@ -60,7 +58,7 @@ interface Turns {
   };
 }
 
-/** What is left of a loop: the last of what went from turn to turn, and rows of what was collected. */
+/** The results of a loop: the last carried values, and rows of the collected ones. */
 interface Ended {
   readonly carried: readonly Value[];
   readonly rows: readonly RuleOutput[];
@@ -69,7 +67,7 @@ interface Ended {
 const truthValue = (is: boolean): Value =>
   Value.known(new NdArray("bool", [], Uint8Array.of(Number(is))));
 
-/** Builds turn after turn; null where only a run knows whether there is another. */
+/** Unrolls a loop; null if its condition is only known at run time. */
 function unrolled(n: NodeCall, { most, begins, carried, turn }: Turns): Ended | null {
   const isSymbolic = currentInterpreter().symbolic;
   const count = typeof most === "number" ? most : most === null ? Infinity : undefined;
@@ -92,7 +90,7 @@ function stacked(n: NodeCall, rows: readonly Value[]): Tensor {
   return tf.stack(rows.map((r) => n.tensorOf(r)), 0);
 }
 
-/** The dtypes and shapes that a turn gives, found by building one aside. */
+/** Finds the dtypes and shapes of a turn by building one separately. */
 function probe(
   n: NodeCall,
   { carried, turn }: Turns,
@@ -111,13 +109,13 @@ function probe(
   });
 }
 
-/** A loop of ours. */
+/** Builds a loop at run time. */
 function looped(n: NodeCall, turns: Turns): Ended {
   const { most, begins, carried, turn } = turns;
   const start = tensorsOf(n, carried);
   let shapes = start.map((t) => t.staticShape);
   let seen = probe(n, turns, shapes);
-  // Extents that change from turn to turn are open.
+  // Extents that change from turn to turn are unknown.
   shapes = shapes.map((s, k) => relaxShapes(s, seen.carried[k].staticShape));
   seen = probe(n, turns, shapes);
   shapes = shapes.map((s, k) => relaxShapes(s, seen.carried[k].staticShape));
@@ -162,7 +160,7 @@ function looped(n: NodeCall, turns: Turns): Ended {
   };
 }
 
-/** Runs a loop; one that never turns collects no rows, of the dtypes that its graph tells. */
+/** Runs a loop; without any turn, the collected rows are empty and have the dtypes of its graph. */
 function run(n: NodeCall, turns: Turns, rows: number): RuleOutput[] {
   const ended = unrolled(n, turns) ?? looped(n, turns);
   if (ended.rows.length === rows) return [...ended.carried, ...ended.rows];
@@ -191,7 +189,7 @@ function loop(n: NodeCall): RuleOutput[] {
   }, body.outputs.length - 1 - count);
 }
 
-/** Axes and directions of what a Scan reads or writes, one for each. */
+/** Returns axes and directions of a Scan's inputs or outputs. */
 function listOf(n: NodeCall, name: string, count: number): readonly number[] {
   return n.attributes.ints(name) ?? new Array<number>(count).fill(0);
 }
@@ -242,7 +240,7 @@ function scanned(n: NodeCall, inputs: readonly Value[], states: number): RuleOut
   });
 }
 
-/** The first version of Scan: all inputs have a batch before them, and lengths may come first. */
+/** Builds the first version of Scan: all inputs have a batch axis, and lengths may come first. */
 function batchedScan(n: NodeCall): RuleOutput[] {
   if (n.has(0)) n.lacks("a Scan of sequences of different lengths");
   const inputs = n.inputs.slice(1).map((_, i) => n.value(i + 1));

@@ -1,6 +1,4 @@
-/**
- * Convolutions: one to three axes, in groups, transposed.
- */
+/** Convolutions: one to three axes, in groups, transposed. */
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
@@ -10,12 +8,12 @@ import { elementOf, vectorOf } from "./shapes.ts";
 import { type Sliding, slidingOf } from "./window_shape.ts";
 import * as tf from "../../../mod.ts";
 
-/** Extents of the window: those of the filter. */
+/** Returns the window's extents: those of the filter. */
 function kernelOf(n: NodeCall): readonly number[] {
   return n.attributes.ints("kernel_shape") ?? n.concrete(1).slice(2);
 }
 
-/** Puts a spatial axis of extent 1 before the only one: there are kernels for two. */
+/** Inserts a spatial axis of extent 1 before the only one: there are kernels for two. */
 function flat({ kernel, strides, dilations, pads }: Sliding): Sliding {
   return kernel.length > 1 ? { kernel, strides, dilations, pads } : {
     kernel: [1, ...kernel],
@@ -25,13 +23,13 @@ function flat({ kernel, strides, dilations, pads }: Sliding): Sliding {
   };
 }
 
-/** A filter `[out, in, …]` as `[…, in, out]`, with a spatial axis before an only one. */
+/** Converts a filter `[out, in, …]` to `[…, in, out]`, with a spatial axis before an only one. */
 function filterLast(w: Tensor, axes: number): Tensor {
   const wide = axes === 1 ? tf.expandDims(w, 2) : w, rank = Math.max(axes, 2);
   return tf.transpose(wide, [...Array.from({ length: rank }, (_, i) => i + 2), 1, 0]);
 }
 
-/** A convolution of images whose channels stand last, by a filter as ONNX has it. */
+/** Convolves images with channels last by a filter in ONNX's form. */
 export function convolve(x: Tensor, w: Tensor, given: Sliding, groups: number): Tensor {
   const axes = given.kernel.length, { strides, dilations, pads } = flat(given);
   const images = axes === 1 ? tf.expandDims(x, 1) : x, filter = filterLast(w, axes);
@@ -52,7 +50,7 @@ export function convolve(x: Tensor, w: Tensor, given: Sliding, groups: number): 
     if (depth === 1 && axes < 3) {
       const depthwise = tf.reshape(filter, [shape[0]!, shape[1]!, groups, out! / groups]);
       const isEven = strides.every((s) => s === strides[1]);
-      // Kernels of one channel each take alike strides; of one axis the other stride is of no use.
+      // Depthwise kernels need equal strides; with one axis the other stride is unused.
       const steps = isEven ? [...strides] : axes === 1 ? [strides[1], strides[1]] : null;
       if (steps !== null) {
         const padding = isPadded ? pairs : "valid";
@@ -70,7 +68,7 @@ function conv(n: NodeCall): RuleOutput {
   return Value.channelsLast(n.has(2) ? tf.add(y, n.x(2)) : y);
 }
 
-/** Padding of a transposed convolution, and the extents that it gives; null for what is not known. */
+/** Returns the padding of a transposed convolution, and its result's extents; null for unknown ones. */
 function transposedOutput(
   n: NodeCall,
   sliding: Sliding,
@@ -90,7 +88,7 @@ function transposedOutput(
       before.push(a);
       return natural === null ? null : natural - a - b;
     }
-    // Of what is too much the smaller half is cut off first where padding is said to be upper.
+    // For upper padding the smaller half of the excess is cut off first.
     const surplus = Math.max(0, (natural ?? n.needs("the extents of input 0")) - target!);
     const half = Math.floor(surplus / 2);
     before.push(auto === "SAME_UPPER" ? half : surplus - half);
@@ -113,7 +111,7 @@ function convTranspose(n: NodeCall): RuleOutput {
   const x = n.last(0), wide = flat(sliding);
   const images = axes === 1 ? tf.expandDims(x, 1) : x;
   const inner = axes === 1 ? [1, ...n.concrete(0).slice(2)] : n.dims(0).slice(2) as number[];
-  // All that the windows reach; what padding cuts off goes after that.
+  // All that the windows reach; padding then cuts it off.
   const full = inner.map((d, i) =>
     wide.strides[i] * (d - 1) + (wide.kernel[i] - 1) * wide.dilations[i] + 1
   );
@@ -126,7 +124,7 @@ function convTranspose(n: NodeCall): RuleOutput {
     padding: "VALID",
   };
   const one = (x: Tensor, w: Tensor): Tensor => {
-    // [in, out, …] as [out, in, …], whose channels of the other side are those of the images.
+    // [in, out, …] as [out, in, …], the channels of the images last.
     const filter = filterLast(w, axes);
     return put1(axes === 3 ? "Conv3DBackpropInputV2" : "Conv2DBackpropInput", [
       sizes(channels),

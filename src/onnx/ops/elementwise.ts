@@ -1,6 +1,4 @@
-/**
- * Arithmetic, comparisons and logic, element by element.
- */
+/** Arithmetic, comparisons and logic, element by element. */
 import { DTYPES } from "../../engine/core/dtype.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
@@ -9,23 +7,23 @@ import { op, type OpEntry, type Rule, type RuleOptions } from "../build/rule.ts"
 import { binary, isFloat, isWhole, like, put1, to, unary } from "./raw.ts";
 import * as tf from "../../../mod.ts";
 
-/** Whole numbers are divided towards zero. */
+/** Divides integers towards zero. */
 function divide(a: Tensor, b: Tensor): Tensor {
   return isWhole(a.dtype) ? put1("TruncateDiv", [a, b]) : tf.div(a, b);
 }
 
-/** The remainder: with the divisor's sign, or with the dividend's where `fmod` says so. */
+/** Returns the remainder: with the divisor's sign, or the dividend's for `fmod`. */
 function modulo(n: NodeCall): Tensor {
   const a = n.x(0), b = n.x(1);
   if (n.attributes.flag("fmod")) return put1("TruncateMod", [a, b]);
   if (!isFloat(a.dtype)) return tf.mod(a, b);
-  // An infinite divisor leaves what has its sign, and is itself the remainder of what has the other.
+  // An infinite divisor leaves a dividend of its sign, and is itself the remainder of one of the other sign.
   const infinite = tf.logicalAnd(tf.isInf(b), tf.isFinite(a));
   const same = tf.logicalOr(tf.equal(a, 0), tf.equal(tf.sign(a), tf.sign(b)));
   return tf.where(infinite, tf.where(same, a, b), tf.mod(a, b));
 }
 
-/** A power in the base's dtype. Whole numbers are raised to floating-point ones as such. */
+/** Raises to a power in the base's dtype. Integers are raised to floating-point exponents as such. */
 function power(n: NodeCall): Tensor {
   const base = n.x(0), exponent = n.known(1);
   // A number in the file is no variable to differentiate by, and a small one is a product.
@@ -45,7 +43,7 @@ function power(n: NodeCall): Tensor {
   return to(tf.pow(to(base, "float64"), to(e, "float64")), base.dtype);
 }
 
-/** The first input with each further one in turn. */
+/** Folds the inputs from the first on. */
 function fold(f: (a: Tensor, b: Tensor) => Tensor): Rule {
   return ({ xs }) => xs.length === 1 ? tf.identity(xs[0]) : xs.reduce(f);
 }
@@ -56,12 +54,12 @@ function mean({ xs }: NodeCall): Tensor {
     : tf.div(xs.reduce((a, b) => tf.add(a, b)), like(xs[0], xs.length));
 }
 
-/** The larger, by numbers of a few bits in int32, where there are kernels for them. */
+/** Compares small integers in int32, which has kernels. */
 function extreme(name: "Maximum" | "Minimum"): Rule {
   return fold((a, b) => put1(name, [a, b]));
 }
 
-/** Shifts by as many bits as there are, or more, leave nothing. */
+/** Shifts by the bit width or more give zero. */
 function bitShift(n: NodeCall): Tensor {
   const x = n.x(0), by = n.x(1), bits = DTYPES[x.dtype].bytes * 8;
   const isLeft = n.attributes.text("direction", "") === "LEFT";
@@ -76,7 +74,7 @@ function bitShift(n: NodeCall): Tensor {
   return tf.where(away, rest, shifted);
 }
 
-/** The lower bound is applied first, so that the upper one wins where they are in the wrong order. */
+/** The lower bound is applied first, so that the upper one wins if they are in the wrong order. */
 function clip(n: NodeCall): Tensor {
   let x = n.x(0);
   if (n.version < 11) {
@@ -108,14 +106,14 @@ function equal(a: Tensor, b: Tensor): Tensor {
   return tf.equal(a, b);
 }
 
-/** Where of three inputs, of which each may have axes of extent 1. */
+/** Selects among inputs, each of which may have axes of extent 1. */
 function where(n: NodeCall): Tensor {
   return tf.where(n.x(0), n.x(1), n.x(2));
 }
 
 const narrow = { narrow: true };
 
-/** {@linkcode narrow}, for arithmetic that shapes are computed by. */
+/** Marks arithmetic of shape computations with {@linkcode narrow}. */
 function counts(f: (a: number, b: number) => number): RuleOptions {
   return { narrow: true, follow: followArithmetic(f) };
 }

@@ -1,6 +1,4 @@
-/**
- * Elements by place: slices, gathering, scattering, masks.
- */
+/** Elements by place: slices, gathers, scatters, masks. */
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { normalizeAxis, stridesOf } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -13,7 +11,7 @@ import * as tf from "../../../mod.ts";
 
 const MOST = 2 ** 31 - 1;
 
-/** The place where the last axes are swapped with one: it stands last, and back. */
+/** Returns the permutation that moves an axis to the end, and back; its own inverse. */
 export function lastAxis(rank: number, axis: number): number[] | null {
   if (axis === rank - 1) return null;
   const perm = Array.from({ length: rank }, (_, i) => i);
@@ -21,12 +19,12 @@ export function lastAxis(rank: number, axis: number): number[] | null {
   return perm;
 }
 
-/** A tensor with its axes in another order; as it is where `perm` is null. */
+/** Transposes a tensor; unchanged if `perm` is null. */
 export function permuted(x: Tensor, perm: readonly number[] | null): Tensor {
   return perm === null ? x : tf.transpose(x, perm);
 }
 
-/** Places of an axis, of which negative ones count from its end, as int32. */
+/** Returns places of an axis as int32; negative ones count from its end. */
 function places(n: NodeCall, i: number, extent: number | null, x: Tensor, axis: number): Tensor {
   const at = n.index(i);
   if (n.ints(i)?.every((v) => v >= 0)) return at;
@@ -72,7 +70,7 @@ function slice(n: NodeCall): Tensor {
   return tf.stridedSlice(x, vector(begin, 1), vector(end, 2), stride, beginMask, endMask);
 }
 
-/** Whole numbers as int32, where those beyond its ends are its ends. */
+/** Converts integers to int32, saturating. */
 function clamped(n: NodeCall, i: number): Tensor {
   const value = n.value(i);
   if (value.isNarrow || value.dtype !== "int64") return n.index(i);
@@ -90,7 +88,7 @@ function gatherElements(n: NodeCall): Tensor {
   const dims = n.dims(0), wanted = n.dims(1);
   let x = n.x(0);
   const at = places(n, 1, dims[axis], x, axis);
-  // Of the other axes as much is read as there are places for.
+  // Other axes are read as far as there are places.
   if (dims.some((d, i) => i !== axis && (d === null || d !== wanted[i]))) {
     const sizes = wanted.map((d, i) => i === axis ? -1 : d);
     const vector = sizes.includes(null)
@@ -102,7 +100,7 @@ function gatherElements(n: NodeCall): Tensor {
   return permuted(tf.gather(permuted(x, perm), permuted(at, perm), last, last), perm);
 }
 
-/** Index vectors, of which negative entries count from the ends of their axes. */
+/** Returns index vectors; negative entries count from the ends of their axes. */
 function vectors(n: NodeCall, i: number, x: Tensor, from = 0): Tensor {
   const at = n.index(i);
   if (n.ints(i)?.every((v) => v >= 0)) return at;
@@ -129,7 +127,7 @@ function gatherNd(n: NodeCall): Tensor {
   return tf.reshape(y, [...dims.slice(0, batch), ...middle, ...dims.slice(batch + length)]);
 }
 
-/** Ops of ours that scatter, by what is done with what was there. */
+/** Weft's scatter ops, by their combination with the old elements. */
 const SCATTERS: Readonly<Record<string, string>> = {
   none: "TensorScatterUpdate",
   add: "TensorScatterAdd",
@@ -149,7 +147,7 @@ function scatterNd(n: NodeCall): Tensor {
   return scatter(n, x, vectors(n, 1, x), n.x(2));
 }
 
-/** Each element of the updates has a place along the axis; along the others it stays. */
+/** Places each element of the updates along the axis; the other coordinates stay. */
 function scatterElements(n: NodeCall): Tensor {
   const x = n.x(0), dims = n.concrete(0), wanted = n.concrete(1);
   const axis = n.axis("axis", 0, dims.length), strides = stridesOf(dims);
@@ -200,7 +198,7 @@ function trilu(n: NodeCall): Tensor {
   return tf.where(kept, x, tf.zerosLike(x));
 }
 
-/** The first `lengths[b]` elements of each row turned round. */
+/** Reverses the first `lengths[b]` elements of each row. */
 function reverseSequence(n: NodeCall): Tensor {
   const { attributes } = n,
     time = attributes.int("time_axis", 0),
@@ -214,7 +212,7 @@ function reverseSequence(n: NodeCall): Tensor {
   return permuted(tf.gather(x, turned, 1, 1), swap);
 }
 
-/** Places of the greatest or the least along an axis, the first of equal ones or the last. */
+/** Returns places of the greatest or the least along an axis, the first of equal ones or the last. */
 function argExtreme(f: (x: Tensor, axis: number) => Tensor): (n: NodeCall) => RuleOutput {
   return (n) => {
     const axis = n.axis("axis", 0, n.rank(0)), isLast = n.attributes.flag("select_last_index");

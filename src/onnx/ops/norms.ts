@@ -1,6 +1,4 @@
-/**
- * Norms and the softmax family.
- */
+/** Norms and the softmax family. */
 import { normalizeAxis } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
@@ -11,12 +9,12 @@ import { like, to } from "./raw.ts";
 import { lastAxis, permuted } from "./indexing.ts";
 import * as tf from "../../../mod.ts";
 
-/** A vector of channels with axes of extent 1 behind it, so that it stands at axis 1. */
+/** Appends axes of extent 1 to a vector of channels, which is then at axis 1. */
 function atChannels(v: Tensor, rank: number): Tensor {
   return rank <= 2 ? v : tf.reshape(v, [-1, ...new Array<number>(rank - 2).fill(1)]);
 }
 
-/** What a norm computes in, and back: a narrow dtype is computed in float32 and rounded once. */
+/** Widens a narrow dtype: a norm is computed in float32 and rounded once. */
 function wide(x: Tensor): Tensor {
   return x.dtype === "float16" || x.dtype === "bfloat16" ? to(x, "float32") : x;
 }
@@ -58,7 +56,7 @@ function instanceNorm(n: NodeCall): Tensor {
   return to(tf.add(tf.mul(y, of(1)), of(2)), n.dtype(0));
 }
 
-/** Elements less their mean, by their standard deviation. */
+/** Subtracts the mean of elements and divides by their standard deviation. */
 function standardised(
   x: Tensor,
   axes: number[],
@@ -95,7 +93,7 @@ function rmsNorm(n: NodeCall): Tensor {
   return tf.mul(to(y, n.dtype(0)), n.x(1));
 }
 
-/** Norms of groups of channels; scale and bias are of groups before version 21. */
+/** Normalizes groups of channels; scale and bias are per group before version 21. */
 function groupNorm(n: NodeCall): Tensor {
   const { attributes } = n,
     groups = attributes.int("num_groups", 1),
@@ -117,7 +115,7 @@ function lrn(n: NodeCall): RuleOutput {
   const { attributes } = n, size = attributes.int("size", 1), x = n.last(0);
   const alpha = attributes.float("alpha", 1e-4), beta = attributes.float("beta", 0.75);
   const bias = attributes.float("bias", 1);
-  // The window is one longer behind than before where it is even.
+  // An even window is one longer after than before.
   const before = Math.floor((size - 1) / 2), channels = n.dims(0)[1] ?? n.needs("its channels");
   const rank = n.rank(0), pairs = new Array<[number, number]>(rank - 1).fill([0, 0]);
   const squares = tf.pad(tf.square(x), [...pairs, [before, size - 1 - before]]);
@@ -146,7 +144,7 @@ function meanVariance(n: NodeCall): Tensor {
   return tf.div(centred, tf.add(deviation, like(x, 1e-9)));
 }
 
-/** The rule of something along one axis; before version 13 along all from an axis on. */
+/** Makes the rule of an op along one axis; before version 13 along all from an axis on. */
 function alongAxis(f: (x: Tensor) => Tensor): Rule {
   return (n) => {
     const rank = n.rank(0), axis = n.axis("axis", n.version < 13 ? 1 : -1, rank), x = n.x(0);
@@ -166,7 +164,7 @@ function alongAxis(f: (x: Tensor) => Tensor): Rule {
   };
 }
 
-/** One at the first of the greatest, zero elsewhere. */
+/** Returns one at the first maximum, zero elsewhere. */
 function hardmax(x: Tensor): Tensor {
   const depth = x.staticShape?.at(-1) ?? null;
   const columns = depth === null

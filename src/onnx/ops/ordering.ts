@@ -1,6 +1,4 @@
-/**
- * Ops that order, and whose results are as long as the data say.
- */
+/** Ops that sort, and whose results have data-dependent size. */
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
@@ -14,18 +12,18 @@ function topK(n: NodeCall): RuleOutput[] {
   const perm = lastAxis(rank, axis), x = permuted(n.x(0), perm);
   const k = n.version < 10 ? attributes.int("k", 1) : n.ints(1)?.[0] ?? tf.reshape(n.index(1), []);
   const isLargest = attributes.flag("largest", true);
-  // The least are the greatest of what falls where they rise.
+  // The least are the greatest of the negated.
   const ordered = isLargest ? x : isFloat(x.dtype) ? tf.neg(x) : put1("Invert", [x]);
   const { values, indices } = tf.topk(ordered, k, attributes.flag("sorted", true));
   const found = isLargest ? values : isFloat(x.dtype) ? tf.neg(values) : put1("Invert", [values]);
   return [permuted(found, perm), counted(permuted(indices, perm))];
 }
 
-/** The rows of a matrix in order: by the first column, where that is equal by the next. */
+/** Sorts the rows of a matrix: by the first column, then by the next. */
 function orderOfRows(rows: Tensor): Tensor {
   const [count, columns] = rows.staticShape!;
   let order = tf.range(0, count!, 1, "int32");
-  // Sorting keeps the order of equal ones: the last column comes first.
+  // The sort is stable: the last column comes first.
   for (let c = columns! - 1; c >= 0; c--) {
     const column = tf.gather(tf.reshape(tf.slice(rows, [0, c], [-1, 1]), [-1]), order);
     order = tf.gather(order, tf.argsort(column));
@@ -33,7 +31,7 @@ function orderOfRows(rows: Tensor): Tensor {
   return order;
 }
 
-/** Different elements or slices, where each is first, which each is, and how often it is there. */
+/** Finds unique elements or slices, the first place of each, the index of each element among them, and their counts. */
 function unique(n: NodeCall): RuleOutput[] {
   const { attributes } = n, isSorted = attributes.flag("sorted", true);
   const hasAxis = attributes.has("axis"), rank = hasAxis ? n.rank(0) : 1;
@@ -64,7 +62,7 @@ function unique(n: NodeCall): RuleOutput[] {
   ];
 }
 
-/** Boxes that are kept of each image and class: rows of image, class and box. */
+/** Returns the kept boxes of each image and class: rows of image, class and box. */
 function nonMaxSuppression(n: NodeCall): RuleOutput {
   const scores = n.x(1), [batch, classes] = n.dims(1);
   if (batch === null || classes === null) n.needs("how many images and classes there are");

@@ -1,6 +1,4 @@
-/**
- * Padding and cropping, and blocks of images as channels.
- */
+/** Padding and cropping, and blocks of images as channels. */
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { normalizeAxis } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -11,7 +9,7 @@ import * as tf from "../../../mod.ts";
 
 type Pairs = [before: number, after: number][];
 
-/** What is added around each axis; below 0 it is cut off. Undefined where only a run knows it. */
+/** Returns the padding of each axis; negative numbers crop. Undefined if only known at run time. */
 function padsOf(n: NodeCall): Pairs | undefined {
   const rank = n.rank(0), { attributes } = n;
   const flat = n.version < 11 ? attributes.ints("pads") ?? attributes.ints("paddings") : n.ints(1);
@@ -23,7 +21,7 @@ function padsOf(n: NodeCall): Pairs | undefined {
   return pairs;
 }
 
-/** The tensor without what negative pads cut off. */
+/** Crops a tensor by its negative pads. */
 function cropped(x: Tensor, pairs: Pairs, n: NodeCall): Tensor {
   if (pairs.every(([a, b]) => a >= 0 && b >= 0)) return x;
   const begin = pairs.map(([a]) => Math.max(0, -a));
@@ -61,7 +59,7 @@ function pad(n: NodeCall): Tensor {
   }, inner);
 }
 
-/** Which element stands where, beyond the ends too. */
+/** Returns the source of each place, also beyond the ends. */
 function outside(mode: string, extent: number, before: number, after: number): NdArray {
   const at = (i: number): number => {
     if (mode === "edge") return Math.min(extent - 1, Math.max(0, i));
@@ -73,7 +71,7 @@ function outside(mode: string, extent: number, before: number, after: number): N
   return new NdArray("int32", [places.length], places);
 }
 
-/** Crops and pads to a shape, with half of it on either side. */
+/** Crops and pads to a shape, half of it on either side. */
 function centerCropPad(n: NodeCall): Tensor {
   const dims = n.concrete(0), wanted = n.wantInts(1), begin = dims.map(() => 0), sizes = [...dims];
   const axes = n.attributes.ints("axes")?.map((a) => normalizeAxis(a, dims.length)) ??
@@ -90,7 +88,7 @@ function centerCropPad(n: NodeCall): Tensor {
   return tf.pad(tf.slice(n.x(0), begin, sizes), pairs);
 }
 
-/** Channels as blocks of points. */
+/** Moves channels to blocks of points. */
 function depthToSpace(n: NodeCall): Tensor {
   const [batch, channels, height, width] = n.dims(0), b = n.attributes.int("blocksize", 1);
   const isColumn = n.attributes.text("mode", "DCR") === "CRD";
@@ -103,7 +101,7 @@ function depthToSpace(n: NodeCall): Tensor {
   return tf.reshape(parts, [rows, depth, h * b, w * b]);
 }
 
-/** Blocks of points as channels. */
+/** Moves blocks of points to channels. */
 function spaceToDepth(n: NodeCall): Tensor {
   const [batch, channels, height, width] = n.dims(0), b = n.attributes.int("blocksize", 1);
   const isColumn = n.attributes.text("mode", "DCR") === "CRD", rows = batch ?? -1;
@@ -115,12 +113,12 @@ function spaceToDepth(n: NodeCall): Tensor {
   );
 }
 
-/** Writes rows into a cache from a place on, which may go round its end. */
+/** Writes rows into a cache from a place on, which may wrap around its end. */
 function tensorScatter(n: NodeCall): Tensor {
   const dims = n.concrete(0), axis = n.axis("axis", -2, dims.length), count = n.concrete(1)[axis];
   const isRound = n.attributes.text("mode", "linear") === "circular", extent = dims[axis];
   const from = n.has(2) ? n.index(2) : tf.zeros([dims[0]], "int32");
-  // For each place of the cache, which of the new rows stands there; none where it is beyond them.
+  // The new row of each place of the cache; none beyond them.
   const at = tf.sub(tf.expandDims(tf.range(0, extent, 1, "int32"), 0), tf.expandDims(from, 1));
   const row = isRound ? tf.mod(at, extent) : at;
   const isNew = tf.logicalAnd(tf.greaterEqual(row, 0), tf.less(row, count));

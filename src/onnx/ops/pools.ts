@@ -1,6 +1,4 @@
-/**
- * Pools: the greatest, the mean, or a norm of windows, and of whole images.
- */
+/** Pools: the maximum, the mean, or a norm of windows, and of whole images. */
 import { DTYPES } from "../../engine/core/dtype.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { stridesOf } from "../../engine/core/shape.ts";
@@ -23,7 +21,7 @@ function windows(n: NodeCall): { readonly sliding: Sliding; readonly pads: Pairs
   return { sliding, pads: ceiledPads(sliding, n.dims(0).slice(2), n) };
 }
 
-/** A pool over one or two axes, of images whose channels stand last. */
+/** Pools over one or two axes of images with channels last. */
 function pool2d(
   x: Tensor,
   type: "max" | "avg",
@@ -51,7 +49,10 @@ function least(x: Tensor): number {
   return kind === "int" ? -(2 ** (8 * bytes - 1)) : 0;
 }
 
-/** Each tap of the windows over padded images with channels first, strided: what the windows begin with, and so on. */
+/**
+ * Returns each tap of the windows over padded images with channels first, strided: first the windows' first elements,
+ * and so on.
+ */
 function* taps(
   x: Tensor,
   { kernel, strides, dilations }: Sliding,
@@ -76,7 +77,7 @@ function* taps(
   }
 }
 
-/** Images with channels first and a value around them, and their extents then. */
+/** Returns images with channels first, padded with a value, and their extents. */
 function padded(n: NodeCall, x: Tensor, pads: Pairs, value: number): [Tensor, number[]] {
   const extents = n.concrete(0).slice(2).map((d, i) => d + pads[i][0] + pads[i][1]);
   const pairs = [[0, 0], [0, 0], ...pads] as [number, number][];
@@ -102,7 +103,7 @@ function maxPool(n: NodeCall): RuleOutput | RuleOutput[] {
   return [...taps(x, sliding, extents)].reduce((a, b) => tf.maximum(a, b));
 }
 
-/** The greatest of each window, and where it stands in the whole tensor. */
+/** Returns the maximum of each window, and its place in the whole tensor. */
 function maxPoolWithPlaces(n: NodeCall, sliding: Sliding, pads: Pairs): RuleOutput[] {
   const dims = n.concrete(0),
     size = dims.reduce((a, b) => a * b, 1),
@@ -146,7 +147,7 @@ function averagePool(n: NodeCall): RuleOutput {
     return Value.channelsLast(pool2d(x, "avg", sliding, rest));
   }
   const dims = n.concrete(0), x = n.x(0);
-  // One where an element counts, so that the sums of it are by how many the sums of the others are divided.
+  // One where an element counts: its sums are the divisors of the other sums.
   const inside = dims.slice(2).map((d, i) =>
     countsPads ? d + sliding.pads[i][0] + sliding.pads[i][1] : d
   );
@@ -170,7 +171,7 @@ function lpPool(n: NodeCall): RuleOutput {
   return p === 1 ? sum : p === 2 ? tf.sqrt(sum) : tf.pow(sum, like(x, 1 / p));
 }
 
-/** The rule of a pool over whole images. */
+/** Makes the rule of a pool over whole images. */
 function global(reduce: (x: Tensor, axes: number[], keepDims: boolean) => Tensor) {
   return (n: NodeCall): RuleOutput => {
     const axes = Array.from({ length: n.rank(0) - 2 }, (_, i) => i);
@@ -186,7 +187,7 @@ function globalLpPool(n: NodeCall): RuleOutput {
   )(n);
 }
 
-/** The greatest elements at the places that a pool told, and zeros around them. */
+/** Places maxima where a pool found them, and zeros elsewhere. */
 function maxUnpool(n: NodeCall): Tensor {
   const sliding = slidingOf(
     n,

@@ -1,13 +1,11 @@
-/**
- * Products of matrices.
- */
+/** Products of matrices. */
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry } from "../build/rule.ts";
 import { isFloat, like, to, unary } from "./raw.ts";
 import * as tf from "../../../mod.ts";
 
-/** A product by numpy's rules: vectors are rows on the left and columns on the right. */
+/** Multiplies by numpy's rules: vectors are rows on the left and columns on the right. */
 export function matMul(a: Tensor, b: Tensor, ranks: readonly [number, number]): Tensor {
   const [left, right] = ranks;
   const x = left === 1 ? tf.expandDims(a, 0) : a, y = right === 1 ? tf.expandDims(b, 1) : b;
@@ -26,7 +24,7 @@ function gemm(n: NodeCall): Tensor {
   return tf.add(y, beta === 1 ? c : scaled(c, beta));
 }
 
-/** A product with a number, which whole numbers are rounded after. */
+/** Multiplies by a number; integers are rounded. */
 function scaled(x: Tensor, by: number): Tensor {
   if (isFloat(x.dtype)) return tf.mul(x, like(x, by));
   return to(tf.mul(to(x, "float64"), by), x.dtype);

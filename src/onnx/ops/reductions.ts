@@ -1,6 +1,4 @@
-/**
- * Reductions, and running sums and products.
- */
+/** Reductions, and running sums and products. */
 import { normalizeAxis } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
@@ -10,7 +8,7 @@ import * as tf from "../../../mod.ts";
 
 type Reduce = (x: Tensor, axes: number[], keepDims: boolean) => Tensor;
 
-/** The rule of a reduction whose axes are an input from a version on. */
+/** Makes the rule of a reduction whose axes are an input from a version on. */
 function reduction(f: Reduce, axesFrom = 18): Rule {
   return (n) => {
     const given = n.version < axesFrom
@@ -30,7 +28,7 @@ function reduction(f: Reduce, axesFrom = 18): Rule {
   };
 }
 
-/** A reduction over no axis leaves the elements, but for what is done with each. */
+/** A reduction over no axis keeps the elements, apart from its work on each. */
 function over(
   reduce: (x: Tensor, axes: number[], keepDims: boolean) => Tensor,
   before: (x: Tensor) => Tensor = (x) => x,
@@ -45,12 +43,12 @@ function over(
 const sum = (x: Tensor, axes: number[], keep: boolean): Tensor =>
   to(tf.sum(x, axes, keep), x.dtype);
 
-/** Extremes of truth values are whether any is true, or all. */
+/** Extremes of booleans are any and all. */
 function extreme(f: Reduce, ofBools: Reduce): Reduce {
   return (x, axes, keep) => (x.dtype === "bool" ? ofBools : f)(x, axes, keep);
 }
 
-/** Something of floating-point numbers, which whole numbers become and are again. */
+/** Applies a floating-point function to integers, which are converted and converted back. */
 function inFloats(f: Reduce): Reduce {
   return (x, axes, keep) =>
     isFloat(x.dtype) ? f(x, axes, keep) : to(f(to(x, "float64"), axes, keep), x.dtype);

@@ -1,13 +1,11 @@
-/**
- * Dropout: elements left out while training, and nothing else.
- */
+/** Dropout, which drops elements in training only. */
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
 import { like, to } from "./raw.ts";
 import * as tf from "../../../mod.ts";
 
-/** Inference leaves the elements as they are. Training leaves out a share of them and makes the others larger. */
+/** Inference keeps the elements. Training drops a fraction of them and scales the others. */
 function dropout(n: NodeCall): RuleOutput[] {
   const { attributes } = n, x = n.x(0);
   const isTraining = n.version >= 12 && n.has(2) && n.wantKnown(2).at(0) === true;
@@ -19,7 +17,7 @@ function dropout(n: NodeCall): RuleOutput[] {
   return [y, mask(n, kept)];
 }
 
-/** Which elements were kept: truth values since version 10, numbers before. */
+/** The mask of kept elements: booleans since version 10, numbers before. */
 function mask(n: NodeCall, kept: Tensor): Tensor {
   return to(kept, n.version >= 10 ? "bool" : n.dtype(0));
 }

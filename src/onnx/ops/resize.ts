@@ -1,6 +1,4 @@
-/**
- * Resizing: each axis by itself, by places and weights that are worked out while building.
- */
+/** Resizing: each axis by itself, with places and weights computed while building. */
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { normalizeAxis } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -12,22 +10,22 @@ import { isFloat, to } from "./raw.ts";
 import { elementOf, vectorOf } from "./shapes.ts";
 import * as tf from "../../../mod.ts";
 
-/** How one axis is resized. */
+/** The resizing of one axis. */
 interface AxisPlan {
   readonly axis: number;
   /** The extent before. */
   readonly from: number;
   /** The extent after. */
   readonly to: number;
-  /** How much larger it becomes, as given or as the extents say. */
+  /** Its scale, given or from the extents. */
   readonly scale: number;
-  /** The part of the axis that is resized, from 0 to 1. */
+  /** The resized part of the axis, from 0 to 1. */
   readonly roi: readonly [number, number];
-  /** True where the scale was given, and not an extent. */
+  /** True for a given scale, false for a given extent. */
   readonly isScaled: boolean;
 }
 
-/** How elements are mixed. */
+/** Interpolation of elements. */
 interface Mixing {
   readonly mode: string;
   readonly place: string;
@@ -37,7 +35,7 @@ interface Mixing {
   readonly antialias: boolean;
 }
 
-/** Where an element of the result is in the input. */
+/** Returns the input coordinate of an element of the result. */
 function placeIn({ from, to, scale, roi, isScaled }: AxisPlan, mode: string, i: number): number {
   switch (mode) {
     case "asymmetric":
@@ -61,7 +59,7 @@ function placeIn({ from, to, scale, roi, isScaled }: AxisPlan, mode: string, i: 
   }
 }
 
-/** The nearest whole place. */
+/** Returns the nearest integral place. */
 function nearestTo(place: number, mode: string): number {
   const low = Math.floor(place);
   if (mode === "floor") return low;
@@ -70,7 +68,7 @@ function nearestTo(place: number, mode: string): number {
   return part > 0.5 || part === 0.5 && mode === "round_prefer_ceil" ? low + 1 : low;
 }
 
-/** Weights of the elements around a place `ratio` behind one of them, from `first` before it on. */
+/** Returns weights of the elements around a place `ratio` after one of them, from `first` before it on. */
 function weightsAt(ratio: number, scale: number, { mode, cubic: a, antialias }: Mixing): {
   readonly first: number;
   readonly weights: number[];
@@ -88,7 +86,7 @@ function weightsAt(ratio: number, scale: number, { mode, cubic: a, antialias }: 
   return { first, weights: weights.map((w) => w / sum) };
 }
 
-/** The matrix that mixes an axis: a column for each element of the result. */
+/** Returns the matrix that resizes an axis: a column for each element of the result. */
 function mixingMatrix(plan: AxisPlan, mixing: Mixing): NdArray {
   const { from, to } = plan, out = new Float32Array(from * to);
   for (let i = 0; i < to; i++) {
@@ -107,7 +105,7 @@ function mixingMatrix(plan: AxisPlan, mixing: Mixing): NdArray {
   return new NdArray("float32", [from, to], out);
 }
 
-/** The places that are nearest, one for each element of the result. */
+/** Returns the nearest place for each element of the result. */
 function nearestPlaces(plan: AxisPlan, mixing: Mixing): NdArray {
   const at = Int32Array.from(
     { length: plan.to },
@@ -120,7 +118,7 @@ function nearestPlaces(plan: AxisPlan, mixing: Mixing): NdArray {
   return new NdArray("int32", [plan.to], at);
 }
 
-/** How the node resizes each axis; null where the extents are not known. */
+/** Returns the plan of each axis; null for unknown extents. */
 function plansOf(n: NodeCall): AxisPlan[] | null {
   const { attributes } = n, rank = n.rank(0), dims = n.dims(0), isOld = n.version < 11;
   const axes = attributes.ints("axes")?.map((a) => normalizeAxis(a, rank)) ??
@@ -169,14 +167,14 @@ function mixingOf(n: NodeCall): Mixing {
   };
 }
 
-/** An axis by its plan. */
+/** Resizes an axis by its plan. */
 function resizeAxis(x: Tensor, plan: AxisPlan, mixing: Mixing): Tensor {
   if (mixing.mode === "nearest") return tf.gather(x, nearestPlaces(plan, mixing), plan.axis);
   const perm = lastAxis(x.staticShape!.length, plan.axis);
   return permuted(tf.tensordot(permuted(x, perm), mixingMatrix(plan, mixing), 1), perm);
 }
 
-/** Images as TensorFlow resizes them, where that is the same; null where it is not. */
+/** Resizes images with TensorFlow's ops, if that is the same; else null. */
 function asImages(n: NodeCall, plans: readonly AxisPlan[], mixing: Mixing): RuleOutput | null {
   const { mode, place, antialias } = mixing, moved = plans.filter(({ from, to }) => from !== to);
   if (n.rank(0) !== 4 || mode !== "linear" || antialias || !isFloat(n.dtype(0))) return null;
@@ -193,7 +191,7 @@ function asImages(n: NodeCall, plans: readonly AxisPlan[], mixing: Mixing): Rule
   );
 }
 
-/** True where TensorFlow's resizing does the same whatever the extents are. */
+/** True where TensorFlow's resizing does the same for all extents. */
 function isOpenly(
   { mode, place, nearest, antialias }: Mixing,
   scales: readonly number[] | undefined,
@@ -206,7 +204,7 @@ function isOpenly(
     scales?.every((s) => Number.isInteger(s)) === true;
 }
 
-/** Images whose extents only a run knows, or whose new ones. */
+/** Resizes images with extents known only at run time. */
 function asOpenImages(n: NodeCall, mixing: Mixing): RuleOutput {
   const { attributes } = n, { mode, place } = mixing;
   const scales = n.version < 11
@@ -255,7 +253,7 @@ function resize(n: NodeCall): RuleOutput {
   return to(y, source.dtype);
 }
 
-/** Elements of the result that are beyond the input are a given number. */
+/** Elements of the result beyond the input are a given number. */
 function outsideOf(n: NodeCall, y: Tensor, plans: readonly AxisPlan[]): Tensor {
   const value = n.attributes.float("extrapolation_value", 0), rank = y.staticShape!.length;
   return plans.reduce((t, plan) => {

@@ -1,6 +1,4 @@
-/**
- * Elements of images between and beyond their points: grids, regions, deformed windows.
- */
+/** Samples images between and beyond their points: grids, regions, deformed windows. */
 import { NdArray } from "../../engine/core/nd_array.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
@@ -9,10 +7,10 @@ import { like, to } from "./raw.ts";
 import { slidingOf } from "./window_shape.ts";
 import * as tf from "../../../mod.ts";
 
-/** What is done with places beyond the ends of an axis. */
+/** Treatment of places beyond the ends of an axis. */
 type Border = "zeros" | "border" | "reflection";
 
-/** Coordinates `[batch, points, axes]` of 0 to extent−1 within images, and the images as `[batch, places, channels]`. */
+/** Coordinates `[batch, points, axes]` from 0 to extent−1 in images, and the images as `[batch, places, channels]`. */
 interface Sampler {
   readonly rows: Tensor;
   readonly extents: readonly number[];
@@ -20,7 +18,7 @@ interface Sampler {
   readonly alignsCorners: boolean;
 }
 
-/** Places that are mirrored at the ends of an axis until they are within. */
+/** Mirrors places at the ends of an axis until they are within. */
 function reflected(x: Tensor, low: number, high: number): Tensor {
   const span = high - low;
   if (span <= 0) return tf.mul(tf.zerosLike(x), x);
@@ -31,7 +29,10 @@ function reflected(x: Tensor, low: number, high: number): Tensor {
   return tf.where(isEven, tf.add(rest, like(x, low)), tf.sub(like(x, high), rest));
 }
 
-/** The elements at whole coordinates, one tensor for each axis `[batch, points]`: `[batch, points, channels]`. */
+/**
+ * Returns the elements at integral coordinates, one tensor for each axis `[batch, points]`:
+ * `[batch, points, channels]`.
+ */
 function elementsAt(
   { rows, extents, border, alignsCorners }: Sampler,
   at: readonly Tensor[],
@@ -56,7 +57,7 @@ function elementsAt(
   return inside === null ? found : tf.where(tf.expandDims(inside, -1), found, tf.zerosLike(found));
 }
 
-/** Sums of elements around coordinates, by weights of each axis. */
+/** Sums elements around coordinates with weights of each axis. */
 function mixedAt(
   sampler: Sampler,
   at: readonly Tensor[],
@@ -81,7 +82,7 @@ function mixedAt(
   return sum!;
 }
 
-/** Linear weights of an element and the next. */
+/** Returns linear weights of an element and the next. */
 export function linearAt(sampler: Sampler, at: readonly Tensor[]): Tensor {
   return mixedAt(
     sampler,
@@ -91,7 +92,7 @@ export function linearAt(sampler: Sampler, at: readonly Tensor[]): Tensor {
   );
 }
 
-/** Weights of four elements by cubic curves. */
+/** Returns weights of four elements by cubic curves. */
 function cubicAt(sampler: Sampler, at: readonly Tensor[]): Tensor {
   const a = -0.75;
   return mixedAt(sampler, at, [-1, 0, 1, 2], (part, tap) => {
@@ -105,12 +106,12 @@ function cubicAt(sampler: Sampler, at: readonly Tensor[]): Tensor {
   });
 }
 
-/** Images `[batch, channels, …]` as rows of channels, one for each place. */
+/** Converts images `[batch, channels, …]` to rows of channels, one for each place. */
 function rowsOf(x: Tensor, dims: readonly number[]): Tensor {
   return tf.transpose(tf.reshape(x, [dims[0], dims[1], -1]), [0, 2, 1]);
 }
 
-/** Rows of channels as images. */
+/** Converts rows of channels to images. */
 function imagesOf(rows: Tensor, dims: readonly number[], extents: readonly number[]): Tensor {
   return tf.reshape(tf.transpose(rows, [0, 2, 1]), [dims[0], dims[1], ...extents]);
 }
@@ -146,7 +147,7 @@ function gridSample(n: NodeCall): Tensor {
   const sampler: Sampler = {
     rows: to(rowsOf(n.x(0), dims), "float32"),
     extents,
-    // Linear mixing at an end reads beyond it with a weight of 0.
+    // Linear interpolation at an end reads beyond it with a weight of 0.
     border: border === "reflection" && mode !== "cubic" ? "border" : border,
     alignsCorners,
   };
@@ -158,7 +159,7 @@ function gridSample(n: NodeCall): Tensor {
   return to(imagesOf(rows, dims, grid.slice(1, -1)), n.dtype(0));
 }
 
-/** Places of images moved by matrices. */
+/** Transforms places of images by matrices. */
 function affineGrid(n: NodeCall): Tensor {
   const size = n.wantInts(1), extents = size.slice(2), aligns = n.attributes.flag("align_corners");
   const count = extents.reduce((a, b) => a * b, 1), axes = extents.length;
@@ -178,7 +179,7 @@ function affineGrid(n: NodeCall): Tensor {
   return tf.reshape(grid, [size[0], ...extents, axes]);
 }
 
-/** Blocks of columns put together to images, where they overlap added up. */
+/** Joins blocks of columns to images; overlaps are added. */
 function col2Im(n: NodeCall): Tensor {
   const image = n.wantInts(1), block = n.wantInts(2), axes = image.length;
   const { strides, dilations, pads } = slidingOf(n, block), dims = n.concrete(0);
@@ -205,7 +206,7 @@ function col2Im(n: NodeCall): Tensor {
         const x = place[a] * strides[a] + tap[a] * dilations[a] - pads[a][0];
         flat = x < 0 || x >= image[a] || flat < 0 ? -1 : flat * image[a] + x;
       }
-      // Padding goes to a place behind the image.
+      // Padding goes to a place after the image.
       at[t * places + p] = flat < 0 ? size : flat;
     }
   }
@@ -222,7 +223,7 @@ function col2Im(n: NodeCall): Tensor {
   ]);
 }
 
-/** Windows whose taps stand where offsets say, as one product. */
+/** Convolves by windows whose taps are moved by offsets, as one product. */
 function deformConv(n: NodeCall): Tensor {
   const { attributes } = n, w = n.concrete(1), dims = n.concrete(0), kernel = w.slice(2);
   const sliding = slidingOf(n, attributes.ints("kernel_shape") ?? kernel);
@@ -282,7 +283,7 @@ function deformConv(n: NodeCall): Tensor {
   return to(tf.reshape(tf.transpose(y, [0, 2, 1]), [batch, w[0], ...out]), n.dtype(0));
 }
 
-/** Regions of images as images of one size, by the mean or the greatest of points within each cell. */
+/** Pools regions of images to one size, by the mean or maximum of points in each cell. */
 function roiAlign(n: NodeCall): Tensor {
   const { attributes } = n, dims = n.concrete(0), regions = n.concrete(1)[0];
   const isMax = attributes.text("mode", "avg") === "max",
@@ -329,7 +330,7 @@ function roiAlign(n: NodeCall): Tensor {
   return to(imagesOf(all, [regions, dims[1]], out), n.dtype(0));
 }
 
-/** The greatest of the weighted elements around coordinates. */
+/** Returns the maximum of the weighted elements around coordinates. */
 function greatestAt(sampler: Sampler, at: readonly Tensor[]): Tensor {
   const lows = at.map((x) => tf.floor(x)), parts = at.map((x, i) => tf.sub(x, lows[i]));
   const terms = [[0, 0], [0, 1], [1, 0], [1, 1]].map((corner) => {

@@ -1,6 +1,4 @@
-/**
- * Sequences and optionals: lists of values and values that may be absent, known while a graph is built.
- */
+/** Sequences and optionals: lists of values and optional values, known while a graph is built. */
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { normalizeAxis } from "../../engine/core/shape.ts";
 import type { NodeCall } from "../build/node_call.ts";
@@ -10,13 +8,13 @@ import { dtypeOfNumber } from "../file/types.ts";
 import { knownInt64 } from "./shapes.ts";
 import * as tf from "../../../mod.ts";
 
-/** The items of a sequence. */
+/** Returns the items of a sequence. */
 function itemsOf(n: NodeCall, i = 0): readonly Value[] {
   const value = n.value(i);
   return value.kind === "sequence" ? value.items : n.fail(`input ${i} is no sequence`);
 }
 
-/** A place in a list that has so many. */
+/** Returns a place in a list of this length. */
 function placeOf(n: NodeCall, i: number, count: number, otherwise: number): number {
   const given = n.has(i) ? n.wantInts(i)[0] : otherwise, at = given < 0 ? given + count : given;
   return at >= 0 && at < count ? at : n.fail(`place ${given} is outside of a sequence of ${count}`);
@@ -58,7 +56,7 @@ function concat(n: NodeCall): RuleOutput {
   return isNew ? tf.stack(items, axis) : tf.concat(items, axis);
 }
 
-/** Runs a graph for each item of sequences of one length; what is no sequence is given each time. */
+/** Runs a graph for each item of sequences of one length; other inputs are passed each time. */
 function map(n: NodeCall): RuleOutput[] {
   const count = itemsOf(n).length, outputs: Value[][] = n.graph("body").outputs.map(() => []);
   for (let i = 0; i < count; i++) {

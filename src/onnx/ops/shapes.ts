@@ -1,6 +1,4 @@
-/**
- * Shapes: asking for them, and putting elements under another.
- */
+/** Ops that read and change shapes. */
 import type { DType } from "../../engine/core/dtype.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { normalizeAxis, type PartialShape } from "../../engine/core/shape.ts";
@@ -14,23 +12,23 @@ import type { TensorData } from "../file/tensor_data.ts";
 import { dtypeOfNumber } from "../file/types.ts";
 import * as tf from "../../../mod.ts";
 
-/** Numbers that count or place something, which ONNX has as int64. */
+/** Returns integers that count or place, which ONNX has as int64. */
 export function counted(x: Tensor): Value {
   return Value.of(x, { dtype: "int64" });
 }
 
-/** Whole numbers that are known, as int64. */
+/** Returns known integers as int64. */
 export function knownInt64(values: readonly number[], shape: readonly number[]): NdArray {
   return new NdArray("int64", shape, BigInt64Array.from(values, BigInt));
 }
 
-/** A tensor whose extents are known as far as `shape` says. */
+/** Gives a tensor the known extents of `shape`. */
 export function withShape(x: Tensor, shape: PartialShape): Tensor {
   if (x.isSymbolic) x.setShape(shape);
   return x;
 }
 
-/** An int32 vector of whole numbers, of which those that are not known are taken from tensors. */
+/** Returns an int32 vector of integers; unknown ones come from tensors. */
 export function vectorOf(entries: Entries, missing: (i: number) => Tensor): Tensor {
   const parts: Tensor[] = [];
   for (let i = 0; i < entries.length; i++) {
@@ -42,7 +40,7 @@ export function vectorOf(entries: Entries, missing: (i: number) => Tensor): Tens
   return parts.length === 0 ? tf.tensor1d([], "int32") : tf.concat(parts);
 }
 
-/** Element `i` of a vector. */
+/** Returns element `i` of a vector. */
 export function elementOf(x: Tensor, i: number): Tensor {
   return tf.slice(x, [i], [1]);
 }
@@ -102,7 +100,7 @@ function flatten(n: NodeCall): Tensor {
   return tf.reshape(x, tf.concat([tf.reshape(count, [1]), tf.tensor1d([-1], "int32")]));
 }
 
-/** Axes by an attribute, or by an input since version 13; undefined where neither is there. */
+/** Returns axes from an attribute, or from an input since version 13; undefined if neither is present. */
 function axesOf(n: NodeCall): readonly number[] | undefined {
   if (n.version < 13) return n.attributes.ints("axes");
   return n.has(1) ? n.wantInts(1) : undefined;
@@ -152,7 +150,7 @@ function split(n: NodeCall): Tensor[] {
   return tf.split(n.x(0), sizes, axis);
 }
 
-/** The extents of a shape that two shapes broadcast to, as far as they are known. */
+/** Returns the known extents of the broadcast shape of two shapes. */
 function joined(a: Entries, b: Entries): (number | null)[] {
   const rank = Math.max(a.length, b.length);
   return Array.from({ length: rank }, (_, i) => {
@@ -208,7 +206,7 @@ function constantOfShape(n: NodeCall): Tensor {
   return tf.fill(n.ints(0) ?? n.index(0), value);
 }
 
-/** Numbers from a start to a limit by steps, in the dtype. */
+/** Returns numbers from a start to a limit by steps, in the dtype. */
 function range(n: NodeCall): Tensor {
   const dtype = n.dtype(0), [start, limit, delta] = [0, 1, 2].map((i) => n.known(i));
   if (start === undefined || limit === undefined || delta === undefined) {
@@ -235,7 +233,7 @@ function eyeLike(n: NodeCall): Tensor {
   return tf.cast(tf.equal(diagonals(x), k), dtype);
 }
 
-/** How far each element of a matrix is to the right of the diagonal. */
+/** Returns for each element of a matrix its distance to the right of the diagonal. */
 export function diagonals(x: Tensor): Tensor {
   const dims = x.staticShape ?? [], rank = dims.length;
   const extent = (axis: number): TensorLike =>
@@ -247,7 +245,7 @@ export function diagonals(x: Tensor): Tensor {
 
 const KNOWN = { known: [1] };
 
-/** Ops of shapes, and of values made by them. */
+/** Ops of shapes, and of values computed from them. */
 export const SHAPES: readonly OpEntry[] = [
   op("Concat", 1, concat, { narrow: true, follow: FOLLOW.concat }),
   op("Constant", 1, constant),

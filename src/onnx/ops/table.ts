@@ -1,5 +1,6 @@
 /**
- * The table of ops: what each op of ONNX becomes, by domain, name and version. An op is added to one of the lists that it is made of.
+ * The table of ops: the rule of each op of ONNX, by domain, name and version. An op is added to one of the lists of a
+ * family.
  */
 import type { Lookup, OpEntry } from "../build/rule.ts";
 import { ACTIVATIONS } from "./activations.ts";
@@ -52,6 +53,6 @@ function keyOf({ domain = "", name }: Pick<OpEntry, "domain" | "name">): string 
   return `${domain}:${name}`;
 }
 
-/** The entry of an op of a version: the latest that is not newer. */
+/** Returns the entry of an op of a version: the latest that is not newer. */
 export const lookupOp: Lookup = (domain, name, version) =>
   BY_NAME.get(keyOf({ domain, name }))?.find((entry) => entry.since <= version) ?? null;

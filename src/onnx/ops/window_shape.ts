@@ -1,9 +1,7 @@
-/**
- * How windows slide: extents, strides, gaps and padding by a node's attributes.
- */
+/** The movement of windows: extents, strides, gaps and padding from a node's attributes. */
 import type { NodeCall } from "../build/node_call.ts";
 
-/** How windows slide over the spatial axes, one number for each. */
+/** The movement of windows over the spatial axes, one number for each. */
 export interface Sliding {
   /** Extents of the window. */
   readonly kernel: readonly number[];
@@ -14,7 +12,7 @@ export interface Sliding {
   readonly pads: readonly (readonly [before: number, after: number])[];
 }
 
-/** How a node's windows slide. `kernel` is the window where the attribute leaves it out. */
+/** Reads the movement of a node's windows. `kernel` is the default window. */
 export function slidingOf(n: NodeCall, kernel: readonly number[]): Sliding {
   const { attributes } = n, axes = kernel.length, ones = new Array<number>(axes).fill(1);
   const strides = attributes.ints("strides") ?? ones;
@@ -49,8 +47,8 @@ export function slidingOf(n: NodeCall, kernel: readonly number[]): Sliding {
 }
 
 /**
- * The padding with what `ceil_mode` adds after an axis, so that windows which stick out are there: not those that would begin in the
- * padding after it.
+ * Returns the padding with the addition of `ceil_mode` after an axis, which includes windows that stick out, but not
+ * those that begin in the padding after it.
  */
 export function ceiledPads(
   { kernel, strides, dilations, pads }: Sliding,

@@ -2,7 +2,7 @@
 import { numbers, serveLayers } from "../made.ts";
 import type { Any, Drivers } from "../types.ts";
 
-/** What the two examples that learn to add begin with: digits, examples, a GRU. */
+/** The common start of the two examples that learn to add: digits, examples, a GRU. */
 const ADDITION = {
   digits: 1,
   trainingSize: 40,
