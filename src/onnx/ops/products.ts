@@ -1,4 +1,4 @@
-/** Products of matrices. */
+/** Products of matrices: MatMul, Gemm, Einsum, Det. */
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry } from "../build/rule.ts";
