@@ -33,8 +33,8 @@ export const DYNAMIC: SampleTable = {
     sample([{ shape: [3, 0], values: [] }, vector(1), any(1, 2)], {}, { dtypes: ["float32"] }),
   ],
   _ClearRows: [
-    sample([any(4, 3), vector(2, 0), any(4, 3)]),
-    sample([{ shape: [3, 0], values: [] }, vector(1), any(3, 2)], {}, { dtypes: ["float32"] }),
+    sample([vector(4, 3), vector(2, 0), any(4, 3)]),
+    sample([vector(3, 0), vector(1), any(3, 2)], {}, { dtypes: ["float32"] }),
   ],
   _FilledRows: [
     sample([any(2, 3), vector(3)]),

@@ -246,16 +246,16 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
     return [tensorScatterUpdate(shapedRows(rows, shape(row)), expandDims(places, -1), values)];
   },
   _FilledRows: ([rows, row]) => [shapedRows(rows, asTensor(row))],
-  _ClearRows: ([rows, places, dy]) => {
+  _ClearRows: ([have, places, dy]) => {
     const dims = concat([at(shape(asTensor(places)), 0), part(shape(dy), 1, null)]);
     const cleared = tensorScatterUpdate(dy, expandDims(places, -1), zerosOf(dims, dy.dtype));
     // If the rows had no elements, their gradient has none.
     const flat = slice(
       reshape(cleared, [-1]),
       [0],
-      reshape(size(rows), [1]) as unknown as number[],
+      reshape(prod(asTensor(have)), [1]) as unknown as number[],
     );
-    return [reshape(flat, shape(rows))];
+    return [reshape(flat, have)];
   },
   _AppendRow: ([rows, row]) => [concat([shapedRows(rows, shape(row)), expandDims(row, 0)])],
   _EmptyRows: ([n], { dtype, row }) => [
