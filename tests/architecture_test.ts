@@ -21,7 +21,7 @@ const GENERATED = /_(generated|pb)\.ts$/;
 const sources = list("src", ".ts");
 let cached: Promise<ModuleGraph> | undefined;
 
-/** The graph of every entry point and every file under src/, also of those nobody imports. */
+/** The graph of every entry point and every file under src/, unused ones included. */
 function moduleGraph(): Promise<ModuleGraph> {
   return cached ??= readModuleGraph([...new Set([...entryPoints(), ...sources])]);
 }
@@ -95,7 +95,9 @@ Deno.test("src/modules_generated.ts imports all that mod.ts loads", async () => 
   report("This list must be written anew", isFresh ? [] : [`${MODULES}: run "deno task modules"`]);
 });
 
-/** What ops need of kernels before there is a GPU: host loops, and shapes and layouts that both devices share. */
+/**
+ * Kernel files that ops may import before there is a GPU: host loops, and shapes and layouts common to both devices.
+ */
 const SHARED_KERNELS = new RegExp(
   `/kernels/(?:host/|kernel_table|dispatches|\\w+/(?:\\w*layout|\\w*geometry|shape|task|map|pieces|bound_exprs|threefry|broadcast|taps)\\.ts)`,
 );
@@ -111,7 +113,7 @@ Deno.test("mod.ts loads no GPU kernel before a GPU is asked for", () => {
 
 Deno.test("mod.ts reaches no package", async () => {
   const found = reachable(await moduleGraph(), "mod.ts")
-    // Node's built-in modules may be asked for where they are wanted, but not by everybody.
+    // Node's built-in modules may be imported dynamically on use, but not statically.
     .filter(([, { target, dynamic }]) =>
       !isLocal(target) && !(dynamic && target.startsWith("node:"))
     )

@@ -1,4 +1,7 @@
-/** What `deno task calibrate` makes of times, and that either kernel of each constant is right, so that any value may be written. */
+/**
+ * `deno task calibrate`: its evaluation of times, and the correctness of both kernels of each constant, so that any
+ * value may be written.
+ */
 
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { CpuDevice } from "../src/engine/devices/cpu/cpu_device.ts";

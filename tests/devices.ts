@@ -13,10 +13,7 @@ export function fileName(url: string): string {
 /** A device that tests run on, as `setBackend` names it. */
 export type TestDevice = "cpu" | "webgpu";
 
-/**
- * Whether WebGPU tests can run. `deno task test` says so; under a bare `deno test` nobody does and
- * they are skipped.
- */
+/** True where WebGPU tests can run. `deno task test` sets it; under a bare `deno test` they are skipped. */
 export const HAS_WEBGPU: boolean = Deno.env.get("WEFT_TEST_WEBGPU") === "1";
 
 /** The devices, for tests that loop themselves. Those on "webgpu" need `ignore: !HAS_WEBGPU`. */

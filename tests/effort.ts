@@ -1,12 +1,12 @@
 /**
- * How much the tests try. Every behaviour is tested either way: `deno task test` draws few of what is random and takes some of
- * what is exhaustive, `deno task test --thorough` tries all. CI does so for a fifth of these tests a day.
+ * The effort of the tests. Every behaviour is tested either way: `deno task test` draws few random cases and takes some
+ * of the exhaustive ones, `deno task test --thorough` tries all. CI does so for a fifth of these tests a day.
  */
 
-/** Whether all is to be tried. */
+/** True to try all cases. */
 export const THOROUGH: boolean = Deno.env.get("WEFT_TEST_EFFORT") === "thorough";
 
-/** How many cases to try: the first number as a rule, the second where all is to be tried. */
+/** Returns the number of cases: usually the first, the second with all cases. */
 export function effort(usual: number, thorough: number): number {
   return THOROUGH ? thorough : usual;
 }

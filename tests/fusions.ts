@@ -5,7 +5,7 @@ import { type EpilogueOperand, withFusion } from "../src/engine/core/fusion.ts";
 import { type Attrs, lookupOp, type OpDef } from "../src/engine/core/op.ts";
 import type { Expr } from "../src/engine/core/scalar/expr.ts";
 
-/** How an epilogue reads an operand. */
+/** The access of an epilogue to an operand. */
 export type Per = EpilogueOperand["per"];
 
 /** Operands from this input on; float32, where nothing else is said. */
@@ -30,15 +30,15 @@ export function withEpilogue(
   return withFusion(attrs, { own: 2, prologue: null, epilogue, dtype: "float32" });
 }
 
-/** What is reduced and how its results end. */
+/** A reduction with its prologue and epilogue. */
 export interface FusedReduction {
-  /** What elements are made of. */
+  /** Operands of the elements. */
   readonly operands: readonly NdArray[];
   /** An element. */
   readonly expr: Expr;
   /** Axes that go. */
   readonly axes: NdArray;
-  /** What results go through, over them and `further`, each one per result or one for all. */
+  /** Expression of the results, over them and `further`, each one per result or one for all. */
   readonly finish?: Expr;
   /** See `finish`. */
   readonly further?: readonly NdArray[];

@@ -1,4 +1,4 @@
-/** What `deno task gpu` leaves behind and makes of it, without a GPU. */
+/** The files of `deno task gpu` and their evaluation, without a GPU. */
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { fitRanking, lossOf, type Swept } from "../bench/gpu/fit.ts";

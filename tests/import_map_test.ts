@@ -13,7 +13,7 @@ const config = readConfig();
 const real = config.imports;
 const npmOnly: Imports = JSON.parse(read(NPM_ONLY_IMPORT_MAP)).imports;
 
-/** What a map says of all names but `@std`, its files as URLs. */
+/** Returns a map's names without `@std`, with its files as URLs. */
 function others(imports: Imports, map: string): Imports {
   const base = new URL(map, ROOT);
   return Object.fromEntries(

@@ -17,7 +17,7 @@ const placeholderRun = (options: Untyped): unknown => {
   return session.run(x, options);
 };
 
-/** What is done, the class of the error, and words of its message. */
+/** A mistake, the class of the error, and words of its message. */
 const MISTAKES: Readonly<Record<string, readonly [() => unknown, string, ...string[]]>> = {
   // Scripts
   "a body without return": [

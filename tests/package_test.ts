@@ -1,4 +1,7 @@
-/** The package that `deno task build` makes, used as those use it who install it: in Deno, in Node, in a bundle, from TypeScript. */
+/**
+ * The package that `deno task build` makes, used as after an installation: in Deno, in Node, in a bundle, from
+ * TypeScript.
+ */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { build, stop } from "esbuild";
@@ -22,7 +25,7 @@ const entries = Object.entries(config.exports).map(([name, source]) => ({
 /** Ends what hangs. */
 const TIMEOUT_MS = 300_000;
 
-/** A folder of somebody who has installed the package, and no config of ours. */
+/** A folder with the installed package, and no config of Weft's. */
 let home = "";
 
 Deno.test.beforeAll(async () => {

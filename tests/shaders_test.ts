@@ -1,4 +1,4 @@
-/** What the directives in shaders/ become, and that kernels unroll as much as their parameters say. */
+/** Compilation of the directives in shaders/, and unrolling by parameters. */
 import { assertEquals, assertThrows } from "@std/assert";
 import {
   ATTENTION_STREAMING,

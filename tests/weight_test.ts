@@ -1,11 +1,11 @@
-/** What pages load of the package, and that it is enough: programs are bundled as pages are, weighed and run. */
+/** Files of the package that pages load, and that these suffice: programs are bundled as pages are, weighed and run. */
 
 import { assert, assertEquals } from "@std/assert";
 import { capture } from "../tools/command.ts";
 import { installPackage, PAGES, weigh, type Weight } from "../tools/package/weigh.ts";
 import { HAS_WEBGPU } from "./devices.ts";
 
-/** What a page may load: KiB, compressed, that it begins with and in all, and which files besides those it begins with. */
+/** Limits of a page: KiB, compressed, at its start and in all, and the files loaded later. */
 interface Limits {
   readonly first: number;
   readonly whole: number;

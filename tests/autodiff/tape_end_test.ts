@@ -5,7 +5,7 @@ import { recordingWarning } from "../../src/engine/autodiff/tape_recording.ts";
 import { currentRecorders } from "../../src/engine/core/apply.ts";
 import { testOnDevices } from "../devices.ts";
 
-/** What tapes keep alive, and who is told of ops. */
+/** Counts the tensors and tapes alive, and the recorders of ops. */
 function alive(): number[] {
   const { numTensors, numDataBuffers, liveTapes } = tf.memory();
   return [numTensors, numDataBuffers, liveTapes, currentRecorders().length];
@@ -170,7 +170,7 @@ Deno.test("GradientTape that is collected ends", async () => {
   assertEquals(await outputOf(program), "2,1,1");
 });
 
-/** What a program prints that may collect garbage. */
+/** Returns the output of a program with garbage collection enabled. */
 async function outputOf(program: string): Promise<string> {
   const args = ["run", "--no-check", "--v8-flags=--expose-gc", "--ext=ts", "-"];
   const child = new Deno.Command(Deno.execPath(), { args, stdin: "piped", stdout: "piped" })

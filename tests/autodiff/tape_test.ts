@@ -1,4 +1,4 @@
-/** What tapes are asked for: sources that nobody watched, jacobians, tapes that go on after they were used. */
+/** Uses of tapes: unwatched sources, jacobians, tapes that continue after a use. */
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";

@@ -6,7 +6,7 @@ import { testOnDevices } from "../devices.ts";
 const scalar = tf.TensorSpec([]);
 type Grads = Record<string, tf.Tensor>;
 
-/** What an update of the variables would be, by name. */
+/** Returns the gradients of the variables as values, by name. */
 function values(grads: Grads): Record<string, unknown> {
   const found = Object.entries(grads).map(([name, g]) => [name, g.arraySync()] as const);
   return Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1)));

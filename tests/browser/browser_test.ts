@@ -22,7 +22,7 @@ import type { HostOptions, TestReport } from "./host.ts";
 import { sampleWork, type WorkResults } from "./sample_work.ts";
 import type { SyncReads } from "./sync_reads.ts";
 
-/** What a page tells of itself. */
+/** A page's report of itself. */
 interface Facts {
   readonly isolated: boolean;
   readonly compiles: boolean;
@@ -33,7 +33,7 @@ interface Facts {
   /** Only where canvases can be drawn on. */
   readonly reads?: Readonly<Record<"page" | "worker", SyncReads | string>>;
 }
-/** What came of a page. */
+/** The result of a page. */
 interface Outcome {
   readonly facts: Facts;
   readonly reports: readonly TestReport[];
@@ -48,7 +48,7 @@ const files = [
   "tests/browser/page_ops.ts",
 ];
 
-/** Whether to write a line for each test in a page. */
+/** True to write a line for each test in a page. */
 const LOG = Deno.env.get("WEFT_BROWSER_LOG") === "1";
 
 /** Errors of tests that read a GPU tensor at once, which browsers cannot. */
@@ -72,7 +72,7 @@ const NOT_ON_GPU = {
 
 const EFFORT = { WEFT_TEST_EFFORT: Deno.env.get("WEFT_TEST_EFFORT") ?? "" };
 
-/** What the page with a strict policy runs. Node runs everything without compiling text. */
+/** Files that the page with a strict policy runs. Node runs everything without compiling text. */
 const STRICT = ["tests/browser/page_cases.ts", "tests/ops/reduce_derived_test.ts"];
 
 type PageName = "gpu" | "cpu" | "strict";
@@ -113,7 +113,10 @@ const PAGE_NAMES = Object.keys(PAGES) as PageName[];
 
 let outcomes: Readonly<Record<PageName, Promise<Outcome>>> | undefined;
 
-/** What came of a page. All run once, side by side, whoever asks first; each failure is for who asks about its page. */
+/**
+ * Returns the result of a page. All pages run once, side by side, on the first request; a failure rejects only its
+ * page's requests.
+ */
 function outcomeOf(name: PageName): Promise<Outcome> {
   if (outcomes === undefined) {
     const bundle = bundleTests(files), readme = bundleReadme();

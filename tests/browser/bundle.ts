@@ -15,7 +15,7 @@ export interface TestBundle {
   readonly tests: string;
   /** Exports `sampleWork`. */
   readonly work: string;
-  /** What workers run; beside the other files, by this name. */
+  /** The workers' code; beside the other files, by this name. */
   readonly worker: string;
 }
 

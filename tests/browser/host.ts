@@ -7,21 +7,21 @@
 
 import { inspect } from "./inspect.ts";
 
-/** How a test ended. */
+/** The result of a test. */
 export interface TestReport {
   /** Path of its file, from the repository's root. */
   readonly file: string;
   /** Its name. */
   readonly name: string;
-  /** What the platform makes of it; "impossible" where it needs what no such platform has. */
+  /** The status on the platform; "impossible" for a test that needs features such a platform lacks. */
   readonly status: "passed" | "failed" | "ignored" | "impossible";
   /** Text of the error, or of the reason. */
   readonly error: string;
-  /** How long it took. */
+  /** Duration. */
   readonly milliseconds: number;
 }
 
-/** What a test's function gets. */
+/** The argument of a test's function. */
 interface Context {
   name: string;
   step(
@@ -41,7 +41,7 @@ interface Registered extends Definition {
 
 /** Options of {@linkcode TestHost}. */
 export interface HostOptions {
-  /** What `Deno.env.get` gives. */
+  /** Values of `Deno.env.get`. */
   readonly env?: Readonly<Record<string, string>>;
   /** A regular expression that names must match. */
   readonly only?: string;
@@ -57,7 +57,7 @@ export interface HostOptions {
 export class TestHost {
   /** Set by the bundle while the tests of a file are defined. */
   file = "";
-  /** What the bundle knows as `Deno`. */
+  /** The bundle's `Deno`. */
   readonly deno: Readonly<Record<string, unknown>>;
   readonly #tests: Registered[] = [];
   readonly #options: HostOptions;

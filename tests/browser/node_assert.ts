@@ -1,4 +1,4 @@
-/** What tests/npm_only/assert.ts needs of node:assert, for platforms without it. */
+/** The part of node:assert that tests/npm_only/assert.ts needs, for platforms without it. */
 
 import { inspect } from "./inspect.ts";
 

@@ -134,7 +134,7 @@ Deno.test("large tensors outgrow the first memory", async () => {
   tf.dispose([kept, large, sum]);
 });
 
-/** What has no kernel in WebAssembly, and so runs in loops that are printed where text may be compiled. */
+/** Ops without a kernel in WebAssembly run in loops that are compiled where text may be compiled. */
 Deno.test("the dtypes that only the host computes reduce, scan and add", async () => {
   await tf.setBackend("cpu");
   const values = [3, 1, 2, 5, 4, 6];

@@ -41,7 +41,7 @@ const RUN: ReadonlySet<string> = new Set(some(OPS.map(([name]) => name), 50));
 
 const compiled = new Map<Program, Promise<string>>();
 
-/** What Tint says of a program; nothing where it is right. */
+/** Returns Tint's messages on a program; empty for a correct one. */
 function compile(gpu: WebGpuDevice, program: Program): Promise<string> {
   let messages = compiled.get(program);
   if (messages === undefined) {

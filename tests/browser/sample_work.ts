@@ -41,7 +41,7 @@ export async function sampleWork(device: "cpu" | "webgpu"): Promise<WorkResults>
   return numbers;
 }
 
-/** What the CPU device says of itself. */
+/** Returns the CPU device's description of itself. */
 export function describeCpu(): string {
   return tf.listDevices()[0].description;
 }

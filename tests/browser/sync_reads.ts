@@ -1,17 +1,15 @@
-/**
- * Reads of GPU memory that nobody awaits, where only canvases can do that: for pages and their workers.
- */
+/** Synchronous reads of GPU memory where only canvases can do that: for pages and their workers. */
 
 import * as tf from "@weft/weft";
 import { stub } from "@std/testing/mock";
 import { CanvasReadback } from "../../src/engine/devices/webgpu/canvas_readback.ts";
 import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 
-/** What came of it. */
+/** The results. */
 export interface SyncReads {
-  /** What was read, by what it was; "equal" where it is what it should be, however large. */
+  /** The values read, by kind; "equal" for expected ones of any size. */
   readonly values: Readonly<Record<string, unknown>>;
-  /** What the console was told. */
+  /** Messages on the console. */
   readonly hints: readonly string[];
 }
 
@@ -34,7 +32,7 @@ async function readbacksOf(fn: () => unknown): Promise<number> {
   return counters.readbacks - before;
 }
 
-/** The error of a read of whose device's end nobody has been told yet. */
+/** Returns the error of a read on a lost device before the loss was reported. */
 async function readOfLostDevice(): Promise<string> {
   const device = await (await navigator.gpu.requestAdapter())!.requestDevice();
   const buffer = device.createBuffer({ size: 64, usage: GPUBufferUsage.COPY_SRC });

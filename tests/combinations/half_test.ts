@@ -44,7 +44,7 @@ function spacing(x: number): number {
   return 2 ** (Math.max(-14, Math.min(15, Math.floor(Math.log2(Math.abs(x))))) - 10);
 }
 
-/** What is wrong with a result, or null: it may be off by one rounding, and by `loss`. */
+/** Returns the fault of a result, or null: it may be off by one rounding, and by `loss`. */
 function wrong(got: tf.NdArray, want: tf.NdArray, loss: number): string | null {
   const a = numbersOf(got), b = numbersOf(want);
   if (a.length !== b.length) return `has ${a.length} elements, wanted ${b.length}`;
@@ -130,7 +130,7 @@ testOnDevices("ops of float16 are computed in float32 and rounded once", async (
 
 const half = (x: tf.TensorLike): tf.Tensor => tf.cast(x, "float16");
 
-/** What is computed, and what TensorFlow gives for it in float32, rounded. */
+/** The computations, with TensorFlow's float32 results, rounded. */
 const CASES: readonly (readonly [string, () => tf.Tensor, readonly number[]])[] = [
   ["layerNorm", () => tf.layerNorm(half([300, -300, 400])), [
     0.5390625,

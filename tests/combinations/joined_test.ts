@@ -56,7 +56,7 @@ interface Middle {
   readonly shape: readonly number[];
 }
 
-/** What tells one meaning from another. */
+/** Returns a key that differs for different meanings. */
 function keyOf(meaning: Meaning): string {
   const more = meaning as unknown as Record<string, unknown>;
   const own = ["how", "way", "op", "takes", "gives", "of", "program"].map((k) => more[k] ?? "");
@@ -153,7 +153,7 @@ function tensorsOf(programs: readonly Program[]): tf.Tensor[] {
   return programs.flatMap((p) => p.inputs.map((x) => tf.tensor(x)));
 }
 
-/** What `each` makes of each program, out of the inputs of all. */
+/** Applies `each` to each program, on the inputs of all. */
 function forEach(
   programs: readonly Program[],
   inputs: readonly tf.Tensor[],
@@ -185,7 +185,7 @@ const inSession: Way = async (programs) => {
   return await session.run(fetches, { feeds }) as tf.NdArray[];
 };
 
-/** What eager code gives; a program that throws there is a failure, as all programs are right. */
+/** Runs programs eagerly; a program that throws is a failure, since all of them are valid. */
 function eagerly(
   programs: readonly Program[],
   each: (p: Program, x: readonly tf.Tensor[]) => tf.Tensor,
@@ -200,7 +200,7 @@ function eagerly(
   });
 }
 
-/** What programs give in one way and not eagerly. Where some throw together, each is tried alone. */
+/** Finds the programs whose results differ from the eager ones. After an error each is tried alone. */
 async function differing(
   programs: readonly Program[],
   way: Way,

@@ -1,11 +1,11 @@
-/** What may read a value, and what may make one: one part for each kind of op, with operands of every dtype that it may bring. */
+/** Readers and producers of a value: one part for each kind of op, with operands of every supported dtype. */
 
 import * as tf from "@weft/weft";
 
 /** A dtype of an operand that a part brings. */
 export type Brought = Exclude<tf.DType, "string" | "resource" | "variant" | "complex128">;
 
-/** How an operand lies beside the value: an element each, one for a column, for a row, or for all. */
+/** Alignment of an operand with the value: an element each, one for a column, for a row, or for all. */
 export type Access = "element" | "column" | "row" | "all";
 
 /** An operand: what it holds, and its shape. */
@@ -19,7 +19,7 @@ export interface Part {
   readonly name: string;
   /** Operands it takes besides a value of this shape; null where it takes no such value. */
   readonly operands: (shape: readonly number[]) => readonly Operand[] | null;
-  /** What it makes of a value of float32 and of these. */
+  /** Applies the part to a float32 value and these operands. */
   readonly apply: (y: tf.Tensor, operands: readonly tf.Tensor[]) => tf.Tensor;
 }
 
@@ -198,7 +198,7 @@ export const READERS: readonly (readonly Part[])[] = [
   ...OTHER_READERS.map((reader) => [reader]),
 ];
 
-/** What may make an input of an op, out of one like it and operands; the result is one like it again. */
+/** Producers of an op's input, from a similar tensor and operands; the result is similar again. */
 export const PRODUCERS: readonly Part[] = [
   part("as it is", () => true, none, (x) => tf.identity(x)),
   part(

@@ -1,4 +1,7 @@
-/** Accumulators of gradients: means, sums, late gradients, and who waits for them. What TensorFlow 2.21 gives is written beside. */
+/**
+ * Accumulators of gradients: means, sums, late gradients, and waiting takers. TensorFlow 2.21's results are written
+ * beside.
+ */
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";

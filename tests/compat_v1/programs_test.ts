@@ -10,10 +10,10 @@ import { testOnDevices } from "../devices.ts";
 const v1 = tf.compat.v1;
 const { getVariable, variableScope } = v1;
 
-/** What is run, in order: fetches, and what they are fed. */
+/** The runs in order: fetches and feeds. */
 type Run = readonly [unknown, (readonly (readonly [tf.Tensor, tf.TensorLike])[])?];
 
-/** How far float32 numbers may be from TensorFlow's, relative to one plus their size. */
+/** Allowed difference of float32 numbers from TensorFlow's, relative to one plus their size. */
 const NEAR = 2e-6;
 
 const x3 = [1, 2, -3];

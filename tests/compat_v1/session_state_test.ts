@@ -23,7 +23,7 @@ function two<T>(build: (w: tf.Variable) => T) {
 }
 
 const one = (x: tf.Tensor): tf.Tensor => tf.mul(x, 1);
-/** What changes `w` by one, however it is reached. */
+/** Ways to change `w` by one. */
 const STEPS: Record<string, Build> = {
   "an assignment": (w) => w.assignAdd([1])!,
   "the value after it": (w) => one(w.assignAdd([1])!),

@@ -277,7 +277,7 @@ testOnDevices("scopes, keep() and dispose() own the parts of composite values", 
     assertEquals(await plain(y), await plain(x));
     tf.dispose([x, { y }, z]);
   }
-  // What keep() kept in a tidy is nobody's: two tensors of ragged rows and three of sparse elements.
+  // Tensors kept in a tidy have no owner: two of ragged rows and three of sparse elements.
   assertEquals(tf.memory().numTensors, before + 5);
   const x = ragged(), twiceX = twice(x);
   twiceX.dispose();

@@ -113,7 +113,7 @@ function* functionsOf(
   }
 }
 
-/** What a call throws or rejects with now, null where it does neither. What it resolves to is ended. */
+/** Returns the error that a call throws or rejects with, null for none. A resolved value is ended. */
 async function errorOf(call: () => unknown): Promise<unknown> {
   try {
     const result = tf.tidy(() => {

@@ -7,7 +7,7 @@ import goldens from "./complex_goldens.json" with { type: "json" };
 type Golden = readonly (number | string)[];
 type Z = tf.Tensor;
 
-/** What cannot be said in JSON is said in words. */
+/** JSON has texts for numbers that it lacks. */
 function numberOf(golden: number | string): number {
   return golden === "inf" ? Infinity : golden === "-inf" ? -Infinity : Number(golden);
 }

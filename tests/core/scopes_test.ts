@@ -3,7 +3,7 @@
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
 
-/** How many tensors are left of what `fn` makes. */
+/** Counts the tensors left by `fn`. */
 function left(fn: () => unknown): number {
   const before = tf.memory().numTensors;
   fn();

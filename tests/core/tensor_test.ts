@@ -1,4 +1,4 @@
-/** What a tensor says of itself, and its chained forms. */
+/** Properties of a tensor, and its chained methods. */
 
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";

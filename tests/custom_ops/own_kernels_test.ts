@@ -27,7 +27,7 @@ const RootMeanSquare = defineReduction("TestRootMeanSquare", {
   ],
 });
 
-/** How many elements are greater than 0.5: terms need not have the type of elements. */
+/** Counts the elements above 0.5: terms need not have the type of elements. */
 const Count = defineReduction("TestCount", {
   op: "sum",
   term: (x) => castTo(scalar.gt(x, 0.5), "float32"),

@@ -172,7 +172,7 @@ Deno.test("an iteration without ignoreErrors() ends at the first error, as often
     await pass.next();
     await assertRejects(() => pass.next(), tf.errors.InvalidArgumentError, "bad 1");
     assertEquals(await pass.next(), { done: true, value: undefined });
-    // The generator hears that nobody wants more.
+    // The generator is told that no more elements are wanted.
     await isEnded;
   }
 });

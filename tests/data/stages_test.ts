@@ -194,7 +194,7 @@ Deno.test("prefetch() computes ahead while nobody asks", async () => {
   }, "int32").prefetch(3);
   const pass = ds[Symbol.asyncIterator]();
   using first = (await pass.next()).value;
-  // With no prefetch nobody would ever ask for the fourth element.
+  // Without a prefetch the fourth element would never be requested.
   await isAhead;
   assertEquals(first.item(), 0);
   await pass.return?.();

@@ -321,7 +321,7 @@ async function outcome(make: () => unknown): Promise<Outcome> {
   return out;
 }
 
-/** What is another than TensorFlow's, and why. */
+/** Differences from TensorFlow, with the reasons. */
 const DIFFERENT: Readonly<Record<string, { readonly why: string } & Outcome>> = {
   ...Object.fromEntries(
     ["batch of none", "shard of too high an index", "shuffle of none", "prefetch -2"].map((

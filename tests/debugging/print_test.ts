@@ -4,7 +4,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
 import { type Any, assertFlat, errorToldOf, open, settled } from "../script/helpers.ts";
 
-/** What `fn` writes to the console. */
+/** Returns the console output of `fn`. */
 async function printed(
   fn: () => unknown,
   stream: "log" | "error" | "warn" = "log",

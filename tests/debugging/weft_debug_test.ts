@@ -9,7 +9,7 @@ import { installDebug } from "../../src/engine/runtime/debug.ts";
 import { planTrace } from "../../src/engine/runtime/plan/plan.ts";
 import { testOnDevices } from "../devices.ts";
 
-/** What is printed where WEFT_DEBUG says `wanted`, while two graphs of one kind run. */
+/** Returns the output of WEFT_DEBUG with `wanted`, while two graphs of one kind run. */
 async function printed(wanted: string): Promise<string[]> {
   const before = Deno.env.get("WEFT_DEBUG"), { verify } = pipelineOptions;
   const lines: string[] = [];

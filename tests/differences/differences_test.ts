@@ -91,13 +91,13 @@ interface Difference {
   readonly op: string;
   readonly from: DType;
   readonly to: DType;
-  /** What the element is made of; empty for reductions. */
+  /** Inputs of the element; empty for reductions. */
   readonly inputs: readonly Value[];
   readonly tensorflow: Value;
   readonly weft: Value;
 }
 
-/** How far results may lie apart, relatively: what the arithmetic of a dtype costs in the longest functions. */
+/** Relative tolerance of results: the rounding of a dtype in the longest functions. */
 const TOLERANCE: Partial<Record<DType, number>> = {
   float32: 1e-5,
   float64: 1e-12,
@@ -202,7 +202,7 @@ const EXAMPLES_ALONE = [
   ...["moments-second", "entropy-second", "resize-second"],
 ];
 
-/** How a case is computed. */
+/** A way to compute a case. */
 type Mode = (c: Case) => Promise<tf.NdArray> | tf.NdArray;
 
 const eagerly = (device: string): Mode => async ({ def, inputs, attrs }) => {

@@ -1,18 +1,16 @@
-/**
- * What the tests of differences share: the rows of DIFFERENCES.md, and how results are written and compared.
- */
+/** Common parts of the tests of differences: the rows of DIFFERENCES.md, and the format and comparison of results. */
 
 import * as tf from "@weft/weft";
 
 /** A row of the table. */
 export interface Row {
-  /** What tests call it. */
+  /** Its name in tests. */
   readonly name: string;
   /** An expression over `tf`. */
   readonly example: string;
-  /** What the expression means in TensorFlow. */
+  /** The expression in TensorFlow. */
   readonly tensorflow: string;
-  /** What it gives here. */
+  /** The result in Weft. */
   readonly weft: string;
   /** Where WebGPU gives something else; null where the adapter decides. */
   readonly webgpu: string | null;

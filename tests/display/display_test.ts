@@ -1,4 +1,4 @@
-/** What `console.log`, `JSON.stringify` and pictures show. */
+/** Output of `console.log`, `JSON.stringify` and pictures. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { build, stop } from "esbuild";
@@ -141,7 +141,7 @@ Deno.test("toSvg() writes names as text, of functions too, and boxes that do not
 
 type Shown = Readonly<Record<string, string>>;
 
-/** What a notebook shows of something. */
+/** Returns a notebook's display of a value. */
 async function inNotebook(x: unknown): Promise<Shown> {
   return await (x as Record<symbol, () => Shown>)[Symbol.for("Jupyter.display")]();
 }

@@ -37,7 +37,7 @@ export class Python implements AsyncDisposable {
     return JSON.parse(line);
   }
 
-  /** What the program answers to a line. */
+  /** Returns the program's answer to a line. */
   // deno-lint-ignore no-explicit-any
   async ask(...words: string[]): Promise<any> {
     await this.#writer.write(new TextEncoder().encode(`${words.join(" ")}\n`));

@@ -46,7 +46,7 @@ Deno.test("a run that is killed twice and started again sees each file once", as
   const folder = await Deno.makeTempDir();
   try {
     await makeScenes(folder, COUNT);
-    /** What was seen up to the last place that was saved: what came after it comes again. */
+    /** Elements up to the last saved position: later ones come again. */
     let kept: number[] = [];
     for (const killAfter of KILLS) {
       const { process, lines } = start(folder);

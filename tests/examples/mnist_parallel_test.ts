@@ -5,7 +5,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 const PROGRAM = new URL("../../examples/mnist_parallel.ts", import.meta.url).href;
 const STEP = /^Step (\d+) of replica (\d+): loss (.+)$/gm;
 
-/** What the example writes. */
+/** Returns the output of the example. */
 async function run(...options: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--quiet", "--no-check", PROGRAM, ...options],
@@ -50,7 +50,7 @@ Deno.test("a process that is killed in the middle comes back, and training ends 
   assertEquals([...out.matchAll(/Replica (\d) was killed/g)].map(([, r]) => r), ["2"]);
   const steps = losses(out);
   assertEquals(steps.length, 60);
-  // Each step was made of all four gradients, whether or not the one who made one lived to say so.
+  // Each step used all four gradients, even if the process that made one has ended.
   assertEquals(steps.filter((l) => l.length < 3 || l.length > 5), []);
   assert(accuracy(out) > 80, out);
 });

@@ -9,7 +9,7 @@ interface Cell {
   readonly outputs?: readonly { readonly data: Readonly<Record<string, string>> }[];
 }
 
-/** What a cell ends with is shown, as a notebook does. */
+/** Shows the last value of a cell, as a notebook does. */
 function shownCell(source: readonly string[]): string {
   const lines = source.join("").trimEnd().split("\n"), last = lines.pop()!;
   return [...lines, `await show(${last.replace(/;$/, "")});`].join("\n");

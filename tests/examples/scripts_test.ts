@@ -17,7 +17,7 @@ const EXAMPLES = [
   "tokenizer",
 ];
 
-/** What the numbers must be like where the README is no measure. */
+/** Checks of the numbers that the README does not fix. */
 const CHECKS: Readonly<Record<string, (out: string) => boolean>> = {
   // A policy that pushes at random keeps the pole up for about 22 steps; 200 are the most.
   cartpole: (out) => [...out.matchAll(/(\d+) at last/g)].every(([, n]) => Number(n) > 100),
@@ -31,7 +31,7 @@ const CHECKS: Readonly<Record<string, (out: string) => boolean>> = {
 const folder = new URL("../../examples/", import.meta.url);
 const readme = await Deno.readTextFile(new URL("README.md", folder));
 
-/** What the README says that an example prints; null where it says nothing of it. */
+/** Returns the output of an example in the README; null if there is none. */
 function shown(name: string): string | null {
   const [, text = null] = new RegExp(
     `^## \\[${name}\\.ts\\].*?^\`\`\`text\n(.*?)^\`\`\`$`,

@@ -1,10 +1,13 @@
-/** What is refused, in TensorFlow's classes and phrases: cycles, devices, placements, loops, tensors out of scope, closed things. */
+/**
+ * Refusals in TensorFlow's classes and phrases: cycles, devices, placements, loops, tensors out of scope, closed
+ * objects.
+ */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 
 // deno-lint-ignore no-explicit-any
 type ErrorClass = abstract new (...args: any[]) => Error;
-/** What is done, the class it must throw or reject with, and a part of its message. */
+/** An action, the class of its error, and a part of the message. */
 type Case = readonly [name: string, act: () => unknown, kind: ErrorClass, phrase: string];
 
 const { InvalidArgumentError, NotFoundError } = tf.errors;

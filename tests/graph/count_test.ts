@@ -1,4 +1,4 @@
-/** How many dispatches a piece of a network is on the GPU, called and inside `tf.function`. */
+/** Number of dispatches of a piece of a network on the GPU, called and inside `tf.function`. */
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
 import { lookupOp } from "../../src/engine/core/op.ts";

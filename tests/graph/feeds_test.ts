@@ -1,4 +1,4 @@
-/** What is fed to a run: seen as it was when the run was called, brought to the device once, and freed. */
+/** Feeds of a run: read as they were at the call, uploaded once, and freed. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects } from "@std/assert";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";

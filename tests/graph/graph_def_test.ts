@@ -136,7 +136,7 @@ Deno.test("toGraphDef() refuses anonymous scripts unless told", () => {
 const WRITTEN: Readonly<Record<string, tf.GraphDefJson>> = JSON.parse(
   await Deno.readTextFile(new URL("tensorflow_loops.json", import.meta.url)),
 );
-/** What they compute, and its derivative. */
+/** The functions that they compute, and their derivatives. */
 const COMPUTED: Readonly<Record<string, readonly [(x: number) => number, (x: number) => number]>> =
   {
     "a loop of at most 2 iterations": [(x) => x ** 3, (x) => 3 * x ** 2],

@@ -1,4 +1,4 @@
-/** What passes make of a graph, as text, for tests that compare it. */
+/** The results of passes as text, for comparisons. */
 import type * as tf from "@weft/weft";
 import { Graph } from "@weft/weft";
 import { buildIr } from "../../src/engine/graph/ir.ts";
@@ -26,7 +26,7 @@ export function withPasses<R>(passes: readonly PassName[], fn: () => R): R {
   }
 }
 
-/** What folding and the passes make of the graph that `build` returns the results of: one node a line, without names. */
+/** Returns the graph of `build` after folding and passes: one node a line, without names. */
 export function optimized(
   build: () => tf.Tensor | tf.Tensor[],
   passes: readonly PassName[] = PASS_NAMES,

@@ -6,7 +6,7 @@ import { loss, type Model, MODELS, type Parameters } from "./models.ts";
 
 const STEPS = 20;
 
-/** What a model computed, by name. */
+/** Results of a model, by name. */
 type Results = Record<string, tf.NdArray>;
 
 /** A way to run a model: its logits and gradients, then some steps of training. */

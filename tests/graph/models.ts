@@ -8,7 +8,7 @@ export type Parameters = Readonly<Record<string, tf.Variable>>;
 
 /** A model of some inputs and labels. */
 export interface Model {
-  /** What it is. */
+  /** Its name. */
   readonly name: string;
   /** Makes its variables, with the same values each time. */
   readonly variables: () => Parameters;

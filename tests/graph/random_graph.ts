@@ -27,7 +27,7 @@ export interface Step {
   readonly fetch: boolean;
 }
 
-/** What an eager run found out about a tensor that a step made. */
+/** Facts from an eager run on a step's tensor. */
 interface Fact {
   readonly shape: readonly number[];
   /** False: it holds no finite floats, and nothing reads it. */
@@ -39,7 +39,7 @@ interface Fact {
 /** Facts of an eager run, in the order in which tensors came. */
 export type Facts = readonly Fact[];
 
-/** What steps take their inputs from. */
+/** Source of steps' inputs. */
 export interface Source {
   /** An earlier value, brought to a shape; which one is the step's choice. */
   take(shape: readonly number[]): tf.Tensor;
@@ -57,7 +57,7 @@ export interface Maker {
   readonly make: (source: Source) => readonly tf.Tensor[];
 }
 
-/** What unfolding made. */
+/** The result of unfolding. */
 export interface Unfolded {
   readonly fetches: tf.Tensor[];
   readonly facts: Fact[];
@@ -200,7 +200,7 @@ function isFree(input: OpSample["inputs"][number]): boolean {
     [low, high, distinct, whole, values].every((v) => v === undefined);
 }
 
-/** How far an input may be from the sample's values. */
+/** Maximum distance of an input from the sample's values. */
 const NEAR = 0.05;
 
 function applyCase(
@@ -258,7 +258,7 @@ function isSmooth(def: OpDef, { sample, inputs }: Case): boolean {
   return true;
 }
 
-/** What a maker is called, for messages. */
+/** Formats a step for messages. */
 export function stepText(step: Step, makers: readonly Maker[]): string {
   return `${makers[step.maker].name} ${JSON.stringify(step)}`;
 }

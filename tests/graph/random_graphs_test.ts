@@ -51,7 +51,7 @@ interface Result {
 
 const START = [[0.1, -0.2, 0.3, 1.5], [1, -1, 0.5, 0.25], [1.75, -1.75, 0, -0.5]];
 
-/** What each tensor holds, found out eagerly. */
+/** Computes the contents of each tensor eagerly. */
 function factsOf(list: readonly Step[]): { facts: Facts; arrays: readonly tf.NdArray[] } {
   return tf.device("/CPU:0", () =>
     tf.tidy(() => {

@@ -110,7 +110,7 @@ const MODELS: readonly Maker[] = [
   }),
 ];
 
-/** What plans join: updates by one rule, and sums over first axes. */
+/** Nodes that plans group: updates by one rule, and sums over first axes. */
 const ALIKE: readonly Maker[] = [
   piece("updates", ({ take, step }) => {
     const rates = [take([]), take([])];

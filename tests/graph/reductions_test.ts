@@ -8,7 +8,7 @@ import { optimized, withPasses } from "./graph_text.ts";
 type Inputs = Readonly<Record<"a" | "b" | "column" | "row" | "scalar" | "i", tf.Tensor>>;
 type Build = (t: Inputs) => tf.Tensor | tf.Tensor[];
 
-/** What is reduced in each case, the dispatches it takes on the GPU, and the ops that the passes leave. */
+/** The reduction of each case, its number of dispatches on the GPU, and the ops left by the passes. */
 const FUSED: readonly [what: string, ops: string[], Build][] = [
   ["a sum of products", ["Sum after prologue"], ({ a, b }) => tf.sum(tf.mul(a, b), [0, 1, 2])],
   [

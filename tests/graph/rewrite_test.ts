@@ -37,7 +37,7 @@ const scores = (q: tf.Tensor, k: tf.Tensor): tf.Tensor => tf.mul(tf.matMul(q, k,
 const qkv = (shape: number[]): tf.Tensor[] => ["q", "k", "v"].map((name) => place(shape, name));
 const turned = (t: tf.Tensor): tf.Tensor => tf.transpose(t, [0, 2, 1, 3]);
 
-/** What to add to scores of `n` queries and `m` keys, counted from the end: 0 where a key is seen. */
+/** Returns the mask for scores of `n` queries and `m` keys, counted from the end: 0 where a key is seen. */
 const causal = (n: number, m: number, low: number): tf.NdArray => {
   const value = (_: unknown, i: number): number => i % m <= Math.floor(i / m) + m - n ? 0 : low;
   return new tf.NdArray("float32", [n, m], Float32Array.from({ length: n * m }, value));

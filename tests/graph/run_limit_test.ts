@@ -63,7 +63,7 @@ for (const [place, build] of Object.entries(PLACES)) {
   });
 }
 
-/** Synchronous eager code gives the event loop no turn, whoever calls it. */
+/** Synchronous eager code gives the event loop no turn, from any caller. */
 const SYNC = ["the body of a script", "a function that a body calls"];
 
 for (const [place, build] of Object.entries(PLACES)) {
@@ -114,7 +114,7 @@ const costly = (busy: Busy, x: T): T =>
     vjp: (_, dy) => busyOp(busy, dy),
   });
 
-/** What calls a busy body 64 times. */
+/** Programs that call a busy body 64 times. */
 const REPEATED: Readonly<Record<string, (busy: Busy, x: T) => T>> = {
   "a loop": (busy, x) =>
     tf.whileLoop((i) => tf.less(i, 64), (i, y) => [tf.add(i, 1), busyOp(busy, y)], [0, x])[1],

@@ -31,7 +31,7 @@ function graphOf(
   tf.setRandomSeed(null);
   return { graph, fetches };
 }
-/** What the runs of one new session draw; each run fetches the tensors of these numbers. */
+/** Runs a new session; each run fetches the tensors of these numbers. */
 async function runs(
   { graph, fetches }: SeededGraph,
   ...wanted: readonly (readonly number[])[]

@@ -108,7 +108,7 @@ testOnDevices("a variable keeps what a script gave it through a view", async () 
     const x = tf.placeholder("float32", [2], "x");
     const made = tf.pyFunction((a: tf.Tensor) => tf.mul(a, 1), [x], "float32") as tf.Tensor;
     made.setShape([2]);
-    // Nobody else reads what the script returned.
+    // The script's result has no other reader.
     const sums = tf.cumsum(made);
     const assign = v.assign(tf.reshape(made, [1, 2]));
     return { x, y: tf.controlDependencies([assign!], () => tf.neg(sums)) };
@@ -117,7 +117,7 @@ testOnDevices("a variable keeps what a script gave it through a view", async () 
   for (let i = 1; i < 5; i++) {
     const out = await sess.run(y, { feeds: new Map([[x, [i, i + 1]]]) }) as tf.NdArray;
     assertEquals(out.toArray(), [-i, -2 * i - 1]);
-    // Memory that was free would be somebody else's now.
+    // Freed memory would be reused by now.
     using other = tf.mul(tf.tensor([7, 7]), 1);
     assertEquals(other.arraySync(), [7, 7]);
     assertEquals(v.arraySync(), [[i, i + 1]]);

@@ -8,7 +8,7 @@ interface Model {
   readonly name: string;
   readonly inputs: Readonly<Record<string, readonly number[]>>;
   readonly build: (t: Readonly<Record<string, tf.Tensor>>) => tf.Tensor[];
-  /** What the passes leave, without placeholders and constants. */
+  /** The graph after the passes, without placeholders and constants. */
   readonly text: string;
   readonly dispatches: number;
 }

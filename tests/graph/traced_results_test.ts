@@ -1,4 +1,4 @@
-/** What a traced function may return: tensors that it captured as they are, and no promises. */
+/** Results of a traced function: captured tensors are returned as they are, promises are refused. */
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
@@ -162,7 +162,7 @@ Deno.test("a promise where a tensor is wanted throws at once, and its rejection 
   for (const [name, [call, message]] of Object.entries(cases)) {
     assertThrows(call, TypeError, message, name);
   }
-  // Rejections that nobody handles are reported when the tasks that are due have run, and would fail the test.
+  // Unhandled rejections are reported after the due tasks, and would fail the test.
   await new Promise((resolve) => setTimeout(resolve));
 });
 

@@ -1,4 +1,7 @@
-/** What ops on parts of variables, levels, decompositions and bits refuse, and what TensorFlow's own kernels do not tell. */
+/**
+ * Refusals of ops on parts of variables, levels, decompositions and bits, and errors that TensorFlow's kernels do not
+ * report.
+ */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { apply } from "../../src/engine/core/apply.ts";

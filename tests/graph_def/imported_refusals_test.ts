@@ -1,4 +1,4 @@
-/** What ops that only files have refuse, and where they have no result. */
+/** Refusals of ops that only files have, and cases without a result. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { apply } from "../../src/engine/core/apply.ts";

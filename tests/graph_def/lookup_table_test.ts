@@ -73,7 +73,7 @@ function textsIn(value: unknown): unknown {
   return value instanceof Uint8Array ? new TextDecoder().decode(value) : value;
 }
 
-/** What is found and how many keys there are, once the table was filled. */
+/** Fills a table and returns the values found and the number of keys. */
 async function find(given: Case, version: "" | "V2" = "V2", fill = "LookupTableImport") {
   const { graph, found, size } = build(given, version);
   await using session = new tf.Session({ graph });

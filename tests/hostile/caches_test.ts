@@ -42,7 +42,7 @@ Deno.test("attributes of windows are made once for each key, and not kept withou
   assertEquals([made, of(0).n, made], [257, 0, 258]);
 });
 
-/** What is told while `fn` runs. */
+/** Returns the warnings while `fn` runs. */
 async function told(fn: () => unknown): Promise<string[]> {
   const before = retracingWarning.write, texts: string[] = [];
   retracingWarning.write = (text) => texts.push(text);

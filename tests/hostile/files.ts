@@ -56,7 +56,7 @@ export const entry = (
   data_offsets: [from, to],
 });
 
-/** What a zip file says of an entry; what is not given is true. */
+/** An entry of a zip file; fields that are not given are correct. */
 export interface ZipEntry {
   readonly name: string;
   readonly data: Uint8Array;
@@ -68,7 +68,7 @@ export interface ZipEntry {
   readonly crc?: number;
   /** True: sizes and offset stand in the 64-bit extra field, as they do beyond 4 GiB. */
   readonly wide?: boolean;
-  /** How many entries of the directory show these bytes. */
+  /** Number of directory entries that show these bytes. */
   readonly times?: number;
 }
 
@@ -165,7 +165,7 @@ export function crc32(bytes: Uint8Array): number {
 
 // deno-lint-ignore no-explicit-any
 type ErrorClass = abstract new (...args: any[]) => Error;
-/** What is wrong with a file, the file, the class that reading it throws, and a part of its message. */
+/** The fault of a file, the file, the class of the error, and a part of its message. */
 export type HostileFile = readonly [string, Uint8Array, ErrorClass, string];
 
 const { DataLossError, UnimplementedError } = tf.errors;

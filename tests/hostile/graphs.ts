@@ -3,7 +3,7 @@ import * as tf from "@weft/weft";
 
 // deno-lint-ignore no-explicit-any
 type ErrorClass = abstract new (...args: any[]) => Error;
-/** What is wrong with a GraphDef, the GraphDef, the class that importing it throws, and a part of its message. */
+/** The fault of a GraphDef, the GraphDef, the class of the error, and a part of its message. */
 export type HostileGraph = readonly [string, unknown, ErrorClass, string];
 
 type Attr = Readonly<Record<string, unknown>>;

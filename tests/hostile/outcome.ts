@@ -1,9 +1,7 @@
-/**
- * What may come of hostile input: a value, or an error of ours. An error of the engine means that nobody looked.
- */
+/** Outcomes of hostile input: a value, or an error of Weft's. An error of the engine means a missing check. */
 import { AssertionError } from "@std/assert";
 
-/** How engines begin the messages of their own errors. */
+/** Beginnings of engines' own messages. */
 const ENGINES = new RegExp(
   [
     "Cannot (read|set) propert",
@@ -44,7 +42,7 @@ export function isOurs(error: unknown): error is Error {
   return !plain && !ENGINES.test(own);
 }
 
-/** What `act` gives; null where it throws an error of ours. Throws `AssertionError` where it throws anything else. */
+/** Returns the result of `act`; null for an error of Weft's. Throws `AssertionError` for any other error. */
 export async function outcome<T>(act: () => T | Promise<T>, what: () => string): Promise<T | null> {
   try {
     return await act();

@@ -4,7 +4,7 @@ import * as tf from "@weft/weft";
 import { assertEquals, assertStrictEquals } from "@std/assert";
 import { naming, namingAsync } from "../../src/library/io/naming.ts";
 
-/** What becomes of an error. */
+/** Returns the converted error. */
 async function namedOf(error: unknown): Promise<unknown> {
   const fail = () => {
     throw error;

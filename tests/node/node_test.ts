@@ -21,7 +21,7 @@ const files = [
   "tests/browser/page_cases.ts",
 ];
 
-/** Whether to write a line for each test. */
+/** True to write a line for each test. */
 const LOG = Deno.env.get("WEFT_NODE_LOG") === "1";
 
 interface Facts {

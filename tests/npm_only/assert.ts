@@ -280,7 +280,7 @@ export async function assertRejects(
   refuse("Expected function to reject.", messageOf(expected));
 }
 
-/** What follows the function: a message, or a class, a part of its text, and a message. */
+/** The arguments after the function: a message, or a class, a part of its text, and a message. */
 type Expected = [classOrMsg?: ClassOf<Error> | string, msgIncludes?: string, msg?: string];
 
 function messageOf([classOrMsg, , msg]: Expected): string | undefined {

@@ -8,7 +8,7 @@
 
 type Table = Record<PropertyKey, unknown>;
 
-/** Whether two values are deeply equal. */
+/** True for two deeply equal values. */
 export function equal(a: unknown, b: unknown): boolean {
   return compare(a, b, new Map());
 }
@@ -52,7 +52,7 @@ function sameElements(a: ArrayLike<unknown>, b: ArrayLike<unknown>): boolean {
   return true;
 }
 
-/** Whether each member of `a` has one partner in `b`, in any order. */
+/** True if each member of `a` has one partner in `b`, in any order. */
 function sameMembers(a: unknown[], b: unknown[], seen: Map<object, object>): boolean {
   if (a.length !== b.length) return false;
   const rest = [...b];

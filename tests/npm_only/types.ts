@@ -7,27 +7,27 @@
 /** Asserts at compile time that a type is `true`. */
 export function assertType<T extends boolean>(_expectTrue: T): void {}
 
-/** Whether two types are the same. */
+/** True for two equal types. */
 export type IsExact<T, U> = (<X>() => X extends T ? 1 : 2) extends <X>() => X extends U ? 1 : 2
   ? true
   : false;
 
-/** Whether a type is `any`. */
+/** True for `any`. */
 export type IsAny<T> = 0 extends 1 & T ? true : false;
 
-/** Whether a type is `never`. */
+/** True for `never`. */
 export type IsNever<T> = [T] extends [never] ? true : false;
 
-/** Whether a type is `unknown`. */
+/** True for `unknown`. */
 export type IsUnknown<T> = IsAny<T> extends true ? false : unknown extends T ? true : false;
 
-/** Whether a type includes `null` or `undefined`. */
+/** True for a type that includes `null` or `undefined`. */
 export type IsNullable<T> = Extract<T, null | undefined> extends never ? false : true;
 
-/** Whether a union has a member. */
+/** True for a union with a member. */
 export type Has<T, U> = IsAny<T> extends true ? true : IsAny<U> extends true ? false
 : Extract<T, U> extends never ? false
 : true;
 
-/** Whether a union lacks a member. */
+/** True for a union without a member. */
 export type NotHas<T, U> = Has<T, U> extends false ? true : false;

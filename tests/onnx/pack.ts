@@ -15,10 +15,10 @@ export interface Case {
   /** Inputs and outputs: numbers of tensors, lists of them for sequences, null for absent optionals. */
   readonly sets:
     readonly (readonly [inputs: readonly Reference[], outputs: readonly Reference[]])[];
-  /** How far results may be off, by their size and at all. */
+  /** Tolerance of results, relative and absolute. */
   readonly rtol?: number;
   readonly atol?: number;
-  /** How far they may be off by the size of the largest. */
+  /** Tolerance relative to the largest result. */
   readonly scale?: number;
   /** True where only dtypes and shapes are known. */
   readonly random?: boolean;
@@ -84,7 +84,7 @@ export class Pack {
   }
 }
 
-/** How a result differs from what is wanted; null where it does not. */
+/** Returns the difference of a result from the expected one; null for none. */
 export function difference(
   got: unknown,
   want: Arrays,

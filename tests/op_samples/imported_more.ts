@@ -17,7 +17,7 @@ const wide = (shape: readonly number[], values: readonly number[]): NdArray =>
 const rows = new NdArray("int32", [3, 1], Int32Array.of(2, 0, 2));
 const cells = new NdArray("int32", [2, 2], Int32Array.of(0, 1, 3, 2));
 const end = (value: number): NdArray => floats([], value);
-/** What is rounded has no gradient but TensorFlow's own. */
+/** Rounding has only TensorFlow's own gradient. */
 const ROUNDED = { dtypes: ["float32"], gradient: false } as const;
 const FLOAT32 = { dtypes: ["float32"] } as const;
 const levels = new NdArray("int8", [2, 2], Int8Array.of(-128, -3, 5, 127));

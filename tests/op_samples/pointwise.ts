@@ -16,7 +16,7 @@ import {
   unary,
 } from "./inputs.ts";
 
-/** What floats hold besides ordinary numbers; gradients there are not compared. */
+/** Special floats; gradients there are not compared. */
 const special = floats([8], NaN, Infinity, -Infinity, 0, -0, 1, -1, 1e-30);
 const other = floats([8], 1, NaN, Infinity, -0, 0, -Infinity, NaN, -1);
 const SPECIAL = { gradient: false, secondOrder: false } as const;

@@ -9,7 +9,7 @@ import type { ForcedPlan } from "../../src/library/testing/run_op.ts";
 
 /** Work by the kernels that do it. */
 export const CANDIDATE_WORK: readonly {
-  /** What keys of candidates begin with. */
+  /** Beginnings of the candidates' keys. */
   readonly kinds: readonly string[];
   /** Ops that ask for it. */
   readonly ops: readonly string[];

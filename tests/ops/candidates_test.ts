@@ -31,7 +31,7 @@ const MOST_PROGRAMS = ASKED === undefined ? 1 : 6;
 const NEAR = { ulps: 64, ulpsOfLargest: 64 };
 const DRAW = { ...RANDOM_PROBLEMS, ...MORE_RANDOM_PROBLEMS };
 
-/** What became of a candidate. */
+/** Counts of a candidate. */
 interface Tally {
   runs: number;
   readonly programs: Set<Program>;

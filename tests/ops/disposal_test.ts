@@ -1,4 +1,4 @@
-/** What a call leaves behind: its results, and nothing that it made on the way. */
+/** A call leaves its results, and no intermediate tensors. */
 
 import { assertEquals } from "@std/assert";
 import * as tf from "@weft/weft";

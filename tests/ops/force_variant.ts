@@ -13,7 +13,7 @@ import { forcedPlans, problemOf, runEagerly, runPlan } from "../../src/library/t
 import { HAS_WEBGPU } from "../devices.ts";
 import { Turns } from "../effort.ts";
 
-/** How near floats must be: units in the last place, of the value and of the largest value. */
+/** Tolerance of floats: units in the last place, of the value and of the largest value. */
 export interface Nearness {
   readonly ulps?: number;
   readonly ulpsOfLargest?: number;

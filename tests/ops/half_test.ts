@@ -108,7 +108,7 @@ testOnDevices("float16 overflows to infinity and sums in float32", async () => {
   assertEquals(await tf.mean(x).data<"float16">(), Float16Array.of(200));
 });
 
-/** What a network of two layers, its products in `dtype`, loses at each of some steps. */
+/** Returns the losses of a network of two layers, with products in `dtype`, at some steps. */
 async function lossesOf(dtype: "float16" | "float32"): Promise<number[]> {
   const start = (shape: number[], seed: number): tf.Tensor =>
     tf.div(tf.cast(values(shape, seed), "float32"), 4);

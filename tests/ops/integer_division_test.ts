@@ -214,14 +214,14 @@ testOnGpu("on WebGPU whole numbers divided by zero are 0, compiled and not", () 
 
 type Binary = (a: tf.Tensor, b: tf.Tensor) => tf.Tensor;
 
-/** What a number wraps to in each dtype of integers. */
+/** Wraps a number to each integer dtype. */
 const INTEGERS: Readonly<Record<string, (v: bigint) => bigint>> = Object.fromEntries(
   [8, 16, 32, 64].flatMap((bits) => [
     [`int${bits}`, (v: bigint) => BigInt.asIntN(bits, v)],
     [`uint${bits}`, (v: bigint) => BigInt.asUintN(bits, v)],
   ]),
 );
-/** What each op gives of whole numbers, before they wrap. */
+/** The result of each op on integers, before wrapping. */
 const OF_BITS: readonly [name: string, op: Binary, want: (x: bigint, y: bigint) => bigint][] = [
   ["bitwiseAnd", tf.bitwiseAnd, (x, y) => x & y],
   ["bitwiseOr", tf.bitwiseOr, (x, y) => x | y],

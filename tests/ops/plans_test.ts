@@ -1,6 +1,6 @@
 /**
- * What kernels ask of an adapter, checked as data, without one: no plan may go beyond the limits it was made for, and every
- * variant must be of use to somebody.
+ * The kernels' requirements of an adapter, checked as data without one: no plan may exceed its limits, and every
+ * variant must be used.
  */
 
 import { assertEquals } from "@std/assert";
@@ -18,7 +18,7 @@ import { drawInputs } from "../../src/library/testing/op_sample.ts";
 import { isStatic, problemOf } from "../../src/library/testing/run_op.ts";
 import { FAMILIES, WITHOUT_SAMPLES } from "../op_samples/mod.ts";
 
-/** What every adapter can do. */
+/** Features of every adapter. */
 const LEAST: Profile = {
   barriers: true,
   subgroup: 0,
@@ -110,7 +110,7 @@ function workgroupBytes(source: string): number {
   return bytes;
 }
 
-/** What a dispatch asks for that the adapter need not have. */
+/** Yields a dispatch's requirements beyond the adapter's guarantees. */
 function* excesses(
   { program, buffers, grid, params }: Dispatch,
   plan: GpuPlan,

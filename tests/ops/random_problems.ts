@@ -11,7 +11,7 @@ export interface RandomProblem {
   readonly inputs: readonly NdArray[];
   /** Attributes. */
   readonly attrs?: Readonly<Record<string, unknown>>;
-  /** How far results may be off where they are small, if more than rounding. */
+  /** Absolute tolerance of small results, if larger than rounding. */
   readonly absolute?: number;
 }
 
@@ -147,7 +147,7 @@ function matMul(d: Draw): RandomProblem {
   };
 }
 
-/** How far a sum of so many products of numbers up to 1 may be off, though it be near 0. */
+/** Returns the tolerance of a sum of this many products of numbers up to 1, which may be near 0. */
 function roundings(terms: number): number {
   return Math.max(1e-6, terms * 2 ** -23);
 }
@@ -174,7 +174,7 @@ export interface Window {
   readonly attrs: { strides: number[]; dilations: number[]; padding: string };
 }
 
-/** What windows may do. */
+/** Features of random windows. */
 interface WindowOptions {
   /** Leave elements out between those they see. Default: yes. */
   readonly dilates?: boolean;

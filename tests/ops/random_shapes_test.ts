@@ -58,13 +58,13 @@ Deno.test("every kind of variant has problems of random shapes, or a reason why 
 /** As a rule each problem is solved as one kind of adapter would. */
 const turns = new Turns();
 
-/** What became of a variant. */
+/** Counts of a variant. */
 interface Tally {
   /** Problems that it was given. */
   problems: number;
   /** Plans that were compared. */
   plans: number;
-  /** What they had compiled. */
+  /** Compiled programs. */
   readonly programs: Set<Program>;
 }
 

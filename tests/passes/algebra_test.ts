@@ -1,4 +1,7 @@
-/** What is compiled has the bits of eager calls: nobody does algebra with floats, and NaN and infinity stay what they are. */
+/**
+ * Compiled code has the bits of eager calls: floats are not rearranged algebraically, and NaN and infinity are
+ * preserved.
+ */
 import * as tf from "@weft/weft";
 import fc from "fast-check";
 import { assert, assertEquals } from "@std/assert";
@@ -95,7 +98,7 @@ testOnDevices("compiled float16 arithmetic hides no NaN either", () => {
   }
 });
 
-/** What a random expression is made of: each takes two earlier values. */
+/** Steps of a random expression: each takes two earlier values. */
 const STEPS: readonly Binary[] = [
   (a, b) => tf.add(a, b),
   (a, b) => tf.sub(a, b),

@@ -1,4 +1,4 @@
-/** What passes join up to which bound, and in which order of operands: results stay right where this is lost, and only time tells. */
+/** Bounds of the passes' joins, and the order of operands: a regression would keep results right and only cost time. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 import type { PassName } from "../../src/engine/graph/passes/pipeline.ts";
@@ -12,7 +12,7 @@ const places = (n: number, shape = [4]): tf.Tensor[] =>
   Array.from({ length: n }, (_, i) => place(shape, `p${i}`));
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
-/** How many nodes of these ops are left. */
+/** Counts the remaining nodes of these ops. */
 function count(build: Build, ops: RegExp, passes?: readonly PassName[]): number {
   return optimized(build, passes).filter((l) => ops.test(l)).length;
 }

@@ -21,7 +21,7 @@ export interface Parsed {
   readonly controls: readonly number[];
 }
 
-/** How many inputs nodes of each kind have; all are float32[2]. */
+/** Number of inputs of each kind of node; all are float32[2]. */
 export const ARITY: Readonly<Record<string, number>> = {
   ph: 0,
   const: 0,
@@ -82,7 +82,7 @@ export function nodesBefore({ nodes }: Program): Set<number>[] {
   return before;
 }
 
-/** What building a program needs beside it. */
+/** The context of building a program. */
 export interface Surroundings {
   /** Told the number of each node whose script is called. */
   readonly log: number[];

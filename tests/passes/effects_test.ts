@@ -22,7 +22,7 @@ import {
   WITHOUT_VALUE,
 } from "./effect_programs.ts";
 
-/** How often each effect ran, and the calls of scripts one after another. */
+/** Number of runs of each effect, and the script calls in order. */
 interface Outcome {
   readonly counts: readonly number[];
   readonly log: readonly number[];

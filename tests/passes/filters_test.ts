@@ -110,7 +110,7 @@ const spelled = (x: tf.Tensor, n: number): tf.Tensor => {
   return tf.add(tf.mul(x, factor), tf.sub(c(noise([n], 7)), tf.mul(c(noise([n], 8)), factor)));
 };
 
-/** What is in the file, and what is left of it in a plan for the CPU. */
+/** The ops in the file, and those left in a plan for the CPU. */
 const FOLDED: Readonly<Record<string, readonly [number[], Build, Nodes?]>> = {
   "spelled out": [[2, 5, 5, 2], (x) => spelled(conv(x), 4)],
   "after a bias, before an activation": [

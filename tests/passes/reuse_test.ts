@@ -1,4 +1,4 @@
-/** What is made once and used again: kernels, what is prepared for shapes, plans, constants. Lost, it would only cost time. */
+/** Objects that are made once and reused: kernels, launches, plans, constants. A regression would only cost time. */
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
 import type { Device } from "../../src/engine/core/device.ts";
@@ -7,7 +7,7 @@ import { defaultDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { lookups } from "../../src/engine/runtime/eager/launch_cache.ts";
 import { testOnDevices } from "../devices.ts";
 
-/** What was done. */
+/** Counts of the work done. */
 interface Work {
   /** Kernels that the device prepared. */
   kernels: number;
@@ -56,7 +56,7 @@ async function workOf(fn: () => unknown): Promise<Work> {
   return work;
 }
 
-/** A shape that nobody else in this file asks for, so that nothing is known of it. */
+/** Returns a shape that no other test in this file uses, so that nothing is cached for it. */
 let next = 2000;
 const fresh = (): number => next++;
 

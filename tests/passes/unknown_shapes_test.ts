@@ -16,7 +16,7 @@ const PAIRS = [[0.7, VECTOR], [ONE, MATRIX], [VECTOR, COLUMN], [MATRIX, ROW], [O
 
 const shifted = (x: tf.Tensor): tf.Tensor => tf.sub(x, tf.mean(x, -1, true));
 
-/** What makes the value, and what it is made of. */
+/** Producers of the value, with their operands. */
 const PRODUCERS: Readonly<Record<string, readonly [Ops, readonly (readonly Values[])[]]>> = {
   sum: [(x) => tf.sum(x), LIST],
   mean: [(x) => tf.mean(x), LIST],
@@ -73,7 +73,7 @@ const PRODUCERS: Readonly<Record<string, readonly [Ops, readonly (readonly Value
   rows: [(x) => tf.mapFn((row) => tf.mul(tf.sum(row), 2), x) as tf.Tensor, ROWS],
 };
 
-/** What reads the value `t`, which was made of `x` and more. */
+/** Readers of the value `t`, made of `x` and more. */
 const READERS: Readonly<Record<string, (t: tf.Tensor, x: tf.Tensor) => tf.Tensor>> = {
   nothing: (t) => t,
   "add a one": (t) => tf.add(t, [1]),
@@ -91,7 +91,7 @@ const READERS: Readonly<Record<string, (t: tf.Tensor, x: tf.Tensor) => tf.Tensor
   integers: (t) => tf.mul(tf.cast(tf.less(t, 1), "int32"), [[2]]),
 };
 
-/** What is known of the arguments. */
+/** Known parts of the arguments' shapes. */
 const FORMS: Readonly<Record<string, (shape: readonly number[], i: number) => tf.PartialShape>> = {
   "unknown rank": () => null,
   "unknown extents": (shape) => shape.map(() => null),

@@ -253,7 +253,7 @@ export function program(name: string): Case {
   return { name, op: name, graph, feeds: { "x:0": X, "y:0": Y }, ...rest };
 }
 
-/** What a graph computes, in a session of its own. */
+/** Computes a graph in a session of its own. */
 export async function run(
   graph: tf.Graph,
   fetches: readonly tf.Tensor[],

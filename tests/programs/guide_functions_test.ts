@@ -1,4 +1,4 @@
-/** What readers of guides to functions and control flow try first: loops, branches, state, nests, polymorphism. */
+/** First steps from guides to functions and control flow: loops, branches, state, nests, polymorphism. */
 
 import * as tf from "@weft/weft";
 import { after, ONLY_STEP, testPrograms } from "./harness.ts";

@@ -1,4 +1,4 @@
-/** What readers of a guide to automatic differentiation try first: sources, targets, what is watched, jacobians, gradients of one's own. */
+/** First steps from a guide to automatic differentiation: sources, targets, watching, jacobians, custom gradients. */
 
 import * as tf from "@weft/weft";
 import { after, ONLY_STEP, testPrograms } from "./harness.ts";

@@ -1,4 +1,4 @@
-/** What readers of guides to modules and training loops try first: models of their own, optimizers of their own, loops over batches. */
+/** First steps from guides to modules and training loops: custom models, custom optimizers, loops over batches. */
 
 import * as tf from "@weft/weft";
 import { after, type Effect, ONLY_STEP, testPrograms } from "./harness.ts";

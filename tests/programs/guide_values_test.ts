@@ -1,4 +1,4 @@
-/** What readers of guides to tensors, slices, ragged and sparse tensors, variables and random numbers try first. */
+/** First steps from guides to tensors, slices, ragged and sparse tensors, variables and random numbers. */
 
 import * as tf from "@weft/weft";
 import { after, ONLY_STEP, testPrograms } from "./harness.ts";

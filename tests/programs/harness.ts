@@ -21,13 +21,13 @@ import {
 } from "./result.ts";
 import { type Start, valuesOf } from "./values.ts";
 
-/** What a step gives: tensors to compare. */
+/** The outputs of a step: tensors to compare. */
 export type Outputs = Record<string, tf.Tensor>;
 
 /** An operation of a graph; null eagerly, where it has run. */
 export type Effect = tf.Operation | tf.Tensor | null;
 
-/** What a program is built from. */
+/** The parts of a program. */
 export interface Parts {
   /** The variables, by name. */
   readonly v: Record<string, tf.Variable>;
@@ -52,15 +52,15 @@ export type StepFunction = (inputs: Record<string, tf.Tensor>) => Outputs;
 
 /** A program. */
 export interface Program {
-  /** What it is, for the test's name and the golden. */
+  /** Its name in the test and the golden file. */
   readonly name: string;
   /** Where its variables start. */
   readonly variables?: Record<string, Start>;
-  /** What each step is given. */
+  /** Inputs of each step. */
   readonly inputs?: Record<string, Start>;
   /** Elements of this dataset are what each step is given, instead of `inputs`. */
   readonly dataset?: () => tf.data.Dataset<Record<string, tf.Tensor>>;
-  /** How many steps are compared with TensorFlow's. Default 3. */
+  /** Number of steps compared with TensorFlow's. Default 3. */
   readonly steps?: number;
   /** Makes the step; it may keep state of its own, such as optimizers. */
   readonly build: (parts: Parts) => StepFunction;
@@ -68,11 +68,11 @@ export interface Program {
   readonly frees?: boolean;
   /** Modes that it cannot have, each with the reason. */
   readonly without?: Partial<Record<Mode, string>>;
-  /** How far numbers may be from TensorFlow's and those of other modes, where the dtypes do not say it. */
+  /** Tolerance against TensorFlow and other modes, if the dtypes do not determine it. */
   readonly tolerance?: { readonly value: number; readonly reason: string };
 }
 
-/** How a program is run. */
+/** The ways to run a program. */
 export const MODES = ["eager", "forward", "loss", "step", "nested", "async", "session"] as const;
 /** One of {@linkcode MODES}. */
 export type Mode = typeof MODES[number];
@@ -111,8 +111,8 @@ const COMPILES: Partial<Record<Mode, readonly ("forward" | "loss")[]>> = {
 const WARM_UP = 3;
 
 /**
- * How many steps follow them. What leaks in every step shows at once, many steps show what leaks now and then; a software adapter
- * takes its time for them.
+ * Returns the number of further steps. A leak in every step shows at once; many steps show occasional ones, and take a
+ * software adapter's time.
  */
 function repetitions(device: TestDevice): number {
   return device === "cpu" ? 50 : effort(5, 50);

@@ -8,7 +8,7 @@ export const NETWORK: Record<string, Start> = { w: [3, 4], b: [4], o: [4, 2] };
 /** A batch for it. */
 export const DATA: Record<string, Start> = { x: [5, 3], y: [5, 2] };
 
-/** What the network makes of a batch. */
+/** Applies the network to a batch. */
 export function network(
   x: tf.Tensor,
   { w, b, o }: { readonly [name: string]: tf.Tensor },

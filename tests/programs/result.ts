@@ -1,22 +1,22 @@
-/** What a program gave, and how near two of these are. */
+/** The results of a program, and their comparison. */
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 
 /** Dtype and nested elements. */
 export type Value = readonly [tf.DType, unknown];
-/** What a program gave: the outputs of each step, and the variables after the last. */
+/** The results of a program: the outputs of each step, and the variables after the last. */
 export interface Result {
   readonly steps: Record<string, Value>[];
   readonly variables: Record<string, Value>;
 }
 
-/** How far numbers of a dtype may be apart; whole numbers are equal. */
+/** Tolerance of numbers of a dtype; integers are equal. */
 export type Tolerances = Partial<Record<tf.DType, number>>;
 
 /**
- * How far numbers may be from TensorFlow's, relative to one plus their size. Sums are taken in another order and elementary functions
- * are other approximations, each a few units in the last place (6e-8 in float32), which some steps of training multiply.
+ * Tolerance against TensorFlow, relative to one plus the size. Sums have another order and elementary functions other
+ * approximations, each a few units in the last place (6e-8 in float32), which some training steps multiply.
  */
 export const NEAR_TENSORFLOW: Tolerances = {
   float16: 4e-3,
@@ -25,7 +25,7 @@ export const NEAR_TENSORFLOW: Tolerances = {
   complex64: 5e-5,
 };
 
-/** How far modes may be from each other: the kernels are the same but for what is fused, which saves roundings. */
+/** Tolerance between modes: the kernels are the same except for fusion, which saves roundings. */
 export const NEAR_EAGER: Tolerances = {
   float16: 4e-3,
   float32: 2e-5,

@@ -173,7 +173,7 @@ testPrograms([
     build: ({ v: { v }, effect }) => {
       let calls = 0;
       const count = () => calls++;
-      // The steps that are only repeated go on counting, which nobody compares.
+      // Repeated steps go on counting; their counts are not compared.
       return ({ x }) => {
         const one = tf.numpyFunction(count, [], "int32", { name: "one" });
         const added = after([one], () => effect(v.assignAdd(x)));

@@ -124,7 +124,7 @@ testPrograms([
           grads.map((tensor, i) => ({ name: trained[i].name, tensor })),
         ));
         tf.dispose(grads);
-        // A tape whose gradient nobody asks for.
+        // A tape without a gradient.
         new tf.GradientTape().dispose();
         return { cost: value };
       };

@@ -7,7 +7,7 @@ type T = tf.Tensor;
 // deno-lint-ignore no-explicit-any
 type Fn = (...xs: any[]) => T | readonly T[] | Readonly<Record<string, T>>;
 
-/** What must be known of the inputs before anything runs. */
+/** The knowledge of the inputs that is required before a run. */
 type Needs = "nothing" | "ranks";
 
 const numbers = (...shape: number[]): T =>

@@ -8,9 +8,9 @@ import * as tf from "@weft/weft";
 export type Start = readonly number[] | {
   readonly shape: readonly number[];
   readonly dtype?: "float16" | "float32" | "float64";
-  /** How high the wave goes. Default 0.5. */
+  /** Amplitude of the wave. Default 0.5. */
   readonly scale?: number;
-  /** What it goes around. Default 0. */
+  /** Mean of the wave. Default 0. */
   readonly offset?: number;
 } | {
   readonly shape: readonly number[];

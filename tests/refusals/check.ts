@@ -1,4 +1,4 @@
-/** What the tests of refusals share. */
+/** Common parts of the tests of refusals. */
 
 import * as tf from "@weft/weft";
 import { assert, assertStringIncludes } from "@std/assert";

@@ -1,4 +1,4 @@
-/** What functions do where arguments are left out, and functions of one rank beside those of any. */
+/** Functions with omitted arguments, and functions of one rank beside those of any. */
 
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";

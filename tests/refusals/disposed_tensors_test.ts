@@ -1,4 +1,6 @@
-/** What was disposed is read by nothing: functions, datasets, branches, loops and scripts throw what eager code throws. */
+/**
+ * Disposed tensors are refused everywhere: functions, datasets, branches, loops and scripts throw as eager code does.
+ */
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects } from "@std/assert";
 import { testOnDevices } from "../devices.ts";

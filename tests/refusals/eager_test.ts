@@ -1,4 +1,4 @@
-/** What arrays, tensors, tapes, loops and datasets refuse in eager code, and how they say it. */
+/** Refusals of arrays, tensors, tapes, loops and datasets in eager code, and their messages. */
 
 import * as tf from "@weft/weft";
 import { type Any, checkRefusals, U } from "./check.ts";

@@ -1,6 +1,6 @@
 /**
- * A fault is one fault wherever it is found: eagerly, while a function is traced, or in a run whose shapes nobody knew before.
- * What building finds is a `ValueError`; what a run finds is an `InvalidArgumentError`, which is a `ValueError` too.
+ * A fault is the same fault in every mode: eagerly, while a function is traced, or in a run with unknown shapes. An
+ * error while building is a `ValueError`; an error of a run is an `InvalidArgumentError`, which is a `ValueError` too.
  */
 
 import * as tf from "@weft/weft";
@@ -10,7 +10,7 @@ import { DEVICES, HAS_WEBGPU } from "../devices.ts";
 const { InvalidArgumentError } = tf.errors;
 const ints = (values: number[]): tf.Tensor => tf.tensor(values, [values.length], "int32");
 
-/** What is wrong with a call, and what each way of running it says of that. */
+/** The fault of a call, and its message in each mode. */
 interface Fault {
   readonly call: (...xs: tf.Tensor[]) => tf.Tensor;
   readonly inputs: () => tf.Tensor[];

@@ -1,4 +1,4 @@
-/** What graphs, placeholders and control flow refuse while a graph is built, and how they say it. */
+/** Refusals of graphs, placeholders and control flow while a graph is built, and their messages. */
 
 import * as tf from "@weft/weft";
 import { type Any, checkRefusals, U } from "./check.ts";

@@ -1,4 +1,4 @@
-/** What functions of indices, blocks and strings refuse, and how they say it: calls that cannot be meant, and a part of the answer. */
+/** Refusals of functions of indices, blocks and strings: invalid calls, and a part of each message. */
 
 import * as tf from "@weft/weft";
 import { checkRefusals, i, type Refusal, t, U, v, z } from "./check.ts";

@@ -1,4 +1,4 @@
-/** What functions of ops that move elements refuse, and how they say it: calls that cannot be meant, and a part of the answer. */
+/** Refusals of functions that move elements: invalid calls, and a part of each message. */
 
 import * as tf from "@weft/weft";
 import { checkRefusals, i, type Refusal, U, v, z } from "./check.ts";

@@ -1,4 +1,4 @@
-/** What functions of numbers and matrices refuse, and how they say it: calls that cannot be meant, and a part of the answer. */
+/** Refusals of functions of numbers and matrices: invalid calls, and a part of each message. */
 
 import * as tf from "@weft/weft";
 import { checkRefusals, i, type Refusal, U, v, z } from "./check.ts";

@@ -1,4 +1,4 @@
-/** What ops refuse in graphs because they must know more of a shape than the graph does. */
+/** Refusals of ops in graphs that know too little of a shape. */
 
 import * as tf from "@weft/weft";
 import { type Any, checkRefusals, type Refusal, U } from "./check.ts";

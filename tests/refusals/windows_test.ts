@@ -1,4 +1,4 @@
-/** What functions of windows and images refuse, and how they say it: calls that cannot be meant, and a part of the answer. */
+/** Refusals of functions of windows and images: invalid calls, and a part of each message. */
 
 import * as tf from "@weft/weft";
 import { apply1 } from "../../src/engine/core/apply.ts";

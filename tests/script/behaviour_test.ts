@@ -1,6 +1,6 @@
 /**
- * How script ops are called and what they return, row by row: letters and numbers are those of the table in this folder's README
- * (A: arguments, B: what bodies get, C and D: what they return, 1.5: result objects, 1.6: errors).
+ * Calls and results of script ops, row by row: letters and numbers are those of the table in this folder's README (A:
+ * arguments, B: arguments of bodies, C and D: results, 1.5: result objects, 1.6: errors).
  */
 import * as tf from "@weft/weft";
 import { pyFunc as npPyFunc } from "@weft/weft/numpy";

@@ -20,7 +20,7 @@ async function warnings(fn: () => unknown): Promise<string[]> {
   return warn.calls.map(({ args }) => args[0]);
 }
 
-/** How a function is differentiated: the value of its gradient at 3, null where there is none. */
+/** Ways to differentiate a function: the value of its gradient at 3, null for none. */
 const WAYS: Readonly<Record<string, (f: (x: T) => T) => Promise<unknown> | unknown>> = {
   "tf.grad": (f) => (tf.grad(f as Any)(tf.scalar(3)) as T).item(),
   "a tape": (f) => {

@@ -1,4 +1,4 @@
-/** How calls and runs end early: by a body's time limit, and by what fails beside a body that waits. */
+/** Early ends of calls and runs: by a body's time limit, and by failures beside a waiting body. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { testOnDevices } from "../devices.ts";

@@ -1,4 +1,7 @@
-/** Bodies that throw at random, return wrong things, never end, or end when nobody waits: nothing stays in flight, every error has a place. */
+/**
+ * Bodies that randomly throw, return wrong values, never end, or end unobserved: nothing stays in flight, every error
+ * has a place.
+ */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 import { testOnDevices } from "../devices.ts";

@@ -347,7 +347,7 @@ testOnDevices("strictGradients makes an input without a gradient an error", asyn
     const y = f32((x) => tf.square(x), [x], "float32", { strictGradients: true });
     return tape.gradient(y, x)!;
   });
-  // Without a tape nobody asks for gradients.
+  // Without a tape there is no gradient.
   using y = tf.tidy(() => f32(cut, [tf.scalar(3)], "float32", { strictGradients: true }));
   assertEquals([(await dx.data())[0], (await y.data())[0]], [6, 6]);
 });

@@ -21,7 +21,7 @@ const square = tf.registerScript(
   { vjp: ({ inputs: [x] }, dy) => [tf.mul(dy, tf.mul(2, x))] },
 );
 
-/** What a graph becomes by writing it, passing the text on, and reading it. */
+/** Writes a graph, passes the text on, and reads it. */
 function roundTrip(
   build: () => unknown,
   options: Any = {},

@@ -1,11 +1,11 @@
-/** What the tests of script ops share: running a piece of graph, both modes at once, and looking for leaks. */
+/** Common parts of the tests of script ops: running a piece of graph, both modes at once, and looking for leaks. */
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { testOnGpu } from "../devices.ts";
 
-/** What may be fetched, in any nest. */
+/** Anything fetchable, in any nest. */
 // deno-lint-ignore no-explicit-any
 export type Any = any;
 
@@ -40,7 +40,7 @@ export function plain(value: Any): Any {
   return value;
 }
 
-/** What the same code gives in a graph and in eager mode; eager tensors are freed. */
+/** Returns the results of the same code in a graph and in eager mode; eager tensors are freed. */
 export async function bothModes(build: () => unknown): Promise<{ graph: Any; eager: Any }> {
   const graph = await evaluate(build);
   const eager = tf.tidy(() => plain(build()));
@@ -64,7 +64,7 @@ export async function errorOfBoth(build: () => unknown): Promise<Error> {
   return graph;
 }
 
-/** What `fn` throws or rejects with. */
+/** Returns the error that `fn` throws or rejects with. */
 export async function errorOf(fn: () => unknown): Promise<tf.errors.OpError> {
   try {
     await fn();
@@ -78,14 +78,14 @@ export async function errorOf(fn: () => unknown): Promise<tf.errors.OpError> {
 export async function settled(isDone: () => boolean = () => false, reads = 16): Promise<void> {
   // What is put off reads up to four times in turn.
   for (let i = 0; i < reads && !isDone(); i++) {
-    // Computed on the device, in a dtype that nobody watches.
+    // Computed on the device, in an unwatched dtype.
     using x = tf.scalar(i, "int32"), y = tf.add(x, 1);
     await y.data();
     await new Promise((done) => setTimeout(done));
   }
 }
 
-/** What `fn` throws or rejects with, or tells the console of where it is too late for either. */
+/** Returns the error that `fn` throws or rejects with, or a late one from the console. */
 export async function errorToldOf(fn: () => unknown): Promise<tf.errors.OpError> {
   using told = stub(console, "error");
   return await errorOf(async () => {

@@ -1,4 +1,4 @@
-/** How often large arrays are copied between a graph and its numpy-style bodies, and that they stay apart. */
+/** Copies of large arrays between a graph and its numpy-style bodies, and their separation. */
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
@@ -6,7 +6,7 @@ import { testOnDevices } from "../devices.ts";
 const SIZE = 1 << 14;
 const spec = tf.TensorSpec([SIZE], "float32");
 
-/** How many host arrays `fn` copies. */
+/** Counts the host arrays that `fn` copies. */
 async function copiesOf(fn: () => Promise<unknown>): Promise<number> {
   const { copy } = tf.NdArray.prototype;
   let copies = 0;
@@ -144,7 +144,7 @@ async function onConstant(body: Body): Promise<unknown[]> {
   return [await sess.run(y), await sess.run(y)];
 }
 
-/** True where nobody has asked for the elements yet, which is what copies them. */
+/** True before the elements are first read, which copies them. */
 const isUncopied = (v: tf.NdArray): boolean =>
   Object.getOwnPropertyDescriptor(v, "data")!.get !== undefined;
 

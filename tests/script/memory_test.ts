@@ -1,4 +1,4 @@
-/** Lifetime and memory of script ops: rows H and I. Nothing leaks, nobody sees what others write. */
+/** Lifetime and memory of script ops: rows H and I. Nothing leaks, and writes stay private. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";

@@ -9,7 +9,7 @@ const HINT =
 
 // deno-lint-ignore no-explicit-any -- programs without types make these.
 type Untyped = any;
-/** Bodies, and what follows the engine's words; nothing where the method is nobody's. */
+/** Bodies, and the hint after the engine's words; none for an unknown method. */
 const BODIES: Readonly<Record<string, readonly [body: (x: Untyped) => unknown, hint: string]>> = {
   arraySync: [(x) => x.arraySync(), HINT],
   dataSync: [(x) => x.dataSync(), HINT],

@@ -87,7 +87,7 @@ function leaves(value: Any): Any[] {
   );
 }
 
-/** How an output may be declared. */
+/** Ways to declare an output. */
 const spec = fc.constantFrom("dtype", "exact", "partial", "rank unknown");
 function declared(a: tf.NdArray, form: string): Any {
   switch (form) {

@@ -1,4 +1,4 @@
-/** What bodies may return, strings as text, and the rest of what a body's context gives. */
+/** Results of bodies, strings as text, and the rest of a body's context. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { testOnDevices } from "../devices.ts";
@@ -33,7 +33,7 @@ const F = (...v: number[]) => Float32Array.from(v);
 const I = (...v: number[]) => Int32Array.from(v);
 const spec = tf.TensorSpec;
 
-/** What a body returns, what it declares, and what that is. */
+/** The result of a body, its declaration, and the expected value. */
 const FORMS: readonly (readonly [string, (ctx: tf.ScriptContext) => unknown, Any, unknown])[] = [
   ["rows as typed arrays", () => [F(1, 2), F(3, 4)], spec([2, 2], "float32"), [[1, 2], [3, 4]]],
   ["rows as typed arrays of any number", () => [I(1), I(2)], spec([null, 1], "int32"), [[1], [2]]],

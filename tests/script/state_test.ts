@@ -268,7 +268,7 @@ testOnDevices(
     });
     using x = tf.scalar(1);
     const run = f.async(x);
-    // The second could go on before the first, and the third needs nobody: order is what keeps them.
+    // The second could go on before the first, and the third waits for neither: order holds them back.
     gates[1].resolve();
     await Promise.resolve();
     assertEquals(log, []);

@@ -345,7 +345,7 @@ testOnDevices("31 testNoReturnValueStateless: no output and no effect", async ()
 });
 
 class WeirdError extends Error {}
-/** What a body does to fail, the text of its error, and the class that stands for it. */
+/** A failing body, the text of its error, and the class of the result. */
 const EXCEPTIONS: readonly (readonly [() => never, string, new (...a: never[]) => Error])[] = [
   [raise(tf.ValueError), "blah", tf.errors.InvalidArgumentError],
   [raise(TypeError), "blah", tf.errors.InvalidArgumentError],
@@ -643,7 +643,7 @@ const ROWS = [[1, 2, 3], [4], [5, 6]];
 const rows = (): tf.RaggedTensor => tf.ragged.constant(ROWS, { dtype: "int32" });
 const RAGGED = new tf.RaggedTensorSpec([null, null], "int32");
 
-/** What code that returns a ragged tensor gives as nested lists, in a graph and in eager mode. */
+/** Returns the ragged result of code as nested lists, in a graph and in eager mode. */
 async function bothRagged(build: () => tf.RaggedTensor): Promise<unknown> {
   await using g = open(() => [...build().components]);
   const [values, ...splits] = await g.sess.run(g.parts) as N[];

@@ -55,7 +55,7 @@ Deno.test("the command serves the highest version of a SavedModel until it is to
   }
 });
 
-/** What the command says first. */
+/** Returns the command's first line. */
 async function firstLine(
   child: Deno.ChildProcess,
   lines: ReadableStreamDefaultReader<string>,

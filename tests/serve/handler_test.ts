@@ -133,7 +133,7 @@ Deno.test("models tell what they are", async () => {
   });
 });
 
-/** What is wrong, the path, the body, the status and a part of the message. */
+/** The fault, the path, the body, the status and a part of the message. */
 const REFUSED: readonly (readonly [string, string, unknown, number, string])[] = [
   ["no model", "/v1/models/none:predict", {}, 404, 'Cannot find a model "none"'],
   ["no version", "/v1/models/m/versions/9:predict", {}, 404, "Cannot find version 9"],

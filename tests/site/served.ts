@@ -1,4 +1,7 @@
-/** What tests of the pages that `deno task site` builds share: the site, served, and Chromium. `WEFT_CHROMIUM=none` skips them. */
+/**
+ * Common parts of the tests of the pages that `deno task site` builds: the site, served, and Chromium.
+ * `WEFT_CHROMIUM=none` skips them.
+ */
 // Functions that run in pages see what pages have.
 /// <reference lib="dom" />
 

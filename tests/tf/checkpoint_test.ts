@@ -92,7 +92,7 @@ Deno.test("readCheckpoint() refuses what is damaged or missing", async () => {
     const broken = index.slice();
     broken[i] ^= 1;
     await Deno.writeFile(`${prefix}.index`, broken);
-    // Some bytes nobody reads: padding. All others are found out.
+    // Padding bytes are not read. All other changes are detected.
     await readCheckpoint(prefix).catch((e) => {
       if (!(e instanceof tf.errors.OpError)) throw e;
     });

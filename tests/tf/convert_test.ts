@@ -9,7 +9,7 @@ const FIXTURES = new URL("./fixtures/", import.meta.url).pathname;
 
 type Call = (inputs: Readonly<Record<string, tf.TensorLike>>) => Promise<readonly tf.NdArray[]>;
 
-/** What calls a model in a file of any form; outputs in the order of their names. */
+/** Returns a call of a model in a file of any form; outputs in the order of their names. */
 async function callOf(path: string, signature: string): Promise<Call> {
   if (path.endsWith(".json")) {
     const model = await tf.loadGraphModel(path);

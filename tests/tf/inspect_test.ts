@@ -1,4 +1,4 @@
-/** What `inspect` tells about a model's file, and what `convert` writes. */
+/** Output of `inspect` for a model's file, and files of `convert`. */
 
 import { assert, assertEquals } from "@std/assert";
 import { describeModel, readModel } from "../../src/tensorflow/files/inspect.ts";

@@ -17,7 +17,7 @@ async function plain(x: unknown): Promise<unknown> {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** What is called, and what TensorFlow gives. */
+/** Calls, and TensorFlow's results. */
 const CALLS: readonly (readonly [string, (model: LoadedModel) => Promise<unknown>, unknown])[] = [
   [
     "a method that changes a variable",

@@ -13,7 +13,7 @@ interface Expected {
   readonly steps: number;
 }
 
-/** What each kind of variable is called where its value is read. */
+/** Name suffix of each kind of variable's read. */
 const KINDS = { ref: "", resource: "/Read/ReadVariableOp" } as const;
 
 for (const [kind, read] of Object.entries(KINDS)) {

@@ -1,4 +1,4 @@
-/** Tensors from one library to the other: values, memory, who frees what, and the order of the two queues' work. */
+/** Tensors from one library to the other: values, memory, owners, and the order of the two queues' work. */
 import * as tf from "@weft/weft";
 import { fromTfjs, fromTfjsAsync, toTfjs, toTfjsAsync } from "@weft/weft/tfjs";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";

@@ -143,7 +143,7 @@ testWithTfjs("inputs that a function does not use get zeros, integers get none",
     return [dx, du];
   };
   assertEquals(await evaluate(build), [[20, 10], [0]]);
-  // An output that is not float32 carries no gradient, and neither does one that nobody asks.
+  // An output that is not float32 carries no gradient, and neither does one without a requested gradient.
   const mixed = await evaluate(() => {
     const x = tf.constant([3, 1]);
     const [values, whole] = tfjsFunction(

@@ -23,7 +23,10 @@ export function testWithTfjs(name: string, fn: (device: TestDevice) => void | Pr
   });
 }
 
-/** What lives in both libraries. TensorFlow.js counts buffers of complex tensors and bytes of strings wrong. */
+/**
+ * Counts the live objects of both libraries. TensorFlow.js counts buffers of complex tensors and bytes of strings
+ * wrong.
+ */
 function bothTotals(): Record<string, number> {
   return { ...totals(), tfjsTensors: tfjs.memory().numTensors };
 }
@@ -45,7 +48,7 @@ export async function assertNoTransfer(fn: () => unknown): Promise<void> {
   });
 }
 
-/** What `fn` makes with TensorFlow.js, taken over; the rest of what it makes is disposed. */
+/** Takes over the result of `fn` with TensorFlow.js; its other tensors are disposed. */
 export function taken(fn: () => tfjs.Tensor): tf.Tensor {
   const made = tfjs.tidy(fn);
   const y = fromTfjs(made);

@@ -1,4 +1,4 @@
-/** What TensorFlow.js's programs met that differed: small arguments, scopes that look into objects, names of backends. */
+/** Differences found by TensorFlow.js's programs: small arguments, scopes that look into objects, names of backends. */
 
 import * as tf from "@weft/weft/tfjs-core";
 import * as weft from "@weft/weft";

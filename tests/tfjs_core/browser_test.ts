@@ -50,7 +50,7 @@ for (const device of ["cpu", "webgpu"]) {
 await send(null);
 `;
 
-/** What the page tells of a device. */
+/** The page's report on a device. */
 interface Trained {
   readonly device: string;
   readonly missing?: boolean;

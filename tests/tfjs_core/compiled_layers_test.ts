@@ -48,7 +48,7 @@ function setWeights(model: Any): void {
   );
 }
 
-/** What a model makes of its data. */
+/** The results of a model on its data. */
 interface Run {
   readonly numbers: number[];
   /** Steps that ran compiled, and why others did not. */

@@ -34,7 +34,7 @@ console.log(graph.predict(tf.tensor2d([[3, 4]])).dataSync()[0], tf.engine().cons
 `;
 const WRITTEN = "2 -3\n2 4 6\n7 Engine";
 
-/** How `@tensorflow/tfjs` hands on the names of the core: Node finds them by reading both files. */
+/** The re-exports of `@tensorflow/tfjs`: Node finds the core's names by reading both files. */
 const UNION = `
 var tfjsCore = require("@tensorflow/tfjs-core");
 Object.keys(tfjsCore).forEach(function (k) {

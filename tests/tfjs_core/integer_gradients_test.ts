@@ -12,7 +12,7 @@ import { testOnDevices } from "../devices.ts";
 import { importNpm } from "../../tools/conformance/npm.ts";
 import type { Any } from "../script/helpers.ts";
 
-// The package of all: the core alone registers no gradients. It comes first: whoever does so brings the engine of both.
+// The union package: the core alone registers no gradients. It comes first, since it brings the engine of both.
 const tfjs = await importNpm<Any>("@tensorflow/tfjs");
 const tf = await import("@weft/weft/tfjs-core");
 

@@ -42,7 +42,7 @@ async function artifacts(): Promise<Artifacts> {
   };
 }
 
-/** What a model is, bytes in one piece. */
+/** Returns a model with its bytes in one piece. */
 function plain({ weightData, ...rest }: Artifacts): unknown {
   const known = Object.entries(rest).filter(([, value]) => value !== null && value !== undefined);
   return [Object.fromEntries(known), [

@@ -14,7 +14,7 @@ interface Case {
   readonly found: string;
   /** The file that a bundler would begin with, from there. */
   readonly entry: string;
-  /** What it tells, as numbers. */
+  /** Its report, as numbers. */
   tell(pkg: Any, tf: Any, folder: URL): Promise<ArrayLike<number>>;
 }
 
@@ -230,7 +230,7 @@ async function folderOf({ found }: Case): Promise<URL> {
   return new URL(".", import.meta.resolve(found));
 }
 
-/** What imports all packages, and TensorFlow.js as they see it. */
+/** Returns the code that imports all packages, with TensorFlow.js as they see it. */
 export async function importing(): Promise<string> {
   const lines = [`export * as tf from "@tensorflow/tfjs";`];
   for (const [i, made] of Object.values(PACKAGES).entries()) {
@@ -246,7 +246,7 @@ export async function ask(bundle: Any, name: string): Promise<ArrayLike<number>>
   return await made.tell(bundle[`p${at}`], bundle.tf, await folderOf(made));
 }
 
-/** What the worker is told. */
+/** A request to the worker. */
 interface Asked {
   readonly bundle: string;
   readonly name: string;

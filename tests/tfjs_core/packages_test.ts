@@ -26,7 +26,7 @@ Deno.test.afterAll(async () => {
   await Deno.remove(home, { recursive: true });
 });
 
-/** What a package tells over TensorFlow.js. */
+/** Returns a package's report with TensorFlow.js. */
 function askTheirs(name: string): Promise<number[]> {
   return new Promise((resolve, reject) => {
     worker.onmessage = ({ data }) => resolve(data);

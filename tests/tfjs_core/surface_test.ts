@@ -11,7 +11,7 @@ import { moduleFor, SUBPATHS, TFJS_CORE } from "../../tools/tfjs_core.ts";
 
 type Names = Record<string, unknown>;
 
-/** What a CommonJS package has beside its names. */
+/** Additional names of a CommonJS package. */
 const OF_COMMONJS = ["default", "module.exports"];
 
 Deno.test("every name of tfjs-core is exported, and is of the same kind", () => {
@@ -78,7 +78,7 @@ Deno.test("each subpath leads to a module that has the names of TensorFlow.js's"
   }
 });
 
-/** What only TensorFlow.js itself calls. */
+/** Names that only TensorFlow.js itself calls. */
 const NOT_OURS = new Set([
   ...["getOrMakeEngine", "add", "setTensorTracker", "setOpHandler", "setDeprecationWarningFn"],
   ...["getGlobalTensorClass", "isWebGLData", "isWebGPUData", "search"],

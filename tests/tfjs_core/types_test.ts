@@ -52,7 +52,7 @@ Deno.test.beforeAll(async () => {
 });
 Deno.test.afterAll(() => Deno.remove(home, { recursive: true }));
 
-/** What must not type-check: so that a type that became `any` is noticed. */
+/** Code that must not type-check: a type that became `any` is noticed. */
 const WRONG = `
 import * as tf from "@tensorflow/tfjs-core";
 const x = tf.tensor1d([1, 2]);

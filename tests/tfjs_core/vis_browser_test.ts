@@ -64,7 +64,7 @@ await send(await show().catch((error) => ({ error: String(error.stack) })));
 await send(null);
 `;
 
-/** What a page tells. */
+/** A page's report. */
 interface Shown {
   readonly error?: string;
   readonly backend: string;

@@ -5,7 +5,7 @@ import KERAS_STEPS from "./keras_steps.json" with { type: "json" };
 
 type Make = () => tf.Optimizer;
 
-/** What each optimizer makes of a variable that starts at `x0` with the gradient `2x`, step by step, in plain numbers. */
+/** The steps of each optimizer on a variable that starts at `x0` with the gradient `2x`, in plain numbers. */
 const OPTIMIZERS: Record<string, [Make, (x0: number, steps: number) => number]> = {
   sgd: [() => tf.train.sgd(0.1), loop(() => (x, g) => x - 0.1 * g)],
   momentum: [

@@ -22,7 +22,7 @@ interface Case {
   readonly handles: readonly Slot[];
   readonly inputs: readonly (readonly [string, number])[];
   readonly attrs?: Readonly<Record<string, boolean>>;
-  /** What the handles hold afterwards. */
+  /** Expected contents of the handles. */
   readonly wanted: readonly number[];
 }
 const { var: x, accum: a, accum_update: u, ms, mg, mom, m, v } = START;

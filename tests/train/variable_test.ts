@@ -48,7 +48,7 @@ testOnDevices("a variable's name is its own until it is disposed", () => {
     "Cannot make variable 'only': a variable of that name was already registered, dispose() it first",
   );
   assertEquals([v.arraySync(), tf.memory().numTensors], [[1], before]);
-  // Names that nobody chose pass over those that are taken.
+  // Default names skip those that are taken.
   using first = tf.variable([0]);
   const next = `Variable_${Number(/_(\d+)$/.exec(first.name)?.[1] ?? 0) + 1}`;
   using taken = tf.variable([0], true, next);

@@ -56,7 +56,7 @@ export function put(engine: Engine, array: NdArray): Pointer {
   return pointer;
 }
 
-/** What a block holds. */
+/** Returns the contents of a block. */
 export function take(engine: Engine, pointer: Pointer, like: NdArray): ArrayLike<number> {
   const view = new (DTYPES[like.dtype].array!)(
     engine.heap.memory.buffer,

@@ -7,7 +7,7 @@ import type { WasmFeatures } from "../../../src/engine/devices/cpu/wasm/features
 const MIB = 2 ** 20, HALF = 2 ** 31;
 /** Larger blocks lie where there is room. */
 const LARGEST = 32 * MIB;
-/** What the heap keeps free at its end. */
+/** Free bytes at the end of the heap. */
 const GUARD = 512;
 
 /** Where a block of so many bytes goes. */

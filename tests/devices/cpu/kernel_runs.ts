@@ -20,7 +20,7 @@ export function op(name: string): OpDef {
   return def;
 }
 
-/** What the vector kernel computes, or null where there is none. */
+/** Runs the vector kernel, or returns null if there is none. */
 export function runFast(
   engine: Engine,
   def: OpDef,
@@ -77,7 +77,7 @@ function resultsOf(
   });
 }
 
-/** What the op's own loops compute, or where it has none, its parts in float64. */
+/** Runs the op's own loops, or without them its parts in float64. */
 export function runLoops(def: OpDef, inputs: readonly NdArray[], attrs: Attrs = {}): NdArray[] {
   if (!def.cpu) {
     const to = (x: NdArray, dtype: "float32" | "float64"): NdArray =>

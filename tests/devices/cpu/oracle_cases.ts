@@ -247,7 +247,7 @@ function resize(nearest: boolean) {
   };
 }
 
-/** What errors of interpolation are judged by. */
+/** Scale of allowed errors of interpolation. */
 function mixedScale(x: NdArray): number {
   return x.dtype === "int32" ? 2 ** 34 : 4;
 }

@@ -43,7 +43,7 @@ function biased(base: string) {
   };
 }
 
-/** What numbers an operand of an epilogue has; those of all 32 bits would leave nothing of the sums. */
+/** Draws the numbers of an epilogue's operand; full 32-bit numbers would drown the sums. */
 function numbersOf(dice: Dice, dtype: DType, count: number): NdArray {
   if (dtype === "float32") return dice.plain([count]);
   if (dtype === "bool") return dice.truths([count]);

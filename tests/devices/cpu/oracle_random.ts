@@ -5,7 +5,7 @@ import { NdArray } from "../../../src/engine/core/nd_array.ts";
 import { sizeOf } from "../../../src/engine/core/shape.ts";
 import { randomSource } from "./engines.ts";
 
-/** What float kernels must hand on; too large finite numbers would overflow in float32 and not in float64. */
+/** Numbers that float kernels must preserve; large finite ones would overflow in float32 and not in float64. */
 const SPECIAL = [NaN, Infinity, -Infinity, 1e-45, -1e-40, 2 ** -126, -0, 0];
 const INT_EDGES = [0, -1, 1, 2147483647, -2147483648, 65536];
 

@@ -1,6 +1,6 @@
 /**
- * What kernels compute, in float64, written as the formulas say and for nothing but to be right. Each result comes with the sum of
- * the magnitudes that were added, by which its error is judged.
+ * The kernels' computations in float64, written as plain formulas. Each result comes with the sum of the magnitudes
+ * that were added, the scale of its error.
  */
 
 import type { NdArray } from "../../../src/engine/core/nd_array.ts";

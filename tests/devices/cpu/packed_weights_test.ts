@@ -9,7 +9,7 @@ const { engine } = cpuDevice() as CpuDevice;
 /** Numbers between -1 and 1. */
 const random = (size: number) => Float32Array.from({ length: size }, (_, i) => Math.sin(i * i));
 
-/** How often calls packed a matrix. */
+/** Counts the packings of a matrix by calls. */
 async function packings(run: () => unknown): Promise<number> {
   const before = engine!.packings;
   await run();
@@ -58,7 +58,7 @@ Deno.test("a session packs constants at its first run, and gives them back when 
 /** A traced network over variables of its own, and what calls of it cost. */
 async function overVariables() {
   await tf.setBackend("cpu");
-  // Their memory is nobody else's.
+  // Variables have memory of their own.
   const variables = tf.tidy(() => WEIGHTS.map((w) => tf.variable(tf.mul(w, 1))));
   const f = tf.function((x: tf.Tensor) => network(x, variables));
   const x = tf.tensor(random(1280), [8, 160]);

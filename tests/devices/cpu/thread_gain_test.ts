@@ -11,7 +11,7 @@ function waited(ms: number): ThreadJob {
   return { ...JOB, took: JOB.took + ms };
 }
 
-/** Whether threads took part in each of so many jobs: runs of `+` and of `-`, as their lengths. */
+/** Returns the lengths of runs of `+` and `-`: with and without threads in each of this many jobs. */
 function work(gain: ThreadGain, jobs: number, job: ThreadJob = JOB): string {
   let did = "";
   for (let i = 0; i < jobs; i++) {

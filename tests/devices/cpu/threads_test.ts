@@ -27,7 +27,7 @@ function counter(engine: Engine): WasmFunction {
   }).run;
 }
 
-/** What stands in the first words of some cache lines. */
+/** Returns the first words of some cache lines. */
 function counts(engine: Engine, from: number, lines: number): number[] {
   return Array.from({ length: lines }, (_, k) => engine.heap.i32[(from >>> 2) + 16 * k]);
 }
@@ -131,7 +131,7 @@ Deno.test({
     assert(engine.heap.alloc(64) > 2 ** 31);
     let rounds = 0;
     shareUntil(engine, () => rounds++ === 50);
-    // Nobody gave up.
+    // All threads are still running.
     assertEquals(engine.threads.available(0), 1 + engine.threads.started);
   },
 });

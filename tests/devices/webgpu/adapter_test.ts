@@ -1,10 +1,10 @@
-/** What kernels may rely on is asked of the adapter, whatever it is called. */
+/** Kernels query the adapter's features, not its name. */
 
 import { assertEquals } from "@std/assert";
 import { requestDevice } from "../../../src/engine/devices/webgpu/adapter.ts";
 import { testOnGpu } from "../../devices.ts";
 
-/** What an adapter says of itself. */
+/** An adapter's description of itself. */
 interface Said {
   readonly info: Record<string, unknown>;
   /** Asked of adapters before it was known of their info. */

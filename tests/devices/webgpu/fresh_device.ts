@@ -6,7 +6,7 @@ import { registeredOps } from "../../../src/engine/core/op.ts";
 import { openWebGpuDevice } from "../../../src/engine/devices/webgpu/open.ts";
 import type { WebGpuDevice } from "../../../src/engine/devices/webgpu/webgpu_device.ts";
 
-/** A device that nobody else uses. */
+/** Opens a device without other users. */
 export async function freshDevice(): Promise<WebGpuDevice> {
   const device = await openWebGpuDevice(registeredOps().map(({ meaning }) => meaning));
   assert(device !== null);

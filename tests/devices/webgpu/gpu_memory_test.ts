@@ -1,4 +1,4 @@
-/** Exchange of GPU memory with code of one's own: tensors of buffers, buffers of tensors, and who frees what. */
+/** Exchange of GPU memory with the user's code: tensors of buffers, buffers of tensors, and their owners. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
 import { HAS_WEBGPU } from "../../devices.ts";

@@ -1,7 +1,4 @@
-/**
- * What happens when the GPU fails: a lost device, what it held, and the one that takes its place; errors
- * that WebGPU reports on the side.
- */
+/** Failures of the GPU: a lost device, its tensors, and its replacement; errors that WebGPU reports asynchronously. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { gpuDevice } from "../../../src/engine/runtime/devices/devices.ts";
@@ -214,7 +211,7 @@ gpuTest("a run that is in flight when the device is lost ends with its loss", as
   assertEquals((await session.run(y) as tf.NdArray).toArray(), [2, 4]);
 });
 
-/** What WebGPU can report, and the class of the error that the next call throws. */
+/** WebGPU's reports, and the class of the error that the next call throws. */
 const REPORTS: readonly [string, () => unknown, new () => unknown, string][] = [
   [
     "a validation error",

@@ -5,7 +5,7 @@ import { Launch } from "../../../src/engine/devices/webgpu/launch.ts";
 import { testOnGpu } from "../../devices.ts";
 import { DOUBLE_PLAN, freshDevice, SPEC, VALUES } from "./fresh_device.ts";
 
-/** How many dispatches were made by kernels while `fn` ran: those that were not given again. */
+/** Counts the dispatches made by kernels while `fn` ran, without repeated ones. */
 function dispatchesMade(fn: () => void): number {
   const { bind } = Launch.prototype;
   let count = 0;
@@ -58,7 +58,7 @@ testOnGpu("a compiled call whose memory others have runs its kernels", () => {
   const call = (): tf.Tensor => f(a, b);
   for (let i = 0; i < 4; i++) call().dispose();
   assertEquals(dispatchesMade(() => call().dispose()), 0);
-  // Everything of that size that is free goes to somebody else.
+  // All free memory of that size is taken by other tensors.
   const others = Array.from({ length: 40 }, (_, i) => tf.add(a, i));
   const results: tf.Tensor[] = [];
   assert(dispatchesMade(() => results.push(call(), call())) > 0);

@@ -34,7 +34,7 @@ function consumers(count: number, options: ServiceOptions): Pass[] {
       .asNumpyIterator()[Symbol.asyncIterator]());
 }
 
-/** What each consumer reads next. */
+/** Returns each consumer's next element. */
 async function round(passes: readonly Pass[]): Promise<number[]> {
   // Calls in memory leave no time for heartbeats.
   await new Promise((resolve) => setTimeout(resolve));
@@ -64,7 +64,7 @@ async function untilTwo(passes: readonly Pass[]): Promise<void> {
 
 const leave = (passes: readonly Pass[]) => Promise.all(passes.map((pass) => pass.return?.()));
 
-/** How often each number comes. */
+/** Counts the occurrences of each number. */
 function counts(numbers: readonly number[]): number[] {
   const by = Map.groupBy(numbers, (n) => n);
   return [...by.values()].map((all) => all.length);

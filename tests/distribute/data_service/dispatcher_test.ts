@@ -1,4 +1,4 @@
-/** The dispatcher of ours: what it remembers when it is started anew, whom it gives up, what it refuses. */
+/** Weft's dispatcher: its memory after a restart, dropped workers, refusals. */
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects } from "@std/assert";
@@ -163,7 +163,7 @@ Deno.test("a reader that is not heard of is given up, and its job's tasks with i
   await dispatcher.stop();
 });
 
-/** A network in which the first calls of elements reach nobody. */
+/** A network in which the first calls of elements do not arrive. */
 class LateTransport extends MemoryTransport {
   missing: number;
 

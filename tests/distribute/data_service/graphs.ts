@@ -65,7 +65,7 @@ export class Service implements AsyncDisposable {
     return worker;
   }
 
-  /** How clients reach it. */
+  /** Connection options of its clients. */
   get options(): { service: string; transport: Transport; heartbeatMs: number } {
     return { service: this.dispatcher.target, transport: this.transport, heartbeatMs: 20 };
   }
@@ -76,7 +76,7 @@ export class Service implements AsyncDisposable {
   }
 }
 
-/** A network whose ends can be pulled out: those who spoke from there are heard no more, and do not know it. */
+/** A network that can be cut: messages from a cut end are lost without an error. */
 export class CutTransport extends MemoryTransport {
   readonly #cut = new Set<string>();
   readonly #listeners = new Map<string, Listener>();

@@ -1,4 +1,4 @@
-/** Rounds of coordinated reads: who gets which element, and when a round is left out. */
+/** Rounds of coordinated reads: the assignment of elements, and skipped rounds. */
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects } from "@std/assert";

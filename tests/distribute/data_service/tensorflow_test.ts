@@ -29,7 +29,7 @@ const scripts = {
   },
 };
 
-/** What each of two consumers of ours reads of a job that counts up to 40 over and over. */
+/** Reads a job that counts up to 40 repeatedly with two consumers of Weft's. */
 function together(service: string, count: number): Promise<number[][]> {
   return Promise.all([0, 1].map(async (consumerIndex) => {
     const dataset = tf.data.range(40).repeat()

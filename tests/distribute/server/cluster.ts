@@ -40,14 +40,14 @@ function message(value: Value): TensorProto {
   return tensorMessage(tensorToJson(array(value)));
 }
 
-/** What a client gets of a step. */
+/** A client's results of a step. */
 export interface StepResult {
   readonly values: unknown[];
   readonly names: string[];
   readonly response: RunStepResponse;
 }
 
-/** What a master gets of a partition. */
+/** A master's results of a partition. */
 export interface PartitionResult {
   readonly values: unknown[];
   readonly response: RunGraphResponse;
@@ -276,7 +276,7 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-/** A port that nobody listens at. */
+/** Returns a port without a listener. */
 export async function freePort(transport: Transport): Promise<number> {
   const nobody = await transport.listen({ host: "127.0.0.1", port: 0 }, () => Promise.resolve([]));
   await nobody.close();

@@ -195,7 +195,7 @@ onTransports("devices are listed with the names of the task", async (transport) 
   ) {
     assertEquals((await (await TestSession.open(task, on(device))).run(["c:0"])).values, [1]);
   }
-  // Nobody answers at the other task's address.
+  // The other task's address does not answer.
   const other = await TestSession.open(task, on("/job:ps/task:0"));
   await assertRejects(() => other.run(["c:0"]), errors.UnavailableError);
 });

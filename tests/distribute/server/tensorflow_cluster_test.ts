@@ -41,7 +41,7 @@ const GRAPHS = {
   int64: { values: [2 ** 41, -3 * 2 ** 40], calls: 0 },
 };
 
-/** What Adam makes of two variables in three steps, and of the loss: TensorFlow 2.21's own numbers. */
+/** Two variables after three steps of Adam, and the loss: TensorFlow 2.21's numbers. */
 const TRAINED = [1.2997252, 2.2996173, 1.2997252, 2.2996173, 41.9682];
 
 function close(values: unknown, wanted: readonly number[]): void {
@@ -180,7 +180,7 @@ Deno.test({
     assertEquals(error, "UnavailableError");
     const second = new OwnTask(cluster);
     await second.line();
-    // Who asks first may hear that the task was started anew.
+    // The first request may fail because the task was restarted.
     let answer = await python.ask("run", target, "plain", "2");
     if (answer.error) answer = await python.ask("run", target, "plain", "2");
     assertEquals(answer, { value: [13] });

@@ -15,7 +15,7 @@ import { graphDefMessage } from "../../../src/tensorflow/files/to_message.ts";
 const { errors } = tf, { method } = WorkerService;
 const twice = (x: tf.NdArray): tf.NdArray => x.map((v) => 2 * Number(v));
 
-/** What TensorFlow computed when x was 2, and -3, and how often it called the script. */
+/** TensorFlow's results for x of 2 and -3, and the number of script calls. */
 const CASES = {
   plain: { values: [13, -17], calls: [1, 1] },
   branch: { values: [4, -4], calls: [1, 0] },
@@ -127,7 +127,7 @@ onTransports(
     assertEquals(ended.map((r) => r.status), ["rejected", "rejected"]);
     // The body hears of it as well; over a network a moment later.
     if (!signal!.aborted) await new Promise((done) => signal!.addEventListener("abort", done));
-    // What waits for a tensor of a step that is over hears so, and so does who asks later.
+    // A call that waits for a tensor of an ended step is told so, and so is a later one.
     const waiting = assertRejects(
       () => cluster.runOne("worker", 8n, { x: 1 }),
       errors.AbortedError,

@@ -10,7 +10,7 @@ const MAP = new URL("../../npm_only/import_map.json", import.meta.url).href;
 
 /** A process that is started again when it was killed; it ends with this. */
 class Process implements AsyncDisposable {
-  /** What it has said, of all of its lives. */
+  /** Its output in all its lives. */
   readonly said: string[] = [];
   readonly #args: string[];
   readonly #heard: (line: string) => void;
@@ -68,7 +68,7 @@ function freePort(): number {
   return (listener.addr as Deno.NetAddr).port;
 }
 
-/** Who is killed once replica 1 has given a gradient for a step. */
+/** The process to kill once replica 1 has given a gradient for a step. */
 const VICTIMS: Readonly<Record<number, string>> = { 15: "2", 30: "0", 45: "server" };
 
 Deno.test("processes are killed one after the other, and training ends as well as without that", async () => {

@@ -123,7 +123,7 @@ const FORMS: Readonly<Record<string, (x: T, on: OnTask) => unknown>> = {
   },
 };
 
-/** What a run with a target refuses where scripts stay at home, as those on `/job:localhost` do: handles do not travel. */
+/** The refusal of a targeted run whose scripts stay at home, as those on `/job:localhost` do: handles do not travel. */
 const AT_TASK = "a branch that reads a variable";
 
 interface Place {

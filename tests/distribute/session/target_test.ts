@@ -376,7 +376,7 @@ for (const transport of [new MemoryTransport(), grpcTransport]) {
     stop.abort();
     await cancelled;
     await assertRejects(() => session.run(take, { timeoutMs: 5 }), errors.DeadlineExceededError);
-    // Once the server has heard of it, nobody waits there any more: what comes is there for who comes after.
+    // Once the server knows, the call does not wait any more: a later one gets the result.
     do await session.run(add); while (await session.run(count) === 0);
     assertEquals(await session.run(take), 1);
   });

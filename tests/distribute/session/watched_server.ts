@@ -1,6 +1,4 @@
-/**
- * A server of ours with somebody between it and its clients, who notes their calls and makes them fail.
- */
+/** A server of Weft's with a proxy before it, which notes the calls and makes them fail. */
 import { fromBinary } from "@bufbuild/protobuf";
 import { MemoryTransport, Server, type ServerOptions, type Transport } from "@weft/weft/distribute";
 import {
@@ -60,7 +58,7 @@ export class WatchedServer implements AsyncDisposable {
     return this.#server.target;
   }
 
-  /** How many steps were run. */
+  /** Number of steps. */
   get steps(): number {
     return this.calls.filter((c) => c === "RunStep").length;
   }

@@ -25,7 +25,7 @@ const SERVER: TlsOptions = { cert: pem("server.pem"), key };
 const ASKS: TlsOptions = { ...SERVER, ca };
 const TRUSTS: TlsOptions = { ca };
 
-/** What comes back from a server to a caller. */
+/** Returns a server's echo to a caller. */
 async function echoed(
   server: TlsOptions | undefined,
   caller: TlsOptions | undefined,
@@ -127,7 +127,7 @@ Deno.test("tasks of a cluster reach each other over TLS, and so do sessions", as
   };
   assertEquals(await run(remoteTarget(worker.target, guarded)), 8);
   const refused: readonly (readonly [string | tf.SessionTarget, string])[] = [
-    // The platform does not know who signed.
+    // The platform does not know the issuer.
     [worker.target, "certificate"],
     [worker.target.replace("grpcs", "grpc"), "wants TLS"],
     [remoteTarget(worker.target, { ...guarded, tls: TRUSTS }), "ertificate"],

@@ -1,4 +1,7 @@
-/** What functions capture lives as long as they do, and counts as nobody's; control flow leaves what its functions give alone. */
+/**
+ * Captures live as long as their functions, and are not counted; control flow does not dispose the results of its
+ * functions.
+ */
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
 import { testOnDevices } from "../../devices.ts";

@@ -36,8 +36,8 @@ const BODIES: Readonly<Record<string, Body>> = {
 };
 
 /**
- * How many scripts run for the gradient alone, in the order of {@linkcode AROUND}: as many as in TensorFlow 2.21, but for what is said
- * in {@linkcode MORE}.
+ * Number of scripts that run for the gradient alone, in the order of {@linkcode AROUND}: as in TensorFlow 2.21, except
+ * for those in {@linkcode MORE}.
  */
 const COUNTS: Readonly<Record<string, readonly number[]>> = {
   "tanh(script)": [0, 0, 0, 2, 0, 0],
@@ -127,7 +127,7 @@ const turns = (
     ] as const,
   ).slice(1) as tf.Tensor[];
 
-/** What a gradient may depend on in other ways. `ran` is in the order of the calls. */
+/** Other dependencies of a gradient. `ran` is in the order of the calls. */
 const PROGRAMS: readonly { readonly what: string; readonly body: Body; readonly ran: string }[] = [
   {
     what: "loops and branches one after the other",

@@ -1,4 +1,4 @@
-/** Compiled loops write lists where they are, and copy those that somebody else reads. */
+/** Compiled loops write lists in place, and copy those with other readers. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
 import { cpuDevice, gpuDevice } from "../../../src/engine/runtime/devices/devices.ts";
@@ -94,7 +94,7 @@ const LOOPS: Readonly<Record<string, Lists>> = {
     )(x),
 };
 
-/** How many blocks as large as a list a run takes on the CPU. */
+/** Counts the blocks as large as a list that a run allocates on the CPU. */
 function blocksOf(bytes: number, run: () => void): number {
   const { heap } = (cpuDevice() as unknown as { engine: { heap: Heap } }).engine;
   let count = 0;

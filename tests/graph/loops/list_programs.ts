@@ -1,7 +1,7 @@
 /** Random programs over lists: they write and read them in loops and branches, and go on with older versions beside newer ones. */
 import * as tf from "@weft/weft";
 
-/** What a program does. Lists are numbered; an index is `(a · i + b) mod n` of the number of the turn. */
+/** A statement of a program. Lists are numbered; an index is `(a · i + b) mod n` of the turn's number. */
 export type Statement =
   /** List `to` is list `from` with another element. */
   | { readonly kind: "write"; readonly from: number; readonly to: number; readonly at: Index }
@@ -48,7 +48,7 @@ export function randomProgram(random: (n: number) => number, depth = 3): Program
   });
 }
 
-/** What a program reads and changes. */
+/** The state of a program. */
 interface State<V, L> {
   readonly sum: V;
   readonly lists: readonly L[];

@@ -1,4 +1,4 @@
-/** How often a map sends what its scripts return to a device: once for all rows that wait together. */
+/** Number of uploads of the results of a map's scripts: one for all rows that wait together. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertRejects } from "@std/assert";
 import { testOnDevices } from "../../devices.ts";
@@ -22,7 +22,7 @@ const call = (x: tf.Tensor, body: Script, stateful = true): tf.Tensor =>
   tf.numpyFunction(body as typeof plusOne, [x], tf.TensorSpec([2], "float32"), { stateful });
 
 interface Case {
-  /** What is done with each row. */
+  /** The work on each row. */
   readonly row: (r: tf.Tensor) => tf.Tensor;
   readonly want: (v: number) => number;
   /** Uploads, that of the rows among them. */

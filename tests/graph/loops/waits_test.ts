@@ -1,4 +1,4 @@
-/** What loops wait for: how often they read from a device, when they call scripts, and what becomes of work done ahead. */
+/** Waits of loops: their reads from a device, their script calls, and the work done ahead. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { gpuDevice } from "../../../src/engine/runtime/devices/devices.ts";
@@ -29,7 +29,7 @@ interface Case {
   readonly want: (x: readonly number[], rows: readonly (readonly number[])[]) => unknown;
   /** Readbacks on a GPU, that of the result among them. */
   readonly readbacks: number;
-  /** How often where reads must be awaited, if that is more. */
+  /** Number where reads must be awaited, if it is larger. */
   readonly awaited?: number;
   readonly calls?: number;
 }

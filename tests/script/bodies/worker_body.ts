@@ -25,7 +25,7 @@ export function keepsItsResult(): Float32Array {
 
 let calls = 0;
 
-/** How often it was called in this worker. */
+/** Counts its calls in this worker. */
 export function countCalls(): number {
   return ++calls;
 }

@@ -1,4 +1,4 @@
-/** What a worker's body imports; see worker_body.ts. */
+/** An import of a worker's body; see worker_body.ts. */
 import { NdArray } from "../../../src/engine/core/nd_array.ts";
 
 /** The strings as one. */

@@ -7,7 +7,7 @@ import { capture } from "../../../tools/command.ts";
 import { ROOT } from "../../../tools/files.ts";
 import { DEVICES, HAS_WEBGPU } from "../../devices.ts";
 
-/** What programs share: collecting, and counting which bodies are still there. */
+/** Common code of the programs: collecting, and counting the remaining bodies. */
 const COMMON = `
   import * as tf from "@weft/weft";
   const bodies = [];
@@ -27,7 +27,7 @@ const COMMON = `
   };
   const print = (value) => console.log(JSON.stringify(value));`;
 
-/** What a program prints on a device. */
+/** Returns the output of a program on a device. */
 async function printed(device: string, program: string): Promise<unknown> {
   const args = ["eval", "--no-check", "--v8-flags=--expose-gc", "--ext=js"];
   const map = ["--import-map", new URL("tests/npm_only/import_map.json", ROOT).pathname];
