@@ -25,14 +25,14 @@ type Make = (tf: Both) => () => Output | Promise<Output>;
 const GPU_TURNS = { sampleMs: 30, maxRounds: 15 };
 const QUICK_TURNS = { maxRounds: 5, rowMs: 1000 };
 
-/** How long threads without work are given to come to rest, in milliseconds. */
+/** Milliseconds for idle threads to come to rest. */
 const REST_MS = 5;
 
 const nothing: Output = { data: () => Promise.resolve([]), dispose() {} };
 
 const kept = (tf: Both, t: Both): Output => weftOutput(tf, t);
 
-/** What a program calls around its ops. */
+/** The programs around the ops. */
 const CALLS: Readonly<Record<string, Make>> = {
   function_one_op: (tf) => {
     const f = tf.function((x: Both) => tf.add(x, 1)), x = tf.ones([4]);

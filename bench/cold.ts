@@ -11,7 +11,7 @@ import type { Device } from "./row.ts";
 /** Width of the square matrices; all their elements are 1 / SIZE. */
 export const SIZE = 64;
 
-/** What the computation gives: an element of softmax over equal values. */
+/** The expected result: an element of softmax over equal values. */
 export const EXPECTED: number = 1 / SIZE;
 
 function filled(): Float32Array<ArrayBuffer> {

@@ -15,7 +15,7 @@ export interface Conv extends Window {
   readonly depthwise: boolean;
 }
 
-/** What lies before and after an axis. */
+/** Padding before and after an axis. */
 export interface Padding {
   readonly before: number;
   readonly after: number;

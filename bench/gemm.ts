@@ -2,10 +2,10 @@
 //
 //   deno task bench gemm
 //
-// Two measures stand beside each product, taken right before and after it: a bare loop of multiply-adds on registers, and
-// the inner kernel on one panel that stays in the nearest cache. Where another guest of the machine shares the core, what
-// loads and multiplies loses up to half its speed while the bare loop loses nothing: then the share of the bare loop says
-// who the neighbours are, and the share of the inner kernel what packing and cache misses cost.
+// Two measures stand beside each product, taken right before and after it: a bare loop of multiply-adds on registers,
+// and the inner kernel on one panel that stays in the nearest cache. Where another guest of the machine shares the
+// core, loads and multiplies lose up to half their speed while the bare loop loses nothing: then the share of the bare
+// loop shows the neighbours' load, and the share of the inner kernel the cost of packing and cache misses.
 
 import { Engine } from "../src/engine/devices/cpu/engine.ts";
 import { panelArguments, panelKernel } from "../src/engine/devices/cpu/gemm/gemm_kernel.ts";

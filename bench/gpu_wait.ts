@@ -35,7 +35,7 @@ export function queueWaiter(device: GPUDevice): () => Promise<void> {
   };
 }
 
-/** What the adapter calls itself; said so where it is no GPU. */
+/** Returns the adapter's own name; a note for one that is no GPU. */
 export async function adapterName(): Promise<string> {
   const adapter = await navigator.gpu?.requestAdapter();
   if (!adapter) return "no adapter";
@@ -44,7 +44,7 @@ export async function adapterName(): Promise<string> {
   return isFallbackAdapter ? `${name}, no GPU` : name;
 }
 
-/** Whether the adapter is a program on the CPU, so that heavy rows would take minutes. */
+/** True for an adapter that is a program on the CPU, where heavy rows would take minutes. */
 export async function isSoftwareAdapter(): Promise<boolean> {
   const adapter = await navigator.gpu?.requestAdapter();
   return adapter?.info.isFallbackAdapter ?? false;

@@ -18,7 +18,7 @@ import type { Device } from "./row.ts";
 import * as tf from "@weft/weft";
 
 const LENGTHS = [1, 10, 100, 400] as const;
-/** What a rotation by a little keeps bounded, however often it is applied. */
+/** A small rotation keeps its operands bounded, for any number of applications. */
 const ROTATION = new Float32Array([0.8, -0.6, 0.6, 0.8]);
 const START = new Float32Array([1, 2, 3, 4]);
 

@@ -9,7 +9,7 @@ interface Life {
 
 /** A process that is killed and started anew, at the same port. */
 export class Killable {
-  /** What it has said, in all of its lives. */
+  /** Its output in all its lives. */
   said = "";
   /** Since when it is there, by `performance.now()`: from what it says first until it is killed; else null. */
   readySince: number | null = null;
@@ -77,7 +77,7 @@ export class Killable {
   }
 }
 
-/** A port that nobody has now. */
+/** Returns a free port. */
 export function freePort(): string {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr as Deno.NetAddr;
@@ -85,7 +85,7 @@ export function freePort(): string {
   return String(port);
 }
 
-/** How processes are killed. */
+/** Options of killing processes. */
 export interface KillingOptions {
   /** Time between two kills. */
   readonly everyMs: number;

@@ -18,11 +18,11 @@ export interface ModelFile {
   readonly keep?: true;
   /** True for a model of layers, which packages load over `tfjs-core`. */
   readonly layers?: true;
-  /** What strings are, in a model that takes some. */
+  /** Texts for a model that takes strings. */
   readonly text?: string;
 }
 
-/** What is in a model.json, and the bytes of its weights. */
+/** Contents of a model.json, and the bytes of its weights. */
 export interface Artifacts {
   readonly modelTopology: unknown;
   readonly weightSpecs: readonly unknown[];
@@ -131,7 +131,7 @@ async function packageFolder(spec: string, modules: string | undefined): Promise
   throw new Error(`Cannot find ${spec} in ${npmCache}`);
 }
 
-/** What a command of Deno writes. */
+/** Returns the output of a Deno command. */
 async function deno(...args: readonly string[]): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args: [...args] })
     .output();

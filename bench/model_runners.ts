@@ -5,7 +5,7 @@ import type * as Tfjs from "@tensorflow/tfjs-core";
 import type { ModelFile } from "./model_files.ts";
 import { uniform } from "./random.ts";
 
-/** What is used of TensorFlow.js's converter. */
+/** The used part of TensorFlow.js's converter. */
 export interface Converter {
   loadGraphModel(handler: { load(): Promise<unknown> }): Promise<TfjsModel>;
 }
@@ -20,7 +20,7 @@ interface TfjsModel {
   dispose(): void;
 }
 
-/** What is used of TensorFlow.js's layers. */
+/** The used part of TensorFlow.js's layers. */
 export interface Layers {
   loadLayersModel(handler: { load(): Promise<unknown> }): Promise<LayersModel>;
 }

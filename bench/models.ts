@@ -37,14 +37,14 @@ interface Line {
   readonly theirMs?: number;
   readonly backend?: string;
   readonly error?: number;
-  /** How much TensorFlow.js's outputs change where inputs change in their last place; asked where the error is large. */
+  /** Change of TensorFlow.js's outputs for inputs changed in their last place; computed if the error is large. */
   readonly sensitivity?: number;
-  /** How much the outputs of TensorFlow.js's cpu backend differ from those of its wasm backend; asked with it. */
+  /** Difference of the outputs of TensorFlow.js's cpu backend from those of its wasm backend; computed with it. */
   readonly between?: number;
   readonly note?: string;
 }
 
-/** What a comparison tells. */
+/** The result of a comparison. */
 type Found = Pick<Line, "error" | "note" | "sensitivity" | "between">;
 
 /** Largest difference allowed, relative to the largest magnitude of an output. */
@@ -178,7 +178,7 @@ async function line(
     const expected = await other.values();
     let found: Found = compare(values, expected, outputs);
     if (found.error !== undefined && found.error > TOLERANCE) {
-      // Some nets make much of noise in the last place, whoever computes them.
+      // Some nets amplify noise in the last place in any library.
       const distance = async (changed: readonly Input[]): Promise<number> => {
         const runner = await theirs(file, { converter, tfjs, outputs, inputs: changed });
         const { error = 0 } = compare(await runner.values(), expected, outputs);

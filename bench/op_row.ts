@@ -24,7 +24,7 @@ export interface ChannelsFirst {
   result(result: ArrayLike<number>): ArrayLike<number>;
 }
 
-/** What an expression row says. */
+/** The definition of an expression row. */
 export interface OpRow extends Pick<Row, "id" | "what" | "flop" | "bytes" | "devices" | "heavy"> {
   /** Shapes of the inputs. */
   readonly inputs: readonly (readonly number[])[];
@@ -42,7 +42,7 @@ export interface OpRow extends Pick<Row, "id" | "what" | "flop" | "bytes" | "dev
   readonly onnx?: OnnxExpression;
   /** Which inputs a model would hold as its weights: onnxruntime-web may rearrange them beforehand. */
   readonly weights?: readonly number[];
-  /** How jax-js and onnxruntime-web see images and filters; as the others do where absent. */
+  /** Images and filters for jax-js and onnxruntime-web; absent if they are the same as the others'. */
   readonly channelsFirst?: ChannelsFirst;
   /** Some values of the result in float64. */
   expected(inputs: Values): readonly Sample[];
@@ -63,7 +63,7 @@ export function opRow(op: OpRow): Row {
     return hostValues().map((values, i) => tf.tensor(values, [...shapes[i]!]));
   }
 
-  /** What a compiled expression takes, in its layout. */
+  /** Returns the inputs of a compiled expression, in its layout. */
   function compiledInputs(): readonly Shaped[] {
     return op.channelsFirst?.inputs(hostValues()) ??
       hostValues().map((values, i) => ({ values, shape: shapes[i]! }));

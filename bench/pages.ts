@@ -9,7 +9,7 @@ import { findChromium, pathOf } from "../tools/browser.ts";
 import { buildSite, serveSite } from "../tools/site.ts";
 import { writeSection } from "./results.ts";
 
-/** What a page shows when it has begun: an element, and what its text matches. */
+/** Signs that a page has begun: an element, and a pattern of its text. */
 const BEGUN: Readonly<Record<string, readonly [string, RegExp]>> = {
   index: ["main", /\w/],
   playground: ["status", / ms on /],

@@ -15,7 +15,7 @@ Where a title says "no GPU", the adapter is a program on the processor. It has k
 workgroup; a GPU runs others, about which such a table says nothing. \`deno task gpu\` makes the tables of a GPU.
 `;
 
-/** What is said about the machine. */
+/** Description of the machine. */
 export interface Circumstances {
   /** Names the section: the adapter, or the processor. */
   readonly machine: string;

@@ -17,7 +17,7 @@ export const SYSTEMS = ["weft", "weftFunction", "tfjs", "jax", "onnx"] as const;
 /** A column of a table. */
 export type System = typeof SYSTEMS[number];
 
-/** What a call leaves behind: a tensor of any system. */
+/** The output of a call: a tensor of any system. */
 export interface Output {
   /** Reads the values without giving the tensor up. */
   data(): Promise<ArrayLike<number>>;
@@ -30,7 +30,7 @@ export interface Output {
 export interface Case {
   /** Does the work once; where it may stay queued, the runner waits for the device after the last call. */
   call(): Output | Promise<Output>;
-  /** What to hold against the reference; the data of a first call where absent. */
+  /** Returns the values to compare with the reference; by default the data of a first call. */
   result?(): Promise<ArrayLike<number>>;
   /** Frees what the case holds. */
   dispose?(): void;
@@ -42,7 +42,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** How the results of a row are checked. */
+/** The check of a row's results. */
 export interface Check {
   expected(): readonly Sample[];
   /** Largest error allowed, relative to the largest expected magnitude; 1e-4 where absent. */

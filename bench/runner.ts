@@ -14,7 +14,7 @@ import { SYSTEMS } from "./row.ts";
 /** The systems of a table that could be set up. */
 export type Peers = Partial<Record<System, Peer>>;
 
-/** How long to measure. */
+/** Effort of a measurement. */
 export interface Effort {
   readonly minRounds: number;
   readonly maxRounds: number;
@@ -24,7 +24,10 @@ export interface Effort {
   readonly rowMs: number;
   /** A system whose call takes longer is called no more. */
   readonly slowMs: number;
-  /** What passes: time, or the processor time of all threads, which other work on the machine does not add to. Default "wall". */
+  /**
+   * The measured time: wall time, or the processor time of all threads, which other work on the machine does not add
+   * to. Default "wall".
+   */
   readonly clock?: "wall" | "processor";
 }
 
@@ -55,7 +58,7 @@ const MOST_CALLS = { queued: 2000, read: 50_000 };
 
 const DEFAULT_TOLERANCE = 1e-4;
 
-/** What one system did with a row. */
+/** The result of one system on a row. */
 export type Measurement =
   | { readonly kind: "time"; readonly medianMs: number; readonly bestMs: number }
   | { readonly kind: "wrong"; readonly error: number }

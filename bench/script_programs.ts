@@ -4,7 +4,7 @@
 import * as tf from "@weft/weft";
 import { encodePng } from "@weft/weft/image";
 
-/** What bench/script.ts times: rows whose work goes through something whole. */
+/** A row of bench/script.ts, whose work goes through a whole program. */
 export interface ProgramRow {
   /** Its name, the same in script_tensorflow.py. */
   readonly what: string;

@@ -196,7 +196,7 @@ const image = tf.registerScript("weft.soak.image@1", (i: tf.NdArray) => {
   return new tf.NdArray("float32", [FEATURES], pixels);
 });
 
-/** What the process has after its garbage was collected. */
+/** Memory of the process after a garbage collection. */
 interface Sample {
   /** Of the system. */
   readonly mib: number;

@@ -11,7 +11,7 @@ import { freePort, Killable } from "./killable.ts";
 const REPLICAS = 4, MOST_TIMES = 1.5, MOST_WORSE = 1;
 const program = (path: string): string => new URL(path, import.meta.url).pathname;
 
-/** Who is killed, and at which step. */
+/** The process to kill, and the step. */
 interface Kill {
   readonly victim: number;
   readonly step: number;

@@ -12,7 +12,7 @@ export interface Table {
   readonly ops: boolean;
   readonly peers: Peers;
   readonly results: readonly RowResult[];
-  /** What the device gives at most, in 1e9 operations and bytes a second; where it was measured, rows are held against it. */
+  /** The device's limits, in 1e9 operations and bytes a second; if measured, rows are compared with them. */
   readonly limits?: { readonly gflops?: number; readonly gbs?: number };
 }
 
@@ -49,7 +49,7 @@ function bestMs(cells: RowResult["cells"], systems: readonly System[]): number |
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** How many times faster Weft's better column is than the best peer. */
+/** Returns the factor by which Weft's better column is faster than the best peer. */
 export function advantage({ cells }: RowResult): number | null {
   const [ours, theirs] = [bestMs(cells, OURS), bestMs(cells, THEIRS)];
   return ours === null || theirs === null ? null : theirs / ours;
@@ -141,7 +141,7 @@ function alignRow(row: readonly string[], widths: readonly number[]): string {
     .join("  ").trimEnd();
 }
 
-/** Who took part: one line per system. */
+/** Lists the systems, one line each. */
 export function participants({ peers }: Table): string[] {
   const seen = new Map<string, Peer>();
   for (const system of SYSTEMS) if (peers[system]) seen.set(peers[system].name, peers[system]);

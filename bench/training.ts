@@ -24,7 +24,7 @@ export function oneHotOf(labels: Int32Array, classes: number): Float32Array<Arra
   return rows;
 }
 
-/** How many losses are held against the reference. */
+/** Number of losses that are compared with the reference. */
 const CHECKED_STEPS = 3;
 
 /** Does the first steps and reads their losses. */

@@ -82,7 +82,10 @@ function build(): tf.Graph {
   return graph;
 }
 
-/** Two batches of images: two cats and a dog, of which one cat is found twice and the dog badly; then a bird that nobody sees. */
+/**
+ * Two batches of images: two cats and a dog, of which one cat is found twice and the dog badly; then a bird that is not
+ * found.
+ */
 const BATCHES = [{
   boxes: [[0, 0, 0, 0, 40, 40], [0, 0, 50, 50, 90, 90], [1, 1, 10, 10, 60, 60]],
   found: [[0, 0, 0, 0, .4, .4, .9], [0, 0, .02, 0, .4, .4, .8], [1, 1, .1, .2, .6, .7, .7]],
@@ -110,7 +113,7 @@ const copy = new tf.Graph();
 copy.asDefault(() => tf.importGraphDef(JSON.parse(text), { prefix: "" }));
 console.log(`After an export of ${copy.operations.length} operations: ${await evaluate(copy)}`);
 
-// Where nobody registered the script, the error says what is missing; a map binds another function in its place.
+// Without a registered script the error tells what is missing; a map binds another function in its place.
 tf.unregisterScript("example.averagePrecision@1");
 try {
   new tf.Graph().asDefault(() => tf.importGraphDef(JSON.parse(text), { prefix: "" }));

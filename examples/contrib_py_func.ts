@@ -54,7 +54,7 @@ async function main(): Promise<void> {
     expect(inside, from === undefined ? 2 : 1);
   }
 
-  // A shape that was declared is a promise, and who breaks it hears of it.
+  // A declared shape is a promise: a result that breaks it is an error.
   const broken = graph.asDefault(() =>
     tf.contrib.framework.pyFunc((v: tf.NdArray) => v, {
       args: [x],

@@ -1,6 +1,6 @@
 /**
- * What comes after a detector: many overlapping boxes become few, on the host, between two parts that run on the GPU. Browsers and
- * Deno run the same functions: nothing here reads a GPU at once.
+ * The end of a detector: many overlapping boxes become few, on the host, between two parts that run on the GPU.
+ * Browsers and Deno run the same functions: nothing here reads a GPU synchronously.
  *
  * `deno run examples/detector.ts`
  *

@@ -41,7 +41,7 @@ function options(): Options {
   return { epochs, seed, chart: values.chart };
 }
 
-/** How many of the test images the network recognises. */
+/** Returns the number of test images that the network recognises. */
 async function accuracy(
   session: tf.Session,
   { shifted, labels, hits }: Network,

@@ -14,7 +14,7 @@ import "@tensorflow/tfjs-backend-cpu";
 /** Registers gradients. In programs this is a plain import; here it is computed, so that type-checking does not fetch so much. */
 const GRADIENTS = "@tensorflow/tfjs-layers";
 
-/** What TensorFlow.js is to compute: how far a line is from points on y = 2x + 1. */
+/** TensorFlow.js's computation: the distance of a line from points on y = 2x + 1. */
 export function loss(slope: tfjs.Tensor, offset: tfjs.Tensor): tfjs.Tensor {
   const x = tfjs.linspace(-1, 1, 9);
   const wanted = tfjs.add(tfjs.mul(x, 2), 1);

@@ -13,17 +13,17 @@ Deno.test("no comment in src/ is a riddle", () => {
 });
 
 Deno.test("riddlesIn() finds question words and persons in comments, not in code", () => {
-  const text = `
-/** What a buffer holds. */
-/**
- * Whether it is there.
- */
-/** Whatever fits. */
-/** Bytes that nobody reads. */
-// Who asks gets it.
-/** Reads \`whoever()\`. */
-const who = "/** How it goes. */";
-`;
+  const text = [
+    "/** What a buffer holds. */",
+    "/**",
+    " * Whether it is there.",
+    " */",
+    "/** Whatever fits. */",
+    "/** Bytes that nobody reads. */",
+    "// Who asks gets it.",
+    "/** Reads `whoever()`. */",
+    'const who = "/** How it goes. */";',
+  ].join("\n");
   assertEquals(riddlesIn(text), [
     "/** What a buffer holds. */",
     "/** Whether it is there. */",

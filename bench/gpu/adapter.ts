@@ -74,7 +74,7 @@ async function probe([feature, code]: readonly [string | null, string]): Promise
   }
 }
 
-/** What the vendor's own tool says of NVIDIA's driver and clocks; rejects where there is none. */
+/** Returns the output of the vendor's own tool on NVIDIA's driver and clocks; rejects if there is none. */
 async function vendorText(): Promise<string> {
   const fields =
     "name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.draw,power.limit,temperature.gpu";

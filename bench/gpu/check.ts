@@ -35,7 +35,7 @@ const DRAWS = 80;
 /** Problems for each variant under each kind of adapter, and for each kind of work with candidates. */
 const PROBLEMS = { variants: 2, candidates: 6 };
 
-/** What became of the plans of an item. */
+/** The results of an item's plans. */
 interface Outcome {
   plans: number;
   /** Plans whose results only float32 on the host agrees with, as of ops that jump. */
@@ -48,7 +48,7 @@ function newOutcome(): Outcome {
   return { plans: 0, notFloat64: 0, wrong: [], seconds: {} };
 }
 
-/** What the host computes in another dtype, or null where it cannot. */
+/** Computes on the host in another dtype, or returns null if that is impossible. */
 async function onHost(
   def: OpDef,
   inputs: readonly NdArray[],
@@ -79,7 +79,7 @@ function halved({ inputs }: RandomProblem): NdArray[] {
   return inputs.map((a) => (a.dtype === "float32" ? castArray(a, "float16") : a));
 }
 
-/** Whether an op can be asked the same of float16. */
+/** True where an op supports the same problem in float16. */
 function takesHalf(def: OpDef, drawn: RandomProblem): boolean {
   if (!drawn.inputs.some(({ dtype }) => dtype === "float32")) return false;
   try {

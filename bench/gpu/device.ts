@@ -17,7 +17,7 @@ export function gpuDevice(): WebGpuDevice {
   return ownDevice() as WebGpuDevice;
 }
 
-/** What a plan took. */
+/** The times of a plan. */
 export interface PlanTime {
   /** Least and middle time of a run, in milliseconds. */
   readonly best: number;

@@ -58,7 +58,7 @@ function chooseTiles(work: readonly Swept[]): SharedTile[] {
   return chosen.sort((a, b) => b.bm * b.bn - a.bm * a.bn || sharedThreads(b) - sharedThreads(a));
 }
 
-/** What a ranking loses: it takes the tile of least cost for each work. */
+/** Returns the loss of a ranking that takes the tile of least cost for each work. */
 export function lossOf(work: readonly Swept[], ranking: Omit<SharedRanking, "source">): number {
   return geometricMean(work.map((w) => {
     const [m, n, , batch] = w.extents;

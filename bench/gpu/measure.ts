@@ -12,7 +12,7 @@ import { readEntries, Recorder } from "./record.ts";
 import { opsPart, rowsPart } from "./rows.ts";
 import { sweepPart } from "./sweep.ts";
 
-/** What parts need beyond their time. */
+/** Settings of parts beyond their time. */
 export interface Setting {
   /** TensorFlow.js, where a bundle has it. */
   readonly tfjs?: () => Promise<Tf>;
@@ -46,9 +46,9 @@ const RUNS = {
   profile: ["adapter", "limits", "dispatch", "readback", "steps", "memory"],
 } as const;
 
-/** How often a part that crashed begins again. */
+/** Maximum restarts of a crashed part. */
 const RETRIES = 3;
-/** How much longer than its time a part may take for the item that it is at, in seconds. */
+/** Seconds that a part may exceed its time for its current item. */
 const GRACE = 25;
 
 interface Options {

@@ -32,7 +32,7 @@ const TOUCH = `@group(0) @binding(0) var<storage, read> x: array<f32>;
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
 @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) { y[i] = x[i] + 1.0; }`;
 
-/** What dispatches, passes, submissions and objects of WebGPU cost, in microseconds. */
+/** Measures the cost of dispatches, passes, submissions and objects of WebGPU, in microseconds. */
 export async function dispatchPart(record: Recorder, { small }: Setting): Promise<void> {
   const adapter = await navigator.gpu.requestAdapter({ powerPreference: "high-performance" });
   if (adapter === null) throw new Error("Cannot find an adapter");

@@ -1,11 +1,11 @@
 // What a run on a device leaves behind: a line of JSON for each thing that was measured, written at once, so that a run
 // that is cut off loses only the rest.
 
-/** What one item of a part came to. Results are plain data of the part's own. */
+/** The result of one item of a part. Results are plain data of the part's own. */
 export interface Entry {
   readonly part: string;
   readonly item: string;
-  /** Of a line that says that the item begins: where no other follows, the process ended in it. */
+  /** Set on a line that marks an item's beginning: if no other follows, the process ended in it. */
   readonly begun?: true;
   readonly seconds?: number;
   readonly error?: string;

@@ -12,7 +12,7 @@ import { largeRows } from "./large_rows.ts";
 import type { Setting } from "./measure.ts";
 import type { Recorder } from "./record.ts";
 
-/** What a row came to, as it is written. */
+/** The written result of a row. */
 export interface RowEntry {
   readonly id: string;
   readonly what: string;

@@ -29,7 +29,7 @@ import type { Setting } from "./measure.ts";
 import type { Recorder } from "./record.ts";
 import { PROOFS, shrink, TILED, VARIED, type Work } from "./sweep_work.ts";
 
-/** What an item of the sweep is written as: names of kernels with their times, or why they have none. */
+/** The written result of an item: names of kernels with their times, or the reason why they have none. */
 export interface SweepEntry {
   readonly op: string;
   readonly dtype: string;
@@ -48,7 +48,7 @@ export interface SweepEntry {
   }[];
   /** True where time was up before all had been tried. */
   readonly cut: boolean;
-  /** What the device would choose without timing. */
+  /** The device's choice without timing. */
   readonly chosen: string;
   readonly failed: Readonly<Record<string, string>>;
 }
@@ -129,7 +129,7 @@ function extentsOf(problem: Problem, op: string): readonly [number, number, numb
   return [m, n, k, batch];
 }
 
-/** Whether the plans of a tile are right on a small problem: null, or what is wrong. */
+/** Checks the plans of a tile on a small problem: returns null, or the fault. */
 async function proofOf(
   op: string,
   half: boolean,

@@ -46,7 +46,7 @@ export async function readRun(...paths: readonly string[]): Promise<Run> {
   return { adapter: machine.adapter, date: machine.date, entries };
 }
 
-/** What the device gives at most: 1e9 operations and 1e9 bytes a second. */
+/** Returns the device's limits: 1e9 operations and 1e9 bytes a second. */
 function limitsOf(run: Run): { gflops?: number; gbs?: number } {
   const gflops = resultOf<{ rate: number }>(run, "limits", "GFLOP/s of vec4<f32>")?.rate;
   const copies = partOf(run, "limits").flatMap(({ item, result }) =>
@@ -86,7 +86,7 @@ function list(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : ["", title, "", ...lines.map((line) => `- ${line}`)];
 }
 
-/** What the kernels came to against float64. */
+/** Returns lines on the kernels' errors against float64. */
 function checkLines(run: Run): string[] {
   let plans = 0;
   const wrong: string[] = [];

@@ -6,7 +6,7 @@ import { readFirstElement } from "../peers/weft.ts";
 import { normals, sizeOf } from "../random.ts";
 import type { Case, Output, Row } from "../row.ts";
 
-/** What a call gives: tensors, or values on the host. */
+/** The result of a call: tensors, or values on the host. */
 export type Given = Tensor | readonly Tensor[] | readonly number[];
 
 /** Sets a case up: makes its inputs and returns what to call. */
@@ -15,7 +15,7 @@ export type Make = (tf: Tf) => () => Given;
 /** An op over inputs of these shapes. */
 export type Apply<T extends readonly Tensor[]> = (tf: Tf, ...inputs: T) => Given;
 
-/** What is known of a row beside its work. */
+/** Properties of a row beside its work. */
 export interface OpCaseOptions {
   /** Relative error that is allowed; absent where results are random. */
   readonly tolerance?: number | null;

@@ -22,7 +22,7 @@ interface OnnxSession {
   release(): Promise<void>;
 }
 
-/** What we use of the package. */
+/** The used part of the package. */
 interface Onnx {
   readonly env: {
     readonly versions: { readonly web?: string };
@@ -43,7 +43,7 @@ export interface OnnxInput {
   readonly isWeight?: boolean;
 }
 
-/** What a model computes. */
+/** The computation of a model. */
 export type OnnxExpression = (graph: OnnxGraph, ...inputs: OnnxValue[]) => OnnxValue;
 
 /** onnxruntime-web. */

@@ -8,7 +8,7 @@ export interface Peer {
   readonly name: string;
   readonly version: string;
   readonly device: Device;
-  /** What does the arithmetic, for example "wasm, SIMD, 1 thread". */
+  /** Its arithmetic engine, for example "wasm, SIMD, 1 thread". */
   readonly engine: string;
   /** Resolves when all work queued so far is done; `last` is the output of the last call. */
   finish(last: Output): Promise<void>;

@@ -17,7 +17,7 @@ export interface TfjsPeer extends Peer {
   readonly tf: Tf;
 }
 
-/** What we use of the WebGPU backend. */
+/** The used part of the WebGPU backend. */
 interface WebGpuBackend {
   readonly device: GPUDevice;
   readonly commandEncoder: unknown;

@@ -7,7 +7,7 @@ import { threadsText } from "../threads.ts";
 import type { Peer } from "./peer.ts";
 import type { Tf } from "./tfjs.ts";
 
-/** What rows use of Weft beyond the names it shares with TensorFlow.js. */
+/** Weft's functions in rows beyond the names it shares with TensorFlow.js. */
 interface WeftOnly {
   function<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R;
   scaledDotProductAttention(

@@ -15,7 +15,7 @@ interface Layer extends Conv {
   readonly relu: boolean;
   /** A block begins here. */
   readonly begins: boolean;
-  /** What came into the block is added. */
+  /** True where the block's input is added. */
   readonly adds: boolean;
 }
 

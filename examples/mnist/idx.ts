@@ -3,7 +3,7 @@
 
 import * as tf from "@weft/weft";
 
-/** What an element type byte means: a dtype, and the bytes of one element. */
+/** The meaning of an element type byte: a dtype, and the bytes of one element. */
 const TYPES: Readonly<Record<number, readonly [tf.DType, number]>> = {
   0x08: ["uint8", 1],
   0x09: ["int8", 1],

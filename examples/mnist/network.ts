@@ -19,11 +19,11 @@ export interface Network {
   readonly shifted: tf.Tensor;
   /** Loss of the batch, a scalar. */
   readonly loss: tf.Tensor;
-  /** How many of the batch are recognised, a scalar. */
+  /** Number of recognised images of the batch, a scalar. */
   readonly hits: tf.Tensor;
   /** One step of the optimizer. */
   readonly step: tf.Operation;
-  /** How many numbers are trained. */
+  /** Number of trained parameters. */
   readonly parameters: number;
   /** Frees the variables. */
   dispose(): void;

@@ -4,7 +4,7 @@ import * as tf from "@weft/weft";
 import cliProgress from "cli-progress";
 import { drawChart, type Point } from "./chart.ts";
 
-/** What happened in training, for the chart. */
+/** The course of the training, for the chart. */
 export interface History {
   /** Images seen, and loss of a batch. */
   readonly losses: Point[];

@@ -2,7 +2,7 @@
 
 /** A function to begin with. */
 export interface Preset {
-  /** What stands in the list. */
+  /** Its title in the list. */
   readonly title: string;
   /** A function's text. */
   readonly text: string;

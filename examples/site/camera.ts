@@ -23,7 +23,7 @@ let worker: Worker | null = null;
 let stream: MediaStream | null = null;
 /** Frames that were shown, and whether one is with the worker now. */
 let frames = 0, isBusy = false;
-/** Whether another was wanted meanwhile. */
+/** True if another picture was requested meanwhile. */
 let isWanted = false;
 let where = "";
 

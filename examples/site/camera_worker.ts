@@ -14,7 +14,7 @@ const body = new EditableBody((error) => scope.postMessage({ kind: "body", error
 /** Milliseconds that the last call of the body took. */
 let bodyTime = 0;
 
-/** What it is made of once, at the first frame. */
+/** The parts that are made once, at the first frame. */
 interface Parts {
   readonly pipeline: Pipeline;
   readonly session: tf.Session;

@@ -5,7 +5,7 @@ import { errorText } from "./shown.ts";
 
 type Body = (images: NdArray) => unknown;
 
-/** What the graph wants: as many numbers as came in, in the same shape. */
+/** The result that the graph needs: as many numbers as came in, in the same shape. */
 export interface Images {
   readonly shape: readonly number[];
   readonly data: Uint8Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
@@ -45,7 +45,7 @@ export class EditableBody {
     }
   }
 
-  /** What the graph calls. */
+  /** The function that the graph calls. */
   readonly call = (images: NdArray): Images => {
     const next = this.#next;
     this.#next = null;
@@ -69,7 +69,7 @@ export class EditableBody {
   };
 }
 
-/** What a body returned, as the graph wants it. Throws `TypeError` for what is no list of as many numbers. */
+/** Converts a body's result for the graph. Throws `TypeError` for a value that is no list of as many numbers. */
 function checked(result: unknown, { shape, size, dtype }: NdArray): Images {
   const data = (result as { readonly data?: unknown } | null)?.data ?? result;
   if (!ArrayBuffer.isView(data) || (data as Uint8Array).length !== size) {

@@ -4,7 +4,7 @@
 export interface Lesson {
   /** Its file in lessons/, without an ending. */
   readonly name: string;
-  /** What stands in the list. */
+  /** Its title in the list. */
   readonly title: string;
 }
 

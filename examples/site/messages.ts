@@ -1,4 +1,4 @@
-/** What the pages and their workers say to each other. */
+/** Messages between the pages and their workers. */
 
 import type { Face } from "./faces.ts";
 
@@ -49,7 +49,7 @@ export interface ShownSpan {
   readonly bytes: number | undefined;
 }
 
-/** What ran when. */
+/** The spans of a run. */
 export interface Timeline {
   /** In the order in which they ended. */
   readonly spans: readonly ShownSpan[];
@@ -59,7 +59,7 @@ export interface Timeline {
   readonly kernels: readonly { readonly name: string; readonly codes: readonly string[] }[];
 }
 
-/** What the program worker tells. */
+/** Messages from the program worker. */
 export type ProgramMessage =
   | { readonly kind: "log"; readonly level: "log" | "warn" | "error"; readonly text: string }
   | {
@@ -81,7 +81,7 @@ export type TrainRequest =
   | { readonly kind: "example" }
   | { readonly kind: "classify"; readonly pixels: Uint8Array<ArrayBuffer> };
 
-/** What the training worker tells. */
+/** Messages from the training worker. */
 export type TrainMessage =
   | { readonly kind: "started"; readonly backend: Backend; readonly svg: string }
   | {
@@ -95,7 +95,7 @@ export type TrainMessage =
     /** An image as the body left it: 28 × 28 bytes. */
     readonly sample: Uint8Array<ArrayBuffer> | null;
   }
-  /** Whether the last text is in use, or what was wrong with it. */
+  /** Null if the last text is in use, else its fault. */
   | { readonly kind: "body"; readonly error: string | null }
   | { readonly kind: "paused" }
   /** A GPU was lost, and training goes on from where it was saved. */
@@ -125,7 +125,7 @@ export type CameraRequest =
     readonly size: readonly [number, number];
   };
 
-/** What the camera worker tells. */
+/** Messages from the camera worker. */
 export type CameraMessage =
   | { readonly kind: "started"; readonly backend: Backend; readonly svg: string }
   | {
@@ -135,7 +135,7 @@ export type CameraMessage =
     readonly frameTime: number;
     readonly bodyTime: number;
   }
-  /** What was found in the picture that was sent last, and the milliseconds of looking. */
+  /** The faces in the picture that was sent last, and the milliseconds of the search. */
   | { readonly kind: "faces"; readonly faces: readonly Face[]; readonly faceTime: number }
   | { readonly kind: "body"; readonly error: string | null }
   | { readonly kind: "lost"; readonly error: string };
@@ -150,7 +150,7 @@ export interface SpeedRequest {
   readonly systems: readonly SpeedSystem[];
 }
 
-/** What the timing worker tells. */
+/** Messages from the timing worker. */
 export type SpeedMessage =
   | {
     /** A system is loaded, or was not for an error. */
@@ -163,7 +163,7 @@ export type SpeedMessage =
     readonly kind: "row";
     readonly row: number;
     readonly times: readonly { readonly name: SpeedSystem; readonly milliseconds: number }[];
-    /** Whether all systems gave the same numbers. */
+    /** True where all systems gave the same numbers. */
     readonly agrees: boolean;
   }
   | { readonly kind: "done" }

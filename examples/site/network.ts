@@ -3,7 +3,7 @@
 import * as tf from "@weft/weft";
 import type { Images } from "./editable_body.ts";
 
-/** What a session feeds and fetches. */
+/** Feeds and fetches of a session. */
 export interface Network {
   readonly graph: tf.Graph;
   readonly initializer: tf.Operation;

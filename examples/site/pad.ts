@@ -58,7 +58,7 @@ export class DrawingPad {
     this.#changed();
   }
 
-  /** What is drawn as 28 × 28 bytes; null for nothing. */
+  /** Returns the drawing as 28 × 28 bytes; null for an empty one. */
   pixels(): Uint8Array<ArrayBuffer> | null {
     const { width, height } = this.#canvas;
     const { data } = this.#pen.getImageData(0, 0, width, height);

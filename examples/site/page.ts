@@ -1,4 +1,4 @@
-/** What all pages share: finding elements, the choice of a device, a program that can be stopped. */
+/** Common parts of all pages: finding elements, the choice of a device, a program that can be stopped. */
 /// <reference lib="dom" />
 
 import type { Backend, Picture, ProgramMessage, ProgramRequest } from "./messages.ts";
@@ -18,7 +18,7 @@ export function svgElement(
   return element;
 }
 
-/** What an adapter says of itself. */
+/** An adapter's description of itself. */
 export interface AdapterInfo {
   readonly vendor?: string;
   readonly architecture?: string;
@@ -33,7 +33,7 @@ interface Gpu {
   requestAdapter(): Promise<{ readonly info?: AdapterInfo } | null>;
 }
 
-/** What the adapter says of itself; null where there is no WebGPU. */
+/** Returns the adapter's description; null without WebGPU. */
 export async function adapterInfo(): Promise<AdapterInfo | null> {
   const { gpu } = navigator as { readonly gpu?: Gpu };
   const adapter = await gpu?.requestAdapter().catch(() => null) ?? null;
@@ -97,7 +97,7 @@ export class ProgramRunner {
   }
 }
 
-/** How small the text of a picture may become where there is little room; wider ones are scrolled. */
+/** Smallest scale of a picture's text; wider pictures scroll. */
 const SMALLEST = 0.6;
 
 /** Shows a picture, narrower where the place is. */
@@ -113,7 +113,7 @@ export interface PicturePlace {
   readonly picture: HTMLElement;
   /** For the same as text. */
   readonly text?: HTMLElement;
-  /** Whether scopes are boxes. */
+  /** Checkbox that shows scopes as boxes. */
   readonly fold?: HTMLInputElement;
 }
 

@@ -4,9 +4,9 @@
 export interface SitePage {
   /** Its file, without an ending. */
   readonly name: string;
-  /** What links call it. */
+  /** Its title in links. */
   readonly title: string;
-  /** What it is for, in a sentence. */
+  /** Its purpose, in a sentence. */
   readonly about: string;
 }
 

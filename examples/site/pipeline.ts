@@ -1,9 +1,9 @@
-/** What each frame goes through: a blur on the device, lines by a function of the host, and both mixed on the device. */
+/** The steps of each frame: a blur on the device, lines by a function of the host, and a mix of both on the device. */
 
 import * as tf from "@weft/weft";
 import type { Images } from "./editable_body.ts";
 
-/** What a session feeds and fetches. */
+/** Feeds and fetches of a session. */
 export interface Pipeline {
   readonly graph: tf.Graph;
   /** Fed: [height, width, 4] of uint8. */

@@ -1,4 +1,4 @@
-/** How fast: a few rows timed here and now, in Weft and beside it. */
+/** The speed page: a few rows timed on this machine, in Weft and beside it. */
 /// <reference lib="dom" />
 
 import type { SpeedMessage, SpeedRequest, SpeedSystem } from "./messages.ts";

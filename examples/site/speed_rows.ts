@@ -1,4 +1,7 @@
-/** What is timed: each row is written once for Weft and TensorFlow.js, whose functions have the same names, and some for jax-js. */
+/**
+ * The timed rows: each is written once for Weft and TensorFlow.js, whose functions have the same names, and some for
+ * jax-js.
+ */
 
 import type * as Tfjs from "@tensorflow/tfjs-core";
 import type * as Jax from "@jax-js/jax";
@@ -11,11 +14,11 @@ export type Call<T> = () => T;
 
 /** A row of the table. */
 export interface SpeedRow {
-  /** What is done. */
+  /** Description of the work. */
   readonly what: string;
-  /** How often it is done before the result is waited for. */
+  /** Number of repetitions before the result is awaited. */
   readonly times: number;
-  /** Whether Weft does it in a `tf.function`. */
+  /** True where Weft runs it in a `tf.function`. */
   readonly compiled?: boolean;
   tf(tf: Tf): Call<Tfjs.Tensor>;
   jax?(jax: typeof Jax): Call<Jax.Array>;

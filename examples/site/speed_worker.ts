@@ -21,7 +21,7 @@ type Timed = (times: number) => Promise<ArrayLike<number>>;
 /** A system that was loaded. */
 interface System {
   readonly name: SpeedSystem;
-  /** What does its arithmetic. */
+  /** Its arithmetic engine. */
   readonly engine: string;
   prepare(row: SpeedRow): Timed | null;
 }
@@ -56,7 +56,7 @@ async function loadWeft(backend: Backend): Promise<System> {
   };
 }
 
-/** What WebAssembly may run on. */
+/** Describes the threads of WebAssembly. */
 function threads(): string {
   const count = crossOriginIsolated ? navigator.hardwareConcurrency : 1;
   return `${count} thread${count === 1 ? "" : "s"}`;
@@ -93,7 +93,7 @@ async function loadJax(backend: Backend): Promise<System> {
       return async (times) => {
         for (let i = 1; i < times; i++) {
           const result = call();
-          // It is lazy: what nobody asks for is not computed.
+          // jax-js is lazy: a value that is not requested is not computed.
           await result.blockUntilReady();
           result.dispose();
         }

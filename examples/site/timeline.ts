@@ -88,7 +88,7 @@ export class TimelineView {
   readonly #table = element("div", { className: "scroll" });
   readonly #folded: HTMLDetailsElement | null;
   #timeline: Timeline = { spans: [], isCut: false, kernels: [] };
-  /** Whether what is shown is of this timeline. */
+  /** True while the picture shows this timeline. */
   #drawn = true;
   #scale = 1;
 
@@ -141,7 +141,7 @@ export class TimelineView {
   }
 
   #draw(): void {
-    // Where it is folded away there is no width to draw in, and nobody looks.
+    // A folded timeline has no width to draw in, and is not visible.
     if (this.#folded?.open === false) return;
     if (!this.#drawn) this.#showTable();
     this.#drawn = true;

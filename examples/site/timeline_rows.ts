@@ -2,7 +2,7 @@
 
 import type { ShownSpan } from "./messages.ts";
 
-/** What is known of a node. */
+/** The known properties of a node. */
 export interface NodeRow {
   /** Its longest run. */
   readonly span: ShownSpan;
@@ -18,7 +18,7 @@ export interface NodeRow {
 /** Categories of spans that are rows; a dispatch is one where no step lies around it. */
 const KINDS = ["step", "script", "readback", "upload", "dispatch"];
 
-/** What a span is a part of, the nearest first. */
+/** Returns the spans that contain a span, the nearest first. */
 export function ancestors(span: ShownSpan, spans: readonly ShownSpan[]): ShownSpan[] {
   const found: ShownSpan[] = [];
   for (let at = span.parent; at >= 0; at = spans[at]!.parent) found.push(spans[at]!);

@@ -4,10 +4,10 @@ import { setTracer, type Span } from "../../src/engine/core/trace.ts";
 import { gpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import type { ShownSpan, Timeline } from "./messages.ts";
 
-/** What comes after so many spans is not noted: a program may run for ever. */
+/** Maximum number of spans: a program may run for ever. */
 const MOST_SPANS = 4000;
 
-/** What we use of WebGPU; workers' types do not have it. */
+/** The used part of WebGPU; workers' types do not have it. */
 interface ShaderMaker {
   createShaderModule(description: { readonly code: string; readonly label?: string }): unknown;
 }
@@ -41,7 +41,7 @@ export class TimelineWatch {
     };
   }
 
-  /** What was noted so far; ends the listening. */
+  /** Returns the spans so far and ends the listening. */
   async timeline(): Promise<Timeline> {
     const isCut = this.#spans.length >= MOST_SPANS;
     if (!isCut) await gpuDevice()?.settleTrace?.();

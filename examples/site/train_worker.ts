@@ -23,7 +23,7 @@ const ENOUGH = 100_000;
 /** The learning rate falls from the first to the second until it rests. */
 const RATES = [4e-3, 1e-4] as const;
 
-/** What the page wants next. */
+/** The page's next requests. */
 const wishes: { paused: boolean; drawing: Uint8Array<ArrayBuffer> | null; wake: () => void } = {
   paused: false,
   drawing: null,
