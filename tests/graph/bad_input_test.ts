@@ -1,7 +1,4 @@
-/**
- * Refusals in TensorFlow's classes and phrases: cycles, devices, placements, loops, tensors out of scope, closed
- * objects.
- */
+/** Refusals in TensorFlow's classes and phrases: cycles, devices, placements, loops, tensors out of scope. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 
