@@ -19,8 +19,8 @@ interface Layout {
 }
 
 const BIND_GROUP_LIMIT = 8192;
-/** Most cached pipelines; plans and launches keep theirs: a driver may use half a megabyte for each. */
-const PIPELINE_LIMIT = 1024;
+/** Pipelines that are cached though nothing uses them: drivers take from half a megabyte to some megabytes for each. */
+const PIPELINE_LIMIT = 256;
 
 /** Compiles programs and makes bind groups, with caches. */
 export class Pipelines {
@@ -30,17 +30,23 @@ export class Pipelines {
   readonly #fail: (error: Error) => void;
   /** Bytes of the largest storage binding. */
   readonly #most: number;
-  readonly #pipelines = new RecentMap<Program, Pipeline>(PIPELINE_LIMIT);
+  readonly #pipelines: RecentMap<Program, Pipeline>;
+  /** Pipelines of plans and kernels, as long as these live. */
+  readonly #used = new WeakMap<Program, WeakRef<Pipeline>>();
   readonly #layouts = new Map<string, Layout>();
   readonly #groups = new Map<string, GPUBindGroup>();
 
-  /** `fail` is called for programs that do not compile. */
+  /** `fail` is called for programs that do not compile. `unused`: number of pipelines that are cached without a user. */
   constructor(
     device: GPUDevice,
     counters: DeviceCounters,
     params: GPUBuffer,
-    fail: (error: Error) => void,
+    { fail, unused = PIPELINE_LIMIT }: {
+      readonly fail: (error: Error) => void;
+      readonly unused?: number;
+    },
   ) {
+    this.#pipelines = new RecentMap(unused);
     this.#device = device;
     this.#counters = counters;
     this.#params = params;
@@ -50,8 +56,14 @@ export class Pipelines {
 
   /** Returns the pipeline of a program. A compile error is reported to `fail` with numbered lines. */
   pipeline(program: Program): Pipeline {
-    let p = this.#pipelines.get(program);
-    if (p) return p;
+    const known = this.#pipelines.get(program);
+    if (known) return known;
+    const p = this.#used.get(program)?.deref() ?? this.#compile(program);
+    this.#pipelines.set(program, p);
+    return p;
+  }
+
+  #compile(program: Program): Pipeline {
     this.#counters.pipelinesCreated++;
     const layout = this.#layout(program);
     this.#device.pushErrorScope("validation");
@@ -64,8 +76,8 @@ export class Pipelines {
     this.#device.popErrorScope().then((error) => {
       if (error) this.#fail(compileError(program, error.message));
     }, () => {});
-    p = { gpu, layout };
-    this.#pipelines.set(program, p);
+    const p = { gpu, layout };
+    this.#used.set(program, new WeakRef(p));
     return p;
   }
 

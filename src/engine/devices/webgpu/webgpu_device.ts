@@ -79,7 +79,7 @@ export class WebGpuDevice implements Device {
       device,
       this.counters,
       this.#stream.params.buffer,
-      (e) => this.#error ??= e,
+      { fail: (e) => this.#error ??= e },
     );
     this.#pool = new BufferPool(device, this.counters, {
       onDestroy: (id) => this.#pipelines.forget(id),
