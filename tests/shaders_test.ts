@@ -12,8 +12,12 @@ import {
   DEPTHWISE_TILE,
   type DepthwiseTile,
 } from "../src/engine/kernels/window_shaders_generated.ts";
+import * as common from "../src/shaders_generated.ts";
+import * as windows from "../src/engine/kernels/window_shaders_generated.ts";
 import { makeProgram } from "../src/engine/core/dispatch.ts";
+import { list, read } from "../tools/files.ts";
 import { generate } from "../tools/shaders.ts";
+import { EXPANDED, expansions, type Shaders } from "../tools/shaders/expansion.ts";
 
 const MAIN = `
 @group(0) @binding(0) var<storage, read> x: array<T>;
@@ -226,6 +230,14 @@ Deno.test("kernels without f16 have no name that looks like it", () => {
   const [, text] = DEPTHWISE_TILE.of(depthwiseTile(5, 1));
   const { source } = makeProgram({ name: "depthwise", ...text() });
   assertEquals(/\bf16\b/.test(source), false);
+});
+
+Deno.test("beside each kernel stands what it is at the parameters in its file", () => {
+  const files = list("shaders", ".wgsl").filter((path) => !path.endsWith(EXPANDED))
+    .map((path) => [path, read(path)] as const);
+  const wanted = expansions(files, { ...common, ...windows } as unknown as Shaders);
+  assertEquals(list("shaders", EXPANDED), [...wanted.keys()].sort());
+  for (const [path, text] of wanted) assertEquals(read(path), text, "run `deno task shaders`");
 });
 
 /** A rectangle of four results of float32. */

@@ -4,13 +4,14 @@
  *
  * Shaders are written as WGSL, so that editors and validators understand them, and shipped as functions in TypeScript that
  * make their text: `import … with { type: "text" }` does not work everywhere yet (the JSR registry, Node and Vite refuse it),
- * and no comments and directives have to be read at run time.
+ * and no comments and directives have to be read at run time. Beside each kernel stands its text at the parameters in its file.
  *
  * @module
  */
 
 import { changes } from "./dev/changes.ts";
 import { enterRoot, exists, list, read } from "./files.ts";
+import { EXPANDED, expansions, type Shaders } from "./shaders/expansion.ts";
 import { hasPieces, isKernel, type ReadShader } from "./shaders/lines.ts";
 import { compileShader } from "./shaders/template.ts";
 
@@ -159,11 +160,11 @@ function constantName(path: string): string {
 
 async function main(args: readonly string[]): Promise<number> {
   enterRoot();
-  const status = update(args.includes("--check"));
+  const status = await update(args.includes("--check"));
   if (!args.includes("--watch")) return status;
   for await (const _ of changes([FOLDER])) {
     try {
-      update(false);
+      await update(false);
     } catch (error) {
       // A file that is being written may not hold together yet.
       console.error((error as Error).message);
@@ -172,23 +173,50 @@ async function main(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Writes the generated modules that are stale, or only names them; gives an exit status. */
-function update(isCheck: boolean): number {
-  const shaders = list(FOLDER, ".wgsl").map((path) => [path, read(path)] as const);
+/** Writes the generated files that are stale, or only names them; gives an exit status. */
+async function update(isCheck: boolean): Promise<number> {
+  const shaders = list(FOLDER, ".wgsl").filter((path) => !path.endsWith(EXPANDED))
+    .map((path) => [path, read(path)] as const);
   const [common, windows] = TARGETS;
-  const wanted = {
-    [common]: generate(shaders, { only: new RegExp(`^(?!${WINDOWS.source.slice(1)})`) }),
-    [windows]: generate(shaders, { header: WINDOWS_HEADER, only: WINDOWS }),
-  };
-  const stale = TARGETS.filter((file) => !exists(file) || read(file) !== wanted[file]);
+  const modules = new Map<string, string>([
+    [common, generate(shaders, { only: new RegExp(`^(?!${WINDOWS.source.slice(1)})`) })],
+    [windows, generate(shaders, { header: WINDOWS_HEADER, only: WINDOWS })],
+  ]);
+  const stale = [...write(modules, isCheck)];
+  // Expansions follow from modules that are up to date.
+  if (!isCheck || stale.length === 0) {
+    const texts = expansions(shaders, await load([...modules.values()]));
+    stale.push(...write(texts, isCheck));
+    for (const path of list(FOLDER, EXPANDED).filter((path) => !texts.has(path))) {
+      stale.push(path);
+      if (!isCheck) Deno.removeSync(path);
+    }
+  }
   if (isCheck) {
     for (const file of stale) console.error(`${file} is stale: run \`deno task shaders\``);
     return stale.length === 0 ? 0 : 1;
   }
-  for (const file of stale) Deno.writeTextFileSync(file, wanted[file]);
   const what = stale.length === 0 ? "unchanged" : `written: ${stale.join(", ")}`;
   console.log(`${shaders.length} shaders, ${what}`);
   return 0;
+}
+
+/** The files whose texts are not as they should be, which are written but for a check. */
+function* write(files: ReadonlyMap<string, string>, isCheck: boolean): Generator<string> {
+  for (const [file, text] of files) {
+    if (exists(file) && read(file) === text) continue;
+    if (!isCheck) Deno.writeTextFileSync(file, text);
+    yield file;
+  }
+}
+
+/** The kernels of generated modules, which import nothing but types. */
+async function load(modules: readonly string[]): Promise<Shaders> {
+  const loaded = modules.map((text) => {
+    const alone = text.replaceAll(/^import type .*$/gm, "type Shader<P> = unknown;");
+    return import(`data:text/typescript,${encodeURIComponent(alone)}`);
+  });
+  return Object.assign({}, ...await Promise.all(loaded));
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -32,14 +32,7 @@ fn main(
   @builtin(num_workgroups) nwg: vec3<u32>,
   @builtin(local_invocation_index) lidx: u32,
 ) {
-  let id = (wid.x + wid.y * nwg.x) * WORKGROUP + lidx;
-  if (id >= p.n) { return; }
-  let pixel = id / p.depth;
-  let d = id - pixel * p.depth;
-  let line = pixel / p.columns;
-  let c = pixel - line * p.columns;
-  let b = line / p.rows;
-  let r = line - b * p.rows;
+  let id = lidx; let b = 0u; let r = 0u; let c = 0u; let d = 0u; //#include image/scale.wgsl pixel ROWS = p.rows; COLUMNS = p.columns
   let y = source(r, p.down);
   let x = source(c, p.across);
   let top = low(y);

@@ -63,14 +63,7 @@ fn main(
   @builtin(num_workgroups) nwg: vec3<u32>,
   @builtin(local_invocation_index) lidx: u32,
 ) {
-  let id = (wid.x + wid.y * nwg.x) * WORKGROUP + lidx;
-  if (id >= p.n) { return; }
-  let pixel = id / p.depth;
-  let d = id - pixel * p.depth;
-  let line = pixel / p.width;
-  let c = pixel - line * p.width;
-  let b = line / p.height;
-  let r = line - b * p.height;
+  let id = lidx; let b = 0u; let r = 0u; let c = 0u; let d = 0u; //#include image/scale.wgsl pixel ROWS = p.height; COLUMNS = p.width
   let y1 = last(r, p.up, p.height, p.rows);
   let x0 = first(c, p.back);
   let x1 = last(c, p.back, p.width, p.columns);

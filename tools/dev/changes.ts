@@ -8,7 +8,7 @@
 const SETTLE = 150;
 
 /** Files that a watched change may be in. Generated ones are left out, as the tool itself writes them. */
-const WATCHED = /(?<!_generated)\.(ts|wgsl|json)$/;
+const WATCHED = /(?<!_generated|\.expanded)\.(ts|wgsl|json)$/;
 
 /** Yields the paths that changed, all changes of a moment together; those made while the consumer works come with the next. */
 export async function* changes(
