@@ -32,7 +32,7 @@ export function compositeSpec(type: TypeSpecProto): RaggedTensorSpec | SparseTen
       return new SparseTensorSpec(dims, of);
     }
     const isRagged = type.typeSpecClass === TypeSpecClass.RAGGED_TENSOR_SPEC;
-    if (isRagged && rank?.case === "int64Value" && dims !== null) {
+    if (isRagged && rank?.case === "int64Value") {
       return new RaggedTensorSpec(dims, of, Number(rank.value));
     }
   }

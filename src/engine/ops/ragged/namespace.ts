@@ -15,7 +15,7 @@ import {
   min as denseMin,
   sum as denseSum,
 } from "../reduce/reduce.ts";
-import { joinRows } from "./ragged_rules.ts";
+import { joinRows } from "./ragged_join.ts";
 import { RaggedTensor, type RaggedValues } from "./ragged_tensor.ts";
 
 /** Options of {@linkcode constant}. */
@@ -207,8 +207,8 @@ function reduced(of: typeof denseSum, x: RaggedTensor, axis: number | null): Rag
 
 /**
  * Sums over an axis: over rows for a ragged one, over columns for axis 0, over all values if `axis` is null.
- * Differentiable. Throws `ValueError` for an axis out of range, `UnimplementedError` over rows that are ragged
- * themselves. `tf.sum` does the same. Follows TensorFlow `tf.reduce_sum` of ragged tensors.
+ * Differentiable. Throws `ValueError` for an axis out of range. `tf.sum` does the same. Follows TensorFlow
+ * `tf.reduce_sum` of ragged tensors.
  *
  * @example
  * ```ts

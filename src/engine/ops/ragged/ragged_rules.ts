@@ -1,82 +1,115 @@
 /**
  * Rules of ops on ragged tensors: an op's meaning determines its effect, in eager mode and in graphs. An op without a
- * rule is refused by name. The class imports its rules, so that pages without the class load none; it passes itself to
- * them.
+ * rule is refused by name.
  */
 import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
 import { CompositeTensor, noRule } from "../../core/composite.ts";
-import { InvalidArgumentError, UnimplementedError, ValueError } from "../../core/errors.ts";
-import { NdArray } from "../../core/nd_array.ts";
-import { type Attrs, lookupOp, type OpDef } from "../../core/op.ts";
-import { isConcrete } from "../../core/shape.ts";
+import { ValueError } from "../../core/errors.ts";
+import type { Attrs, OpDef } from "../../core/op.ts";
+import { isConcrete, shapeText } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { gather } from "../array/gather.ts";
 import { concat } from "../array/join.ts";
 import { range } from "../array/ranges.ts";
-import { stridedSlice } from "../array/strided_slice.ts";
-import { cast } from "../array/cast.ts";
-import { onesLike } from "../array/creation.ts";
-import { expandDims, hostInts, reshape } from "../array/view.ts";
-import { asTensor, shapeOfInput } from "../input.ts";
-import { add, div, mul, sub } from "../pointwise/arithmetic.ts";
-import { equal, notEqual } from "../pointwise/compare.ts";
-import { logicalNot } from "../pointwise/logical.ts";
-import { minimum } from "../pointwise/select.ts";
-import { max as largest } from "../reduce/reduce.ts";
-import type { RaggedTensor as Ragged, RaggedValues } from "./ragged_tensor.ts";
-import { begins } from "./splits.ts";
-import { sameVector } from "./same_vector.ts";
-
-type Input = OpInput | CompositeTensor;
-type RaggedTensor = Ragged;
-/** The class, once it is loaded. */
-let RaggedTensor: typeof Ragged;
-
-/** Returns the first of two vectors of splits or row counts. Throws `InvalidArgumentError` where they differ. */
-function sameRows(x: Tensor, y: Tensor): Tensor {
-  return sameVector(
-    x,
-    y,
-    "Cannot broadcast ragged tensors: rows have different lengths, their splits are",
-  );
-}
+import { slice } from "../array/slice.ts";
+import { literalInts, reshape, shape as shapeOf } from "../array/view.ts";
+import { asTensor, intScalar, shapeOfInput } from "../input.ts";
+import { add, mul, sub } from "../pointwise/arithmetic.ts";
+import { equal } from "../pointwise/compare.ts";
+import { minimum, where } from "../pointwise/select.ts";
+import { max } from "../reduce/reduce.ts";
+import {
+  type Input,
+  isRagged,
+  knownAxis,
+  nestedRows,
+  outerIds,
+  placesIn,
+  sameRows,
+  setRaggedClass,
+  sizeOf,
+} from "./ragged_class.ts";
+import { picked } from "./ragged_gather.ts";
+import { joined } from "./ragged_join.ts";
+import { axesOf, expandedAt, reversed, squeezed, tiled } from "./ragged_moves.ts";
+import { reduced } from "./ragged_reduce.ts";
+import type { RaggedTensor, RaggedValues } from "./ragged_tensor.ts";
+import { at as elementAt } from "./splits.ts";
 
 /** Elementwise ops that have another meaning for passes. */
-const ELEMENTWISE = /^(Identity|StopGradient|Cast|ZerosLike|OnesLike|CheckNumerics)$/;
+const ELEMENTWISE =
+  /^(Identity|StopGradient|Cast|ZerosLike|OnesLike|CheckNumerics|StaticRegexReplace|StringToHashBucketFast)$/;
 
-/** Gives the class its rules. */
-export function addRules(of: typeof Ragged): void {
-  RaggedTensor = of;
+/** Computes the result of an op; `x` is its first ragged input. */
+type Rule = (def: OpDef, x: RaggedTensor, inputs: readonly Input[], attrs: Attrs) => unknown;
+
+/** Rules of ops that move elements, by name. */
+const RULES: Readonly<Record<string, Rule>> = {
+  ConcatV2: (def, x, inputs) => {
+    const [axis] = literalOf(def, x, inputs.at(-1)!);
+    return joined(def, inputs.slice(0, -1), axis, false);
+  },
+  ExpandDims: (def, x, [, axis]) => {
+    const [place] = literalOf(def, x, axis);
+    return expandedAt(x, knownAxis(def, x, place));
+  },
+  GatherV2: (def, x, [table, indices, axis], attrs) =>
+    picked([table, indices], literalOf(def, x, axis)[0], attrs.batch_dims ?? 0),
+  OneHot: (def, x, [, ...others], attrs) => x.withFlatValues(ofLastAxes(def, x, others, attrs)),
+  Pack: (def, _, inputs, attrs) => joined(def, inputs, attrs.axis ?? 0, true),
+  Rank: (def, x) => add(apply1(def, [x.flatValues]), x.raggedRank),
+  ReverseV2: (def, x, [, axes]) => reversed(x, axesOf(def, x, literalOf(def, x, axes))),
+  Size: (_, x) => sizeOf(x.flatValues),
+  Squeeze: (def, x, _, attrs) => squeezed(def, x, attrs.squeeze_dims ?? []),
+  Tile: (def, x, [, reps]) => tiled(def, x, reps as OpInput),
+};
+
+/** Installs the rules in the class. */
+export function addRules(of: typeof RaggedTensor): void {
+  setRaggedClass(of);
   of.prototype.applyOp = function (def, given, attrs): readonly unknown[] {
     const inputs = given as readonly Input[];
     const { kind } = def.meaning ?? { kind: "opaque" };
     if (kind === "pointwise" || ELEMENTWISE.test(def.name)) return pointwise(def, inputs, attrs);
     const [x, second] = inputs;
-    if (kind === "reduce" && x instanceof RaggedTensor) {
-      const axes = hostInts(literalOf(def, x, second));
+    if (kind === "reduce" && isRagged(x)) {
+      const axes = attrs._all ? null : literalOf(def, x, second);
       return [compose(() => reduced(def, x, axes, attrs.keep_dims === true))];
     }
-    if (def.name === "ConcatV2") {
-      const [axis] = hostInts(literalOf(def, this, inputs.at(-1)!));
-      return [compose(() => joined(def, inputs.slice(0, -1), axis))];
+    const rule = RULES[def.name];
+    if (rule === undefined) {
+      throw noRule(
+        def,
+        this,
+        "the op takes no ragged tensors, use toTensor() or tf.ragged.mapFlatValues()",
+      );
     }
-    if (def.name === "GatherV2") return [compose(() => picked(def, inputs, attrs))];
-    throw noRule(
-      def,
-      this,
-      "the op takes no ragged tensors, use toTensor() or tf.ragged.mapFlatValues()",
-    );
+    return [compose(() => rule(def, this, inputs, attrs) as RaggedValues)];
   };
 }
 
-function literalOf(def: OpDef, x: CompositeTensor, axes: Input): NdArray {
-  if (axes instanceof NdArray) return axes;
+/** Returns axes that are known. */
+function literalOf(def: OpDef, x: CompositeTensor, axes: Input): readonly number[] {
+  const known = literalInts(axes as OpInput);
+  if (known !== undefined) return known;
   throw noRule(def, x, "its axes must be known when it is called");
+}
+
+/** Applies an op with an axis to the innermost values. Throws `ValueError` for an axis up to the last ragged one. */
+function ofLastAxes(def: OpDef, x: RaggedTensor, others: readonly Input[], attrs: Attrs): Tensor {
+  const { axis } = attrs;
+  if (axis >= 0 && axis <= x.raggedRank) {
+    throw new ValueError(
+      `Cannot apply ${def.name} to ${x} along axis ${axis}: it must be greater than its ${x.raggedRank} ragged dimensions`,
+    );
+  }
+  const own = axis < 0 ? axis : axis - x.raggedRank;
+  return apply1(def, [x.flatValues, ...others as OpInput[]], { ...attrs, axis: own });
 }
 
 /** Applies an elementwise op to ragged tensors of the same rows, and to operands that broadcast to them. */
 function pointwise(def: OpDef, inputs: readonly Input[], attrs: Attrs): CompositeTensor[] {
-  const all = inputs.filter((x) => x instanceof RaggedTensor) as unknown as RaggedTensor[];
+  const all = inputs.filter(isRagged);
   const like = all.reduce((a, b) => (b.raggedRank > a.raggedRank ? b : a));
   const results = compose(() => {
     let splits = like.nestedRowSplits;
@@ -87,9 +120,9 @@ function pointwise(def: OpDef, inputs: readonly Input[], attrs: Attrs): Composit
       const other = x.nestedRowSplits;
       splits = splits.map((s, k) => s === other[k] ? s : sameRows(s, other[k]));
     }
-    const rows = RaggedTensor.fromNestedRowSplits(like.flatValues, splits);
+    const rows = nestedRows(like.flatValues, splits);
     const flat = inputs.map((x) =>
-      x instanceof RaggedTensor ? x.flatValues : besideRows(def, rows, x as OpInput)
+      isRagged(x) ? x.flatValues : besideRows(def, rows, x as OpInput)
     );
     return apply(def, flat, attrs).map((t) => rows.withFlatValues(t));
   });
@@ -102,221 +135,46 @@ function besideRows(def: OpDef, rows: RaggedTensor, x: OpInput): OpInput {
     throw noRule(def, x as unknown as CompositeTensor, `${rows} stands beside it`);
   }
   const shape = shapeOfInput(x), { raggedRank, flatValues } = rows;
+  if (shape?.length === 0) return x;
   const inner = flatValues.staticShape === null ? null : flatValues.staticShape.length - 1;
   if (shape === null || inner === null) {
     throw noRule(def, rows, "the ranks of what is broadcast to it must be known");
   }
   if (shape.length <= inner) return x;
-  const outer = [
-    ...new Array(Math.max(0, raggedRank + 1 + inner - shape.length)).fill(1),
-    ...shape,
-  ];
+  const missing = raggedRank + 1 + inner - shape.length;
+  const outer = [...new Array<number>(Math.max(0, missing)).fill(1), ...shape];
   const [count, ...middle] = outer.slice(0, raggedRank + 1), tail = outer.slice(raggedRank + 1);
   const length = middle.pop()!;
-  if (!isConcrete(outer) || outer.length > raggedRank + 1 + inner || middle.some((d) => d !== 1)) {
-    throw noRule(def, rows, `shape [${shape.map((d) => d ?? "?")}] does not broadcast to it`);
+  if (missing < 0 || middle.some((d) => d !== 1)) {
+    throw noRule(def, rows, `shape ${shapeText(shape)} does not broadcast to it`);
   }
-  const dense = reshape(asTensor(x), [(count as number) * length, ...tail as number[]]);
+  const t = asTensor(x), dims = isConcrete(outer) ? null : shapeOf(t);
+  const dense = isConcrete(outer)
+    ? reshape(t, [outer[0] * outer[raggedRank], ...tail as number[]])
+    : reshape(t, concat([[-1], slice(dims!, [raggedRank + 1 - missing])]));
   if (count === 1 && length === 1) return dense;
-  const ids = outerIds(rows);
+  const long = length === null
+    ? elementAt(dims!, raggedRank - missing)
+    : asTensor(intScalar(length));
   let at: Tensor | number = 0;
   if (count !== 1) {
-    const same = sameRows(
-      reshape(rows.nrows(), [1]),
-      asTensor(new NdArray("int32", [1], Int32Array.of(count as number))),
-    );
-    at = mul(minimum(ids, sub(same, 1)), length);
+    const many = count === null ? elementAt(dims!, 0) : asTensor(intScalar(count));
+    const n = rows.nrows(), wanted = count === null ? where(equal(many, 1), n, many) : many;
+    const same = sameRows(reshape(n, [1]), reshape(wanted, [1]));
+    at = mul(minimum(outerIds(rows), sub(minimum(same, many), 1)), long);
   }
   if (length !== 1) {
     const { splits, places } = innermost(rows);
-    const even = mul(range(0, sizeOf(splits), 1, "int32"), length);
-    const same = sameRows(splits, even);
-    at = add(at, minimum(places, largest(same)));
+    const even = mul(range(0, sizeOf(splits), 1, "int32"), long);
+    const same = sameRows(splits, length === null ? where(equal(long, 1), splits, even) : even);
+    at = add(at, minimum(minimum(places, max(same)), sub(long, 1)));
   }
   return gather(dense, at as Tensor);
-}
-
-function sizeOf(x: Tensor): Tensor {
-  return apply1(lookupOp("Size")!, [x]);
 }
 
 /** Splits of the innermost rows, and each value's position in its row. */
 function innermost(rows: RaggedTensor): { splits: Tensor; places: Tensor } {
   let inner = rows;
-  while (inner.values instanceof RaggedTensor) inner = inner.values;
+  while (isRagged(inner.values)) inner = inner.values;
   return { splits: inner.rowSplits, places: placesIn(inner) };
-}
-
-/** Returns the position of each value in its row. */
-function placesIn(x: RaggedTensor): Tensor {
-  const ids = x.valueRowIds();
-  return sub(range(0, sizeOf(ids), 1, "int32"), gather(begins(x.rowSplits), ids));
-}
-
-/** Returns the outermost row of each innermost value. */
-function outerIds(x: RaggedTensor): Tensor {
-  const ids = x.valueRowIds();
-  return x.values instanceof RaggedTensor ? gather(ids, outerIds(x.values)) : ids;
-}
-
-const SEGMENTS: Readonly<Record<string, string>> = {
-  Sum: "UnsortedSegmentSum",
-  Prod: "UnsortedSegmentProd",
-  Max: "UnsortedSegmentMax",
-  Min: "UnsortedSegmentMin",
-};
-
-/** Reduces over axes, beginning with the last. */
-function reduced(
-  def: OpDef,
-  x: RaggedTensor,
-  axes: readonly number[],
-  keep: boolean,
-): RaggedValues {
-  const rank = x.shape.length;
-  if (axes.length === rank && !keep) {
-    const all = Int32Array.from({ length: rank - x.raggedRank }, (_, i) => i);
-    return apply1(def, [x.flatValues, new NdArray("int32", [all.length], all)]);
-  }
-  if (def.name === "Mean") {
-    const sum = lookupOp("Sum")!, ones = x.withFlatValues(onesLike(x.flatValues));
-    return div(
-      reduced(sum, x, axes, keep) as Tensor,
-      reduced(sum, ones, axes, keep) as Tensor,
-    );
-  }
-  let result: RaggedValues = x;
-  for (const axis of axes.toSorted((a, b) => b - a)) {
-    result = result instanceof RaggedTensor
-      ? along(def, result, axis, keep)
-      : apply1(def, [result, new NdArray("int32", [1], Int32Array.of(axis))], { keep_dims: keep });
-  }
-  return result;
-}
-
-function along(def: OpDef, x: RaggedTensor, axis: number, keep: boolean): RaggedValues {
-  const { values } = x;
-  if (values instanceof RaggedTensor) {
-    if (axis >= 2) {
-      return RaggedTensor.fromRowSplits(along(def, values, axis - 1, keep), x.rowSplits);
-    }
-    throw new UnimplementedError(
-      `Cannot apply ${def.name} to ${x} over axis ${axis}: rows there are ragged themselves`,
-      { op: def.name },
-    );
-  }
-  if (axis > 1) {
-    const inner = new NdArray("int32", [1], Int32Array.of(axis - 1));
-    return x.withFlatValues(apply1(def, [values, inner], { keep_dims: keep }));
-  }
-  const ids = axis === 1 ? x.valueRowIds() : placesIn(x);
-  const count = axis === 1 ? x.nrows() : largest(concat([x.rowLengths(), [0]]));
-  const all = segments(def, values, [ids, count]);
-  return keep ? expandDims(all, axis) : all;
-}
-
-function segments(def: OpDef, values: Tensor, [ids, count]: readonly [Tensor, Tensor]): Tensor {
-  const counted = (x: Tensor): Tensor =>
-    apply1(lookupOp("UnsortedSegmentSum")!, [cast(x, "int32"), ids, count]);
-  if (def.name === "Any") return notEqual(counted(values), 0);
-  if (def.name === "All") return equal(counted(logicalNot(values)), 0);
-  const segment = lookupOp(SEGMENTS[def.name] ?? "");
-  if (segment !== undefined) return apply1(segment, [values, ids, count]);
-  throw new UnimplementedError(`Cannot apply ${def.name} to rows of a ragged tensor`, {
-    op: def.name,
-  });
-}
-
-function joined(def: OpDef, inputs: readonly Input[], axis: number): RaggedTensor {
-  const first = inputs.find((x) => x instanceof RaggedTensor) as unknown as RaggedTensor;
-  const parts = inputs.map((x) => asRagged(def, x, first));
-  if (axis === 0) return joinRows(parts, def.name);
-  const [{ rowSplits }] = parts;
-  if (axis >= 2) {
-    const splits = parts.slice(1).reduce(
-      (s, p) => s === p.rowSplits ? s : sameRows(s, p.rowSplits),
-      rowSplits,
-    );
-    const values = concat(parts.map((p) => p.values as Tensor), axis - 1);
-    return RaggedTensor.fromRowSplits(values, splits);
-  }
-  const rows = reshape(parts[0].nrows(), [1]);
-  const counts = parts.slice(1).reduce(
-    (n, p) => sameRows(n, reshape(p.nrows(), [1])),
-    rows,
-  );
-  const k = parts.length, n = reshape(counts, []);
-  // Row i of each, then row i + 1.
-  const numbers = range(0, mul(n, k), 1, "int32");
-  const part = apply1(lookupOp("FloorMod")!, [numbers, new NdArray("int32", [], Int32Array.of(k))]);
-  const row = apply1(lookupOp("FloorDiv")!, [numbers, new NdArray("int32", [], Int32Array.of(k))]);
-  const mixed = joinRows(parts, def.name).gather(add(mul(part, n), row));
-  return RaggedTensor.fromRowSplits(
-    mixed.values,
-    stridedSlice(mixed.rowSplits, [0], [0], [k], 1, 1),
-  );
-}
-
-/** Joins rows of ragged tensors of one rank. */
-export function joinRows(parts: readonly RaggedTensor[], fn: string): RaggedTensor {
-  const [{ raggedRank, dtype }] = parts;
-  const other = parts.find((p) => p.raggedRank !== raggedRank || p.dtype !== dtype);
-  if (other) {
-    throw new InvalidArgumentError(
-      `Cannot call ${fn} with ${parts[0]} and ${other}: ranks and dtypes must be equal`,
-      { op: fn },
-    );
-  }
-  const lengths = concat(parts.map((p) => p.rowLengths()));
-  const values = parts.map((p) => p.values);
-  return RaggedTensor.fromRowLengths(
-    raggedRank > 1 ? joinRows(values as RaggedTensor[], fn) : concat(values as Tensor[]),
-    lengths,
-  );
-}
-
-/** Converts a dense operand to a ragged tensor with as many ragged dimensions. */
-function asRagged(def: OpDef, x: Input, like: RaggedTensor): RaggedTensor {
-  const shape = x instanceof CompositeTensor ? x.shape : shapeOfInput(x);
-  if (shape !== null && shape.length !== like.shape.length) {
-    throw new ValueError(
-      `Cannot apply ${def.name} to ${like} and shape [${
-        shape.map((d) => d ?? "?")
-      }]: ranks must be equal`,
-    );
-  }
-  if (x instanceof RaggedTensor) return x;
-  if (x instanceof CompositeTensor || like.raggedRank > 1) {
-    throw noRule(def, like, `${x} stands beside it`);
-  }
-  return RaggedTensor.fromTensor(asTensor(x));
-}
-
-function picked(def: OpDef, [table, at, axis]: readonly Input[], attrs: Attrs): RaggedValues {
-  const ragged = (at instanceof RaggedTensor ? at : table) as RaggedTensor;
-  if (hostInts(literalOf(def, ragged, axis))[0] !== 0 || (attrs.batch_dims ?? 0) !== 0) {
-    throw new UnimplementedError(
-      `Cannot apply ${def.name} to ${ragged}: wanted axis 0 and no batch dimensions`,
-      { op: def.name },
-    );
-  }
-  if (at instanceof RaggedTensor) {
-    const rows = picked(def, [table, at.flatValues, axis], attrs);
-    return rows instanceof RaggedTensor
-      ? at.nestedRowSplits.reduceRight<RaggedTensor>(
-        (inner, splits) => RaggedTensor.fromRowSplits(inner, splits),
-        rows,
-      )
-      : at.withFlatValues(rows);
-  }
-  if (!(table instanceof RaggedTensor)) return apply1(def, [table, at, axis] as OpInput[], attrs);
-  const rank = shapeOfInput(at as OpInput)?.length;
-  if (rank === 0) return table.row(at as Tensor);
-  if (rank === 1) return table.gather(at as Tensor);
-  throw new UnimplementedError(
-    `Cannot apply ${def.name} to ${table} with indices of rank ${
-      rank ?? "?"
-    }: wanted a scalar or a vector`,
-    { op: def.name },
-  );
 }

@@ -1,16 +1,16 @@
 /** RaggedTensor: rows of different lengths as values and row starts, nested to any depth. */
-import { wantList } from "../../core/arguments.ts";
-import { CompositeSpec, CompositeTensor, type RowPart } from "../../core/composite.ts";
+import { CompositeTensor } from "../../core/composite.ts";
 import { compose } from "../../core/apply.ts";
-import { asDType, type DType } from "../../core/dtype.ts";
+import type { DType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
-import { NdArray, type Nested } from "../../core/nd_array.ts";
-import { compatible, type PartialShape, relaxShapes, shapeText } from "../../core/shape.ts";
+import type { Nested } from "../../core/nd_array.ts";
+import { isConcrete, type PartialShape } from "../../core/shape.ts";
 import { shortText, type Tensor, type TensorLike } from "../../core/tensor.ts";
-import { callable, TensorSpec } from "../../core/tensor_spec.ts";
 import { gather } from "../array/gather.ts";
+import { concat } from "../array/join.ts";
 import { range } from "../array/ranges.ts";
 import { pad } from "../array/pad.ts";
+import { slice } from "../array/slice.ts";
 import { cast } from "../array/cast.ts";
 import { expandDims, identity, reshape, shape as shapeOf } from "../array/view.ts";
 import { add, mul, sub } from "../pointwise/arithmetic.ts";
@@ -19,159 +19,21 @@ import { where } from "../pointwise/select.ts";
 import { max } from "../reduce/reduce.ts";
 import { upperBound } from "../reduce/topk.ts";
 import { asTensor } from "../input.ts";
-import { nestRows, RaggedArray } from "./ragged_array.ts";
+import { nestRows } from "./ragged_array.ts";
+import { RaggedTensorSpec } from "./ragged_spec.ts";
+import { rowCount } from "./ragged_class.ts";
 import { addRules } from "./ragged_rules.ts";
 import { withRowBehind } from "./row_behind.ts";
 import { at, begins, checkSplits, ends, splitsFromLengths, splitsOf, tensorOf } from "./splits.ts";
-import { unstackRows } from "../../core/arrays/rows.ts";
-import { raggedOfArray, raggedOfRows, raggedRows } from "../../kernels/host/composite_rows.ts";
+
+export {
+  RaggedTensorSpec,
+  type RaggedTensorSpecClass,
+  type RaggedTensorSpecMaker,
+} from "./ragged_spec.ts";
 
 /** The values of rows: a tensor, or rows again. */
 export type RaggedValues = Tensor | RaggedTensor;
-
-/** Class part of {@linkcode RaggedTensorSpec}; make one by calling `RaggedTensorSpec` or with `new`. */
-export class RaggedTensorSpecClass extends CompositeSpec {
-  /** Known dimensions. */
-  readonly shape: NonNullable<PartialShape>;
-  /** Element type. */
-  readonly dtype: DType;
-  /** Number of ragged dimensions. */
-  readonly raggedRank: number;
-  /** Specs of the values and the splits. */
-  readonly components: readonly TensorSpec[];
-
-  /** Makes a spec. Throws `ValueError` where the rank is too low for the ragged dimensions. */
-  constructor(
-    shape: NonNullable<PartialShape>,
-    dtype: DType = "float32",
-    raggedRank: number = shape?.length - 1,
-  ) {
-    super();
-    wantList(shape, "shape", "RaggedTensorSpec", "dimensions");
-    this.shape = shape;
-    this.dtype = asDType(dtype);
-    this.raggedRank = raggedRank;
-    if (!(Number.isInteger(raggedRank) && raggedRank >= 0 && raggedRank < shape.length)) {
-      throw new ValueError(
-        `Argument raggedRank (${raggedRank}) must be from 0 to less than rank (${shape.length})`,
-      );
-    }
-    this.components = raggedRank === 0 ? [TensorSpec(shape, this.dtype)] : [
-      TensorSpec([null, ...shape.slice(raggedRank + 1)], this.dtype),
-      ...Array.from(
-        { length: raggedRank },
-        (_, i) => TensorSpec([i === 0 && shape[0] !== null ? shape[0] + 1 : null], "int32"),
-      ),
-    ];
-  }
-
-  /** Ragged tensors of one rank have the same components. */
-  get kind(): string {
-    return `ragged${this.raggedRank}`;
-  }
-
-  /** Packs values and splits: of tensors a ragged tensor, of host arrays a ragged array; without splits the values. */
-  pack([values, ...splits]: readonly unknown[]): RaggedTensor | RaggedArray {
-    if (splits.length === 0) return values as RaggedTensor;
-    if (values instanceof NdArray) return new RaggedArray(values, splits as NdArray[]);
-    return RaggedTensor.fromNestedRowSplits(values as Tensor, splits as Tensor[]);
-  }
-
-  /** The innermost values, then the splits. */
-  override componentsOf(value: unknown): readonly unknown[] | null {
-    if (this.raggedRank === 0) return value instanceof CompositeTensor ? null : [value];
-    if (!(value instanceof RaggedArray)) return super.componentsOf(value);
-    const { flatValues, nestedRowSplits } = value;
-    return nestedRowSplits.length === this.raggedRank ? [flatValues, ...nestedRowSplits] : null;
-  }
-
-  /** True where a ragged tensor of the other spec fits. */
-  isCompatibleWith(other: RaggedTensorSpec): boolean {
-    return other.dtype === this.dtype && other.raggedRank === this.raggedRank &&
-      compatible(this.shape, other.shape);
-  }
-
-  /** Returns the common spec of both. */
-  override relaxed(other: RaggedTensorSpec): RaggedTensorSpec {
-    return this.#like(relaxShapes(this.shape, other.shape)!, this.raggedRank);
-  }
-  /** Returns the spec of a row: of values alone if no further dimension is ragged. */
-  override unbatched(): RaggedTensorSpec | TensorSpec {
-    const { raggedRank, dtype } = this, shape = this.shape.slice(1);
-    return raggedRank === 0 ? TensorSpec(shape, dtype) : this.#like(shape, raggedRank - 1);
-  }
-  /** Returns the spec of these as rows. */
-  override batched(rows: number | null): RaggedTensorSpec {
-    return this.#like([rows, ...this.shape], this.raggedRank + 1);
-  }
-  /** Returns the rows. */
-  override unstack(components: readonly NdArray[]): readonly (readonly NdArray[])[] {
-    return this.raggedRank === 0
-      ? unstackRows(components[0]).map((row) => [row])
-      : raggedRows(components);
-  }
-  /** Returns the number of values, the row lengths of each ragged dimension, and the values. */
-  override partsOfRow(value: RaggedValues): readonly RowPart[] {
-    const lengths = value instanceof RaggedTensor ? value.nestedRowLengths() : [];
-    const flat = value instanceof RaggedTensor ? value.flatValues : value;
-    const count = rowCount(value);
-    return [
-      { tensor: count, by: "stack" },
-      ...[...lengths, flat].map((tensor): RowPart => ({ tensor, by: "concat" })),
-    ];
-  }
-  /** Packs the rows as a ragged tensor. */
-  override ofRows(joined: readonly Tensor[]): RaggedTensor {
-    return joined.slice(0, -1).reduceRight<RaggedValues>(
-      (inner, lengths) => RaggedTensor.fromRowLengths(inner, lengths),
-      joined.at(-1)!,
-    ) as RaggedTensor;
-  }
-  /** Returns the components of a tensor of equal rows, as a value of this spec. */
-  componentsOfArray(array: NdArray): readonly NdArray[] {
-    return raggedOfArray(array, this.raggedRank);
-  }
-  /** Returns these as rows. */
-  override stack(values: readonly (readonly NdArray[])[]): readonly NdArray[] {
-    return raggedOfRows(values);
-  }
-
-  #like(shape: NonNullable<PartialShape>, raggedRank: number): RaggedTensorSpec {
-    return new RaggedTensorSpecClass(shape, this.dtype, raggedRank);
-  }
-
-  /** Text: `ragged float32[?,?]`. */
-  override toString(): string {
-    return `ragged ${this.dtype}${shapeText(this.shape)}`;
-  }
-}
-
-/** The spec of a ragged tensor. */
-export type RaggedTensorSpec = RaggedTensorSpecClass;
-
-/** The signatures of {@linkcode RaggedTensorSpec}. */
-export interface RaggedTensorSpecMaker {
-  /** Makes a spec. */
-  (shape: NonNullable<PartialShape>, dtype?: DType, raggedRank?: number): RaggedTensorSpec;
-  /** Makes a spec. */
-  new (shape: NonNullable<PartialShape>, dtype?: DType, raggedRank?: number): RaggedTensorSpec;
-}
-
-/**
- * The spec of a ragged tensor: its shape with null for ragged dimensions, its dtype, and the number of dimensions after
- * the first that are kept as splits: none for a row, which is a tensor and becomes a row of a ragged tensor when it is
- * batched. Used in `inputSignature`, `Tout` and `elementSpec`. Follows TensorFlow `tf.RaggedTensorSpec`; splits are
- * `int32` here. Works with and without `new`.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * const rows = tf.pyFunction(() => tf.ragged.constant([[1], [2, 3]], { dtype: "int32" }), [], tf.RaggedTensorSpec([null, null], "int32"));
- * assertEquals(rows.toList(), [[1], [2, 3]]);
- * ```
- */
-export const RaggedTensorSpec: RaggedTensorSpecMaker = callable(RaggedTensorSpecClass);
 
 /**
  * Rows of different lengths: row `i` holds the values from `rowSplits[i]` to before `rowSplits[i + 1]`. Values may be
@@ -245,10 +107,11 @@ export class RaggedTensor extends CompositeTensor {
     if (padding !== undefined && dims.length > 2) {
       throw new ValueError(`Cannot leave padding out of ${shortText(x)}: wanted rank 2`);
     }
+    const tail = dims.slice(2);
     return compose(() => {
       const shape = shapeOf(x), rows = at(shape, 0), columns = at(shape, 1);
       const whole = RaggedTensor.fromRowSplits(
-        reshape(x, [-1, ...dims.slice(2).map((d) => d ?? -1)]),
+        reshape(x, isConcrete(tail) ? [-1, ...tail] : concat([[-1], slice(shape, [2])])),
         mul(range(0, add(rows, 1), 1, "int32"), columns),
       );
       if (padding === undefined) return whole;
@@ -276,11 +139,15 @@ export class RaggedTensor extends CompositeTensor {
   get raggedRank(): number {
     return this.values instanceof RaggedTensor ? 1 + this.values.raggedRank : 1;
   }
-  /** Static shape; null for ragged and unknown dimensions. */
-  get shape(): NonNullable<PartialShape> {
-    const rows = this.rowSplits.staticShape?.[0] ?? null;
+  /** Static shape; null for ragged and unknown dimensions, and as a whole if the rank of the values is unknown. */
+  get shape(): PartialShape {
     const inner = this.values instanceof RaggedTensor ? this.values.shape : this.values.staticShape;
-    return [rows === null ? null : rows - 1, null, ...inner?.slice(1) ?? []];
+    return inner && [this.#rows, null, ...inner.slice(1)];
+  }
+  /** Static number of rows; null if unknown. */
+  get #rows(): number | null {
+    const splits = this.rowSplits.staticShape?.[0] ?? null;
+    return splits === null ? null : splits - 1;
   }
   /** The innermost values, then the splits. */
   get components(): readonly Tensor[] {
@@ -306,7 +173,7 @@ export class RaggedTensor extends CompositeTensor {
   }
   /** Returns the numbers of its rows. */
   rowNumbers(): Tensor {
-    return compose(() => range(0, this.shape[0] ?? this.nrows(), 1, "int32"));
+    return compose(() => range(0, this.#rows ?? this.nrows(), 1, "int32"));
   }
   /** Returns row `i`: a tensor, or a ragged tensor if its rows are ragged. */
   row(i: TensorLike): RaggedValues {
@@ -382,10 +249,6 @@ export class RaggedTensor extends CompositeTensor {
 }
 
 addRules(RaggedTensor);
-
-function rowCount(values: RaggedValues): Tensor {
-  return values instanceof RaggedTensor ? values.nrows() : at(shapeOf(values), 0);
-}
 
 /** Returns rows of these lengths at these starts. */
 function pickRows(values: RaggedValues, from: Tensor, lengths: Tensor): RaggedTensor {
