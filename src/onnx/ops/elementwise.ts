@@ -54,7 +54,7 @@ function mean({ xs }: NodeCall): Tensor {
     : tf.div(xs.reduce((a, b) => tf.add(a, b)), like(xs[0], xs.length));
 }
 
-/** Compares small integers in int32, which has kernels. */
+/** Makes the rule of a maximum or minimum of the inputs. */
 function extreme(name: "Maximum" | "Minimum"): Rule {
   return fold((a, b) => put1(name, [a, b]));
 }

@@ -22,7 +22,7 @@ interface RefOp {
 
 const VARIABLE = /^Variable(V2)?$/;
 
-/** All attributes, except the reference's colocation. */
+/** Returns the attributes without those that only references have. */
 const asUpdate = ({ _class: _c, use_locking: _, validate_shape: __, ...attr }: Attrs): Attrs =>
   attr;
 

@@ -224,7 +224,7 @@ async function repeatAfter(
   while (goesOn instanceof Promise ? await goesOn : goesOn) goesOn = turn();
 }
 
-/** True for a body that computes values for the host, and whose effects come after those reads. */
+/** True for a body that reads from a device, and whose effects are all the host's. */
 export function waitsBeforeEffects(plan: Plan): boolean {
   return reads(plan) && hasEffectsOfHost(plan);
 }
