@@ -181,7 +181,7 @@ export interface BackwardAsked {
   readonly order: "first" | "full";
   /** Handles of variables that are not inputs of the function but that its ops may read. */
   readonly unseen: readonly Tensor[];
-  /** The inputs that need a gradient, those unseen variables last. */
+  /** For each input, true if it needs a gradient; unseen variables last. */
   readonly needs: readonly boolean[];
 }
 
