@@ -22,9 +22,7 @@ const FOLDER = ".cache/native_check";
 /** Folders and files whose types are checked. */
 const CHECKED = ["mod.ts", "src", "tests", "tools"];
 
-/**
- * Checks the library, its tests and tools. Null where the compiler is not in Deno's cache, nor could be fetched.
- */
+/** Checks the library, its tests and tools. Null where the compiler is not in Deno's cache, nor could be fetched. */
 export async function nativeCheck(): Promise<CommandResult | null> {
   const wanted = [COMPILER, `npm:${NODE_TYPES}`, ...packagesImported()];
   const { code } = await capture(Deno.execPath(), ["cache", "--no-config", ...wanted]);

@@ -73,7 +73,6 @@ function typeText(type: ValueType | null): string {
   }`;
 }
 
-/** Returns the lines of a description. */
 export function inspectionLines(found: OnnxInspection): string[] {
   const list = (what: string, values: Readonly<Record<string, unknown>>) =>
     Object.entries(values).map(([name, value]) => `${what} ${name}: ${value}`);

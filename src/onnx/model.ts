@@ -36,13 +36,10 @@ export type OnnxInput = TensorLike | readonly TensorLike[] | null;
 /** An output value: a tensor, or a list of them for a sequence. */
 export type OnnxOutput = Tensor | Tensor[];
 
-/** The parts of a model. */
 export interface ModelInit {
   /** Its name in errors. */
   readonly name: string;
-  /** Its graph. */
   readonly graph: OnnxGraph;
-  /** Its variables. */
   readonly variables: Readonly<Record<string, Variable>>;
   /** Extents by their names in the file. */
   readonly dimensions: Readonly<Record<string, number>>;

@@ -51,7 +51,6 @@ export class Batcher {
   /** Wakes the loop when a request comes in. */
   #wake: () => void = () => {};
 
-  /** Creates the queue of a servable. */
   constructor(servable: Servable, options: QueueOptions) {
     this.#servable = servable;
     this.#options = options;

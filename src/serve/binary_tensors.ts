@@ -62,7 +62,6 @@ function stringsFromWire(bytes: Uint8Array, size: number, what: string): Uint8Ar
   );
 }
 
-/** Encodes an array. */
 export function arrayToWire({ dtype, data }: NdArray): Uint8Array<ArrayBuffer> {
   if (dtype !== "string") {
     const { buffer, byteOffset, byteLength } = data as Uint8Array;

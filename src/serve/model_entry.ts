@@ -12,7 +12,6 @@ import { DEFAULT_SIGNATURE, type Servable, type ServableModel, servablesOf } fro
 export class ModelVersion {
   /** Name of the model. */
   readonly model: string;
-  /** Number of the version, as text. */
   readonly version: string;
   /** Its signatures by name. */
   readonly signatures: ReadonlyMap<string, Servable>;

@@ -67,7 +67,6 @@ export type ServableModel =
 export interface Servable {
   readonly inputs: Specs;
   readonly outputs: Specs;
-  /** Calls it with an array for each input. */
   call(inputs: Readonly<Record<string, NdArray>>): Promise<Record<string, NdArray>>;
 }
 

@@ -1,11 +1,10 @@
 /**
- * The tests, run in Chromium: all that touches a GPU in a page that is cross-origin isolated, so every
- * kernel is compiled by Tint as well; what runs on the CPU in a page that is not, where the
- * WebAssembly memory cannot be shared; and a little of both in a page whose content security policy
- * lets no text be compiled and no worker be made of it.
+ * The tests, run in Chromium: all that touches a GPU in a page that is cross-origin isolated, so every kernel is
+ * compiled by Tint as well; what runs on the CPU in a page that is not, where the WebAssembly memory cannot be shared;
+ * and a little of both in a page whose content security policy lets no text be compiled and no worker be made of it.
  *
- * `WEFT_BROWSER_TESTS=conv,matmul` runs the files with these words in their paths, `WEFT_BROWSER_LOG=1`
- * tells of every test, and `WEFT_CHROMIUM=none` skips it all.
+ * `WEFT_BROWSER_TESTS=conv,matmul` runs the files with these words in their paths, `WEFT_BROWSER_LOG=1` tells of every
+ * test, and `WEFT_CHROMIUM=none` skips it all.
  */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";

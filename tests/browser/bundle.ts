@@ -1,6 +1,4 @@
-/**
- * Bundles tests for platforms other than Deno.
- */
+/** Bundles tests for platforms other than Deno. */
 
 import { capture } from "../../tools/command.ts";
 import { list, read, ROOT } from "../../tools/files.ts";

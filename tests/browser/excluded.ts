@@ -1,6 +1,4 @@
-/**
- * Tests that other platforms than Deno do not run, by how their paths start, each with the reason.
- */
+/** Tests that other platforms than Deno do not run, by how their paths start, each with the reason. */
 
 /** Paths from the repository's root. */
 export const EXCLUDED: Readonly<Record<string, string>> = {

@@ -1,6 +1,4 @@
-/**
- * Scalar expressions: the printers agree with the closures and with mathematics, in every arithmetic.
- */
+/** Scalar expressions: the printers agree with the closures and with mathematics, in every arithmetic. */
 
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";

@@ -1,6 +1,4 @@
-/**
- * Small models with a script op in the middle of each: what tests of whole models run in every mode.
- */
+/** Small models with a script op in the middle of each: what tests of whole models run in every mode. */
 import * as tf from "@weft/weft";
 
 /** Parameters of a model, by name. */

@@ -1,6 +1,4 @@
-/**
- * Sound GraphDefs to read, from which the fuzzer makes others.
- */
+/** Sound GraphDefs to read, from which the fuzzer makes others. */
 import * as tf from "@weft/weft";
 import type { Json } from "./mutate.ts";
 

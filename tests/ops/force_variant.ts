@@ -1,6 +1,4 @@
-/**
- * Runs every GPU variant of an op by force, under each kind of adapter, and compares it with the CPU kernel.
- */
+/** Runs every GPU variant of an op by force, under each kind of adapter, and compares it with the CPU kernel. */
 
 import { assert } from "@std/assert";
 import { type NdArray, setBackend } from "@weft/weft";

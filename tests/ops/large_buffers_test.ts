@@ -1,6 +1,4 @@
-/**
- * Plans for buffers larger than one binding: run with a binding limit made small, they must give the same results.
- */
+/** Plans for buffers larger than one binding: run with a binding limit made small, they must give the same results. */
 
 import { assert, assertEquals } from "@std/assert";
 import { type DType, NdArray, setBackend } from "@weft/weft";

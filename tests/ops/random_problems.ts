@@ -1,6 +1,4 @@
-/**
- * Problems of random shapes, for forcing kernels: sides lie around the edges of tiles, vectors and workgroups.
- */
+/** Problems of random shapes, for forcing kernels: sides lie around the edges of tiles, vectors and workgroups. */
 
 import type { DType, NdArray } from "@weft/weft";
 import { filled, noise, number, random, vector } from "./values.ts";

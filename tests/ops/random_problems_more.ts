@@ -1,6 +1,4 @@
-/**
- * More problems of random shapes: gradients, images, whole rows, optimizers, and the ops that plans make of others.
- */
+/** More problems of random shapes: gradients, images, whole rows, optimizers, and the ops that plans make of others. */
 
 import type { NdArray } from "@weft/weft";
 import { lookupOp } from "../../src/engine/core/op.ts";

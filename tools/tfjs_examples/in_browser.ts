@@ -1,6 +1,4 @@
-/**
- * Runs bundled examples in Chromium, each in a page of its own HTML, on the GPU that the browser has.
- */
+/** Runs bundled examples in Chromium, each in a page of its own HTML, on the GPU that the browser has. */
 import { npmFolder } from "../conformance/npm.ts";
 import { type PageFile, runPage } from "../browser.ts";
 import { buildPackage } from "../build.ts";

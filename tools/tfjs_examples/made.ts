@@ -1,6 +1,4 @@
-/**
- * Made data: numbers, images, tables and models in the place of what examples fetch.
- */
+/** Made data: numbers, images, tables and models in the place of what examples fetch. */
 import type { Any, Stage } from "./types.ts";
 
 /** `count` numbers between 0 and 1 that look random and are always the same. */

@@ -119,7 +119,6 @@ export class DispatcherState {
     return this.#last + 1;
   }
 
-  /** Applies an entry. */
   take(entry: Entry): void {
     if ("id" in entry && typeof entry.id === "number") this.#last = Math.max(this.#last, entry.id);
     switch (entry.is) {

@@ -70,7 +70,6 @@ export class Journal<E extends object> {
     this.#written = 0;
   }
 
-  /** Closes the file. */
   close(): void {
     if (this.#file !== null) closeSync(this.#file);
     this.#file = null;

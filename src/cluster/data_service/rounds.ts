@@ -23,7 +23,6 @@ type Round<E> = Promise<readonly E[] | null>;
 /** Milliseconds that consumers wait for a round before it is left out, as TensorFlow's workers have it. */
 const SKIP_MS = 100;
 
-/** The rounds of a task. */
 export class Rounds<E> {
   readonly #consumers: number;
   readonly #read: () => Promise<E | null>;

@@ -41,7 +41,6 @@ export interface ClusterProgramParts {
 export class ClusterProgram {
   /** True where a task has gone, or has restarted without its part. */
   isLost = false;
-  /** Dtypes of the results. */
   readonly dtypes: readonly DType[];
   readonly #fed: readonly string[];
   readonly #fetches: readonly string[];

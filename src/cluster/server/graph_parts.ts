@@ -94,7 +94,6 @@ function called(
   return [...seen];
 }
 
-/** Cuts a graph into parts by task. */
 export function cutForTasks(request: PartsRequest): Map<string, GraphPart> {
   const cutter = new Cutter(request);
   request.def.node.forEach((node) => cutter.add(node));

@@ -27,7 +27,6 @@ export class Master {
   readonly #sessions = new Map<string, MasterSession>();
   #callables = 0n;
 
-  /** Creates the master of a task. */
   constructor(host: TaskHost) {
     const session = (handle: string): MasterSession => this.#session(handle);
     this.handler = serviceOf(MasterService, {

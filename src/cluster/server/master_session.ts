@@ -36,7 +36,6 @@ export interface StepNames {
   readonly targets: readonly string[];
 }
 
-/** Settings of a session. */
 export interface SessionConfig {
   readonly isolated: boolean;
   readonly softPlacement: boolean;

@@ -46,7 +46,6 @@ export class PartitionRun {
   #resolve = (): void => {};
   #reject = (_: unknown): void => {};
 
-  /** Creates a run of a partition. */
   constructor(cut: CutPartition, options: PartitionRunOptions) {
     this.#cut = cut;
     this.#options = options;

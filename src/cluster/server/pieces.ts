@@ -14,7 +14,6 @@ import { fullName, isControl, operationOf } from "./node_names.ts";
 import { Program } from "./program.ts";
 import { SourceSets } from "./source_sets.ts";
 
-/** Kinds of items. */
 export type ItemKind =
   | "send"
   | "receive"
@@ -38,11 +37,8 @@ export interface Item {
   readonly kind: ItemKind;
   /** Name in messages. */
   readonly name: string;
-  /** Number of values it takes. */
   inputs: number;
-  /** Number of items it waits for beside them. */
   waits: number;
-  /** Edges of each output. */
   readonly outputs: Edge[][];
   /** Items that wait for it. */
   readonly before: Item[];
@@ -55,7 +51,6 @@ export interface Item {
   readonly program: Program | null;
 }
 
-/** A partition, cut. */
 export interface CutPartition {
   readonly items: readonly Item[];
   /** Number of items in each frame, by name; the graph itself is `""`. */
@@ -64,7 +59,6 @@ export interface CutPartition {
   readonly enters: ReadonlyMap<string, number>;
 }
 
-/** Options of cutting a partition. */
 export interface CutOptions {
   readonly resources: GraphResources;
   readonly scripts?: ScriptFunctions | undefined;

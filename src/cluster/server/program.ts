@@ -23,7 +23,6 @@ import type { RunContext } from "../../engine/runtime/run/run_context.ts";
 import type { RunValue } from "../../engine/runtime/run/run_value.ts";
 import type { GraphResources } from "../../tensorflow/graph/resources.ts";
 
-/** An input of a program. */
 export interface ProgramInput {
   /** Name of the tensor it stands for, as `node:0`. */
   readonly name: string;
@@ -33,11 +32,9 @@ export interface ProgramInput {
   readonly shape?: PartialShape;
 }
 
-/** Contents of a program. */
 export interface ProgramParts {
   /** Its nodes, with the functions they call. */
   readonly def: GraphDefJson;
-  /** Inputs of each run. */
   readonly inputs: readonly ProgramInput[];
   /** Names of the tensors it returns. */
   readonly fetches: readonly string[];
@@ -94,7 +91,6 @@ export class Program {
     this.#targets = elements.slice(fetches.length) as Operation[];
   }
 
-  /** Dtypes of the results. */
   get dtypes(): DType[] {
     return this.#fetches.map((t) => t.dtype);
   }

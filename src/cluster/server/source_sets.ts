@@ -7,7 +7,6 @@ export class SourceSets {
   readonly #ids = new Map<string, number>();
   readonly #unions = new Map<string, number>();
 
-  /** The set of one source. */
   of(name: string): number {
     let id = this.#ids.get(name);
     if (id === undefined) this.#ids.set(name, id = this.#ids.size);

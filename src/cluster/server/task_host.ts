@@ -11,7 +11,6 @@ import { addressOf, type ClusterSpec, type TaskName, taskOf, taskText } from "./
 import { TaskDevices } from "./devices.ts";
 import type { Sent } from "./rendezvous.ts";
 
-/** Settings of a task. */
 export interface TaskHostInit {
   readonly task: TaskName;
   readonly cluster: ClusterSpec;
@@ -83,7 +82,6 @@ export class TaskHost {
     this.#answer = handler;
   }
 
-  /** Returns a channel to an address. */
   channel(address: string): Channel {
     let channel = this.#channels.get(address);
     if (channel === undefined) {

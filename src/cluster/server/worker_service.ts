@@ -72,7 +72,6 @@ export class Worker {
   readonly #ended = new Set<bigint>();
   #count = 0;
 
-  /** Creates the worker service of a task. */
   constructor(host: TaskHost) {
     this.#host = host;
     this.handler = serviceOf(WorkerService, {

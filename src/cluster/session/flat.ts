@@ -31,7 +31,6 @@ export async function gradientOf(
   }
 }
 
-/** Concatenates the values of variables. */
 export async function flatten(variables: readonly Variable[]): Promise<NdArray> {
   const flat = tidy(() => concat(variables.map((v) => reshape(v, [sizeOf(v.shape)]))));
   try {

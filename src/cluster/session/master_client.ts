@@ -31,7 +31,6 @@ const RUN_STEP = "/tensorflow.MasterService/RunStep";
 /** Time that a master has to confirm the end of a session. */
 const CLOSE_MS = 2000;
 
-/** Options of a session. */
 export interface MasterSessionOptions {
   /** The graph, which places errors. */
   readonly graph: Graph;

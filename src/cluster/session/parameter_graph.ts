@@ -34,9 +34,7 @@ export type OptimizerOfStep = (step: Tensor) => ParameterOptimizer;
 export interface ParameterOptions {
   /** Name of the training, which tells it from others at the task. */
   readonly name: string;
-  /** Number of parameters. */
   readonly size: number;
-  /** The optimizer. */
   readonly optimizer: ParameterOptimizer | OptimizerOfStep;
   /** Number of gradients that make a step; null where each is one by itself. */
   readonly required: number | null;
@@ -70,7 +68,6 @@ export interface ParameterGraph {
   readonly state: readonly Variable[];
 }
 
-/** Builds the graph. */
 export function parameterGraph(options: ParameterOptions): ParameterGraph {
   const graph = new Graph();
   return graph.asDefault(() =>

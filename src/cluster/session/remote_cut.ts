@@ -22,7 +22,6 @@ export interface RemoteStep {
   readonly targets: readonly string[];
 }
 
-/** Runs a call. */
 export type RunStep = (
   step: RemoteStep,
   values: readonly NdArray[],

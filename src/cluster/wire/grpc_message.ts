@@ -7,7 +7,6 @@ const HEAD = 5;
 /** gRPC's clients refuse trailers of more than 8 KiB, and percent-encoding takes up to three bytes for one. */
 const MAX_STATUS_TEXT = 2000;
 
-/** Makes the head of a message. */
 export function headOf(parts: Parts): Uint8Array {
   const head = new Uint8Array(HEAD);
   new DataView(head.buffer).setUint32(1, parts.reduce((n, p) => n + p.length, 0));

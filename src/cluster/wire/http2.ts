@@ -32,7 +32,6 @@ import {
 import { Http2Stream, type StreamEvents, type StreamOwner } from "./http2_stream.ts";
 import { CHUNK, FrameWriter } from "./http2_writer.ts";
 
-/** Options of a connection. */
 export interface ConnectionOptions {
   /** For servers: called for each stream that the other end opens; returns the stream's events. */
   readonly accept?: (stream: Http2Stream) => StreamEvents;
@@ -111,7 +110,6 @@ export class Http2Connection implements StreamOwner {
   get begun(): boolean {
     return this.#begun;
   }
-  /** Number of open calls. */
   get open(): number {
     return this.#streams.size;
   }

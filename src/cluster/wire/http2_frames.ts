@@ -50,7 +50,6 @@ export interface FrameSink {
   control(frame: ControlFrame): void;
 }
 
-/** Encodes the head of a frame. */
 export function frameHead({ kind, flags, id }: FrameHead, length: number): Uint8Array {
   const head = new Uint8Array(FRAME_HEAD);
   head[0] = length >> 16;
@@ -69,7 +68,6 @@ export function words(...values: readonly number[]): Uint8Array {
   return new Uint8Array(body.buffer);
 }
 
-/** Encodes the body of a SETTINGS frame. */
 export function settingsBody(settings: readonly (readonly [number, number])[]): Uint8Array {
   const body = new DataView(new ArrayBuffer(6 * settings.length));
   settings.forEach(([id, value], i) => {

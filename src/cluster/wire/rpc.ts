@@ -18,7 +18,6 @@ function pathOf({ parent, name }: DescMethodUnary): string {
   return `/${parent.typeName}/${name}`;
 }
 
-/** Calls one method. */
 export async function call<I extends DescMessage, O extends DescMessage>(
   channel: Channel,
   method: DescMethodUnary<I, O>,

@@ -12,7 +12,6 @@ import { holdStep, makeStep, mayCapture, type Step, stepValue } from "./steps.ts
 /** The result of a function, and the owner of the tensors that it made. */
 export interface Owning<T> {
   readonly result: T;
-  /** The owned tensors. */
   readonly owned: readonly Tensor[];
   /** A tensor of dtype variant: the owned tensors live until its last handle is disposed. Null where there are none. */
   readonly owner: Tensor | null;

@@ -61,14 +61,12 @@ export class TapeRecording implements Disposable {
     setRecorders([...currentRecorders(), this.#recorder]);
   }
 
-  /** Stops recording. */
   stop(): void {
     if (!this.#isRunning) return;
     this.#isRunning = false;
     setRecorders(currentRecorders().filter((r) => r !== this.#recorder));
   }
 
-  /** Clears the recording. */
   reset(): void {
     const was = this.#isRunning;
     this.stop();

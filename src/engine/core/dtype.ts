@@ -183,7 +183,6 @@ export function asDType(value: unknown): DType {
   return d;
 }
 
-/** True for the name of a dtype. */
 export function isDType(value: unknown): value is DType {
   return typeof value === "string" && byName.has(value);
 }

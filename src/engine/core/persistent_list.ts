@@ -21,7 +21,6 @@ export class PersistentList<T> {
     this.#state = { items };
   }
 
-  /** The number of its elements. */
   get length(): number {
     return this.items.length;
   }

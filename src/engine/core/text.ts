@@ -19,7 +19,6 @@ export function decodeString(value: Uint8Array): string {
  */
 export const reads = { asTensorFlowJs: false };
 
-/** Concatenates parts. */
 export function concatBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const out = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
   let at = 0;
@@ -30,7 +29,6 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffe
   return out;
 }
 
-/** Joins parts with a separator. */
 export function joinBytes(
   parts: readonly Uint8Array[],
   separator: Uint8Array,
@@ -38,7 +36,6 @@ export function joinBytes(
   return concatBytes(parts.flatMap((part, i) => (i === 0 ? [part] : [separator, part])));
 }
 
-/** Makes a view for reading numbers. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

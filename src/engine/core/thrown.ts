@@ -51,7 +51,6 @@ function standIn(thrown: Error, fields: readonly unknown[]): unknown {
   }
 }
 
-/** Formats any value. */
 export function textOf(value: unknown): string {
   for (const text of [String, (v: unknown) => Object.prototype.toString.call(v)]) {
     try {

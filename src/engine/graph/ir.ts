@@ -47,7 +47,6 @@ export function isConstant({ def, feed }: IrNode): boolean {
 export interface IrGraph {
   /** Nodes in topological order. */
   readonly nodes: IrNode[];
-  /** Values to return. */
   readonly fetches: IrValue[];
   /** Nodes to run for their effect. */
   readonly targets: IrNode[];

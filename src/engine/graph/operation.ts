@@ -13,7 +13,6 @@ import type { Graph } from "./graph.ts";
 /** The data of a new operation. */
 export interface OperationInit
   extends Pick<Operation, "name" | "def" | "inputs" | "controlInputs" | "attrs" | "device"> {
-  /** Output specs. */
   readonly outputs: readonly Spec[];
   /** Its stack shows where user code made the operation. */
   readonly site: Error;

@@ -36,7 +36,6 @@ class Counter {
   }
 }
 
-/** The reason of a trace. */
 export interface TraceReason {
   /** Key apart from tensors: equal for equal nests and JavaScript values. */
   readonly structure: string;
@@ -67,7 +66,6 @@ export class Retracing {
     captureStackTrace?.(this.#made, maker);
   }
 
-  /** Notes a call. */
   called(): void {
     this.#own.calls++;
     if (this.#place !== null) this.#place.calls++;

@@ -21,7 +21,6 @@ export class KernelTable<T extends Readonly<Record<MeaningKind, unknown>>> {
     return this.#rows[kind];
   }
 
-  /** Adds kernels. */
   bring(kernels: Partial<T>): void {
     this.#rows = { ...this.#rows, ...kernels };
   }

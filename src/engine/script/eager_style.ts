@@ -4,7 +4,6 @@ import type { BodyCall } from "../runtime/functions/body_call.ts";
 import { type BodyUse, callBody } from "./body.ts";
 import { freeReturned } from "./returned.ts";
 
-/** A call of an eager-style body. */
 interface EagerStyleCall<R> extends Pick<BodyUse<R>, "script" | "site"> {
   /** Owns the body's tensors. */
   readonly body: BodyCall;

@@ -8,7 +8,6 @@ import { outputsOf } from "./tout.ts";
 
 const made = new WeakMap<Attrs, Script>();
 
-/** Returns the script of an imported node. */
 export function scriptFromRegistry(attrs: Attrs, found: RegisteredScript): Script {
   const known = made.get(attrs);
   if (known) return known;

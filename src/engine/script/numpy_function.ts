@@ -47,7 +47,6 @@ export interface NumpyFunctionOptions extends PyFuncOptions {
   readonly worker?: WorkerOption;
 }
 
-/** Option keys common to these functions. */
 const COMMON: OptionKeys<PyFuncOptions> = {
   stateful: true,
   name: true,

@@ -48,7 +48,6 @@ function isAsync(func: ScriptFunction): boolean {
 interface ReadingCall {
   readonly script: Script;
   readonly inputs: readonly OpInput[];
-  /** Its device. */
   readonly device: Device;
   readonly site: CallSite;
   /** False where the caller cannot wait. */

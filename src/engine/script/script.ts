@@ -165,12 +165,10 @@ export function unregisterScript(token: string): boolean {
   return byToken.delete(token);
 }
 
-/** Returns the script registered under a token. */
 export function findScript(token: string): RegisteredScript | undefined {
   return byToken.get(token);
 }
 
-/** Number of registered scripts. */
 export function registeredScriptCount(): number {
   return byToken.size;
 }
@@ -256,7 +254,6 @@ function isListOfShapes(v: unknown): boolean {
   return Array.isArray(v) && v.length === 1 && v[0] !== null && typeof v[0] === "object";
 }
 
-/** Makes the error of an unregistered token. */
 export function unknownToken(token: string, node?: string): InvalidArgumentError {
   return new InvalidArgumentError(
     `ValueError: Could not find callback with key=${token} in the registry.`,

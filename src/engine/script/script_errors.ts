@@ -183,7 +183,6 @@ export function leafPaths(structure: unknown, at = ""): string[] {
   );
 }
 
-/** Returns the name of a value's type. */
 export function typeName(v: unknown): string {
   if (v === null || typeof v !== "object") return v === null ? "null" : typeof v;
   // Generators have a constructor without a name.

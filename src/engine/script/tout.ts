@@ -70,7 +70,6 @@ export function missingTout(op: string): TypeError {
   );
 }
 
-/** Returns outputs of these specs in this nest. */
 export function outputsOf(specs: readonly Spec[], structure: unknown): Outputs {
   return { specs, shapes: specs.map((s) => s.shape), structure, single: !isNested(structure) };
 }

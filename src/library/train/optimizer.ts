@@ -1,6 +1,4 @@
-/**
- * The base of all optimizers: gradients, slots, the step count and saving; subclasses add a variable's update op.
- */
+/** The base of all optimizers: gradients, slots, the step count and saving; subclasses add a variable's update op. */
 import { apply, currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
 import { describe } from "../../engine/core/convert.ts";
 import type { DType } from "../../engine/core/dtype.ts";

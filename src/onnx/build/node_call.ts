@@ -20,7 +20,6 @@ export interface NodeSurroundings {
   readonly tensors: Map<Value, Tensor>;
   /** Tensors with their channels last. */
   readonly lasts: Map<Value, Tensor>;
-  /** Runs an inner graph of the node on inputs. */
   runGraph(graph: OnnxGraph, inputs: readonly Value[]): Value[];
 }
 
@@ -61,7 +60,6 @@ export class NodeCall {
   readonly node: GraphNode;
   /** Its inputs; null for absent ones. */
   readonly inputs: readonly (Value | null)[];
-  /** Its attributes. */
   readonly attributes: Attributes;
   readonly #around: NodeSurroundings;
   readonly #isNarrow: boolean;
@@ -139,7 +137,6 @@ export class NodeCall {
     return made;
   }
 
-  /** Returns a value as a tensor of a dtype. */
   tensorOf(value: Value, dtype: DType = value.dtype): Tensor {
     return tensorOf(value, this.#around.tensors, dtype);
   }

@@ -11,7 +11,6 @@ export type RuleOutput = Tensor | NdArray | Value;
 /** Makes a node's outputs of Weft's ops: one, or a list in the node's order; null for one that is not made. */
 export type Rule = (node: NodeCall) => RuleOutput | readonly (RuleOutput | null)[];
 
-/** Options of a rule. */
 export interface RuleOptions {
   /** The op's domain. Default: ONNX's own. */
   readonly domain?: string;

@@ -51,7 +51,6 @@ export class Value {
     this.last = init.last ?? null;
   }
 
-  /** Makes a value of a tensor. */
   static of(tensor: Tensor, { dtype = tensor.dtype, entries, initial }: TensorFacts = {}): Value {
     return new Value({
       kind: "tensor",
@@ -62,7 +61,6 @@ export class Value {
     });
   }
 
-  /** Makes a value of known elements. */
   static known(known: NdArray, data: TensorData | null = null): Value {
     return new Value({
       kind: "tensor",
@@ -78,7 +76,6 @@ export class Value {
     return new Value({ kind: "tensor", dtype: last.dtype, last });
   }
 
-  /** Makes a list of values. */
   static sequence(items: readonly Value[], dtype: DType = items[0]?.dtype ?? "float32"): Value {
     return new Value({ kind: "sequence", dtype, items });
   }

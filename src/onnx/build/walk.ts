@@ -17,7 +17,6 @@ import { Value } from "./value.ts";
 /** Maximum elements that are computed while building. */
 const MOST_FOLDED = 2 ** 16;
 
-/** Options of a walk. */
 export interface WalkOptions {
   /** The table of ops. */
   readonly lookup: Lookup;
@@ -171,7 +170,6 @@ function listed(result: ReturnType<Rule>): readonly (RuleOutput | null)[] {
   return Array.isArray(result) ? result : [result as RuleOutput];
 }
 
-/** Makes a value of a rule's output. */
 export function valueOf(result: RuleOutput): Value {
   if (result instanceof Tensor) return Value.of(result);
   return result instanceof NdArray ? Value.known(result) : result;

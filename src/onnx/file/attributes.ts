@@ -50,7 +50,6 @@ export class Attributes {
     return this.#of(name, 2)?.i;
   }
 
-  /** A text. */
   text(name: string, otherwise: string): string {
     const a = this.#of(name, 3);
     return a === undefined ? otherwise : decodeString(a.s);
@@ -61,7 +60,6 @@ export class Attributes {
     return this.#of(name, 3)?.s;
   }
 
-  /** A tensor. */
   tensor(name: string): TensorData | undefined {
     const a = this.#of(name, 4);
     if (a !== undefined && a.t === undefined) throw this.#bad(name, "a tensor");
@@ -78,7 +76,6 @@ export class Attributes {
     return this.#of(name, 7)?.ints.map(Number);
   }
 
-  /** Texts. */
   texts(name: string): readonly string[] | undefined {
     return this.#of(name, 8)?.strings.map((s) => decodeString(s));
   }
@@ -88,7 +85,6 @@ export class Attributes {
     return this.#of(name, 8)?.strings;
   }
 
-  /** Tensors. */
   tensors(name: string): readonly TensorData[] | undefined {
     return this.#of(name, 9)?.tensors.map((t) => readTensor(t));
   }

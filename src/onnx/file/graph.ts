@@ -5,13 +5,11 @@ import type { ValueType } from "./types.ts";
 
 /** A named input or output of a graph. */
 export interface GraphValue {
-  /** Its name. */
   readonly name: string;
   /** Its type; null if the file does not tell it. */
   readonly type: ValueType | null;
 }
 
-/** A node. */
 export interface GraphNode {
   /** Name of its op, such as `Conv`. */
   readonly op: string;
@@ -33,11 +31,9 @@ export interface GraphNode {
 
 /** A graph: of a model, or of a node's branch or body. */
 export interface OnnxGraph {
-  /** Its name. */
   readonly name: string;
   /** Its inputs, without those with initialisers. */
   readonly inputs: readonly GraphValue[];
-  /** Its outputs. */
   readonly outputs: readonly GraphValue[];
   /** Its nodes in topological order. */
   readonly nodes: readonly GraphNode[];

@@ -12,7 +12,6 @@ import { readType, type ValueType } from "./types.ts";
 /** Maximum nesting of graphs. Control flow of real models nests four deep. */
 const MOST_DEPTH = 32;
 
-/** The context of reading a graph. */
 export interface GraphContext {
   /** The model's functions. */
   readonly functions: Functions;

@@ -11,13 +11,11 @@ import { NdArray } from "../../engine/core/nd_array.ts";
 import type { Tensor } from "../proto/onnx_pb.ts";
 import { dtypeOfNumber, PACKED, typeName } from "./types.ts";
 
-/** A tensor of a file. */
 export class TensorData {
   /** Name of the element type, as `int4`. */
   readonly type: string;
   /** The dtype that holds the elements. */
   readonly dtype: DType;
-  /** The shape. */
   readonly shape: readonly number[];
   /** The bytes of elements of less than a byte: the first in the low bits. */
   readonly packed: Uint8Array | null;

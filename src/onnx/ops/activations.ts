@@ -83,7 +83,6 @@ function gelu(n: NodeCall): Tensor {
   return tf.gelu(n.x(0), n.attributes.text("approximate", "none") === "tanh");
 }
 
-/** Activations. */
 export const ACTIVATIONS: readonly OpEntry[] = [
   op("Celu", 12, celu),
   op("Elu", 1, (n) => elu(n.x(0), n.attributes.float("alpha", 1))),

@@ -49,7 +49,6 @@ function bitCast(n: NodeCall): Tensor {
   return dtype === "bool" ? tf.notEqual(n.x(0), tf.zerosLike(n.x(0))) : tf.cast(n.x(0), dtype);
 }
 
-/** Casts. */
 export const CASTS: readonly OpEntry[] = [
   op("BitCast", 26, bitCast),
   op("Cast", 1, cast),

@@ -38,13 +38,11 @@ function branch(n: NodeCall): RuleOutput[] {
   return tf.cond(tf.reshape(n.x(0), []), side("then_branch"), side("else_branch")) as Tensor[];
 }
 
-/** The turns of a loop. */
 interface Turns {
   /** Maximum number of turns; null for no limit. */
   readonly most: number | Tensor | null;
   /** Condition to begin; null if only the number of turns ends the loop. */
   readonly begins: Value | null;
-  /** Values carried from turn to turn. */
   readonly carried: readonly Value[];
   /** Runs a turn: returns the condition to go on, the carried values, and the collected ones. */
   turn(
@@ -256,7 +254,6 @@ function batchedScan(n: NodeCall): RuleOutput[] {
   return rows.map((list) => stacked(n, list));
 }
 
-/** Branches and loops. */
 export const CONTROL: readonly OpEntry[] = [
   op("If", 1, branch),
   op("Loop", 1, loop, { known: [0] }),

@@ -148,7 +148,6 @@ function convTranspose(n: NodeCall): RuleOutput {
   return Value.channelsLast(n.has(2) ? tf.add(y, n.x(2)) : y);
 }
 
-/** Convolutions. */
 export const CONVOLUTIONS: readonly OpEntry[] = [
   op("Conv", 1, conv),
   op("ConvTranspose", 1, convTranspose),

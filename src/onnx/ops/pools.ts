@@ -206,7 +206,6 @@ function maxUnpool(n: NodeCall): Tensor {
   return tf.pad(y, wanted.map((d, i): [number, number] => [0, Math.max(0, d - own[i])]));
 }
 
-/** Pools. */
 export const POOLS: readonly OpEntry[] = [
   op("AveragePool", 1, averagePool),
   op("GlobalAveragePool", 1, global(tf.mean)),

@@ -34,7 +34,6 @@ function einsum(n: NodeCall): Tensor {
   return tf.einsum(n.attributes.text("equation", "").replaceAll(/\s+/g, ""), ...n.xs);
 }
 
-/** Products. */
 export const PRODUCTS: readonly OpEntry[] = [
   op("Det", 11, unary(tf.linalg.det)),
   op("Einsum", 12, einsum),

@@ -33,7 +33,6 @@ export function to(x: Tensor, dtype: DType): Tensor {
   return x.dtype === dtype ? x : tf.cast(x, dtype);
 }
 
-/** Makes a number in the dtype of a tensor. */
 export function like(x: Tensor, value: number): Tensor {
   return to(tf.scalar(value, isFloat(x.dtype) ? "float32" : "int32"), x.dtype);
 }

@@ -69,7 +69,6 @@ function running(f: typeof tf.cumsum): Rule {
 
 const options = { known: [1] };
 
-/** Reductions. */
 export const REDUCTIONS: readonly OpEntry[] = [
   op("CumProd", 26, running(tf.cumprod), options),
   op("CumSum", 11, running(tf.cumsum), options),

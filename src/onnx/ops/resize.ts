@@ -10,7 +10,6 @@ import { isFloat, to } from "./raw.ts";
 import { elementOf, vectorOf } from "./shapes.ts";
 import * as tf from "../../../mod.ts";
 
-/** The resizing of one axis. */
 interface AxisPlan {
   readonly axis: number;
   /** The extent before. */
@@ -59,7 +58,6 @@ function placeIn({ from, to, scale, roi, isScaled }: AxisPlan, mode: string, i: 
   }
 }
 
-/** Returns the nearest integral place. */
 function nearestTo(place: number, mode: string): number {
   const low = Math.floor(place);
   if (mode === "floor") return low;
@@ -167,7 +165,6 @@ function mixingOf(n: NodeCall): Mixing {
   };
 }
 
-/** Resizes an axis by its plan. */
 function resizeAxis(x: Tensor, plan: AxisPlan, mixing: Mixing): Tensor {
   if (mixing.mode === "nearest") return tf.gather(x, nearestPlaces(plan, mixing), plan.axis);
   const perm = lastAxis(x.staticShape!.length, plan.axis);
@@ -269,7 +266,6 @@ function outsideOf(n: NodeCall, y: Tensor, plans: readonly AxisPlan[]): Tensor {
   }, to(y, "float32"));
 }
 
-/** Resizing. */
 export const RESIZE: readonly OpEntry[] = [
   op("Resize", 10, resize, { known: [1, 2, 3], grows: true }),
   op("Upsample", 7, resize, { known: [1], grows: true }),

@@ -8,7 +8,6 @@ import { dtypeOfNumber } from "../file/types.ts";
 import { knownInt64 } from "./shapes.ts";
 import * as tf from "../../../mod.ts";
 
-/** Returns the items of a sequence. */
 function itemsOf(n: NodeCall, i = 0): readonly Value[] {
   const value = n.value(i);
   return value.kind === "sequence" ? value.items : n.fail(`input ${i} is no sequence`);
@@ -88,7 +87,6 @@ function empty(n: NodeCall): Value {
   return Value.sequence([], dtypeOfNumber(number));
 }
 
-/** Sequences and optionals. */
 export const SEQUENCES: readonly OpEntry[] = [
   op("ConcatFromSequence", 11, concat),
   op("Optional", 15, optional),

@@ -17,7 +17,6 @@ export function counted(x: Tensor): Value {
   return Value.of(x, { dtype: "int64" });
 }
 
-/** Returns known integers as int64. */
 export function knownInt64(values: readonly number[], shape: readonly number[]): NdArray {
   return new NdArray("int64", shape, BigInt64Array.from(values, BigInt));
 }

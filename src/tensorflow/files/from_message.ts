@@ -22,7 +22,6 @@ import { Budget } from "../../engine/graph/graph_def/check.ts";
 import { attrFromJson } from "../../engine/graph/graph_def/values.ts";
 import { DataType, type TensorProto, type TensorShapeProto } from "../proto/tensor_pb.ts";
 
-/** Converts a GraphDef. */
 export function graphDefOf(message: GraphDef): GraphDefJson {
   const def: GraphDefJson = {
     node: message.node.map(nodeOf),
@@ -141,7 +140,6 @@ export function typeOf(type: DataType): string {
   return known === undefined ? `DT_${type}` : known.startsWith("DT_") ? known : `DT_${known}`;
 }
 
-/** Converts a shape. */
 export function shapeOf(m: TensorShapeProto): ShapeJson {
   return m.unknownRank
     ? { unknownRank: true }

@@ -104,7 +104,6 @@ class Model implements LoadedModel {
   readonly #byNode: ReadonlyMap<string, Variable>;
   readonly #resources = new GraphResources();
   readonly root: LoadedObject;
-  /** Variables by the numbers of their objects. */
   readonly #byObject = new Map<number, Variable>();
   #graph: Graph | null = null;
 

@@ -12,7 +12,6 @@ export interface SavedVariableSpec {
   readonly name: string;
   /** Its key in the checkpoint. */
   readonly key: string;
-  /** The node of its handle. */
   readonly handle: string;
   readonly type: string;
   readonly shape: ShapeJson;
@@ -32,7 +31,6 @@ function constant(name: string, tensor: TensorJson): NodeDefJson {
   return { name, op: "Const", attr: { dtype: { type: tensor.dtype }, value: { tensor } } };
 }
 
-/** Makes the nodes for these variables. */
 export function saverNodes(variables: readonly SavedVariableSpec[]): NodeDefJson[] {
   const keys = variables.map((v) => v.key);
   const dtypes = { list: { type: variables.map((v) => v.type) } };

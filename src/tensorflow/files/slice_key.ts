@@ -9,7 +9,6 @@ export interface Extent {
   readonly length: number;
 }
 
-/** Makes the key of a slice of a tensor. */
 export function sliceKey(name: string, extents: readonly Extent[]): Uint8Array {
   const out: number[] = [];
   pushNumber(out, 0);

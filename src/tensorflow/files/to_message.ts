@@ -139,7 +139,6 @@ export function dtype(name: string): DataType {
   return value;
 }
 
-/** Converts a shape. */
 export function shapeMessage(shape: ShapeJson): TensorShapeProto {
   return create(TensorShapeProtoSchema, {
     unknownRank: shape.unknownRank ?? false,
@@ -147,7 +146,6 @@ export function shapeMessage(shape: ShapeJson): TensorShapeProto {
   });
 }
 
-/** Converts a tensor. */
 export function tensorMessage(t: TensorJson): TensorProto {
   return create(TensorProtoSchema, {
     dtype: dtype(t.dtype),

@@ -23,13 +23,10 @@ export interface NamedTensor {
   readonly shape: PartialShape;
 }
 
-/** Contents of the files. */
 export interface GraphModelFile {
   /** The graph, without variables. */
   readonly def: GraphDefJson;
-  /** Its inputs, by name. */
   readonly inputs: Readonly<Record<string, NamedTensor>>;
-  /** Its outputs, by name. */
   readonly outputs: Readonly<Record<string, NamedTensor>>;
 }
 

@@ -11,7 +11,6 @@ import {
 } from "../../engine/runtime/functions/concrete_function.ts";
 import { put1 } from "./rule.ts";
 
-/** The functions of a file. */
 interface Functions {
   def(name: string): FunctionDefJson;
   get(name: string, given: readonly Spec[]): ConcreteFunction;

@@ -91,7 +91,6 @@ function joined(rows: Tensor): Tensor {
   return reshape(rows, concat([intVector([-1]), slice(dims, [2], [-1])]));
 }
 
-/** Returns the extent of each row. */
 function lengths(rows: Tensor): Tensor {
   const dims = shape(rows);
   return cast(

@@ -14,7 +14,6 @@ type Key = string | number | bigint;
  */
 export class LookupTable implements Table {
   readonly name: string;
-  /** Dtypes of keys and values. */
   readonly dtypes: readonly [DType, DType];
   readonly ofGraph: boolean;
   readonly #isMutable: boolean;

@@ -1,6 +1,5 @@
 /** Resources of imported graphs: kept between runs, and shared by name with other graphs. */
 
-/** The key of a resource. */
 export interface ResourceName {
   /** Kind, such as `"variable"`: each kind has names of its own. */
   readonly kind: string;

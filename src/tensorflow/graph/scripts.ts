@@ -10,7 +10,6 @@ export type ScriptFunctions = Readonly<Record<string, (...args: any[]) => unknow
 
 /** The scripts that a GraphDef may call beside the registered ones. */
 export interface ScriptSources {
-  /** Functions of scripts by token. */
   readonly scripts?: ScriptFunctions | undefined;
   /**
    * True for a graph from a network: of scripts without a registered name it reaches only those that sessions of this

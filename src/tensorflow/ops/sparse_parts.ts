@@ -140,7 +140,6 @@ defineOp({
   },
 });
 
-/** Returns the magnitude of an element. */
 function sizeOfElement(x: unknown): number {
   return Array.isArray(x) ? Math.hypot(x[0], x[1]) : Math.abs(Number(x));
 }

@@ -69,7 +69,6 @@ function defineSparseReduce(
   });
 }
 
-/** Each value has the gradient of its sum. */
 function sumGradient(dy: Tensor, indices: Tensor, dims: Tensor, axes: Tensor): Tensor {
   const extents = cast(dims, "int32"), rank = reshape(shapeOf(extents), []);
   const places = reshape(mod(add(axes, rank), rank), [-1, 1]);

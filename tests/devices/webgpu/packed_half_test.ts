@@ -1,6 +1,4 @@
-/**
- * float16 on adapters without f16: every op that takes it, on a device that was never asked for the feature.
- */
+/** float16 on adapters without f16: every op that takes it, on a device that was never asked for the feature. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 import { opCheck } from "@weft/weft/testing";

@@ -1,6 +1,4 @@
-/**
- * Replicas of a small network, with the data of their parts of each batch, for tests of training by several.
- */
+/** Replicas of a small network, with the data of their parts of each batch, for tests of training by several. */
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import {

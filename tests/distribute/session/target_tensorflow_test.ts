@@ -1,6 +1,4 @@
-/**
- * Sessions on TensorFlow's own servers. They run where WEFT_TENSORFLOW_PYTHON names a Python that has TensorFlow.
- */
+/** Sessions on TensorFlow's own servers. They run where WEFT_TENSORFLOW_PYTHON names a Python that has TensorFlow. */
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";

@@ -13,7 +13,6 @@ export type WasmExports = Readonly<Record<string, WasmFunction>>;
 
 /** Pieces that a kernel processes one after another, and that may be divided. */
 export interface Pieces {
-  /** Number of pieces. */
   readonly count: number;
   /** Floating point operations for all of them. */
   readonly work: number;

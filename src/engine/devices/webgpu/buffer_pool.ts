@@ -15,7 +15,6 @@ export interface PooledBuffer {
   isFree: boolean;
   /** True while it stands in a list of the pool, also after it was claimed. */
   isListed: boolean;
-  /** The list it returns to. */
   readonly list: PooledBuffer[];
 }
 

@@ -9,7 +9,6 @@ export function isControl(input: string): boolean {
   return input.startsWith("^");
 }
 
-/** Returns the data inputs. */
 export function dataInputs({ input = [] }: NodeDefJson): string[] {
   return input.filter((i) => !isControl(i));
 }

@@ -26,7 +26,6 @@ export function addedValue(
   return valueOf(node, inferred.outputs[0]);
 }
 
-/** Makes a constant. */
 export function constantNode(like: IrNode, value: NdArray): IrValue {
   return valueOf(addedNode(like, "Const", [], { value, dtype: value.dtype }), value);
 }

@@ -15,7 +15,6 @@ export class Clusters {
   /** Units in order; null for one that was united with another. */
   readonly #order: (Unit | null)[];
 
-  /** Makes a unit of each node. */
   constructor({ nodes }: IrGraph) {
     this.#order = nodes.map((node, at) => {
       const unit = { members: new Set([node]), at };
@@ -27,7 +26,6 @@ export class Clusters {
     });
   }
 
-  /** Returns the unit of a node. */
   setOf(node: IrNode): ReadonlySet<IrNode> {
     return this.#unitOf.get(node)!.members;
   }

@@ -16,7 +16,6 @@ const LEAST = 2 ** -126;
 /** The layout of a product's channels in its filter and its result. */
 interface Channels {
   readonly filter: NdArray;
-  /** Number of channels. */
   readonly count: number;
   /** Elements of the filter from one channel to the next. */
   readonly step: number;

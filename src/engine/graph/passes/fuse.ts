@@ -31,7 +31,6 @@ interface Group {
   work: number;
 }
 
-/** The context of the grouping. */
 interface Context extends Uses {
   readonly groups: ReadonlyMap<IrNode, readonly Group[]>;
   readonly target: PassTarget;

@@ -11,10 +11,8 @@ import { joined, usesOf } from "./pointwise_nodes.ts";
 export class Match {
   /** Values by the pattern's names. */
   values: ReadonlyMap<string, IrValue> = new Map();
-  /** Nodes of the match. */
   nodes: ReadonlySet<IrNode> = new Set();
 
-  /** Returns the value of a name. */
   get(name: string): IrValue {
     return this.values.get(name)!;
   }

@@ -25,10 +25,8 @@ const NAMES = [
   "merge",
   "group",
 ] as const;
-/** Name of a pass. */
 export type PassName = typeof NAMES[number];
 
-/** Passes by name. */
 export const PASSES: Readonly<Record<PassName, (ir: IrGraph, target: PassTarget) => IrGraph>> = {
   cse,
   filters: foldIntoFilters,

@@ -29,7 +29,6 @@ export interface Gather {
   readonly batch: number;
   /** Depth, height, width. */
   readonly axes: readonly [GatherAxis, GatherAxis, GatherAxis];
-  /** Channels of the source. */
   readonly channels: number;
   /** Channels of the result. */
   readonly columns: number;

@@ -39,7 +39,6 @@ const TRIVIAL_AXIS: WindowAxis = {
   after: 0,
 };
 
-/** Returns the extent of a dilated window. */
 export function dilatedExtent(filter: number, dilation: number): number {
   return (filter - 1) * dilation + 1;
 }

@@ -22,7 +22,6 @@ export function convFits(problem: Problem, profile: Profile): boolean {
 /** A kernel over images, planned as if all had their channels last. */
 export interface ImageKernel {
   readonly name: string;
-  /** Inputs that are its operands. */
   readonly operands: readonly number[];
   /** True for operands and results that are images, not filters. Default all. */
   readonly images?: readonly boolean[];

@@ -46,7 +46,6 @@ function asTranspose(map: CopyMap): Transpose | null {
     : null;
 }
 
-/** The variant of a copy that is a transpose. */
 export function transposeVariant({ from, map }: MeaningOf<"copy">): GpuVariant {
   return {
     name: "transpose",

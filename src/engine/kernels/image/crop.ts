@@ -21,7 +21,6 @@ import { boundWhole } from "../copy/pieces.ts";
 import { flatPlan } from "../dispatches.ts";
 import { imageDims } from "./geometry.ts";
 
-/** The kernel of crops. */
 export const cropVariants: readonly GpuVariant[] = boundWhole([{
   name: "crop",
   plan: ({ inputs: [image], outputs: [out], attrs }, profile) =>

@@ -16,7 +16,6 @@ export const warpVariants: readonly GpuVariant[] = boundWhole([{
     warpGpu(images, transforms, warpOf(attrs, hosts[3]), out, profile),
 }]);
 
-/** Rotations. */
 export const rotationVariants: readonly GpuVariant[] = boundWhole([{
   name: "rotate",
   fits: ({ inputs }) => inputs[0].shape[3] <= ROTATE_DEPTH,
@@ -45,7 +44,6 @@ else if (v > last) { v = v - extent * trunc(v / last); }
 return clamp(v, 0.0, last);`,
 };
 
-/** Inputs are image and transforms. */
 function warpGpu(
   image: ConcreteSpec,
   transforms: ConcreteSpec,

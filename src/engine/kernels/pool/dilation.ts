@@ -54,7 +54,6 @@ function variant(
   return { name, fits, plan };
 }
 
-/** The variant of dilation, and those of its gradients. */
 const VARIANTS: Readonly<Record<MeaningOf<"dilation">["gives"], GpuVariant>> = {
   "result": variant("dilation"),
   "input gradient": variant("dilation_input", (geometry, source, profile) => {

@@ -214,7 +214,6 @@ function makeRowProgram(kernel: RowKernel, form: Form): Program {
   });
 }
 
-/** Returns the storage type of one load. */
 function storageType(dtype: DType, width: number): string {
   return width === 8 ? EIGHT : vec(wgslType(dtype), width);
 }

@@ -1,6 +1,4 @@
-/**
- * The namespace `tf.string`: ops on byte strings. They run on the host.
- */
+/** The namespace `tf.string`: ops on byte strings. They run on the host. */
 import { wantNumber } from "../../core/arguments.ts";
 import { apply, apply1 } from "../../core/apply.ts";
 import { encodeString, joinBytes } from "../../core/text.ts";

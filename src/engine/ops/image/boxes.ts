@@ -1,6 +1,4 @@
-/**
- * Non-maximum suppression of boxes; computed on the host.
- */
+/** Non-maximum suppression of boxes; computed on the host. */
 import { wantNumber } from "../../core/arguments.ts";
 import { apply, apply1, type OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";

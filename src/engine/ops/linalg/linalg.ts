@@ -1,6 +1,4 @@
-/**
- * Linear algebra, the namespace `tf.linalg`: bandPart, gramSchmidt, qr, triangularSolve.
- */
+/** Linear algebra, the namespace `tf.linalg`: bandPart, gramSchmidt, qr, triangularSolve. */
 import { wantList } from "../../core/arguments.ts";
 import { apply, apply1, compose } from "../../core/apply.ts";
 import { defineOp, lookupOp } from "../../core/op.ts";

@@ -1,6 +1,4 @@
-/**
- * Reductions made of others: logSumExp, moments, norms.
- */
+/** Reductions made of others: logSumExp, moments, norms. */
 import { wantList } from "../../core/arguments.ts";
 import { apply1, compose } from "../../core/apply.ts";
 import { DTYPES } from "../../core/dtype.ts";

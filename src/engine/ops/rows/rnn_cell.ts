@@ -1,6 +1,4 @@
-/**
- * Cells of recurrent networks: one step of an LSTM, and a stack of cells.
- */
+/** Cells of recurrent networks: one step of an LSTM, and a stack of cells. */
 import { wantFunction, wantList } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";

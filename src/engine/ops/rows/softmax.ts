@@ -1,6 +1,4 @@
-/**
- * Softmax, its logarithm, and cross entropies of logits.
- */
+/** Softmax, its logarithm, and cross entropies of logits. */
 import { argumentsCheck } from "../../core/arguments.ts";
 import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";

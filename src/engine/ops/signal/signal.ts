@@ -1,6 +1,4 @@
-/**
- * Signals: windows, frames and the short-time Fourier transform; also the namespace `tf.signal`.
- */
+/** Signals: windows, frames and the short-time Fourier transform; also the namespace `tf.signal`. */
 import { wantNumber } from "../../core/arguments.ts";
 import { compose } from "../../core/apply.ts";
 import { ValueError } from "../../core/errors.ts";

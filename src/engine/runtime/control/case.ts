@@ -1,6 +1,4 @@
-/**
- * case and switchCase: one of several functions, by predicates or by number.
- */
+/** case and switchCase: one of several functions, by predicates or by number. */
 import { currentInterpreter } from "../../core/apply.ts";
 import { describe } from "../../core/convert.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";

@@ -10,7 +10,6 @@ import { requiredDevice } from "../plan/required_device.ts";
 
 /** The values of a loop that stay on the host. */
 export interface HostState {
-  /** Inputs of the op, by number. */
   readonly inputs: ReadonlySet<number>;
   /** Feeds and fetches of its condition. */
   readonly cond: HostPlacing;

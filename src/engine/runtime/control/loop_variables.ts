@@ -79,7 +79,6 @@ export class LoopNest<V extends readonly unknown[]> {
     );
   }
 
-  /** Packs leaves as variables. */
   pack(leaves: readonly LoopLeaf[]): LoopVariables<V> {
     const values = leaves.map((t, i) => t instanceof TensorArray ? t : unflow(this.#leaves[i], t));
     return packComponents<unknown>(this.#nests, values) as LoopVariables<V>;

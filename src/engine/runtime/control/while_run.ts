@@ -1,6 +1,4 @@
-/**
- * WhileRun: one run of a loop in a plan, turn by turn. README.md draws a turn.
- */
+/** WhileRun: one run of a loop in a plan, turn by turn. README.md draws a turn. */
 import type { OpInput } from "../../core/apply.ts";
 import type { HostResults } from "../../core/contract/host_op.ts";
 import { readNow } from "../../core/device.ts";

@@ -198,7 +198,6 @@ export interface DeviceSpec {
   readonly task?: number;
   /** `CPU` or `GPU`. */
   readonly type?: string;
-  /** Device number. */
   readonly index?: number;
 }
 

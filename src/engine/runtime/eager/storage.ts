@@ -1,6 +1,4 @@
-/**
- * Storage: reference-counted device memory shared by views.
- */
+/** Storage: reference-counted device memory shared by views. */
 import type { Device, DeviceBuffer } from "../../core/device.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { DTYPES } from "../../core/dtype.ts";

@@ -1,6 +1,4 @@
-/**
- * EagerTensor: a tensor with memory. The scopes that own such tensors are in scopes.ts.
- */
+/** EagerTensor: a tensor with memory. The scopes that own such tensors are in scopes.ts. */
 import {
   type BufferRead,
   type DeviceBuffer,

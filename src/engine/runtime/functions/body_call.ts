@@ -26,7 +26,6 @@ import { beginWaiting, endWaiting, readsBehind } from "../variables/variable_rea
 export interface InPlace {
   /** The tapes in force: they also record after an await. */
   readonly recorders: readonly Recorder[];
-  /** The calls around this one. */
   readonly around: readonly TensorContext[];
   /** The code may wait; its inputs then carry the call along. */
   readonly waits: boolean;

@@ -1,6 +1,4 @@
-/**
- * ConcreteFunction: a traced body with its plan, and the forward and backward variants that differentiate it.
- */
+/** ConcreteFunction: a traced body with its plan, and the forward and backward variants that differentiate it. */
 import {
   announce,
   apply,

@@ -12,7 +12,6 @@ import type { RunContext } from "../run/run_context.ts";
 import type { RunValue } from "../run/run_value.ts";
 import type { ConcreteFunction } from "./concrete_function.ts";
 
-/** Options of a run of a body. */
 export interface CallOptions extends Pick<ExecuteOptions, "boundary" | "late"> {
   /** Draw counts of its random ops. Default: those of its eager calls. */
   readonly draws?: DrawCounts | undefined;

@@ -65,7 +65,6 @@ export class RunTape extends Held {
   }
 }
 
-/** Makes the tape a value of a run. */
 export function tapeValue(tape: RunTape): NdArray {
   return new NdArray("variant", [], [tape]);
 }
@@ -254,7 +253,6 @@ function runGradient(call: RunCall): HostResults | Promise<HostResults> {
   }
 }
 
-/** Returns a zero gradient of an input; no rows if given as rows. */
 function zerosFor(x: OpInput, body: BodyCall, isRows: boolean): Tensor {
   const resource = x instanceof Tensor ? resourceOf(x) : undefined;
   if (isRows) {

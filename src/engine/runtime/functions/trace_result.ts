@@ -12,7 +12,6 @@ import type { FuncGraph } from "../../graph/func_graph.ts";
 import { Operation } from "../../graph/operation.ts";
 import { asTensor, toInput } from "../../ops/input.ts";
 
-/** The result of a trace. */
 export interface TraceResult {
   /** The nest, with specs in the places of composite values. */
   readonly structure: unknown;

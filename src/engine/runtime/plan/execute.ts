@@ -1,6 +1,4 @@
-/**
- * Ways to run a plan: to its end, as far as it goes, or at once.
- */
+/** Ways to run a plan: to its end, as far as it goes, or at once. */
 import { outputWatch } from "../eager/eager.ts";
 import type { RunContext } from "../run/run_context.ts";
 import type { RunValue } from "../run/run_value.ts";

@@ -17,7 +17,6 @@ import { Slots } from "./slots.ts";
 import { checkPromise, computeStep, type HostResults } from "./step.ts";
 import { StepStates } from "./step_states.ts";
 
-/** Options of a run of a plan. */
 export interface ExecuteOptions {
   /** Return fetched values as host arrays if they were read anyway. */
   readonly toHost?: boolean;

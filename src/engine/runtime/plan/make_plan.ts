@@ -1,6 +1,4 @@
-/**
- * makePlan: from a graph to a plan, in the steps that README.md draws.
- */
+/** makePlan: from a graph to a plan, in the steps that README.md draws. */
 import type { Device } from "../../core/device.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import type { Tensor } from "../../core/tensor.ts";
@@ -185,7 +183,6 @@ function edgesOf({ nodes, stepOf }: Numbering): { after: number[][]; before: num
   return { after, before };
 }
 
-/** Makes the steps. */
 function stepsOf(
   ir: IrGraph,
   { placement, numbering, uses, sinks, firstOrder }: {

@@ -79,7 +79,6 @@ class Registers {
   readonly #sources = new Map<number, number>();
   readonly #work: Work[] = [];
   readonly #loads: Load[] = [];
-  /** Current value of each variable. */
   readonly #values = new Map<VariableState, Value>();
   readonly #assigned = new Set<VariableState>();
   /** Next register that is no slot's. */

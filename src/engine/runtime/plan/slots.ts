@@ -165,7 +165,6 @@ export class Slots {
     for (const s of slots) reading.set(s, pending);
   }
 
-  /** The value as a host array. */
   host(slot: number): NdArray {
     const known = this.#hosts[slot];
     if (known) return known;

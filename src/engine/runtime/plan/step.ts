@@ -14,7 +14,6 @@ import type { Slots } from "./slots.ts";
 
 export type { HostResults };
 
-/** The run of a step. */
 type StepRun = Pick<RunCall, "context" | "draws">;
 
 /** Runs the op of a step on the values in the slots of its inputs. */

@@ -12,7 +12,6 @@ export interface RunMetadata extends DeviceCounters {
 /** Script bodies called so far in the process. */
 export const hostCallTotal = { count: 0 };
 
-/** Current counters. */
 export function snapshotCounters(): RunMetadata {
   return { ...(gpuDevice()?.counters ?? new DeviceCounters()), hostCalls: hostCallTotal.count };
 }

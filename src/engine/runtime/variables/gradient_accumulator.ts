@@ -19,7 +19,6 @@ export interface AccumulatorSpec {
   readonly dtype: DType;
   /** Shape of the gradients, as far as it is common to all. */
   readonly shape: PartialShape;
-  /** The reduction of the gradients. */
   readonly reduction: "MEAN" | "SUM";
 }
 

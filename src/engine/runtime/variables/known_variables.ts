@@ -38,7 +38,6 @@ export function eagerVariables(): Variable[] {
   return [...named.values()];
 }
 
-/** Returns the resources of the trainable variables. */
 export function trainableResources(): VariableState[] {
   return [...named.values(), ...ownVariables()]
     .filter((v) => v.trainable && isTrainable(v.dtype)).map((v) => v.resource);

@@ -41,9 +41,7 @@ import { scatter } from "./scatter_ops.ts";
 
 let variableCount = 0;
 
-/**
- * A tensor that can be assigned. Make one with `tf.variable`.
- */
+/** A tensor that can be assigned. Make one with `tf.variable`. */
 export class Variable<R extends Rank = Rank> extends Tensor<R> {
   /** Number of variables made: a function that makes some is traced again. */
   static created = 0;
@@ -371,7 +369,6 @@ export function ownVariable(
 
 variableMaker.make = variable;
 
-/** Returns a name that no variable has. */
 export function defaultName(): string {
   for (;;) {
     const name = variableCount === 0 ? "Variable" : `Variable_${variableCount}`;

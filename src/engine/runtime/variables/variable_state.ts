@@ -39,7 +39,6 @@ const lost = new FinalizationRegistry<Place>(({ storage, forms }) => {
   for (const form of forms.values()) form.lose();
 });
 
-/** Options of a new state. */
 export interface VariableInit extends Omit<Resource, "id"> {
   /** It belongs to a graph, and sessions have the values. Default false. */
   readonly ofGraph?: boolean;

@@ -51,7 +51,6 @@ export function workerCount(): number {
   return slots.size;
 }
 
-/** Ends the idle workers. */
 export function endIdleWorkers(): void {
   for (const slot of [...slots]) {
     if (slot.job === null) end(slot, new Error("The worker is not needed"));

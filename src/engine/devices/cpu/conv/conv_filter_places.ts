@@ -14,7 +14,6 @@ import { f32x4, i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
 import type { ConvRows } from "./conv_rows.ts";
 
-/** Places that are unrolled. */
 const PLACES = 4;
 /** Places whose products are summed before they are added to the total: their operands stay in the cache. */
 const TOGETHER = 256;
@@ -67,7 +66,6 @@ function placesRun(
   const steps = [4 * channels * x.stride, 4 * oc];
   const [aStep, bStep] = isTurned ? steps.reverse() : steps;
   const kernels = table.groups.map((group) => placesKernel(engine, group.rows, aStep));
-  /** Returns the lines of places of so many images. */
   const linesOf = (images: number): Int32Array => {
     const starts = list(images).filter((_, i) => i % x.out === 0);
     return Int32Array.from([...starts].flatMap((at, i) => {

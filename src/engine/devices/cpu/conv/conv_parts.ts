@@ -16,7 +16,6 @@ type Range = Readonly<Record<"from" | "to", number>>;
 export interface ConvPart {
   /** True: reads the padded sides, not the images. */
   readonly padded: boolean;
-  /** Places of one image. */
   readonly places: number;
   /** Returns the offsets of a place's window in an image and of its result, in bytes. */
   readonly at: (place: number) => { read: number; result: number };

@@ -30,7 +30,6 @@ export interface PanelCall<T = number> {
   readonly b: T;
   readonly bStep: T;
   readonly bPanelStep: T;
-  /** Columns to compute. */
   readonly columns: T;
   /** Bits: `ADD` to the contents of C, and `LAST` part of the sums. */
   readonly mode: T;
@@ -41,7 +40,6 @@ export interface PanelCall<T = number> {
 /** Number of an inner kernel's parameters; the operands of the epilogue follow. */
 export const PANEL_PARAMS = 12;
 
-/** Returns the arguments of a call. */
 export function panelArguments(c: PanelCall): number[] {
   const rows = [c.panels, c.segments, c.segmentCount, c.segmentBytes, c.aBase];
   const fixed = [...rows, c.b, c.bStep, c.cBase, c.columns, c.mode, c.count, c.bPanelStep];

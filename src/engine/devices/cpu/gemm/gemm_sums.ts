@@ -12,7 +12,6 @@ import { packing } from "./gemm_pack.ts";
 import type { RowTable } from "./gemm_rows.ts";
 import { ADD, BLOCK_COLUMNS, BLOCK_DEPTH, LAST, PANEL_BYTES, PANEL_COLUMNS } from "./gemm_tile.ts";
 
-/** Columns of B. */
 export type ColumnBlock = Readonly<Record<"from" | "size", number>>;
 
 /** Rows of B: whole segments, or `length` elements of one from `start` on. */
@@ -33,9 +32,7 @@ export type PackB = (
   panelStep: number,
 ) => readonly WasmCall[];
 
-/** Description of the sums. */
 export interface SumsSpec {
-  /** Columns of C. */
   readonly columns: number;
   /** Offsets of the segments of a row of A in bytes, and elements of each. */
   readonly segments: readonly number[];

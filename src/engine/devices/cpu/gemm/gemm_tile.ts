@@ -14,7 +14,6 @@ import { applyEpilogue, loadOperand, operandAt } from "./epilogue.ts";
 export function panelRows({ features }: Engine): number {
   return features.relaxed ? 6 : 5;
 }
-/** Columns of a panel of B. */
 export const PANEL_COLUMNS = 8;
 /** Bytes of a panel's row. */
 export const PANEL_BYTES: number = 4 * PANEL_COLUMNS;

@@ -93,7 +93,6 @@ export const prepareNearest: FastPrepare = (engine, { inputs: [x], outputs: [out
   return ([y], [p]) => run(y, p, 0);
 };
 
-/** Prepares crops of images, resized. */
 export const prepareCrop: FastPrepare = (engine, { inputs: [image], outputs: [out], attrs }) => {
   if (!isPixels(image.dtype)) return null;
   const { batch, height, width, depth } = imageDims(image.shape);

@@ -111,7 +111,6 @@ function writePixel(
   });
 }
 
-/** Copies the nearest pixel. */
 function nearestPixel(s: Simd, images: Images): (place: D2) => void {
   const { f } = s, { from, filling, extent, depth, width } = images;
   const [source, left] = f.locals("i32", 2);

@@ -23,7 +23,6 @@ export function isShortRows(
 }
 
 export interface ShortRows {
-  /** Number of rows, and their length. */
   readonly dims: readonly number[];
   /** Strides of the operands, in elements. */
   readonly strides: readonly (readonly number[])[];

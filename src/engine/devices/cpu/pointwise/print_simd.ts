@@ -13,7 +13,6 @@ import { FLOAT, HOST, numberOf } from "./print_simd_float.ts";
 import { BOOL, INT, UINT } from "./print_simd_int.ts";
 import { Error } from "../../../core/throwing/builtin_errors.ts";
 
-/** Printers by dtype. */
 const PRINTERS: Partial<Record<DType, LanePrinters<never>>> = {
   float32: FLOAT,
   int32: INT,

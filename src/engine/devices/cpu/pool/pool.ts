@@ -14,7 +14,6 @@ import type { PoolKind } from "./pool_parts.ts";
 import { prepareRows } from "./pool_rows.ts";
 import { floatWindow, type WindowCode, windowKernel, windowTable } from "./windows.ts";
 
-/** Prepares a pooling or its gradient. */
 export function preparePool(
   engine: Engine,
   problem: Problem,

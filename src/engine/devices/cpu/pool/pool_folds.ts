@@ -140,7 +140,6 @@ function prepare(engine: Engine, folds: Folds): FastRun {
   };
 }
 
-/** Prepares the kernel for any window. */
 export function prepareFolds(engine: Engine, g: WindowGeometry, kind: PoolKind): FastRun {
   const { axes, channels } = g, x = axes[2];
   const few = channels < 4 && x.stride > 1 && x.filter <= MOST_TAPS && x.dilation === 1;

@@ -37,7 +37,6 @@ export class ReduceNest {
   readonly bytes: number;
   readonly #table: readonly number[];
 
-  /** Makes the nest for operands of this layout. */
   constructor(
     { exprs, dtypes }: Omit<RowSource, "moves">,
     { dims, reduced, strides }: ReduceLayout,

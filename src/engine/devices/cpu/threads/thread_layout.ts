@@ -1,6 +1,5 @@
 /** Layout of the memory through which threads communicate. */
 
-/** Functions of a module that have numbers. */
 export const FUNCTIONS_PER_MODULE = 16;
 
 /** Replaces a function's number where the thread that took the call could not make it. */

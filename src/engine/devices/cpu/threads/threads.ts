@@ -29,7 +29,6 @@ const START_AFTER = 5e9;
 /** Operations after which another is worth starting, for each millisecond that starting one took. */
 const WORTH_STARTING = 2e8;
 
-/** The threads of one heap. */
 export class Threads {
   readonly #heap: Heap;
   #control: Pointer = 0;

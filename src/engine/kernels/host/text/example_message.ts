@@ -125,7 +125,6 @@ function countVarints(reader: Reader, from: number, to: number): number {
 
 /** One feature of many records: the places of its values, which are read on demand. */
 export class FeatureColumn {
-  /** Number of its values in each record. */
   readonly counts: Uint32Array;
   readonly #records: readonly Uint8Array[];
   /** The number of the list's field; 0 where a record has none. */
