@@ -23,7 +23,6 @@ import { specId } from "./spec_id.ts";
 import { type Storage, totals } from "./storage.ts";
 
 export {
-  type AmbientOwner,
   dispose,
   endingRecordings,
   endScope,
@@ -34,7 +33,6 @@ export {
   ownRecording,
   type Scope,
   scope,
-  setAmbientOwner,
   tidy,
   tidyBut,
   withOwner,
