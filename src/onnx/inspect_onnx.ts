@@ -30,6 +30,16 @@ export interface OnnxInspection {
 
 /**
  * Reads a model and describes it. Rejects as {@linkcode loadOnnx} does for invalid files; unsupported ops are listed.
+ *
+ * @example
+ * ```ts
+ * import { inspectOnnx } from "@weft/weft/onnx";
+ * import { assertEquals } from "@std/assert";
+ * // y = MatMul(x, w), as a file of ONNX has it
+ * const file = "CAoSADpXChEKAXgKAXcSAXkiBk1hdE11bBIBZyoTCAIIARABQgF3SggAAABAAABAQFoUCgF4Eg8KDQgBEgkKAxIBbgoCCAJiFAoBeRIPCg0IARIJCgMSAW4KAggBQgQKABAV";
+ * const { inputs, ops, opsets } = await inspectOnnx(Uint8Array.from(atob(file), (c) => c.charCodeAt(0)));
+ * assertEquals([inputs, ops, opsets], [{ x: "float32[n, 2]" }, { MatMul: 1 }, { "ai.onnx": 21 }]);
+ * ```
  */
 export async function inspectOnnx(
   source: FileSource,

@@ -179,8 +179,8 @@ testOnDevices("a Saver writes and reads what TensorFlow does", async () => {
 });
 
 Deno.test("a Saver names the import that it needs", async () => {
-  const { checkpointFormat } = await import("../../src/library/io/checkpoint_format.ts");
-  const before = checkpointFormat.provide(null);
+  const { setCheckpointFormat } = await import("../../src/library/io/checkpoint_format.ts");
+  const before = setCheckpointFormat(null);
   try {
     const [graph, saver] = inGraph(() => [v1.variable(1).graph, new v1.train.Saver()] as const);
     await assertRejects(
@@ -189,7 +189,7 @@ Deno.test("a Saver names the import that it needs", async () => {
       'import "@weft/weft/tf"',
     );
   } finally {
-    checkpointFormat.provide(before);
+    setCheckpointFormat(before);
   }
 });
 

@@ -110,11 +110,37 @@ function graph({ nodes, inputs, outputs, initialisers = [] }: Graph): Part {
   ];
 }
 
+/** An attribute of a node within a function that takes the value of one of the call. */
+export function referring(part: Part, name: string, to: string): Part {
+  return [...part, message(5, [text(1, name), integer(20, 1), text(21, to)])];
+}
+
+/** A function of the domain `acme`. */
+export function functionOf(
+  name: string,
+  inputs: readonly string[],
+  outputs: readonly string[],
+  nodes: readonly Part[],
+  defaults: Readonly<Record<string, AttributeValue>> = {},
+): Part {
+  return [
+    text(1, name),
+    ...inputs.map((n) => text(4, n)),
+    ...outputs.map((n) => text(5, n)),
+    ...nodes.map((n) => message(7, n)),
+    message(9, [text(1, ""), integer(2, 21)]),
+    message(9, [text(1, "acme"), integer(2, 1)]),
+    text(10, "acme"),
+    ...Object.entries(defaults).map(([key, value]) => message(11, attribute(key, value))),
+  ];
+}
+
 /** The bytes of a model. `opset` is the version of ONNX's ops, `domains` others that it imports. */
 export function model(
-  { opset = 21, domains = ["acme"], ...parts }: Graph & {
+  { opset = 21, domains = ["acme"], functions = [], ...parts }: Graph & {
     readonly opset?: number;
     readonly domains?: readonly string[];
+    readonly functions?: readonly Part[];
   },
 ): Uint8Array {
   return encode([
@@ -122,5 +148,6 @@ export function model(
     message(7, graph(parts)),
     message(8, [text(1, ""), integer(2, opset)]),
     ...domains.map((d) => message(8, [text(1, d), integer(2, 1)])),
+    ...functions.map((f) => message(25, f)),
   ]);
 }

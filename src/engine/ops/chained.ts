@@ -139,12 +139,15 @@ function listOf(x: TensorLike | readonly TensorLike[]): readonly TensorLike[] {
   return Array.isArray(x) ? x : [x as TensorLike];
 }
 
-for (const [name, fn] of Object.entries(METHODS) as [string, Method<() => unknown>][]) {
-  Object.defineProperty(Tensor.prototype, name, {
-    value(this: Tensor, ...args: []): unknown {
-      return fn(this, ...args);
-    },
-    writable: true,
-    configurable: true,
-  });
+/** Adds the methods to `Tensor.prototype`. */
+export function installChainedOps(): void {
+  for (const [name, fn] of Object.entries(METHODS) as [string, Method<() => unknown>][]) {
+    Object.defineProperty(Tensor.prototype, name, {
+      value(this: Tensor, ...args: []): unknown {
+        return fn(this, ...args);
+      },
+      writable: true,
+      configurable: true,
+    });
+  }
 }

@@ -1,6 +1,4 @@
 /** Script: the user's function with its declarations, and the registry of named scripts. */
-import { scriptCount } from "../runtime/eager/memory.ts";
-import { counter, objectNumbers } from "../core/collections/counter.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { mergeShapes, type PartialShape } from "../core/shape.ts";
@@ -111,7 +109,7 @@ const checkRegisterOptions = optionCheck<Omit<RegisteredScript, "func">>("regist
 });
 const byToken = new Map<string, RegisteredScript>();
 const tokenOf = new WeakMap<ScriptFunction, string>();
-const nextAnonymous = counter();
+let anonymous = 0;
 const TOKEN = /^[A-Za-z0-9_.\-/]+@\d+$/;
 
 /**
@@ -146,7 +144,6 @@ export function registerScript<F extends ScriptFunction>(
   }
   if (options.Tout !== undefined) parseTout(options.Tout);
   byToken.set(token, { ...options, func });
-  scriptCount.registered = byToken.size;
   tokenOf.set(func, token);
   return func;
 }
@@ -165,21 +162,26 @@ export function registerScript<F extends ScriptFunction>(
 export function unregisterScript(token: string): boolean {
   const known = byToken.get(token);
   if (known) tokenOf.delete(known.func);
-  const isGone = byToken.delete(token);
-  scriptCount.registered = byToken.size;
-  return isGone;
+  return byToken.delete(token);
 }
 
 export function findScript(token: string): RegisteredScript | undefined {
   return byToken.get(token);
 }
 
-const numberOf = objectNumbers();
+export function registeredScriptCount(): number {
+  return byToken.size;
+}
+
+const numbers = new WeakMap<object, number>();
+let objects = 0;
 
 /** Returns a text that is equal for the same function, object or plain value. */
 function identityText(v: unknown): string {
   if (v === null || (typeof v !== "object" && typeof v !== "function")) return String(v);
-  return `#${numberOf(v)}`;
+  let n = numbers.get(v);
+  if (n === undefined) numbers.set(v, n = ++objects);
+  return `#${n}`;
 }
 
 /** Returns the token of a body: its registered name, or a fresh `pyfunc_N`. */
@@ -193,7 +195,7 @@ export function makeScript(
   checkTimeout(func.name || "a script", timeoutMs);
   const token = tokenOf.get(func);
   const known = token === undefined ? undefined : byToken.get(token);
-  const own = token ?? `pyfunc_${nextAnonymous()}`;
+  const own = token ?? `pyfunc_${anonymous++}`;
   return {
     func,
     args,

@@ -25,8 +25,7 @@ function checkName(name: unknown): void {
 /**
  * Defines an op: its shape rule, kernels and gradient. It runs eagerly, in graphs and functions on the devices that it
  * has kernels for, and a GraphDef written with `portable: false` keeps it by its name. Missing parts come from
- * `expand`, its meaning in other ops, where it has that. An op whose work is no
- * kernel has `host`: `run` for graphs, which may await, and `eager`. Throws `ValueError` for a name without a namespace, one that
+ * `expand`, its meaning in other ops, where it has that. Throws `ValueError` for a name without a namespace, one that
  * is taken, and invalid signatures, `TypeError` where neither a kernel nor an expansion computes it.
  *
  * @example
@@ -57,10 +56,9 @@ export function defineOp(init: OpInit): OpDef {
       `Cannot define op "${init.name}": infer, its shape rule, is ${describe(init.infer)}`,
     );
   }
-  const { cpu, gpu = [], expand, host } = init;
-  if (cpu === undefined && gpu.length === 0 && expand === undefined && host === undefined) {
+  if (init.cpu === undefined && init.expand === undefined && (init.gpu ?? []).length === 0) {
     throw new TypeError(
-      `Cannot define op "${init.name}": nothing says what it computes, wanted cpu, gpu, expand or host`,
+      `Cannot define op "${init.name}": nothing says what it computes, wanted cpu, gpu or expand`,
     );
   }
   const def = register({

@@ -208,8 +208,7 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
    * ```
    */
   distribute(options: ServiceOptions): this {
-    const read = dataService.to(`distribute ${this.source.name}`);
-    return this.stage(read(this.source, options));
+    return this.stage(dataService.read(this.source, options));
   }
 
   /** Starts a pass. Its elements belong to the caller, or to the current scope. */

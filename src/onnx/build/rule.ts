@@ -24,6 +24,8 @@ export interface RuleOptions {
   readonly narrow?: boolean;
   /** Follows partly known integers through the op, as in shapes. */
   readonly follow?: Follow;
+  /** True where each element of the result is computed from those at its place: images may have their channels last. */
+  readonly pointwise?: boolean;
   /** True where few elements may become many: such an op is not computed while building. */
   readonly grows?: boolean;
   /** False where equal inputs may give different results. Default true. */

@@ -9,6 +9,7 @@ import { Tensor } from "../../engine/core/tensor.ts";
 import { isolated } from "../../engine/runtime/eager/isolated.ts";
 import * as tf from "../../../mod.ts";
 import { allNodes, type GraphNode, type OnnxGraph, opName } from "../file/graph.ts";
+import { inputsLast, resultLast } from "./channels_last.ts";
 import { followEntries, knownEntries } from "./entries.ts";
 import { NodeCall, type NodeSurroundings } from "./node_call.ts";
 import type { Lookup, OpEntry, Rule, RuleOutput } from "./rule.ts";
@@ -134,6 +135,10 @@ export class Walk {
     if (shape !== null) return [shape];
     const folded = entry === null ? null : fold(node, inputs, entry, frame);
     if (folded !== null) return folded;
+    if (entry?.pointwise === true) {
+      const images = this.#channelsLast(node, inputs, frame, rule);
+      if (images !== null) return images;
+    }
     const isNarrow = entry?.narrow === true && isCounted(inputs);
     const results = listed(rule(new NodeCall(node, inputs, frame, isNarrow)));
     return results.map((r, i) => {
@@ -146,6 +151,23 @@ export class Walk {
         ...i === 0 && entries && { entries },
       });
     });
+  }
+
+  /** Applies an elementwise node to images with channels last; null if none of its inputs is stored so. */
+  #channelsLast(
+    node: GraphNode,
+    inputs: readonly (Value | null)[],
+    frame: Frame,
+    rule: Rule,
+  ): (Value | null)[] | null {
+    // Before version 7 an attribute says where the second input stands.
+    if (node.version < 7) return null;
+    const moved = inputsLast(new NodeCall(node, inputs, frame));
+    if (moved === null) return null;
+    const rank = inputs.find((v) => v?.last != null)!.shape!.length;
+    return listed(rule(new NodeCall(node, moved, frame))).map((r) =>
+      r instanceof Tensor ? resultLast(r, rank) : r === null ? null : valueOf(r)
+    );
   }
 }
 

@@ -82,7 +82,8 @@ export class Functions {
         `Cannot call the function ${key}: it takes ${f.input.length} inputs and gives ${f.output.length} outputs, the call has ${call.input.length} and ${call.output.length}`,
       );
     }
-    const prefix = `${call.name || key}#${this.#calls++}/`;
+    // The outermost call names the nodes: names of nested calls would grow without bound.
+    const prefix = `${call.name.split("#")[0] || key}#${this.#calls++}/`;
     const names = new Map<string, string>([["", ""]]);
     f.input.forEach((name, i) => names.set(name, call.input[i] ?? ""));
     f.output.forEach((name, i) => {

@@ -83,7 +83,7 @@ function gelu(n: NodeCall): Tensor {
   return tf.gelu(n.x(0), n.attributes.text("approximate", "none") === "tanh");
 }
 
-export const ACTIVATIONS: readonly OpEntry[] = [
+const ENTRIES: readonly OpEntry[] = [
   op("Celu", 12, celu),
   op("Elu", 1, (n) => elu(n.x(0), n.attributes.float("alpha", 1))),
   op("Gelu", 20, gelu),
@@ -98,7 +98,11 @@ export const ACTIVATIONS: readonly OpEntry[] = [
   op("Sigmoid", 1, unary(tf.sigmoid)),
   op("Softplus", 1, unary(tf.softplus)),
   op("Softsign", 1, unary(tf.softsign)),
-  op("SwiGLU", 28, swiGlu),
   op("Swish", 24, swish),
   op("ThresholdedRelu", 10, thresholdedRelu),
+];
+
+export const ACTIVATIONS: readonly OpEntry[] = [
+  ...ENTRIES.map((entry) => ({ ...entry, pointwise: true })),
+  op("SwiGLU", 28, swiGlu),
 ];

@@ -40,7 +40,13 @@ export function convolve(x: Tensor, w: Tensor, given: Sliding, groups: number): 
       const padded = isPadded ? tf.pad(x, pairs) : x;
       return tf.conv3d(padded, filter, [...strides], "valid", "NDHWC", [...dilations]);
     }
-    return tf.conv2d(x, filter, [...strides], isPadded ? pairs : "valid", "NHWC", [...dilations]);
+    return put1("Conv2D", [x, filter], {
+      strides: [1, ...strides, 1],
+      dilations: [1, ...dilations, 1],
+      padding: isPadded ? "EXPLICIT" : "VALID",
+      explicit_paddings: isPadded ? pairs.flat() : [],
+      data_format: "NHWC",
+    });
   };
   const y = groups === 1 ? one(images, filter) : grouped();
   return axes === 1 ? tf.squeeze(y, 1) : y;
@@ -68,84 +74,78 @@ function conv(n: NodeCall): RuleOutput {
   return Value.channelsLast(n.has(2) ? tf.add(y, n.x(2)) : y);
 }
 
-/** Returns the padding of a transposed convolution, and its result's extents; null for unknown ones. */
-function transposedOutput(
-  n: NodeCall,
-  sliding: Sliding,
-): { readonly extents: (number | null)[]; readonly before: number[] } {
-  const { attributes } = n, { kernel, strides, dilations, pads } = sliding;
+/** Returns the elements to cut off before and after each axis of the full result; a negative number adds zeros. */
+function cropsOf(n: NodeCall, { kernel, strides, dilations, pads }: Sliding): [number, number][] {
+  const { attributes } = n, auto = attributes.text("auto_pad", "NOTSET");
   const more = attributes.ints("output_padding") ?? kernel.map(() => 0);
-  const auto = attributes.text("auto_pad", "NOTSET");
   const wanted = attributes.ints("output_shape")?.slice(-kernel.length);
-  const dims = n.dims(0).slice(2), before: number[] = [];
-  const extents = kernel.map((k, i) => {
-    const extent = dims[i], span = (k - 1) * dilations[i] + 1;
-    const natural = extent === null ? null : strides[i] * (extent - 1) + more[i] + span;
-    const target = wanted?.[i] ??
-      (auto.startsWith("SAME") ? extent === null ? null : extent * strides[i] : undefined);
-    if (target === undefined) {
-      const [a, b] = auto === "VALID" ? [0, 0] : pads[i];
-      before.push(a);
-      return natural === null ? null : natural - a - b;
+  return kernel.map((k, i) => {
+    const isSame = auto.startsWith("SAME");
+    if (wanted === undefined && !isSame) {
+      const [before, after] = auto === "VALID" ? [0, 0] : pads[i];
+      return [before, after - more[i]];
     }
+    const extent = n.dims(0)[i + 2] ?? n.needs("the extents of input 0");
+    const natural = strides[i] * (extent - 1) + more[i] + (k - 1) * dilations[i] + 1;
+    const surplus = natural - (wanted?.[i] ?? extent * strides[i]);
+    if (surplus < 0) return [0, surplus - more[i]];
     // For upper padding the smaller half of the excess is cut off first.
-    const surplus = Math.max(0, (natural ?? n.needs("the extents of input 0")) - target!);
-    const half = Math.floor(surplus / 2);
-    before.push(auto === "SAME_UPPER" ? half : surplus - half);
-    return target;
+    const half = Math.floor(surplus / 2), before = auto === "SAME_UPPER" ? half : surplus - half;
+    return [before, surplus - before - more[i]];
   });
-  return { extents, before };
 }
 
 function convTranspose(n: NodeCall): RuleOutput {
-  const { attributes } = n, groups = attributes.int("group", 1), axes = n.rank(0) - 2;
-  const kernel = kernelOf(n), ones = kernel.map(() => 1);
-  const strides = attributes.ints("strides") ?? ones,
-    dilations = attributes.ints("dilations") ?? ones;
-  const flatPads = attributes.ints("pads") ?? new Array<number>(2 * axes).fill(0);
-  const pads = kernel.map((_, i): [number, number] => [flatPads[i], flatPads[i + axes]]);
-  const sliding = { kernel, strides, dilations, pads };
-  const { extents, before } = transposedOutput(n, sliding);
-  if (extents.includes(null)) n.needs("the extents of input 0");
-  const channels = n.concrete(1)[1];
-  const x = n.last(0), wide = flat(sliding);
-  const images = axes === 1 ? tf.expandDims(x, 1) : x;
-  const inner = axes === 1 ? [1, ...n.concrete(0).slice(2)] : n.dims(0).slice(2) as number[];
-  // All that the windows reach; padding then cuts it off.
-  const full = inner.map((d, i) =>
-    wide.strides[i] * (d - 1) + (wide.kernel[i] - 1) * wide.dilations[i] + 1
-  );
-  const batch = n.dims(0)[0];
-  const sizes = (depth: number) =>
-    vectorOf([batch, ...full, depth], () => elementOf(tf.shape(images), 0));
-  const attrs = {
-    strides: [1, ...wide.strides, 1],
-    dilations: [1, ...wide.dilations, 1],
-    padding: "VALID",
+  const { attributes } = n, kernel = kernelOf(n), axes = kernel.length, ones = kernel.map(() => 1);
+  const pads = attributes.ints("pads") ?? new Array<number>(2 * axes).fill(0);
+  const sliding: Sliding = {
+    kernel,
+    strides: attributes.ints("strides") ?? ones,
+    dilations: attributes.ints("dilations") ?? ones,
+    pads: kernel.map((_, i): [number, number] => [pads[i], pads[i + axes]]),
   };
-  const one = (x: Tensor, w: Tensor): Tensor => {
-    // [in, out, …] as [out, in, …], the channels of the images last.
-    const filter = filterLast(w, axes);
-    return put1(axes === 3 ? "Conv3DBackpropInputV2" : "Conv2DBackpropInput", [
-      sizes(channels),
-      filter,
-      x,
-    ], attrs);
-  };
+  const { strides, dilations, kernel: window } = flat(sliding);
+  const images = axes === 1 ? tf.expandDims(n.last(0), 1) : n.last(0);
+  const reach = (d: number, i: number): number =>
+    strides[i] * (d - 1) + (window[i] - 1) * dilations[i] + 1;
+  // The full result, before padding cuts it.
+  const given = [n.dims(0)[0], ...axes === 1 ? [1] : [], ...n.dims(0).slice(2)];
+  const full = given.map((d, i) => d === null || i === 0 ? d : reach(d, i - 1));
+  const extents = full.includes(null) ? tf.shape(images) : null;
+  const sizes = vectorOf([...full, n.concrete(1)[1]], (i) => {
+    const extent = elementOf(extents!, i);
+    if (i === 0) return extent;
+    return tf.add(tf.mul(extent, strides[i - 1]), reach(0, i - 1));
+  });
+  const attrs = { strides: [1, ...strides, 1], dilations: [1, ...dilations, 1], padding: "VALID" };
+  const name = axes === 3 ? "Conv3DBackpropInputV2" : "Conv2DBackpropInput";
+  const groups = attributes.int("group", 1);
   const filters = groups === 1 ? [n.x(1)] : tf.split(n.x(1), groups, 0);
   const parts = groups === 1 ? [images] : tf.split(images, groups, -1);
-  const whole = parts.map((part, i) => one(part, filters[i]));
-  let y = whole.length === 1 ? whole[0] : tf.concat(whole, -1);
-  const offset = axes === 1 ? [0, ...before] : before, out = axes === 1 ? [1, ...extents] : extents;
-  const short = out.map((d, i) => Math.max(0, offset[i] + d! - full[i]));
-  if (short.some((d) => d > 0)) {
-    y = tf.pad(y, [[0, 0], ...short.map((d): [number, number] => [0, d]), [0, 0]]);
-  }
-  if (out.some((d, i) => d !== full[i] + short[i])) {
-    y = tf.slice(y, [0, ...offset, 0], [-1, ...out as number[], -1]);
-  }
+  // The filter [in, out, …] is that of the convolution whose gradient this is.
+  const whole = parts.map((part, i) =>
+    put1(name, [sizes, filterLast(filters[i], axes), part], attrs)
+  );
+  let y = cropped(groups === 1 ? whole[0] : tf.concat(whole, -1), [
+    ...axes === 1 ? [[0, 0]] : [],
+    ...cropsOf(n, sliding),
+  ] as [number, number][]);
   if (axes === 1) y = tf.squeeze(y, 1);
   return Value.channelsLast(n.has(2) ? tf.add(y, n.x(2)) : y);
+}
+
+/** Cuts elements off the spatial axes of images, or adds zeros after them. */
+function cropped(x: Tensor, crops: readonly (readonly [number, number])[]): Tensor {
+  let y = x;
+  if (crops.some(([, after]) => after < 0)) {
+    const behind = crops.map(([, after]): [number, number] => [0, Math.max(0, -after)]);
+    y = tf.pad(y, [[0, 0], ...behind, [0, 0]]);
+  }
+  if (crops.every(([before, after]) => before === 0 && after <= 0)) return y;
+  const begin = [0, ...crops.map(([before]) => before), 0];
+  const end = [0, ...crops.map(([, after]) => Math.min(0, -after)), 0];
+  const open = end.reduce((mask, e, i) => e === 0 ? mask | 1 << i : mask, 0);
+  return tf.stridedSlice(y, begin, end, begin.map(() => 1), 0, open);
 }
 
 export const CONVOLUTIONS: readonly OpEntry[] = [

@@ -118,8 +118,7 @@ function counts(f: (a: number, b: number) => number): RuleOptions {
   return { narrow: true, follow: followArithmetic(f) };
 }
 
-/** Ops that work element by element. */
-export const ELEMENTWISE: readonly OpEntry[] = [
+const ENTRIES: readonly OpEntry[] = [
   op("Abs", 1, unary(tf.abs)),
   op("Acos", 7, unary(tf.acos)),
   op("Acosh", 9, unary(tf.acosh)),
@@ -176,3 +175,9 @@ export const ELEMENTWISE: readonly OpEntry[] = [
   op("Where", 9, where, narrow),
   op("Xor", 1, binary(tf.logicalXor)),
 ];
+
+/** Ops that work element by element. */
+export const ELEMENTWISE: readonly OpEntry[] = ENTRIES.map((entry) => ({
+  ...entry,
+  pointwise: true,
+}));

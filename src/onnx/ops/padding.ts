@@ -3,7 +3,8 @@ import { NdArray } from "../../engine/core/nd_array.ts";
 import { normalizeAxis } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
-import { op, type OpEntry } from "../build/rule.ts";
+import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
+import { Value } from "../build/value.ts";
 import { like, to } from "./raw.ts";
 import * as tf from "../../../mod.ts";
 
@@ -32,18 +33,23 @@ function cropped(x: Tensor, pairs: Pairs, n: NodeCall): Tensor {
   return tf.slice(x, begin, sizes);
 }
 
-function pad(n: NodeCall): Tensor {
-  const mode = n.attributes.text("mode", "constant"), pairs = padsOf(n), x = n.x(0);
+function pad(n: NodeCall): RuleOutput {
+  const mode = n.attributes.text("mode", "constant"), pairs = padsOf(n);
   const value = n.version < 11
-    ? like(x, n.attributes.float("value", 0))
+    ? like(n.x(0), n.attributes.float("value", 0))
     : n.has(2) && n.shape(2)?.[0] !== 0
     ? tf.reshape(n.x(2), [])
     : undefined;
   if (pairs === undefined) {
     if (mode !== "constant" || n.has(3)) n.needs("the elements of input 1");
-    return tf.pad(x, tf.transpose(tf.reshape(n.index(1), [2, -1])), value ?? 0);
+    return tf.pad(n.x(0), tf.transpose(tf.reshape(n.index(1), [2, -1])), value ?? 0);
   }
-  const inner = cropped(x, pairs, n);
+  const isPlain = pairs.every(([a, b]) => a >= 0 && b >= 0);
+  if (isPlain && mode === "constant" && n.value(0).last !== null) {
+    const [batch, channels, ...spatial] = pairs;
+    return Value.channelsLast(tf.pad(n.last(0), [batch, ...spatial, channels], value ?? 0));
+  }
+  const x = n.x(0), inner = cropped(x, pairs, n);
   const around = pairs.map(([a, b]): [number, number] => [Math.max(0, a), Math.max(0, b)]);
   if (around.every(([a, b]) => a + b === 0)) return tf.identity(inner);
   if (mode === "constant") return tf.pad(inner, around, value ?? 0);

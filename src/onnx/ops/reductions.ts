@@ -1,8 +1,10 @@
 /** Reductions, and running sums and products. */
 import { normalizeAxis } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
+import { axisLast } from "../build/channels_last.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type Rule } from "../build/rule.ts";
+import { Value } from "../build/value.ts";
 import { isFloat, to } from "./raw.ts";
 import * as tf from "../../../mod.ts";
 
@@ -24,6 +26,9 @@ function reduction(f: Reduce, axesFrom = 18): Rule {
     const axes = given === undefined || given.length === 0
       ? Array.from({ length: rank }, (_, i) => i)
       : given.map((a) => normalizeAxis(a, rank));
+    if (keep && n.value(0).last !== null) {
+      return Value.channelsLast(f(n.last(0), axes.map((a) => axisLast(a, rank)), true));
+    }
     return f(n.x(0), axes, keep);
   };
 }

@@ -3,6 +3,7 @@ import type { DType } from "../../engine/core/dtype.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { normalizeAxis, type PartialShape } from "../../engine/core/shape.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
+import { axisLast } from "../build/channels_last.ts";
 import { FOLLOW } from "../build/entries.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
@@ -129,7 +130,12 @@ function transpose(n: NodeCall): Tensor {
   return tf.transpose(n.x(0), n.attributes.ints("perm") ?? null);
 }
 
-function concat(n: NodeCall): Tensor {
+function concat(n: NodeCall): RuleOutput {
+  const rank = n.shape(0)?.length ?? 0;
+  if (rank > 2 && n.inputs.some((v) => v?.last != null)) {
+    const images = n.inputs.map((_, i) => n.last(i)), axis = n.axis("axis", 1, rank);
+    return Value.channelsLast(tf.concat(images, axisLast(axis, rank)));
+  }
   const parts = n.xs;
   return parts.length === 1 ? tf.identity(parts[0]) : tf.concat(parts, n.attributes.int("axis", 1));
 }

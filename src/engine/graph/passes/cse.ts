@@ -2,7 +2,6 @@
  * Common subexpressions: pure nodes with the same op, attributes and inputs become one. Script ops are compared by
  * their function.
  */
-import { objectNumbers } from "../../core/collections/counter.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef } from "../../core/op.ts";
 import { effectsOf } from "../effect_order.ts";
@@ -90,8 +89,11 @@ function arrayKey(a: NdArray): string {
   return `${a.dtype}[${a.shape}]${new Uint8Array(buffer, byteOffset, byteLength)}`;
 }
 
-const numberOf = objectNumbers();
+let count = 0;
+const objects = new WeakMap<object, number>();
 
 function objectKey(v: object): string {
-  return `#${numberOf(v)}`;
+  let n = objects.get(v);
+  if (n === undefined) objects.set(v, n = ++count);
+  return `#${n}`;
 }

@@ -11,20 +11,14 @@ import type { WebGpuDevice } from "../../devices/webgpu/webgpu_device.ts";
 import { currentScope, withScope } from "../../core/scope_context.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
-import { RecentMap } from "../../core/collections/recent_map.ts";
+import { RecentMap } from "../../core/recent_map.ts";
 import { environment } from "./environment.ts";
 
-const cpu = new CpuDevice(undefined, loadMissing);
-/** The devices in use. */
-const inUse = {
-  gpu: null as WebGpuDevice | null,
-  /** The default device; null before one was chosen. */
-  chosen: null as Device | null,
-  probing: null as Promise<Device | null> | null,
-  generation: 0,
-  /** True while kernels are loaded that an op has missed. */
-  isLoading: false,
-};
+const cpu = new CpuDevice();
+let gpu: WebGpuDevice | null = null;
+let chosen: Device | null = null;
+let probing: Promise<Device | null> | null = null;
+let generation = 0;
 const forgetters: (() => void)[] = [];
 
 export function cpuDevice(): Device {
@@ -32,11 +26,11 @@ export function cpuDevice(): Device {
 }
 /** The GPU device, or null if none was found yet. */
 export function gpuDevice(): WebGpuDevice | null {
-  return inUse.gpu;
+  return gpu;
 }
 /** The device of ops that do not name one. */
 export function defaultDevice(): Device {
-  return inUse.chosen ?? cpu;
+  return chosen ?? cpu;
 }
 
 /** The device that the scopes in force name, else the default. */
@@ -47,12 +41,12 @@ export function scopeDevice(): Device {
 
 /** Increases when existing plans become useless, for instance after a lost device was replaced. */
 export function deviceGeneration(): number {
-  return inUse.generation;
+  return generation;
 }
 
 /** Invalidates all plans. */
 export function forgetPlans(): void {
-  inUse.generation++;
+  generation++;
 }
 
 /**
@@ -63,34 +57,34 @@ export function onKernelsReplaced(forget: () => void): void {
 }
 
 function probe(): Promise<Device | null> {
-  return inUse.probing ??= openWebGpuDevice(meanings()).then(adopt);
+  return probing ??= openWebGpuDevice(meanings()).then(adopt);
 }
 
 /** Takes a new device into use in the place of a lost one. */
 function adopt(found: WebGpuDevice | null): Device | null {
   if (found === null) {
     // The next ready() may find a device again after a loss.
-    if (inUse.gpu !== null) inUse.probing = null;
+    if (gpu !== null) probing = null;
     return null;
   }
-  const before = inUse.gpu;
-  inUse.gpu = found;
+  const before = gpu;
+  gpu = found;
   found.lost.then(() => {
-    inUse.probing = null;
+    probing = null;
     // Not after a device that could not be used: that might repeat for ever.
-    if (found.counters.submits > 0) void probe().catch(() => inUse.probing = null);
+    if (found.counters.submits > 0) void probe().catch(() => probing = null);
   });
   if (before !== null) {
     found.tuner.timing = before.tuner.timing;
     found.tuner.remember(before.tuner.choices);
-    if (inUse.chosen === before) inUse.chosen = found;
+    if (chosen === before) chosen = found;
     forgetKernels();
   }
   return found;
 }
 
 function forgetKernels(): void {
-  inUse.generation++;
+  generation++;
   for (const forget of forgetters) forget();
 }
 
@@ -104,12 +98,13 @@ async function loadCpuKernels(wanted: readonly Meaning[] = meanings()): Promise<
   if (await cpuKernels.load(wanted)) forgetKernels();
 }
 
+let missed = false;
 /** Serves ops that ran before `ready()` was awaited. An error here is reported by the next `ready()`. */
-function loadMissing(meaning: Meaning): void {
-  if (inUse.isLoading) return;
-  inUse.isLoading = true;
-  loadCpuKernels([meaning]).catch(() => {}).finally(() => inUse.isLoading = false);
-}
+cpu.onMissing = (meaning) => {
+  if (missed) return;
+  missed = true;
+  loadCpuKernels([meaning]).catch(() => {}).finally(() => missed = false);
+};
 
 /** Returns the GPU, with the kernels for the ops loaded so far; a newly opened one loads them itself. */
 async function findGpu(): Promise<Device | null> {
@@ -133,11 +128,11 @@ async function findGpu(): Promise<Device | null> {
 export async function ready(): Promise<void> {
   const found = await findGpu();
   choose(found);
-  if (inUse.chosen === cpu) await loadCpuKernels();
+  if (chosen === cpu) await loadCpuKernels();
 }
 
 function choose(found: Device | null): void {
-  if (inUse.chosen) return;
+  if (chosen) return;
   const wish = environment("WEFT_DEVICE");
   if (wish !== undefined && wish !== "cpu" && wish !== "webgpu") {
     throw new ValueError(`Cannot use WEFT_DEVICE=${wish}: wanted "cpu" or "webgpu"`);
@@ -146,7 +141,7 @@ function choose(found: Device | null): void {
     throw new ValueError("Cannot use WEFT_DEVICE=webgpu: no WebGPU adapter was found");
   }
   const useGpu = found !== null && (wish === "webgpu" || (wish === undefined && !found.software));
-  inUse.chosen = useGpu ? found : cpu;
+  chosen = useGpu ? found : cpu;
 }
 
 /**
@@ -156,7 +151,7 @@ function choose(found: Device | null): void {
 export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
   if (name === "cpu") {
     await loadCpuKernels();
-    inUse.chosen = cpu;
+    chosen = cpu;
     return true;
   }
   if (name !== "webgpu") {
@@ -164,7 +159,7 @@ export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
   }
   const found = await findGpu();
   if (!found) return false;
-  inUse.chosen = found;
+  chosen = found;
   return true;
 }
 
@@ -187,7 +182,7 @@ export interface DeviceInfo {
 
 /** Lists the devices found so far; call `ready()` first to see GPUs. */
 export function listDevices(): DeviceInfo[] {
-  return (inUse.gpu ? [cpu, inUse.gpu] : [cpu]).map(({ name, type, description, software }) => ({
+  return (gpu ? [cpu, gpu] : [cpu]).map(({ name, type, description, software }) => ({
     name,
     type,
     description,
@@ -284,7 +279,7 @@ export function isThisProcess(spec: DeviceSpec): boolean {
 /** True where the spec names a device of this process. */
 export function isHere(spec: DeviceSpec): boolean {
   const { type, index } = spec;
-  const known = type === undefined || type === "CPU" || (type === "GPU" && inUse.gpu !== null);
+  const known = type === undefined || type === "CPU" || (type === "GPU" && gpu !== null);
   return known && (index ?? 0) === 0 && isThisProcess(spec);
 }
 
@@ -303,7 +298,7 @@ export function findDevice(name: string): Device {
   const spec = parseDevice(name);
   const { type } = spec, isOurs = isThisProcess(spec);
   if (type === undefined && isOurs) return defaultDevice();
-  const found = [cpu, inUse.gpu].find((d) => d?.type === type && (spec.index ?? 0) === 0);
+  const found = [cpu, gpu].find((d) => d?.type === type && (spec.index ?? 0) === 0);
   if (!found || !isOurs) {
     throw new InvalidArgumentError(
       `Cannot find device ${name}: available devices are ${devicesText()}. Make sure the device specification refers to a valid device, and that tf.ready() was awaited`,

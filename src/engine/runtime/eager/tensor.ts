@@ -23,6 +23,7 @@ import { specId } from "./spec_id.ts";
 import { type Storage, totals } from "./storage.ts";
 
 export {
+  type AmbientOwner,
   dispose,
   endingRecordings,
   endScope,
@@ -33,6 +34,7 @@ export {
   ownRecording,
   type Scope,
   scope,
+  setAmbientOwner,
   tidy,
   tidyBut,
   withOwner,

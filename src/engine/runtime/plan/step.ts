@@ -1,5 +1,4 @@
 /** Computes one step of a plan. */
-import { expandFusion } from "../../ops/fused/fused.ts";
 import type { OpInput } from "../../core/apply.ts";
 import { type HostResults, isLocal, type Owner } from "../../core/contract/host_op.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -31,16 +30,12 @@ export function computeStep(
   if (!node.def.stateful) {
     const { changes = -1 } = node.def, changed = values[changes];
     const isLast = changed instanceof EagerTensor && slots.isLast(inputs[changes], changed);
-    return executeOn(node.def, values, node.attrs, {
-      device,
-      spent: isLast ? changed : null,
-      expandFusion,
-    });
+    return executeOn(node.def, values, node.attrs, { device, spent: isLast ? changed : null });
   }
   return drawingFor(
     node.source,
     run.draws,
-    () => executeOn(node.def, values, node.attrs, { device, expandFusion }),
+    () => executeOn(node.def, values, node.attrs, { device }),
   );
 }
 

@@ -1,6 +1,5 @@
 /** The default session of `t.eval()` and `op.run()`. */
-import type { GraphNode } from "../../core/graph_node.ts";
-import type { EvalFeeds, SessionLike, Tensor } from "../../core/tensor.ts";
+import { type EvalFeeds, evaluator, type SessionLike, type Tensor } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { SessionState } from "./session_state.ts";
 
@@ -28,12 +27,7 @@ export function defaultSession(): DefaultSession | null {
   return defaults.at(-1) ?? null;
 }
 
-/** Runs a fetch in the given session or in the default one. Throws `ValueError` where there is none, or one of another graph. */
-export function evaluate(
-  fetch: Tensor | GraphNode,
-  feeds?: EvalFeeds,
-  given?: SessionLike,
-): Promise<unknown> {
+evaluator.run = (fetch, feeds, given) => {
   const session = (given ?? defaultSession()) as DefaultSession | null;
   const { graph } = fetch;
   if (session === null) {
@@ -49,4 +43,4 @@ export function evaluate(
     );
   }
   return session.run(fetch as Tensor, feeds === undefined ? {} : { feeds });
-}
+};

@@ -1,5 +1,4 @@
 /** RunContext: the cancellation, limits and counters of one run of a plan, and the execution of its host ops. */
-import { counter } from "../../core/collections/counter.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import type { HostCall, HostResults, NodeState, RunScope } from "../../core/contract/host_op.ts";
 import { Dynamic } from "../../core/scope_context.ts";
@@ -16,7 +15,7 @@ import type { RunCounter } from "./metadata.ts";
 import type { RunOptions } from "./requests.ts";
 import type { SessionState } from "./session_state.ts";
 
-const nextRun = counter(1);
+let runs = 0;
 
 /** The caller's limits of a run. */
 type RunLimitOptions = Pick<RunOptions, "timeoutMs" | "signal">;
@@ -103,7 +102,7 @@ export class RunLimit {
  * before they could be cancelled.
  */
 export class RunContext implements RunScope {
-  readonly run: number = nextRun();
+  readonly run: number = ++runs;
   hostCalls = 0;
   /** Counts the run's device work; null if not requested. */
   counter: RunCounter | null = null;

@@ -1,6 +1,5 @@
 /** Variable: a tensor with a replaceable value, shared by eager code, graphs and functions. */
 import { wantString } from "../../core/arguments.ts";
-import { counter } from "../../core/collections/counter.ts";
 import {
   apply,
   apply1,
@@ -14,7 +13,7 @@ import { asDType, type DType } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Rank } from "../../core/ranks.ts";
 import { isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
-import { Tensor, type TensorLike, variables, wholeLibrary } from "../../core/tensor.ts";
+import { evaluator, Tensor, type TensorLike, variableMaker } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import {
   AssignAddVariableOp,
@@ -40,7 +39,7 @@ import { GLOBAL_VARIABLES, named, TRAINABLE_VARIABLES } from "./known_variables.
 import "./variable_ops.ts";
 import { scatter } from "./scatter_ops.ts";
 
-const nextVariable = counter();
+let variableCount = 0;
 
 /** A tensor that can be assigned. Make one with `tf.variable`. */
 export class Variable<R extends Rank = Rank> extends Tensor<R> {
@@ -275,7 +274,7 @@ export function valueOf(initialValue: TensorLike, dtype: DType | undefined): Eag
     const input = initialInput(initialValue, dtype);
     if (input instanceof EagerTensor) return input.alias();
     const literal = input instanceof Tensor
-      ? wholeLibrary.to("initialise a variable").evaluateNow(input, "initialise a variable")
+      ? evaluator.now!(input, "initialise a variable")
       : input;
     return literal instanceof NdArray
       ? constantTensor(literal, scopeDevice())
@@ -368,11 +367,12 @@ export function ownVariable(
   return made;
 }
 
-variables.provide(variable);
+variableMaker.make = variable;
 
 export function defaultName(): string {
   for (;;) {
-    const n = nextVariable(), name = n === 0 ? "Variable" : `Variable_${n}`;
+    const name = variableCount === 0 ? "Variable" : `Variable_${variableCount}`;
+    variableCount++;
     if (!named.has(name)) return name;
   }
 }
