@@ -1,5 +1,6 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
+import { spy } from "@std/testing/mock";
 import { testOnDevices } from "../devices.ts";
 import { collect, specText } from "./collect.ts";
 
@@ -365,25 +366,16 @@ Deno.test("asNumpyIterator() hands out arrays that its user may write to", async
 });
 
 Deno.test("asNumpyIterator() copies nothing that is made for it", async () => {
-  const { copy } = tf.NdArray.prototype;
-  let copies = 0;
-  tf.NdArray.prototype.copy = function () {
-    copies++;
-    return copy.call(this);
+  using copied = spy(tf.NdArray.prototype, "copy");
+  const count = async (dataset: tf.data.Dataset<tf.Tensor>): Promise<number> => {
+    const before = copied.calls.length;
+    for await (const _ of dataset.asNumpyIterator());
+    return copied.calls.length - before;
   };
-  try {
-    const count = async (dataset: tf.data.Dataset<tf.Tensor>): Promise<number> => {
-      copies = 0;
-      for await (const _ of dataset.asNumpyIterator());
-      return copies;
-    };
-    const rows = tf.data.fromTensorSlices([[1, 2], [3, 4], [5, 6]]);
-    const script = rows.map(() => tf.numpyFunction(() => [1, 2], [], tf.TensorSpec([2])));
-    assertEquals(await count(rows.batch(1).prefetch(1)), 0);
-    assertEquals(await count(script), 0);
-    assertEquals(await count(script.cache()), 3);
-    assertEquals(await count(rows), 3);
-  } finally {
-    tf.NdArray.prototype.copy = copy;
-  }
+  const rows = tf.data.fromTensorSlices([[1, 2], [3, 4], [5, 6]]);
+  const script = rows.map(() => tf.numpyFunction(() => [1, 2], [], tf.TensorSpec([2])));
+  assertEquals(await count(rows.batch(1).prefetch(1)), 0);
+  assertEquals(await count(script), 0);
+  assertEquals(await count(script.cache()), 3);
+  assertEquals(await count(rows), 3);
 });

@@ -1,6 +1,7 @@
 /** print() and tap(): looking in from eager code, functions, sessions, loops and datasets. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { testOnDevices } from "../devices.ts";
 import { type Any, assertFlat, errorToldOf, open, settled } from "../script/helpers.ts";
 
@@ -9,16 +10,10 @@ async function printed(
   fn: () => unknown,
   stream: "log" | "error" | "warn" = "log",
 ): Promise<string[]> {
-  const lines: string[] = [];
-  const before = console[stream];
-  console[stream] = (...args: unknown[]) => void lines.push(args.join(" "));
-  try {
-    await fn();
-    await settled();
-  } finally {
-    console[stream] = before;
-  }
-  return lines;
+  using told = stub(console, stream);
+  await fn();
+  await settled();
+  return told.calls.map(({ args }) => args.join(" "));
 }
 
 const f32 = (v: Any) => tf.tensor(v);

@@ -1,6 +1,7 @@
 /** Caches are bounded and free what they drop; endless retracing is told once; what the collector finds is counted. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { RecentMap } from "../../src/engine/core/recent_map.ts";
 import { attrsByKey } from "../../src/engine/ops/conv/conv_arguments.ts";
 import { retracingWarning } from "../../src/engine/graph/retracing.ts";
@@ -44,14 +45,9 @@ Deno.test("attributes of windows are made once for each key, and not kept withou
 
 /** Returns the warnings while `fn` runs. */
 async function told(fn: () => unknown): Promise<string[]> {
-  const before = retracingWarning.write, texts: string[] = [];
-  retracingWarning.write = (text) => texts.push(text);
-  try {
-    await fn();
-  } finally {
-    retracingWarning.write = before;
-  }
-  return texts;
+  using told = stub(retracingWarning, "write");
+  await fn();
+  return told.calls.map(({ args: [text] }) => text);
 }
 
 testOnDevices("a function keeps 1,024 traces at most and frees what it drops", async () => {

@@ -3,6 +3,7 @@
 import * as tf from "@weft/weft";
 import { decodeImage as decodeNow, encodeJpeg as encodeNow } from "@weft/weft/image";
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { testOnDevices } from "../devices.ts";
 import { crc32 } from "../hostile/files.ts";
 import { Random } from "../hostile/mutate.ts";
@@ -217,13 +218,12 @@ Deno.test("decodePng() gives the same with the platform's inflate and without, o
   const own = process.getBuiltinModule;
   let asked = 0;
   const withBuiltins = (find: typeof own): unknown[] => {
-    process.getBuiltinModule = (name) =>
-      name === "node:zlib" ? find(name) : own.call(process, name);
-    try {
-      return said();
-    } finally {
-      process.getBuiltinModule = own;
-    }
+    using _ = stub(
+      process,
+      "getBuiltinModule",
+      (name: string) => name === "node:zlib" ? find(name) : own.call(process, name),
+    );
+    return said();
   };
   const byPlatform = withBuiltins((name) => (asked++, own.call(process, name)));
   assertEquals(asked, files.length);

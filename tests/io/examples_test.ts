@@ -2,6 +2,7 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
+import { spy } from "@std/testing/mock";
 import { testOnDevices } from "../devices.ts";
 import { mutateBytes, Random } from "../hostile/mutate.ts";
 import fixtures from "./fixtures/examples.json" with { type: "json" };
@@ -284,20 +285,11 @@ Deno.test("parseExample() of damaged bytes gives values, or says that they are n
 });
 
 Deno.test("parseExample() reads keys as texts once, however many records have them", () => {
-  const { decode } = TextDecoder.prototype;
   const decoded = (n: number): number => {
     const records = Array.from({ length: n }, (_, i) => io.encodeExample({ a: i, b: [i], c: "x" }));
-    let calls = 0;
-    TextDecoder.prototype.decode = function (...args) {
-      calls++;
-      return decode.apply(this, args);
-    };
-    try {
-      io.parseExample(records, { b: io.FixedLenFeature([1], "float32") }).b.dispose();
-    } finally {
-      TextDecoder.prototype.decode = decode;
-    }
-    return calls;
+    using read = spy(TextDecoder.prototype, "decode");
+    io.parseExample(records, { b: io.FixedLenFeature([1], "float32") }).b.dispose();
+    return read.calls.length;
   };
   assertEquals(decoded(1000), decoded(10));
 });

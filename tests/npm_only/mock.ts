@@ -26,17 +26,29 @@ export interface Spy<Args extends unknown[] = Any[], Return = Any> {
   calls: SpyCall<Args, Return>[];
 }
 
-/** A spy in the place of a method. */
-export interface Stub<Args extends unknown[] = Any[], Return = Any> extends Spy<Args, Return> {
+/** A spy in the place of a method, which calls it. */
+export interface MethodSpy<Args extends unknown[] = Any[], Return = Any> extends Spy<Args, Return> {
   /** Puts the method back. */
   restore(): void;
   /** Puts the method back. */
   [Symbol.dispose](): void;
 }
 
+/** Another function in the place of a method. */
+export type Stub<Args extends unknown[] = Any[], Return = Any> = MethodSpy<Args, Return>;
+
 /** Wraps a function in a spy. */
 export function spy<Args extends unknown[], Return>(
-  func: (...args: Args) => Return = () => undefined as Return,
+  func?: (...args: Args) => Return,
+): Spy<Args, Return>;
+/** Puts a spy in the place of a method, which it calls. */
+export function spy<Self, Name extends keyof Self>(self: Self, property: Name): MethodSpy;
+export function spy(of: Any = () => undefined, property?: PropertyKey): Spy {
+  return property === undefined ? spyOn(of) : stub(of, property as never, of[property]);
+}
+
+function spyOn<Args extends unknown[], Return>(
+  func: (...args: Args) => Return,
 ): Spy<Args, Return> {
   const calls: SpyCall<Args, Return>[] = [];
   const seen = function (this: unknown, ...args: Args): Return {
@@ -56,14 +68,14 @@ export function spy<Args extends unknown[], Return>(
 export function stub<Self, Name extends keyof Self>(
   self: Self,
   property: Name,
-  func?: (...args: Any[]) => Any,
+  func: (...args: Any[]) => Any = () => undefined,
 ): Stub {
   const own = Object.getOwnPropertyDescriptor(self, property);
   const restore = (): void => {
     if (own === undefined) delete self[property];
     else Object.defineProperty(self, property, own);
   };
-  const made = Object.assign(spy(func), { restore, [Symbol.dispose]: restore });
+  const made = Object.assign(spyOn(func), { restore, [Symbol.dispose]: restore });
   Object.defineProperty(self, property, { value: made, configurable: true, writable: true });
   return made;
 }

@@ -41,6 +41,16 @@ Deno.test("spies and stubs remember their calls", () => {
     assertThrows(() => assertSpyCalls(replaced, 2), AssertionError);
   }
   assertEquals(thing.twice === twice, true);
+  {
+    const counter = {
+      n: 1,
+      add(by: number) {
+        return this.n += by;
+      },
+    };
+    using added = spy(counter, "add");
+    assertEquals([counter.add(2), counter.n, added.calls[0].args], [3, 3, [2]]);
+  }
   const failing = spy(() => {
     throw new RangeError("x");
   });

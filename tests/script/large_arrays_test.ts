@@ -1,6 +1,7 @@
 /** Copies of large arrays between a graph and its numpy-style bodies, and their separation. */
 import * as tf from "@weft/weft";
 import { assertEquals } from "@std/assert";
+import { spy } from "@std/testing/mock";
 import { testOnDevices } from "../devices.ts";
 
 const SIZE = 1 << 14;
@@ -8,18 +9,9 @@ const spec = tf.TensorSpec([SIZE], "float32");
 
 /** Counts the host arrays that `fn` copies. */
 async function copiesOf(fn: () => Promise<unknown>): Promise<number> {
-  const { copy } = tf.NdArray.prototype;
-  let copies = 0;
-  tf.NdArray.prototype.copy = function () {
-    copies++;
-    return copy.call(this);
-  };
-  try {
-    await fn();
-  } finally {
-    tf.NdArray.prototype.copy = copy;
-  }
-  return copies;
+  using copied = spy(tf.NdArray.prototype, "copy");
+  await fn();
+  return copied.calls.length;
 }
 
 type Body = (v: tf.NdArray) => unknown;

@@ -1,6 +1,7 @@
 /** Lifetime and memory of script ops: rows H and I. Nothing leaks, and writes stay private. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
+import { assertSpyCalls, spy } from "@std/testing/mock";
 import { testOnDevices } from "../devices.ts";
 import {
   type Any,
@@ -434,17 +435,8 @@ testOnDevices(
     });
     const run = () => g.sess.run(g.parts, { feeds: { "x:0": [1, 2] } });
     await run();
-    const { copy } = tf.NdArray.prototype;
-    let copies = 0;
-    tf.NdArray.prototype.copy = function () {
-      copies++;
-      return copy.call(this);
-    };
-    try {
-      assertEquals(plain(await run()), [1, 2]);
-    } finally {
-      tf.NdArray.prototype.copy = copy;
-    }
-    assertEquals(copies, 6);
+    using copied = spy(tf.NdArray.prototype, "copy");
+    assertEquals(plain(await run()), [1, 2]);
+    assertSpyCalls(copied, 6);
   },
 );

@@ -3,6 +3,7 @@
 import * as tf from "@weft/weft/tfjs-core";
 import * as weft from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { testOnDevices } from "../devices.ts";
 
 testOnDevices(
@@ -149,14 +150,9 @@ testOnDevices("numbers beside integers are float32, in functions and in methods"
 });
 
 Deno.test("util.shuffle() takes as many random numbers as TensorFlow.js, in its order", () => {
-  const { random } = Math;
   const drawn = [0.9, 0.1, 0.7, 0.5], list = ["a", "b", "c", "d"];
-  try {
-    Math.random = () => drawn.shift()!;
-    tf.util.shuffle(list);
-  } finally {
-    Math.random = random;
-  }
+  using _ = stub(Math, "random", () => drawn.shift()!);
+  tf.util.shuffle(list);
   // What TensorFlow.js 4.22 makes of them.
   assertEquals([list, drawn], [["c", "b", "a", "d"], []]);
 });

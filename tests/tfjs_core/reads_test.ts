@@ -1,6 +1,7 @@
 /** Reads and scopes as TensorFlow.js 4.22 has them; what is wanted was read from it, on its CPU backend. */
 import * as tf from "@weft/weft/tfjs-core";
 import { assertEquals } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { testOnDevices } from "../devices.ts";
 
 const READS: Record<string, readonly [() => tf.Tensor, unknown]> = {
@@ -26,26 +27,21 @@ for (const [name, [make, wanted]] of Object.entries(READS)) {
 testOnDevices(
   "tidy() of an async function tells the console, returns the promise and ends",
   async () => {
-    const { error } = console, told: unknown[] = [];
-    console.error = (...given: unknown[]) => void told.push(...given);
-    try {
-      const x = tf.tensor([1]), before = tf.memory().numTensors;
-      let made: tf.Tensor | undefined;
-      const promise: Promise<number> = tf.tidy(
-        (() => {
-          made = tf.add(x, 1);
-          return (async () => (await null, 7))();
-        }) as never,
-      );
-      assertEquals(made!.isDisposed, true);
-      assertEquals([await promise, tf.memory().numTensors], [7, before]);
-      assertEquals(told, ["Cannot return a Promise inside of tidy."]);
-      assertEquals(
-        await (tf.engine().tidy((() => Promise.resolve(1)) as never) as Promise<number>),
-        1,
-      );
-    } finally {
-      console.error = error;
-    }
+    using told = stub(console, "error");
+    const x = tf.tensor([1]), before = tf.memory().numTensors;
+    let made: tf.Tensor | undefined;
+    const promise: Promise<number> = tf.tidy(
+      (() => {
+        made = tf.add(x, 1);
+        return (async () => (await null, 7))();
+      }) as never,
+    );
+    assertEquals(made!.isDisposed, true);
+    assertEquals([await promise, tf.memory().numTensors], [7, before]);
+    assertEquals(told.calls.map(({ args }) => args), [["Cannot return a Promise inside of tidy."]]);
+    assertEquals(
+      await (tf.engine().tidy((() => Promise.resolve(1)) as never) as Promise<number>),
+      1,
+    );
   },
 );

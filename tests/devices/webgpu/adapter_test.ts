@@ -1,6 +1,7 @@
 /** Kernels query the adapter's features, not its name. */
 
 import { assertEquals } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { requestDevice } from "../../../src/engine/devices/webgpu/adapter.ts";
 import { testOnGpu } from "../../devices.ts";
 
@@ -15,19 +16,15 @@ interface Said {
 async function profileWhere({ info, isFallbackAdapter }: Said): Promise<unknown[]> {
   const { gpu } = navigator;
   const requestAdapter = gpu.requestAdapter.bind(gpu);
-  gpu.requestAdapter = async (options) => {
+  using _ = stub(gpu, "requestAdapter", async (options?: GPURequestAdapterOptions) => {
     const adapter = (await requestAdapter(options))!;
     Object.defineProperty(adapter, "info", { value: info });
     Object.defineProperty(adapter, "isFallbackAdapter", { value: isFallbackAdapter });
     return adapter;
-  };
-  try {
-    const { device, profile: { barriers, lanes }, software } = (await requestDevice())!;
-    device.destroy();
-    return [barriers, lanes, software];
-  } finally {
-    gpu.requestAdapter = requestAdapter;
-  }
+  });
+  const { device, profile: { barriers, lanes }, software } = (await requestDevice())!;
+  device.destroy();
+  return [barriers, lanes, software];
 }
 
 testOnGpu("an adapter's kernels are chosen by what it is and not by its name", async () => {

@@ -1,24 +1,16 @@
 /** Sequences: what compiled calls recorded is given again only where that does the same. */
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { spy } from "@std/testing/mock";
 import { Launch } from "../../../src/engine/devices/webgpu/launch.ts";
 import { testOnGpu } from "../../devices.ts";
 import { DOUBLE_PLAN, freshDevice, SPEC, VALUES } from "./fresh_device.ts";
 
 /** Counts the dispatches made by kernels while `fn` ran, without repeated ones. */
 function dispatchesMade(fn: () => void): number {
-  const { bind } = Launch.prototype;
-  let count = 0;
-  Launch.prototype.bind = function (...args) {
-    count++;
-    return bind.apply(this, args);
-  };
-  try {
-    fn();
-  } finally {
-    Launch.prototype.bind = bind;
-  }
-  return count;
+  using bound = spy(Launch.prototype, "bind");
+  fn();
+  return bound.calls.length;
 }
 
 function chain(length: number): (x: tf.Tensor, y: tf.Tensor) => tf.Tensor {
