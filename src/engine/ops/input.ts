@@ -295,14 +295,15 @@ function newLiteral(
   return new NdArray(dtype, shape, data);
 }
 
-/** Throws `ValueError` rather than wrap: the extent that -1 stands for differs from 2^32 - 1. */
+/** Throws `TypeError` for fractions, and `ValueError` rather than wrap: the extent that -1 stands for differs from 2^32 - 1. */
 function wholeNumbers(values: readonly number[]): Int32Array<ArrayBuffer> {
   const data = new Int32Array(values);
   for (let i = 0; i < data.length; i++) {
     const value = reads.asTensorFlowJs ? Math.trunc(values[i]) : values[i];
     if (data[i] === value) continue;
-    const wanted = data[i] === Math.trunc(value) ? "whole number" : "number that fits in int32";
-    throw new ValueError(`Cannot use ${value} as an extent or an index: wanted a ${wanted}`);
+    const use = `Cannot use ${value} as an extent or an index`;
+    if (!Number.isInteger(value)) throw new TypeError(`${use}: wanted a whole number`);
+    throw new ValueError(`${use}: wanted a number that fits in int32`);
   }
   return data;
 }
