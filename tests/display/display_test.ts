@@ -1,6 +1,7 @@
 /** Output of `console.log`, `JSON.stringify` and pictures. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertSnapshot } from "@std/testing/snapshot";
 import { build, stop } from "esbuild";
 import { fromFileUrl } from "../../tools/conformance/paths.ts";
 import { testOnDevices, testOnGpu } from "../devices.ts";
@@ -137,6 +138,11 @@ Deno.test("toSvg() writes names as text, of functions too, and boxes that do not
   assertStringIncludes(tf.toDot(f), "Neg");
   assertThrows(() => tf.toSvg(3 as unknown as tf.Graph), TypeError, "received number");
   assertThrows(() => tf.toDot(g, { feed: [] } as never), TypeError);
+});
+
+Deno.test("pictures of a graph are drawn as in their snapshots", async (t) => {
+  await assertSnapshot(t, tf.toDot(graph()));
+  await assertSnapshot(t, tf.toSvg(graph()).replaceAll("><", ">\n<"));
 });
 
 type Shown = Readonly<Record<string, string>>;
