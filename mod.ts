@@ -167,9 +167,11 @@ export type {
   DTypeOf,
   DTypeOfTyped,
   ElementOf,
+  EntryOf,
   IsBodyLeaf,
   IsPlainLeaf,
   NdArrayOf,
+  RankOf,
   ScriptInput,
   TensorBody,
 } from "./src/engine/script/body_types.ts";

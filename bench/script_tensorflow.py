@@ -58,6 +58,20 @@ def identity(size):
             return microseconds(lambda: sess.run(op))
 
 
+def fed_and_fetched(size, body):
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, [size])
+        y = tf.numpy_function(body, [x], tf.float32)
+        feed = np.zeros(size, np.float32)
+        with v1.Session() as sess:
+            return microseconds(lambda: sess.run(y, {x: feed}))
+
+
+def written(v):
+    v[0] += 1
+    return v
+
+
 def gradient():
     with tf.Graph().as_default():
         x = v1.placeholder(tf.float32, [])
@@ -129,6 +143,8 @@ for size, name in ((10**5, "1e+5"), (10**6, "1e+6"), (10**7, "1e+7")):
     times[f"numpyFunction, identity of {name} float32"] = identity(size)
     if size > 10**5:
         times[f"mul, numpyFunction, mul, {name} float32"] = between(size)
+        times[f"feed, numpyFunction in place, fetch, {name} float32"] = fed_and_fetched(size, written)
+times["feed, numpyFunction identity, fetch, 1e+6 float32"] = fed_and_fetched(10**6, lambda v: v)
 LOOPS = {
     "whileLoop, ten turns": lambda x: ten_turns(x, lambda y: y * 2),
     "whileLoop, ten turns with numpyFunction": lambda x: ten_turns(x, lambda y: same_shape(y * 2)),

@@ -141,3 +141,30 @@ Deno.test("NdArray index is typed", () => {
   for (let i = 0; i < x.length; i++) sum += Number(x[i]);
   assertEquals([first, sum], [1, 2]);
 });
+
+Deno.test("NdArray rows of strings share their elements in both directions, as lists too", () => {
+  const array = (): NdArray => toNdArray([[["a", "b"], ["c", "d"]], [["e", "f"], ["g", "h"]]]);
+  const x = array() as Any;
+  const row = x[1], inner = row[0];
+  inner[0] = "E";
+  assertEquals([x[1][0].strings(), row.strings()], [["E", "f"], ["E", "f", "g", "h"]]);
+  x[1] = [["p", "q"], ["r", "s"]];
+  assertEquals([inner.strings(), inner.at(-1), row.get(1, 0)], [
+    ["p", "q"],
+    bytes("q"),
+    bytes("r"),
+  ]);
+  const list = inner.data as Uint8Array[];
+  list[1] = bytes("Q");
+  x[1][0][0] = "P";
+  assertEquals([x.strings().slice(4), list.map((b) => b.length)], [["P", "Q", "r", "s"], [1, 1]]);
+  assertEquals([inner.data === list, list.length, inner.size], [true, 2, 2]);
+  const copy = row.copy();
+  row[0] = "z";
+  assertEquals([copy[0].strings(), inner.strings()], [["P", "Q"], ["z", "z"]]);
+  assertEquals(row.map((v: ElementValue) => v).strings(), ["z", "z", "r", "s"]);
+  assertEquals([...x[0]].map(String), [...array()[0] as NdArray].map(String));
+  assertEquals(row.reshape([4]).strings(), ["z", "z", "r", "s"]);
+  assertEquals((toNdArray(["only"]) as Any)[0], bytes("only"));
+  assertEquals(structuredClone(row.data), row.data);
+});

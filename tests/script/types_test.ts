@@ -13,10 +13,10 @@ Deno.test("bodies of arrays get arrays of their inputs' dtypes, and the context"
   tf.numpyFunction((x) => (assertType<Is<typeof x, tf.NdArray>>(true), x), [t], "float32");
   tf.numpyFunction(
     (x, ctx) => {
-      assertType<Is<typeof x, tf.NdArrayOf<"float32">>>(true);
+      assertType<Is<typeof x, tf.NdArrayOf<"float32", 1>>>(true);
       assertType<Is<typeof ctx, Ctx>>(true);
       assertType<Is<typeof x.data, tf.NdArrayOf<"float32">["data"]>>(true);
-      return x.data[0] * 2 + x.at(0).valueOf().toString().length;
+      return x.data[0] * 2 + x[0] * 2 + x.at(0).valueOf().toString().length;
     },
     [[1, 2]],
     "float32",
@@ -27,7 +27,7 @@ Deno.test("bodies of arrays get arrays of their inputs' dtypes, and the context"
       assertType<Is<typeof i, tf.NdArrayOf<"int64">>>(true);
       assertType<Is<typeof s, tf.NdArrayOf<"string">>>(true);
       assertType<Is<typeof n, tf.NdArray>>(true);
-      assertType<Is<typeof u, tf.NdArrayOf<"uint8">>>(true);
+      assertType<Is<typeof u, tf.NdArrayOf<"uint8", 1>>>(true);
       return u.data[0];
     },
     [true, 1n, "text", a, Uint8Array.of(1)],
@@ -68,6 +68,19 @@ Deno.test("bodies of arrays get arrays of their inputs' dtypes, and the context"
     outputTypes: "float32",
   });
   numpyTsFunction((x) => (assertType<Is<typeof x, NDArray>>(true), x), [t], "float32");
+});
+
+Deno.test("x[i] is an element of a vector and a row of a matrix, where the type of an input tells its rank", () => {
+  const double = (x: tf.NdArrayOf<"float32", 1>): number => x[0] * 2;
+  const values = [
+    tf.numpyFunction(double, [[1, 2]], "float32"),
+    tf.numpyFunction((x) => x[0] * 2, [Float32Array.of(1)], "float32"),
+    tf.numpyFunction((x) => x[0][1], [[[1, 2], [3, 4]]], "float32"),
+    tf.numpyFunction((x) => (x[0] = x[0] + 1n, x[0]), [[1n]], "int64"),
+  ];
+  assertEquals(values.map((y) => y.item()), [2, 2, 2, 2n]);
+  // The type of a tensor tells no dtype.
+  assertType<Is<tf.NdArray[0], tf.ElementValue | tf.NdArray>>(true);
 });
 
 Deno.test("bodies of tensors get tensors, in functions too", () => {

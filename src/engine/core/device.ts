@@ -34,6 +34,8 @@ export interface PreparedKernel {
   readonly name: string;
   /** Runs on buffers of its device, `undefined` for host inputs. Returns one buffer per output. */
   run(inputs: readonly (DeviceBuffer | undefined)[]): DeviceBuffer[];
+  /** Returns the error of a kernel that is known not to run, whose results cannot be read. Absent where it always can. */
+  readonly fault?: () => Error | null;
   /** Runs into these output buffers: for ops that update memory. Absent where unsupported. */
   readonly runInto?: (
     inputs: readonly (DeviceBuffer | undefined)[],
@@ -113,6 +115,8 @@ export interface Device {
   upload(array: NdArray, dtype?: DType): DeviceBuffer;
   /** True where buffers can be read synchronously. */
   readonly canReadSync: boolean;
+  /** Resolves when more is known of invalid buffers, for reads that wait; null while all buffers are valid. */
+  readonly pending?: Promise<void> | null;
   /**
    * True inside {@linkcode urgently} where buffers can then be read synchronously at a high cost. Absent where never.
    */

@@ -1,11 +1,12 @@
 /** NdArray: the host array of script bodies and fetches. */
-import { type DType, DTYPES, type HostData, makeData, MOST_OBJECTS } from "./dtype.ts";
+import { type DType, DTYPES, type HostData, makeData } from "./dtype.ts";
 import { checkRank, isShape, type Shape, shapeText, sizeOf, stridesOf } from "./shape.ts";
 import { elementAt, numberToBfloat16 } from "./arrays/elements.ts";
 import { elementsText } from "./arrays/format.ts";
-import { assignAt, checkPlace, indexPrototype, rowData } from "./arrays/indexing.ts";
+import { assignAt, checkPlace, indexPrototype, liveList } from "./arrays/indexing.ts";
+import { nestElements } from "./arrays/nest_elements.ts";
 import { TypeError } from "./throwing/builtin_errors.ts";
-import { ResourceExhaustedError, ValueError } from "./errors.ts";
+import { ValueError } from "./errors.ts";
 import { decodeString } from "./text.ts";
 
 /** One element as a JavaScript value: bytes for strings, `[re, im]` for complex. */
@@ -14,6 +15,8 @@ export type ElementValue = number | bigint | boolean | Uint8Array | readonly [nu
 export type Nested = ElementValue | string | readonly Nested[];
 
 let readElements: (array: NdArray) => HostData;
+let placeIn: (array: NdArray) => Part;
+let partOf: (part: Part, dtype: DType, shape: Shape) => NdArray;
 let copyLater: (array: NdArray, source: HostData) => NdArray;
 
 /**
@@ -43,6 +46,8 @@ export class NdArray {
   readonly data: HostData;
   /** The elements that `data` is copied from at its first read; null where the array has its own. */
   #source: HostData | null = null;
+  /** Where the elements of a row of a list are: among those of the array that it is of. */
+  #part: Part | null = null;
 
   static {
     Object.setPrototypeOf(
@@ -55,11 +60,29 @@ export class NdArray {
         },
         write: (array, i, value) => {
           checkPlace(array, i);
-          assignAt(array, i, value instanceof NdArray ? value.toArray() : value);
+          const { dtype, shape } = array,
+            { data, from } = array.#part ?? { data: array.data, from: 0 };
+          const given = value instanceof NdArray ? value.toArray() : value;
+          assignAt({ dtype, shape, data }, { i, from }, given);
         },
       }),
     );
-    readElements = (array) => array.#source ?? array.data;
+    readElements = (array) => {
+      const part = array.#part;
+      if (part === null) return array.#source ?? array.data;
+      return part.data.slice(part.from, part.from + array.size) as HostData;
+    };
+    placeIn = (array) => array.#part ?? { data: array.#source ?? array.data, from: 0 };
+    partOf = (part, dtype, shape) => {
+      const n = sizeOf(shape), row = new NdArray(dtype, shape, new Array<Uint8Array>(n));
+      row.#part = part;
+      const get = (): HostData => {
+        const value = liveList(part.data as Uint8Array[], part.from, n);
+        Object.defineProperty(row, "data", { value, enumerable: true, configurable: true });
+        return value;
+      };
+      return Object.defineProperty(row, "data", { enumerable: true, configurable: true, get });
+    };
     copyLater = ({ dtype, shape }, source) => {
       const copy = new NdArray(dtype, [...shape], source);
       copy.#source = source;
@@ -134,14 +157,15 @@ export class NdArray {
 
   /** Returns the element at a flat index; negative ones count from the end. Throws `ValueError` out of bounds. */
   at(flat: number): ElementValue {
-    const i = flat < 0 ? flat + this.size : flat, data = elementsOf(this);
-    const end = data.length / DTYPES[this.dtype].slots;
+    const i = flat < 0 ? flat + this.size : flat, part = this.#part;
+    const data = part === null ? this.#source ?? this.data : part.data;
+    const end = part === null ? data.length / DTYPES[this.dtype].slots : this.size;
     if (!(Number.isInteger(i) && i >= 0 && i < end)) {
       throw new ValueError(
         `Cannot get element: index ${flat} is out of bounds for an array of ${this.size} elements`,
       );
     }
-    return elementAt({ dtype: this.dtype, data }, i);
+    return elementAt({ dtype: this.dtype, data }, part === null ? i : part.from + i);
   }
 
   /** The only element. Throws `ValueError` where there is not exactly one. */
@@ -186,7 +210,7 @@ export class NdArray {
   /** Copies the array. */
   copy(): NdArray {
     if (this.#source !== null) return copiedLater(this);
-    const { data, dtype } = this;
+    const { dtype } = this, data = elementsOf(this);
     const own = dtype === "string"
       ? (data as Uint8Array[]).map((bytes) => bytes.slice())
       : copyOf(data);
@@ -216,11 +240,11 @@ export class NdArray {
    * ```
    */
   text(): string {
-    const { data, shape } = this.#bytes("text");
-    if (data.length === 1) return decodeString(data[0] as Uint8Array);
+    const all = this.#bytes("text");
+    if (all.length === 1) return decodeString(all[0]);
     throw new ValueError(
       `Cannot take text() of an array of shape ${
-        shapeText(shape)
+        shapeText(this.shape)
       }: it must hold exactly one string, take strings()`,
     );
   }
@@ -238,11 +262,11 @@ export class NdArray {
    * ```
    */
   strings(): string[] {
-    return (this.#bytes("strings").data as Uint8Array[]).map(decodeString);
+    return this.#bytes("strings").map(decodeString);
   }
 
-  #bytes(method: string): this {
-    if (this.dtype === "string") return this;
+  #bytes(method: string): readonly Uint8Array[] {
+    if (this.dtype === "string") return elementsOf(this) as Uint8Array[];
     throw new TypeError(
       `Cannot take ${method}() of an array of dtype ${this.dtype}: it must hold strings`,
     );
@@ -261,9 +285,22 @@ export class NdArray {
 /** Returns the element of a vector at an index, or the row of any other array. */
 function entryAt(array: NdArray, i: number): ElementValue | NdArray {
   const { dtype, shape } = array;
-  return shape.length === 1
-    ? elementAt({ dtype, data: elementsOf(array) }, i)
-    : new NdArray(dtype, shape.slice(1), rowData(array, i));
+  if (shape.length === 1) {
+    const { data, from } = placeIn(array);
+    return elementAt({ dtype, data }, from + i);
+  }
+  const row = shape.slice(1), n = sizeOf(row) * DTYPES[dtype].slots;
+  if (DTYPES[dtype].kind === "string") {
+    const { data, from } = placeIn(array);
+    return partOf({ data, from: from + i * n }, dtype, row);
+  }
+  return new NdArray(dtype, row, (array.data as Float32Array).subarray(i * n, (i + 1) * n));
+}
+
+/** Elements among others. */
+interface Part {
+  readonly data: HostData;
+  readonly from: number;
 }
 
 /**
@@ -308,57 +345,6 @@ function copyOf(data: HostData): HostData {
 }
 /** Elements above which copying costs more than calling a constructor. */
 const LARGE = 1 << 12;
-
-/** Elements, which may be a part of an array. */
-export interface Elements {
-  readonly dtype: DType;
-  readonly shape: Shape;
-  readonly data: HostData;
-}
-
-/** Nests elements from a flat index on; returns a plain element for rank 0. */
-export function nestElements(a: Elements, from = 0): Nested {
-  const { shape } = a;
-  if (shape.length === 0) return elementAt(a, from);
-  const size = sizeOf(shape);
-  if (size === 0) checkLists(shape);
-  return nest(a, 0, from, size);
-}
-
-/**
- * An array without elements may still be very many lists. Throws `ResourceExhaustedError` where an engine would end the
- * process.
- */
-function checkLists(shape: Shape): void {
-  const lists = sizeOf(shape.slice(0, shape.indexOf(0)));
-  if (lists > MOST_OBJECTS) {
-    throw new ResourceExhaustedError(
-      `Cannot make nested arrays of shape ${shapeText(shape)}: it has ${lists} empty lists`,
-    );
-  }
-}
-
-/** Nests `size` elements from a flat index on along this axis and those after it. */
-function nest(a: Elements, axis: number, from: number, size: number): Nested[] {
-  const n = a.shape[axis], list: Nested[] = [];
-  if (axis === a.shape.length - 1) return row(a, from, n);
-  for (let i = 0; i < n; i++) list.push(nest(a, axis + 1, from + i * (size / n), size / n));
-  return list;
-}
-
-/** Returns `n` elements from a flat index on, fast for the common dtypes. */
-function row(a: Elements, from: number, n: number): Nested[] {
-  const { data, dtype } = a;
-  if (dtype !== "float32" && dtype !== "int32") {
-    return Array.from({ length: n }, (_, i) => elementAt(a, from + i));
-  }
-  // A list that grows as it is filled takes seven times as long.
-  const list = n > MOST_DENSE ? [] : new Array<number>(n);
-  for (let i = 0; i < n; i++) list[i] = data[from + i] as number;
-  return list;
-}
-/** V8 makes a slow table of a longer array that is allocated at once (`JSArray::kInitialMaxFastElementArray`). */
-const MOST_DENSE = 1 << 25;
 
 /** Copies all elements of an array into another of its dtype and size. */
 export function copyElements({ data: from }: NdArray, { data: to }: NdArray): void {

@@ -159,6 +159,11 @@ const UNSET: Partial<OpInit> = Object.fromEntries(FIELDS.split(" ").map((key) =>
 
 const registry = new Map<string, OpDef>();
 
+/** True for an op that a user defined: its name has a namespace. */
+export function isOwnOp({ name }: OpDef): boolean {
+  return name.includes(">");
+}
+
 /** Defines and registers an op. Throws `ValueError` where the name is taken. */
 export function defineOp(init: OpInit): OpDef {
   if (registry.has(init.name)) {

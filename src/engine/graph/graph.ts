@@ -117,7 +117,7 @@ export class Graph {
     def: OpDef,
     inputs: readonly OpInput[],
     attrs: Attrs,
-    options: { name?: string | undefined; device?: string } = {},
+    options: { name?: string | undefined; device?: string; site?: Error } = {},
   ): Operation {
     if (this.#finalized) throw new RuntimeError("Graph is finalized and cannot be modified.");
     const wanted = options.name ?? currentScope().opName ?? def.name.replace(/^_+/, "");
@@ -147,7 +147,7 @@ export class Graph {
         : inferred.attrs,
       device: options.device ?? colocation?.device ?? currentScope().device ?? "",
       outputs: inferred.outputs,
-      site: captureSite(),
+      site: options.site ?? captureSite(),
     });
     this.#operations.push(op);
     this.#byName.set(name, op);

@@ -94,6 +94,11 @@ export class Operation implements GraphNode {
     if (evaluator.run === null) throw new RuntimeError("Cannot run: no runtime is loaded");
     await evaluator.run(this, feeds, session);
   }
+  /** Adds a copy to another graph, on other inputs and with further attributes. Its definition site is this one's. */
+  copyTo(graph: Graph, inputs: readonly Tensor[], attrs: Attrs = {}): Operation {
+    const { name, device } = this, all = { ...this.#attrs, ...attrs };
+    return graph.addOp(this.def, inputs, all, { name, device, site: this.#site });
+  }
   /** Returns an attribute. Throws `ValueError` for an unknown name. */
   getAttr(name: string): unknown {
     if (!(name in this.#attrs)) {

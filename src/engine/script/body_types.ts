@@ -20,13 +20,28 @@ export type ElementOf<D extends DType> = D extends "bool" ? boolean
   : D extends "resource" | "variant" ? ElementValue
   : number;
 
-/** A host array of a known dtype. */
-export type NdArrayOf<D extends DType> = DType extends D ? NdArray
+/** The type of `x[i]`: an element of a vector, a row of a matrix, either where the rank is not known. */
+export type EntryOf<D extends DType, R extends number> = number extends R
+  ? ElementOf<D> | NdArrayOf<D>
+  : R extends 1 ? ElementOf<D>
+  : R extends 2 ? NdArrayOf<D, 1>
+  : NdArrayOf<D>;
+
+/** A host array whose dtype is known, and whose rank may be: `x[i]` of an `NdArrayOf<"float32", 1>` is a number. */
+export type NdArrayOf<D extends DType, R extends number = number> = DType extends D ? NdArray
   : NdArray & {
     readonly dtype: D;
     readonly data: DataTypeMap[D];
-    [index: number]: ElementOf<D> | NdArrayOf<D>;
+    [index: number]: EntryOf<D, R>;
   };
+
+/** The rank of a vector or a matrix, as its type tells it; `number` for anything else. */
+export type RankOf<V> = [ArrayLikeValue] extends [V] ? number
+  : V extends TypedArray ? 1
+  : V extends readonly (infer E)[] ? [E] extends [number | bigint | boolean | string] ? 1
+    : [E] extends [TypedArray | readonly (number | bigint | boolean | string)[]] ? 2
+    : number
+  : number;
 
 /** The dtype of a value as a tensor; `DType` if its type does not tell. */
 export type DTypeOf<V> = [ArrayLikeValue] extends [V] ? DType
@@ -73,7 +88,7 @@ export type IsPlainLeaf<E> = [ArrayLikeValue] extends [E] ? true
   : false;
 
 /** The argument of a body for one tensor: a host array, a tensor, or `Leaf` itself. */
-export type BodyValue<I, Leaf> = Leaf extends "array" ? NdArrayOf<DTypeOf<I>>
+export type BodyValue<I, Leaf> = Leaf extends "array" ? NdArrayOf<DTypeOf<I>, RankOf<I>>
   : Leaf extends "tensor" ? (I extends CompositeTensor ? I : Tensor)
   : Leaf;
 

@@ -121,7 +121,7 @@ export function callScript(
   def: OpDef,
   given: Script,
   inputs: readonly OpInput[],
-  { name, ordered = true }: { readonly name?: string; readonly ordered?: boolean },
+  { name, ordered = !given.vectorized }: { readonly name?: string; readonly ordered?: boolean },
 ): unknown {
   const seeds = scriptSeeds();
   const script = seeds === null ? given : { ...given, seeds };

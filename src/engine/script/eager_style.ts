@@ -1,6 +1,7 @@
 /** Eager-style scripts: one call of a body, from beginning to end, awaits included. */
 import type { OpInput } from "../core/apply.ts";
 import type { BodyCall } from "../runtime/functions/body_call.ts";
+import { type Batch, batchOfOne } from "./batch.ts";
 import { type BodyUse, callBody } from "./body.ts";
 import { freeReturned } from "./returned.ts";
 
@@ -8,6 +9,8 @@ interface EagerStyleCall<R> extends Pick<BodyUse<R>, "script" | "site"> {
   /** Owns the body's tensors. */
   readonly body: BodyCall;
   readonly inputs: readonly OpInput[];
+  /** The batch that it is; null for a script that takes none. */
+  readonly batch: Batch | null;
   /** Makes the call's results from the body's; `given` are the call's handles on the inputs. */
   readonly finish: (result: unknown, given: readonly OpInput[]) => R;
   /** Frees the call's other values after an error. */
@@ -44,7 +47,9 @@ export function callEagerStyle<R>(call: EagerStyleCall<R>): R | Promise<R> {
         }
       },
     };
-    out = body.runBody(() => callBody(use));
+    out = body.runBody(() =>
+      callBody(call.batch?.isAlone ? { ...use, values: values.map(batchOfOne) } : use)
+    );
   } catch (e) {
     body.end();
     return fail(e);

@@ -19,10 +19,15 @@ import { scopeDevice } from "../runtime/devices/devices.ts";
 import { onDevice } from "../runtime/eager/eager.ts";
 import type { ReadAhead } from "../runtime/eager/read_ahead.ts";
 import { EagerTensor, enterScope, outsideScopes } from "../runtime/eager/tensor.ts";
+import type { Attrs } from "../core/op.ts";
+import { type Batch, batchOf, onlyRow, shapesOfCall } from "./batch.ts";
 import { callEagerStyle } from "./eager_style.ts";
-import { eagerResult, shapesOfCall, splitResult } from "./marshal.ts";
+import { eagerResult, splitResult } from "./marshal.ts";
 import { callReading } from "./read_at_once.ts";
 import type { Script } from "./script.ts";
+
+/** Eager code calls a script for itself. */
+const NO_ATTRS: Attrs = {};
 
 /**
  * Calls the body in place. The scopes and tapes in force serve it until its first await; after that ownership and
@@ -41,12 +46,12 @@ function callInPlace(
   }
   const place = { recorders: currentRecorders(), around, waits: canWait };
   const isStrict = script.strictGradients === true && place.recorders.length > 0;
-  const device = scopeDevice();
+  const device = scopeDevice(), batch = batchOf(script, NO_ATTRS, inputs);
   const site = { op: "EagerPyFunc", token: script.token, context: null, call: nextEagerCall() };
   const attempt = (on: Device, reads: ReadAhead | null): Tensor[] | Promise<Tensor[]> => {
     const body = new BodyCall(on, isStrict, { place, reads });
     const finish = (result: unknown, given: readonly OpInput[]): Tensor[] => {
-      const values = body.within(() => valuesOf(script, result, given, body));
+      const values = body.within(() => valuesOf({ script, batch, body }, result, given));
       if (body.recorder) checkConnected(script, body.recorder, given, values);
       const handles = handOut(values, on === device ? null : device);
       for (const h of handles) h.context = around[0] ?? null;
@@ -54,22 +59,26 @@ function callInPlace(
       return handles;
     };
     const fail = (): void => body.recorder?.release();
-    return callEagerStyle({ script, site, body, inputs, finish, fail });
+    return callEagerStyle({ script, site, body, inputs, batch, finish, fail });
   };
   return callReading({ script, inputs, device, site, canWait }, attempt);
 }
 
 /** Returns the results as tensors with ids of their own. */
 function valuesOf(
-  script: Script,
+  { script, batch, body }: {
+    readonly script: Script;
+    readonly batch: Batch | null;
+    readonly body: BodyCall;
+  },
   result: unknown,
   given: readonly OpInput[],
-  body: BodyCall,
 ): Tensor[] {
   const inputs = given as readonly Tensor[];
-  const shapes = shapesOfCall(script, inputs);
+  const shapes = shapesOfCall(script, inputs, batch);
   return splitResult(script, result).map((v, i) => {
-    const r = eagerResult(script, i, v, shapes[i]);
+    const whole = eagerResult(script, i, v, { shape: shapes[i], batch });
+    const r = batch?.isAlone ? onlyRow(whole) : whole;
     // The body's own tensors are returned; its inputs, and tensors from outside, get a new handle and id.
     if (r instanceof NdArray) return asTensor(r);
     return r.id > body.first && !inputs.includes(r) && !(r as EagerTensor).kept ? r : identity(r);

@@ -15,7 +15,7 @@ export function scriptFromRegistry(attrs: Attrs, found: RegisteredScript): Scrip
   const specs = (attrs.Tout as DType[]).map((dtype, i) => ({ dtype, shape: shapes?.[i] ?? null }));
   const structure = attrs._script_structure ?? (specs.length === 1 ? 0 : specs.map(() => 0));
   const args = attrs._script_args ?? (attrs.Tin as DType[]).map(() => 0);
-  const { func, shapeFn, vjp, reads, stateful } = found, { token } = attrs;
+  const { func, shapeFn, vjp, reads, stateful, vectorized = false } = found, { token } = attrs;
   const script: Script = {
     func,
     token,
@@ -26,6 +26,7 @@ export function scriptFromRegistry(attrs: Attrs, found: RegisteredScript): Scrip
     worker: null,
     reads,
     pure: stateful === false,
+    vectorized: attrs._vectorized === true || vectorized,
     registered: true,
     flat: (args as unknown[]).every((a) => !isNested(a)),
     mergeKey: token,

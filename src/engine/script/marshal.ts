@@ -12,7 +12,8 @@ import { shortText, Tensor } from "../core/tensor.ts";
 import { RangeError } from "../core/throwing/builtin_errors.ts";
 import { InternalError, InvalidArgumentError, UnknownError } from "../core/errors.ts";
 import { copyArray } from "../runtime/run/run_value.ts";
-import { outputShapes, type Script } from "./script.ts";
+import type { Batch } from "./batch.ts";
+import { type Script, scriptName } from "./script.ts";
 import { nthValue, typeName, unsupported } from "./script_errors.ts";
 
 /** Returns the arguments of a call: the nest of `inp` with values. */
@@ -38,9 +39,14 @@ function isShaped(v: unknown): v is Shaped {
     v.dtype === undefined;
 }
 
+/** Rank of the only result; 0 where it is not declared. */
+function resultRank({ outputs: { specs: [{ shape }] }, vectorized }: Script): number {
+  return shape === null ? 0 : shape.length + Number(vectorized);
+}
+
 /** True for several typed arrays as the rows of one declared value of at least two dimensions. */
-function isRows(list: readonly unknown[], declared: PartialShape): boolean {
-  return list.length > 1 && (declared?.length ?? 0) > 1 &&
+function isRows(list: readonly unknown[], rank: number): boolean {
+  return list.length > 1 && rank > 1 &&
     list.every((row) => ArrayBuffer.isView(row) && dtypeOfArray(row) !== undefined);
 }
 
@@ -65,7 +71,7 @@ export function splitResult(script: Script, result: unknown): readonly unknown[]
     );
   }
   if (single) {
-    const isList = Array.isArray(result) && !isRows(result, specs[0].shape) &&
+    const isList = Array.isArray(result) && !isRows(result, resultRank(script)) &&
       result.some((v) =>
         v === null || isShaped(v) ||
         isTyped(v) && !(v instanceof Uint8Array && specs[0].dtype === "string")
@@ -145,28 +151,14 @@ function leafValues(script: Script, declared: unknown, value: unknown): readonly
   );
 }
 
-/**
- * Returns the static shapes that a call's results must have: the declared ones, refined by `shapeFn` for the actual
- * inputs.
- */
-export function shapesOfCall(script: Script, inputs: readonly OpInput[]): readonly PartialShape[] {
-  if (!script.shapeFn) return script.outputs.shapes;
-  return outputShapes(
-    script,
-    inputs.map((x) =>
-      x instanceof Tensor
-        ? { dtype: x.dtype, shape: x.staticShape }
-        : { dtype: x.dtype, shape: x.shape, value: x }
-    ),
-  );
-}
-
 /** Options of converting a numpy-style result. */
 interface ResultOptions {
   /** The required static shape. */
   readonly shape: PartialShape;
   /** True where the array may be the body's own, since it is copied before the body can write to it again. */
   readonly shared?: boolean;
+  /** The batch that it is of; null where it is none. */
+  readonly batch?: Batch | null;
 }
 
 /**
@@ -177,7 +169,7 @@ export function hostResult(
   script: Script,
   i: number,
   value: unknown,
-  { shape, shared = false }: ResultOptions,
+  { shape, shared = false, batch = null }: ResultOptions,
 ): NdArray {
   const { dtype } = script.outputs.specs[i];
   let array: NdArray;
@@ -195,7 +187,7 @@ export function hostResult(
     array = isOwn || script.worker || isForeignArray(value) ? typed : copyArray(typed);
   } else array = inDeclaredShape(value, plainResult(script, i, value, dtype), shape);
   checkDType(script, i, array.dtype, dtype);
-  checkShape(script, i, array.shape, shape);
+  checkShape(script, i, array.shape, { shape, batch });
   return array;
 }
 
@@ -322,8 +314,17 @@ function checkShape(
   script: Script,
   i: number,
   actual: readonly number[],
-  declared: PartialShape,
+  { shape: declared, batch }: ResultOptions,
 ): void {
+  if (batch && actual[0] !== batch.rows) {
+    throw new InvalidArgumentError(
+      `${nthValue(script, i)} has shape ${
+        shapeText(actual)
+      } for a batch of ${batch.rows}: results of the vectorized script '${
+        scriptName(script)
+      }' must have the leading axis of its inputs`,
+    );
+  }
   if (compatible(declared, actual)) return;
   throw new InvalidArgumentError(
     `${nthValue(script, i)} has shape ${
@@ -337,11 +338,11 @@ export function eagerResult(
   script: Script,
   i: number,
   value: unknown,
-  shape: PartialShape,
+  options: ResultOptions,
 ): OpInput {
-  if (value instanceof Tensor) return tensorResult(script, i, value, shape);
+  if (value instanceof Tensor) return tensorResult(script, i, value, options);
   try {
-    return hostResult(script, i, value, { shape });
+    return hostResult(script, i, value, options);
   } catch (e) {
     if (!(e instanceof InternalError)) throw e;
     throw new InvalidArgumentError(
@@ -352,7 +353,7 @@ export function eagerResult(
   }
 }
 
-function tensorResult(script: Script, i: number, value: Tensor, shape: PartialShape): Tensor {
+function tensorResult(script: Script, i: number, value: Tensor, options: ResultOptions): Tensor {
   const { dtype } = script.outputs.specs[i];
   if (value.dtype === "resource" || "resource" in value) {
     throw new UnknownError(
@@ -376,6 +377,6 @@ function tensorResult(script: Script, i: number, value: Tensor, shape: PartialSh
       } is ${DTYPES[value.dtype].tfName}, but expects ${DTYPES[dtype].tfName}`,
     );
   }
-  checkShape(script, i, value.shape, shape);
+  checkShape(script, i, value.shape, options);
   return value;
 }

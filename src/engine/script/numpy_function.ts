@@ -28,6 +28,13 @@ export interface PyFuncOptions {
   readonly strictGradients?: boolean;
   /** Node name. */
   readonly name?: string;
+  /**
+   * True: the body takes and returns batches, so that one call does for many. Every array it gets, and every result, has a leading axis;
+   * `Tout`, `shapeFn` and the op are of one row. Calls in the rows of `mapFn`, and in a dataset's `map` before `batch`, become one, as
+   * long as nothing in the function has effects in an order; any other call is a batch of one. What is the same for all rows is repeated.
+   * `vjp` gets batches too.
+   */
+  readonly vectorized?: boolean;
 }
 
 /** Options of {@linkcode numpyFunction}. */
@@ -52,6 +59,7 @@ const COMMON: OptionKeys<PyFuncOptions> = {
   name: true,
   ordered: true,
   strictGradients: true,
+  vectorized: true,
 };
 const checkOptions = optionCheck<NumpyFunctionOptions>("numpyFunction", {
   ...COMMON,
@@ -270,8 +278,7 @@ export function contribPyFunc<
   options: ContribPyFuncOptions & { readonly args?: A; readonly kwargs?: K } = {},
 ): unknown {
   checkContribOptions(options);
-  const { args = [], kwargs, outputTypes, outputShapes, stateful = true, strictGradients } =
-    options;
+  const { args = [], kwargs, outputTypes, outputShapes, stateful = true } = options;
   const refused = (what: string, value: unknown): TypeError =>
     new TypeError(`${what} and not ${describe(value)}. args: ${describe(value)}`);
   if (!Array.isArray(args)) throw refused("args must be list", args);
@@ -291,7 +298,7 @@ export function contribPyFunc<
     flattenShapes(structure, shapes).map((shape, i) => ({ dtype: specs[i].dtype, shape })),
     structure,
   );
-  const script = makeScript(func, nest, declared, { strictGradients });
+  const script = makeScript(func, nest, declared, options);
   return callScript(def, script, inputs, options);
 }
 

@@ -11,7 +11,7 @@ import type { Tout } from "./tout.ts";
 
 /** Options of {@linkcode pyFunction}. */
 export interface PyFunctionOptions
-  extends Pick<NumpyFunctionOptions, "name" | "shapeFn" | "timeoutMs" | "ordered"> {
+  extends Pick<NumpyFunctionOptions, "name" | "shapeFn" | "timeoutMs" | "ordered" | "vectorized"> {
   /** Make an input without a gradient an error; finds bodies that cut the tape. */
   readonly strictGradients?: boolean;
 }
@@ -22,6 +22,7 @@ const checkOptions = optionCheck<PyFunctionOptions>("pyFunction", {
   timeoutMs: true,
   strictGradients: true,
   ordered: true,
+  vectorized: true,
 });
 
 const PY_FUNCTION: ScriptKind<PyFunctionOptions> = {

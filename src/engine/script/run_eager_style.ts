@@ -13,11 +13,12 @@ import { RunTape, tapeValue } from "../runtime/functions/run_tape.ts";
 import { callEagerStyle } from "./eager_style.ts";
 import { eagerResult, splitResult } from "./marshal.ts";
 import { callReading } from "./read_at_once.ts";
+import { onlyRow } from "./batch.ts";
 import { beginCall } from "./run_numpy_style.ts";
 
 /** Runs a node with an eager-style body. */
 export function runEagerStyle(call: RunCall): HostResults | Promise<HostResults> {
-  const { inputs } = call, { script, shapes, site } = beginCall(call);
+  const { inputs } = call, { script, shapes, site, batch } = beginCall(call);
   const attempt = (
     device: Device,
     reads: ReadAhead | null,
@@ -26,11 +27,12 @@ export function runEagerStyle(call: RunCall): HostResults | Promise<HostResults>
     const finish = (r: unknown, given: readonly OpInput[]): HostResults => {
       const outputs: RunValue[] = [];
       try {
-        const values = splitResult(script, r).map((v, i) => eagerResult(script, i, v, shapes[i]));
-        for (const v of values) {
-          if (v instanceof Tensor) body.follow(v);
-          outputs.push(body.result(v));
-        }
+        const values = splitResult(script, r).map((v, i) => {
+          const value = eagerResult(script, i, v, { shape: shapes[i], batch });
+          if (value instanceof Tensor) body.follow(value);
+          return batch?.isAlone ? body.within(() => onlyRow(value)) : value;
+        });
+        for (const v of values) outputs.push(body.result(v));
         if (body.recorder) outputs.push(tapeValue(new RunTape(body.recorder, given, values)));
         return outputs;
       } catch (e) {
@@ -39,7 +41,7 @@ export function runEagerStyle(call: RunCall): HostResults | Promise<HostResults>
       }
     };
     const fail = (): void => body.recorder?.release();
-    const out = callEagerStyle({ script, site, body, inputs, finish, fail });
+    const out = callEagerStyle({ script, site, body, inputs, batch, finish, fail });
     return whenReady(out, (results) => broughtHome(results, device));
   };
   return callReading({ script, inputs, device: call.device, site, canWait: true }, attempt);

@@ -23,10 +23,11 @@ import {
   releaseValue,
   type RunValue,
 } from "../runtime/run/run_value.ts";
+import { type Batch, batchOf, batchOfOne, onlyRow, shapesOfCall } from "./batch.ts";
 import { callBody, type CallSite } from "./body.ts";
 import { attrsOf } from "./call.ts";
 import { freeReturned } from "./returned.ts";
-import { hostResult, shapesOfCall, splitResult } from "./marshal.ts";
+import { hostResult, splitResult } from "./marshal.ts";
 import { type Script, unknownToken } from "./script.ts";
 import { findScriptOf } from "./imported.ts";
 
@@ -39,7 +40,7 @@ function scriptOf(attrs: Attrs, node?: string): Script {
 
 /** A call of a numpy-style body. */
 interface NumpyStyleCall {
-  readonly values: readonly unknown[];
+  readonly values: readonly NdArray[];
   /** Static shapes of its results. */
   readonly shapes: readonly PartialShape[];
   /** True where results are copied at once, so that they may be the body's own. */
@@ -49,6 +50,8 @@ interface NumpyStyleCall {
   /** The results that are read; default all. */
   readonly wanted?: readonly boolean[];
   readonly site: CallSite;
+  /** The batch that it is; null for a script that takes none. */
+  readonly batch: Batch | null;
 }
 
 function sharesMemory(array: NdArray, others: readonly RunValue[]): boolean {
@@ -63,10 +66,11 @@ function sharesMemory(array: NdArray, others: readonly RunValue[]): boolean {
 /** Calls a numpy-style body and frees its tensors, returned ones included. */
 function callNumpyStyle(
   script: Script,
-  { values, shapes, shared = false, sinks, wanted, site }: NumpyStyleCall,
+  { values: inputs, shapes, shared = false, sinks, wanted, site, batch }: NumpyStyleCall,
 ): RunValue[] | Promise<RunValue[]> {
   const owned: Owned[] = [];
   const first = newTensorId();
+  const values = batch?.isAlone ? inputs.map(batchOfOne) : inputs;
   const use = (result: unknown): RunValue[] => {
     const taken: RunValue[] = [];
     try {
@@ -74,8 +78,9 @@ function callNumpyStyle(
       for (let i = 0; i < parts.length; i++) {
         const v = parts[i], sink = isLarge(v) ? sinks?.[i] ?? null : null;
         const isRead = wanted?.[i] !== false;
-        const options = { shape: shapes[i], shared: shared || sink !== null || !isRead };
-        const own = hostResult(script, i, v, options);
+        const options = { shape: shapes[i], shared: shared || sink !== null || !isRead, batch };
+        const whole = hostResult(script, i, v, options);
+        const own = batch?.isAlone ? onlyRow(whole) : whole;
         // A worker sends memory that its body returned twice once.
         const array = script.worker && sharesMemory(own, taken) ? copyArray(own) : own;
         taken.push(sink === null ? array : outsideScopes(() => constantTensor(array, sink)));
@@ -106,28 +111,34 @@ function callNumpyStyle(
 
 /** Runs a node with a numpy-style body. */
 export function runNumpyStyle(call: RunCall): HostResults | Promise<HostResults> {
-  const { script, shapes, site } = beginCall(call);
+  const { script, ...begun } = beginCall(call);
   // A body may write into its arguments: each is unshared, or a copy. The bytes of strings may be shared by tensors.
-  const values = call.inputs.map((x, i) => {
+  const values = (call.inputs as readonly NdArray[]).map((x, i) => {
     const owner = call.owners[i];
-    if (owner === "constant") return copyConstant(x as NdArray);
-    return owner === "callee" && x.dtype !== "string" ? x : copyArray(x as NdArray);
+    if (owner === "constant") return copyConstant(x);
+    return owner === "callee" && x.dtype !== "string" ? x : copyArray(x);
   });
   const { sinks, wanted } = call;
-  return callNumpyStyle(script, { values, shapes, sinks, wanted, site });
+  return callNumpyStyle(script, { values, sinks, wanted, ...begun });
+}
+
+/** True for a node that may be called for many rows at once. */
+export function isBatchable(attrs: Attrs): boolean {
+  return attrs._batched !== true && findScriptOf(attrs)?.vectorized === true;
 }
 
 /** Counts a plan's call; returns its script, its place and the shapes of its results. */
 export function beginCall(
   call: RunCall,
-): { readonly script: Script } & Pick<NumpyStyleCall, "shapes" | "site"> {
-  const { attrs, node, source, context, draws } = call, script = scriptOf(attrs, node);
-  const { token, seeds } = script, shapes = shapesOfCall(script, call.inputs);
+): { readonly script: Script } & Pick<NumpyStyleCall, "shapes" | "site" | "batch"> {
+  const { attrs, node, source, context, draws, inputs } = call, script = scriptOf(attrs, node);
+  const batch = batchOf(script, attrs, inputs);
+  const { token, seeds } = script, shapes = shapesOfCall(script, inputs, batch);
   context.hostCalls++;
   hostCallTotal.count++;
   const number = nextCall(seeds ?? importedSeeds(token), source, draws);
   const site = { op: call.def.name, node, token, source, context, call: number };
-  return { script, shapes, site };
+  return { script, shapes, site, batch };
 }
 
 /**
@@ -207,9 +218,9 @@ export function runEagerly(op: string): (inputs: readonly OpInput[], attrs: Attr
     }
     hostCallTotal.count++;
     const device = scopeDevice();
-    const shapes = shapesOfCall(script, inputs);
+    const batch = batchOf(script, attrs, inputs), shapes = shapesOfCall(script, inputs, batch);
     const site = { op, token: script.token, context: null, call: nextEagerCall() };
-    const out = callNumpyStyle(script, { values, shapes, shared: true, site });
+    const out = callNumpyStyle(script, { values, shapes, shared: true, site, batch });
     if (!isPromise(out)) return (out as NdArray[]).map((a) => constantTensor(a, device));
     (out as Promise<RunValue[]>).catch(() => {});
     throw mustAwait(op, script, "its body is async");
@@ -234,10 +245,11 @@ export async function runNumpyStyleAsync(
   const call = nextEagerCall();
   const values = await readInputs(inputs);
   hostCallTotal.count++;
-  const shapes = shapesOfCall(script, inputs);
+  const attrs = attrsOf(script, inputs);
+  const batch = batchOf(script, attrs, inputs), shapes = shapesOfCall(script, inputs, batch);
   const site = { op: def.name, token: script.token, context: null, call };
-  const arrays = await callNumpyStyle(script, { values, shapes, site });
+  const arrays = await callNumpyStyle(script, { values, shapes, site, batch });
   const outputs = (arrays as NdArray[]).map((a) => constantTensor(a, device));
-  announce({ def, inputs, outputs, attrs: attrsOf(script, inputs) }, recorders);
+  announce({ def, inputs, outputs, attrs }, recorders);
   return outputs;
 }

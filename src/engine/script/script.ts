@@ -10,7 +10,7 @@ import type { NdArray } from "../core/nd_array.ts";
 import type { OpSeeds } from "../ops/random/state.ts";
 import { optionCheck } from "../core/arguments.ts";
 import { checkTimeout } from "../runtime/run/timers.ts";
-import { isNested, structureText } from "../core/nest.ts";
+import { flatten, isNested, type Nest, structureText } from "../core/nest.ts";
 import { type Outputs, parseTout, type Tout } from "./tout.ts";
 import { workerBody, type WorkerOption } from "./workers/worker_body.ts";
 import type { WorkerBody } from "./workers/worker_wire.ts";
@@ -56,10 +56,12 @@ export interface ScriptOptions extends Pick<RegisteredScript, "shapeFn" | "vjp">
   readonly worker?: WorkerOption | undefined;
   /** Make an input that the body cut from the tape an error. */
   readonly strictGradients?: boolean | undefined;
+  /** True: the body takes and returns batches. Default: what was registered. */
+  readonly vectorized?: boolean | undefined;
 }
 
 /** A script as its node holds it. */
-export interface Script extends Omit<ScriptOptions, "worker"> {
+export interface Script extends Omit<ScriptOptions, "worker" | "vectorized"> {
   readonly func: ScriptFunction;
   /** Name in the GraphDef. */
   readonly token: string;
@@ -74,6 +76,8 @@ export interface Script extends Omit<ScriptOptions, "worker"> {
   readonly reads?: boolean | undefined;
   /** True for a body registered as pure: it may be called again. */
   readonly pure?: boolean | undefined;
+  /** True for a body that takes and returns batches: arrays with a leading axis for the calls that became one. */
+  readonly vectorized: boolean;
   /** True for registered scripts, which a GraphDef may name. */
   readonly registered: boolean;
   /** True where the arguments are a plain list of inputs. */
@@ -98,6 +102,8 @@ export interface RegisteredScript {
    * False for a body of tensors that never reads them synchronously: it stays on the GPU where reads must be awaited.
    */
   readonly reads?: boolean | undefined;
+  /** True: the body takes and returns batches, see {@linkcode numpyFunction}. */
+  readonly vectorized?: boolean | undefined;
 }
 
 const checkRegisterOptions = optionCheck<Omit<RegisteredScript, "func">>("registerScript", {
@@ -106,6 +112,7 @@ const checkRegisterOptions = optionCheck<Omit<RegisteredScript, "func">>("regist
   vjp: true,
   stateful: true,
   reads: true,
+  vectorized: true,
 });
 const byToken = new Map<string, RegisteredScript>();
 const tokenOf = new WeakMap<ScriptFunction, string>();
@@ -173,6 +180,11 @@ export function registeredScriptCount(): number {
   return byToken.size;
 }
 
+/** Name of a script for messages: the body's, else its token. */
+export function scriptName({ func, token }: Script): string {
+  return func.name || token;
+}
+
 const numbers = new WeakMap<object, number>();
 let objects = 0;
 
@@ -189,13 +201,15 @@ export function makeScript(
   func: ScriptFunction,
   args: unknown,
   outputs: Outputs,
-  { shapeFn, vjp, timeoutMs, worker, strictGradients }: ScriptOptions = {},
+  { shapeFn, vjp, timeoutMs, worker, strictGradients, vectorized: batches }: ScriptOptions = {},
 ): Script {
   checkCallable(func);
   checkTimeout(func.name || "a script", timeoutMs);
   const token = tokenOf.get(func);
   const known = token === undefined ? undefined : byToken.get(token);
   const own = token ?? `pyfunc_${anonymous++}`;
+  const vectorized = batches ?? known?.vectorized ?? false;
+  if (vectorized) checkVectorized(func, args, outputs);
   return {
     func,
     args,
@@ -207,6 +221,7 @@ export function makeScript(
     strictGradients,
     reads: known?.reads,
     pure: known?.stateful === false,
+    vectorized,
     token: own,
     registered: token !== undefined,
     flat: (args as unknown[]).every((a) => !isNested(a) && !(a instanceof CompositeSpec)),
@@ -215,8 +230,21 @@ export function makeScript(
       ...[args, outputs.structure].map(structureText),
       JSON.stringify(outputs.shapes),
       timeoutMs,
+      vectorized,
     ].join(";"),
   };
+}
+
+/** Throws `ValueError` for a script that has nothing to batch, or composite values, whose components have no common first axis. */
+function checkVectorized(func: ScriptFunction, args: unknown, { structure }: Outputs): void {
+  const leaves = flatten(args as Nest<unknown>);
+  const why = leaves.length === 0
+    ? "it has no inputs"
+    : [...leaves, ...flatten(structure as Nest<unknown>)].some((v) => v instanceof CompositeSpec)
+    ? "it takes or returns ragged or sparse tensors"
+    : null;
+  if (why === null) return;
+  throw new ValueError(`Cannot vectorize script '${func.name}': ${why}, wanted tensors to batch`);
 }
 
 /** Throws `ValueError` with TensorFlow's phrase if `func` cannot be called. */

@@ -15,9 +15,10 @@ import { tapeGradient } from "../runtime/functions/run_tape.ts";
 import { findScriptOf } from "./imported.ts";
 import { readsAtOnce } from "./read_at_once.ts";
 import { runEagerStyle } from "./run_eager_style.ts";
-import { runEagerly, runNumpyStyle } from "./run_numpy_style.ts";
+import { isBatchable, runEagerly, runNumpyStyle } from "./run_numpy_style.ts";
 import { mapVjpError } from "./script_errors.ts";
-import { outputShapes, type Script } from "./script.ts";
+import { batchOfOne, onlyRow, rowSpecs } from "./batch.ts";
+import { outputShapes, type Script, scriptName } from "./script.ts";
 
 const ATTRS = [
   "token: string",
@@ -30,6 +31,10 @@ const ATTRS = [
 /** Returns the static shapes: the script's, else those carried by a GraphDef. */
 function inferShapes(inputs: readonly Spec[], attrs: Attrs): PartialShape[] {
   const script = attrs._script as Script | null;
+  if (script && attrs._batched) {
+    const { rows, specs } = rowSpecs(inputs);
+    return outputShapes(script, specs).map((s) => s && [rows, ...s]);
+  }
   if (script) return outputShapes(script, inputs);
   return (attrs._output_shapes as PartialShape[] | null) ?? (attrs.Tout as DType[]).map(() => null);
 }
@@ -40,7 +45,7 @@ const vjpRule = (op: string): GradRule => ({
   cut: (attrs) => {
     const script = findScriptOf(attrs);
     if (script === null || script.vjp !== undefined) return null;
-    const name = script.func.name || script.token;
+    const name = scriptName(script);
     return {
       text: `PyFunc '${name}' has no vjp: give one, use pyFunction, or stopGradient`,
       key: script.func,
@@ -49,15 +54,16 @@ const vjpRule = (op: string): GradRule => ({
   },
   vjp: (saved, dys, ctx) => {
     const script = findScriptOf(ctx.attrs)!;
-    const name = script.func.name || script.token;
+    const name = scriptName(script), isAlone = script.vectorized && !ctx.attrs._batched;
+    const whole = (t: Tensor): Tensor => isAlone ? batchOfOne(t) : t;
     const call = {
-      inputs: ctx.inputs.map((_, k) => asTensor(saved[`input:${k}`])),
-      outputs: ctx.outputs.map((_, k) => asTensor(saved[`output:${k}`])),
+      inputs: ctx.inputs.map((_, k) => whole(asTensor(saved[`input:${k}`]))),
+      outputs: ctx.outputs.map((_, k) => whole(asTensor(saved[`output:${k}`]))),
     };
     let given: ReturnType<NonNullable<Script["vjp"]>>;
     try {
       given = withLongStacks(() =>
-        withScope({ within: `the vjp of '${name}'` }, () => script.vjp!(call, ...dys))
+        withScope({ within: `the vjp of '${name}'` }, () => script.vjp!(call, ...dys.map(whole)))
       );
     } catch (error) {
       const source = call.outputs[0]?.isSymbolic ? call.outputs[0].op : undefined;
@@ -77,7 +83,7 @@ const vjpRule = (op: string): GradRule => ({
       );
     }
     return grads.map((g: unknown, i) => {
-      const { dtype, shape } = ctx.inputs[i];
+      const { dtype, shape: own } = ctx.inputs[i], shape = own && isAlone ? [1, ...own] : own;
       if (!isTrainable(dtype) || g === null || g === undefined) return null;
       const texts = [
         `vjp of ${name} returned `,
@@ -85,9 +91,9 @@ const vjpRule = (op: string): GradRule => ({
       ] as const;
       if (!(g instanceof Tensor) || g.dtype !== dtype || !compatible(shape, g.staticShape)) {
         const given = g instanceof Tensor ? { dtype: g.dtype, shape: g.staticShape } : describe(g);
-        throw new ValueError(gradientRefusal(texts, given, ctx.inputs[i]));
+        throw new ValueError(gradientRefusal(texts, given, { dtype, shape }));
       }
-      return checkedGradient(g, { ctx, input: i, texts });
+      return checkedGradient(isAlone ? onlyRow(g) : g, { ctx, input: i, texts });
     });
   },
 });
@@ -101,7 +107,7 @@ const numpyStyle = (name: string, effects?: Pick<OpInit, "effects" | "stateful">
     hostInputs: ["input"],
     infer: inferShapes,
     grad: vjpRule(name),
-    host: { run: runNumpyStyle, eager: runEagerly(name) },
+    host: { run: runNumpyStyle, eager: runEagerly(name), isBatchable },
     ...effects,
   });
 
@@ -132,6 +138,7 @@ export const EagerPyFunc: OpDef = defineOp({
   host: {
     run: runEagerStyle,
     local: true,
+    isBatchable,
     readsAtOnce: (attrs) => {
       const script = findScriptOf(attrs);
       return script !== null && readsAtOnce(script);

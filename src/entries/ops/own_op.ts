@@ -26,7 +26,9 @@ function checkName(name: unknown): void {
  * Defines an op: its shape rule, kernels and gradient. It runs eagerly, in graphs and functions on the devices that it
  * has kernels for, and a GraphDef written with `portable: false` keeps it by its name. Missing parts come from
  * `expand`, its meaning in other ops, where it has that. Throws `ValueError` for a name without a namespace, one that
- * is taken, and invalid signatures, `TypeError` where neither a kernel nor an expansion computes it.
+ * is taken, and invalid signatures, `TypeError` where neither a kernel nor an expansion computes it. A WGSL program that does not compile is an
+ * `InternalError` with the op's name where its result is first read or used; in functions and sessions the run fails at
+ * its node.
  *
  * @example
  * ```ts

@@ -72,8 +72,9 @@ function batched(
     async next({ input }) {
       const rows: Element[] = [];
       let failure: Failure | null = null;
+      const together = isUnit && input.many !== undefined ? await input.many(n) : null;
       for (let count = 0; count < n; count++) {
-        const item = await input.next();
+        const item = together === null ? await input.next() : together[count] ?? null;
         if (item === null) {
           if (failure !== null) break;
           if (count === 0 || dropRemainder) return null;

@@ -9,6 +9,7 @@ import {
   ignoreRejection,
   type Item,
   makeSource,
+  nextOf,
   type Outcome,
   type Place,
   Queue,
@@ -70,6 +71,9 @@ export function mapSource(
         const item = await input.next();
         return item === null || item instanceof Failure ? item : await call(item);
       },
+      many: traced.takesBatches
+        ? async ({ input, callAll }, n) => await callAll(await nextOf(input, n))
+        : undefined,
     });
   }
   const source: Source = makeSource({
@@ -78,11 +82,22 @@ export function mapSource(
     inputs: [input],
     open(place: Place, state?: CallsState) {
       const caller = new Caller(traced, source, place, state?.number);
-      return new ParallelCalls(input.open(place, state?.input), caller, {
+      const elements = input.open(place, state?.input);
+      const parallel = new ParallelCalls(elements, caller, {
         calls,
         inOrder: deterministic ?? place.deterministic ?? true,
         again: state?.pending ?? [],
       });
+      if (!traced.takesBatches) return parallel;
+      return {
+        next: () => parallel.next(),
+        many: async (n) =>
+          parallel.isIdle
+            ? await caller.callAll(await nextOf(elements, n))
+            : await nextOf(parallel, n),
+        save: () => parallel.save(),
+        close: () => parallel.close(),
+      };
     },
   });
   return source;
@@ -124,6 +139,11 @@ class ParallelCalls implements Elements {
     this.#calls = calls.calls;
     this.#inOrder = calls.inOrder;
     this.#again = [...calls.again];
+  }
+
+  /** True where it has begun nothing whose result is still to come. */
+  get isIdle(): boolean {
+    return this.#begun.length === 0 && this.#again.length === 0;
   }
 
   async next(): Promise<Item> {

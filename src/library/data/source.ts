@@ -54,6 +54,11 @@ export interface Elements {
   /** Resolves with the next item. The caller awaits each before it asks for another. */
   next(): Promise<Item>;
   /**
+   * Resolves with the next `n` items, fewer at the end. Absent where asking for each is as good: scripts that take batches are called
+   * once for all of them.
+   */
+  many?(n: number): Promise<readonly Outcome[]>;
+  /**
    * Returns the position of the pass, which `open(place, state)` resumes. Must not be called while an element is
    * pending.
    */
@@ -129,6 +134,18 @@ export class Parts {
   async close(): Promise<void> {
     for (const part of this.all) await part.close();
   }
+}
+
+/** Takes the next `n` of a pass, fewer at its end. */
+export async function nextOf(elements: Elements, n: number): Promise<readonly Outcome[]> {
+  if (elements.many !== undefined) return await elements.many(n);
+  const items: Outcome[] = [];
+  while (items.length < n) {
+    const item = await elements.next();
+    if (item === null) break;
+    items.push(item);
+  }
+  return items;
 }
 
 /** Derives a number of elements from another, where that is known. */

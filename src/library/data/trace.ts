@@ -15,7 +15,7 @@ import {
   liveInputs,
   settled,
 } from "../../engine/runtime/functions/concrete_function.ts";
-import { run } from "../../engine/runtime/functions/run_body.ts";
+import { runRowsOnHost, takesBatches } from "../../engine/runtime/control/lockstep.ts";
 import { tfFunction } from "../../engine/runtime/functions/function.ts";
 import { newRunContext } from "../../engine/runtime/run/run_context.ts";
 import { toHost } from "../../engine/runtime/run/run_value.ts";
@@ -35,6 +35,14 @@ export interface Traced extends ElementType {
   readonly isFresh: boolean;
   /** Computes element `number`. Rejects with the body's error. */
   run(element: Element, place: Place, number: number): Promise<Element>;
+  /** True where scripts in it take batches: several elements are computed together by fewer calls. */
+  readonly takesBatches: boolean;
+  /** Computes elements of these numbers together. Rejects with the body's error. */
+  runAll(
+    elements: readonly Element[],
+    place: Place,
+    numbers: readonly number[],
+  ): Promise<readonly Element[]>;
 }
 
 /** Returns the draws of the stage at a place, which do not depend on whether it computes elements in parallel. */
@@ -76,22 +84,26 @@ export function traceFunction(fn: ElementFunction, input: ElementType, method: s
   for (const t of graph.outputs) t.promised = false;
   const concrete = new ConcreteFunction(graph);
   const specs = graph.outputs.map((t) => TensorSpec(t.staticShape, t.dtype));
+  const runAll: Traced["runAll"] = async (elements, place, numbers) => {
+    const rows = elements.map((element, i) => ({
+      inputs: liveInputs(concrete, element),
+      draws: drawsOf(place).ofElement(numbers[i]),
+    }));
+    const width = specs.length, inputs = rows.flatMap((row) => row.inputs);
+    const out = runRowsOnHost(concrete, rows, newRunContext(place));
+    const arrays = await settled(out, inputs, (values) => toHost(values));
+    const results = rows.map((_, k) => arrays.slice(k * width, (k + 1) * width));
+    for (const result of results) checkElement(result, specs);
+    return results;
+  };
   return {
     specs,
     structure,
     concrete,
     isFresh: graph.outputs.every((t) => t.op.type === "PyFunc"),
-    async run(element, place, number) {
-      const inputs = liveInputs(concrete, element), context = newRunContext(place);
-      const draws = drawsOf(place).ofElement(number);
-      const arrays = await settled(
-        run(concrete, inputs, context, { draws }),
-        inputs,
-        (values) => toHost(values),
-      );
-      checkElement(arrays, specs);
-      return arrays;
-    },
+    takesBatches: takesBatches(concrete),
+    run: async (element, place, number) => (await runAll([element], place, [number]))[0],
+    runAll,
   };
 }
 

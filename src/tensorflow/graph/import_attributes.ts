@@ -98,7 +98,9 @@ export function nodeAttributes(
   const { _script_args: args, _script_structure: structure } = def.attr ?? {};
   const isScript = op.signature.attrDefs.some((a) => a.name === "_script");
   if (isScript && (args !== undefined || structure !== undefined)) {
-    if (def.attr?._unordered?.b) out._unordered = true;
+    for (const name of ["_unordered", "_vectorized", "_batched"]) {
+      if (def.attr?.[name]?.b) out[name] = true;
+    }
     out._script_args = nestOf(args, "_script_args", out.Tin);
     out._script_structure = nestOf(structure, "_script_structure", out.Tout);
   }

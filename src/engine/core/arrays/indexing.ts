@@ -1,5 +1,5 @@
 /** `x[i]`: elements and rows of host arrays by their index along the first axis. */
-import { DTYPES, type HostData } from "../dtype.ts";
+import { DTYPES } from "../dtype.ts";
 import { ValueError } from "../errors.ts";
 import type { NdArray } from "../nd_array.ts";
 import { shapeText, sizeOf } from "../shape.ts";
@@ -61,41 +61,32 @@ export function checkPlace({ shape }: NdArray, i: number): void {
   throw new ValueError(`Cannot index an NdArray of shape ${shapeText(shape)} with ${i}: ${why}`);
 }
 
-/** Returns the elements of a row, which stay the array's. */
-export function rowData({ data, dtype, shape }: NdArray, i: number): HostData {
-  const n = sizeOf(shape.slice(1)) * DTYPES[dtype].slots, from = i * n;
-  return Array.isArray(data)
-    ? partOf(data, from, n)
-    : (data as Float32Array).subarray(from, from + n);
-}
-
-/** Makes a view of a list, as `subarray` does of a typed array. */
-function partOf(list: unknown[], from: number, length: number): unknown[] {
-  const at = (key: string | symbol): number | null => {
-    const i = placeOf(key);
-    return i !== null && i >= 0 && i < length ? from + i : null;
-  };
-  return new Proxy(list.slice(from, from + length), {
-    get(target, key) {
-      const i = at(key);
-      return i === null ? Reflect.get(target, key) : list[i];
-    },
-    set(target, key, value) {
-      const i = at(key);
-      if (i !== null) list[i] = value;
-      return Reflect.set(target, key, value);
-    },
-  });
+/** Makes a list of a part of another, whose elements stay the same: a view, as `subarray` is of a typed array. */
+export function liveList<T>(list: T[], from: number, length: number): T[] {
+  const part = new Array<T>(length);
+  for (let i = 0; i < length; i++) {
+    Object.defineProperty(part, i, {
+      enumerable: true,
+      configurable: true,
+      get: () => list[from + i],
+      set: (value: T) => list[from + i] = value,
+    });
+  }
+  return part;
 }
 
 /**
- * Writes an element, or a row from a value whose shape is that of its last axes. Throws `ValueError` for another shape,
- * and `TypeError` for a value that is no element of the dtype.
+ * Writes element or row `i` of an array whose elements begin at `from`, from a value whose shape is that of its last
+ * axes. Throws `ValueError` for another shape, and `TypeError` for a value that is no element of the dtype.
  */
-export function assignAt({ data, dtype, shape }: NdArray, i: number, value: unknown): void {
+export function assignAt(
+  { data, dtype, shape }: Pick<NdArray, "data" | "dtype" | "shape">,
+  { i, from }: { readonly i: number; readonly from: number },
+  value: unknown,
+): void {
   const to = data as unknown[];
   if (shape.length === 1 && typeof value === "number" && takesNumbers(dtype)) {
-    to[i] = value;
+    to[from + i] = value;
     return;
   }
   const row = shape.slice(1), given = shapeOfNested(value, dtype);
@@ -111,5 +102,5 @@ export function assignAt({ data, dtype, shape }: NdArray, i: number, value: unkn
   const leaves: unknown[] = [], size = sizeOf(row) * DTYPES[dtype].slots;
   collect(value, given, 0, leaves, dtype);
   const stored = fillLeaves(leaves, dtype, "wrapped");
-  for (let k = 0; k < size; k++) to[i * size + k] = stored[k % stored.length];
+  for (let k = 0; k < size; k++) to[from + i * size + k] = stored[k % stored.length];
 }

@@ -89,10 +89,15 @@ export interface HostOp {
   readonly repeatable?: boolean;
   /** True for a node that wants to read its tensors at once, and so to be where that can be done. */
   readsAtOnce?(attrs: Attrs): boolean;
+  /**
+   * True for a node that may be called for many rows at once: with `_batched` among its attributes, and inputs and results that have a
+   * leading axis for them.
+   */
+  isBatchable?(attrs: Attrs): boolean;
   /** Inputs that a node wants on the host, by number, beside those its op says. */
   hostInputs?(attrs: Attrs): ReadonlySet<number>;
-  /** The call of a node of which only the last output, the tape of what it did, is read, for a first gradient. */
-  tapeOnly?(attrs: Attrs): TapeOnlyCall;
+  /** The call of a node of which only the last output, the tape of what it did, is read, for a first gradient; null for as ever. */
+  tapeOnly?(attrs: Attrs): TapeOnlyCall | null;
   /** The number of sources of the tape that it differentiates, its first input: they are the inputs after that. */
   tapeSources?(attrs: Attrs): number;
 }

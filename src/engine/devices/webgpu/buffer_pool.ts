@@ -1,6 +1,6 @@
 /** GPU buffers by size class, reused instead of destroyed. */
 import type { DeviceCounters } from "../../core/device.ts";
-import { ResourceExhaustedError } from "../../core/errors.ts";
+import { type OpError, ResourceExhaustedError } from "../../core/errors.ts";
 
 export interface PooledBuffer {
   readonly gpu: GPUBuffer;
@@ -50,8 +50,8 @@ export class BufferPool {
   readonly #limit: number;
   /** Buffers to destroy once recorded commands no longer use them. */
   readonly #doomed: PooledBuffer[] = [];
-  /** Buffers in use that could not be allocated. */
-  readonly #failed = new Set<PooledBuffer>();
+  /** Errors of buffers in use without valid contents. */
+  readonly #failed = new Map<PooledBuffer, () => OpError>();
   readonly #onFail: (error: GPUError) => void;
   readonly #most: number;
   readonly #adopted = new WeakMap<GPUBuffer, PooledBuffer>();
@@ -87,17 +87,22 @@ export class BufferPool {
     return this.#live;
   }
 
-  /** Number of buffers in use that could not be allocated. */
+  /** Number of buffers in use without valid contents: those that could not be allocated, or whose kernel cannot run. */
   get failed(): number {
     return this.#failed.size;
   }
 
-  /** Throws `ResourceExhaustedError` where one of these could not be allocated. */
+  /** Marks a buffer in use as invalid. */
+  spoil(buffer: PooledBuffer, why: () => OpError): void {
+    if (!buffer.isFree) this.#failed.set(buffer, why);
+  }
+
+  /** Throws where one of these is invalid: `ResourceExhaustedError` where it could not be allocated. */
   refuse(buffers: readonly (PooledBuffer | undefined)[]): void {
-    if (!buffers.some((b) => b !== undefined && this.#failed.has(b))) return;
-    throw new ResourceExhaustedError(
-      "Cannot use this tensor: there was no GPU memory for it when it was made",
-    );
+    for (const b of buffers) {
+      const why = b && this.#failed.get(b);
+      if (why) throw why();
+    }
   }
 
   /**
@@ -207,7 +212,10 @@ export class BufferPool {
   /** Handles a buffer that could not be allocated: it never enters the pool, and the pool's buffers are destroyed. */
   #fail(buffer: PooledBuffer, error: GPUError): void {
     this.#onFail(error);
-    this.#failed.add(buffer);
+    this.#failed.set(buffer, () =>
+      new ResourceExhaustedError(
+        "Cannot use this tensor: there was no GPU memory for it when it was made",
+      ));
     const lists = [...this.#classes.values()].map((c) => c.list);
     for (const list of [...lists, ...this.#uploads.values()]) {
       for (const held of list.splice(0)) {

@@ -1,14 +1,31 @@
 /** Compute pipelines and bind groups, each made once. */
 import type { DeviceCounters } from "../../core/device.ts";
 import type { BufferRange, Program } from "../../core/dispatch.ts";
-import { InternalError } from "../../core/errors.ts";
+import { InternalError, type OpError } from "../../core/errors.ts";
 import { RecentMap } from "../../core/recent_map.ts";
 import { SLOT_BYTES } from "./params_ring.ts";
 import type { PooledBuffer } from "./buffer_pool.ts";
+import { provePipelines } from "./proof.ts";
 
-export interface Pipeline {
+/** A compiled program. */
+export class Pipeline {
   readonly gpu: GPUComputePipeline;
   readonly layout: Layout;
+  /** Error of a program that does not compile; null as far as is known. */
+  fault: OpError | null = null;
+  /** True once compilation is known to have succeeded or failed. */
+  isProven = false;
+
+  constructor(gpu: GPUComputePipeline, layout: Layout) {
+    this.gpu = gpu;
+    this.layout = layout;
+  }
+}
+
+/** A program and its pipeline. */
+export interface Compiled {
+  readonly program: Program;
+  readonly pipeline: Pipeline;
 }
 
 interface Layout {
@@ -35,6 +52,9 @@ export class Pipelines {
   readonly #used = new WeakMap<Program, WeakRef<Pipeline>>();
   readonly #layouts = new Map<string, Layout>();
   readonly #groups = new Map<string, GPUBindGroup>();
+  readonly #unproven = new Set<Promise<void>>();
+  /** Number of programs that did not compile. */
+  faults = 0;
 
   /** `fail` is called for programs that do not compile. `unused`: number of pipelines that are cached without a user. */
   constructor(
@@ -54,16 +74,16 @@ export class Pipelines {
     this.#most = Math.floor(device.limits.maxStorageBufferBindingSize / 4) * 4;
   }
 
-  /** Returns the pipeline of a program. A compile error is reported to `fail` with numbered lines. */
-  pipeline(program: Program): Pipeline {
+  /** Returns the pipeline of a program, for an op. A compile error is reported to `fail` with numbered lines. */
+  pipeline(program: Program, op?: string): Pipeline {
     const known = this.#pipelines.get(program);
     if (known) return known;
-    const p = this.#used.get(program)?.deref() ?? this.#compile(program);
+    const p = this.#used.get(program)?.deref() ?? this.#compile(program, op);
     this.#pipelines.set(program, p);
     return p;
   }
 
-  #compile(program: Program): Pipeline {
+  #compile(program: Program, op: string | undefined): Pipeline {
     this.#counters.pipelinesCreated++;
     const layout = this.#layout(program);
     this.#device.pushErrorScope("validation");
@@ -73,12 +93,46 @@ export class Pipelines {
       layout: layout.pipeline,
       compute: { module, entryPoint: "main" },
     });
-    this.#device.popErrorScope().then((error) => {
-      if (error) this.#fail(compileError(program, error.message));
-    }, () => {});
-    const p = { gpu, layout };
-    this.#used.set(program, new WeakRef(p));
-    return p;
+    const made = new Pipeline(gpu, layout);
+    const proof = this.#device.popErrorScope().then((error) => {
+      const known = made.fault !== null;
+      if (error) this.#refuse(made, compileError(program, error.message, op));
+      made.isProven = true;
+      // A program refused before it ran has been reported.
+      if (error && !known) this.#fail(made.fault!);
+    }, () => {}).finally(() => this.#unproven.delete(proof));
+    this.#unproven.add(proof);
+    this.#used.set(program, new WeakRef(made));
+    return made;
+  }
+
+  /** Returns a program with its pipeline, for an op. */
+  compiled(program: Program, op: string): Compiled {
+    return { program, pipeline: this.pipeline(program, op) };
+  }
+
+  #refuse(pipeline: Pipeline, fault: OpError): void {
+    if (pipeline.fault === null) this.faults++;
+    pipeline.fault = fault;
+  }
+
+  /** Proves synchronously that pipelines can run, or refuses them. The compiler's message comes later. */
+  prove(
+    compiled: readonly Compiled[],
+    op: string,
+  ): void {
+    const open = compiled.filter(({ pipeline }) => !pipeline.isProven);
+    if (open.length === 0) return;
+    const valid = provePipelines(this.#device, open.map(({ pipeline }) => pipeline.gpu));
+    open.forEach(({ pipeline, program }, i) => {
+      pipeline.isProven = true;
+      if (!valid[i]) this.#refuse(pipeline, compileError(program, LATER, op));
+    });
+  }
+
+  /** Resolves when the compilation of all programs has succeeded or failed. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#unproven);
   }
 
   /** Returns the bind group of these buffers, or of parts of them. */
@@ -153,10 +207,17 @@ export class Pipelines {
   }
 }
 
-function compileError(program: Program, message: string): InternalError {
+/** Text in place of a compiler's message that has not come yet. */
+const LATER =
+  "it is no valid WGSL, or declares other bindings; an awaited read gives the compiler's message";
+
+function compileError(program: Program, message: string, op?: string): InternalError {
   const lines = program.source.split("\n").map((l, i) => `${String(i + 1).padStart(4)} | ${l}`)
     .join("\n");
   return new InternalError(
-    `Cannot compile WGSL program "${program.name}": ${message.trim()}\n${lines}`,
+    `Cannot compile WGSL program "${program.name}"${
+      op === undefined ? "" : ` of op ${op}`
+    }: ${message.trim()}\n${lines}`,
+    { op },
   );
 }

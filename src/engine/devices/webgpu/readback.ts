@@ -141,7 +141,7 @@ export class Readback {
  * Makes a mappable buffer. Deno aborts when a buffer that was never mapped is read synchronously: it is mapped at
  * creation.
  */
-function mappable(device: GPUDevice, size: number): GPUBuffer {
+export function mappable(device: GPUDevice, size: number): GPUBuffer {
   const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
   const buffer = device.createBuffer({ size, usage, mappedAtCreation: true });
   buffer.unmap();

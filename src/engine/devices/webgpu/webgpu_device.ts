@@ -17,7 +17,7 @@ import type { DType } from "../../core/dtype.ts";
 import type { Candidates, GpuPlan, GpuVariant, Profile } from "../../core/dispatch.ts";
 import { GPU_DTYPES } from "../../core/gpu_storage.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import type { OpDef, Problem } from "../../core/op.ts";
+import { isOwnOp, type OpDef, type Problem } from "../../core/op.ts";
 import { type ConcreteSpec, problemText } from "../../core/tensor_spec.ts";
 import { UnavailableError } from "../../core/errors.ts";
 import { traced, tracer } from "../../core/trace.ts";
@@ -30,6 +30,7 @@ import { readbackSpan, splitReads, storageBytes, toDeviceBytes } from "./device_
 import { deviceError, lossError } from "./device_errors.ts";
 import { gpuKernels, gpuVariants } from "./kernel_table.ts";
 import { Launch } from "./launch.ts";
+import { checkPlan, ownKernel } from "./own_kernel.ts";
 import { Pipelines } from "./pipelines.ts";
 import { Readback } from "./readback.ts";
 import { type Take, Takes } from "./sequence.ts";
@@ -61,6 +62,8 @@ export class WebGpuDevice implements Device {
   readonly #stream: Stream;
   readonly #pipelines: Pipelines;
   readonly #readback: Readback;
+  /** True once a program was recorded before its compilation was known to succeed. */
+  #isGuessing = false;
   /** The take that records now, or null. */
   #take: Take | null = null;
   #error: Error | null = null;
@@ -92,8 +95,10 @@ export class WebGpuDevice implements Device {
     );
     device.addEventListener("uncapturederror", (event) => {
       const { error } = event as GPUUncapturedErrorEvent;
-      // Errors of commands on a buffer that could not be allocated repeat a reported one.
-      const isEcho = this.#failing + this.#pool.failed > 0 && error instanceof GPUValidationError;
+      // Errors of commands on a buffer that could not be allocated, or with a program that did not compile, repeat a reported one.
+      const isEcho = error instanceof GPUValidationError &&
+        (this.#failing + this.#pool.failed > 0 ||
+          this.#pipelines.faults > 0 && /\binvalid\b/i.test(error.message));
       if (!isEcho) this.#error ??= deviceError(error);
     });
     this.lost = device.lost.then((info) => this.#lost = lossError(info.message || info.reason));
@@ -137,9 +142,20 @@ export class WebGpuDevice implements Device {
           source: program.source,
         })),
       });
+      if (isOwnOp(def)) return this.#prepareOwn(def.name, plan, problem);
       return this.prepareKernel(variant.name, plan, problem.outputs);
     }
     return null;
+  }
+
+  #prepareOwn(op: string, plan: GpuPlan, problem: Problem): PreparedKernel {
+    checkPlan(op, plan, problem, this.gpu.limits.maxComputeWorkgroupsPerDimension);
+    const { outputs } = problem, pipelines = this.#pipelines;
+    const compiled = plan.dispatches.map(({ program }) => pipelines.compiled(program, op));
+    if (this.canReadSync) pipelines.prove(compiled, op);
+    const check = () => this.check(), apart = () => (this.#isGuessing = true, this.flush());
+    const device = { pool: this.#pool, pipelines, sizes: outputs.map(storageBytes), check, apart };
+    return ownKernel(this.prepareKernel(op, plan, outputs), compiled, device);
   }
 
   /** Compiles a plan into a kernel that can run many times. */
@@ -209,7 +225,10 @@ export class WebGpuDevice implements Device {
         if (take === null) return void compute();
         this.#take = take;
         try {
-          if (take.finish(compute() as readonly PooledBuffer[])) takes.keep(take);
+          this.#isGuessing = false;
+          if (take.finish(compute() as readonly PooledBuffer[]) && !this.#isGuessing) {
+            takes.keep(take);
+          }
         } finally {
           this.#take = null;
         }
@@ -275,6 +294,10 @@ export class WebGpuDevice implements Device {
     if (bytes.byteLength <= KEPT_BYTES) buffer.given = bytes.slice();
     this.counters.bytesToDevice += bytes.byteLength;
     return buffer;
+  }
+
+  get pending(): Promise<void> | null {
+    return this.#pool.failed > 0 ? this.#pipelines.settled() : null;
   }
 
   get canReadSync(): boolean {

@@ -71,6 +71,7 @@ export interface WriterOptions extends GraphDefOptions {
 interface ScriptAttr {
   readonly token: string;
   readonly registered: boolean;
+  readonly vectorized: boolean;
   readonly args: unknown;
   readonly outputs: { readonly structure: unknown; readonly single: boolean };
 }
@@ -232,6 +233,8 @@ export class GraphDefWriter {
       else this.anonymous.push(`"${op.name}" (token ${script.token})`);
     }
     if (op.attrs._unordered) out._unordered = { b: true };
+    if (script.vectorized) out._vectorized = { b: true };
+    if (op.attrs._batched) out._batched = { b: true };
     out._script_args = { s: base64Text(JSON.stringify(script.args)) };
     out._script_structure = { s: base64Text(JSON.stringify(script.outputs.structure)) };
   }

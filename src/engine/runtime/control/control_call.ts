@@ -13,13 +13,13 @@ import { StepRecorder } from "../../autodiff/step_recorder.ts";
 import type { DrawCounts } from "../../ops/random/state.ts";
 import type { Branch } from "./branch.ts";
 import type { ConcreteFunction } from "../functions/concrete_function.ts";
-import { run, runTo } from "../functions/run_body.ts";
+import { type CallOptions, run, runTo } from "../functions/run_body.ts";
 import { cpuDevice } from "../devices/devices.ts";
 import { isolated } from "../eager/isolated.ts";
 import { onDevice } from "../eager/eager.ts";
 import type { Boundary } from "../plan/boundary.ts";
 import { NO_HOST } from "./host_state.ts";
-import type { LateFeeds, Later } from "../plan/later.ts";
+import type { Later } from "../plan/later.ts";
 import type { HostPlacing } from "../plan/place.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { RunCall } from "../run/run_context.ts";
@@ -83,15 +83,14 @@ export class ControlCall {
   run(
     branch: Branch,
     args: readonly OpInput[],
-    { host, reads = "kept" }: {
-      readonly host?: HostPlacing | undefined;
+    { host, draws, reads = "kept" }: Pick<CallOptions, "host" | "draws"> & {
       readonly reads?: "kept" | "last of arguments" | "last of all";
     } = {},
   ): OpInput[] | Promise<OpInput[]> {
     return this.call.context.inTurn(() => {
       const inputs = this.#inputsOf(branch, args);
       if (reads !== "kept") this.#give(reads === "last of all" ? inputs : args, inputs);
-      return this.#run(branch, inputs, host);
+      return this.#run(branch, inputs, { host, draws });
     });
   }
 
@@ -106,10 +105,10 @@ export class ControlCall {
   #run(
     branch: Branch,
     inputs: readonly OpInput[],
-    host: HostPlacing | undefined,
+    { host, draws = this.#draws }: Pick<CallOptions, "host" | "draws">,
   ): OpInput[] | Promise<OpInput[]> {
     const { context } = this.call;
-    const out = run(this.#called(branch), inputs, context, { host, draws: this.#draws });
+    const out = run(this.#called(branch), inputs, context, { host, draws });
     return whenReady(out, (values) => this.#take(branch, inputs, values, host));
   }
 
@@ -118,23 +117,25 @@ export class ControlCall {
     boundary: Boundary,
     branch: Branch,
     args: readonly OpInput[],
-    host?: HostPlacing,
-    late?: LateFeeds,
+    { host, late, draws }: Omit<CallOptions, "boundary"> = {},
   ): OpInput[] | Later<OpInput[]> {
     this.call.context.tick();
     const inputs = this.#inputsOf(branch, args);
     late?.whenSupplied((values) => late.numbers.forEach((n, i) => inputs[n] = values[i]));
-    // Many calls may be under way: random draws do not depend on the order in which they run.
-    const draws = this.#draws;
     const out = runTo(this.#called(branch), inputs, this.call.context, {
       boundary,
       host,
       late,
-      draws: branch.f.graph.ordered ? draws : draws.ofElement(draws.next("element")),
+      draws: draws ?? (branch.f.graph.ordered ? this.#draws : this.drawsOfRow()),
     });
     return Array.isArray(out)
       ? this.#take(branch, inputs, out, host)
       : out.map((values) => this.#take(branch, inputs, values, host));
+  }
+
+  /** Makes the counts of draws of one more row: with many under way, draws do not depend on their order. */
+  drawsOfRow(): DrawCounts {
+    return this.#draws.ofElement(this.#draws.next("element"));
   }
 
   /** The plan by which a function runs here. */

@@ -3,6 +3,7 @@ import type { OpInput } from "../../core/apply.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { whenReady } from "../../core/nest.ts";
 import { AssignVariableOp, ReadVariableOp } from "../variables/variable_ops.ts";
+import type { DrawCounts } from "../../ops/random/state.ts";
 import type { Branch } from "./branch.ts";
 import type { ControlCall } from "./control_call.ts";
 import type { HostPlacing } from "../plan/place.ts";
@@ -19,7 +20,9 @@ export interface Rows {
   readonly body: Branch;
   readonly args: readonly (readonly OpInput[])[];
   /** Values that are on the host, or are wanted there. */
-  readonly host: HostPlacing;
+  readonly host?: HostPlacing | undefined;
+  /** Counts of what the random ops of each row have drawn. Default: those of the call. */
+  readonly draws?: readonly DrawCounts[];
 }
 
 type Results = OpInput[][] | Promise<OpInput[][]>;
@@ -38,7 +41,7 @@ export function runRows(control: ControlCall, rows: Rows): Results {
 }
 
 /** Runs the calls concurrently; their host arrays are uploaded together. */
-function runTogether(control: ControlCall, { body, args, host }: Rows): Results {
+export function runTogether(control: ControlCall, { body, args, host, draws: all }: Rows): Results {
   const boundary = new Boundary(control.call.context, { uploads: "together" });
   const isRead = control.call.device.type === "GPU";
   const begun: Row[] = [];
@@ -51,8 +54,10 @@ function runTogether(control: ControlCall, { body, args, host }: Rows): Results 
         if (passed) return passed.then(begin);
       }
       if (begun.length === args.length) break;
-      const a = args[begun.length];
-      const row = isRead ? control.runTo(boundary, body, a, host) : control.run(body, a, { host });
+      const a = args[begun.length], draws = all?.[begun.length];
+      const row = isRead
+        ? control.runTo(boundary, body, a, { host, draws })
+        : control.run(body, a, { host, draws });
       // Nothing awaits this promise if a later row fails or the run ends.
       if (row instanceof Promise) row.catch(() => {});
       begun.push(row);
@@ -175,7 +180,7 @@ function begin(
   const place = boundary.count;
   try {
     const given = late ? [...a, ...late.numbers.map(() => NONE)] : a;
-    const row = control.runTo(boundary, body, given, host, late);
+    const row = control.runTo(boundary, body, given, { host, late });
     return { row, place: boundary.count > place ? place : -1, late };
   } catch (error) {
     if (!boundary.hasFailed) throw error;
@@ -200,7 +205,7 @@ function taken(row: Row): OpInput[] | Promise<OpInput[]> {
 }
 
 /** Returns the results of `fn` for each element, each computed after the one before. */
-function inTurn<T, R>(list: readonly T[], fn: (x: T) => R | Promise<R>): R[] | Promise<R[]> {
+export function inTurn<T, R>(list: readonly T[], fn: (x: T) => R | Promise<R>): R[] | Promise<R[]> {
   const results: R[] = [];
   const take = (r: R): boolean => results.push(r) < list.length;
   if (list.length === 0) return results;

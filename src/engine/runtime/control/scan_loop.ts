@@ -26,6 +26,8 @@ import { forTapeOnly, tapeOnlyCallOf } from "./tape_only.ts";
 import { cpuDevice } from "../devices/devices.ts";
 import { rowsOnHost, stackOnHost } from "../run/host_rows.ts";
 import { hostStateOfScan } from "./host_state.ts";
+import { runInLockstep } from "./lockstep.ts";
+import { rowProgram } from "./row_program.ts";
 import { runFold, runRows } from "./rows.ts";
 import type { RunCall } from "../run/run_context.ts";
 
@@ -63,6 +65,7 @@ export const Scan: OpDef = defineOp({
     run: runScan,
     hostInputs: (attrs) => hostStateOfScan(attrs).inputs,
     tapeOnly: (attrs) => {
+      if (attrs.states === 0 && rowProgram(attrs.body.f) !== null) return null;
       const next = Array.from({ length: attrs.states }, (_, i) => attrs.elems + i);
       return tapeOnlyCallOf(attrs, { body: forTapeOnly(attrs.body, { next }) });
     },
@@ -153,7 +156,16 @@ function runScan(call: RunCall): HostResults | Promise<HostResults> {
     if (count > 0) {
       return whenReady(runFold(control, calls, { state: () => state, advance }), () => finish(n));
     }
-    return whenReady(runRows(control, calls), (outs) => {
+    // Only where scripts that they call become one call do rows go side by side.
+    const outs = rowProgram(body.f) === null ? runRows(control, calls) : runInLockstep(
+      control,
+      body.f,
+      args.map((a) => ({
+        inputs: [...a, ...body.from.map((i) => inputs[i])],
+        draws: control.drawsOfRow(),
+      })),
+    );
+    return whenReady(outs, (outs) => {
       outs.forEach((values, k) => advance(values, args[k]));
       return finish(n);
     });

@@ -105,7 +105,7 @@ class WhileRun {
 
   #runTo(boundary: Boundary): Begun {
     try {
-      return this.#control.runTo(boundary, this.#body, this.#vars, this.#host.body);
+      return this.#control.runTo(boundary, this.#body, this.#vars, { host: this.#host.body });
     } catch (error) {
       // It fails again if it is wanted.
       if (!boundary.hasFailed) throw error;

@@ -13,7 +13,8 @@ import { tensorText } from "../../core/arrays/format.ts";
 import { decodeString, reads } from "../../core/text.ts";
 import type { TensorGpuData } from "../../core/gpu_data.ts";
 import { elementAt } from "../../core/arrays/elements.ts";
-import { type ElementValue, NdArray, type Nested, nestElements } from "../../core/nd_array.ts";
+import { nestElements } from "../../core/arrays/nest_elements.ts";
+import { type ElementValue, NdArray, type Nested } from "../../core/nd_array.ts";
 import { shortText, Tensor } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { FailedPreconditionError, RuntimeError, ValueError } from "../../core/errors.ts";
@@ -132,7 +133,9 @@ export class EagerTensor extends Tensor {
   /** Reads the value as a host array. */
   override async ndarray(): Promise<NdArray> {
     this.throwIfDisposed();
-    const [out] = await readNow(this.storage.device, [this.memory]);
+    const { device } = this.storage;
+    if (device.pending) await device.pending;
+    const [out] = await readNow(device, [this.memory]);
     return out;
   }
   /** Reads the value as a host array at once. */

@@ -224,6 +224,8 @@ export class Prepared {
         for (let i = 0; i < from.length; i++) if (from[i] >= 0) args[i] = buffers[from[i]];
         const kept = form === null ? undefined : keptForm(form);
         if (kept !== undefined) args[form!.form.input] = kept;
+        const fault = kernel.fault === undefined ? null : kernel.fault();
+        if (fault !== null) throw fault;
         const by = onto >= 0 ? ontoRunner(kernel) : kept === undefined ? kernel : form!.form;
         const made = tracer === null
           ? by.run(args)
