@@ -6,6 +6,7 @@ import { ValueError } from "../engine/core/errors.ts";
 import { compatible, type PartialShape, shapeText } from "../engine/core/shape.ts";
 import { Tensor, type TensorLike } from "../engine/core/tensor.ts";
 import { TensorSpec } from "../engine/core/tensor_spec.ts";
+import { currentGraph } from "../engine/graph/current_graph.ts";
 import type { FuncGraph } from "../engine/graph/func_graph.ts";
 import { asTensor, toInput } from "../engine/ops/input.ts";
 import { type TracedFunction, tracedFunction } from "../engine/runtime/functions/function.ts";
@@ -174,7 +175,10 @@ export class OnnxModel {
       if (fed === ABSENT) return Value.none;
       return fed instanceof Tensor ? Value.of(fed) : Value.sequence(fed.map((t) => Value.of(t)));
     });
+    const built = currentGraph(), before = built?.operations.length ?? 0;
     const outputs = new Walk(walk, this.#constants).run(graph, inputs);
+    // Plans may compute files otherwise than op by op, such as norms within filters.
+    for (const made of built?.operations.slice(before) ?? []) made.isFromFile = true;
     const tensors = new Map<Value, Tensor>();
     const own = (value: Value): OnnxOutput => {
       if (value.kind === "sequence") return value.items.map((v) => own(v) as Tensor);
