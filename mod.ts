@@ -44,7 +44,6 @@
  */
 import "./src/modules_generated.ts";
 import "./src/engine/runtime/install.ts";
-import "./src/engine/script/install.ts";
 
 /** Error classes of TensorFlow: `tf.errors.InvalidArgumentError` and its siblings. */
 export * as errors from "./src/engine/core/errors.ts";
@@ -139,10 +138,11 @@ export {
   type SignatureInfo,
   type WeightSpec,
 } from "./src/tfjs/graph_model/mod.ts";
-export type { GraphDefJson, GraphDefOptions } from "./src/engine/graph/graph_def/graph_def.ts";
+export type { GraphDefJson, GraphDefOptions } from "./src/engine/graph/graph_def_json.ts";
 export { Assert } from "./src/engine/graph/assert.ts";
 export * from "./src/engine/graph/groups.ts";
-export { portability, type UnportableNode } from "./src/tensorflow/portable/mod.ts";
+export { portability } from "./src/tensorflow/graph_def/graph_def.ts";
+export type { UnportableNode } from "./src/tensorflow/graph_def/portable.ts";
 export * from "./src/library/display/mod.ts";
 export { Operation } from "./src/engine/graph/operation.ts";
 export * from "./src/engine/graph/scopes.ts";
@@ -262,11 +262,12 @@ export type { Portable } from "./src/engine/core/portable.ts";
 export type { AssignedVariable } from "./src/engine/graph/assigned_variable.ts";
 export type { Collections } from "./src/engine/graph/collections.ts";
 export type { GraphVariables, VariableNode } from "./src/engine/graph/graph_variables.ts";
-export type { BytesJson, FuncJson } from "./src/engine/graph/graph_def/types.ts";
+export type { BytesJson, FuncJson } from "./src/engine/graph/graph_def_json.ts";
 export type { NamedSpec } from "./src/engine/runtime/functions/function.ts";
 export type { ScriptFunctions } from "./src/tensorflow/graph/scripts.ts";
 export type { VariableHandle } from "./src/engine/runtime/variables/variable_state.ts";
 export type { Quantization } from "./src/tfjs/graph_model/mod.ts";
+export type { NamedTensorMap } from "./src/tfjs/core/types.ts";
 export type { GradientsOptions } from "./src/engine/autodiff/gradients.ts";
 export type { TapeGradientOptions, UnconnectedGradients } from "./src/engine/autodiff/tape.ts";
 export type { Application, Interpreter, OpInput } from "./src/engine/core/apply.ts";
@@ -342,7 +343,7 @@ export type {
   NodeDefJson,
   ShapeJson,
   TensorJson,
-} from "./src/engine/graph/graph_def/graph_def.ts";
+} from "./src/engine/graph/graph_def_json.ts";
 export type { SymbolicTensor } from "./src/engine/graph/operation.ts";
 export type {
   LoopVariable,

@@ -111,6 +111,54 @@ Deno.test("mod.ts loads no GPU kernel before a GPU is asked for", () => {
   report("These files belong to the device", found);
 });
 
+/** The most seams, and the most mutable variables of modules outside of kernels. */
+const MOST_SEAMS = 8, MOST_LETS = 25;
+
+Deno.test("ARCHITECTURE.md lists the seams, their places and their providers", () => {
+  const seams: string[] = [], providers = new Map<string, string[]>();
+  for (const file of sources) {
+    const text = read(file), place = file.slice("src/".length);
+    for (const [, name] of text.matchAll(/^export const (\w+): Seam</gm)) {
+      seams.push(`${name} ${place}`);
+    }
+    for (const [, name] of text.matchAll(/^(\w+)\.provide\(/gm)) {
+      providers.set(name, [...providers.get(name) ?? [], place]);
+    }
+  }
+  const found = seams.map((seam) => `${seam} ${providers.get(seam.split(" ")[0])?.join()}`);
+  const row = /^\| `(\w+)`\s+\| `([\w/.]+)`\s+\| `([\w/.]+)`\s+\|/gm;
+  const section = read("ARCHITECTURE.md").split("\n## Seams\n")[1].split("\n## ")[0];
+  const listed = [...section.matchAll(row)].map((cells) => cells.slice(1).join(" "));
+  assertEquals(listed.sort(), found.sort());
+  assert(seams.length <= MOST_SEAMS, `${seams.length} seams`);
+});
+
+/** Tables that users or TensorFlow.js's API add to by name, and switches of TensorFlow.js's semantics. */
+const OPEN_TABLES =
+  /^(registerImageCodec|register(Save|Load)Router|registerCoreFlags|registerWeftBackend)\(|^(ENV\.platformName|reads\.asTensorFlowJs|scope\._tfengine|Serializable\.prototype\.getClassName) \??\??= /;
+
+Deno.test("parts are connected by seams alone", () => {
+  const found = sources.filter((file) => !GENERATED.test(file)).flatMap((file) =>
+    [
+      ...read(file).matchAll(
+        /^(?:(?:set|bring|install|register|connect)[A-Z]\w*\(|\w+(?:\.\w+)+ \??\??= )/gm,
+      ),
+    ]
+      .map(([text]) => text)
+      .filter((text) => !OPEN_TABLES.test(text))
+      .map((text) => `${file}: ${text}`)
+  );
+  report("These modules connect parts in another way when they are loaded", found);
+});
+
+Deno.test("modules outside of kernels have few mutable variables", () => {
+  const found = sources.filter((file) => !GENERATED.test(file) && !file.includes("/kernels/"))
+    .flatMap((file) =>
+      [...read(file).matchAll(/^(?:export )?let (\w+)/gm)].map(([, name]) => `${file}: ${name}`)
+    );
+  assert(found.length <= MOST_LETS, `${found.length} variables:\n  ${found.join("\n  ")}`);
+});
+
 Deno.test("mod.ts reaches no package", async () => {
   const found = reachable(await moduleGraph(), "mod.ts")
     // Node's built-in modules may be imported dynamically on use, but not statically.

@@ -63,7 +63,7 @@ const CATEGORIES: Readonly<Record<string, string>> = {
   "tensorflow/files/": "Models and files",
   "tensorflow/graph/": "Graphs",
   "tensorflow/ops/": "Ops",
-  "tensorflow/portable/": "Graphs",
+  "tensorflow/graph_def/": "Graphs",
   "tfjs/core/": "TensorFlow.js",
   "tfjs/exchange/": "TensorFlow.js",
   "tfjs/graph_model/": "Models and files",

@@ -1,7 +1,7 @@
 /** Ops that graphs from the network may not run here. */
 import { PermissionDeniedError } from "../engine/core/errors.ts";
 import { lookupOp } from "../engine/core/op.ts";
-import type { GraphDefJson, NodeDefJson } from "../engine/graph/graph_def/graph_def.ts";
+import type { GraphDefJson, NodeDefJson } from "../engine/graph/graph_def_json.ts";
 
 /**
  * Throws `PermissionDeniedError` for ops that reach outside of the process and are not among `allowed`; one message

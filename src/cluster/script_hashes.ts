@@ -3,8 +3,8 @@
  * unnoticed.
  */
 import { FailedPreconditionError } from "../engine/core/errors.ts";
-import type { GraphDefJson } from "../engine/graph/graph_def/graph_def.ts";
-import { text } from "../engine/graph/graph_def/values.ts";
+import type { GraphDefJson } from "../engine/graph/graph_def_json.ts";
+import { text } from "../tensorflow/graph_def/values.ts";
 import { isScriptOp } from "../tensorflow/graph/missing.ts";
 import type { ScriptFunctions } from "../tensorflow/graph/scripts.ts";
 import { findScript, type ScriptFunction } from "../engine/script/script.ts";

@@ -179,8 +179,8 @@ testOnDevices("a Saver writes and reads what TensorFlow does", async () => {
 });
 
 Deno.test("a Saver names the import that it needs", async () => {
-  const { setCheckpointFormat } = await import("../../src/library/io/checkpoint_format.ts");
-  const before = setCheckpointFormat(null);
+  const { checkpointFormat } = await import("../../src/library/io/checkpoint_format.ts");
+  const before = checkpointFormat.provide(null);
   try {
     const [graph, saver] = inGraph(() => [v1.variable(1).graph, new v1.train.Saver()] as const);
     await assertRejects(
@@ -189,7 +189,7 @@ Deno.test("a Saver names the import that it needs", async () => {
       'import "@weft/weft/tf"',
     );
   } finally {
-    setCheckpointFormat(before);
+    checkpointFormat.provide(before);
   }
 });
 

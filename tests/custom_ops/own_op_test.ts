@@ -155,6 +155,33 @@ Deno.test("an op of one's own survives a GraphDef of the same program, and is na
   assert(message.includes("it is an op of this program's own"), message);
 });
 
+const Later: OpDef = defineOp({
+  name: "Test>Later",
+  inputs: ["x: float32"],
+  outputs: ["y: float32"],
+  hostInputs: ["x"],
+  infer: ([{ shape }]) => [shape],
+  host: {
+    async run({ inputs: [x], context }) {
+      await Promise.resolve();
+      context.tick();
+      return [(x as tf.NdArray).map((v) => Number(v) + 1)];
+    },
+    eager: ([x]) => [tf.add(x, 1)],
+  },
+});
+
+testOnDevices("an op of one's own runs on the host, where a graph awaits it", async () => {
+  assertEquals(applyOp(Later, [[1, 2]])[0].arraySync(), [2, 3]);
+  const graph = new tf.Graph();
+  const y = graph.asDefault(() =>
+    tf.square(applyOp(Later, [tf.neg(tf.placeholder("float32", [2], "x"))])[0])
+  );
+  const session = new tf.Session({ graph });
+  const out = await session.run(y, { feeds: { "x:0": [1, 4] } }) as tf.NdArray;
+  assertEquals(out.toArray(), [0, 9]);
+});
+
 Deno.test("definitions and applications that do not fit are refused with what was wanted", () => {
   const infer = CityDistance.infer, cpu = CityDistance.cpu!;
   const whole = { name: "Test>Other", inputs: ["x: T"], outputs: ["y: T"], attrs: ["T: floating"] };

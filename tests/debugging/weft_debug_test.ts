@@ -5,7 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { kernelTrace } from "../../src/engine/core/device.ts";
 import { pipelineOptions } from "../../src/engine/graph/passes/pipeline.ts";
-import { installDebug } from "../../src/engine/runtime/debug.ts";
+import { followDebugVariable } from "../../src/engine/runtime/debug.ts";
 import { planTrace } from "../../src/engine/runtime/plan/plan.ts";
 import { testOnDevices } from "../devices.ts";
 
@@ -17,7 +17,7 @@ async function printed(wanted: string): Promise<string[]> {
   Deno.env.set("WEFT_DEBUG", wanted);
   pipelineOptions.verify = false;
   try {
-    installDebug();
+    followDebugVariable();
     if (/verify|passes/.test(wanted) !== pipelineOptions.verify) lines.push("not as it was asked");
     for (let i = 0; i < 2; i++) {
       const graph = new tf.Graph();

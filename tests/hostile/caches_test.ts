@@ -2,7 +2,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { RecentMap } from "../../src/engine/core/recent_map.ts";
+import { RecentMap } from "../../src/engine/core/collections/recent_map.ts";
 import { attrsByKey } from "../../src/engine/ops/conv/conv_arguments.ts";
 import { retracingWarning } from "../../src/engine/graph/retracing.ts";
 import { testOnDevices } from "../devices.ts";

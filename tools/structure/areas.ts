@@ -46,7 +46,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       graph: {
         holds:
-          "`Graph`, `Operation`, function bodies; `graph_def/`: graphs as GraphDefs; the plan's view of a graph (`ir.ts`) and `passes/` over it",
+          "`Graph`, `Operation`, function bodies; the plan's view of a graph (`ir.ts`) and `passes/` over it",
         imports: ["engine/core"],
       },
       devices: {
@@ -165,18 +165,18 @@ export const AREAS: Readonly<Record<string, Area>> = {
     purpose: "TensorFlow's graphs and files in and out, and its API of version 1",
     rooms: {
       ops: { holds: "ops that only imported graphs use", imports: ["engine"] },
+      graph_def: {
+        holds: "GraphDefs: graphs written and read, frozen, and in ops that TensorFlow has",
+        imports: ["engine"],
+      },
       graph: {
         holds: "import of GraphDefs: rules by TensorFlow's op names, control flow, resources",
-        imports: ["engine", "tensorflow/ops"],
-      },
-      portable: {
-        holds: "export in ops of TensorFlow: the parts that stand for an op of ours",
-        imports: ["engine"],
+        imports: ["engine", "tensorflow/ops", "tensorflow/graph_def"],
       },
       proto: { holds: "generated messages (`deno task protos`)", imports: [] },
       compat_v1: {
         holds: "`tf.compat.v1`: variable scopes, collections, sessions, optimizers and savers",
-        imports: ["engine", "library", "mod"],
+        imports: ["engine", "library", "tensorflow/graph_def", "mod"],
       },
       files: {
         holds: "GraphDef, SavedModel, checkpoint and event files (`@bufbuild/protobuf`)",
@@ -193,7 +193,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
     rooms: {
       graph_model: {
         holds: "`tf.loadGraphModel`: TensorFlow.js's models, loaded when first asked for",
-        imports: ["engine", "library/io", "tensorflow/graph"],
+        imports: ["engine", "library/io", "tensorflow/graph", "tensorflow/graph_def"],
       },
       layers: {
         holds: "the compiled training steps of `tfjs-layers`",
@@ -215,7 +215,13 @@ export const AREAS: Readonly<Record<string, Area>> = {
     rooms: {
       wire: {
         holds: "HTTP/2, gRPC, messages, elements, and the network within one process",
-        imports: ["engine", "library/io", "tensorflow/files", "tensorflow/proto"],
+        imports: [
+          "engine",
+          "library/io",
+          "tensorflow/files",
+          "tensorflow/graph_def",
+          "tensorflow/proto",
+        ],
       },
       data_service: {
         holds: "dispatcher, workers, consumers",
@@ -231,7 +237,14 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       ".": {
         holds: "the entry `./distribute`",
-        imports: ["engine", "library/data", "tensorflow/graph", "cluster", "mod"],
+        imports: [
+          "engine",
+          "library/data",
+          "tensorflow/graph",
+          "tensorflow/graph_def",
+          "cluster",
+          "mod",
+        ],
       },
     },
   },

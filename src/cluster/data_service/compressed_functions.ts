@@ -3,7 +3,7 @@ import type {
   FunctionDefJson,
   GraphDefJson,
   NodeDefJson,
-} from "../../engine/graph/graph_def/graph_def.ts";
+} from "../../engine/graph/graph_def_json.ts";
 
 const COMPRESS = "CompressElement";
 

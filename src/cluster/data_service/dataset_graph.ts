@@ -9,13 +9,13 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import { withScope } from "../../engine/core/scope_context.ts";
 import type { Dataset } from "../../library/data/mod.ts";
-import { Budget } from "../../engine/graph/graph_def/check.ts";
+import { Budget } from "../../tensorflow/graph_def/check.ts";
 import type {
   FunctionDefJson,
   GraphDefJson,
   NodeDefJson,
-} from "../../engine/graph/graph_def/graph_def.ts";
-import { attrFromJson, shapeFromJson } from "../../engine/graph/graph_def/values.ts";
+} from "../../engine/graph/graph_def_json.ts";
+import { attrFromJson, shapeFromJson } from "../../tensorflow/graph_def/values.ts";
 import { StatefulPartitionedCall } from "../../engine/runtime/functions/concrete_function.ts";
 import { tfFunction } from "../../engine/runtime/functions/function.ts";
 import { canImport, importNodes } from "../../tensorflow/graph/import_graph_def.ts";

@@ -6,7 +6,7 @@ import {
   NotFoundError,
 } from "../../engine/core/errors.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
-import { constantToJson } from "../../engine/graph/graph_def/values.ts";
+import { constantToJson } from "../../tensorflow/graph_def/values.ts";
 import {
   type ClientHeartbeatRequest,
   DataServiceMetadataSchema,

@@ -8,17 +8,15 @@ import type { NdArray } from "../../engine/core/nd_array.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { TraceInner } from "../../library/data/settings.ts";
 import type { Source } from "../../library/data/source.ts";
-import {
-  type FunctionDefJson,
-  type GraphDefJson,
-  GraphDefWriter,
-  type NodeDefJson,
-  PRODUCER,
-} from "../../engine/graph/graph_def/graph_def.ts";
-import { constantToJson, shapeToJson } from "../../engine/graph/graph_def/values.ts";
+import type {
+  FunctionDefJson,
+  GraphDefJson,
+  NodeDefJson,
+} from "../../engine/graph/graph_def_json.ts";
+import { GraphDefWriter, PRODUCER } from "../../tensorflow/graph_def/graph_def.ts";
+import { constantToJson, shapeToJson } from "../../tensorflow/graph_def/values.ts";
 import type { ConcreteFunction } from "../../engine/runtime/functions/concrete_function.ts";
 import { stageNode, type StageScope, type WrittenFunction } from "./export_rules.ts";
-import "../../tensorflow/portable/mod.ts";
 
 /**
  * Writes a pipeline. Throws `ValueError` for a stage that no other program can run. The graph is whole when the tensors in it are read.

@@ -1,11 +1,11 @@
 /** The TensorFlow dataset op of each stage of tf.data. */
-import { base64 } from "../../engine/graph/graph_def/values.ts";
+import { base64 } from "../../tensorflow/graph_def/values.ts";
 import { DTYPES } from "../../engine/core/dtype.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { CallSettings, Settings, TraceInner } from "../../library/data/settings.ts";
-import type { AttrValueJson } from "../../engine/graph/graph_def/graph_def.ts";
+import type { AttrValueJson } from "../../engine/graph/graph_def_json.ts";
 import type { ConcreteFunction } from "../../engine/runtime/functions/concrete_function.ts";
 
 /** A function as a node names it, with the names of what it captures. */

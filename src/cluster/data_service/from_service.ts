@@ -6,7 +6,7 @@ import { dataService, type ServiceOptions } from "../../library/data/distributed
 import type { ElementType } from "../../library/data/element.ts";
 import type { TensorsOfSpec } from "../../library/data/mod.ts";
 import { makeSource, type Source } from "../../library/data/source.ts";
-import type { GraphDefJson } from "../../engine/graph/graph_def/graph_def.ts";
+import type { GraphDefJson } from "../../engine/graph/graph_def_json.ts";
 import { parseTout, type Tout } from "../../engine/script/tout.ts";
 import { exportDataset } from "./export_dataset.ts";
 import { checkConsumers, policyOf, type Reading } from "./reading.ts";
@@ -87,7 +87,7 @@ function serviceSource(
   });
 }
 
-dataService.read = (source, options) => {
+dataService.provide((source, options) => {
   checkServiceOptions(options);
   return serviceSource(source, { options, dataset: exportDataset(source), length: source.size });
-};
+});

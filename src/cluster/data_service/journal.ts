@@ -4,7 +4,7 @@
  */
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { DataLossError } from "../../engine/core/errors.ts";
-import { base64, bytes } from "../../engine/graph/graph_def/values.ts";
+import { base64, bytes } from "../../tensorflow/graph_def/values.ts";
 
 /** The first line, which identifies the format of the others. */
 const HEAD = { journal: "weft data service", version: 1 };

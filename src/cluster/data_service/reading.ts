@@ -2,7 +2,7 @@
 import { ValueError } from "../../engine/core/errors.ts";
 import type { TensorSpec } from "../../engine/core/tensor_spec.ts";
 import type { ProcessingMode, ServiceOptions } from "../../library/data/distributed.ts";
-import type { GraphDefJson } from "../../engine/graph/graph_def/graph_def.ts";
+import type { GraphDefJson } from "../../engine/graph/graph_def_json.ts";
 import { ProcessingModeDef_ShardingPolicy as Policy } from "../../tensorflow/proto/data_service_pb.ts";
 
 const POLICIES: Readonly<Record<ProcessingMode, Policy>> = {

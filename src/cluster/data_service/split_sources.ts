@@ -2,9 +2,9 @@
 import { UnimplementedError } from "../../engine/core/errors.ts";
 import { makeData } from "../../engine/core/dtype.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { Budget } from "../../engine/graph/graph_def/check.ts";
-import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
-import { attrFromJson } from "../../engine/graph/graph_def/values.ts";
+import { Budget } from "../../tensorflow/graph_def/check.ts";
+import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def_json.ts";
+import { attrFromJson } from "../../tensorflow/graph_def/values.ts";
 import { sinkOf } from "./dataset_graph.ts";
 
 /** Returns split `i` of a source, or null past its last. */

@@ -7,7 +7,7 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import { rowOf } from "../../engine/core/arrays/rows.ts";
 import type { Element } from "../../library/data/element.ts";
 import { fromTensors, fromTensorSlices, range, zip } from "../../library/data/mod.ts";
-import { bytes, text } from "../../engine/graph/graph_def/values.ts";
+import { bytes, text } from "../../tensorflow/graph_def/values.ts";
 import type { AnyDataset, StageNode } from "./dataset_graph.ts";
 import { flat, packed } from "./nests.ts";
 import { generated, interleaved, rebatched } from "./stages.ts";

@@ -5,7 +5,7 @@ import {
   UnimplementedError,
 } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
-import type { GraphDefJson } from "../../engine/graph/graph_def/graph_def.ts";
+import type { GraphDefJson } from "../../engine/graph/graph_def_json.ts";
 import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
 import { wholePass } from "../../library/data/iterator.ts";
 import { type Elements, Failure } from "../../library/data/source.ts";

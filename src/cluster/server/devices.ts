@@ -1,5 +1,5 @@
 /** The devices of a task, as masters see them. */
-import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
+import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def_json.ts";
 import { listDevices } from "../../engine/runtime/devices/devices.ts";
 import { type TaskName, taskText } from "./cluster_spec.ts";
 

@@ -9,8 +9,8 @@ import type {
   FunctionDefJson,
   GraphDefJson,
   NodeDefJson,
-} from "../../engine/graph/graph_def/graph_def.ts";
-import { base64Text, tensorToJson } from "../../engine/graph/graph_def/values.ts";
+} from "../../engine/graph/graph_def_json.ts";
+import { base64Text, tensorToJson } from "../../tensorflow/graph_def/values.ts";
 import { isScriptOp } from "../../tensorflow/graph/missing.ts";
 import { type TaskName, taskOf, taskText, withinTask } from "./cluster_spec.ts";
 import { onDevices } from "./devices.ts";

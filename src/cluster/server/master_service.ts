@@ -13,7 +13,7 @@ import { MasterService, type RunStepRequest } from "../../tensorflow/proto/maste
 import type { TensorProto } from "../../tensorflow/proto/tensor_pb.ts";
 import { WorkerService } from "../../tensorflow/proto/worker_pb.ts";
 import { arrayOf, tensorParts } from "../wire/element_wire.ts";
-import { field, varint } from "../wire/fields.ts";
+import { field, numberField } from "../wire/fields.ts";
 import { call, serviceOf } from "../wire/rpc.ts";
 import { type Channel, type Handler, type Parts, statusOf } from "../wire/transport.ts";
 import { MasterSession, type SessionConfig, type StepNames } from "./master_session.ts";
@@ -113,7 +113,7 @@ export class Master {
     } catch (error) {
       if (!request.storeErrorsInResponseBody) throw error;
       const { code, message } = statusOf(error);
-      return [...varint(3, code), ...field(4, [new TextEncoder().encode(message)])];
+      return [...numberField(3, code), ...field(4, [new TextEncoder().encode(message)])];
     }
   }
 }

@@ -7,19 +7,19 @@ import {
   UnimplementedError,
 } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
-import { RecentMap } from "../../engine/core/recent_map.ts";
+import { RecentMap } from "../../engine/core/collections/recent_map.ts";
 import type {
   FunctionDefJson,
   GraphDefJson,
   NodeDefJson,
-} from "../../engine/graph/graph_def/graph_def.ts";
+} from "../../engine/graph/graph_def_json.ts";
 import { DTYPES } from "../../engine/core/dtype.ts";
 import { GraphResources } from "../../tensorflow/graph/resources.ts";
 import { RunContext, RunLimit } from "../../engine/runtime/run/run_context.ts";
 import { toHost } from "../../engine/runtime/run/run_value.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
 import { after } from "../../engine/runtime/run/timers.ts";
-import { shapeFromJson } from "../../engine/graph/graph_def/values.ts";
+import { shapeFromJson } from "../../tensorflow/graph_def/values.ts";
 import { fullName, isControl, operationOf } from "./node_names.ts";
 import { ClusterProgram, type ClusterProgramParts } from "./cluster_program.ts";
 import { taskOf, withinTask } from "./cluster_spec.ts";

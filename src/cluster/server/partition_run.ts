@@ -4,7 +4,7 @@
  */
 import { DTYPES } from "../../engine/core/dtype.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { text } from "../../engine/graph/graph_def/values.ts";
+import { text } from "../../tensorflow/graph_def/values.ts";
 import type { DrawCounts } from "../../engine/ops/random/state.ts";
 import { EagerTensor } from "../../engine/runtime/eager/tensor.ts";
 import type { RunContext } from "../../engine/runtime/run/run_context.ts";

@@ -4,9 +4,9 @@
  */
 import { asDType } from "../../engine/core/dtype.ts";
 import { NotFoundError, UnimplementedError } from "../../engine/core/errors.ts";
-import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
-import { hasRefVariables, raiseRefVariables } from "../../engine/graph/graph_def/ref_variables.ts";
-import { text } from "../../engine/graph/graph_def/values.ts";
+import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def_json.ts";
+import { hasRefVariables, raiseRefVariables } from "../../tensorflow/graph_def/ref_variables.ts";
+import { text } from "../../tensorflow/graph_def/values.ts";
 import { isScriptOp } from "../../tensorflow/graph/missing.ts";
 import type { ScriptFunctions } from "../../tensorflow/graph/scripts.ts";
 import type { GraphResources } from "../../tensorflow/graph/resources.ts";

@@ -5,7 +5,7 @@ import { asDType, type DType } from "../../engine/core/dtype.ts";
 import { InvalidArgumentError } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { compatible, type PartialShape, shapeText } from "../../engine/core/shape.ts";
-import type { GraphDefJson } from "../../engine/graph/graph_def/graph_def.ts";
+import type { GraphDefJson } from "../../engine/graph/graph_def_json.ts";
 import { Graph } from "../../engine/graph/graph.ts";
 import { buildIr, type IrGraph } from "../../engine/graph/ir.ts";
 import { Operation, type SymbolicTensor } from "../../engine/graph/operation.ts";

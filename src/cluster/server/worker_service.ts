@@ -24,7 +24,7 @@ import {
   WorkerService,
 } from "../../tensorflow/proto/worker_pb.ts";
 import { arrayOf, tensorParts } from "../wire/element_wire.ts";
-import { field, varint } from "../wire/fields.ts";
+import { field, numberField } from "../wire/fields.ts";
 import { serviceOf } from "../wire/rpc.ts";
 import { checkScriptHashes } from "../script_hashes.ts";
 import { type Handler, type Parts, statusOf } from "../wire/transport.ts";
@@ -205,7 +205,7 @@ export class Worker {
     } catch (error) {
       if (!request.storeErrorsInResponseBody) throw error;
       const { code, message } = statusOf(error);
-      return [...varint(5, code), ...field(6, [new TextEncoder().encode(message)])];
+      return [...numberField(5, code), ...field(6, [new TextEncoder().encode(message)])];
     }
   }
 
@@ -286,7 +286,7 @@ export class Worker {
     }
     const { rendezvous } = this.#step(request.stepId);
     const value = await rendezvous.receive(request.rendezvousKey, signal);
-    if (value === null) return [...field(1, tensorParts(NOTHING)), ...varint(2, 1)];
+    if (value === null) return [...field(1, tensorParts(NOTHING)), ...numberField(2, 1)];
     return field(1, sendableParts(request.rendezvousKey, value));
   }
 }

@@ -8,8 +8,8 @@ import {
   UnavailableError,
 } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
-import type { NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
-import { PRODUCER } from "../../engine/graph/graph_def/graph_def.ts";
+import type { NodeDefJson } from "../../engine/graph/graph_def_json.ts";
+import { PRODUCER } from "../../tensorflow/graph_def/graph_def.ts";
 import type { Graph } from "../../engine/graph/graph.ts";
 import { placeText } from "../../engine/runtime/run/run_errors.ts";
 import type { SessionDevice } from "../../engine/runtime/run/targets.ts";

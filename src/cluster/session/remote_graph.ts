@@ -5,13 +5,13 @@
 import { DTYPES } from "../../engine/core/dtype.ts";
 import type { Attrs } from "../../engine/core/op.ts";
 import type { Graph } from "../../engine/graph/graph.ts";
-import {
-  type AttrValueJson,
-  type FunctionDefJson,
-  GraphDefWriter,
-  type NodeDefJson,
-} from "../../engine/graph/graph_def/graph_def.ts";
-import { shapeToJson, text } from "../../engine/graph/graph_def/values.ts";
+import type {
+  AttrValueJson,
+  FunctionDefJson,
+  NodeDefJson,
+} from "../../engine/graph/graph_def_json.ts";
+import { GraphDefWriter } from "../../tensorflow/graph_def/graph_def.ts";
+import { shapeToJson, text } from "../../tensorflow/graph_def/values.ts";
 import type { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
 import { runsScript } from "../../engine/graph/passes/cse.ts";
 import { isLocalhost, isThisProcess, parseDevice } from "../../engine/runtime/devices/devices.ts";

@@ -3,10 +3,10 @@ import type { Graph } from "../../engine/graph/graph.ts";
 import type { IrGraph, IrRequest } from "../../engine/graph/ir.ts";
 import {
   makeTarget,
-  registerTarget,
   type RemoteRuns,
   type SessionDevice,
   type SessionTarget,
+  sessionTargets,
 } from "../../engine/runtime/run/targets.ts";
 import { grpcTransport } from "../wire/grpc_transport.ts";
 import { ScriptOffers } from "../../engine/script/offered.ts";
@@ -52,7 +52,7 @@ export function remoteTarget(
     }));
 }
 
-for (const scheme of ["grpc", "grpcs"]) registerTarget(scheme, (address) => remoteTarget(address));
+sessionTargets.provide((target) => /^grpcs?:\/\//.test(target) ? remoteTarget(target) : null);
 
 interface RemoteSessionOptions {
   readonly channel: Channel;

@@ -3,8 +3,8 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { DataLossError } from "../../engine/core/errors.ts";
 import { DTYPES } from "../../engine/core/dtype.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
-import { Budget } from "../../engine/graph/graph_def/check.ts";
-import { attrFromJson, shapeToJson } from "../../engine/graph/graph_def/values.ts";
+import { Budget } from "../../tensorflow/graph_def/check.ts";
+import { attrFromJson, shapeToJson } from "../../tensorflow/graph_def/values.ts";
 import { shapeOf, tensorOf, typeOf } from "../../tensorflow/files/from_message.ts";
 import {
   CompressedComponentMetadataSchema,
@@ -13,7 +13,7 @@ import {
 import type { TensorProto } from "../../tensorflow/proto/tensor_pb.ts";
 import { dtype, shapeMessage } from "../../tensorflow/files/to_message.ts";
 import { snappyPlain, unsnappy } from "./snappy.ts";
-import { field, pushHead, pushNumberField, varint } from "./fields.ts";
+import { field, numberField, pushHead, pushNumberField } from "./fields.ts";
 
 type Element = readonly NdArray[];
 
@@ -53,7 +53,7 @@ export function elementParts(
   element: Element,
   { index, compressed }: { readonly index: number; readonly compressed: boolean },
 ): Uint8Array[] {
-  const end = varint(6, index);
+  const end = numberField(6, index);
   if (compressed) return [...field(3, compressedParts(element)), ...end];
   return [...field(5, element.flatMap((x) => field(1, tensorParts(x)))), ...end];
 }

@@ -3,7 +3,7 @@
  * no copy. https://github.com/google/snappy/blob/main/format_description.txt
  */
 import { DataLossError } from "../../engine/core/errors.ts";
-import { number } from "./fields.ts";
+import { varintBytes } from "../../engine/core/protobuf.ts";
 
 /** Tag of a literal whose length takes four bytes. */
 const LONG_LITERAL = 63 << 2;
@@ -11,7 +11,7 @@ const LONG_LITERAL = 63 << 2;
 /** Makes one block of parts, none of them compressed. */
 export function snappyPlain(parts: readonly Uint8Array[]): Uint8Array[] {
   const length = parts.reduce((n, p) => n + p.length, 0);
-  const head = number(length);
+  const head = new Uint8Array(varintBytes(length));
   if (length === 0) return [head];
   const literal = new Uint8Array(5);
   literal[0] = LONG_LITERAL;

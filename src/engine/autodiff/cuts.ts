@@ -2,6 +2,7 @@
  * Unintended cuts of gradients, by scripts without a vjp: errors name them, and where there is no error there is a
  * warning.
  */
+import { Dynamic } from "../core/scope_context.ts";
 import { isTrainable } from "../core/dtype.ts";
 import { InvalidArgumentError } from "../core/errors.ts";
 import type { GradRule } from "../core/op.ts";
@@ -14,36 +15,30 @@ export function cutOf({ def, attrs }: Pick<Step, "def" | "attrs">): GradientCut 
   return def.grad?.cut?.(attrs) ?? null;
 }
 
-/** Cuts that the current pass has met, also in functions that it differentiates. */
-let met: GradientCut[] = [];
-let depth = 0;
-let named = false;
+/** The current pass: its cuts, also in functions that it differentiates, and how deep it is nested. */
+const pass = { met: [] as GradientCut[], depth: 0 };
+/** True while the caller names the cuts itself. */
+const named = new Dynamic(false);
 const warned = new WeakSet<object>();
 
 /** Runs a backward pass, and warns at its end of the cuts that it met. */
-export function noticingCuts<T>(pass: () => readonly (T | null)[]): (T | null)[] {
-  if (depth++ === 0) met = [];
+export function noticingCuts<T>(run: () => readonly (T | null)[]): (T | null)[] {
+  if (pass.depth++ === 0) pass.met = [];
   try {
-    const found = [...pass()];
-    if (depth === 1) {
+    const found = [...run()];
+    if (pass.depth === 1) {
       const hasGradient = found.some((g) => g !== null);
-      if (hasGradient || !named) met.forEach((cut) => warn(cut, hasGradient));
+      if (hasGradient || !named.current) pass.met.forEach((cut) => warn(cut, hasGradient));
     }
     return found;
   } finally {
-    depth--;
+    pass.depth--;
   }
 }
 
 /** Runs passes for a caller that fails without a gradient: its error names the cuts, so no warning is given. */
 export function namingCuts<T>(passes: () => T): T {
-  const before = named;
-  named = true;
-  try {
-    return passes();
-  } finally {
-    named = before;
-  }
+  return named.within(true, passes);
 }
 
 function warn({ key, text }: GradientCut, hasGradient: boolean): void {
@@ -55,12 +50,12 @@ function warn({ key, text }: GradientCut, hasGradient: boolean): void {
 
 /** Forgets the cuts of earlier passes, for errors before the first pass. */
 export function forgetCuts(): void {
-  met = [];
+  pass.met = [];
 }
 
 /** Returns the addition to an error about a missing gradient: the cuts of the last pass. */
 export function cutNote(): string {
-  const texts = new Set(met.map((c) => c.text));
+  const texts = new Set(pass.met.map((c) => c.text));
   return texts.size === 0 ? "" : `: ${[...texts].join("; ")}`;
 }
 
@@ -83,7 +78,7 @@ export function noteCuts(
       if (cut.strict) {
         throw new InvalidArgumentError(`${cut.text} (strictGradients)`, { op: step.def.name });
       }
-      met.push(cut);
+      pass.met.push(cut);
     }
   }
 }

@@ -5,7 +5,7 @@
 import type { DType } from "../core/dtype.ts";
 import { NdArray, setElement } from "../core/nd_array.ts";
 import { isConcrete, type PartialShape, type Shape, sizeOf } from "../core/shape.ts";
-import type { Tensor } from "../core/tensor.ts";
+import { type Tensor, wholeLibrary } from "../core/tensor.ts";
 import { cast } from "../ops/array/cast.ts";
 import { fill } from "../ops/array/creation.ts";
 import { onesOfTensor, zerosOfTensor } from "../ops/array/fill_ops.ts";
@@ -18,14 +18,6 @@ import { asTensor, intVector } from "../ops/input.ts";
 import { mul } from "../ops/pointwise/arithmetic.ts";
 import { equal } from "../ops/pointwise/compare.ts";
 import { prod } from "../ops/reduce/reduce.ts";
-
-/** Calls a function with each row of a tensor, and stacks the results. */
-export type RowMapper = (fn: (row: Tensor) => Tensor[], rows: Tensor) => Tensor[];
-let mapRows: RowMapper;
-
-export function setRowMapper(mapper: RowMapper): void {
-  mapRows = mapper;
-}
 
 /**
  * Computes the derivatives of a target with respect to some sources, for a gradient `seed` of the target; null where
@@ -119,6 +111,7 @@ function hotAt(i: number, dtype: DType, shape: Shape): Tensor {
 function perElementOf(dims: Tensor, dtype: DType, derive: Derive): (Tensor | null)[] {
   const numbers = range(0, prod(dims), 1, "int32");
   let isConnected: boolean[] = [];
+  const { mapRows } = wholeLibrary.to("loop over the elements of a target");
   const stacked = mapRows((i) => {
     const found = derive(reshape(cast(equal(numbers, i), dtype), dims));
     isConnected = found.map((g) => g !== null);

@@ -1,4 +1,6 @@
 /** StepRecorder: the steps that a tape records, and the lifetime of their values. */
+import { handleIn, Held } from "../core/contract/held.ts";
+import { type Seam, seam } from "../core/contract/seam.ts";
 import type { Application, Recorder } from "../core/apply.ts";
 import type { DType } from "../core/dtype.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
@@ -17,7 +19,7 @@ export interface Owning<T> {
   readonly owner: Tensor | null;
 }
 
-/** Lifetime of a tape's values; set by the runtime, which can make handles that outlive `dispose()`. */
+/** Lifetime of a tape's values; the runtime can make handles that outlive `dispose()`. */
 export interface TapeMemory {
   /** Makes a handle of the same id that stays valid. */
   hold(t: Tensor): Tensor;
@@ -38,30 +40,29 @@ export interface TapeMemory {
     fn: (xs: readonly Tensor[]) => T,
     chosen: (result: T, xs: readonly Tensor[]) => readonly Tensor[] | null,
   ): Owning<T>;
-  /** Returns the variables that a call read, given its tape as a value. */
-  variablesRead(tape: Tensor): Iterable<Resource>;
   /** Returns the variables that are trainable now and have gradients. */
   trainable(): Iterable<Resource>;
 }
-let memory: TapeMemory = {
-  hold: (t) => t,
-  free: () => {},
-  give: () => {},
-  tidy: (fn) => fn(),
-  own: () => {},
-  owning: (xs, fn) => ({ result: fn(xs), owned: [], owner: null }),
-  variablesRead: () => [],
-  trainable: () => [],
-};
+/** The memory of tapes. */
+export const tapes: Seam<TapeMemory> = seam("the memory of tapes");
+
+/** The tape of a call, as a value that flows to its gradient. */
+export abstract class HeldTape extends Held {
+  /** The trainable variables that were read, by id. */
+  abstract readonly variables: ReadonlyMap<number, Resource>;
+}
+
+/** Returns the variables read by the call of this tape; none for other values. */
+function variablesRead(x: Tensor): Iterable<Resource> {
+  const tape = x.isSymbolic ? null : handleIn(x);
+  return tape instanceof HeldTape ? tape.variables.values() : [];
+}
+
 /** Number of live tapes, for `memory().liveTapes`. */
 export const tapeCount = { live: 0 };
 
-/** Sets the memory hooks of tapes, or some of them. */
-export function setTapeMemory(part: Partial<TapeMemory>): void {
-  memory = { ...memory, ...part };
-}
 export function tapeMemory(): TapeMemory {
-  return memory;
+  return tapes.to("keep what a gradient needs");
 }
 
 /** The variables that a recorder follows without being told. */
@@ -115,7 +116,7 @@ export class StepRecorder implements Recorder {
       follows = true;
       for (const o of a.outputs) {
         if (o.dtype !== "variant") continue;
-        for (const r of memory.variablesRead(o)) this.read(r);
+        for (const r of variablesRead(o)) this.read(r);
       }
     }
     if (!this.flow.passes(a)) {
@@ -130,7 +131,7 @@ export class StepRecorder implements Recorder {
       return;
     }
     for (const o of a.outputs) if (this.#carries(o)) this.#watched.add(o.id);
-    this.steps.push(makeStep(a, (t) => memory.hold(t)));
+    this.steps.push(makeStep(a, (t) => tapeMemory().hold(t)));
     this.#recorded?.(this.steps.length);
   }
 
@@ -139,7 +140,7 @@ export class StepRecorder implements Recorder {
     for (const step of steps) {
       if (!step.inputs.some(({ id }) => this.#watched.has(id) || this.variables.has(id))) continue;
       for (const o of step.outputs) if (this.#carries(o)) this.#watched.add(o.id);
-      this.steps.push(holdStep(step, (t) => memory.hold(t)));
+      this.steps.push(holdStep(step, (t) => tapeMemory().hold(t)));
     }
   }
 

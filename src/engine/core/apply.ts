@@ -5,7 +5,7 @@ import type { NdArray } from "./nd_array.ts";
 import type { DType } from "./dtype.ts";
 import { Tensor, type TensorContext } from "./tensor.ts";
 import { Dynamic } from "./scope_context.ts";
-import { InternalError } from "./errors.ts";
+import { type Seam, seam } from "./contract/seam.ts";
 
 /** An input for an interpreter: a tensor, or a literal that need not become one. */
 export type OpInput = Tensor | NdArray;
@@ -44,26 +44,19 @@ export interface Recorder {
   record(application: Application): void;
 }
 
-let base: Interpreter | undefined;
-const interpreter = new Dynamic<Interpreter | undefined>(undefined);
+/** The interpreter that works where no graph is entered. */
+export const eagerInterpreter: Seam<Interpreter> = seam("the eager interpreter");
+const interpreter = new Dynamic<Interpreter | null>(null);
 const recorders = new Dynamic<readonly Recorder[]>([]);
 const keeping = new Dynamic(false);
 
-/** Sets the interpreter outside of graphs: eager execution. */
-export function setBaseInterpreter(eager: Interpreter): void {
-  base = eager;
-  interpreter.current ??= eager;
-}
-
 export function currentInterpreter(): Interpreter {
-  const { current } = interpreter;
-  if (current === undefined) throw new InternalError("Cannot apply an op: no runtime is loaded");
-  return current;
+  return interpreter.current ?? eagerInterpreter.to("apply an op");
 }
 
 /** Runs `fn` under another interpreter; `null` means eager execution. */
 export function withInterpreter<R>(other: Interpreter | null, fn: () => R): R {
-  return interpreter.within(other ?? base, fn);
+  return interpreter.within(other, fn);
 }
 
 /** Runs `fn` with these recorders in place of the current ones. */

@@ -1,6 +1,6 @@
 /** GPU work as data: programs, dispatches, adapter profiles. Kernels return it, devices record it. */
 import type { Problem } from "./op.ts";
-import { RecentMap } from "./recent_map.ts";
+import { RecentMap } from "./collections/recent_map.ts";
 
 /** The features of an adapter that kernels depend on. */
 export interface Profile {

@@ -1,5 +1,4 @@
 /** GpuData: elements in a buffer of the WebGPU device, as the source or the memory of a tensor. */
-import type { DType } from "./dtype.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** Elements in a buffer of the device of `tf.webgpuDevice()`, from which `tf.tensor` makes a tensor. */
@@ -20,11 +19,6 @@ export interface TensorGpuData {
   /** Owns the memory: the buffer is reused once this and all other tensors on it are disposed. */
   readonly tensorRef: Tensor;
 }
-
-/** Makes tensors of GPU data; set by the runtime. */
-export const gpuDataReader: {
-  read: ((data: GpuData, shape: readonly number[], dtype: DType) => Tensor) | null;
-} = { read: null };
 
 export function isGpuData(value: unknown): value is GpuData {
   if (typeof value !== "object" || value === null || !("buffer" in value)) return false;

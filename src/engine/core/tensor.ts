@@ -8,7 +8,8 @@ import { isConcrete, type PartialShape, shapeText, sizeOf } from "./shape.ts";
 import type { ElementValue, NdArray } from "./nd_array.ts";
 import type { ArrayLikeValue } from "./convert.ts";
 import type { Spec } from "./tensor_spec.ts";
-import type { TensorGpuData } from "./gpu_data.ts";
+import type { GpuData, TensorGpuData } from "./gpu_data.ts";
+import { type Seam, seam } from "./contract/seam.ts";
 import type { GraphNode } from "./graph_node.ts";
 import type { Application } from "./apply.ts";
 import type { ChainedOps } from "./chained/chained_ops.ts";
@@ -47,10 +48,10 @@ export interface VariableLike extends Tensor {
   assignSub(value: TensorLike): unknown;
 }
 
-/** Makes variables; set by the runtime. */
-export const variableMaker: {
-  make: ((value: Tensor, trainable?: boolean, name?: string, dtype?: DType) => VariableLike) | null;
-} = { make: null };
+/** Makes variables of tensors. */
+export const variables: Seam<
+  (value: Tensor, trainable?: boolean, name?: string, dtype?: DType) => VariableLike
+> = seam("variables");
 
 /** The used part of a session: an object that can run a fetch. */
 export interface SessionLike {
@@ -63,15 +64,19 @@ export type EvalFeeds =
   | ReadonlyMap<Tensor | string, TensorLike>
   | Readonly<Record<string, TensorLike>>;
 
-/** Evaluates tensors of a graph; set by the runtime. */
-export const evaluator: {
+/** The services of the whole library for tensors, which pages of eager code do without. */
+export interface WholeLibrary {
   /** Runs a fetch in a session or in the default one. */
-  run:
-    | ((fetch: Tensor | GraphNode, feeds?: EvalFeeds, session?: SessionLike) => Promise<unknown>)
-    | null;
+  evaluate(fetch: Tensor | GraphNode, feeds?: EvalFeeds, session?: SessionLike): Promise<unknown>;
   /** Returns the value while the graph is being built. Throws `ValueError` where it is unknown, naming its use. */
-  now: ((t: Tensor, what: string) => Tensor | NdArray) | null;
-} = { run: null, now: null };
+  evaluateNow(t: Tensor, what: string): Tensor | NdArray;
+  /** Calls a function with each row of a tensor, and stacks the results. */
+  mapRows(fn: (row: Tensor) => Tensor[], rows: Tensor): Tensor[];
+  /** Makes a tensor of a GPU buffer. */
+  tensorOfGpuData(data: GpuData, shape: readonly number[], dtype: DType): Tensor;
+}
+
+export const wholeLibrary: Seam<WholeLibrary> = seam("the whole library");
 
 let nextId = 1;
 
@@ -242,15 +247,13 @@ export abstract class Tensor<R extends Rank = Rank> implements Spec {
    */
   // deno-lint-ignore require-await
   async eval(feeds?: EvalFeeds, session?: SessionLike): Promise<NdArray | ElementValue> {
-    if (evaluator.run === null) throw new RuntimeError("Cannot evaluate: no runtime is loaded");
-    return evaluator.run(this, feeds, session) as Promise<NdArray | ElementValue>;
+    return wholeLibrary.to("evaluate a tensor").evaluate(this, feeds, session) as Promise<
+      NdArray | ElementValue
+    >;
   }
   /** Makes a variable that starts with this value. See `tf.variable`. */
   variable(trainable?: boolean, name?: string, dtype?: DType): VariableLike {
-    if (variableMaker.make === null) {
-      throw new RuntimeError("Cannot make a variable: no runtime is loaded");
-    }
-    return variableMaker.make(this, trainable, name, dtype);
+    return variables.to("make a variable")(this, trainable, name, dtype);
   }
   /** Frees the memory, once no view of it is left. */
   dispose(): void {}

@@ -2,6 +2,8 @@
  * Graph: append-only operations with unique names, name scopes and control dependencies. As an interpreter it adds an
  * operation for each `apply`.
  */
+import { type Seam, seam } from "../core/contract/seam.ts";
+import { counter } from "../core/collections/counter.ts";
 import { type OpInput, withInterpreter } from "../core/apply.ts";
 import { type Attrs, inferOutputs, lookupOp, type OpDef } from "../core/op.ts";
 import { castArray } from "../core/convert.ts";
@@ -15,8 +17,13 @@ import { type Resource, resourceOf } from "../core/graph_node.ts";
 import { Collections } from "./collections.ts";
 import type { GraphInterpreter } from "./current_graph.ts";
 import { GraphVariables } from "./graph_variables.ts";
-import { type GraphDefJson, type GraphDefOptions, toGraphDef } from "./graph_def/graph_def.ts";
+import type { GraphDefJson, GraphDefOptions } from "./graph_def_json.ts";
 import { captureSite, constantValue, Operation, SymbolicTensor } from "./operation.ts";
+
+/** Writes graphs as GraphDefs. */
+export const graphDefs: Seam<(graph: Graph, options: GraphDefOptions) => GraphDefJson> = seam(
+  "GraphDefs",
+);
 
 const ROOT_NAME = /^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$/;
 const SCOPED_NAME = /^[A-Za-z0-9_.\\/>-]*$/;
@@ -42,7 +49,7 @@ interface ControlScope {
   readonly made: Set<Operation>;
 }
 
-let graphCount = 0;
+const nextGraph = counter();
 
 /**
  * A dataflow graph. Follows TensorFlow `tf.Graph`.
@@ -59,7 +66,7 @@ let graphCount = 0;
  */
 export class Graph {
   /** Name of the graph in messages. */
-  readonly key: string = `graph_${graphCount++}`;
+  readonly key: string = `graph_${nextGraph()}`;
   readonly #operations: Operation[] = [];
   readonly #byName = new Map<string, Operation>();
   readonly #names = new Map<string, number>();
@@ -348,7 +355,7 @@ export class Graph {
    * lists them.
    */
   toGraphDef(options: GraphDefOptions = {}): GraphDefJson {
-    return toGraphDef(this, options);
+    return graphDefs.to("write a GraphDef")(this, options);
   }
 
   /** Forbids feeding a tensor. */

@@ -2,11 +2,11 @@
 import type { Attrs, OpDef } from "../core/op.ts";
 import { mergeShapes, type PartialShape, sameShape } from "../core/shape.ts";
 import { NdArray } from "../core/nd_array.ts";
-import { type EvalFeeds, evaluator, type SessionLike, Tensor } from "../core/tensor.ts";
+import { type EvalFeeds, type SessionLike, Tensor, wholeLibrary } from "../core/tensor.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
 import { currentScope } from "../core/scope_context.ts";
 import { stackOf, withLongStacks } from "../core/throwing/user_stack.ts";
-import { RuntimeError, ValueError } from "../core/errors.ts";
+import { ValueError } from "../core/errors.ts";
 import type { GraphNode } from "../core/graph_node.ts";
 import type { Graph } from "./graph.ts";
 
@@ -91,8 +91,7 @@ export class Operation implements GraphNode {
    * Tensor.eval} does.
    */
   async run(feeds?: EvalFeeds, session?: SessionLike): Promise<void> {
-    if (evaluator.run === null) throw new RuntimeError("Cannot run: no runtime is loaded");
-    await evaluator.run(this, feeds, session);
+    await wholeLibrary.to("run an operation").evaluate(this, feeds, session);
   }
   /** Adds a copy to another graph, on other inputs and with further attributes. Its definition site is this one's. */
   copyTo(graph: Graph, inputs: readonly Tensor[], attrs: Attrs = {}): Operation {

@@ -1,7 +1,7 @@
 /** Warns once if a function is traced too often: tracing costs milliseconds, a call microseconds. */
 import type { Spec } from "../core/tensor_spec.ts";
 import { specText } from "../core/tensor_spec.ts";
-import { RecentMap } from "../core/recent_map.ts";
+import { RecentMap } from "../core/collections/recent_map.ts";
 import { stackOf, userFrames } from "../core/throwing/user_stack.ts";
 
 /** TensorFlow's numbers: this many traces among this many calls. */

@@ -139,15 +139,12 @@ function listOf(x: TensorLike | readonly TensorLike[]): readonly TensorLike[] {
   return Array.isArray(x) ? x : [x as TensorLike];
 }
 
-/** Adds the methods to `Tensor.prototype`. */
-export function installChainedOps(): void {
-  for (const [name, fn] of Object.entries(METHODS) as [string, Method<() => unknown>][]) {
-    Object.defineProperty(Tensor.prototype, name, {
-      value(this: Tensor, ...args: []): unknown {
-        return fn(this, ...args);
-      },
-      writable: true,
-      configurable: true,
-    });
-  }
+for (const [name, fn] of Object.entries(METHODS) as [string, Method<() => unknown>][]) {
+  Object.defineProperty(Tensor.prototype, name, {
+    value(this: Tensor, ...args: []): unknown {
+      return fn(this, ...args);
+    },
+    writable: true,
+    configurable: true,
+  });
 }

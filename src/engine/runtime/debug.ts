@@ -12,7 +12,7 @@ import { environment } from "./devices/environment.ts";
 import { type Plan, planTrace } from "./plan/plan.ts";
 
 /** Reads `WEFT_DEBUG` and enables the named outputs; unknown names are ignored. */
-export function installDebug(): void {
+export function followDebugVariable(): void {
   const wanted = new Set((environment("WEFT_DEBUG") ?? "").split(/[,|]/));
   pipelineOptions.verify ||= wanted.has("verify") || wanted.has("passes");
   if (wanted.has("passes")) {

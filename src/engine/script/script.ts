@@ -1,4 +1,6 @@
 /** Script: the user's function with its declarations, and the registry of named scripts. */
+import { scriptCount } from "../runtime/eager/memory.ts";
+import { counter, objectNumbers } from "../core/collections/counter.ts";
 import type { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { mergeShapes, type PartialShape } from "../core/shape.ts";
@@ -116,7 +118,7 @@ const checkRegisterOptions = optionCheck<Omit<RegisteredScript, "func">>("regist
 });
 const byToken = new Map<string, RegisteredScript>();
 const tokenOf = new WeakMap<ScriptFunction, string>();
-let anonymous = 0;
+const nextAnonymous = counter();
 const TOKEN = /^[A-Za-z0-9_.\-/]+@\d+$/;
 
 /**
@@ -151,6 +153,7 @@ export function registerScript<F extends ScriptFunction>(
   }
   if (options.Tout !== undefined) parseTout(options.Tout);
   byToken.set(token, { ...options, func });
+  scriptCount.registered = byToken.size;
   tokenOf.set(func, token);
   return func;
 }
@@ -169,15 +172,13 @@ export function registerScript<F extends ScriptFunction>(
 export function unregisterScript(token: string): boolean {
   const known = byToken.get(token);
   if (known) tokenOf.delete(known.func);
-  return byToken.delete(token);
+  const isGone = byToken.delete(token);
+  scriptCount.registered = byToken.size;
+  return isGone;
 }
 
 export function findScript(token: string): RegisteredScript | undefined {
   return byToken.get(token);
-}
-
-export function registeredScriptCount(): number {
-  return byToken.size;
 }
 
 /** Name of a script for messages: the body's, else its token. */
@@ -185,15 +186,12 @@ export function scriptName({ func, token }: Script): string {
   return func.name || token;
 }
 
-const numbers = new WeakMap<object, number>();
-let objects = 0;
+const numberOf = objectNumbers();
 
 /** Returns a text that is equal for the same function, object or plain value. */
 function identityText(v: unknown): string {
   if (v === null || (typeof v !== "object" && typeof v !== "function")) return String(v);
-  let n = numbers.get(v);
-  if (n === undefined) numbers.set(v, n = ++objects);
-  return `#${n}`;
+  return `#${numberOf(v)}`;
 }
 
 /** Returns the token of a body: its registered name, or a fresh `pyfunc_N`. */
@@ -207,7 +205,7 @@ export function makeScript(
   checkTimeout(func.name || "a script", timeoutMs);
   const token = tokenOf.get(func);
   const known = token === undefined ? undefined : byToken.get(token);
-  const own = token ?? `pyfunc_${anonymous++}`;
+  const own = token ?? `pyfunc_${nextAnonymous()}`;
   const vectorized = batches ?? known?.vectorized ?? false;
   if (vectorized) checkVectorized(func, args, outputs);
   return {

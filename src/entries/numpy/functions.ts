@@ -1,6 +1,6 @@
 /** numpyFunction and pyFunc for bodies of numpy-ts arrays. */
 import { isPlainObject, mapNest } from "../../engine/core/nest.ts";
-import { remembered } from "../../engine/core/recent_map.ts";
+import { remembered } from "../../engine/core/collections/recent_map.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { BodyArguments, ScriptInput } from "../../engine/script/body_types.ts";

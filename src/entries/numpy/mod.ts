@@ -19,7 +19,6 @@
  */
 import * as numpy from "numpy-ts";
 import "../../engine/runtime/install.ts";
-import "../../engine/script/install.ts";
 
 /** numpy-ts: NumPy's functions by their names. */
 export const np: typeof numpy = numpy;

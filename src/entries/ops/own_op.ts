@@ -25,7 +25,8 @@ function checkName(name: unknown): void {
 /**
  * Defines an op: its shape rule, kernels and gradient. It runs eagerly, in graphs and functions on the devices that it
  * has kernels for, and a GraphDef written with `portable: false` keeps it by its name. Missing parts come from
- * `expand`, its meaning in other ops, where it has that. Throws `ValueError` for a name without a namespace, one that
+ * `expand`, its meaning in other ops, where it has that. An op whose work is no kernel
+ * has `host`: `run` for graphs, which may await, and `eager`. Throws `ValueError` for a name without a namespace, one that
  * is taken, and invalid signatures, `TypeError` where neither a kernel nor an expansion computes it. A WGSL program that does not compile is an
  * `InternalError` with the op's name where its result is first read or used; in functions and sessions the run fails at
  * its node.
@@ -58,9 +59,10 @@ export function defineOp(init: OpInit): OpDef {
       `Cannot define op "${init.name}": infer, its shape rule, is ${describe(init.infer)}`,
     );
   }
-  if (init.cpu === undefined && init.expand === undefined && (init.gpu ?? []).length === 0) {
+  const { cpu, gpu = [], expand, host } = init;
+  if (cpu === undefined && gpu.length === 0 && expand === undefined && host === undefined) {
     throw new TypeError(
-      `Cannot define op "${init.name}": nothing says what it computes, wanted cpu, gpu or expand`,
+      `Cannot define op "${init.name}": nothing says what it computes, wanted cpu, gpu, expand or host`,
     );
   }
   const def = register({

@@ -1,4 +1,5 @@
 /** The `distribute` stage: elements that a tf.data service computes. The entry `./distribute` has the service. */
+import { type Seam, seam } from "../../engine/core/contract/seam.ts";
 import { FailedPreconditionError } from "../../engine/core/errors.ts";
 import type { Transport, TransportOptions } from "../../engine/core/network.ts";
 import type { Source } from "./source.ts";
@@ -42,11 +43,11 @@ export interface ServiceOptions extends TransportOptions {
   readonly transport?: Transport;
 }
 
-/** Reader of datasets that are computed elsewhere; the entry `./distribute` sets it. */
-export const dataService: { read: (source: Source, options: ServiceOptions) => Source } = {
-  read: ({ name }) => {
-    throw new FailedPreconditionError(
-      `Cannot distribute ${name}: the service is not loaded, import "@weft/weft/distribute" first`,
-    );
-  },
-};
+/** Reader of datasets that are computed elsewhere. */
+export const dataService: Seam<(source: Source, options: ServiceOptions) => Source> = seam(
+  "the data service",
+  (what) =>
+    new FailedPreconditionError(
+      `Cannot ${what}: the service is not loaded, import "@weft/weft/distribute" first`,
+    ),
+);

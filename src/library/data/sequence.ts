@@ -208,7 +208,8 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
    * ```
    */
   distribute(options: ServiceOptions): this {
-    return this.stage(dataService.read(this.source, options));
+    const read = dataService.to(`distribute ${this.source.name}`);
+    return this.stage(read(this.source, options));
   }
 
   /** Starts a pass. Its elements belong to the caller, or to the current scope. */

@@ -2,6 +2,7 @@
  * Source: one stage of a pipeline. Stages pull from each other, one element at a time, and their positions can be
  * saved.
  */
+import { counter } from "../../engine/core/collections/counter.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import type { DrawCounts } from "../../engine/ops/random/state.ts";
@@ -92,7 +93,7 @@ export interface Source extends Required<Omit<SourceInit, "settings">> {
   readonly kinds: string;
 }
 
-let sources = 0;
+const nextSource = counter();
 
 /** Names a stage and extends the path of its passes. */
 export function makeSource<S extends State>(init: SourceInit<S>): Source {
@@ -104,7 +105,7 @@ export function makeSource<S extends State>(init: SourceInit<S>): Source {
     kinds: inputs.length === 0
       ? init.kind
       : `${init.kind}(${inputs.map((input) => input.kinds).join(", ")})`,
-    name: `${init.kind}Dataset:${sources++}`,
+    name: `${init.kind}Dataset:${nextSource()}`,
     open: (place, state) => open({ ...place, path: `${place.path}::${init.kind}` }, state as S),
   };
 }

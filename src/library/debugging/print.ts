@@ -14,7 +14,7 @@ import type { Operation } from "../../engine/graph/operation.ts";
 import { shapeOfInput, toInput } from "../../engine/ops/input.ts";
 import { RaggedTensor } from "../../engine/ops/ragged/ragged_tensor.ts";
 import { SparseTensor } from "../../engine/ops/ragged/sparse_tensor.ts";
-import { laterOr, print as printNow, symbolicPrint } from "../../engine/ops/host/print.ts";
+import { laterOr, print as printNow } from "../../engine/ops/host/print.ts";
 import { addToGraph } from "./in_graph.ts";
 import { summaryText } from "./summary.ts";
 
@@ -230,10 +230,3 @@ function templateOf(v: unknown, inputs: OpInput[], nested: boolean): (string | n
   inputs.push(toInput(v as TensorLike, "x", "print"));
   return [null];
 }
-
-symbolicPrint.run = (x, verbose) => {
-  if (!verbose) return void print(x);
-  print(`Tensor\n  dtype: ${x.dtype}\n  shape: [${x.staticShape ?? "?"}]\n  values:\n    `, x, {
-    sep: "",
-  });
-};

@@ -154,7 +154,7 @@ export class Checkpoint {
 
   /** Writes a checkpoint; returns the prefix. Rejects with `UnimplementedError` where the format is not loaded. */
   async write(prefix: string): Promise<string> {
-    const format = checkpointFormat("save a checkpoint");
+    const format = checkpointFormat.to("save a checkpoint");
     const root = objectsOf(this.#objects);
     const counter = new NdArray("int64", [], BigInt64Array.of(BigInt(this.#saves)));
     const named = objectNode(`${SAVE_COUNTER}/${VALUE}`, { value: counter });
@@ -196,7 +196,7 @@ export class Checkpoint {
    * status is asked.
    */
   async restore(prefix: string): Promise<RestoreStatus> {
-    const format = checkpointFormat("restore a checkpoint"), file = await format.read(prefix);
+    const format = checkpointFormat.to("restore a checkpoint"), file = await format.read(prefix);
     try {
       const nodes = await format.objects(prefix, file);
       if (nodes === null) {

@@ -1,4 +1,5 @@
 /** The seam between savers of variables and TensorFlow's checkpoint format, which `@weft/weft/tf` provides. */
+import { type Seam, seam } from "../../engine/core/contract/seam.ts";
 import { UnimplementedError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import type { TensorLike } from "../../engine/core/tensor.ts";
@@ -42,19 +43,11 @@ export interface CheckpointFormat {
   readonly replace: (path: string, bytes: Uint8Array) => Promise<void>;
 }
 
-let known: CheckpointFormat | null = null;
-
-/** Sets the checkpoint format, or null. Returns the one before. */
-export function setCheckpointFormat(format: CheckpointFormat | null): CheckpointFormat | null {
-  const before = known;
-  known = format;
-  return before;
-}
-
-/** Returns the checkpoint format. Throws `UnimplementedError` where none is set. */
-export function checkpointFormat(what: string): CheckpointFormat {
-  if (known !== null) return known;
-  throw new UnimplementedError(
-    `Cannot ${what}: TensorFlow's checkpoints are read and written by another entry, add import "@weft/weft/tf"`,
-  );
-}
+/** Reader and writer of TensorFlow's checkpoints. */
+export const checkpointFormat: Seam<CheckpointFormat> = seam(
+  "TensorFlow's checkpoints",
+  (what) =>
+    new UnimplementedError(
+      `Cannot ${what}: TensorFlow's checkpoints are read and written by another entry, add import "@weft/weft/tf"`,
+    ),
+);

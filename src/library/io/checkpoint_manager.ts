@@ -131,7 +131,7 @@ export class CheckpointManager {
     const { paths: all, times, preserved } = this.#kept;
     const state = { latest, all, times, preserved };
     await writeCheckpointState(`${this.directory}/checkpoint`, state, { relative: true });
-    const format = checkpointFormat("delete a checkpoint");
+    const format = checkpointFormat.to("delete a checkpoint");
     for (const prefix of old) await format.remove(prefix);
     return latest;
   }

@@ -106,7 +106,7 @@ export async function writeCheckpointState(
     ...times.map((t) => `all_model_checkpoint_timestamps: ${t}\n`),
     preserved === undefined ? "" : `last_preserved_timestamp: ${preserved}\n`,
   ].join("");
-  await checkpointFormat("save a checkpoint").replace(path, new TextEncoder().encode(text));
+  await checkpointFormat.to("save a checkpoint").replace(path, new TextEncoder().encode(text));
 }
 
 /** Quotes a text for protobuf's text form: bytes beyond ASCII in octal. */
@@ -177,7 +177,7 @@ export class KeptCheckpoints {
 
   /** Takes over earlier checkpoints that still exist. */
   async recover(paths: readonly string[], times: readonly number[] = []): Promise<void> {
-    const format = checkpointFormat("look for checkpoints"), found: Kept[] = [];
+    const format = checkpointFormat.to("look for checkpoints"), found: Kept[] = [];
     for (const [i, path] of paths.entries()) {
       const modified = await format.modified(path);
       if (modified !== null) found.push({ path, time: times[i] ?? modified });

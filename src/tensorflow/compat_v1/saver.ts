@@ -87,7 +87,7 @@ export class Saver {
   async save(session: Session, prefix: string, options: SaveOptions = {}): Promise<string> {
     checkSave(options);
     const { globalStep, writeState = true, latestFilename = "checkpoint" } = options;
-    const format = checkpointFormat("save a checkpoint");
+    const format = checkpointFormat.to("save a checkpoint");
     const step = globalStep instanceof Variable ? await session.run(globalStep) : globalStep;
     const path = step === undefined ? prefix : `${prefix}-${step}`;
     const names = [...this.#variables.keys()];
@@ -105,7 +105,7 @@ export class Saver {
     const all = this.#keepsAll ? [path] : this.#kept.paths;
     const state = { latest: path, all, times: [] };
     await writeCheckpointState(folderOf(path) + file, state, { relative: this.#relative });
-    const format = checkpointFormat("delete a checkpoint");
+    const format = checkpointFormat.to("delete a checkpoint");
     for (const prefix of old) await format.remove(prefix);
   }
 
@@ -114,7 +114,7 @@ export class Saver {
    * variable that the checkpoint lacks, `ValueError` for another shape or dtype; no variable is changed then.
    */
   async restore(session: Session, prefix: string): Promise<void> {
-    const checkpoint = await checkpointFormat("restore a checkpoint").read(prefix);
+    const checkpoint = await checkpointFormat.to("restore a checkpoint").read(prefix);
     try {
       const found: [Variable, NdArray][] = [];
       for (const [name, v] of this.#variables) {

@@ -12,7 +12,7 @@ import {
   ValueError,
 } from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { setCheckpointFormat } from "../../library/io/checkpoint_format.ts";
+import { checkpointFormat } from "../../library/io/checkpoint_format.ts";
 import { naming, namingAsync } from "../../library/io/naming.ts";
 import { sizeOf } from "../../engine/core/shape.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
@@ -38,7 +38,7 @@ import {
 import { sliceKey } from "./slice_key.ts";
 import { readSource } from "../../library/io/source.ts";
 import { compareBytes, readTable, writeTable } from "./table.ts";
-import { shapeFromJson, shapeToJson } from "../../engine/graph/graph_def/values.ts";
+import { shapeFromJson, shapeToJson } from "../graph_def/values.ts";
 import { shapeMessage } from "./to_message.ts";
 
 /** Type of the tensor under a key of a checkpoint. */
@@ -368,7 +368,7 @@ async function modified(prefix: string): Promise<number | null> {
   }
 }
 
-setCheckpointFormat({
+checkpointFormat.provide({
   read: readCheckpoint,
   write: writeCheckpoint,
   writeObjects: (prefix, values, nodes) =>

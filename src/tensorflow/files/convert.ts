@@ -11,9 +11,9 @@ import { readArtifacts, type SignatureInfo } from "../../tfjs/graph_model/artifa
 import { withWeights } from "../../tfjs/graph_model/topology.ts";
 import { decodeWeights } from "../../tfjs/graph_model/weights.ts";
 import { Graph } from "../../engine/graph/graph.ts";
-import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
-import { shapeFromJson } from "../../engine/graph/graph_def/values.ts";
-import { raiseVersion1 } from "../../engine/graph/graph_def/version_1.ts";
+import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def_json.ts";
+import { shapeFromJson } from "../graph_def/values.ts";
+import { raiseVersion1 } from "../graph_def/version_1.ts";
 import type { SymbolicTensor } from "../../engine/graph/operation.ts";
 import { identity } from "../../engine/ops/array/view.ts";
 import { placeholder } from "../../engine/ops/graph_ops.ts";

@@ -1,4 +1,5 @@
 /** Event files for TensorBoard: scalars, images, histograms, texts and graphs by step. */
+import { counter } from "../../engine/core/collections/counter.ts";
 import { describe, toNdArray } from "../../engine/core/convert.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { ValueError } from "../../engine/core/errors.ts";
@@ -6,7 +7,8 @@ import { NdArray } from "../../engine/core/nd_array.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import { encodeString } from "../../engine/core/text.ts";
 import { Graph } from "../../engine/graph/graph.ts";
-import { type GraphDefJson, toGraphDef } from "../../engine/graph/graph_def/graph_def.ts";
+import type { GraphDefJson } from "../../engine/graph/graph_def_json.ts";
+import { toGraphDef } from "../graph_def/graph_def.ts";
 import { encodePng } from "../../library/io/png.ts";
 import { TFRecordWriter } from "../../library/io/tf_record.ts";
 import { ByteWriter } from "./byte_writer.ts";
@@ -220,7 +222,7 @@ function bucketsOf(values: readonly number[], count: number): { ends: number[]; 
   return { ends: counts.map((_, i) => i === count - 1 ? to : from + (i + 1) * width), counts };
 }
 
-let made = 0;
+const nextFile = counter();
 
 /**
  * Creates a file of events in a folder that `tensorboard --logdir` watches, and the folder where there is none. Throws
@@ -246,7 +248,7 @@ export async function createFileWriter(
     throw new TypeError(`Cannot write events: the folder is ${describe(folder)}, wanted a path`);
   }
   const seconds = `${Math.floor(Date.now() / 1000)}`.padStart(10, "0");
-  const name = `events.out.tfevents.${seconds}.localhost.${made++}${filenameSuffix}`;
+  const name = `events.out.tfevents.${seconds}.localhost.${nextFile()}${filenameSuffix}`;
   const path = pathOf(folder).replace(/\/$/, "");
   await (await fileSystem()).mkdir(path, { recursive: true });
   const writer = new EventFileWriter(`${path}/${name}`);

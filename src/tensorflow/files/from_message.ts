@@ -8,7 +8,7 @@ import type {
   NodeDefJson,
   ShapeJson,
   TensorJson,
-} from "../../engine/graph/graph_def/graph_def.ts";
+} from "../../engine/graph/graph_def_json.ts";
 import type {
   AttrValue,
   AttrValue_ListValue,
@@ -18,8 +18,8 @@ import type {
   NodeDef,
 } from "../proto/graph_pb.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
-import { Budget } from "../../engine/graph/graph_def/check.ts";
-import { attrFromJson } from "../../engine/graph/graph_def/values.ts";
+import { Budget } from "../graph_def/check.ts";
+import { attrFromJson } from "../graph_def/values.ts";
 import { DataType, type TensorProto, type TensorShapeProto } from "../proto/tensor_pb.ts";
 
 export function graphDefOf(message: GraphDef): GraphDefJson {

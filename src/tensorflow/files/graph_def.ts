@@ -1,7 +1,7 @@
 /** GraphDefs in TensorFlow's files: binary, text (`.pbtxt`) or JSON. */
 import { fromJson, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { DataLossError } from "../../engine/core/errors.ts";
-import type { GraphDefJson } from "../../engine/graph/graph_def/graph_def.ts";
+import type { GraphDefJson } from "../../engine/graph/graph_def_json.ts";
 import { naming } from "../../library/io/naming.ts";
 import { decode } from "./decode.ts";
 import { graphDefOf } from "./from_message.ts";

@@ -3,8 +3,8 @@ import { asDType, type DType } from "../../engine/core/dtype.ts";
 import { NotFoundError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
-import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
-import { shapeFromJson } from "../../engine/graph/graph_def/values.ts";
+import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def_json.ts";
+import { shapeFromJson } from "../graph_def/values.ts";
 import { decode } from "./decode.ts";
 import { arrayOf, shapeOf, typeOf } from "./from_message.ts";
 import {

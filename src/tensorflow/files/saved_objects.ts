@@ -8,8 +8,8 @@ import type {
   FunctionDefJson,
   GraphDefJson,
   NodeDefJson,
-} from "../../engine/graph/graph_def/graph_def.ts";
-import { shapeToJson } from "../../engine/graph/graph_def/values.ts";
+} from "../../engine/graph/graph_def_json.ts";
+import { shapeToJson } from "../graph_def/values.ts";
 import type { SavedObjectNode } from "../../library/io/checkpoint_format.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
 import {

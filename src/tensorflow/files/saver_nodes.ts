@@ -1,5 +1,5 @@
 /** The nodes with which a graph of version 1 saves, restores and initialises its variables. */
-import type { NodeDefJson, ShapeJson, TensorJson } from "../../engine/graph/graph_def/graph_def.ts";
+import type { NodeDefJson, ShapeJson, TensorJson } from "../../engine/graph/graph_def_json.ts";
 
 /** The fields of a SaverDef, which name these nodes. */
 export const SAVER = {

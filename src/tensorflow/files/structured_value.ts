@@ -11,7 +11,7 @@ import { isPlainObject, setKey } from "../../engine/core/nest.ts";
 import { compatible, type PartialShape } from "../../engine/core/shape.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import { specText, TensorSpec } from "../../engine/core/tensor_spec.ts";
-import { shapeFromJson } from "../../engine/graph/graph_def/values.ts";
+import { shapeFromJson } from "../graph_def/values.ts";
 import { toInput } from "../../engine/ops/input.ts";
 import { RaggedTensorSpec } from "../../engine/ops/ragged/ragged_tensor.ts";
 import { SparseTensorSpec } from "../../engine/ops/ragged/sparse_tensor.ts";

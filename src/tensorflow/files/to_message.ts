@@ -9,8 +9,8 @@ import type {
   NodeDefJson,
   ShapeJson,
   TensorJson,
-} from "../../engine/graph/graph_def/graph_def.ts";
-import { bytes } from "../../engine/graph/graph_def/values.ts";
+} from "../../engine/graph/graph_def_json.ts";
+import { bytes } from "../graph_def/values.ts";
 import {
   type AttrValue,
   AttrValue_ListValueSchema,

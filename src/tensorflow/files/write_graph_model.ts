@@ -4,13 +4,13 @@ import { castArray } from "../../engine/core/convert.ts";
 import { UnimplementedError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
-import { Budget } from "../../engine/graph/graph_def/check.ts";
+import { Budget } from "../graph_def/check.ts";
 import type {
   FunctionDefJson,
   GraphDefJson,
   NodeDefJson,
-} from "../../engine/graph/graph_def/graph_def.ts";
-import { attrFromJson, base64, shapeToJson } from "../../engine/graph/graph_def/values.ts";
+} from "../../engine/graph/graph_def_json.ts";
+import { attrFromJson, base64, shapeToJson } from "../graph_def/values.ts";
 import { concatBytes } from "../../library/io/bytes.ts";
 import { replaceFile } from "../../library/io/random_access.ts";
 

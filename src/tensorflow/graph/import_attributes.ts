@@ -8,16 +8,11 @@ import type { Spec } from "../../engine/core/tensor_spec.ts";
 import { UNSEEN } from "../../engine/autodiff/unseen.ts";
 import { outermostGraph } from "../../engine/graph/current_graph.ts";
 import { effectAttrs } from "../../engine/graph/func_graph.ts";
-import {
-  checkCall,
-  nestOf,
-  OWN_ARGUMENTS,
-  whileAttrs,
-} from "../../engine/graph/graph_def/calls.ts";
-import type { Budget } from "../../engine/graph/graph_def/check.ts";
-import type { AttrValueJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
-import { isLoop } from "../../engine/graph/graph_def/nodes.ts";
-import { attrFromJson } from "../../engine/graph/graph_def/values.ts";
+import { checkCall, nestOf, OWN_ARGUMENTS, whileAttrs } from "../graph_def/calls.ts";
+import type { Budget } from "../graph_def/check.ts";
+import type { AttrValueJson, NodeDefJson } from "../../engine/graph/graph_def_json.ts";
+import { isLoop } from "../graph_def/nodes.ts";
+import { attrFromJson } from "../graph_def/values.ts";
 import type { SymbolicTensor } from "../../engine/graph/operation.ts";
 import type { Branch } from "../../engine/runtime/control/branch.ts";
 import { ConcreteFunction } from "../../engine/runtime/functions/concrete_function.ts";

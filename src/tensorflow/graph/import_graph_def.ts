@@ -5,16 +5,17 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import { RuntimeError } from "../../engine/core/errors.ts";
 import { currentGraph } from "../../engine/graph/current_graph.ts";
 import type { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
-import type { GraphDefJson } from "../../engine/graph/graph_def/graph_def.ts";
-import { withJsonNames } from "../../engine/graph/graph_def/json.ts";
-import { Budget, checkGraphDef } from "../../engine/graph/graph_def/check.ts";
-import { raiseVersion1 } from "../../engine/graph/graph_def/version_1.ts";
-import { IMPORT_RULES } from "./import_rules.ts";
+import type { GraphDefJson } from "../../engine/graph/graph_def_json.ts";
+import { withJsonNames } from "../graph_def/json.ts";
+import { Budget, checkGraphDef } from "../graph_def/check.ts";
+import { raiseVersion1 } from "../graph_def/version_1.ts";
+import { canImport } from "./op_table.ts";
 import { checkInputMap, checkMissing } from "./missing.ts";
-import { CALL, CASE, GRADIENT, Library, Reader, SPELLINGS } from "./node_reader.ts";
+import { CALL, Library, Reader } from "./node_reader.ts";
 import type { ImportOptions, InlineOptions } from "./import_options.ts";
 import { adoptVariables } from "../../engine/runtime/variables/imported.ts";
 
+export { canImport } from "./op_table.ts";
 export type { ImportOptions, InlineOptions } from "./import_options.ts";
 
 const checkOptions = optionCheck<ImportOptions>("importGraphDef", {
@@ -68,12 +69,6 @@ export function importTensors(
 ): (name: string) => SymbolicTensor {
   const reader = readNodes(def, options);
   return (name) => reader.tensor(name);
-}
-
-/** True for ops that can be imported, directly or as other ops. */
-export function canImport(op: string): boolean {
-  return lookupOp(SPELLINGS[op] ?? op) !== undefined || IMPORT_RULES.has(op) || CASE.test(op) ||
-    op === GRADIENT;
 }
 
 function readNodes(given: GraphDefJson, options: InlineOptions): Reader {

@@ -1,8 +1,9 @@
 /** Reports missing ops and script functions of a GraphDef, and requested names that it lacks. */
 import { InternalError, NotFoundError, ValueError } from "../../engine/core/errors.ts";
-import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
-import { calledFunctions } from "../../engine/graph/graph_def/nodes.ts";
-import { wellFormedText } from "../../engine/graph/graph_def/values.ts";
+import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def_json.ts";
+import { calledFunctions } from "../graph_def/nodes.ts";
+import { wellFormedText } from "../graph_def/values.ts";
+import { refusalOf } from "./op_table.ts";
 import { howToRegister, type ScriptSources } from "./scripts.ts";
 
 const SCRIPT_OP = /^(PyFunc|PyFuncStateless|EagerPyFunc)$/;
@@ -29,7 +30,7 @@ export function checkMissing(
   }
   const parts: string[] = [];
   if (ops.size > 0) {
-    const where = [...ops].map(([op, node]) => `'${op}' at node "${node}"`).join(", ");
+    const where = [...ops].map(([op, node]) => `'${op}' at node "${node}"${reason(op)}`).join(", ");
     parts.push(`${counted(ops.size, "op")} not registered: ${where}`);
   }
   if (functions.length > 0) {
@@ -40,11 +41,17 @@ export function checkMissing(
   if (ops.size === 1 && functions.length === 0) {
     const [[op, node]] = ops;
     throw new NotFoundError(
-      `Op type not registered '${op}' in binary running here, at node "${node}"`,
+      `Op type not registered '${op}' in binary running here, at node "${node}"${reason(op)}`,
       { op, node },
     );
   }
   throw new NotFoundError(`Cannot import: ${parts.join(". ")}`);
+}
+
+/** The reason why an op is refused, where the table of ops has one. */
+function reason(op: string): string {
+  const why = refusalOf(op);
+  return why === undefined ? "" : ` (${why})`;
 }
 
 /** Collects the names of nodes by their unknown op. */

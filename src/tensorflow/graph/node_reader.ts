@@ -3,7 +3,6 @@ import { asDType } from "../../engine/core/dtype.ts";
 import { lookupOp, type OpDef } from "../../engine/core/op.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
 import { withScope } from "../../engine/core/scope_context.ts";
-import type { Tensor } from "../../engine/core/tensor.ts";
 import type { Spec } from "../../engine/core/tensor_spec.ts";
 import { NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import type { Graph } from "../../engine/graph/graph.ts";
@@ -13,24 +12,19 @@ import type {
   FunctionDefJson,
   GraphDefJson,
   NodeDefJson,
-} from "../../engine/graph/graph_def/graph_def.ts";
-import { type Budget, checkInputCount, located } from "../../engine/graph/graph_def/check.ts";
-import { controlInputs, dataInputs, sourceOf } from "../../engine/graph/graph_def/nodes.ts";
-import { attrFromJson } from "../../engine/graph/graph_def/values.ts";
-import { switchCase } from "../../engine/runtime/control/case.ts";
-import {
-  callFunction,
-  ConcreteFunction,
-} from "../../engine/runtime/functions/concrete_function.ts";
+} from "../../engine/graph/graph_def_json.ts";
+import { type Budget, checkInputCount, located } from "../graph_def/check.ts";
+import { controlInputs, dataInputs, sourceOf } from "../graph_def/nodes.ts";
+import { attrFromJson } from "../graph_def/values.ts";
+import { ConcreteFunction } from "../../engine/runtime/functions/concrete_function.ts";
 import { mergeDevices } from "../../engine/runtime/devices/devices.ts";
-import { importRule, leastInputs, OUTPUT_ARGUMENTS } from "./import_rules.ts";
+import { opNamed, ruleFor } from "./op_table.ts";
 import { nodeAttributes } from "./import_attributes.ts";
 import type { InlineOptions } from "./import_options.ts";
-import { functionGradient } from "./function_gradient.ts";
-import type { ImportRule } from "./rule.ts";
+import type { Functions, ImportedNode, RuleEntry } from "./rule.ts";
 
 /** Functions of a GraphDef, built when first used. */
-export class Library {
+export class Library implements Functions {
   /** Limits the values that the file may create. */
   readonly budget: Budget;
   readonly #defs: Map<string, FunctionDefJson>;
@@ -210,18 +204,11 @@ export class Reader {
     if (this.#options.inlineCalls && CALL.test(def.op)) {
       return this.#inline(def, inputs, controls);
     }
-    if (CASE.test(def.op)) return this.#addByRule(def, this.#caseRule(def), { inputs, controls });
-    if (def.op === GRADIENT) {
-      const f = def.attr?.f?.func?.name ?? "";
-      return this.#addByRule(def, () => functionGradient(this.#library, f, inputs), {
-        inputs,
-        controls,
-      });
-    }
-    const rule = importRule(def.op, { inputs, attr: def.attr ?? {} });
-    if (rule !== undefined) return this.#addByRule(def, rule, { inputs, controls });
+    const node = { name: def.name, inputs, attr: def.attr ?? {}, functions: this.#library };
+    const entry = ruleFor(def.op, node);
+    if (entry !== undefined) return this.#addByRule(def, entry, { node, controls });
     // Missing ones were reported for all nodes at once.
-    const op = lookupOp(SPELLINGS[def.op] ?? def.op)!;
+    const op = opNamed(def.op)!;
     const attrs = located(
       def,
       () => nodeAttributes(op, def, { inputs, library: this.#library, options: this.#options }),
@@ -281,14 +268,11 @@ export class Reader {
   /** Adds the nodes of a rule. The last one has the file's node name. */
   #addByRule(
     def: NodeDefJson,
-    rule: ImportRule,
-    { inputs, controls }: {
-      readonly inputs: readonly SymbolicTensor[];
-      readonly controls: readonly Operation[];
-    },
+    { rule, least, outputs: names }: RuleEntry,
+    { node, controls }: { readonly node: ImportedNode; readonly controls: readonly Operation[] },
   ): void {
-    checkInputCount(def, leastInputs(def.op));
-    const add = () => this.#graph.nameScope(def.name, () => rule({ inputs, attr: def.attr ?? {} }));
+    checkInputCount(def, least);
+    const add = () => this.#graph.nameScope(def.name, () => rule(node));
     const before = this.#graph.operations.length;
     const outputs = this.#graph.controlDependencies(
       [...controls],
@@ -296,7 +280,7 @@ export class Reader {
     );
     const effects = this.#graph.operations.slice(before).filter((o) => o.def.stateful);
     outputs.forEach((t, k) => this.#replaced.set(`${def.name}:${k}`, t));
-    this.#outputArguments.set(def.name, OUTPUT_ARGUMENTS[def.op] ?? []);
+    this.#outputArguments.set(def.name, names);
     // A reader of a writing op's result triggers the write, and a node that waits for it waits for the write.
     const writes = effects.filter((o) => o.outputs.length === 0);
     const named = outputs.length === 1
@@ -312,21 +296,6 @@ export class Reader {
       this.#replaced.set(`${def.name}:0`, named.outputs[0]);
     }
     this.#operations.set(def.name, named);
-  }
-
-  /** Builds a choice among several functions as nested conditions. */
-  #caseRule(def: NodeDefJson): ImportRule {
-    const names = (def.attr?.branches?.list?.func ?? []).map((f) => f.name);
-    if (names.length === 0) {
-      throw new ValueError(`Cannot import: node "${def.name}" has no branches`);
-    }
-    return ({ inputs: [index, ...args] }) => {
-      const specs = args.map(({ dtype, staticShape }) => ({ dtype, shape: staticShape }));
-      const calls = names.map((name) => (): Tensor[] =>
-        callFunction(this.#library.get(name, specs), args)
-      );
-      return switchCase(index, calls);
-    };
   }
 
   /** Adds the body of a called function. Nodes that wait for the call wait for the body's effects. */
@@ -363,15 +332,6 @@ export class Reader {
 
 /** Ops that call a function. */
 export const CALL: RegExp = /^(Stateful)?PartitionedCall$/;
-/** The op that is the gradient of a function. */
-export const GRADIENT = "SymbolicGradient";
-/** Ops that call one of several functions. */
-export const CASE: RegExp = /^(Stateless)?Case$/;
-
-/** TensorFlow.js's names of ops that differ from TensorFlow's. */
-export const SPELLINGS: Readonly<Record<string, string>> = {
-  FusedDepthwiseConv2dNative: "_FusedDepthwiseConv2dNative",
-};
 
 function deviceOf({ device }: NodeDefJson): { readonly device?: string } {
   return device ? { device: mergeDevices(null, device) } : {};

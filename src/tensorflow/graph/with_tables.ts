@@ -2,8 +2,8 @@
 import { DTYPES } from "../../engine/core/dtype.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import type { Graph } from "../../engine/graph/graph.ts";
-import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def/graph_def.ts";
-import { constantAttrs } from "../../engine/graph/graph_def/nodes.ts";
+import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def_json.ts";
+import { constantAttrs } from "../graph_def/nodes.ts";
 import { makesTable } from "../../engine/ops/host/lookup.ts";
 import { LookupTable } from "./lookup_table.ts";
 

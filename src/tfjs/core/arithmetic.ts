@@ -45,7 +45,7 @@ export function where(condition: TensorLike, a: TensorLike, b: TensorLike): Tens
 }
 
 /** Gives the methods of tensors the same arithmetic. */
-export function installArithmetic(): void {
+export function useArithmeticInMethods(): void {
   const functions: Readonly<Record<string, Binary>> = {
     add,
     div,

@@ -15,7 +15,7 @@
  * @module
  */
 import { reads } from "../../engine/core/text.ts";
-import { installArithmetic } from "./arithmetic.ts";
+import { useArithmeticInMethods } from "./arithmetic.ts";
 
 export {
   abs,
@@ -322,4 +322,4 @@ export * as test_util from "./test_util.ts";
 export * as util from "./util/mod.ts";
 
 reads.asTensorFlowJs = true;
-installArithmetic();
+useArithmeticInMethods();

@@ -17,7 +17,6 @@
  * @module
  */
 import "../../engine/runtime/install.ts";
-import "../../engine/script/install.ts";
 
 import { registerWeftBackend } from "./weft_backend.ts";
 

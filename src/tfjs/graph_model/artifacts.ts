@@ -4,7 +4,7 @@ import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { readBytes } from "../../library/io/files.ts";
 import { naming } from "../../library/io/naming.ts";
-import type { GraphDefJson } from "../../engine/graph/graph_def/graph_def.ts";
+import type { GraphDefJson } from "../../engine/graph/graph_def_json.ts";
 import type { WeightSpec } from "./weights.ts";
 
 /** A tensor of a model's signature. */

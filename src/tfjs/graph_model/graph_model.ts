@@ -6,7 +6,7 @@ import type { PartialShape } from "../../engine/core/shape.ts";
 import { Tensor, type TensorLike } from "../../engine/core/tensor.ts";
 import { naming } from "../../library/io/naming.ts";
 import { toInput } from "../../engine/ops/input.ts";
-import { shapeFromJson } from "../../engine/graph/graph_def/values.ts";
+import { shapeFromJson } from "../../tensorflow/graph_def/values.ts";
 import { FuncGraph } from "../../engine/graph/func_graph.ts";
 import type { SymbolicTensor } from "../../engine/graph/operation.ts";
 import {

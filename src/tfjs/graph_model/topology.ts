@@ -10,8 +10,8 @@ import type {
   FunctionDefJson,
   GraphDefJson,
   NodeDefJson,
-} from "../../engine/graph/graph_def/graph_def.ts";
-import { constantToJson } from "../../engine/graph/graph_def/values.ts";
+} from "../../engine/graph/graph_def_json.ts";
+import { constantToJson } from "../../tensorflow/graph_def/values.ts";
 
 /** The types by which TensorFlow.js reads 64-bit numbers, which it lacks. */
 const NARROW: Readonly<Record<string, string>> = {

@@ -16,7 +16,7 @@ import { MasterService, type RunStepResponse } from "../../../src/tensorflow/pro
 import { type RunGraphResponse, WorkerService } from "../../../src/tensorflow/proto/worker_pb.ts";
 import type { TensorProto } from "../../../src/tensorflow/proto/tensor_pb.ts";
 import { graphDefMessage, tensorMessage } from "../../../src/tensorflow/files/to_message.ts";
-import { tensorToJson } from "../../../src/engine/graph/graph_def/values.ts";
+import { tensorToJson } from "../../../src/tensorflow/graph_def/values.ts";
 
 export type GraphDef = Awaited<ReturnType<typeof readGraphDef>>;
 type Value = number | readonly number[] | tf.NdArray;

@@ -6,7 +6,7 @@ import type { ServerOptions, Transport } from "@weft/weft/distribute";
 import { array, freePort, type GraphDef, onTransports, TestSession, TestTask } from "./cluster.ts";
 import { call } from "../../../src/cluster/wire/rpc.ts";
 import { MasterService } from "../../../src/tensorflow/proto/master_pb.ts";
-import { tensorToJson } from "../../../src/engine/graph/graph_def/values.ts";
+import { tensorToJson } from "../../../src/tensorflow/graph_def/values.ts";
 
 const { errors } = tf;
 const T = { type: "DT_FLOAT" };

@@ -6,7 +6,7 @@ import { type Channel, MemoryTransport, scriptHash } from "@weft/weft/distribute
 import { array, type GraphDef, onTransports, TestSession, TestTask } from "./cluster.ts";
 import { arrayOf } from "../../../src/cluster/wire/element_wire.ts";
 import { call } from "../../../src/cluster/wire/rpc.ts";
-import { tensorToJson } from "../../../src/engine/graph/graph_def/values.ts";
+import { tensorToJson } from "../../../src/tensorflow/graph_def/values.ts";
 import { MasterService } from "../../../src/tensorflow/proto/master_pb.ts";
 import { tensorMessage } from "../../../src/tensorflow/files/to_message.ts";
 

@@ -8,7 +8,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { Cluster, fixture, onTransports, TestTask } from "./cluster.ts";
 import { arrayOf } from "../../../src/cluster/wire/element_wire.ts";
 import { call } from "../../../src/cluster/wire/rpc.ts";
-import { tensorToJson } from "../../../src/engine/graph/graph_def/values.ts";
+import { tensorToJson } from "../../../src/tensorflow/graph_def/values.ts";
 import { WorkerService } from "../../../src/tensorflow/proto/worker_pb.ts";
 import { graphDefMessage } from "../../../src/tensorflow/files/to_message.ts";
 

@@ -1,7 +1,7 @@
 /** Eager loops and lists leave what they give, and nothing else; writes to a list copy no list. */
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
-import { PersistentList } from "../../../src/engine/core/persistent_list.ts";
+import { PersistentList } from "../../../src/engine/core/collections/persistent_list.ts";
 import { testOnDevices } from "../../devices.ts";
 
 /** Loops over a vector, and how many tensors each gives. */

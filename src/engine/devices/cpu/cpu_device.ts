@@ -51,13 +51,16 @@ export class CpuDevice implements Device {
   readonly canReadSync = true;
   readonly transfer: TransferCost = { latencyMs: 0, bytesPerMs: Infinity };
   readonly counters: DeviceCounters = new DeviceCounters();
-  /** Called where an op runs in loops because its kernels have not been loaded. */
-  onMissing: (meaning: Meaning) => void = () => {};
+  readonly #onMissing: (meaning: Meaning) => void;
   #engine: Engine | null | undefined;
 
-  /** Makes its own engine at first use, unless one is given; `null` keeps everything in JavaScript. */
-  constructor(engine?: Engine | null) {
+  /**
+   * Makes its own engine at first use, unless one is given; `null` keeps everything in JavaScript. `onMissing` is called where an op
+   * has to run in loops as its kernels have not been loaded.
+   */
+  constructor(engine?: Engine | null, onMissing: (meaning: Meaning) => void = () => {}) {
     this.#engine = engine;
+    this.#onMissing = onMissing;
   }
 
   /** Memory and compiled kernels; null where the environment has no WebAssembly. */
@@ -123,7 +126,7 @@ export class CpuDevice implements Device {
     if (!outputs.every(inHeap) || !inputs.every((s, i) => hosts[i] !== undefined || inHeap(s))) {
       return null;
     }
-    if (cpuKernels.lacks(def.meaning.kind)) this.onMissing(def.meaning);
+    if (cpuKernels.lacks(def.meaning.kind)) this.#onMissing(def.meaning);
     try {
       return prepareFast(engine, def, problem);
     } catch (e) {

@@ -1,5 +1,5 @@
 /** The engine of the CPU device: the heap and the compiled modules of its kernels. */
-import { RecentMap } from "../../core/recent_map.ts";
+import { RecentMap } from "../../core/collections/recent_map.ts";
 import { evenBlocks } from "./blocks.ts";
 import { Heap, type Pointer } from "./heap.ts";
 import { workerCount } from "./threads/thread_worker.ts";

@@ -2,7 +2,7 @@
 import type { DeviceCounters } from "../../core/device.ts";
 import type { BufferRange, Program } from "../../core/dispatch.ts";
 import { InternalError, type OpError } from "../../core/errors.ts";
-import { RecentMap } from "../../core/recent_map.ts";
+import { RecentMap } from "../../core/collections/recent_map.ts";
 import { SLOT_BYTES } from "./params_ring.ts";
 import type { PooledBuffer } from "./buffer_pool.ts";
 import { provePipelines } from "./proof.ts";

@@ -2,6 +2,7 @@
  * Common subexpressions: pure nodes with the same op, attributes and inputs become one. Script ops are compared by
  * their function.
  */
+import { objectNumbers } from "../../core/collections/counter.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { OpDef } from "../../core/op.ts";
 import { effectsOf } from "../effect_order.ts";
@@ -89,11 +90,8 @@ function arrayKey(a: NdArray): string {
   return `${a.dtype}[${a.shape}]${new Uint8Array(buffer, byteOffset, byteLength)}`;
 }
 
-let count = 0;
-const objects = new WeakMap<object, number>();
+const numberOf = objectNumbers();
 
 function objectKey(v: object): string {
-  let n = objects.get(v);
-  if (n === undefined) objects.set(v, n = ++count);
-  return `#${n}`;
+  return `#${numberOf(v)}`;
 }

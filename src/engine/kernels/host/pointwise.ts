@@ -11,7 +11,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { argument, type Expr, exprKey, exprType, scalar } from "../../core/scalar/expr.ts";
 import { evaluator } from "../../core/scalar/eval.ts";
 import type { ScalarValue } from "../../core/scalar/operations.ts";
-import { RecentMap } from "../../core/recent_map.ts";
+import { RecentMap } from "../../core/collections/recent_map.ts";
 import { JS_HELPERS, printJs } from "../../core/scalar/js.ts";
 import { collapseBroadcast, type Walk } from "../pointwise/broadcast.ts";
 import { isShort, settle } from "./numbers.ts";

@@ -5,8 +5,8 @@ import { describe, isAssignable, toNdArray } from "../../core/convert.ts";
 import { firstLeaf } from "../../core/nest.ts";
 import { asDType, type DType, dtypeOfArray, DTYPES } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
-import { InternalError, ValueError } from "../../core/errors.ts";
-import { type GpuData, gpuDataReader, isGpuData } from "../../core/gpu_data.ts";
+import { ValueError } from "../../core/errors.ts";
+import { type GpuData, isGpuData } from "../../core/gpu_data.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { withScope } from "../../core/scope_context.ts";
 import { shapeText, sizeOf } from "../../core/shape.ts";
@@ -22,6 +22,7 @@ import {
   type Tensor5D,
   type Tensor6D,
   type TensorLike,
+  wholeLibrary,
 } from "../../core/tensor.ts";
 import { dimsInput, filled, filledLike, filledWith } from "./fill_ops.ts";
 import { asTensor, toInput } from "../input.ts";
@@ -72,10 +73,8 @@ function constantOf({ array, dtype }: Converted, shape?: readonly number[]): Ten
 
 function gpuTensor(data: GpuData, shape?: readonly number[], dtype?: DType): Tensor {
   if (!shape) throw new ValueError("Cannot make a tensor of a GPU buffer: it needs a shape");
-  if (gpuDataReader.read === null) {
-    throw new InternalError("Cannot make a tensor of a GPU buffer: no runtime is loaded");
-  }
-  return gpuDataReader.read(data, shape, asDType(dtype ?? "float32"));
+  const { tensorOfGpuData } = wholeLibrary.to("make a tensor of a GPU buffer");
+  return tensorOfGpuData(data, shape, asDType(dtype ?? "float32"));
 }
 
 function withShape(array: NdArray, shape: readonly number[]): NdArray {

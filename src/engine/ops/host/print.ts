@@ -1,13 +1,20 @@
 /** print: writes a tensor's elements to the console in TensorFlow.js's form. */
-import { currentInterpreter, type OpInput } from "../../core/apply.ts";
+import { apply, apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { tensorText } from "../../core/arrays/format.ts";
 import { NdArray } from "../../core/nd_array.ts";
+import { lookupOp } from "../../core/op.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { FailedPreconditionError } from "../../core/errors.ts";
 import { toInput } from "../input.ts";
 
-/** Prints a tensor of the graph being built at each run. Set by the runtime. */
-export const symbolicPrint: { run: ((x: Tensor, verbose: boolean) => void) | null } = { run: null };
+/** Writes a tensor that is part of the graph being built: at each run. */
+function printInGraph(x: Tensor, verbose: boolean): void {
+  const about = `Tensor\n  dtype: ${x.dtype}\n  shape: [${x.staticShape ?? "?"}]\n  values:\n    `;
+  const attrs = { template: `${verbose ? about : ""}{}`, placeholder: "{}", summarize: 3 };
+  const isText = !verbose && x.dtype === "string" && x.staticShape?.length === 0;
+  const text = isText ? x : apply1(lookupOp("StringFormat")!, [x], attrs);
+  apply(lookupOp("PrintV2")!, [text], { output_stream: "stdout", end: "\n" });
+}
 
 /**
  * Writes a tensor's elements to the console, with `verbose` also its dtype, rank and shape. A graph's tensor is printed
@@ -17,7 +24,7 @@ export const symbolicPrint: { run: ((x: Tensor, verbose: boolean) => void) | nul
 export function print(x: TensorLike, verbose = false): void {
   const input = toInput(x, "x", "print");
   if (!(input instanceof NdArray) && input.isSymbolic) {
-    if (currentInterpreter().symbolic) symbolicPrint.run?.(input, verbose);
+    if (currentInterpreter().symbolic) printInGraph(input, verbose);
     else console.log(`${input}`);
     return;
   }

@@ -6,6 +6,7 @@
  * of draws before. That number is the op's own in each session, traced function and pass over a dataset (`DrawCounts`);
  * in eager mode all ops of the same seeds count together, as in TensorFlow.
  */
+import { Dynamic } from "../../core/scope_context.ts";
 import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { type Attrs, defineOp } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -22,12 +23,19 @@ const UNSEEDED = -1, SCRIPT = -2;
 const ELEMENTS = 2 ** 32;
 
 const processKey: Words = [...crypto.getRandomValues(new Uint32Array(2))] as unknown as Words;
-let globalSeed: number | null = null;
-let draws = 0;
-/** Number of eager calls of scripts. */
-let calls = 0;
-/** Number of times the global seed was set. */
-let epoch = 0;
+/** The state of eager draws. */
+const eager = {
+  /** The global seed. */
+  seed: null as number | null,
+  /** Draws since it was set. */
+  draws: 0,
+  /** Eager calls of scripts since it was set. */
+  calls: 0,
+  /** The number of times that it was set. */
+  epoch: 0,
+  /** Seeds of calls without any determining seed. */
+  unseeded: 0,
+};
 
 /** The key of a draw counter: an operation of a graph, or the place of a function's call. */
 type Place = object | string;
@@ -35,7 +43,7 @@ type Place = object | string;
 /** Draw counts of the random ops in one session, function or pass, and of the functions they call. */
 export class DrawCounts {
   readonly #followsSeed: boolean;
-  #epoch = epoch;
+  #epoch = eager.epoch;
   readonly #counts = new Map<Place, number>();
   readonly #inner = new Map<Place, DrawCounts>();
   readonly #element: number;
@@ -97,27 +105,21 @@ export class DrawCounts {
   }
 
   #look(): void {
-    if (!this.#followsSeed || this.#epoch === epoch) return;
-    this.#epoch = epoch;
+    if (!this.#followsSeed || this.#epoch === eager.epoch) return;
+    this.#epoch = eager.epoch;
     this.#counts.clear();
     this.#inner.clear();
   }
 }
 
-/** The drawing op with its counts; null for eager ops. */
-let drawing: { readonly counts: DrawCounts; readonly op: Place } | null = null;
+/** The operation of a graph that draws now; null for eager ops. */
+const drawing = new Dynamic<{ readonly counts: DrawCounts; readonly op: Place } | null>(null);
 /** Draw counts of eager ops, by their seeds. */
 const eagerCounts = new Map<string, number>();
 
 /** Runs `fn`, in which an operation of a graph draws. */
 export function drawingFor<R>(op: Place, counts: DrawCounts, fn: () => R): R {
-  const before = drawing;
-  drawing = { counts, op };
-  try {
-    return fn();
-  } finally {
-    drawing = before;
-  }
+  return drawing.within({ counts, op }, fn);
 }
 
 /**
@@ -136,10 +138,7 @@ export function drawingFor<R>(op: Place, counts: DrawCounts, fn: () => R): R {
  * ```
  */
 export function setRandomSeed(seed: number | null): void {
-  globalSeed = seed;
-  draws = 0;
-  calls = 0;
-  epoch++;
+  Object.assign(eager, { seed, draws: 0, calls: 0, epoch: eager.epoch + 1 });
   eagerCounts.clear();
 }
 
@@ -178,9 +177,9 @@ const RandomKey = defineOp({
 });
 
 function nextKey(seed: number | bigint, seed2: number | bigint): Words {
-  if (seed === 0 && seed2 === 0) return threefryWords(processKey, wordsOf(draws++));
-  if (drawing !== null) {
-    const { counts, op } = drawing, key = keyFor(seed, seed2, counts.next(op));
+  if (seed === 0 && seed2 === 0) return threefryWords(processKey, wordsOf(eager.draws++));
+  if (drawing.current !== null) {
+    const { counts, op } = drawing.current, key = keyFor(seed, seed2, counts.next(op));
     return counts.branch === null ? key : threefryWords(key, counts.branch);
   }
   const name = `${seed},${seed2}`, n = eagerCounts.get(name) ?? 0;
@@ -224,7 +223,7 @@ export function scriptSeeds(): OpSeeds | null {
 
 /** Returns the seeds of a script's node that comes from a file. */
 export function importedSeeds(token: string): OpSeeds {
-  return globalSeed === null ? { seed: 0, seed2: 0 } : nonZero(globalSeed, seedNumber(token));
+  return eager.seed === null ? { seed: 0, seed2: 0 } : nonZero(eager.seed, seedNumber(token));
 }
 
 /** Counts a call of a script by a graph. */
@@ -234,7 +233,7 @@ export function nextCall(seeds: OpSeeds, op: Place, counts: DrawCounts): CallNum
 
 /** Counts a call of a script by eager code. */
 export function nextEagerCall(): CallNumber {
-  return { seeds: null, n: calls++, path: "" };
+  return { seeds: null, n: eager.calls++, path: "" };
 }
 
 /**
@@ -242,18 +241,16 @@ export function nextEagerCall(): CallNumber {
  */
 export function seedOfCall({ seeds, n, path }: CallNumber): bigint {
   let key: Words;
-  if (seeds === null ? globalSeed === null : seeds.seed === 0 && seeds.seed2 === 0) {
-    key = threefryWords(threefryWords(processKey, wordsOf(SCRIPT)), wordsOf(unseeded++));
+  if (seeds === null ? eager.seed === null : seeds.seed === 0 && seeds.seed2 === 0) {
+    key = threefryWords(threefryWords(processKey, wordsOf(SCRIPT)), wordsOf(eager.unseeded++));
   } else {
-    const { seed, seed2 } = seeds ?? { seed: globalSeed!, seed2: SCRIPT };
+    const { seed, seed2 } = seeds ?? { seed: eager.seed!, seed2: SCRIPT };
     key = keyFor(seed, seed2, n);
     // The same function at another place draws other numbers.
     for (const c of path) key = threefryWords(key, [c.codePointAt(0)!, 1]);
   }
   return (BigInt(key[0] >>> 0) << 32n) | BigInt(key[1] >>> 0);
 }
-/** Seeds of calls without any determining seed. */
-let unseeded = 0;
 
 /** A key for an eager draw, or the seeds of a graph's node. */
 export type SeedSource = { readonly key: OpInput } | {
@@ -266,25 +263,25 @@ export function seedSource(seed: Seed | null | undefined): SeedSource {
   if (!symbolic) return { key: literal(eagerKey(seed)) };
   if (seed !== null && seed !== undefined) return sequenceSource(seed);
   // Counts as TensorFlow does: a function that is traced again draws the same numbers.
-  const attrs = globalSeed === null
+  const attrs = eager.seed === null
     ? { seed: 0, seed2: 0 }
-    : nonZero(globalSeed, operationCount?.() ?? 0);
+    : nonZero(eager.seed, operationCount?.() ?? 0);
   return { attrs };
 }
 
 /** Returns the source of an op with this seed that has other numbers at each call, also in eager mode. */
 export function sequenceSource(seed: Seed): SeedSource {
-  return { attrs: nonZero(globalSeed ?? DEFAULT_SEED, seedNumber(seed)) };
+  return { attrs: nonZero(eager.seed ?? DEFAULT_SEED, seedNumber(seed)) };
 }
 
 /** Returns the key of one draw outside of graphs: the seed's, else the next of the global seed, else a fresh one. */
 export function eagerKey(seed: Seed | null | undefined): Words {
   if (seed !== null && seed !== undefined) {
-    return keyFor(globalSeed ?? DEFAULT_SEED, seedNumber(seed), 0);
+    return keyFor(eager.seed ?? DEFAULT_SEED, seedNumber(seed), 0);
   }
-  return globalSeed === null
-    ? threefryWords(processKey, wordsOf(draws++))
-    : keyFor(globalSeed, UNSEEDED, draws++);
+  return eager.seed === null
+    ? threefryWords(processKey, wordsOf(eager.draws++))
+    : keyFor(eager.seed, UNSEEDED, eager.draws++);
 }
 
 /**
@@ -293,8 +290,8 @@ export function eagerKey(seed: Seed | null | undefined): Words {
  */
 export function seedsOf(seed: Seed | null | undefined): [number | null, number | null] {
   const own = seed === null || seed === undefined ? null : seedNumber(seed);
-  if (globalSeed === null) return own === null ? [null, null] : [DEFAULT_SEED, own];
-  const both = nonZero(globalSeed, own ?? draws);
+  if (eager.seed === null) return own === null ? [null, null] : [DEFAULT_SEED, own];
+  const both = nonZero(eager.seed, own ?? eager.draws);
   return [both.seed, both.seed2];
 }
 

@@ -5,7 +5,7 @@
 import { ValueError } from "../../core/errors.ts";
 import type { RowNumber, RowSteps } from "../../core/meaning.ts";
 import { type Attrs, defineOp, type GradRule, type OpDef, type OpInit } from "../../core/op.ts";
-import { remembered } from "../../core/recent_map.ts";
+import { remembered } from "../../core/collections/recent_map.ts";
 import { argument, argumentsOf, type Expr } from "../../core/scalar/expr.ts";
 import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 

@@ -12,7 +12,7 @@ import { NdArray } from "../../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { OutOfRangeError, ValueError } from "../../core/errors.ts";
-import { PersistentList } from "../../core/persistent_list.ts";
+import { PersistentList } from "../../core/collections/persistent_list.ts";
 import { concat, stack, unstack } from "../../ops/array/join.ts";
 import {
   expandDims,

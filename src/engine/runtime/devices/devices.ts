@@ -11,14 +11,20 @@ import type { WebGpuDevice } from "../../devices/webgpu/webgpu_device.ts";
 import { currentScope, withScope } from "../../core/scope_context.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { InvalidArgumentError, ValueError } from "../../core/errors.ts";
-import { RecentMap } from "../../core/recent_map.ts";
+import { RecentMap } from "../../core/collections/recent_map.ts";
 import { environment } from "./environment.ts";
 
-const cpu = new CpuDevice();
-let gpu: WebGpuDevice | null = null;
-let chosen: Device | null = null;
-let probing: Promise<Device | null> | null = null;
-let generation = 0;
+const cpu = new CpuDevice(undefined, loadMissing);
+/** The devices in use. */
+const inUse = {
+  gpu: null as WebGpuDevice | null,
+  /** The default device; null before one was chosen. */
+  chosen: null as Device | null,
+  probing: null as Promise<Device | null> | null,
+  generation: 0,
+  /** True while kernels are loaded that an op has missed. */
+  isLoading: false,
+};
 const forgetters: (() => void)[] = [];
 
 export function cpuDevice(): Device {
@@ -26,11 +32,11 @@ export function cpuDevice(): Device {
 }
 /** The GPU device, or null if none was found yet. */
 export function gpuDevice(): WebGpuDevice | null {
-  return gpu;
+  return inUse.gpu;
 }
 /** The device of ops that do not name one. */
 export function defaultDevice(): Device {
-  return chosen ?? cpu;
+  return inUse.chosen ?? cpu;
 }
 
 /** The device that the scopes in force name, else the default. */
@@ -41,12 +47,12 @@ export function scopeDevice(): Device {
 
 /** Increases when existing plans become useless, for instance after a lost device was replaced. */
 export function deviceGeneration(): number {
-  return generation;
+  return inUse.generation;
 }
 
 /** Invalidates all plans. */
 export function forgetPlans(): void {
-  generation++;
+  inUse.generation++;
 }
 
 /**
@@ -57,34 +63,34 @@ export function onKernelsReplaced(forget: () => void): void {
 }
 
 function probe(): Promise<Device | null> {
-  return probing ??= openWebGpuDevice(meanings()).then(adopt);
+  return inUse.probing ??= openWebGpuDevice(meanings()).then(adopt);
 }
 
 /** Takes a new device into use in the place of a lost one. */
 function adopt(found: WebGpuDevice | null): Device | null {
   if (found === null) {
     // The next ready() may find a device again after a loss.
-    if (gpu !== null) probing = null;
+    if (inUse.gpu !== null) inUse.probing = null;
     return null;
   }
-  const before = gpu;
-  gpu = found;
+  const before = inUse.gpu;
+  inUse.gpu = found;
   found.lost.then(() => {
-    probing = null;
+    inUse.probing = null;
     // Not after a device that could not be used: that might repeat for ever.
-    if (found.counters.submits > 0) void probe().catch(() => probing = null);
+    if (found.counters.submits > 0) void probe().catch(() => inUse.probing = null);
   });
   if (before !== null) {
     found.tuner.timing = before.tuner.timing;
     found.tuner.remember(before.tuner.choices);
-    if (chosen === before) chosen = found;
+    if (inUse.chosen === before) inUse.chosen = found;
     forgetKernels();
   }
   return found;
 }
 
 function forgetKernels(): void {
-  generation++;
+  inUse.generation++;
   for (const forget of forgetters) forget();
 }
 
@@ -98,13 +104,12 @@ async function loadCpuKernels(wanted: readonly Meaning[] = meanings()): Promise<
   if (await cpuKernels.load(wanted)) forgetKernels();
 }
 
-let missed = false;
 /** Serves ops that ran before `ready()` was awaited. An error here is reported by the next `ready()`. */
-cpu.onMissing = (meaning) => {
-  if (missed) return;
-  missed = true;
-  loadCpuKernels([meaning]).catch(() => {}).finally(() => missed = false);
-};
+function loadMissing(meaning: Meaning): void {
+  if (inUse.isLoading) return;
+  inUse.isLoading = true;
+  loadCpuKernels([meaning]).catch(() => {}).finally(() => inUse.isLoading = false);
+}
 
 /** Returns the GPU, with the kernels for the ops loaded so far; a newly opened one loads them itself. */
 async function findGpu(): Promise<Device | null> {
@@ -128,11 +133,11 @@ async function findGpu(): Promise<Device | null> {
 export async function ready(): Promise<void> {
   const found = await findGpu();
   choose(found);
-  if (chosen === cpu) await loadCpuKernels();
+  if (inUse.chosen === cpu) await loadCpuKernels();
 }
 
 function choose(found: Device | null): void {
-  if (chosen) return;
+  if (inUse.chosen) return;
   const wish = environment("WEFT_DEVICE");
   if (wish !== undefined && wish !== "cpu" && wish !== "webgpu") {
     throw new ValueError(`Cannot use WEFT_DEVICE=${wish}: wanted "cpu" or "webgpu"`);
@@ -141,7 +146,7 @@ function choose(found: Device | null): void {
     throw new ValueError("Cannot use WEFT_DEVICE=webgpu: no WebGPU adapter was found");
   }
   const useGpu = found !== null && (wish === "webgpu" || (wish === undefined && !found.software));
-  chosen = useGpu ? found : cpu;
+  inUse.chosen = useGpu ? found : cpu;
 }
 
 /**
@@ -151,7 +156,7 @@ function choose(found: Device | null): void {
 export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
   if (name === "cpu") {
     await loadCpuKernels();
-    chosen = cpu;
+    inUse.chosen = cpu;
     return true;
   }
   if (name !== "webgpu") {
@@ -159,7 +164,7 @@ export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
   }
   const found = await findGpu();
   if (!found) return false;
-  chosen = found;
+  inUse.chosen = found;
   return true;
 }
 
@@ -182,7 +187,7 @@ export interface DeviceInfo {
 
 /** Lists the devices found so far; call `ready()` first to see GPUs. */
 export function listDevices(): DeviceInfo[] {
-  return (gpu ? [cpu, gpu] : [cpu]).map(({ name, type, description, software }) => ({
+  return (inUse.gpu ? [cpu, inUse.gpu] : [cpu]).map(({ name, type, description, software }) => ({
     name,
     type,
     description,
@@ -279,7 +284,7 @@ export function isThisProcess(spec: DeviceSpec): boolean {
 /** True where the spec names a device of this process. */
 export function isHere(spec: DeviceSpec): boolean {
   const { type, index } = spec;
-  const known = type === undefined || type === "CPU" || (type === "GPU" && gpu !== null);
+  const known = type === undefined || type === "CPU" || (type === "GPU" && inUse.gpu !== null);
   return known && (index ?? 0) === 0 && isThisProcess(spec);
 }
 
@@ -298,7 +303,7 @@ export function findDevice(name: string): Device {
   const spec = parseDevice(name);
   const { type } = spec, isOurs = isThisProcess(spec);
   if (type === undefined && isOurs) return defaultDevice();
-  const found = [cpu, gpu].find((d) => d?.type === type && (spec.index ?? 0) === 0);
+  const found = [cpu, inUse.gpu].find((d) => d?.type === type && (spec.index ?? 0) === 0);
   if (!found || !isOurs) {
     throw new InvalidArgumentError(
       `Cannot find device ${name}: available devices are ${devicesText()}. Make sure the device specification refers to a valid device, and that tf.ready() was awaited`,

@@ -1,7 +1,7 @@
 /** The eager interpreter: chooses a device, finds or prepares the kernel, and runs it. */
 import {
+  type Interpreter,
   type OpInput,
-  setBaseInterpreter,
   withInterpreter,
   withRecorders,
 } from "../../core/apply.ts";
@@ -28,15 +28,13 @@ import {
   gpuDevice,
 } from "../devices/devices.ts";
 
-/** Makes eager execution the default outside graphs. */
-export function installEager(): void {
-  setBaseInterpreter({
-    symbolic: false,
-    apply: executeEagerly,
-    constant: (value, dtype) => constantTensor(value, targetDevice(), dtype),
-    tidy: (fn) => tidy(fn),
-  });
-}
+/** Eager execution. */
+export const EAGER: Interpreter = {
+  symbolic: false,
+  apply: executeEagerly,
+  constant: (value, dtype) => constantTensor(value, targetDevice(), dtype),
+  tidy: (fn) => tidy(fn),
+};
 
 /** Returns the requested device, else the GPU if an input lives there, else the default. */
 function targetDevice(inputs: readonly OpInput[] = []): Device {
@@ -146,29 +144,39 @@ const spent = new Dynamic<EagerTensor | null>(null);
 
 /**
  * Executes an op on a device, or on the CPU where that device has no kernel for it. An input that is `spent` is the op's: it may be
- * disposed afterwards.
+ * disposed afterwards. Plans give the meaning of fusions.
  */
 export function executeOn(
   def: OpDef,
   inputs: readonly OpInput[],
   attrs: Attrs,
-  options: { readonly device: Device; readonly spent?: EagerTensor | null },
+  options: {
+    readonly device: Device;
+    readonly spent?: EagerTensor | null;
+    readonly expandFusion?: FusionExpansion;
+  },
 ): Tensor[] {
   for (let i = 0; i < inputs.length; i++) {
     const x = inputs[i];
     // Throws the fitting error.
     if (x instanceof EagerTensor ? x.isDisposed : x instanceof Tensor) asEager(x as Tensor);
   }
-  const launch = findLaunch(def, options.device, inputs, attrs);
-  if (!options.spent) return runLaunch(def, launch, inputs);
-  return spent.within(options.spent, () => runLaunch(def, launch, inputs));
+  const { device, spent: last = null, expandFusion } = options;
+  const launch = findLaunch(def, device, inputs, attrs);
+  if (last === null) return runLaunch(def, launch, inputs, expandFusion);
+  return spent.within(last, () => runLaunch(def, launch, inputs, expandFusion));
 }
 
-function runLaunch(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
+function runLaunch(
+  def: OpDef,
+  launch: Launch,
+  inputs: readonly OpInput[],
+  expandFusion: FusionExpansion | undefined,
+): Tensor[] {
   const { device, kernel, outputs } = launch;
   if (kernel === null) {
     const isView = def.meaning.kind === "view" && inputs.length > 0;
-    return isView ? [viewOf(inputs[0], launch)] : runExpand(def, launch, inputs);
+    return isView ? [viewOf(inputs[0], launch)] : runExpand(def, launch, inputs, expandFusion);
   }
   let moved: EagerTensor[] | undefined, uploaded: number[] | undefined;
   const buffers: unknown[] = new Array(inputs.length);
@@ -242,16 +250,15 @@ function viewOf(input: OpInput, { device, outputs: [spec] }: Launch): EagerTenso
   return view;
 }
 
-/** Expands a node with a fusion into ops. */
+/** The ops that a node with a fusion stands for. */
 type FusionExpansion = (def: OpDef, inputs: readonly OpInput[], attrs: Attrs) => Tensor[];
-let expandFusion: FusionExpansion | null = null;
 
-/** Sets the expansion of fusions; the planner has it. */
-export function setFusionExpansion(expand: FusionExpansion): void {
-  expandFusion = expand;
-}
-
-function runExpand(def: OpDef, launch: Launch, inputs: readonly OpInput[]): Tensor[] {
+function runExpand(
+  def: OpDef,
+  launch: Launch,
+  inputs: readonly OpInput[],
+  expandFusion: FusionExpansion | undefined,
+): Tensor[] {
   const dtypes = launch.outputs.map((o) => o.dtype);
   const expansion = fusionOf(launch.attrs)
     ? expandFusion!.bind(null, def)

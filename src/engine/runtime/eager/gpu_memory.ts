@@ -2,7 +2,7 @@
 import { currentInterpreter } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import { FailedPreconditionError, ValueError } from "../../core/errors.ts";
-import { type GpuData, gpuDataReader } from "../../core/gpu_data.ts";
+import type { GpuData } from "../../core/gpu_data.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import type { WebGpuDevice } from "../../devices/webgpu/webgpu_device.ts";
@@ -60,7 +60,7 @@ export class AdoptedStorage extends Storage {
   }
 }
 
-function tensorOfGpuData(
+export function tensorOfGpuData(
   { buffer, zeroCopy = false }: GpuData,
   shape: readonly number[],
   dtype: DType,
@@ -92,5 +92,3 @@ function tensorOfGpuData(
     : new Storage(device, device.copyIn(buffer, spec), spec);
   return new EagerTensor(dtype, spec.shape, storage);
 }
-
-gpuDataReader.read = tensorOfGpuData;

@@ -1,4 +1,5 @@
 /** Finds the launch of an application: by comparison with recent ones of the same op, else by a text key. */
+import { objectNumbers } from "../../core/collections/counter.ts";
 import { NO_ATTRS, type OpInput } from "../../core/apply.ts";
 import type { Device } from "../../core/device.ts";
 import { InternalError } from "../../core/errors.ts";
@@ -177,17 +178,15 @@ function attrsKey(attrs: Attrs): string {
   return key;
 }
 
-let nextObject = 1;
-const objectNumbers = new WeakMap<object, number>();
+const numberOf = objectNumbers();
+
 function valueKey(v: unknown): string {
   // The length keeps a text apart from one that contains the separator.
   if (typeof v === "string") return `${v.length}:${v}`;
   if (Object.is(v, -0)) return "-0";
   if (v === null || (typeof v !== "object" && typeof v !== "function")) return String(v);
   if (Array.isArray(v)) return `[${v.map(valueKey)}]`;
-  let n = objectNumbers.get(v);
-  if (n === undefined) objectNumbers.set(v, n = nextObject++);
-  return `#${n}`;
+  return `#${numberOf(v)}`;
 }
 
 function specIdOf(x: OpInput): number {

@@ -27,8 +27,8 @@ export interface MemoryInfo {
   readonly unreliable: boolean;
 }
 
-/** Counts registered scripts; set by `script/`. */
-export const scriptCounter: { count: () => number } = { count: () => 0 };
+/** Registered scripts, which `script/` counts. */
+export const scriptCount = { registered: 0 };
 
 /**
  * Counts live objects; constant counts over a loop mean that nothing leaks. A growing `reclaimedTensors` means that
@@ -53,7 +53,7 @@ export function memory(): MemoryInfo {
     reclaimedBytes: totals.lostBytes,
     poolBytes: gpu?.poolBytes ?? 0,
     gpuBuffers: gpu?.gpuBuffers ?? 0,
-    registeredScripts: scriptCounter.count(),
+    registeredScripts: scriptCount.registered,
     liveTapes: tapeCount.live,
     unreliable: false,
   };

@@ -4,6 +4,7 @@ import { CompositeTensor } from "../../core/composite.ts";
 import { isPlainObject, refusePromise } from "../../core/nest.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { TapeRecording } from "../../autodiff/tape_recording.ts";
+import { asyncOwners } from "./async_owner.ts";
 import type { EagerTensor } from "./tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 
@@ -13,18 +14,6 @@ export type Owned = EagerTensor | TapeRecording;
 /** The values owned by the scopes in force, innermost last. */
 export const scopes: Dynamic<Owned[][]> = new Dynamic([]);
 const OUTSIDE: Owned[][] = [];
-
-/** Owner of tensors made outside scopes: a body that continued after an await. */
-export interface AmbientOwner {
-  adopt(t: EagerTensor): void;
-  own(recording: TapeRecording): void;
-}
-let ambientOwner: (() => AmbientOwner | undefined) | null = null;
-
-/** Sets the function that finds the ambient owner; null where the platform has none. */
-export function setAmbientOwner(find: (() => AmbientOwner | undefined) | null): void {
-  ambientOwner = find;
-}
 
 /** Runs `fn` with no scope in force: the caller owns the new tensors. */
 export function outsideScopes<R>(fn: () => R): R {
@@ -63,12 +52,12 @@ export function tidyBut<R>(fn: () => R, survivors: (result: R) => Survivors): R 
 export function ownRecording(recording: TapeRecording): void {
   const inner = scopes.current.at(-1);
   if (inner) inner.push(recording);
-  else if (ambientOwner !== null && scopes.current !== OUTSIDE) ambientOwner()?.own(recording);
+  else if (scopes.current !== OUTSIDE) asyncOwners.current?.own(recording);
 }
 
 /** Gives a tensor without a scope to the ambient owner, if any. */
 export function offerToOwner(t: EagerTensor): void {
-  if (ambientOwner !== null && scopes.current !== OUTSIDE) ambientOwner()?.adopt(t);
+  if (scopes.current !== OUTSIDE) asyncOwners.current?.adopt(t);
 }
 
 /** Adds a tensor made outside scopes to the scope in force. */

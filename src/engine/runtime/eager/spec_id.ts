@@ -1,9 +1,10 @@
 /** Numbers for pairs of dtype and shape: keys of launches. */
+import { counter } from "../../core/collections/counter.ts";
 import type { DType } from "../../core/dtype.ts";
 import type { Shape } from "../../core/shape.ts";
 
 const ids = new Map<DType, Map<number | string, number>>();
-let next = 1;
+const nextId = counter(1);
 /** Number of shapes remembered for a dtype. */
 const MOST_SHAPES = 1 << 16;
 
@@ -19,7 +20,7 @@ export function specId(dtype: DType, shape: Shape): number {
   let id = ofDType.get(key);
   if (id === undefined) {
     if (ofDType.size === MOST_SHAPES) ofDType.clear();
-    ofDType.set(key, id = next++);
+    ofDType.set(key, id = nextId());
   }
   return id;
 }

@@ -24,7 +24,6 @@ import { specId } from "./spec_id.ts";
 import { type Storage, totals } from "./storage.ts";
 
 export {
-  type AmbientOwner,
   dispose,
   endingRecordings,
   endScope,
@@ -35,7 +34,6 @@ export {
   ownRecording,
   type Scope,
   scope,
-  setAmbientOwner,
   tidy,
   tidyBut,
   withOwner,

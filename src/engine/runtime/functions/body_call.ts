@@ -18,7 +18,7 @@ import type { TapeRecording } from "../../autodiff/tape_recording.ts";
 import { isolated } from "../eager/isolated.ts";
 import { onDevice } from "../eager/eager.ts";
 import { EagerTensor, outsideScopes, type Owned, withOwner } from "../eager/tensor.ts";
-import { beginOwning, endOwning, runOwned } from "./async_owner.ts";
+import { asyncOwners } from "../eager/async_owner.ts";
 import { type ReadAhead, withReads } from "../eager/read_ahead.ts";
 import { beginWaiting, endWaiting, readsBehind } from "../variables/variable_reads.ts";
 
@@ -87,7 +87,7 @@ export class BodyCall implements TensorContext {
   /** Notes that the code began to wait: reads of variables are tracked for it from now on. */
   wait(): void {
     this.#waits = true;
-    beginOwning();
+    asyncOwners.begin();
     if (this.recorder) beginWaiting(this.recorder);
   }
 
@@ -130,7 +130,7 @@ export class BodyCall implements TensorContext {
   /** Runs the body: synchronous code within, and the code after its awaits. */
   runBody<R>(fn: () => R): R {
     const call = (): R => this.within(fn);
-    return this.#place?.waits === false ? call() : runOwned(this, call);
+    return this.#place?.waits === false ? call() : asyncOwners.run(this, call);
   }
 
   /** Runs synchronous code of the call: eager, on the call's device, outside the caller's scopes except its tapes. */
@@ -177,7 +177,7 @@ export class BodyCall implements TensorContext {
     this.#ended = true;
     if (this.#waits && !this.#abandoned) {
       this.#waits = false;
-      endOwning();
+      asyncOwners.end();
     }
     for (const t of this.owned) {
       if (!(t instanceof Tensor) || !t.kept) t.dispose();

@@ -1,10 +1,11 @@
 /** tf.function: traces a JavaScript function once per input signature, then runs the graph. */
+import { counter } from "../../core/collections/counter.ts";
 import { currentInterpreter, type OpInput, withRecorders } from "../../core/apply.ts";
 import { componentSpecs, CompositeTensor } from "../../core/composite.ts";
 import { describe } from "../../core/convert.ts";
 import { type Nest, refusePromise } from "../../core/nest.ts";
 import { optionCheck } from "../../core/arguments.ts";
-import { RecentMap } from "../../core/recent_map.ts";
+import { RecentMap } from "../../core/collections/recent_map.ts";
 import { relaxShapes } from "../../core/shape.ts";
 import { resourceOf } from "../../core/graph_node.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -91,7 +92,7 @@ interface Trace {
 /** Number of traces that a function keeps: each takes some 35 KB, and making it anew some milliseconds. */
 const MOST_TRACES = 1024;
 
-let functionCount = 0;
+const nextFunction = counter();
 
 /**
  * Traces `fn` into a graph for each new input signature and runs the graph. Tensors and typed arrays are inputs by
@@ -195,7 +196,7 @@ class Tracer {
   ) {
     this.#fn = fn;
     this.#options = options;
-    this.#name = options.name ?? `__inference_${fn.name || "function"}_${functionCount++}`;
+    this.#name = options.name ?? `__inference_${fn.name || "function"}_${nextFunction()}`;
     this.#retracing = retracing;
   }
 

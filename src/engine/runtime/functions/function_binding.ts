@@ -1,4 +1,5 @@
 /** Binds the arguments of a traced function's call to inputs, and finds the key of the trace that they need. */
+import { counter } from "../../core/collections/counter.ts";
 import type { OpInput } from "../../core/apply.ts";
 import {
   componentSpecs,
@@ -37,14 +38,14 @@ export interface Binding {
 
 const objectIds = new WeakMap<object, number>();
 const symbolIds = new Map<symbol, number>();
-let nextObject = 1;
+const nextId = counter(1);
 
 /** Makes a text that is equal for equal values only: 1, true, "1" and 1n differ. Objects compare by identity. */
 function valueKey(v: unknown): string {
   if (typeof v === "object" && v !== null || typeof v === "function" || typeof v === "symbol") {
     const ids = (typeof v === "symbol" ? symbolIds : objectIds) as Map<unknown, number>;
     let n = ids.get(v);
-    if (n === undefined) ids.set(v, n = nextObject++);
+    if (n === undefined) ids.set(v, n = nextId());
     return `#${n}`;
   }
   if (typeof v === "string") return JSON.stringify(v);

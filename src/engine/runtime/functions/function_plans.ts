@@ -1,6 +1,6 @@
 /** Plans of a function's body, made on first use. */
 import type { Device } from "../../core/device.ts";
-import { RecentMap } from "../../core/recent_map.ts";
+import { RecentMap } from "../../core/collections/recent_map.ts";
 import { traced } from "../../core/trace.ts";
 import { defaultDevice, deviceGeneration } from "../devices/devices.ts";
 import type { HostPlacing } from "../plan/place.ts";

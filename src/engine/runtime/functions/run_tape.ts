@@ -4,7 +4,7 @@
  */
 import { apply, type OpInput, withRecorders } from "../../core/apply.ts";
 import { DTYPES, isTrainable } from "../../core/dtype.ts";
-import { handleIn, Held } from "../../core/contract/held.ts";
+import { handleIn } from "../../core/contract/held.ts";
 import type { HostResults } from "../../core/contract/host_op.ts";
 import { defineOp, type GradContext, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -15,7 +15,7 @@ import type { Spec } from "../../core/tensor_spec.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import { backpropInTurns, type Seed } from "../../autodiff/backprop.ts";
 import { type Step, stepValue } from "../../autodiff/steps.ts";
-import { type StepRecorder, tapeCount } from "../../autodiff/step_recorder.ts";
+import { HeldTape, type StepRecorder, tapeCount } from "../../autodiff/step_recorder.ts";
 import { gradientMap, isUnseen, zerosOfVariable } from "../../autodiff/unseen.ts";
 import { cast } from "../../ops/array/cast.ts";
 import { fill } from "../../ops/array/creation.ts";
@@ -29,7 +29,7 @@ import { EagerTensor } from "../eager/tensor.ts";
 import type { RunCall } from "../run/run_context.ts";
 
 /** The recorded steps of one call. A tape of higher order keeps the one it came from. */
-export class RunTape extends Held {
+export class RunTape extends HeldTape {
   /** Steps in order, those of earlier tapes first. */
   readonly steps: readonly Step[];
   readonly sources: readonly number[];
@@ -67,13 +67,6 @@ export class RunTape extends Held {
 
 export function tapeValue(tape: RunTape): NdArray {
   return new NdArray("variant", [], [tape]);
-}
-
-/** Returns the variables read by the call of this tape; none for other values. */
-export function variablesRead(x: OpInput): Iterable<Resource> {
-  if (x instanceof Tensor && x.isSymbolic) return [];
-  const tape = handleIn(x);
-  return tape instanceof RunTape ? tape.variables.values() : [];
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Folder: computes the constant parts of a graph once for all its runs. */
+import { expandFusion } from "../../ops/fused/fused.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { whenReady } from "../../core/nest.ts";
@@ -122,7 +123,10 @@ function compute(node: IrNode, inputs: readonly NdArray[]): Results {
   return isolated({}, () => {
     const owned: EagerTensor[] = [];
     try {
-      const out = executeOn(node.def, inputs, node.attrs, { device: cpuDevice() }) as EagerTensor[];
+      const out = executeOn(node.def, inputs, node.attrs, {
+        device: cpuDevice(),
+        expandFusion,
+      }) as EagerTensor[];
       owned.push(...out);
       return out.map((t) => t.ndarraySync());
     } catch {

@@ -3,7 +3,7 @@
  * prepared once for each set of concrete input specs and then run on bare buffers: no handles, look-ups or shape rules.
  */
 import type { Device } from "../../core/device.ts";
-import { remembered } from "../../core/recent_map.ts";
+import { remembered } from "../../core/collections/recent_map.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { AssignVariableOp } from "../variables/variable_ops.ts";
 import { traced } from "../../core/trace.ts";

@@ -8,7 +8,7 @@ import {
   readNow,
 } from "../../core/device.ts";
 import { DTYPES } from "../../core/dtype.ts";
-import { remembered } from "../../core/recent_map.ts";
+import { remembered } from "../../core/collections/recent_map.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { constantTensor, outputWatch } from "../eager/eager.ts";
 import type { Plan, PlanStep } from "./plan.ts";

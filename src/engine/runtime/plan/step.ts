@@ -1,4 +1,5 @@
 /** Computes one step of a plan. */
+import { expandFusion } from "../../ops/fused/fused.ts";
 import type { OpInput } from "../../core/apply.ts";
 import { type HostResults, isLocal, type Owner } from "../../core/contract/host_op.ts";
 import { NdArray } from "../../core/nd_array.ts";
@@ -30,12 +31,16 @@ export function computeStep(
   if (!node.def.stateful) {
     const { changes = -1 } = node.def, changed = values[changes];
     const isLast = changed instanceof EagerTensor && slots.isLast(inputs[changes], changed);
-    return executeOn(node.def, values, node.attrs, { device, spent: isLast ? changed : null });
+    return executeOn(node.def, values, node.attrs, {
+      device,
+      spent: isLast ? changed : null,
+      expandFusion,
+    });
   }
   return drawingFor(
     node.source,
     run.draws,
-    () => executeOn(node.def, values, node.attrs, { device }),
+    () => executeOn(node.def, values, node.attrs, { device, expandFusion }),
   );
 }
 

@@ -1,5 +1,6 @@
 /** The default session of `t.eval()` and `op.run()`. */
-import { type EvalFeeds, evaluator, type SessionLike, type Tensor } from "../../core/tensor.ts";
+import type { GraphNode } from "../../core/graph_node.ts";
+import type { EvalFeeds, SessionLike, Tensor } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import type { SessionState } from "./session_state.ts";
 
@@ -27,7 +28,12 @@ export function defaultSession(): DefaultSession | null {
   return defaults.at(-1) ?? null;
 }
 
-evaluator.run = (fetch, feeds, given) => {
+/** Runs a fetch in the given session or in the default one. Throws `ValueError` where there is none, or one of another graph. */
+export function evaluate(
+  fetch: Tensor | GraphNode,
+  feeds?: EvalFeeds,
+  given?: SessionLike,
+): Promise<unknown> {
   const session = (given ?? defaultSession()) as DefaultSession | null;
   const { graph } = fetch;
   if (session === null) {
@@ -43,4 +49,4 @@ evaluator.run = (fetch, feeds, given) => {
     );
   }
   return session.run(fetch as Tensor, feeds === undefined ? {} : { feeds });
-};
+}

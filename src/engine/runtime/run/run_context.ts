@@ -1,4 +1,5 @@
 /** RunContext: the cancellation, limits and counters of one run of a plan, and the execution of its host ops. */
+import { counter } from "../../core/collections/counter.ts";
 import type { Attrs, OpDef } from "../../core/op.ts";
 import type { HostCall, HostResults, NodeState, RunScope } from "../../core/contract/host_op.ts";
 import { Dynamic } from "../../core/scope_context.ts";
@@ -15,7 +16,7 @@ import type { RunCounter } from "./metadata.ts";
 import type { RunOptions } from "./requests.ts";
 import type { SessionState } from "./session_state.ts";
 
-let runs = 0;
+const nextRun = counter(1);
 
 /** The caller's limits of a run. */
 type RunLimitOptions = Pick<RunOptions, "timeoutMs" | "signal">;
@@ -102,7 +103,7 @@ export class RunLimit {
  * before they could be cancelled.
  */
 export class RunContext implements RunScope {
-  readonly run: number = ++runs;
+  readonly run: number = nextRun();
   hostCalls = 0;
   /** Counts the run's device work; null if not requested. */
   counter: RunCounter | null = null;

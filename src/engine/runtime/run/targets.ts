@@ -1,4 +1,7 @@
-/** Targets of sessions: other processes that run graphs. A transport registers the scheme of its targets. */
+/**
+ * Where sessions run that are given a target: other processes, as targets name them.
+ */
+import { type Seam, seam } from "../../core/contract/seam.ts";
 import { NotFoundError } from "../../core/errors.ts";
 import type { Graph } from "../../graph/graph.ts";
 import type { IrGraph, IrRequest } from "../../graph/ir.ts";
@@ -39,7 +42,6 @@ interface OpenOptions {
 type OpenTarget = (graph: Graph, options: OpenOptions) => RemoteRuns;
 
 const opens = new WeakMap<SessionTarget, OpenTarget>();
-const schemes = new Map<string, (address: string) => SessionTarget>();
 
 /** A target that can open sessions. */
 export function makeTarget(address: string, open: OpenTarget): SessionTarget {
@@ -48,10 +50,10 @@ export function makeTarget(address: string, open: OpenTarget): SessionTarget {
   return target;
 }
 
-/** Registers the transport of targets that begin with `scheme://`. */
-export function registerTarget(scheme: string, known: (address: string) => SessionTarget): void {
-  schemes.set(scheme, known);
-}
+/** Finds the place that a text names; null for a text of another kind. */
+export const sessionTargets: Seam<(target: string) => SessionTarget | null> = seam(
+  "targets of sessions",
+);
 
 /** Opens a session. Throws `NotFoundError` for a target with an unknown scheme. */
 export function openTarget(
@@ -59,11 +61,9 @@ export function openTarget(
   graph: Graph,
   options: OpenOptions,
 ): RemoteRuns {
-  const place = typeof target === "string"
-    ? schemes.get(/^(\w+):\/\//.exec(target)?.[1] ?? "")?.(target)
-    : target;
+  const place = typeof target === "string" ? sessionTargets.provided?.(target) : target;
   const open = place && opens.get(place);
-  if (open !== undefined) return open(graph, options);
+  if (open) return open(graph, options);
   throw new NotFoundError(
     `No session factory registered for the given session options: {target: ${
       JSON.stringify(target)

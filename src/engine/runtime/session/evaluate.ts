@@ -1,5 +1,5 @@
 /** Computes a symbolic tensor while its graph is being built, for initial values of variables. */
-import { evaluator, type Tensor } from "../../core/tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import { OpError, ValueError } from "../../core/errors.ts";
 import { buildIr } from "../../graph/ir.ts";
 import type { SymbolicTensor } from "../../graph/operation.ts";
@@ -10,7 +10,7 @@ import { RunContext } from "../run/run_context.ts";
 import { EagerTensor } from "../eager/tensor.ts";
 
 /** Returns the value of `t` now. Throws `ValueError` if it depends on a placeholder or must be awaited. */
-function evaluateNow(t: Tensor, what: string): RunValue {
+export function evaluateNow(t: Tensor, what: string): RunValue {
   const fail = (why: string): ValueError => new ValueError(`Cannot ${what} with ${t}: ${why}`);
   const plan = makePlan(buildIr({ fetches: [t as SymbolicTensor], targets: [], feeds: [] }));
   let out: RunValue[] | Promise<RunValue[]>;
@@ -26,5 +26,3 @@ function evaluateNow(t: Tensor, what: string): RunValue {
   }
   return out[0];
 }
-
-evaluator.now = evaluateNow;

@@ -14,7 +14,7 @@ import { Operation, type SymbolicTensor } from "../../graph/operation.ts";
 import { fedParts, feedsIn, fetchIn } from "../../graph/fetches.ts";
 import { buildIr, type IrRequest } from "../../graph/ir.ts";
 import { optionCheck } from "../../core/arguments.ts";
-import { RecentMap } from "../../core/recent_map.ts";
+import { RecentMap } from "../../core/collections/recent_map.ts";
 import { after } from "../run/timers.ts";
 import { defaultDevice, deviceGeneration, fullName, listDevices } from "../devices/devices.ts";
 import { mergeEqual, runPasses } from "../../graph/passes/pipeline.ts";

@@ -1,5 +1,6 @@
 /** Variable: a tensor with a replaceable value, shared by eager code, graphs and functions. */
 import { wantString } from "../../core/arguments.ts";
+import { counter } from "../../core/collections/counter.ts";
 import {
   apply,
   apply1,
@@ -13,7 +14,7 @@ import { asDType, type DType } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import type { Rank } from "../../core/ranks.ts";
 import { isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
-import { evaluator, Tensor, type TensorLike, variableMaker } from "../../core/tensor.ts";
+import { Tensor, type TensorLike, variables, wholeLibrary } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
 import {
   AssignAddVariableOp,
@@ -39,7 +40,7 @@ import { GLOBAL_VARIABLES, named, TRAINABLE_VARIABLES } from "./known_variables.
 import "./variable_ops.ts";
 import { scatter } from "./scatter_ops.ts";
 
-let variableCount = 0;
+const nextVariable = counter();
 
 /** A tensor that can be assigned. Make one with `tf.variable`. */
 export class Variable<R extends Rank = Rank> extends Tensor<R> {
@@ -274,7 +275,7 @@ export function valueOf(initialValue: TensorLike, dtype: DType | undefined): Eag
     const input = initialInput(initialValue, dtype);
     if (input instanceof EagerTensor) return input.alias();
     const literal = input instanceof Tensor
-      ? evaluator.now!(input, "initialise a variable")
+      ? wholeLibrary.to("initialise a variable").evaluateNow(input, "initialise a variable")
       : input;
     return literal instanceof NdArray
       ? constantTensor(literal, scopeDevice())
@@ -367,12 +368,11 @@ export function ownVariable(
   return made;
 }
 
-variableMaker.make = variable;
+variables.provide(variable);
 
 export function defaultName(): string {
   for (;;) {
-    const name = variableCount === 0 ? "Variable" : `Variable_${variableCount}`;
-    variableCount++;
+    const n = nextVariable(), name = n === 0 ? "Variable" : `Variable_${n}`;
     if (!named.has(name)) return name;
   }
 }

@@ -1,6 +1,7 @@
-/** tf.train.Example in records: features by name, read from and written in the protocol buffer's format. */
+/** tf.train.Example in records: features by name, read and written. */
 import { InvalidArgumentError } from "../../../core/errors.ts";
 import type { HostData } from "../../../core/dtype.ts";
+import { BYTES, field, FIXED32, Reader, VARINT, varintBytes } from "../../../core/protobuf.ts";
 import { concatBytes, decodeString, encodeString } from "../../../core/text.ts";
 
 export type Feature =
@@ -8,83 +9,12 @@ export type Feature =
   | { readonly kind: "float32"; readonly values: Float32Array }
   | { readonly kind: "int64"; readonly values: BigInt64Array };
 
-const VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5;
-
 /** Kinds of lists by their field's number in a Feature. */
 const KIND_OF = [null, "string", "float32", "int64"] as const;
-/**
- * Reads the fields of messages, one after another. For a nested message, the reader continues from `at`, its begin, to
- * its end.
- */
-export class Reader {
-  bytes: Uint8Array = new Uint8Array();
-  /** Offset of the next field. */
-  at = 0;
-  /** Number of the field that was read last. */
-  number: number = 0;
-  /** Its wire type. */
-  wire: number = VARINT;
-  /** The two halves of the last number. */
-  low = 0;
-  high = 0;
-  /** Begin and end of the last field's contents; a varint has none. */
-  from = 0;
-  to = 0;
 
-  /** Reads a field of the message that ends at `end`; false where there is none. */
-  next(end: number): boolean {
-    if (this.at >= end) return false;
-    this.varint(end);
-    this.number = this.high * 2 ** 29 + (this.low >>> 3);
-    this.wire = this.low & 7;
-    if (this.wire === VARINT) this.varint(end);
-    else if (this.wire === BYTES) {
-      this.varint(end);
-      this.#skip(this.high * 2 ** 32 + (this.low >>> 0), end);
-    } else if (this.wire === FIXED32 || this.wire === FIXED64) {
-      this.#skip(this.wire === FIXED32 ? 4 : 8, end);
-    } else this.refuse();
-    return true;
-  }
-
-  /** Reads a number of up to 64 bits. */
-  varint(end: number): void {
-    const { bytes } = this;
-    if (this.at < end && bytes[this.at] < 128) {
-      this.low = bytes[this.at++];
-      this.high = 0;
-      return;
-    }
-    let low = 0, high = 0;
-    for (let shift = 0; shift < 70 && this.at < end; shift += 7) {
-      const byte = bytes[this.at++], part = byte & 127;
-      if (shift < 32) low |= part << shift;
-      if (shift === 28) high = part >>> 4;
-      else if (shift > 28) high |= part << (shift - 32);
-      if (byte < 128) {
-        this.low = low;
-        this.high = high;
-        return;
-      }
-    }
-    this.refuse();
-  }
-
-  /** Enters the last field, which must be a message or bytes; returns its end. */
-  enter(): number {
-    if (this.wire !== BYTES) this.refuse();
-    this.at = this.from;
-    return this.to;
-  }
-
-  #skip(length: number, end: number): void {
-    this.from = this.at;
-    this.to = this.at += length;
-    if (!(this.at <= end)) this.refuse();
-  }
-
-  /** Throws `InvalidArgumentError`: the bytes are no valid Example. */
-  refuse(): never {
+class ExampleReader extends Reader {
+  /** Throws `InvalidArgumentError`: the bytes are no Example. */
+  override refuse(): never {
     const shown = JSON.stringify(decodeString(this.bytes.subarray(0, 100))).slice(1, -1);
     throw new InvalidArgumentError(`Could not parse example input, value: '${shown}'`, {
       op: "ParseExample",
@@ -157,7 +87,7 @@ export class FeatureColumn {
    * Writes the values of all records, whose kind is that of `to`: row after row, or each `stride` after the one before.
    */
   copyTo(to: HostData, stride?: number): void {
-    const reader = new Reader();
+    const reader = new ExampleReader();
     const put = to instanceof Float32Array
       ? putFloats(reader, new Uint8Array(to.buffer))
       : to instanceof BigInt64Array
@@ -255,7 +185,7 @@ export function scanExamples(
   names: readonly string[],
 ): Map<string, FeatureColumn> {
   const columns = new Map(names.map((name) => [name, new FeatureColumn(records)]));
-  const keys = new Keys(columns), reader = new Reader();
+  const keys = new Keys(columns), reader = new ExampleReader();
   records.forEach((bytes, row) => {
     reader.bytes = bytes;
     reader.at = 0;
@@ -297,21 +227,6 @@ function scanEntry(reader: Reader, keys: Keys, row: number): void {
   if (kind > 0) keys.find(reader.bytes, from, to)?.note(row, kind, place);
 }
 
-/** Makes a field of these pieces: its head and the pieces. */
-export function field(number: number, pieces: readonly Uint8Array[]): Uint8Array[] {
-  const length = pieces.reduce((n, piece) => n + piece.length, 0);
-  return [Uint8Array.of(number << 3 | BYTES, ...varint(BigInt(length))), ...pieces];
-}
-
-/** Encodes an integer in groups of seven bits. */
-export function varint(value: bigint): number[] {
-  const out: number[] = [];
-  for (let rest = BigInt.asUintN(64, value);; rest >>= 7n) {
-    if (rest < 128n) return [...out, Number(rest)];
-    out.push(Number(rest & 127n) | 128);
-  }
-}
-
 const KINDS = { string: 1, float32: 2, int64: 3 } as const;
 
 function writeFeature({ kind, values }: Feature): Uint8Array[] {
@@ -322,7 +237,7 @@ function writeFeature({ kind, values }: Feature): Uint8Array[] {
     ? []
     : kind === "float32"
     ? field(1, [new Uint8Array(values.slice().buffer)])
-    : field(1, [Uint8Array.from(Array.from(values, varint).flat())]);
+    : field(1, [Uint8Array.from(Array.from(values, varintBytes).flat())]);
   return field(KINDS[kind], list);
 }
 

@@ -4,7 +4,7 @@ import { type DType, DTYPES, isBigInt, makeData } from "../../../core/dtype.ts";
 import { InvalidArgumentError, UnimplementedError } from "../../../core/errors.ts";
 import { NdArray } from "../../../core/nd_array.ts";
 import { sizeOf } from "../../../core/shape.ts";
-import { field, Reader, varint } from "./example_message.ts";
+import { field, Reader, varintBytes } from "../../../core/protobuf.ts";
 
 /** Numbers of the fields of TensorProto. */
 const DTYPE = 1, SHAPE = 2, CONTENT = 4, STRINGS = 8;
@@ -29,7 +29,7 @@ export function writeTensor({ dtype, shape, data }: NdArray): Uint8Array<ArrayBu
     throw new UnimplementedError(`Cannot serialize a tensor of dtype ${dtype}`);
   }
   const dims = shape.flatMap((d) =>
-    field(SHAPE, d === 0 ? [] : [Uint8Array.of(8, ...varint(BigInt(d)))])
+    field(SHAPE, d === 0 ? [] : [Uint8Array.of(8, ...varintBytes(d))])
   );
   const parts = [Uint8Array.of(DTYPE << 3, tf), ...field(SHAPE, dims)];
   if (bytes === 0) {

@@ -1,0 +1,66 @@
+/** Rules for ops that read and change parts of variables. */
+import { asDType } from "../../../engine/core/dtype.ts";
+import type { Tensor } from "../../../engine/core/tensor.ts";
+import type { SymbolicTensor } from "../../../engine/graph/operation.ts";
+import { gather } from "../../../engine/ops/array/gather.ts";
+import { concat } from "../../../engine/ops/array/join.ts";
+import { broadcastTo } from "../../../engine/ops/array/repeat.ts";
+import { expandDims, shape } from "../../../engine/ops/array/view.ts";
+import "../../ops/scatter_fold.ts";
+import { type ImportedNode, type ImportRule, intOf, put, put1 } from "../rule.ts";
+
+/** Reads the variable of the first input, a handle, once the other inputs exist: in the file the op waits for them. */
+export function read({ inputs: [handle, ...others], attr }: ImportedNode): Tensor {
+  const { operation } = handle as SymbolicTensor;
+  return operation.graph.controlDependencies(
+    others.map((t) => (t as SymbolicTensor).operation),
+    () =>
+      put1("ReadVariableOp", [handle], {
+        dtype: operation.attrs.dtype ?? asDType((attr.dtype ?? attr.T)?.type),
+        _shape: operation.attrs.shape ?? null,
+      }),
+  );
+}
+
+/** Applies updates at some places of a whole. */
+export type Scatter = (x: Tensor, places: Tensor, updates: Tensor) => Tensor;
+
+/** Replaces elements of a variable by the result of `update` on the whole. */
+export function scattered(update: Scatter): ImportRule {
+  return (node) => {
+    const [handle, places, updates] = node.inputs;
+    const value = update(read(node), places, updates);
+    put("AssignVariableOp", [handle, value]);
+    return [];
+  };
+}
+
+/** Replaces rows, indexed one by one; a scalar serves for all. */
+export function scatteredRows(update: Scatter): ImportRule {
+  return scattered((x, indices, updates) => {
+    const isOne = updates.staticShape?.length === 0;
+    const rows = isOne
+      ? broadcastTo(updates, concat([shape(indices), shape(x).slice([1])]))
+      : updates;
+    return update(x, expandDims(indices, -1), rows);
+  });
+}
+
+/** An op of ours that folds updates into a whole. */
+export const fold = (name: string): Scatter => (...inputs) => put1(name, inputs);
+
+/** Products of elements with their updates. */
+export const products: Scatter = fold("_TensorScatterMul");
+
+/** TensorFlow op `ResourceGather`. */
+export const resourceGather: ImportRule = (node) => {
+  const batch = intOf(node.attr.batch_dims, 0);
+  return [gather(read(node), node.inputs[1], batch, batch)];
+};
+
+/** TensorFlow op `RngReadAndSkip`. */
+export const rngReadAndSkip: ImportRule = (node) => {
+  const [handle, , delta] = node.inputs, state = read(node);
+  put("AssignVariableOp", [handle, put1("_PhiloxSkip", [state, delta])]);
+  return [state];
+};

@@ -1,0 +1,61 @@
+/** Builds the TensorFlow parts of Weft's own ops in a graph of their own, for a portable GraphDef. */
+import { type OpInput, withRecorders } from "../../engine/core/apply.ts";
+import { argOfInput, lookupOp } from "../../engine/core/op.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
+import { withScope } from "../../engine/core/scope_context.ts";
+import { Graph } from "../../engine/graph/graph.ts";
+import {
+  constantValue,
+  type Operation,
+  type SymbolicTensor,
+} from "../../engine/graph/operation.ts";
+import { PARTS } from "./portable_parts.ts";
+import type { Replacement } from "./portable.ts";
+
+/** Builds the parts of an op. */
+export function buildParts(op: Operation): Replacement {
+  const { def } = op;
+  const graph = new Graph();
+  const expansion = PARTS[op.type] ?? def.expand!;
+  const inputs: (SymbolicTensor | null)[] = [];
+  const given = op.inputs.map((t, i): OpInput => {
+    const host = def.signature.isHostInput[argOfInput(def, i, op.inputs.length)];
+    const value = host ? constantValue(t) : undefined;
+    if (value instanceof NdArray) {
+      inputs.push(null);
+      return value;
+    }
+    const [input] = graph.addOp(lookupOp("Placeholder")!, [], {
+      dtype: t.dtype,
+      shape: t.staticShape,
+    }).outputs;
+    inputs.push(input);
+    return input;
+  });
+  const outputs = withScope(
+    { opName: null, device: null },
+    () =>
+      graph.asDefault(() =>
+        withRecorders(
+          [],
+          () => expansion(given, op.attrs).map((t) => graph.convertInput(t, lookupOp("Identity")!)),
+        )
+      ),
+  );
+  return { graph, inputs, outputs, operations: needed(outputs, new Set(inputs)) };
+}
+
+/** Returns the operations that results depend on, in order of their creation. */
+function needed(
+  outputs: readonly SymbolicTensor[],
+  given: ReadonlySet<SymbolicTensor | null>,
+): Operation[] {
+  const found = new Set<Operation>();
+  const visit = (t: SymbolicTensor): void => {
+    if (given.has(t) || found.has(t.operation)) return;
+    found.add(t.operation);
+    t.operation.inputs.forEach(visit);
+  };
+  outputs.forEach(visit);
+  return outputs.length === 0 ? [] : outputs[0].graph.operations.filter((o) => found.has(o));
+}
