@@ -57,6 +57,7 @@ const CATEGORIES: Readonly<Record<string, string>> = {
   "library/io/": "Models and files",
   "library/testing/": "Testing",
   "library/train/": "Training",
+  "onnx/": "Models and files",
   "serve/": "Serving",
   "tensorflow/": "Models and files",
   "tensorflow/compat_v1/": "TensorFlow 1",
