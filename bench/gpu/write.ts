@@ -191,13 +191,12 @@ export function sweptOf(run: Run): Swept[] {
 
 /** The text of the module with another ranking. */
 export function rankingText(module: string, fitted: Fitted, source: string): string {
-  const start = module.indexOf("/** The ranking in force. */");
+  const [before] = module.split(/^(?=export const SHARED_RANKING)/m);
   const { invocations, registers, loads, tiles } = fitted;
   const lines = tiles.map((t) =>
     `    { bm: ${t.bm}, bn: ${t.bn}, bk: ${t.bk}, tm: ${t.tm}, tn: ${t.tn} },\n`
   );
-  return `${module.slice(0, start)}/** The ranking in force. */
-export const SHARED_RANKING: SharedRanking = {
+  return `${before}export const SHARED_RANKING: SharedRanking = {
   source: ${JSON.stringify(source)},
   invocations: ${invocations},
   registers: ${registers},
