@@ -350,11 +350,12 @@ testOnDevices(
 testOnDevices(
   "runs that are cancelled free what they hold at once, and what comes late later",
   async () => {
-    const gate = deferred();
+    const gate = deferred(), begun = deferred();
     const started: T[] = [];
     const body = async (x: T) => {
       started.push(x);
       tf.square(x);
+      begun.resolve();
       await gate.promise;
       return tf.tensor([1, 2]);
     };
@@ -367,6 +368,8 @@ testOnDevices(
     const before = totals();
     const stop = new AbortController();
     const run = g.sess.run(g.parts, { feeds, signal: stop.signal });
+    // A first run may give the event loop a turn before the body begins.
+    await begun.promise;
     assert(totals().numTensors > before.numTensors);
     stop.abort(new Error("enough"));
     const error = await errorOf(() => run);
