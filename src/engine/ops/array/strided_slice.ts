@@ -126,8 +126,9 @@ function inferCut(
   strides: Spec,
   attrs: Attrs,
 ): PartialShape {
-  const items = begin.shape?.[0] ?? end.shape?.[0] ?? strides.shape?.[0] ?? null;
   const lists = [knownInts(begin), knownInts(end), knownInts(strides)] as const;
+  const items = lists.find((list) => list !== null)?.length ??
+    begin.shape?.[0] ?? end.shape?.[0] ?? strides.shape?.[0] ?? null;
   const isVector = ({ shape }: Spec): boolean => shape === null || shape.length === 1;
   if (lists.some((l) => l && l.length !== items) || ![begin, end, strides].every(isVector)) {
     throw new ValueError(
