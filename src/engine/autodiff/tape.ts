@@ -6,9 +6,10 @@ import { compatible, shapeText } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { optionCheck } from "../core/arguments.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
+import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { backprop, type Seed } from "./backprop.ts";
 import { type Differentiable, floatParts, packGradients } from "./composites.ts";
-import type { CompositeTensor } from "../core/composite.ts";
+import { CompositeTensor } from "../core/composite.ts";
 import { jacobians, rowJacobian } from "./jacobians.ts";
 import { tapeMemory } from "./step_recorder.ts";
 import { TapeRecording } from "./tape_recording.ts";
@@ -170,7 +171,7 @@ export class GradientTape implements Disposable {
   /**
    * Derivative of each element of `target` with respect to each source, in the sources' nest: shape
    * `[...target, ...source]`; null where not connected. Throws `RuntimeError` on a second call of a tape that is not
-   * persistent.
+   * persistent, `TypeError` for composite values.
    */
   jacobian(target: Tensor, sources: Tensor, options?: TapeGradientOptions): Tensor | null;
   /** Derivatives with respect to a nest of sources. */
@@ -186,6 +187,7 @@ export class GradientTape implements Disposable {
   ): Nest<Tensor | null> {
     checkGradientOptions(options);
     const leaves = flatten(sources);
+    wantTensors([target, ...leaves], "jacobian");
     const zero = options.unconnectedGradients === "zero";
     const found = this.#use((differentiate) =>
       jacobians(target, leaves, (grad) => differentiate([{ id: target.id, grad }], leaves), zero)
@@ -199,6 +201,7 @@ export class GradientTape implements Disposable {
    */
   batchJacobian(target: Tensor, source: Tensor, options: TapeGradientOptions = {}): Tensor | null {
     checkGradientOptions(options);
+    wantTensors([target, source], "batchJacobian");
     const shapes = [target, source].map((t) => t.isSymbolic ? t.staticShape : t.shape);
     const [batch, other] = shapes.map((s) => s && s.slice(0, 1));
     if (batch?.length === 0 || !compatible(batch, other)) {
@@ -269,3 +272,12 @@ type Differentiate = (
   sources: readonly Tensor[],
   slices?: boolean,
 ) => (Tensor | null)[];
+
+/** Throws `TypeError` for composite values: a Jacobian has the axes of both. */
+function wantTensors(values: readonly unknown[], fn: string): void {
+  const composite = values.find((v) => v instanceof CompositeTensor);
+  if (composite === undefined) return;
+  throw new TypeError(
+    `Cannot compute ${fn}() of ${composite}: wanted dense tensors, such as its values`,
+  );
+}

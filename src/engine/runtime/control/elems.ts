@@ -2,8 +2,15 @@
  * The elements that mapFn, scan and folds visit, and the results of their functions: tensors and composite values, by
  * rows.
  */
+import { compatible, shapeText } from "../../core/shape.ts";
+import { ValueError } from "../../core/errors.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
-import { CompositeSpec, CompositeTensor, type RowPart } from "../../core/composite.ts";
+import {
+  CompositeSpec,
+  CompositeTensor,
+  type RowPart,
+  takeComponents,
+} from "../../core/composite.ts";
 import type { DType } from "../../core/dtype.ts";
 import { flatten, isNested, type Nest, packAs, structureText } from "../../core/nest.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
@@ -116,4 +123,41 @@ export function unrowed(structure: unknown, joined: readonly Tensor[]): unknown 
       return leaf.ofRows(joined.slice(from, at += leaf.rowParts));
     }),
   );
+}
+
+/** Returns the tensors of a fold's first state, and its nest. A scan stacks its states, so that none is composite. */
+export function statesOf(
+  value: unknown,
+  fn: string,
+): { readonly like: unknown; readonly tensors: Tensor[] } {
+  const { leaves, structure } = takeComponents(fn === "scan" ? null : value);
+  if (fn === "scan" || structure === value) return nestOf(value, "initializer", fn);
+  const tensors = leaves.map((v) => asTensor(toInput(v as TensorLike, "initializer", fn)));
+  return { like: structure, tensors };
+}
+
+/** Returns the next states of a fold. Throws `TypeError` and `ValueError` if a dtype or a shape changes. */
+export function nextStates(
+  leaves: readonly unknown[],
+  states: readonly Tensor[],
+  name: string,
+): Tensor[] {
+  return leaves.map((v, i) => {
+    const t = resultTensor(v, "state", name, states[i].dtype);
+    if (t.dtype !== states[i].dtype) {
+      throw new TypeError(
+        `Loop var ${i} of ${name} enters the loop with type ${
+          states[i].dtype
+        } but has type ${t.dtype} after 1 iteration`,
+      );
+    }
+    if (!compatible(t.staticShape, states[i].staticShape)) {
+      throw new ValueError(
+        `Incompatible shape for value (${shapeText(t.staticShape)}), expected (${
+          shapeText(states[i].staticShape)
+        }): the state of ${name} must keep its shape`,
+      );
+    }
+    return t;
+  });
 }

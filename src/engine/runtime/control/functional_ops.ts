@@ -3,11 +3,15 @@
  * loop.
  */
 import { currentInterpreter } from "../../core/apply.ts";
-import { type CompositeTensor, kindText } from "../../core/composite.ts";
+import {
+  type CompositeTensor,
+  kindText,
+  packComponents,
+  takeComponents,
+} from "../../core/composite.ts";
 import type { RaggedTensor, RaggedValues } from "../../ops/ragged/ragged_tensor.ts";
-import { flatten, type Nest, packAs, structureText } from "../../core/nest.ts";
+import { type Nest, packAs } from "../../core/nest.ts";
 import { optionCheck } from "../../core/arguments.ts";
-import { compatible, shapeText } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { OutOfRangeError, ValueError } from "../../core/errors.ts";
@@ -16,16 +20,18 @@ import { stridedSlice } from "../../ops/array/strided_slice.ts";
 import { expandDims } from "../../ops/array/view.ts";
 import { fill } from "../../ops/array/creation.ts";
 import { nameScope } from "../../graph/scopes.ts";
-import { applyControl, resultTensor, trace, type Traced } from "./branch.ts";
+import { applyControl, trace, type Traced } from "./branch.ts";
 import { concatOf, rowCount, rowsShape, Scan } from "./scan_loop.ts";
 import { tidy } from "../eager/tensor.ts";
 import { currentRun } from "../run/run_context.ts";
 import {
   elemsOf,
   nestOf,
+  nextStates,
   type RowResults,
   rowResults,
   type RowSignature,
+  statesOf,
   unrowed,
 } from "./elems.ts";
 
@@ -209,7 +215,7 @@ function foldRows<E, I>(
       ...fold,
       body: (rows, states) => ({ states: stepOf(fn, fold, rows, states), results: [] }),
     });
-    return packAs(fold.stateLike, states) as TensorsOf<I>;
+    return packComponents(fold.stateLike, states) as TensorsOf<I>;
   });
 }
 
@@ -246,7 +252,7 @@ function startFold(
   rowsChecked(tensors, fn);
   const rows = { fn, pack, reverse };
   if (initializer !== undefined) {
-    const { tensors: states, like: stateLike } = nestOf(initializer, "initializer", fn);
+    const { tensors: states, like: stateLike } = statesOf(initializer, fn);
     return { ...rows, elems: tensors, states, stateLike, first: false };
   }
   // Throws for composite values: a row of one cannot be a state.
@@ -274,34 +280,18 @@ function stepOf<E, I>(
   current: readonly Tensor[],
 ): Tensor[] {
   const result = fn(
-    packAs(stateLike, current) as TensorsOf<I>,
+    packComponents(stateLike, current) as TensorsOf<I>,
     pack(rows) as TensorsOf<E>,
   );
-  if (structureText(result) !== structureText(stateLike)) {
+  const { leaves, structure } = takeComponents(result);
+  if (kindText(structure) !== kindText(stateLike)) {
     throw new ValueError(
       `The two structures don't have the same nested structure: the state of ${name} is ${
-        structureText(stateLike)
-      }, the function returned ${structureText(result)}`,
+        kindText(stateLike)
+      }, the function returned ${kindText(structure)}`,
     );
   }
-  return flatten<unknown>(result as Nest<unknown>).map((v, i) => {
-    const t = resultTensor(v, "state", name, states[i].dtype);
-    if (t.dtype !== states[i].dtype) {
-      throw new TypeError(
-        `Loop var ${i} of ${name} enters the loop with type ${
-          states[i].dtype
-        } but has type ${t.dtype} after 1 iteration`,
-      );
-    }
-    if (!compatible(t.staticShape, states[i].staticShape)) {
-      throw new ValueError(
-        `Incompatible shape for value (${shapeText(t.staticShape)}), expected (${
-          shapeText(states[i].staticShape)
-        }): the state of ${name} must keep its shape`,
-      );
-    }
-    return t;
-  });
+  return nextStates(leaves, states, name);
 }
 
 /** A loop over rows. */
