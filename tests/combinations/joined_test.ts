@@ -40,7 +40,7 @@ const MOST = 400;
 /** Programs that one function holds. */
 const TOGETHER = 32;
 /** Greatest share of programs without a gradient: no input of theirs is float32. */
-const WITHOUT_GRADIENT = 0.06;
+const WITHOUT_GRADIENT = 0.1;
 /** Least share of producers, ops and readers that fit each other: some readers want a matrix or an image. */
 const FITTING = 0.85;
 
