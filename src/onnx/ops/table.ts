@@ -4,6 +4,7 @@
  */
 import type { Lookup, OpEntry } from "../build/rule.ts";
 import { ACTIVATIONS } from "./activations.ts";
+import { FUSED } from "./fused.ts";
 import { CASTS } from "./casts.ts";
 import { CONTROL } from "./control.ts";
 import { CONVOLUTIONS } from "./convolutions.ts";
@@ -24,6 +25,7 @@ import { SHAPES } from "./shapes.ts";
 /** All entries, by family. */
 export const OPS: readonly OpEntry[] = [
   ...ACTIVATIONS,
+  ...FUSED,
   ...CASTS,
   ...CONTROL,
   ...CONVOLUTIONS,
