@@ -18,6 +18,20 @@ export function extentOf(x: Tensor, axis: number): Extent {
   return x.staticShape?.[axis] ?? tf.reshape(elementOf(tf.shape(x), axis), []);
 }
 
+/** Adds extents. */
+export function plus(a: Extent, b: Extent): Extent {
+  return typeof a === "number" && typeof b === "number"
+    ? a + b
+    : typeof a === "number"
+    ? tf.add(b, a)
+    : tf.add(a, b);
+}
+
+/** Subtracts an extent from another. */
+export function minus(a: Extent, b: Extent): Extent {
+  return plus(a, typeof b === "number" ? -b : tf.neg(b));
+}
+
 /** Reshapes to extents that may be tensors. */
 export function reshaped(x: Tensor, extents: readonly Extent[]): Tensor {
   const known = extents.map((e) => typeof e === "number" ? e : null);
@@ -150,7 +164,7 @@ export interface Places {
 }
 
 /** Counts queries and keys; `offset` are the keys before the first query. */
-export function placesOf(queries: Extent, keys: Extent, offset: Extent | Tensor): Places {
+export function placesOf(queries: Extent, keys: Extent, offset: Extent): Places {
   const rows = tf.expandDims(tf.range(0, queries, 1, "int32"), 1);
   return {
     rows: offset === 0 ? rows : tf.add(rows, offset),
