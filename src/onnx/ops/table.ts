@@ -4,11 +4,11 @@
  */
 import type { Lookup, OpEntry } from "../build/rule.ts";
 import { ACTIVATIONS } from "./activations.ts";
-import { FUSED } from "./fused.ts";
 import { CASTS } from "./casts.ts";
 import { CONTROL } from "./control.ts";
 import { CONVOLUTIONS } from "./convolutions.ts";
 import { ELEMENTWISE } from "./elementwise.ts";
+import { FUSED } from "./fused.ts";
 import { INDEXING } from "./indexing.ts";
 import { NORMS } from "./norms.ts";
 import { ORDERING } from "./ordering.ts";
@@ -25,11 +25,11 @@ import { SHAPES } from "./shapes.ts";
 /** All entries, by family. */
 export const OPS: readonly OpEntry[] = [
   ...ACTIVATIONS,
-  ...FUSED,
   ...CASTS,
   ...CONTROL,
   ...CONVOLUTIONS,
   ...ELEMENTWISE,
+  ...FUSED,
   ...INDEXING,
   ...NORMS,
   ...ORDERING,
