@@ -1,5 +1,5 @@
 // Gradients of what is computed of ragged and sparse tensors, by grad(), tapes and tf.gradients(), in float32 and float16; folds whose states
-// are such. Expected values are TensorFlow 2.21's.
+// are such. Expected values follow from the definitions; those of ragged folds and Jacobians are TensorFlow 2.21's.
 
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
