@@ -141,6 +141,7 @@ Deno.test("toSvg() writes names as text, of functions too, and boxes that do not
 });
 
 Deno.test("pictures of a graph are drawn as in their snapshots", async (t) => {
+  await tf.setBackend("cpu");
   await assertSnapshot(t, tf.toDot(graph()));
   await assertSnapshot(t, tf.toSvg(graph()).replaceAll("><", ">\n<"));
 });

@@ -159,7 +159,6 @@ Deno.test("numbers that int32 does not hold are no extents, and say so", async (
   const calls: (() => unknown)[] = [
     () => tf.zeros([2 ** 32]),
     () => tf.fill([2 ** 31], 1),
-    () => tf.reshape(x, [NaN]),
     () => tf.broadcastTo(x, [2 ** 40, 4]),
     () => tf.pad(x, [[0, 2 ** 53]]),
     () => tf.oneHot(tf.constant([1], "int32"), 2 ** 40),
@@ -168,6 +167,7 @@ Deno.test("numbers that int32 does not hold are no extents, and say so", async (
   for (const call of calls) {
     assertThrows(call, ValueError, "wanted a number that fits in int32", String(call));
   }
+  assertThrows(() => tf.reshape(x, [NaN]), TypeError, "wanted a whole number");
   x.dispose();
 });
 

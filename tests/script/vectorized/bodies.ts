@@ -12,9 +12,9 @@ export const seen = (...xs: readonly { readonly shape: readonly number[] }[]): v
 };
 
 /** A row. */
-export const ROW = tf.TensorSpec([2], "float32");
+export const ROW: tf.TensorSpec = tf.TensorSpec([2], "float32");
 /** Three rows. */
-export const X = [[1, 2], [3, 4], [5, 6]];
+export const X: number[][] = [[1, 2], [3, 4], [5, 6]];
 /** Options of a vectorised script. */
 export const OPTIONS = { vectorized: true } as const;
 

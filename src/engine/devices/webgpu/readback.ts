@@ -3,7 +3,7 @@
  * through canvases for callers that cannot wait.
  */
 import type { DeviceCounters } from "../../core/device.ts";
-import { ResourceExhaustedError, UnavailableError } from "../../core/errors.ts";
+import { ResourceExhaustedError } from "../../core/errors.ts";
 import { CanvasReadback } from "./canvas_readback.ts";
 import { lossError } from "./device_errors.ts";
 
@@ -130,9 +130,9 @@ export class Readback {
     try {
       return mappable(this.#device, size);
     } catch (cause) {
+      if (!(cause instanceof RangeError)) throw lossError("it makes no more buffers", cause);
       const message = `Cannot make a buffer of ${size} bytes to read GPU memory`;
-      if (cause instanceof RangeError) throw new ResourceExhaustedError(message, { cause });
-      throw new UnavailableError(message, { cause });
+      throw new ResourceExhaustedError(message, { cause });
     }
   }
 }
