@@ -1,8 +1,9 @@
 /** Attention, states and losses of ONNX's models: shapes known only at run time, and gradients. */
-import { assert, assertAlmostEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import * as tf from "@weft/weft";
 import { loadOnnx } from "@weft/weft/onnx";
 import { testOnDevices } from "../devices.ts";
+import { optimized } from "../graph/graph_text.ts";
 import { type AttributeValue, model, node, value } from "./make_model.ts";
 
 /** An input: its shape, where texts are extents that only a call knows, and elements of integers. */
@@ -209,3 +210,31 @@ Deno.test("MultiHeadAttention and Attention read packed inputs and all forms of 
     Array.from(want, (b, i) => assertAlmostEquals(got[i], b, 1e-5, name));
   }
 });
+
+for (
+  const [op, domain, attributes] of [
+    ["Attention", "", { q_num_heads: 2n, kv_num_heads: 2n }],
+    ["Attention", "", { q_num_heads: 2n, kv_num_heads: 2n, is_causal: 1n }],
+    ["MultiHeadAttention", microsoft, { num_heads: 2n }],
+  ] as const
+) {
+  Deno.test(`${op} with ${Object.keys(attributes)} is one op of a graph`, async () => {
+    const names = ["q", "k", "v"];
+    const m = await loadOnnx(model({
+      opset: 23,
+      domains: [microsoft],
+      nodes: [node(op, names, ["y"], attributes, domain)],
+      inputs: names.map((name) => value(name, "float32", [2, 3, 8])),
+      outputs: [value("y", "float32", [2, 3, 8])],
+    }));
+    const lines = optimized(() => {
+      const inputs = names.map((name) => [name, tf.placeholder("float32", [2, 3, 8], name)]);
+      return m.call(Object.fromEntries(inputs)).y as tf.Tensor;
+    }, ["cse", "attention"]);
+    m.dispose();
+    const counts = ["_Attention", "Softmax", "BatchMatMulV2"].map((name) =>
+      lines.filter((line) => line.includes(` ${name}`)).length
+    );
+    assertEquals(counts, [1, 0, 0], lines.join("\n"));
+  });
+}

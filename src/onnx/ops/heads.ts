@@ -119,7 +119,8 @@ export interface Attended {
 export function attend(q: Tensor, k: Tensor, v: Tensor, options: AttendOptions): Attended {
   const { softcap = 0, bias = null, allowed = null, sink = null, mayBeEmpty = false } = options;
   const x = wide(q), lowest = like(x, -Infinity);
-  const scores = groupProduct(tf.mul(x, like(x, options.scale)), wide(k), true);
+  // Graphs recognise these products with their scale between them, and compile one op of them.
+  const scores = tf.mul(groupProduct(x, wide(k), true), like(x, options.scale));
   const capped = softcap === 0
     ? scores
     : tf.mul(tf.tanh(tf.div(scores, like(x, softcap))), like(x, softcap));
