@@ -15,12 +15,17 @@ import { ORDERING } from "./ordering.ts";
 import { PADDING } from "./padding.ts";
 import { POOLS } from "./pools.ts";
 import { PRODUCTS } from "./products.ts";
+import { QUANTISED } from "./quantised.ts";
+import { QUANTISED_CONTRIB } from "./quantised_contrib.ts";
+import { RANDOM } from "./random.ts";
+import { RECURRENT } from "./recurrent.ts";
 import { REDUCTIONS } from "./reductions.ts";
 import { REGULARISATION } from "./regularisation.ts";
 import { RESIZE } from "./resize.ts";
 import { SAMPLING } from "./sampling.ts";
 import { SEQUENCES } from "./sequences.ts";
 import { SHAPES } from "./shapes.ts";
+import { SIGNAL } from "./signal.ts";
 
 /** All entries, by family. */
 export const OPS: readonly OpEntry[] = [
@@ -36,12 +41,17 @@ export const OPS: readonly OpEntry[] = [
   ...PADDING,
   ...POOLS,
   ...PRODUCTS,
+  ...QUANTISED,
+  ...QUANTISED_CONTRIB,
+  ...RANDOM,
+  ...RECURRENT,
   ...REDUCTIONS,
   ...REGULARISATION,
   ...RESIZE,
   ...SAMPLING,
   ...SEQUENCES,
   ...SHAPES,
+  ...SIGNAL,
 ];
 
 const BY_NAME = new Map<string, OpEntry[]>();

@@ -1,0 +1,219 @@
+/** Quantised numbers, scale · (q − zero point): to and from them, products and convolutions of them. */
+import { type DType, DTYPES } from "../../engine/core/dtype.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
+import type { NodeCall } from "../build/node_call.ts";
+import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
+import { Value } from "../build/value.ts";
+import { dtypeOfNumber, PACKED, typeName } from "../file/types.ts";
+import { convolve } from "./convolutions.ts";
+import { matMul } from "./products.ts";
+import { isFloat, to } from "./raw.ts";
+import { slidingOf } from "./window_shape.ts";
+import * as tf from "../../../mod.ts";
+
+/** The range of a quantised type and the dtype that holds it. */
+interface Levels {
+  readonly dtype: DType;
+  readonly least: number;
+  readonly most: number;
+}
+
+function levelsOf(dtype: DType, bits: number = 8 * DTYPES[dtype].bytes): Levels {
+  return DTYPES[dtype].kind === "int"
+    ? { dtype, least: -(2 ** (bits - 1)), most: 2 ** (bits - 1) - 1 }
+    : { dtype, least: 0, most: 2 ** bits - 1 };
+}
+
+/** Returns the levels of an input's type. */
+export function levelsOfInput(n: NodeCall, i: number): Levels {
+  const { dtype, data } = n.value(i);
+  return levelsOf(dtype, data === null ? undefined : PACKED[data.type].bits);
+}
+
+/** Divides by the scale, adds the zero point, and limits to the levels. Halves are rounded to even levels. */
+export function quantise(
+  x: Tensor,
+  scale: Tensor,
+  zero: Tensor | null,
+  { dtype, least, most }: Levels,
+): Tensor {
+  const level = tf.round(tf.div(to(x, "float32"), to(scale, "float32")));
+  const moved = zero === null ? level : tf.add(level, to(zero, "float32"));
+  return tf.cast(tf.clipByValue(moved, least, most), dtype);
+}
+
+/** Subtracts the zero point and multiplies by the scale, in float32. */
+export function dequantise(q: Tensor, scale: Tensor, zero: Tensor | null): Tensor {
+  return tf.mul(centred(q, zero), to(scale, "float32"));
+}
+
+/** Subtracts the zero point, in float32: exact for levels of 16 bits or less. */
+export function centred(q: Tensor, zero: Tensor | null): Tensor {
+  if (zero === null) return to(q, "float32");
+  if (q.dtype === "int32") return to(tf.sub(q, to(zero, "int32")), "float32");
+  return tf.sub(to(q, "float32"), to(zero, "float32"));
+}
+
+/** Repeats the elements of an axis for each element of their block, and cuts the last block at `extent`. */
+export function spread(x: Tensor, axis: number, block: number, extent: number | null): Tensor {
+  const shape = x.staticShape!, parts = shape.length + 1;
+  const given = shape.map((d, i) => d ?? tf.slice(tf.shape(x), [i], [1]));
+  const wide = tf.tile(
+    tf.expandDims(x, axis + 1),
+    Array.from({ length: parts }, (_, i) => i === axis + 1 ? block : 1),
+  );
+  const sizes = given.map((d, i) => i === axis ? typeof d === "number" ? d * block : -1 : d);
+  const flat = sizes.every((d) => typeof d === "number")
+    ? tf.reshape(wide, sizes as number[])
+    : tf.reshape(
+      wide,
+      tf.concat(sizes.map((d) => typeof d === "number" ? tf.tensor1d([d], "int32") : d)),
+    );
+  const blocks = shape[axis];
+  if (extent === null || blocks !== null && blocks * block === extent) return flat;
+  return tf.slice(flat, shape.map(() => 0), shape.map((_, i) => i === axis ? extent : -1));
+}
+
+/** Places of scales: channels last or in ONNX's order. */
+interface Placing {
+  readonly x: Tensor;
+  readonly isLast: boolean;
+  /** Brings a scale or a zero point to a shape that broadcasts with x. */
+  place(scale: Tensor): Tensor;
+}
+
+/** Finds the place of a node's scales: one for all, one for each element of an axis, or one for a block of an axis. */
+function placing(n: NodeCall): Placing {
+  const isLast = n.value(0).last !== null, x = isLast ? n.last(0) : n.x(0);
+  const rank = n.rank(0), scaleRank = n.rank(1), block = n.attributes.int("block_size", 0);
+  const isOne = scaleRank === 0 || scaleRank === 1 && n.dims(1)[0] === 1;
+  if (isOne) return { x, isLast, place: (s) => scaleRank === 0 ? s : tf.reshape(s, []) };
+  const axis = n.axis("axis", 1, rank);
+  if (block > 0) {
+    const extent = n.dims(0)[axis];
+    return { x: n.x(0), isLast: false, place: (s) => spread(s, axis, block, extent) };
+  }
+  if (scaleRank !== 1) n.fail(`scales of rank ${scaleRank} need a block_size`);
+  const at = !isLast ? axis : axis === 0 ? 0 : axis === 1 ? rank - 1 : axis - 1;
+  const shape = Array.from({ length: rank }, (_, i) => i === at ? -1 : 1);
+  return { x, isLast, place: (s) => tf.reshape(s, shape) };
+}
+
+export function quantizeLinear(n: NodeCall): RuleOutput {
+  const { x, isLast, place } = placing(n), number = n.attributes.int("output_dtype", 0);
+  const levels = n.has(2)
+    ? levelsOfInput(n, 2)
+    : number === 0
+    ? levelsOf("uint8")
+    : levelsOf(dtypeOfNumber(number), PACKED[typeName(number)]?.bits);
+  if (isFloat(levels.dtype)) n.lacks(`quantisation to ${levels.dtype}`);
+  const y = quantise(x, place(n.x(1)), n.has(2) ? place(n.x(2)) : null, levels);
+  return isLast ? Value.channelsLast(y) : y;
+}
+
+export function dequantizeLinear(n: NodeCall): RuleOutput {
+  const { x, isLast, place } = placing(n), number = n.attributes.int("output_dtype", 0);
+  const y = to(
+    dequantise(x, place(n.x(1)), n.has(2) ? place(n.x(2)) : null),
+    number === 0 ? n.dtype(1) : dtypeOfNumber(number),
+  );
+  return isLast ? Value.channelsLast(y) : y;
+}
+
+/** The levels of a tensor, with the scale and the zero point of its range, which always includes 0. */
+export interface Quantised {
+  /** Levels, uint8. */
+  readonly levels: Tensor;
+  readonly scale: Tensor;
+  /** The zero point, float32. */
+  readonly zero: Tensor;
+}
+
+/** Quantises a tensor to uint8 by the range of its own elements. */
+export function quantiseByRange(x: Tensor): Quantised {
+  const least = tf.minimum(tf.min(x), 0), most = tf.maximum(tf.max(x), 0);
+  const step = tf.div(tf.sub(most, least), 255);
+  const scale = tf.where(tf.equal(step, 0), tf.onesLike(step), step);
+  const zero = tf.clipByValue(tf.round(tf.div(tf.neg(least), scale)), 0, 255);
+  return { levels: quantise(x, scale, zero, levelsOf("uint8")), scale, zero };
+}
+
+function dynamicQuantizeLinear(n: NodeCall): RuleOutput[] {
+  const { levels, scale, zero } = quantiseByRange(n.x(0));
+  return [levels, scale, tf.cast(zero, "uint8")];
+}
+
+/** Brings a scale or a zero point of A's rows to a shape that broadcasts with A, where there is one for each row. */
+export function byRow(s: Tensor, a: number): Tensor {
+  const shape = s.staticShape;
+  return shape?.length === 1 && shape[0] !== 1 && a > 1 ? tf.expandDims(s, 1) : oneOf(s);
+}
+
+/** Makes a scalar of a vector of one. */
+export function oneOf(s: Tensor): Tensor {
+  const shape = s.staticShape;
+  return shape?.length === 1 && shape[0] === 1 ? tf.reshape(s, []) : s;
+}
+
+/** Multiplies whole numbers exactly, as int32. */
+function matMulInteger(n: NodeCall): Tensor {
+  const ranks = [n.rank(0), n.rank(1)] as const;
+  const whole = (i: number, zero: Tensor | null): Tensor => {
+    const q = to(n.x(i), "int32");
+    return zero === null ? q : tf.sub(q, to(zero, "int32"));
+  };
+  const a = whole(0, n.has(2) ? byRow(n.x(2), ranks[0]) : null);
+  return matMul(a, whole(1, n.has(3) ? oneOf(n.x(3)) : null), ranks);
+}
+
+/**
+ * Convolves images by filters, both relative to their zero points: padding with 0 is then padding with the zero point.
+ */
+function convolveLevels(
+  n: NodeCall,
+  [xZero, w, wZero]: readonly [Tensor | null, number, Tensor | null],
+): Tensor {
+  const kernel = n.attributes.ints("kernel_shape") ?? n.concrete(w).slice(2);
+  const zero = wZero === null || wZero.staticShape?.length !== 1 || wZero.staticShape[0] === 1
+    ? wZero && tf.reshape(wZero, [])
+    : tf.reshape(wZero, [-1, ...new Array<number>(n.rank(w) - 1).fill(1)]);
+  const images = centred(n.last(0), xZero && tf.reshape(xZero, []));
+  const groups = n.attributes.int("group", 1);
+  return convolve(images, centred(n.x(w), zero), slidingOf(n, kernel), groups);
+}
+
+function convInteger(n: NodeCall): RuleOutput {
+  const y = convolveLevels(n, [n.optional(2) ?? null, 1, n.optional(3) ?? null]);
+  // Sums below 2^24 are exact in float32.
+  return Value.channelsLast(tf.cast(tf.round(y), "int32"));
+}
+
+function qLinearMatMul(n: NodeCall): Tensor {
+  const ranks = [n.rank(0), n.rank(3)] as const, columns = (i: number) => oneOf(n.x(i));
+  const a = centred(n.x(0), byRow(n.x(2), ranks[0])), b = centred(n.x(3), columns(5));
+  const scale = tf.mul(
+    to(byRow(n.x(1), ranks[0]), "float32"),
+    to(columns(4), "float32"),
+  );
+  const y = tf.mul(matMul(a, b, ranks), scale);
+  return quantise(y, byRow(n.x(6), ranks[0]), byRow(n.x(7), ranks[0]), levelsOfInput(n, 7));
+}
+
+function qLinearConv(n: NodeCall): RuleOutput {
+  let y = convolveLevels(n, [n.x(2), 3, n.x(5)]);
+  if (n.has(8)) y = tf.add(y, to(n.x(8), "float32"));
+  // Scales of the filters are along the channels, which are last.
+  const scale = tf.mul(tf.reshape(n.x(1), []), oneOf(n.x(4)));
+  const out = tf.reshape(n.x(6), []), zero = tf.reshape(n.x(7), []);
+  return Value.channelsLast(quantise(tf.mul(y, scale), out, zero, levelsOfInput(n, 7)));
+}
+
+export const QUANTISED: readonly OpEntry[] = [
+  op("ConvInteger", 10, convInteger),
+  op("DequantizeLinear", 10, dequantizeLinear),
+  op("DynamicQuantizeLinear", 11, dynamicQuantizeLinear),
+  op("MatMulInteger", 10, matMulInteger),
+  op("QLinearConv", 10, qLinearConv),
+  op("QLinearMatMul", 10, qLinearMatMul),
+  op("QuantizeLinear", 10, quantizeLinear),
+];
