@@ -4,6 +4,7 @@
  */
 import { assertEquals } from "@std/assert";
 import type { NdArray, Tensor } from "@weft/weft";
+import "@weft/weft/image";
 import { loadOnnx, type OnnxOutput } from "@weft/weft/onnx";
 import { type TestDevice, testOnDevices } from "../devices.ts";
 import { some } from "../effort.ts";

@@ -15,17 +15,19 @@ import { ORDERING } from "./ordering.ts";
 import { PADDING } from "./padding.ts";
 import { POOLS } from "./pools.ts";
 import { PRODUCTS } from "./products.ts";
-import { QUANTISED } from "./quantised.ts";
-import { QUANTISED_CONTRIB } from "./quantised_contrib.ts";
-import { RANDOM } from "./random.ts";
-import { RECURRENT } from "./recurrent.ts";
+import { QUANTISED } from "./quantised/linear.ts";
+import { QUANTISED_CONTRIB } from "./quantised/contrib.ts";
+import { RANDOM } from "./data/random.ts";
+import { RECURRENT } from "./recurrent/networks.ts";
 import { REDUCTIONS } from "./reductions.ts";
 import { REGULARISATION } from "./regularisation.ts";
 import { RESIZE } from "./resize.ts";
 import { SAMPLING } from "./sampling.ts";
 import { SEQUENCES } from "./sequences.ts";
 import { SHAPES } from "./shapes.ts";
-import { SIGNAL } from "./signal.ts";
+import { SIGNAL } from "./data/signal.ts";
+import { STRINGS } from "./data/strings.ts";
+import { TOKENS } from "./data/tokens.ts";
 
 /** All entries, by family. */
 export const OPS: readonly OpEntry[] = [
@@ -52,6 +54,8 @@ export const OPS: readonly OpEntry[] = [
   ...SEQUENCES,
   ...SHAPES,
   ...SIGNAL,
+  ...STRINGS,
+  ...TOKENS,
 ];
 
 const BY_NAME = new Map<string, OpEntry[]>();

@@ -1,11 +1,11 @@
-/** Random numbers. */
-import type { DType } from "../../engine/core/dtype.ts";
-import type { Tensor } from "../../engine/core/tensor.ts";
-import type { NodeCall } from "../build/node_call.ts";
-import { op, type OpEntry, type Rule } from "../build/rule.ts";
-import { dtypeOfNumber } from "../file/types.ts";
-import { to } from "./raw.ts";
-import * as tf from "../../../mod.ts";
+/** Ops that draw random numbers, of a given shape or that of an input. */
+import type { DType } from "../../../engine/core/dtype.ts";
+import type { Tensor } from "../../../engine/core/tensor.ts";
+import type { NodeCall } from "../../build/node_call.ts";
+import { op, type OpEntry, type Rule } from "../../build/rule.ts";
+import { dtypeOfNumber } from "../../file/types.ts";
+import { to } from "../raw.ts";
+import * as tf from "../../../../mod.ts";
 
 function seedOf({ attributes }: NodeCall): number | undefined {
   return attributes.has("seed") ? Math.trunc(attributes.float("seed", 0)) : undefined;

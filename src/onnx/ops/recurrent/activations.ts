@@ -1,8 +1,8 @@
 /** Activations of recurrent networks, by the names of a node's attributes. */
-import type { Tensor } from "../../engine/core/tensor.ts";
-import type { NodeCall } from "../build/node_call.ts";
-import { like } from "./raw.ts";
-import * as tf from "../../../mod.ts";
+import type { Tensor } from "../../../engine/core/tensor.ts";
+import type { NodeCall } from "../../build/node_call.ts";
+import { like } from "../raw.ts";
+import * as tf from "../../../../mod.ts";
 
 /** A function with defaults for its alpha and beta, where it takes them. */
 interface Activation {

@@ -1,11 +1,11 @@
 /** Recurrent networks: LSTM, GRU and RNN, in one or both directions. */
-import type { Tensor } from "../../engine/core/tensor.ts";
-import type { NodeCall } from "../build/node_call.ts";
-import { op, type OpEntry, type Rule } from "../build/rule.ts";
-import { centred, quantiseByRange } from "./quantised.ts";
-import { like } from "./raw.ts";
-import { recurrentActivations } from "./recurrent_activations.ts";
-import * as tf from "../../../mod.ts";
+import type { Tensor } from "../../../engine/core/tensor.ts";
+import type { NodeCall } from "../../build/node_call.ts";
+import { op, type OpEntry, type Rule } from "../../build/rule.ts";
+import { centred, quantiseByRange } from "../quantised/linear.ts";
+import { like } from "../raw.ts";
+import { recurrentActivations } from "./activations.ts";
+import * as tf from "../../../../mod.ts";
 
 /** Maximum steps of a graph that are unrolled. */
 const MOST_UNROLLED = 16;

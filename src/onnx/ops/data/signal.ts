@@ -1,12 +1,12 @@
 /** Fourier transforms and windows of signals. */
-import type { DType } from "../../engine/core/dtype.ts";
-import type { Tensor } from "../../engine/core/tensor.ts";
-import type { NodeCall } from "../build/node_call.ts";
-import { op, type OpEntry, type Rule } from "../build/rule.ts";
-import { dtypeOfNumber } from "../file/types.ts";
-import { lastAxis, permuted } from "./indexing.ts";
-import { put1, to } from "./raw.ts";
-import * as tf from "../../../mod.ts";
+import type { DType } from "../../../engine/core/dtype.ts";
+import type { Tensor } from "../../../engine/core/tensor.ts";
+import type { NodeCall } from "../../build/node_call.ts";
+import { op, type OpEntry, type Rule } from "../../build/rule.ts";
+import { dtypeOfNumber } from "../../file/types.ts";
+import { lastAxis, permuted } from "../indexing.ts";
+import { put1, to } from "../raw.ts";
+import * as tf from "../../../../mod.ts";
 
 /** Takes element `i` of the last axis, and drops it. */
 function partOf(x: Tensor, i: number): Tensor {

@@ -1,15 +1,15 @@
 /** Quantised numbers, scale · (q − zero point): to and from them, products and convolutions of them. */
-import { type DType, DTYPES } from "../../engine/core/dtype.ts";
-import type { Tensor } from "../../engine/core/tensor.ts";
-import type { NodeCall } from "../build/node_call.ts";
-import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
-import { Value } from "../build/value.ts";
-import { dtypeOfNumber, PACKED, typeName } from "../file/types.ts";
-import { convolve } from "./convolutions.ts";
-import { matMul } from "./products.ts";
-import { isFloat, to } from "./raw.ts";
-import { slidingOf } from "./window_shape.ts";
-import * as tf from "../../../mod.ts";
+import { type DType, DTYPES } from "../../../engine/core/dtype.ts";
+import type { Tensor } from "../../../engine/core/tensor.ts";
+import type { NodeCall } from "../../build/node_call.ts";
+import { op, type OpEntry, type RuleOutput } from "../../build/rule.ts";
+import { Value } from "../../build/value.ts";
+import { dtypeOfNumber, PACKED, typeName } from "../../file/types.ts";
+import { convolve } from "../convolutions.ts";
+import { matMul } from "../products.ts";
+import { isFloat, to } from "../raw.ts";
+import { slidingOf } from "../window_shape.ts";
+import * as tf from "../../../../mod.ts";
 
 /** The range of a quantised type and the dtype that holds it. */
 interface Levels {

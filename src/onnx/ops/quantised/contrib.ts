@@ -1,10 +1,10 @@
 /** Quantised numbers in com.microsoft: weights of a few bits in blocks, and ops between levels. */
-import type { Tensor } from "../../engine/core/tensor.ts";
-import { NodeCall, type NodeSurroundings } from "../build/node_call.ts";
-import { op, type OpEntry, type Rule, type RuleOutput } from "../build/rule.ts";
-import { Value } from "../build/value.ts";
-import { POOLS } from "./pools.ts";
-import { matMul } from "./products.ts";
+import type { Tensor } from "../../../engine/core/tensor.ts";
+import { NodeCall, type NodeSurroundings } from "../../build/node_call.ts";
+import { op, type OpEntry, type Rule, type RuleOutput } from "../../build/rule.ts";
+import { Value } from "../../build/value.ts";
+import { POOLS } from "../pools.ts";
+import { matMul } from "../products.ts";
 import {
   byRow,
   centred,
@@ -16,9 +16,9 @@ import {
   quantiseByRange,
   quantizeLinear,
   spread,
-} from "./quantised.ts";
-import { to } from "./raw.ts";
-import * as tf from "../../../mod.ts";
+} from "./linear.ts";
+import { to } from "../raw.ts";
+import * as tf from "../../../../mod.ts";
 
 const domain = "com.microsoft";
 
