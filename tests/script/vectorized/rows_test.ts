@@ -59,6 +59,15 @@ const CASES: readonly Case[] = [
     plain: (x) => tf.add(tf.pow(x, 3), 1),
     calls: ["3x2"],
   },
+  {
+    name: "before constants that wait for it",
+    row: (x) => {
+      const after = tf.controlDependencies([double(x)], () => tf.constant([1, 3]));
+      return tf.add(cube(tf.mul(x, after)), after);
+    },
+    plain: (x) => tf.add(tf.pow(tf.mul(x, [1, 3]), 3), [1, 3]),
+    calls: ["3x2", "3x2"],
+  },
 ];
 
 for (const c of CASES) {

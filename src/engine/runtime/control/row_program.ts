@@ -84,6 +84,11 @@ function isStop(op: Operation): boolean {
   return op.outputs.slice(own).every((t) => t.consumers().length === 0);
 }
 
+/** True for a constant that each piece may have for itself. One that waits for an op belongs where it waits. */
+function isConstant({ type, controlInputs }: Operation): boolean {
+  return type === "Const" && controlInputs.length === 0;
+}
+
 function takeApart(f: ConcreteFunction): RowProgram {
   const { graph } = f;
   const handles = new Map<SymbolicTensor, Tensor>(
@@ -91,7 +96,6 @@ function takeApart(f: ConcreteFunction): RowProgram {
   );
   const inputs = [...graph.inputs, ...graph.captures.map((c) => c.inner), ...handles.keys()];
   const given = new Set(inputs.map((t) => t.operation));
-  const isConstant = (op: Operation): boolean => op.type === "Const";
   // A level ends with stops: what reads their results is of the next one.
   const levels = new Map<Operation, number>();
   for (const op of graph.operations) {
@@ -181,7 +185,7 @@ function makePiece(
     return made;
   };
   const inside = (t: SymbolicTensor): Tensor => {
-    if (own.has(t.operation) || t.operation.type === "Const") {
+    if (own.has(t.operation) || isConstant(t.operation)) {
       return copy(t.operation).outputs[t.valueIndex];
     }
     let there = taken.get(t);
