@@ -147,3 +147,27 @@ testOnDevices("vectorised scripts leave no tensors behind", async () => {
   assertEquals(error.node, "EagerPyFunc");
   assertEquals([tf.memory().numTensors, taken().at(-1)], [numTensors, "3x2"]);
 });
+
+testOnDevices("a loop around a vectorised script keeps nothing of its earlier turns", () => {
+  const counts: number[] = [];
+  const body = (x: tf.Tensor): tf.Tensor => {
+    counts.push(tf.memory().numDataBuffers);
+    return tf.mul(x, 2);
+  };
+  const f = tf.function((x: tf.Tensor) =>
+    tf.mapFn(
+      (row) =>
+        tf.whileLoop(
+          (i, v) => tf.logicalAnd(tf.less(i, 20), tf.greater(tf.sum(double(v)), 0)),
+          (i, v) => [tf.add(i, 1), tf.mul(tf.pyFunction(body, [tf.mul(v, 1)], ROW, OPTIONS), 0.5)],
+          [tf.scalar(0, "int32"), row],
+        )[1],
+      x,
+    )
+  ) as Fn;
+  using _scope = tf.scope();
+  assertEquals(f(tf.tensor(X)).arraySync(), X);
+  assertEquals(counts.length, 20);
+  assertEquals(counts[19], counts[1]);
+  taken();
+});

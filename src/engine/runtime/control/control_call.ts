@@ -211,8 +211,24 @@ export class ControlCall {
 
   /** Runs eager code as a part of the call: on its device, taped, and with the call as owner of new tensors. */
   within<R>(fn: () => R, device: Device = this.call.device): R {
+    return this.#owning(this.#owned, fn, device);
+  }
+
+  /** Does the same for code whose results are like those of functions: {@linkcode ControlCall.free} frees each. */
+  made(fn: () => readonly Tensor[]): readonly OpInput[] {
+    const owned: Owned[] = [];
+    let values: readonly Tensor[] = [];
+    try {
+      values = this.#owning(owned, fn);
+    } finally {
+      for (const t of owned) if (!values.includes(t as Tensor)) t.dispose();
+    }
+    return this.#adopt(values);
+  }
+
+  #owning<R>(owned: Owned[], fn: () => R, device: Device = this.call.device): R {
     const recorders = this.recorder ? [this.recorder] : [];
-    return isolated({ device: device.name, recorders }, () => withOwner(this.#owned, fn));
+    return isolated({ device: device.name, recorders }, () => withOwner(owned, fn));
   }
 
   /** Runs the call and returns its results with the tape; frees the call's other tensors, also after an error. */

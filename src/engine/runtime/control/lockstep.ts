@@ -61,7 +61,13 @@ export function runInLockstep(
       );
     });
   };
-  return whenReady(inTurn(program.steps, take), () => rowsOf(f.outputs));
+  return whenReady(inTurn(program.steps, take), () => {
+    const results = rowsOf(f.outputs);
+    // Else a loop would keep what each of its turns computes.
+    const kept = new Set([...rows.flatMap((row) => row.inputs), ...results.flat()]);
+    for (const v of new Set([...values.values()].flat())) if (!kept.has(v)) control.free(v);
+    return results;
+  });
 }
 
 /** True for a function in which calls of several rows become one. */
@@ -164,14 +170,16 @@ function loopTogether(control: ControlCall, op: Operation, rows: readonly Row[])
       inputs: inputsOf(branch, vars[k], rows[k].inputs),
       draws: rows[k].draws,
     }));
+  /** Frees a value that is neither a variable nor an input of a row. */
+  const freeUnused = (v: OpInput, k: number): void => {
+    if (!vars[k].includes(v) && !rows[k].inputs.includes(v)) control.free(v);
+  };
   const advance = (results: readonly OpInput[][]): void => {
     results.forEach((next, i) => {
       const k = active[i], before = vars[k];
       next.forEach((v, j) => checkShape(op, { shape: shapes[j], value: v, variable: j, turn }));
       vars[k] = next;
-      for (const v of before) {
-        if (!next.includes(v) && !rows[k].inputs.includes(v)) control.free(v);
-      }
+      for (const v of before) freeUnused(v, k);
     });
     turn++;
   };
@@ -182,7 +190,13 @@ function loopTogether(control: ControlCall, op: Operation, rows: readonly Row[])
   };
   const next = (): boolean | Promise<boolean> => {
     const tests = runInLockstep(control, cond.f, rowsOf(cond));
-    const isOn = whenReady(tests, (tests) => truths(control, tests.map(([test]) => test)));
+    const isOn = whenReady(tests, (tests) => {
+      const read = truths(control, tests.map(([test]) => test));
+      return whenReady(read, (isOn) => {
+        tests.forEach(([test], i) => freeUnused(test, active[i]));
+        return isOn;
+      });
+    });
     return whenReady(whenReady(isOn, goOn), () => active.length > 0);
   };
   return whenReady(repeat(next), () => vars);
@@ -257,17 +271,19 @@ function callBatch(
   control: ControlCall,
   f: ConcreteFunction,
   rows: readonly Row[],
-): readonly OpInput[][] | Promise<readonly OpInput[][]> {
+): readonly (readonly OpInput[])[] | Promise<readonly (readonly OpInput[])[]> {
   const whole = f.graph.inputs.map((_, i): OpInput => {
     const column = rows.map((row) => row.inputs[i]);
-    return stackOnHost(column) ?? control.within(() => stack(column as EagerTensor[]));
+    return stackOnHost(column) ?? control.made(() => [stack(column as EagerTensor[])])[0];
   });
   const results = control.run({ f, from: [] }, whole, { draws: rows[0].draws });
-  return whenReady(results, (results) =>
-    results.map((all) => {
+  return whenReady(results, (results) => {
+    control.freeAll(whole);
+    return results.map((all) => {
       if (all instanceof NdArray) return rowsOnHost(all);
-      const split = control.within(() => unstack(all));
+      const split = control.made(() => unstack(all));
       control.free(all);
       return split;
-    }));
+    });
+  });
 }
