@@ -172,20 +172,35 @@ function matMulInteger(n: NodeCall): Tensor {
 function convolveLevels(
   n: NodeCall,
   [xZero, w, wZero]: readonly [Tensor | null, number, Tensor | null],
+  product: (x: Tensor, w: Tensor, depth: number) => Tensor = ownProduct(n, w),
 ): Tensor {
-  const kernel = n.attributes.ints("kernel_shape") ?? n.concrete(w).slice(2);
   const zero = wZero === null || wZero.staticShape?.length !== 1 || wZero.staticShape[0] === 1
     ? wZero && tf.reshape(wZero, [])
     : tf.reshape(wZero, [-1, ...new Array<number>(n.rank(w) - 1).fill(1)]);
   const images = centred(n.last(0), xZero && tf.reshape(xZero, []));
-  const groups = n.attributes.int("group", 1);
-  return convolve(images, centred(n.x(w), zero), slidingOf(n, kernel), groups);
+  const depth = n.concrete(w).slice(1).reduce((a, b) => a * b, 1);
+  return product(images, centred(n.x(w), zero), depth);
 }
 
+/** Returns a node's convolution in float32. */
+function ownProduct(n: NodeCall, w: number): (x: Tensor, filter: Tensor) => Tensor {
+  const sliding = slidingOf(n, n.attributes.ints("kernel_shape") ?? n.concrete(w).slice(2));
+  const groups = n.attributes.int("group", 1);
+  return (x, filter) => convolve(x, filter, sliding, groups);
+}
+
+/** Numbers of products of levels below which sums are exact in float32. */
+const MOST_EXACT = Math.floor(2 ** 24 / 255 ** 2);
+
 function convInteger(n: NodeCall): RuleOutput {
-  const y = convolveLevels(n, [n.optional(2) ?? null, 1, n.optional(3) ?? null]);
-  // Sums below 2^24 are exact in float32.
-  return Value.channelsLast(tf.cast(tf.round(y), "int32"));
+  const own = ownProduct(n, 1), whole = (t: Tensor): Tensor => tf.cast(t, "int32");
+  const y = convolveLevels(n, [n.optional(2) ?? null, 1, n.optional(3) ?? null], (x, w, depth) => {
+    if (depth <= MOST_EXACT) return whole(own(x, w));
+    // Sums of sixteenths and of their remainders are exact for sixteen times as many.
+    const high = tf.floor(tf.mul(x, 1 / 16)), low = tf.sub(x, tf.mul(high, 16));
+    return tf.add(tf.mul(whole(own(high, w)), 16), whole(own(low, w)));
+  });
+  return Value.channelsLast(y);
 }
 
 function qLinearMatMul(n: NodeCall): Tensor {

@@ -1,0 +1,78 @@
+/** Quantised models of ONNX as graphs: open extents, and sums that float32 does not hold. */
+import { assertEquals } from "@std/assert";
+import * as tf from "@weft/weft";
+import { loadOnnx } from "@weft/weft/onnx";
+import { testOnDevices } from "../devices.ts";
+import { floats, model, node, tensor, value } from "./make_model.ts";
+
+testOnDevices("ConvInteger sums whole numbers beyond float32's", async () => {
+  const m = await loadOnnx(model({
+    nodes: [node("ConvInteger", ["x", "w"], ["y"])],
+    inputs: [value("x", "uint8", [1, 300, 1, 1]), value("w", "uint8", [1, 300, 1, 1])],
+    outputs: [value("y", "int32", [1, 1, 1, 1])],
+  }));
+  const x = tf.fill([1, 300, 1, 1], 255, "uint8");
+  const w = tf.concat(
+    [tf.fill([1, 299, 1, 1], 255, "uint8"), tf.fill([1, 1, 1, 1], 254, "uint8")],
+    1,
+  );
+  const { y } = await m.run({ x, w }) as Record<string, tf.Tensor>;
+  assertEquals(await y.array(), [[[[299 * 255 * 255 + 255 * 254]]]]);
+  m.dispose();
+});
+
+testOnDevices("MatMulNBits multiplies batches of any size, and has a gradient", async () => {
+  const m = await loadOnnx(model({
+    nodes: [
+      node("MatMulNBits", ["x", "w", "scales"], ["y"], {
+        K: 4n,
+        N: 2n,
+        bits: 4n,
+        block_size: 16n,
+      }, "com.microsoft"),
+    ],
+    inputs: [value("x", "float32", ["n", "t", 4]), value("w", "uint8", [2, 1, 8])],
+    outputs: [value("y", "float32", ["n", "t", 2])],
+    initialisers: [tensor("scales", [2, 1], floats(0.5, 2))],
+    domains: ["com.microsoft"],
+  }));
+  // Levels, low bits first: 9 10 11 12 and 0 15 8 7, less 8.
+  const w = tf.tensor(
+    [0xa9, 0xcb, 0, 0, 0, 0, 0, 0, 0xf0, 0x78, 0, 0, 0, 0, 0, 0],
+    [2, 1, 8],
+    "uint8",
+  );
+  const f = tf.function((x: tf.Tensor, w: tf.Tensor) => m.call({ x, w }).y as tf.Tensor, {
+    inputSignature: [
+      new tf.TensorSpec([null, null, 4], "float32"),
+      new tf.TensorSpec([2, 1, 8], "uint8"),
+    ],
+  });
+  const x = tf.tensor([1, 2, 3, 4, 1, 0, 0, 1], [1, 2, 4]);
+  assertEquals(await f(x, w).array(), [[[15, 4], [2.5, -18]]]);
+  const gradient = tf.grad((v: tf.Tensor) => tf.sum(f(v, w)))(x);
+  assertEquals(await gradient.array(), [[[-15.5, 15, 1.5, 0], [-15.5, 15, 1.5, 0]]]);
+  m.dispose();
+});
+
+testOnDevices("QuantizeLinear and DequantizeLinear spread blocks over an open axis", async () => {
+  const m = await loadOnnx(model({
+    nodes: [
+      node("QuantizeLinear", ["x", "scales", "zeros"], ["q"], { axis: 1n, block_size: 2n }),
+      node("DequantizeLinear", ["q", "scales", "zeros"], ["y"], { axis: 1n, block_size: 2n }),
+    ],
+    inputs: [
+      value("x", "float32", ["n", 3]),
+      value("scales", "float32", ["n", 2]),
+      value("zeros", "uint8", ["n", 2]),
+    ],
+    outputs: [value("q", "uint8", ["n", 3]), value("y", "float32", ["n", 3])],
+  }));
+  const x = tf.tensor2d([[1, 2.5, 300], [-1, 0.3, -40]]);
+  const scales = tf.tensor2d([[1, 1], [0.5, 2]]),
+    zeros = tf.tensor2d([[0, 3], [2, 10]], [2, 2], "uint8");
+  const { q, y } = await m.run({ x, scales, zeros }) as Record<string, tf.Tensor>;
+  assertEquals(await q.array(), [[1, 2, 255], [0, 3, 0]]);
+  assertEquals(await y.array(), [[1, 2, 252], [-1, 0.5, -20]]);
+  m.dispose();
+});
