@@ -1,6 +1,7 @@
 /** `deno task mutate`: the mutants it finds, the counters it puts in, the order it tries them in, and how it judges. */
 
 import { assert, assertEquals } from "@std/assert";
+import { exists, read } from "../tools/files.ts";
 import { instrument } from "../tools/mutate/instrument.ts";
 import { applyMutant, judge } from "../tools/mutate/judge.ts";
 import { findMutants } from "../tools/mutate/mutants.ts";
@@ -210,4 +211,12 @@ Deno.test("judge() shows what is most about a file first, within a budget, and b
   const workspace = { write: () => {}, test: () => Promise.reject(new Error("not asked")) };
   const { status } = await judge(mutant, { workspace, source, tests: [], budgetMs: 3000 });
   assertEquals(status, "unreached");
+});
+
+Deno.test("mutants that no test can notice are of lines that are there", () => {
+  const listed: { file: string; text: string }[] = JSON.parse(read("tools/mutate/equivalent.json"));
+  const stale = listed.filter(({ file, text }) =>
+    !exists(file) || !read(file).split("\n").some((line) => line.trim() === text)
+  );
+  assertEquals(stale, []);
 });
