@@ -7,6 +7,7 @@ import type { GpuPlan, GpuVariant, Profile } from "../../engine/core/dispatch.ts
 import { gpuBytes } from "../../engine/core/gpu_storage.ts";
 import { InternalError } from "../../engine/core/errors.ts";
 import { makeData } from "../../engine/core/dtype.ts";
+import { fusionOf } from "../../engine/core/fusion.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import {
   argOfInput,
@@ -21,7 +22,8 @@ import { type ConcreteSpec, isConcreteSpec } from "../../engine/core/tensor_spec
 import type { WebGpuDevice } from "../../engine/devices/webgpu/webgpu_device.ts";
 import { runnableVariants } from "../../engine/kernels/pointwise/half.ts";
 import { device as onDevice } from "../../engine/runtime/devices/devices.ts";
-import { constantTensor } from "../../engine/runtime/eager/eager.ts";
+import { constantTensor, executeOn } from "../../engine/runtime/eager/eager.ts";
+import { expandFusion } from "../../engine/ops/fused/fused.ts";
 import { tidy } from "../../engine/runtime/eager/tensor.ts";
 
 /** True where the op reads this flat input on the host. */
@@ -47,7 +49,10 @@ export function inputsOn(def: OpDef, inputs: readonly NdArray[], device: Device)
   return inputs.map((a, i) => (isHostInput(def, i, inputs.length) ? a : constantTensor(a, device)));
 }
 
-/** Runs the op eagerly on a device and reads its outputs. An array that is given twice is one tensor. */
+/**
+ * Runs the op, with the fusion that its attributes may hold, at once on a device and reads its outputs. An array that is
+ * given twice is one tensor.
+ */
 export function runEagerly(
   def: OpDef,
   inputs: readonly NdArray[],
@@ -56,7 +61,10 @@ export function runEagerly(
 ): Promise<NdArray[]> {
   return readOutputs(device, () => {
     const made = inputsOn(def, inputs, device);
-    return apply(def, inputs.map((a) => made[inputs.indexOf(a)]), attrs);
+    const given = inputs.map((a) => made[inputs.indexOf(a)]);
+    return fusionOf(attrs) === undefined
+      ? apply(def, given, attrs)
+      : executeOn(def, given, attrs, { device, expandFusion });
   });
 }
 

@@ -4,10 +4,8 @@ import { assert, assertAlmostEquals } from "@std/assert";
 import { NdArray } from "../../../src/engine/core/nd_array.ts";
 import { argument, type Expr, scalar as s } from "../../../src/engine/core/scalar/expr.ts";
 import { CpuDevice } from "../../../src/engine/devices/cpu/cpu_device.ts";
-import { expandFusion } from "../../../src/engine/ops/fused/fused.ts";
 import { cpuDevice } from "../../../src/engine/runtime/devices/devices.ts";
-import { constantTensor, executeOn } from "../../../src/engine/runtime/eager/eager.ts";
-import { problemOf } from "../../../src/library/testing/run_op.ts";
+import { problemOf, runEagerly } from "../../../src/library/testing/run_op.ts";
 import { type Per, withEpilogue } from "../../fusions.ts";
 import { ENGINES, randomSource } from "./engines.ts";
 import { op, runFast, runLoops } from "./kernel_runs.ts";
@@ -203,10 +201,9 @@ Deno.test("what is fused to an op is never left out where no kernel knows it", a
   for (const device of [new CpuDevice(null), new CpuDevice(engine)]) {
     assert(device.prepare(op("MatMul"), problemOf(op("MatMul"), [a, b, one], attrs)) === null);
   }
-  const device = cpuDevice(), inputs = [a, b, one].map((x) => constantTensor(x, device));
-  const [sum] = executeOn(op("MatMul"), inputs, attrs, { device, expandFusion });
+  const [sum] = await runEagerly(op("MatMul"), [a, b, one], attrs, cpuDevice());
   assertClose(
-    (await sum.ndarray()).data,
+    sum.data,
     (product.data as Float32Array).map((v) => v + Number(one.data[0])),
     "parts",
   );
