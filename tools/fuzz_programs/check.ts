@@ -46,9 +46,13 @@ export function firstLine(error: unknown): string {
   return String(error).split("\n")[0]!;
 }
 
-/** True where an op says that it must know more of a shape, as TensorFlow's do. */
+/**
+ * True where an op says that it must know more of a shape, as TensorFlow's do, or divides whole numbers by zero, which a GPU does
+ * in silence (DIFFERENCES.md).
+ */
 function isRefusal(error: unknown): boolean {
   if (error instanceof tf.NotImplementedError) return true;
+  if (/Integer division by zero/.test(firstLine(error))) return true;
   return error instanceof tf.ValueError &&
     /unknown|must be known|not fully defined|undefined rank/i.test(error.message);
 }
