@@ -242,4 +242,6 @@ export const INDEXING: readonly OpEntry[] = [
   op("ScatterND", 11, scatterNd),
   op("Slice", 1, slice, { known: [1, 2, 3, 4], narrow: true, follow: FOLLOW.slice }),
   op("Trilu", 14, trilu, { known: [1] }),
+  op("GatherND", 1, gatherNd, { domain: "com.microsoft" }),
+  op("Trilu", 1, trilu, { known: [1], domain: "com.microsoft" }),
 ];

@@ -348,5 +348,6 @@ export const SAMPLING: readonly OpEntry[] = [
   op("Col2Im", 18, col2Im, { known: [1, 2] }),
   op("DeformConv", 19, deformConv),
   op("GridSample", 16, gridSample),
+  op("GridSample", 1, gridSample, { domain: "com.microsoft" }),
   op("RoiAlign", 10, roiAlign),
 ];

@@ -266,5 +266,10 @@ export const SHAPES: readonly OpEntry[] = [
   op("Squeeze", 1, squeeze, { ...KNOWN, narrow: true, follow: FOLLOW.toScalar }),
   op("Tile", 1, tile, { ...KNOWN, grows: true }),
   op("Transpose", 1, transpose, { narrow: true }),
+  op("ExpandDims", 1, (n) => tf.expandDims(n.x(0), n.wantInts(1)[0]), {
+    ...KNOWN,
+    domain: "com.microsoft",
+  }),
+  op("Range", 1, range, { grows: true, domain: "com.microsoft" }),
   op("Unsqueeze", 1, unsqueeze, { ...KNOWN, narrow: true, follow: FOLLOW.toVector }),
 ];
