@@ -16,7 +16,7 @@ const COMPILER = "npm:@typescript/native-preview@7.0.0-dev.20260707.2/tsgo";
 /** The types of Deno's Node API: timers, `node:` modules. */
 const NODE_TYPES = "@types/node@24.10.1";
 
-/** Where what it reads is written. */
+/** The folder of the files that the compiler reads. */
 const FOLDER = ".cache/native_check";
 
 /** Folders and files whose types are checked. */
@@ -65,7 +65,7 @@ async function tsConfig(): Promise<object> {
   };
 }
 
-/** Where bare names lead: our own and `@std` as the npm-only import map says, packages to Deno's cache. */
+/** Targets of bare names: our own and `@std` as the npm-only import map says, packages to Deno's cache. */
 async function paths(folders: readonly string[]): Promise<Record<string, string[]>> {
   const { imports } = JSON.parse(await Deno.readTextFile(NPM_ONLY_IMPORT_MAP)) as {
     imports: Record<string, string>;
@@ -106,7 +106,7 @@ async function packageFolders(): Promise<string[]> {
   return [...Deno.readDirSync(npmCache)].map(({ name }) => `${npmCache}/${name}`);
 }
 
-/** Where a package such as `esbuild@0.28.2` lies, or null. */
+/** Returns the folder of a package such as `esbuild@0.28.2`, or null. */
 function folderOf(name: string, folders: readonly string[]): string | null {
   const path = name.replace(/(?!^)@/, "/");
   return folders.map((folder) => `${folder}/${path}`)

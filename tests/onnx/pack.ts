@@ -6,11 +6,11 @@ import { NdArray } from "@weft/weft";
 import type { DType } from "@weft/weft";
 import type { OnnxInput, OnnxModel } from "@weft/weft/onnx";
 
-/** Where a model is in a pack, and what it computes. */
+/** A model in a pack: its place, inputs and wanted outputs. */
 export interface Case {
   /** Its name. */
   readonly n: string;
-  /** Where its file begins, and how long it is. */
+  /** Offset of its file, and its length in bytes. */
   readonly m: readonly [from: number, length: number];
   /** Inputs and outputs: numbers of tensors, lists of them for sequences, null for absent optionals. */
   readonly sets:

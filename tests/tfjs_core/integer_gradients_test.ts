@@ -108,7 +108,7 @@ const DTYPES = {
   float32: [1, 2, 3, 4, 5, 6],
 };
 
-/** Where our answer is another than TensorFlow.js's: names and dtypes by the reason. */
+/** Answers of ours that differ from TensorFlow.js's: names and dtypes by the reason. */
 const OTHER: Readonly<Record<string, readonly string[]>> = {
   "the slope at the corner differs for floats too, as it does in TensorFlow": [
     ...["abs bool", "relu6 int32", "relu6 float32", "selu bool"],

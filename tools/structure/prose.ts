@@ -9,7 +9,8 @@
 const COMMENT = /^[ \t]*(?:\/\*\*(?!\/)[^]*?\*\/|\/\/ .*)/gm;
 
 /** A doc comment whose first word is no subject. */
-const OPENING = /^\/\*\*\s*(?:\*\s*)?(?:What|How|Who|Whoever|Whether|Of an?|Reasons\.)(?= |$)/;
+const OPENING =
+  /^\/\*\*\s*(?:\*\s*)?(?:What|How|Who|Whose|Whoever|Where|Whether|Of an?|Reasons\.)(?= |$)/;
 
 /** Persons, which code does not have. */
 const PERSON = /\b(?:who|whoever|whom|nobody|somebody|anybody|everybody)\b/i;

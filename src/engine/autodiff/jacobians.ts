@@ -42,7 +42,7 @@ function rowDimsOf(t: Tensor): Dims {
 
 /**
  * Computes the derivative of each element of `target` with respect to each source: shape `[...target, ...source]`.
- * Where not connected it is null, or zeros where `zero`.
+ * The derivative of a source that is not connected is null, or zeros if `zero` is set.
  */
 export function jacobians(
   target: Tensor,

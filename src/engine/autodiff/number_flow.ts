@@ -11,7 +11,7 @@ import { zerosOfSpec } from "../ops/array/fill_ops.ts";
 import { FLOATS, type GradientFlow, gradientFlow } from "./flow.ts";
 import { declared, isDifferentiable, type Step } from "./steps.ts";
 
-/** Where gradients of integers want more than the rules of ops. */
+/** Gradients of integers that the rules of ops do not give. */
 export interface NumberRules {
   /** Inputs, by ops, for which the op's rule has no gradient, and which get zeros. */
   readonly flat: Readonly<Record<string, readonly number[]>>;

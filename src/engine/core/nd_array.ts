@@ -46,7 +46,7 @@ export class NdArray {
   readonly data: HostData;
   /** The elements that `data` is copied from at its first read; null where the array has its own. */
   #source: HostData | null = null;
-  /** Where the elements of a row of a list are: among those of the array that it is of. */
+  /** The place of a row among the elements of its list; null for an array that is no such row. */
   #part: Part | null = null;
 
   static {

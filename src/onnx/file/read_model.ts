@@ -27,7 +27,7 @@ export interface OnnxFile {
 
 /** Options of reading a model. */
 export interface ReadOptions {
-  /** Where tensors in other files come from; files in the model's folder by default. */
+  /** Source of tensors in other files; files in the model's folder by default. */
   readonly externalData?: ExternalData;
   /** Is told how much of a download is there, from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;

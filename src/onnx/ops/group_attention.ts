@@ -25,7 +25,7 @@ function separate(n: NodeCall, heads: number, shared: number): Tensor[] {
   return tf.split(all, [heads, shared, shared], 1);
 }
 
-/** Where a row's new keys go in the cache. */
+/** The cache of keys: its size, and the place of each row's new keys. */
 interface Cache {
   /** Keys of each row before the new ones: `[batch, 1]`. */
   readonly past: Tensor;

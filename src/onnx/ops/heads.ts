@@ -156,7 +156,7 @@ function softmaxWith(scores: Tensor, sink: Tensor | null): Tensor {
   return tf.stridedSlice(all, [0, 0, 0, 0], [0, 0, 0, -1], [1, 1, 1, 1], 0, 0b0111);
 }
 
-/** Where queries and keys are in a sequence. */
+/** Places of queries and keys in a sequence. */
 export interface Places {
   /** Places of queries: `[queries, 1]`, or `[batch, 1, queries, 1]`. */
   readonly rows: Tensor;

@@ -115,7 +115,7 @@ export interface ChainedOps extends ChainedWindows {
   dot<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Exponential linear unit. See `tf.elu`. */
   elu<T extends Tensor = Tensor>(): T;
-  /** Where equal to `b`. See `tf.equal`. */
+  /** True for elements equal to `b`. See `tf.equal`. */
   equal<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Error function. See `tf.erf`. */
   erf<T extends Tensor = Tensor>(): T;
@@ -145,11 +145,11 @@ export interface ChainedOps extends ChainedWindows {
   ifft<T extends Tensor = Tensor>(): T;
   /** Inverse Fourier transform to a real tensor. See `tf.irfft`. */
   irfft<T extends Tensor = Tensor>(): T;
-  /** Where neither infinite nor NaN. See `tf.isFinite`. */
+  /** True for elements neither infinite nor NaN. See `tf.isFinite`. */
   isFinite<T extends Tensor = Tensor>(): T;
-  /** Where infinite. See `tf.isInf`. */
+  /** True for infinite elements. See `tf.isInf`. */
   isInf<T extends Tensor = Tensor>(): T;
-  /** Where NaN. See `tf.isNaN`. */
+  /** True for NaN. See `tf.isNaN`. */
   isNaN<T extends Tensor = Tensor>(): T;
   /** This where positive, else `alpha * this`. See `tf.leakyRelu`. */
   leakyRelu<T extends Tensor = Tensor>(alpha?: number): T;
@@ -167,7 +167,7 @@ export interface ChainedOps extends ChainedWindows {
   logicalNot<T extends Tensor = Tensor>(): T;
   /** `this || b`. See `tf.logicalOr`. */
   logicalOr<T extends Tensor = Tensor>(b: TensorLike): T;
-  /** Where exactly one is true. See `tf.logicalXor`. */
+  /** True for elements of which exactly one is true. See `tf.logicalXor`. */
   logicalXor<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Logarithm of the sigmoid. See `tf.logSigmoid`. */
   logSigmoid<T extends Tensor = Tensor>(): T;
@@ -204,7 +204,7 @@ export interface ChainedOps extends ChainedWindows {
     axis?: ChainedAxes,
     keepDims?: boolean,
   ): T;
-  /** Where different from `b`. See `tf.notEqual`. */
+  /** True for elements different from `b`. See `tf.notEqual`. */
   notEqual<T extends Tensor = Tensor>(b: TensorLike): T;
   /** Indices as one-hot vectors. See `tf.oneHot`. */
   oneHot<T extends Tensor = Tensor>(depth: number, onValue?: number, offValue?: number): T;

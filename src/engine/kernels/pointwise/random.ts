@@ -48,7 +48,7 @@ export function drawVariant(how: Distribution | "integers"): GpuVariant {
   };
 }
 
-/** Where whole numbers begin and how many there are; of no bounds, the dtype's full range. */
+/** Returns the least whole number and the count of them; without bounds, the full range of the dtype. */
 function bounds([, , low, high]: Problem["hosts"]): { low: number; range: number } {
   if (low === undefined) return { low: 0, range: 0 };
   const min = Number(low.item());

@@ -206,7 +206,7 @@ export function prod(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
 
 /**
  * Greatest element over axes; over all where none is given. NaN wins. Booleans count as int32. TensorFlow op `Max`.
- * Where several elements are greatest, they share the gradient. Throws `ValueError` for an axis out of range.
+ * Several greatest elements share the gradient. Throws `ValueError` for an axis out of range.
  *
  * @example
  * ```ts
@@ -221,7 +221,7 @@ export function max(x: TensorLike, axis?: Axes, keepDims = false): Tensor {
 
 /**
  * Least element over axes; over all where none is given. NaN wins. Booleans count as int32. TensorFlow op `Min`.
- * Where several elements are least, they share the gradient. Throws `ValueError` for an axis out of range.
+ * Several least elements share the gradient. Throws `ValueError` for an axis out of range.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * Where sessions run that are given a target: other processes, as targets name them.
+ * Targets of sessions: the processes that run the graphs of sessions with a target.
  */
 import { type Seam, seam } from "../../core/contract/seam.ts";
 import { NotFoundError } from "../../core/errors.ts";

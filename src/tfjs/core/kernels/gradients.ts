@@ -1,4 +1,4 @@
-/** Where gradients of TensorFlow.js's kernels differ from those of our ops. */
+/** Differences between the gradients of TensorFlow.js's kernels and those of our ops. */
 
 /**
  * Ops that have no gradient for these inputs, where that of TensorFlow.js's kernel is zeros. Its other kernels without one throw, as

@@ -89,7 +89,7 @@ export class Simd {
     return this.f.let(i32x4.shuffle(low, two(half(a), half(b)), [0, 1, 4, 5]));
   }
 
-  /** Where any lane of `rare` is set, recomputes all lanes by the JavaScript function. */
+  /** Recomputes all lanes by the JavaScript function if any lane of `rare` is set. */
   rareHost(result: F4, rare: I4, name: string, args: readonly F4[]): F4 {
     const fn = this.#host.get(name);
     if (fn === undefined) throw new Error(`Cannot call ${name}: the module does not import it`);
