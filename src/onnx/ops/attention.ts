@@ -13,10 +13,9 @@ import {
   placesOf,
   rotate,
   splitHeads,
-  wide,
   zerosOf,
 } from "./heads.ts";
-import { like, to } from "./raw.ts";
+import { like, to, wide } from "./raw.ts";
 import * as tf from "../../../mod.ts";
 
 /** Returns the dtype of a softmax: the node's, where that is wider than what is computed in. */

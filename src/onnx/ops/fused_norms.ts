@@ -3,20 +3,9 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry } from "../build/rule.ts";
 import { dtypeOfNumber } from "../file/types.ts";
-import { wide } from "./heads.ts";
-import { like, to } from "./raw.ts";
+import { rootMeanSquare } from "./norms.ts";
+import { to, wide } from "./raw.ts";
 import * as tf from "../../../mod.ts";
-
-/** Divides by the root of the mean square of axes; `inverse` is the factor. */
-function rootMeanSquare(
-  x: Tensor,
-  axes: number[],
-  epsilon: number,
-): { readonly y: Tensor; readonly inverse: Tensor } {
-  const square = tf.mean(tf.square(x), axes, true);
-  const inverse = tf.rsqrt(tf.add(square, like(x, epsilon)));
-  return { y: tf.mul(x, inverse), inverse };
-}
 
 function simplifiedLayerNorm(n: NodeCall): Tensor[] {
   const { attributes } = n, rank = n.rank(0), axis = n.axis("axis", -1, rank);

@@ -2,17 +2,12 @@
 import type { DType } from "../../engine/core/dtype.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
-import { like, to } from "./raw.ts";
+import { like, to, wide } from "./raw.ts";
 import { elementOf, vectorOf, withShape } from "./shapes.ts";
 import * as tf from "../../../mod.ts";
 
 /** The extent of an axis: a number, or an int32 scalar where it is known only at run time. */
 export type Extent = number | Tensor;
-
-/** Widens a narrow dtype: heads attend in float32, and round once. */
-export function wide(x: Tensor): Tensor {
-  return x.dtype === "float16" || x.dtype === "bfloat16" ? to(x, "float32") : x;
-}
 
 export function extentOf(x: Tensor, axis: number): Extent {
   return x.staticShape?.[axis] ?? tf.reshape(elementOf(tf.shape(x), axis), []);

@@ -4,8 +4,8 @@ import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
 import { Value } from "../build/value.ts";
 import { convolve } from "./convolutions.ts";
-import { extentOf, joinHeads, minus, reshaped, splitHeads, wide, zerosOf } from "./heads.ts";
-import { like, to } from "./raw.ts";
+import { extentOf, joinHeads, minus, reshaped, splitHeads, zerosOf } from "./heads.ts";
+import { like, to, wide } from "./raw.ts";
 import { vectorOf } from "./shapes.ts";
 import * as tf from "../../../mod.ts";
 

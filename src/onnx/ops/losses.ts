@@ -3,8 +3,7 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
 import { Value } from "../build/value.ts";
-import { wide } from "./heads.ts";
-import { to } from "./raw.ts";
+import { to, wide } from "./raw.ts";
 import * as tf from "../../../mod.ts";
 
 /** Returns the loss of log-probabilities with the classes last, weighted and reduced as the node says. */

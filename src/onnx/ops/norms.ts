@@ -5,18 +5,13 @@ import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type Rule, type RuleOutput } from "../build/rule.ts";
 import { Value } from "../build/value.ts";
 import { dtypeOfNumber } from "../file/types.ts";
-import { like, to } from "./raw.ts";
+import { like, to, wide } from "./raw.ts";
 import { lastAxis, permuted } from "./indexing.ts";
 import * as tf from "../../../mod.ts";
 
 /** Appends axes of extent 1 to a vector of channels, which is then at axis 1. */
 function atChannels(v: Tensor, rank: number): Tensor {
   return rank <= 2 ? v : tf.reshape(v, [-1, ...new Array<number>(rank - 2).fill(1)]);
-}
-
-/** Widens a narrow dtype: a norm is computed in float32 and rounded once. */
-function wide(x: Tensor): Tensor {
-  return x.dtype === "float16" || x.dtype === "bfloat16" ? to(x, "float32") : x;
 }
 
 function batchNorm(n: NodeCall): RuleOutput | RuleOutput[] {
@@ -83,13 +78,23 @@ function layerNorm(n: NodeCall): RuleOutput[] {
   return [n.has(2) ? tf.add(scaled, n.x(2)) : scaled, mean, inverse];
 }
 
+/** Divides by the root of the mean square of axes; `inverse` is the factor. */
+export function rootMeanSquare(
+  x: Tensor,
+  axes: number[],
+  epsilon: number,
+): { readonly y: Tensor; readonly inverse: Tensor } {
+  const square = tf.mean(tf.square(x), axes, true);
+  const inverse = tf.rsqrt(tf.add(square, like(x, epsilon)));
+  return { y: tf.mul(x, inverse), inverse };
+}
+
 function rmsNorm(n: NodeCall): Tensor {
   const { attributes } = n, rank = n.rank(0), axis = n.axis("axis", -1, rank);
   const stash = dtypeOfNumber(attributes.int("stash_type", 1));
   const x = n.dtype(0) === "float64" ? n.x(0) : to(n.x(0), stash);
   const axes = Array.from({ length: rank - axis }, (_, i) => i + axis);
-  const square = tf.mean(tf.square(x), axes, true);
-  const y = tf.mul(x, tf.rsqrt(tf.add(square, like(x, attributes.float("epsilon", 1e-5)))));
+  const { y } = rootMeanSquare(x, axes, attributes.float("epsilon", 1e-5));
   return tf.mul(to(y, n.dtype(0)), n.x(1));
 }
 

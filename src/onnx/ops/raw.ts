@@ -33,6 +33,11 @@ export function to(x: Tensor, dtype: DType): Tensor {
   return x.dtype === dtype ? x : tf.cast(x, dtype);
 }
 
+/** Widens a narrow float, so that a rule computes in float32 and rounds once. */
+export function wide(x: Tensor): Tensor {
+  return x.dtype === "float16" || x.dtype === "bfloat16" ? to(x, "float32") : x;
+}
+
 export function like(x: Tensor, value: number): Tensor {
   return to(tf.scalar(value, isFloat(x.dtype) ? "float32" : "int32"), x.dtype);
 }
