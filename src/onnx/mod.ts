@@ -7,7 +7,10 @@ import "../../mod.ts";
 
 export { loadOnnx, type LoadOnnxOptions } from "./load_onnx.ts";
 export { inspectOnnx, type OnnxInspection } from "./inspect_onnx.ts";
-export type { OnnxInput, OnnxModel, OnnxOutput, OnnxOutputs, OnnxValue } from "./model.ts";
+export type { OnnxCallOptions, OnnxInput, OnnxModel, OnnxValue } from "./model.ts";
+export type { OnnxOutput, OnnxOutputs } from "./variant.ts";
+export type { VariableMaker } from "./edit/edits.ts";
+export type { NamePattern } from "./edit/patterns.ts";
 export type { OnnxScript } from "./scripts.ts";
 export type { ExternalData } from "./file/external_data.ts";
 export type { ReadOptions } from "./file/read_model.ts";

@@ -1,21 +1,20 @@
 /** A loaded model: named inputs and outputs, variables, and functions that run it. */
-import { compose, currentInterpreter } from "../engine/core/apply.ts";
+import { optionCheck, wantFunction } from "../engine/core/arguments.ts";
 import { describe } from "../engine/core/convert.ts";
 import type { DType } from "../engine/core/dtype.ts";
 import { ValueError } from "../engine/core/errors.ts";
 import { compatible, type PartialShape, shapeText } from "../engine/core/shape.ts";
 import { Tensor, type TensorLike } from "../engine/core/tensor.ts";
 import { TensorSpec } from "../engine/core/tensor_spec.ts";
-import { currentGraph } from "../engine/graph/current_graph.ts";
 import type { FuncGraph } from "../engine/graph/func_graph.ts";
 import { asTensor, toInput } from "../engine/ops/input.ts";
-import { type TracedFunction, tracedFunction } from "../engine/runtime/functions/function.ts";
 import type { Variable } from "../engine/runtime/variables/variable.ts";
-import { NeedsValueError, tensorOf } from "./build/node_call.ts";
-import { Value } from "./build/value.ts";
-import { Walk, type WalkOptions } from "./build/walk.ts";
+import type { WalkOptions } from "./build/walk.ts";
+import { Edits, type VariableMaker } from "./edit/edits.ts";
+import { type NamePattern, nameTest } from "./edit/patterns.ts";
 import type { GraphValue, OnnxGraph } from "./file/graph.ts";
 import { shapeOfExtents } from "./file/types.ts";
+import { ABSENT, type Feeds, type OnnxOutputs, Variant } from "./variant.ts";
 
 /** An input or output of a model. */
 export interface OnnxValue {
@@ -34,9 +33,6 @@ export interface OnnxValue {
  */
 export type OnnxInput = TensorLike | readonly TensorLike[] | null;
 
-/** An output value: a tensor, or a list of them for a sequence. */
-export type OnnxOutput = Tensor | Tensor[];
-
 export interface ModelInit {
   /** Its name in errors. */
   readonly name: string;
@@ -48,12 +44,29 @@ export interface ModelInit {
   readonly walk: WalkOptions;
 }
 
-type Feeds = Readonly<Record<string, Tensor | readonly Tensor[]>>;
-/** Outputs of a model, by name. */
-export type OnnxOutputs = Record<string, OnnxOutput>;
+/** Options of a call. */
+export interface OnnxCallOptions {
+  /**
+   * Names of the results: outputs, or any tensor of the graph, or a node for its first output. What none of them needs
+   * is not computed, and inputs for it need not be given. Default: the model's outputs.
+   */
+  readonly outputs?: readonly string[];
+  /**
+   * True: dropout drops elements, batch normalization takes the statistics of the batch and updates the running ones.
+   * False: neither does. Default: as the file says.
+   */
+  readonly training?: boolean;
+}
 
-/** Maximum number of input shapes with traces of their own. Then varying extents become unknown. */
-const MOST_SHAPES = 4;
+const checkReplace = optionCheck<{ readonly from?: string | readonly string[] }>("replace", {
+  from: true,
+});
+const checkCall = optionCheck<OnnxCallOptions>("run", { outputs: true, training: true });
+
+type Inputs = Readonly<Record<string, OnnxInput>>;
+
+/** Returns the edits of a model, for those that add some. */
+export let editsOf: (model: OnnxModel) => Edits;
 
 /** A model of an ONNX file. Made by {@linkcode loadOnnx}. */
 export class OnnxModel {
@@ -61,16 +74,18 @@ export class OnnxModel {
   readonly inputs: readonly OnnxValue[];
   /** Its outputs, in the file's order. */
   readonly outputs: readonly OnnxValue[];
-  /** Its floating-point initialisers by name, to train, assign or save. */
-  readonly variables: Readonly<Record<string, Variable>>;
   readonly #init: ModelInit;
-  readonly #constants = new Map<OnnxGraph, Map<string, Value>>();
-  readonly #function: TracedFunction<[Feeds], OnnxOutputs>;
-  readonly #relaxed: TracedFunction<[Feeds], OnnxOutputs>;
+  readonly #edits: Edits;
+  /** Its graph by outputs and mode. */
+  readonly #variants = new Map<string, Variant>();
+  /** Names of variables that may be trained. */
+  readonly #trainable: ReadonlySet<string>;
   #graph: FuncGraph | null = null;
-  /** True where a graph needs values known only at run time. */
-  #isEager = false;
   #isDisposed = false;
+
+  static {
+    editsOf = (model) => model.#edits;
+  }
 
   /** Made by {@linkcode loadOnnx}. */
   constructor(init: ModelInit) {
@@ -78,63 +93,43 @@ export class OnnxModel {
     const { graph, dimensions, variables, name } = init;
     this.inputs = graph.inputs.map((v) => describeValue(v, dimensions));
     this.outputs = graph.outputs.map((v) => describeValue(v, dimensions));
-    this.variables = variables;
-    this.#fillConstants();
-    const body = (feeds: Feeds): OnnxOutputs => this.#build(feeds);
-    this.#function = tracedFunction(body, { name });
-    this.#relaxed = tracedFunction(body, { name, reduceRetracing: true });
+    this.#trainable = new Set(Object.keys(variables).filter((n) => variables[n].trainable));
+    this.#edits = new Edits(name, graph, variables, () => {
+      this.#variants.clear();
+      this.#graph = null;
+    });
   }
 
-  /** Fills in the graph's initialisers: variables, or known elements. */
-  #fillConstants(): void {
-    const { graph, variables } = this.#init;
-    const constants = new Map<string, Value>();
-    for (const [name, data] of graph.initialisers) {
-      constants.set(
-        name,
-        Object.hasOwn(variables, name)
-          ? Value.of(variables[name], { initial: data.array })
-          : Value.known(data.array, data.packed === null ? null : data),
-      );
-    }
-    this.#constants.set(graph, constants);
+  /**
+   * Its floating-point initialisers by name, to train, assign or save, and the variables of what replaces tensors, as
+   * `output/name` from the first call on.
+   */
+  get variables(): Readonly<Record<string, Variable>> {
+    return this.#edits.variables;
   }
 
   /**
    * Runs the model: named inputs in, named outputs out. Rejects with `ValueError` for inputs that are missing, unknown
-   * or do not fit.
+   * or do not fit, and for unknown outputs.
    */
-  async run(inputs: Readonly<Record<string, OnnxInput>> = {}): Promise<OnnxOutputs> {
-    const feeds = this.#feeds(inputs);
-    if (this.#runsOneByOne(feeds)) return this.runEagerly(inputs);
-    try {
-      return await this.#traced().async(feeds);
-    } catch (e) {
-      this.#noteUnknown(e);
-      return this.runEagerly(inputs);
-    }
+  async run(inputs: Inputs = {}, options: OnnxCallOptions = {}): Promise<OnnxOutputs> {
+    const variant = this.#variant(options);
+    return await variant.run(this.#feeds(inputs, variant));
   }
 
   /**
    * Runs as {@linkcode run} does, synchronously or in the function being traced: as a part of its graph, and
    * differentiable. Throws as `run` does, and `FailedPreconditionError` if it must wait.
    */
-  call(inputs: Readonly<Record<string, OnnxInput>> = {}): OnnxOutputs {
-    const feeds = this.#feeds(inputs);
-    if (currentInterpreter().symbolic) return this.#build(feeds);
-    if (this.#runsOneByOne(feeds)) return this.runEagerly(inputs);
-    try {
-      return this.#traced()(feeds);
-    } catch (e) {
-      this.#noteUnknown(e);
-      return this.runEagerly(inputs);
-    }
+  call(inputs: Inputs = {}, options: OnnxCallOptions = {}): OnnxOutputs {
+    const variant = this.#variant(options);
+    return variant.call(this.#feeds(inputs, variant));
   }
 
   /** Runs the model op by op. Throws as {@linkcode run} does. */
-  runEagerly(inputs: Readonly<Record<string, OnnxInput>> = {}): OnnxOutputs {
-    const feeds = this.#feeds(inputs);
-    return compose(() => this.#build(feeds));
+  runEagerly(inputs: Inputs = {}, options: OnnxCallOptions = {}): OnnxOutputs {
+    const variant = this.#variant(options);
+    return variant.runEagerly(this.#feeds(inputs, variant));
   }
 
   /** Returns the model's graph, for inputs of the file's shapes. Throws `NeedsValueError` if these are not enough. */
@@ -142,52 +137,124 @@ export class OnnxModel {
     const specs = Object.fromEntries(
       this.inputs.map(({ name, dtype, shape }) => [name, TensorSpec(shape, dtype, name)]),
     );
-    return this.#graph ??= this.#function.getConcreteFunction(specs).graph;
+    return this.#graph ??= this.#variant({}).graphOf(specs);
+  }
+
+  /**
+   * Freezes the variables of a pattern, by default all: losses have no gradients with respect to them, and optimizers
+   * leave them alone, from the next step on. Returns their names. Throws `ValueError` if no variable fits.
+   *
+   * @example
+   * ```ts
+   * import { loadOnnx } from "@weft/weft/onnx";
+   * import { assertEquals } from "@std/assert";
+   * // y = MatMul(x, w)
+   * const file = "CAoSADpXChEKAXgKAXcSAXkiBk1hdE11bBIBZyoTCAIIARABQgF3SggAAABAAABAQFoUCgF4Eg8KDQgBEgkKAxIBbgoCCAJiFAoBeRIPCg0IARIJCgMSAW4KAggBQgQKABAV";
+   * const model = await loadOnnx(Uint8Array.from(atob(file), (c) => c.charCodeAt(0)));
+   * assertEquals(model.freeze("w*"), ["w"]);
+   * assertEquals(model.variables.w.trainable, false);
+   * model.unfreeze();
+   * ```
+   */
+  freeze(pattern: NamePattern = "*"): string[] {
+    return this.#setTrainable(pattern, false);
+  }
+
+  /**
+   * Makes frozen variables trainable again, except those that training must leave alone, such as running averages.
+   * Returns their names. Throws `ValueError` if no variable fits.
+   */
+  unfreeze(pattern: NamePattern = "*"): string[] {
+    return this.#setTrainable(pattern, true);
+  }
+
+  /**
+   * Puts a function in the place of a tensor, such as a new head in the place of an output. It gets the tensor itself,
+   * or those that `from` names, and makes variables by its second argument. Throws `ValueError` for unknown names, and
+   * for a function of what is made of its own result.
+   *
+   * @example
+   * ```ts
+   * import * as tf from "@weft/weft";
+   * import { loadOnnx } from "@weft/weft/onnx";
+   * import { assertEquals } from "@std/assert";
+   * // y = MatMul(x, w)
+   * const file = "CAoSADpXChEKAXgKAXcSAXkiBk1hdE11bBIBZyoTCAIIARABQgF3SggAAABAAABAQFoUCgF4Eg8KDQgBEgkKAxIBbgoCCAJiFAoBeRIPCg0IARIJCgMSAW4KAggBQgQKABAV";
+   * const model = await loadOnnx(Uint8Array.from(atob(file), (c) => c.charCodeAt(0)));
+   * model.replace("y", (x, variable) => tf.matMul(x, variable("head", () => tf.ones([2, 3]))), { from: "x" });
+   * assertEquals(await ((await model.run({ x: [[1, 2]] })).y as tf.Tensor).array(), [[3, 3, 3]]);
+   * assertEquals(Object.keys(model.variables), ["w", "y/head"]);
+   * ```
+   */
+  replace(
+    output: string,
+    fn: (input: Tensor, variable: VariableMaker) => TensorLike,
+    options?: { readonly from?: string },
+  ): void;
+  /** Puts a function of several tensors in the place of one. */
+  replace(
+    output: string,
+    fn: (inputs: readonly Tensor[], variable: VariableMaker) => TensorLike,
+    options: { readonly from: readonly string[] },
+  ): void;
+  replace(
+    output: string,
+    fn: (input: never, variable: VariableMaker) => TensorLike,
+    options: { readonly from?: string | readonly string[] } = {},
+  ): void {
+    wantFunction(fn, "fn", "replace");
+    checkReplace(options);
+    const { from } = options;
+    const of = (inputs: readonly Tensor[], make: VariableMaker): TensorLike =>
+      fn((typeof from === "object" ? inputs : inputs[0]) as never, make);
+    this.#edits.replace(output, typeof from === "string" ? [from] : from, of);
   }
 
   /** Frees its variables. It cannot run any more. */
   dispose(): void {
     this.#isDisposed = true;
+    this.#variants.clear();
     for (const v of Object.values(this.variables)) v.dispose();
   }
 
-  /** Traces by exact shapes while there are few of them. */
-  #traced(): TracedFunction<[Feeds], OnnxOutputs> {
-    return this.#function.traceCount < MOST_SHAPES ? this.#function : this.#relaxed;
-  }
-
-  /** True where the ops run one by one, since only then enough is known. */
-  #runsOneByOne(feeds: Feeds): boolean {
-    return this.#isEager || Object.values(feeds).some((v) => v === ABSENT);
-  }
-
-  /** Rethrows an error, except one that reports missing values. */
-  #noteUnknown(e: unknown): void {
-    if (!(e instanceof NeedsValueError)) throw e;
-    this.#isEager = true;
-  }
-
-  /** Runs the ops of the model on these inputs, in the graph being built or eagerly. */
-  #build(feeds: Feeds): OnnxOutputs {
-    const { graph, walk } = this.#init;
-    const inputs = graph.inputs.map(({ name }) => {
-      const fed = feeds[name];
-      if (fed === ABSENT) return Value.none;
-      return fed instanceof Tensor ? Value.of(fed) : Value.sequence(fed.map((t) => Value.of(t)));
+  #setTrainable(pattern: NamePattern, to: boolean): string[] {
+    const what = `${to ? "unfreeze" : "freeze"} variables of ${this.#init.name}`;
+    const fits = nameTest(pattern, what), { variables } = this;
+    const names = Object.keys(variables).filter(fits);
+    if (names.length === 0) {
+      const some = Object.keys(variables).slice(0, 5).map((n) => `"${n}"`).join(", ");
+      throw new ValueError(`Cannot ${what}: none is called ${pattern}, there is ${some || "none"}`);
+    }
+    const own = this.#init.variables;
+    return names.filter((name) => {
+      if (to && Object.hasOwn(own, name) && !this.#trainable.has(name)) return false;
+      variables[name].trainable = to;
+      return true;
     });
-    const built = currentGraph(), before = built?.operations.length ?? 0;
-    const outputs = new Walk(walk, this.#constants).run(graph, inputs);
-    // Plans may compute files otherwise than op by op, such as norms within filters.
-    for (const made of built?.operations.slice(before) ?? []) made.isFromFile = true;
-    const tensors = new Map<Value, Tensor>();
-    const own = (value: Value): OnnxOutput => {
-      if (value.kind === "sequence") return value.items.map((v) => own(v) as Tensor);
-      return value.kind === "none" ? [] : asTensor(tensorOf(value, tensors).asOpInput());
-    };
-    return Object.fromEntries(outputs.map((v, i) => [graph.outputs[i].name, own(v)]));
   }
 
-  #feeds(inputs: Readonly<Record<string, OnnxInput>>): Feeds {
+  /** Returns the graph for some outputs and a mode. Throws `ValueError` for unknown outputs. */
+  #variant(options: OnnxCallOptions): Variant {
+    checkCall(options);
+    const { name, walk } = this.#init, { training } = options;
+    const keys = options.outputs ?? this.outputs.map((v) => v.name);
+    const key = JSON.stringify([keys, training]);
+    let variant = this.#variants.get(key);
+    if (variant === undefined) {
+      const scripts = new Map([...walk.scripts, ...this.#edits.rules]);
+      variant = new Variant({
+        name,
+        keys,
+        graph: this.#edits.edited(keys),
+        walk: { ...walk, scripts, ...training !== undefined && { training } },
+        constants: this.#edits.constants(),
+      });
+      this.#variants.set(key, variant);
+    }
+    return variant;
+  }
+
+  #feeds(inputs: Inputs, { graph }: Variant): Feeds {
     const { name } = this.#init;
     if (this.#isDisposed) throw new ValueError(`Cannot run ${name}: it is disposed`);
     if (typeof inputs !== "object" || inputs === null) {
@@ -196,7 +263,8 @@ export class OnnxModel {
       );
     }
     const wanted = this.inputs.map((i) => i.name);
-    const missing = this.inputs.filter((i) => i.kind !== "optional" && inputs[i.name] == null);
+    const needed = this.inputs.filter((i) => graph.inputs.some((v) => v.name === i.name));
+    const missing = needed.filter((i) => i.kind !== "optional" && inputs[i.name] == null);
     const unknown = Object.keys(inputs).filter((key) => !wanted.includes(key));
     if (missing.length > 0 || unknown.length > 0) {
       const list = (names: readonly string[]): string => names.map((n) => `"${n}"`).join(", ");
@@ -207,7 +275,7 @@ export class OnnxModel {
       );
     }
     return Object.fromEntries(
-      this.inputs.map((i) => [i.name, this.#feed(i, inputs[i.name] ?? null)]),
+      needed.map((i) => [i.name, this.#feed(i, inputs[i.name] ?? null)]),
     );
   }
 
@@ -241,9 +309,6 @@ export class OnnxModel {
     return x;
   }
 }
-
-/** Stands for an absent optional. */
-const ABSENT: readonly Tensor[] = Object.freeze([]);
 
 function describeValue(
   { name, type }: GraphValue,

@@ -68,6 +68,11 @@ export function node(
   ];
 }
 
+/** A node with a name. */
+export function named(part: Part, name: string): Part {
+  return [...part, text(3, name)];
+}
+
 function attribute(name: string, value: AttributeValue): Part {
   if (typeof value === "number") return [text(1, name), float(2, value), integer(20, 1)];
   if (typeof value === "bigint") return [text(1, name), integer(3, value), integer(20, 2)];

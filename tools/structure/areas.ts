@@ -264,6 +264,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
         holds: "the table of ops: a rule by ONNX's op name and version, a file for each family",
         imports: ["engine", "tensorflow/ops", "onnx/file", "onnx/build", "mod"],
       },
+      edit: {
+        holds: "what is changed of a loaded model: its outputs, replaced tensors, adapters",
+        imports: ["engine", "onnx/file", "onnx/build", "mod"],
+      },
       ".": {
         holds: "the entry `./onnx`",
         imports: ["engine", "library/io", "onnx", "mod"],

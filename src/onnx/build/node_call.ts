@@ -6,6 +6,7 @@ import { NdArray } from "../../engine/core/nd_array.ts";
 import { normalizeAxis, type PartialShape } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { constantValue, SymbolicTensor } from "../../engine/graph/operation.ts";
+import { Variable } from "../../engine/runtime/variables/variable.ts";
 import * as tf from "../../../mod.ts";
 import type { Attributes } from "../file/attributes.ts";
 import { type GraphNode, type OnnxGraph, opName } from "../file/graph.ts";
@@ -20,6 +21,8 @@ export interface NodeSurroundings {
   readonly tensors: Map<Value, Tensor>;
   /** Tensors with their channels last. */
   readonly lasts: Map<Value, Tensor>;
+  /** True for training, false for inference, undefined for what nodes say. */
+  readonly training?: boolean | undefined;
   runGraph(graph: OnnxGraph, inputs: readonly Value[]): Value[];
 }
 
@@ -83,6 +86,11 @@ export class NodeCall {
     return this.node.version;
   }
 
+  /** True for training, false for inference, undefined for what the node says. */
+  get training(): boolean | undefined {
+    return this.#around.training;
+  }
+
   /** Number of inputs, with absent ones. */
   get count(): number {
     return this.inputs.length;
@@ -139,6 +147,12 @@ export class NodeCall {
 
   tensorOf(value: Value, dtype: DType = value.dtype): Tensor {
     return tensorOf(value, this.#around.tensors, dtype);
+  }
+
+  /** Returns the variable that an input is; null for another tensor. */
+  variable(i: number): Variable | null {
+    const { tensor } = this.value(i);
+    return tensor instanceof Variable ? tensor : null;
   }
 
   /** Returns the dtype of an input in ONNX. */

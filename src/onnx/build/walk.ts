@@ -23,6 +23,8 @@ export interface WalkOptions {
   readonly lookup: Lookup;
   /** The caller's rules, by op name. */
   readonly scripts: ReadonlyMap<string, Rule>;
+  /** True for training, false for inference. Default: as the nodes say. */
+  readonly training?: boolean;
 }
 
 /** The names of a graph and of the graphs around it. */
@@ -44,6 +46,10 @@ class Frame implements NodeSurroundings {
   }
 
   readonly builtIn: unknown;
+
+  get training(): boolean | undefined {
+    return this.#walk.training;
+  }
 
   get(name: string): Value | undefined {
     return this.#values.get(name) ?? this.#outer?.get(name);
@@ -68,6 +74,11 @@ export class Walk {
   constructor(options: WalkOptions, constants: Map<OnnxGraph, Map<string, Value>>) {
     this.#options = options;
     this.#constants = constants;
+  }
+
+  /** True for training, false for inference, undefined for what nodes say. */
+  get training(): boolean | undefined {
+    return this.#options.training;
   }
 
   /** The graph being built; null for eager code. */

@@ -16,30 +16,29 @@ function atChannels(v: Tensor, rank: number): Tensor {
 
 function batchNorm(n: NodeCall): RuleOutput | RuleOutput[] {
   const { attributes } = n, rank = n.rank(0), epsilon = attributes.float("epsilon", 1e-5);
-  const isTraining = n.version >= 14
+  const saysTraining = n.version >= 14
     ? attributes.flag("training_mode")
     : n.wants(1) && n.node.outputs.length >= 3;
-  if (!isTraining) {
-    const isLast = rank > 2;
-    const x = isLast ? n.last(0) : n.x(0);
-    const of = (i: number) => to(n.x(i), x.dtype);
-    const y = tf.batchNorm(x, of(3), of(4), of(2), of(1), epsilon);
-    return isLast ? Value.channelsLast(y) : y;
+  const isLast = rank > 2, given = isLast ? n.last(0) : n.x(0);
+  const own = (y: Tensor): RuleOutput => isLast ? Value.channelsLast(y) : y;
+  if (!(n.training ?? saysTraining)) {
+    const of = (i: number) => to(n.x(i), given.dtype);
+    const y = own(tf.batchNorm(given, of(3), of(4), of(2), of(1), epsilon));
+    return n.wants(1) ? [y, n.x(3), n.x(4), n.x(3), n.x(4)] : y;
   }
-  const x = wide(n.x(0)), axes = Array.from({ length: rank }, (_, i) => i).filter((i) => i !== 1);
-  const mean = tf.mean(x, axes), centred = tf.sub(x, atChannels(mean, rank));
-  const variance = tf.mean(tf.square(centred), axes);
-  const scale = tf.div(to(n.x(1), x.dtype), tf.sqrt(tf.add(variance, epsilon)));
-  const y = tf.add(
-    tf.mul(centred, atChannels(scale, rank)),
-    atChannels(to(n.x(2), x.dtype), rank),
-  );
+  const x = wide(given),
+    axes = Array.from({ length: rank - 1 }, (_, i) => isLast || i === 0 ? i : i + 1);
+  const mean = tf.mean(x, axes), variance = tf.mean(tf.square(tf.sub(x, mean)), axes);
+  const of = (i: number) => to(n.x(i), x.dtype);
+  const y = tf.batchNorm(x, mean, variance, of(2), of(1), epsilon);
   const momentum = attributes.float("momentum", 0.9);
   const running = (i: number, now: Tensor): Tensor => {
-    const old = to(n.x(i), x.dtype);
-    return to(tf.add(tf.mul(old, momentum), tf.mul(now, 1 - momentum)), n.dtype(i));
+    const moved = tf.add(tf.mul(of(i), momentum), tf.mul(now, 1 - momentum));
+    const result = to(moved, n.dtype(i));
+    if (n.training === true) n.variable(i)?.assign(result);
+    return result;
   };
-  return [to(y, n.dtype(0)), running(3, mean), running(4, variance)];
+  return [own(to(y, n.dtype(0))), running(3, mean), running(4, variance), mean, variance];
 }
 
 function instanceNorm(n: NodeCall): Tensor {

@@ -8,8 +8,9 @@ import * as tf from "../../../mod.ts";
 /** Inference keeps the elements. Training drops a fraction of them and scales the others. */
 function dropout(n: NodeCall): RuleOutput[] {
   const { attributes } = n, x = n.x(0);
-  const isTraining = n.version >= 12 && n.has(2) && n.wantKnown(2).at(0) === true;
-  const ratio = !isTraining ? 0 : n.has(1) ? n.wantNumbers(1)[0] : 0.5;
+  const saysTraining = n.version >= 12 && n.has(2) && n.wantKnown(2).at(0) === true;
+  const given = n.version >= 12 && n.has(1) ? n.wantNumbers(1)[0] : attributes.float("ratio", 0.5);
+  const ratio = n.training ?? saysTraining ? given : 0;
   if (ratio === 0) return [tf.identity(x), mask(n, tf.onesLike(x))];
   const seed = attributes.has("seed") ? attributes.int("seed", 0) : undefined;
   const kept = tf.greaterEqual(tf.randomUniform(tf.shape(x), 0, 1, "float32", seed), ratio);
