@@ -132,7 +132,10 @@ Deno.test("replace() refuses what cannot be", async () => {
   const cases: [() => void, string][] = [
     [() => m.replace("none", (y) => y), `it has no tensor "none"`],
     [() => m.replace("x", (y) => y), `"x" is no result of a node`],
-    [() => m.replace("hidden", (y) => y, { from: "y" }), `its function reads a tensor that is made of it`],
+    [
+      () => m.replace("hidden", (y) => y, { from: "y" }),
+      `its function reads a tensor that is made of it`,
+    ],
   ];
   for (const [act, why] of cases) assertThrows(act, tf.ValueError, why);
   assertThrows(() => m.replace("y", 3 as never), TypeError, "must be a function");
