@@ -1,7 +1,7 @@
 /** A model's graph for some outputs and a mode: traced by shapes, run op by op, or built into another graph. */
 import { compose, currentInterpreter } from "../engine/core/apply.ts";
 import { Tensor } from "../engine/core/tensor.ts";
-import { TensorSpec } from "../engine/core/tensor_spec.ts";
+import type { TensorSpec } from "../engine/core/tensor_spec.ts";
 import { currentGraph } from "../engine/graph/current_graph.ts";
 import type { FuncGraph } from "../engine/graph/func_graph.ts";
 import { asTensor } from "../engine/ops/input.ts";
@@ -87,7 +87,7 @@ export class Variant {
   }
 
   /** Traces it for inputs of these types. Throws `NeedsValueError` if these are not enough. */
-  graphOf(specs: Readonly<Record<string, ReturnType<typeof TensorSpec>>>): FuncGraph {
+  graphOf(specs: Readonly<Record<string, TensorSpec>>): FuncGraph {
     return this.#function.getConcreteFunction(specs).graph;
   }
 

@@ -1,4 +1,4 @@
-/** What is changed of a model after it was loaded: replaced tensors, adapters, and their variables. */
+/** Edits of a loaded model: replaced tensors, adapters, and their variables. */
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor, TensorLike } from "../../engine/core/tensor.ts";
 import { asTensor, toInput } from "../../engine/ops/input.ts";
