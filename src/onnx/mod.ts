@@ -7,7 +7,7 @@ import "../../mod.ts";
 
 export { loadOnnx, type LoadOnnxOptions } from "./load_onnx.ts";
 export { inspectOnnx, type OnnxInspection } from "./inspect_onnx.ts";
-export type { OnnxCallOptions, OnnxInput, OnnxModel, OnnxValue } from "./model.ts";
+export type { OnnxCallOptions, OnnxInput, OnnxInputs, OnnxModel, OnnxValue } from "./model.ts";
 export type { OnnxOutput, OnnxOutputs } from "./variant.ts";
 export type { VariableMaker } from "./edit/edits.ts";
 export type { NamePattern } from "./edit/patterns.ts";

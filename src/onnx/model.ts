@@ -63,7 +63,8 @@ const checkReplace = optionCheck<{ readonly from?: string | readonly string[] }>
 });
 const checkCall = optionCheck<OnnxCallOptions>("run", { outputs: true, training: true });
 
-type Inputs = Readonly<Record<string, OnnxInput>>;
+/** Inputs of a model, by name. */
+export type OnnxInputs = Readonly<Record<string, OnnxInput>>;
 
 /** Returns the edits of a model, for those that add some. */
 export let editsOf: (model: OnnxModel) => Edits;
@@ -112,7 +113,7 @@ export class OnnxModel {
    * Runs the model: named inputs in, named outputs out. Rejects with `ValueError` for inputs that are missing, unknown
    * or do not fit, and for unknown outputs.
    */
-  async run(inputs: Inputs = {}, options: OnnxCallOptions = {}): Promise<OnnxOutputs> {
+  async run(inputs: OnnxInputs = {}, options: OnnxCallOptions = {}): Promise<OnnxOutputs> {
     const variant = this.#variant(options);
     return await variant.run(this.#feeds(inputs, variant));
   }
@@ -121,13 +122,13 @@ export class OnnxModel {
    * Runs as {@linkcode run} does, synchronously or in the function being traced: as a part of its graph, and
    * differentiable. Throws as `run` does, and `FailedPreconditionError` if it must wait.
    */
-  call(inputs: Inputs = {}, options: OnnxCallOptions = {}): OnnxOutputs {
+  call(inputs: OnnxInputs = {}, options: OnnxCallOptions = {}): OnnxOutputs {
     const variant = this.#variant(options);
     return variant.call(this.#feeds(inputs, variant));
   }
 
   /** Runs the model op by op. Throws as {@linkcode run} does. */
-  runEagerly(inputs: Inputs = {}, options: OnnxCallOptions = {}): OnnxOutputs {
+  runEagerly(inputs: OnnxInputs = {}, options: OnnxCallOptions = {}): OnnxOutputs {
     const variant = this.#variant(options);
     return variant.runEagerly(this.#feeds(inputs, variant));
   }
@@ -254,7 +255,7 @@ export class OnnxModel {
     return variant;
   }
 
-  #feeds(inputs: Inputs, { graph }: Variant): Feeds {
+  #feeds(inputs: OnnxInputs, { graph }: Variant): Feeds {
     const { name } = this.#init;
     if (this.#isDisposed) throw new ValueError(`Cannot run ${name}: it is disposed`);
     if (typeof inputs !== "object" || inputs === null) {
