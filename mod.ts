@@ -190,6 +190,7 @@ export {
   unregisterScript,
 } from "./src/engine/script/script.ts";
 export type { WorkerModule, WorkerOption } from "./src/engine/script/workers/worker_body.ts";
+export type { NamedGradients, NamedTensor } from "./src/library/train/named_gradients.ts";
 export type { Tout } from "./src/engine/script/tout.ts";
 /** TensorFlow 1's spellings, `tf.compat.v1.pyFunc`, and version 2 by its name: `tf.compat.v2` is `tf`. */
 export * as compat from "./src/tensorflow/compat_v1/compat.ts";
@@ -378,8 +379,6 @@ export type { Decorated, DecoratorOptions } from "./src/engine/script/decorator.
 export type { Arithmetic } from "./src/library/train/arithmetic.ts";
 export type {
   Cost,
-  NamedGradients,
-  NamedTensor,
   OptimizerRule,
   StepNumbers,
   StepOperation,

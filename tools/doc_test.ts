@@ -5,6 +5,9 @@
  * `deno test --doc` loads the library anew for each example. Here the examples of a folder stand in one module, each in a
  * function of its own below the imports that they share. `deno task ok check` checks their types.
  *
+ * An example says in a comment behind `console.log(…);` which line that prints. The line is compared with it, up to white space;
+ * `…` in the comment stands for any text.
+ *
  * @module
  */
 
@@ -18,6 +21,23 @@ const FENCE = /^([ *]*)```(?:ts|typescript|tsx|js|javascript|jsx)\b(.*)$/;
 
 /** An import at the beginning of a line, over several lines where it has many names. */
 const IMPORT = /^import\s+(?:([^"']*?)\s+from\s+)?["']([^"']+)["'];?[^\n]*$/gm;
+
+/** The head of each module: `printed(text)` prints as `console.log` does, and compares. */
+const PRINTED = `
+import { assertEquals as equal, assertMatch as match } from "@std/assert";
+
+function printed(wanted: string): (...values: unknown[]) => void {
+  return (...values) => {
+    console.log(...values);
+    const line = values
+      .map((value) => typeof value === "string" ? value : Deno.inspect(value, { colors: false }))
+      .join(" ").replace(/\\s+/g, " ").replace(/([[{(]) /g, "$1").replace(/ ([\\]})])/g, "$1");
+    if (!wanted.includes("…")) return equal(line, wanted);
+    const escaped = wanted.split("…").map((part) => part.replace(/[.*+?^\${}()|[\\]\\\\]/g, "\\\\$&"));
+    match(line, new RegExp("^" + escaped.join(".*") + "$"));
+  };
+}
+`;
 
 /** The folder of the modules that are made, ignored by git. */
 export const EXAMPLES = "doc_examples";
@@ -110,7 +130,39 @@ function parted(text: string): Pick<Example, "imports" | "body"> {
     for (const [name, text] of bindings(clause, from)) imports.set(name, text);
     return "";
   });
-  return { imports, body };
+  return { imports, body: comparing(body) };
+}
+
+/** Makes calls of `console.log` with a comment behind them compare what they print with it. */
+function comparing(body: string): string {
+  let text = "";
+  let from = 0;
+  for (const { index, 0: call } of body.matchAll(/\bconsole\.log\(/g)) {
+    const end = closing(body, index + call.length);
+    const comment = /^\);? *\/\/ (.*)/.exec(body.slice(end));
+    if (comment === null) continue;
+    const wanted = comment[1]!.trim().replace(/\s+/g, " ").replace(/([[{(]) /g, "$1")
+      .replace(/ ([\]})])/g, "$1");
+    text += `${body.slice(from, index)}printed(${JSON.stringify(wanted)})(`;
+    from = index + call.length;
+  }
+  return text + body.slice(from);
+}
+
+/** Index of the parenthesis that closes one before `from`. */
+function closing(text: string, from: number): number {
+  let depth = 1;
+  let quote = "";
+  for (let i = from; i < text.length; i++) {
+    const c = text[i]!;
+    if (quote !== "") {
+      if (c === "\\") i++;
+      else if (c === quote) quote = "";
+    } else if (c === '"' || c === "'" || c === "`") quote = c;
+    else if ("([{".includes(c)) depth++;
+    else if (")]}".includes(c) && --depth === 0) return i;
+  }
+  return text.length;
 }
 
 /** An import of each of a clause's names by itself. */
@@ -136,7 +188,7 @@ function moduleText({ imports, examples }: Group): string {
   const tests = examples.map(({ place, body }) =>
     `Deno.test(${JSON.stringify(place)}, async () => {\n${body}\n});\n`
   );
-  return `${[...new Set(imports.values())].join("\n")}\n\n${tests.join("\n")}`;
+  return `${[...new Set(imports.values())].join("\n")}\n${PRINTED}\n${tests.join("\n")}`;
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

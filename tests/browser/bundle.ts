@@ -80,11 +80,12 @@ export async function bundleTests(
 }
 
 /**
- * The README's first program as a module that exports `run`, which takes a backend's name and a console. Nothing of the program is
+ * The README's program with a script op as a module that exports `run`, which takes a backend's name and a console. Nothing of the program is
  * changed but for where it gets the two from.
  */
 export async function bundleReadme(): Promise<string> {
-  const [, program] = /```ts\n([^]*?)\n```/.exec(read("README.md"))!;
+  const programs = [...read("README.md").matchAll(/```ts\n([^]*?)\n```/g)].map(([, text]) => text!);
+  const program = programs.find((text) => text.includes("pyFunction"))!;
   const [head, ...rest] = program.split("\n\n");
   const folder = await Deno.makeTempDir({ prefix: "weft-readme-" });
   try {

@@ -244,3 +244,33 @@ testOnDevices("buffer(), bufferSync() and bytes() copy the elements of a tensor"
   assertEquals(s.bufferSync().get(1), "bc");
   assertEquals(await s.bytes(), [Uint8Array.of(97), Uint8Array.of(98, 99)]);
 });
+
+/** Functions that take a shape or the like, with the extents 3 and 2, of which a tensor may be one. */
+const OF_EXTENTS: Readonly<Record<string, (three: number | tf.Tensor) => tf.Tensor>> = {
+  fill: (n) => tf.fill([n, 2], 1),
+  zeros: (n) => tf.zeros([n, 2]),
+  ones: (n) => tf.ones([n, 2]),
+  reshape: (n) => tf.reshape(tf.ones([6]), [n, -1]),
+  broadcastTo: (n) => tf.broadcastTo(tf.ones([2]), [n, 2]),
+  tile: (n) => tf.tile(tf.ones([1, 2]), [n, 1]),
+  slice: (n) => tf.slice(tf.ones([4, 2]), [1, 0], [n, 2]),
+  randomUniform: (n) => tf.randomUniform([n, 2], 0, 1),
+  pad: (n) => tf.pad(tf.ones([0, 2]), [[0, n], [0, 0]]),
+};
+
+for (const [name, make] of Object.entries(OF_EXTENTS)) {
+  testOnDevices(`${name}() takes extents that are tensors`, () => {
+    const before = tf.memory().numTensors;
+    using three = tf.scalar(3, "int32");
+    using eager = tf.tidy(() => make(three));
+    assertEquals(eager.shape, [3, 2]);
+    const f = tf.function((x: tf.Tensor) => make(tf.gather(tf.shape(x), 0)), {
+      inputSignature: [tf.TensorSpec([null])],
+    });
+    using x = tf.ones([3]);
+    using compiled = f(x);
+    assertEquals(compiled.shape, [3, 2]);
+    assertThrows(() => tf.tidy(() => make(tf.scalar(1.5))), TypeError, "wanted whole numbers");
+    assertEquals(tf.memory().numTensors, before + 4);
+  });
+}

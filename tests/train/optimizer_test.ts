@@ -216,12 +216,22 @@ testOnDevices(
   },
 );
 
-Deno.test("applyGradients() takes gradients by name or as a list, and leaves out null", () => {
+Deno.test("applyGradients() takes gradients by name, as a list or in pairs, and leaves out null", () => {
   using a = tf.variable([1, 2], true, "apply/a"), b = tf.variable(3, true, "apply/b");
   const optimizer = tf.train.sgd(1);
   optimizer.applyGradients({ "apply/a": tf.tensor([1, 1]), "apply/b": null });
   optimizer.applyGradients([{ name: "apply/b", tensor: tf.scalar(1) }]);
   assertEquals([a.arraySync(), b.item()], [[0, 1], 2]);
+  optimizer.applyGradients([[tf.tensor([0, 1]), a], [null, b]]);
+  tf.function(() => optimizer.applyGradients([[tf.scalar(-1), b]]))();
+  assertEquals([a.arraySync(), b.item()], [[0, 0], 3]);
+  assertThrows(
+    () => optimizer.applyGradients([[tf.scalar(1), tf.scalar(2)]]),
+    TypeError,
+    "wanted pairs of a gradient and a variable",
+  );
+  a.assign([0, 1]);
+  b.assign(2);
   const { value, grads } = optimizer.computeGradients(() => tf.mul(tf.sum(a), b));
   assertEquals([value.item(), grads["apply/a"].arraySync(), grads["apply/b"].item()], [
     2,

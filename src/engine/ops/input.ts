@@ -199,9 +199,29 @@ export function toIndexInput(x: TensorLike, arg: string, fn: string): OpInput {
     throw new TypeError(`Cannot use ${x} as ${arg} of ${fn}: wanted a dense tensor`);
   }
   if (isRows(x)) return namedLiteral([x.length, x[0].length], x.flat(), arg, fn);
+  if (Array.isArray(x) && x.flat().some((e) => e instanceof Tensor)) {
+    return packedIndices(x, arg, fn);
+  }
   return toInput(x, arg, fn, {
     dtype: x instanceof NdArray || x instanceof Tensor ? undefined : "int32",
   });
+}
+
+/** Packs whole numbers of which some are scalar tensors, as in `[n, -1]`. Eager code reads those. TensorFlow op `Pack`. */
+function packedIndices(list: readonly TensorLike[], arg: string, fn: string): OpInput {
+  const parts = list.map((e, i) => {
+    if (!(e instanceof Tensor)) return toIndexInput(e, `${arg}[${i}]`, fn);
+    if (isInteger(e.dtype)) return castInput(e.asOpInput(), "int32");
+    throw new TypeError(`Cannot use ${e.dtype} as ${arg}[${i}] of ${fn}: wanted whole numbers`);
+  });
+  const packed = apply1(lookupOp("Pack")!, parts, { axis: 0 });
+  disposeConverted(parts, list);
+  if (currentInterpreter().symbolic) return packed;
+  try {
+    return packed.ndarraySync();
+  } finally {
+    packed.dispose();
+  }
 }
 
 function namedLiteral(

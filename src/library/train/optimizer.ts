@@ -16,7 +16,7 @@ import { cast } from "../../engine/ops/array/cast.ts";
 import { dense, IndexedSlices } from "../../engine/ops/array/indexed_slices.ts";
 import { device } from "../../engine/runtime/devices/devices.ts";
 import { dispose, tidy } from "../../engine/runtime/eager/tensor.ts";
-import { isTracing, variableByName } from "../../engine/runtime/variables/known_variables.ts";
+import { isTracing } from "../../engine/runtime/variables/known_variables.ts";
 import { Variable, variable } from "../../engine/runtime/variables/variable.ts";
 import type { VariableState } from "../../engine/runtime/variables/variable_state.ts";
 import {
@@ -26,21 +26,11 @@ import {
   tensorArithmetic,
 } from "./arithmetic.ts";
 import { updateRows } from "./row_updates.ts";
+import { gradientPairs, type NamedGradients } from "./named_gradients.ts";
 import { type SlotPlan, Slots } from "./slots.ts";
 import { onHost, StepCount } from "./step_count.ts";
 import { after, group, type StepOperation } from "./step_graph.ts";
 import { applyUnseen, unseenIn } from "./unseen_updates.ts";
-
-/** A tensor with a name. */
-export interface NamedTensor {
-  /** The name. */
-  readonly name: string;
-  /** The tensor; null where there is no gradient. */
-  readonly tensor: Tensor | null;
-}
-
-/** Gradients by variable name, or as a list. */
-export type NamedGradients = Readonly<Record<string, Tensor | null>> | readonly NamedTensor[];
 
 /** Settings of an optimizer as plain JSON values. */
 export type OptimizerConfig = Readonly<Record<string, number | boolean>>;
@@ -207,22 +197,14 @@ export abstract class Optimizer {
   }
 
   /**
-   * Applies one step. Gradients are named by their variables; null leaves a variable unchanged. Inside a graph returns
-   * the operation of the step, else null. Throws `ValueError` for a name that no variable has.
+   * Applies one step. Gradients are named by their variables, or stand in pairs with them, as TensorFlow has it; null leaves
+   * a variable unchanged. Inside a graph returns the operation of the step, else null. Throws `ValueError` for a name that no
+   * variable has, `TypeError` for a pair without a variable.
    */
   applyGradients(gradients: NamedGradients): StepOperation | null {
-    const list = Array.isArray(gradients)
-      ? gradients as readonly NamedTensor[]
-      : Object.entries(gradients).map(([name, tensor]) => ({ name, tensor }));
     const pairs: [Variable, Tensor | null][] = [];
     const unseen = new Map<Tensor, number[]>();
-    for (const { name, tensor } of list) {
-      const v = variableByName(name);
-      if (!v) {
-        throw new ValueError(
-          `Cannot apply the gradient of '${name}': there is no variable of that name`,
-        );
-      }
+    for (const [tensor, v] of gradientPairs(gradients)) {
       // Variables that no script has read stay unchanged.
       const map = tensor && unseenIn(tensor);
       if (!map) pairs.push([v, tensor ?? null]);

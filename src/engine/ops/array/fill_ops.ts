@@ -152,6 +152,7 @@ export function dimsInput(shape: TensorLike, fn: string): OpInput {
     throw new TypeError(`Cannot apply ${fn}: no shape was given`);
   }
   if (!Array.isArray(shape)) return toIndexInput(shape, "shape", fn);
+  if (shape.some((d) => typeof d === "object")) return toIndexInput(shape, "shape", fn);
   const dims = shape as readonly number[];
   if (dims.some((d) => !Number.isInteger(d) || d < 0)) {
     throw new ValueError(

@@ -131,7 +131,7 @@ export function broadcastTo(x: TensorLike, shape: TensorLike): Tensor {
 }
 
 function shapeInput(shape: TensorLike, input: OpInput): OpInput {
-  if (shape instanceof Tensor || !Array.isArray(shape)) {
+  if (!Array.isArray(shape) || shape.some((d) => typeof d === "object")) {
     return toIndexInput(shape, "shape", "broadcastTo");
   }
   const dims = shape as readonly number[], from = shapeOfInput(input);

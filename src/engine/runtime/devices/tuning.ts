@@ -55,7 +55,7 @@ export function tuneKernels(how: boolean | TunedKernels): void {
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * if (await tf.setBackend("webgpu")) console.log(Object.keys(tf.tunedKernels().choices).length); // 0
+ * if (await tf.setBackend("webgpu")) console.log(tf.tunedKernels().adapter);
  * ```
  */
 export function tunedKernels(): TunedKernels {
