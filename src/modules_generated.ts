@@ -628,6 +628,7 @@ import "./library/train/resource_updates.ts";
 import "./library/train/update_ops.ts";
 import "./library/train/arithmetic.ts";
 import "./library/train/row_updates.ts";
+import "./library/train/named_gradients.ts";
 import "./engine/runtime/variables/late_variables.ts";
 import "./library/train/slots.ts";
 import "./library/train/step_count.ts";
