@@ -228,7 +228,7 @@ Deno.test("applyGradients() takes gradients by name, as a list or in pairs, and 
   assertThrows(
     () => optimizer.applyGradients([[tf.scalar(1), tf.scalar(2)]]),
     TypeError,
-    "wanted pairs of a gradient and a variable",
+    "Argument 'gradients[0][1]' passed to 'applyGradients' must be a variable",
   );
   a.assign([0, 1]);
   b.assign(2);

@@ -1,8 +1,7 @@
 /** Gradients as optimizers take them: by name, in a list, or in pairs with their variables. */
-import { describe } from "../../engine/core/convert.ts";
+import { wrongArgument } from "../../engine/core/arguments.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
-import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { variableByName } from "../../engine/runtime/variables/known_variables.ts";
 import { Variable } from "../../engine/runtime/variables/variable.ts";
 
@@ -36,10 +35,6 @@ export function gradientPairs(gradients: NamedGradients): (readonly [Tensor | nu
     }
     const [tensor, v] = given;
     if (v instanceof Variable) return [tensor ?? null, v];
-    throw new TypeError(
-      `Cannot apply gradients: wanted pairs of a gradient and a variable, received ${
-        describe(v)
-      } as the variable of gradients[${i}]`,
-    );
+    throw wrongArgument(v, `gradients[${i}][1]`, "applyGradients", "a variable");
   });
 }

@@ -12,7 +12,7 @@ import {
   shapeText,
   stridesOf,
 } from "../../core/shape.ts";
-import { Tensor, type TensorLike } from "../../core/tensor.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { plainAxis } from "../../kernels/copy/map.ts";
 import { stack } from "./join.ts";
 import { hostInts, knownInts, literalInts, reshape, setInts } from "./view.ts";
