@@ -5,6 +5,7 @@
 //   deno task bench script        (script ops; see script.ts)
 //   deno task bench host [cpu|webgpu]   (what the host adds to kernels; see host.ts)
 //   deno task bench models [cpu|webgpu]   (models of TensorFlow.js that npm packages bring; see models.ts)
+//   deno task bench onnx --models FOLDER   (models of ONNX beside onnxruntime-web; see onnx/main.ts)
 //   deno task bench layers [cpu|webgpu]   (training of TensorFlow.js's layers; see layers.ts)
 //   deno task bench soak faults   (the data service while its processes are killed; see soak.ts)
 //   deno task bench soak parallel (training by several processes while one is killed; see soak_parallel.ts)
@@ -180,6 +181,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "host") return await (await import("./host.ts")).main(args.slice(1));
   if (args[0] === "layers") return await (await import("./layers.ts")).main(args.slice(1));
   if (args[0] === "models") return await (await import("./models.ts")).main(args.slice(1));
+  if (args[0] === "onnx") return await (await import("./onnx/main.ts")).main(args.slice(1));
   if (args[0] === "cluster") return await (await import("./cluster.ts")).main(args.slice(1));
   if (args[0] === "data") return await (await import("./data_service.ts")).main(args.slice(1));
   if (args[0] === "soak") return await (await import("./soak.ts")).main();

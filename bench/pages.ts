@@ -27,7 +27,13 @@ async function begun(page: Page, name: string): Promise<void> {
   const [id, { source }] = BEGUN[name]!;
   await page.waitForFunction(
     ([id, source]) => {
-      const element = document.getElementById(id!) ?? document.querySelector(id!);
+      // Types here are Deno's; this function runs in the page.
+      const { document } = globalThis as unknown as {
+        readonly document: {
+          querySelector(what: string): { readonly textContent: string | null } | null;
+        };
+      };
+      const element = document.querySelector(`#${id}`) ?? document.querySelector(id!);
       return new RegExp(source!).test(element?.textContent ?? "");
     },
     [id, source],

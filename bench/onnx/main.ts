@@ -1,0 +1,329 @@
+// Loads and runs models of ONNX in Weft and in onnxruntime-web, in one process, compares both with what the files want, and times them.
+//
+//   deno task bench onnx --models FOLDER... [cpu|webgpu] [--threads N] [--only NAME]... [--native PYTHON] [--check] [--write]
+//
+// A folder has NAME.onnx and NAME.io.bin; `bench/onnx/models.py` makes one of larger models. "first" is the time from the file's
+// bytes to the first result, the model's first load in the process, "again" the same for a second load, "run" the median of
+// interleaved runs, all with results in JavaScript's memory. --native names a Python that has onnxruntime, for a column of it.
+// --write puts the table into bench/RESULTS.md.
+
+import { parseArgs } from "node:util";
+import { errorOf, folderFiles, type OnnxArray, type OnnxFile } from "./files.ts";
+import { writeSection } from "../results.ts";
+import type { Device } from "../row.ts";
+import { limitThreads, threadsText } from "../threads.ts";
+
+const PACKAGE = "npm:onnxruntime-web@1.30.0";
+
+/** Its threads spin for about 50 ms after a run. */
+const SPIN_MS = 80;
+
+type Results = ReadonlyMap<string, ArrayLike<number | bigint>>;
+
+/** A model set up in one system. */
+interface Session {
+  /** Runs it; results are in JavaScript's memory. */
+  run(): Promise<Results>;
+  dispose(): void;
+}
+
+interface System {
+  readonly name: string;
+  load(bytes: Uint8Array, inputs: ReadonlyMap<string, OnnxArray>): Promise<Session>;
+}
+
+async function weft(device: Device): Promise<System> {
+  const tf = await import("@weft/weft");
+  const { loadOnnx } = await import("@weft/weft/onnx");
+  await tf.setBackend(device);
+  const halves = (a: OnnxArray) =>
+    a.dtype === "float16" ? new Float16Array(a.data.buffer as ArrayBuffer) : a.data;
+  return {
+    name: "Weft",
+    async load(bytes, inputs) {
+      const model = await loadOnnx(bytes);
+      const feeds = Object.fromEntries(
+        model.inputs.map(({ name, dtype }) => {
+          const given = inputs.get(name)!;
+          return [
+            name,
+            tf.tensor(halves(given) as unknown as Float32Array, [...given.shape], dtype),
+          ];
+        }),
+      );
+      return {
+        async run() {
+          const outputs = Object.entries(await model.run(feeds)).map(([name, y]) =>
+            [name, y as InstanceType<typeof tf.Tensor>] as const
+          );
+          const read = await Promise.all(
+            outputs.map(async ([name, y]) =>
+              [name, await y.data() as ArrayLike<number | bigint>] as const
+            ),
+          );
+          for (const [, y] of outputs) y.dispose();
+          return new Map(read);
+        },
+        dispose() {
+          model.dispose();
+          for (const t of Object.values(feeds)) t.dispose();
+        },
+      };
+    },
+  };
+}
+
+interface OrtTensor {
+  readonly data: ArrayLike<number | bigint>;
+}
+
+interface Ort {
+  readonly env: { readonly wasm: { numThreads?: number }; logLevel: string };
+  readonly InferenceSession: {
+    create(model: Uint8Array, options: { readonly logSeverityLevel: number }): Promise<{
+      run(feeds: Readonly<Record<string, OrtTensor>>): Promise<Readonly<Record<string, OrtTensor>>>;
+      release(): Promise<void>;
+    }>;
+  };
+  readonly Tensor: new (
+    type: string,
+    data: OnnxArray["data"] | Float16Array,
+    shape: readonly number[],
+  ) => OrtTensor;
+}
+
+async function onnxruntime(): Promise<System> {
+  // Its loader leaves Node's workers in the global place of the web's.
+  const { Worker } = globalThis;
+  const ort: Ort = await import(PACKAGE);
+  ort.env.wasm.numThreads = navigator.hardwareConcurrency;
+  ort.env.logLevel = "error";
+  const system: System = {
+    name: "onnxruntime-web",
+    async load(bytes, inputs) {
+      const session = await ort.InferenceSession.create(bytes, { logSeverityLevel: 3 });
+      globalThis.Worker = Worker;
+      const feeds = Object.fromEntries(
+        [...inputs].map(([name, { dtype, shape, data }]) => [
+          name,
+          new ort.Tensor(
+            dtype,
+            dtype === "float16" ? new Float16Array(data.buffer as ArrayBuffer) : data,
+            shape,
+          ),
+        ]),
+      );
+      return {
+        async run() {
+          const outputs = Object.entries(await session.run(feeds));
+          return new Map(outputs.map(([name, { data }]) => [name, data]));
+        },
+        dispose: () => void session.release(),
+      };
+    },
+  };
+  return system;
+}
+
+/** Times of one system for a model. */
+interface Times {
+  readonly first?: number;
+  readonly again?: number;
+  readonly run?: number;
+  readonly error?: number;
+  readonly failure?: string;
+}
+
+interface Line {
+  readonly name: string;
+  readonly times: readonly Times[];
+  readonly native?: number;
+}
+
+/** Loads a model and runs it once; `count` times, one after the other. */
+async function firstResults(system: System, file: OnnxFile, count: number): Promise<{
+  readonly session: Session;
+  readonly results: Results;
+  readonly times: number[];
+}> {
+  const bytes = await file.bytes(), times: number[] = [];
+  for (let i = 0;; i++) {
+    // A session may keep or change what it is given.
+    const copy = bytes.slice(), started = performance.now();
+    const session = await system.load(copy, file.inputs), results = await session.run();
+    times.push(performance.now() - started);
+    if (i === count - 1) return { session, results, times };
+    session.dispose();
+  }
+}
+
+/** Median times of interleaved runs; short runs are timed several at once. */
+async function medians(sessions: readonly Session[], isParallel: boolean): Promise<number[]> {
+  const samples = sessions.map((): number[] => []), counts: number[] = [];
+  for (const session of sessions) {
+    for (let i = 0; i < 3; i++) await session.run();
+    const started = performance.now();
+    await session.run();
+    counts.push(Math.max(1, Math.min(50, Math.round(4 / (performance.now() - started)))));
+  }
+  const began = performance.now();
+  for (let round = 0; round < 61; round++) {
+    for (const [k, session] of sessions.entries()) {
+      if (isParallel) await new Promise((resolve) => setTimeout(resolve, SPIN_MS));
+      const started = performance.now();
+      for (let i = 0; i < counts[k]!; i++) await session.run();
+      samples[k]!.push((performance.now() - started) / counts[k]!);
+    }
+    if (round >= 6 && performance.now() - began > 3000) break;
+  }
+  return samples.map(median);
+}
+
+function median(list: readonly number[]): number {
+  return [...list].sort((a, b) => a - b)[list.length >> 1]!;
+}
+
+async function measure(
+  file: OnnxFile,
+  systems: readonly System[],
+  { check, isParallel }: { readonly check: boolean; readonly isParallel: boolean },
+): Promise<Line> {
+  const times: Times[] = [], sessions: Session[] = [];
+  for (const system of systems) {
+    try {
+      const made = await firstResults(system, file, check ? 1 : 2);
+      sessions.push(made.session);
+      times.push({
+        first: made.times[0]!,
+        again: made.times[1] ?? NaN,
+        error: errorOf(made.results, file.outputs),
+      });
+    } catch (e) {
+      times.push({ failure: String(e).split("\n")[0]! });
+    }
+  }
+  if (!check && sessions.length > 0) {
+    const runs = await medians(sessions, isParallel);
+    let at = 0;
+    times.forEach((t, i) => {
+      if (t.failure === undefined) times[i] = { ...t, run: runs[at++]! };
+    });
+  }
+  sessions.forEach((s) => s.dispose());
+  return { name: file.name, times };
+}
+
+/** Median times of native onnxruntime, by name. */
+async function nativeTimes(
+  python: string,
+  folders: readonly string[],
+  threads: number,
+): Promise<Map<string, number>> {
+  const script = new URL("./native.py", import.meta.url).pathname;
+  const { success, stdout, stderr } = await new Deno.Command(python, {
+    args: [script, String(threads), ...folders],
+  }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr));
+  return new Map(Object.entries(JSON.parse(new TextDecoder().decode(stdout))));
+}
+
+const HEAD = ["model", "first", "theirs", "again", "theirs", "run", "theirs", "ours ×"];
+
+const shown = (n: number | undefined): string =>
+  n === undefined || Number.isNaN(n) ? "–" : n.toPrecision(3);
+
+function ratioOf({ times: [ours, theirs] }: Line): number {
+  return (theirs?.run ?? NaN) / (ours?.run ?? NaN);
+}
+
+function cells(line: Line, withNative: boolean): string[] {
+  const { name, times: [ours, theirs] } = line;
+  return [
+    name,
+    shown(ours?.first),
+    shown(theirs?.first),
+    shown(ours?.again),
+    shown(theirs?.again),
+    shown(ours?.run),
+    shown(theirs?.run),
+    shown(ratioOf(line)),
+    ...withNative ? [shown(line.native), shown((line.native ?? NaN) / (ours?.run ?? NaN))] : [],
+    ours?.error === undefined ? "–" : ours.error.toExponential(1),
+  ];
+}
+
+function notes({ name, times }: Line, systems: readonly System[]): string[] {
+  return times.flatMap(({ failure }, i) =>
+    failure === undefined ? [] : [`- ${name}: ${systems[i]!.name}: ${failure}`]
+  );
+}
+
+/** Makes the table. Returns an exit code: 1 where a model differs or fails. */
+export async function main(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      models: { type: "string", multiple: true, default: [] },
+      threads: { type: "string", default: "1" },
+      only: { type: "string", multiple: true, default: [] },
+      native: { type: "string" },
+      check: { type: "boolean", default: false },
+      write: { type: "boolean", default: false },
+    },
+  });
+  const device = positionals[0] === "webgpu" ? "webgpu" : "cpu", threads = Number(values.threads);
+  limitThreads(threads);
+  const systems = [await weft(device), await onnxruntime()];
+  const native = values.native === undefined
+    ? null
+    : await nativeTimes(values.native, values.models, threads);
+  const head = [...HEAD, ...native === null ? [] : ["native", "×"], "difference"];
+  console.log(head.join("  "));
+  const lines: Line[] = [], wrong: string[] = [];
+  let isStarted = false;
+  for (const folder of values.models) {
+    for (const file of await folderFiles(folder)) {
+      if (values.only.length > 0 && !values.only.some((o) => file.name.includes(o))) continue;
+      // The first session of a process starts the runtimes.
+      if (!isStarted) await measure(file, systems, { check: true, isParallel: false });
+      isStarted = true;
+      const found = await measure(file, systems, { check: values.check, isParallel: threads > 1 });
+      const line = { ...found, ...native?.has(file.name) && { native: native.get(file.name)! } };
+      lines.push(line);
+      const error = line.times[0]!.error ?? Infinity;
+      if (!(error <= file.tolerance)) wrong.push(file.name);
+      console.log([...cells(line, native !== null), ...notes(line, systems)].join("  "));
+    }
+  }
+  const ratios = lines.map(ratioOf).filter((r) => !Number.isNaN(r));
+  const summary = ratios.length === 0
+    ? ""
+    : `${ratios.length} models: ours × ${shown(median(ratios))} in the median, ${
+      shown(Math.min(...ratios))
+    } at least; ${
+      lines.filter(({ times: [a, b] }) => (a?.first ?? NaN) <= (b?.first ?? NaN)).length
+    } first results no later.`;
+  console.log(summary);
+  if (wrong.length > 0) console.log(`Differ or fail: ${wrong.join(", ")}`);
+  if (values.write) {
+    const row = (r: readonly string[]) => `| ${r.join(" | ")} |`;
+    const table = [
+      row(head),
+      row(head.map((_, i) => i === 0 ? "---" : "---:")),
+      ...lines.map((l) => row(cells(l, native !== null))),
+      "",
+      ...lines.flatMap((l) => notes(l, systems)),
+      summary,
+    ].join("\n");
+    await writeSection(new URL("../RESULTS.md", import.meta.url), {
+      title: `Models of ONNX beside onnxruntime-web, ${device}, ${threadsText(threads)}`,
+      text:
+        `${new Date().toISOString().slice(0, 10)}, milliseconds, at a load of ${
+          Deno.loadavg()[0]!.toFixed(1)
+        }. First: from the file's bytes to the first result; again: for a second load; run: median of ` +
+        `interleaved runs.\n\n${table}`,
+    });
+  }
+  return wrong.length > 0 ? 1 : 0;
+}
