@@ -6,6 +6,7 @@ import type { FileSource } from "../library/io/source.ts";
 import { missingOps } from "./build/walk.ts";
 import type { ExternalData } from "./file/external_data.ts";
 import { type OnnxFile, readModel } from "./file/read_model.ts";
+import { readWholeModel } from "./file/whole_model.ts";
 import { OnnxModel } from "./model.ts";
 import { lookupOp } from "./ops/table.ts";
 import { type OnnxScript, scriptRules } from "./scripts.ts";
@@ -77,7 +78,14 @@ export async function loadOnnx(
     refuseMissing(file, walk);
     const variables = trainable ? makeVariables(file.graph, lookupOp) : {};
     return await Promise.resolve(
-      new OnnxModel({ name, graph: file.graph, variables, dimensions, walk }),
+      new OnnxModel({
+        name,
+        graph: file.graph,
+        variables,
+        dimensions,
+        walk,
+        reread: () => readWholeModel(source, read.externalData),
+      }),
     );
   });
 }

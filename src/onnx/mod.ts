@@ -6,6 +6,7 @@
 import "../../mod.ts";
 
 export { loadOnnx, type LoadOnnxOptions } from "./load_onnx.ts";
+export { Lora, lora, type LoraOptions } from "./lora.ts";
 export { inspectOnnx, type OnnxInspection } from "./inspect_onnx.ts";
 export type { OnnxCallOptions, OnnxInput, OnnxInputs, OnnxModel, OnnxValue } from "./model.ts";
 export type { OnnxOutput, OnnxOutputs } from "./variant.ts";

@@ -9,11 +9,14 @@ import { TensorSpec } from "../engine/core/tensor_spec.ts";
 import type { FuncGraph } from "../engine/graph/func_graph.ts";
 import { asTensor, toInput } from "../engine/ops/input.ts";
 import type { Variable } from "../engine/runtime/variables/variable.ts";
+import { writeBytes } from "../library/io/files.ts";
 import type { WalkOptions } from "./build/walk.ts";
+import { encodeModel } from "./edit/encode_model.ts";
 import { Edits, type VariableMaker } from "./edit/edits.ts";
 import { type NamePattern, nameTest } from "./edit/patterns.ts";
 import type { GraphValue, OnnxGraph } from "./file/graph.ts";
 import { shapeOfExtents } from "./file/types.ts";
+import type { Model } from "./proto/onnx_pb.ts";
 import { ABSENT, type Feeds, type OnnxOutputs, Variant } from "./variant.ts";
 
 /** An input or output of a model. */
@@ -42,6 +45,8 @@ export interface ModelInit {
   readonly dimensions: Readonly<Record<string, number>>;
   /** The table of ops, and the caller's replacements. */
   readonly walk: WalkOptions;
+  /** Reads the model's messages again. */
+  readonly reread: () => Promise<Model>;
 }
 
 /** Options of a call. */
@@ -209,6 +214,34 @@ export class OnnxModel {
     const of = (inputs: readonly Tensor[], make: VariableMaker): TensorLike =>
       fn((typeof from === "object" ? inputs : inputs[0]) as never, make);
     this.#edits.replace(output, typeof from === "string" ? [from] : from, of);
+  }
+
+  /**
+   * Returns the model as a file of ONNX: the nodes that it had, with the values that its variables have now, and adapters
+   * of `lora` as nodes. Its file is read again. Rejects with `UnimplementedError` where `replace` put a function, and
+   * with `InvalidArgumentError` if it was loaded from a stream.
+   *
+   * @example
+   * ```ts
+   * import { loadOnnx } from "@weft/weft/onnx";
+   * import { assertEquals } from "@std/assert";
+   * // y = MatMul(x, w)
+   * const file = "CAoSADpXChEKAXgKAXcSAXkiBk1hdE11bBIBZyoTCAIIARABQgF3SggAAABAAABAQFoUCgF4Eg8KDQgBEgkKAxIBbgoCCAJiFAoBeRIPCg0IARIJCgMSAW4KAggBQgQKABAV";
+   * const model = await loadOnnx(Uint8Array.from(atob(file), (c) => c.charCodeAt(0)));
+   * model.variables.w.assign([[5], [6]]);
+   * const again = await loadOnnx(await model.encode());
+   * assertEquals(await again.variables.w.array(), [[5], [6]]);
+   * ```
+   */
+  async encode(): Promise<Uint8Array<ArrayBuffer>> {
+    const { name, reread } = this.#init;
+    if (this.#isDisposed) throw new ValueError(`Cannot save ${name}: it is disposed`);
+    return await encodeModel(await reread(), this.#edits);
+  }
+
+  /** Writes the file of {@linkcode encode} to a path. Rejects as it does, and with `NotFoundError` for no such folder. */
+  async save(path: string | URL): Promise<void> {
+    await writeBytes(path, await this.encode());
   }
 
   /** Frees its variables. It cannot run any more. */

@@ -23,9 +23,19 @@ const NUMBERS: Partial<Record<DType, number>> = {
   float64: 11,
 };
 
+const TYPES = [
+  [Float32Array, 1],
+  [Uint8Array, 2],
+  [Int32Array, 6],
+  [BigInt64Array, 7],
+  [Float16Array, 10],
+] as const;
+
 /** Elements of a tensor: typed arrays, or where they are in another file. */
 type Elements =
   | Float32Array
+  | Float16Array
+  | Uint8Array
   | Int32Array
   | BigInt64Array
   | { readonly location: string; readonly offset: number; readonly length: number };
@@ -91,7 +101,7 @@ export function tensor(name: string, dims: readonly number[], elements: Elements
     );
     return [...shape, integer(2, 1), text(8, name), ...entries, integer(14, 1)];
   }
-  const number = elements instanceof Float32Array ? 1 : elements instanceof Int32Array ? 6 : 7;
+  const [, number] = TYPES.find(([Array]) => elements instanceof Array)!;
   const raw = new Uint8Array(elements.buffer as ArrayBuffer);
   return [...shape, integer(2, number), text(8, name), bytes(9, raw)];
 }

@@ -266,7 +266,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       edit: {
         holds: "what is changed of a loaded model: its outputs, replaced tensors, adapters",
-        imports: ["engine", "onnx/file", "onnx/build", "mod"],
+        imports: ["engine", "onnx/file", "onnx/build", "onnx/proto", "mod"],
       },
       ".": {
         holds: "the entry `./onnx`",

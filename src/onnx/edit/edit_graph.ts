@@ -1,5 +1,6 @@
 /** Graphs with other outputs, and with nodes of the caller's in the place of tensors: what nothing reads is left out. */
 import { ValueError } from "../../engine/core/errors.ts";
+import type { Node } from "../proto/onnx_pb.ts";
 import type { GraphNode, GraphValue, OnnxGraph } from "../file/graph.ts";
 
 /** New nodes that make a tensor. */
@@ -8,6 +9,8 @@ export interface Edit {
   readonly name: string;
   /** Returns the nodes, the last of which makes the tensor; `own` is the new name of what made it before. */
   nodes(own: string): readonly GraphNode[];
+  /** The same nodes in the file's form; absent for functions of the caller's. */
+  messages?(own: string): readonly Node[];
 }
 
 /**

@@ -56,7 +56,8 @@ export async function readModel(source: FileSource, options: ReadOptions = {}): 
   });
 }
 
-function decode(bytes: Uint8Array): Model {
+/** Decodes a file. Throws `DataLossError` for bytes that are no model. */
+export function decode(bytes: Uint8Array): Model {
   let model: Model;
   try {
     model = fromBinary(ModelSchema, bytes);
