@@ -1,16 +1,10 @@
 /** loadOnnx: loads a model of ONNX as a graph of Weft's. */
-import { UnimplementedError, ValueError } from "../engine/core/errors.ts";
 import { optionCheck } from "../engine/core/arguments.ts";
-import { namingAsync } from "../library/io/naming.ts";
 import type { FileSource } from "../library/io/source.ts";
-import { missingOps } from "./build/walk.ts";
 import type { ExternalData } from "./file/external_data.ts";
-import { type OnnxFile, readModel } from "./file/read_model.ts";
-import { readWholeModel } from "./file/whole_model.ts";
-import { OnnxModel } from "./model.ts";
-import { lookupOp } from "./ops/table.ts";
+import type { OnnxModel } from "./model.ts";
+import { openModel } from "./open_model.ts";
 import { type OnnxScript, scriptRules } from "./scripts.ts";
-import { makeVariables } from "./variables.ts";
 
 /** Options of {@linkcode loadOnnx}. */
 export interface LoadOnnxOptions {
@@ -64,46 +58,6 @@ export async function loadOnnx(
   options: LoadOnnxOptions = {},
 ): Promise<OnnxModel> {
   checkOptions(options);
-  const { scripts = {}, dimensions = {}, trainable = true, ...read } = options;
-  for (const [name, extent] of Object.entries(dimensions)) {
-    if (Number.isSafeInteger(extent) && extent >= 0) continue;
-    throw new ValueError(
-      `Cannot load a model: the dimension "${name}" is ${extent}, wanted a size`,
-    );
-  }
-  const file = await readModel(source, read);
-  const name = source instanceof Uint8Array ? "the model" : file.name;
-  return await namingAsync(file.name, async () => {
-    const walk = { lookup: lookupOp, scripts: scriptRules(scripts, file.graph) };
-    refuseMissing(file, walk);
-    const variables = trainable ? makeVariables(file.graph, lookupOp) : {};
-    return await Promise.resolve(
-      new OnnxModel({
-        name,
-        graph: file.graph,
-        variables,
-        dimensions,
-        walk,
-        reread: () => readWholeModel(source, read.externalData),
-      }),
-    );
-  });
-}
-
-/** Throws an error that names all unsupported ops. */
-function refuseMissing(file: OnnxFile, walk: Parameters<typeof missingOps>[1]): void {
-  const missing = missingOps(file.graph, walk);
-  if (missing.size === 0) return;
-  const list = [...missing].map(([op, { nodes, refused }]) =>
-    `${op} at ${nodes.slice(0, 3).map((n) => `"${n}"`).join(", ")}${
-      nodes.length > 3 ? ` and ${nodes.length - 3} more` : ""
-    }${refused === undefined ? "" : ` (${refused})`}`
-  );
-  const [first] = missing, [op, { nodes: [node] }] = first;
-  throw new UnimplementedError(
-    `Cannot run its ops: there is no ${
-      list.join("; no ")
-    }. Pass functions for them as scripts: { "${op}": fn }`,
-    { op, node },
-  );
+  const { scripts = {}, ...rest } = options;
+  return await openModel(source, { ...rest, rules: (graph) => scriptRules(scripts, graph) });
 }

@@ -15,7 +15,7 @@ import { encodeModel } from "./edit/encode_model.ts";
 import { Edits, type VariableMaker } from "./edit/edits.ts";
 import { type NamePattern, nameTest } from "./edit/patterns.ts";
 import type { GraphValue, OnnxGraph } from "./file/graph.ts";
-import { shapeOfExtents } from "./file/types.ts";
+import { type Extent, shapeOfExtents } from "./file/types.ts";
 import type { Model } from "./proto/onnx_pb.ts";
 import { ABSENT, type Feeds, type OnnxOutputs, Variant } from "./variant.ts";
 
@@ -27,6 +27,8 @@ export interface OnnxValue {
   readonly dtype: DType;
   /** Its shape, with null for an unknown extent; null for an unknown rank. */
   readonly shape: PartialShape;
+  /** Its shape with the file's names for unknown extents, null for those without; null for an unknown rank. */
+  readonly extents: readonly Extent[] | null;
   /** Kind: a tensor, a list of tensors, or an optional value. */
   readonly kind: "tensor" | "sequence" | "optional";
 }
@@ -353,6 +355,10 @@ function describeValue(
     if (kind !== "sequence") kind = of.kind;
     of = of.of;
   }
-  if (of === null || of.kind !== "tensor") return { name, dtype: "float32", shape: null, kind };
-  return { name, dtype: of.dtype, shape: shapeOfExtents(of.shape, dimensions), kind };
+  if (of === null || of.kind !== "tensor") {
+    return { name, dtype: "float32", shape: null, extents: null, kind };
+  }
+  const shape = shapeOfExtents(of.shape, dimensions);
+  const extents = of.shape?.map((extent, i) => shape![i] ?? extent) ?? null;
+  return { name, dtype: of.dtype, shape, extents, kind };
 }

@@ -1,5 +1,6 @@
 /** A model's graph for some outputs and a mode: traced by shapes, run op by op, or built into another graph. */
 import { compose, currentInterpreter } from "../engine/core/apply.ts";
+import { withScope } from "../engine/core/scope_context.ts";
 import { Tensor } from "../engine/core/tensor.ts";
 import type { TensorSpec } from "../engine/core/tensor_spec.ts";
 import { currentGraph } from "../engine/graph/current_graph.ts";
@@ -116,7 +117,9 @@ export class Variant {
       return fed instanceof Tensor ? Value.of(fed) : Value.sequence(fed.map((t) => Value.of(t)));
     });
     const built = currentGraph(), before = built?.operations.length ?? 0;
-    const outputs = new Walk(this.#walk, this.#constants).run(graph, inputs);
+    const { device } = this.#walk;
+    const run = (): Value[] => new Walk(this.#walk, this.#constants).run(graph, inputs);
+    const outputs = device === undefined ? run() : withScope({ device }, run);
     // Plans may compute files otherwise than op by op, such as norms within filters.
     for (const made of built?.operations.slice(before) ?? []) made.isFromFile = true;
     const tensors = new Map<Value, Tensor>();

@@ -274,6 +274,15 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
     },
   },
+  ort: {
+    purpose: "onnxruntime's JavaScript API over ours",
+    rooms: {
+      ".": {
+        holds: "the entry `./ort`: sessions, tensors, environment",
+        imports: ["engine", "library/io", "onnx"],
+      },
+    },
+  },
   serve: {
     purpose: "models behind HTTP",
     rooms: {

@@ -19,6 +19,8 @@ import { Value } from "./value.ts";
 const MOST_FOLDED = 2 ** 16;
 
 export interface WalkOptions {
+  /** Name of the device of all ops; absent for the current one. */
+  readonly device?: string;
   /** The table of ops. */
   readonly lookup: Lookup;
   /** The caller's rules, by op name. */
