@@ -24,8 +24,7 @@ export interface OpenOptions extends ReadOptions {
 
 /** Opens a model. Rejects as `loadOnnx` does. */
 export async function openModel(source: FileSource, options: OpenOptions): Promise<OnnxModel> {
-  const { rules = () => new Map(), dimensions = {}, trainable = true, device, ...read } =
-    options;
+  const { rules = () => new Map(), dimensions = {}, trainable = true, device, ...read } = options;
   for (const [name, extent] of Object.entries(dimensions)) {
     if (Number.isSafeInteger(extent) && extent >= 0) continue;
     throw new ValueError(

@@ -1,6 +1,6 @@
 /** Element types of onnxruntime's tensors, with the classes of their data. */
 import type { DType, HostData, TypedArray } from "../engine/core/dtype.ts";
-import { type ElementType, type TensorData } from "./tensor_types.ts";
+import type { ElementType, TensorData } from "./tensor_types.ts";
 
 type ArrayClass = new (buffer: ArrayBufferLike, from?: number, length?: number) => TypedArray;
 

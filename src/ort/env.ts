@@ -58,6 +58,7 @@ export interface Env {
   readonly webgl: Record<string, unknown>;
   /** Settings of WebGPU. */
   readonly webgpu: WebGpuFlags;
+  /** Settings that programs add. */
   [name: string]: unknown;
 }
 

@@ -211,10 +211,15 @@ export interface TensorConstructor {
   ): TypedTensor<T>;
   /** Makes a tensor over an array, whose class tells the type. */
   new (data: Float32Array, dims?: readonly number[]): TypedTensor<"float32">;
+  /** Makes a tensor over an array, whose class tells the type. */
   new (data: Int32Array, dims?: readonly number[]): TypedTensor<"int32">;
+  /** Makes a tensor over an array, whose class tells the type. */
   new (data: BigInt64Array, dims?: readonly number[]): TypedTensor<"int64">;
+  /** Makes a tensor over an array, whose class tells the type. */
   new (data: readonly string[], dims?: readonly number[]): TypedTensor<"string">;
+  /** Makes a tensor over an array, whose class tells the type. */
   new (data: readonly boolean[], dims?: readonly number[]): TypedTensor<"bool">;
+  /** Makes a tensor over an array, whose class tells the type. */
   new (
     data: TensorData | Uint8ClampedArray,
     dims?: readonly number[],

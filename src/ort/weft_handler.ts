@@ -9,7 +9,8 @@ import {
   setBackend,
 } from "../engine/runtime/devices/devices.ts";
 import { asEager, type EagerTensor } from "../engine/runtime/eager/tensor.ts";
-import type { OnnxModel, OnnxOutputs, OnnxValue } from "../onnx/model.ts";
+import type { OnnxModel, OnnxValue } from "../onnx/model.ts";
+import type { OnnxOutputs } from "../onnx/variant.ts";
 import { openModel } from "../onnx/open_model.ts";
 import { registerBackend } from "./backends.ts";
 import { dtypeOfType } from "./element_types.ts";
