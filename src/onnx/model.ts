@@ -15,7 +15,7 @@ import { encodeModel } from "./edit/encode_model.ts";
 import { Edits, type VariableMaker } from "./edit/edits.ts";
 import { type NamePattern, nameTest } from "./edit/patterns.ts";
 import type { GraphValue, OnnxGraph } from "./file/graph.ts";
-import { type Extent, shapeOfExtents } from "./file/types.ts";
+import { shapeOfExtents } from "./file/types.ts";
 import type { Model } from "./proto/onnx_pb.ts";
 import { ABSENT, type Feeds, type OnnxOutputs, Variant } from "./variant.ts";
 
@@ -28,7 +28,7 @@ export interface OnnxValue {
   /** Its shape, with null for an unknown extent; null for an unknown rank. */
   readonly shape: PartialShape;
   /** Its shape with the file's names for unknown extents, null for those without; null for an unknown rank. */
-  readonly extents: readonly Extent[] | null;
+  readonly extents: readonly (number | string | null)[] | null;
   /** Kind: a tensor, a list of tensors, or an optional value. */
   readonly kind: "tensor" | "sequence" | "optional";
 }
