@@ -1,5 +1,6 @@
 /** Backends by the names of execution providers. */
 import { Error, TypeError } from "../engine/core/throwing/builtin_errors.ts";
+import { OUR_BACKENDS } from "./weft_handler.ts";
 import type { Backend, ProviderOptions, SessionOptions } from "./session_types.ts";
 
 interface Registered {
@@ -9,7 +10,9 @@ interface Registered {
   started?: Promise<string | null>;
 }
 
-const backends = new Map<string, Registered>();
+const backends = new Map<string, Registered>(
+  OUR_BACKENDS.map(([name, backend, priority]) => [name, { backend, priority }]),
+);
 
 /**
  * Registers a backend under the name of an execution provider; one of a higher priority replaces one of a lower. Names
@@ -28,11 +31,6 @@ export function registerBackend(name: string, backend: Backend, priority: number
     throw new Error(`cannot register backend "${name}" using priority ${priority}`);
   }
   backends.set(name, { backend, priority });
-}
-
-/** The names of available backends, the preferred one first. */
-export function backendNames(): string[] {
-  return [...backends.keys()];
 }
 
 const nameOf = (provider: string | ProviderOptions): string =>

@@ -17,7 +17,6 @@
  * @module
  */
 import "../engine/runtime/install.ts";
-import "./weft_handler.ts";
 import { registerBackend } from "./backends.ts";
 import { env } from "./env.ts";
 import { InferenceSession } from "./session.ts";

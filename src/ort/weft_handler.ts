@@ -12,10 +12,10 @@ import { asEager, type EagerTensor } from "../engine/runtime/eager/tensor.ts";
 import type { OnnxModel, OnnxValue } from "../onnx/model.ts";
 import type { OnnxOutputs } from "../onnx/variant.ts";
 import { openModel } from "../onnx/open_model.ts";
-import { registerBackend } from "./backends.ts";
 import { dtypeOfType } from "./element_types.ts";
 import { checkOptions, externalFiles, outputLocation, placeOf } from "./session_options.ts";
 import type {
+  Backend,
   FeedsType,
   InferenceSessionHandler,
   ReturnType,
@@ -226,7 +226,11 @@ const CPU_NAMES = ["cpu", "wasm", "xnnpack", "nnapi", "qnn"];
 /** Execution providers that need a GPU. */
 const GPU_NAMES = ["webgpu", "webgl", "cuda", "dml", "tensorrt", "rocm", "coreml"];
 
-registerBackend("weft", onDefault, 100);
-for (const name of CPU_NAMES) registerBackend(name, onCpu, 10);
-for (const name of GPU_NAMES) registerBackend(name, onGpu, 5);
-registerBackend("webnn", onKind, 5);
+/** Our backends by the names of execution providers, with priorities. The current device is the default. */
+export const OUR_BACKENDS:
+  readonly (readonly [name: string, backend: Backend, priority: number])[] = [
+    ["weft", onDefault, 100],
+    ...CPU_NAMES.map((name) => [name, onCpu, 10] as const),
+    ...GPU_NAMES.map((name) => [name, onGpu, 5] as const),
+    ["webnn", onKind, 5],
+  ];

@@ -8,7 +8,7 @@ export type Options = Readonly<Record<"executionProviders", readonly string[]>>;
 /** The part of onnxruntime's API that both have. */
 export type Ort = Pick<typeof weft, "InferenceSession" | "Tensor" | "env">;
 
-/** What a case tells, as JSON can hold it. */
+/** A told value, as JSON can hold it. */
 type Told = unknown;
 
 const AFFINE = model({
@@ -54,7 +54,7 @@ const EXTERNAL = model({
   initialisers: [tensor("w", [2], { location: "weights.bin", offset: 4, length: 8 })],
 });
 
-/** What a call throws or rejects with. */
+/** Message of the error that a call throws or rejects with. */
 async function failure(call: () => unknown): Promise<Told> {
   try {
     await call();
