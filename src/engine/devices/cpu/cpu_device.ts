@@ -1,7 +1,6 @@
 /**
- * The CPU device. Tensors of float32, int32, uint32 and bool live in one WebAssembly memory, where vector kernels made
- * at run time work on them; other dtypes are JavaScript arrays, and ops without a vector kernel run their own loops on
- * views.
+ * The CPU device. Tensors of the dtypes that vector code knows live in one WebAssembly memory, where kernels made at run time
+ * work on them; other dtypes are JavaScript arrays, and ops without a vector kernel run their own loops on views.
  */
 import { castArray, isAssignable } from "../../core/convert.ts";
 import {
@@ -34,7 +33,10 @@ import type { Heap, Pointer } from "./heap.ts";
 import { cpuKernels, prepareFast } from "./kernel_table.ts";
 
 /** Dtypes whose tensors are blocks of the heap. */
-const IN_HEAP: ReadonlySet<DType> = new Set(["float32", "int32", "uint32", "bool"]);
+const IN_HEAP: ReadonlySet<DType> = new Set(
+  (["float32", "int32", "uint32", "bool", "float16", "float64", "int8", "uint8"] as const)
+    .filter((dtype) => DTYPES[dtype].array !== undefined),
+);
 
 /** Elements above which a value is copied through a view. */
 const COPIED = 256;
@@ -207,7 +209,7 @@ export class CpuDevice implements Device {
       return cast === array ? array.data.slice() : this.upload(cast);
     }
     const { data } = array, pointer = heap.alloc(data.length * DTYPES[dtype].bytes);
-    if (data.length === 1) setOne(heap, dtype, pointer, data[0] as number);
+    if (data.length === 1 && isViewed(dtype)) setOne(heap, dtype, pointer, data[0] as number);
     else if (dtype === "float32") heap.f32.set(data as Float32Array, pointer >>> 2);
     else if (dtype === "int32") heap.i32.set(data as Int32Array, pointer >>> 2);
     else (this.#view(pointer, spec).data as TypedArray).set(data as Float32Array & BigInt64Array);
@@ -226,7 +228,7 @@ export class CpuDevice implements Device {
   readData(buffer: DeviceBuffer, spec: ConcreteSpec): HostData {
     if (typeof buffer !== "number") return (buffer as HostData).slice() as HostData;
     const size = sizeOf(spec.shape), { heap } = this.engine!;
-    if (size === 1) {
+    if (size === 1 && isViewed(spec.dtype)) {
       const data = makeData(spec.dtype, 1) as TypedArray;
       data[0] = getOne(heap, spec.dtype, buffer);
       return data;
@@ -332,13 +334,20 @@ function byteLength(spec: ConcreteSpec): number {
   return sizeOf(spec.shape) * DTYPES[spec.dtype].bytes;
 }
 
-function setOne(heap: Heap, dtype: DType, pointer: Pointer, value: number): void {
+/** Dtypes whose elements are in the heap's own views. */
+type Viewed = "float32" | "int32" | "uint32" | "bool";
+
+function isViewed(dtype: DType): dtype is Viewed {
+  return dtype === "float32" || dtype === "int32" || dtype === "bool" || dtype === "uint32";
+}
+
+function setOne(heap: Heap, dtype: Viewed, pointer: Pointer, value: number): void {
   if (dtype === "float32") heap.f32[pointer >>> 2] = value;
   else if (dtype === "bool") heap.u8[pointer] = value;
   else heap.i32[pointer >>> 2] = value;
 }
 
-function getOne(heap: Heap, dtype: DType, pointer: Pointer): number {
+function getOne(heap: Heap, dtype: Viewed, pointer: Pointer): number {
   if (dtype === "float32") return heap.f32[pointer >>> 2];
   if (dtype === "bool") return heap.u8[pointer];
   const value = heap.i32[pointer >>> 2];

@@ -2,10 +2,13 @@
  * The CPU's vector kernels by the kinds of ops. `mod.ts` has all from the start (`all_kernels.ts`); pages of `./eager` load kinds
  * when the CPU is awaited as a device or an op has missed them (`lazy_kernels.ts`).
  */
+import type { DType } from "../../core/dtype.ts";
 import type { Meaning, MeaningKind, MeaningOf } from "../../core/meaning.ts";
 import type { OpDef, Problem } from "../../core/op.ts";
 import { KernelTable } from "../../kernels/kernel_table.ts";
+
 import type { Engine } from "./engine.ts";
+import { prepareInFloat32 } from "./in_float32.ts";
 import type { FastRun } from "./fast.ts";
 
 /** For each kind what makes the kernel of a problem whose tensors all live in the heap; null where there is none. */
@@ -30,5 +33,25 @@ export function prepareFast(
   const prepare = cpuKernels.get(meaning.kind) as
     | ((engine: Engine, problem: Problem, meaning: Meaning) => FastRun | null)
     | undefined;
-  return prepare?.(engine, problem, meaning) ?? null;
+  if (prepare === undefined) return null;
+  const { inputs, outputs, hosts } = problem;
+  const given = inputs.filter((_, i) => hosts[i] === undefined);
+  if ([...given, ...outputs].every(({ dtype }) => OF_ALL.has(dtype))) {
+    return prepare(engine, problem, meaning);
+  }
+  const own = OF_ALL_DTYPES.has(meaning.kind) ? prepare(engine, problem, meaning) : null;
+  const pointwise = cpuKernels.get("pointwise");
+  return own ?? (pointwise
+    ? prepareInFloat32(
+      engine,
+      problem,
+      (wide) => prepare(engine, wide, meaning),
+      (cast, expr) => pointwise(engine, cast, { kind: "pointwise", exprs: () => [expr] }),
+    )
+    : null);
 }
+
+/** Dtypes that the kernels of all kinds know, or refuse. */
+const OF_ALL: ReadonlySet<DType> = new Set(["float32", "int32", "uint32", "bool"]);
+/** Kinds whose kernels look at dtypes beyond these. */
+const OF_ALL_DTYPES: ReadonlySet<MeaningKind> = new Set(["pointwise", "update", "product"]);

@@ -44,7 +44,7 @@ export function mayBeCopied(node: IrNode, copies: number): boolean {
 export function isPointwise(node: IrNode, target: PassTarget): boolean {
   return node.def.meaning.kind === "pointwise" && node.inputs.length < MAX_BUFFERS &&
     mayJoin(node) &&
-    [...node.inputs, ...node.outputs].every((v) => isSimple(v.dtype, target)) &&
+    [...node.inputs, ...node.outputs].every((v) => isSimple(v.dtype)) &&
     !(target === "CPU" && mayThrow(node));
 }
 
@@ -55,10 +55,9 @@ function mayThrow(node: IrNode): boolean {
   return mayFail(exprs, node.inputs.map((v) => v.dtype));
 }
 
-function isSimple(dtype: DType, target: PassTarget): boolean {
-  // The CPU's vector code has no float16: a joined op would lose its own.
-  return dtype === "float32" || dtype === "int32" || dtype === "uint32" || dtype === "bool" ||
-    (dtype === "float16" && target === "GPU");
+function isSimple(dtype: DType): boolean {
+  return dtype === "float32" || dtype === "float16" || dtype === "int32" || dtype === "uint32" ||
+    dtype === "bool";
 }
 
 /** Rounds a result as a stored one: float16 rounds between ops. */

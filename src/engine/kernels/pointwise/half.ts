@@ -2,7 +2,6 @@
  * float16 where WGSL or a kernel has no f16: tensors keep their two bytes an element, seen as halves of words, and the
  * kernel runs on float32 copies of them. Each result still rounds once.
  */
-import { castArray } from "../../core/convert.ts";
 import type {
   BufferRange,
   BufferRef,
@@ -11,15 +10,14 @@ import type {
   GpuVariant,
   Profile,
 } from "../../core/dispatch.ts";
-import { accDType } from "../../core/gpu_storage.ts";
-import type { Attrs, Problem } from "../../core/op.ts";
-import { castTo, type Expr } from "../../core/scalar/expr.ts";
+import type { Problem } from "../../core/op.ts";
 import { sizeOf } from "../../core/shape.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { POINTWISE_HALF, SCALAR_WGSL } from "../../../shaders_generated.ts";
 import { ALIGN, planPieces } from "../copy/pieces.ts";
+import { hasHalf, inFloat32 } from "./half_problem.ts";
 
 /** Returns the variants of an op that this adapter can run on a problem. */
 export function runnableVariants(
@@ -39,43 +37,6 @@ export function throughFloat32(variant: GpuVariant): GpuVariant {
     fits: (problem, profile) => fits?.(inFloat32(problem), profile) ?? true,
     plan: (problem, profile) => aroundFloat32(plan(inFloat32(problem), profile), problem, profile),
   };
-}
-
-function hasHalf({ inputs, hosts, outputs }: Problem): boolean {
-  return inputs.some(({ dtype }, i) => dtype === "float16" && hosts[i] === undefined) ||
-    outputs.some(({ dtype }) => dtype === "float16");
-}
-
-function inFloat32(problem: Problem): Problem {
-  if (!hasHalf(problem)) return problem;
-  const wide = (s: ConcreteSpec): ConcreteSpec => ({ ...s, dtype: accDType(s.dtype) });
-  return {
-    inputs: problem.inputs.map(wide),
-    hosts: problem.hosts.map((a) => (a?.dtype === "float16" ? castArray(a, "float32") : a)),
-    outputs: problem.outputs.map(wide),
-    attrs: wideAttr(problem.attrs) as Attrs,
-  };
-}
-
-/** Replaces float16 among attributes, alone, in lists and in expressions. */
-function wideAttr(value: unknown): unknown {
-  if (value === "float16") return accDType(value);
-  if (Array.isArray(value)) return value.map(wideAttr);
-  if (value === null || typeof value !== "object") return value;
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  if ("op" in value && "args" in value) return wideExpr(value as Expr, new Map());
-  return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, wideAttr(v)]));
-}
-
-/** Widens an expression, whose casts to float16 still round. */
-function wideExpr(e: Expr, memo: Map<Expr, Expr>): Expr {
-  let wide = memo.get(e);
-  if (wide === undefined) {
-    const own = { ...e, args: e.args.map((a) => wideExpr(a, memo)) };
-    wide = e.op === "cast" && e.dtype === "float16" ? castTo(own, "float32") : own;
-    memo.set(e, wide);
-  }
-  return wide;
 }
 
 /** Surrounds a plan by the dispatches that unpack its inputs and pack its outputs. */

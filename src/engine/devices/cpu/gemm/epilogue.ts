@@ -90,7 +90,7 @@ export function operandAt(
   pointer: Value<"i32">,
   bytes: Value<"i32">,
 ): Value<"i32"> {
-  return i32.add(DTYPES[dtype].bytes === 4 ? bytes : i32.shrU(bytes, 2), pointer);
+  return i32.add(i32.shrU(bytes, 2 - Math.log2(DTYPES[dtype].bytes)), pointer);
 }
 
 /** Moves the pointers of operands of one kind of access by as many elements as float32 has in so many bytes. */

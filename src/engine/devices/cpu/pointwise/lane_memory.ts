@@ -1,6 +1,7 @@
-/** Elements between memory and lanes: numbers by fours, booleans as bytes. */
-import type { DType } from "../../../core/dtype.ts";
+/** Elements between memory and lanes: numbers by fours, float16 as float32, booleans as bytes. */
+import { type DType, DTYPES } from "../../../core/dtype.ts";
 import type { FunctionBuilder, Local } from "../wasm/function_builder.ts";
+import { halfBits, ofHalves } from "../wasm/half_lanes.ts";
 import { f32x4, i16x8, i32, i32x4, i8x16 } from "../wasm/instructions.ts";
 import { storePart as storeLanes } from "../wasm/store_part.ts";
 import type { Value } from "../wasm/value.ts";
@@ -9,6 +10,7 @@ import type { Lanes } from "./lane_printer.ts";
 /** Loads one element into all lanes. */
 export function loadSplat(f: FunctionBuilder, dtype: DType, p: Value<"i32">): Lanes {
   if (dtype === "float32") return f.let(f32x4.loadSplat(p));
+  if (dtype === "float16") return f.let(ofHalves(f, i32x4.splat(i32.load16s(p))));
   if (dtype !== "bool") return f.let(i32x4.loadSplat(p));
   return f.let(i32x4.ne(i32x4.splat(i32.load8u(p)), 0));
 }
@@ -22,6 +24,9 @@ export function loadGroup(
 ): Lanes[] {
   const each = Array.from({ length: unroll }, (_, u) => u);
   if (dtype === "float32") return each.map((u) => f.let(f32x4.load(p, 16 * u)));
+  if (dtype === "float16") {
+    return each.map((u) => f.let(ofHalves(f, i32x4.loadHalves(p, 8 * u))));
+  }
   if (dtype !== "bool") return each.map((u) => f.let(i32x4.load(p, 16 * u)));
   const zero = f.constant("i32x4", 0);
   if (unroll === 4) {
@@ -44,13 +49,24 @@ function maskBytes(f: FunctionBuilder, masks: readonly Lanes[]): Value<"i8x16"> 
   return i8x16.and(i8x16.narrow(i16x8.narrow(a, b), i16x8.narrow(c, d)), f.constant("i8x16", 1));
 }
 
+/** Converts vectors of float32 to eight halves, the second vector above the first. */
+function halves(f: FunctionBuilder, low: Lanes, high: Lanes): Value<"i16x8"> {
+  const bits = halfBits(f, f32x4.ofBits(low));
+  return i16x8.narrowU(bits, high === low ? bits : halfBits(f, f32x4.ofBits(high)));
+}
+
 export function storeGroup(
   f: FunctionBuilder,
   dtype: DType,
   p: Value<"i32">,
   values: readonly Lanes[],
 ): void {
-  if (dtype !== "bool") values.forEach((v, u) => f.store(p, v, 16 * u));
+  if (dtype === "float16") {
+    for (let u = 0; u < values.length; u += 2) {
+      if (u + 1 < values.length) f.store(p, halves(f, values[u], values[u + 1]), 8 * u);
+      else f.storeLane(p, halves(f, values[u], values[u]), 8, 0, 8 * u);
+    }
+  } else if (dtype !== "bool") values.forEach((v, u) => f.store(p, v, 16 * u));
   else if (values.length === 4) f.store(p, maskBytes(f, values));
   else values.forEach((v, u) => f.storeLane(p, maskBytes(f, [v]), 4, 0, 4 * u));
 }
@@ -63,12 +79,15 @@ export function storePart(
   value: Lanes,
   count: Value<"i32">,
 ): void {
-  if (dtype === "bool") {
-    const bytes = f.let(maskBytes(f, [value]));
-    f.storeLane(p, bytes, 1, 0);
-    f.if(i32.gt(count, 1), () => f.storeLane(p, bytes, 1, 1, 1));
-    f.if(i32.gt(count, 2), () => f.storeLane(p, bytes, 1, 2, 2));
-    f.advance(p, count);
+  if (dtype === "bool" || dtype === "float16") {
+    const size = DTYPES[dtype].bytes as 1 | 2;
+    const lanes = f.let<"i8x16" | "i16x8">(
+      dtype === "bool" ? maskBytes(f, [value]) : halves(f, value, value),
+    );
+    f.storeLane(p, lanes, size, 0);
+    f.if(i32.gt(count, 1), () => f.storeLane(p, lanes, size, 1, size));
+    f.if(i32.gt(count, 2), () => f.storeLane(p, lanes, size, 2, 2 * size));
+    f.advance(p, i32.mul(count, size));
     return;
   }
   storeLanes(f, p, f32x4.ofBits(value), count);

@@ -257,7 +257,7 @@ class Row {
           return f.let(column.type === "f32x4" ? f32x4.ofBits(lanes) : i32x4.ofBits(lanes));
         }
         if (along[k] !== "row") return still[k] ?? loadOne(k, at);
-        return loadOne(k, i32.add(at, bytes[k] === 4 ? offset : i32.shrU(offset, 2)));
+        return loadOne(k, i32.add(at, i32.shrU(offset, 2 - Math.log2(bytes[k]))));
       });
       return printSimdGroup(this.#s, exprs, dtypes, args.map((a) => [a]), 1);
     };

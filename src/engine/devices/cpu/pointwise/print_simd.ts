@@ -1,10 +1,11 @@
 /**
- * Prints scalar expressions as vector code: four float32, int32, uint32 or bool (as masks) at a time. The results equal
- * those of `engine/core/scalar/js.ts`.
+ * Prints scalar expressions as vector code: four float32, float16 (as float32), int32, uint32 or bool (as masks) at a time.
+ * The results equal those of `engine/core/scalar/js.ts`.
  */
 import { type DType, isInteger } from "../../../core/dtype.ts";
 import { type Expr, exprType, operandType } from "../../../core/scalar/expr.ts";
 import { f32x4, i32x4 } from "../wasm/instructions.ts";
+import { halfBits, ofHalves } from "../wasm/half_lanes.ts";
 import { logistic } from "../wasm/lane_math.ts";
 import type { ModuleBuilder } from "../wasm/module_builder.ts";
 import type { F4, HostImports, I4, Simd } from "../wasm/simd.ts";
@@ -15,6 +16,7 @@ import { Error } from "../../../core/throwing/builtin_errors.ts";
 
 const PRINTERS: Partial<Record<DType, LanePrinters<never>>> = {
   float32: FLOAT,
+  float16: FLOAT,
   int32: INT,
   uint32: UINT,
   bool: BOOL,
@@ -37,7 +39,7 @@ export function simdPrints(exprs: readonly Expr[], dtypes: readonly DType[]): bo
 }
 
 function castPrints(from: DType, to: DType): boolean {
-  return PRINTERS[to] !== undefined && !(to === "uint32" && from === "float32");
+  return PRINTERS[to] !== undefined && !(to === "uint32" && isLaneFloat(from));
 }
 
 /** Declares the JavaScript functions that these expressions may call; before the functions of the module. */
@@ -89,11 +91,11 @@ export function printSimdGroup(
     if (e.op === "const") return each.map(() => printConst(s, e.value!, hint));
     const operands = e.op === "select" ? e.args.slice(1) : e.args;
     const type = operandType(operands, dtypes, e.op === "cast" ? undefined : hint);
-    const power = type === "float32" ? logisticPower(e) : null;
+    const power = isLaneFloat(type) ? logisticPower(e) : null;
     if (power) return print(power, type).map((x) => logistic(s, x as F4));
     const printed = operands.map((o) => print(o, type));
     const bound = boundOf(e);
-    if (bound && (type === "float32" || isInteger(type))) {
+    if (bound && (isLaneFloat(type) || isInteger(type))) {
       return each.map((u) => printBound(bound, printed.map((lanes) => lanes[u]), type));
     }
     const mask = e.op === "select" ? print(e.args[0], "bool") : [];
@@ -101,7 +103,7 @@ export function printSimdGroup(
       const x = printed.map((lanes) => lanes[u]);
       if (e.op === "cast") return printCast(s, x[0], type, e.dtype!);
       if (e.op === "select") {
-        return type === "float32"
+        return isLaneFloat(type)
           ? f32x4.select(x[0] as F4, x[1] as F4, mask[u])
           : i32x4.select(x[0] as I4, x[1] as I4, mask[u]);
       }
@@ -136,7 +138,7 @@ function isSame(a: Expr, b: Expr): boolean {
 
 /** Prints such a choice as one instruction, which treats NaN and signed zeros alike. */
 function printBound(bound: "min" | "max", [b, x]: Lanes[], type: DType): Lanes {
-  if (type === "float32") return f32x4[`p${bound}`](x as F4, b as F4);
+  if (isLaneFloat(type)) return f32x4[`p${bound}`](x as F4, b as F4);
   return type === "int32" ? i32x4[bound](x as I4, b as I4) : i32x4[`${bound}U`](x as I4, b as I4);
 }
 
@@ -145,19 +147,28 @@ function nameLanes(s: Simd, x: Lanes): Lanes {
 }
 
 function printConst(s: Simd, value: number, type: DType): Lanes {
-  if (type === "float32") return s.k(value);
+  if (isLaneFloat(type)) return s.k(value);
   return s.i(type === "bool" ? (value ? -1 : 0) : value | 0);
 }
 
 function printCast(s: Simd, x: Lanes, from: DType, to: DType): Lanes {
-  if (from === to) return x;
-  if (to === "float32") {
+  if (to === "float16") {
+    const { f } = s, wide = printCast(s, x, from, "float32") as F4;
+    return ofHalves(f, i32x4.shr(i32x4.shl(halfBits(f, wide), 16), 16));
+  }
+  if (from === to || isLaneFloat(from) && isLaneFloat(to)) return x;
+  if (isLaneFloat(to)) {
     if (from === "bool") return f32x4.and(f32x4.ofBits(x), s.k(1));
     return from === "int32" ? f32x4.ofI32(x as I4) : f32x4.ofU32(x as I4);
   }
   if (to === "bool") {
-    return from === "float32" ? f32x4.ne(x as F4, s.k(0)) : i32x4.ne(x as I4, s.i(0));
+    return isLaneFloat(from) ? f32x4.ne(x as F4, s.k(0)) : i32x4.ne(x as I4, s.i(0));
   }
-  if (from === "float32") return i32x4.ofF32(x as F4);
+  if (isLaneFloat(from)) return i32x4.ofF32(x as F4);
   return from === "bool" ? i32x4.and(x as I4, s.i(1)) : x;
+}
+
+/** True for dtypes whose lanes are float32. */
+function isLaneFloat(dtype: DType): boolean {
+  return dtype === "float32" || dtype === "float16";
 }

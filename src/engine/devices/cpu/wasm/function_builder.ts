@@ -141,15 +141,15 @@ export class FunctionBuilder {
     this.#code.push(lift("i32", address).code, lift("i32", value).code, 0x3a, 0, unsigned(offset));
   }
 
-  /** Stores one lane of 1, 4 or 8 bytes. */
+  /** Stores one lane of 1, 2, 4 or 8 bytes. */
   storeLane(
     address: Operand<"i32">,
     value: Value<VectorType>,
-    bytes: 1 | 4 | 8,
+    bytes: 1 | 2 | 4 | 8,
     lane: number,
     offset = 0,
   ): void {
-    const [op, align] = bytes === 8 ? [91, 3] : bytes === 4 ? [90, 2] : [88, 0];
+    const align = Math.log2(bytes), op = 88 + align;
     this.#code.push(lift("i32", address).code, value.code, 0xfd, op, align, unsigned(offset), lane);
   }
 

@@ -67,11 +67,13 @@ export const i32: Numbers<"i32"> & Instructions<"i32", typeof I32> & {
   readonly add: Folded;
   readonly mul: Folded;
   readonly load8u: Load<"i32">;
+  readonly load16s: Load<"i32">;
 } = {
   ...numbers("i32", I32, { compare: [0x46, 0x47, 0x48, 0x4a, 0x4c, 0x4e], load: [0x28, 2] }),
   add: folded(0x6a, 0, (a, b) => a + b),
   mul: folded(0x6c, 1, Math.imul),
   load8u: load("i32", 0x2d, 0),
+  load16s: load("i32", 0x2e, 1),
 };
 
 const F32 = {
@@ -177,11 +179,16 @@ export const i32x4:
   & Comparisons<"i32x4", "i32x4">
   & Lanes<"i32x4", "i32">
   & Loads<"i32x4">
-  & Instructions<"i32x4", typeof I32X4> = {
+  & Instructions<"i32x4", typeof I32X4>
+  & {
+    /** Loads four i16, with their signs. */
+    readonly loadHalves: Load<"i32x4">;
+  } = {
     ...vectors("i32x4", I32X4),
     ...comparisons("i32x4", "i32x4", [0xfd037, 0xfd038, 0xfd039, 0xfd03b, 0xfd03d, 0xfd03f]),
     ...lanes("i32x4", "i32", [0xfd011, 0xfd01b, 0xfd01c]),
     ...loads("i32x4"),
+    loadHalves: load("i32x4", 0xfd003, 1),
   };
 
 const I64X2 = {
@@ -195,6 +202,8 @@ export const i64x2: Bits<"i64x2"> & Instructions<"i64x2", typeof I64X2> = vector
 const I16X8 = {
   /** Two vectors of i32 lanes, saturated. */
   narrow: ["i32x4", "i32x4", 0xfd085],
+  /** The same to unsigned lanes. */
+  narrowU: ["i32x4", "i32x4", 0xfd086],
   ofLowU8: ["i8x16", 0xfd089],
   ofHighU8: ["i8x16", 0xfd08a],
 } as const;

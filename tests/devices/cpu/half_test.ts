@@ -1,0 +1,38 @@
+/** float16 in vector code: every half, and every way a float32 can round to one. */
+import { assertEquals } from "@std/assert";
+import { NdArray } from "../../../src/engine/core/nd_array.ts";
+import { lookupOp } from "../../../src/engine/core/op.ts";
+import { ENGINES } from "./engines.ts";
+import { runFast } from "./kernel_runs.ts";
+import "../../../mod.ts";
+
+const Cast = lookupOp("Cast")!;
+
+function cast(from: "float16" | "float32", to: "float16" | "float32", data: ArrayLike<number>) {
+  const array = new NdArray(from, [data.length], data as Float32Array);
+  return ENGINES.map(([, engine]) =>
+    runFast(engine, Cast, [array], { SrcT: from, DstT: to, Truncate: false })![0].data
+  );
+}
+
+Deno.test("vector code widens every half to its float32", () => {
+  const halves = new Float16Array(Uint16Array.from({ length: 65536 }, (_, i) => i).buffer);
+  for (const wide of cast("float16", "float32", halves)) {
+    assertEquals(wide, Float32Array.from(halves));
+  }
+});
+
+Deno.test("vector code rounds floats to the nearest half, ties to the even one", () => {
+  const halves = new Float16Array(Uint16Array.from({ length: 31744 }, (_, i) => i).buffer);
+  const values: number[] = [0, 65504, 65519.99, 65520, 65536, 1e38, Infinity, NaN, 1e-45, 2 ** -25];
+  for (const x of halves) {
+    // The half, the middle between it and the next, and the floats beside that.
+    const next = new Float16Array(Uint16Array.of(new Uint16Array(Float16Array.of(x).buffer)[0] + 1).buffer)[0];
+    const middle = Number.isFinite(next) ? (x + next) / 2 : 65520;
+    values.push(x, middle, middle * (1 - 2 ** -23), middle * (1 + 2 ** -23));
+  }
+  const floats = Float32Array.from(values.flatMap((x) => [x, -x]));
+  for (const narrow of cast("float32", "float16", floats)) {
+    assertEquals(narrow, Float16Array.from(floats));
+  }
+});
