@@ -27,7 +27,8 @@ Deno.test("vector code rounds floats to the nearest half, ties to the even one",
   const values: number[] = [0, 65504, 65519.99, 65520, 65536, 1e38, Infinity, NaN, 1e-45, 2 ** -25];
   for (const x of halves) {
     // The half, the middle between it and the next, and the floats beside that.
-    const next = new Float16Array(Uint16Array.of(new Uint16Array(Float16Array.of(x).buffer)[0] + 1).buffer)[0];
+    const next =
+      new Float16Array(Uint16Array.of(new Uint16Array(Float16Array.of(x).buffer)[0] + 1).buffer)[0];
     const middle = Number.isFinite(next) ? (x + next) / 2 : 65520;
     values.push(x, middle, middle * (1 - 2 ** -23), middle * (1 + 2 ** -23));
   }
