@@ -99,7 +99,7 @@ Deno.test("src/modules_generated.ts imports all that mod.ts loads", async () => 
  * Kernel files that ops may import before there is a GPU: host loops, and shapes and layouts common to both devices.
  */
 const SHARED_KERNELS = new RegExp(
-  `/kernels/(?:host/|kernel_table|dispatches|\\w+/(?:\\w*layout|\\w*geometry|shape|task|map|pieces|bound_exprs|threefry|broadcast|taps)\\.ts)`,
+  `/kernels/(?:host/|kernel_table|dispatches|\\w+/(?:\\w*layout|\\w*geometry|shape|task|map|pieces|bound_exprs|threefry|broadcast|taps|half_problem)\\.ts)`,
 );
 
 Deno.test("mod.ts loads no GPU kernel before a GPU is asked for", () => {
