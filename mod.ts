@@ -103,6 +103,7 @@ export { cond } from "./src/engine/runtime/control/cond.ts";
 export { caseOf as case, type CaseOptions, switchCase } from "./src/engine/runtime/control/case.ts";
 export { whileLoop } from "./src/engine/runtime/control/while_loop.ts";
 export { foldl, foldr, mapFn, scan } from "./src/engine/runtime/control/functional_ops.ts";
+export { type RowAxis, vectorizedMap, vmap, type VmapOptions } from "./src/engine/batching/vmap.ts";
 export { TensorArray } from "./src/engine/runtime/control/tensor_array.ts";
 export { tfFunction as function } from "./src/engine/runtime/functions/function.ts";
 export { importGraphDef } from "./src/tensorflow/graph/import_graph_def.ts";

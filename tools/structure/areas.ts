@@ -135,6 +135,12 @@ export const AREAS: Readonly<Record<string, Area>> = {
           ..."core ops graph autodiff runtime".split(" ").map((room) => `engine/${room}`),
         ],
       },
+      batching: {
+        holds: "`vmap`: bodies of one row run for all rows by rules on their ops",
+        imports: [
+          ..."core ops graph runtime script".split(" ").map((room) => `engine/${room}`),
+        ],
+      },
     },
   },
   library: {

@@ -1,0 +1,100 @@
+/**
+ * The rules by which ops of one row become ops of all rows, by op or by what an op means. An op without a rule runs in a loop over
+ * the rows, so a rule is for speed alone.
+ */
+import { apply } from "../core/apply.ts";
+import { lookupOp, type OpDef } from "../core/op.ts";
+import { ARRAY_RULES } from "./rules_arrays.ts";
+import { along, direct, everyBatched, folded, foldedOfShape, onlyFirst } from "./rules_common.ts";
+import { INDEX_RULES } from "./rules_indices.ts";
+import { batchedOf, rowRank, type Rule, withRowRank } from "./values.ts";
+
+/** Rows of a pointwise op line up behind their own axis. */
+const pointwise: Rule = ({ def, attrs, inputs, rows }) => {
+  const ranks = inputs.map(rowRank);
+  if (ranks.includes(null)) return null;
+  const most = Math.max(...ranks as number[]);
+  // Some gradients want inputs of one shape.
+  const isOfOneShape = def.name === "AddN" || def.name.endsWith("Grad");
+  return apply(
+    def,
+    inputs.map((v) =>
+      withRowRank(isOfOneShape ? { all: batchedOf(v, rows), batched: true } : v, most)
+    ),
+    attrs,
+  );
+};
+
+/** A product of two matrices becomes one of batches of matrices. */
+const product: Rule = ({ def, attrs, inputs }) => {
+  const ranks = inputs.map(rowRank);
+  if (ranks.includes(null) || /^complex/.test(inputs[0].all.dtype)) return null;
+  const most = Math.max(...ranks as number[]);
+  const named = def.name === "MatMul"
+    ? { adj_x: attrs.transpose_a, adj_y: attrs.transpose_b }
+    : { adj_x: attrs.adj_x, adj_y: attrs.adj_y };
+  return apply(lookupOp("BatchMatMulV2")!, inputs.map((v) => withRowRank(v, most)), named);
+};
+
+/** Einstein sums name the rows by a letter of their own. */
+const einsum: Rule = ({ def, attrs, inputs }) => {
+  const { equation } = attrs as { equation: string };
+  const [terms, result] = equation.replaceAll(" ", "").split("->");
+  const letter = [..."zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA"]
+    .find((c) => !equation.includes(c));
+  if (result === undefined || letter === undefined) return null;
+  const named = terms.split(",").map((term, i) => inputs[i].batched ? letter + term : term);
+  const all = `${named.join(",")}->${letter}${result}`;
+  return apply(def, inputs.map((v) => v.all), { ...attrs, equation: all });
+};
+
+const RULES: Readonly<Record<string, Rule>> = {
+  ...ARRAY_RULES,
+  ...INDEX_RULES,
+  Einsum: einsum,
+  MatMul: product,
+  BatchMatMul: product,
+  BatchMatMulV2: product,
+  // Along the last axis, or the last two, of as many as there are.
+  ...named("Softmax LogSoftmax _SoftmaxGrad _LogSoftmaxGrad", everyBatched, 1),
+  ...named("_LayerNorm", onlyFirst, 1),
+  ...named("FFT IFFT RFFT IRFFT _RFFTAdjoint _IRFFTAdjoint TopKV2 _WindowSum", onlyFirst, 1),
+  ...named("Cholesky MatrixInverse MatrixDeterminant LogMatrixDeterminant Qr Svd", direct, 2),
+  ...named("SelfAdjointEigV2 Lu MatrixBandPart", onlyFirst, 2),
+  _Pick: everyBatched,
+  ...named("MatrixTriangularSolve MatrixSolve Cross", everyBatched),
+  Cumsum: along(1),
+  Cumprod: along(1),
+  ArgMax: along(1),
+  ArgMin: along(1),
+  // Images: the rows become more of them. Filters are the same for all rows.
+  Conv2D: folded([0]),
+  Conv3D: folded([0]),
+  DepthwiseConv2dNative: folded([0]),
+  Dilation2D: folded([0]),
+  ...named("MaxPool AvgPool MaxPool3D LRN DepthToSpace SpaceToDepth", folded([0])),
+  ...named("ResizeBilinear ResizeNearestNeighbor ResizeBicubic ResizeArea", folded([0])),
+  ...named("Conv2DBackpropInput Conv3DBackpropInputV2", foldedOfShape([2])),
+  DepthwiseConv2dNativeBackpropInput: foldedOfShape([2]),
+  ...named("AvgPoolGrad AvgPool3DGrad", foldedOfShape([1])),
+  ...named("SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits", folded([0, 1])),
+  ...named("MaxPoolGrad MaxPoolGradGrad MaxPool3DGrad MaxPool3DGradGrad", folded([0, 1, 2])),
+};
+
+/** One rule for ops of these names, for rows of at least this rank. */
+function named(names: string, rule: Rule, rank = 0): Record<string, Rule> {
+  const checked: Rule = (call) => {
+    const ranks = call.inputs.filter((v) => v.batched).map(rowRank);
+    return ranks.every((r) => r !== null && r >= rank) ? rule(call) : null;
+  };
+  return Object.fromEntries(names.split(" ").map((name) => [name, checked]));
+}
+
+/** Returns an op's rule; undefined where it has none. */
+export function ruleOf(def: OpDef): Rule | undefined {
+  const own = Object.hasOwn(RULES, def.name) ? RULES[def.name] : undefined;
+  if (own !== undefined) return own;
+  const { kind } = def.meaning;
+  if (kind === "pointwise") return pointwise;
+  return kind === "reduce" ? along(1) : undefined;
+}

@@ -1,0 +1,101 @@
+/** Runs the ops of a traced body for all rows at once, in the interpreter that is current: eager code or a graph. */
+import { apply, type OpInput } from "../core/apply.ts";
+import { handleOf, type Resource } from "../core/graph_node.ts";
+import type { NdArray } from "../core/nd_array.ts";
+import type { Tensor } from "../core/tensor.ts";
+import type { FuncGraph } from "../graph/func_graph.ts";
+import type { Operation, SymbolicTensor } from "../graph/operation.ts";
+import { range } from "../ops/array/ranges.ts";
+import { reshape } from "../ops/array/view.ts";
+import { asTensor } from "../ops/input.ts";
+import { mapFn } from "../runtime/control/functional_ops.ts";
+import { device } from "../runtime/devices/devices.ts";
+import { callBatched } from "../script/batch.ts";
+import { isBatchable } from "../script/run_numpy_style.ts";
+import { acts } from "./differing.ts";
+import { CONTROL_RULES } from "./rules_control.ts";
+import { ruleOf } from "./rules.ts";
+import type { Rows, RowValue } from "./values.ts";
+
+/** Output of the warnings, for tests. */
+export const loopWarning: { write: (text: string) => void } = {
+  write: (text) => console.warn(text),
+};
+const warned = new Set<string>();
+
+/** Runs the body of a function for all rows. `inputs` are the values of its arguments, `captured` of what it captures. */
+export function runRows(
+  graph: FuncGraph,
+  inputs: readonly RowValue[],
+  captured: readonly RowValue[],
+  rows: Rows,
+  outputs: readonly SymbolicTensor[] = graph.outputs,
+): RowValue[] {
+  const values = new Map<number, RowValue>();
+  graph.inputs.forEach((t, i) => values.set(t.id, inputs[i]));
+  graph.captures.forEach(({ inner }, i) => values.set(inner.id, captured[i]));
+  const valueOf = (t: Tensor): RowValue => values.get(t.id) ?? { all: t, batched: false };
+  for (const op of neededOps(graph, outputs)) {
+    if (op.outputs.some((t) => values.has(t.id))) continue;
+    const given = op.inputs.map(valueOf);
+    const results = device(op.device === "" ? null : op.device, () => runOp(op, given, rows));
+    results.forEach((value, i) => values.set(op.outputs[i].id, value));
+  }
+  return outputs.map(valueOf);
+}
+
+/** Returns the operations that outputs and effects need, in the order of the program. */
+function neededOps(graph: FuncGraph, outputs: readonly SymbolicTensor[]): Operation[] {
+  const needed = new Set<Operation>();
+  const waiting: Operation[] = [...outputs.map((t) => t.operation), ...graph.effects];
+  for (let op = waiting.pop(); op !== undefined; op = waiting.pop()) {
+    if (op.graph !== graph || needed.has(op)) continue;
+    needed.add(op);
+    for (const t of op.inputs) if (t.isSymbolic) waiting.push((t as SymbolicTensor).operation);
+    waiting.push(...op.controlInputs as Operation[]);
+  }
+  return [...needed].sort((a, b) => a.index - b.index);
+}
+
+function runOp(op: Operation, inputs: readonly RowValue[], rows: Rows): RowValue[] {
+  const { def, attrs } = op;
+  if (def.meaning.kind === "constant") {
+    return [{ all: attrs.value as NdArray, batched: false }];
+  }
+  if (def.name === "VarHandleOp") return [same(handleOf(attrs._resource as Resource)!)];
+  const control = CONTROL_RULES[def.name];
+  if (control !== undefined) return control({ op, inputs, rows, run: runRows, loop: inLoop });
+  const isBatched = inputs.some((v) => v.batched);
+  if (!isBatched && !acts(op)) return apply(def, inputs.map((v) => v.all), attrs).map(same);
+  const results = op.outputs.map((t) => t.staticShape);
+  const rule = ruleOf(def);
+  const outputs = isBatched && isBatchable(attrs)
+    ? callBatched(op, inputs.map((v) => asTensor(v.all)), inputs.map((v) => v.batched))
+    : rule?.({ def, attrs, inputs, results, rows }) ?? inLoop(op, inputs, rows);
+  return outputs.map((all) => ({ all, batched: true }));
+}
+
+function same(all: Tensor): RowValue {
+  return { all, batched: false };
+}
+
+/** Runs an op for each row by itself. A warning names it once, unless it has effects and so must run so. */
+function inLoop(op: Operation, inputs: readonly RowValue[], rows: Rows): Tensor[] {
+  const { def, attrs } = op;
+  if (!acts(op) && !warned.has(def.name)) {
+    warned.add(def.name);
+    loopWarning.write(
+      `vmap has no rule for ${def.name}: node '${op.name}' runs in a loop over the rows`,
+    );
+  }
+  const count = rows.count ?? reshape(rows.vector, []);
+  const batched = inputs.filter((v) => v.batched).map((v) => v.all as Tensor);
+  const elems = batched.length > 0 ? batched : [range(0, count as number, 1, "int32")];
+  return mapFn((given: Tensor[]) => {
+    const left = [...given];
+    const own = inputs.map((v): OpInput => v.batched ? left.shift()! : v.all);
+    // A tape is of no use: gradients of such a body run in a loop as a whole.
+    const results = apply(def, own, attrs).filter((t) => t.dtype !== "variant");
+    return results.length === 0 ? given : results;
+  }, elems).slice(0, op.outputs.length);
+}
