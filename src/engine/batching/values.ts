@@ -3,7 +3,7 @@ import type { OpInput } from "../core/apply.ts";
 import { NdArray } from "../core/nd_array.ts";
 import type { Attrs, OpDef } from "../core/op.ts";
 import { isConcrete, type PartialShape } from "../core/shape.ts";
-import { Tensor } from "../core/tensor.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { concat } from "../ops/array/join.ts";
 import { transpose } from "../ops/array/move.ts";
 import { broadcastTo } from "../ops/array/repeat.ts";

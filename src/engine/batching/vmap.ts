@@ -5,7 +5,7 @@ import { CompositeTensor } from "../core/composite.ts";
 import { ValueError } from "../core/errors.ts";
 import { flatten, isNested, type Nest, packAs } from "../core/nest.ts";
 import { mergeShapes, normalizeAxis, type PartialShape } from "../core/shape.ts";
-import { Tensor } from "../core/tensor.ts";
+import type { Tensor } from "../core/tensor.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import type { FuncGraph } from "../graph/func_graph.ts";
 import { slice } from "../ops/array/slice.ts";
