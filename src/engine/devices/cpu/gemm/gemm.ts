@@ -21,6 +21,8 @@ import {
   type RowsHere,
   type SumsItem,
 } from "./gemm_sums.ts";
+import type { Terms } from "./gemm_terms.ts";
+import { prepareWide } from "./gemm_wide.ts";
 import { prepareThin } from "./gemm_thin.ts";
 import { BLOCK_DEPTH, LAST, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
 import { THRESHOLDS } from "../thresholds.ts";
@@ -35,12 +37,12 @@ const BATCH_BYTES = 1 << 20;
 
 /** Prepares a product: of A, B, and the operands of the epilogue, which is applied to each sum. */
 export function prepareProduct(engine: Engine, product: Product, epilogue?: Epilogue): FastRun {
-  const { m, n, k, transA } = product;
+  const { m, n, k, transA, terms } = product;
   if (m === 0 || n === 0) return () => {};
   if (k > 0 && (!epilogue || !isDirect(product))) {
     if (m <= THRESHOLDS.thinRows && (m === 1 || !transA)) {
       // A single column has the layout of a single row.
-      const thin = prepareThin(engine, { m, n, k, transB: product.transB || n === 1 });
+      const thin = prepareThin(engine, { m, n, k, transB: product.transB || n === 1, terms });
       const whole = epilogue ? finished(engine, thin, { m, n, epilogue }) : thin;
       // B is not worth packing for so few rows, but faster to read where it is packed.
       if (product.transB || n === 1 || isDirect(product)) return whole;
@@ -48,7 +50,7 @@ export function prepareProduct(engine: Engine, product: Product, epilogue?: Epil
     }
     if (n === 1 && !epilogue) {
       // A matrix times a vector is that vector times the transposed matrix.
-      const turned = prepareThin(engine, { m: 1, n: m, k, transB: !transA });
+      const turned = prepareThin(engine, { m: 1, n: m, k, transB: !transA, terms });
       return (outs, [a, b]) => turned(outs, [b, a]);
     }
   }
@@ -98,7 +100,7 @@ function prepareDirect(engine: Engine, product: Product, epilogue?: Epilogue): F
   const table = new RowTable(engine, m, (i) => i * (turn?.step ?? 4 * k), (i) => 4 * n * i);
   const kernels = table.groups.map((group) => ({
     group,
-    run: panelKernel(engine, group.rows, "direct", epilogue),
+    run: panelKernel(engine, group.rows, "direct", epilogue, product.terms),
   }));
   const tableBytes = roundUp(table.bytes);
   const bytes = 64 + tableBytes + (turn ? turn.listBytes + roundUp(turn.step * m) : 0);
@@ -142,7 +144,7 @@ type Blocks = ReturnType<typeof prepareBlocks>;
 /** Prepares blocks of up to `most` products of the same shape at once, with the packing of each B. */
 function prepareBlocks(
   engine: Engine,
-  { m, n, k, transA, transB }: Product,
+  { m, n, k, transA, transB, terms }: Product,
   epilogue: Epilogue | undefined,
   most: number,
 ) {
@@ -157,6 +159,7 @@ function prepareBlocks(
     tables: [...tables.values()],
     pack: direct ? null : transB ? packTransposed(engine, k) : "rows",
     epilogue,
+    terms,
   });
   const more = turn ? turn.listBytes + most * turn.rowsBytes : 0;
   const run = (
@@ -214,23 +217,30 @@ function packTransposed(engine: Engine, k: number): PackB {
   };
 }
 
-/** Prepares products of float32 matrices and batches; `epilogue` reads the inputs after the first two. */
+/** Prepares products of matrices and batches; `epilogue` reads the inputs after the first two. */
 export function prepareMatMul(
   engine: Engine,
-  { inputs: [a, b], outputs: [out], attrs }: Problem,
+  problem: Problem,
   epilogue?: Epilogue,
 ): FastRun | null {
-  if (out.dtype !== "float32") return null;
+  const { inputs: [a, b], outputs: [out], attrs } = problem, terms = termsOf([a, b, out]);
   const transA = attrs.transpose_a ?? attrs.adj_x, transB = attrs.transpose_b ?? attrs.adj_y;
   const shape = matMulShape(a.shape, b.shape, out.shape, transA, transB);
   if (shape.batch === 0) return () => {};
+  if (terms === null) return epilogue ? null : prepareWide(engine, shape, problem);
   if (shape.k === 1 && !epilogue) return prepareOuter(engine, [a, b, out]);
   if (shape.batch > 1) {
     // Few rows, or one column, are faster alone than with an epilogue.
     if (epilogue && (shape.m <= THRESHOLDS.thinRows || shape.n === 1)) return null;
-    return prepareBatches(engine, shape, epilogue);
+    return prepareBatches(engine, { ...shape, terms }, epilogue);
   }
-  return prepareProduct(engine, shape, epilogue);
+  return prepareProduct(engine, { ...shape, terms }, epilogue);
+}
+
+/** Returns the kind of elements that vector code multiplies; null for others. */
+function termsOf(specs: readonly ConcreteSpec[]): Terms | null {
+  if (specs.every(({ dtype }) => dtype === "float32")) return "float32";
+  return specs.every(({ dtype }) => dtype === "int32" || dtype === "uint32") ? "int32" : null;
 }
 
 /** Prepares outer products: columns times rows, broadcast. */
@@ -246,7 +256,11 @@ export function prepareOuter(
 }
 const PRODUCT = scalar.mul(argument(0), argument(1));
 
-function prepareBatches(engine: Engine, shape: MatMulShape, epilogue?: Epilogue): FastRun {
+function prepareBatches(
+  engine: Engine,
+  shape: MatMulShape & Pick<Product, "terms">,
+  epilogue?: Epilogue,
+): FastRun {
   const { m, n, k } = shape;
   const pairs = matrixPairs(shape).map(({ a, b }, i): Matrices => ({
     a: 4 * a * m * k,

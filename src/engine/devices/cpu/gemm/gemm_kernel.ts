@@ -12,6 +12,7 @@ import type { FunctionRef, I, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import { Simd } from "../wasm/simd.ts";
 import { epilogueKey, importEpilogue } from "./epilogue.ts";
+import type { Terms } from "./gemm_terms.ts";
 import { PANEL_BYTES, PANEL_COLUMNS, tileOf } from "./gemm_tile.ts";
 
 /** A call that runs panels of rows against panels of columns. */
@@ -60,13 +61,14 @@ export function panelKernel(
   rows: number,
   source: "packed" | "direct",
   epilogue: Epilogue | undefined,
+  terms: Terms = "float32",
 ): WasmFunction {
   const operands = epilogue?.operands ?? [];
-  return engine.compile(`gemm ${rows} ${source} ${epilogueKey(epilogue)}`, (m) => {
+  return engine.compile(`gemm ${terms} ${rows} ${source} ${epilogueKey(epilogue)}`, (m) => {
     const hosts = importEpilogue(epilogue)(m);
     const micro = m.function(null, words(MICRO_PARAMS + operands.length), null, (f, ...p) => {
       const s = new Simd(f, engine.features.relaxed, hosts);
-      writeTile(s, { rows, packed: source === "packed", epilogue }, p);
+      writeTile(s, { rows, packed: source === "packed", epilogue, terms }, p);
     });
     m.function("run", words(PANEL_PARAMS + operands.length), null, (f, ...p) => {
       const { panels, segments, segmentCount, segmentBytes, aBase, ...c } = paramsOf(p);
@@ -101,14 +103,15 @@ const MICRO_PARAMS = 10;
 /** Writes the kernel of one panel of rows and one of columns. */
 function writeTile(
   s: Simd,
-  { rows, packed, epilogue }: {
+  { rows, packed, epilogue, terms }: {
     readonly rows: number;
     readonly packed: boolean;
     readonly epilogue: Epilogue | undefined;
+    readonly terms: Terms;
   },
   [panel, segments, segmentCount, segmentBytes, aBase, b, bStep, ...target]: readonly I[],
 ): void {
-  const { f } = s, tile = tileOf(s, rows, epilogue);
+  const { f } = s, tile = tileOf(s, rows, epilogue, terms);
   const [cBase, columns, mode, ...operands] = target;
   const a = f.locals("i32", rows), [end, base] = f.locals("i32", 2);
   const steps = (count: number): void => {

@@ -8,6 +8,7 @@ import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import type { Value } from "../wasm/value.ts";
 import { turnPanels } from "./gemm_pack.ts";
+import { TERMS, type Terms } from "./gemm_terms.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
 /** Up to so many rows, the elements of B alone decide whether a product is small. */
@@ -22,6 +23,8 @@ export interface Product {
   readonly transA: boolean;
   /** B is stored `[n, k]`. */
   readonly transB: boolean;
+  /** Default: float32. */
+  readonly terms?: Terms | undefined;
 }
 
 /** True where a batch of such products is best computed here. */
@@ -36,16 +39,16 @@ export function isSmall({ m, n, k, transA, transB }: Product): boolean {
 /** Computes C from A and B; `pairs` lists the matrices that are multiplied, in the order of C. */
 export function prepareSmall(
   engine: Engine,
-  { m, n, k, transA, transB }: Product,
+  { m, n, k, transA, transB, terms = "float32" }: Product,
   pairs: readonly { readonly a: number; readonly b: number }[],
 ): FastRun {
   if (n === 1 && m > 1) {
     // A matrix times a vector is that vector times the transposed matrix.
-    const turned = { m: 1, n: m, k, transA: false, transB: !transA };
+    const turned = { m: 1, n: m, k, transA: false, transB: !transA, terms };
     const run = prepareSmall(engine, turned, pairs.map(({ a, b }) => ({ a: b, b: a })));
     return (outs, [a, b]) => run(outs, [b, a]);
   }
-  const variant = { transA, transB, columns: Math.min(n, LANES) };
+  const variant = { transA, transB, columns: Math.min(n, LANES), terms };
   const key = `small products ${Object.values(variant)}`;
   const run = kernel(engine, key, 9, (s, p) => writeProducts(s, variant, p));
   const list = Int32Array.from(pairs.flatMap(({ a, b }) => [4 * m * k * a, 4 * k * n * b]));
@@ -69,15 +72,16 @@ interface Variant {
   readonly transB: boolean;
   /** Stored columns of a vector that is the only one of its row. */
   readonly columns: number;
+  readonly terms: Terms;
 }
 
 /** Parameters: the list of offsets, number of products, C, A, B, the sizes, room for a packed B. */
 function writeProducts(
   s: Simd,
-  { transA, transB, columns }: Variant,
+  { transA, transB, columns, terms }: Variant,
   [list, count, c, aBase, bBase, m, n, k, room]: readonly I[],
 ): void {
-  const { f } = s;
+  const { f } = s, { madd } = TERMS[terms];
   const rowA = transA ? 4 : f.let(i32.shl(k, 2)), depthA = f.let(i32.shl(m, 2));
   const rowC = f.let(i32.shl(n, 2));
   // Rows of a transposed B are whole vectors.
@@ -102,7 +106,7 @@ function writeProducts(
       f.advance(right, rowB);
       sums.forEach((row, i) => {
         const factor: F4 = f.let(f32x4.loadSplat(lefts[transA ? 0 : i], transA ? 4 * i : offset));
-        row.forEach((sum, v) => f.set(sum, s.madd(factor, values[v], sum)));
+        row.forEach((sum, v) => f.set(sum, madd(s, factor, values[v], sum)));
       });
     };
     const terms = f.variable("i32", k);

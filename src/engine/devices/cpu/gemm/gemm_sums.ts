@@ -10,6 +10,7 @@ import { movedOperands } from "./epilogue.ts";
 import { panelArguments, type PanelCall, panelKernel } from "./gemm_kernel.ts";
 import { packing } from "./gemm_pack.ts";
 import type { RowTable } from "./gemm_rows.ts";
+import type { Terms } from "./gemm_terms.ts";
 import { ADD, BLOCK_COLUMNS, BLOCK_DEPTH, LAST, PANEL_BYTES, PANEL_COLUMNS } from "./gemm_tile.ts";
 
 export type ColumnBlock = Readonly<Record<"from" | "size", number>>;
@@ -42,6 +43,7 @@ export interface SumsSpec {
   /** Packing of B. "rows": B has dense rows, which are packed; null: B has dense rows, which are never packed. */
   readonly pack: PackB | "rows" | null;
   readonly epilogue?: Epilogue | undefined;
+  readonly terms?: Terms | undefined;
 }
 
 /** Rows of one of the tables, and the bases of their C and, for a block of depth, of their A. */
@@ -114,7 +116,7 @@ export interface Sums {
 
 /** Prepares the sums `C[i] = Σ over segments A[i][segment] · B`. */
 export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
-  const { columns: width, segments, length, epilogue, tables } = spec;
+  const { columns: width, segments, length, epilogue, tables, terms } = spec;
   const pack = spec.pack === "rows" ? packRows(engine, spec) : spec.pack;
   const depths = depthBlocks(segments.length, length), last = depths.at(-1);
   const columns = pack
@@ -124,7 +126,7 @@ export function prepareSums(engine: Engine, spec: SumsSpec): Sums {
   const kernels = new Map(
     tables.flatMap((t) => t.groups).map(({ rows }) => [
       rows,
-      panelKernel(engine, rows, pack ? "packed" : "direct", epilogue),
+      panelKernel(engine, rows, pack ? "packed" : "direct", epilogue, terms),
     ]),
   );
   // The segments, and then the tables.

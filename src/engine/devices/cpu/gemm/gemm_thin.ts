@@ -3,9 +3,11 @@ import { evenBlocks } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
-import { f32, f32x4, i32 } from "../wasm/instructions.ts";
+import { f32x4, i32 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
+import type { Product } from "./gemm_small.ts";
+import { TERMS, type Terms } from "./gemm_terms.ts";
 
 /** Columns of C that are summed at once: they stay in the nearest cache. */
 const BLOCK = 2048;
@@ -15,19 +17,19 @@ const SUMS = 4;
 /** Prepares `C[m,n] = A[m,k] · B[k,n]` for few rows; `transB`: B is stored `[n, k]`. */
 export function prepareThin(
   engine: Engine,
-  { m, n, k, transB }: { m: number; n: number; k: number; transB: boolean },
+  { m, n, k, transB, terms = "float32" }: Omit<Product, "transA">,
 ): FastRun {
   // Reading B dominates: it takes as long as some four operations.
   const operations = 8 * n * k;
   if (transB) {
-    const run = kernel(engine, `thin dot ${m}`, 5, (s, p) => writeDots(s, m, p));
+    const run = kernel(engine, `thin dot ${terms} ${m}`, 5, (s, p) => writeDots(s, m, terms, p));
     const columns = { count: n, work: m === 1 ? operations : 0, multiple: 8 };
     return ([c], [a, b]) => {
       if (engine.parts(columns.work) === 1) return void run(c, a, b, n, k);
       engine.inParts(run, columns, (at, size) => [c + 4 * at, a, b + 4 * k * at, size, k]);
     };
   }
-  const run = kernel(engine, `thin sum ${m}`, 6, (s, p) => writeSums(s, m, p));
+  const run = kernel(engine, `thin sum ${terms} ${m}`, 6, (s, p) => writeSums(s, m, terms, p));
   return ([c], [a, b]) => {
     const most = Math.min(BLOCK, Math.ceil(n / engine.parts(operations)));
     if (n <= most) return void run(c, a, b, n, k, 4 * n);
@@ -38,8 +40,13 @@ export function prepareThin(
 }
 
 /** Adds multiples of rows of B to the rows of C. Parameters: C, A, B, columns, length of sums, bytes of a row of B. */
-function writeSums(s: Simd, m: number, [c, a, b, n, k, step]: readonly I[]): void {
-  const { f } = s;
+function writeSums(
+  s: Simd,
+  m: number,
+  terms: Terms,
+  [c, a, b, n, k, step]: readonly I[],
+): void {
+  const { f } = s, { madd } = TERMS[terms];
   const lengthA = f.let(i32.shl(k, 2));
   for (let i = 0; i < m; i++) f.fill(i32.add(c, i32.mul(step, i)), 0, i32.shl(n, 2));
   const pass = (depth: number): void => {
@@ -54,7 +61,7 @@ function writeSums(s: Simd, m: number, [c, a, b, n, k, step]: readonly I[]): voi
         for (let at = 0; at < 4 * columns; at += 16) {
           const values = rows.map((r) => f.let(load(r, at)));
           to.forEach((p, i) => {
-            const sum = values.reduce((sum, x, u) => s.madd(factors[i][u], x, sum), load(p, at));
+            const sum = values.reduce((sum, x, u) => madd(s, factors[i][u], x, sum), load(p, at));
             if (columns === 1) f.storeLane(p, sum, 4, 0);
             else f.store(p, sum, at);
           });
@@ -69,8 +76,13 @@ function writeSums(s: Simd, m: number, [c, a, b, n, k, step]: readonly I[]): voi
 }
 
 /** Dot products of rows of A with rows of B. Parameters: C, A, B, rows of B, length of the rows. */
-function writeDots(s: Simd, m: number, [c, a, b, n, k]: readonly I[]): void {
-  const { f } = s;
+function writeDots(
+  s: Simd,
+  m: number,
+  terms: Terms,
+  [c, a, b, n, k]: readonly I[],
+): void {
+  const { f } = s, { madd, add } = TERMS[terms];
   const bytes = f.let(i32.shl(k, 2)), step = f.let(i32.shl(n, 2));
   const pass = (columns: number): void => {
     const rows = f.ramp(b, bytes, columns), left = f.ramp(a, bytes, m);
@@ -87,7 +99,7 @@ function writeDots(s: Simd, m: number, [c, a, b, n, k]: readonly I[]): void {
           const values = left.map((p) => f.let(load(p, 16 * u)));
           rows.forEach((r, j) => {
             const v = f.let(load(r, 16 * u));
-            values.forEach((x, i) => f.set(sums[i][j][u], s.madd(x, v, sums[i][j][u])));
+            values.forEach((x, i) => f.set(sums[i][j][u], madd(s, x, v, sums[i][j][u])));
           });
         }
         [...rows, ...left].forEach((p) => f.advance(p, 4 * step));
@@ -96,8 +108,8 @@ function writeDots(s: Simd, m: number, [c, a, b, n, k]: readonly I[]): void {
     sums.forEach((row, i) => {
       const to = f.let(i32.add(c, i32.mul(step, i)));
       row.forEach(([first, ...others], j) => {
-        const whole = others.reduce<F4>((sum, v) => f32x4.add(sum, v), first);
-        f.store(to, total(f, whole), 4 * j);
+        const whole = others.reduce<F4>((sum, v) => add(sum, v), first);
+        f.storeLane(to, total(f, whole, add), 4, 0, 4 * j);
       });
     });
     f.advance(b, i32.mul(bytes, columns));
@@ -106,8 +118,8 @@ function writeDots(s: Simd, m: number, [c, a, b, n, k]: readonly I[]): void {
   for (const columns of [m === 1 ? 8 : 4, 1]) f.countDown(n, columns, () => pass(columns));
 }
 
-/** Sum of four lanes. */
-function total(f: FunctionBuilder, v: F4): ReturnType<typeof f32.const> {
-  const pair = f.let(f32x4.add(v, f32x4.shuffle(v, v, [2, 3, 0, 1])));
-  return f32.add(f32x4.lane(pair, 0), f32x4.lane(pair, 1));
+/** Returns the sum of four lanes in the first. */
+function total(f: FunctionBuilder, v: F4, add: (x: F4, y: F4) => F4): F4 {
+  const pair = f.let(add(v, f32x4.shuffle(v, v, [2, 3, 0, 1])));
+  return add(pair, f32x4.shuffle(pair, pair, [1, 0, 3, 2]));
 }

@@ -9,6 +9,7 @@ import type { FunctionBuilder, I, Local } from "../wasm/function_builder.ts";
 import { f32x4, i32 } from "../wasm/instructions.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
 import { applyEpilogue, loadOperand, operandAt } from "./epilogue.ts";
+import { TERMS, type Terms } from "./gemm_terms.ts";
 
 /** Returns the most rows of a panel: as many as registers hold. Unfused products need one register themselves. */
 export function panelRows({ features }: Engine): number {
@@ -35,8 +36,13 @@ export type TileTarget = Readonly<Record<"panel" | "cBase" | "columns" | "mode",
 const SIDE_BY_SIDE: Readonly<Record<number, number>> = { 1: 4, 2: 2 };
 
 /** Makes a tile of this many rows, with its operations. */
-export function tileOf(s: Simd, rows: number, epilogue?: Epilogue) {
-  const { f } = s;
+export function tileOf(
+  s: Simd,
+  rows: number,
+  epilogue?: Epilogue,
+  terms: Terms = "float32",
+) {
+  const { f } = s, { madd, add } = TERMS[terms];
   const tiles = Array.from(
     { length: SIDE_BY_SIDE[rows] ?? 1 },
     () => Array.from({ length: rows }, () => f.locals("f32x4", 2)),
@@ -50,14 +56,14 @@ export function tileOf(s: Simd, rows: number, epilogue?: Epilogue) {
     step: (k: number, a: (row: number) => F4, b: readonly F4[]): void =>
       tiles[k % tiles.length].forEach((row, i) => {
         const x = f.let(a(i));
-        row.forEach((sum, h) => f.set(sum, s.madd(x, b[h], sum)));
+        row.forEach((sum, h) => f.set(sum, madd(s, x, b[h], sum)));
       }),
     /** Adds the contents of C, applies the epilogue, stores. */
     store: ({ panel, cBase, columns, mode, operands }: TileTarget): void => {
-      others.forEach((other) => each((sum, i, h) => f.set(sum, f32x4.add(sum, other[i][h]))));
+      others.forEach((other) => each((sum, i, h) => f.set(sum, add(sum, other[i][h]))));
       const c = sums.map((_, i) => f.variable("i32", i32.add(i32.load(panel, 4 * i), cBase)));
       f.if(i32.and(mode, ADD), () => {
-        each((sum, i, h) => f.set(sum, f32x4.add(sum, f32x4.load(c[i], 16 * h))));
+        each((sum, i, h) => f.set(sum, add(sum, f32x4.load(c[i], 16 * h))));
       });
       if (epilogue) {
         f.if(i32.and(mode, LAST), () => {

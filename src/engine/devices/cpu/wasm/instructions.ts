@@ -139,11 +139,12 @@ export const f64x2:
   & Comparisons<"f64x2", "i64x2">
   & Lanes<"f64x2", "f64">
   & Instructions<"f64x2", typeof F64X2>
-  & { readonly load: Load<"f64x2"> } = {
+  & { readonly load: Load<"f64x2">; readonly loadSplat: Load<"f64x2"> } = {
     ...floats("f64x2", F64X2, { abs: 0xfd0ec, madd: 0xfd107 }),
     ...comparisons("f64x2", "i64x2", [0xfd047, 0xfd048, 0xfd049, 0xfd04a, 0xfd04b, 0xfd04c]),
     ...lanes("f64x2", "f64", [0xfd014, 0xfd021, 0xfd022]),
     load: load("f64x2", 0xfd000, 3),
+    loadSplat: load("f64x2", 0xfd00a, 3),
   };
 
 const I32X4 = {
@@ -168,6 +169,8 @@ const I32X4 = {
   minU: ["own", "own", 0xfd0b7],
   max: ["own", "own", 0xfd0b8],
   maxU: ["own", "own", 0xfd0b9],
+  /** Sums of the products of neighbours among eight i16. */
+  dot: ["i16x8", "i16x8", 0xfd0ba],
   /** Truncates and saturates; NaN becomes 0. */
   ofF32: ["f32x4", 0xfd0f8],
   /** Two f64, truncated and saturated into the low lanes. */

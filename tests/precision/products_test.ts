@@ -1,0 +1,84 @@
+/** Products of every dtype that vector code multiplies, over sizes, transposes and batches, against sums in float64 or modulo 2³². */
+import { assert } from "@std/assert";
+import type { DType } from "../../src/engine/core/dtype.ts";
+import { NdArray } from "../../src/engine/core/nd_array.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
+import { ENGINES, randomSource } from "../devices/cpu/engines.ts";
+import { runFast } from "../devices/cpu/kernel_runs.ts";
+import { effort } from "../effort.ts";
+import "../../mod.ts";
+
+const Product = lookupOp("BatchMatMulV2")!;
+
+/** Relative error of a sum of the products' sizes, by dtype. */
+const BOUNDS: Partial<Record<DType, number>> = {
+  float32: 2 ** -20,
+  float16: 2 ** -10,
+  float64: 2 ** -45,
+  int32: 0,
+  uint32: 0,
+};
+
+const SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 13, 31, 33, 70, 300] as const;
+const CASES = effort(40, 600);
+
+function arrayOf(dtype: DType, shape: readonly number[], random: () => number): NdArray {
+  const array = NdArray.zeros(dtype, shape), data = array.data as Float64Array;
+  const size = dtype === "int32" || dtype === "uint32" ? 2 ** 31 : 2;
+  for (let i = 0; i < data.length; i++) {
+    data[i] = (random() - (dtype === "uint32" ? 0 : 0.5)) * size;
+  }
+  return array;
+}
+
+/** Returns each element of a product, and the sum of the sizes of its terms. */
+function* elements(a: NdArray, b: NdArray, adjX: boolean, adjY: boolean) {
+  const [[ba, r, s], [bb, p, q]] = [a.shape, b.shape];
+  const [m, k] = adjX ? [s, r] : [r, s], n = adjY ? p : q;
+  const x = a.data as Float64Array, y = b.data as Float64Array, isWhole = a.dtype.includes("int");
+  for (let batch = 0; batch < Math.max(ba, bb); batch++) {
+    const [xAt, yAt] = [ba === 1 ? 0 : batch * r * s, bb === 1 ? 0 : batch * p * q];
+    for (let i = 0; i < m; i++) {
+      for (let j = 0; j < n; j++) {
+        let sum = 0, size = 0;
+        for (let d = 0; d < k; d++) {
+          const u = x[xAt + (adjX ? d * m + i : i * k + d)],
+            v = y[yAt + (adjY ? j * k + d : d * n + j)];
+          sum = isWhole ? (sum + Math.imul(u, v)) | 0 : sum + u * v;
+          size += Math.abs(u * v);
+        }
+        yield { sum: a.dtype === "uint32" ? sum >>> 0 : sum, size };
+      }
+    }
+  }
+}
+
+for (const [dtype, bound] of Object.entries(BOUNDS) as [DType, number][]) {
+  Deno.test(`vector code multiplies matrices of ${dtype}`, () => {
+    let inVectors = 0;
+    for (let i = 0; i < CASES; i++) {
+      const random = randomSource(1000 * bound + i),
+        pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)];
+      const [m, n, k] = [pick(SIZES), pick(SIZES), pick(SIZES)],
+        [adj_x, adj_y] = [random() < 0.4, random() < 0.4];
+      const batches = pick([[1, 1], [1, 1], [3, 3], [1, 3], [3, 1]]);
+      const a = arrayOf(dtype, [batches[0], ...(adj_x ? [k, m] : [m, k])], random);
+      const b = arrayOf(dtype, [batches[1], ...(adj_y ? [n, k] : [k, n])], random);
+      for (const [how, engine] of ENGINES) {
+        const [got] = runFast(engine, Product, [a, b], { adj_x, adj_y }) ?? [];
+        if (got === undefined) continue;
+        inVectors++;
+        let at = 0;
+        for (const { sum, size } of elements(a, b, adj_x, adj_y)) {
+          const value = (got.data as Float64Array)[at++], error = Math.abs(value - sum);
+          const what = `${how}: [${a.shape}] × [${b.shape}], ${adj_x} ${adj_y}, element ${at - 1}`;
+          assert(
+            error <= bound * size + (dtype === "float16" ? 2 ** -25 : 0),
+            `${what}: ${value}, wanted ${sum}`,
+          );
+        }
+      }
+    }
+    assert(inVectors > 0.6 * CASES * ENGINES.length, `${inVectors} in vector code`);
+  });
+}
