@@ -8,9 +8,9 @@ import { isPlainObject } from "../../engine/core/nest.ts";
 import { type Spec, TensorSpec } from "../../engine/core/tensor_spec.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
 import type { Compression } from "../io/byte_stream.ts";
-import { fileExists, removeFile, renameFile } from "../io/file_system.ts";
+import { fileExists } from "../io/file_system.ts";
 import { fileOf } from "../io/files.ts";
-import { RecordReader, TFRecordWriter } from "../io/tf_record.ts";
+import { recordFile, RecordReader, type RecordWriter } from "../io/tf_record.ts";
 import { structureFromJson, structureToJson } from "./composites.ts";
 import type { Element, ElementType } from "./element.ts";
 import {
@@ -41,17 +41,13 @@ interface Header {
   readonly structure: unknown;
 }
 
-/** Writes elements to a temporary file, which gets its name when it is complete. */
+/** Writes elements to a file, which gets its name when it is complete. */
 class SnapshotWriter {
-  readonly #path: string;
-  readonly #part: string;
-  readonly #writer: TFRecordWriter;
+  readonly #file: RecordWriter;
   #count = 0;
 
-  constructor(path: string, { compression = "" }: SnapshotOptions) {
-    this.#path = path;
-    this.#part = `${path}.${crypto.randomUUID().slice(0, 8)}.part`;
-    this.#writer = new TFRecordWriter(this.#part, { compression });
+  constructor(path: string, { compression }: SnapshotOptions) {
+    this.#file = recordFile(path, compression);
   }
 
   begin({ specs, structure }: ElementType): Promise<void> {
@@ -60,20 +56,18 @@ class SnapshotWriter {
       specs: specs.map(({ shape, dtype }) => ({ shape, dtype })),
       structure: structureToJson(structure),
     };
-    return this.#writer.write(JSON.stringify(header));
+    return this.#file.write(JSON.stringify(header));
   }
   add(element: Element): Promise<void> {
     this.#count++;
-    return this.#writer.write(encodeState(element));
+    return this.#file.write(encodeState(element));
   }
   async end(): Promise<void> {
-    await this.#writer.write(encodeState({ count: this.#count }));
-    await this.#writer.close();
-    await renameFile(this.#part, this.#path);
+    await this.#file.write(encodeState({ count: this.#count }));
+    await this.#file.close();
   }
-  async drop(): Promise<void> {
-    await this.#writer.close();
-    await removeFile(this.#part);
+  drop(): Promise<void> {
+    return this.#file.drop();
   }
 }
 

@@ -39,8 +39,6 @@ export interface CheckpointFormat {
   readonly remove: (prefix: string) => Promise<void>;
   /** Resolves with the time at which a checkpoint was written, in seconds since 1970; null where there is none. */
   readonly modified: (prefix: string) => Promise<number | null>;
-  /** Writes a file in one step: a crash leaves the old or the new one. */
-  readonly replace: (path: string, bytes: Uint8Array) => Promise<void>;
 }
 
 /** Reader and writer of TensorFlow's checkpoints. */

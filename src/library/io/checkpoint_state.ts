@@ -6,6 +6,7 @@ import { wantString } from "../../engine/core/arguments.ts";
 import { DataLossError, NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import { checkpointFormat } from "./checkpoint_format.ts";
 import { readBytes } from "./files.ts";
+import { fileWriter } from "./lazy_writer.ts";
 
 /** Contents of a state file. Paths can be opened as they are. */
 export interface CheckpointState {
@@ -106,7 +107,8 @@ export async function writeCheckpointState(
     ...times.map((t) => `all_model_checkpoint_timestamps: ${t}\n`),
     preserved === undefined ? "" : `last_preserved_timestamp: ${preserved}\n`,
   ].join("");
-  await checkpointFormat.to("save a checkpoint").replace(path, new TextEncoder().encode(text));
+  const { writeBytes } = await fileWriter();
+  await writeBytes(path, new TextEncoder().encode(text), { makeFolder: true });
 }
 
 /** Quotes a text for protobuf's text form: bytes beyond ASCII in octal. */

@@ -1,6 +1,5 @@
 /**
- * The file system, where there is one, through Node's functions, which Deno has too: reading in pieces, writing,
- * listing.
+ * The file system, where there is one, through Node's functions, which Deno has too: reading in pieces, listing.
  */
 import { NotFoundError } from "../../engine/core/errors.ts";
 import type { Bytes } from "./bytes.ts";
@@ -13,11 +12,6 @@ interface FileHandle {
     length: number,
     position: number,
   ): Promise<{ bytesRead: number }>;
-  write(
-    buffer: Uint8Array,
-    offset: number,
-    length: number,
-  ): Promise<{ bytesWritten: number }>;
   close(): Promise<void>;
 }
 
@@ -28,21 +22,17 @@ interface DirectoryEntry {
 
 /** The used part of `node:fs/promises`. */
 interface FileSystem {
-  open(path: string | URL, flags: string): Promise<FileHandle>;
+  open(path: string, flags: string): Promise<FileHandle>;
   readdir(path: string, options: { withFileTypes: true }): Promise<DirectoryEntry[]>;
-  rename(from: string, to: string): Promise<void>;
-  rm(path: string, options: { force: true }): Promise<void>;
-  stat(path: string | URL): Promise<{ readonly size: number }>;
+  stat(path: string): Promise<{ readonly size: number }>;
 }
 
-async function openFile(path: string | URL, flags: "r" | "w"): Promise<FileHandle> {
+async function openFile(path: string | URL): Promise<FileHandle> {
   const file = fileOf(path), fs = await nodeFiles<FileSystem>();
   try {
-    return await fs.open(file, flags);
+    return await fs.open(file, "r");
   } catch (error) {
-    throw flags === "r"
-      ? fileError(error, `read ${path}`, "file")
-      : fileError(error, `write ${path}`, "folder");
+    throw fileError(error, `read ${path}`, "file");
   }
 }
 
@@ -51,7 +41,7 @@ const CHUNK = 1 << 18;
 
 /** Reads a file in pieces, from `start`. Rejects with `NotFoundError` where there is none. */
 export async function* fileChunks(path: string | URL, start = 0): AsyncGenerator<Bytes> {
-  const file = await openFile(path, "r");
+  const file = await openFile(path);
   try {
     for (let at = start;;) {
       const buffer = new Uint8Array(CHUNK);
@@ -63,34 +53,6 @@ export async function* fileChunks(path: string | URL, start = 0): AsyncGenerator
   } finally {
     await file.close();
   }
-}
-
-export interface FileWriter {
-  /** Appends all of the bytes. */
-  write(bytes: Uint8Array): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Opens a file for writing and truncates it. Rejects with `UnimplementedError` in browsers. */
-export async function openWriter(path: string | URL): Promise<FileWriter> {
-  const file = await openFile(path, "w");
-  return {
-    async write(bytes) {
-      for (let at = 0; at < bytes.length;) {
-        at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
-      }
-    },
-    close: () => file.close(),
-  };
-}
-
-/** Renames a file, and replaces one of that name. */
-export async function renameFile(from: string, to: string): Promise<void> {
-  await (await nodeFiles<FileSystem>()).rename(from, to);
-}
-
-export async function removeFile(path: string): Promise<void> {
-  await (await nodeFiles<FileSystem>()).rm(path, { force: true });
 }
 
 /** Runs `look` on the file system; returns undefined where the file does not exist. */

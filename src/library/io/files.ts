@@ -1,4 +1,4 @@
-/** Reading and writing whole files, in Deno and in Node. */
+/** Reading whole files, in Deno and in Node; paths, and errors of file systems. */
 import { describe } from "../../engine/core/text.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import {
@@ -7,12 +7,10 @@ import {
   PermissionDeniedError,
   UnimplementedError,
 } from "../../engine/core/errors.ts";
-import type { Bytes } from "./bytes.ts";
 
-/** The used functions of Node's `fs/promises`, and of Deno, on whole files. */
+/** The used function of Node's `fs/promises`, and of Deno. */
 interface WholeFiles {
-  readFile(path: string | URL): Promise<Uint8Array>;
-  writeFile(path: string | URL, bytes: Uint8Array): Promise<void>;
+  readFile(path: string): Promise<Uint8Array>;
 }
 
 /**
@@ -34,51 +32,35 @@ export async function nodeFiles<T>(): Promise<T> {
   }
 }
 
-/** Works on whole files. A failure becomes an error of ours that says `what` could not be done. */
-async function withFiles<T>(
-  work: (files: WholeFiles) => Promise<T>,
-  what: string,
-  missing: string,
-): Promise<T> {
-  const { Deno: deno } = globalThis as { Deno?: WholeFiles };
-  const files = deno ?? await nodeFiles<WholeFiles>();
-  try {
-    return await work(files);
-  } catch (e) {
-    throw fileError(e, what, missing);
-  }
-}
-
 /**
  * Reads a file. Rejects with `NotFoundError` where there is none, `PermissionDeniedError` where it may not be read,
  * `FailedPreconditionError` for a folder, `UnimplementedError` in browsers.
  */
 export async function readBytes(path: string | URL): Promise<Uint8Array> {
   const file = fileOf(path);
-  return await withFiles((files) => files.readFile(file), `read ${path}`, "file");
+  const { Deno: deno } = globalThis as { Deno?: WholeFiles };
+  const files = deno ?? await nodeFiles<WholeFiles>();
+  try {
+    return await files.readFile(file);
+  } catch (e) {
+    throw fileError(e, `read ${path}`, "file");
+  }
 }
 
-/**
- * Writes a file, replacing an earlier one. Rejects with `NotFoundError` where its folder is not there,
- * `PermissionDeniedError` where it may not be written, `FailedPreconditionError` where a folder has its name,
- * `UnimplementedError` in browsers.
- */
-export async function writeBytes(path: string | URL, bytes: Bytes): Promise<void> {
-  const file = fileOf(path);
-  await withFiles((files) => files.writeFile(file, bytes), `write ${path}`, "folder");
-}
-
-/**
- * Converts a path for file systems: a text that is a URL of a file, as `import.meta.resolve` returns one, names that
- * file. Throws `TypeError` for any other value.
- */
-export function fileOf(path: string | URL): string | URL {
+/** Converts a path for file systems, by {@linkcode pathOf}. Throws `TypeError` for any other value. */
+export function fileOf(path: string | URL): string {
   if (typeof path !== "string" && !(path instanceof URL)) {
     throw new TypeError(`Cannot use ${describe(path)} as a path: wanted a string or a URL`);
   }
-  return typeof path === "string" && /^file:\//i.test(path) && URL.canParse(path)
-    ? new URL(path)
-    : path;
+  return pathOf(path);
+}
+
+/** Returns the path of a URL of a file, as `import.meta.resolve` returns one; any other path or URL as it is. */
+export function pathOf(source: string | URL): string {
+  const text = String(source);
+  if (!/^file:\//i.test(text) || !URL.canParse(text)) return text;
+  const path = decodeURIComponent(new URL(text).pathname);
+  return /^\/[A-Za-z]:/.test(path) ? path.slice(1) : path;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Files that are read in parts, and files that are replaced atomically. */
+/** Files that are read in parts. */
 import { DataLossError } from "../../engine/core/errors.ts";
 import { fileError, nodeFiles } from "./files.ts";
 import { readSource } from "./source.ts";
@@ -19,14 +19,11 @@ interface Handle {
     position: number,
   ): Promise<{ bytesRead: number }>;
   stat(): Promise<{ size: number }>;
-  writeFile(bytes: Uint8Array): Promise<void>;
-  sync(): Promise<void>;
   close(): Promise<void>;
 }
 
 interface FileSystem {
   open(path: string, flags: string): Promise<Handle>;
-  rename(from: string, to: string): Promise<void>;
   rm(path: string, options: { force: boolean }): Promise<void>;
   mkdir(path: string, options: { recursive: boolean }): Promise<unknown>;
   stat(path: string): Promise<{ mtimeMs: number }>;
@@ -84,25 +81,4 @@ function part(
 
 function tooShort(path: string, wanted: number, size: number): DataLossError {
   return new DataLossError(`Cannot read ${path}: wanted ${wanted} bytes of it, it has ${size}`);
-}
-
-/** Writes a temporary file, waits until it is on the disk, and renames it in one step. */
-export async function replaceFile(path: string, bytes: Uint8Array): Promise<void> {
-  const fs = await fileSystem();
-  const slash = path.replaceAll("\\", "/").lastIndexOf("/");
-  if (slash > 0) await fs.mkdir(path.slice(0, slash), { recursive: true });
-  const beside = `${path}.tmp-${crypto.randomUUID()}`;
-  try {
-    const handle = await fs.open(beside, "wx");
-    try {
-      await handle.writeFile(bytes);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await fs.rename(beside, path);
-  } catch (e) {
-    await fs.rm(beside, { force: true });
-    throw e;
-  }
 }

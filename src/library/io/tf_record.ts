@@ -5,7 +5,8 @@ import { optionCheck } from "../../engine/core/arguments.ts";
 import { type ByteSource, ByteStream, type Compression, compressionFormat } from "./byte_stream.ts";
 import { type Bytes, concatBytes, viewOf } from "./bytes.ts";
 import { crc32c, maskCrc } from "./crc.ts";
-import { type FileWriter, openWriter } from "./file_system.ts";
+import type { FileWriter } from "./file_writer.ts";
+import { fileWriter } from "./lazy_writer.ts";
 
 /** Bytes of a record's head: its length in 8 bytes, and the length's checksum. */
 const HEAD = 12;
@@ -80,26 +81,10 @@ export function frameRecord(data: Uint8Array): Bytes {
 /** Bytes that are collected before a write. */
 const WRITTEN_AT_ONCE = 1 << 16;
 
-/**
- * Writes records to a file, which TensorFlow's `TFRecordDataset` and `tf.data.tfrecord` read. `close()` ends the file; so does the end of
- * an `await using` block. Rejects with `NotFoundError` where the folder does not exist. Follows TensorFlow `tf.io.TFRecordWriter`.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * import { assertEquals } from "@std/assert";
- * const path = await Deno.makeTempFile();
- * await using writer = new tf.io.TFRecordWriter(path);
- * await writer.write("one");
- * await writer.write(Uint8Array.of(1, 2));
- * await writer.close();
- * assertEquals((await tf.data.tfrecord(path).toArray()).length, 2);
- * await Deno.remove(path);
- * ```
- */
-export class TFRecordWriter implements AsyncDisposable {
-  readonly #path: string | URL;
-  readonly #format: "gzip" | "deflate" | null;
+/** Writes records in the order of the calls, many at a time. */
+export class RecordWriter {
+  readonly #open: () => Promise<FileWriter>;
+  readonly #name: string | URL;
   #sink: Promise<FileWriter> | null = null;
   #parts: Uint8Array[] = [];
   #size = 0;
@@ -107,16 +92,14 @@ export class TFRecordWriter implements AsyncDisposable {
   /** Ends when all earlier writes have. */
   #written: Promise<void> = Promise.resolve();
 
-  /** Writes to a path, replacing an earlier file. Throws `ValueError` for an unknown compression. */
-  constructor(path: string | URL, options: TFRecordOptions = {}) {
-    checkOptions(options);
-    this.#path = path;
-    this.#format = compressionFormat(options.compression ?? "");
+  /** Writes to the file that `open` opens at the first write. */
+  constructor(name: string | URL, open: () => Promise<FileWriter>) {
+    this.#name = name;
+    this.#open = open;
   }
 
-  /** Adds a record: bytes, or a string in UTF-8. Records are written in the order of the calls. */
   async write(record: Uint8Array | string): Promise<void> {
-    if (this.#isClosed) throw new DataLossError(`Cannot write to ${this.#path}: it was closed`);
+    if (this.#isClosed) throw new DataLossError(`Cannot write to ${this.#name}: it was closed`);
     const framed = frameRecord(encodeString(record));
     this.#parts.push(framed);
     this.#size += framed.length;
@@ -135,34 +118,105 @@ export class TFRecordWriter implements AsyncDisposable {
     await written;
   }
 
-  /** Closes the file. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
-    await this.flush();
+    await this.flush().catch(async (error) => {
+      await this.drop();
+      throw error;
+    });
     this.#isClosed = true;
     await (await this.#sink!).close();
+  }
+
+  /** Gives the file up. */
+  async drop(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#written;
+    await (await this.#sink?.catch(() => null))?.drop();
+  }
+}
+
+/** Opens a file of records that replaces one of its path when it is closed. Throws `ValueError` for an unknown compression. */
+export function recordFile(path: string | URL, compression: Compression = ""): RecordWriter {
+  const format = compressionFormat(compression);
+  return new RecordWriter(path, async () => {
+    const file = await (await fileWriter()).openReplacement(path);
+    return format === null ? file : compressed(file, format);
+  });
+}
+
+function compressed(file: FileWriter, format: "gzip" | "deflate"): FileWriter {
+  const stream = new CompressionStream(format);
+  const writer = stream.writable.getWriter();
+  const written = (async () => {
+    for await (const part of stream.readable) await file.write(part);
+  })();
+  // Told by the next write or by close().
+  written.catch(() => {});
+  return {
+    write: (bytes) => Promise.race([writer.write(bytes as Bytes), written]),
+    async close() {
+      try {
+        await writer.close();
+        await written;
+      } catch (error) {
+        await file.drop();
+        throw error;
+      }
+      await file.close();
+    },
+    async drop() {
+      await writer.abort().catch(() => {});
+      await written.catch(() => {});
+      await file.drop();
+    },
+  };
+}
+
+/**
+ * Writes records to a file, which TensorFlow's `TFRecordDataset` and `tf.data.tfrecord` read. `close()` ends the file; so does the end of
+ * an `await using` block. An earlier file stays until then. Rejects with `NotFoundError` where the folder does not exist. Follows TensorFlow `tf.io.TFRecordWriter`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * import { assertEquals } from "@std/assert";
+ * const path = await Deno.makeTempFile();
+ * await using writer = new tf.io.TFRecordWriter(path);
+ * await writer.write("one");
+ * await writer.write(Uint8Array.of(1, 2));
+ * await writer.close();
+ * assertEquals((await tf.data.tfrecord(path).toArray()).length, 2);
+ * await Deno.remove(path);
+ * ```
+ */
+export class TFRecordWriter implements AsyncDisposable {
+  readonly #file: RecordWriter;
+
+  /** Writes to a path, replacing an earlier file. Throws `ValueError` for an unknown compression. */
+  constructor(path: string | URL, options: TFRecordOptions = {}) {
+    checkOptions(options);
+    this.#file = recordFile(path, options.compression);
+  }
+
+  /** Adds a record: bytes, or a string in UTF-8. Records are written in the order of the calls. */
+  write(record: Uint8Array | string): Promise<void> {
+    return this.#file.write(record);
+  }
+
+  /** Writes the collected bytes to the disk, where the file gets its name by `close()`. */
+  flush(): Promise<void> {
+    return this.#file.flush();
+  }
+
+  /** Closes the file, which takes its place. Rejects where a write has failed: an earlier file then stays. */
+  close(): Promise<void> {
+    return this.#file.close();
   }
 
   /** Closes the file at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  async #open(): Promise<FileWriter> {
-    const file = await openWriter(this.#path);
-    if (this.#format === null) return file;
-    const stream = new CompressionStream(this.#format);
-    const writer = stream.writable.getWriter();
-    const written = (async () => {
-      for await (const part of stream.readable) await file.write(part);
-      await file.close();
-    })();
-    return {
-      write: (bytes) => writer.write(bytes as Bytes),
-      close: async () => {
-        await writer.close();
-        await written;
-      },
-    };
   }
 }

@@ -8,7 +8,8 @@ import { sameShape, shapeText } from "../../engine/core/shape.ts";
 import { Tensor, type VariableLike } from "../../engine/core/tensor.ts";
 import { tensor } from "../../engine/ops/array/creation.ts";
 import { type Bytes, checkBytes } from "./bytes.ts";
-import { readBytes, writeBytes } from "./files.ts";
+import { readBytes } from "./files.ts";
+import { fileWriter } from "./lazy_writer.ts";
 import { readNpz, writeNpz } from "./npz.ts";
 import { readSafetensors, writeSafetensors } from "./safetensors.ts";
 
@@ -202,7 +203,9 @@ export async function restoreVariables(
 }
 
 /**
- * Writes variables to a file: npz where its name ends so, else safetensors. Needs permission to write it.
+ * Writes variables to a file: npz where its name ends so, else safetensors. An earlier file is replaced in one
+ * step: a crash or a full disk leaves the old or the new one. Needs permission to write in the file's folder. Rejects with
+ * `NotFoundError` where there is no such folder, `PermissionDeniedError`, and `FailedPreconditionError` for a full disk.
  *
  * @example
  * ```ts
@@ -218,7 +221,8 @@ export async function restoreVariables(
  */
 export async function saveVariables(path: string | URL, variables: Variables): Promise<void> {
   const format = /\.npz$/i.test(String(path)) ? "npz" : "safetensors";
-  await writeBytes(path, await serializeVariables(variables, format));
+  const bytes = await serializeVariables(variables, format);
+  await (await fileWriter()).writeBytes(path, bytes);
 }
 
 /**

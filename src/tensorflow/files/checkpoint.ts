@@ -29,12 +29,9 @@ import {
   type TensorSliceProto,
 } from "../proto/checkpoint_pb.ts";
 import type { DataType } from "../proto/tensor_pb.ts";
-import {
-  fileSystem,
-  openParts,
-  type PartReader,
-  replaceFile,
-} from "../../library/io/random_access.ts";
+import { writeBytes } from "../../library/io/file_writer.ts";
+import { pathOf } from "../../library/io/files.ts";
+import { fileSystem, openParts, type PartReader } from "../../library/io/random_access.ts";
 import { sliceKey } from "./slice_key.ts";
 import { readSource } from "../../library/io/source.ts";
 import { compareBytes, readTable, writeTable } from "./table.ts";
@@ -319,9 +316,9 @@ export async function writeCheckpoint(
     BundleHeaderProtoSchema,
     create(BundleHeaderProtoSchema, { numShards, version: { producer: 1 } }),
   );
-  await replaceFile(dataFile(path, 0, numShards), data.bytes);
+  await writeBytes(dataFile(path, 0, numShards), data.bytes, { makeFolder: true });
   const index = writeTable([{ key: new Uint8Array(), value: header }, ...entries]);
-  await replaceFile(`${path}.index`, index);
+  await writeBytes(`${path}.index`, index);
   if (before === 0) return;
   const fs = await fileSystem();
   for (let id = 0; id < before; id++) await fs.rm(dataFile(path, id, before), { force: true });
@@ -340,14 +337,6 @@ async function shardsOf(path: string): Promise<number> {
 function dataFile(prefix: string, id: number, shards: number): string {
   const five = (n: number): string => String(n).padStart(5, "0");
   return `${prefix}.data-${five(id)}-of-${five(shards)}`;
-}
-
-/** Returns a path, or the URL of something that is not a file of this machine. */
-export function pathOf(source: string | URL): string {
-  const text = String(source);
-  if (!/^file:/i.test(text)) return text;
-  const path = decodeURIComponent(new URL(text).pathname);
-  return /^\/[A-Za-z]:/.test(path) ? path.slice(1) : path;
 }
 
 /** Deletes the files of a checkpoint, if there are any, and those that TensorFlow writes beside it. */
@@ -376,5 +365,4 @@ checkpointFormat.provide({
   objects: readObjects,
   remove: removeCheckpoint,
   modified,
-  replace: replaceFile,
 });

@@ -22,7 +22,7 @@ import { importNodes, importTensors } from "../graph/import_graph_def.ts";
 import { withTables } from "../graph/with_tables.ts";
 import { Session } from "../../engine/runtime/session/session.ts";
 import { encodeGraphDef, readGraphDef } from "./graph_def.ts";
-import { replaceFile } from "../../library/io/random_access.ts";
+import { writeBytes } from "../../library/io/file_writer.ts";
 import { saveModel } from "./save_model.ts";
 import { buildSignature, loadSavedModel } from "./saved_model.ts";
 import { type NamedTensor, writeGraphModel } from "./write_graph_model.ts";
@@ -57,7 +57,9 @@ export async function convertModel(
     );
   }
   const model = await freezeModel(from, options);
-  if (ending === ".pb") return await replaceFile(to, encodeGraphDef(model.def));
+  if (ending === ".pb") {
+    return await writeBytes(to, encodeGraphDef(model.def), { makeFolder: true });
+  }
   if (ending === ".json") return await writeGraphModel(to, model);
   const inputs = Object.entries(model.inputs), outputs = Object.entries(model.outputs);
   const f = tfFunction((...xs: Tensor[]) => {

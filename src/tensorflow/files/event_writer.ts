@@ -10,9 +10,10 @@ import { Graph } from "../../engine/graph/graph.ts";
 import type { GraphDefJson } from "../../engine/graph/graph_def_json.ts";
 import { toGraphDef } from "../graph_def/graph_def.ts";
 import { encodePng } from "../../library/io/png.ts";
-import { TFRecordWriter } from "../../library/io/tf_record.ts";
+import { openGrowing } from "../../library/io/file_writer.ts";
+import { RecordWriter } from "../../library/io/tf_record.ts";
 import { ByteWriter } from "./byte_writer.ts";
-import { pathOf } from "./checkpoint.ts";
+import { pathOf } from "../../library/io/files.ts";
 import { encodeGraphDef } from "./graph_def.ts";
 import { fileSystem } from "../../library/io/random_access.ts";
 
@@ -70,7 +71,7 @@ export interface FileWriterOptions {
 
 /** Writes events for TensorBoard; made by {@linkcode createFileWriter}. */
 export class EventFileWriter implements AsyncDisposable {
-  readonly #writer: TFRecordWriter;
+  readonly #writer: RecordWriter;
 
   /** Path of the file. */
   readonly path: string;
@@ -78,7 +79,7 @@ export class EventFileWriter implements AsyncDisposable {
   /** Creates a writer; the first event creates the file. */
   constructor(path: string) {
     this.path = path;
-    this.#writer = new TFRecordWriter(path);
+    this.#writer = new RecordWriter(path, () => openGrowing(path));
   }
 
   /** Writes the event that names the format's version. */

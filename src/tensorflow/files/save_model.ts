@@ -13,7 +13,8 @@ import type { SymbolicTensor } from "../../engine/graph/operation.ts";
 import { placeholder } from "../../engine/ops/graph_ops.ts";
 import type { TracedFunction } from "../../engine/runtime/functions/function.ts";
 import { Variable } from "../../engine/runtime/variables/variable.ts";
-import { pathOf, writeCheckpoint } from "./checkpoint.ts";
+import { writeCheckpoint } from "./checkpoint.ts";
+import { pathOf } from "../../library/io/files.ts";
 import {
   CollectionDef_BytesListSchema,
   CollectionDefSchema,
@@ -27,7 +28,7 @@ import {
   VariableDefSchema,
 } from "../proto/saved_model_pb.ts";
 import { objectsEntry, valueKey } from "./object_graph.ts";
-import { replaceFile } from "../../library/io/random_access.ts";
+import { writeBytes } from "../../library/io/file_writer.ts";
 import { savedObjects, type SavedParts } from "./saved_objects.ts";
 import { SAVER, saverNodes } from "./saver_nodes.ts";
 import { dtype, graphDefMessage, shapeMessage } from "./to_message.ts";
@@ -96,7 +97,9 @@ export async function saveModel(folder: string | URL, options: SaveOptions): Pro
   const scripts = scriptsOf(def);
   if (scripts.length > 0) {
     const text = JSON.stringify({ scripts }, null, 2);
-    await replaceFile(`${path}/assets.extra/script_ops.json`, new TextEncoder().encode(text));
+    await writeBytes(`${path}/assets.extra/script_ops.json`, new TextEncoder().encode(text), {
+      makeFolder: true,
+    });
   }
   const model = create(SavedModelSchema, {
     savedModelSchemaVersion: 1n,
@@ -114,7 +117,7 @@ export async function saveModel(folder: string | URL, options: SaveOptions): Pro
       }),
     })],
   });
-  await replaceFile(`${path}/saved_model.pb`, toBinary(SavedModelSchema, model));
+  await writeBytes(`${path}/saved_model.pb`, toBinary(SavedModelSchema, model));
 }
 
 /** Adds placeholders and a call of a function to the graph being built. */

@@ -12,7 +12,7 @@ import type {
 } from "../../engine/graph/graph_def_json.ts";
 import { attrFromJson, base64, shapeToJson } from "../graph_def/values.ts";
 import { concatBytes } from "../../library/io/bytes.ts";
-import { replaceFile } from "../../library/io/random_access.ts";
+import { writeModelFiles } from "../../library/io/model_files.ts";
 
 /** An input or output of a graph. */
 export interface NamedTensor {
@@ -89,24 +89,22 @@ export async function writeGraphModel(path: string, model: GraphModelFile): Prom
   };
   const bytes = concatBytes(weights.map((w) => w.bytes));
   const count = Math.max(1, Math.ceil(bytes.length / SHARD_BYTES));
-  const slash = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
-  const paths: string[] = [];
-  for (let k = 0; k < count; k++) {
-    paths.push(`group1-shard${k + 1}of${count}.bin`);
-    await replaceFile(
-      path.slice(0, slash + 1) + paths[k],
-      bytes.subarray(k * SHARD_BYTES, (k + 1) * SHARD_BYTES),
-    );
-  }
-  const json = {
+  const json = (paths: readonly string[]) => ({
     format: "graph-model",
     generatedBy: "weft",
     convertedBy: "weft",
     signature: { inputs: infos(model.inputs), outputs: infos(model.outputs) },
     modelTopology,
     weightsManifest: [{ paths, weights: weights.map((w) => w.spec) }],
-  };
-  await replaceFile(path, new TextEncoder().encode(JSON.stringify(json, plain)));
+  });
+  await writeModelFiles(path, {
+    weights: Array.from(
+      { length: count },
+      (_, k) => bytes.subarray(k * SHARD_BYTES, (k + 1) * SHARD_BYTES),
+    ),
+    nameOf: (k, generation) => `group${generation}-shard${k + 1}of${count}.bin`,
+    json: (paths) => JSON.stringify(json(paths), plain),
+  });
 }
 
 /**

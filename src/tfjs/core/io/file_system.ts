@@ -1,5 +1,6 @@
 /** Models in folders, in Deno and Node: `file://path`. Loaded by the path of `model.json`, saved into a folder. */
-import { readBytes, writeBytes } from "../../../library/io/files.ts";
+import { writeModelFiles } from "../../../library/io/model_files.ts";
+import { readBytes } from "../../../library/io/files.ts";
 import { isNode } from "../platform.ts";
 import { CompositeArrayBuffer } from "./composite_array_buffer.ts";
 import {
@@ -14,7 +15,6 @@ import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
 const SCHEME = "file://";
 const MODEL_FILE = "model.json";
-const WEIGHTS_FILE = "weights.bin";
 
 /** A model in a folder. */
 export class NodeFileSystem implements IOHandler {
@@ -28,21 +28,21 @@ export class NodeFileSystem implements IOHandler {
     this.#path = path;
   }
 
-  /** Writes `model.json` and `weights.bin` into the folder, which is created where it is missing. */
+  /** Writes `model.json` and `weights.bin` into the folder, which is created where it is missing. A crash leaves an earlier model whole. */
   async save(modelArtifacts: ModelArtifacts): Promise<SaveResult> {
     if (modelArtifacts.modelTopology instanceof ArrayBuffer) {
       throw new Error("Cannot save to files: wanted a topology in JSON, received an ArrayBuffer");
     }
-    const { mkdir } = await import("node:fs/promises");
-    await mkdir(this.#path, { recursive: true });
     const weights = modelArtifacts.weightSpecs ?? [];
-    const json = getModelJSONForModelArtifacts(modelArtifacts, [{
-      paths: [WEIGHTS_FILE],
-      weights,
-    }]);
     const bytes = CompositeArrayBuffer.join(modelArtifacts.weightData ?? []);
-    await writeBytes(`${this.#path}/${MODEL_FILE}`, new TextEncoder().encode(JSON.stringify(json)));
-    await writeBytes(`${this.#path}/${WEIGHTS_FILE}`, new Uint8Array(bytes));
+    await writeModelFiles(`${this.#path}/${MODEL_FILE}`, {
+      weights: [new Uint8Array(bytes)],
+      nameOf: (_, generation) => generation === 1 ? "weights.bin" : "weights-2.bin",
+      json: (paths) =>
+        JSON.stringify(
+          getModelJSONForModelArtifacts(modelArtifacts, [{ paths: [...paths], weights }]),
+        ),
+    });
     return { modelArtifactsInfo: getModelArtifactsInfoForJSON(modelArtifacts) };
   }
 
