@@ -9,7 +9,7 @@ import { TensorSpec } from "../engine/core/tensor_spec.ts";
 import type { FuncGraph } from "../engine/graph/func_graph.ts";
 import { asTensor, toInput } from "../engine/ops/input.ts";
 import type { Variable } from "../engine/runtime/variables/variable.ts";
-import { writeBytes } from "../library/io/files.ts";
+import { writeBytes } from "../library/io/file_writer.ts";
 import type { WalkOptions } from "./build/walk.ts";
 import { encodeModel } from "./edit/encode_model.ts";
 import { Edits, type VariableMaker } from "./edit/edits.ts";
