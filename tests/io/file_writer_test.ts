@@ -21,7 +21,7 @@ const variables: Kind = {
   async read(path) {
     using w = tf.variable(tf.zeros([100]));
     await tf.io.loadVariables(path, { w });
-    return w.arraySync()[99] as number;
+    return w.dataSync()[99];
   },
 };
 
