@@ -203,7 +203,14 @@ export {
   type RegisteredGradient,
   registerGradient,
 } from "./src/engine/autodiff/gradient_registry.ts";
+export { recomputeGrad } from "./src/engine/autodiff/recompute.ts";
 export { GradientTape } from "./src/engine/autodiff/tape.ts";
+export {
+  ForwardAccumulator,
+  jvp,
+  type JvpOptions,
+  linearize,
+} from "./src/engine/autodiff/forward.ts";
 export { gradients, hessians } from "./src/engine/autodiff/gradients.ts";
 export {
   customGrad,

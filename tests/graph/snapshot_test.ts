@@ -25,17 +25,17 @@ const MODELS: readonly Model[] = [
       return [loss, ...steps];
     },
     text: `
-      %4 = MatMul(%1, %2, %3) with epilogue : float32[16,8]
-      %7 = MatMul(%4, %5, %6) with epilogue : float32[16,3]
-      %9 = SoftmaxCrossEntropyWithLogits(%7, %8) : float32[16], float32[16,3]
+      %7 = MatMul(%1, %2, %3) with epilogue : float32[16,8]
+      %8 = MatMul(%7, %4, %5) with epilogue : float32[16,3]
+      %9 = SoftmaxCrossEntropyWithLogits(%8, %6) : float32[16], float32[16,3]
       %11 = Mul(%0, %9:1) : float32[16,3]
-      %12 = MatMul(%11, %5, %4) with epilogue : float32[16,8]
-      %13 = MatMul(%1, %12, %2) with epilogue : float32[12,8]
-      %14 = _GroupedColumnSum(%9, %12, %11) : float32[], float32[8], float32[3]
-      %15 = _FusedPointwise(%3, %14:1) : float32[8]
-      %16 = MatMul(%4, %11, %5) with epilogue : float32[8,3]
-      %17 = _FusedPointwise(%6, %14:2) : float32[3]
-      return %14, %13, %15, %16, %17`,
+      %12 = MatMul(%11, %4, %7) with epilogue : float32[16,8]
+      %13 = _GroupedColumnSum(%9, %11, %12) : float32[], float32[3], float32[8]
+      %14 = MatMul(%1, %12, %2) with epilogue : float32[12,8]
+      %15 = _FusedPointwise(%3, %13:2) : float32[8]
+      %16 = MatMul(%7, %11, %4) with epilogue : float32[8,3]
+      %17 = _FusedPointwise(%5, %13:1) : float32[3]
+      return %13, %14, %15, %16, %17`,
     dispatches: 10,
   },
   {
@@ -56,7 +56,7 @@ const MODELS: readonly Model[] = [
       return [tf.relu(tf.batchNorm(y, mean, variance, offset, scale, 1e-3))];
     },
     text: `
-      %6 = Conv2D(%2, %3, %0, %1, %4, %5) with epilogue : float32[1,6,6,8]
+      %6 = Conv2D(%2, %3, %0, %1, %5, %4) with epilogue : float32[1,6,6,8]
       return %6`,
     dispatches: 1,
   },

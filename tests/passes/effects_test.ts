@@ -138,12 +138,12 @@ function waiting(): { ir: IrGraph; names: (ir: IrGraph) => string[] } {
   const [y, z] = new tf.Graph().asDefault(() => {
     const x = tf.placeholder("float32", [2], "x");
     const script = tf.numpyFunction((v: tf.NdArray) => v, [x], spec, { name: "script" });
-    const exp = tf.controlDependencies([script], () => tf.exp(x));
+    const exp = tf.controlDependencies([script], () => tf.exp(x)), neg = tf.neg(exp);
     const then = tf.controlDependencies(
       [exp],
       () => tf.numpyFunction((v: tf.NdArray) => v, [x], spec, { name: "then" }),
     );
-    return [tf.neg(exp), then];
+    return [neg, then];
   }) as unknown as SymbolicTensor[];
   const names = ({ nodes }: IrGraph): string[] =>
     nodes.map((n) => `${n.def.name}${n.controls.map((c) => ` ^${c.def.name}`).join("")}`);

@@ -35,7 +35,7 @@ const checkOptions = optionCheck<VmapOptions>("vmap", { inAxes: true, outAxes: t
 
 /** Ops that stand for a gradient of a row's own tape: they have no rows. */
 const OF_TAPES: ReadonlySet<string> = new Set(
-  "TapeGradient _CustomGradient MergeGradients UnseenGradient".split(" "),
+  "TapeGradient _CustomGradient _Recomputed MergeGradients UnseenGradient".split(" "),
 );
 
 /**

@@ -114,6 +114,10 @@ export function buildIr({ fetches, targets, feeds }: IrRequest): IrGraph {
   };
   for (const t of fetches) if (!fed.has(t)) need(t.operation);
   for (const op of targets) need(op);
+  // The order of the program: a gradient of a weight comes before the next step back, and what only it reads is freed.
+  const later = nodes.splice(feeds.length);
+  later.sort((a, b) => a.source.index - b.source.index);
+  nodes.push(...later);
   return {
     nodes,
     fetches: fetches.map((t) => fed.get(t) ?? made.get(t.operation)!.outputs[t.valueIndex]),
