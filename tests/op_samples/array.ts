@@ -1,10 +1,11 @@
 /** Samples of ops that keep elements as they are, look at shapes, or make constants. */
 
-import { any, number, sample, type SampleTable, vector } from "./inputs.ts";
+import { any, number, sample, type SampleTable, typed, vector } from "./inputs.ts";
 
 export const ARRAY: SampleTable = {
   Identity: [sample([any(2, 3)]), sample([any()]), sample([any(0)])],
   StopGradient: [sample([any(2, 3)])],
+  _After: [sample([any(2, 3), typed("int32", 2)]), sample([any(), typed("float32", 2, 2)])],
   Reshape: [
     sample([any(2, 3), vector(3, -1)]),
     sample([any(6), vector(1, 2, 3)]),

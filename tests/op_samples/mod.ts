@@ -119,4 +119,5 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   StatelessWhile: "control flow: tests/graph",
   Scan: "control flow: tests/graph",
   _CustomGradient: "carries the user's gradient: tests/autodiff",
+  _Recomputed: "carries a function's gradient: tests/autodiff/recompute_test.ts",
 };

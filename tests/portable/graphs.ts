@@ -93,6 +93,10 @@ const PROGRAMS: Readonly<Record<string, Build>> = {
       value: tf.mul(t as tf.Tensor, 3),
       gradFunc: (dy: tf.Tensor) => dy,
     }))(x),
+  "a recomputeGrad() and its gradient": (x, y) => {
+    const z = tf.recomputeGrad((x: tf.Tensor, y: tf.Tensor) => tf.tanh(tf.mul(x, y)))(x, y);
+    return [z, ...tf.gradients(tf.sum(z), [x, y]) as tf.Tensor[]];
+  },
   "a tensor list of another file, and its gradient": imported,
   "gradients of a gather, a softmax and a broadcast sum": (x, y) =>
     tf.gradients(
