@@ -627,6 +627,8 @@ import "./engine/script/contrib_framework.ts";
 import "./engine/script/contrib.ts";
 import "./engine/autodiff/tape_recording.ts";
 import "./engine/autodiff/tape.ts";
+import "./engine/autodiff/recompute.ts";
+import "./engine/autodiff/forward.ts";
 import "./engine/autodiff/custom_grad.ts";
 import "./engine/autodiff/grad_functions.ts";
 import "./library/io/npy.ts";
