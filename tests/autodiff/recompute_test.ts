@@ -117,7 +117,7 @@ testOnDevices(
 
 testOnGpu(
   "a chain of 24 layers needs a third of the memory where parts of it are recomputed",
-  async () => {
+  () => {
     const chain = (from: number, to: number) => (x: tf.Tensor) => {
       for (let i = from; i < to; i++) x = tf.tanh(tf.matMul(tf.softplus(x), ws[i]!));
       return x;
