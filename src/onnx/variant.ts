@@ -5,6 +5,8 @@ import { Tensor } from "../engine/core/tensor.ts";
 import type { TensorSpec } from "../engine/core/tensor_spec.ts";
 import { currentGraph } from "../engine/graph/current_graph.ts";
 import type { FuncGraph } from "../engine/graph/func_graph.ts";
+import { captureSite } from "../engine/graph/operation.ts";
+import { identity } from "../engine/ops/array/view.ts";
 import { asTensor } from "../engine/ops/input.ts";
 import { type TracedFunction, tracedFunction } from "../engine/runtime/functions/function.ts";
 import { NeedsValueError, tensorOf } from "./build/node_call.ts";
@@ -117,15 +119,22 @@ export class Variant {
       return fed instanceof Tensor ? Value.of(fed) : Value.sequence(fed.map((t) => Value.of(t)));
     });
     const built = currentGraph(), before = built?.operations.length ?? 0;
-    const { device } = this.#walk;
-    const run = (): Value[] => new Walk(this.#walk, this.#constants).run(graph, inputs);
-    const outputs = device === undefined ? run() : withScope({ device }, run);
+    const { device = null } = this.#walk;
+    // A file's nodes have one place in the program: where it is called.
+    const scope = { site: captureSite(), ...device === null ? {} : { device } };
+    const outputs = withScope(scope, () => new Walk(this.#walk, this.#constants).run(graph, inputs));
     // Plans may compute files otherwise than op by op, such as norms within filters.
     for (const made of built?.operations.slice(before) ?? []) made.isFromFile = true;
     const tensors = new Map<Value, Tensor>();
+    const given = new Set<unknown>(Object.values(feeds).flat());
     const own = (value: Value): OnnxOutput => {
       if (value.kind === "sequence") return value.items.map((v) => own(v) as Tensor);
-      return value.kind === "none" ? [] : asTensor(tensorOf(value, tensors).asOpInput());
+      if (value.kind === "none") return [];
+      const tensor = asTensor(tensorOf(value, tensors).asOpInput());
+      // Each output is disposed by itself: none is an input, or another output.
+      if (given.has(tensor)) return identity(tensor);
+      given.add(tensor);
+      return tensor;
     };
     return Object.fromEntries(outputs.map((v, i) => [this.#keys[i], own(v)]));
   }

@@ -34,9 +34,16 @@ export interface ScopeContext {
    * none.
    */
   readonly within: string | null;
+  /** Stack of the code that all ops of a graph come from here, such as a file's; null where each has its own. */
+  readonly site: Error | null;
 }
 
-const scope = new Dynamic<ScopeContext>({ device: null, opName: null, within: null });
+const scope = new Dynamic<ScopeContext>({
+  device: null,
+  opName: null,
+  within: null,
+  site: null,
+});
 
 export function currentScope(): ScopeContext {
   return scope.current;
@@ -45,5 +52,6 @@ export function currentScope(): ScopeContext {
 export function withScope<R>(change: Partial<ScopeContext>, fn: () => R): R {
   const before = scope.current;
   const { device = before.device, opName = before.opName, within = before.within } = change;
-  return scope.within({ device, opName, within }, fn);
+  const { site = before.site } = change;
+  return scope.within({ device, opName, within, site }, fn);
 }

@@ -20,7 +20,8 @@ export interface OperationInit
 
 /** Makes an error with enough stack frames to reach the user's line from an op of a gradient rule. */
 export function captureSite(): Error {
-  return withLongStacks(() => new Error(currentScope().within ?? ""));
+  const { site, within } = currentScope();
+  return site ?? withLongStacks(() => new Error(within ?? ""));
 }
 
 /** A node of a graph, made by ops. */

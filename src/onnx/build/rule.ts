@@ -28,7 +28,7 @@ export interface RuleOptions {
   readonly pointwise?: boolean;
   /** True where few elements may become many: such an op is not computed while building. */
   readonly grows?: boolean;
-  /** False where equal inputs may give different results. Default true. */
+  /** False where equal inputs may give different results, or where no op is made. Default true. */
   readonly folds?: boolean;
 }
 

@@ -178,9 +178,10 @@ export class Walk {
     const moved = inputsLast(new NodeCall(node, inputs, frame));
     if (moved === null) return null;
     const rank = inputs.find((v) => v?.last != null)!.shape!.length;
-    return listed(rule(new NodeCall(node, moved, frame))).map((r) =>
-      r instanceof Tensor ? resultLast(r, rank) : r === null ? null : valueOf(r)
-    );
+    return listed(rule(new NodeCall(node, moved, frame))).map((r) => {
+      const value = r === null ? null : valueOf(r);
+      return value?.tensor ? resultLast(value.tensor, rank) : value;
+    });
   }
 }
 

@@ -19,7 +19,7 @@ function cast(n: NodeCall): RuleOutput {
 
 function castTo(n: NodeCall, dtype: DType): RuleOutput {
   const value = n.value(0);
-  if (value.dtype === dtype) return value.known === null ? tf.identity(n.x(0)) : value;
+  if (value.dtype === dtype) return value;
   if (value.isNarrow) {
     // Integers that count or place fit int32.
     if (dtype === "int32") return value.tensor!;

@@ -144,10 +144,7 @@ const ENTRIES: readonly OpEntry[] = [
   op("Floor", 1, unary(tf.floor)),
   op("Greater", 1, binary(tf.greater), narrow),
   op("GreaterOrEqual", 12, binary(tf.greaterEqual), narrow),
-  op("Identity", 1, (n) => {
-    const value = n.value(0);
-    return value.kind === "tensor" && value.known === null ? tf.identity(n.x(0)) : value;
-  }, { narrow: true, follow: FOLLOW.same }),
+  op("Identity", 1, (n) => n.value(0), { folds: false }),
   op("IsInf", 10, isInf),
   op("IsNaN", 9, unary(tf.isNaN)),
   op("Less", 1, binary(tf.less), narrow),

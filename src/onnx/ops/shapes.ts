@@ -253,7 +253,7 @@ const KNOWN = { known: [1] };
 /** Ops of shapes, and of values computed from them. */
 export const SHAPES: readonly OpEntry[] = [
   op("Concat", 1, concat, { narrow: true, follow: FOLLOW.concat }),
-  op("Constant", 1, constant),
+  op("Constant", 1, constant, { folds: false }),
   op("ConstantOfShape", 9, constantOfShape, { known: [0], grows: true }),
   op("Expand", 8, expand, { ...KNOWN, grows: true }),
   op("EyeLike", 9, eyeLike),

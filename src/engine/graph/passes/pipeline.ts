@@ -12,12 +12,14 @@ import type { PassTarget } from "./pointwise_nodes.ts";
 import { fuseReductions } from "./reductions.ts";
 import { rewrite } from "./rewrite.ts";
 import { verify } from "./verify.ts";
+import { simplifyViews } from "./views.ts";
 
 /** Names of all passes, in order. */
 const NAMES = [
   "cse",
   "filters",
   "rewrite",
+  "views",
   "attention",
   "fuse",
   "epilogue",
@@ -31,6 +33,7 @@ export const PASSES: Readonly<Record<PassName, (ir: IrGraph, target: PassTarget)
   cse,
   filters: foldIntoFilters,
   rewrite,
+  views: simplifyViews,
   attention: fuseAttention,
   fuse,
   epilogue: fuseEpilogues,
@@ -50,7 +53,7 @@ export const pipelineOptions: {
 } = {
   passes: {
     // The other passes help where dispatches are expensive, or where only the GPU has a kernel.
-    CPU: ["cse", "filters", "rewrite", "fuse", "epilogue", "reductions", "merge"],
+    CPU: ["cse", "filters", "rewrite", "views", "fuse", "epilogue", "reductions", "merge"],
     GPU: NAMES,
   },
   verify: false,

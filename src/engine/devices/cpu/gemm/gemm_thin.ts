@@ -72,7 +72,7 @@ function writeSums(
     f.advance(a, 4 * depth);
     f.advance(b, i32.mul(step, depth));
   };
-  for (const depth of [4, 1]) f.countDown(k, depth, () => pass(depth));
+  for (const depth of m === 1 ? [8, 1] : [4, 1]) f.countDown(k, depth, () => pass(depth));
 }
 
 /** Dot products of rows of A with rows of B. Parameters: C, A, B, rows of B, length of the rows. */

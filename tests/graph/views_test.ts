@@ -1,0 +1,174 @@
+/** Changes of shapes that plans leave out or make later. */
+import * as tf from "@weft/weft";
+import { assert, assertEquals } from "@std/assert";
+import type { PassName } from "../../src/engine/graph/passes/pipeline.ts";
+import { difference } from "../../src/library/testing/compare.ts";
+import { testOnDevices } from "../devices.ts";
+import { optimized, withPasses } from "./graph_text.ts";
+
+type Build = () => tf.Tensor | tf.Tensor[];
+
+const place = (shape: (number | null)[], name: string): tf.Tensor =>
+  tf.placeholder("float32", shape, name);
+const dense = (x: tf.Tensor, inputs: number, units: number, name: string): tf.Tensor =>
+  tf.add(tf.matMul(x, place([inputs, units], `${name}w`)), place([units], `${name}b`));
+const heads = (x: tf.Tensor, groups: number): tf.Tensor => {
+  const [batch, kv, time, depth] = x.staticShape as number[];
+  const wide = tf.broadcastTo(tf.expandDims(x, 2), [batch, kv, groups, time, depth]);
+  return tf.reshape(wide, [batch, kv * groups, time, depth]);
+};
+
+/** What is built, and the ops that are left. */
+const CASES: readonly [string, readonly string[], Build][] = [
+  ["handles of a value", ["Neg", "Neg"], () => {
+    const x = tf.neg(place([2, 3], "x"));
+    return tf.neg(tf.identity(tf.stopGradient(tf.identity(x))));
+  }],
+  [
+    "reshapes in a row",
+    ["Reshape", "Neg"],
+    () => tf.neg(tf.expandDims(tf.reshape(tf.squeeze(place([2, 1, 6], "x"), 1), [4, 3]), 0)),
+  ],
+  [
+    "reshapes there and back",
+    ["Neg", "Neg"],
+    () => tf.neg(tf.reshape(tf.reshape(tf.neg(place([2, 6], "x")), [4, 3]), [2, 6])),
+  ],
+  [
+    "a broadcast to the same shape",
+    ["Neg", "Neg"],
+    () => tf.neg(tf.broadcastTo(tf.neg(place([2, 6], "x")), [2, 6])),
+  ],
+  [
+    "a transposition of axes of extent 1",
+    ["Neg", "Reshape", "Exp"],
+    () => tf.exp(tf.transpose(tf.neg(place([2, 1, 5, 1], "x")), [1, 0, 3, 2])),
+  ],
+  [
+    "a layer over batches",
+    ["Reshape", "MatMul", "AddV2", "Relu", "Reshape"],
+    () => tf.relu(dense(place([2, 3, 4], "x"), 4, 5, "a")),
+  ],
+  [
+    "two layers over batches",
+    ["Reshape", "MatMul", "AddV2", "MatMul", "AddV2", "Reshape"],
+    () => dense(dense(place([2, 3, 4], "x"), 4, 5, "a"), 5, 6, "b"),
+  ],
+  [
+    "a residual, a norm and a layer",
+    ["Reshape", "MatMul", "AddV2", "AddV2", "_LayerNorm", "MatMul", "AddV2", "Reshape"],
+    () => {
+      const x = place([2, 3, 4], "x"), y = tf.add(x, dense(x, 4, 4, "a"));
+      return dense(tf.layerNorm(y, place([4], "s"), place([4], "o")), 4, 6, "b");
+    },
+  ],
+  [
+    "a root mean square of each row",
+    ["Reshape", "MatMul", "Square", "Mean", "Rsqrt", "Mul", "MatMul", "Reshape"],
+    () => {
+      const y = tf.matMul(place([2, 3, 4], "x"), place([4, 4], "a"));
+      const norm = tf.mul(y, tf.rsqrt(tf.mean(tf.square(y), -1, true)));
+      return tf.matMul(norm, place([4, 2], "b"));
+    },
+  ],
+  [
+    "a product with transposed matrices",
+    ["MatMul"],
+    () => tf.matMul(tf.transpose(place([4, 3], "x")), tf.transpose(place([5, 4], "y"))),
+  ],
+  [
+    "a product of batches with exchanged axes",
+    ["BatchMatMulV2"],
+    () => tf.matMul(place([2, 3, 4], "x"), tf.transpose(place([2, 5, 4], "y"), [0, 2, 1])),
+  ],
+  [
+    "keys with heads and times exchanged",
+    ["Transpose", "BatchMatMulV2"],
+    () => tf.matMul(place([2, 3, 6, 4], "x"), tf.transpose(place([2, 5, 3, 4], "y"), [0, 2, 3, 1])),
+  ],
+  [
+    "heads that groups of queries have in common",
+    ["Reshape", "BatchMatMulV2", "Reshape"],
+    () => tf.matMul(place([2, 6, 3, 4], "x"), heads(place([2, 2, 5, 4], "y"), 3), false, true),
+  ],
+  [
+    "values that groups have in common",
+    ["Reshape", "BatchMatMulV2", "Reshape"],
+    () => tf.matMul(place([2, 6, 3, 5], "x"), heads(place([2, 2, 5, 4], "y"), 3)),
+  ],
+];
+
+/** What must stay as it is. */
+const STAYS: readonly [string, Build][] = [
+  ["a fetched handle of a feed", () => tf.identity(place([2], "x"))],
+  ["a reshape of unknown extents", () => tf.reshape(place([null, 4], "x"), [2, -1, 2])],
+  ["a transposition that moves rows", () => tf.transpose(place([2, 3, 1], "x"), [1, 0, 2])],
+  ["a broadcast to more rows", () => tf.neg(tf.broadcastTo(place([1, 3], "x"), [2, 3]))],
+  [
+    "a sum with more axes than rows",
+    () => tf.add(tf.matMul(place([2, 3], "x"), place([3, 4], "y")), place([2, 1, 4], "z")),
+  ],
+  [
+    "heads that queries do not have",
+    () => tf.matMul(place([1, 6, 3, 4], "x"), heads(place([2, 2, 5, 4], "y"), 3), false, true),
+  ],
+];
+
+const opsOf = (lines: readonly string[]): string[] =>
+  lines.flatMap((l) => / = (\w+)\(/.exec(l)?.[1] ?? [])
+    .filter((op) => !["Placeholder", "Const"].includes(op));
+
+for (const [what, ops, build] of CASES) {
+  Deno.test(`simplifyViews() leaves ${ops.join(", ")} of ${what}`, () => {
+    const lines = optimized(build, ["views"]);
+    assertEquals(opsOf(lines), ops, lines.join("\n"));
+  });
+}
+
+Deno.test("simplifyViews() leaves alone what changes elements, or is not known", () => {
+  for (const [what, build] of STAYS) {
+    assertEquals(optimized(build, ["views"]), optimized(build, []), what);
+  }
+});
+
+Deno.test("a layer over batches is one product with its bias and activation", () => {
+  const lines = optimized(() => tf.relu(dense(place([2, 3, 4], "x"), 4, 5, "a")));
+  assertEquals(opsOf(lines).filter((op) => op !== "Reshape"), ["MatMul"], lines.join("\n"));
+});
+
+const TOLERANCE = { ulps: 64, ulpsOfLargest: 64, absolute: 1e-6 };
+
+testOnDevices("graphs with fewer views compute the same", async (device) => {
+  for (const [what, build] of [...CASES.map(([a, , c]) => [a, c] as const), ...STAYS]) {
+    const graph = new tf.Graph();
+    const { fetches, inputs } = graph.asDefault(() => {
+      const made = build(), fetches = Array.isArray(made) ? made : [made];
+      const inputs = graph.operations.filter((o) => o.type === "Placeholder").map((o) =>
+        o.outputs[0]
+      );
+      return { fetches, inputs };
+    });
+    const feeds = new Map(inputs.map((t, i): [tf.Tensor, tf.NdArray] => {
+      const shape = t.staticShape!.map((d) => d ?? 3);
+      const size = shape.reduce((n, d) => n * d, 1);
+      const values = Float32Array.from({ length: size }, (_, k) => Math.sin(k * 1.7 + i));
+      return [t, new tf.NdArray("float32", shape, values)];
+    }));
+    const results: tf.NdArray[][] = [];
+    for (const passes of [[], ["views"], ["views", "fuse", "epilogue", "reductions"]]) {
+      await using session = new tf.Session({ graph });
+      results.push(
+        await withPasses(
+          passes as PassName[],
+          () => session.run(fetches, { feeds }),
+        ) as tf.NdArray[],
+      );
+    }
+    for (const other of results.slice(1)) {
+      results[0].forEach((wanted, k) => {
+        const wrong = difference(other[k], wanted, "float32", TOLERANCE);
+        assert(wrong === null, `${what} on ${device}: result ${k} ${wrong}`);
+      });
+    }
+  }
+});
