@@ -122,7 +122,10 @@ export class Variant {
     const { device = null } = this.#walk;
     // A file's nodes have one place in the program: where it is called.
     const scope = { site: captureSite(), ...device === null ? {} : { device } };
-    const outputs = withScope(scope, () => new Walk(this.#walk, this.#constants).run(graph, inputs));
+    const outputs = withScope(
+      scope,
+      () => new Walk(this.#walk, this.#constants).run(graph, inputs),
+    );
     // Plans may compute files otherwise than op by op, such as norms within filters.
     for (const made of built?.operations.slice(before) ?? []) made.isFromFile = true;
     const tensors = new Map<Value, Tensor>();
