@@ -2,7 +2,7 @@
 import { DTYPES } from "../../engine/core/dtype.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
-import { FOLLOW, followArithmetic } from "../build/entries.ts";
+import { followArithmetic } from "../build/entries.ts";
 import { op, type OpEntry, type Rule, type RuleOptions } from "../build/rule.ts";
 import { binary, isFloat, isWhole, like, put1, to, unary } from "./raw.ts";
 import * as tf from "../../../mod.ts";
