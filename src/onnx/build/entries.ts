@@ -39,11 +39,6 @@ function shape({ attributes }: GraphNode, [x]: readonly (Value | null)[]): Follo
   };
 }
 
-function same(_: GraphNode, inputs: readonly (Value | null)[]): Followed | null {
-  const entries = entriesAt(inputs, 0), rank = rankAt(inputs, 0);
-  return entries === null || rank === null ? null : { entries, rank: rank as 0 | 1 };
-}
-
 function gather({ attributes }: GraphNode, inputs: readonly (Value | null)[]): Followed | null {
   const entries = entriesAt(inputs, 0), at = entriesAt(inputs, 1), rank = rankAt(inputs, 1);
   if (entries === null || rankAt(inputs, 0) !== 1 || !allKnown(at) || rank === null) return null;
@@ -95,8 +90,8 @@ export function followArithmetic(f: (a: number, b: number) => number): Follow {
 
 /** Follows entries through the ops of shape computations. */
 export const FOLLOW: Readonly<
-  Record<"shape" | "same" | "gather" | "concat" | "slice" | "toVector" | "toScalar", Follow>
-> = { shape, same, gather, concat, slice, toVector: toRank(1), toScalar: toRank(0) };
+  Record<"shape" | "gather" | "concat" | "slice" | "toVector" | "toScalar", Follow>
+> = { shape, gather, concat, slice, toVector: toRank(1), toScalar: toRank(0) };
 
 /** Returns the followed entries of a node's result; null for a result without integers. */
 export function followEntries(

@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { PassName } from "../../src/engine/graph/passes/pipeline.ts";
 import { difference } from "../../src/library/testing/compare.ts";
 import { testOnDevices } from "../devices.ts";
-import { optimized, withPasses } from "./graph_text.ts";
+import { optimized, withPasses } from "../graph/graph_text.ts";
 
 type Build = () => tf.Tensor | tf.Tensor[];
 
@@ -18,7 +18,7 @@ const heads = (x: tf.Tensor, groups: number): tf.Tensor => {
   return tf.reshape(wide, [batch, kv * groups, time, depth]);
 };
 
-/** What is built, and the ops that are left. */
+/** Graphs, and the ops that are left of them. */
 const CASES: readonly [string, readonly string[], Build][] = [
   ["handles of a value", ["Neg", "Neg"], () => {
     const x = tf.neg(place([2, 3], "x"));
@@ -98,7 +98,7 @@ const CASES: readonly [string, readonly string[], Build][] = [
   ],
 ];
 
-/** What must stay as it is. */
+/** Graphs that must stay as they are. */
 const STAYS: readonly [string, Build][] = [
   ["a fetched handle of a feed", () => tf.identity(place([2], "x"))],
   ["a reshape of unknown extents", () => tf.reshape(place([null, 4], "x"), [2, -1, 2])],
