@@ -17,6 +17,7 @@ import { constantTensor } from "../../engine/runtime/eager/eager.ts";
 import { scopeDevice } from "../../engine/runtime/devices/devices.ts";
 import { checkChannels, decodeBytes, encodeImage } from "./codecs.ts";
 import { readBytes } from "./files.ts";
+import { fileOfOp, WITHIN } from "./within.ts";
 import { decodeWav as wavSamples } from "./wav.ts";
 
 type Body = (
@@ -119,7 +120,8 @@ const ReadFile = bytesOp("ReadFile", {
   // The file may change, so it is read at each run.
   stateful: true,
   outside: "files",
-  run: (name) => readBytes(decodeString(bytesOf(name, "ReadFile"))),
+  attrs: [WITHIN],
+  run: (name, { _within }) => readBytes(fileOfOp(decodeString(bytesOf(name, "ReadFile")), _within)),
 });
 
 /** Encoded bytes: a scalar string tensor, a string array, or the bytes themselves. */

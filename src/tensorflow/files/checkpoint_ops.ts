@@ -7,14 +7,15 @@ import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { InvalidArgumentError } from "../../engine/core/errors.ts";
 import type { HostCall, HostResults } from "../../engine/core/contract/host_op.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
-import { defineOp } from "../../engine/core/op.ts";
+import { type Attrs, defineOp } from "../../engine/core/op.ts";
+import { fileOfOp, folderOf, WITHIN } from "../../library/io/within.ts";
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 
 defineOp({
   name: "RestoreV2",
   inputs: ["prefix: string", "tensor_names: string", "shape_and_slices: string"],
   outputs: ["tensors: dtypes"],
-  attrs: ["dtypes: list(type)"],
+  attrs: ["dtypes: list(type)", WITHIN],
   hostInputs: ["prefix", "tensor_names", "shape_and_slices"],
   infer: (_, { dtypes }) => (dtypes as DType[]).map(() => null),
   grad: null,
@@ -26,7 +27,7 @@ defineOp({
 async function restore({ inputs, attrs, node }: HostCall): Promise<HostResults> {
   const [prefix, names, slices] = inputs as NdArray[];
   const dtypes = attrs.dtypes as DType[];
-  const checkpoint = await readCheckpoint(textAt(prefix, 0));
+  const checkpoint = await readCheckpoint(prefixWithin(textAt(prefix, 0), attrs));
   try {
     const out: NdArray[] = [];
     for (let i = 0; i < dtypes.length; i++) {
@@ -97,7 +98,7 @@ defineOp({
   name: "SaveV2",
   inputs: ["prefix: string", "tensor_names: string", "shape_and_slices: string", "tensors: dtypes"],
   outputs: [],
-  attrs: ["dtypes: list(type)"],
+  attrs: ["dtypes: list(type)", WITHIN],
   hostInputs: ["prefix", "tensor_names", "shape_and_slices", "tensors"],
   infer: () => [],
   grad: null,
@@ -107,7 +108,7 @@ defineOp({
   outside: "files",
 });
 
-async function save({ inputs, node }: HostCall): Promise<HostResults> {
+async function save({ inputs, attrs, node }: HostCall): Promise<HostResults> {
   const [prefix, names, slices, ...tensors] = inputs as NdArray[];
   const values: Record<string, NdArray> = {};
   tensors.forEach((t, i) => {
@@ -121,7 +122,7 @@ async function save({ inputs, node }: HostCall): Promise<HostResults> {
     }
     values[textAt(names, i)] = t;
   });
-  await writeCheckpoint(textAt(prefix, 0), values);
+  await writeCheckpoint(prefixWithin(textAt(prefix, 0), attrs), values);
   return [];
 }
 
@@ -142,7 +143,7 @@ defineOp({
   name: "MergeV2Checkpoints",
   inputs: ["checkpoint_prefixes: string", "destination_prefix: string"],
   outputs: [],
-  attrs: ["delete_old_dirs: bool = true", "allow_missing_files: bool = false"],
+  attrs: ["delete_old_dirs: bool = true", "allow_missing_files: bool = false", WITHIN],
   hostInputs: ["checkpoint_prefixes", "destination_prefix"],
   infer: () => [],
   grad: null,
@@ -152,16 +153,22 @@ defineOp({
   outside: "files",
 });
 
-async function merge({ inputs }: HostCall): Promise<HostResults> {
+async function merge({ inputs, attrs }: HostCall): Promise<HostResults> {
   const [parts, to] = inputs as NdArray[];
   const values: Record<string, NdArray> = {};
   for (let i = 0; i < parts.size; i++) {
-    const part = await readCheckpoint(textAt(parts, i));
+    const part = await readCheckpoint(prefixWithin(textAt(parts, i), attrs));
     for (const key of part.keys()) values[key] = await part.read(key);
     await part.close();
   }
-  await writeCheckpoint(textAt(to, 0), values);
+  await writeCheckpoint(prefixWithin(textAt(to, 0), attrs), values);
   return [];
+}
+
+/** Checks the prefix of a checkpoint by its folder: no file has the prefix alone as its name. */
+function prefixWithin(prefix: string, { _within }: Attrs): string {
+  fileOfOp(folderOf(prefix), _within);
+  return prefix;
 }
 
 function textAt(x: NdArray, i: number): string {

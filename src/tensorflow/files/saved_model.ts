@@ -23,6 +23,8 @@ import type { ScriptFunctions } from "../graph/scripts.ts";
 import type { Variable } from "../../engine/runtime/variables/variable.ts";
 import { readCheckpoint } from "./checkpoint.ts";
 import { pathOf } from "../../library/io/files.ts";
+import { fileWithin, isRemote } from "../../library/io/within.ts";
+import { filesWithin } from "../graph_def/files_within.ts";
 import "./checkpoint_ops.ts";
 import "./table_file_ops.ts";
 import { graphDefOf } from "./from_message.ts";
@@ -47,9 +49,15 @@ export interface LoadOptions {
   readonly tags?: readonly string[];
   /** Functions for scripts by their tokens, where they are not registered. */
   readonly scripts?: ScriptFunctions;
+  /** Folders besides the model's own, paths or URLs, in which a model from the network may read files. Default none. */
+  readonly alsoFrom?: readonly (string | URL)[];
 }
 
-const checkOptions = optionCheck<LoadOptions>("loadSavedModel", { tags: true, scripts: true });
+const checkOptions = optionCheck<LoadOptions>("loadSavedModel", {
+  tags: true,
+  scripts: true,
+  alsoFrom: true,
+});
 
 /** A SavedModel that was loaded. */
 export interface LoadedModel {
@@ -84,7 +92,7 @@ export async function loadSavedModel(
   checkOptions(options);
   const path = pathOf(folder).replace(/\/$/, "");
   const meta = await readMetaGraph(path, options.tags ?? ["serve"]);
-  const model = naming(path, () => new Model(path, meta, options.scripts));
+  const model = naming(path, () => new Model(path, meta, options));
   try {
     await namingAsync(path, () => model.open());
   } catch (e) {
@@ -108,12 +116,16 @@ class Model implements LoadedModel {
   readonly #byObject = new Map<number, Variable>();
   #graph: Graph | null = null;
 
-  constructor(path: string, meta: MetaGraphDef, scripts: ScriptFunctions | undefined) {
+  constructor(path: string, meta: MetaGraphDef, { scripts, alsoFrom = [] }: LoadOptions) {
     this.#scripts = scripts;
     this.#path = path;
     this.#meta = meta;
     if (meta.graphDef === undefined) throw new ValueError(`Cannot load ${path}: it has no graph`);
-    this.#def = raiseVersion1(graphDefOf(meta.graphDef));
+    const folders = [`${path}/`, ...alsoFrom.map(String)];
+    const def = raiseVersion1(graphDefOf(meta.graphDef));
+    // A model on the disk is a program of its user, one from the network is not.
+    this.#def = isRemote(path) ? filesWithin(def, folders) : def;
+    for (const { filename } of meta.assetFileDef) fileWithin(this.#asset(filename), folders);
     this.#byNode = makeVariables(this.#def, meta);
     this.variables = [...this.#byNode.values()];
     const objects = meta.objectGraphDef ?? create(SavedObjectGraphSchema);
@@ -226,11 +238,15 @@ class Model implements LoadedModel {
       }));
   }
 
+  #asset(filename: string): string {
+    return `${this.#path}/assets/${filename}`;
+  }
+
   /** Returns the paths of the model's assets, by the tensors that hold them. */
   #assets(): Record<string, Tensor> {
     const graph = currentGraph()!;
     return Object.fromEntries(this.#meta.assetFileDef.map(({ tensorInfo, filename }) => {
-      const file = encodeString(`${this.#path}/assets/${filename}`);
+      const file = encodeString(this.#asset(filename));
       return [assetTensor(tensorInfo), graph.constant(new NdArray("string", [], [file]))];
     }));
   }

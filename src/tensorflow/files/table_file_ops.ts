@@ -9,6 +9,7 @@ import type { HostCall, HostResults } from "../../engine/core/contract/host_op.t
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { defineOp } from "../../engine/core/op.ts";
 import { readSource } from "../../library/io/source.ts";
+import { fileOfOp, WITHIN } from "../../library/io/within.ts";
 import { tableOf } from "../../engine/ops/host/lookup.ts";
 
 /** Special columns: the number of the line, and the whole line. */
@@ -25,6 +26,7 @@ for (const name of ["InitializeTableFromTextFile", "InitializeTableFromTextFileV
       "vocab_size: int = -1",
       'delimiter: string = "\\t"',
       "offset: int = 0",
+      WITHIN,
     ],
     hostInputs: ["filename"],
     infer: () => [],
@@ -38,7 +40,8 @@ for (const name of ["InitializeTableFromTextFile", "InitializeTableFromTextFileV
 
 async function fillFromFile({ inputs: [handle, filename], attrs }: HostCall): Promise<HostResults> {
   const table = tableOf(handle);
-  const path = decodeString(((filename as NdArray).data as Uint8Array[])[0]);
+  const name = decodeString(((filename as NdArray).data as Uint8Array[])[0]);
+  const path = fileOfOp(name, attrs._within);
   const lines = linesOf((await readSource(path)).bytes).slice(Number(attrs.offset));
   const size = Number(attrs.vocab_size);
   if (size > lines.length) {

@@ -4,6 +4,8 @@ import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
 import { describe } from "../../engine/core/convert.ts";
 import { readBytes } from "../../library/io/files.ts";
 import { naming } from "../../library/io/naming.ts";
+import { fileWithin, folderOf, isRemote } from "../../library/io/within.ts";
+import { filesWithin } from "../../tensorflow/graph_def/files_within.ts";
 import type { GraphDefJson } from "../../engine/graph/graph_def_json.ts";
 import type { WeightSpec } from "./weights.ts";
 
@@ -52,6 +54,8 @@ export type ModelSource = string | URL | ModelHandler | ModelArtifacts;
 export interface ModelOptions {
   /** Called with the loaded part of the weights, from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;
+  /** Folders besides the model's own, paths or URLs, from which files that the model names may come. Default none. */
+  readonly alsoFrom?: readonly (string | URL)[];
 }
 
 /** Contents of a `model.json`. */
@@ -79,7 +83,7 @@ export async function readArtifacts(
 ): Promise<LoadedArtifacts> {
   const onProgress = options?.onProgress;
   if (typeof source === "string" || source instanceof URL) {
-    return await readModelJson(String(source), onProgress);
+    return await readModelJson(String(source), options);
   }
   if (typeof source !== "object" || source === null) {
     throw new TypeError(
@@ -102,7 +106,7 @@ export async function readArtifacts(
 
 async function readModelJson(
   path: string,
-  onProgress: ((fraction: number) => void) | undefined,
+  { onProgress, alsoFrom = [] }: ModelOptions,
 ): Promise<LoadedArtifacts> {
   const text = new TextDecoder().decode(await readFile(path));
   let json: ModelJson;
@@ -112,14 +116,17 @@ async function readModelJson(
     throw new DataLossError(`Cannot load ${path}: it is no JSON`, { cause });
   }
   const { groups, paths } = naming(path, () => manifestOf(json));
+  const folders = [folderOf(path), ...alsoFrom.map(String)];
+  const files = paths.map((p) => fileWithin(beside(path, p), folders));
   let done = 0;
   onProgress?.(0);
-  const pieces = await Promise.all(paths.map(async (p) => {
-    const bytes = await readFile(beside(path, p));
+  const pieces = await Promise.all(files.map(async (file) => {
+    const bytes = await readFile(file);
     onProgress?.(++done / paths.length);
     return bytes;
   }));
-  return checked(json, path, groups.flatMap((g) => g.weights ?? []), pieces);
+  const loaded = checked(json, path, groups.flatMap((g) => g.weights ?? []), pieces);
+  return isRemote(path) ? { ...loaded, topology: filesWithin(loaded.topology, folders) } : loaded;
 }
 
 /** Returns the groups of weights and their files. */
@@ -171,12 +178,13 @@ async function readFile(path: string): Promise<Uint8Array> {
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** Returns the path of a file in the folder of another one. */
+/** Returns the path or URL of a file that a model at `path` names. */
 function beside(path: string, name: string): string {
+  if (/^[a-z][a-z\d+.-]+:/i.test(name) && !REMOTE.test(path)) return name;
   if (REMOTE.test(path) || /^file:/i.test(path)) {
     const url = new URL(name, path);
     // The query of a signed URL is that of all files of the model.
-    if (url.search === "") url.search = new URL(path).search;
+    if (url.search === "" && url.protocol !== "data:") url.search = new URL(path).search;
     return url.href;
   }
   const slash = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));

@@ -1,5 +1,6 @@
 /** Models in folders, in Deno and Node: `file://path`. Loaded by the path of `model.json`, saved into a folder. */
 import { writeModelFiles } from "../../../library/io/model_files.ts";
+import { fileWithin } from "../../../library/io/within.ts";
 import { readBytes } from "../../../library/io/files.ts";
 import { isNode } from "../platform.ts";
 import { CompositeArrayBuffer } from "./composite_array_buffer.ts";
@@ -59,7 +60,9 @@ export class NodeFileSystem implements IOHandler {
     const folder = path.slice(0, Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
     return await getModelArtifactsForJSON(json, async (manifest) => {
       const files = manifest.flatMap(({ paths }) => paths);
-      const bytes = await Promise.all(files.map((file) => readBytes(folder + file)));
+      const bytes = await Promise.all(
+        files.map((file) => readBytes(fileWithin(folder + file, [folder]))),
+      );
       return [getWeightSpecs(manifest), bytes.map((part) => part.slice().buffer)];
     });
   }

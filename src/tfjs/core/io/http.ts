@@ -20,6 +20,7 @@ import type {
 } from "./types.ts";
 import { loadWeightsAsArrayBuffer, streamWeights } from "./weights_loader.ts";
 import { CompositeArrayBuffer } from "./composite_array_buffer.ts";
+import { fileWithin, folderOf } from "../../../library/io/within.ts";
 import { Error } from "../../../engine/core/throwing/builtin_errors.ts";
 
 /** A model on a server: loaded from the URL of its `model.json`, saved by a form posted to a URL. */
@@ -155,7 +156,11 @@ export class HTTPRequest implements IOHandler {
     const { weightPathPrefix, weightUrlConverter } = this.#options;
     return await Promise.all(
       manifest.flatMap(({ paths }) => paths).map((file) =>
-        weightUrlConverter ? weightUrlConverter(file) : (weightPathPrefix || prefix) + file + suffix
+        weightUrlConverter
+          ? weightUrlConverter(file)
+          : fileWithin((weightPathPrefix || prefix) + file + suffix, [
+            folderOf(weightPathPrefix || prefix),
+          ])
       ),
     );
   }
