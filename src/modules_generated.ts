@@ -639,6 +639,7 @@ import "./library/io/safetensors.ts";
 import "./library/io/variables.ts";
 import "./library/io/examples.ts";
 import "./library/io/codecs.ts";
+import "./library/io/within.ts";
 import "./library/io/wav.ts";
 import "./library/io/image_ops.ts";
 import "./library/io/mod.ts";
