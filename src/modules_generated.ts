@@ -192,6 +192,8 @@ import "./engine/core/collections/persistent_list.ts";
 import "./engine/ops/pointwise/logical.ts";
 import "./engine/ops/pointwise/select.ts";
 import "./engine/ops/array/scatter.ts";
+import "./engine/runtime/control/growing_memory.ts";
+import "./engine/runtime/control/growing_rows.ts";
 import "./engine/runtime/control/tensor_array.ts";
 import "./engine/runtime/control/branch.ts";
 import "./engine/runtime/control/host_state.ts";

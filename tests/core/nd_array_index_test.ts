@@ -16,12 +16,12 @@ const DTYPES: [DType, unknown[], unknown, unknown][] = [
   ["float64", [1, 2], 0.1, 0.1],
   ["float16", [1, 2], 0.5, 0.5],
   ["bfloat16", [1, 2], 0.1, 0.10009765625],
-  ["int8", [1, 2], 200, -56],
+  ["int8", [1, 2], -128.9, -128],
   ["int16", [1, 2], -7.9, -7],
   ["int32", [1, 2], true, 1],
   ["int64", [1n, 2n], 2n ** 60n, 2n ** 60n],
   ["int64", [1n, 2n], 7, 7n],
-  ["uint8", [1, 2], 300, 44],
+  ["uint8", [1, 2], 255, 255],
   ["uint16", [1, 2], 5n, 5],
   ["uint32", [1, 2], 2 ** 31, 2 ** 31],
   ["uint64", [1n, 2n], 3, 3n],
@@ -167,4 +167,34 @@ Deno.test("NdArray rows of strings share their elements in both directions, as l
   assertEquals(row.reshape([4]).strings(), ["z", "z", "r", "s"]);
   assertEquals((toNdArray(["only"]) as Any)[0], bytes("only"));
   assertEquals(structuredClone(row.data), row.data);
+});
+
+/** For each integer dtype: numbers that it does not hold. NumPy raises for each of them. */
+const TOO_FAR: Readonly<Partial<Record<DType, readonly unknown[]>>> = {
+  int8: [128, -129, 300.5, NaN, Infinity, 2n ** 40n],
+  uint8: [256, -1, -Infinity],
+  int16: [32768],
+  uint16: [65536, -1],
+  int32: [2 ** 31, -(2 ** 31) - 1, 1e20, NaN],
+  uint32: [2 ** 32, -1],
+  int64: [2n ** 63n, NaN, -Infinity],
+  uint64: [-1n, 2n ** 64n, -5],
+};
+
+Deno.test("x[i] refuses what an integer dtype does not hold, and leaves the array as it was", () => {
+  for (const [dtype, values] of Object.entries(TOO_FAR)) {
+    for (const value of values) {
+      const says = `Cannot convert ${value} to ${dtype}: it is out of range`;
+      const vector: Any = toNdArray([1, 2], { dtype: dtype as DType });
+      assertThrows(() => vector[1] = value, ValueError, says);
+      const rows: Any = toNdArray([[1, 2], [3, 4]], { dtype: dtype as DType });
+      assertThrows(() => rows[1] = [0, value], ValueError, says);
+      assertThrows(() => rows[1][0] = value, ValueError, says);
+      assertEquals(
+        [...vector.data, ...rows.data].map(Number),
+        [1, 2, 1, 2, 3, 4],
+        `${dtype} ${value}`,
+      );
+    }
+  }
 });

@@ -41,9 +41,16 @@ export const DYNAMIC: SampleTable = {
     sample([{ shape: [2, 0], values: [] }, vector(3, 2)], {}, { dtypes: ["float32"] }),
     sample([{ shape: [0, 0], values: [] }, vector()], {}, { dtypes: ["float32"] }),
   ],
-  _AppendRow: [
-    sample([any(2, 3), any(3)]),
-    sample([{ shape: [0, 3], values: [] }, any(3)], {}, { dtypes: ["float32"] }),
+  _PutRow: [
+    sample([any(2, 3), { shape: [], values: [1] }, any(3)]),
+    sample([any(2), { shape: [], values: [4] }, any()]),
+    sample([any(2, 3), { shape: [], values: [-1] }, any(3)], { appended: true }),
+    sample([{ shape: [2, 0], values: [] }, new NdArray("int32", [], Int32Array.of(2)), any(3)]),
+  ],
+  _TakeRow: [
+    sample([any(3, 2), vector(3, 2), { shape: [], values: [1] }]),
+    sample([any(3, 2), vector(2, 2), { shape: [], values: [-1] }], { appended: true }),
+    sample([any(4), vector(2), { shape: [], values: [3] }]),
   ],
   _EmptyRows: [
     sample([{ shape: [], values: [3] }], { dtype: "float32", row: [2] }, { dtypes: ["int32"] }),

@@ -203,9 +203,42 @@ Deno.test("a buffer counts in row-major order, of its first element where no ind
     tf.ValueError,
     "Cannot make a TensorBuffer of shape [2]: length of values '3' does not match the size '2'",
   );
+  for (const loc of [3, -1, NaN]) {
+    assertThrows(() => list.set(1, loc), tf.ValueError, `Requested out of range element at ${loc}`);
+  }
   const texts = tf.buffer([2], "string");
   texts.set("a", 1);
   assertEquals([texts.get(0), texts.toTensor().arraySync()], ["", ["", "a"]]);
+});
+
+Deno.test("a buffer refuses what its dtype does not hold, as tensors do", () => {
+  const refused: [tf.DType, unknown, new (message: string) => Error, string][] = [
+    ["int8", 200, tf.ValueError, "Cannot convert 200 to int8: it is out of range"],
+    ["int32", 2 ** 31, tf.ValueError, "Cannot convert 2147483648 to int32: it is out of range"],
+    ["uint8", -1, tf.ValueError, "Cannot convert -1 to uint8"],
+    ["int64", 2n ** 63n, tf.ValueError, "to int64: it is out of range"],
+    ["int32", 1.5, TypeError, "Cannot convert 1.5 of type number to int32"],
+    ["int32", NaN, TypeError, "Cannot convert NaN of type number to int32"],
+    ["bool", "yes", TypeError, 'Cannot convert "yes" to bool'],
+    ["float32", {}, TypeError, "Cannot convert a value of type Object to float32"],
+  ];
+  for (const [dtype, value, Class, says] of refused) {
+    const b = tf.buffer([2], dtype);
+    assertThrows(() => b.set(value as number, 0), Class, says);
+    assertEquals(Array.from(b.values as ArrayLike<unknown>, Number), [0, 0]);
+  }
+  const taken: [tf.DType, number | boolean | bigint, unknown][] = [
+    ["int64", 7, 7n],
+    ["int32", -5n, -5],
+    ["bool", true, 1],
+    ["bfloat16", 0.1, 0.10009765625],
+    ["float32", 3n, 3],
+  ];
+  for (const [dtype, value, read] of taken) {
+    const b = tf.buffer([1], dtype);
+    b.set(value, 0);
+    assertEquals(b.get(0), read, dtype);
+  }
 });
 
 testOnDevices("shapes, ranks and sizes come from the tensor, in graphs at run time", async () => {

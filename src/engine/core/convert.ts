@@ -82,9 +82,14 @@ function withShape(array: NdArray, shape: Shape): NdArray {
   return out;
 }
 
+/** The rule for values of users: TensorFlow's, or TensorFlow.js's for programs of its own. */
+export function numberRule(): NumberRule {
+  return reads.asTensorFlowJs ? "wrapped" : "fitting";
+}
+
 function convert(value: unknown, { dtype, numbers }: ConvertOptions): NdArray {
   const ofNumbers = dtype ?? "float32";
-  const rule = numbers ?? (reads.asTensorFlowJs ? "wrapped" : "fitting");
+  const rule = numbers ?? numberRule();
   if (typeof value === "number" && takesNumbers(ofNumbers)) {
     const data = makeData(ofNumbers, 1) as number[];
     data[0] = value;

@@ -129,6 +129,8 @@ export interface Device {
   hostElements?(buffer: DeviceBuffer, spec: ConcreteSpec): HostElements;
   /** Reads buffers, all in one round trip. */
   read(reads: readonly BufferRead[]): Promise<NdArray[]>;
+  /** Notes that memory of so many bytes holds a shorter value from now on. Absent where {@linkcode free} needs no size. */
+  shorten?(buffer: DeviceBuffer, bytes: number): void;
   /** Frees memory; `bytes` of the spec where the caller knows them. */
   free(buffer: DeviceBuffer, spec: ConcreteSpec, bytes?: number): void;
   /** Returns the WebGPU buffer behind a buffer, for other readers on the same GPU. Absent where there is none. */

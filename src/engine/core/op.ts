@@ -108,7 +108,7 @@ export interface OpInit {
   readonly infer: (inputs: readonly Spec[], attrs: Attrs) => readonly PartialShape[];
   /** Computes the op by smaller ops. Runs with concrete or symbolic tensors; literals arrive as they were given. */
   readonly expand?: (inputs: readonly OpInput[], attrs: Attrs) => readonly Tensor[];
-  /** Number of the input that `expand` reads once and whose memory its result may reuse. */
+  /** Number of the input that `expand`, or the host, reads once and whose memory the first result may reuse. */
   readonly changes?: number;
   /** The op's replacement in a portable GraphDef. Absent: TensorFlow has this very op. */
   readonly portable?: Portable;

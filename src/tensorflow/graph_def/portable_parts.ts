@@ -29,7 +29,7 @@ import { matMul } from "../../engine/ops/linalg/matmul.ts";
 import { add, div, mod, mul, sub } from "../../engine/ops/pointwise/arithmetic.ts";
 import { equal, greater, greaterEqual, lessEqual } from "../../engine/ops/pointwise/compare.ts";
 import { logicalOr } from "../../engine/ops/pointwise/logical.ts";
-import { where } from "../../engine/ops/pointwise/select.ts";
+import { maximum, where } from "../../engine/ops/pointwise/select.ts";
 import { prod, sum } from "../../engine/ops/reduce/reduce.ts";
 import { cumprod } from "../../engine/ops/reduce/scan.ts";
 import { tensorScatterUpdate } from "../../engine/ops/array/scatter.ts";
@@ -66,7 +66,7 @@ function iota(n: Tensor): Tensor {
 }
 
 function zerosOf(dims: Tensor, dtype: Tensor["dtype"]): Tensor {
-  return apply1(lookupOp("Fill")!, [dims, cast(intScalar(0), dtype)]);
+  return apply1(lookupOp("Fill")!, [dims, NdArray.zeros(dtype, [])]);
 }
 
 function intTensor(values: readonly number[]): Tensor {
@@ -90,6 +90,17 @@ function shapedRows(rows: OpInput, row: OpInput): Tensor {
   const wanted = concat([at(shape(rows), 0), row]);
   const missing = sub(reshape(prod(wanted), [1]), reshape(size(rows), [1]));
   return reshape(concat([reshape(rows, [-1]), zerosOf(missing, rows.dtype)]), wanted);
+}
+
+/** Returns the first elements in another shape, and zeros after the last. */
+function fitted(x: Tensor, dims: Tensor): Tensor {
+  const n = reshape(prod(dims), [1]), missing = maximum(sub(n, reshape(size(x), [1])), 0);
+  const all = concat([reshape(x, [-1]), zerosOf(missing, x.dtype)]);
+  return reshape(apply1(lookupOp("Slice")!, [all, intVector([0]), n]), dims);
+}
+
+function withRow(rows: Tensor, at: OpInput, row: Tensor): Tensor {
+  return tensorScatterUpdate(rows, reshape(at, [1, 1]), expandDims(row, 0));
 }
 
 /** Replacements by op. */
@@ -250,14 +261,18 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
     const dims = concat([at(shape(asTensor(places)), 0), part(shape(dy), 1, null)]);
     const cleared = tensorScatterUpdate(dy, expandDims(places, -1), zerosOf(dims, dy.dtype));
     // If the rows had no elements, their gradient has none.
-    const flat = slice(
-      reshape(cleared, [-1]),
-      [0],
-      reshape(prod(asTensor(have)), [1]) as unknown as number[],
-    );
-    return [reshape(flat, have)];
+    return [fitted(cleared, asTensor(have))];
   },
-  _AppendRow: ([rows, row]) => [concat([shapedRows(rows, shape(row)), expandDims(row, 0)])],
+  _PutRow: ([rows, index, row], { appended }) => {
+    const n = at(shape(rows), 0), place = appended ? n : reshape(index, [1]);
+    const shaped = shapedRows(rows, shape(row)), count = maximum(n, add(place, 1));
+    const all = fitted(shaped, concat([count, part(shape(shaped), 1, null)]));
+    return [withRow(all, place, asTensor(row)), shape(rows)];
+  },
+  _TakeRow: ([dy, before, index], { appended }) => {
+    const place = reshape(appended ? at(before, 0) : index, []), row = gather(dy, place);
+    return [fitted(withRow(asTensor(dy), place, zerosLike(row)), asTensor(before)), row];
+  },
   _EmptyRows: ([n], { dtype, row }) => [
     zerosOf(concat([reshape(asTensor(n), [1]), intTensor(row)]), dtype),
   ],

@@ -13,8 +13,8 @@ export type Statement =
 export type Program = readonly Statement[];
 type Index = readonly [a: number, b: number];
 
-/** Lists of a program, and the elements of each. */
-export const LISTS = 3, ELEMENTS = 4;
+/** Lists of a program, and the elements of each. Writes to lists that grow go up to three times as far. */
+export const LISTS = 3, ELEMENTS = 4, GROWN = 12;
 
 /** Numbers below `n`, the same for one seed. */
 export function randomOf(seed: number): (n: number) => number {
@@ -55,14 +55,19 @@ interface State<V, L> {
 }
 
 /** The results of a program by plain numbers: the sum, then the elements of all lists. */
-export function runPlainly(program: Program, x: number): number[] {
+export function runPlainly(
+  program: Program,
+  x: number,
+  { grows = false }: { readonly grows?: boolean } = {},
+): number[] {
   type Plain = State<number, readonly number[]>;
   const run = (state: Plain, statements: Program, i: number): Plain => {
     for (const s of statements) {
       const { sum, lists } = state;
       if (s.kind === "write") {
-        const next = lists[s.from].with(place(s.at, i), sum * 0.5 + x);
-        state = { sum, lists: lists.with(s.to, next) };
+        const at = place(s.at, i, grows ? GROWN : ELEMENTS), next = lists[s.from].slice();
+        while (next.length <= at) next.push(0);
+        state = { sum, lists: lists.with(s.to, next.with(at, sum * 0.5 + x)) };
       } else if (s.kind === "read") {
         state = { sum: sum * 0.5 + lists[s.from][place(s.at, i)], lists };
       } else if (s.kind === "if") state = run(state, i % 2 === 0 ? s.then : s.otherwise, i);
@@ -76,19 +81,21 @@ export function runPlainly(program: Program, x: number): number[] {
   return [sum, ...lists.flat()];
 }
 
-function place([a, b]: Index, i: number): number {
-  return (a * i + b) % ELEMENTS;
+function place([a, b]: Index, i: number, elements = ELEMENTS): number {
+  return (a * i + b) % elements;
 }
 
 /** {@linkcode runPlainly} by tensors: `x` is a vector, each number becomes one. Works eagerly and in graphs. */
 export function runByTensors(
   program: Program,
   x: tf.Tensor,
-  dtype: tf.DataType = "float32",
+  { dtype = "float32", grows = false }: { dtype?: tf.DataType; grows?: boolean } = {},
 ): tf.Tensor {
   type Traced = State<tf.Tensor, tf.TensorArray>;
   const half = (v: tf.Tensor): tf.Tensor => tf.mul(v, 0.5);
-  const at = ([a, b]: Index, i: tf.Tensor): tf.Tensor => tf.mod(tf.add(tf.mul(i, a), b), ELEMENTS);
+  const at = ([a, b]: Index, i: tf.Tensor, elements = ELEMENTS): tf.Tensor =>
+    tf.mod(tf.add(tf.mul(i, a), b), elements);
+  const growth = { dynamicSize: grows }, reach = grows ? GROWN : ELEMENTS;
   const packed = ({ sum, lists }: Traced): (tf.Tensor | tf.TensorArray)[] => [sum, ...lists];
   const unpacked = ([sum, ...lists]: readonly unknown[]): Traced => ({
     sum: sum as tf.Tensor,
@@ -98,7 +105,7 @@ export function runByTensors(
     for (const s of statements) {
       const { sum, lists } = state;
       if (s.kind === "write") {
-        const next = lists[s.from].write(at(s.at, i), tf.add(half(sum), x));
+        const next = lists[s.from].write(at(s.at, i, reach), tf.add(half(sum), x));
         state = { sum, lists: lists.with(s.to, next) };
       } else if (s.kind === "read") {
         state = { sum: tf.add(half(sum), lists[s.from].read(at(s.at, i))), lists };
@@ -107,12 +114,12 @@ export function runByTensors(
         state = unpacked(tf.cond(tf.equal(tf.mod(i, 2), 0), branch(s.then), branch(s.otherwise)));
       } else if (s.kind === "call") {
         const f = tf.function((i: tf.Tensor, sum: tf.Tensor, ...flows: tf.Tensor[]) => {
-          const given = { sum, lists: flows.map((t) => tf.TensorArray.fromFlow(t)) };
+          const given = { sum, lists: flows.map((t) => tf.TensorArray.fromFlow(t, growth)) };
           const { sum: after, lists } = run(given, s.body, i);
           return [after, ...lists.map((list) => list.flow)];
         });
         const [after, ...flows] = f(i, sum, ...lists.map((list) => list.flow)) as tf.Tensor[];
-        state = { sum: after, lists: flows.map((t) => tf.TensorArray.fromFlow(t)) };
+        state = { sum: after, lists: flows.map((t) => tf.TensorArray.fromFlow(t, growth)) };
       } else {
         const [, after] = tf.whileLoop(
           (k) => tf.less(k, s.turns),
@@ -125,7 +132,7 @@ export function runByTensors(
     return state;
   };
   const elementShape = x.shape;
-  const empty = () => new tf.TensorArray(dtype, ELEMENTS, { elementShape });
+  const empty = () => new tf.TensorArray(dtype, ELEMENTS, { elementShape, ...growth });
   const start = { sum: x, lists: Array.from({ length: LISTS }, empty) };
   const { sum, lists } = run(start, program, tf.scalar(0, "int32"));
   return tf.concat([tf.expandDims(sum, 0), ...lists.map((list) => list.stack())]);

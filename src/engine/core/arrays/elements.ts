@@ -24,9 +24,10 @@ export function elementAt(
 
 /**
  * Which numbers a dtype takes. `fitting`: integers take whole numbers that they hold, as in TensorFlow. `exact`: and floats take no
- * bigints, as values of a dtype that was declared. `wrapped`: integers wrap as typed arrays do, and fractions are cut off.
+ * bigints, as values of a dtype that was declared. `cut`: integers cut fractions off and take what they hold then, as in NumPy.
+ * `wrapped`: integers wrap as typed arrays do, and fractions are cut off.
  */
-export type NumberRule = "fitting" | "exact" | "wrapped";
+export type NumberRule = "fitting" | "exact" | "cut" | "wrapped";
 
 /** Stores many values in an array of this dtype; see {@linkcode elementWriter}. Throws `ValueError` for a bigint out of range. */
 export function fillLeaves(leaves: readonly unknown[], dtype: DType, rule: NumberRule): HostData {
@@ -49,7 +50,7 @@ export function fillLeaves(leaves: readonly unknown[], dtype: DType, rule: Numbe
   return data as HostData;
 }
 
-function outOfRange(value: number | bigint, dtype: DType): ValueError {
+export function outOfRange(value: number | bigint, dtype: DType): ValueError {
   return new ValueError(`Cannot convert ${value} to ${dtype}: it is out of range`);
 }
 
@@ -58,7 +59,7 @@ function outOfRange(value: number | bigint, dtype: DType): ValueError {
  * that the rule refuses; `ValueError` for whole numbers out of range under the rule `fitting`.
  */
 export function elementWriter(dtype: DType, rule: NumberRule): (leaf: unknown) => unknown {
-  const strict = rule === "exact", wraps = rule === "wrapped";
+  const strict = rule === "exact", wraps = rule === "wrapped", cuts = rule === "cut";
   const kind = DTYPES[dtype].kind;
   const fail = (leaf: unknown): never => {
     const isArray = typeof (leaf as { item?: unknown } | null | undefined)?.item === "function";
@@ -89,6 +90,7 @@ export function elementWriter(dtype: DType, rule: NumberRule): (leaf: unknown) =
       if (typeof leaf === "boolean") return leaf ? 1n : 0n;
       if (typeof leaf === "number") {
         if (Number.isInteger(leaf)) return check(BigInt(leaf));
+        if (cuts) return Number.isFinite(leaf) ? check(BigInt(Math.trunc(leaf))) : refuse(leaf);
         if (!wraps) return fail(leaf);
         if (Number.isFinite(leaf)) return BigInt(Math.trunc(leaf));
         return leaf > 0 ? hi : leaf < 0 ? lo : 0n;
@@ -104,11 +106,12 @@ export function elementWriter(dtype: DType, rule: NumberRule): (leaf: unknown) =
   return (leaf) => {
     if (typeof leaf === "boolean") return leaf ? 1 : 0;
     // A float may not hold it exactly.
-    const n = typeof leaf === "bigint" && (range || !strict) ? Number(leaf) : leaf;
-    if (typeof n !== "number") return fail(leaf);
+    const given = typeof leaf === "bigint" && (range || !strict) ? Number(leaf) : leaf;
+    if (typeof given !== "number") return fail(leaf);
+    const n = cuts && range ? Math.trunc(given) : given;
     if (range === undefined) return dtype === "bfloat16" ? numberToBfloat16(n) : n;
     if (wraps || Number.isInteger(n) && n >= range[0] && n <= range[1]) return n;
-    return strict || !Number.isInteger(n) ? fail(leaf) : refuse(n);
+    return strict || !cuts && !Number.isInteger(n) ? fail(leaf) : refuse(given);
   };
 }
 

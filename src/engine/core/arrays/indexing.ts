@@ -1,9 +1,9 @@
 /** `x[i]`: elements and rows of host arrays by their index along the first axis. */
-import { DTYPES } from "../dtype.ts";
+import { DTYPES, INTEGER_ENDS } from "../dtype.ts";
 import { ValueError } from "../errors.ts";
 import type { NdArray } from "../nd_array.ts";
 import { shapeText, sizeOf } from "../shape.ts";
-import { fillLeaves } from "./elements.ts";
+import { fillLeaves, outOfRange } from "./elements.ts";
 import { collect, shapeOfNested, takesNumbers } from "./nested.ts";
 
 /** Accessors of a class whose instances are indexed. */
@@ -77,7 +77,8 @@ export function liveList<T>(list: T[], from: number, length: number): T[] {
 
 /**
  * Writes element or row `i` of an array whose elements begin at `from`, from a value whose shape is that of its last
- * axes. Throws `ValueError` for another shape, and `TypeError` for a value that is no element of the dtype.
+ * axes. As in NumPy, integers cut fractions off. Throws `ValueError` for another shape and for what an integer dtype does not hold,
+ * `TypeError` for a value that is no element of the dtype.
  */
 export function assignAt(
   { data, dtype, shape }: Pick<NdArray, "data" | "dtype" | "shape">,
@@ -86,7 +87,11 @@ export function assignAt(
 ): void {
   const to = data as unknown[];
   if (shape.length === 1 && typeof value === "number" && takesNumbers(dtype)) {
-    to[from + i] = value;
+    const ends = INTEGER_ENDS[dtype], stored = ends === undefined ? value : Math.trunc(value);
+    if (ends !== undefined && !(stored >= ends[0] && stored <= ends[1])) {
+      throw outOfRange(value, dtype);
+    }
+    to[from + i] = stored;
     return;
   }
   const row = shape.slice(1), given = shapeOfNested(value, dtype);
@@ -101,6 +106,6 @@ export function assignAt(
   }
   const leaves: unknown[] = [], size = sizeOf(row) * DTYPES[dtype].slots;
   collect(value, given, 0, leaves, dtype);
-  const stored = fillLeaves(leaves, dtype, "wrapped");
+  const stored = fillLeaves(leaves, dtype, "cut");
   for (let k = 0; k < size; k++) to[from + i * size + k] = stored[k % stored.length];
 }

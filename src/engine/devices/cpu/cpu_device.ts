@@ -54,6 +54,8 @@ export class CpuDevice implements Device {
   readonly transfer: TransferCost = { latencyMs: 0, bytesPerMs: Infinity };
   readonly counters: DeviceCounters = new DeviceCounters();
   readonly #onMissing: (meaning: Meaning) => void;
+  /** Bytes of blocks whose values are shorter. */
+  readonly #longer = new Map<Pointer, number>();
   #engine: Engine | null | undefined;
 
   /**
@@ -186,7 +188,7 @@ export class CpuDevice implements Device {
   /** Views a buffer as a host array, not copied: detached when the heap grows. */
   #view(buffer: DeviceBuffer, spec: ConcreteSpec): NdArray {
     if (typeof buffer !== "number") {
-      return new NdArray(spec.dtype, spec.shape, buffer as HostData);
+      return new NdArray(spec.dtype, spec.shape, firstOf(buffer as HostData, spec));
     }
     const { memory } = this.engine!.heap;
     const data = new (DTYPES[spec.dtype].array!)(memory.buffer, buffer, sizeOf(spec.shape));
@@ -226,7 +228,9 @@ export class CpuDevice implements Device {
   }
 
   readData(buffer: DeviceBuffer, spec: ConcreteSpec): HostData {
-    if (typeof buffer !== "number") return (buffer as HostData).slice() as HostData;
+    if (typeof buffer !== "number") {
+      return (buffer as HostData).slice(0, lengthOf(spec)) as HostData;
+    }
     const size = sizeOf(spec.shape), { heap } = this.engine!;
     if (size === 1 && isViewed(spec.dtype)) {
       const data = makeData(spec.dtype, 1) as TypedArray;
@@ -264,7 +268,14 @@ export class CpuDevice implements Device {
   }
 
   free(buffer: DeviceBuffer, spec: ConcreteSpec, bytes: number = byteLength(spec)): void {
-    if (typeof buffer === "number") this.engine!.heap.free(buffer, bytes);
+    if (typeof buffer !== "number") return;
+    const all = this.#longer.size > 0 ? this.#longer.get(buffer) : undefined;
+    if (all !== undefined) this.#longer.delete(buffer);
+    this.engine!.heap.free(buffer, all ?? bytes);
+  }
+
+  shorten(buffer: DeviceBuffer, bytes: number): void {
+    if (typeof buffer === "number") this.#longer.set(buffer, bytes);
   }
 
   memory(): { poolBytes: number; gpuBuffers: number } {
@@ -324,6 +335,18 @@ function runFast(
     return (inputs) => run([heap.alloc(only)], inputs);
   }
   return (inputs) => run(heap.allocAll(bytes), inputs);
+}
+
+/** Number of entries in a host array. */
+function lengthOf({ dtype, shape }: ConcreteSpec): number {
+  return sizeOf(shape) * DTYPES[dtype].slots;
+}
+
+/** Returns the entries of a value, which may be the first of its memory. */
+function firstOf(data: HostData, spec: ConcreteSpec): HostData {
+  const length = lengthOf(spec);
+  if (data.length === length) return data;
+  return Array.isArray(data) ? data.slice(0, length) : (data as TypedArray).subarray(0, length);
 }
 
 function inHeap(spec: ConcreteSpec): boolean {

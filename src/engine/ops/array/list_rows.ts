@@ -5,11 +5,9 @@ import { defineOp, type GradContext, type OpDef, type OpInit } from "../../core/
 import { NdArray } from "../../core/nd_array.ts";
 import { sameShape, shapeText, sizeOf } from "../../core/shape.ts";
 import type { Tensor } from "../../core/tensor.ts";
-import { concat } from "./join.ts";
 import { expandDims, hostInts, identity, reshape } from "./view.ts";
 import { zeros, zerosLike } from "./creation.ts";
 import { shapeFromHost } from "./fill_ops.ts";
-import { stridedSlice } from "./strided_slice.ts";
 import { gather } from "./gather.ts";
 import { asTensor, intVector } from "../input.ts";
 import { tensorScatterUpdate } from "./scatter.ts";
@@ -110,33 +108,6 @@ export function writeRow(rows: Tensor, place: Tensor, row: Tensor): Tensor {
 /** Replaces the rows with these numbers, a vector. */
 export function writeRows(rows: Tensor, places: Tensor, values: Tensor): Tensor {
   return apply1(WriteRows, [rows, places, values]);
-}
-
-/** Appends a row. Inputs: rows `[n, …]`, the new one. */
-const AppendRow = defineRowOp("_AppendRow", {
-  inputs: ["rows: T", "row: T"],
-  infer: ([, row]) => [row.shape === null ? null : [null, ...row.shape]],
-  expand: (inputs) => {
-    const [rows, row] = inputs.map(asTensor);
-    const added = expandDims(row, 0);
-    const [n] = rows.staticShape as readonly number[];
-    if (n === 0) return [identity(added)];
-    checkRow(rows, row.staticShape as readonly number[]);
-    if (!isUnshaped(rows)) return [concat([rows, added], 0)];
-    return [concat([zeros([n, ...row.staticShape as readonly number[]], row.dtype), added], 0)];
-  },
-  grad: {
-    saves: [],
-    vjp: (_, [dy], ctx) => [
-      clearRows(ctx, intVector([]), stridedSlice(dy, [0], [-1])),
-      stridedSlice(dy, [-1], [0], [1], 0, 0, 0, 0, 1),
-    ],
-  },
-});
-
-/** Appends `row` to `rows`. */
-export function appendRow(rows: Tensor, row: Tensor): Tensor {
-  return apply1(AppendRow, [rows, row]);
 }
 
 /** Gives rows the shape `row`, zeros if unwritten. Inputs: rows `[n, …]`, the shape of each. */

@@ -2,6 +2,8 @@
 import { wantObject } from "../../core/arguments.ts";
 import type { ChainedBuffer } from "../../core/chained/chained_ops.ts";
 import { decodeString } from "../../core/text.ts";
+import { numberRule } from "../../core/convert.ts";
+import { bfloat16ToNumber, elementWriter } from "../../core/arrays/elements.ts";
 import {
   asDType,
   type DType,
@@ -83,7 +85,10 @@ export class TensorBuffer<R extends Rank = Rank, D extends DataType = "float32">
     return this.shape.length;
   }
 
-  /** Sets the element at these indices, by default index 0. Throws `ValueError` for the wrong number of them. */
+  /**
+   * Sets the element at these indices, by default index 0. Throws `ValueError` for the wrong number of them or out of bounds, and where
+   * an integer dtype does not hold the number, `TypeError` for a fraction or another kind of value.
+   */
   set(value: BufferElement, ...locs: number[]): void {
     if (locs.length === 0) locs = [0];
     if (locs.length !== this.rank && !(this.rank === 0 && locs.length === 1)) {
@@ -91,20 +96,23 @@ export class TensorBuffer<R extends Rank = Rank, D extends DataType = "float32">
         `The number of provided coordinates (${locs.length}) must match the rank (${this.rank})`,
       );
     }
-    (this.values as BufferElement[])[this.locToIndex(locs)] = value;
+    this.#checkBounds(locs);
+    (this.values as unknown[])[this.locToIndex(locs)] = this.dtype === "string"
+      ? value
+      : elementWriter(this.dtype, numberRule())(value);
   }
 
   /** Returns the element at these indices, by default index 0. Throws `ValueError` out of bounds. */
   get(...locs: number[]): BufferElement {
     if (locs.length === 0) locs = [0];
-    locs.forEach((loc, i) => {
-      if (loc < 0 || loc >= (this.shape[i] ?? 1)) {
-        throw new ValueError(
-          `Requested out of range element at ${locs}. Buffer shape=${this.shape}`,
-        );
-      }
-    });
-    return (this.values as BufferElement[])[this.locToIndex(locs)];
+    this.#checkBounds(locs);
+    const stored = (this.values as BufferElement[])[this.locToIndex(locs)];
+    return this.dtype === "bfloat16" ? bfloat16ToNumber(stored as number) : stored;
+  }
+
+  #checkBounds(locs: readonly number[]): void {
+    if (locs.every((loc, i) => loc >= 0 && loc < (this.shape[i] ?? 1))) return;
+    throw new ValueError(`Requested out of range element at ${locs}. Buffer shape=${this.shape}`);
   }
 
   /** Returns the flat index of these indices. */

@@ -35,6 +35,7 @@ import { add, sub } from "../../ops/pointwise/arithmetic.ts";
 import { maximum } from "../../ops/pointwise/select.ts";
 import { max, prod } from "../../ops/reduce/reduce.ts";
 import { tensorScatterUpdate } from "../../ops/array/scatter.ts";
+import { putRow } from "./growing_rows.ts";
 import { EagerTensor, tidy } from "../eager/tensor.ts";
 
 const MAX = 2 ** 31 - 1;
@@ -62,8 +63,9 @@ const checkOptions = optionCheck<TensorArrayOptions>("TensorArray", {
  * A list of tensors of one dtype and shape. Writing gives a new list and leaves the old one as it is. What was not written yet is zero.
  * It may be a variable of `whileLoop` and a result of `cond`. Reading or writing by a number outside of the list throws
  * `OutOfRangeError`; an index that is a tensor is checked where the CPU does the work. A compiled
- * write changes the list's memory: it copies a list only where the older one is read later, or where it grows. An eager write copies it
- * where the index is on a GPU. Follows TensorFlow `tf.TensorArray`.
+ * write changes the list's memory: it copies a list only where the older one is read later; one that grows has room for twice as many
+ * elements. An eager write copies it where the index is on a GPU whose reads must be awaited.
+ * Follows TensorFlow `tf.TensorArray`.
  *
  * @example
  * ```ts
@@ -213,10 +215,16 @@ export class TensorArray {
       }
     }
     return this.#with(() => {
-      const row = this.#value(value, this.elementShape);
-      const at = reshape(this.#index(index), [1, 1]);
-      const flow = this.#room(add(reshape(at, []), 1), row);
-      return ofRows(tensorScatterUpdate(flow, at, expandDims(row, 0)), row);
+      const row = this.#value(value, this.elementShape), place = this.#index(index);
+      if (this.dynamicSize) {
+        const rows = this.hasFlow ? this.flow : this.#zeros(this.#rowCount(), row);
+        return ofRows(putRow(rows, reshape(place, []), row), row.staticShape);
+      }
+      const at = reshape(place, [1, 1]);
+      return ofRows(
+        tensorScatterUpdate(this.#allRows(row), at, expandDims(row, 0)),
+        row.staticShape,
+      );
     });
   }
   /** Returns a list with the rows of `values` as the elements at `indices`. Throws as {@linkcode TensorArray.write}. */
@@ -226,7 +234,7 @@ export class TensorArray {
       const at = this.#index(indices);
       const row = gather(rows, 0);
       const flow = this.#room(add(max(at), 1), row);
-      return ofRows(tensorScatterUpdate(flow, expandDims(at, -1), rows), row);
+      return ofRows(tensorScatterUpdate(flow, expandDims(at, -1), rows), row.staticShape);
     });
   }
   /** Returns a list whose elements are the rows of `values`. Throws as {@linkcode TensorArray.write}. */
@@ -239,7 +247,7 @@ export class TensorArray {
     for (const row of this.#rows?.items ?? []) row?.dispose();
   }
 
-  /** Returns an index that is known without waiting for a device; null for others. */
+  /** Returns an index that is known, or can be read, without a turn of the event loop; null for others. */
   #known(index: TensorLike): number | null {
     if (currentInterpreter().symbolic) return null;
     const given = toIndexInput(index, "index", "TensorArray");
@@ -247,7 +255,7 @@ export class TensorArray {
     if (given.dtype !== "int32" && given.dtype !== "int64") return null;
     if (given instanceof NdArray) return given.size === 1 ? Number(given.data[0]) : null;
     const isAtHand = given instanceof EagerTensor && given.size === 1 &&
-      given.storage.device.hostElements !== undefined;
+      given.storage.device.canReadSync;
     return isAtHand ? Number(given.dataSync()[0]) : null;
   }
 
@@ -312,10 +320,14 @@ export class TensorArray {
     return asTensor(given);
   }
 
+  /** Returns the elements, zeros of the shape of `row` where none is known. */
+  #allRows(row: Tensor): Tensor {
+    return this.hasFlow ? filled(this.flow, row) : this.#zeros(this.#rowCount(), row);
+  }
+
   /** Returns the elements, at least `size` of them in a list that may grow. */
   #room(size: Tensor, row: Tensor): Tensor {
-    const known = this.hasFlow ? this.flow : null;
-    const flow = known ? filled(known, row) : this.#zeros(this.#rowCount(), row);
+    const flow = this.#allRows(row);
     if (!this.dynamicSize) return flow;
     const missing = maximum(sub(size, gather(shapeOp(flow), 0)), 0);
     return concat([flow, this.#zeros(missing, row)]);
@@ -332,7 +344,10 @@ export class TensorArray {
     const dims = first instanceof NdArray && rest instanceof NdArray
       ? intVector([...first.data as Int32Array, ...rest.data as Int32Array])
       : concat([first, rest]);
-    return apply1(lookupOp("Fill")!, [dims, NdArray.zeros(this.dtype, [])]);
+    return ofRows(
+      apply1(lookupOp("Fill")!, [dims, NdArray.zeros(this.dtype, [])]),
+      shape,
+    );
   }
 
   /** Checks a write as far as possible before anything runs. */
@@ -357,8 +372,8 @@ export class TensorArray {
 }
 
 /** Gives the elements the known shape of one. */
-function ofRows(flow: Tensor, { staticShape }: Tensor): Tensor {
-  if (flow.isSymbolic && staticShape) flow.setShape([null, ...staticShape]);
+function ofRows(flow: Tensor, row: PartialShape): Tensor {
+  if (flow.isSymbolic && row) flow.setShape([null, ...row]);
   return flow;
 }
 

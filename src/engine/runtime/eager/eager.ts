@@ -236,7 +236,7 @@ function runOnto(
 ): DeviceBuffer[] {
   const t = spent.current;
   if (
-    t === null || inputs[onto.input] !== t || t.storage.device !== device || !t.storage.isMovable ||
+    t === null || inputs[onto.input] !== t || t.storage.device !== device || !t.isMovable ||
     inputs.indexOf(t) !== inputs.lastIndexOf(t)
   ) return kernel!.run(buffers);
   onto.run(buffers);

@@ -21,7 +21,7 @@ import { FailedPreconditionError, RuntimeError, ValueError } from "../../core/er
 import { currentReads } from "./read_ahead.ts";
 import { offerToOwner, outsideScopes, scopes } from "./scopes.ts";
 import { specId } from "./spec_id.ts";
-import { type Storage, totals } from "./storage.ts";
+import { bytesOfSpec, type Storage, totals } from "./storage.ts";
 
 export {
   dispose,
@@ -229,8 +229,19 @@ export class EagerTensor extends Tensor {
     if (!this.#isUncounted) totals.tensors--;
     if (this.#registered) lost.unregister(this);
   }
+  /** True where its memory may become that of another value: it is the only holder. */
+  get isMovable(): boolean {
+    return this.storage.isMovable && (this.dtype !== "string" || this.#hasAll);
+  }
+  /** True where it has all of its memory. */
+  get #hasAll(): boolean {
+    const { storage, dtype, staticShape: shape } = this;
+    return storage.bytes === bytesOfSpec({ dtype, shape });
+  }
   /** Disposes it and gives its memory, of which it must be the only holder, to the caller. */
   surrender(): DeviceBuffer {
+    const { storage: { device, buffer, bytes } } = this;
+    if (!this.#hasAll) device.shorten?.(buffer, bytes);
     this.#end();
     return this.storage.surrender();
   }

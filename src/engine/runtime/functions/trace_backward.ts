@@ -8,7 +8,9 @@ import { stepsTo } from "../../autodiff/gradients.ts";
 import { stepValue } from "../../autodiff/steps.ts";
 import { IndexedSlices } from "../../ops/array/indexed_slices.ts";
 import { FuncGraph } from "../../graph/func_graph.ts";
-import type { SymbolicTensor } from "../../graph/operation.ts";
+import { type Operation, SymbolicTensor } from "../../graph/operation.ts";
+import { lookupOp } from "../../core/op.ts";
+import { withScope } from "../../core/scope_context.ts";
 import type { ConcreteFunction } from "./concrete_function.ts";
 
 /** A gradient as a body: it takes gradients of outputs, then values of the function's body. */
@@ -27,6 +29,35 @@ export type ResultPlace =
   | number
   | { readonly values: number; readonly indices: number; readonly shape: readonly number[] };
 
+const shapes = new WeakMap<SymbolicTensor, SymbolicTensor>();
+
+/** Returns the shape of a tensor, computed in the tensor's own graph. */
+function shapeIn(graph: FuncGraph, x: SymbolicTensor): SymbolicTensor {
+  const known = shapes.get(x);
+  if (known !== undefined) return known;
+  const make = (): Operation => graph.addOp(lookupOp("Shape")!, [x], {});
+  const [made] = graph.atRoot(() => withScope({ opName: null, device: null }, make)).outputs;
+  shapes.set(x, made);
+  return made;
+}
+
+/** The body of a gradient. Where it asks only for the shape of a value of the function's body, it gets the shape and no copy of the value. */
+class GradientGraph extends FuncGraph {
+  readonly #of: FuncGraph;
+
+  constructor(of: FuncGraph) {
+    super(`${of.name}_grad`, of);
+    this.#of = of;
+  }
+
+  override addOp(...args: Parameters<FuncGraph["addOp"]>): Operation {
+    const [{ name }, [x], attrs] = args;
+    const isItsShape = name === "Shape" && x instanceof SymbolicTensor && x.graph === this.#of &&
+      !isConcrete(x.staticShape) && Object.keys(attrs).length === 0;
+    return isItsShape ? this.capture(shapeIn(this.#of, x)).op : super.addOp(...args);
+  }
+}
+
 /**
  * Traces the gradient of `ys` with respect to the function's inputs and the `unseen` variables that its ops may read.
  */
@@ -38,7 +69,7 @@ export function traceBackward(
     readonly needs?: readonly boolean[];
   },
 ): TracedBackward {
-  const graph = new FuncGraph(`${f.name}_grad`, f.graph);
+  const graph = new GradientGraph(f.graph);
   const dyFor: number[] = [];
   const seeds: Seed[] = [];
   ys.forEach((y, i) => {

@@ -304,8 +304,8 @@ export function inOrder(
  */
 function changesLast(order: IrNode[], inGroup: (a: IrNode, b: IrNode) => boolean): IrNode[] {
   const changed = order.flatMap((node) => {
-    const { meaning } = node.def;
-    const start = meaning.kind === "scatter" ? meaning.inputs.start : undefined;
+    const { meaning, changes } = node.def;
+    const start = meaning.kind === "scatter" ? meaning.inputs.start : changes;
     return start === undefined ? [] : [{ node, value: node.inputs[start] }];
   });
   for (const { node, value } of changed) {

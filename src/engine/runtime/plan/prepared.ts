@@ -56,7 +56,7 @@ export class Results {
 
 /** True for a value whose memory its last reader may reuse: the run owns it, and nothing else holds it. */
 export function mayMove(v: RunValue, isOwn: boolean): boolean {
-  return isOwn && v instanceof EagerTensor && v.storage.isMovable;
+  return isOwn && v instanceof EagerTensor && v.isMovable;
 }
 
 /** Returns a variable's value in a kernel's form, if the value has not changed since the last run. */

@@ -17,6 +17,7 @@ import { stridedSlice } from "../../../engine/ops/array/strided_slice.ts";
 import { identity, reshape, shape } from "../../../engine/ops/array/view.ts";
 import { asTensor, intVector, toInput } from "../../../engine/ops/input.ts";
 import { emptyRows, filledRows, writeRow, writeRows } from "../../../engine/ops/array/list_rows.ts";
+import { putRow } from "../../../engine/runtime/control/growing_rows.ts";
 import { type ImportedNode, put1 } from "../rule.ts";
 
 /** Reads the element shape from an input; a single -1 stands for any rank. */
@@ -69,7 +70,7 @@ export function resized(rows: Tensor, n: Tensor): Tensor {
 /** Replaces one row; a growing list also gets the missing rows before it. */
 export function setItem({ inputs: [rows, i, row], attr }: ImportedNode): Tensor {
   const mayGrow = attr.resize_if_index_out_of_bounds?.b === true;
-  return writeRow(mayGrow ? resized(rows, maximum(count(rows), add(i, 1))) : rows, i, row);
+  return mayGrow ? putRow(rows, i, row) : writeRow(rows, i, row);
 }
 
 /** Returns all rows. If the shape of each is given, unwritten rows are zeros of that shape. */
