@@ -89,7 +89,6 @@ export class OnnxModel {
   /** Names of variables that may be trained. */
   readonly #trainable: ReadonlySet<string>;
   #graph: FuncGraph | null = null;
-  #isDisposed = false;
 
   static {
     editsOf = (model) => model.#edits;
@@ -236,9 +235,8 @@ export class OnnxModel {
    * ```
    */
   async encode(): Promise<Uint8Array<ArrayBuffer>> {
-    const { name, reread } = this.#init;
-    if (this.#isDisposed) throw new ValueError(`Cannot save ${name}: it is disposed`);
-    return await encodeModel(await reread(), this.#edits);
+    this.#edits.checkLive("save");
+    return await encodeModel(await this.#init.reread(), this.#edits);
   }
 
   /** Writes the file of {@linkcode encode} to a path. Rejects as it does, and with `NotFoundError` for no such folder. */
@@ -248,9 +246,7 @@ export class OnnxModel {
 
   /** Frees its variables. It cannot run any more. */
   dispose(): void {
-    this.#isDisposed = true;
-    this.#variants.clear();
-    for (const v of Object.values(this.variables)) v.dispose();
+    this.#edits.dispose();
   }
 
   #setTrainable(pattern: NamePattern, to: boolean): string[] {
@@ -292,7 +288,7 @@ export class OnnxModel {
 
   #feeds(inputs: OnnxInputs, { graph }: Variant): Feeds {
     const { name } = this.#init;
-    if (this.#isDisposed) throw new ValueError(`Cannot run ${name}: it is disposed`);
+    this.#edits.checkLive("run");
     if (typeof inputs !== "object" || inputs === null) {
       throw new ValueError(
         `Cannot run ${name}: wanted an object of named inputs, received ${describe(inputs)}`,

@@ -41,6 +41,7 @@ export class Edits {
   readonly #functions = new Set<string>();
   readonly #changed: () => void;
   #count = 0;
+  #isDisposed = false;
 
   /** Made for a model of this name; `changed` is told of each change. */
   constructor(
@@ -70,6 +71,18 @@ export class Edits {
     return [...this.#functions];
   }
 
+  /** Throws `ValueError` if the model is disposed. */
+  checkLive(what: string): void {
+    if (this.#isDisposed) throw new ValueError(`Cannot ${what} ${this.#name}: it is disposed`);
+  }
+
+  /** Frees all variables. */
+  dispose(): void {
+    this.#isDisposed = true;
+    this.#changed();
+    for (const v of Object.values(this.variables)) v.dispose();
+  }
+
   /** Returns the graph with all edits and these outputs. Throws `ValueError` for names that it does not have. */
   edited(outputs: readonly string[]): OnnxGraph {
     const names = outputs.map((name) => tensorNamed(this.#graph, name, `Cannot run ${this.#name}`));
@@ -95,6 +108,7 @@ export class Edits {
 
   /** Adds an edit with its variables. Throws `ValueError` for a name taken, or a tensor that no node makes. */
   add(edit: Edit, variables: Readonly<Record<string, Variable>> = {}): void {
+    this.checkLive("change");
     for (const name of Object.keys(variables)) this.#checkFree(name);
     this.#list.push(edit);
     try {
