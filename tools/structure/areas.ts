@@ -231,7 +231,14 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       data_service: {
         holds: "dispatcher, workers, consumers",
-        imports: ["engine", "library/data", "tensorflow", "cluster/wire", "cluster/."],
+        imports: [
+          "engine",
+          "library/data",
+          "library/io",
+          "tensorflow",
+          "cluster/wire",
+          "cluster/.",
+        ],
       },
       server: {
         holds: "tasks of TensorFlow's clusters",

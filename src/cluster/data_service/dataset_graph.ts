@@ -2,7 +2,12 @@
  * A pipeline out of a GraphDef: TensorFlow's dataset ops as stages of `tf.data`, their functions imported as any graph's are.
  */
 import { constant } from "../../engine/ops/array/creation.ts";
-import { NotFoundError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
+import {
+  InvalidArgumentError,
+  NotFoundError,
+  UnimplementedError,
+  ValueError,
+} from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { asDType } from "../../engine/core/dtype.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
@@ -120,7 +125,12 @@ interface Scope {
   readonly nodes: ReadonlyMap<string, NodeDefJson>;
   readonly args: ReadonlyMap<string, NdArray>;
   readonly isOuter: boolean;
+  /** Number of datasets that were made in it. */
+  made: number;
 }
+
+/** Most datasets of a graph, counted by the paths to them: cycles and doubled chains have more. */
+const MOST_DATASETS = 10_000;
 
 class Builder {
   readonly #def: GraphDefJson;
@@ -136,12 +146,17 @@ class Builder {
   }
 
   build(): Promise<AnyDataset> {
-    const scope = { nodes: byName(this.#def.node), args: new Map(), isOuter: true };
+    const scope = { nodes: byName(this.#def.node), args: new Map(), isOuter: true, made: 0 };
     return this.#dataset(scope, sinkOf(this.#def));
   }
 
   /** The dataset that a name in a scope means. */
   async #dataset(scope: Scope, name: string): Promise<AnyDataset> {
+    if (++scope.made > MOST_DATASETS) {
+      throw new InvalidArgumentError(
+        `Cannot run a dataset: its graph has a cycle, or more than ${MOST_DATASETS} datasets`,
+      );
+    }
     const def = scope.nodes.get(name.split(":")[0]);
     if (def === undefined) {
       throw new UnimplementedError(`Cannot run a dataset that is given to a function: "${name}"`);
@@ -194,7 +209,8 @@ class Builder {
   #inner(f: FunctionDefJson, values: readonly NdArray[]): Promise<AnyDataset> {
     const args = new Map((f.signature.inputArg ?? []).map(({ name }, i) => [name, values[i]]));
     const [result] = f.signature.outputArg ?? [];
-    return this.#dataset({ nodes: byName(f.nodeDef), args, isOuter: false }, f.ret[result.name]);
+    const scope = { nodes: byName(f.nodeDef), args, isOuter: false, made: 0 };
+    return this.#dataset(scope, f.ret[result.name]);
   }
 
   #function(name: string, captured: readonly NdArray[]): TensorsFunction {

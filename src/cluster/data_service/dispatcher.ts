@@ -28,7 +28,7 @@ import {
   isCut,
   isFinished,
   type Iteration,
-  type TaskState,
+  taskEntry,
 } from "./dispatcher_state.ts";
 import { grpcTransport } from "../wire/grpc_transport.ts";
 import { Journal } from "./journal.ts";
@@ -129,7 +129,7 @@ export class DataServiceDispatcher implements AsyncDisposable {
     if (workDir === undefined) return;
     try {
       this.#journal = new Journal(workDir);
-      for (const entry of this.#journal.read()) this.#state.take(entry);
+      this.#journal.read((entry) => this.#state.take(entry));
       this.#journal.rewrite([...this.#state.entries()]);
     } catch (error) {
       await this.stop();
@@ -159,10 +159,15 @@ export class DataServiceDispatcher implements AsyncDisposable {
     await this.stop();
   }
 
-  /** Records an event in the journal before any answer depends on it. */
-  #happened(entry: Entry): void {
-    this.#journal?.append(entry);
-    this.#state.take(entry);
+  /**
+   * Checks an event, records it in the journal and changes the state, so that neither has one that the other has not. Others that the
+   * first makes possible happen with it or not at all.
+   */
+  #happened(entry: Entry, ...others: readonly Entry[]): void {
+    const change = this.#state.prepare(entry);
+    this.#journal?.append([entry, ...others]);
+    change();
+    for (const other of others) this.#state.take(other);
     if (this.#journal !== null && this.#journal.written >= LONG_JOURNAL) {
       this.#journal.rewrite([...this.#state.entries()]);
     }
@@ -291,18 +296,11 @@ export class DataServiceDispatcher implements AsyncDisposable {
       );
     }
     const id = this.#state.newId;
-    this.#happened({ is: "iteration", id, job, repetition });
-    workers.forEach((worker, index) => this.#task(id, worker, { shard: { index, count } }));
+    const tasks = workers.map((worker, index) =>
+      taskEntry(id + 1 + index, id, worker, { shard: { index, count } })
+    );
+    this.#happened({ is: "iteration", id, job, repetition }, ...tasks);
     return id;
-  }
-
-  #task(
-    iteration: number,
-    worker: string,
-    how: Pick<TaskState, "shard"> & { readonly round?: number; readonly isPending?: boolean },
-  ): void {
-    const id = this.#state.newId;
-    this.#happened({ is: "task", id, iteration, worker, round: 0, isPending: false, ...how });
   }
 
   #split({ iterationId, repetition, splitProviderIndex }: GetSplitRequest) {
@@ -356,12 +354,14 @@ export class DataServiceDispatcher implements AsyncDisposable {
   #join(iteration: Iteration, worker: string): void {
     const shard = freeShard(iteration), { id, job } = iteration;
     if (shard === undefined) return;
-    if (job.consumers === 0) return this.#task(id, worker, { shard });
+    const task = this.#state.newId;
+    if (job.consumers === 0) return this.#happened(taskEntry(task, id, worker, { shard }));
     // Consumers that read together must begin with the task in the same round.
     const rounds = [...this.#clients].filter(([client]) =>
       this.#state.clients.get(client) === iteration
     ).map(([, { round }]) => round);
-    this.#task(id, worker, { shard, round: Math.max(0, ...rounds) + 1, isPending: true });
+    const how = { shard, round: Math.max(0, ...rounds) + 1, isPending: true };
+    this.#happened(taskEntry(task, id, worker, how));
   }
 
   #left(client: number): void {

