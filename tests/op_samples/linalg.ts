@@ -61,7 +61,16 @@ const SIZED = {
 const NONE = new NdArray("float64", [], Float64Array.of(0));
 
 /** By TensorFlow op name. */
+/** Gradients of what depends on the phase of a vector are not those of differences: tests/ops/decompositions_test.ts has others. */
+const PHASES = { gradient: false, dtypes: ["float32"] } as const;
+
 export const LINALG: SampleTable = {
+  Eig: [
+    sample([distinct(3, 3)], { Tout: "complex64" }, PHASES),
+    sample([distinct(2, 3, 3)], { Tout: "complex64", compute_v: false }, PHASES),
+  ],
+  _EigLeft: [sample([distinct(3, 3)], { Tout: "complex64" }, PHASES)],
+  _MatrixExponential: [sample([any(3, 3)]), sample([any(2, 2, 2)]), sample([any(0, 2, 2)])],
   _FusedMatMul: [
     ...fused([any(3, 4), any(4, 8)], [8], {}),
     ...fused([any(5, 3), any(7, 5)], [7], { transpose_a: true, transpose_b: true }, [[

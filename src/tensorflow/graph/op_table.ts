@@ -22,7 +22,6 @@ import "../../engine/ops/host/examples.ts";
 import "../ops/bits.ts";
 import "../ops/boxes.ts";
 import "../ops/csv.ts";
-import "../ops/decompositions.ts";
 import "../ops/fake_quant.ts";
 import "../ops/numeric.ts";
 import "../ops/philox.ts";

@@ -1,5 +1,16 @@
 /** The namespace `tf.linalg`. */
 export { bandPart, gramSchmidt, qr, tensordot, triangularSolve } from "./linalg.ts";
+export { eig, eigh, eigvals, eigvalsh, lu, svd, svdvals } from "./decompositions.ts";
+export {
+  adjoint,
+  cond,
+  expm,
+  logdet,
+  matrixRank,
+  matrixTranspose,
+  matvec,
+  pinv,
+} from "./matrix_functions.ts";
 export { cholesky, choleskySolve, det, inv, lstsq, slogdet, solve } from "./solve.ts";
 export {
   cross,

@@ -45,9 +45,9 @@ export function eliminate(rows: Float64Array[]): number {
   return sign;
 }
 
-/** Solves for the columns beside the matrix, and writes them from `at` on. */
-function solveRows(rows: Float64Array[], out: NdArray, at: number, error: string): void {
-  const n = rows.length, to = out.data as Numbers;
+/** Solves for the columns beside the matrix, and writes them from `at` on. Throws `InvalidArgumentError` for a singular matrix. */
+export function solveRows(rows: Float64Array[], to: Numbers, at: number, error: string): void {
+  const n = rows.length;
   if (eliminate(rows) === 0) throw new InvalidArgumentError(error);
   for (let i = n - 1; i >= 0; i--) {
     const k = rows[i].length - n;
@@ -76,7 +76,7 @@ export function solveCpu(
     rows.forEach((row, i) => {
       for (let j = 0; j < k; j++) row[n + j] = b ? b[(z * n + i) * k + j] : Number(i === j);
     });
-    solveRows(rows, out, z * n * k, error);
+    solveRows(rows, out.data as Numbers, z * n * k, error);
   }
 }
 
