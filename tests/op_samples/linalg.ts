@@ -61,7 +61,7 @@ const SIZED = {
 const NONE = new NdArray("float64", [], Float64Array.of(0));
 
 /** By TensorFlow op name. */
-/** Gradients of what depends on the phase of a vector are not those of differences: tests/ops/decompositions_test.ts has others. */
+/** Gradients of what depends on the phase of a vector are not those of differences: tests/ops/linalg/decompositions_test.ts has others. */
 const PHASES = { gradient: false, dtypes: ["float32"] } as const;
 
 export const LINALG: SampleTable = {
@@ -152,7 +152,7 @@ export const LINALG: SampleTable = {
   Cholesky: [
     sample([{ shape: [3, 3], values: [4, 9, 9, 2, 5, 9, -1, 0.5, 3] }], {}, {
       gradient: false,
-      skip: { "gradient on the gpu": "of symmetric matrices: tests/ops/solve_test.ts" },
+      skip: { "gradient on the gpu": "of symmetric matrices: tests/ops/linalg/solve_test.ts" },
     }),
   ],
   MatrixSolve: [

@@ -2,8 +2,8 @@
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { gradCheck } from "@weft/weft/testing";
-import { testOnDevices } from "../devices.ts";
-import { noise } from "./values.ts";
+import { testOnDevices } from "../../devices.ts";
+import { noise } from "../values.ts";
 
 const { linalg } = tf;
 

@@ -1,7 +1,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { testOnDevices } from "../devices.ts";
-import { noise } from "./values.ts";
+import { testOnDevices } from "../../devices.ts";
+import { noise } from "../values.ts";
 
 function close(a: tf.Tensor, b: tf.Tensor, tolerance = 1e-5): void {
   assertEquals(a.shape, b.shape);

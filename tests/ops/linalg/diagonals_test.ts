@@ -2,7 +2,7 @@
 import * as tf from "@weft/weft";
 import { assertEquals, assertThrows } from "@std/assert";
 import { gradCheck } from "@weft/weft/testing";
-import { testOnDevices } from "../devices.ts";
+import { testOnDevices } from "../../devices.ts";
 
 const { linalg } = tf;
 const WIDE = [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]], TALL = [[1, 2], [3, 4], [5, 6], [7, 8]];

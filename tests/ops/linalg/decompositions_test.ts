@@ -3,8 +3,8 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as tf from "@weft/weft";
 import { gradCheck } from "@weft/weft/testing";
-import { testOnDevices } from "../devices.ts";
-import { noise } from "./values.ts";
+import { testOnDevices } from "../../devices.ts";
+import { noise } from "../values.ts";
 
 const { linalg } = tf;
 

@@ -1,7 +1,7 @@
 import * as tf from "@weft/weft";
 import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { testOnDevices } from "../devices.ts";
-import { noise } from "./values.ts";
+import { testOnDevices } from "../../devices.ts";
+import { noise } from "../values.ts";
 
 const SIZES: Readonly<Record<string, number>> = { a: 2, b: 3, c: 4, d: 2, e: 3 };
 
