@@ -94,6 +94,8 @@ export * as image from "./image/namespace.ts";
 export * as sparse from "./ragged/sparse_namespace.ts";
 /** Strings. */
 export * as string from "./host/string.ts";
+export * as strings from "./text/strings.ts";
+export * as lookup from "./text/lookup.ts";
 export * from "./host/ragged.ts";
 /** Ragged tensors: rows of different lengths. */
 export * as ragged from "./ragged/namespace.ts";

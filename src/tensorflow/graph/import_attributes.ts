@@ -20,7 +20,7 @@ import { ACCUMULATOR, ACCUMULATOR_V1 } from "../../engine/ops/host/accumulators.
 import { GradientAccumulator } from "../../engine/runtime/variables/gradient_accumulator.ts";
 import { VariableState } from "../../engine/runtime/variables/variable_state.ts";
 import { makesTable } from "../../engine/ops/host/lookup.ts";
-import { LookupTable } from "./lookup_table.ts";
+import { LookupTable } from "../../engine/ops/host/lookup_table.ts";
 import { isScriptOp } from "./missing.ts";
 import { boundScript, type ScriptSources } from "./scripts.ts";
 import { GraphResources, type ResourceName } from "./resources.ts";

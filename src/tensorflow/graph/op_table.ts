@@ -19,6 +19,7 @@ import { abs, sign } from "../../engine/ops/pointwise/rounding.ts";
 import { where } from "../../engine/ops/pointwise/select.ts";
 import { sum } from "../../engine/ops/reduce/reduce.ts";
 import "../../engine/ops/host/examples.ts";
+import "../../engine/ops/text/strings.ts";
 import "../ops/bits.ts";
 import "../ops/boxes.ts";
 import "../ops/csv.ts";
@@ -33,10 +34,6 @@ import "../ops/shapes.ts";
 import "../ops/sparse_dense.ts";
 import "../ops/sparse_parts.ts";
 import "../ops/sparse_reduce.ts";
-import "../ops/text.ts";
-import "../ops/text_codes.ts";
-import "../ops/text_parts.ts";
-import "../ops/unicode.ts";
 import {
   as,
   type ImportedNode,

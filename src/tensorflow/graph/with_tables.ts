@@ -5,7 +5,7 @@ import type { Graph } from "../../engine/graph/graph.ts";
 import type { GraphDefJson, NodeDefJson } from "../../engine/graph/graph_def_json.ts";
 import { constantAttrs } from "../graph_def/nodes.ts";
 import { makesTable } from "../../engine/ops/host/lookup.ts";
-import { LookupTable } from "./lookup_table.ts";
+import { LookupTable } from "../../engine/ops/host/lookup_table.ts";
 
 /**
  * Returns the definition of a graph with the current contents of its tables. Repeating the same fill changes nothing.

@@ -1,5 +1,5 @@
-/** Ops on lookup tables in graphs from files: making a handle, filling, looking up. */
-import type { OpInput } from "../../core/apply.ts";
+/** Ops on lookup tables: making a handle, filling, looking up. */
+import { currentInterpreter, type OpInput } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
 import { InvalidArgumentError } from "../../core/errors.ts";
 import type { HostOp, NodeState } from "../../core/contract/host_op.ts";
@@ -19,6 +19,8 @@ export interface Table extends NodeState {
   fill(keys: NdArray, values: NdArray): void;
   /** Adds keys, or replaces their values. */
   insert(keys: NdArray, values: NdArray): void;
+  /** Takes keys out; others are left alone. */
+  remove(keys: NdArray): void;
   /** Returns its contents. */
   entries(): { readonly keys: NdArray; readonly values: NdArray };
   /** Returns the values of keys, `missing` for unknown ones. */
@@ -48,6 +50,10 @@ export function tableOf(x: OpInput): Table {
 function onTable(run: (table: Table, ...given: NdArray[]) => readonly NdArray[] | void): HostOp {
   return {
     run: ({ inputs: [handle, ...given] }) => run(tableOf(handle), ...given as NdArray[]) ?? [],
+    eager: ([handle, ...given]) => {
+      const arrays = given.map((x) => x instanceof Tensor ? x.ndarraySync() : x);
+      return (run(tableOf(handle), ...arrays) ?? []).map((v) => currentInterpreter().constant(v));
+    },
   };
 }
 
@@ -127,6 +133,15 @@ export const IMPORTS: readonly OpDef[] = [
   "LookupTableInsertV2",
 ].map(importOp);
 
+defineEffect({
+  name: "LookupTableRemoveV2",
+  inputs: ["table_handle: resource", "keys: Tin"],
+  outputs: [],
+  attrs: ["Tin: type"],
+  hostInputs: ["keys"],
+  infer: () => [],
+  host: onTable((table, keys) => table.remove(keys)),
+});
 defineEffect({
   name: "LookupTableExportV2",
   inputs: ["table_handle: resource"],

@@ -38,7 +38,7 @@ import { at as elementAt } from "./splits.ts";
 
 /** Elementwise ops that have another meaning for passes. */
 const ELEMENTWISE =
-  /^(Identity|StopGradient|Cast|ZerosLike|OnesLike|CheckNumerics|StaticRegexReplace|StringToHashBucketFast)$/;
+  /^(Identity|StopGradient|Cast|ZerosLike|OnesLike|CheckNumerics|StaticRegex(Replace|FullMatch)|String(ToHashBucketFast|Lower|Upper|Strip|Length|ToNumber)|AsString|(En|De)codeBase64)$/;
 
 /** Computes the result of an op; `x` is its first ragged input. */
 type Rule = (def: OpDef, x: RaggedTensor, inputs: readonly Input[], attrs: Attrs) => unknown;

@@ -1,14 +1,9 @@
-/** Ops that take parts of strings, and join the strings along axes, which only files have. On the host. */
-import { encodeString, joinBytes } from "../../engine/core/text.ts";
-import { defineOp } from "../../engine/core/op.ts";
-import {
-  broadcastShapes,
-  broadcastStrides,
-  normalizeAxes,
-  sizeOf,
-} from "../../engine/core/shape.ts";
-import { hostInts } from "../../engine/ops/array/view.ts";
-import { refuse, textsOf } from "../../engine/ops/host/arrays.ts";
+/** Ops that take parts of strings, and join the strings along axes. On the host. */
+import { encodeString, joinBytes } from "../../core/text.ts";
+import { defineOp } from "../../core/op.ts";
+import { broadcastShapes, broadcastStrides, normalizeAxes, sizeOf } from "../../core/shape.ts";
+import { hostInts } from "../array/view.ts";
+import { refuse, textsOf } from "../host/arrays.ts";
 
 /** Returns the start of each UTF-8 character, and the end. */
 function starts(text: Uint8Array, unit: unknown): number[] {

@@ -1,10 +1,10 @@
-/** Ops that convert bytes to other bytes, hashes and tensors, which only files have. On the host. */
-import type { DType } from "../../engine/core/dtype.ts";
-import { defineOp } from "../../engine/core/op.ts";
-import { hash64, sipHash } from "../../engine/kernels/host/text/string_hash.ts";
-import { readTensor, writeTensor } from "../../engine/kernels/host/text/tensor_message.ts";
-import { refuse, textsOf } from "../../engine/ops/host/arrays.ts";
-import { defineStringMap } from "./shared.ts";
+/** Ops that convert bytes to other bytes, hashes and tensors. On the host. */
+import type { DType } from "../../core/dtype.ts";
+import { defineOp } from "../../core/op.ts";
+import { hash64, sipHash } from "../../kernels/host/text/string_hash.ts";
+import { readTensor, writeTensor } from "../../kernels/host/text/tensor_message.ts";
+import { refuse, textsOf } from "../host/arrays.ts";
+import { defineStringMap } from "./define_string_map.ts";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const CODES = new TextEncoder().encode(LETTERS);

@@ -1,9 +1,9 @@
-/** Lookup tables of imported graphs. */
-import type { DType } from "../../engine/core/dtype.ts";
-import { FailedPreconditionError, InvalidArgumentError } from "../../engine/core/errors.ts";
-import { NdArray } from "../../engine/core/nd_array.ts";
-import type { Tensor } from "../../engine/core/tensor.ts";
-import { type Table, TableHandle } from "../../engine/ops/host/lookup.ts";
+/** The contents of lookup tables. */
+import type { DType } from "../../core/dtype.ts";
+import { FailedPreconditionError, InvalidArgumentError } from "../../core/errors.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import type { Tensor } from "../../core/tensor.ts";
+import { type Table, TableHandle } from "./lookup.ts";
 
 /** Keys as they are compared: numbers and bigints by value, strings by their bytes. */
 type Key = string | number | bigint;
@@ -75,6 +75,15 @@ export class LookupTable implements Table {
   insert(keys: NdArray, values: NdArray): void {
     const now = this.entries();
     this.fill(joined(now.keys, keys), joined(now.values, values));
+  }
+
+  /** Takes keys out; others are left alone. */
+  remove(keys: NdArray): void {
+    const now = this.entries(), gone = new Set(keysOf(keys));
+    const left = keysOf(now.keys).flatMap((key, i) => gone.has(key) ? [] : [i]);
+    const pick = (from: NdArray): NdArray =>
+      arrayOf(from.dtype, [left.length], left.map((i) => (from.data as ArrayLike<unknown>)[i]));
+    this.fill(pick(now.keys), pick(now.values));
   }
 
   entries(): { keys: NdArray; values: NdArray } {

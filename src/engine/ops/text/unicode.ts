@@ -1,10 +1,10 @@
-/** Converts strings to code points and back, which only files need. Invalid bytes are split as in ICU. On the host. */
-import { UnimplementedError } from "../../engine/core/errors.ts";
-import { defineOp, type OpDef } from "../../engine/core/op.ts";
-import { NdArray } from "../../engine/core/nd_array.ts";
-import { sizeOf } from "../../engine/core/shape.ts";
-import { encodeString } from "../../engine/core/text.ts";
-import { refuse, textsOf, wholeArray } from "../../engine/ops/host/arrays.ts";
+/** Converts strings to code points and back. Invalid bytes are split as in ICU. On the host. */
+import { UnimplementedError } from "../../core/errors.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { sizeOf } from "../../core/shape.ts";
+import { encodeString } from "../../core/text.ts";
+import { refuse, textsOf, wholeArray } from "../host/arrays.ts";
 
 /** Gets each character: its code point, -1 for invalid bytes, and its first byte. */
 type Visit = (code: number, start: number) => void;

@@ -1,19 +1,19 @@
-/** String ops that only files have: joining, matching, cases, numbers in text. On the host. */
-import { decodeString, encodeString, joinBytes } from "../../engine/core/text.ts";
-import { type DType, DTYPES } from "../../engine/core/dtype.ts";
-import { type Attrs, defineOp } from "../../engine/core/op.ts";
-import { NdArray } from "../../engine/core/nd_array.ts";
-import { mergeShapes } from "../../engine/core/shape.ts";
+/** String ops: joining, matching, cases, numbers in text. On the host. */
+import { decodeString, encodeString, joinBytes } from "../../core/text.ts";
+import { type DType, DTYPES } from "../../core/dtype.ts";
+import { type Attrs, defineOp } from "../../core/op.ts";
+import { NdArray } from "../../core/nd_array.ts";
+import { mergeShapes } from "../../core/shape.ts";
 import {
   type NumberFormat,
   padded,
   parseNumber,
   realText,
   wholeText,
-} from "../../engine/kernels/host/text/number_text.ts";
-import { regexOf, replaceRegex } from "../../engine/kernels/host/text/regex.ts";
-import { refuse, textsOf, wholeArray } from "../../engine/ops/host/arrays.ts";
-import { defineStringMap } from "./shared.ts";
+} from "../../kernels/host/text/number_text.ts";
+import { regexOf, replaceRegex } from "../../kernels/host/text/regex.ts";
+import { refuse, textsOf, wholeArray } from "../host/arrays.ts";
+import { defineStringMap } from "./define_string_map.ts";
 
 const withCase = { attrs: ['encoding: string = ""'] };
 

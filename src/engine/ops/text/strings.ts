@@ -1,0 +1,393 @@
+/** The namespace `tf.strings`: ops on each string, on the host; strings are bytes, by convention of UTF-8. */
+import "./text_ops.ts";
+import "./text_codes.ts";
+import "./text_parts.ts";
+import "./unicode.ts";
+import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
+import { wrongArgument } from "../../core/arguments.ts";
+
+import { ValueError } from "../../core/errors.ts";
+import { type Attrs, lookupOp } from "../../core/op.ts";
+import { shapeText } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { cast } from "../array/cast.ts";
+import { onesLike } from "../array/creation.ts";
+import { range } from "../array/ranges.ts";
+import { slice } from "../array/slice.ts";
+import { reshape, shape } from "../array/view.ts";
+import { asTensor, castInput, shapeOfInput, toIndexInput, toInput } from "../input.ts";
+import { mul } from "../pointwise/arithmetic.ts";
+import { RaggedTensor } from "../ragged/ragged_tensor.ts";
+import { stringNGrams, stringToHashBucketFast } from "../host/string.ts";
+
+/** The unit in which lengths and places are counted. */
+export type StringUnit = "BYTE" | "UTF8_CHAR";
+
+function texts(x: TensorLike, fn: string, arg = "input"): OpInput {
+  const input = toInput(x, arg, `strings.${fn}`, { dtype: "string" });
+  if (input.dtype === "string") return input;
+  throw wrongArgument(x, arg, `strings.${fn}`, "strings");
+}
+
+function map(op: string, x: TensorLike, fn: string, attrs: Attrs = {}): Tensor {
+  return apply1(lookupOp(op)!, [texts(x, fn)], attrs);
+}
+
+/**
+ * Each string in lower case: of ASCII letters, or of all with encoding `"utf-8"`. TensorFlow op `StringLower`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.strings.lower(["Ab", "ÄB"], "utf-8").array()); // ["ab", "äb"]
+ * ```
+ */
+export function lower(input: TensorLike, encoding: "" | "utf-8" = ""): Tensor {
+  return map("StringLower", input, "lower", { encoding });
+}
+
+/** Each string in upper case: of ASCII letters, or of all with encoding `"utf-8"`. TensorFlow op `StringUpper`. */
+export function upper(input: TensorLike, encoding: "" | "utf-8" = ""): Tensor {
+  return map("StringUpper", input, "upper", { encoding });
+}
+
+/** Each string without the white space at its ends. TensorFlow op `StringStrip`. */
+export function strip(input: TensorLike): Tensor {
+  return map("StringStrip", input, "strip");
+}
+
+/**
+ * The length of each string, in bytes or in characters; int32. TensorFlow op `StringLength`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.strings.length(["é"]).array(), await tf.strings.length(["é"], "UTF8_CHAR").array()); // [2] [1]
+ * ```
+ */
+export function length(input: TensorLike, unit: StringUnit = "BYTE"): Tensor {
+  return map("StringLength", input, "length", { unit });
+}
+
+/**
+ * A part of each string: `len` units from `pos` on, which counts from the end where it is negative. The three broadcast. TensorFlow op
+ * `Substr`. Throws `InvalidArgumentError` for a position outside of a string.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.strings.substr(["hello", "world"], 1, 3).array()); // ["ell", "orl"]
+ * ```
+ */
+export function substr(
+  input: TensorLike,
+  pos: TensorLike,
+  len: TensorLike,
+  unit: StringUnit = "BYTE",
+): Tensor {
+  const [from, count] = [
+    toIndexInput(pos, "pos", "strings.substr"),
+    toIndexInput(len, "len", "strings.substr"),
+  ];
+  return apply1(lookupOp("Substr")!, [texts(input, "substr"), from, count], { unit });
+}
+
+/**
+ * Joins the strings at each place of some tensors; scalars are repeated. TensorFlow op `StringJoin`. Throws `ValueError` for shapes
+ * that differ.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.strings.join([["a", "b"], "x"], "-").array()); // ["a-x", "b-x"]
+ * ```
+ */
+export function join(inputs: readonly TensorLike[], separator = ""): Tensor {
+  if (!Array.isArray(inputs)) {
+    throw wrongArgument(inputs, "inputs", "strings.join", "a list of tensors");
+  }
+  const all = inputs.map((x, i) => texts(x, "join", `inputs[${i}]`));
+  return apply1(lookupOp("StringJoin")!, all, { separator });
+}
+
+/**
+ * Joins the strings along axes; along all of them where none is named. TensorFlow op `ReduceJoin`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.strings.reduceJoin([["a", "b"], ["c", "d"]], 1, false, " ").array()); // ["a b", "c d"]
+ * ```
+ */
+export function reduceJoin(
+  inputs: TensorLike,
+  axis?: number | readonly number[] | null,
+  keepDims = false,
+  separator = "",
+): Tensor {
+  const input = texts(inputs, "reduceJoin", "inputs"), known = shapeOfInput(input);
+  if (axis == null && known === null) {
+    throw new ValueError("Cannot join along all axes of strings of unknown rank: name them");
+  }
+  // The last axis is joined first.
+  const axes = axis == null ? known!.map((_, i) => known!.length - 1 - i) : [axis].flat();
+  return apply1(
+    lookupOp("ReduceJoin")!,
+    [input, toIndexInput(axes, "axis", "strings.reduceJoin")],
+    { keep_dims: keepDims, separator },
+  );
+}
+
+/**
+ * Replaces what a regular expression finds; `\1` to `\9` stand for its groups. The syntax is RE2's as far as JavaScript's has it.
+ * TensorFlow op `RegexReplace`. Throws `InvalidArgumentError` for another pattern.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.strings.regexReplace(["a1b22"], "[0-9]+", "#").array()); // ["a#b#"]
+ * ```
+ */
+export function regexReplace(
+  input: TensorLike,
+  pattern: string,
+  rewrite: string,
+  replaceGlobal = true,
+): Tensor {
+  const given = [
+    texts(pattern, "regexReplace", "pattern"),
+    texts(rewrite, "regexReplace", "rewrite"),
+  ];
+  return apply1(lookupOp("RegexReplace")!, [texts(input, "regexReplace"), ...given], {
+    replace_global: replaceGlobal,
+  });
+}
+
+/** True for each string that a regular expression matches as a whole. TensorFlow op `StaticRegexFullMatch`. */
+export function regexFullMatch(input: TensorLike, pattern: string): Tensor {
+  return map("StaticRegexFullMatch", input, "regexFullMatch", { pattern });
+}
+
+/**
+ * Parts each string at a separator, at runs of white space where it is empty: of a scalar a vector, of a vector a ragged tensor. At most
+ * `maxsplit` times where that is positive. TensorFlow op `StringSplitV2`. Throws `ValueError` for other ranks.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const words = tf.strings.split(["a b", "c"]) as tf.RaggedTensor;
+ * console.log(words.toList()); // [["a", "b"], ["c"]]
+ * ```
+ */
+export function split(input: TensorLike, sep = "", maxsplit = -1): Tensor | RaggedTensor {
+  return compose(() => {
+    const given = texts(input, "split"), known = shapeOfInput(given);
+    if (known === null || known.length > 1) {
+      throw new ValueError(
+        `Cannot split strings of shape ${shapeText(known)}: wanted a scalar or a vector`,
+      );
+    }
+    const rows = known.length === 0 ? reshape(asTensor(given), [1]) : given;
+    const [indices, values, dims] = apply(
+      lookupOp("StringSplitV2")!,
+      [rows, texts(sep, "split", "sep")],
+      { maxsplit },
+    );
+    if (known.length === 0) return values;
+    const row = reshape(slice(cast(indices, "int32"), [0, 0], [-1, 1]), [-1]);
+    return RaggedTensor.fromRowLengths(
+      values,
+      counted(row, reshape(slice(cast(dims, "int32"), [0], [1]), [])),
+    );
+  });
+}
+
+/** How often each number below `size` occurs. */
+function counted(numbers: Tensor, size: Tensor): Tensor {
+  const ones = onesLike(numbers);
+  return apply1(lookupOp("UnsortedSegmentSum")!, [ones, numbers, size]);
+}
+
+/**
+ * The number that each string writes. TensorFlow op `StringToNumber`. Throws `InvalidArgumentError` for a string that writes none.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.strings.toNumber(["1.5", "-2e3"]).array()); // [1.5, -2000]
+ * ```
+ */
+export function toNumber(
+  input: TensorLike,
+  outType: "float32" | "float64" | "int32" | "int64" = "float32",
+): Tensor {
+  return map("StringToNumber", input, "toNumber", { out_type: outType });
+}
+
+/** Options of {@linkcode asString}. */
+export interface AsStringOptions {
+  /** Digits behind the point. Default: as many as the dtype has, 6. */
+  readonly precision?: number;
+  /** True for a form with an exponent. */
+  readonly scientific?: boolean;
+  /** True for the shorter of both forms. */
+  readonly shortest?: boolean;
+  /** Least number of characters. */
+  readonly width?: number;
+  /** The character that fills up, or a sign: `"0"`, `" "`, `"-"`, `"+"`. */
+  readonly fill?: string;
+}
+
+/**
+ * Each number as text. TensorFlow op `AsString`. Throws `InvalidArgumentError` for a form that the dtype does not have.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.strings.asString([1.5, 2], { precision: 1 }).array()); // ["1.5", "2.0"]
+ * ```
+ */
+export function asString(input: TensorLike, options: AsStringOptions = {}): Tensor {
+  return apply1(lookupOp("AsString")!, [toInput(input, "input", "strings.asString")], {
+    ...options,
+  });
+}
+
+/**
+ * A number below `numBuckets` for each string, by a hash that stays the same; int32. TensorFlow op `StringToHashBucketFast`. Throws
+ * `ValueError` for no buckets.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log(await tf.strings.toHashBucketFast(["a", "b", "a"], 10).array()); // [9, 2, 9]
+ * ```
+ */
+export function toHashBucketFast(input: TensorLike, numBuckets: number): Tensor {
+  return stringToHashBucketFast(input, numBuckets);
+}
+
+/** Each string of bytes in web-safe base64. TensorFlow op `EncodeBase64`. */
+export function encodeBase64(input: TensorLike, pad = false): Tensor {
+  return map("EncodeBase64", input, "encodeBase64", { pad });
+}
+
+/** The bytes that each string writes in web-safe base64. TensorFlow op `DecodeBase64`. Throws `InvalidArgumentError` for other text. */
+export function decodeBase64(input: TensorLike): Tensor {
+  return map("DecodeBase64", input, "decodeBase64");
+}
+
+/** Options of the functions on code points. */
+export interface UnicodeOptions {
+  /** Invalid bytes: an error, the replacement character or nothing. Default `"replace"`. */
+  readonly errors?: "strict" | "replace" | "ignore";
+  /** The code point in the place of invalid bytes. Default 65533. */
+  readonly replacementChar?: number;
+}
+
+/**
+ * The code points of each string: of a scalar a vector, of a vector a ragged tensor; int32. TensorFlow op `UnicodeDecode`. Throws
+ * `ValueError` for other ranks.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log((tf.strings.unicodeDecode(["aé", ""], "UTF-8") as tf.RaggedTensor).toList()); // [[97, 233], []]
+ * ```
+ */
+export function unicodeDecode(
+  input: TensorLike,
+  inputEncoding: string,
+  { errors = "replace", replacementChar = 65533 }: UnicodeOptions = {},
+): Tensor | RaggedTensor {
+  return compose(() => {
+    const given = texts(input, "unicodeDecode"), known = shapeOfInput(given);
+    if (known === null || known.length > 1) {
+      throw new ValueError(
+        `Cannot decode strings of shape ${shapeText(known)}: wanted a scalar or a vector`,
+      );
+    }
+    const [splits, codes] = apply(lookupOp("UnicodeDecode")!, [given], {
+      input_encoding: inputEncoding,
+      errors,
+      replacement_char: replacementChar,
+      Tsplits: "int32",
+    });
+    return known.length === 0 ? codes : RaggedTensor.fromRowSplits(codes, splits);
+  });
+}
+
+/**
+ * The string that code points write: of a vector a scalar, of a ragged tensor a vector. TensorFlow op `UnicodeEncode`. Throws
+ * `ValueError` for other ranks.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const codes = tf.strings.unicodeDecode(["abc"], "UTF-8") as tf.RaggedTensor;
+ * console.log(await tf.strings.unicodeEncode(codes, "UTF-8").array()); // ["abc"]
+ * ```
+ */
+export function unicodeEncode(
+  input: RaggedTensor | TensorLike,
+  outputEncoding: string,
+  { errors = "replace", replacementChar = 65533 }: UnicodeOptions = {},
+): Tensor {
+  const attrs = { output_encoding: outputEncoding, errors, replacement_char: replacementChar };
+  return compose(() => {
+    if (input instanceof RaggedTensor) {
+      const codes = input.values;
+      if (codes instanceof RaggedTensor) {
+        throw new ValueError("Cannot encode code points of more than one ragged axis");
+      }
+      return apply1(lookupOp("UnicodeEncode")!, [castInput(codes, "int32"), input.rowSplits], {
+        ...attrs,
+        Tsplits: input.rowSplits.dtype,
+      });
+    }
+    const codes = castInput(toIndexInput(input, "input", "strings.unicodeEncode"), "int32");
+    if (shapeOfInput(codes)?.length !== 1) {
+      throw new ValueError(
+        `Cannot encode code points of shape ${
+          shapeText(shapeOfInput(codes))
+        }: wanted a vector or a ragged tensor`,
+      );
+    }
+    const size = shape(codes), ends = mul(range(0, 2, 1, "int32"), size);
+    const all = apply1(lookupOp("UnicodeEncode")!, [codes, ends], { ...attrs, Tsplits: "int32" });
+    return reshape(all, []);
+  });
+}
+
+/**
+ * Runs of `width` neighbouring strings of each row, joined by the separator. Follows TensorFlow `tf.strings.ngrams`.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const words = tf.strings.split(["a b c"]) as tf.RaggedTensor;
+ * console.log(tf.strings.ngrams(words, 2).toList()); // [["a b", "b c"]]
+ * ```
+ */
+export function ngrams(
+  data: RaggedTensor,
+  width: number | readonly number[],
+  separator = " ",
+): RaggedTensor {
+  if (!(data instanceof RaggedTensor)) {
+    throw wrongArgument(data, "data", "strings.ngrams", "a ragged tensor");
+  }
+  return compose(() => {
+    const { nGrams, nGramsSplits } = stringNGrams(
+      data.values as Tensor,
+      data.rowSplits,
+      separator,
+      [width].flat(),
+      "",
+      "",
+      0,
+      false,
+    );
+    return RaggedTensor.fromRowSplits(nGrams, nGramsSplits);
+  });
+}

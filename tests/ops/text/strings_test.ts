@@ -1,0 +1,188 @@
+/** `tf.strings` and `tf.lookup`. `strings.json` holds what TensorFlow 2.21 returns. */
+
+import { assertEquals, assertThrows } from "@std/assert";
+import * as tf from "@weft/weft";
+import { testOnDevices } from "../../devices.ts";
+import wanted from "./strings.json" with { type: "json" };
+
+const { strings, lookup } = tf;
+
+const TEXTS = ["  Hello Wörld ", "abc", "", "ÄÖ x\ty"];
+const ROWS = [["a", "b", "c"], ["d"]];
+
+/** Calls by the names in strings.json; `x` makes a tensor, so that the call can be compiled. */
+const CALLS: Readonly<Record<keyof typeof wanted, () => tf.Tensor | tf.RaggedTensor>> = {
+  "lower": () => strings.lower(TEXTS),
+  "lower utf-8": () => strings.lower(TEXTS, "utf-8"),
+  "upper": () => strings.upper(TEXTS),
+  "upper utf-8": () => strings.upper(TEXTS, "utf-8"),
+  "strip": () => strings.strip(TEXTS),
+  "length": () => strings.length(TEXTS),
+  "length of characters": () => strings.length(TEXTS, "UTF8_CHAR"),
+  "substr": () => strings.substr(["hello", "world"], [1, -3], [3, 2]),
+  "substr of characters": () => strings.substr(["äöü"], 1, 1, "UTF8_CHAR"),
+  "join": () => strings.join([["a", "b"], "x", ["1", "2"]], "-"),
+  "reduceJoin": () => strings.reduceJoin([["a", "b"], ["c", "d"]], 0, false, ","),
+  "reduceJoin of all": () => strings.reduceJoin([["a", "b"], ["c", "d"]]),
+  "regexReplace": () => strings.regexReplace(["a1b22", "x"], "([0-9]+)", "<\\1>"),
+  "regexReplace once": () => strings.regexReplace(["a1b2"], "[0-9]", "#", false),
+  "regexFullMatch": () => strings.regexFullMatch(["abc", "ab", "xabc"], "a.c"),
+  "split": () => strings.split(TEXTS),
+  "split at": () => strings.split(["a,b,,c", ""], ","),
+  "split once": () => strings.split(["a b c"], "", 1),
+  "split scalar": () => strings.split("a b"),
+  "toNumber": () => strings.toNumber(["1.5", "-2e3", " 7 "]),
+  "toNumber int32": () => strings.toNumber(["15", "-2"], "int32"),
+  "asString": () => strings.asString([1.5, -2.25]),
+  "asString precision": () => strings.asString([1.5, -2.25], { precision: 1 }),
+  "asString int32": () =>
+    strings.asString(tf.tensor([7, -3], [2], "int32"), { width: 4, fill: "0" }),
+  "asString bool": () => strings.asString([true, false]),
+  "toHashBucketFast": () => strings.toHashBucketFast(["a", "b", "wörld", ""], 1000),
+  "encodeBase64": () => strings.encodeBase64(["hi?>", "a"]),
+  "decodeBase64": () => strings.decodeBase64(["aGk_Pg", "YQ"]),
+  "unicodeDecode": () => strings.unicodeDecode(["aé", "", "😀"], "UTF-8"),
+  "unicodeEncode": () =>
+    strings.unicodeEncode(
+      tf.ragged.constant([[97, 233], [], [128512]], { dtype: "int32" }),
+      "UTF-8",
+    ),
+  "ngrams": () => strings.ngrams(tf.ragged.constant(ROWS), 2),
+  "ngrams of two widths": () => strings.ngrams(tf.ragged.constant(ROWS), [1, 2], "_"),
+};
+
+async function listOf(x: tf.Tensor | tf.RaggedTensor): Promise<unknown> {
+  return x instanceof tf.RaggedTensor ? x.toList() : await x.array();
+}
+
+testOnDevices("tf.strings are TensorFlow's, eagerly and in functions", async (_, t) => {
+  for (const [name, call] of Object.entries(CALLS)) {
+    await t.step(name, async () => {
+      const value = wanted[name as keyof typeof wanted];
+      const before = tf.memory().numTensors;
+      {
+        using _scope = tf.scope();
+        assertEquals(await listOf(call()), value, "eagerly");
+        assertEquals(await listOf(tf.function(call)() as tf.Tensor), value, "in a function");
+      }
+      assertEquals(tf.memory().numTensors, before);
+    });
+  }
+});
+
+testOnDevices(
+  "functions of strings take those of a branch, a loop, mapFn and ragged rows",
+  async () => {
+    using _scope = tf.scope();
+    const f = tf.function((x: tf.Tensor, shout: tf.Tensor) => {
+      const y = tf.cond(shout, () => strings.upper(x), () => strings.lower(x));
+      return strings.join([y, "!"]);
+    });
+    assertEquals(await f(tf.tensor(["aB"]), tf.scalar(true)).array(), ["AB!"]);
+    const rows = tf.mapFn(
+      (x: tf.Tensor) => strings.reduceJoin(x, 0, false, "+"),
+      tf.tensor([["a", "b"], ["c", "d"]]),
+    );
+    assertEquals(await rows.array(), ["a+b", "c+d"]);
+    assertEquals(strings.upper(tf.ragged.constant(ROWS) as never) instanceof tf.RaggedTensor, true);
+  },
+);
+
+testOnDevices("tables answer in eager code, functions, graphs and datasets", async () => {
+  const words = new lookup.KeyValueTensorInitializer(["a", "b"], [1, 2], { valueDtype: "int32" });
+  const table = new lookup.StaticHashTable(words, -1);
+  const wanted = [2, -1, 1];
+  assertEquals(await table.lookup(["b", "x", "a"]).array(), wanted);
+  assertEquals(await table.lookup([["b"], ["x"]]).array(), [[2], [-1]]);
+  const f = tf.function((x: tf.Tensor) => tf.add(table.lookup(x), 0));
+  assertEquals(await f(tf.tensor(["b", "x", "a"])).array(), wanted);
+  const graph = new tf.Graph();
+  const y = graph.asDefault(() => table.lookup(tf.placeholder("string", [3], "x")));
+  await using session = new tf.Session({ graph });
+  for (let i = 0; i < 2; i++) {
+    const found = await session.run(y, { feeds: { "x:0": ["b", "x", "a"] } }) as tf.NdArray;
+    assertEquals(found.toArray(), wanted);
+  }
+  const data = tf.data.fromTensorSlices(tf.tensor(["a b", "b q a"]))
+    .map((line) => table.lookup(strings.split(line) as tf.Tensor));
+  assertEquals(await Array.fromAsync(data.asNumpyIterator(), (x) => x.toArray()), [[1, 2], [
+    2,
+    -1,
+    1,
+  ]]);
+  assertEquals(await table.size().array(), 2n as never);
+});
+
+testOnDevices("tables change by ops in the order of the program", async () => {
+  const table = new lookup.MutableHashTable("int64", "float32", 0);
+  table.insert([1n, 2n], [1.5, 2]);
+  const f = tf.function((keys: tf.Tensor) => {
+    const before = table.lookup(keys);
+    table.insert(keys, tf.add(before, 1));
+    table.remove([2n]);
+    return [before, table.lookup(keys)];
+  });
+  const [before, after] = f(tf.tensor([1n, 2n, 3n], [3], "int64")) as tf.Tensor[];
+  assertEquals([await before!.array(), await after!.array()], [[1.5, 2, 0], [2.5, 0, 1]]);
+  const [keys, values] = table.export();
+  assertEquals([await keys.array(), await values.array()], [[1n, 3n], [2.5, 1]]);
+  assertEquals(await table.size().array(), 2n as never);
+});
+
+testOnDevices("a vocabulary numbers unknown words behind its own", async () => {
+  const table = lookup.StaticVocabularyTable.of(["a", "b"], 3);
+  const found = await tf.function((x: tf.Tensor) => table.lookup(x))(tf.tensor(["b", "zz", "a"]))
+    .array() as number[];
+  assertEquals([found[0], found[2], table.size()], [1, 0, 5]);
+  assertEquals(found[1]! >= 2 && found[1]! < 5, true);
+});
+
+Deno.test("tf.strings and tf.lookup refuse what they do not take", () => {
+  const init = (keys: tf.TensorLike, values: tf.TensorLike) =>
+    new lookup.KeyValueTensorInitializer(keys, values);
+  const table = new lookup.StaticHashTable(init(["a"], [1]), 0);
+  const cases: [() => unknown, new (...args: never[]) => Error, string][] = [
+    [
+      () => strings.lower(tf.tensor([1])),
+      TypeError,
+      "Argument 'input' passed to 'strings.lower' must be strings",
+    ],
+    [() => strings.join("a" as never), TypeError, "Argument 'inputs' passed to 'strings.join'"],
+    [() => strings.split([["a"]]), tf.ValueError, "wanted a scalar or a vector"],
+    [
+      () => strings.toNumber(["x"]),
+      tf.errors.InvalidArgumentError,
+      "could not correctly convert string: x",
+    ],
+    [() => strings.substr(["ab"], 5, 1), tf.errors.InvalidArgumentError, "pos 5 out of range"],
+    [() => strings.toHashBucketFast(["a"], 0), tf.ValueError, "at least 1"],
+    [
+      () => strings.unicodeEncode([[97]], "UTF-8"),
+      tf.ValueError,
+      "wanted a vector or a ragged tensor",
+    ],
+    [() => strings.unicodeEncode([97], "latin" as never), tf.errors.InvalidArgumentError, "latin"],
+    [() => strings.ngrams(["a"] as never, 2), TypeError, "must be a ragged tensor"],
+    [() => init(["a", "b"], [1]), tf.ValueError, "wanted vectors of one length"],
+    [
+      () => new lookup.StaticHashTable(init(["a", "a"], [1, 2]), 0),
+      tf.errors.InvalidArgumentError,
+      "different value for same key",
+    ],
+    [
+      () => new lookup.StaticHashTable({} as never, 0),
+      TypeError,
+      "must be a KeyValueTensorInitializer",
+    ],
+    [() => new lookup.StaticHashTable(init(["a"], [1]), [0]), tf.ValueError, "wanted a scalar"],
+    [() => table.lookup([1]), TypeError, "keys"],
+    [() => table.lookup(tf.tensor([1])), TypeError, "must be keys of dtype string"],
+    [
+      () => new lookup.MutableHashTable("string", "float32", 0).insert(["a"], [1, 2]),
+      tf.errors.InvalidArgumentError,
+      "1 keys and 2 values",
+    ],
+    [() => lookup.StaticVocabularyTable.of(["a"], 0), tf.ValueError, "numOovBuckets"],
+  ];
+  for (const [call, type, text] of cases) assertThrows(call, type, text);
+});
