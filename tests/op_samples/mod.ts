@@ -85,6 +85,7 @@ export const WITHOUT_SAMPLES: Readonly<Record<string, string>> = {
   ),
   LookupTableInsertV2: "state: tests/tf",
   LookupTableExportV2: "state: tests/tf",
+  LookupTableRemoveV2: "state: tests/ops/text",
   ...Object.fromEntries(
     ["", "Resource"].flatMap((prefix) =>
       [

@@ -94,7 +94,9 @@ export * as image from "./image/namespace.ts";
 export * as sparse from "./ragged/sparse_namespace.ts";
 /** Strings. */
 export * as string from "./host/string.ts";
+/** Functions of strings: parts, joins, cases, numbers in text. */
 export * as strings from "./text/strings.ts";
+/** Tables from strings or numbers to others. */
 export * as lookup from "./text/lookup.ts";
 export * from "./host/ragged.ts";
 /** Ragged tensors: rows of different lengths. */
