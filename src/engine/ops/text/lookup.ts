@@ -53,7 +53,7 @@ export class KeyValueTensorInitializer {
   }
 }
 
-/** What tables have in common. */
+/** The common part of tables. */
 abstract class HashTable {
   /** Dtype of keys. */
   readonly keyDtype: DType;

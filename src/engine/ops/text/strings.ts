@@ -202,7 +202,7 @@ export function split(input: TensorLike, sep = "", maxsplit = -1): Tensor | Ragg
   });
 }
 
-/** How often each number below `size` occurs. */
+/** Counts each number below `size`. */
 function counted(numbers: Tensor, size: Tensor): Tensor {
   const ones = onesLike(numbers);
   return apply1(lookupOp("UnsortedSegmentSum")!, [ones, numbers, size]);
