@@ -205,7 +205,7 @@ testOnDevices("GradientTape warns once of 10,000 steps that nothing asked for", 
   const [first, second] = told.calls[0].args[0].split("\n");
   assertEquals(
     first,
-    "weft: a GradientTape has recorded 10000 steps, and nothing has asked it for a gradient. It keeps what they read until it ends: make it with `using`, or dispose it:",
+    "weft: a GradientTape has recorded 10000 steps, and nothing has asked it for a gradient. It keeps what they read until it ends: make it with `using`, or dispose it. The last step:",
   );
   assert(second!.includes("tape_end_test.ts"), second);
 });

@@ -11,9 +11,8 @@ import {
 import { isTrainable } from "../core/dtype.ts";
 import { FLOATS, type GradientFlow } from "./flow.ts";
 import { type GradContext, lookupOp } from "../core/op.ts";
-import { bindSignature } from "../core/signature.ts";
+import { boundAttrs } from "../core/signature.ts";
 import { isConcrete, sameShape } from "../core/shape.ts";
-import { NdArray } from "../core/nd_array.ts";
 import { newTensorId, Tensor, type TensorLike } from "../core/tensor.ts";
 import { InternalError, LookupError } from "../core/errors.ts";
 import { makeStep, savedByName, type Step, type StepValue, withVariables } from "./steps.ts";
@@ -25,6 +24,7 @@ import { dense, IndexedSlices } from "../ops/array/indexed_slices.ts";
 import { reshape } from "../ops/array/view.ts";
 import { sum } from "../ops/reduce/reduce.ts";
 import { zerosOfSpec } from "../ops/array/fill_ops.ts";
+import { intVector } from "../ops/input.ts";
 import { throughFloat32 } from "../ops/through_float32.ts";
 
 /** A value to differentiate, and the gradient that flows into it. */
@@ -64,11 +64,9 @@ export function backprop(
   options: BackpropOptions,
 ): (Tensor | null)[] {
   const found = noticingCuts(() => {
-    const walk = walkBack(steps, seeds, options);
-    for (;;) {
-      const { done, value } = walk.next();
-      if (done) return value;
-    }
+    const walk = new BackwardWalk(steps, seeds, options);
+    while (walk.goOn());
+    return walk.gradients();
   });
   return options.slices ? found : found.map((g) => g && dense(g));
 }
@@ -85,15 +83,15 @@ export function backpropInTurns(
     readonly turn: () => Promise<void> | null;
   },
 ): readonly (Tensor | null)[] | Promise<readonly (Tensor | null)[]> {
-  const walk = walkBack(steps, seeds, options);
+  let walk: BackwardWalk | null = null;
   let found: readonly (Tensor | null)[] = [], pause: Promise<void> | null = null;
   const stretch = (): readonly unknown[] => {
-    for (;;) {
-      const { done, value } = walk.next();
-      if (done) return found = value;
+    walk ??= new BackwardWalk(steps, seeds, options);
+    while (walk.goOn()) {
       // A non-null result tells noticingCuts() that gradients flow beside the cuts of this stretch.
       if ((pause = turn()) !== null) return [true];
     }
+    return found = walk.gradients();
   };
   const goOn = (): readonly (Tensor | null)[] | Promise<readonly (Tensor | null)[]> => {
     pause = null;
@@ -103,60 +101,109 @@ export function backpropInTurns(
   return goOn();
 }
 
-/** Walks from the last step to the first; yields after each that has a gradient. */
-function* walkBack(
-  steps: readonly Step[],
-  seeds: readonly Seed[],
-  options: BackpropOptions,
-): Generator<void, (Tensor | null)[]> {
-  const { sources, stops, variables = [], around = (_, run) => run(), flow = FLOATS } = options;
-  const reached = new Set<number>(sources);
-  const useful: Step[] = [];
-  const cuts: Step[] = [];
-  const carries = ({ dtype }: StepValue): boolean => flow.gradientOf(dtype) !== null;
-  const leadsOn = ({ inputs }: Step): boolean =>
-    inputs.some((i) => reached.has(i.id) && carries(i));
-  for (const taken of steps) {
-    if (!flow.passes(taken)) {
-      if (cutOf(taken) !== null && leadsOn(taken)) cuts.push(taken);
-      continue;
-    }
-    const step = withVariables(taken, variables);
-    if (!leadsOn(step)) continue;
-    useful.push(step);
-    for (const o of step.outputs) {
-      if (carries(o) && !stops?.has(o.id)) reached.add(o.id);
-    }
+/** A walk from the last step to the first, which may pause between two of them. */
+class BackwardWalk {
+  readonly #options: BackpropOptions;
+  readonly #flow: GradientFlow;
+  readonly #wanted: ReadonlySet<number>;
+  /** Ids of the sources, and of the values that depend on them. */
+  readonly #reached: Set<number>;
+  readonly #grads = new Gradients();
+  /** The steps that depend on a source and were not walked yet. */
+  readonly #useful: Step[] = [];
+
+  constructor(steps: readonly Step[], seeds: readonly Seed[], options: BackpropOptions) {
+    this.#options = options;
+    this.#flow = options.flow ?? FLOATS;
+    this.#wanted = new Set(options.sources);
+    this.#reached = new Set(options.sources);
+    this.#choose(steps, seeds);
+    for (const s of seeds) if (this.#reached.has(s.id)) this.#grads.give(s.id, s.grad, s.isOwn);
   }
-  if (cuts.length > 0) noteCuts(cuts, steps, seeds.map((s) => s.id));
-  const grads = new Gradients();
-  for (const s of seeds) if (reached.has(s.id)) grads.give(s.id, s.grad, s.isOwn);
-  const wanted = new Set(sources);
-  for (let k = useful.length - 1; k >= 0; k--) {
-    const step = useful[k];
-    // A stop may itself be a source.
-    const leadsBack = (id: number): boolean => id !== 0 && reached.has(id) && !stops?.has(id);
-    const dys = step.outputs.map((o) => (leadsBack(o.id) ? grads.total(o.id) : null));
-    if (dys.every((d) => d === null)) continue;
-    const ended = step.outputs.map(({ id }) => wanted.has(id) ? null : grads.end(id));
-    const spent = dys.map((dy, i) => ended[i] !== null && dy !== null && grads.isAlone(dy));
-    const needs = step.inputs.map((i) => reached.has(i.id) && carries(i));
-    const dxs = around(
-      step,
-      () => flow.through(step, needs, (own) => stepGradient(own, dys, { needs, spent })),
-    );
-    if (dxs.length !== step.inputs.length) {
+
+  #choose(steps: readonly Step[], seeds: readonly Seed[]): void {
+    const { stops, variables = [] } = this.#options, reached = this.#reached;
+    const cuts: Step[] = [];
+    for (const taken of steps) {
+      if (!this.#flow.passes(taken)) {
+        if (cutOf(taken) !== null && this.#leadsOn(taken)) cuts.push(taken);
+        continue;
+      }
+      const step = withVariables(taken, variables);
+      if (!this.#leadsOn(step)) continue;
+      this.#useful.push(step);
+      for (const o of step.outputs) {
+        if (this.#carries(o) && !stops?.has(o.id)) reached.add(o.id);
+      }
+    }
+    if (cuts.length > 0) noteCuts(cuts, steps, seeds.map((s) => s.id));
+  }
+
+  #carries({ dtype }: StepValue): boolean {
+    return this.#flow.gradientOf(dtype) !== null;
+  }
+
+  #leadsOn({ inputs }: Step): boolean {
+    for (let i = 0; i < inputs.length; i++) if (this.#needs(inputs[i])) return true;
+    return false;
+  }
+
+  #needs(input: StepValue): boolean {
+    return this.#reached.has(input.id) && this.#carries(input);
+  }
+
+  /** Differentiates the next step that has a gradient. False at the end. */
+  goOn(): boolean {
+    for (let step = this.#useful.pop(); step !== undefined; step = this.#useful.pop()) {
+      if (this.#differentiate(step)) return true;
+    }
+    return false;
+  }
+
+  /** The gradients of the sources. */
+  gradients(): (Tensor | null)[] {
+    return this.#options.sources.map((id) => this.#grads.total(id));
+  }
+
+  /** False for a step whose outputs have no gradient. */
+  #differentiate(step: Step): boolean {
+    const { stops, around } = this.#options, grads = this.#grads, { inputs, outputs } = step;
+    const dys: (Tensor | null)[] = [];
+    let hasGradient = false;
+    for (let i = 0; i < outputs.length; i++) {
+      const { id } = outputs[i];
+      // A stop may itself be a source.
+      const leadsBack = id !== 0 && this.#reached.has(id) && !stops?.has(id);
+      const dy = leadsBack ? grads.total(id) : null;
+      if (dy !== null) hasGradient = true;
+      dys.push(dy);
+    }
+    if (!hasGradient) return false;
+    const ended: (readonly Tensor[] | null)[] = [], spent: boolean[] = [], needs: boolean[] = [];
+    for (let i = 0; i < outputs.length; i++) {
+      const { id } = outputs[i], dy = dys[i];
+      ended.push(this.#wanted.has(id) ? null : grads.end(id));
+      spent.push(ended[i] !== null && dy !== null && grads.isAlone(dy));
+    }
+    for (let i = 0; i < inputs.length; i++) needs.push(this.#needs(inputs[i]));
+    const flow = this.#flow;
+    const run = (): readonly (Tensor | null)[] =>
+      flow.through(step, needs, (own) => stepGradient(own, dys, { needs, spent }));
+    const dxs = around === undefined ? run() : around(step, run);
+    if (dxs.length !== inputs.length) {
       throw new InternalError(
-        `Gradient of ${step.def.name} returned ${dxs.length} values, wanted one for each of ${step.inputs.length} inputs`,
+        `Gradient of ${step.def.name} returned ${dxs.length} values, wanted one for each of ${inputs.length} inputs`,
       );
     }
-    dxs.forEach((dx, i) => {
-      if (dx !== null && needs[i]) grads.give(step.inputs[i].id, dx);
-    });
-    for (const parts of ended) parts?.forEach((g) => grads.drop(g));
-    yield;
+    for (let i = 0; i < dxs.length; i++) {
+      const dx = dxs[i];
+      if (dx !== null && needs[i]) grads.give(inputs[i].id, dx);
+    }
+    for (const parts of ended) {
+      if (parts !== null) { for (const g of parts) grads.drop(g); }
+    }
+    return true;
   }
-  return sources.map((id) => grads.total(id));
 }
 
 /** Gradients under way, by values. Of those that eager rules make it frees what nothing reads any more. */
@@ -173,10 +220,14 @@ class Gradients {
     if (parts) parts.push(g);
     else this.#parts.set(id, [g]);
     // Rows may be the very gradient that a rule was given.
-    for (const t of g.components ?? [g]) {
-      const uses = this.#uses.get(t) ?? 0, isMade = isOwn || uses > 0 || t.id > this.#first;
-      if (isMade && !t.isSymbolic && t.dtype !== "variant") this.#uses.set(t, uses + 1);
-    }
+    if (g.components === null) this.#use(g, isOwn);
+    else for (const t of g.components) this.#use(t, isOwn);
+  }
+
+  #use(t: Tensor, isOwn: boolean): void {
+    if (t.isSymbolic || t.dtype === "variant") return;
+    const uses = this.#uses.get(t) ?? 0;
+    if (isOwn || uses > 0 || t.id > this.#first) this.#uses.set(t, uses + 1);
   }
 
   /** The gradient of a value; null where there is none. */
@@ -206,14 +257,17 @@ class Gradients {
 
   /** Frees a gradient unless another value has it. */
   drop(g: Tensor): void {
-    for (const t of g.components ?? [g]) {
-      const uses = this.#uses.get(t);
-      if (uses === undefined) continue;
-      if (uses > 1) this.#uses.set(t, uses - 1);
-      else {
-        this.#uses.delete(t);
-        tapeMemory().free(t);
-      }
+    if (g.components === null) this.#drop(g);
+    else for (const t of g.components) this.#drop(t);
+  }
+
+  #drop(t: Tensor): void {
+    const uses = this.#uses.get(t);
+    if (uses === undefined) return;
+    if (uses > 1) this.#uses.set(t, uses - 1);
+    else {
+      this.#uses.delete(t);
+      tapeMemory().free(t);
     }
   }
 }
@@ -235,7 +289,7 @@ function stepGradient(
   { needs, spent }: Pick<GradContext, "needs" | "spent">,
 ): readonly (Tensor | null)[] {
   const { def } = step;
-  const { attrs } = bindSignature(def, step.inputs, step.attrs);
+  const attrs = boundAttrs(def, step.inputs, step.attrs);
   if (!def.grad?.passesOn && dys.some((d) => d instanceof IndexedSlices)) {
     dys = dys.map((d) => d && dense(d));
   }
@@ -306,7 +360,7 @@ function gradContext(
     outputs: step.outputs,
     shapeOf(i: number): TensorLike {
       const s = step.inputs[i].shape;
-      if (isConcrete(s)) return new NdArray("int32", [s.length], Int32Array.from(s));
+      if (isConcrete(s)) return intVector(s);
       return apply1(lookupOp("Shape")!, [keptInput(step, i)]);
     },
     sumLike(grad: Tensor, i: number): Tensor {

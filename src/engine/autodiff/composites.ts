@@ -15,8 +15,15 @@ function isFloat(part: unknown): part is Tensor {
   return isTrainable((part as Tensor).dtype);
 }
 
+function isComposite(v: unknown): boolean {
+  return v instanceof CompositeTensor;
+}
+
 /** Returns the tensors to differentiate: of composite values the float components. */
-export function floatParts(values: readonly (Differentiable | null)[]): (Tensor | null)[] {
+export function floatParts(
+  values: readonly (Differentiable | null)[],
+): readonly (Tensor | null)[] {
+  if (!values.some(isComposite)) return values as readonly (Tensor | null)[];
   return values.flatMap((v) =>
     v instanceof CompositeTensor ? (v.components as readonly Tensor[]).filter(isFloat) : [v]
   );
@@ -27,6 +34,7 @@ export function packGradients<S extends Differentiable>(
   sources: readonly S[],
   grads: readonly (Tensor | null)[],
 ): (S | Tensor | null)[] {
+  if (!sources.some(isComposite)) return [...grads];
   let next = 0;
   return sources.map((source) => {
     if (!(source instanceof CompositeTensor)) return grads[next++];

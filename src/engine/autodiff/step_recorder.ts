@@ -4,7 +4,8 @@ import { type Seam, seam } from "../core/contract/seam.ts";
 import type { Application, Recorder } from "../core/apply.ts";
 import type { DType } from "../core/dtype.ts";
 import { handleOf, type Resource, resourceOf } from "../core/graph_node.ts";
-import { Tensor } from "../core/tensor.ts";
+import { NdArray } from "../core/nd_array.ts";
+import type { Tensor } from "../core/tensor.ts";
 
 import type { TapeRecording } from "./tape_recording.ts";
 import { cutOf } from "./cuts.ts";
@@ -108,7 +109,7 @@ export class StepRecorder implements Recorder {
     const a = def === application.def ? application : { ...application, def };
     let follows = false;
     for (const x of a.inputs) {
-      if (!(x instanceof Tensor)) continue;
+      if (x instanceof NdArray) continue;
       if (this.#watched.has(x.id) && this.#carries(x)) follows = true;
       else if (x.dtype === "resource" && this.read(resourceOf(x))) follows = true;
     }
@@ -175,7 +176,7 @@ export class StepRecorder implements Recorder {
   release(): void {
     this.#released = true;
     for (const step of this.steps) {
-      for (const t of step.kept.values()) if (t instanceof Tensor) t.dispose();
+      for (const t of step.kept.values()) if (!(t instanceof NdArray)) t.dispose();
     }
     this.steps.length = 0;
   }

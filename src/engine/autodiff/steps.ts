@@ -2,7 +2,7 @@
 import type { Application, OpInput } from "../core/apply.ts";
 import type { Attrs, OpDef } from "../core/op.ts";
 import type { ArgDef } from "../core/signature.ts";
-import { Tensor } from "../core/tensor.ts";
+import type { Tensor } from "../core/tensor.ts";
 import type { Spec } from "../core/tensor_spec.ts";
 import { NdArray } from "../core/nd_array.ts";
 import { resourceOf } from "../core/graph_node.ts";
@@ -116,7 +116,7 @@ export function declared({ def, inputs, outputs, attrs }: Step): Map<string, Arg
 
 /** Copies a step with handles of its own. */
 export function holdStep(step: Step, hold: (t: Tensor) => Tensor): Step {
-  const own = (t: OpInput): OpInput => (t instanceof Tensor ? hold(t) : t);
+  const own = (t: OpInput): OpInput => (t instanceof NdArray ? t : hold(t));
   return { ...step, kept: new Map([...step.kept].map(([key, t]) => [key, own(t)])) };
 }
 
@@ -146,7 +146,7 @@ export function makeStep(application: Application, keep: (t: Tensor) => Tensor):
 
 /** Describes a value for steps. Handles have their variable's id, which is the same in every graph. */
 export function stepValue(t: OpInput): StepValue {
-  if (!(t instanceof Tensor)) return { id: 0, dtype: t.dtype, shape: t.shape, value: t };
+  if (t instanceof NdArray) return { id: 0, dtype: t.dtype, shape: t.shape, value: t };
   const value = t.isSymbolic && t.op.def.meaning.kind === "constant"
     ? t.op.attrs.value as NdArray
     : undefined;

@@ -61,7 +61,6 @@ const checkGradientOptions = optionCheck<TapeGradientOptions>("GradientTape.grad
  * ```
  */
 export class GradientTape implements Disposable {
-  readonly #made: Error = new Error();
   readonly #recording: TapeRecording;
   readonly #persistent: boolean;
   #used = false;
@@ -72,7 +71,7 @@ export class GradientTape implements Disposable {
     const { persistent = false, watchAccessedVariables = true } = options;
     this.#persistent = persistent;
     const follow = watchAccessedVariables ? "trainable" : "none";
-    this.#recording = new TapeRecording(this, this.#made, follow);
+    this.#recording = new TapeRecording(this, follow);
   }
 
   #checkAlive(action: string): void {
@@ -243,6 +242,7 @@ export class GradientTape implements Disposable {
         slices,
         flow: recorder.flow,
       });
+      if (followed.length === sources.length) return found;
       const byId = new Map(followed.map((x, i) => [x.id, found[i]]));
       return sources.map((x) => byId.get(x.id) ?? null);
     };

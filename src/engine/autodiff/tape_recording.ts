@@ -3,7 +3,7 @@
  * is garbage collected: so it has no reference to the tape.
  */
 import { currentRecorders, setRecorders } from "../core/apply.ts";
-import { userFrames } from "../core/throwing/user_stack.ts";
+import { stackOf, userFrames, withLongStacks } from "../core/throwing/user_stack.ts";
 import { type FollowedVariables, StepRecorder, tapeCount, tapeMemory } from "./step_recorder.ts";
 
 /** More steps than a program records on purpose before it asks for a gradient. */
@@ -19,17 +19,14 @@ const collected = new FinalizationRegistry<TapeRecording>((recording) => recordi
 /** Records for a tape while it runs. */
 export class TapeRecording implements Disposable {
   readonly #follow: FollowedVariables;
-  /** The stack of the line that made the tape; the tape owns it. */
-  readonly #made: WeakRef<Error>;
   #recorder: StepRecorder;
   #isRunning = false;
   #isDisposed = false;
   #mayWarn = true;
 
-  /** Begins to record for `tape`, until the current scope ends. `made`: an error of the line that made the tape. */
-  constructor(tape: object, made: Error, follow: FollowedVariables) {
+  /** Begins to record for `tape`, until the current scope ends. */
+  constructor(tape: object, follow: FollowedVariables) {
     this.#follow = follow;
-    this.#made = new WeakRef(made);
     this.#recorder = this.#newRecorder();
     tapeCount.live++;
     collected.register(tape, this, this);
@@ -84,8 +81,8 @@ export class TapeRecording implements Disposable {
     if (!this.#mayWarn || steps < MANY_STEPS) return;
     this.#mayWarn = false;
     recordingWarning.write(
-      `weft: a GradientTape has recorded ${MANY_STEPS} steps, and nothing has asked it for a gradient. It keeps what they read until it ends: make it with \`using\`, or dispose it:\n${
-        userFrames(this.#made.deref()?.stack)
+      `weft: a GradientTape has recorded ${MANY_STEPS} steps, and nothing has asked it for a gradient. It keeps what they read until it ends: make it with \`using\`, or dispose it. The last step:\n${
+        userFrames(withLongStacks(() => stackOf(new Error())))
       }`,
     );
   }

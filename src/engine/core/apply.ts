@@ -1,9 +1,9 @@
 /** `apply`: passes an op to the current interpreter (eager or graph) and records it on tapes. */
 import type { CompositeTensor } from "./composite.ts";
 import type { Attrs, OpDef } from "./op.ts";
-import type { NdArray } from "./nd_array.ts";
+import { NdArray } from "./nd_array.ts";
 import type { DType } from "./dtype.ts";
-import { Tensor, type TensorContext } from "./tensor.ts";
+import type { Tensor, TensorContext } from "./tensor.ts";
 import { Dynamic } from "./scope_context.ts";
 import { type Seam, seam } from "./contract/seam.ts";
 
@@ -81,14 +81,17 @@ export const NO_ATTRS: Attrs = {};
  * `ValueError` for inputs that do not fit, an `OpError` where a kernel fails.
  */
 export function apply(def: OpDef, inputs: readonly OpInput[], attrs: Attrs = NO_ATTRS): Tensor[] {
+  let flows = false;
   for (let i = 0; i < inputs.length; i++) {
-    const x = inputs[i] as Partial<CompositeTensor>;
+    const x = inputs[i] as NdArray | Tensor & Partial<CompositeTensor>;
+    if (x instanceof NdArray) continue;
     if (x.isComposite) return x.applyOp!(def, inputs, attrs) as Tensor[];
+    if (x.context !== null) flows = true;
   }
   const outputs = currentInterpreter().apply(def, inputs, attrs);
   const told = recorders.current;
   if (told.length > 0) announce({ def, inputs, outputs, attrs }, told);
-  else if (hasContext(inputs)) flowOn({ def, inputs, outputs, attrs });
+  else if (flows) flowOn({ def, inputs, outputs, attrs });
   return outputs;
 }
 
@@ -102,7 +105,7 @@ export function announce(application: Application, list: readonly Recorder[]): v
 export function hasContext(inputs: readonly OpInput[]): boolean {
   for (let i = 0; i < inputs.length; i++) {
     const x = inputs[i];
-    if (x instanceof Tensor && x.context !== null) return true;
+    if (!(x instanceof NdArray) && x.context !== null) return true;
   }
   return false;
 }
@@ -110,7 +113,9 @@ export function hasContext(inputs: readonly OpInput[]): boolean {
 /** Passes the contexts of the inputs on to the outputs. A watching context gives way to an owning one. */
 function flowOn(application: Application): void {
   const contexts = new Set<TensorContext>();
-  for (const x of application.inputs) if (x instanceof Tensor && x.context) contexts.add(x.context);
+  for (const x of application.inputs) {
+    if (!(x instanceof NdArray) && x.context) contexts.add(x.context);
+  }
   for (const c of contexts) {
     for (const o of application.outputs) {
       if (o.context === null || o.context.watchesOnly) o.context = c;

@@ -199,6 +199,47 @@ export function bindSignature(def: OpDef, inputs: readonly Spec[], attrs: Attrs)
   return { attrs: full, outputs };
 }
 
+/** The last binding of each op, for callers that bind the same again and again. */
+const last: ({ dtypes: readonly DType[]; given: Attrs; full: Attrs } | undefined)[] = [];
+
+/** Returns the attributes of {@linkcode bindSignature}. Throws as that does. */
+export function boundAttrs(def: OpDef, inputs: readonly Spec[], given: Attrs): Attrs {
+  const known = last[def.id];
+  if (known !== undefined && isOf(known.dtypes, inputs) && sameAttrs(known.given, given)) {
+    return known.full;
+  }
+  const full = bindSignature(def, inputs, given).attrs;
+  if (isPlain(given)) last[def.id] = { dtypes: inputs.map((x) => x.dtype), given, full };
+  return full;
+}
+
+/** True for attributes that may be kept: functions and objects must not outlive their users. */
+function isPlain(attrs: Attrs): boolean {
+  for (const name in attrs) {
+    const type = typeof attrs[name];
+    if (type === "object" || type === "function") return false;
+  }
+  return true;
+}
+
+function isOf(dtypes: readonly DType[], inputs: readonly Spec[]): boolean {
+  if (dtypes.length !== inputs.length) return false;
+  for (let i = 0; i < dtypes.length; i++) if (dtypes[i] !== inputs[i].dtype) return false;
+  return true;
+}
+
+/** True where attributes have equal plain values; lists and other objects equal themselves alone. */
+function sameAttrs(a: Attrs, b: Attrs): boolean {
+  if (a === b) return true;
+  let more = 0;
+  for (const name in a) {
+    if (!Object.is(a[name], b[name])) return false;
+    more++;
+  }
+  for (const _ in b) more--;
+  return more === 0;
+}
+
 /** True where the value fits an attribute of this type, as far as JavaScript tells. */
 function isKind(type: string, value: unknown): boolean {
   switch (type) {

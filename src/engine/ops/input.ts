@@ -22,10 +22,11 @@ export function toInput(
   fn: string,
   options: { readonly dtype?: DType | undefined } = {},
 ): OpInput {
-  if (x instanceof Tensor) return x.asOpInput();
+  if (x instanceof NdArray) {
+    if (options.dtype === undefined) return x;
+  } else if (x instanceof Tensor) return x.asOpInput();
   // Ops have rules for them: `apply` asks for those.
-  if ((x as unknown) instanceof CompositeTensor) return x as unknown as Tensor;
-  if (x instanceof NdArray && options.dtype === undefined) return x;
+  else if ((x as unknown) instanceof CompositeTensor) return x as unknown as Tensor;
   if (typeof x === "number") {
     if (options.dtype === "float32") return floatScalar(x);
     if (options.dtype === "int32" && x === (x | 0)) return intScalar(x | 0);
@@ -112,10 +113,11 @@ export function disposeConverted(inputs: readonly OpInput[], given: readonly Ten
   if (!disposes()) return;
   for (let i = 0; i < inputs.length; i++) {
     const made = inputs[i], from = given[i];
+    if (made === from || made instanceof NdArray) continue;
     // A variable's value is not owned here: only another dtype shows that it was cast.
     if ((made as unknown) instanceof CompositeTensor) {
-      if ((made as unknown) !== from) (made as Tensor).dispose();
-    } else if (made instanceof Tensor && from instanceof Tensor && made.dtype !== from.dtype) {
+      (made as Tensor).dispose();
+    } else if (from instanceof Tensor && made.dtype !== from.dtype) {
       made.dispose();
     }
   }
@@ -138,6 +140,7 @@ export function toMatchingInputs(
   fn: string,
   names: readonly [string, string] = ["a", "b"],
 ): [OpInput, OpInput] {
+  if (isTensor(a) && isTensor(b) && a.dtype === b.dtype) return [a.asOpInput(), b.asOpInput()];
   const x = toOperand(a, b, { arg: names[0], fn });
   const y = toOperand(b, a, { arg: names[1], fn });
   if (x.dtype === y.dtype) return [x, y];
@@ -145,8 +148,12 @@ export function toMatchingInputs(
   return [castInput(x, t), castInput(y, t)];
 }
 
+function isTensor(x: TensorLike): x is Tensor {
+  return !(x instanceof NdArray) && x instanceof Tensor;
+}
+
 function isTyped(x: TensorLike | undefined): x is Tensor | NdArray {
-  return x instanceof Tensor || x instanceof NdArray || (x as unknown) instanceof CompositeTensor;
+  return x instanceof NdArray || x instanceof Tensor || (x as unknown) instanceof CompositeTensor;
 }
 
 /**
@@ -195,6 +202,7 @@ function isOfArrays(list: readonly unknown[]): boolean {
  */
 export function toIndexInput(x: TensorLike, arg: string, fn: string): OpInput {
   if (isNumbers(x)) return namedLiteral([x.length], x, arg, fn);
+  if (x instanceof NdArray) return x;
   if ((x as unknown) instanceof CompositeTensor) {
     throw new TypeError(`Cannot use ${x} as ${arg} of ${fn}: wanted a dense tensor`);
   }
@@ -202,9 +210,7 @@ export function toIndexInput(x: TensorLike, arg: string, fn: string): OpInput {
   if (Array.isArray(x) && x.flat().some((e) => e instanceof Tensor)) {
     return packedIndices(x, arg, fn);
   }
-  return toInput(x, arg, fn, {
-    dtype: x instanceof NdArray || x instanceof Tensor ? undefined : "int32",
-  });
+  return toInput(x, arg, fn, { dtype: x instanceof Tensor ? undefined : "int32" });
 }
 
 /** Packs whole numbers of which some are scalar tensors, as in `[n, -1]`. Eager code reads those. TensorFlow op `Pack`. */
@@ -330,7 +336,8 @@ function wholeNumbers(values: readonly number[]): Int32Array<ArrayBuffer> {
 
 /** Static shape of an input. */
 export function shapeOfInput(x: OpInput): PartialShape {
-  return x instanceof Tensor ? x.staticShape : x.shape;
+  if (x instanceof NdArray) return x.shape;
+  return x instanceof Tensor ? x.staticShape : (x as CompositeTensor).shape;
 }
 
 /** Throws `ValueError` with a text about its shape for an input of another known rank. */

@@ -1,7 +1,7 @@
 /** Calls a body: its context argument, time limit, cancellation, and errors. */
 import { DeadlineExceededError } from "../core/errors.ts";
 import type { DType } from "../core/dtype.ts";
-import type { NdArray } from "../core/nd_array.ts";
+import { NdArray } from "../core/nd_array.ts";
 import { traced, tracer } from "../core/trace.ts";
 import { isPromise } from "../core/nest.ts";
 import { after } from "../runtime/run/timers.ts";
@@ -121,7 +121,7 @@ function runBody<R>(call: BodyUse<R>): R | Promise<R> {
     result = site.context && (site.context.limit ?? site.context.state)
       ? withinRun(site.context, () => callFunction(script, values, context))
       : callFunction(script, values, context);
-    isAsync = isPromise(result);
+    isAsync = !(result instanceof NdArray) && isPromise(result);
   } catch (e) {
     throw mapScriptError(e, site);
   }

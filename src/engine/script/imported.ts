@@ -29,7 +29,7 @@ export function scriptFromRegistry(attrs: Attrs, found: RegisteredScript): Scrip
     vectorized: attrs._vectorized === true || vectorized,
     registered: true,
     flat: (args as unknown[]).every((a) => !isNested(a)),
-    mergeKey: token,
+    mergeKey: () => token,
   };
   made.set(attrs, script);
   return script;

@@ -24,7 +24,7 @@ export function packArguments(script: Script, values: readonly unknown[]): reado
 
 /** True for a single value: a tensor, an array with a dtype, bytes. */
 function isTyped(v: unknown): boolean {
-  return v instanceof Tensor || v instanceof NdArray || v instanceof CompositeTensor ||
+  return v instanceof NdArray || v instanceof Tensor || v instanceof CompositeTensor ||
     dtypeOfArray(v) !== undefined || isForeignArray(v);
 }
 
@@ -136,7 +136,8 @@ function matchStructure(script: Script, structure: unknown, value: unknown): rea
  * is composite.
  */
 function leafValues(script: Script, declared: unknown, value: unknown): readonly unknown[] {
-  const isComposite = value instanceof CompositeTensor, spec = declared instanceof CompositeSpec;
+  const isComposite = !(value instanceof NdArray) && value instanceof CompositeTensor;
+  const spec = declared instanceof CompositeSpec;
   if (!isComposite && !spec) return [value];
   if (
     isComposite && spec && declared.constructor === value.spec.constructor &&
@@ -173,7 +174,7 @@ export function hostResult(
 ): NdArray {
   const { dtype } = script.outputs.specs[i];
   let array: NdArray;
-  if (value instanceof Tensor) {
+  if (!(value instanceof NdArray) && value instanceof Tensor) {
     const t = value.readValue();
     array = t.ndarraySync();
     if (t !== value) t.dispose();

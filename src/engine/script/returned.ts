@@ -18,11 +18,11 @@ export function freeReturned(result: unknown, first: number): void {
   const open: unknown[] = [result];
   while (open.length > 0) {
     const v = open.pop();
+    if (v === null || typeof v !== "object" || v instanceof NdArray || seen.has(v)) continue;
     if (v instanceof Tensor) {
       if (v instanceof EagerTensor && v.id > first && !v.kept) v.dispose();
       continue;
     }
-    if (v === null || typeof v !== "object" || seen.has(v)) continue;
     // Long lists of numbers hold no tensors.
     const list = v instanceof CompositeTensor
       ? v.components

@@ -5,7 +5,7 @@ import type { HostResults } from "../core/contract/host_op.ts";
 import { whenReady } from "../core/nest.ts";
 import { Tensor } from "../core/tensor.ts";
 import { BodyCall } from "../runtime/functions/body_call.ts";
-import { EagerTensor } from "../runtime/eager/tensor.ts";
+import { type EagerTensor, isEager } from "../runtime/eager/tensor.ts";
 import type { ReadAhead } from "../runtime/eager/read_ahead.ts";
 import type { RunCall } from "../runtime/run/run_context.ts";
 import { releaseValue, type RunValue } from "../runtime/run/run_value.ts";
@@ -52,8 +52,7 @@ function broughtHome(
   results: HostResults,
   { type }: Device,
 ): HostResults | Promise<HostResults> {
-  const far = (r: OpInput | null): r is EagerTensor =>
-    r instanceof EagerTensor && r.storage.device.type !== type;
+  const far = (r: OpInput | null): r is EagerTensor => isEager(r) && r.storage.device.type !== type;
   if (!results.some(far)) return results;
   const here = results.map((r) => far(r) ? r.ndarray().finally(() => r.dispose()) : r);
   return Promise.all(here);

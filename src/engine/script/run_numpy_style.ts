@@ -12,7 +12,13 @@ import { isPromise } from "../core/nest.ts";
 import { importedSeeds, nextCall, nextEagerCall } from "../ops/random/state.ts";
 import { constantTensor } from "../runtime/eager/eager.ts";
 import { currentReads } from "../runtime/eager/read_ahead.ts";
-import { EagerTensor, outsideScopes, type Owned, withOwner } from "../runtime/eager/tensor.ts";
+import {
+  type EagerTensor,
+  isEager,
+  outsideScopes,
+  type Owned,
+  withOwner,
+} from "../runtime/eager/tensor.ts";
 import type { RunCall } from "../runtime/run/run_context.ts";
 import { hostCallTotal } from "../runtime/run/metadata.ts";
 import { scopeDevice } from "../runtime/devices/devices.ts";
@@ -95,7 +101,7 @@ function callNumpyStyle(
   };
   const free = (): void => {
     for (const t of owned) {
-      if (t instanceof EagerTensor && t.kept) t.outlive();
+      if (isEager(t) && t.kept) t.outlive();
       else t.dispose();
     }
   };
@@ -181,7 +187,7 @@ async function readInputs(inputs: readonly OpInput[]): Promise<NdArray[]> {
 }
 
 function isRemote(x: OpInput): x is EagerTensor {
-  return x instanceof EagerTensor && x.storage.device.type === "GPU";
+  return isEager(x) && x.storage.device.type === "GPU";
 }
 
 /** The inputs that lie on the GPU. */

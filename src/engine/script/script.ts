@@ -84,8 +84,8 @@ export interface Script extends Omit<ScriptOptions, "worker" | "vectorized"> {
   readonly registered: boolean;
   /** True where the arguments are a plain list of inputs. */
   readonly flat: boolean;
-  /** Key that is equal for equal scripts: one function with equal options. */
-  readonly mergeKey: string;
+  /** Returns a key that is equal for equal scripts: one function with equal options. */
+  readonly mergeKey: () => string;
 }
 
 /** A registered script. */
@@ -223,13 +223,14 @@ export function makeScript(
     token: own,
     registered: token !== undefined,
     flat: (args as unknown[]).every((a) => !isNested(a) && !(a instanceof CompositeSpec)),
-    mergeKey: [
-      ...[func, shapeFn, worker].map(identityText),
-      ...[args, outputs.structure].map(structureText),
-      JSON.stringify(outputs.shapes),
-      timeoutMs,
-      vectorized,
-    ].join(";"),
+    mergeKey: () =>
+      [
+        ...[func, shapeFn, worker].map(identityText),
+        ...[args, outputs.structure].map(structureText),
+        JSON.stringify(outputs.shapes),
+        timeoutMs,
+        vectorized,
+      ].join(";"),
   };
 }
 

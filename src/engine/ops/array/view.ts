@@ -17,7 +17,9 @@ import { asTensor, intScalar, intVector, shapeOfInput, toIndexInput, toInput } f
 
 /** Returns the values of an int32 or int64 host array. */
 export function hostInts(a: NdArray): number[] {
-  return Array.from(a.data as ArrayLike<number | bigint>, Number);
+  const data = a.data as ArrayLike<number | bigint>, ints: number[] = [];
+  for (let i = 0; i < data.length; i++) ints.push(Number(data[i]));
+  return ints;
 }
 
 /** Returns the integers of a host input, or undefined if its value is unknown. */

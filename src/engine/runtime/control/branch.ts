@@ -3,7 +3,7 @@ import { apply, type OpInput, withRecorders } from "../../core/apply.ts";
 import { type DType, isTrainable } from "../../core/dtype.ts";
 import type { Attrs, GradRule, OpDef } from "../../core/op.ts";
 import { refusePromise } from "../../core/nest.ts";
-import type { ElementValue } from "../../core/nd_array.ts";
+import { type ElementValue, NdArray } from "../../core/nd_array.ts";
 import { packComponents, takeComponents } from "../../core/composite.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import type { Spec } from "../../core/tensor_spec.ts";
@@ -82,7 +82,7 @@ export function resultTensor(value: unknown, arg: string, fn: string, dtype?: DT
 
 /** The only element of a value that eager code decides by; a literal needs no tensor. */
 export function scalarOf(x: OpInput): ElementValue {
-  return x instanceof Tensor ? x.scalar() : x.at(0);
+  return x instanceof NdArray ? x.at(0) : x.scalar();
 }
 
 /** A traced body. */

@@ -11,7 +11,7 @@ import { canRead, type Device, type DeviceBuffer, type PreparedKernel } from "..
 import type { HostResults } from "../../core/contract/host_op.ts";
 import type { DType } from "../../core/dtype.ts";
 import { NdArray } from "../../core/nd_array.ts";
-import { Tensor } from "../../core/tensor.ts";
+import type { Tensor } from "../../core/tensor.ts";
 import { currentScope, Dynamic, withScope } from "../../core/scope_context.ts";
 import { UnimplementedError } from "../../core/errors.ts";
 import { throughFloat32 } from "../../ops/through_float32.ts";
@@ -42,6 +42,7 @@ function targetDevice(inputs: readonly OpInput[] = []): Device {
   if (asked) return reachable(findDevice(asked), inputs);
   if (gpuDevice() === null) return defaultDevice();
   for (const x of inputs) {
+    if (x instanceof NdArray) continue;
     if (x instanceof EagerTensor && x.storage.device.type === "GPU") return x.storage.device;
   }
   return defaultDevice();
@@ -132,7 +133,9 @@ function executeWatched(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): T
 
 function executeNow(def: OpDef, inputs: readonly OpInput[], attrs: Attrs): Tensor[] {
   if (!def.host) return executeOn(def, inputs, attrs, { device: targetDevice(inputs) });
-  for (const x of inputs) if (x instanceof Tensor && (x.isSymbolic || x.isDisposed)) asEager(x);
+  for (const x of inputs) {
+    if (!(x instanceof NdArray) && (x.isSymbolic || x.isDisposed)) asEager(x);
+  }
   if (def.host.eager !== undefined) return def.host.eager(inputs, attrs);
   throw new UnimplementedError(`Cannot run ${def.name} eagerly: it has meaning only in a graph`, {
     op: def.name,
@@ -156,11 +159,6 @@ export function executeOn(
     readonly expandFusion?: FusionExpansion;
   },
 ): Tensor[] {
-  for (let i = 0; i < inputs.length; i++) {
-    const x = inputs[i];
-    // Throws the fitting error.
-    if (x instanceof EagerTensor ? x.isDisposed : x instanceof Tensor) asEager(x as Tensor);
-  }
   const { device, spent: last = null, expandFusion } = options;
   const launch = findLaunch(def, device, inputs, attrs);
   if (last === null) return runLaunch(def, launch, inputs, expandFusion);
@@ -187,10 +185,6 @@ function runLaunch(
         continue;
       }
       const input = inputs[i];
-      if (input instanceof EagerTensor && input.storage.device === device) {
-        buffers[i] = input.storage.buffer;
-        continue;
-      }
       if (input instanceof NdArray) {
         if (kernel.dynamic) {
           buffers[i] = input;
@@ -198,6 +192,12 @@ function runLaunch(
         }
         buffers[i] = device.upload(input);
         (uploaded ??= []).push(i);
+        continue;
+      }
+      // findLaunch() has refused other tensors.
+      const { storage } = input as EagerTensor;
+      if (storage.device === device) {
+        buffers[i] = storage.buffer;
         continue;
       }
       const t = onDevice(input, device);
@@ -244,7 +244,10 @@ function runOnto(
 }
 
 function viewOf(input: OpInput, { device, outputs: [spec] }: Launch): EagerTensor {
-  const source = onDevice(input, input instanceof EagerTensor ? input.storage.device : device);
+  const source = onDevice(
+    input,
+    input instanceof NdArray ? device : (input as EagerTensor).storage.device,
+  );
   const view = new EagerTensor(spec.dtype, spec.shape, source.storage.retain());
   if (source !== input) source.dispose();
   return view;

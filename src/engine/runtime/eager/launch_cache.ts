@@ -7,12 +7,11 @@ import { NdArray } from "../../core/nd_array.ts";
 import { argOfInput, type Attrs, type OpDef } from "../../core/op.ts";
 import type { DType } from "../../core/dtype.ts";
 import { isConcrete, type Shape } from "../../core/shape.ts";
-import { Tensor } from "../../core/tensor.ts";
 import type { ConcreteSpec } from "../../core/tensor_spec.ts";
 import { onKernelsReplaced } from "../devices/devices.ts";
 import { type Launch, prepareLaunch } from "./launch.ts";
 import { specId } from "./spec_id.ts";
-import { EagerTensor } from "./tensor.ts";
+import { asEager, type EagerTensor } from "./tensor.ts";
 
 /** A launch, and the application that it serves. */
 interface Entry {
@@ -46,7 +45,10 @@ onKernelsReplaced(() => {
   launches.clear();
 });
 
-/** Returns the launch of an op on a device for these inputs and attributes. Throws the errors of the preparation. */
+/**
+ * Returns the launch of an op on a device for these inputs and attributes. Throws the errors of the preparation, `RuntimeError` for a
+ * disposed tensor and `TypeError` for a symbolic one.
+ */
 export function findLaunch(
   def: OpDef,
   device: Device,
@@ -65,6 +67,8 @@ export function findLaunch(
     }
     return entry.launch;
   }
+  // No entry has the spec id of such a tensor.
+  for (const x of inputs) if (!(x instanceof NdArray)) asEager(x);
   const hosts = hostValues(def, inputs), specIds = inputs.map(specIdOf);
   lookups.byText++;
   const key = launchKey(def, device, specIds, hosts) + attrsKey(attrs);
@@ -190,12 +194,12 @@ function valueKey(v: unknown): string {
 }
 
 function specIdOf(x: OpInput): number {
-  return x instanceof EagerTensor ? x.specId : specId(x.dtype, (x as NdArray).shape);
+  return x instanceof NdArray ? specId(x.dtype, x.shape) : (x as EagerTensor).specId;
 }
 
 /** Returns the spec of an input. */
 export function specOf(x: OpInput): ConcreteSpec {
-  const shape = x instanceof Tensor ? x.staticShape : x.shape;
+  const shape = x instanceof NdArray ? x.shape : x.staticShape;
   if (!isConcrete(shape)) throw new InternalError(`Cannot run on ${x}: its shape is not known`);
   return { dtype: x.dtype, shape };
 }

@@ -2,6 +2,7 @@
 import { Dynamic } from "../../core/scope_context.ts";
 import { CompositeTensor } from "../../core/composite.ts";
 import { isPlainObject, refusePromise } from "../../core/nest.ts";
+import { NdArray } from "../../core/nd_array.ts";
 import { Tensor } from "../../core/tensor.ts";
 import type { TapeRecording } from "../../autodiff/tape_recording.ts";
 import { asyncOwners } from "./async_owner.ts";
@@ -38,7 +39,7 @@ export function endingRecordings<R>(fn: () => R): R {
 /** Runs `fn` and disposes its new tensors, except kept ones and the `survivors` of its result. */
 export function tidyBut<R>(fn: () => R, survivors: (result: R) => Survivors): R {
   const owned: Owned[] = [];
-  let surviving: Survivors = new Set();
+  let surviving = NONE;
   try {
     const result = scopes.within([...scopes.current, owned], fn);
     surviving = survivors(result);
@@ -71,9 +72,10 @@ export function enterScope(t: EagerTensor): void {
 interface Survivors {
   has(t: EagerTensor): boolean;
 }
+const NONE: Survivors = { has: () => false };
 
 /** Ends a scope: disposes its tensors, except survivors, which move to the outer scope, and kept ones. */
-export function endScope(owned: readonly Owned[], survivors: Survivors = new Set()): void {
+export function endScope(owned: readonly Owned[], survivors: Survivors = NONE): void {
   const outer = scopes.current.at(-1);
   for (const t of owned) {
     if (!(t instanceof Tensor)) t.dispose();
@@ -111,15 +113,21 @@ export function tidy<T>(nameOrFn: string | (() => T), fn?: () => T): T {
   if (typeof body !== "function") {
     throw new TypeError(`Cannot tidy: wanted a function, received ${typeof body}`);
   }
-  const tidied = (): T => {
-    const result = body();
-    refusePromise(
-      result,
-      () => "Cannot return a Promise inside of tidy: use `using s = tf.scope()` around awaits",
-    );
-    return result;
-  };
-  return tidyBut(tidied, (result) => new Set(tensorsIn(result)));
+  return tidyBut(body, survivorsOf);
+}
+
+/** Returns the tensors of a result, which outlive the scope. Throws `TypeError` for a promise. */
+function survivorsOf(result: unknown): Survivors {
+  if (result === undefined) return NONE;
+  refusePromise(result, refusal);
+  if (result instanceof Tensor && result.components === null) {
+    return { has: (t) => t === result };
+  }
+  return new Set<unknown>(tensorsIn(result));
+}
+
+function refusal(): string {
+  return "Cannot return a Promise inside of tidy: use `using s = tf.scope()` around awaits";
 }
 
 /** Returns the tensors in any nest, and the parts of composite ones. */
@@ -127,19 +135,24 @@ function tensorsIn(value: unknown): Tensor[] {
   if (value instanceof Tensor) return value.components?.slice() ?? [value];
   if (value instanceof CompositeTensor) return tensorsIn(value.components);
   const found: Tensor[] = [];
+  if (typeof value !== "object" || value === null) return found;
   // The nest may be deeper than the stack, contain itself, or repeat a list many times.
-  const open: unknown[] = [value], seen = new Set<unknown>();
-  while (open.length > 0) {
-    const v = open.pop();
-    if (seen.has(v)) continue;
+  const open: unknown[] = [value];
+  let seen: Set<unknown> | null = null;
+  for (let v = open.pop(); v !== undefined; v = open.pop()) {
+    if (seen?.has(v)) continue;
     const parts = Array.isArray(v) ? v : isPlainObject(v) ? Object.values(v) : [];
     const before = open.length;
-    for (const part of parts) {
-      if (part instanceof Tensor) found.push(...part.components ?? [part]);
-      else if (part instanceof CompositeTensor) open.push(part.components);
+    for (let i = 0; i < parts.length; i++) {
+      const part = parts[i];
+      if (part instanceof NdArray) continue;
+      if (part instanceof Tensor) {
+        if (part.components === null) found.push(part);
+        else found.push(...part.components);
+      } else if (part instanceof CompositeTensor) open.push(part.components);
       else if (typeof part === "object" && part !== null) open.push(part);
     }
-    if (open.length > before) seen.add(v);
+    if (open.length > before) (seen ??= new Set()).add(v);
   }
   return found;
 }

@@ -42,6 +42,7 @@ export {
 const lost = new FinalizationRegistry<Storage>((storage) => storage.reclaim());
 /** New small tensors: most are disposed soon, and registering one costs more than a small op. */
 const recent: EagerTensor[] = [];
+const DISPOSED = -1;
 const MOST_RECENT = 64, SMALL_BYTES = 1 << 16;
 let nextRecent = 0;
 
@@ -80,7 +81,7 @@ export class EagerTensor extends Tensor {
     offerToOwner(this);
   }
 
-  /** Id of its dtype and shape. */
+  /** Id of its dtype and shape; once it is disposed, one that no tensor in use has. */
   get specId(): number {
     return this.#specId ||= specId(this.dtype, this.staticShape);
   }
@@ -226,6 +227,7 @@ export class EagerTensor extends Tensor {
   }
   #end(): void {
     this.#disposed = true;
+    this.#specId = DISPOSED;
     if (!this.#isUncounted) totals.tensors--;
     if (this.#registered) lost.unregister(this);
   }
@@ -300,6 +302,11 @@ export class EagerTensor extends Tensor {
     const { buffer, spec } = this.memory;
     return device.hostElements(buffer, spec);
   }
+}
+
+/** True for a tensor with memory. Arrays are asked for first: their prototypes end in a Proxy, where `instanceof` leaves fast code. */
+export function isEager(value: unknown): value is EagerTensor {
+  return !(value instanceof NdArray) && value instanceof EagerTensor;
 }
 
 /** Converts elements to the form of `data()`. */

@@ -17,7 +17,13 @@ import { StepRecorder, tapeMemory } from "../../autodiff/step_recorder.ts";
 import type { TapeRecording } from "../../autodiff/tape_recording.ts";
 import { isolated } from "../eager/isolated.ts";
 import { onDevice } from "../eager/eager.ts";
-import { EagerTensor, outsideScopes, type Owned, withOwner } from "../eager/tensor.ts";
+import {
+  type EagerTensor,
+  isEager,
+  outsideScopes,
+  type Owned,
+  withOwner,
+} from "../eager/tensor.ts";
 import { asyncOwners } from "../eager/async_owner.ts";
 import { type ReadAhead, withReads } from "../eager/read_ahead.ts";
 import { beginWaiting, endWaiting, readsBehind } from "../variables/variable_reads.ts";
@@ -152,7 +158,7 @@ export class BodyCall implements TensorContext {
 
   #input(x: OpInput): OpInput {
     if (DTYPES[x.dtype].kind === "handle") return x;
-    const there = this.#isHere && x instanceof EagerTensor ? x : onDevice(x, this.device);
+    const there = this.#isHere && isEager(x) ? x : onDevice(x, this.device);
     const id = this.#place && x instanceof Tensor ? x.id : undefined;
     const t = there === x || id !== undefined ? there.alias(id) : there;
     t.context = this.#place?.waits === false ? (x as Partial<Tensor>).context ?? null : this;
@@ -164,7 +170,7 @@ export class BodyCall implements TensorContext {
   result(x: OpInput): EagerTensor {
     return outsideScopes(() => {
       // Where a GPU cannot be read synchronously, the result stays there for the caller to read.
-      const isFar = x instanceof EagerTensor && x.storage.device.type !== this.device.type &&
+      const isFar = isEager(x) && x.storage.device.type !== this.device.type &&
         !canRead(x.storage.device);
       const there = isFar ? x : onDevice(x, this.device);
       return there === x ? there.alias() : there;

@@ -33,7 +33,7 @@ import { checkPlacement, makePlan, type Plan } from "../plan/make_plan.ts";
 import { Results } from "../plan/prepared.ts";
 import { defaultDevice } from "../devices/devices.ts";
 import { asTensors, type RunValue } from "../run/run_value.ts";
-import { EagerTensor } from "../eager/tensor.ts";
+import { isEager } from "../eager/tensor.ts";
 import { namesGraphState, newRunContext, type RunCall } from "../run/run_context.ts";
 import type { SessionState } from "../run/session_state.ts";
 import { FunctionPlans } from "./function_plans.ts";
@@ -262,7 +262,7 @@ export function callInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInp
 /** Returns {@linkcode callInputs} for a call now. Throws `RuntimeError` for a disposed tensor: captures are not copied. */
 export function liveInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInput[] {
   const inputs = callInputs(f, args);
-  for (const x of inputs) if (x instanceof EagerTensor) x.throwIfDisposed();
+  for (const x of inputs) if (isEager(x)) x.throwIfDisposed();
   return inputs;
 }
 
@@ -308,7 +308,7 @@ export async function settled<R>(
 ): Promise<R> {
   if (!(out instanceof Promise)) return await use(out, inputs);
   const held = inputs.map((x) => {
-    if (!(x instanceof EagerTensor)) return x;
+    if (!isEager(x)) return x;
     const own = x.hold();
     own.context = x.context;
     return own;
@@ -316,7 +316,7 @@ export async function settled<R>(
   try {
     return await use(await out, held);
   } finally {
-    for (const t of held) if (t instanceof EagerTensor) t.dispose();
+    for (const t of held) if (isEager(t)) t.dispose();
   }
 }
 
@@ -376,7 +376,7 @@ function callNow(op: string, inputs: readonly OpInput[], f: ConcreteFunction): T
   const out = urgently(() => withInterpreter(null, () => start(f, inputs, context, {}, execute)));
   if (out instanceof Results) return out.tensors();
   if (out instanceof Promise) {
-    out.then((late) => late.forEach((v) => v instanceof EagerTensor && v.dispose()), () => {});
+    out.then((late) => late.forEach((v) => isEager(v) && v.dispose()), () => {});
     const error = new FailedPreconditionError(
       `Cannot call ${f.name} synchronously: a script body or a read in it must be awaited, use await f.async(...)`,
       { op },

@@ -15,7 +15,7 @@ import { compatible } from "../../core/shape.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
 import { type Spec, specText, type TensorSpec, TensorSpecClass } from "../../core/tensor_spec.ts";
 import { toDenseInput, toInput } from "../../ops/input.ts";
-import { EagerTensor } from "../eager/tensor.ts";
+import { isEager } from "../eager/tensor.ts";
 import { Variable } from "../variables/variable.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 
@@ -214,7 +214,7 @@ export type Pattern = readonly (number | { readonly value: unknown })[];
 export function patternOf(args: readonly unknown[], constant: boolean): Pattern | null {
   const pattern: (number | { value: unknown })[] = [];
   for (const value of args) {
-    if (value instanceof EagerTensor) pattern.push(value.specId);
+    if (isEager(value)) pattern.push(value.specId);
     else if (value !== null && (typeof value === "object" || typeof value === "function")) {
       return null;
     } else if (!constant) return null;
@@ -230,7 +230,7 @@ export function matchPattern(pattern: Pattern, args: readonly unknown[]): OpInpu
   for (let i = 0; i < args.length; i++) {
     const wanted = pattern[i], arg = args[i];
     if (typeof wanted === "number") {
-      if (!(arg instanceof EagerTensor) || arg.specId !== wanted) return null;
+      if (!isEager(arg) || arg.specId !== wanted) return null;
       inputs.push(arg);
     } else if (!Object.is(arg, wanted.value)) return null;
   }

@@ -25,7 +25,7 @@ import { range } from "../../ops/array/ranges.ts";
 import { variableSpec } from "../../graph/handle_spec.ts";
 import { BodyCall } from "./body_call.ts";
 import { onDevice } from "../eager/eager.ts";
-import { EagerTensor } from "../eager/tensor.ts";
+import { isEager } from "../eager/tensor.ts";
 import type { RunCall } from "../run/run_context.ts";
 
 /** The recorded steps of one call. A tape of higher order keeps the one it came from. */
@@ -189,7 +189,7 @@ function runGradient(call: RunCall): HostResults | Promise<HostResults> {
   try {
     const inputs = call.inputs.slice(1, 1 + sources);
     const given = call.inputs.slice(1 + sources), dys = body.inputs(given) as Tensor[];
-    for (const x of given) if (x instanceof EagerTensor && x.isGiven) x.dispose();
+    for (const x of given) if (isEager(x) && x.isGiven) x.dispose();
     // The call's own inputs are followed by handles of variables that its body may have read.
     const ids = inputs.map((x, i) => tape.sources[i] ?? stepValue(x).id);
     const unseen = inputs.some(isUnseen)

@@ -23,7 +23,7 @@ import type { Layout, Output, Owner, VariableForm } from "./layout.ts";
 import { isLoaded } from "./segment_layout.ts";
 import type { Slots } from "./slots.ts";
 import { Storage } from "../eager/storage.ts";
-import { EagerTensor } from "../eager/tensor.ts";
+import { EagerTensor, isEager } from "../eager/tensor.ts";
 
 /**
  * The results of a plan that is one segment, each with memory of its own. The receiver calls one of the methods once.
@@ -56,7 +56,7 @@ export class Results {
 
 /** True for a value whose memory its last reader may reuse: the run owns it, and nothing else holds it. */
 export function mayMove(v: RunValue, isOwn: boolean): boolean {
-  return isOwn && v instanceof EagerTensor && v.isMovable;
+  return isOwn && isEager(v) && v.isMovable;
 }
 
 /** Returns a variable's value in a kernel's form, if the value has not changed since the last run. */
@@ -122,7 +122,7 @@ export class Prepared {
     for (let i = 0; i < inputs.length; i++) {
       const v = inputs[i], { slot, spec, isArray, isTaken } = wanted[i];
       if (isTaken !== null) {
-        const isOwn = slots === null ? v instanceof EagerTensor && v.isGiven : slots.isOwn(slot);
+        const isOwn = slots === null ? isEager(v) && v.isGiven : slots.isOwn(slot);
         if (isTaken !== mayMove(v, isOwn)) return false;
       }
       const shape = v instanceof NdArray ? v.shape : v.staticShape;
@@ -170,7 +170,7 @@ export class Prepared {
     for (let i = 0; i < inputs.length; i++) {
       const { slot, isRead, isTaken } = wanted[i], v = inputs[i];
       if (!isRead) continue;
-      const isTensor = v instanceof EagerTensor;
+      const isTensor = isEager(v);
       given.push(
         buffers[slot] = !isTensor ? undefined : isTaken ? v.surrender() : v.storage.buffer,
       );

@@ -12,7 +12,7 @@ import type { RunValue } from "../run/run_value.ts";
 import { mayMove, Prepared, type Results } from "./prepared.ts";
 import { layOut, variableOf } from "./segment_layout.ts";
 import { CONSTANT, memoryOf, type PlanMemory, type Slots } from "./slots.ts";
-import { EagerTensor } from "../eager/tensor.ts";
+import { isEager } from "../eager/tensor.ts";
 import type { VariableState } from "../variables/variable_state.ts";
 
 export type { Results } from "./prepared.ts";
@@ -87,7 +87,7 @@ export class Segment {
     const inputs: RunValue[] = [];
     for (let i = 0; i < at.length; i++) {
       const v = feeds[at[i]];
-      if (v instanceof EagerTensor && v.storage.device !== this.#device) return null;
+      if (isEager(v) && v.storage.device !== this.#device) return null;
       inputs.push(v);
     }
     for (const p of this.#prepared) if (p.fits(inputs, null)) return p.runAlone(inputs);
@@ -101,11 +101,12 @@ export class Segment {
       const slot = this.#inputs[i];
       let v = slots.values[slot];
       // An array that only this segment reads needs no tensor.
-      const isOurs = v instanceof NdArray && slots.uses[slot] === this.#reads[i] &&
-        this.#device.supports(v.dtype);
-      if (!isOurs && (!(v instanceof EagerTensor) || v.storage.device !== this.#device)) {
+      const isOurs = v instanceof NdArray
+        ? slots.uses[slot] === this.#reads[i] && this.#device.supports(v.dtype)
+        : isEager(v) && v.storage.device === this.#device;
+      if (!isOurs) {
         v = slots.tensor(slot, this.#device, true) as RunValue;
-        if (v instanceof EagerTensor && v.storage.device !== this.#device) return 0;
+        if (isEager(v) && v.storage.device !== this.#device) return 0;
       }
       inputs.push(v!);
     }

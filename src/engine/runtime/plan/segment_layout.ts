@@ -17,7 +17,7 @@ import { specOf } from "../eager/launch_cache.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { CONSTANT, type Slots } from "./slots.ts";
 import type { Layout, Load, Output, Owner, Store, Value, VariableForm, Work } from "./layout.ts";
-import { EagerTensor } from "../eager/tensor.ts";
+import { type EagerTensor, isEager } from "../eager/tensor.ts";
 import { VariableHandle, type VariableState } from "../variables/variable_state.ts";
 
 /** An input of a segment. */
@@ -239,7 +239,7 @@ class Registers {
     if (!this.#isConstant(slot)) return true;
     const { slots, device } = this.#context;
     const t = slots.tensor(slot, device, true);
-    if (!(t instanceof EagerTensor) || t.storage.device !== device) return false;
+    if (!isEager(t) || t.storage.device !== device) return false;
     this.#buffers[slot] = t.storage.buffer;
     this.#specs[slot] = specOf(t);
     return true;

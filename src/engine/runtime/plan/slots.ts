@@ -15,7 +15,7 @@ import type { Plan, PlanStep } from "./plan.ts";
 import type { Owner } from "../../core/contract/host_op.ts";
 import { copyArray, releaseValue, type RunValue } from "../run/run_value.ts";
 import { Storage, totals } from "../eager/storage.ts";
-import { EagerTensor } from "../eager/tensor.ts";
+import { EagerTensor, isEager } from "../eager/tensor.ts";
 
 /** Kinds of slots, as in {@linkcode Plan.kinds}. */
 export const RESULT = 0, CONSTANT = 1, FEED = 2;
@@ -94,7 +94,7 @@ export class Slots {
       const slot = plan.feeds[i], feed = feeds[i];
       if (this.#kinds[slot] === RESULT && this.uses[slot] === 0) releaseValue(feed);
       else this.values[slot] = feed;
-      if (!(feed instanceof EagerTensor) || !feed.isGiven) continue;
+      if (!isEager(feed) || !feed.isGiven) continue;
       feed.isGiven = false;
       (this.#given ??= new Set()).add(slot);
     }
@@ -149,7 +149,7 @@ export class Slots {
   /** True where the value is in GPU memory only. */
   isRemote(slot: number): boolean {
     const v = this.values[slot];
-    return v instanceof EagerTensor && v.storage.device.type === "GPU" &&
+    return isEager(v) && v.storage.device.type === "GPU" &&
       this.#hosts[slot] === undefined;
   }
 
@@ -198,7 +198,7 @@ export class Slots {
   tensor(slot: number, device: Device, local: boolean): OpInput {
     const v = this.values[slot]!;
     if (!(v instanceof NdArray)) {
-      if (!(v instanceof EagerTensor) || v.storage.device === device || !local) return v;
+      if (!isEager(v) || v.storage.device === device || !local) return v;
       const host = this.#hosts[slot];
       if (device.type === "CPU" || this.#kinds[slot] !== RESULT) return host ?? v;
       // A value made on the CPU is uploaded once for all steps that read it.
@@ -276,7 +276,7 @@ export class Slots {
         if (last) v.dispose();
         return last ? host : copyArray(host);
       }
-      return last || !(v instanceof EagerTensor) ? v : v.alias();
+      return last || !isEager(v) ? v : v.alias();
     });
   }
 

@@ -9,7 +9,7 @@ import { executeOn } from "../eager/eager.ts";
 import { type RunCall, runHostOp } from "../run/run_context.ts";
 import { brokenPromise, locatedAt } from "../run/run_errors.ts";
 import { releaseValue, type RunValue } from "../run/run_value.ts";
-import { EagerTensor } from "../eager/tensor.ts";
+import { isEager } from "../eager/tensor.ts";
 import type { PlanStep } from "./plan.ts";
 import type { Slots } from "./slots.ts";
 
@@ -30,7 +30,7 @@ export function computeStep(
   );
   if (!node.def.stateful) {
     const { changes = -1 } = node.def, changed = values[changes];
-    const isLast = changed instanceof EagerTensor && slots.isLast(inputs[changes], changed);
+    const isLast = isEager(changed) && slots.isLast(inputs[changes], changed);
     return executeOn(node.def, values, node.attrs, {
       device,
       spent: isLast ? changed : null,
@@ -55,7 +55,7 @@ function callHost(
     if (!step.onHost[i]) {
       owners.push("run");
       const value = slots.tensor(slot, step.device, isLocal(node.def));
-      if (value instanceof EagerTensor) value.isGiven = slots.isLast(slot, value);
+      if (isEager(value)) value.isGiven = slots.isLast(slot, value);
       return value;
     }
     const array = slots.host(slot);

@@ -7,7 +7,7 @@ import { cpuDevice, defaultDevice } from "../devices/devices.ts";
 import { constantTensor } from "../eager/eager.ts";
 import type { RunContext } from "./run_context.ts";
 import { HandleStorage } from "../eager/storage.ts";
-import { EagerTensor } from "../eager/tensor.ts";
+import { EagerTensor, isEager } from "../eager/tensor.ts";
 
 /** A value of a run: a tensor, or an array that never left the host. */
 export type RunValue = EagerTensor | NdArray;
@@ -35,7 +35,7 @@ export function copyConstant(a: NdArray): NdArray {
 
 /** Frees a value, and the contents of its handles. */
 export function releaseValue(v: RunValue | null | undefined): void {
-  if (v instanceof EagerTensor) v.dispose();
+  if (isEager(v)) v.dispose();
   else if (v instanceof NdArray && v.dtype === "variant") {
     for (const h of v.data as unknown[]) (h as Partial<Disposable> | null)?.[Symbol.dispose]?.();
   }
