@@ -81,7 +81,7 @@ const PROGRAMS: Readonly<Record<string, () => () => unknown>> = {
     ];
   },
   "a function of a number": () => {
-    const f = tf.function((a: tf.Tensor, b: tf.Tensor) => tf.add(a, b)), a = x();
+    const a = x(), f = tf.function((u: tf.Tensor, v: tf.TensorLike) => tf.add(u, v));
     return () => f(a, 1);
   },
   "a numpyFunction": () => {
