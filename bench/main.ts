@@ -6,6 +6,7 @@
 //   deno task bench host [cpu|webgpu]   (what the host adds to kernels; see host.ts)
 //   deno task bench models [cpu|webgpu]   (models of TensorFlow.js that npm packages bring; see models.ts)
 //   deno task bench onnx --models FOLDER   (models of ONNX beside onnxruntime-web; see onnx/main.ts)
+//   deno task bench onnx lora [cpu|webgpu]   (a step of LoRA beside the forward pass of a BERT; see onnx/lora.ts)
 //   deno task bench layers [cpu|webgpu]   (training of TensorFlow.js's layers; see layers.ts)
 //   deno task bench soak faults   (the data service while its processes are killed; see soak.ts)
 //   deno task bench soak parallel (training by several processes while one is killed; see soak_parallel.ts)
@@ -181,6 +182,9 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "host") return await (await import("./host.ts")).main(args.slice(1));
   if (args[0] === "layers") return await (await import("./layers.ts")).main(args.slice(1));
   if (args[0] === "models") return await (await import("./models.ts")).main(args.slice(1));
+  if (args[0] === "onnx" && args[1] === "lora") {
+    return await (await import("./onnx/lora.ts")).main(args.slice(2));
+  }
   if (args[0] === "onnx") return await (await import("./onnx/main.ts")).main(args.slice(1));
   if (args[0] === "cluster") return await (await import("./cluster.ts")).main(args.slice(1));
   if (args[0] === "data") return await (await import("./data_service.ts")).main(args.slice(1));
