@@ -7,7 +7,7 @@
 import { parseArgs } from "node:util";
 import * as tf from "@weft/weft";
 import { loadOnnx, lora } from "@weft/weft/onnx";
-import { bytes, encode, type Field, float, integer, message, text } from "../peers/protobuf.ts";
+import { bytes, encode, type Field, integer, message, text } from "../peers/protobuf.ts";
 
 const LAYERS = 6, HEADS = 12, VOCABULARY = 3000, BATCH = 8, LENGTH = 64;
 
