@@ -40,6 +40,11 @@ export class Rendezvous {
     return this.#values.size === 0 && this.#waiters.size === 0;
   }
 
+  /** True where nothing was sent, and nothing waits. */
+  get isUnused(): boolean {
+    return this.isEmpty && this.#taken.size === 0 && this.#error === null;
+  }
+
   /** Leaves a tensor. Throws `AlreadyExistsError` where the key has one. */
   send(key: string, value: Sent): void {
     if (this.#error !== null) return;

@@ -113,6 +113,11 @@ export class Worker {
     });
   }
 
+  /** Number of steps that masters run or callers wait for. */
+  get steps(): number {
+    return this.#steps.size;
+  }
+
   /** Ends all runs and frees the registered graphs. */
   stop(): void {
     for (const id of [...this.#steps.keys()]) this.#cleanUp(id);
@@ -284,8 +289,16 @@ export class Worker {
         }") was probably restarted. Check your worker job for the reason why it was restarted.`,
       );
     }
-    const { rendezvous } = this.#step(request.stepId);
-    const value = await rendezvous.receive(request.rendezvousKey, signal);
+    const step = this.#step(request.stepId), { rendezvous, running } = step;
+    let value: Sent;
+    try {
+      value = await rendezvous.receive(request.rendezvousKey, signal);
+    } catch (error) {
+      // A step that no master has run is forgotten with its last caller.
+      const isOpen = running.size > 0 || !rendezvous.isUnused;
+      if (!isOpen && this.#steps.get(request.stepId) === step) this.#steps.delete(request.stepId);
+      throw error;
+    }
     if (value === null) return [...field(1, tensorParts(NOTHING)), ...numberField(2, 1)];
     return field(1, sendableParts(request.rendezvousKey, value));
   }

@@ -12,13 +12,16 @@ import { after } from "../../engine/runtime/run/timers.ts";
 import type { Headers } from "./hpack.ts";
 import { decodeStatus, encodeStatus, headOf, Message } from "./grpc_message.ts";
 import { Http2Connection, LOST } from "./http2.ts";
+import { HeldBytes } from "./http2_limits.ts";
 import type { Http2Stream, StreamEvents } from "./http2_stream.ts";
 import {
   type CallOptions,
   type Channel,
+  checkSecret,
   errorOf,
   type Handler,
   type Listener,
+  MAX_MESSAGE_BYTES,
   networkOf,
   sameSecret,
   SECRET_HEADER,
@@ -45,8 +48,10 @@ function listen(
   handler: Handler,
   options: TransportOptions = {},
 ): Promise<Listener> {
-  const connections = new Set<Http2Connection>();
-  const accept = (stream: Http2Stream): StreamEvents => new Answering(stream, handler, options);
+  checkSecret(options);
+  const connections = new Set<Http2Connection>(), held = heldBytes(options);
+  const accept = (stream: Http2Stream): StreamEvents =>
+    new Answering(stream, handler, options, held);
   const server = serverOf(options.tls, (socket) => {
     const connection: Http2Connection = new Http2Connection(socket, {
       accept,
@@ -55,6 +60,7 @@ function listen(
     connections.add(connection);
   });
   // Sockets that never finish the TLS handshake are closed too.
+  server.maxConnections = MOST_CONNECTIONS;
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -85,6 +91,15 @@ function listen(
   });
 }
 
+/** Most connections of a server: each takes a descriptor, of which processes have few thousand. */
+const MOST_CONNECTIONS = 4096;
+/** Longest messages that calls may hold together while they come. */
+const MESSAGES_HELD = 4;
+
+function heldBytes({ maxMessageBytes = MAX_MESSAGE_BYTES }: TransportOptions): HeldBytes {
+  return new HeldBytes(MESSAGES_HELD * maxMessageBytes);
+}
+
 /** Milliseconds between two checks of a closing server for open calls. */
 const GRACE_STEP_MS = 20;
 
@@ -108,12 +123,18 @@ class Answering implements StreamEvents {
   readonly #gone = new AbortController();
   readonly #message: Message;
   #path = "";
+  #isAnswered = false;
 
-  constructor(stream: Http2Stream, handler: Handler, options: TransportOptions) {
+  constructor(
+    stream: Http2Stream,
+    handler: Handler,
+    options: TransportOptions,
+    held: HeldBytes,
+  ) {
     this.#stream = stream;
     this.#handler = handler;
     this.#options = options;
-    this.#message = new Message(options);
+    this.#message = new Message(options, held);
   }
 
   headers(headers: ReadonlyMap<string, string>): void {
@@ -143,15 +164,18 @@ class Answering implements StreamEvents {
 
   lost(): void {
     this.#gone.abort();
+    if (!this.#isAnswered) this.#message.release();
   }
 
   /** Answers before the request is read; the rest of it is dropped. */
   #refuse(error: unknown): void {
+    this.#message.release();
     this.#status(error);
     this.#stream.reset(NO_ERROR);
   }
 
   async #answer(request: Uint8Array): Promise<void> {
+    this.#isAnswered = true;
     try {
       const parts = await this.#handler(this.#path, request, { signal: this.#gone.signal });
       this.#stream.sendHeaders(ANSWER);
@@ -159,6 +183,8 @@ class Answering implements StreamEvents {
       this.#stream.sendHeaders([["grpc-status", "0"]], true);
     } catch (error) {
       this.#status(error);
+    } finally {
+      this.#message.release();
     }
   }
 
@@ -182,8 +208,8 @@ class Asking implements StreamEvents {
   #status: ReadonlyMap<string, string> = new Map();
   #failed: unknown;
 
-  constructor(options: TransportOptions) {
-    this.#message = new Message(options);
+  constructor(options: TransportOptions, held: HeldBytes) {
+    this.#message = new Message(options, held);
     const { promise, ...settle } = Promise.withResolvers<Uint8Array>();
     this.answer = promise;
     this.#settle = settle;
@@ -223,6 +249,10 @@ class Asking implements StreamEvents {
   fail(error: unknown): void {
     this.#settle.reject(error);
   }
+
+  leave(): void {
+    this.#message.release();
+  }
 }
 
 /** Errors of a connection that was made and then lost. */
@@ -236,19 +266,22 @@ class Lost extends Error {}
 class GrpcChannel implements Channel {
   readonly #target: string;
   readonly #options: TransportOptions;
+  readonly #held: HeldBytes;
   #connection: Http2Connection | null = null;
   #closed = false;
 
   constructor(target: string, options: TransportOptions = {}) {
+    checkSecret(options);
     this.#target = targetOf(target);
     this.#options = networkOf(target, options);
+    this.#held = heldBytes(options);
   }
 
   async call(path: string, request: Uint8Array, options: CallOptions = {}): Promise<Uint8Array> {
     if (this.#closed) throw new UnavailableError(`The channel to ${this.#target} is closed`);
     const { signal, timeoutMs } = options;
     signal?.throwIfAborted();
-    const call = new Asking(this.#options), connection = this.#connected();
+    const call = new Asking(this.#options, this.#held), connection = this.#connected();
     const stream = connection.request(this.#headers(path, timeoutMs), call);
     const leave = (): void => call.fail(signal!.reason);
     signal?.addEventListener("abort", leave, { once: true });
@@ -270,6 +303,7 @@ class GrpcChannel implements Channel {
       signal?.removeEventListener("abort", leave);
       // Does nothing to a stream that has ended.
       stream.reset();
+      call.leave();
     }
   }
 

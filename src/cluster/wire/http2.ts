@@ -30,6 +30,7 @@ import {
   words,
 } from "./http2_frames.ts";
 import { Http2Stream, type StreamEvents, type StreamOwner } from "./http2_stream.ts";
+import { FrameRate } from "./http2_limits.ts";
 import { CHUNK, FrameWriter } from "./http2_writer.ts";
 
 export interface ConnectionOptions {
@@ -65,6 +66,7 @@ export class Http2Connection implements StreamOwner {
   readonly #streams = new Map<number, Http2Stream>();
   readonly #frames: FrameReader;
   readonly #reader = new HeaderReader();
+  readonly #rate = new FrameRate();
   #lastAccepted = 0;
   #nextId = 1;
   #window = FIRST_WINDOW;
@@ -87,7 +89,11 @@ export class Http2Connection implements StreamOwner {
       data: (id, bytes, size) => this.#data(id, bytes, size),
       dataEnd: (id) => this.#dataEnd(id),
       headers: (id, block, isEnd) => this.#headers(id, block, isEnd),
-      control: (frame) => this.#control(frame),
+      empty: () => this.#rate.add(),
+      control: (frame) => {
+        this.#rate.add();
+        this.#control(frame);
+      },
     });
     this.#writer = new FrameWriter(socket, () => this.#wake());
     socket.setNoDelay(true);
@@ -293,9 +299,7 @@ export class Http2Connection implements StreamOwner {
       case SETTINGS:
         this.#begun = true;
         if (flags & ACK) return;
-        for (let at = 0; at + 6 <= body.length; at += 6) {
-          this.#setting(view.getUint16(at), view.getUint32(at + 2));
-        }
+        this.#settings(view);
         return this.#frame(SETTINGS, ACK, 0, []);
       case PING:
         if ((flags & ACK) === 0) this.#frame(PING, ACK, 0, [body]);
@@ -331,11 +335,18 @@ export class Http2Connection implements StreamOwner {
     events?.lost(new UnavailableError(why));
   }
 
-  #setting(id: number, value: number): void {
-    if (id === MAX_FRAME) this.#maxFrame = Math.max(FIRST_MAX_FRAME, value);
-    if (id !== INITIAL_WINDOW) return;
-    for (const stream of this.#streams.values()) stream.window += value - this.#firstWindow;
-    this.#firstWindow = value;
+  /** Takes the settings of a frame. The last value of each counts: a frame may have ten thousand. */
+  #settings(view: DataView): void {
+    let window = this.#firstWindow;
+    for (let at = 0; at + 6 <= view.byteLength; at += 6) {
+      const id = view.getUint16(at), value = view.getUint32(at + 2);
+      if (id === MAX_FRAME) this.#maxFrame = Math.max(FIRST_MAX_FRAME, value);
+      if (id === INITIAL_WINDOW) window = value;
+    }
+    if (window > MOST_WINDOW) throw new DataLossError("A window is too large");
+    if (window === this.#firstWindow) return;
+    for (const stream of this.#streams.values()) stream.window += window - this.#firstWindow;
+    this.#firstWindow = window;
     this.#wake();
   }
 
@@ -346,7 +357,10 @@ export class Http2Connection implements StreamOwner {
     const { accept } = this.#options;
     if (stream === undefined && accept !== undefined && id > this.#lastAccepted) {
       this.#lastAccepted = id;
-      if (this.#streams.size >= MOST_STREAMS) return this.#sendReset(id, REFUSED);
+      if (this.#streams.size >= MOST_STREAMS) {
+        this.#rate.add();
+        return this.#sendReset(id, REFUSED);
+      }
       stream = this.#add(id, null);
       stream.events = accept(stream);
     }

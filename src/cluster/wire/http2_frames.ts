@@ -17,8 +17,8 @@ export const ENABLE_PUSH = 2, CONCURRENT_STREAMS = 3, INITIAL_WINDOW = 4, MAX_FR
 export const MAX_FRAME_TAKEN: number = 1 << 20;
 const FRAME_HEAD = 9;
 /**
- * Most bytes of a frame without data, and of a block of headers with the heads of its frames: they are kept until
- * they are whole.
+ * Most bytes of a frame without data or with padding, and of a block of headers with the heads of its frames: they are kept
+ * until they are whole.
  */
 const MAX_CONTROL = 1 << 16;
 /** Size below which neighbouring parts are copied into one write. */
@@ -46,6 +46,8 @@ export interface FrameSink {
   dataEnd(id: number): void;
   /** A whole block of headers. */
   headers(id: number, block: Uint8Array, isEnd: boolean): void;
+  /** A frame of bytes that has none. */
+  empty(): void;
   /** Any other frame. */
   control(frame: ControlFrame): void;
 }
@@ -87,8 +89,9 @@ export class FrameReader {
   #left = 0;
   #body: Uint8Array | null = null;
   /** A block of headers that continues in the next frame. */
-  #block: { readonly id: number; readonly isEnd: boolean; readonly parts: Uint8Array[] } | null =
-    null;
+  #block:
+    | { readonly id: number; readonly isEnd: boolean; readonly parts: Uint8Array[]; size: number }
+    | null = null;
 
   /** Creates a reader; `wantsPreface`: the other end is a client. */
   constructor(wantsPreface: boolean, sink: FrameSink) {
@@ -118,6 +121,11 @@ export class FrameReader {
     }
   }
 
+  /** True for a frame without bytes that does not end a stream either. */
+  get #isEmpty(): boolean {
+    const [a, b, c, , flags] = this.#head;
+    return (a | b | c) === 0 && (flags & END_STREAM) === 0;
+  }
   get #kind(): number {
     return this.#head[3];
   }
@@ -131,7 +139,7 @@ export class FrameReader {
   #begin(): void {
     const [a, b, c] = this.#head, length = a << 16 | b << 8 | c;
     const isPlain = this.#kind === DATA && (this.#flags & PADDED) === 0;
-    if (length > (this.#kind === DATA ? MAX_FRAME_TAKEN : MAX_CONTROL)) {
+    if (length > (isPlain ? MAX_FRAME_TAKEN : MAX_CONTROL)) {
       throw new DataLossError(`A frame of ${length} bytes is too long`);
     }
     if (this.#block !== null && this.#kind !== CONTINUATION) {
@@ -147,6 +155,7 @@ export class FrameReader {
     this.#headAt = 0;
     this.#body = null;
     if (kind === DATA) {
+      if (this.#isEmpty) this.#sink.empty();
       if (body !== null) {
         this.#sink.data(id, body.subarray(1, Math.max(1, body.length - body[0])), body.length);
       }
@@ -154,7 +163,7 @@ export class FrameReader {
     } else if (kind === HEADERS) {
       const from = (flags & PADDED ? 1 : 0) + (flags & PRIORITY ? 5 : 0);
       const part = body!.subarray(from, body!.length - (flags & PADDED ? body![0] : 0));
-      this.#block = { id, isEnd: (flags & END_STREAM) !== 0, parts: [part] };
+      this.#block = { id, isEnd: (flags & END_STREAM) !== 0, parts: [part], size: 0 };
       if (flags & END_HEADERS) this.#endBlock();
     } else if (kind === CONTINUATION) this.#goOn(id, flags, body!);
     else this.#sink.control({ kind, flags, id, body: body! });
@@ -165,7 +174,8 @@ export class FrameReader {
     if (block?.id !== id) throw new DataLossError("Headers are out of order");
     block.parts.push(part);
     // The heads count too: else frames without bytes would never reach the limit.
-    if (block.parts.reduce((n, p) => n + FRAME_HEAD + p.length, 0) > MAX_CONTROL) {
+    block.size += FRAME_HEAD + part.length;
+    if (block.size > MAX_CONTROL) {
       throw new DataLossError("Headers are too long");
     }
     if (flags & END_HEADERS) this.#endBlock();

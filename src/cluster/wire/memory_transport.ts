@@ -4,6 +4,7 @@
 import { UnauthenticatedError, UnavailableError } from "../../engine/core/errors.ts";
 import {
   type Channel,
+  checkSecret,
   errorOf,
   type Handler,
   type Listener,
@@ -32,8 +33,10 @@ export class MemoryTransport implements Transport {
   listen(
     { host, port }: { readonly host: string; readonly port: number },
     handler: Handler,
-    { secret }: TransportOptions = {},
+    options: TransportOptions = {},
   ): Promise<Listener> {
+    checkSecret(options);
+    const { secret } = options;
     const address = `${host}:${port === 0 ? this.#ports++ : port}`;
     if (this.#places.has(address)) {
       return Promise.reject(new UnavailableError(`Cannot listen on ${address}: it is taken`));
@@ -49,7 +52,9 @@ export class MemoryTransport implements Transport {
   }
 
   /** Returns a channel to `host:port`. */
-  connect(target: string, { secret = "" }: TransportOptions = {}): Channel {
+  connect(target: string, options: TransportOptions = {}): Channel {
+    checkSecret(options);
+    const { secret = "" } = options;
     const address = targetOf(target);
     const open = new Set<() => void>();
     let isClosed = false;

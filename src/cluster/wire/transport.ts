@@ -20,6 +20,7 @@ import {
   UnavailableError,
   UnimplementedError,
   UnknownError,
+  ValueError,
 } from "../../engine/core/errors.ts";
 
 import type { TransportOptions } from "../../engine/core/network.ts";
@@ -65,6 +66,12 @@ export function statusOf(thrown: unknown): { code: number; message: string } {
   if (error instanceof OpError) return { code: error.code, message };
   // The caller's mistakes are not the server's faults.
   return { code: error instanceof TypeError || error instanceof RangeError ? 3 : 2, message };
+}
+
+/** Throws `ValueError` for an empty secret, as of an environment variable that is not set: it would guard nothing. */
+export function checkSecret({ secret }: TransportOptions): void {
+  if (secret !== "") return;
+  throw new ValueError("Cannot use an empty secret: wanted one with characters, or none");
 }
 
 /** Compares two secrets in a time that does not tell where they differ. */

@@ -7,6 +7,7 @@ import { HAS_WEBGPU } from "../../devices.ts";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Cluster, fixture, onTransports, TestTask } from "./cluster.ts";
 import { arrayOf } from "../../../src/cluster/wire/element_wire.ts";
+import { Worker } from "../../../src/cluster/server/worker_service.ts";
 import { call } from "../../../src/cluster/wire/rpc.ts";
 import { tensorToJson } from "../../../src/tensorflow/graph_def/values.ts";
 import { WorkerService } from "../../../src/tensorflow/proto/worker_pb.ts";
@@ -337,6 +338,30 @@ onTransports("a tensor of a task that was started anew is not to be had", async 
     errors.InternalError,
     "nonsense",
   );
+});
+
+Deno.test("a step that no master has run is forgotten with its last caller", async () => {
+  const transport = new MemoryTransport(), name = "/job:w/replica:0/task:0/device:CPU:0";
+  const devices = { list: () => [{ name, incarnation: 5n }] };
+  const worker = new Worker({ devices } as unknown as ConstructorParameters<typeof Worker>[0]);
+  const listener = await transport.listen({ host: "h", port: 0 }, worker.handler);
+  const channel = transport.connect(listener.address);
+  const ask = (signal: AbortSignal, edge: string) =>
+    call(channel, method.recvTensor, {
+      stepId: 1n,
+      rendezvousKey: `${name};0000000000000005;${name};${edge};0:0`,
+    }, { signal });
+  const [first, second] = [new AbortController(), new AbortController()];
+  const calls = [ask(first.signal, "a"), ask(first.signal, "b"), ask(second.signal, "a")];
+  // The handler has the calls after a turn.
+  while (worker.steps === 0) await Promise.resolve();
+  first.abort();
+  await Promise.allSettled(calls.slice(0, 2));
+  assertEquals(worker.steps, 1);
+  second.abort();
+  await Promise.allSettled(calls);
+  while (worker.steps > 0) await Promise.resolve();
+  await listener.close();
 });
 
 onTransports("what a task lacks is told when a graph is registered", async (transport) => {

@@ -2,8 +2,10 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { grpcTransport, type Listener } from "@weft/weft/distribute";
+import { grpcTransport, type Listener, MemoryTransport } from "@weft/weft/distribute";
+import { Message } from "../../../src/cluster/wire/grpc_message.ts";
 import { HeaderReader, type Headers, writeHeaders } from "../../../src/cluster/wire/hpack.ts";
+import { HeldBytes } from "../../../src/cluster/wire/http2_limits.ts";
 
 const { errors } = tf;
 const HOST = { host: "127.0.0.1", port: 0 };
@@ -99,6 +101,18 @@ function portOf({ address }: Listener): number {
 
 const PREFACE = new TextEncoder().encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 const frame = (length: string, rest: string): Uint8Array => hex(length + rest);
+/** More frames than a second may have, also where they take ten of them to read. */
+function flood(...parts: readonly Uint8Array[]): Uint8Array[] {
+  const size = parts.reduce((n, p) => n + p.length, 0), all = new Uint8Array(size * 250_000);
+  let at = 0;
+  while (at < all.length) {
+    for (const part of parts) {
+      all.set(part, at);
+      at += part.length;
+    }
+  }
+  return [PREFACE, all];
+}
 const NOT_HTTP2: Readonly<Record<string, readonly Uint8Array[]>> = {
   "HTTP/1": [new TextEncoder().encode("GET / HTTP/1.1\r\nHost: a\r\n\r\n")],
   "bytes of zero": [new Uint8Array(1000)],
@@ -121,6 +135,12 @@ const NOT_HTTP2: Readonly<Record<string, readonly Uint8Array[]>> = {
   ],
   "headers that cannot be read": [PREFACE, frame("000002", "010500000001ff80")],
   "a promise": [PREFACE, frame("000004", "05040000000100000002")],
+  "pings without end": flood(frame("000008", "060000000000"), new Uint8Array(8)),
+  "settings without end": flood(frame("000000", "040000000000")),
+  "resets without end": flood(frame("000004", "030000000001"), new Uint8Array(4)),
+  "bytes that are none, without end": flood(frame("000000", "000000000001")),
+  "a padded frame of bytes that is too long": [PREFACE, frame("020000", "000800000001")],
+  "a window that is too large": [PREFACE, frame("000006", "040000000000"), hex("0004ffffffff")],
   "windows without end": [PREFACE, ...Array(3).fill(frame("000004", "0800000000007fffffff"))],
 };
 for (const [name, bytes] of Object.entries(NOT_HTTP2)) {
@@ -290,3 +310,84 @@ Deno.test("large messages go both ways at once, as the other end takes them", as
   channel.close();
   await listener.close();
 });
+
+Deno.test("messages take memory as their bytes come, and together no more than four of the longest", () => {
+  const most = 1 << 20, held = new HeldBytes(4 * most);
+  const head = new Uint8Array(5);
+  new DataView(head.buffer).setUint32(1, most);
+  const open = Array.from({ length: 50 }, () => {
+    const message = new Message({ maxMessageBytes: most }, held);
+    message.add(head);
+    message.add(new Uint8Array(1));
+    return message;
+  });
+  const full = new Message({ maxMessageBytes: most }, held);
+  full.add(head);
+  assertThrows(
+    () => {
+      for (const message of open) {
+        for (let k = 0; k < 4; k++) message.add(new Uint8Array(most / 16));
+      }
+    },
+    errors.ResourceExhaustedError,
+    "together",
+  );
+  full.release();
+  for (const message of open) message.release();
+  for (let k = 0; k < 8; k++) {
+    const message = new Message({ maxMessageBytes: most }, held);
+    message.add(head);
+    const bytes = crypto.getRandomValues(new Uint8Array(1 << 16));
+    for (let n = 0; n < 16; n++) message.add(bytes);
+    message.add(bytes);
+    assertEquals(message.whole?.length, most);
+    assertEquals(message.whole!.subarray(-(1 << 16)), bytes);
+    message.release();
+    message.add(bytes);
+    assertEquals(message.whole, null);
+  }
+});
+
+Deno.test("the last of many settings counts, for open streams and for later ones", async () => {
+  const answer = new Uint8Array(100);
+  const listener = await grpcTransport.listen(HOST, () => Promise.resolve([answer]));
+  const guest = await Deno.connect({ hostname: "127.0.0.1", port: portOf(listener) });
+  const settings = new Uint8Array(6 * 10_000);
+  for (let at = 0; at < settings.length; at += 6) settings.set(hex("000400000000"), at);
+  settings.set(hex("0004000000ff"), settings.length - 6);
+  const block = writeHeaders([[":method", "POST"], [":path", "/a"]]);
+  const length = settings.length.toString(16).padStart(6, "0");
+  for (
+    const part of [
+      PREFACE,
+      frame(length, "040000000000"),
+      settings,
+      frame(block.length.toString(16).padStart(6, "0"), "010400000001"),
+      block,
+      frame("000005", "000100000001"),
+      new Uint8Array(5),
+    ]
+  ) for (let at = 0; at < part.length;) at += await guest.write(part.subarray(at));
+  // The answer of 105 bytes fits the window of 255, and comes whole.
+  const seen: number[] = [], buffer = new Uint8Array(4096);
+  while (!String(seen).includes(String([0, 0, 105, 0, 0]))) {
+    const n = await guest.read(buffer);
+    assert(n !== null, "the server answers");
+    seen.push(...buffer.subarray(0, n));
+  }
+  guest.close();
+  await listener.close();
+});
+
+for (
+  const [name, transport] of [["gRPC", grpcTransport], ["memory", new MemoryTransport()]] as const
+) {
+  Deno.test(`an empty secret is an error, over ${name}`, async () => {
+    await assertRejects(
+      async () => await transport.listen(HOST, () => Promise.resolve([]), { secret: "" }),
+      errors.ValueError,
+      "empty secret",
+    );
+    assertThrows(() => transport.connect("a:1", { secret: "" }), errors.ValueError, "empty secret");
+  });
+}

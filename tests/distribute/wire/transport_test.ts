@@ -136,7 +136,7 @@ onTransports(
 
 onTransports("a secret is asked for", async (transport) => {
   const listener = await transport.listen(HOST, echo, { secret: "söd" });
-  for (const secret of [undefined, "", "sö", "sött"]) {
+  for (const secret of [undefined, "sö", "sött"]) {
     const channel = transport.connect(listener.address, secret === undefined ? {} : { secret });
     await assertRejects(() => channel.call("/a", new Uint8Array()), errors.UnauthenticatedError);
     channel.close();

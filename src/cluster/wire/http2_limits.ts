@@ -1,0 +1,47 @@
+/** Limits of what other ends may ask for without giving anything: RFC 9113, 10.5. */
+import { DataLossError, ResourceExhaustedError } from "../../engine/core/errors.ts";
+
+/**
+ * Most frames a second of one connection that carry neither a call's headers nor its bytes: resets, settings, pings, windows. Reading
+ * so many takes about a fiftieth of a second.
+ */
+const MOST_FRAMES = 20_000;
+
+/** Counts such frames of a connection. */
+export class FrameRate {
+  #since = Date.now();
+  #count = 0;
+
+  /** Counts one. Throws `DataLossError` where there are too many. */
+  add(): void {
+    if (++this.#count <= MOST_FRAMES) return;
+    const now = Date.now();
+    if (now - this.#since < 1000) throw new DataLossError("Too many frames without a call's bytes");
+    this.#since = now;
+    this.#count = 1;
+  }
+}
+
+/** Bytes of messages that the calls of a server or a channel have sent so far: they are bounded together. */
+export class HeldBytes {
+  readonly #most: number;
+  #held = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Takes room for bytes. Throws `ResourceExhaustedError` where there is none. */
+  take(bytes: number): void {
+    if (this.#held + bytes > this.#most) {
+      throw new ResourceExhaustedError(
+        `Cannot read a message: those of all calls together take more than ${this.#most} bytes`,
+      );
+    }
+    this.#held += bytes;
+  }
+
+  release(bytes: number): void {
+    this.#held -= bytes;
+  }
+}
