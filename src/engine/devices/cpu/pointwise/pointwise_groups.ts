@@ -2,6 +2,7 @@
 import type { Problem } from "../../../core/op.ts";
 import type { Expr } from "../../../core/scalar/expr.ts";
 import { sumOf, termLists } from "../../../kernels/host/pointwise.ts";
+import { isShort } from "../../../kernels/host/numbers.ts";
 import type { Engine } from "../engine.ts";
 import type { FastPrepare, FastRun } from "../fast.ts";
 import { preparePointwise } from "./pointwise.ts";
@@ -31,8 +32,10 @@ export function prepareMembers(
 }
 
 export const prepareSum: FastPrepare = (engine, { inputs, outputs }) => {
-  const parts: FastRun[] = [];
-  for (const { from, to } of termLists(inputs.length)) {
+  const parts: FastRun[] = [], lists = termLists(inputs.length);
+  // A sum in parts would round after each.
+  if (lists.length > 1 && isShort(outputs[0].dtype)) return null;
+  for (const { from, to } of lists) {
     const before = from === 0 ? [] : outputs;
     const terms = [...before, ...inputs.slice(from, to)];
     const run = preparePointwise(engine, [sumOf(terms.length)], terms, outputs[0].shape);
