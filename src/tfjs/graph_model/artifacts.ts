@@ -83,7 +83,7 @@ export async function readArtifacts(
 ): Promise<LoadedArtifacts> {
   const onProgress = options?.onProgress;
   if (typeof source === "string" || source instanceof URL) {
-    return await readModelJson(String(source), options);
+    return await readModelJson(String(source), options ?? {});
   }
   if (typeof source !== "object" || source === null) {
     throw new TypeError(

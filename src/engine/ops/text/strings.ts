@@ -2,32 +2,25 @@
 import "./text_ops.ts";
 import "./text_codes.ts";
 import "./text_parts.ts";
-import "./unicode.ts";
-import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
-import { wrongArgument } from "../../core/arguments.ts";
+import { apply, apply1, compose } from "../../core/apply.ts";
+import { optionCheck, wrongArgument } from "../../core/arguments.ts";
 
+import { asDType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { type Attrs, lookupOp } from "../../core/op.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
 import { onesLike } from "../array/creation.ts";
-import { range } from "../array/ranges.ts";
 import { slice } from "../array/slice.ts";
-import { reshape, shape } from "../array/view.ts";
-import { asTensor, castInput, shapeOfInput, toIndexInput, toInput } from "../input.ts";
-import { mul } from "../pointwise/arithmetic.ts";
+import { reshape } from "../array/view.ts";
+import { asTensor, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 import { RaggedTensor } from "../ragged/ragged_tensor.ts";
+import { texts } from "./text_input.ts";
 import { stringNGrams, stringToHashBucketFast } from "../host/string.ts";
 
 /** The unit in which lengths and places are counted. */
 export type StringUnit = "BYTE" | "UTF8_CHAR";
-
-function texts(x: TensorLike, fn: string, arg = "input"): OpInput {
-  const input = toInput(x, arg, `strings.${fn}`, { dtype: "string" });
-  if (input.dtype === "string") return input;
-  throw wrongArgument(x, arg, `strings.${fn}`, "strings");
-}
 
 function map(op: string, x: TensorLike, fn: string, attrs: Attrs = {}): Tensor {
   return apply1(lookupOp(op)!, [texts(x, fn)], attrs);
@@ -221,8 +214,16 @@ export function toNumber(
   input: TensorLike,
   outType: "float32" | "float64" | "int32" | "int64" = "float32",
 ): Tensor {
-  return map("StringToNumber", input, "toNumber", { out_type: outType });
+  return map("StringToNumber", input, "toNumber", { out_type: asDType(outType) });
 }
+
+const checkAsString = optionCheck<AsStringOptions>("strings.asString", {
+  precision: true,
+  scientific: true,
+  shortest: true,
+  width: true,
+  fill: true,
+});
 
 /** Options of {@linkcode asString}. */
 export interface AsStringOptions {
@@ -248,6 +249,7 @@ export interface AsStringOptions {
  * ```
  */
 export function asString(input: TensorLike, options: AsStringOptions = {}): Tensor {
+  checkAsString(options);
   return apply1(lookupOp("AsString")!, [toInput(input, "input", "strings.asString")], {
     ...options,
   });
@@ -275,88 +277,6 @@ export function encodeBase64(input: TensorLike, pad = false): Tensor {
 /** The bytes that each string writes in web-safe base64. TensorFlow op `DecodeBase64`. Throws `InvalidArgumentError` for other text. */
 export function decodeBase64(input: TensorLike): Tensor {
   return map("DecodeBase64", input, "decodeBase64");
-}
-
-/** Options of the functions on code points. */
-export interface UnicodeOptions {
-  /** Invalid bytes: an error, the replacement character or nothing. Default `"replace"`. */
-  readonly errors?: "strict" | "replace" | "ignore";
-  /** The code point in the place of invalid bytes. Default 65533. */
-  readonly replacementChar?: number;
-}
-
-/**
- * The code points of each string: of a scalar a vector, of a vector a ragged tensor; int32. TensorFlow op `UnicodeDecode`. Throws
- * `ValueError` for other ranks.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * console.log((tf.strings.unicodeDecode(["aé", ""], "UTF-8") as tf.RaggedTensor).toList()); // [[97, 233], []]
- * ```
- */
-export function unicodeDecode(
-  input: TensorLike,
-  inputEncoding: string,
-  { errors = "replace", replacementChar = 65533 }: UnicodeOptions = {},
-): Tensor | RaggedTensor {
-  return compose(() => {
-    const given = texts(input, "unicodeDecode"), known = shapeOfInput(given);
-    if (known === null || known.length > 1) {
-      throw new ValueError(
-        `Cannot decode strings of shape ${shapeText(known)}: wanted a scalar or a vector`,
-      );
-    }
-    const [splits, codes] = apply(lookupOp("UnicodeDecode")!, [given], {
-      input_encoding: inputEncoding,
-      errors,
-      replacement_char: replacementChar,
-      Tsplits: "int32",
-    });
-    return known.length === 0 ? codes : RaggedTensor.fromRowSplits(codes, splits);
-  });
-}
-
-/**
- * The string that code points write: of a vector a scalar, of a ragged tensor a vector. TensorFlow op `UnicodeEncode`. Throws
- * `ValueError` for other ranks.
- *
- * @example
- * ```ts
- * import * as tf from "@weft/weft";
- * const codes = tf.strings.unicodeDecode(["abc"], "UTF-8") as tf.RaggedTensor;
- * console.log(await tf.strings.unicodeEncode(codes, "UTF-8").array()); // ["abc"]
- * ```
- */
-export function unicodeEncode(
-  input: RaggedTensor | TensorLike,
-  outputEncoding: string,
-  { errors = "replace", replacementChar = 65533 }: UnicodeOptions = {},
-): Tensor {
-  const attrs = { output_encoding: outputEncoding, errors, replacement_char: replacementChar };
-  return compose(() => {
-    if (input instanceof RaggedTensor) {
-      const codes = input.values;
-      if (codes instanceof RaggedTensor) {
-        throw new ValueError("Cannot encode code points of more than one ragged axis");
-      }
-      return apply1(lookupOp("UnicodeEncode")!, [castInput(codes, "int32"), input.rowSplits], {
-        ...attrs,
-        Tsplits: input.rowSplits.dtype,
-      });
-    }
-    const codes = castInput(toIndexInput(input, "input", "strings.unicodeEncode"), "int32");
-    if (shapeOfInput(codes)?.length !== 1) {
-      throw new ValueError(
-        `Cannot encode code points of shape ${
-          shapeText(shapeOfInput(codes))
-        }: wanted a vector or a ragged tensor`,
-      );
-    }
-    const size = shape(codes), ends = mul(range(0, 2, 1, "int32"), size);
-    const all = apply1(lookupOp("UnicodeEncode")!, [codes, ends], { ...attrs, Tsplits: "int32" });
-    return reshape(all, []);
-  });
 }
 
 /**
@@ -391,3 +311,5 @@ export function ngrams(
     return RaggedTensor.fromRowSplits(nGrams, nGramsSplits);
   });
 }
+
+export { unicodeDecode, unicodeEncode, type UnicodeOptions } from "./code_points.ts";

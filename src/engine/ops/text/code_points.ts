@@ -1,0 +1,107 @@
+/** Code points of strings: `tf.strings.unicodeDecode` and `unicodeEncode`. */
+import "./unicode.ts";
+import { apply, apply1, compose } from "../../core/apply.ts";
+import { optionCheck } from "../../core/arguments.ts";
+import { ValueError } from "../../core/errors.ts";
+import { lookupOp } from "../../core/op.ts";
+import { shapeText } from "../../core/shape.ts";
+import type { Tensor, TensorLike } from "../../core/tensor.ts";
+import { range } from "../array/ranges.ts";
+import { reshape, shape } from "../array/view.ts";
+import { castInput, shapeOfInput, toIndexInput } from "../input.ts";
+import { mul } from "../pointwise/arithmetic.ts";
+import { RaggedTensor } from "../ragged/ragged_tensor.ts";
+import { texts } from "./text_input.ts";
+
+const UNICODE = { errors: true, replacementChar: true } as const;
+
+const checkUnicode = {
+  unicodeDecode: optionCheck<UnicodeOptions>("strings.unicodeDecode", UNICODE),
+  unicodeEncode: optionCheck<UnicodeOptions>("strings.unicodeEncode", UNICODE),
+};
+
+/** Options of the functions on code points. */
+export interface UnicodeOptions {
+  /** Invalid bytes: an error, the replacement character or nothing. Default `"replace"`. */
+  readonly errors?: "strict" | "replace" | "ignore";
+  /** The code point in the place of invalid bytes. Default 65533. */
+  readonly replacementChar?: number;
+}
+
+/**
+ * The code points of each string: of a scalar a vector, of a vector a ragged tensor; int32. TensorFlow op `UnicodeDecode`. Throws
+ * `ValueError` for other ranks.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * console.log((tf.strings.unicodeDecode(["aé", ""], "UTF-8") as tf.RaggedTensor).toList()); // [[97, 233], []]
+ * ```
+ */
+export function unicodeDecode(
+  input: TensorLike,
+  inputEncoding: string,
+  options: UnicodeOptions = {},
+): Tensor | RaggedTensor {
+  checkUnicode.unicodeDecode(options);
+  const { errors = "replace", replacementChar = 65533 } = options;
+  return compose(() => {
+    const given = texts(input, "unicodeDecode"), known = shapeOfInput(given);
+    if (known === null || known.length > 1) {
+      throw new ValueError(
+        `Cannot decode strings of shape ${shapeText(known)}: wanted a scalar or a vector`,
+      );
+    }
+    const [splits, codes] = apply(lookupOp("UnicodeDecode")!, [given], {
+      input_encoding: inputEncoding,
+      errors,
+      replacement_char: replacementChar,
+      Tsplits: "int32",
+    });
+    return known.length === 0 ? codes : RaggedTensor.fromRowSplits(codes, splits);
+  });
+}
+
+/**
+ * The string that code points write: of a vector a scalar, of a ragged tensor a vector. TensorFlow op `UnicodeEncode`. Throws
+ * `ValueError` for other ranks.
+ *
+ * @example
+ * ```ts
+ * import * as tf from "@weft/weft";
+ * const codes = tf.strings.unicodeDecode(["abc"], "UTF-8") as tf.RaggedTensor;
+ * console.log(await tf.strings.unicodeEncode(codes, "UTF-8").array()); // ["abc"]
+ * ```
+ */
+export function unicodeEncode(
+  input: RaggedTensor | TensorLike,
+  outputEncoding: string,
+  options: UnicodeOptions = {},
+): Tensor {
+  checkUnicode.unicodeEncode(options);
+  const { errors = "replace", replacementChar = 65533 } = options;
+  const attrs = { output_encoding: outputEncoding, errors, replacement_char: replacementChar };
+  return compose(() => {
+    if (input instanceof RaggedTensor) {
+      const codes = input.values;
+      if (codes instanceof RaggedTensor) {
+        throw new ValueError("Cannot encode code points of more than one ragged axis");
+      }
+      return apply1(lookupOp("UnicodeEncode")!, [castInput(codes, "int32"), input.rowSplits], {
+        ...attrs,
+        Tsplits: input.rowSplits.dtype,
+      });
+    }
+    const codes = castInput(toIndexInput(input, "input", "strings.unicodeEncode"), "int32");
+    if (shapeOfInput(codes)?.length !== 1) {
+      throw new ValueError(
+        `Cannot encode code points of shape ${
+          shapeText(shapeOfInput(codes))
+        }: wanted a vector or a ragged tensor`,
+      );
+    }
+    const size = shape(codes), ends = mul(range(0, 2, 1, "int32"), size);
+    const all = apply1(lookupOp("UnicodeEncode")!, [codes, ends], { ...attrs, Tsplits: "int32" });
+    return reshape(all, []);
+  });
+}
