@@ -369,7 +369,7 @@ export type {
   TensorsOf,
 } from "./src/engine/runtime/control/functional_ops.ts";
 export type { TensorArrayOptions } from "./src/engine/runtime/control/tensor_array.ts";
-export type { DeviceInfo } from "./src/engine/runtime/devices/devices.ts";
+export type { DeviceInfo, ReadyInfo } from "./src/engine/runtime/devices/devices.ts";
 export type {
   ConcreteFunctionHandle,
   FunctionOptions,

@@ -146,3 +146,37 @@ Deno.test({
     await tf.setBackend("cpu");
   },
 });
+
+testOnDevices("trace().table() adds up count, time and bytes by op", async (device) => {
+  const f = tf.function((x: tf.Tensor) => {
+    const y = tf.numpyFunction((v: tf.NdArray) => v, [tf.cumsum(x)], spec, { name: "middle" });
+    return tf.cumsum(y);
+  });
+  using x = tf.ones([4]);
+  (await f.async(x)).dispose();
+  const { result, table } = await tf.trace(() => f.async(x));
+  result.dispose();
+  const [head, ...lines] = table().split("\n").map((line) => line.split(/\s{2,}/));
+  assertEquals(head, ["op", "work", "device", "count", "ms", "bytes"]);
+  const of = (op: string) =>
+    lines.filter(([name]) => name!.startsWith(op)).map((l) => l.slice(1, 4));
+  const [work, on] = device === "cpu" ? ["step", "CPU"] : ["recording", "host"];
+  assertEquals(of("Cumsum"), [[work, on, "2"]]);
+  assertEquals(of("PyFunc middle"), [["script", "host", "1"]]);
+  assertEquals(of("readback").length, device === "cpu" ? 0 : 1);
+  const times = lines.map((l) => Number(l[4]));
+  assertEquals(times, times.toSorted((a, b) => b - a));
+});
+
+testOnDevices("profile().table() prints the counts", async () => {
+  const { result, table } = await tf.profile(() => tf.add([1], 2));
+  result.dispose();
+  const lines = table().split("\n").map((line) => line.split(/\s+/));
+  assertEquals(lines.map(([name]) => name).includes("readbacks"), true);
+  assertEquals(lines.find(([name]) => name === "hostCalls"), ["hostCalls", "0"]);
+});
+
+testOnDevices("ready() resolves to the default device and the reason for it", async (device) => {
+  const type = device === "cpu" ? "CPU" : "GPU";
+  assertEquals(await tf.ready(), { device: `/device:${type}:0`, reason: "setBackend() chose it" });
+});

@@ -2,6 +2,7 @@
 import { wantFunction } from "../core/arguments.ts";
 import { setTracer, type Span, tracer } from "../core/trace.ts";
 import { gpuDevice } from "./devices/devices.ts";
+import { traceTable } from "./trace_table.ts";
 
 /** An event of Chrome's trace event format. */
 export interface TraceEvent {
@@ -39,6 +40,8 @@ export interface TraceInfo<T> {
   readonly result: T;
   /** The recorded events. */
   readonly trace: Trace;
+  /** Count, time and bytes by op as a text, the longest first. Eager ops of the CPU are not recorded. */
+  readonly table: () => string;
 }
 
 const HOST = 1, GPU = 2;
@@ -58,8 +61,9 @@ function tellAll(span: Span): void {
  * import * as tf from "@weft/weft";
  * import { assert } from "@std/assert";
  * const f = tf.function((x: tf.Tensor) => tf.add(tf.square(x), 1));
- * const { result, trace } = await tf.trace(() => f(tf.scalar(3)));
+ * const { result, trace, table } = await tf.trace(() => f(tf.scalar(3)));
  * assert(trace.traceEvents.some((e) => e.cat === "plan"));
+ * console.log(table()); // op work device count ms bytes…
  * // await Deno.writeTextFile("trace.json", JSON.stringify(trace));
  * ```
  */
@@ -73,7 +77,12 @@ export async function trace<T>(fn: () => T | Promise<T>): Promise<TraceInfo<T>> 
   try {
     const result = await fn();
     await gpuDevice()?.settleTrace?.();
-    return { result, trace: { traceEvents: eventsOf(spans, began), displayTimeUnit: "ms" } };
+    const traceEvents = eventsOf(spans, began);
+    return {
+      result,
+      trace: { traceEvents, displayTimeUnit: "ms" },
+      table: () => traceTable(traceEvents),
+    };
   } finally {
     listeners.delete(listen);
     if (listeners.size === 0) setTracer(null);

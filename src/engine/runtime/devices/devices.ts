@@ -24,7 +24,10 @@ const inUse = {
   generation: 0,
   /** True while kernels are loaded that an op has missed. */
   isLoading: false,
+  /** The reason for the default device. */
+  reason: "ready() has not been awaited",
 };
+const CHOSEN = "setBackend() chose it";
 const forgetters: (() => void)[] = [];
 
 export function cpuDevice(): Device {
@@ -118,26 +121,36 @@ async function findGpu(): Promise<Device | null> {
   return found;
 }
 
+/** The answer of {@linkcode ready}. */
+export interface ReadyInfo {
+  /** Name of the default device: `/device:CPU:0` or `/device:GPU:0`. */
+  readonly device: string;
+  /** The reason for it, in words. */
+  readonly reason: string;
+}
+
 /**
  * Finds the adapters and chooses the default device: a hardware GPU, else the CPU; `WEFT_DEVICE=cpu|webgpu` overrides.
- * Eager work on the CPU needs no `ready()`. After `UnavailableError`, which reports a lost GPU device, it waits for the
- * next one.
+ * Resolves to the device and the reason for it. Eager work on the CPU needs no `ready()`. After `UnavailableError`, which
+ * reports a lost GPU device, it waits for the next one. Rejects with `ValueError` where `WEFT_DEVICE` asks for what is not there.
  *
  * @example
  * ```ts
  * import * as tf from "@weft/weft";
- * await tf.ready();
- * console.log(tf.getBackend(), tf.listDevices());
+ * const { device, reason } = await tf.ready();
+ * console.log(device, reason); // /device:… …
  * ```
  */
-export async function ready(): Promise<void> {
+export async function ready(): Promise<ReadyInfo> {
   const found = await findGpu();
-  choose(found);
+  inUse.reason = choose(found) ?? inUse.reason;
   if (inUse.chosen === cpu) await loadCpuKernels();
+  return { device: defaultDevice().name, reason: inUse.reason };
 }
 
-function choose(found: Device | null): void {
-  if (inUse.chosen) return;
+/** Chooses the default device, unless it was chosen before; returns the reason. */
+function choose(found: Device | null): string | null {
+  if (inUse.chosen) return null;
   const wish = environment("WEFT_DEVICE");
   if (wish !== undefined && wish !== "cpu" && wish !== "webgpu") {
     throw new ValueError(`Cannot use WEFT_DEVICE=${wish}: wanted "cpu" or "webgpu"`);
@@ -147,6 +160,14 @@ function choose(found: Device | null): void {
   }
   const useGpu = found !== null && (wish === "webgpu" || (wish === undefined && !found.software));
   inUse.chosen = useGpu ? found : cpu;
+  if (wish !== undefined) return `WEFT_DEVICE is ${wish}`;
+  if (useGpu) return `The adapter is a GPU: ${found.description}`;
+  if (found !== null) {
+    return `The only WebGPU adapter is software, which the CPU's own kernels outrun: ${found.description}`;
+  }
+  return (globalThis.navigator as { readonly gpu?: unknown } | undefined)?.gpu
+    ? "WebGPU has no adapter here"
+    : "This runtime has no WebGPU";
 }
 
 /**
@@ -157,6 +178,7 @@ export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
   if (name === "cpu") {
     await loadCpuKernels();
     inUse.chosen = cpu;
+    inUse.reason = CHOSEN;
     return true;
   }
   if (name !== "webgpu") {
@@ -165,6 +187,7 @@ export async function setBackend(name: "webgpu" | "cpu"): Promise<boolean> {
   const found = await findGpu();
   if (!found) return false;
   inUse.chosen = found;
+  inUse.reason = CHOSEN;
   return true;
 }
 

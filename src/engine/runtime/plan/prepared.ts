@@ -79,12 +79,13 @@ function ontoRunner({ onto }: PreparedKernel): Pick<PreparedKernel, "run"> {
 
 function runTraced(
   { node }: PlanStep,
+  device: Device,
   kernel: Pick<PreparedKernel, "name" | "run">,
   args: readonly (DeviceBuffer | undefined)[],
   results: readonly ConcreteSpec[],
 ): DeviceBuffer[] {
   const bytes = results.reduce((sum, { dtype, shape }) => sum + bytesOf(dtype, sizeOf(shape)), 0);
-  const details = { op: node.def.name, kernel: kernel.name, bytes };
+  const details = { op: node.def.name, kernel: kernel.name, device: device.type, bytes };
   return traced({ name: node.name, category: "step", details }, () => kernel.run(args));
 }
 
@@ -227,9 +228,13 @@ export class Prepared {
         const fault = kernel.fault === undefined ? null : kernel.fault();
         if (fault !== null) throw fault;
         const by = onto >= 0 ? ontoRunner(kernel) : kept === undefined ? kernel : form!.form;
-        const made = tracer === null
-          ? by.run(args)
-          : runTraced(step, { name: kernel.name, run: by.run }, args, to.map((r) => specs[r]));
+        const made = tracer === null ? by.run(args) : runTraced(
+          step,
+          device,
+          { name: kernel.name, run: by.run },
+          args,
+          to.map((r) => specs[r]),
+        );
         for (let i = 0; i < to.length; i++) buffers[to[i]] = made[i];
         for (let i = 0; i < frees.length; i++) device.free(buffers[frees[i]], specs[frees[i]]);
         if (slots !== null) { for (let i = 0; i < drops.length; i++) slots.drop(drops[i]); }

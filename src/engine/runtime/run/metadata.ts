@@ -52,6 +52,8 @@ export class RunCounter {
 export interface ProfileInfo<T> extends RunMetadata {
   /** The function's result. */
   readonly result: T;
+  /** The counts as a text. {@linkcode trace} has them by op. */
+  readonly table: () => string;
 }
 
 /**
@@ -70,5 +72,14 @@ export async function profile<T>(fn: () => T | Promise<T>): Promise<ProfileInfo<
   wantFunction(fn, "fn", "profile");
   const before = snapshotCounters();
   const result = await fn();
-  return { ...countsSince(before), result };
+  const counts = countsSince(before);
+  return { ...counts, result, table: () => countsText(counts) };
+}
+
+function countsText(counts: RunMetadata): string {
+  const lines = Object.entries(counts), width = Math.max(...lines.map(([name]) => name.length));
+  const digits = Math.max(...lines.map(([, n]) => String(n).length));
+  return lines.map(([name, n]) => `${name.padEnd(width)}  ${String(n).padStart(digits)}`).join(
+    "\n",
+  );
 }
