@@ -446,6 +446,7 @@ import "./engine/core/ranks.ts";
 import "./engine/runtime/devices/tuning.ts";
 import "./engine/runtime/eager/memory.ts";
 import "./engine/runtime/run/metadata.ts";
+import "./engine/runtime/trace_table.ts";
 import "./engine/runtime/trace.ts";
 import "./engine/runtime/control/cond.ts";
 import "./engine/graph/assert.ts";
