@@ -205,14 +205,14 @@ const onGpu = {
 };
 
 const onDefault = {
-  init: ready,
+  init: async () => void await ready(),
   createInferenceSessionHandler: (model: string | Uint8Array, options?: SessionOptions) =>
     load(model, options, getBackend() === "cpu" ? "cpu" : "any"),
 };
 
 /** WebNN by the kind of device that is asked for. */
 const onKind = {
-  init: ready,
+  init: async () => void await ready(),
   createInferenceSessionHandler(model: string | Uint8Array, options?: SessionOptions) {
     const [asked] = options?.executionProviders ?? [];
     const isGpu = typeof asked === "object" && asked.deviceType === "gpu" &&
