@@ -21,6 +21,9 @@ const FOLDER = "dist";
 /** Where it puts the package that npm's `overrides` may put in the place of `@tensorflow/tfjs-core`. */
 const TFJS_CORE_FOLDER = "out/tfjs-core";
 
+/** Where it puts the package that may stand in the place of onnxruntime's. */
+const ORT_FOLDER = "out/ort";
+
 /** The folder of declarations in the package. */
 const TYPES = "types";
 
@@ -171,6 +174,57 @@ export async function buildTfjsCore(folder: string): Promise<void> {
     }),
   );
   await write(folder, files);
+}
+
+/** Subpaths of onnxruntime's packages that programs import; all of them are one module. */
+const ORT_SUBPATHS = ["./all", "./jspi", "./wasm", "./webgl", "./webgpu"];
+
+/** Name and version of a package that stands in the place of another. */
+export interface StandIn {
+  /** Default: `@weft/ort`. */
+  readonly name?: string;
+  /** Default: Weft's. */
+  readonly version?: string;
+}
+
+/**
+ * Writes the package that stands in the place of `onnxruntime-web`, `-node` and `-common` into an empty folder: files that
+ * lead to Weft's.
+ */
+export async function buildOrt(folder: string, standIn: StandIn = {}): Promise<void> {
+  const { name, version, license } = readConfig(), target = `${name}/ort`;
+  const text = `export * from "${target}";\nexport { default } from "${target}";\n`;
+  const ort = await import(new URL("src/ort/mod.ts", ROOT).href);
+  // Node finds the names that a CommonJS package hands on only where they are spelled out.
+  const names = Object.keys(ort).map((key) => `exports.${key} = ort.${key};\n`).join("");
+  const entry = { types: "./index.d.ts", require: "./index.cjs", default: "./index.js" };
+  const manifest = {
+    name: standIn.name ?? "@weft/ort",
+    version: standIn.version ?? version,
+    description: "Stands in the place of onnxruntime-web, -node and -common, over Weft.",
+    license,
+    type: "module",
+    main: "./index.cjs",
+    types: "./index.d.ts",
+    exports: Object.fromEntries([
+      ...[".", ...ORT_SUBPATHS].map((path) => [path, entry]),
+      ["./package.json", "./package.json"],
+    ]),
+    sideEffects: true,
+    dependencies: {
+      [name]: `^${version}`,
+      "@bufbuild/protobuf": `^${readConfig().imports["@bufbuild/protobuf"]!.split("@").at(-1)}`,
+    },
+  };
+  await write(
+    folder,
+    new Map([
+      ["index.js", text],
+      ["index.d.ts", text],
+      ["index.cjs", `const ort = require("${target}");\n${names}`],
+      ["package.json", json(manifest)],
+    ]),
+  );
 }
 
 async function write(folder: string, files: ReadonlyMap<string, string>): Promise<void> {
@@ -338,7 +392,9 @@ async function main(args: readonly string[]): Promise<number> {
   await buildPackage(FOLDER);
   await Deno.remove(TFJS_CORE_FOLDER, { recursive: true }).catch(() => {});
   await buildTfjsCore(TFJS_CORE_FOLDER);
-  console.log(`${FOLDER}, ${TFJS_CORE_FOLDER}: written`);
+  await Deno.remove(ORT_FOLDER, { recursive: true }).catch(() => {});
+  await buildOrt(ORT_FOLDER);
+  console.log(`${FOLDER}, ${TFJS_CORE_FOLDER}, ${ORT_FOLDER}: written`);
   if (!args.includes("--check")) return 0;
   Deno.chdir(FOLDER);
   return (await run(Deno.execPath(), ["publish", "--dry-run", "--allow-dirty"])).code;

@@ -21,6 +21,8 @@ export interface CommandResult {
 export interface CommandOptions {
   /** Environment variables added to ours. */
   readonly env?: Record<string, string>;
+  /** Its working folder. Default: ours. */
+  readonly cwd?: string;
   /** Kill the program after so many milliseconds. */
   readonly timeoutMs?: number;
 }
@@ -46,12 +48,13 @@ export function capture(
 async function start(
   program: string,
   args: readonly string[],
-  { env = {}, timeoutMs }: CommandOptions,
+  { env = {}, cwd, timeoutMs }: CommandOptions,
   output: "inherit" | "piped",
 ): Promise<CommandResult> {
   const command = new Deno.Command(program, {
     args: [...args],
     env,
+    ...(cwd === undefined ? {} : { cwd }),
     stdin: "null",
     stdout: output,
     stderr: output,

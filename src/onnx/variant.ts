@@ -1,6 +1,8 @@
 /** A model's graph for some outputs and a mode: traced by shapes, run op by op, or built into another graph. */
 import { compose, currentInterpreter } from "../engine/core/apply.ts";
 import { withScope } from "../engine/core/scope_context.ts";
+import { DTYPES } from "../engine/core/dtype.ts";
+import type { NdArray } from "../engine/core/nd_array.ts";
 import { Tensor } from "../engine/core/tensor.ts";
 import type { TensorSpec } from "../engine/core/tensor_spec.ts";
 import { currentGraph } from "../engine/graph/current_graph.ts";
@@ -29,6 +31,9 @@ export const ABSENT: readonly Tensor[] = Object.freeze([]);
 /** Maximum number of input shapes with traces of their own. Then varying extents become unknown. */
 const MOST_SHAPES = 4;
 
+/** Maximum number of values with graphs of their own, of inputs that choose branches. */
+const MOST_CHOSEN = 8;
+
 interface VariantInit {
   /** The model's name in errors. */
   readonly name: string;
@@ -43,6 +48,11 @@ interface VariantInit {
 /** A graph with its traced functions. */
 export class Variant {
   readonly graph: OnnxGraph;
+  readonly #init: VariantInit;
+  /** Names of inputs that choose branches. */
+  readonly #switches: readonly string[];
+  /** Its graph with one branch each, by the values of those inputs. */
+  readonly #chosen = new Map<string, Variant>();
   readonly #keys: readonly string[];
   readonly #walk: WalkOptions;
   readonly #constants: Map<OnnxGraph, Map<string, Value>>;
@@ -51,8 +61,11 @@ export class Variant {
   /** True where a graph needs values known only at run time. */
   #isEager = false;
 
-  constructor({ name, graph, keys, walk, constants }: VariantInit) {
+  constructor(init: VariantInit) {
+    const { name, graph, keys, walk, constants } = init;
     this.graph = graph;
+    this.#init = { ...init, constants: new Map(constants) };
+    this.#switches = switchesOf(graph);
     this.#keys = keys;
     this.#walk = walk;
     this.#constants = new Map([[graph, constants]]);
@@ -63,6 +76,11 @@ export class Variant {
 
   /** Runs it, and waits for scripts in it. */
   async run(feeds: Feeds): Promise<OnnxOutputs> {
+    if (this.#switches.length > 0) {
+      const values = this.#switches.map((name) => (feeds[name] as Tensor).ndarray());
+      const { variant, rest } = this.#choose(feeds, await Promise.all(values));
+      if (variant !== this) return variant.run(rest);
+    }
     if (this.#runsOneByOne(feeds)) return this.runEagerly(feeds);
     try {
       return await this.#traced().async(feeds);
@@ -75,6 +93,11 @@ export class Variant {
   /** Runs it synchronously, or builds it into the graph being built. */
   call(feeds: Feeds): OnnxOutputs {
     if (currentInterpreter().symbolic) return this.#build(feeds);
+    if (this.#switches.length > 0) {
+      const values = this.#switches.map((name) => (feeds[name] as Tensor).ndarraySync());
+      const { variant, rest } = this.#choose(feeds, values);
+      if (variant !== this) return variant.call(rest);
+    }
     if (this.#runsOneByOne(feeds)) return this.runEagerly(feeds);
     try {
       return this.#traced()(feeds);
@@ -82,6 +105,26 @@ export class Variant {
       this.#noteUnknown(e);
       return this.runEagerly(feeds);
     }
+  }
+
+  /** Returns the graph of the branches that these values choose: the others need not fit the inputs' shapes. */
+  #choose(feeds: Feeds, values: readonly NdArray[]): { variant: Variant; rest: Feeds } {
+    const { graph, constants } = this.#init, names = this.#switches;
+    const key = values.map((v) => v.at(0)).join();
+    let variant = this.#chosen.get(key);
+    if (variant === undefined) {
+      // Values that keep changing choose at run time.
+      if (this.#chosen.size === MOST_CHOSEN) return { variant: this, rest: feeds };
+      const known = names.map((name, i) => [name, Value.known(values[i])] as const);
+      variant = new Variant({
+        ...this.#init,
+        graph: { ...graph, inputs: graph.inputs.filter(({ name }) => !names.includes(name)) },
+        constants: new Map([...constants, ...known]),
+      });
+      this.#chosen.set(key, variant);
+    }
+    const rest = Object.entries(feeds).filter(([name]) => !names.includes(name));
+    return { variant, rest: Object.fromEntries(rest) };
   }
 
   /** Runs it op by op. */
@@ -140,5 +183,38 @@ export class Variant {
       return tensor;
     };
     return Object.fromEntries(outputs.map((v, i) => [this.#keys[i], own(v)]));
+  }
+}
+
+/**
+ * Names of inputs that choose branches: single integers and booleans, such as a sampling rate, of which alone a condition
+ * is made. Those of graphs within count too.
+ */
+function switchesOf(graph: OnnxGraph): string[] {
+  const inputs = graph.inputs.filter(({ type }) =>
+    type?.kind === "tensor" && DTYPES[type.dtype].kind !== "float" &&
+    (type.shape?.every((extent) => extent === 1) ?? false)
+  ).map(({ name }) => name);
+  if (inputs.length === 0) return inputs;
+  const found = new Set<string>();
+  findSwitches(graph, new Map(inputs.map((name) => [name, [name]])), found);
+  return inputs.filter((name) => found.has(name));
+}
+
+/** Follows the inputs that values are made of. `madeOf` has an empty list for constants. */
+function findSwitches(
+  { nodes, initialisers }: OnnxGraph,
+  outer: ReadonlyMap<string, readonly string[]>,
+  found: Set<string>,
+): void {
+  const madeOf = new Map(outer);
+  for (const name of initialisers.keys()) madeOf.set(name, []);
+  for (const node of nodes) {
+    if (node.op === "If") { for (const name of madeOf.get(node.inputs[0]) ?? []) found.add(name); }
+    for (const inner of Object.values(node.graphs)) findSwitches(inner, madeOf, found);
+    if (Object.keys(node.graphs).length > 0) continue;
+    const sources = node.inputs.map((name) => name === "" ? [] : madeOf.get(name));
+    if (!sources.every((s) => s !== undefined)) continue;
+    for (const name of node.outputs) madeOf.set(name, sources.flat());
   }
 }

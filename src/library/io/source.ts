@@ -34,7 +34,9 @@ async function readWhole(
   source: FileSource,
   onProgress: SourceOptions["onProgress"],
 ): Promise<FileContent> {
-  if (source instanceof Uint8Array) return { bytes: source, name: `${source.length} bytes` };
+  if (source instanceof Uint8Array) {
+    return { bytes: plainBytes(source), name: `${source.length} bytes` };
+  }
   if (source instanceof ReadableStream) {
     const parts: Uint8Array[] = [];
     for await (const part of source) parts.push(part);
@@ -48,8 +50,14 @@ async function readWhole(
     );
   }
   const url = asUrl(source);
-  if (url === null) return { bytes: await readBytes(source), name: String(source) };
+  if (url === null) return { bytes: plainBytes(await readBytes(source)), name: String(source) };
   return { bytes: await download(url, onProgress), name: url.href };
+}
+
+/** Returns bytes as a plain array: `slice` of Node's Buffer, which its files are, makes no copy. */
+function plainBytes(bytes: Uint8Array): Uint8Array {
+  if (bytes.constructor === Uint8Array) return bytes;
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Returns the URL of a source to fetch; null for files of this machine. */

@@ -1,0 +1,78 @@
+/**
+ * Packages that run models by onnxruntime, unmodified over Weft. What they tell is what they told over onnxruntime's own packages:
+ * `WEFT_ORT_UPDATE=1` asks these, and writes fixtures/packages.json anew.
+ */
+import { assertEquals } from "@std/assert";
+import { findNode } from "../../tools/node.ts";
+import { HAS_WEBGPU } from "../devices.ts";
+import { install, type Installed } from "./packages/installed.ts";
+
+const EXPECTED = new URL("fixtures/packages.json", import.meta.url);
+const UPDATES = Deno.env.get("WEFT_ORT_UPDATE") === "1";
+
+/** What each program told over onnxruntime. */
+type Told = Record<string, unknown>;
+
+/** Programs, with their arguments after the folder of models. */
+const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
+  "transformers.js 4": ["run_transformers.mjs", "@huggingface/transformers"],
+  "transformers.js 3": ["run_transformers.mjs", "transformers-3"],
+  "vad-web and openwakeword": ["audio.mjs"],
+  "fastembed and kokoro-js": ["speaking.mjs"],
+};
+
+const node = await findNode();
+let installed: Installed, expected: Told;
+
+Deno.test.beforeAll(async () => {
+  if (UPDATES) {
+    const theirs = await install({ original: true }), told: Told = {};
+    for (const name of Object.keys(PROGRAMS)) told[name] = await run(theirs, name, node!, "cpu");
+    await Deno.writeTextFile(EXPECTED, `${JSON.stringify(told)}\n`);
+    await Deno.remove(theirs.home, { recursive: true });
+  }
+  expected = JSON.parse(await Deno.readTextFile(EXPECTED));
+  installed = await install();
+});
+Deno.test.afterAll(() => Deno.remove(installed.home, { recursive: true }));
+
+function run(from: Installed, name: string, runtime: string, device: string): Promise<unknown> {
+  const [program, ...args] = PROGRAMS[name];
+  return from.run(program, runtime, ...args, `${from.home}/models`, device);
+}
+
+/** Largest difference of numbers, relative to the largest of a list; above 1 for anything else that differs. */
+const MOST = 1e-3;
+
+/** Places where a told value differs from the wanted one. */
+function differences(got: unknown, want: unknown, path: string): string[] {
+  if (typeof want === "number" && typeof got === "number") {
+    return Math.abs(got - want) <= MOST * Math.max(1, Math.abs(want))
+      ? []
+      : [`${path}: ${got}, wanted ${want}`];
+  }
+  if (typeof want !== "object" || want === null || typeof got !== "object" || got === null) {
+    return got === want ? [] : [`${path}: ${got}, wanted ${want}`];
+  }
+  const keys = new Set([...Object.keys(want), ...Object.keys(got)]);
+  return [...keys].flatMap((key) =>
+    differences((got as Told)[key], (want as Told)[key], `${path}/${key}`)
+  ).slice(0, 5);
+}
+
+for (const name of Object.keys(PROGRAMS)) {
+  const isTransformers = name.startsWith("transformers");
+  for (
+    const [where, device] of [["Deno", "cpu"], ["Node", "cpu"], ["Deno", "webgpu"]] as const
+  ) {
+    const onGpu = device === "webgpu";
+    Deno.test({
+      name: `${name} in ${where} over Weft tells the same [${device}]`,
+      ignore: where === "Node" && node === null || onGpu && (!HAS_WEBGPU || !isTransformers),
+      async fn() {
+        const told = await run(installed, name, where === "Deno" ? "deno" : node!, device);
+        assertEquals(differences(told, expected[name], name), []);
+      },
+    });
+  }
+}
