@@ -43,10 +43,10 @@ export const PROGRAMS = {
   "depth-estimation": async (p, image) => data((await p(image)).predicted_depth),
   "zero-shot-image-classification": async (p, image) =>
     scores(await p(image, ["cat", "dog", "fox"])),
-  "text-generation-llama": async (p) => p("the quick brown", GENERATE),
-  "text-generation-gpt2": async (p) => p(["one two", "a cat sat on"], GENERATE),
-  "text2text-generation": async (p) => p("this film is great", GENERATE),
-  "automatic-speech-recognition": async (p) =>
+  "text-generation-llama": (p) => p("the quick brown", GENERATE),
+  "text-generation-gpt2": (p) => p(["one two", "a cat sat on"], GENERATE),
+  "text2text-generation": (p) => p("this film is great", GENERATE),
+  "automatic-speech-recognition": (p) =>
     p(sound(16000), { max_new_tokens: 8, min_new_tokens: 6 }),
   "audio-classification": async (p) => scores(await p(sound(4000))),
 };
