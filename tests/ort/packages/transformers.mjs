@@ -46,8 +46,7 @@ export const PROGRAMS = {
   "text-generation-llama": (p) => p("the quick brown", GENERATE),
   "text-generation-gpt2": (p) => p(["one two", "a cat sat on"], GENERATE),
   "text2text-generation": (p) => p("this film is great", GENERATE),
-  "automatic-speech-recognition": (p) =>
-    p(sound(16000), { max_new_tokens: 8, min_new_tokens: 6 }),
+  "automatic-speech-recognition": (p) => p(sound(16000), { max_new_tokens: 8, min_new_tokens: 6 }),
   "audio-classification": async (p) => scores(await p(sound(4000))),
 };
 
