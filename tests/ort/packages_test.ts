@@ -10,7 +10,7 @@ import { install, type Installed } from "./packages/installed.ts";
 const EXPECTED = new URL("fixtures/packages.json", import.meta.url);
 const UPDATES = Deno.env.get("WEFT_ORT_UPDATE") === "1";
 
-/** What each program told over onnxruntime. */
+/** Results of programs by their names. */
 type Told = Record<string, unknown>;
 
 /** Programs, with their arguments after the folder of models. */

@@ -1,7 +1,8 @@
 /** The ways to put Weft in the place of `@tensorflow/tfjs-core`: one line of an import map, and npm's `overrides`. */
 
 import { assertEquals } from "@std/assert";
-import { buildPackage, buildTfjsCore } from "../../tools/build.ts";
+import { buildPackage } from "../../tools/build.ts";
+import { buildTfjsCore } from "../../tools/package/stand_ins.ts";
 import { capture } from "../../tools/command.ts";
 import { npmFolder } from "../../tools/conformance/npm.ts";
 import { fromFileUrl } from "../../tools/conformance/paths.ts";

@@ -2,7 +2,8 @@
  * Packages from npm with Weft in the place of onnxruntime's packages, installed as users do: `overrides` in package.json. Deno takes local
  * packages by `links`.
  */
-import { buildOrt, buildPackage } from "../../../tools/build.ts";
+import { buildPackage } from "../../../tools/build.ts";
+import { buildOrt } from "../../../tools/package/stand_ins.ts";
 import { capture } from "../../../tools/command.ts";
 
 /** Packages that run models by onnxruntime, and the names under which programs import them. */
