@@ -47,6 +47,21 @@ OPERANDS = {
     "batch": tf.constant([0, 0, 1]),
     "column": tf.constant([[10.0], [20.0], [30.0]]),
     "mask": tf.constant([[True], [False], [True]]),
+    "even": R([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]),
+    "boxes": tf.RaggedTensor.from_row_splits(tf.reshape(tf.range(12.0), [6, 2]), [0, 2, 3, 6]),
+    "wide": tf.RaggedTensor.from_row_splits(tf.reshape(tf.range(12.0), [4, 3]), [0, 2, 2, 4]),
+    "even_deep": R([[[1.0, 2.0], [3.0, 4.0]], [[5.0]], [[6.0, 7.0, 8.0]]]),
+    "by_even": R([[[1.0], [2.0]], [[3.0, 4.0]], [[5.0], [6.0], [7.0]]]),
+    "fours": tf.RaggedTensor.from_row_splits(
+        tf.RaggedTensor.from_row_splits(tf.reshape(tf.range(12.0), [6, 2]), [0, 2, 3, 6]), [0, 1, 3]
+    ),
+    "by_fours": tf.RaggedTensor.from_row_splits(tf.reshape(tf.range(12.0), [3, 2, 2]), [0, 1, 3]),
+    "at_rows": tf.constant([[2, 1], [0, 0]]),
+    "at_deep": tf.constant([[2, 1, 0], [0, 0, 0]]),
+    "at_one": tf.constant([2, 1]),
+    "at_cube": tf.constant([[[2, 0], [0, 0]], [[2, 2], [0, 1]]]),
+    "at_ragged": tf.RaggedTensor.from_row_splits([[2, 1], [0, 0], [2, 0]], [0, 1, 3]),
+    "at_first": tf.constant([[2], [0]]),
 }
 
 FUNCTIONS = {
@@ -66,6 +81,14 @@ FUNCTIONS = {
     "oneHot": lambda xs, depth=3, axis=-1: tf.one_hot(xs[0], depth, axis=axis, dtype=tf.int32),
     "staticRegexReplace": lambda xs: tf.strings.regex_replace(xs[0], "a", "z"),
     "stringToHashBucketFast": lambda xs: tf.strings.to_hash_bucket_fast(xs[0], 100),
+    "softmax": lambda xs, axis=-1: tf.nn.softmax(xs[0], axis),
+    "cumsum": lambda xs, axis=0, exclusive=False, reverse=False: tf.cumsum(
+        xs[0], axis, exclusive, reverse
+    ),
+    "split": lambda xs, sizes=1, axis=0: tf.split(xs[0], sizes, axis),
+    "gatherND": lambda xs: tf.gather_nd(*xs),
+    "reshape": lambda xs, shape=None: tf.reshape(xs[0], shape),
+    "matMul": lambda xs, ta=False, tb=False: tf.matmul(*xs, transpose_a=ta, transpose_b=tb),
     **{
         name: lambda xs, axis=None, keep=False, name=name: getattr(tf, f"reduce_{name}")(
             xs[0], axis, keep
@@ -167,6 +190,40 @@ CALLS = [
     *[[fn, ["deepest"], {"axis": a}] for fn in ["sum", "mean"] for a in [0, 1, 2, 3, [1, 3], [0, 1], -4]],
     *[["sum", ["pairs"], {"axis": a}] for a in [0, 1, 2, [1, 2], [0, 2]]],
     *[["sum", ["deep_pairs"], {"axis": a}] for a in [0, 1, 2, 3]],
+    *[["softmax", [x], {"axis": a}] for x, a in [("rows", -1), ("rows", 1), ("deep", 2), ("pairs", 1), ("pairs", -1)]],
+    *[["cumsum", [x], {"axis": a}] for x, n in [("rows", 2), ("deep", 3), ("pairs", 3)] for a in [-1, *range(n)]],
+    *[
+        ["cumsum", ["rows"], {"axis": a, "exclusive": e, "reverse": r}]
+        for a in [0, 1]
+        for e, r in [(True, False), (False, True), (True, True)]
+    ],
+    ["cumsum", ["rows"], {"axis": 2}],
+    *[["split", ["rows"], {"sizes": s}] for s in [1, 3, [1, 2], [0, 3], 2, [2, 2]]],
+    *[["split", ["pairs"], {"sizes": s, "axis": 2}] for s in [2, [1, 1], [2, 0], 3]],
+    *[["split", ["deep"], {"sizes": 3, "axis": a}] for a in [0, 1, 2, -3]],
+    *[["gatherND", ["rows", x], {}] for x in ["at_rows", "at_one", "at_first", "at_ragged"]],
+    *[["gatherND", ["deep", x], {}] for x in ["at_rows", "at_deep", "at_one", "at_first", "at_cube", "at_ragged"]],
+    *[["gatherND", ["pairs", x], {}] for x in ["at_rows", "at_one", "at_first"]],
+    ["gatherND", ["matrix", "at_ragged"], {}],
+    ["gatherND", ["rows", "places"], {}],
+    *[["reshape", [x], {"shape": s}] for x, s in [("rows", [5]), ("rows", [5, 1]), ("deep", [-1]), ("pairs", [2, 3])]],
+    ["reshape", ["rows"], {"shape": [4]}],
+    *[["matMul", ["even", x], {}] for x in ["even", "matrix"]],
+    ["matMul", ["even", "even"], {"ta": True}],
+    ["matMul", ["even", "matrix"], {"tb": True}],
+    ["matMul", ["rows", "matrix"], {}],
+    ["matMul", ["boxes", "cube"], {}],
+    ["matMul", ["boxes", "cube"], {"tb": True}],
+    ["matMul", ["cube", "boxes"], {}],
+    ["matMul", ["cube", "boxes"], {"tb": True}],
+    *[["matMul", ["boxes", "boxes"], o] for o in [{"ta": True}, {"tb": True}]],
+    ["matMul", ["boxes", "boxes"], {}],
+    *[["matMul", ["even_deep", x], {}] for x in ["by_even", "even_deep"]],
+    ["matMul", ["even_deep", "even_deep"], {"ta": True}],
+    ["matMul", ["even_deep", "even_deep"], {"tb": True}],
+    ["matMul", ["deep", "deep"], {"tb": True}],
+    ["matMul", ["fours", "by_fours"], {}],
+    ["matMul", ["wide", "boxes"], {}],
     *[[fn, ["flags"], {"axis": a}] for fn in ["any", "all"] for a in [None, 0, 1]],
     *[[fn, ["deep_flags"], {"axis": a}] for fn in ["any", "all"] for a in [0, 1, 2, [0, 1]]],
 ]

@@ -32,7 +32,9 @@ import {
 import { picked } from "./ragged_gather.ts";
 import { joined } from "./ragged_join.ts";
 import { axesOf, expandedAt, reversed, squeezed, tiled } from "./ragged_moves.ts";
+import { products, runningSums, softmaxOf } from "./ragged_math.ts";
 import { reduced } from "./ragged_reduce.ts";
+import { splitAlong, valuesAt } from "./ragged_split.ts";
 import type { RaggedTensor, RaggedValues } from "./ragged_tensor.ts";
 import { at as elementAt } from "./splits.ts";
 
@@ -49,17 +51,35 @@ const RULES: Readonly<Record<string, Rule>> = {
     const [axis] = literalOf(def, x, inputs.at(-1)!);
     return joined(def, inputs.slice(0, -1), axis, false);
   },
+  BatchMatMulV2: (def, _, inputs, { adj_x, adj_y }) => products(def, inputs, [!!adj_x, !!adj_y]),
+  Cumsum: (def, x, [, axis], attrs) => runningSums(def, x, literalOf(def, x, axis)[0], attrs),
   ExpandDims: (def, x, [, axis]) => {
     const [place] = literalOf(def, x, axis);
     return expandedAt(x, knownAxis(def, x, place));
   },
   GatherV2: (def, x, [table, indices, axis], attrs) =>
     picked([table, indices], literalOf(def, x, axis)[0], attrs.batch_dims ?? 0),
+  GatherNd: (def, _, [table, indices]) => valuesAt(def, table, indices),
+  LogSoftmax: (def, x, _, { axis = -1 }) => softmaxOf(def, x, axis),
+  MatMul: (def, _, inputs, { transpose_a, transpose_b }) =>
+    products(def, inputs, [!!transpose_a, !!transpose_b]),
   OneHot: (def, x, [, ...others], attrs) => x.withFlatValues(ofLastAxes(def, x, others, attrs)),
   Pack: (def, _, inputs, attrs) => joined(def, inputs, attrs.axis ?? 0, true),
   Rank: (def, x) => add(apply1(def, [x.flatValues]), x.raggedRank),
+  Reshape: (def, x, [, shape]) => apply1(def, [x.flatValues, shape as OpInput]),
   ReverseV2: (def, x, [, axes]) => reversed(x, axesOf(def, x, literalOf(def, x, axes))),
   Size: (_, x) => sizeOf(x.flatValues),
+  Softmax: (def, x, _, { axis = -1 }) => softmaxOf(def, x, axis),
+  Split: (def, x, [axis], attrs) =>
+    splitAlong(def, x, literalOf(def, x, axis)[0], (t, dim) => [dim, t], attrs),
+  SplitV: (def, x, [, sizes, axis], attrs) =>
+    splitAlong(
+      def,
+      x,
+      literalOf(def, x, axis)[0],
+      (t, dim) => [t, sizes as OpInput, dim],
+      attrs,
+    ),
   Squeeze: (def, x, _, attrs) => squeezed(def, x, attrs.squeeze_dims ?? []),
   Tile: (def, x, [, reps]) => tiled(def, x, reps as OpInput),
 };
@@ -84,7 +104,8 @@ export function addRules(of: typeof RaggedTensor): void {
         "the op takes no ragged tensors, use toTensor() or tf.ragged.mapFlatValues()",
       );
     }
-    return [compose(() => rule(def, this, inputs, attrs) as RaggedValues)];
+    const made = compose(() => rule(def, this, inputs, attrs) as RaggedValues | RaggedValues[]);
+    return Array.isArray(made) ? made : [made];
   };
 }
 

@@ -3,7 +3,8 @@ import { argumentsCheck } from "../../core/arguments.ts";
 import { apply, apply1, compose, type OpInput } from "../../core/apply.ts";
 import { scalar as s } from "../../core/scalar/expr.ts";
 import { ValueError } from "../../core/errors.ts";
-import { defineOp, type GradContext } from "../../core/op.ts";
+import { CompositeTensor } from "../../core/composite.ts";
+import { defineOp, type GradContext, type OpDef } from "../../core/op.ts";
 import {
   isConcrete,
   mergeShapes,
@@ -173,7 +174,7 @@ const SparseCrossEntropy = defineOp({
  */
 export function softmax(logits: TensorLike, dim = -1): Tensor {
   const x = toInput(logits, "logits", "softmax");
-  return isLast(x, dim) ? apply1(Softmax, [x]) : compose(() => composed(x, dim));
+  return along(Softmax, x, dim, composed);
 }
 
 /**
@@ -190,7 +191,18 @@ export function softmax(logits: TensorLike, dim = -1): Tensor {
  */
 export function logSoftmax(logits: TensorLike, axis = -1): Tensor {
   const x = toInput(logits, "logits", "logSoftmax");
-  return isLast(x, axis) ? apply1(LogSoftmax, [x]) : compose(() => composedLog(x, axis));
+  return along(LogSoftmax, x, axis, composedLog);
+}
+
+/** Applies an op of the last axis, or what it is made of along another one. A composite tensor's rule is told the axis. */
+function along(
+  def: OpDef,
+  x: OpInput,
+  axis: number,
+  composed: (x: OpInput, axis: number) => Tensor,
+): Tensor {
+  if ((x as unknown) instanceof CompositeTensor) return apply1(def, [x], { axis });
+  return isLast(x, axis) ? apply1(def, [x]) : compose(() => composed(x, axis));
 }
 
 function isLast(x: OpInput, axis: number): boolean {
