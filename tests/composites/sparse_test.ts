@@ -377,3 +377,24 @@ testOnDevices("sparse: arguments are checked", (device) => {
     assertThrows(call, type as new () => Error, text, `${call}`);
   }
 });
+
+testOnDevices("an index out of range is an error on each device, eagerly and compiled", () => {
+  const far = (): Sparse => new tf.SparseTensor([[0, 0], [5, 1]], [1, 2], [2, 3]);
+  const below = (): Sparse => new tf.SparseTensor([[0, 0], [1, -1]], [1, 2], [2, 3]);
+  const calls: ((q: Sparse) => tf.Tensor)[] = [
+    (q) => q.toDense(),
+    (q) => sparse.toDense(q),
+    (q) => sparse.matMul(q, B) as tf.Tensor,
+    (q) => sparse.add(q, ONES) as tf.Tensor,
+  ];
+  for (const [make, at] of [[far, "[5, 1]"], [below, "[1, -1]"]] as const) {
+    for (const call of calls) {
+      using _s = tf.scope();
+      const says = `indices[1] = ${at} does not index into shape [2,3]`,
+        Class = tf.errors.InvalidArgumentError;
+      assertThrows(() => call(make()).dataSync(), Class, says);
+      const compiled = tf.function((q: Sparse) => tf.sum(call(q)));
+      assertThrows(() => (compiled(make()) as tf.Tensor).dataSync(), Class, says);
+    }
+  }
+});

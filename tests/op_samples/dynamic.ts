@@ -64,6 +64,10 @@ export const DYNAMIC: SampleTable = {
     sample([matrix([0, 1], [2, 0], [2, 3]), any(3), vector(4, 5), any()]),
     sample([matrix([0, 0], [1, 0]), any(2), vector(2, 1), any()]),
   ],
+  _CheckedIndices: [
+    sample([matrix([0, 1], [2, 0]), vector(3, 2)]),
+    sample([{ shape: [0, 2], values: [] }, vector(3, 2)], {}, { dtypes: ["int32"] }),
+  ],
   SparseReshape: [
     sample([matrix([0, 1], [2, 0]), vector(3, 4), vector(2, -1)]),
     sample([matrix([0, 1, 1], [1, 0, 0]), vector(2, 2, 3), vector(12)]),

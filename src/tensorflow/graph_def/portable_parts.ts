@@ -276,5 +276,6 @@ export const PARTS: Readonly<Record<string, Expansion>> = {
   _EmptyRows: ([n], { dtype, row }) => [
     zerosOf(concat([reshape(asTensor(n), [1]), intTensor(row)]), dtype),
   ],
+  _CheckedIndices: ([indices]) => [asTensor(indices)],
   _CustomGradient: ([value]) => [asTensor(value)],
 };

@@ -32,6 +32,7 @@ import {
 } from "../input.ts";
 import { where } from "../pointwise/select.ts";
 import { type Axes, max } from "../reduce/reduce.ts";
+import { checkedIndices } from "./sparse_check.ts";
 import { joinSparse, SparseTensorDenseAdd, SparseTensorDenseMatMul } from "./sparse_ops.ts";
 import { SparseArray, SparseTensor } from "./sparse_tensor.ts";
 
@@ -88,7 +89,8 @@ export function toDense(
   const { indices, values, denseShape, shape, dtype } = toSparse(x, "x", "toDense");
   const none = dtype === "string" ? "" : dtype === "bool" ? false : 0;
   const dims = isConcrete(shape) ? shape : denseShape;
-  const dense = sparseToDense(indices, values, dims, defaultValue ?? none, validateIndices);
+  const at = validateIndices ? checkedIndices(indices, denseShape) : indices;
+  const dense = sparseToDense(at, values, dims, defaultValue ?? none, validateIndices);
   if (dense.isSymbolic) dense.setShape(shape);
   return dense;
 }
@@ -144,7 +146,7 @@ export function matMul(
   const x = toSparse(sparse, isFirst ? "a" : "b", "matMul");
   const dense = toDenseInput(other, isFirst ? "b" : "a", "sparse.matMul", { dtype: x.dtype });
   return compose(() => {
-    const inputs = [x.indices, x.values, wideShape(x), dense];
+    const inputs = [checkedIndices(x.indices, x.denseShape), x.values, wideShape(x), dense];
     if (isFirst) {
       const flags = { adjoint_a: adjointA, adjoint_b: adjointB };
       return apply1(SparseTensorDenseMatMul, inputs, flags);
@@ -194,7 +196,8 @@ export function add(
   const x = toSparse(sparse, isSparse(a) ? "a" : "b", "add");
   const dense = toDenseInput(other, isSparse(a) ? "b" : "a", "sparse.add", { dtype: x.dtype });
   const dims = isConcrete(x.shape) ? intVector(x.shape) : x.denseShape;
-  return apply1(SparseTensorDenseAdd, [x.indices, x.values, dims, dense]);
+  const at = checkedIndices(x.indices, x.denseShape);
+  return apply1(SparseTensorDenseAdd, [at, x.values, dims, dense]);
 }
 
 function addSparse(a: SparseTensor, b: SparseTensor, threshold: TensorLike): SparseTensor {

@@ -18,6 +18,7 @@ import { sparseOfRows, sparseRows } from "../../kernels/host/composite_rows.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { callable, TensorSpec } from "../../core/tensor_spec.ts";
 import { sparseToDense } from "../array/scatter.ts";
+import { checkedIndices } from "./sparse_check.ts";
 import { gather } from "../array/gather.ts";
 import { concat } from "../array/join.ts";
 import { range } from "../array/ranges.ts";
@@ -254,7 +255,7 @@ export class SparseTensor extends CompositeTensor {
   /** Returns the dense tensor, with `defaultValue` elsewhere. */
   toDense(defaultValue: TensorLike = 0): Tensor {
     const dense = sparseToDense(
-      this.indices,
+      checkedIndices(this.indices, this.denseShape),
       this.values,
       this.denseShape as unknown as number[],
       defaultValue,
