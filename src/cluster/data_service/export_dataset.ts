@@ -61,6 +61,13 @@ class Written {
   }
 }
 
+/** Stages that divide or join elements: of those that are composite they would divide the tensors. */
+const DIVIDES: ReadonlySet<string> = new Set(["Batch", "PaddedBatch", "Unbatch"]);
+
+function hasComposites({ structure, specs }: Source): boolean {
+  return leafSpecs(structure, specs).some((spec) => spec instanceof CompositeSpec);
+}
+
 /** Stands for a tensor of a function's body until that is written: its number among those that nodes read. */
 const NEEDED = /^\?(\d+)$/;
 
@@ -78,10 +85,13 @@ class Scope {
 
   /** Writes a stage and its inputs; returns the name of its elements. */
   dataset(source: Source): string {
-    const { settings, specs, structure } = source;
+    const { settings, specs } = source;
     if (settings === undefined) refuse(source, whyNot(source));
-    if (leafSpecs(structure, specs).some((spec) => spec instanceof CompositeSpec)) {
-      refuse(source, "its elements are not only tensors; make such elements after distribute()");
+    if (DIVIDES.has(settings.stage) && [source, ...source.inputs].some(hasComposites)) {
+      refuse(
+        source,
+        "it divides or joins composite elements, which workers see as their tensors; do that after distribute()",
+      );
     }
     const inputs = source.inputs.map((input) => this.dataset(input));
     const { op, input, attr } = stageNode(settings, inputs, this.#stage(source));

@@ -143,3 +143,15 @@ Deno.test("a pass over a service cannot be saved", async () => {
   }, (error) => assertEquals(error instanceof tf.errors.UnimplementedError, true));
   await pass.return();
 });
+
+Deno.test("distribute() refuses stages that would divide the tensors of composite elements", () => {
+  const rows = tf.ragged.constant([[1], [2, 3]]), options = { service: "grpc://nowhere:1" };
+  const made = tf.data.range(3).map(() => rows);
+  for (const dataset of [made.batch(2), made.unbatch()]) {
+    assertThrows(
+      () => (dataset as tf.data.Dataset<unknown>).distribute(options),
+      tf.ValueError,
+      "it divides or joins composite elements, which workers see as their tensors; do that after distribute()",
+    );
+  }
+});

@@ -8,6 +8,8 @@ type AnyDataset = tf.data.Dataset<any>;
 /** Numbers and texts of an element. */
 export function plain(e: unknown): unknown {
   if (e instanceof tf.NdArray) return e.dtype === "string" ? e.strings() : e.toArray();
+  if (e instanceof tf.RaggedArray) return e.toList();
+  if (e instanceof tf.SparseArray) return [e.indices, e.values, e.denseShape].map(plain);
   if (Array.isArray(e)) return e.map(plain);
   return Object.fromEntries(Object.entries(e as object).map(([k, v]) => [k, plain(v)]));
 }
@@ -52,6 +54,22 @@ export const PIPELINES: Readonly<Record<string, () => AnyDataset>> = {
     fromTensorSlices([ROWS]).flatMap((m) =>
       fromTensorSlices(m).flatMap((row) => fromTensorSlices(row).map((x) => tf.add(x, tf.sum(m))))
     ),
+  "ragged and sparse elements through functions, filters and repetition": () =>
+    range(1, 5).map((n) => {
+      const k = tf.cast(n, "int32"), x = tf.range(0, k, 1, "int32");
+      return {
+        rows: tf.RaggedTensor.fromRowLengths(x, tf.stack([1, tf.sub(k, 1)])),
+        one: new tf.SparseTensor(
+          tf.expandDims(tf.expandDims(tf.sub(k, 1), 0), 0),
+          tf.expandDims(n, 0),
+          [4],
+        ),
+      };
+    })
+      .filter(({ rows }) => tf.greater(tf.size(rows), 1))
+      .map(({ rows, one }) => ({ twice: tf.mul(rows, 2), one, rows }))
+      .take(2).repeat(2).cache(),
+  "a whole ragged tensor": () => fromTensors(tf.ragged.constant([[1], [2, 3]])),
   "interleave that reads ahead": () =>
     range(4).interleave((x) => fromTensors(x).repeat(2), { numParallelCalls: 2, cycleLength: 2 }),
 };
