@@ -66,8 +66,8 @@ export const PIPELINES: Readonly<Record<string, () => AnyDataset>> = {
         ),
       };
     })
-      .filter(({ rows }) => tf.greater(tf.size(rows), 1))
-      .map(({ rows, one }) => ({ twice: tf.mul(rows, 2), one, rows }))
+      .filter(({ rows }) => tf.greater(tf.size(rows.flatValues), 1))
+      .map(({ rows, one }) => ({ twice: rows.map((x) => tf.mul(x, 2)), one, rows }))
       .take(2).repeat(2).cache(),
   "a whole ragged tensor": () => fromTensors(tf.ragged.constant([[1], [2, 3]])),
   "interleave that reads ahead": () =>
