@@ -37,7 +37,9 @@ const passed = new WeakSet<Tensor>();
  * Returns the indices, checked on the host: once for each tensor of eager code, once a run in graphs. The read that needs them throws
  * `InvalidArgumentError` for one out of range.
  */
-export function checkedIndices(indices: Tensor, denseShape: Tensor): Tensor {
+export function checkedIndices(
+  { indices, denseShape }: { readonly indices: Tensor; readonly denseShape: Tensor },
+): Tensor {
   if (indices.isSymbolic || denseShape.isSymbolic) {
     return apply1(CheckedIndices, [indices, denseShape]);
   }

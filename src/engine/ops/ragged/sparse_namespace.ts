@@ -70,9 +70,8 @@ function sparseOf(indices: Tensor, values: Tensor, dims: TensorLike, shape: Part
 
 /**
  * Converts a sparse tensor to a dense one, with `defaultValue` elsewhere: a scalar of its dtype, by default 0, false or
- * the empty string. Differentiable. Throws `TypeError` where `x` is no sparse tensor; on the CPU `InvalidArgumentError`
- * for an index out of range and, with `validateIndices`, for indices that repeat or are out of order. Follows
- * TensorFlow `tf.sparse.to_dense`.
+ * the empty string. Differentiable. Throws `TypeError` where `x` is no sparse tensor; with `validateIndices` `InvalidArgumentError` for an
+ * index out of range, and on the CPU for indices that repeat or are out of order. Follows TensorFlow `tf.sparse.to_dense`.
  *
  * @example
  * ```ts
@@ -86,10 +85,10 @@ export function toDense(
   defaultValue?: TensorLike,
   validateIndices = true,
 ): Tensor {
-  const { indices, values, denseShape, shape, dtype } = toSparse(x, "x", "toDense");
+  const given = toSparse(x, "x", "toDense"), { values, denseShape, shape, dtype } = given;
   const none = dtype === "string" ? "" : dtype === "bool" ? false : 0;
+  const at = validateIndices ? checkedIndices(given) : given.indices;
   const dims = isConcrete(shape) ? shape : denseShape;
-  const at = validateIndices ? checkedIndices(indices, denseShape) : indices;
   const dense = sparseToDense(at, values, dims, defaultValue ?? none, validateIndices);
   if (dense.isSymbolic) dense.setShape(shape);
   return dense;
@@ -146,7 +145,7 @@ export function matMul(
   const x = toSparse(sparse, isFirst ? "a" : "b", "matMul");
   const dense = toDenseInput(other, isFirst ? "b" : "a", "sparse.matMul", { dtype: x.dtype });
   return compose(() => {
-    const inputs = [checkedIndices(x.indices, x.denseShape), x.values, wideShape(x), dense];
+    const inputs = [checkedIndices(x), x.values, wideShape(x), dense];
     if (isFirst) {
       const flags = { adjoint_a: adjointA, adjoint_b: adjointB };
       return apply1(SparseTensorDenseMatMul, inputs, flags);
@@ -196,8 +195,7 @@ export function add(
   const x = toSparse(sparse, isSparse(a) ? "a" : "b", "add");
   const dense = toDenseInput(other, isSparse(a) ? "b" : "a", "sparse.add", { dtype: x.dtype });
   const dims = isConcrete(x.shape) ? intVector(x.shape) : x.denseShape;
-  const at = checkedIndices(x.indices, x.denseShape);
-  return apply1(SparseTensorDenseAdd, [at, x.values, dims, dense]);
+  return apply1(SparseTensorDenseAdd, [checkedIndices(x), x.values, dims, dense]);
 }
 
 function addSparse(a: SparseTensor, b: SparseTensor, threshold: TensorLike): SparseTensor {

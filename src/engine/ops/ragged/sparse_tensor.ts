@@ -255,7 +255,7 @@ export class SparseTensor extends CompositeTensor {
   /** Returns the dense tensor, with `defaultValue` elsewhere. */
   toDense(defaultValue: TensorLike = 0): Tensor {
     const dense = sparseToDense(
-      checkedIndices(this.indices, this.denseShape),
+      checkedIndices(this),
       this.values,
       this.denseShape as unknown as number[],
       defaultValue,
