@@ -1036,6 +1036,125 @@ return { inputs, outputs, params, workgroup: [g.threads, 1, 1], prelude, body };
   },
 };
 
+/** Parameters of shaders/matmul/levels.wgsl. */
+export interface MatmulLevels {
+  /** Type of the elements of x. */
+  readonly x: string;
+  /** Type of results. */
+  readonly c: string;
+  /** Bits of a level: 2, 4 or 8. */
+  readonly bits: number;
+  /** Words of levels of a block. */
+  readonly blockWords: number;
+  /** Each block has a zero of its own. */
+  readonly each: boolean;
+  /** The last levels of a row may have no element of x. */
+  readonly tail: boolean;
+  /** Rows of x. */
+  readonly vectors: number;
+  /** Rows of levels that an invocation sums. */
+  readonly rows: number;
+  /** Invocations of a workgroup; a multiple of LANES. */
+  readonly threads: number;
+  /** Invocations that share a row; a power of two. */
+  readonly lanes: number;
+  /** The epilogue, as a function that gives what is stored for a sum. */
+  readonly finish?: string | undefined;
+}
+
+/** shaders/matmul/levels.wgsl */
+export const MATMUL_LEVELS: Shader<MatmulLevels> = {
+  name: "matmul_levels",
+  of(g) {
+return [[g.x, g.c, g.bits, g.blockWords, g.each, g.tail, g.vectors, g.rows, g.threads, g.lanes, g.finish], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const per: number = 32 / g.bits;
+const most: number = g.bits === 2 ? 3 : g.bits === 4 ? 15 : 255;
+const rowsOfGroup: number = g.threads / g.lanes * g.rows;
+const parts: number = g.threads * g.rows * g.vectors;
+const at_x = (at: string, k: string): string => !g.tail ? `f32(in0[${at}])` : `select(0.0, f32(in0[min(${at}, p.last)]), ${k} < p.k)`;
+const zero = (block: string): string => !g.each ? `in3[0u]` : `in3[${block}]`;
+inputs.push(`${g.x}`, "i32", "f32", "f32");
+outputs.push(`${g.c}`);
+params.push("rows", "k", "words", "blocks", "last");
+if (g.lanes > 1) {
+prelude += `var<workgroup> part: array<f32, ${parts}u>;\n`;
+}
+if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
+prelude += `fn finish(v: f32, at: u32, column: u32) -> ${g.c} { return v; }\n`;
+}
+body += `let row0 = (wid.x + wid.y * nwg.x) * ${rowsOfGroup}u + lidx / ${g.lanes}u * ${g.rows}u;\nlet lane = lidx % ${g.lanes}u;\n`;
+for (let i = 0; i < g.rows; i++) {
+body += `let r_${i} = min(row0 + ${i}u, p.rows - 1u);\n`;
+}
+for (let i = 0; i < g.rows; i++) {
+for (let j = 0; j < g.vectors; j++) {
+body += `var s_${i}_${j} = 0.0;\n`;
+}
+}
+body += `for (var w = lane; w < p.words; w += ${g.lanes}u) {\nlet k = w * ${per}u;\n`;
+for (let j = 0; j < g.vectors; j++) {
+for (let l = 0; l < per; l++) {
+body += `let x_${j}_${l} = ${at_x(`${j}u * p.k + k + ${l}u`, `(k + ${l}u)`)};\n`;
+}
+}
+for (let i = 0; i < g.rows; i++) {
+body += `{\nlet word = bitcast<u32>(in1[r_${i} * p.words + w]);\nlet block = r_${i} * p.blocks + w / ${g.blockWords}u;\nlet offset = ${zero(`block`)};\nlet scale = in2[block];\n`;
+for (let l = 0; l < per; l++) {
+const bit = l * g.bits;
+body += `let q_${l} = (f32((word >> ${bit}u) & ${most}u) - offset) * scale;\n`;
+for (let j = 0; j < g.vectors; j++) {
+body += `s_${i}_${j} += q_${l} * x_${j}_${l};\n`;
+}
+}
+body += `}\n`;
+}
+body += `}\n`;
+if (g.lanes > 1) {
+for (let i = 0; i < g.rows; i++) {
+for (let j = 0; j < g.vectors; j++) {
+const start = (i * g.vectors + j) * g.threads;
+body += `part[${start}u + lidx] = s_${i}_${j};\n`;
+}
+}
+body += `workgroupBarrier();\n`;
+for (let half = g.lanes / 2; half >= 1; half /= 2) {
+body += `if (lane < ${half}u) {\n`;
+for (let s = 0; s < g.rows * g.vectors; s++) {
+const start = s * g.threads;
+const other = s * g.threads + half;
+body += `part[${start}u + lidx] += part[${other}u + lidx];\n`;
+}
+body += `}\nworkgroupBarrier();\n`;
+}
+}
+for (let i = 0; i < g.rows; i++) {
+if (g.lanes > 1) {
+body += `if (lane == 0u && row0 + ${i}u < p.rows) {\n`;
+}
+if (g.lanes === 1) {
+body += `if (row0 + ${i}u < p.rows) {\n`;
+}
+for (let j = 0; j < g.vectors; j++) {
+body += `{\n`;
+const start = (i * g.vectors + j) * g.threads;
+body += `let at = ${j}u * p.rows + row0 + ${i}u;\n`;
+if (g.lanes > 1) {
+body += `let r = part[${start}u + lidx];\n`;
+}
+if (g.lanes === 1) {
+body += `let r = s_${i}_${j};\n`;
+}
+body += `out0[at] = finish(r, at, row0 + ${i}u);\n}\n`;
+}
+body += `}\n`;
+}
+return { inputs, outputs, params, workgroup: [g.threads, 1, 1], prelude, body };
+}];
+  },
+};
+
 /** Parameters of shaders/matmul/register.wgsl. */
 export interface MatmulRegister {
   /** Type of A's elements, or of four of them. */

@@ -1,7 +1,7 @@
 /** Samples of matrix products, convolutions and pooling. */
 
-import { any, distinct, sample, type SampleTable, typed, vector } from "./inputs.ts";
-import type { OpSample, SampleValues } from "@weft/weft/testing";
+import { any, distinct, floats, ints, sample, type SampleTable, typed, vector } from "./inputs.ts";
+import type { OpSample, SampleInput, SampleValues } from "@weft/weft/testing";
 import { NdArray } from "@weft/weft";
 
 /** Product of two matrices in plain loops. */
@@ -23,6 +23,17 @@ function matMulLoop(
     }
   }
   return [out];
+}
+
+/** Product of x with random levels. */
+function levelsProduct(
+  x: SampleValues,
+  words: readonly [number, number, number],
+  zeros: SampleInput,
+  attrs: OpSample["attrs"],
+): OpSample {
+  const levels = ints(-(2 ** 31), 2 ** 31 - 1, ...words);
+  return sample([x, levels, typed("float32", ...words.slice(0, 2)), zeros], attrs);
 }
 
 const MAT_SHAPES: readonly (readonly [number, number, number])[] = [
@@ -164,6 +175,16 @@ const pooledGrad = (
 
 export const LINEAR: SampleTable = {
   MatMul: matMuls(),
+  _QuantizedMatMul: [
+    levelsProduct(any(2, 40), [3, 2, 4], floats([], 8), { bits: 4, block: 32, inner: 40 }),
+    levelsProduct(any(3, 20), [3, 2, 4], typed("float32", 3, 2), { bits: 8, block: 16, inner: 20 }),
+    levelsProduct(any(2, 1, 9), [2, 1, 2], typed("float32", 2, 1), {
+      bits: 4,
+      block: 16,
+      inner: 9,
+    }),
+    levelsProduct(any(14, 70), [9, 3, 8], floats([], 128), { bits: 8, block: 32, inner: 70 }),
+  ],
   BatchMatMul: batched(),
   Einsum: [
     sample([any(2, 3), any(3, 4)], { equation: "ij,jk->ik" }, { dtypes: numbers }),

@@ -1,6 +1,6 @@
 /** More problems of random shapes: gradients, images, whole rows, optimizers, and the ops that plans make of others. */
 
-import type { NdArray } from "@weft/weft";
+import { NdArray } from "@weft/weft";
 import { lookupOp } from "../../src/engine/core/op.ts";
 import { argument, type Expr, scalar as s } from "../../src/engine/core/scalar/expr.ts";
 import { problemOf, runCpuKernel } from "../../src/library/testing/run_op.ts";
@@ -90,6 +90,26 @@ function attention(d: Draw): RandomProblem {
   const batch = d.whole(1, 2), heads = d.whole(1, 2), depth = d.side(65);
   const of = (time: number): NdArray => d.values([batch, time, heads, depth]);
   return { inputs: [of(n), of(m), of(m)], attrs: { scale: 0.5, causal }, absolute: 1e-5 };
+}
+
+function levelsProduct(d: Draw): RandomProblem {
+  const bits = d.pick([2, 4, 8]),
+    block = d.pick([16, 32, 64]),
+    inner = d.side(200),
+    rows = d.side(65);
+  const blocks = Math.ceil(inner / block), words = [rows, blocks, block * bits / 32];
+  const size = words.reduce((a, b) => a * b, 1);
+  const levels = new NdArray(
+    "int32",
+    words,
+    Int32Array.from({ length: size }, () => d.whole(-(2 ** 31), 2 ** 31 - 1)),
+  );
+  const zeros = d.coin() ? d.values([rows, blocks], "float32") : d.values([], "float32");
+  return {
+    inputs: [d.values([d.side(12), inner]), levels, d.values([rows, blocks], "float32"), zeros],
+    attrs: { bits, block, inner },
+    absolute: 0.02,
+  };
 }
 
 function conv3d(d: Draw): RandomProblem {
@@ -331,6 +351,7 @@ export const MORE_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomPr
   SoftmaxCrossEntropyWithLogits: crossEntropy,
   SparseSoftmaxCrossEntropyWithLogits: sparseCrossEntropy,
   _Attention: attention,
+  _QuantizedMatMul: levelsProduct,
   Conv3D: conv3d,
   DepthwiseConv2dNativeBackpropInput: depthwiseInput,
   DepthwiseConv2dNativeBackpropFilter: depthwiseFilter,

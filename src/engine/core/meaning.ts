@@ -115,8 +115,8 @@ export type Meaning =
     readonly kind: "dilation";
     readonly gives: "result" | "input gradient" | "filter gradient";
   }
-  /** Products of matrices. */
-  | { readonly kind: "product" } & SumsMeaning
+  /** Products of matrices; `levels`: of x and rows of levels in blocks, with their scales and zeros. */
+  | { readonly kind: "product"; readonly of?: "levels" } & SumsMeaning
   /** Sums of products of windows with filters over all channels, or over one, or a gradient of that. */
   | {
     readonly kind: "convolution";

@@ -9,6 +9,7 @@ import { firstEqualVariants, ontoVariants, scatterVariants } from "./copy/scatte
 import { copyVariants } from "./copy/variants.ts";
 import type { GpuKernels } from "./gpu_kernels.ts";
 import { sumVariants } from "./matmul/fused.ts";
+import { LEVELS_VARIANTS } from "./matmul/levels.ts";
 import { MATMUL_VARIANTS } from "./matmul/variants.ts";
 import { BAND_PART_VARIANTS } from "./pointwise/linalg.ts";
 import { pointwiseVariants, updateVariants } from "./pointwise/pointwise_variants.ts";
@@ -92,6 +93,6 @@ export const kernels: Pick<
   "neighbors": ({ gives }) => (gives === "sum" ? windowSumVariants : lrnVariants),
   "rows": ({ program }) => ROWS[program],
   "row steps": rowStepVariants,
-  "product": (meaning) => sumVariants(MATMUL_VARIANTS, meaning),
+  "product": (meaning) => meaning.of ? LEVELS_VARIANTS : sumVariants(MATMUL_VARIANTS, meaning),
   "special": ({ kernel }) => SPECIAL[kernel],
 };

@@ -120,6 +120,8 @@ export * from "./array/set_ops.ts";
 export * from "./array/space_batch.ts";
 export * from "./rows/rnn_cell.ts";
 export { dot, matMul, outerProduct } from "./linalg/matmul.ts";
+export { dequantize, quantize, type QuantizeOptions } from "./quantised/quantize.ts";
+export { QuantizedTensor, QuantizedTensorSpec } from "./quantised/quantized_tensor.ts";
 export { conv1d, conv2d, conv2dTranspose } from "./conv/conv.ts";
 export * from "./conv/conv_3d.ts";
 export { depthwiseConv2d, separableConv2d } from "./conv/conv_depthwise.ts";

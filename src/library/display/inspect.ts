@@ -12,6 +12,7 @@ import { Graph } from "../../engine/graph/graph.ts";
 import { Operation, SymbolicTensor } from "../../engine/graph/operation.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
 import { IndexedSlices } from "../../engine/ops/array/indexed_slices.ts";
+import { QuantizedTensor } from "../../engine/ops/quantised/quantized_tensor.ts";
 import { RaggedArray } from "../../engine/ops/ragged/ragged_array.ts";
 import { RaggedTensor } from "../../engine/ops/ragged/ragged_tensor.ts";
 import { SparseArray, SparseTensor } from "../../engine/ops/ragged/sparse_tensor.ts";
@@ -161,6 +162,7 @@ for (const shown of [RaggedArray, SparseArray]) {
   });
 }
 nameAs(SymbolicTensor, (x) => x.toString());
+nameAs(QuantizedTensor, (x) => x.toString());
 nameAs(Operation, operationText);
 nameAs(Graph, graphLine);
 nameAs(Session, ({ graph }) => `<tf.Session of ${graphLine(graph)}>`);

@@ -13,6 +13,8 @@ export const THRESHOLDS = {
   smallRead: 1024,
   /** Most rows for which reading B in order is faster than packing it. */
   thinRows: 3,
+  /** Most rows of x whose products with rows of levels are dots of integers. */
+  levelsRows: 12,
   /** Most multiplications of a product that is one block, without threads. */
   sharedProduct: 1048576,
   /** Most rows for which a small B is used in place. */

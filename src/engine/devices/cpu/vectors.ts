@@ -11,6 +11,7 @@ import type { Engine } from "./engine.ts";
 import type { FastPrepare, FastRun } from "./fast.ts";
 import { prepareSums } from "./gemm/epilogue.ts";
 import { prepareMatMul } from "./gemm/gemm.ts";
+import { prepareLevels } from "./gemm/levels.ts";
 import type { CpuKernels } from "./kernel_table.ts";
 import { preparePointwise } from "./pointwise/pointwise.ts";
 import { prepareMembers, prepareSum } from "./pointwise/pointwise_groups.ts";
@@ -82,5 +83,8 @@ export const kernels: Pick<
   "scan": (engine, problem, { op }) => prepareScan(engine, problem, op),
   "rows": (engine, problem, { program }) => ROWS[program](engine, problem),
   "row steps": prepareRowSteps,
-  "product": (engine, problem, meaning) => prepareSums(engine, problem, meaning, prepareMatMul),
+  "product": (engine, problem, meaning) => {
+    const prepare = meaning.of === "levels" ? prepareLevels : prepareMatMul;
+    return prepareSums(engine, problem, meaning, prepare);
+  },
 };

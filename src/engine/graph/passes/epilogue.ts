@@ -61,8 +61,9 @@ function accesses(reader: IrNode, at: number): Access[] | null {
     !sameShape(out.shape, product.shape)
   ) return null;
   const list = reader.inputs.filter((_, i) => i !== at).map((v) => access(v, out.shape));
-  // The product has two operands and a result.
-  return list.length > MAX_BUFFERS - 3 || list.includes(null) ? null : list as Access[];
+  // The product has operands of its own and a result.
+  const most = MAX_BUFFERS - 1 - product.node.inputs.length;
+  return list.length > most || list.includes(null) ? null : list as Access[];
 }
 
 function access({ shape }: IrValue, out: PartialShape): Access | null {

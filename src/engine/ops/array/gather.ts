@@ -170,8 +170,8 @@ function shapeFor(shape: TensorLike, indices: Spec): OpInput {
 
 /**
  * Gathers slices of `x` along `axis` by index; the first `batchDims` axes are matched. Throws `ValueError` for an axis
- * out of range, `InvalidArgumentError` for an index out of range on the CPU; on the GPU such an index gives zeros.
- * TensorFlow op `GatherV2`.
+ * out of range, `InvalidArgumentError` for an index out of range on the CPU; on the GPU such an index gives zeros. `x` may
+ * be a {@linkcode QuantizedTensor}. TensorFlow op `GatherV2`.
  *
  * @example
  * ```ts
@@ -180,8 +180,13 @@ function shapeFor(shape: TensorLike, indices: Spec): OpInput {
  * assertEquals(tf.gather([10, 20, 30], tf.tensor1d([2, 0], "int32")).arraySync(), [30, 10]);
  * ```
  */
-export function gather(x: TensorLike, indices: TensorLike, axis = 0, batchDims = 0): Tensor {
-  const table = toInput(x, "x", "gather"), at = indexInput(indices, "gather");
+export function gather(
+  x: TensorLike | CompositeTensor,
+  indices: TensorLike,
+  axis = 0,
+  batchDims = 0,
+): Tensor {
+  const table = toInput(x as TensorLike, "x", "gather"), at = indexInput(indices, "gather");
   const rank = shapeOfInput(table)?.length;
   if (rank === 0) throw new ValueError("Cannot gather from a scalar: x must be at least a vector");
   return apply1(GatherV2, [table, at, intScalar(axis)], { batch_dims: batchDims });

@@ -1,5 +1,6 @@
 /** Products of matrices: matMul, dot, outerProduct. */
 import { apply1, compose, type OpInput } from "../../core/apply.ts";
+import type { CompositeTensor } from "../../core/composite.ts";
 import { defineOp, type OpDef } from "../../core/op.ts";
 import { broadcastShapes, isConcrete, type PartialShape, shapeText } from "../../core/shape.ts";
 import { type Spec, specText } from "../../core/tensor_spec.ts";
@@ -146,7 +147,8 @@ function batched(a: OpInput, b: OpInput, transA: boolean, transB: boolean): Tens
 }
 
 /**
- * Matrix product. Axes before the last two are batches, which broadcast; dtypes are brought to the wider one.
+ * Matrix product. Axes before the last two are batches, which broadcast; dtypes are brought to the wider one. Either may be a
+ * {@linkcode QuantizedTensor}.
  * TensorFlow ops `MatMul` (rank 2) and `BatchMatMulV2`. Throws `ValueError` where inner dimensions differ.
  *
  * @example
@@ -159,16 +161,16 @@ function batched(a: OpInput, b: OpInput, transA: boolean, transB: boolean): Tens
  * ```
  */
 export function matMul(
-  a: TensorLike,
-  b: TensorLike,
+  a: TensorLike | CompositeTensor,
+  b: TensorLike | CompositeTensor,
   transposeA = false,
   transposeB = false,
 ): Tensor {
-  const [x, y] = matrices(a, b, "matMul");
+  const given = [a, b] as [TensorLike, TensorLike], [x, y] = matrices(...given, "matMul");
   try {
     return product(x, y, transposeA, transposeB);
   } finally {
-    disposeConverted([x, y], [a, b]);
+    disposeConverted([x, y], given);
   }
 }
 

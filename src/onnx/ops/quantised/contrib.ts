@@ -17,7 +17,7 @@ import {
   quantizeLinear,
   spread,
 } from "./linear.ts";
-import { to } from "../raw.ts";
+import { put1, to } from "../raw.ts";
 import * as tf from "../../../../mod.ts";
 
 const domain = "com.microsoft";
@@ -63,27 +63,20 @@ function matMulNBits(n: NodeCall): Tensor {
   const inner = attributes.int("K", 0), rows = attributes.int("N", 0);
   const block = attributes.int("block_size", 32), blocks = Math.ceil(inner / block);
   if (n.has(4)) n.lacks("a group index");
-  const levels = tf.reshape(unpack(tf.reshape(n.x(1), [rows, -1]), bits), [rows, blocks, block]);
-  const by = (s: Tensor): Tensor => tf.reshape(to(s, "float32"), [rows, blocks, 1]);
-  const zero = !n.has(3)
+  const bytes = tf.reshape(n.x(1), [rows, blocks, block * bits / 32, 4]);
+  const levels = put1("Bitcast", [bytes], { type: "int32" });
+  const by = (s: Tensor): Tensor => tf.reshape(to(s, "float32"), [rows, blocks]);
+  const zeros = !n.has(3)
     ? tf.scalar(2 ** (bits - 1), "float32")
     : n.dtype(3) === "uint8"
-    ? by(first(unpack(tf.reshape(n.x(3), [rows, -1]), bits), blocks))
+    ? first(unpack(tf.reshape(n.x(3), [rows, -1]), bits), blocks)
     : by(n.x(3));
-  const weight = tf.mul(tf.sub(levels, zero), by(n.x(2)));
-  const own = first(tf.reshape(weight, [rows, blocks * block]), inner);
-  const rank = n.rank(0), dims = n.dims(0);
-  const flat = rank === 2 ? x : tf.reshape(x, [-1, inner]);
-  let y = tf.matMul(to(flat, "float32"), own, false, true);
-  if (n.has(5)) y = tf.add(y, to(n.x(5), "float32"));
-  y = to(y, n.dtype(0));
-  if (rank === 2) return y;
-  const outer = dims.slice(0, -1);
-  if (outer.filter((d) => d === null).length < 2) {
-    return tf.reshape(y, [...outer.map((d) => d ?? -1), rows]);
-  }
-  const front = tf.slice(tf.shape(x), [0], [rank - 1]);
-  return tf.reshape(y, tf.concat([front, tf.tensor1d([rows], "int32")]));
+  const isVector = n.rank(0) === 1, from = isVector ? tf.expandDims(x, 0) : x;
+  const weights = [levels, by(n.x(2)), zeros];
+  const attrs = { bits, block, inner };
+  const y = put1("_QuantizedMatMul", [from, ...weights], attrs);
+  const biased = n.has(5) ? to(tf.add(to(y, "float32"), to(n.x(5), "float32")), n.dtype(0)) : y;
+  return isVector ? tf.squeeze(biased, 0) : biased;
 }
 
 /** Gathers rows of levels in blocks, and dequantises these alone. */

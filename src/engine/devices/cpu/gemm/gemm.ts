@@ -24,11 +24,9 @@ import {
 import type { Terms } from "./gemm_terms.ts";
 import { prepareWide } from "./gemm_wide.ts";
 import { prepareThin } from "./gemm_thin.ts";
-import { BLOCK_DEPTH, LAST, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
+import { BLOCK_DEPTH, BLOCK_ROWS, LAST, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
 import { THRESHOLDS } from "../thresholds.ts";
 
-/** Most rows whose pointers are in memory at once. */
-const BLOCK_ROWS = 6144;
 /** Rows that are transposed at once where A is stored transposed. */
 const BLOCK_TURNED = 192;
 
@@ -43,7 +41,7 @@ export function prepareProduct(engine: Engine, product: Product, epilogue?: Epil
     if (m <= THRESHOLDS.thinRows && (m === 1 || !transA)) {
       // A single column has the layout of a single row.
       const thin = prepareThin(engine, { m, n, k, transB: product.transB || n === 1, terms });
-      const whole = epilogue ? finished(engine, thin, { m, n, epilogue }) : thin;
+      const whole = epilogue ? finished(engine, thin, { m, n, own: 2, epilogue }) : thin;
       // B is not worth packing for so few rows, but faster to read where it is packed.
       if (product.transB || n === 1 || isDirect(product)) return whole;
       return withPacked(whole, prepareBlocks(engine, product, epilogue, 1), true);
@@ -68,19 +66,21 @@ function withPacked(product: FastRun, { run, packed }: Blocks, differs = false):
   return Object.assign(product, { form: { ...packed, input: 1, run: other, differs } });
 }
 
-/** Combines a product and an epilogue on its stored sums. */
-function finished(
+/** Combines a product of `own` inputs and an epilogue on its stored sums. */
+export function finished(
   engine: Engine,
   product: FastRun,
-  { m, n, epilogue }: { readonly m: number; readonly n: number; readonly epilogue: Epilogue },
+  { m, n, own, epilogue }: Readonly<Record<"m" | "n" | "own", number>> & {
+    readonly epilogue: Epilogue;
+  },
 ): FastRun {
   const shapes = { all: [], column: [n], element: [m, n] };
   const sums: ConcreteSpec = { dtype: "float32", shape: [m, n] };
   const further = epilogue.operands.map(({ dtype, per }) => ({ dtype, shape: shapes[per] }));
   const finish = preparePointwise(engine, [epilogue.expr], [sums, ...further], [m, n])!;
-  return (outs, [a, b, ...operands]) => {
-    product(outs, [a, b]);
-    finish(outs, [outs[0], ...operands]);
+  return (outs, ins) => {
+    product(outs, ins);
+    finish(outs, [outs[0], ...ins.slice(own)]);
   };
 }
 

@@ -21,6 +21,8 @@ export const PANEL_BYTES: number = 4 * PANEL_COLUMNS;
 
 /** Length of the sums of one block: a panel of A stays in the nearest cache. */
 export const BLOCK_DEPTH = 256;
+/** Most rows whose pointers are in memory at once. */
+export const BLOCK_ROWS = 6144;
 /** Columns of one block: the block of B stays in the second cache. */
 export const BLOCK_COLUMNS = 512;
 

@@ -68,12 +68,14 @@ export const i32: Numbers<"i32"> & Instructions<"i32", typeof I32> & {
   readonly mul: Folded;
   readonly load8u: Load<"i32">;
   readonly load16s: Load<"i32">;
+  readonly load16u: Load<"i32">;
 } = {
   ...numbers("i32", I32, { compare: [0x46, 0x47, 0x48, 0x4a, 0x4c, 0x4e], load: [0x28, 2] }),
   add: folded(0x6a, 0, (a, b) => a + b),
   mul: folded(0x6c, 1, Math.imul),
   load8u: load("i32", 0x2d, 0),
   load16s: load("i32", 0x2e, 1),
+  load16u: load("i32", 0x2f, 1),
 };
 
 const F32 = {
@@ -203,6 +205,7 @@ const I64X2 = {
 export const i64x2: Bits<"i64x2"> & Instructions<"i64x2", typeof I64X2> = vectors("i64x2", I64X2);
 
 const I16X8 = {
+  shrU: ["own", "i32", 0xfd08d],
   /** Two vectors of i32 lanes, saturated. */
   narrow: ["i32x4", "i32x4", 0xfd085],
   /** The same to unsigned lanes. */
@@ -211,7 +214,9 @@ const I16X8 = {
   ofHighU8: ["i8x16", 0xfd08a],
 } as const;
 /** Instructions on eight i16: the step between bytes and words. */
-export const i16x8: Bits<"i16x8"> & Instructions<"i16x8", typeof I16X8> = vectors("i16x8", I16X8);
+export const i16x8: Bits<"i16x8"> & Instructions<"i16x8", typeof I16X8> & {
+  readonly load: Load<"i16x8">;
+} = { ...vectors("i16x8", I16X8), load: load("i16x8", 0xfd000, 1) };
 
 const I8X16 = {
   /** The lanes of the first that the second names. */

@@ -68,6 +68,16 @@ export function constant<T extends ValueType>(type: T, value: number): Value<T> 
   }
 }
 
+/** Makes the constant vector of these numbers. */
+export function constantLanes<T extends ValueType>(type: T, numbers: readonly number[]): Value<T> {
+  const lanes = type === "f32x4"
+    ? Float32Array.from(numbers)
+    : type === "f64x2"
+    ? Float64Array.from(numbers)
+    : Int32Array.from(numbers);
+  return new Value(type, [0xfd, 0x0c, littleEndian(lanes)]);
+}
+
 export function lift<T extends ValueType>(type: T, x: Operand<T>): Value<T> {
   return typeof x === "number" ? constant(type, x) : x;
 }
