@@ -110,7 +110,7 @@ function writePack(
         f.set(place, i32.add(i32.mul(scaleBytes, number), inRow));
         const z = zero ?? f32x4.loadSplat(i32.add(zeros, place));
         return f.let(f32x4.mul(
-          f32x4.sub(fourLevels(f, row, bits), z),
+          f32x4.sub(fourLevels(row, bits), z),
           f32x4.loadSplat(i32.add(scales, place)),
         ));
       });
@@ -134,7 +134,7 @@ function writePack(
 }
 
 /** Loads four levels as float32. */
-function fourLevels(f: FunctionBuilder, at: Value<"i32">, bits: number): F4 {
+function fourLevels(at: Value<"i32">, bits: number): F4 {
   if (bits === 8) return f32x4.ofI32(i32x4.ofLowU16(i16x8.ofLowU8(i8x16.loadFour(at))));
   const word = i32x4.splat(bits === 4 ? i32.load16u(at) : i32.load8u(at));
   const lanes = [0, 1, 2, 3], masks = lanes.map((i) => (2 ** bits - 1) * 2 ** (bits * i));
