@@ -19,7 +19,7 @@ import { bitwiseAnd, rightShift } from "../pointwise/logical.ts";
 import { dequantised } from "./levels.ts";
 import { QuantizedMatMul } from "./matmul.ts";
 
-/** What a quantised tensor is besides its three tensors. */
+/** The form of a quantised tensor: all that its three tensors do not say. */
 export interface QuantizedForm extends LevelsLayout {
   /** Shape of the matrix. */
   readonly shape: readonly [number, number];

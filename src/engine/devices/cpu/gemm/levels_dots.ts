@@ -236,7 +236,7 @@ function writeDots(
         f.advance(at, VECTOR * per * UNITS.length * vectors * turns);
       });
     }
-    // What the zeros add: for each block its scale and zero times the sum of x.
+    // The part of the zeros: for each block its scale and zero times the sum of x.
     const scalesAt = f.ramp(scales, scaleBytes, count), sumAt = f.variable("i32", xSums);
     const zerosAt = zero ? [] : f.ramp(zeros, scaleBytes, count);
     const offsets = sums.map(() => f.variable("f32x4", s.k(0)));
