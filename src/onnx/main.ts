@@ -1,16 +1,22 @@
 /**
- * The command: `inspect MODEL` prints what is in a model of ONNX.
+ * The command: `inspect MODEL` prints what is in a model of ONNX, `convert MODEL TO` writes it as a GraphDef (`FILE.pb`) or
+ * a SavedModel (a folder's name).
  *
  * @module
  */
 import { inspectionLines, inspectOnnx } from "./inspect_onnx.ts";
 
-async function main([what, from]: readonly string[]): Promise<number> {
+async function main([what, from, to]: readonly string[]): Promise<number> {
   if (what === "inspect" && from !== undefined) {
     for (const line of inspectionLines(await inspectOnnx(from))) console.log(line);
     return 0;
   }
-  console.error("usage: inspect MODEL");
+  if (what === "convert" && from !== undefined && to !== undefined) {
+    const { convertOnnx } = await import("./convert.ts");
+    await convertOnnx(from, to);
+    return 0;
+  }
+  console.error("usage: inspect MODEL | convert MODEL FILE.pb|FOLDER");
   return 2;
 }
 

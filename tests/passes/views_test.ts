@@ -1,6 +1,7 @@
 /** Changes of shapes that plans leave out or make later. */
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
+import type { SymbolicTensor } from "../../src/engine/graph/operation.ts";
 import type { PassName } from "../../src/engine/graph/passes/pipeline.ts";
 import { difference } from "../../src/library/testing/compare.ts";
 import { testOnDevices } from "../devices.ts";
@@ -16,6 +17,17 @@ const heads = (x: tf.Tensor, groups: number): tf.Tensor => {
   const [batch, kv, time, depth] = x.staticShape as number[];
   const wide = tf.broadcastTo(tf.expandDims(x, 2), [batch, kv, groups, time, depth]);
   return tf.reshape(wide, [batch, kv * groups, time, depth]);
+};
+
+/** Levels of a file's quantised values, between -8 and 7. */
+const levels = (x: tf.Tensor, most = 7): tf.Tensor =>
+  tf.cast(tf.clipByValue(tf.add(tf.round(tf.mul(x, 3)), 1), -8, most), "int8");
+/** Marks the ops of a graph as a file's. */
+const fromFile = (y: tf.Tensor): tf.Tensor => {
+  for (const op of (y as unknown as SymbolicTensor).operation.graph.operations) {
+    op.isFromFile = true;
+  }
+  return y;
 };
 
 /** Graphs, and the ops that are left of them. */
@@ -87,6 +99,49 @@ const CASES: readonly [string, readonly string[], Build][] = [
     () => tf.matMul(place([2, 3, 6, 4], "x"), tf.transpose(place([2, 5, 3, 4], "y"), [0, 2, 3, 1])),
   ],
   [
+    "levels that stay numbers",
+    ["Mul", "Round", "AddV2", "ClipByValue", "Neg"],
+    () => fromFile(tf.neg(tf.cast(levels(place([2, 3], "x")), "float32"))),
+  ],
+  [
+    "levels that are moved",
+    ["Mul", "Round", "AddV2", "ClipByValue", "Reshape", "Neg"],
+    () => {
+      const moved = tf.transpose(tf.reshape(levels(place([2, 6], "x")), [3, 4]));
+      return fromFile(tf.neg(tf.transpose(tf.cast(moved, "float32"))));
+    },
+  ],
+  [
+    "transpositions there and back",
+    ["Neg", "Exp"],
+    () => tf.exp(tf.transpose(tf.neg(tf.transpose(place([2, 3, 4], "x"), [2, 0, 1])), [1, 2, 0])),
+  ],
+  [
+    "transpositions in a row",
+    ["Neg", "Transpose"],
+    () => tf.neg(tf.transpose(tf.transpose(place([2, 3, 4], "x"), [2, 0, 1]), [1, 0, 2])),
+  ],
+  [
+    "images between two layouts",
+    ["Mul", "Reshape", "AddV2", "Pad", "Slice", "Slice", "ConcatV2", "Mean"],
+    () => {
+      const x = tf.transpose(place([2, 3, 4, 5], "x"), [0, 3, 1, 2]);
+      const y = tf.pad(tf.add(tf.mul(x, 2), tf.reshape(place([5], "b"), [5, 1, 1])), [
+        [0, 0],
+        [1, 0],
+        [0, 2],
+        [0, 0],
+      ]);
+      const part = tf.slice(y, [0, 1, 0, 0], [2, 5, 3, 4]);
+      const whole = tf.concat([part, tf.slice(y, [0, 0, 0, 0], [2, 6, 3, 4])], 1);
+      return tf.transpose(tf.mean(whole, 2, true), [0, 2, 3, 1]);
+    },
+  ],
+  ["a strided slice of turned axes", ["StridedSlice"], () => {
+    const x = tf.transpose(place([4, 6, 5], "x"), [2, 0, 1]);
+    return tf.transpose(tf.stridedSlice(x, [0, 1, 5], [5, 4, 0], [2, 1, -2], 1, 2), [1, 2, 0]);
+  }],
+  [
     "heads that groups of queries have in common",
     ["Reshape", "BatchMatMulV2", "Reshape"],
     () => tf.matMul(place([2, 6, 3, 4], "x"), heads(place([2, 2, 5, 4], "y"), 3), false, true),
@@ -100,6 +155,16 @@ const CASES: readonly [string, readonly string[], Build][] = [
 
 /** Graphs that must stay as they are. */
 const STAYS: readonly [string, Build][] = [
+  ["levels of a program", () => tf.neg(tf.cast(levels(place([2, 3], "x")), "float32"))],
+  [
+    "levels beyond their dtype",
+    () => fromFile(tf.neg(tf.cast(levels(place([2, 3], "x"), 200), "float32"))),
+  ],
+  [
+    "halves that a cast cuts",
+    () =>
+      fromFile(tf.neg(tf.cast(tf.cast(tf.clipByValue(place([2], "x"), 0, 9), "uint8"), "float32"))),
+  ],
   ["a fetched handle of a feed", () => tf.identity(place([2], "x"))],
   ["a reshape of unknown extents", () => tf.reshape(place([null, 4], "x"), [2, -1, 2])],
   ["a transposition that moves rows", () => tf.transpose(place([2, 3, 1], "x"), [1, 0, 2])],

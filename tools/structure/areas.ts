@@ -283,7 +283,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       ".": {
         holds: "the entry `./onnx`",
-        imports: ["engine", "library/io", "onnx", "mod"],
+        imports: ["engine", "library/io", "tensorflow/files", "onnx", "mod"],
       },
     },
   },

@@ -174,7 +174,7 @@ export class Walk {
     rule: Rule,
   ): (Value | null)[] | null {
     // Before version 7 an attribute says where the second input stands.
-    if (node.version < 7) return null;
+    if (node.domain === "" && node.version < 7) return null;
     const moved = inputsLast(new NodeCall(node, inputs, frame));
     if (moved === null) return null;
     const rank = inputs.find((v) => v?.last != null)!.shape!.length;

@@ -7,7 +7,9 @@ import { NdArray } from "../../core/nd_array.ts";
 import { isConcrete, type PartialShape, sameShape, type Shape, sizeOf } from "../../core/shape.ts";
 import { type IrGraph, type IrNode, type IrValue, isConstant } from "../ir.ts";
 import { addedValue, constantNode } from "./added.ts";
+import { beforeCasts } from "./casts.ts";
 import { mayJoin } from "./cse.ts";
+import { composed, type Turn, unturned } from "./turns.ts";
 import { integersOf } from "./patterns.ts";
 import {
   isPointwise,
@@ -35,6 +37,10 @@ class Rebuilt {
   readonly #known = new Set<IrNode>();
   /** Values that are views of others. */
   readonly #bases = new Map<IrValue, IrValue>();
+  /** Values that are transpositions of others. */
+  readonly #turns = new Map<IrValue, Turn>();
+  /** Ops on integers that were made anew for float32. */
+  readonly #remade = new Map<IrNode, IrValue>();
   /** Matrices that pointwise ops shall run on. */
   readonly #rows = new Set<IrValue>();
   /** Reshapes by what they show. */
@@ -101,13 +107,47 @@ class Rebuilt {
         return this.#view(node, x);
       case "Transpose":
         return this.#transposed(node, inputs);
+      case "Cast":
+        return beforeCasts(node, x, this.#remake) ?? this.#onOthers(node, inputs);
       case "MatMul":
         return this.#product(node, inputs, ["transpose_a", "transpose_b"]);
       case "BatchMatMulV2":
         return this.#product(node, inputs, ["adj_x", "adj_y"]);
       default:
-        return this.#onRows(node, inputs);
+        return this.#onOthers(node, inputs);
     }
+  }
+
+  readonly #remake = (
+    like: IrNode,
+    inputs: readonly IrValue[],
+    attrs: IrNode["attrs"],
+  ): IrValue => {
+    const [x, axes] = inputs, { shape } = like.outputs[0];
+    const perm = like.def.name === "Transpose" ? integersOf(axes) : null;
+    const isView = like.def.name !== "Transpose" && like.def.meaning.kind === "view";
+    const made = this.#remade.get(like) ??
+      (perm !== null && isConcrete(x.shape)
+        ? this.#turned(like, x, perm)
+        : isView && isConcrete(shape)
+        ? this.#reshaped(like, this.#bases.get(x) ?? x, shape)
+        : this.#add(like, like.def.name, inputs, attrs));
+    this.#remade.set(like, made);
+    return made;
+  };
+
+  /** Returns the result of an op on what its operands show, as a view or transposition of it. */
+  #onOthers(node: IrNode, inputs: readonly IrValue[]): IrValue | null {
+    const rows = this.#onRows(node, inputs);
+    if (rows !== null || this.#turns.size === 0) return rows;
+    const made = unturned(node, inputs, {
+      turns: this.#turns,
+      isPointwise: isPointwise(node, this.#target),
+      reshape: (v, shape) => this.#reshaped(node, this.#bases.get(v) ?? v, shape),
+    });
+    if (made === null) return null;
+    const y = this.#add(node, node.def.name, made.inputs, made.attrs);
+    return this.#turned(node, y, made.perm);
   }
 
   /** True where a value may stand for the result of a node that returns it. */
@@ -163,9 +203,23 @@ class Rebuilt {
   #transposed(node: IrNode, [x, axes]: readonly IrValue[]): IrValue | null {
     const perm = integersOf(axes), { shape } = x;
     if (perm === null || !isConcrete(shape)) return null;
-    // Elements keep their order where the axes beyond extent 1 do.
-    const moved = perm.filter((axis) => shape[axis] !== 1);
-    return moved.every((axis, i) => i === 0 || moved[i - 1] < axis) ? this.#view(node, x) : null;
+    if (isOrdered(perm, shape)) return this.#view(node, x);
+    return this.#turned(node, x, perm);
+  }
+
+  /** Returns the transposition of a value. */
+  #turned(like: IrNode, x: IrValue, outer: readonly number[]): IrValue {
+    const inner = this.#turns.get(x), base = inner?.base ?? x;
+    const perm = inner === undefined ? outer : composed(inner.perm, outer);
+    if (perm.every((axis, i) => axis === i)) return base;
+    const shape = base.shape as Shape;
+    if (isOrdered(perm, shape)) {
+      return this.#reshaped(like, this.#bases.get(base) ?? base, perm.map((axis) => shape[axis]));
+    }
+    const axes = constantNode(like, new NdArray("int32", [perm.length], Int32Array.from(perm)));
+    const y = this.#add(like, "Transpose", [base, axes], { T: base.dtype });
+    this.#turns.set(y, { base, perm });
+    return y;
   }
 
   /** Returns a product that reads an operand before its last two axes were exchanged. */
@@ -293,6 +347,12 @@ class Rebuilt {
     this.#known.add(node);
     this.#nodes.push(node);
   }
+}
+
+/** True where a transposition keeps the order of elements: axes beyond extent 1 stay in order. */
+function isOrdered(perm: readonly number[], shape: Shape): boolean {
+  const moved = perm.filter((axis) => shape[axis] !== 1);
+  return moved.every((axis, i) => i === 0 || moved[i - 1] < axis);
 }
 
 /** Tells how an op treats rows: element by element, each row by itself, or as a reduction of each; null for others. */

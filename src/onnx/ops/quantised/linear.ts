@@ -155,15 +155,28 @@ export function oneOf(s: Tensor): Tensor {
   return shape?.length === 1 && shape[0] === 1 ? tf.reshape(s, []) : s;
 }
 
-/** Multiplies whole numbers exactly, as int32. */
+/** Number of products of levels below which sums are exact in float32. */
+const MOST_EXACT = Math.floor(2 ** 24 / 255 ** 2);
+
+/** Multiplies whole numbers of 8 bits, relative to their zero points, exactly, as int32. */
 function matMulInteger(n: NodeCall): Tensor {
-  const ranks = [n.rank(0), n.rank(1)] as const;
-  const whole = (i: number, zero: Tensor | null): Tensor => {
-    const q = to(n.x(i), "int32");
-    return zero === null ? q : tf.sub(q, to(zero, "int32"));
-  };
-  const a = whole(0, n.has(2) ? byRow(n.x(2), ranks[0]) : null);
-  return matMul(a, whole(1, n.has(3) ? oneOf(n.x(3)) : null), ranks);
+  const ranks = [n.rank(0), n.rank(1)] as const, depth = n.dims(1).at(-2) ?? null;
+  const zeros = [n.has(2) ? byRow(n.x(2), ranks[0]) : null, n.has(3) ? oneOf(n.x(3)) : null];
+  const [a, b] = zeros.map((zero, i) => centred(n.x(i), zero));
+  if (depth !== null && depth <= MOST_EXACT) return tf.cast(matMul(a, b, ranks), "int32");
+  const before = n.dims(0).slice(0, -1), columns = n.dims(1).at(-1);
+  if (depth === null || columns == null || ranks[1] !== 2 || before.includes(null)) {
+    return matMul(tf.cast(a, "int32"), tf.cast(b, "int32"), ranks);
+  }
+  // Sums over parts of the depth are exact in float32, their sum is in int32.
+  const rows = tf.reshape(a, [(before as number[]).reduce((x, y) => x * y, 1), depth]);
+  const sums: Tensor[] = [];
+  for (let from = 0; from < depth; from += MOST_EXACT) {
+    const size = Math.min(MOST_EXACT, depth - from);
+    const left = tf.slice(rows, [0, from], [-1, size]), right = tf.slice(b, [from, 0], [size, -1]);
+    sums.push(tf.cast(tf.matMul(left, right), "int32"));
+  }
+  return tf.reshape(sums.reduce((x, y) => tf.add(x, y)), [...before as number[], columns]);
 }
 
 /**
@@ -188,9 +201,6 @@ function ownProduct(n: NodeCall, w: number): (x: Tensor, filter: Tensor) => Tens
   const groups = n.attributes.int("group", 1);
   return (x, filter) => convolve(x, filter, sliding, groups);
 }
-
-/** Numbers of products of levels below which sums are exact in float32. */
-const MOST_EXACT = Math.floor(2 ** 24 / 255 ** 2);
 
 function convInteger(n: NodeCall): RuleOutput {
   const own = ownProduct(n, 1), whole = (t: Tensor): Tensor => tf.cast(t, "int32");
@@ -225,10 +235,10 @@ function qLinearConv(n: NodeCall): RuleOutput {
 
 export const QUANTISED: readonly OpEntry[] = [
   op("ConvInteger", 10, convInteger),
-  op("DequantizeLinear", 10, dequantizeLinear),
+  op("DequantizeLinear", 10, dequantizeLinear, { known: [1, 2] }),
   op("DynamicQuantizeLinear", 11, dynamicQuantizeLinear),
   op("MatMulInteger", 10, matMulInteger),
-  op("QLinearConv", 10, qLinearConv),
-  op("QLinearMatMul", 10, qLinearMatMul),
-  op("QuantizeLinear", 10, quantizeLinear),
+  op("QLinearConv", 10, qLinearConv, { known: [1, 4, 6] }),
+  op("QLinearMatMul", 10, qLinearMatMul, { known: [1, 4, 6] }),
+  op("QuantizeLinear", 10, quantizeLinear, { known: [1, 2] }),
 ];

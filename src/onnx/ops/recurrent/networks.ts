@@ -50,7 +50,7 @@ function clipped(n: NodeCall): (x: Tensor) => Tensor {
 
 /** Returns the part of a direction of an input. */
 function part(n: NodeCall, i: number, index: number): Tensor {
-  return tf.gather(n.x(i), index);
+  return n.dims(i)[0] === 1 ? tf.squeeze(n.x(i), 0) : tf.gather(n.x(i), index);
 }
 
 function plainWeights(n: NodeCall, index: number, size: number, gates: number): Weights {
