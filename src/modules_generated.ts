@@ -41,6 +41,8 @@ import "./engine/graph/passes/merge.ts";
 import "./engine/graph/passes/reductions.ts";
 import "./engine/graph/passes/rewrite.ts";
 import "./engine/graph/passes/verify.ts";
+import "./engine/graph/passes/casts.ts";
+import "./engine/graph/passes/turns.ts";
 import "./engine/graph/passes/views.ts";
 import "./engine/graph/passes/pipeline.ts";
 import "./engine/core/scope_context.ts";

@@ -26,9 +26,9 @@ Deno.test("convertOnnx() writes a SavedModel with variables, and a GraphDef with
       const names = Object.keys((await inspectOnnx(pack.model(c))).inputs);
       const results = Object.values(await f(Object.fromEntries(xs.map((x, i) => [names[i], x]))));
       for (const [i, want] of ys.entries()) {
-        const wrong = await Promise.all(results.map(async (y) =>
-          difference(await y.ndarray(), want, { scale: c.scale! })
-        ));
+        const wrong = await Promise.all(
+          results.map(async (y) => difference(await y.ndarray(), want, { scale: c.scale! })),
+        );
         assert(wrong.includes(null), `${c.n}: output ${i}: ${wrong.join("; ")}`);
       }
       assertEquals(Object.keys(inputs).length, xs.length);
