@@ -48,6 +48,7 @@ export class Batcher {
   readonly #isBatched: boolean;
   #queue: Waiting[] = [];
   #isRunning = false;
+  #givenUp = 0;
   /** Wakes the loop when a request comes in. */
   #wake: () => void = () => {};
 
@@ -56,6 +57,11 @@ export class Batcher {
     this.#options = options;
     this.#isBatched = options.batching !== null && isOpen(servable.inputs) &&
       isOpen(servable.outputs);
+  }
+
+  /** Number of runs that took longer than their requests may, since the last one that ended in time. */
+  get givenUp(): number {
+    return this.#givenUp;
   }
 
   /** Number of waiting requests. */
@@ -178,9 +184,17 @@ export class Batcher {
   }
 
   /** Runs the servable until `signal` aborts, and lets the event loop turn, so that other requests are answered. */
-  #call(inputs: Arrays, signal: AbortSignal): Promise<Record<string, NdArray>> {
+  async #call(inputs: Arrays, signal: AbortSignal): Promise<Record<string, NdArray>> {
     signal.throwIfAborted();
-    return withinSignal(signal, () => this.#servable.call(inputs));
+    try {
+      const outputs = await withinSignal(signal, () => this.#servable.call(inputs));
+      this.#givenUp = 0;
+      return outputs;
+    } catch (error) {
+      const { reason } = signal;
+      if (reason instanceof HttpError && reason.status === 504) this.#givenUp++;
+      throw error;
+    }
   }
 }
 

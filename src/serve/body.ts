@@ -2,13 +2,47 @@
 import { concatBytes } from "../library/io/bytes.ts";
 import { HttpError } from "./http_error.ts";
 
+/** Bytes of all bodies that requests hold until they are answered. */
+export class BodyBytes {
+  readonly #most: number;
+  #held = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Takes room for bytes. Throws `HttpError` 429 where there is none. */
+  take(bytes: number): void {
+    if (this.#held + bytes > this.#most) {
+      throw new HttpError(429, `Too many requests: their bodies take ${this.#most} bytes`, {
+        "retry-after": "1",
+      });
+    }
+    this.#held += bytes;
+  }
+
+  release(bytes: number): void {
+    this.#held -= bytes;
+  }
+}
+
+/** Limits of a body. */
+export interface BodyLimits {
+  /** Most bytes of it. */
+  readonly maxBytes: number;
+  /** Is told of its bytes as they come. Throws where there are too many of all bodies. */
+  readonly took: (bytes: number) => void;
+  /** Ends the reading. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Reads the body of a request. Throws `HttpError` 413 for too many bytes, 415 for an unknown coding, 400 for damaged
- * bytes.
+ * bytes, and the reason of `signal`.
  */
 export async function readBody(
   request: Request,
-  maxBytes: number,
+  { maxBytes, took, signal }: BodyLimits,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const tooLong = (): HttpError =>
     new HttpError(413, `Cannot read the request: it has more than ${maxBytes} bytes`);
@@ -17,19 +51,26 @@ export async function readBody(
   const parts: Uint8Array[] = [];
   let length = 0;
   const reader = decoded(request.body, request.headers.get("content-encoding")).getReader();
+  const leave = (): void => void reader.cancel(signal.reason).catch(() => {});
+  signal.addEventListener("abort", leave, { once: true });
   try {
     while (true) {
       const { value, done } = await reader.read();
+      signal.throwIfAborted();
       if (done) return concatBytes(parts);
       length += value.length;
       if (length > maxBytes) throw tooLong();
+      took(value.length);
       parts.push(value);
     }
   } catch (error) {
     // Cancelling tells the client to stop sending; it may have gone already.
     await reader.cancel().catch(() => {});
     if (error instanceof HttpError) throw error;
+    signal.throwIfAborted();
     throw new HttpError(400, `Cannot read the request: ${(error as Error).message}`);
+  } finally {
+    signal.removeEventListener("abort", leave);
   }
 }
 

@@ -3,7 +3,7 @@ import { ValueError } from "../engine/core/errors.ts";
 import { optionCheck } from "../engine/core/arguments.ts";
 import { after } from "../engine/runtime/run/timers.ts";
 import type { BatchingOptions } from "./batcher.ts";
-import { readBody } from "./body.ts";
+import { BodyBytes, readBody } from "./body.ts";
 import { errorResponse, HttpError } from "./http_error.ts";
 import { infer, JSON_LENGTH, modelJson } from "./inference_protocol.ts";
 import { Metrics } from "./metrics.ts";
@@ -24,6 +24,8 @@ export interface HandlerOptions {
   readonly maxQueued?: number;
   /** Most bytes of a request's body, after decompression; longer ones are answered 413. Default 64 MiB. */
   readonly maxBodyBytes?: number;
+  /** Most bytes of the bodies of all requests that are not answered yet; further ones are answered 429. Default four of the longest. */
+  readonly maxBodiesBytes?: number;
   /**
    * Milliseconds after which a request is answered 504. A request may ask for less by its header `x-timeout-ms`. Default 30,000.
    */
@@ -45,12 +47,15 @@ const check = optionCheck<HandlerOptions>("createHandler", {
   batching: true,
   maxQueued: true,
   maxBodyBytes: true,
+  maxBodiesBytes: true,
   timeoutMs: true,
   token: true,
 });
 
 /** Default limit of a request's body, of the size of KServe's own. */
 const MAX_BODY_BYTES = 64 * 2 ** 20;
+/** Longest bodies that all requests may have together. */
+const BODIES = 4;
 
 /**
  * Serves models by the Open Inference Protocol v2 (`/v2/…`) and TensorFlow Serving's REST interface (`/v1/…`), with
@@ -104,6 +109,7 @@ class ModelServer {
   readonly #metrics = new Metrics();
   readonly #timeoutMs: number;
   readonly #maxBodyBytes: number;
+  readonly #bodies: BodyBytes;
   readonly #token: string | undefined;
   #active = 0;
   /** Called when the last request is answered, once draining has begun. */
@@ -114,7 +120,13 @@ class ModelServer {
     const { batching, token } = options;
     this.#timeoutMs = positive("timeoutMs", options.timeoutMs ?? 30_000);
     this.#maxBodyBytes = positive("maxBodyBytes", options.maxBodyBytes ?? MAX_BODY_BYTES);
+    this.#bodies = new BodyBytes(
+      positive("maxBodiesBytes", options.maxBodiesBytes ?? BODIES * this.#maxBodyBytes),
+    );
     const maxQueued = positive("maxQueued", options.maxQueued ?? 256);
+    if (token === "") {
+      throw new ValueError("Cannot serve with an empty token: wanted one with characters, or none");
+    }
     this.#token = token;
     const joined = batching === undefined ? null : {
       maxRows: positive("batching.maxRows", batching.maxRows ?? 32),
@@ -137,11 +149,14 @@ class ModelServer {
   async answer(request: Request): Promise<Response> {
     const started = performance.now();
     const isDraining = this.#drained !== null;
-    const path = new URL(request.url).pathname;
-    const model = (V1.exec(path) ?? V2.exec(path))?.[1];
+    let model: string | undefined;
     this.#active++;
     let response: Response;
     try {
+      // A header `Host` that is no host makes no URL.
+      if (!URL.canParse(request.url)) throw new HttpError(400, "Cannot read the request's URL");
+      const path = new URL(request.url).pathname;
+      model = (V1.exec(path) ?? V2.exec(path))?.[1];
       response = await this.#route(request, { path, isDraining });
     } catch (error) {
       response = errorResponse(error);
@@ -168,7 +183,7 @@ class ModelServer {
     if (path === "/v2" || path === "/v2/") {
       return get(request, { name: "weft", version: "2", extensions: ["binary_tensor_data"] });
     }
-    if (path === "/v2/models") return get(request, { models: this.#models.names });
+    if (path === "/v2/models" || path === "/") return get(request, { models: this.#models.names });
     const v1 = V1.exec(path);
     if (v1 !== null) return await this.#tensorflow(request, asked(v1, isDraining));
     const v2 = V2.exec(path);
@@ -196,11 +211,9 @@ class ModelServer {
     }
     allow(request, "POST");
     if (isDraining) throw new HttpError(503, "Cannot take requests: it is shutting down");
-    return await this.#compute(request, async (signal) => {
-      const body = new TextDecoder().decode(await readBody(request, this.#maxBodyBytes));
-      return new Response(await predict(found, body, signal), {
-        headers: { "content-type": "application/json" },
-      });
+    return await this.#compute(request, async (body, signal) => {
+      const text = await predict(found, body, signal);
+      return new Response(text.body, { headers: { "content-type": "application/json" } });
     });
   }
 
@@ -211,20 +224,22 @@ class ModelServer {
     const found = this.#models.find(model, version);
     if (what === "") return get(request, modelJson(found, this.#models.versions(model)));
     if (what === "ready") {
-      return get(request, { name: model, ready: !isDraining }, isDraining ? 503 : 200);
+      const ready = !isDraining && found.isReady;
+      return get(request, { name: model, ready }, ready ? 200 : 503);
     }
     allow(request, "POST");
     if (isDraining) throw new HttpError(503, "Cannot take requests: it is shutting down");
-    return await this.#compute(request, async (signal) => {
-      const body = await readBody(request, this.#maxBodyBytes);
-      return await infer(found, body, { jsonLength: request.headers.get(JSON_LENGTH), signal });
-    });
+    return await this.#compute(
+      request,
+      (body, signal) =>
+        infer(found, body, { jsonLength: request.headers.get(JSON_LENGTH), signal }),
+    );
   }
 
-  /** Runs `work` within the time limit, and aborts it when the client goes away. */
+  /** Runs `work` on a request's body within the time limit, and aborts it when the client goes away. */
   async #compute(
     request: Request,
-    work: (signal: AbortSignal) => Promise<Response>,
+    work: (body: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<Response>,
   ): Promise<Response> {
     const timeoutMs = Math.min(this.#timeoutMs, requestedTimeout(request));
     const controller = new AbortController();
@@ -239,9 +254,18 @@ class ModelServer {
         reject(error);
       });
     });
+    const { signal } = controller, maxBytes = this.#maxBodyBytes;
+    let held = 0;
+    const took = (bytes: number): void => {
+      this.#bodies.take(bytes);
+      held += bytes;
+    };
+    const answered = async (): Promise<Response> =>
+      await work(await readBody(request, { maxBytes, took, signal }), signal);
     try {
-      return await Promise.race([work(controller.signal), late]);
+      return await Promise.race([answered(), late]);
     } finally {
+      this.#bodies.release(held);
       clear();
       request.signal.removeEventListener("abort", abort);
     }
@@ -250,7 +274,9 @@ class ModelServer {
   async #authorize(request: Request): Promise<void> {
     if (this.#token === undefined) return;
     const given = request.headers.get("authorization") ?? "";
-    if (await isSame(given, `Bearer ${this.#token}`)) return;
+    // The name of the scheme may be written in any case.
+    const [, token] = /^bearer +(.*)$/i.exec(given) ?? [];
+    if (token !== undefined && await isSame(token, this.#token)) return;
     throw new HttpError(401, "Cannot answer without the right token", {
       "www-authenticate": "Bearer",
     });

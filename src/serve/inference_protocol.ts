@@ -8,7 +8,10 @@ import { arrayFromWire, arrayToWire, DATATYPES, dtypeOf } from "./binary_tensors
 import { HttpError } from "./http_error.ts";
 import { checkNames, type ModelVersion } from "./model_entry.ts";
 import type { Specs } from "./servable.ts";
-import { arrayOfShape, flatText, parseJson, shown } from "./values.ts";
+import { JsonText } from "./json_text.ts";
+import { readJson } from "./json_reader.ts";
+import { Slices } from "./slices.ts";
+import { arrayOf, checkRows, shown } from "./values.ts";
 
 /** The header with the number of bytes of a body that are JSON; tensors follow them. */
 export const JSON_LENGTH = "inference-header-content-length";
@@ -60,7 +63,8 @@ export async function infer(
   { jsonLength, signal }: { readonly jsonLength: string | null; readonly signal: AbortSignal },
 ): Promise<Response> {
   const [json, binary] = splitBody(body, jsonLength);
-  const request = checkRequest(parseJson(new TextDecoder().decode(json)));
+  const slices = new Slices(signal);
+  const request = checkRequest(await readJson(json, slices));
   const name = version.signatureName(request.parameters?.signature_name);
   const signature = version.signatures.get(name)!;
   checkNames(request.inputs.map((i) => i.name), signature, version.model);
@@ -68,7 +72,9 @@ export async function infer(
   let at = 0;
   for (const input of request.inputs) {
     const size = binarySize(input);
-    arrays[input.name] = readInput(input, signature.inputs, binary.subarray(at, at + (size ?? 0)));
+    checkRows(input.shape, body.length, `input "${input.name}"`);
+    const bytes = binary.subarray(at, at + (size ?? 0));
+    arrays[input.name] = await readInput(input, signature.inputs, { bytes, slices });
     at += size ?? 0;
   }
   if (at !== binary.length) {
@@ -78,7 +84,7 @@ export async function infer(
     );
   }
   const outputs = await version.run(name, arrays, signal);
-  return writeOutputs(version, request, outputs);
+  return await writeOutputs(version, request, { outputs, slices: new Slices(signal) });
 }
 
 function splitBody(
@@ -145,11 +151,11 @@ function binarySize({ name, parameters }: InferInput): number | null {
   );
 }
 
-function readInput(
+async function readInput(
   input: InferInput,
   specs: Specs,
-  bytes: Uint8Array<ArrayBuffer>,
-): NdArray {
+  { bytes, slices }: { readonly bytes: Uint8Array<ArrayBuffer>; readonly slices: Slices },
+): Promise<NdArray> {
   const what = `input "${input.name}"`;
   const dtype = dtypeOf(input.datatype, what);
   const wanted = specs[input.name].dtype;
@@ -163,20 +169,29 @@ function readInput(
   if (!Array.isArray(input.data)) {
     throw new HttpError(400, `Cannot read ${what}: wanted a list "data"`);
   }
-  return arrayOfShape(input.data, input.shape, dtype, what);
+  return await arrayOf({ value: input.data, shape: input.shape, dtype, what }, slices);
 }
 
-function writeOutputs(
+async function writeOutputs(
   version: ModelVersion,
   request: InferRequest,
-  outputs: Readonly<Record<string, NdArray>>,
-): Response {
+  { outputs, slices }: {
+    readonly outputs: Readonly<Record<string, NdArray>>;
+    readonly slices: Slices;
+  },
+): Promise<Response> {
   const wanted: readonly InferOutput[] = request.outputs?.length
     ? request.outputs
     : Object.keys(outputs).map((name) => ({ name }));
   const isBinary = request.parameters?.binary_data_output === true;
   const parts: Uint8Array<ArrayBuffer>[] = [];
-  const texts = wanted.map(({ name, parameters }) => {
+  const id = request.id === undefined ? "" : `"id":${JSON.stringify(request.id)},`;
+  const out = new JsonText(slices).add(
+    `{${id}"model_name":${
+      JSON.stringify(version.model)
+    },"model_version":"${version.version}","outputs":[`,
+  );
+  for (const [k, { name, parameters }] of wanted.entries()) {
     if (!Object.hasOwn(outputs, name)) {
       throw new HttpError(
         400,
@@ -186,24 +201,22 @@ function writeOutputs(
       );
     }
     const array = outputs[name];
-    const head = `"name":${JSON.stringify(name)},"datatype":"${
-      DATATYPES[array.dtype] ?? array.dtype.toUpperCase()
-    }","shape":[${array.shape}]`;
+    out.add(
+      `${k > 0 ? "," : ""}{"name":${JSON.stringify(name)},"datatype":"${
+        DATATYPES[array.dtype] ?? array.dtype.toUpperCase()
+      }","shape":[${array.shape}],`,
+    );
     if (parameters?.binary_data ?? isBinary) {
       const bytes = arrayToWire(array);
       parts.push(bytes);
-      return `{${head},"parameters":{"binary_data_size":${bytes.length}}}`;
-    }
-    return `{${head},"data":${flatText(array)}}`;
-  });
-  const id = request.id === undefined ? "" : `"id":${JSON.stringify(request.id)},`;
-  const json = `{${id}"model_name":${
-    JSON.stringify(version.model)
-  },"model_version":"${version.version}","outputs":[${texts.join(",")}]}`;
-  if (parts.length === 0) {
-    return new Response(json, { headers: { "content-type": "application/json" } });
+      out.add(`"parameters":{"binary_data_size":${bytes.length}}}`);
+    } else (await out.add('"data":').flat(array, { isStrict: true })).add("}");
   }
-  const head = new TextEncoder().encode(json);
+  out.add("]}");
+  if (parts.length === 0) {
+    return new Response(out.body, { headers: { "content-type": "application/json" } });
+  }
+  const head = out.bytes;
   return new Response(new Blob([head, ...parts]), {
     headers: { "content-type": "application/octet-stream", [JSON_LENGTH]: `${head.length}` },
   });

@@ -8,6 +8,9 @@ import { HttpError } from "./http_error.ts";
 import { shown } from "./values.ts";
 import { DEFAULT_SIGNATURE, type Servable, type ServableModel, servablesOf } from "./servable.ts";
 
+/** Runs in a row that are given up before a model counts as not ready. What they wait for stays in memory. */
+const MOST_GIVEN_UP = 16;
+
 /** One version of a model. */
 export class ModelVersion {
   /** Name of the model. */
@@ -27,6 +30,11 @@ export class ModelVersion {
   /** Number of waiting requests. */
   get queued(): number {
     return [...this.#queues.values()].reduce((n, q) => n + q.length, 0);
+  }
+
+  /** False where a signature has given up so many runs, one after the other, that its bodies seem to never end. */
+  get isReady(): boolean {
+    return [...this.#queues.values()].every((q) => q.givenUp < MOST_GIVEN_UP);
   }
 
   /** Returns the name of the requested signature. Throws `HttpError` 400 for an unknown one. */

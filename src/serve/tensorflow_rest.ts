@@ -5,7 +5,10 @@ import type { NdArray } from "../engine/core/nd_array.ts";
 import { HttpError } from "./http_error.ts";
 import { checkNames, type ModelVersion } from "./model_entry.ts";
 import type { Servable, Specs } from "./servable.ts";
-import { arrayOf, nestedText, parseJson } from "./values.ts";
+import { isBytesOutput, JsonText } from "./json_text.ts";
+import { readJson } from "./json_reader.ts";
+import { Slices } from "./slices.ts";
+import { arrayOf, checkRows } from "./values.ts";
 
 /** Makes the answer to `GET /v1/models/NAME`. */
 export function statusJson(versions: readonly ModelVersion[], isReady: boolean): unknown {
@@ -47,10 +50,11 @@ function tensorInfos(specs: Specs): unknown {
 /** Answers `POST …:predict`. */
 export async function predict(
   version: ModelVersion,
-  body: string,
+  body: Uint8Array,
   signal: AbortSignal,
-): Promise<string> {
-  const request = parseJson(body);
+): Promise<JsonText> {
+  const slices = new Slices(signal);
+  const request = await readJson(body, slices);
   if (!isPlainObject(request)) {
     throw new HttpError(400, "Cannot read the request: wanted a JSON object");
   }
@@ -67,13 +71,18 @@ export async function predict(
     ? columnsOfRows(instances, signature, version.model)
     : columnsOf(inputs, signature);
   checkNames(Object.keys(columns), signature, version.model);
-  const arrays = Object.entries(signature.inputs).map(([key, { dtype }]) =>
-    [key, arrayOf(columns[key], dtype, `input "${key}"`)] as const
-  );
-  const outputs = await version.run(name, Object.fromEntries(arrays), signal);
-  return inputs === undefined
-    ? `{"predictions":${rowsText(outputs)}}`
-    : `{"outputs":${columnsText(outputs)}}`;
+  const arrays: Record<string, NdArray> = {};
+  for (const [key, { dtype }] of Object.entries(signature.inputs)) {
+    const what = `input "${key}"`;
+    arrays[key] = await arrayOf({ value: columns[key], dtype, what }, slices);
+    checkRows(arrays[key].shape, body.length, what);
+  }
+  const outputs = await version.run(name, arrays, signal);
+  const out = new JsonText(new Slices(signal));
+  out.add(inputs === undefined ? '{"predictions":' : '{"outputs":');
+  if (inputs === undefined) await addRows(out, outputs);
+  else await addColumns(out, outputs);
+  return out.add("}");
 }
 
 /** Returns the sent columns by name; plain values belong to the only input. */
@@ -122,8 +131,8 @@ function columnsOfRows(
   return columns;
 }
 
-/** Formats the rows of the outputs: values where there is one output, objects where there are several. */
-function rowsText(outputs: Readonly<Record<string, NdArray>>): string {
+/** Writes the rows of the outputs: values where there is one output, objects where there are several. */
+async function addRows(out: JsonText, outputs: Readonly<Record<string, NdArray>>): Promise<void> {
   const entries = Object.entries(outputs);
   const [rows] = entries[0][1].shape;
   if (rows === undefined || entries.some(([, a]) => a.shape[0] !== rows)) {
@@ -132,20 +141,41 @@ function rowsText(outputs: Readonly<Record<string, NdArray>>): string {
       'Cannot write "predictions": the outputs have no common number of rows, ask with "inputs" instead of "instances"',
     );
   }
-  const rowText = (a: NdArray, i: number): string =>
-    nestedText(a, a.shape.slice(1), i * (a.size / rows));
-  const texts = Array.from(
-    { length: rows },
-    (_, i) =>
-      entries.length === 1
-        ? rowText(entries[0][1], i)
-        : `{${entries.map(([n, a]) => `${JSON.stringify(n)}:${rowText(a, i)}`).join(",")}}`,
-  );
-  return `[${texts.join(",")}]`;
+  out.add("[");
+  for (let i = 0; i < rows; i++) {
+    out.add(i > 0 ? "," : "");
+    const add = ([name, a]: [string, NdArray]): Promise<JsonText> =>
+      out.nested(a, {
+        shape: a.shape.slice(1),
+        from: i * (a.size / rows),
+        isBase64: isBytesOutput(name, a),
+      });
+    if (entries.length === 1) await add(entries[0]);
+    else await addObject(out, entries, add);
+    await out.pause();
+  }
+  out.add("]");
 }
 
-function columnsText(outputs: Readonly<Record<string, NdArray>>): string {
+async function addColumns(
+  out: JsonText,
+  outputs: Readonly<Record<string, NdArray>>,
+): Promise<void> {
   const entries = Object.entries(outputs);
-  if (entries.length === 1) return nestedText(entries[0][1]);
-  return `{${entries.map(([n, a]) => `${JSON.stringify(n)}:${nestedText(a)}`).join(",")}}`;
+  const add = ([name, a]: [string, NdArray]): Promise<JsonText> =>
+    out.nested(a, { isBase64: isBytesOutput(name, a) });
+  if (entries.length === 1) await add(entries[0]);
+  else await addObject(out, entries, add);
+}
+
+async function addObject(
+  out: JsonText,
+  entries: readonly [string, NdArray][],
+  add: (entry: [string, NdArray]) => Promise<unknown>,
+): Promise<void> {
+  for (const [k, entry] of entries.entries()) {
+    out.add(`${k === 0 ? "{" : ","}${JSON.stringify(entry[0])}:`);
+    await add(entry);
+  }
+  out.add("}");
 }

@@ -4,50 +4,7 @@ import { NdArray, setElement } from "../engine/core/nd_array.ts";
 import { checkRank, sizeOf } from "../engine/core/shape.ts";
 import { encodeString } from "../engine/core/text.ts";
 import { HttpError } from "./http_error.ts";
-
-/** Integers that a double may round, and numbers that JSON lacks and TensorFlow's servers read and write. */
-const SPECIAL = /(?<=[[,:\s])(-?Infinity|NaN|-?[1-9]\d{15,})(?=[\],}\s])/;
-
-/** Prefix of a special number's string in the text to parse; no value of a client looks so. */
-const MARK = "\u0000weft number ";
-
-/**
- * Parses a JSON text in which `NaN`, `Infinity` and `-Infinity` may stand; integers that a double would round become
- * `bigint`. Throws `HttpError` 400.
- */
-export function parseJson(text: string): unknown {
-  const isSpecial = SPECIAL.test(text);
-  try {
-    if (isSpecial) return JSON.parse(markSpecial(text), readSpecial);
-  } catch {
-    // The error must name a place in the text as it was sent.
-  }
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new HttpError(400, `Cannot read the request's JSON: ${(cause as Error).message}`);
-  }
-}
-
-function readSpecial(_key: string, value: unknown): unknown {
-  if (typeof value !== "string" || !value.startsWith(MARK)) return value;
-  const text = value.slice(MARK.length), number = Number(text);
-  return /\d/.test(text) && !Number.isSafeInteger(number) ? BigInt(text) : number;
-}
-
-/** Replaces special numbers by strings, outside of strings only. */
-function markSpecial(text: string): string {
-  const strings = /"(?:[^"\\]|\\.)*"/g;
-  const everywhere = new RegExp(SPECIAL, "g");
-  const mark = JSON.stringify(MARK).slice(0, -1);
-  let out = "", from = 0;
-  for (const { 0: quoted, index } of text.matchAll(strings)) {
-    // One character of the rest is kept, since the pattern looks at the character after a number.
-    out += (text.slice(from, index) + '"').replace(everywhere, `${mark}$1"`).slice(0, -1) + quoted;
-    from = index + quoted.length;
-  }
-  return out + text.slice(from).replace(everywhere, `${mark}$1"`);
-}
+import type { Slices } from "./slices.ts";
 
 /** Returns the shape of nested lists, by their first elements. */
 export function nestedShape(value: unknown): number[] {
@@ -59,89 +16,133 @@ export function nestedShape(value: unknown): number[] {
   return shape;
 }
 
-/**
- * Converts nested lists to an array. Throws `HttpError` 400 for ragged lists and for values of another kind than
- * `dtype`.
- */
-export function arrayOf(value: unknown, dtype: DType, what: string): NdArray {
-  const shape = nestedShape(value);
-  const leaves: unknown[] = [];
-  collect(value, shape, 0, leaves, what);
-  return fromLeaves(leaves, shape, dtype, what);
-}
+/** Elements between two looks at the clock. */
+const ELEMENTS = 4096;
 
-function collect(
-  value: unknown,
-  shape: readonly number[],
-  depth: number,
-  leaves: unknown[],
-  what: string,
-): void {
-  if (depth === shape.length) {
-    if (Array.isArray(value)) throw ragged(what);
-    leaves.push(value);
-    return;
+/** Walks the leaves of nested lists in order. */
+class Leaves {
+  readonly #lists: (readonly unknown[])[] = [];
+  readonly #at: number[] = [];
+  readonly #shape: readonly number[] | null;
+  readonly #what: string;
+  #value: unknown;
+  #isFirst = true;
+
+  /** With a `shape`, lists must have its lengths. */
+  constructor(value: unknown, shape: readonly number[] | null, what: string) {
+    this.#value = value;
+    this.#shape = shape;
+    this.#what = what;
   }
-  if (!Array.isArray(value) || value.length !== shape[depth]) throw ragged(what);
-  for (const v of value) collect(v, shape, depth + 1, leaves, what);
+
+  /** Moves to the next leaf. Returns false at the end. Throws `HttpError` 400 for ragged lists. */
+  next(): boolean {
+    if (this.#isFirst) {
+      this.#isFirst = false;
+      return this.#descend(this.#value);
+    }
+    while (this.#lists.length > 0) {
+      const list = this.#lists.at(-1)!, at = this.#at[this.#at.length - 1]++;
+      if (at < list.length) {
+        if (this.#descend(list[at])) return true;
+      } else {
+        this.#lists.pop();
+        this.#at.pop();
+      }
+    }
+    return false;
+  }
+
+  get leaf(): unknown {
+    return this.#value;
+  }
+
+  /** Goes down to a value's first leaf. Returns false where the value is an empty list, which stays open. */
+  #descend(value: unknown): boolean {
+    for (let v = value;;) {
+      const depth = this.#lists.length, wanted = this.#shape?.[depth];
+      if (!Array.isArray(v)) {
+        if (wanted !== undefined) throw ragged(this.#what);
+        this.#value = v;
+        return true;
+      }
+      checkRank(depth + 1);
+      if (this.#shape !== null && v.length !== wanted) throw ragged(this.#what);
+      this.#lists.push(v);
+      this.#at.push(1);
+      if (v.length === 0) return this.next();
+      v = v[0];
+    }
+  }
 }
 
 function ragged(what: string): HttpError {
   return new HttpError(400, `Cannot read ${what}: its lists have different lengths`);
 }
 
+/** Values of a tensor in JSON. */
+export interface Given {
+  /** Nested lists, or with a shape any lists of its values in row-major order. */
+  readonly value: unknown;
+  readonly shape?: readonly number[];
+  readonly dtype: DType;
+  /** Name in errors. */
+  readonly what: string;
+}
+
 /**
- * Converts values in row-major order, nested or not, to an array. Throws `HttpError` 400 for a wrong number of them.
+ * Converts lists to an array. Rejects with `HttpError` 400 for ragged lists, a wrong number of values, and values of another kind
+ * than the dtype.
  */
-export function arrayOfShape(
-  value: unknown,
-  shape: readonly number[],
-  dtype: DType,
-  what: string,
-): NdArray {
-  const leaves: unknown[] = [];
-  flattenInto(value, leaves, 0);
-  return fromLeaves(leaves, shape, dtype, what);
-}
-
-function flattenInto(value: unknown, leaves: unknown[], depth: number): void {
-  checkRank(depth);
-  if (Array.isArray(value)) { for (const v of value) flattenInto(v, leaves, depth + 1); }
-  else leaves.push(value);
-}
-
-function fromLeaves(
-  leaves: readonly unknown[],
-  shape: readonly number[],
-  dtype: DType,
-  what: string,
-): NdArray {
-  if (leaves.length !== sizeOf(shape)) {
-    throw new HttpError(
-      400,
-      `Cannot read ${what}: it has ${leaves.length} values, its shape [${shape}] wants ${
-        sizeOf(shape)
-      }`,
-    );
-  }
+export async function arrayOf(
+  { value, shape: given, dtype, what }: Given,
+  slices: Slices,
+): Promise<NdArray> {
   const { kind } = DTYPES[dtype];
   if (kind === "complex" || kind === "handle") {
     throw new HttpError(400, `Cannot read ${what}: JSON has no ${dtype}`);
   }
-  if (kind === "string") return new NdArray(dtype, shape, leaves.map((v) => bytesOf(v, what)));
-  const read: Reader = READERS[kind];
-  const array = NdArray.zeros(dtype, shape);
-  for (const [i, leaf] of leaves.entries()) {
-    const value = read(leaf, dtype);
-    if (value === undefined) {
+  const shape = given ?? nestedShape(value), size = sizeOf(shape);
+  const leaves = new Leaves(value, given === undefined ? shape : null, what);
+  const values: (number | bigint | Uint8Array)[] = [];
+  for (let i = 0; leaves.next(); i++) {
+    const { leaf } = leaves;
+    const element = kind === "string" ? bytesOf(leaf, what) : READERS[kind](leaf, dtype);
+    if (element === undefined) {
       throw new HttpError(
         400,
         `Cannot read ${what}: element ${i} is ${shown(leaf)}, wanted ${dtype}`,
       );
     }
-    setElement(array, i, value);
+    values.push(element);
+    if ((i + 1) % ELEMENTS === 0) await slices.turn();
+  }
+  if (values.length !== size) {
+    throw new HttpError(
+      400,
+      `Cannot read ${what}: it has ${values.length} values, its shape [${shape}] wants ${size}`,
+    );
+  }
+  if (kind === "string") return new NdArray(dtype, shape, values as Uint8Array[]);
+  const array = NdArray.zeros(dtype, shape);
+  for (let i = 0; i < size; i++) {
+    setElement(array, i, values[i] as number);
+    if ((i + 1) % ELEMENTS === 0) await slices.turn();
   }
   return array;
+}
+
+/**
+ * Throws `HttpError` 400 for a shape with more rows than a request of so many bytes can mean: a shape with a 0 takes no bytes, and
+ * may make outputs of all its rows.
+ */
+export function checkRows(shape: readonly number[], bytes: number, what: string): void {
+  const rows = shape.reduce((n, d) => d === 0 ? n : n * d, 1);
+  if (!shape.includes(0) || rows <= bytes) return;
+  throw new HttpError(
+    400,
+    `Cannot read ${what}: its shape [${shape}] has ${rows} rows without values, a request of ${bytes} bytes may have ${bytes}`,
+  );
 }
 
 /** Formats a client's value for messages. */
@@ -163,6 +164,7 @@ const READERS: Readonly<Record<"float" | "int" | "uint" | "bool", Reader>> = {
 function readInteger(value: unknown, dtype: DType): number | bigint | undefined {
   if (typeof value !== "number" && typeof value !== "bigint") return undefined;
   if (typeof value === "number" && !Number.isInteger(value)) return undefined;
+  if (typeof value === "number" && DTYPES[dtype].bytes <= 4) return small(value, dtype);
   const whole = BigInt(value);
   const bits = BigInt(8 * DTYPES[dtype].bytes);
   const wrapped = DTYPES[dtype].kind === "int"
@@ -170,6 +172,14 @@ function readInteger(value: unknown, dtype: DType): number | bigint | undefined 
     : BigInt.asUintN(Number(bits), whole);
   if (wrapped !== whole) return undefined;
   return isBigInt(dtype) ? whole : Number(whole);
+}
+
+/** Returns a whole number that the dtype holds; undefined for another one. */
+function small(value: number, dtype: DType): number | undefined {
+  const { kind, bytes } = DTYPES[dtype], range = 2 ** (8 * bytes);
+  const least = kind === "int" ? -range / 2 : 0;
+  // A zero of integers has no sign.
+  return value >= least && value < least + range ? value + 0 : undefined;
 }
 
 function bytesOf(value: unknown, what: string): Uint8Array {
@@ -186,42 +196,4 @@ function bytesOf(value: unknown, what: string): Uint8Array {
     400,
     `Cannot read ${what}: wanted a string or { "b64": … }, received ${shown(value)}`,
   );
-}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-function stringText(bytes: Uint8Array): string {
-  try {
-    return JSON.stringify(utf8.decode(bytes));
-  } catch {
-    let binary = "";
-    for (const b of bytes) binary += String.fromCharCode(b);
-    return JSON.stringify({ b64: btoa(binary) });
-  }
-}
-
-/** Formats an element: integers whole, `NaN` and infinities by name, strings that are no text in base64. */
-function elementText(array: NdArray, i: number): string {
-  const value = array.at(i);
-  if (value instanceof Uint8Array) return stringText(value);
-  return Array.isArray(value) ? `[${value[0]},${value[1]}]` : `${value}`;
-}
-
-/** Formats the elements of an array as a flat JSON list. */
-export function flatText(array: NdArray): string {
-  const texts = Array.from({ length: array.size }, (_, i) => elementText(array, i));
-  return `[${texts.join(",")}]`;
-}
-
-/** Formats an array, or its part from the element at `from` on, as nested JSON lists. */
-export function nestedText(
-  array: NdArray,
-  shape: readonly number[] = array.shape,
-  from = 0,
-): string {
-  if (shape.length === 0) return elementText(array, from);
-  const [length, ...rest] = shape;
-  const step = sizeOf(rest);
-  const texts = Array.from({ length }, (_, i) => nestedText(array, rest, from + i * step));
-  return `[${texts.join(",")}]`;
 }

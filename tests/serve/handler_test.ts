@@ -304,3 +304,46 @@ Deno.test("createHandler() refuses what cannot be served", () => {
     ] as const
   ) assertThrows(() => createHandler(options as never), Error, message);
 });
+
+Deno.test("a handler answers what is no URL, lists its models at /, and takes bearer tokens in any case", async () => {
+  const { fetch } = createHandler({ models: { a: square().f, b: square().f }, token: "t" });
+  const bad = { url: "http://a b/v2/health/live", method: "GET", headers: new Headers() };
+  assertEquals((await fetch(bad as unknown as Request)).status, 400);
+  for (const scheme of ["Bearer", "bearer", "BEARER "]) {
+    const answer = await ask(fetch, "/", undefined, { authorization: `${scheme} t` });
+    assertEquals(await answer.json(), { models: ["a", "b"] });
+  }
+  for (const authorization of ["t", "Basic t", "Bearer", "Bearer T", "Bearert", "bearer t x"]) {
+    assertEquals((await ask(fetch, "/", undefined, { authorization })).status, 401, authorization);
+  }
+  assertThrows(() => createHandler({ models: {}, token: "" }), tf.errors.ValueError, "empty token");
+});
+
+Deno.test("bodies are bounded together: 429 beyond, until some are answered", async () => {
+  const { fetch } = createHandler({
+    models: { m: square().f },
+    maxBodyBytes: 1000,
+    maxBodiesBytes: 2500,
+  });
+  const ends: (() => void)[] = [];
+  /** A body of 900 bytes whose end is held back. */
+  const begin = (): Promise<Response> => {
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(" ".repeat(880)));
+        ends.push(() => {
+          controller.enqueue(new TextEncoder().encode('{"instances":[[1,2]]}'));
+          controller.close();
+        });
+      },
+    });
+    return fetch(new Request("http://localhost/v1/models/m:predict", { method: "POST", body }));
+  };
+  const first = [begin(), begin()];
+  assertEquals((await begin()).status, 429);
+  for (const end of ends.slice(0, 2)) end();
+  for (const answer of await Promise.all(first)) assertEquals(answer.status, 200);
+  const last = begin();
+  ends.at(-1)!();
+  assertEquals((await last).status, 200);
+});

@@ -201,6 +201,37 @@ testOnDevices("a body that never ends holds up nobody once its request is given 
   }
 });
 
+testOnDevices(
+  "a model whose bodies do not end is not ready after 16 of them, until one ends",
+  async () => {
+    let isHung = true;
+    const f = tf.function((x: tf.Tensor) => {
+      const body = (a: tf.NdArray) => isHung ? new Promise(() => {}) : a;
+      const y = tf.numpyFunction(body, [x], tf.TensorSpec([null], "float32")) as tf.Tensor;
+      return { y };
+    }, { inputSignature: [tf.TensorSpec([null], "float32", "x")] });
+    const { fetch } = createHandler({ models: { m: f, other: square().f }, timeoutMs: 10 });
+    const ready = async (model: string): Promise<number> =>
+      (await ask(fetch, `/v2/models/${model}/ready`)).status;
+    for (let k = 0; k < 16; k++) {
+      assertEquals(await ready("m"), 200);
+      const answer = await ask(fetch, PREDICT, { instances: [1] });
+      assertEquals(answer.status, 504);
+      await answer.text();
+      // The run learns of its end after the answer.
+      await new Promise((done) => setTimeout(done, 0));
+    }
+    assertEquals([await ready("m"), await ready("other")], [503, 200]);
+    isHung = false;
+    const patient = { "x-timeout-ms": "10" };
+    for (let k = 0; k < 100; k++) {
+      const { status } = await ask(fetch, PREDICT, { instances: [1] }, patient);
+      if (status === 200) break;
+    }
+    assertEquals(await ready("m"), 200);
+  },
+);
+
 testOnDevices("limits that no timer can count are kept", async () => {
   const { f, go } = held();
   const answers = [2 ** 31, 3e9, Infinity].map((timeoutMs) =>

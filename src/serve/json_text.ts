@@ -1,0 +1,124 @@
+/** Arrays as JSON text, written in slices. */
+import { DTYPES } from "../engine/core/dtype.ts";
+import type { NdArray } from "../engine/core/nd_array.ts";
+import { sizeOf } from "../engine/core/shape.ts";
+import { HttpError } from "./http_error.ts";
+import type { Slices } from "./slices.ts";
+
+/** Elements between two looks at the clock. */
+const ELEMENTS = 4096;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Formatting of elements. */
+export interface TextOptions {
+  /** True for strings in base64, false for those that are no UTF-8 alone. Default false. */
+  readonly isBase64?: boolean;
+  /** True where `NaN` and infinities are an error: JSON has none. Default false. */
+  readonly isStrict?: boolean;
+}
+
+function stringText(bytes: Uint8Array, isBase64: boolean): string {
+  if (!isBase64) {
+    try {
+      return JSON.stringify(utf8.decode(bytes));
+    } catch { /* It is no text. */ }
+  }
+  let binary = "";
+  for (const b of bytes) binary += String.fromCharCode(b);
+  return JSON.stringify({ b64: btoa(binary) });
+}
+
+/** Formats an element: integers whole, `NaN` and infinities by name. */
+function elementText(
+  array: NdArray,
+  i: number,
+  { isBase64 = false, isStrict }: TextOptions,
+): string {
+  const value = array.at(i);
+  if (value instanceof Uint8Array) return stringText(value, isBase64);
+  if (isStrict && typeof value === "number" && !Number.isFinite(value)) {
+    throw new HttpError(
+      400,
+      `Cannot write ${value} in JSON: ask for this output with "parameters": { "binary_data": true }`,
+    );
+  }
+  return Array.isArray(value) ? `[${value[0]},${value[1]}]` : `${value}`;
+}
+
+/** Collects the text of an answer. */
+export class JsonText {
+  readonly #slices: Slices;
+  readonly #parts: string[] = [];
+  #text = "";
+  #count = 0;
+
+  constructor(slices: Slices) {
+    this.#slices = slices;
+  }
+
+  /** Appends a text as it is. */
+  add(text: string): this {
+    this.#text += text;
+    return this;
+  }
+
+  /** Appends an array, or its part of a shape from the element at `from` on, as nested lists. */
+  async nested(
+    array: NdArray,
+    { shape = array.shape, from = 0, ...options }: TextOptions & {
+      readonly shape?: readonly number[];
+      readonly from?: number;
+    } = {},
+  ): Promise<this> {
+    if (shape.length === 0) return this.add(elementText(array, from, options));
+    const [length, ...rest] = shape, step = sizeOf(rest);
+    this.add("[");
+    for (let i = 0; i < length; i++) {
+      if (i > 0) this.add(",");
+      if (rest.length === 0) this.add(elementText(array, from + i, options));
+      else await this.nested(array, { shape: rest, from: from + i * step, ...options });
+      await this.pause();
+    }
+    return this.add("]");
+  }
+
+  /** Appends the elements as one list. */
+  flat(array: NdArray, options: TextOptions): Promise<this> {
+    return this.nested(array, { shape: [array.size], ...options });
+  }
+
+  /** Counts an element, and gives the event loop a turn where one is due. */
+  pause(): Promise<void> | void {
+    if (++this.#count % ELEMENTS === 0) return this.#turn();
+  }
+
+  async #turn(): Promise<void> {
+    this.#parts.push(this.#text);
+    this.#text = "";
+    await this.#slices.turn();
+  }
+
+  /** The bytes of the text, as a body that is encoded part by part where it is long. */
+  get body(): string | ReadableStream<Uint8Array> {
+    if (this.#parts.length === 0) return this.#text;
+    const encoder = new TextEncoder(), parts = [...this.#parts, this.#text].values();
+    return new ReadableStream({
+      pull(controller) {
+        const { value, done } = parts.next();
+        if (done) controller.close();
+        else if (value !== "") controller.enqueue(encoder.encode(value));
+      },
+    });
+  }
+
+  /** The text in UTF-8. */
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return new TextEncoder().encode([...this.#parts, this.#text].join(""));
+  }
+}
+
+/** True for an output whose strings TensorFlow's servers always write in base64. */
+export function isBytesOutput(name: string, { dtype }: NdArray): boolean {
+  return DTYPES[dtype].kind === "string" && name.endsWith("_bytes");
+}

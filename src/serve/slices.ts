@@ -1,0 +1,25 @@
+/** Long work on the host thread in slices, between which other requests are answered. */
+
+/** Milliseconds of a slice: health is to be answered within 100, whatever several requests do. */
+const SLICE_MS = 10;
+
+/** Work of one request. */
+export class Slices {
+  readonly #signal: AbortSignal | undefined;
+  #since = performance.now();
+
+  constructor(signal?: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** Gives the event loop a turn where the slice is over. Throws the reason of `signal` where that has aborted. */
+  turn(): Promise<void> | void {
+    if (performance.now() - this.#since >= SLICE_MS) return this.#rest();
+  }
+
+  async #rest(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    this.#since = performance.now();
+    this.#signal?.throwIfAborted();
+  }
+}
