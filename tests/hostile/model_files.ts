@@ -13,6 +13,13 @@ import {
 } from "@weft/weft/tf";
 import { readTable, writeTable } from "../../src/tensorflow/files/table.ts";
 import { type Json, mutateBytes, mutateJson, Random } from "./mutate.ts";
+import {
+  mutateOnnxBytes,
+  mutateOnnxMessages,
+  SECRET,
+  soundModels,
+  useModel,
+} from "./onnx_files.ts";
 import { outcome } from "./outcome.ts";
 import { soundGraphs } from "./sound_graphs.ts";
 
@@ -238,6 +245,16 @@ node { name: "y" op: "AddV2" input: "x" input: "c" attr { key: "T" value { type:
     mutate: valuesOf("model.json"),
     read: readGraphModel,
   },
+  "the bytes of a model of ONNX": {
+    files: () => Promise.resolve(soundModels()),
+    mutate: mutateOnnxBytes,
+    read: useModel,
+  },
+  "the messages of a model of ONNX": {
+    files: () => Promise.resolve(soundModels()),
+    mutate: mutateOnnxMessages,
+    read: useModel,
+  },
   "the weights of a model.json": {
     files: () => Promise.resolve(graphModel()),
     mutate: bytesOf("weights.bin"),
@@ -267,7 +284,12 @@ export class MutatedFiles implements AsyncDisposable {
   /** Sound files of a kind, which must be readable. */
   static async create(kind: string): Promise<MutatedFiles> {
     const files = await KINDS[kind]!.files();
-    const folder = await Deno.makeTempDir({ prefix: "weft-files-" });
+    const around = await Deno.makeTempDir({ prefix: "weft-files-" });
+    const folder = `${around}/files`;
+    await Deno.mkdir(folder);
+    // What lies outside of the folder is not theirs.
+    await Deno.writeFile(`${around}/secret`, SECRET);
+    await Deno.symlink(`${around}/secret`, `${folder}/link`);
     for (const [path, bytes] of Object.entries(files)) {
       const at = `${folder}/${path}`;
       await Deno.mkdir(at.slice(0, at.lastIndexOf("/")), { recursive: true });
@@ -328,6 +350,6 @@ export class MutatedFiles implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Deno.remove(this.#folder, { recursive: true });
+    await Deno.remove(this.#folder.slice(0, this.#folder.lastIndexOf("/")), { recursive: true });
   }
 }

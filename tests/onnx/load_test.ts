@@ -119,6 +119,11 @@ Deno.test("loadOnnx() refuses files that are no sound models, with what is wrong
       `"w" is an initialiser twice`,
     ],
     [
+      "an output without a name",
+      with_({ outputs: [...DENSE.outputs, value("", "float32", [])] }),
+      "one of its outputs has no name",
+    ],
+    [
       "too few elements",
       with_({ initialisers: [tensor("w", [2, 2], floats(1))] }),
       `"w" of shape [2,2]: it has 4 bytes, wanted 16`,
@@ -200,4 +205,33 @@ Deno.test("inspectOnnx() tells what is in a file", async () => {
   assertEquals(found.inputs, { x: "float32[n, 2]" });
   assertEquals(found.ops, { Add: 1, MatMul: 1, Relu: 1 });
   assertEquals([found.bytes, found.missing], [24, {}]);
+});
+
+Deno.test("loadOnnx() makes no more of external data than its files hold", async () => {
+  await tf.setBackend("cpu");
+  let reads = 0;
+  const load = (places: readonly number[]) =>
+    loadOnnx(
+      model({
+        ...DENSE,
+        initialisers: [
+          ...DENSE.initialisers,
+          ...places.map((offset, i) =>
+            tensor(`t${i}`, [1000], { location: "data", offset, length: 4000 })
+          ),
+        ],
+      }),
+      {
+        externalData: (_, __, length) => {
+          reads++;
+          return new Uint8Array(length);
+        },
+      },
+    );
+  // Tensors with the same place share its bytes.
+  await load(new Array<number>(50).fill(8));
+  assertEquals(reads, 1);
+  const shifted = Array.from({ length: 50 }, (_, i) => 4 * i);
+  await assertRejects(() => load(shifted), tf.errors.DataLossError, "overlap within 4196 bytes");
+  assertEquals(reads, 1);
 });

@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import * as tf from "@weft/weft";
-import { loadOnnx, type OnnxModel } from "@weft/weft/onnx";
+import { loadOnnx, lora, type OnnxModel } from "@weft/weft/onnx";
 import { readModel } from "../../src/onnx/file/read_model.ts";
 import { type TestDevice, testOnDevices } from "../devices.ts";
 import { THOROUGH } from "../effort.ts";
@@ -161,3 +161,53 @@ testOnDevices("imported models train for twenty steps as torch trains them", asy
     model.dispose();
   }
 });
+
+testOnDevices("a model of float16 trains as its twin of float32", async (device) => {
+  if (namesOn(device, []).length === 0) return;
+  const pack = await Pack.read("models");
+  // Both files were made of one model, whose losses are those of torch.
+  const { model, loss } = await trained(pack, "bert_fp16"), { rate, losses } = GOLDENS.bert_dynamo;
+  const variables = Object.values(model.variables).filter((v) => v.trainable);
+  assertEquals(variables.length, Object.keys(GOLDENS.bert_dynamo.grads).length);
+  assert(variables.every((v) => v.dtype === "float16"));
+  const optimizer = tf.train.sgd(rate);
+  const step = tf.function(() => optimizer.minimize(loss, true));
+  for (const want of losses.slice(0, 6)) {
+    const got = await (step() as tf.Tensor).array() as number;
+    assert(Math.abs(got - want) <= 2e-2 * want, `${got}, wanted ${want}`);
+  }
+  model.dispose();
+});
+
+testOnDevices(
+  "adapters over weights of 4 bits are trained, and their gradients are finite differences",
+  async () => {
+    const pack = await Pack.read("models");
+    const { model, loss } = await trained(pack, "llama_int4");
+    const { variables } = lora(model, { rank: 2, seed: 4, targets: "*q_proj*" });
+    const all = Object.values(variables);
+    assertEquals(all.length, 4);
+    for (const v of all) v.assign(tf.reshape(tf.mul(tf.tensor(direction(v.size)), 0.1), v.shape));
+    const value = tf.function(loss);
+    const grads = tf.function(() => Object.values(tf.variableGrads(value).grads))() as tf.Tensor[];
+    assertEquals(grads.length, all.length);
+    for (const [i, v] of all.entries()) {
+      const { dot, norm } = await dotOf(grads[i]), before = v.readValue();
+      const at = async (by: number): Promise<number> => {
+        v.assign(tf.add(before, tf.mul(tf.tensor(direction(v.size), v.shape), by)));
+        return await (value() as tf.Tensor).array() as number;
+      };
+      const slope = (await at(2e-3) - await at(-2e-3)) / 4e-3;
+      v.assign(before);
+      assert(
+        Math.abs(slope - dot) <= 2e-2 * (Math.abs(dot) + norm),
+        `${slope}, the gradient says ${dot} of ${norm}`,
+      );
+    }
+    const optimizer = tf.train.adam(0.02), losses: number[] = [];
+    const step = tf.function(() => optimizer.minimize(loss, true));
+    for (let i = 0; i < 12; i++) losses.push(await (step() as tf.Tensor).array() as number);
+    assert(losses[11] < 0.97 * losses[0], `${losses}`);
+    model.dispose();
+  },
+);

@@ -57,17 +57,16 @@ export async function readExternal(
   given?: ExternalData,
 ): Promise<ExternalBytes> {
   const out = new Map<Tensor["externalData"], Uint8Array>(), open = new Map<string, PartReader>();
-  const read = readerOf(source, given, open);
+  const read = readerOf(source, given, open), places = tensors.map(placeOf);
+  checkOverlaps(places);
+  const known = new Map<string, Uint8Array>();
   try {
-    for (const tensor of tensors) {
-      const { location, offset, length } = externalPlace(tensor)!;
-      const wanted = bytesOfTensor(tensor);
-      if (length !== null && length !== wanted) {
-        throw new DataLossError(
-          `Cannot read the tensor "${tensor.name}" of shape [${tensor.dims}]: it has ${length} bytes in ${location}, wanted ${wanted}`,
-        );
-      }
-      const bytes = wanted === 0 ? new Uint8Array() : await read(location, offset, wanted);
+    for (const [i, tensor] of tensors.entries()) {
+      const { key, location, offset, wanted } = places[i];
+      const bytes = wanted === 0
+        ? new Uint8Array()
+        : known.get(key) ?? await read(location, offset, wanted);
+      known.set(key, bytes);
       if (bytes.length !== wanted) {
         throw new DataLossError(
           `Cannot read the tensor "${tensor.name}": received ${bytes.length} bytes of ${location}, wanted ${wanted}`,
@@ -79,6 +78,42 @@ export async function readExternal(
     for (const file of open.values()) await file.close();
   }
   return out;
+}
+
+/** Bytes of a tensor in another file. */
+interface Place {
+  /** Equal for equal bytes. */
+  readonly key: string;
+  readonly location: string;
+  readonly offset: number;
+  /** Number of bytes. */
+  readonly wanted: number;
+}
+
+function placeOf(tensor: Tensor): Place {
+  const { location, offset, length } = externalPlace(tensor)!;
+  const wanted = bytesOfTensor(tensor);
+  if (length === null || length === wanted) {
+    return { key: `${offset} ${wanted} ${location}`, location, offset, wanted };
+  }
+  throw new DataLossError(
+    `Cannot read the tensor "${tensor.name}" of shape [${tensor.dims}]: it has ${length} bytes in ${location}, wanted ${wanted}`,
+  );
+}
+
+/** Maximum bytes of tensors for each byte of a file: tensors may share bytes, but hostile files make many of few. */
+const MOST_SHARED = 4;
+
+function checkOverlaps(places: readonly Place[]): void {
+  const distinct = new Map(places.map((p) => [p.key, p])).values();
+  for (const [location, list] of Map.groupBy(distinct, (p) => p.location)) {
+    const total = list.reduce((n, p) => n + p.wanted, 0);
+    const end = list.reduce((n, p) => Math.max(n, p.offset + p.wanted), 0);
+    if (total <= MOST_SHARED * end) continue;
+    throw new DataLossError(
+      `Cannot read external data at "${location}": tensors of ${total} bytes overlap within ${end} bytes`,
+    );
+  }
 }
 
 function readerOf(

@@ -112,7 +112,14 @@ class Reader {
         graphs,
       });
     }
-    for (const { name } of graph.output) use(name, `the outputs of graph "${graph.name}"`);
+    for (const { name } of graph.output) {
+      if (name === "") {
+        throw new DataLossError(
+          `Cannot read graph "${graph.name}": one of its outputs has no name`,
+        );
+      }
+      use(name, `the outputs of graph "${graph.name}"`);
+    }
     return {
       name: graph.name,
       inputs,

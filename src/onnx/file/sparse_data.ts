@@ -5,8 +5,10 @@ import { NdArray } from "../../engine/core/nd_array.ts";
 import type { SparseTensor } from "../proto/onnx_pb.ts";
 import { readTensor, TensorData } from "./tensor_data.ts";
 
-/** The most elements that a sparse tensor may have when it is dense. */
-const MOST_DENSE = 2 ** 28;
+/** Maximum elements of a dense form: few bytes may say many zeros. */
+const MOST_DENSE = 2 ** 22;
+/** Maximum elements for each that is not zero. */
+const MOST_ZEROS = 256;
 
 /** Reads a sparse tensor. Throws `DataLossError` for indices outside of it, `ResourceExhaustedError` where it is too large to be dense. */
 export function readSparse({ values, indices, dims }: SparseTensor): TensorData {
@@ -17,14 +19,15 @@ export function readSparse({ values, indices, dims }: SparseTensor): TensorData 
   const bad = (why: string) =>
     new DataLossError(`Cannot read the sparse tensor "${values.name}" of shape [${dims}]: ${why}`);
   if (shape.some((d) => !Number.isSafeInteger(d) || d < 0)) throw bad("that is no shape");
-  if (size > MOST_DENSE) {
-    throw new ResourceExhaustedError(
-      `Cannot read the sparse tensor "${values.name}": it has ${size} elements, at most ${MOST_DENSE} are made dense`,
-    );
-  }
   const data = readTensor(values), dtype: DType = data.dtype;
   if (dtype === "string") throw bad("strings cannot be sparse");
-  const count = data.array.size, out = makeData(dtype, size) as TypedArray;
+  const count = data.array.size, most = Math.max(MOST_DENSE, MOST_ZEROS * count);
+  if (size > most) {
+    throw new ResourceExhaustedError(
+      `Cannot read the sparse tensor "${values.name}": it has ${size} elements, at most ${most} are made dense`,
+    );
+  }
+  const out = makeData(dtype, size) as TypedArray;
   const at = indices === undefined ? null : readTensor(indices).array;
   const flat = Array.from((at?.data ?? []) as ArrayLike<number | bigint>, Number);
   const rank = at?.shape.length === 2 ? shape.length : 1;
