@@ -24,7 +24,9 @@ const numbers = (n: number): Float32Array => Float32Array.from({ length: n }, (_
 const w = tensor("w", [4, 4], numbers(16));
 
 /** Bytes that lie beside the model's folder: nothing may read them. */
-export const SECRET: Uint8Array = new Uint8Array(floats(...new Array<number>(64).fill(7654321)).buffer);
+export const SECRET: Uint8Array = new Uint8Array(
+  floats(...new Array<number>(64).fill(7654321)).buffer,
+);
 
 /** Sound models, and a file of external data. */
 export function soundModels(): Record<string, Uint8Array> {
