@@ -16,7 +16,7 @@ import {
   tensor,
   value,
 } from "../onnx/make_model.ts";
-import { type Json, mutateBytes, mutateJson, Random } from "./mutate.ts";
+import { type Json, mutateBytes, mutateJson, type Random } from "./mutate.ts";
 import { outcome } from "./outcome.ts";
 
 const X = value("x", "float32", ["n", 4]), Y = value("y", "float32", ["n", 4]);
