@@ -40,6 +40,8 @@ export function prepareFast(
     return prepare(engine, problem, meaning);
   }
   const own = OF_ALL_DTYPES.has(meaning.kind) ? prepare(engine, problem, meaning) : null;
+  // Random numbers of float16 have their own steps, and rounded ones may reach 1.
+  if (meaning.kind === "fill") return null;
   const pointwise = cpuKernels.get("pointwise");
   return own ?? (pointwise
     ? prepareInFloat32(
