@@ -1,4 +1,3 @@
-
 Deno.test("float16 random numbers stay below 1, at steps of 1/2048", async () => {
   await tf.setBackend("cpu");
   using x = tf.randomUniform([4099], 0, 1, "float16");
