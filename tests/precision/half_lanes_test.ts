@@ -1,10 +1,10 @@
 /** float16 in vector code: every half, and every way a float32 can round to one. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { NdArray } from "../../src/engine/core/nd_array.ts";
 import { lookupOp } from "../../src/engine/core/op.ts";
 import { ENGINES } from "../devices/cpu/engines.ts";
 import { runFast } from "../devices/cpu/kernel_runs.ts";
-import "../../mod.ts";
+import * as tf from "@weft/weft";
 
 const Cast = lookupOp("Cast")!;
 
