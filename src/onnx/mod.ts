@@ -7,6 +7,20 @@ import "../../mod.ts";
 
 export { loadOnnx, type LoadOnnxOptions } from "./load_onnx.ts";
 export { Lora, lora, type LoraOptions } from "./lora.ts";
+export {
+  encodeOnnx,
+  encodeOnnxAsync,
+  type EncodeOnnxOptions,
+  onnxPortability,
+} from "./encode_onnx.ts";
+export type {
+  Exportable,
+  GraphModelLike,
+  LayersModelLike,
+  NamedTensor,
+  SpecifiedFunction,
+} from "./exported.ts";
+export type { UnportableOnnxNode } from "./write/writer.ts";
 export { inspectOnnx, type OnnxInspection } from "./inspect_onnx.ts";
 export type { OnnxCallOptions, OnnxInput, OnnxInputs, OnnxModel, OnnxValue } from "./model.ts";
 export type { OnnxOutput, OnnxOutputs } from "./variant.ts";

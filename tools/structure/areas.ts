@@ -281,6 +281,11 @@ export const AREAS: Readonly<Record<string, Area>> = {
         holds: "what is changed of a loaded model: its outputs, replaced tensors, adapters",
         imports: ["engine", "onnx/file", "onnx/build", "onnx/proto", "mod"],
       },
+      write: {
+        holds:
+          "functions written as ONNX; `ops/`: a rule by Weft's op name, a file for each family",
+        imports: ["engine", "tensorflow/graph_def", "onnx/proto", "onnx/file", "mod"],
+      },
       ".": {
         holds: "the entry `./onnx`",
         imports: ["engine", "library/io", "tensorflow/files", "onnx", "mod"],

@@ -1,5 +1,5 @@
 /** Replaces ops that TensorFlow does not know in a portable GraphDef. */
-import { buildParts } from "./portable_build.ts";
+import { partsOf } from "./portable_build.ts";
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { OpDef } from "../../engine/core/op.ts";
@@ -59,7 +59,7 @@ export function replacementOf(op: Operation): Replacement | string | null {
     if (op.inputs.length <= portable.mostInputs) return null;
   }
   try {
-    return buildParts(op);
+    return partsOf(op);
   } catch (e) {
     return `its parts depend on what is not known before it runs (${(e as Error).message})`;
   }

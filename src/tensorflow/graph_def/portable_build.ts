@@ -1,7 +1,9 @@
 /** Builds the TensorFlow parts of Weft's own ops in a graph of their own, for a portable GraphDef. */
 import { type OpInput, withRecorders } from "../../engine/core/apply.ts";
-import { argOfInput, lookupOp } from "../../engine/core/op.ts";
+import type { DType } from "../../engine/core/dtype.ts";
+import { argOfInput, type Attrs, lookupOp, type OpDef } from "../../engine/core/op.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
+import type { PartialShape } from "../../engine/core/shape.ts";
 import { withScope } from "../../engine/core/scope_context.ts";
 import { Graph } from "../../engine/graph/graph.ts";
 import {
@@ -12,15 +14,30 @@ import {
 import { PARTS } from "./portable_parts.ts";
 import type { Replacement } from "./portable.ts";
 
-/** Builds the parts of an op. */
-export function buildParts(op: Operation): Replacement {
+/** An op that is taken apart. */
+export interface WholeOp {
+  readonly def: OpDef;
+  readonly attrs: Attrs;
+  readonly inputs: readonly { readonly dtype: DType; readonly staticShape: PartialShape }[];
+  /** Returns the elements of an input that is a constant. */
+  known(input: number): NdArray | undefined;
+}
+
+/** Builds the parts of an operation. */
+export function partsOf(op: Operation): Replacement {
+  const { def, attrs, inputs } = op;
+  const whole = { def, attrs, inputs, known: (i: number) => constantValue(inputs[i]) };
+  return buildParts(whole, PARTS[op.type] ?? def.expand!);
+}
+
+/** Builds the parts of an op by an expansion. */
+export function buildParts(op: WholeOp, expansion: NonNullable<OpDef["expand"]>): Replacement {
   const { def } = op;
   const graph = new Graph();
-  const expansion = PARTS[op.type] ?? def.expand!;
   const inputs: (SymbolicTensor | null)[] = [];
   const given = op.inputs.map((t, i): OpInput => {
     const host = def.signature.isHostInput[argOfInput(def, i, op.inputs.length)];
-    const value = host ? constantValue(t) : undefined;
+    const value = host ? op.known(i) : undefined;
     if (value instanceof NdArray) {
       inputs.push(null);
       return value;
