@@ -17,30 +17,39 @@ import { OnnxModel } from "./model.ts";
 
 /** An input as models describe it. */
 export interface NamedTensor {
+  /** Its name. */
   readonly name: string;
+  /** Its element type. */
   readonly dtype: DType;
+  /** Its shape; null for an unknown rank, and for unknown extents. */
   readonly shape: PartialShape;
 }
 
 /** A graph model of TensorFlow.js. */
 export interface GraphModelLike {
+  /** Its inputs, in order. */
   readonly inputs: readonly NamedTensor[];
+  /** Its outputs, in order. */
   readonly outputs: readonly NamedTensor[];
+  /** Computes the outputs of named inputs. */
   execute(inputs: Readonly<Record<string, Tensor>>): Tensor | Tensor[];
 }
 
 /** A model of `tfjs-layers`. */
 export interface LayersModelLike {
-  // deno-lint-ignore no-explicit-any
-  readonly inputs: readonly any[];
+  /** Its inputs, in order, with their names, dtypes and shapes. */
+  readonly inputs: readonly unknown[];
+  /** Names of its outputs. */
   readonly outputNames: readonly string[];
-  // deno-lint-ignore no-explicit-any
-  apply(inputs: any, options?: any): unknown;
+  /** Computes the outputs of a tensor, or of a list of them. */
+  apply(inputs: never): unknown;
 }
 
 /** A function of named tensors, such as a method of a SavedModel. */
 export interface SpecifiedFunction {
+  /** Computes results of a record of tensors. */
   (...args: never[]): unknown;
+  /** Specs of the inputs by name. */
   readonly inputs: Readonly<
     Record<string, { readonly dtype: DType; readonly shape: PartialShape }>
   >;
@@ -199,13 +208,13 @@ function ofGraphModel(model: GraphModelLike): Source {
 
 function ofLayers(model: LayersModelLike): Source {
   return {
-    inputs: model.inputs.map(({ name, dtype, shape }) => ({
-      name: String(name).replace(/:0$/, ""),
-      dtype: (dtype ?? "float32") as DType,
-      shape: shape as PartialShape,
+    inputs: (model.inputs as readonly NamedTensor[]).map(({ name, dtype, shape }) => ({
+      name: name.replace(/:0$/, ""),
+      dtype,
+      shape,
     })),
     outputNames: model.outputNames,
-    call: (tensors) => model.apply(tensors.length === 1 ? tensors[0] : [...tensors]),
+    call: (tensors) => model.apply((tensors.length === 1 ? tensors[0] : [...tensors]) as never),
   };
 }
 
