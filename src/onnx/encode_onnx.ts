@@ -73,6 +73,7 @@ export function encodeOnnx(
   f: Exportable,
   options: EncodeOnnxOptions & { readonly externalData: true },
 ): Record<string, Uint8Array>;
+/** Writes one file. */
 export function encodeOnnx(f: Exportable, options?: EncodeOnnxOptions): Uint8Array;
 export function encodeOnnx(
   f: Exportable,
