@@ -55,7 +55,7 @@ export interface SpecifiedFunction {
   >;
 }
 
-/** What is written as ONNX. */
+/** A function or a model that can be written as ONNX. */
 export type Exportable =
   // deno-lint-ignore no-explicit-any
   | TracedFunction<any[], unknown>
@@ -88,7 +88,7 @@ interface Source {
   readonly variables?: Readonly<Record<string, Variable>>;
 }
 
-/** Traces what is written. Throws `ValueError` for what has no named inputs, or gives no tensors. */
+/** Traces a function or a model. Throws `ValueError` for what has no named inputs, or gives no tensors. */
 export function exported(f: Exportable, names: GivenNames, fn: string): Exported {
   const source = sourceOf(f, fn);
   const given = names.inputNames;

@@ -1,4 +1,4 @@
-/** Running sums. */
+/** Running sums along an axis. */
 import type { WriteRules } from "../rule.ts";
 
 export const SCANS: WriteRules = {
