@@ -1,4 +1,4 @@
-/** Norms and softmax. */
+/** Norms and softmax, over images and over rows. */
 import { channelsFirst, channelsLast } from "../layout.ts";
 import type { NodeWriter } from "../node_writer.ts";
 import type { Ref } from "../ref.ts";

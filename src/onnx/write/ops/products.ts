@@ -1,4 +1,4 @@
-/** Products of matrices. */
+/** Products of matrices and of many operands. */
 import { isFloating } from "../../../engine/core/dtype.ts";
 import { transpose, upTo } from "../helpers.ts";
 import type { NodeWriter } from "../node_writer.ts";
