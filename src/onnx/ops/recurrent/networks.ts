@@ -10,8 +10,8 @@ import * as tf from "../../../../mod.ts";
 /** Maximum steps of a graph that are unrolled. */
 const MOST_UNROLLED = 16;
 
-/** A cell of one direction: the next states from the input's part of its gates, and the states before. */
-type Step = (x: Tensor, states: readonly Tensor[]) => Tensor[];
+/** A cell of one direction: the next states from the input's parts of its gates, and the states before. */
+type Step = (parts: readonly Tensor[], states: readonly Tensor[]) => Tensor[];
 
 /** Products with the weights of a direction. */
 interface Weights {
@@ -32,7 +32,12 @@ interface Direction {
 }
 
 /** Makes the step of a direction's cell, and what is added to the inputs of all steps. */
-type Cell = (direction: Direction) => { readonly step: Step; readonly bias: Tensor | null };
+type Cell = (direction: Direction) => {
+  readonly step: Step;
+  readonly bias: Tensor | null;
+  /** Numbers of gates that are in one part of the inputs. */
+  readonly parts: readonly number[];
+};
 
 /** A kind of network. */
 interface Kind {
@@ -98,7 +103,7 @@ function lstmCell({ n, index, size, weights }: Direction): ReturnType<Cell> {
   const couples = n.attributes.flag("input_forget"), one = like(n.x(0), 1);
   const peep = (x: Tensor, c: Tensor, i: number): Tensor =>
     peeps === null ? x : tf.add(x, tf.mul(peeps[i], c));
-  const step: Step = (x, [before, c]) => {
+  const step: Step = ([x], [before, c]) => {
     const gates = tf.split(tf.add(x, weights.hidden(before, 0, 4)), [size, size, size, size], -1);
     const input = f(clip(peep(gates[0], c, 0)));
     const forget = couples ? tf.sub(one, input) : f(clip(peep(gates[2], c, 2)));
@@ -106,47 +111,43 @@ function lstmCell({ n, index, size, weights }: Direction): ReturnType<Cell> {
     const output = f(clip(peep(gates[1], cell, 1)));
     return [tf.mul(output, h(cell)), cell];
   };
-  return { step, bias: sum(weights.biases) };
+  return { step, bias: sum(weights.biases), parts: [4] };
 }
 
 function gruCell({ n, index, size, weights }: Direction): ReturnType<Cell> {
   const [f, g] = recurrentActivations(n, index, ["Sigmoid", "Tanh"]), clip = clipped(n);
   const resetsProduct = n.attributes.flag("linear_before_reset"), one = like(n.x(0), 1);
   const { biases } = weights, own = biases && tf.slice(biases[1], [2 * size], [size]);
-  const step: Step = (x, [h]) => {
-    const [xz, xr, xn] = tf.split(x, [size, size, size], -1);
-    let z: Tensor, r: Tensor, next: Tensor;
+  const step: Step = ([xzr, xn], [h]) => {
+    const sums = tf.add(xzr, weights.hidden(h, 0, 2));
+    const [z, r] = tf.split(f(clip(sums)), [size, size], -1);
+    let next: Tensor;
     if (resetsProduct) {
-      const [hz, hr, hn] = tf.split(weights.hidden(h, 0, 3), [size, size, size], -1);
-      z = f(clip(tf.add(xz, hz)));
-      r = f(clip(tf.add(xr, hr)));
+      const hn = weights.hidden(h, 2, 3);
       next = tf.add(xn, tf.mul(r, own === null ? hn : tf.add(hn, own)));
-    } else {
-      const [hz, hr] = tf.split(weights.hidden(h, 0, 2), [size, size], -1);
-      z = f(clip(tf.add(xz, hz)));
-      r = f(clip(tf.add(xr, hr)));
-      next = tf.add(xn, weights.hidden(tf.mul(r, h), 2, 3));
-    }
+    } else next = tf.add(xn, weights.hidden(tf.mul(r, h), 2, 3));
     return [tf.add(tf.mul(tf.sub(one, z), g(clip(next))), tf.mul(z, h))];
   };
-  if (biases === null || !resetsProduct) return { step, bias: sum(biases) };
+  const parts = [2, 1];
+  if (biases === null || !resetsProduct) return { step, bias: sum(biases), parts };
   // The hidden state's bias of the last gate is within the reset.
   const rest = tf.pad(tf.slice(biases[1], [0], [2 * size]), [[0, size]]);
-  return { step, bias: tf.add(biases[0], rest) };
+  return { step, bias: tf.add(biases[0], rest), parts };
 }
 
 function rnnCell({ n, index, weights }: Direction): ReturnType<Cell> {
   const [f] = recurrentActivations(n, index, ["Tanh"]), clip = clipped(n);
   return {
-    step: (x, [h]) => [f(clip(tf.add(x, weights.hidden(h, 0, 1))))],
+    step: ([x], [h]) => [f(clip(tf.add(x, weights.hidden(h, 0, 1))))],
     bias: sum(weights.biases),
+    parts: [1],
   };
 }
 
 /** Replaces states, and zeros outputs, of the rows that ended before this step. */
 function masked(step: Step, lengths: Tensor | null) {
   return (
-    x: Tensor,
+    x: readonly Tensor[],
     t: Tensor | number,
     states: readonly Tensor[],
   ): { readonly y: Tensor; readonly states: Tensor[] } => {
@@ -163,18 +164,24 @@ function masked(step: Step, lengths: Tensor | null) {
   };
 }
 
+/** Splits the last axis, if it has several parts. */
+function partsOf(x: Tensor, sizes: readonly number[]): Tensor[] {
+  return sizes.length === 1 ? [x] : tf.split(x, [...sizes], -1);
+}
+
 /** Runs a cell over the steps of `[steps, batch, gates]`. Returns the hidden states of all, and the last states. */
 function over(
   x: Tensor,
   start: readonly Tensor[],
-  step: ReturnType<typeof masked>,
+  { step, sizes }: { readonly step: ReturnType<typeof masked>; readonly sizes: readonly number[] },
 ): { readonly ys: Tensor; readonly states: readonly Tensor[] } {
   const count = x.staticShape![0];
   if (count !== null && count > 0 && (count <= MOST_UNROLLED || !x.isSymbolic)) {
     const ys: Tensor[] = [];
     let states = start;
-    for (const [t, row] of tf.unstack(x, 0).entries()) {
-      const next = step(row, t, states);
+    const rows = partsOf(x, sizes).map((part) => tf.unstack(part, 0));
+    for (let t = 0; t < count; t++) {
+      const next = step(rows.map((list) => list[t]), t, states);
       ys.push(next.y);
       states = next.states;
     }
@@ -189,7 +196,7 @@ function over(
     (...vars: readonly unknown[]) => tf.less(vars[0] as Tensor, steps),
     (...vars: readonly unknown[]) => {
       const [t, ys, ...states] = vars as [Tensor, tf.TensorArray, ...Tensor[]];
-      const next = step(rows.read(t), t, states);
+      const next = step(partsOf(rows.read(t), sizes), t, states);
       return [tf.add(t, 1), ys.write(t, next.y), ...next.states];
     },
     [tf.scalar(0, "int32"), made, ...start],
@@ -239,7 +246,7 @@ function recurrent({ gates, states, cell, weights }: Kind): Rule {
     for (let index = 0; index < count; index++) {
       const isBack = direction === "reverse" || index === 1;
       const own = weights(n, index, size, gates);
-      const { step, bias } = cell({ n, index, size, weights: own });
+      const { step, bias, parts } = cell({ n, index, size, weights: own });
       const product = own.input(flat);
       const shape = x.staticShape!.slice(0, 2), width = gates * size;
       const wide = tf.reshape(
@@ -250,7 +257,10 @@ function recurrent({ gates, states, cell, weights }: Kind): Rule {
         if (!n.has(5 + k)) return tf.fill(sizesOf(x, 1, 2, size), 0, x.dtype);
         return tf.gather(n.x(5 + k), index, isBatchFirst ? 1 : 0);
       });
-      const ran = over(isBack ? reversed(wide, lengths) : wide, start, masked(step, lengths));
+      const ran = over(isBack ? reversed(wide, lengths) : wide, start, {
+        step: masked(step, lengths),
+        sizes: parts.map((gates) => gates * size),
+      });
       if (n.wants(0)) outputs.push(isBack ? reversed(ran.ys, lengths) : ran.ys);
       ran.states.forEach((state, k) => (last[k] ??= []).push(state));
     }
