@@ -1,6 +1,7 @@
 /** Graph building: names, scopes, lookups, control dependencies, devices, finalize. */
+import { sealArray } from "../../src/engine/core/nd_array.ts";
 import * as tf from "@weft/weft";
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 
 function inGraph<T>(fn: (g: tf.Graph) => T): T {
   const g = new tf.Graph();
@@ -202,4 +203,11 @@ Deno.test("asDefault() builds until the first await, and errors after it say so"
     assertEquals(graph.asDefault(() => tf.add(x, y)).graph, graph);
   });
   assertEquals(graph.operations.map((o) => o.name), ["x", "Neg", "AddV2"]);
+});
+
+Deno.test("graphs copy the elements of a constant, unless its array is sealed", () => {
+  const graph = new tf.Graph(), array = new tf.NdArray("float32", [2], Float32Array.of(1, 2));
+  const valueOf = (a: tf.NdArray): unknown => graph.constant(a).op.attrs.value;
+  assert(valueOf(array) !== array);
+  assert(valueOf(sealArray(array)) === array);
 });

@@ -369,3 +369,16 @@ export function setElement(array: NdArray, flat: number, value: ElementValue): v
       d[flat] = array.dtype === "bfloat16" ? numberToBfloat16(Number(value)) : value;
   }
 }
+
+const sealed = new WeakSet<NdArray>();
+
+/** Marks an array whose elements never change any more: graphs keep it as it is. */
+export function sealArray(array: NdArray): NdArray {
+  sealed.add(array);
+  return array;
+}
+
+/** True for an array that {@linkcode sealArray} marked. */
+export function isSealed(array: NdArray): boolean {
+  return sealed.has(array);
+}

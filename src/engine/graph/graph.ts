@@ -8,7 +8,7 @@ import { type OpInput, withInterpreter } from "../core/apply.ts";
 import { type Attrs, inferOutputs, lookupOp, type OpDef } from "../core/op.ts";
 import { castArray } from "../core/convert.ts";
 import { DTYPES } from "../core/dtype.ts";
-import { NdArray } from "../core/nd_array.ts";
+import { isSealed, NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
 import { currentScope, withScope } from "../core/scope_context.ts";
@@ -215,7 +215,8 @@ export class Graph {
 
   /** Adds a `Const` node with a copy of the value: later writes of the caller must not change it. */
   constant(given: NdArray, name?: string): SymbolicTensor {
-    const value = DTYPES[given.dtype].kind === "handle" ? given : given.copy();
+    const isKept = DTYPES[given.dtype].kind === "handle" || isSealed(given);
+    const value = isKept ? given : given.copy();
     return this.addOp(lookupOp("Const")!, [], { value, dtype: value.dtype }, { name }).outputs[0];
   }
 

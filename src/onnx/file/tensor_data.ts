@@ -7,7 +7,7 @@ import {
   type TypedArray,
 } from "../../engine/core/dtype.ts";
 import { DataLossError } from "../../engine/core/errors.ts";
-import { NdArray } from "../../engine/core/nd_array.ts";
+import { NdArray, sealArray } from "../../engine/core/nd_array.ts";
 import type { Tensor } from "../proto/onnx_pb.ts";
 import { dtypeOfNumber, PACKED, typeName } from "./types.ts";
 
@@ -115,7 +115,9 @@ export function readTensor(tensor: Tensor, bytes: Uint8Array | null = null): Ten
     const wanted = bytesOfTensor(tensor);
     if (raw.length !== wanted) throw wrongCount(tensor, `${raw.length} bytes`, `${wanted}`);
     if (Object.hasOwn(PACKED, type)) return new TensorData(type, shape, raw);
-    return new TensorData(type, shape, new NdArray(dtype, shape, viewOfBytes(raw, dtype)));
+    const data = viewOfBytes(raw, dtype), array = new NdArray(dtype, shape, data);
+    // A copy is this reader's alone; the file's bytes may be the caller's.
+    return new TensorData(type, shape, data.buffer === raw.buffer ? array : sealArray(array));
   }
   const data = typedElements(tensor, type, dtype, size);
   return new TensorData(
