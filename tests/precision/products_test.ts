@@ -82,3 +82,30 @@ for (const [dtype, bound] of Object.entries(BOUNDS) as [DType, number][]) {
     assert(inVectors > 0.6 * CASES * ENGINES.length, `${inVectors} in vector code`);
   });
 }
+
+Deno.test("few rows of float16 meet infinities, NaN and the smallest numbers", () => {
+  const special = [Infinity, -Infinity, NaN, 2 ** -24, -(2 ** -15), 65504, 0, -0];
+  for (const adj_y of [false, true]) {
+    for (const value of special) {
+      for (const n of [1, 9, 40]) {
+        const random = randomSource(n), k = 13;
+        const a = arrayOf("float16", [1, 1, k], random);
+        const b = arrayOf("float16", [1, ...(adj_y ? [n, k] : [k, n])], random);
+        (b.data as Float64Array)[b.size >> 1] = value;
+        const sums = [...elements(a, b, false, adj_y)];
+        for (const [how, engine] of ENGINES) {
+          const [got] = runFast(engine, Product, [a, b], { adj_x: false, adj_y })!;
+          sums.forEach(({ sum, size }, i) => {
+            const x = (got.data as Float64Array)[i];
+            const isRight = Object.is(x, sum) || Math.abs(x - sum) <= 2 ** -10 * size ||
+              Math.abs(sum) > 65504 && x === Math.sign(sum) * Infinity;
+            assert(
+              isRight,
+              `${how}: ${value} among [${b.shape}], element ${i} is ${x}, wanted ${sum}`,
+            );
+          });
+        }
+      }
+    }
+  }
+});

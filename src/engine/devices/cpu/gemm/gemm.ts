@@ -8,6 +8,7 @@ import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
+import { prepareInFloat32 } from "../in_float32.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
 import { movedOperands } from "./epilogue.ts";
 import { panelArguments, panelKernel } from "./gemm_kernel.ts";
@@ -23,6 +24,7 @@ import {
 } from "./gemm_sums.ts";
 import type { Terms } from "./gemm_terms.ts";
 import { prepareWide } from "./gemm_wide.ts";
+import { prepareHalfThin } from "./half_thin.ts";
 import { prepareThin } from "./gemm_thin.ts";
 import { BLOCK_DEPTH, BLOCK_ROWS, LAST, PANEL_BYTES, panelRows } from "./gemm_tile.ts";
 import { THRESHOLDS } from "../thresholds.ts";
@@ -227,7 +229,10 @@ export function prepareMatMul(
   const transA = attrs.transpose_a ?? attrs.adj_x, transB = attrs.transpose_b ?? attrs.adj_y;
   const shape = matMulShape(a.shape, b.shape, out.shape, transA, transB);
   if (shape.batch === 0) return () => {};
-  if (terms === null) return epilogue ? null : prepareWide(engine, shape, problem);
+  if (terms === null) {
+    if (a.dtype === "float16") return prepareHalf(engine, shape, [a, b], epilogue);
+    return epilogue ? null : prepareWide(engine, shape, problem);
+  }
   if (shape.k === 1 && !epilogue) return prepareOuter(engine, [a, b, out]);
   if (shape.batch > 1) {
     // Few rows, or one column, are faster alone than with an epilogue.
@@ -235,6 +240,26 @@ export function prepareMatMul(
     return prepareBatches(engine, { ...shape, terms }, epilogue);
   }
   return prepareProduct(engine, { ...shape, terms }, epilogue);
+}
+
+/** Prepares products of float16 with few rows; others are faster once their operands are float32. */
+function prepareHalf(
+  engine: Engine,
+  shape: MatMulShape,
+  inputs: readonly ConcreteSpec[],
+  epilogue: Epilogue | undefined,
+): FastRun | null {
+  const { m, n, k, batch, transA, transB } = shape;
+  if (batch > 1 || m > THRESHOLDS.thinRows || (transA && m > 1) || m * n * k === 0) return null;
+  const sums: ConcreteSpec = { dtype: "float32", shape: [m, n] };
+  const attrs = { transpose_a: transA, transpose_b: transB };
+  const otherwise = prepareInFloat32(
+    engine,
+    { inputs, hosts: [undefined, undefined], outputs: [sums], attrs },
+    (wide) => prepareMatMul(engine, wide),
+    (cast, expr) => preparePointwise(engine, [expr], cast.inputs, cast.outputs[0].shape),
+  );
+  return otherwise && prepareHalfThin(engine, { ...shape, epilogue, otherwise });
 }
 
 /** Returns the kind of elements that vector code multiplies; null for others. */

@@ -133,7 +133,7 @@ function writeRounding(
     f.set(most, f32x4.max(most, f32x4.shuffle(most, most, [2, 3, 0, 1])));
     f.set(most, f32x4.max(most, f32x4.shuffle(most, most, [1, 0, 3, 2])));
     const factor = f.let(f32x4.div(s.k(MOST), most));
-    // What the first rounding leaves is rounded again, in UNITS that much smaller.
+    // The rest of the first rounding is rounded again, in units that much smaller.
     const sums = UNITS.map(() => f.variable("i32x4", s.i(0)));
     const eight = (at: number): I8[] => {
       const halves = [at, at + VECTOR].map((p) => {

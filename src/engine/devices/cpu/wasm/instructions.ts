@@ -157,6 +157,10 @@ const I32X4 = {
   not: ["own", 0xfd04d],
   abs: ["own", 0xfd0a0],
   neg: ["own", 0xfd0a1],
+  /** The low four of eight i16, with their signs. */
+  ofLow16: ["i16x8", 0xfd0a7],
+  /** The high four of eight i16, with their signs. */
+  ofHigh16: ["i16x8", 0xfd0a8],
   /** The low four of eight unsigned i16. */
   ofLowU16: ["i16x8", 0xfd0a9],
   /** The high four of eight unsigned i16. */
@@ -205,6 +209,8 @@ const I64X2 = {
 export const i64x2: Bits<"i64x2"> & Instructions<"i64x2", typeof I64X2> = vectors("i64x2", I64X2);
 
 const I16X8 = {
+  gt: ["own", "own", 0xfd031],
+  max: ["own", "own", 0xfd098],
   shrU: ["own", "i32", 0xfd08d],
   /** Two vectors of i32 lanes, saturated. */
   narrow: ["i32x4", "i32x4", 0xfd085],
