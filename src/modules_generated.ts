@@ -269,6 +269,7 @@ import "./engine/devices/cpu/gemm/gemm_rows.ts";
 import "./engine/devices/cpu/gemm/gemm_small.ts";
 import "./engine/devices/cpu/gemm/gemm_sums.ts";
 import "./engine/devices/cpu/gemm/gemm_wide.ts";
+import "./engine/devices/cpu/gemm/half_thin.ts";
 import "./engine/devices/cpu/gemm/gemm_thin.ts";
 import "./engine/devices/cpu/gemm/gemm.ts";
 import "./engine/devices/cpu/gemm/levels_dots.ts";
