@@ -1,9 +1,7 @@
 /** Code points of strings: `tf.strings.unicodeDecode` and `unicodeEncode`. */
-import "./unicode.ts";
 import { apply, apply1, compose } from "../../core/apply.ts";
 import { optionCheck } from "../../core/arguments.ts";
 import { ValueError } from "../../core/errors.ts";
-import { lookupOp } from "../../core/op.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { range } from "../array/ranges.ts";
@@ -12,6 +10,7 @@ import { castInput, shapeOfInput, toIndexInput } from "../input.ts";
 import { mul } from "../pointwise/arithmetic.ts";
 import { RaggedTensor } from "../ragged/ragged_tensor.ts";
 import { texts } from "./text_input.ts";
+import { UnicodeDecode, UnicodeEncode } from "./unicode.ts";
 
 const UNICODE = { errors: true, replacementChar: true } as const;
 
@@ -52,7 +51,7 @@ export function unicodeDecode(
         `Cannot decode strings of shape ${shapeText(known)}: wanted a scalar or a vector`,
       );
     }
-    const [splits, codes] = apply(lookupOp("UnicodeDecode")!, [given], {
+    const [splits, codes] = apply(UnicodeDecode, [given], {
       input_encoding: inputEncoding,
       errors,
       replacement_char: replacementChar,
@@ -87,7 +86,7 @@ export function unicodeEncode(
       if (codes instanceof RaggedTensor) {
         throw new ValueError("Cannot encode code points of more than one ragged axis");
       }
-      return apply1(lookupOp("UnicodeEncode")!, [castInput(codes, "int32"), input.rowSplits], {
+      return apply1(UnicodeEncode, [castInput(codes, "int32"), input.rowSplits], {
         ...attrs,
         Tsplits: input.rowSplits.dtype,
       });
@@ -101,7 +100,7 @@ export function unicodeEncode(
       );
     }
     const size = shape(codes), ends = mul(range(0, 2, 1, "int32"), size);
-    const all = apply1(lookupOp("UnicodeEncode")!, [codes, ends], { ...attrs, Tsplits: "int32" });
+    const all = apply1(UnicodeEncode, [codes, ends], { ...attrs, Tsplits: "int32" });
     return reshape(all, []);
   });
 }

@@ -1,5 +1,5 @@
 /** Defines ops on each string by itself. */
-import { type Attrs, defineOp } from "../../core/op.ts";
+import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import type { NdArray } from "../../core/nd_array.ts";
 import { textsOf } from "../host/arrays.ts";
 
@@ -15,8 +15,8 @@ export function defineStringMap(
     attrs: Attrs,
     others: readonly NdArray[],
   ) => (text: Uint8Array) => Uint8Array | number | bigint,
-): void {
-  defineOp({
+): OpDef {
+  return defineOp({
     name,
     inputs,
     outputs: [`output: ${output}`],

@@ -1,13 +1,10 @@
 /** The namespace `tf.strings`: ops on each string, on the host; strings are bytes, by convention of UTF-8. */
-import "./text_ops.ts";
-import "./text_codes.ts";
-import "./text_parts.ts";
 import { apply, apply1, compose } from "../../core/apply.ts";
 import { optionCheck, wrongArgument } from "../../core/arguments.ts";
 
 import { asDType } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
-import { type Attrs, lookupOp } from "../../core/op.ts";
+import { type Attrs, lookupOp, type OpDef } from "../../core/op.ts";
 import { shapeText } from "../../core/shape.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { cast } from "../array/cast.ts";
@@ -16,14 +13,28 @@ import { slice } from "../array/slice.ts";
 import { reshape } from "../array/view.ts";
 import { asTensor, shapeOfInput, toIndexInput, toInput } from "../input.ts";
 import { RaggedTensor } from "../ragged/ragged_tensor.ts";
+import { DecodeBase64, EncodeBase64 } from "./text_codes.ts";
+import { ReduceJoin, Substr } from "./text_parts.ts";
+import {
+  AsString,
+  RegexReplace,
+  StaticRegexFullMatch,
+  StringJoin,
+  StringLength,
+  StringLower,
+  StringSplitV2,
+  StringStrip,
+  StringToNumber,
+  StringUpper,
+} from "./text_ops.ts";
 import { texts } from "./text_input.ts";
 import { stringNGrams, stringToHashBucketFast } from "../host/string.ts";
 
 /** The unit in which lengths and places are counted. */
 export type StringUnit = "BYTE" | "UTF8_CHAR";
 
-function map(op: string, x: TensorLike, fn: string, attrs: Attrs = {}): Tensor {
-  return apply1(lookupOp(op)!, [texts(x, fn)], attrs);
+function map(op: OpDef, x: TensorLike, fn: string, attrs: Attrs = {}): Tensor {
+  return apply1(op, [texts(x, fn)], attrs);
 }
 
 /**
@@ -36,17 +47,17 @@ function map(op: string, x: TensorLike, fn: string, attrs: Attrs = {}): Tensor {
  * ```
  */
 export function lower(input: TensorLike, encoding: "" | "utf-8" = ""): Tensor {
-  return map("StringLower", input, "lower", { encoding });
+  return map(StringLower, input, "lower", { encoding });
 }
 
 /** Each string in upper case: of ASCII letters, or of all with encoding `"utf-8"`. TensorFlow op `StringUpper`. */
 export function upper(input: TensorLike, encoding: "" | "utf-8" = ""): Tensor {
-  return map("StringUpper", input, "upper", { encoding });
+  return map(StringUpper, input, "upper", { encoding });
 }
 
 /** Each string without the white space at its ends. TensorFlow op `StringStrip`. */
 export function strip(input: TensorLike): Tensor {
-  return map("StringStrip", input, "strip");
+  return map(StringStrip, input, "strip");
 }
 
 /**
@@ -59,7 +70,7 @@ export function strip(input: TensorLike): Tensor {
  * ```
  */
 export function length(input: TensorLike, unit: StringUnit = "BYTE"): Tensor {
-  return map("StringLength", input, "length", { unit });
+  return map(StringLength, input, "length", { unit });
 }
 
 /**
@@ -82,7 +93,7 @@ export function substr(
     toIndexInput(pos, "pos", "strings.substr"),
     toIndexInput(len, "len", "strings.substr"),
   ];
-  return apply1(lookupOp("Substr")!, [texts(input, "substr"), from, count], { unit });
+  return apply1(Substr, [texts(input, "substr"), from, count], { unit });
 }
 
 /**
@@ -100,7 +111,7 @@ export function join(inputs: readonly TensorLike[], separator = ""): Tensor {
     throw wrongArgument(inputs, "inputs", "strings.join", "a list of tensors");
   }
   const all = inputs.map((x, i) => texts(x, "join", `inputs[${i}]`));
-  return apply1(lookupOp("StringJoin")!, all, { separator });
+  return apply1(StringJoin, all, { separator });
 }
 
 /**
@@ -125,7 +136,7 @@ export function reduceJoin(
   // The last axis is joined first.
   const axes = axis == null ? known!.map((_, i) => known!.length - 1 - i) : [axis].flat();
   return apply1(
-    lookupOp("ReduceJoin")!,
+    ReduceJoin,
     [input, toIndexInput(axes, "axis", "strings.reduceJoin")],
     { keep_dims: keepDims, separator },
   );
@@ -151,14 +162,14 @@ export function regexReplace(
     texts(pattern, "regexReplace", "pattern"),
     texts(rewrite, "regexReplace", "rewrite"),
   ];
-  return apply1(lookupOp("RegexReplace")!, [texts(input, "regexReplace"), ...given], {
+  return apply1(RegexReplace, [texts(input, "regexReplace"), ...given], {
     replace_global: replaceGlobal,
   });
 }
 
 /** True for each string that a regular expression matches as a whole. TensorFlow op `StaticRegexFullMatch`. */
 export function regexFullMatch(input: TensorLike, pattern: string): Tensor {
-  return map("StaticRegexFullMatch", input, "regexFullMatch", { pattern });
+  return map(StaticRegexFullMatch, input, "regexFullMatch", { pattern });
 }
 
 /**
@@ -182,7 +193,7 @@ export function split(input: TensorLike, sep = "", maxsplit = -1): Tensor | Ragg
     }
     const rows = known.length === 0 ? reshape(asTensor(given), [1]) : given;
     const [indices, values, dims] = apply(
-      lookupOp("StringSplitV2")!,
+      StringSplitV2,
       [rows, texts(sep, "split", "sep")],
       { maxsplit },
     );
@@ -214,7 +225,7 @@ export function toNumber(
   input: TensorLike,
   outType: "float32" | "float64" | "int32" | "int64" = "float32",
 ): Tensor {
-  return map("StringToNumber", input, "toNumber", { out_type: asDType(outType) });
+  return map(StringToNumber, input, "toNumber", { out_type: asDType(outType) });
 }
 
 const checkAsString = optionCheck<AsStringOptions>("strings.asString", {
@@ -250,7 +261,7 @@ export interface AsStringOptions {
  */
 export function asString(input: TensorLike, options: AsStringOptions = {}): Tensor {
   checkAsString(options);
-  return apply1(lookupOp("AsString")!, [toInput(input, "input", "strings.asString")], {
+  return apply1(AsString, [toInput(input, "input", "strings.asString")], {
     ...options,
   });
 }
@@ -271,12 +282,12 @@ export function toHashBucketFast(input: TensorLike, numBuckets: number): Tensor 
 
 /** Each string of bytes in web-safe base64. TensorFlow op `EncodeBase64`. */
 export function encodeBase64(input: TensorLike, pad = false): Tensor {
-  return map("EncodeBase64", input, "encodeBase64", { pad });
+  return map(EncodeBase64, input, "encodeBase64", { pad });
 }
 
 /** The bytes that each string writes in web-safe base64. TensorFlow op `DecodeBase64`. Throws `InvalidArgumentError` for other text. */
 export function decodeBase64(input: TensorLike): Tensor {
-  return map("DecodeBase64", input, "decodeBase64");
+  return map(DecodeBase64, input, "decodeBase64");
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Ops that convert bytes to other bytes, hashes and tensors. On the host. */
 import type { DType } from "../../core/dtype.ts";
-import { defineOp } from "../../core/op.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
 import { hash64, sipHash } from "../../kernels/host/text/string_hash.ts";
 import { readTensor, writeTensor } from "../../kernels/host/text/tensor_message.ts";
 import { refuse, textsOf } from "../host/arrays.ts";
@@ -42,12 +42,12 @@ function decode64(text: Uint8Array): Uint8Array {
   return out;
 }
 
-defineStringMap(
+export const EncodeBase64: OpDef = defineStringMap(
   "EncodeBase64",
   { attrs: ["pad: bool = false"] },
   ({ pad }) => (s) => encode64(s, pad),
 );
-defineStringMap("DecodeBase64", {}, () => decode64);
+export const DecodeBase64: OpDef = defineStringMap("DecodeBase64", {}, () => decode64);
 
 const BUCKETS = "num_buckets: int >= 1";
 

@@ -1,7 +1,7 @@
 /** String ops: joining, matching, cases, numbers in text. On the host. */
 import { decodeString, encodeString, joinBytes } from "../../core/text.ts";
 import { type DType, DTYPES } from "../../core/dtype.ts";
-import { type Attrs, defineOp } from "../../core/op.ts";
+import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { mergeShapes } from "../../core/shape.ts";
 import {
@@ -17,7 +17,7 @@ import { defineStringMap } from "./define_string_map.ts";
 
 const withCase = { attrs: ['encoding: string = ""'] };
 
-defineStringMap(
+export const StringLower: OpDef = defineStringMap(
   "StringLower",
   withCase,
   ({ encoding }) =>
@@ -25,7 +25,7 @@ defineStringMap(
       ? (s) => encodeString(decodeString(s).toLowerCase())
       : (s) => s.map((b) => (b >= 65 && b <= 90 ? b + 32 : b)),
 );
-defineStringMap(
+export const StringUpper: OpDef = defineStringMap(
   "StringUpper",
   withCase,
   ({ encoding }) =>
@@ -36,14 +36,14 @@ defineStringMap(
 
 const isSpace = (b: number): boolean => b === 32 || b >= 9 && b <= 13;
 
-defineStringMap("StringStrip", {}, () => (text) => {
+export const StringStrip: OpDef = defineStringMap("StringStrip", {}, () => (text) => {
   let from = 0, to = text.length;
   while (from < to && isSpace(text[from])) from++;
   while (to > from && isSpace(text[to - 1])) to--;
   return text.subarray(from, to);
 });
 
-defineStringMap(
+export const StaticRegexFullMatch: OpDef = defineStringMap(
   "StaticRegexFullMatch",
   { output: "bool", attrs: ["pattern: string"] },
   ({ pattern }) => {
@@ -52,13 +52,13 @@ defineStringMap(
   },
 );
 
-defineStringMap(
+export const StringLength: OpDef = defineStringMap(
   "StringLength",
   { output: "int32", attrs: ['unit: string = "BYTE"'] },
   ({ unit }) => unit === "UTF8_CHAR" ? (s) => [...decodeString(s)].length : (s) => s.length,
 );
 
-defineStringMap(
+export const StringToNumber: OpDef = defineStringMap(
   "StringToNumber",
   {
     inputs: ["string_tensor: string"],
@@ -72,7 +72,7 @@ defineStringMap(
   },
 );
 
-defineStringMap(
+export const RegexReplace: OpDef = defineStringMap(
   "RegexReplace",
   {
     inputs: ["input: string", "pattern: string", "rewrite: string"],
@@ -84,7 +84,7 @@ defineStringMap(
   },
 );
 
-defineOp({
+export const StringJoin: OpDef = defineOp({
   name: "StringJoin",
   inputs: ["inputs: N * string"],
   outputs: ["output: string"],
@@ -129,7 +129,7 @@ function elementText(x: NdArray, i: number, format: NumberFormat): string {
     : wholeText(value as number, format, kind === "int");
 }
 
-defineOp({
+export const AsString: OpDef = defineOp({
   name: "AsString",
   inputs: ["input: T"],
   outputs: ["output: string"],
@@ -174,7 +174,7 @@ function splitText(text: string, separator: string, maxsplit: number): string[] 
   return parts.length === most ? [...parts, rest] : parts;
 }
 
-defineOp({
+export const StringSplitV2: OpDef = defineOp({
   name: "StringSplitV2",
   inputs: ["input: string", "sep: string"],
   outputs: ["indices: int64", "values: string", "shape: int64"],

@@ -1,6 +1,6 @@
 /** Ops that take parts of strings, and join the strings along axes. On the host. */
 import { encodeString, joinBytes } from "../../core/text.ts";
-import { defineOp } from "../../core/op.ts";
+import { defineOp, type OpDef } from "../../core/op.ts";
 import { broadcastShapes, broadcastStrides, normalizeAxes, sizeOf } from "../../core/shape.ts";
 import { hostInts } from "../array/view.ts";
 import { refuse, textsOf } from "../host/arrays.ts";
@@ -12,7 +12,7 @@ function starts(text: Uint8Array, unit: unknown): number[] {
   return [...begins, text.length];
 }
 
-defineOp({
+export const Substr: OpDef = defineOp({
   name: "Substr",
   inputs: ["input: string", "pos: T", "len: T"],
   outputs: ["output: string"],
@@ -39,7 +39,7 @@ defineOp({
   },
 });
 
-defineOp({
+export const ReduceJoin: OpDef = defineOp({
   name: "ReduceJoin",
   inputs: ["inputs: string", "reduction_indices: int32"],
   outputs: ["output: string"],

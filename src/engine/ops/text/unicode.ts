@@ -133,7 +133,7 @@ function defineDecode(name: string, hasOffsets: boolean): OpDef {
   });
 }
 
-defineDecode("UnicodeDecode", false);
+export const UnicodeDecode: OpDef = defineDecode("UnicodeDecode", false);
 defineDecode("UnicodeDecodeWithOffsets", true);
 
 type Encode = (code: number) => readonly number[];
@@ -164,7 +164,7 @@ function checkSplits(splits: readonly number[], count: number): void {
   }
 }
 
-defineOp({
+export const UnicodeEncode: OpDef = defineOp({
   name: "UnicodeEncode",
   inputs: ["input_values: int32", "input_splits: Tsplits"],
   outputs: ["output: string"],
