@@ -515,6 +515,7 @@ import "./tensorflow/graph_def/version_1.ts";
 import "./engine/ops/array/list_rows.ts";
 import "./engine/kernels/host/text/example_message.ts";
 import "./engine/ops/host/examples.ts";
+import "./engine/ops/text/all.ts";
 import "./tensorflow/ops/bits.ts";
 import "./tensorflow/ops/boxes.ts";
 import "./tensorflow/ops/csv.ts";

@@ -14,8 +14,8 @@ interface Limits {
 
 const PAGE: Readonly<Record<string, Limits>> = {
   add: { first: 54, whole: 90, loads: ["vectors"] },
-  mlp: { first: 87, whole: 122, loads: ["vectors"] },
-  mlp_webgpu: { first: 87, whole: 139, loads: ["webgpu_device"] },
+  mlp: { first: 87, whole: 128, loads: ["vectors"] },
+  mlp_webgpu: { first: 87, whole: 141, loads: ["webgpu_device"] },
   all: { first: 398, whole: 398, loads: [] },
 };
 
