@@ -1,22 +1,32 @@
-/** Writes models of ONNX in TensorFlow's forms: a GraphDef, or a SavedModel. */
+/** Converts models between ONNX and TensorFlow's forms: a GraphDef, a SavedModel, a model of TensorFlow.js. */
 import { ValueError } from "../engine/core/errors.ts";
 import type { Tensor } from "../engine/core/tensor.ts";
 import { TensorSpec } from "../engine/core/tensor_spec.ts";
 import { tfFunction } from "../engine/runtime/functions/function.ts";
 import { writeBytes } from "../library/io/file_writer.ts";
+import { freezeModel, frozenFunction } from "../tensorflow/files/convert.ts";
 import { encodeGraphDef } from "../tensorflow/files/graph_def.ts";
 import { saveModel } from "../tensorflow/files/save_model.ts";
+import { encodeOnnxAsync } from "./encode_onnx.ts";
 import { loadOnnx } from "./load_onnx.ts";
 
 /**
- * Writes a model by the ending of the file's name: `….pb` is a GraphDef with its weights as constants, a name without
- * an ending the folder of a SavedModel with variables. Rejects with `ValueError` for other names and for inputs that are no tensors,
+ * Writes a model by the ending of the file's name: `….onnx` is a file of ONNX, of whatever form `from` is, `….pb` a GraphDef
+ * with its weights as constants, a name without an ending the folder of a SavedModel with variables. Rejects with `ValueError` for other names and for inputs that are no tensors,
  * and with the errors of reading and writing.
  */
 export async function convertOnnx(from: string, to: string): Promise<void> {
   const ending = /\.[^./\\]*$/.exec(to)?.[0] ?? "";
+  if (ending === ".onnx") {
+    const model = from.endsWith(".onnx")
+      ? await loadOnnx(from)
+      : frozenFunction(await freezeModel(from));
+    return await writeBytes(to, await encodeOnnxAsync(model) as Uint8Array, { makeFolder: true });
+  }
   if (ending !== "" && ending !== ".pb") {
-    throw new ValueError(`Cannot convert to ${to}: wanted FILE.pb or the name of a folder`);
+    throw new ValueError(
+      `Cannot convert to ${to}: wanted FILE.onnx, FILE.pb or the name of a folder`,
+    );
   }
   const model = await loadOnnx(from, { trainable: ending === "" });
   const specs = model.inputs.map(({ name, dtype, shape, kind }) => {

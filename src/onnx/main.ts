@@ -1,6 +1,6 @@
 /**
  * The command: `inspect MODEL` prints what is in a model of ONNX, `convert MODEL TO` writes it as a GraphDef (`FILE.pb`) or
- * a SavedModel (a folder's name).
+ * a SavedModel (a folder's name), or one of these or a `model.json` of TensorFlow.js as `FILE.onnx`.
  *
  * @module
  */
@@ -16,7 +16,7 @@ async function main([what, from, to]: readonly string[]): Promise<number> {
     await convertOnnx(from, to);
     return 0;
   }
-  console.error("usage: inspect MODEL | convert MODEL FILE.pb|FOLDER");
+  console.error("usage: inspect MODEL | convert MODEL FILE.onnx|FILE.pb|FOLDER");
   return 2;
 }
 

@@ -17,7 +17,7 @@ import { raiseVersion1 } from "../graph_def/version_1.ts";
 import type { SymbolicTensor } from "../../engine/graph/operation.ts";
 import { identity } from "../../engine/ops/array/view.ts";
 import { placeholder } from "../../engine/ops/graph_ops.ts";
-import { tfFunction } from "../../engine/runtime/functions/function.ts";
+import { tfFunction, type TracedFunction } from "../../engine/runtime/functions/function.ts";
 import { importNodes, importTensors } from "../graph/import_graph_def.ts";
 import { withTables } from "../graph/with_tables.ts";
 import { Session } from "../../engine/runtime/session/session.ts";
@@ -61,8 +61,15 @@ export async function convertModel(
     return await writeBytes(to, encodeGraphDef(model.def), { makeFolder: true });
   }
   if (ending === ".json") return await writeGraphModel(to, model);
+  await saveModel(to, { signatures: { serving_default: frozenFunction(model) } });
+}
+
+/** Returns a frozen model as a function of its inputs, in order, that gives a record of its outputs. */
+export function frozenFunction(
+  model: FrozenModel,
+): TracedFunction<Tensor[], Record<string, Tensor>> {
   const inputs = Object.entries(model.inputs), outputs = Object.entries(model.outputs);
-  const f = tfFunction((...xs: Tensor[]) => {
+  return tfFunction((...xs: Tensor[]) => {
     const results = importNodes(model.def, {
       prefix: "",
       inputMap: Object.fromEntries(inputs.map(([, { tensor }], i) => [tensor, xs[i]])),
@@ -73,7 +80,6 @@ export async function convertModel(
   }, {
     inputSignature: inputs.map(([key, { dtype, shape }]) => TensorSpec(shape, dtype, key)),
   });
-  await saveModel(to, { signatures: { serving_default: f } });
 }
 
 /** Reads a model: a `model.json`, a GraphDef's file, or the folder of a SavedModel. */
