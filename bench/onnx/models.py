@@ -268,6 +268,7 @@ if __name__ == "__main__":
     for name, make in MODELS.items():
         if not wanted or name in wanted:
             try:
-                save(folder, name, *make(), tol=2e-2 if "int" in name else 1e-4)
+                # Levels at ties turn over, which layers of random weights make larger.
+                save(folder, name, *make(), tol=6e-2 if "int" in name else 1e-4)
             except Exception as error:
                 print("FAILED", name, type(error).__name__, str(error)[:300], flush=True)

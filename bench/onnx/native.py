@@ -1,4 +1,6 @@
-"""Median times of native onnxruntime, in milliseconds, as JSON by name: `native.py THREADS FOLDER...`; see main.ts."""
+"""Median times of native onnxruntime, in milliseconds, as JSON by name: `native.py THREADS FOLDER...`; see main.ts. With one thread,
+time of the processor.
+"""
 import json, os, sys, time
 import numpy as np
 import onnxruntime as ort
@@ -14,14 +16,17 @@ def inputs(path):
     return {k: of(t) for k, t in head["sets"][0][0].items()}
 
 
+clock = time.process_time if sys.argv[1] == "1" else time.perf_counter
+
+
 def median(run):
     for _ in range(3):
         run()
     times, began = [], time.perf_counter()
     while len(times) < 7 or (time.perf_counter() - began < 0.7 and len(times) < 300):
-        started = time.perf_counter()
+        started = clock()
         run()
-        times.append(time.perf_counter() - started)
+        times.append(clock() - started)
     return sorted(times)[len(times) // 2] * 1000
 
 
