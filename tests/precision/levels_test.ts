@@ -215,6 +215,34 @@ testOnDevices(
   },
 );
 
+Deno.test("quantised matrices are saved in safetensors files", async () => {
+  await tf.setBackend("cpu");
+  const w = tf.quantize(tf.tensor(matrix(40, 6, 1), [40, 6]), { bits: 4, symmetric: false });
+  const half = tf.quantize(tf.ones([3, 9], "float16"), { bits: 8, block: 8, axis: -1 });
+  const bytes = await tf.io.writeSafetensors({ w, half, b: tf.ones([2]) }, { step: "7" });
+  const file = tf.io.readSafetensors(bytes);
+  assertEquals(file.metadata.step, "7");
+  for (const [name, q] of Object.entries({ w, half })) {
+    const back = tf.io.quantizedFrom(file, name);
+    assertEquals(String(back), String(q));
+    assertEquals(await tf.dequantize(back).data(), await tf.dequantize(q).data());
+  }
+  assertThrows(() => tf.io.quantizedFrom(file, "b"), tf.NotFoundError, 'Cannot read "b"');
+  const key = "quantized:w", form = JSON.parse(file.metadata[key]);
+  for (
+    const wrong of [{ bits: 5 }, { shape: [400, 6] }, { shape: [1e18, 6] }, { block: 2 ** 40 }, {
+      dtype: "string",
+    }]
+  ) {
+    const metadata = { [key]: JSON.stringify({ ...form, ...wrong }) };
+    assertThrows(
+      () => tf.io.quantizedFrom({ ...file, metadata }, "w"),
+      tf.DataLossError,
+      'Cannot read the quantised matrix "w"',
+    );
+  }
+});
+
 Deno.test("quantised matrices are printed by their form", () => {
   const q = tf.quantize(tf.ones([32, 8]), { bits: 4 });
   assertEquals(Deno.inspect(q), "QuantizedTensor(4-bit float32[32,8] in blocks of 32)");

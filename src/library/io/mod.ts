@@ -4,6 +4,7 @@ export type { ByteSource, Compression } from "./byte_stream.ts";
 export { type TFRecordOptions, TFRecordWriter } from "./tf_record.ts";
 export { readNpy, writeNpy } from "./npy.ts";
 export { readNpz, writeNpz } from "./npz.ts";
+export { quantizedFrom } from "./quantized.ts";
 export { readSafetensors, type Safetensors, writeSafetensors } from "./safetensors.ts";
 export {
   type LoadOptions,

@@ -4,6 +4,7 @@ import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { TypeError } from "../../engine/core/throwing/builtin_errors.ts";
 import { DataLossError, UnimplementedError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
+import { QuantizedTensor } from "../../engine/ops/quantised/quantized_tensor.ts";
 import { isShape, type Shape, sizeOf } from "../../engine/core/shape.ts";
 import {
   arrayFromBytes,
@@ -16,6 +17,7 @@ import {
   viewOf,
   type Writable,
 } from "./bytes.ts";
+import { quantizedEntries } from "./quantized.ts";
 
 const NAMES: Partial<Record<DType, string>> = {
   float64: "F64",
@@ -101,7 +103,8 @@ function checkSpans(entries: readonly Entry[], length: number): void {
 }
 
 /**
- * Writes a safetensors file; the widest elements come first, so that every array is aligned.
+ * Writes a safetensors file; the widest elements come first, so that every array is aligned. A quantised matrix is written as its
+ * parts, from which {@linkcode quantizedFrom} makes it again.
  * Rejects with `TypeError` for dtypes that the format lacks (complex, string) and for the name `__metadata__`.
  *
  * @example
@@ -113,13 +116,19 @@ function checkSpans(entries: readonly Entry[], length: number): void {
  * ```
  */
 export async function writeSafetensors(
-  tensors: Readonly<Record<string, Writable>>,
+  tensors: Readonly<Record<string, Writable | QuantizedTensor>>,
   metadata: Readonly<Record<string, string>> = {},
 ): Promise<Bytes> {
   wantObject(tensors, "tensors", "writeSafetensors", "an object of tensors");
   wantObject(metadata, "metadata", "writeSafetensors", "an object of texts");
-  const arrays: [string, NdArray][] = [];
-  for (const [name, value] of Object.entries(tensors)) {
+  const arrays: [string, NdArray][] = [], texts = { ...metadata };
+  const given = Object.entries(tensors).flatMap(([name, value]) => {
+    if (!(value instanceof QuantizedTensor)) return [[name, value] as const];
+    const own = quantizedEntries(name, value);
+    texts[own.metadata[0]] = own.metadata[1];
+    return own.tensors;
+  });
+  for (const [name, value] of given) {
     const array = await hostArray(value);
     if (name === METADATA) {
       throw new TypeError(
@@ -137,7 +146,7 @@ export async function writeSafetensors(
     DTYPES[b.dtype].bytes - DTYPES[a.dtype].bytes || (n < m ? -1 : 1)
   );
   const entries: [string, unknown][] = [];
-  if (Object.keys(metadata).length > 0) entries.push([METADATA, metadata]);
+  if (Object.keys(texts).length > 0) entries.push([METADATA, texts]);
   let at = 0;
   for (const [name, array] of arrays) {
     const end = at + bytesOfArray(array).length;
