@@ -659,6 +659,7 @@ import "./engine/autodiff/grad_functions.ts";
 import "./library/io/npy.ts";
 import "./library/io/zip.ts";
 import "./library/io/npz.ts";
+import "./library/io/quantized.ts";
 import "./library/io/safetensors.ts";
 import "./library/io/variables.ts";
 import "./library/io/examples.ts";
