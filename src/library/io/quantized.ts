@@ -4,6 +4,7 @@ import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { sameShape } from "../../engine/core/shape.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
 import { identity } from "../../engine/ops/array/view.ts";
 import {
   type QuantizedForm,
@@ -17,10 +18,13 @@ const PARTS = ["levels", "scales", "zeros"] as const;
 const KEY = "quantized:";
 
 /** Returns the tensors and the metadata that stand for a quantised matrix in a file. */
-export function quantizedEntries(name: string, q: QuantizedTensor) {
+export function quantizedEntries(name: string, q: QuantizedTensor): {
+  readonly tensors: readonly (readonly [string, Tensor])[];
+  readonly metadata: readonly [string, string];
+} {
   return {
-    tensors: PARTS.map((part, i) => [`${name}.${part}`, q.components[i]] as const),
-    metadata: [KEY + name, JSON.stringify(q.form)] as const,
+    tensors: PARTS.map((part, i) => [`${name}.${part}`, q.components[i]]),
+    metadata: [KEY + name, JSON.stringify(q.form)],
   };
 }
 
