@@ -122,12 +122,14 @@ export async function writeSafetensors(
   wantObject(tensors, "tensors", "writeSafetensors", "an object of tensors");
   wantObject(metadata, "metadata", "writeSafetensors", "an object of texts");
   const arrays: [string, NdArray][] = [], texts = { ...metadata };
-  const given = Object.entries(tensors).flatMap(([name, value]) => {
-    if (!(value instanceof QuantizedTensor)) return [[name, value] as const];
-    const own = quantizedEntries(name, value);
-    texts[own.metadata[0]] = own.metadata[1];
-    return own.tensors;
-  });
+  const given = Object.entries(tensors).flatMap(
+    ([name, value]): readonly (readonly [string, Writable])[] => {
+      if (!(value instanceof QuantizedTensor)) return [[name, value]];
+      const own = quantizedEntries(name, value);
+      texts[own.metadata[0]] = own.metadata[1];
+      return own.tensors;
+    },
+  );
   for (const [name, value] of given) {
     const array = await hostArray(value);
     if (name === METADATA) {
