@@ -227,7 +227,7 @@ Deno.test("quantised matrices are saved in safetensors files", async () => {
     assertEquals(String(back), String(q));
     assertEquals(await tf.dequantize(back).data(), await tf.dequantize(q).data());
   }
-  assertThrows(() => tf.io.quantizedFrom(file, "b"), tf.NotFoundError, 'Cannot read "b"');
+  assertThrows(() => tf.io.quantizedFrom(file, "b"), tf.errors.NotFoundError, 'Cannot read "b"');
   const key = "quantized:w", form = JSON.parse(file.metadata[key]);
   for (
     const wrong of [{ bits: 5 }, { shape: [400, 6] }, { shape: [1e18, 6] }, { block: 2 ** 40 }, {
@@ -237,7 +237,7 @@ Deno.test("quantised matrices are saved in safetensors files", async () => {
     const metadata = { [key]: JSON.stringify({ ...form, ...wrong }) };
     assertThrows(
       () => tf.io.quantizedFrom({ ...file, metadata }, "w"),
-      tf.DataLossError,
+      tf.errors.DataLossError,
       'Cannot read the quantised matrix "w"',
     );
   }
