@@ -245,7 +245,7 @@ export function mayBeZero(e: Expr): boolean {
 }
 
 /** Returns the number that an expression is; NaN for others. */
-function literalOf(e: Expr): number {
+export function literalOf(e: Expr): number {
   if (e.op === "cast") return literalOf(e.args[0]);
   return e.op === "const" ? e.value! : NaN;
 }

@@ -1,6 +1,6 @@
 /** Prints scalar expressions as WGSL. NaN and infinity are tested by bits: compilers may assume they do not exist. */
 import { type DType, DTYPES } from "../dtype.ts";
-import { castTo, type Expr, exprType, once, operandsOf, type ScalarOp } from "./expr.ts";
+import { castTo, type Expr, exprType, literalOf, once, operandsOf, type ScalarOp } from "./expr.ts";
 import { UnimplementedError } from "../errors.ts";
 import { f32Bits, ZERO_PARAM } from "../dispatch.ts";
 import { loadText, storeText } from "../gpu_storage.ts";
@@ -133,6 +133,11 @@ const FLOAT: Nodes = {
   trunc: builtin("trunc"),
 };
 
+/** Greatest whole power that is printed as products: the helper makes products to the same one. */
+const MOST_FACTORS = 64;
+const isFactors = (exponent: number): boolean =>
+  Number.isInteger(exponent) && exponent >= 0 && exponent <= MOST_FACTORS;
+
 /** Prints expressions over arguments whose register texts are `args`. */
 export function printWgsl(
   exprs: readonly Expr[],
@@ -153,11 +158,25 @@ export function printWgsl(
     if (e.op === "arg") return args[e.value!];
     if (e.op === "const") return wgslConst(e.value!, hint, use);
     const { operands, type } = operandsOf(e, dtypes, hint);
+    const exponent = e.op === "pow" && DTYPES[type].kind === "float" ? literalOf(e.args[1]) : NaN;
+    if (isFactors(exponent)) {
+      return power(print(e.args[0], type), exponent);
+    }
     const xs = operands.map((o) => print(o, type));
     if (e.op === "cast") return wgslCast(xs[0], type, e.dtype!, use);
     if (e.op === "keep") return keepText(xs[0], type, e.value === 1);
     if (e.op === "select") return `select(${xs[1]}, ${xs[0]}, ${print(e.args[0], "bool")})`;
     return wgslNode(e.op, xs[0], xs[1], { type, use });
+  };
+  /** Prints the products by which the helper `pow_` raises to a whole power, in its order. */
+  const power = (base: string, exponent: number): string => {
+    const named = (text: string): string => (lines.push(`let t${n} = ${text};`), `t${n++}`);
+    let result = "", factor = base;
+    for (let left = exponent; left > 0; left >>= 1) {
+      if (left < exponent) factor = named(`(${factor} * ${factor})`);
+      if (left & 1) result = result === "" ? factor : named(`(${result} * ${factor})`);
+    }
+    return result || "1.0f";
   };
   const out: DType[] = [];
   const results = exprs.map((e) => {
@@ -169,6 +188,32 @@ export function printWgsl(
   });
   const helpers = [...used];
   return { lines, results, dtypes: out, helpers, prelude: wgslFunctions(SCALAR_WGSL, helpers) };
+}
+
+const weights = new WeakMap<Expr, number>();
+
+/** Returns the characters of the helper functions that an expression calls, each counted at every call: drivers inline them. */
+export function helperText(exprs: readonly Expr[]): number {
+  const weigh = (e: Expr, seen: Set<Expr>): number => {
+    if (seen.has(e)) return 0;
+    seen.add(e);
+    const isProducts = e.op === "pow" && isFactors(literalOf(e.args[1]));
+    const own = isProducts ? 0 : lengthOf(`${e.op}_`);
+    return e.args.reduce((sum, x) => sum + weigh(x, seen), own);
+  };
+  let total = 0;
+  for (const e of exprs) {
+    let known = weights.get(e);
+    if (known === undefined) weights.set(e, known = weigh(e, new Set()));
+    total += known;
+  }
+  return total;
+}
+
+function lengthOf(helper: string): number {
+  if (!(helper in SCALAR_WGSL)) return 0;
+  const { text, needs } = SCALAR_WGSL[helper as keyof typeof SCALAR_WGSL];
+  return needs.reduce((sum: number, name: string) => sum + lengthOf(name), text.length);
 }
 
 /** Prints a WGSL literal of a dtype, in its register type. */

@@ -19,6 +19,7 @@ import {
   phaseCount,
 } from "./gather.ts";
 import { convProgram, type ConvSource } from "./programs.ts";
+import { helpersOf } from "../matmul/epilogue.ts";
 import { planMatMul } from "../matmul/plan.ts";
 import { flatShape } from "../matmul/shape.ts";
 import { bareTask, buffersOf, type ProductTask } from "../matmul/source.ts";
@@ -160,7 +161,11 @@ function tunedKernel(work: ConvWork): TileChoice {
   const { ofFilter, wideA, wideB, transB } = source;
   const candidates = tileCandidates(
     [m, n, k, ofFilter ? 1 : phaseCount(gather)],
-    { wideA, wideB, transB, quads: ofFilter && wideA, splits: ofFilter && lines >= 32 },
+    {
+      ...{ wideA, wideB, transB, quads: ofFilter && wideA },
+      splits: ofFilter && lines >= 32,
+      helpers: helpersOf(task.epilogue),
+    },
     profile,
     (groups) => (ofFilter ? splitsFor(groups, lines, 4, 8) : 1),
   );

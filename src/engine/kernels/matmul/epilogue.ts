@@ -6,7 +6,13 @@ import type { DType } from "../../core/dtype.ts";
 import type { Epilogue } from "../../core/fusion.ts";
 import { accDType, accType, vec, wgslType } from "../../core/gpu_storage.ts";
 import { exprType } from "../../core/scalar/expr.ts";
-import { loadElement, printWgsl, registerType, storeElement } from "../../core/scalar/wgsl.ts";
+import {
+  helperText,
+  loadElement,
+  printWgsl,
+  registerType,
+  storeElement,
+} from "../../core/scalar/wgsl.ts";
 
 export type { Epilogue };
 
@@ -20,6 +26,11 @@ export interface PrintedEpilogue {
   readonly text: string;
   readonly inputs: readonly string[];
   readonly output: string;
+}
+
+/** Characters of the functions that an epilogue calls. */
+export function helpersOf(epilogue: Epilogue | undefined): number {
+  return epilogue === undefined ? 0 : helperText([epilogue.expr]);
 }
 
 /**

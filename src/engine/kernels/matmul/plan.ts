@@ -9,6 +9,7 @@ import type {
 } from "../../core/dispatch.ts";
 import { gpuBytes } from "../../core/gpu_storage.ts";
 import { wordsOf } from "../dispatches.ts";
+import { helpersOf } from "./epilogue.ts";
 import { type Piece, pieces } from "./pieces.ts";
 import {
   foldGrid,
@@ -76,7 +77,10 @@ export function chooseKernel(task: MatMulTask, profile: Profile): KernelChoice {
 }
 
 /** Returns kernels for a product on this adapter, the likely best first. */
-function kernelCandidates({ shape }: MatMulTask, profile: Profile): readonly KernelChoice[] {
+function kernelCandidates(
+  { shape, epilogue }: MatMulTask,
+  profile: Profile,
+): readonly KernelChoice[] {
   const { m, n, k, transA, transB, batch } = shape;
   const gpu = profile.barriers;
   const alongB = transB || n === 1, alongA = !transA || m === 1;
@@ -95,7 +99,7 @@ function kernelCandidates({ shape }: MatMulTask, profile: Profile): readonly Ker
   const loads = { wideA, wideB, skewed: skewB > 0, transB, quads: transA && wideA };
   return tileCandidates(
     [m, n, k, batch],
-    { ...loads, splits: k >= 1024 },
+    { ...loads, splits: k >= 1024, helpers: helpersOf(epilogue) },
     profile,
     (groups) => groups >= 4 ? 1 : splitsFor(groups, k, 256, 8),
   );

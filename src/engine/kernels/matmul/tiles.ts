@@ -64,6 +64,8 @@ interface TileLoads {
   readonly quads: boolean;
   /** Sums can be cut into parts. */
   readonly splits?: boolean;
+  /** Characters of the functions that an epilogue calls for a sum. */
+  readonly helpers?: number;
 }
 
 /** Nanoseconds of a load, however many lanes it serves, and of a multiply and add of all lanes: on llvmpipe. */
@@ -75,6 +77,12 @@ const NARROW = 0.6;
  * lanes) 1 ms and SwiftShader (4 lanes) 9 ms, which a small product seldom regains in less than 500 runs.
  */
 const textCost = (lanes: number): number => lanes > 4 ? 2000 : 18000;
+
+/**
+ * Nanoseconds of each run that a character of a function for a vector of sums must save, by the same measure: llvmpipe takes 10 µs to
+ * compile one, which stands there for each sum.
+ */
+const HELPER_COST = 4 * 20;
 
 /** Products of elements in a small product. */
 const SMALL = 2 ** 20;
@@ -94,7 +102,7 @@ function rankRegisterTiles(
   [m, n, k, batch]: readonly [number, number, number, number],
   loads: TileLoads,
   { lanes, subgroup }: Pick<Profile, "lanes" | "subgroup">,
-): { tile: RegisterTile; groups: number }[] {
+): { tile: RegisterTile; groups: number; cost: number }[] {
   const tiles: RegisterTile[] = [];
   for (const rows of loads.quads ? [4, 8] : [1, 2, 4, 8]) {
     for (const vecs of [1, 2, 4]) tiles.push({ rows, vecs });
@@ -136,11 +144,15 @@ export function tileCandidates(
   if (profile.barriers) {
     return rankSharedTiles(...extents, profile).map((tiled) => ({ kind: "shared", ...tiled }));
   }
-  return rankRegisterTiles(extents, loads, profile).map(({ tile, groups }) => ({
-    kind: "register",
-    tile,
-    splits: splits(groups),
-  }));
+  const ranked = rankRegisterTiles(extents, loads, profile)
+    .map((choice) => ({ ...choice, splits: splits(choice.groups) }));
+  const { helpers = 0 } = loads, [{ splits: parts }] = ranked;
+  const costOf = ({ tile: { rows, vecs }, cost }: typeof ranked[number]): number =>
+    cost + rows * vecs * helpers * HELPER_COST;
+  // Sums have the same parts, and so the same bits, as without an epilogue.
+  const fitting = helpers === 0 ? ranked : ranked.filter((choice) => choice.splits === parts)
+    .sort((a, b) => costOf(a) - costOf(b));
+  return fitting.map(({ tile, splits }) => ({ kind: "register", tile, splits }));
 }
 
 /** Returns the uniform fields by which the workgroups of a tile cover rows and columns. */

@@ -87,7 +87,7 @@ export interface PrintedElements {
 
 /**
  * Prints expressions at position `i`, which counts groups of neighbours; `word` returns the text of an index word.
- * Operands are `in0`, `in1`, ….
+ * Operands are `in0`, `in1`, …; arguments beyond those of the layout are words `c0`, `c1`, ….
  */
 export function printElements(
   exprs: readonly Expr[],
@@ -128,7 +128,11 @@ export function printElements(
   for (let c = 0; c < wide; c++) {
     const four = wide === 8 ? `_${c >> 2}` : "";
     const args = dtypes.map((t, k) =>
-      isVector[k] ? loadElement(t, `v${k}${four}.${"xyzw"[c & 3]}`) : `v${k}`
+      k >= access.length
+        ? word(`c${k - access.length}`)
+        : isVector[k]
+        ? loadElement(t, `v${k}${four}.${"xyzw"[c & 3]}`)
+        : `v${k}`
     );
     const printed = printWgsl(exprs, dtypes, args);
     const own = (text: string): string =>
@@ -137,7 +141,7 @@ export function printElements(
     lines.push(...printed.lines.map(own));
     printed.results.forEach((r, k) => lanes[k].push(own(r)));
   }
-  const inputs = dtypes.map((t, k) =>
+  const inputs = dtypes.slice(0, access.length).map((t, k) =>
     isVector[k] && wide === 8 ? EIGHT : vec(wgslType(t), isVector[k] ? 4 : 1)
   );
   return { helpers, lines, lanes, inputs };

@@ -8,6 +8,7 @@ import type { DType } from "../../core/dtype.ts";
 import {
   type BufferRange,
   type Dispatch,
+  f32Bits,
   type GpuPlan,
   gridFor,
   type Profile,
@@ -15,18 +16,21 @@ import {
   Programs,
 } from "../../core/dispatch.ts";
 import { EIGHT, GPU_DTYPES, gpuBytes, joinEight, vec, wgslType } from "../../core/gpu_storage.ts";
-import { type Expr, exprKey, exprType } from "../../core/scalar/expr.ts";
-import { storeElement } from "../../core/scalar/wgsl.ts";
+import { argumentsOf, type Expr, exprKey, exprType } from "../../core/scalar/expr.ts";
+import { helperText, storeElement } from "../../core/scalar/wgsl.ts";
 import { wgslFunctions } from "../../core/scalar/wgsl_functions.ts";
 import { shaderProgram } from "../../core/shader.ts";
 import { POINTWISE_FRAME, SCALAR_WGSL } from "../../../shaders_generated.ts";
 import { indexNames, indexWords, type Layout, layOut, layoutKey, printElements } from "./layout.ts";
+import { withParameters } from "./constants.ts";
 import { ALIGN } from "../copy/pieces.ts";
 import { WIDE_ELEMENTS } from "../thresholds.ts";
 
 const WORKGROUP = 256;
 /** Words that fit the uniform block, beside the number of elements and a zero. */
 const MAX_WORDS = 62;
+/** Characters of inlined functions above which a software adapter takes more than half a second for a kernel. */
+const MOST_HELPERS = 32 * 1024;
 const programs = new Programs();
 
 /** True where the GPU can hold every dtype and bind every buffer. */
@@ -41,7 +45,7 @@ export function pointwiseFits(
   if (ins.length + exprs.length > profile.maxBuffers) return false;
   const shape = ins.map((i) => i.shape).reduce((a: Shape, b) => broadcastShapes(a, b) as Shape, []);
   const outs = exprs.map((e) => exprType(e, dtypes));
-  const layout = layOut(ins, shape, most(ins, outs, shape, profile));
+  const layout = layOut(ins, shape, most(exprs, ins, outs, shape, profile));
   return cut(ins, outs, shape, layout, profile) !== null;
 }
 
@@ -63,30 +67,40 @@ export function pointwiseGpu(
   ];
   const dtypes = ins.map((i) => i.dtype);
   const outs = exprs.map((e) => exprType(e, dtypes));
-  const layout = layOut(ins, out.shape, most(ins, outs, out.shape, profile));
+  const layout = layOut(ins, out.shape, most(exprs, ins, outs, out.shape, profile));
   const words = indexWords(layout);
   const bake = words.length > MAX_WORDS;
+  const { exprs: printed, values } = withParameters(
+    exprs,
+    dtypes,
+    bake ? 0 : MAX_WORDS - words.length,
+  );
   // In baked programs all strides are part of the source.
-  const key = `${exprKey(...exprs)}|${dtypes}|${layoutKey(layout)}|${bake ? words : ""}`;
+  const key = `${exprKey(...printed)}|${dtypes}|${layoutKey(layout)}|${bake ? words : ""}`;
   let program = programs.get(key);
-  if (!program) programs.set(key, program = print(exprs, dtypes, layout, bake));
+  if (!program) programs.set(key, program = print(printed, dtypes, layout, bake));
   return {
     dispatches: cut(ins, outs, out.shape, layout, profile)!.map(({ count, ranges }) => ({
       program,
       buffers: buffers.map((b, k) => ({ ...b, ...ranges[k] })),
-      params: [count / layout.wide, ...(bake ? [] : words)],
+      params: [count / layout.wide, ...(bake ? [] : words), ...values.map(f32Bits)],
       grid: gridFor(count / layout.wide, WORKGROUP, profile),
     })),
   };
 }
 
-/** Returns the most neighbours that an invocation may compute at once. */
+/**
+ * Returns the most neighbours that an invocation may compute at once: one where functions are long, which drivers inline for each, and whose
+ * time is not that of loads.
+ */
 function most(
+  exprs: readonly Expr[],
   ins: readonly ConcreteSpec[],
   outs: readonly DType[],
   shape: Shape,
   { words64 }: Profile,
-): 4 | 8 {
+): 1 | 4 | 8 {
+  if (4 * helperText(exprs) > MOST_HELPERS) return 1;
   const words = [...ins.map((i) => i.dtype), ...outs].every((t) => gpuBytes(t) === 4);
   return words64 && words && sizeOf(shape) >= WIDE_ELEMENTS ? 8 : 4;
 }
@@ -141,11 +155,13 @@ function print(
   layout: Layout,
   bake: boolean,
 ): Program {
-  const { wide } = layout;
-  const outs = exprs.map((e) => exprType(e, dtypes));
+  const { wide, access } = layout;
+  const constants = Math.max(0, ...exprs.flatMap(argumentsOf).map((k) => k + 1 - access.length));
+  const types = [...dtypes, ...new Array<DType>(constants).fill("float32")];
+  const outs = exprs.map((e) => exprType(e, types));
   const names = indexNames(layout), words = indexWords(layout);
   const word = (name: string): string => (bake ? `${words[names.indexOf(name)]}u` : `p.${name}`);
-  const printed = printElements(exprs, dtypes, layout, word);
+  const printed = printElements(exprs, types, layout, word);
   const lines = [...printed.lines];
   printed.lanes.forEach((lanes, k) => {
     const texts = lanes.map((text) => storeElement(outs[k], text));
@@ -164,6 +180,9 @@ function print(
     name: "pointwise",
     inputs: printed.inputs,
     outputs: outs.map((t) => (wide === 8 ? EIGHT : vec(wgslType(t), wide))),
-    params: bake ? [] : names,
+    params: [
+      ...(bake ? [] : names),
+      ...Array.from({ length: constants }, (_, k) => `c${k}:f32`),
+    ],
   });
 }
