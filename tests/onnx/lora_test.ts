@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import * as tf from "@weft/weft";
 import { loadOnnx, lora, type OnnxModel } from "@weft/weft/onnx";
 import { testOnDevices } from "../devices.ts";
-import { floats, type Graph, int64s, model, node, tensor, value } from "./make_model.ts";
+import { constant, floats, type Graph, int64s, model, node, tensor, value } from "./make_model.ts";
 
 /** Numbers that look random. */
 const numbers = (n: number, seed = 1): Float32Array =>
@@ -227,6 +227,29 @@ for (const [name, { graph, input, targets, merges = true, shapes }] of Object.en
     }
   });
 }
+
+testOnDevices("weights are variables where a file has all of them in constant nodes", async () => {
+  const graph = matrix({
+    nodes: [
+      constant("w", [3, 4], numbers(12)),
+      constant("scale", [], floats(2)),
+      node("MatMul", ["x", "w"], ["p"]),
+      node("Mul", ["p", "scale"], ["y"]),
+    ],
+    initialisers: [],
+  });
+  const m = await loadOnnx(model(graph));
+  assertEquals(Object.keys(m.variables), ["w"]);
+  m.variables.w.assign(tf.ones([3, 4]));
+  assertEquals(await array(m.call({ x: [[1, 2, 3]] }).y), [12, 12, 12, 12]);
+  const again = await loadOnnx(await m.encode());
+  assertEquals(await array(again.call({ x: [[1, 2, 3]] }).y), [12, 12, 12, 12]);
+  // Beside weights, constant nodes are constants.
+  const both = matrix({
+    nodes: [constant("c", [4], numbers(4)), node("Gemm", ["x", "w", "c"], ["y"])],
+  });
+  assertEquals(Object.keys((await loadOnnx(model(both))).variables), ["w"]);
+});
 
 testOnDevices("lora() adds what its factors make of the input", async () => {
   const m = await loadOnnx(model(CASES["a product"].graph));

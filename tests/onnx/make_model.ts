@@ -78,6 +78,15 @@ export function node(
   ];
 }
 
+/** A node that gives a tensor. */
+export function constant(name: string, dims: readonly number[], elements: Elements): Part {
+  return [
+    text(2, name),
+    text(4, "Constant"),
+    message(5, [text(1, "value"), message(5, tensor("", dims, elements)), integer(20, 4)]),
+  ];
+}
+
 /** A node with a name. */
 export function named(part: Part, name: string): Part {
   return [...part, text(3, name)];

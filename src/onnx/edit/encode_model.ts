@@ -63,17 +63,24 @@ function writeVariable(graph: Graph, name: string, value: NdArray): void {
     graph.initializer[at] = create(TensorSchema, { ...written, docString });
     return;
   }
+  const constant = graph.node.find((n) => n.opType === "Constant" && n.output[0] === name);
+  const held = constant?.attribute.find((a) => a.name === "value");
+  if (held?.t !== undefined) {
+    checkSame(held.t, written);
+    held.t = create(TensorSchema, written);
+    return;
+  }
   graph.sparseInitializer = graph.sparseInitializer.filter((s) => s.values?.name !== name);
   graph.initializer.push(create(TensorSchema, written));
 }
 
 function checkSame(
-  { name, dims, dataType }: Tensor,
-  written: { readonly dims: readonly bigint[]; readonly dataType: number },
+  { dims, dataType }: Tensor,
+  written: { readonly name: string; readonly dims: readonly bigint[]; readonly dataType: number },
 ): void {
   if (`${dims}` === `${written.dims}` && dataType === written.dataType) return;
   throw new DataLossError(
-    `Cannot save the model: its file has changed, the initialiser "${name}" has now the shape [${dims}], wanted [${written.dims}]`,
+    `Cannot save the model: its file has changed, the weight "${written.name}" has now the shape [${dims}], wanted [${written.dims}]`,
   );
 }
 

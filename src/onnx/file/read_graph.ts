@@ -1,4 +1,5 @@
 /** Makes a graph of the file's messages, and checks names, order and depth. */
+import { DTYPES } from "../../engine/core/dtype.ts";
 import { DataLossError } from "../../engine/core/errors.ts";
 import type { Graph } from "../proto/onnx_pb.ts";
 import { Attributes } from "./attributes.ts";
@@ -120,6 +121,7 @@ class Reader {
       }
       use(name, `the outputs of graph "${graph.name}"`);
     }
+    if (depth === 0) takeWeights(nodes, initialisers);
     return {
       name: graph.name,
       inputs,
@@ -156,6 +158,23 @@ class Reader {
       return [name, readSparse(s)];
     }));
   }
+}
+
+/** Makes initialisers of constant nodes, where a file has all its weights in such: some exporters write none else. */
+function takeWeights(nodes: GraphNode[], initialisers: Map<string, TensorData>): void {
+  const isWeight = ({ dtype, shape }: TensorData): boolean =>
+    DTYPES[dtype].kind === "float" && shape.length > 0;
+  if ([...initialisers.values()].some(isWeight)) return;
+  const kept = nodes.filter(({ op, domain, outputs: [name], attributes }) => {
+    if (op !== "Constant" || domain !== "" || attributes.raw("value")?.t?.dataLocation !== 0) {
+      return true;
+    }
+    const value = attributes.tensor("value")!;
+    if (!isWeight(value) || !name) return true;
+    initialisers.set(name, value);
+    return false;
+  });
+  nodes.splice(0, nodes.length, ...kept);
 }
 
 function typesOf(graph: Graph): Map<string, ValueType> {
