@@ -9,6 +9,7 @@
 const CATEGORIES: Readonly<Record<string, string>> = {
   "cluster/": "Data",
   "engine/autodiff/": "Gradients",
+  "engine/batching/": "Control flow",
   "engine/core/": "Tensors",
   "engine/core/apply": "Ops of one's own",
   "engine/core/device": "Devices",
@@ -37,6 +38,7 @@ const CATEGORIES: Readonly<Record<string, string>> = {
   "engine/ops/rows/": "Ops: normalization, softmax and losses",
   "engine/ops/signal/": "Ops: images and signals",
   "engine/ops/state/": "Variables",
+  "engine/ops/text/": "Ops: strings and tables",
   "engine/runtime/": "Devices",
   "engine/runtime/branches/": "Control flow",
   "engine/runtime/eager/": "Memory",
@@ -58,6 +60,7 @@ const CATEGORIES: Readonly<Record<string, string>> = {
   "library/testing/": "Testing",
   "library/train/": "Training",
   "onnx/": "Models and files",
+  "ort/": "Models and files",
   "serve/": "Serving",
   "tensorflow/": "Models and files",
   "tensorflow/compat_v1/": "TensorFlow 1",
