@@ -12,6 +12,7 @@ import { MLP_ROWS } from "./mlp.ts";
 import { MOBILENET_ROWS } from "./mobilenet.ts";
 import { PEAK_ROWS } from "./peak.ts";
 import { POINTWISE_ROWS } from "./pointwise.ts";
+import { PRECISION_ROWS } from "./precision.ts";
 import { REDUCE_ROWS } from "./reduce.ts";
 import { TRANSFER_ROWS } from "./transfer.ts";
 
@@ -19,6 +20,7 @@ import { TRANSFER_ROWS } from "./transfer.ts";
 export const PROCESS_ROWS: readonly Row[] = [
   ...PEAK_ROWS,
   ...MATMUL_ROWS,
+  ...PRECISION_ROWS,
   ...POINTWISE_ROWS,
   ...REDUCE_ROWS,
   ...ATTENTION_ROWS,

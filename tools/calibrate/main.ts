@@ -30,11 +30,15 @@ interface Runner {
   free(): void;
 }
 
-function inputsOf({ shapes, hosts = {} }: Work): NdArray[] {
+function inputsOf({ shapes, dtypes = {}, hosts = {} }: Work): NdArray[] {
   return shapes.map((shape, i) => {
     const host = hosts[i];
     if (host !== undefined) return new NdArray("int32", [...shape], Int32Array.from(host));
     const size = shape.reduce((a, b) => a * b, 1);
+    if (dtypes[i] === "int32") {
+      const words = Int32Array.from({ length: size }, (_, j) => Math.imul(j + 1, 0x9e3779b1));
+      return new NdArray("int32", [...shape], words);
+    }
     const data = Float32Array.from({ length: size }, (_, j) => ((j * 7919 + i) % 997) / 498 - 1);
     return new NdArray("float32", [...shape], data);
   });

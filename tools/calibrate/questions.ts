@@ -29,6 +29,8 @@ export interface Work {
   readonly op: string;
   readonly shapes: readonly (readonly number[])[];
   readonly attrs?: Attrs;
+  /** Dtypes of inputs that are not float32, by their place. */
+  readonly dtypes?: Readonly<Record<number, "int32">>;
   /** Inputs that the host reads, by their place. */
   readonly hosts?: Readonly<Record<number, readonly number[]>>;
 }
@@ -94,6 +96,18 @@ export const QUESTIONS: readonly Question[] = [
     sizes: [1, 2, 3, 4, 5, 6, 7, 8],
     value: (m) => m,
     work: (m) => product(m, 512, 512),
+  },
+  {
+    name: "levelsRows",
+    compared: "products [m, 1024] with 1024 rows of 4 bits, by dots of integers and by panels",
+    sizes: [2, 4, 6, 8, 12, 16, 24, 32],
+    value: (m) => m,
+    work: (m) => ({
+      op: "_QuantizedMatMul",
+      shapes: [[m, 1024], [1024, 32, 4], [1024, 32], []],
+      dtypes: { 1: "int32" },
+      attrs: { bits: 4, block: 32, inner: 1024 },
+    }),
   },
   {
     name: "directRows",
