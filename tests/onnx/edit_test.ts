@@ -1,7 +1,7 @@
 /** A loaded model is changed: frozen, tapped, given a new head, and trained or not by the call. */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as tf from "@weft/weft";
-import { loadOnnx, type OnnxModel } from "@weft/weft/onnx";
+import { encodeOnnx, loadOnnx, lora, type OnnxModel } from "@weft/weft/onnx";
 import { testOnDevices } from "../devices.ts";
 import { floats, type Graph, model, named, node, tensor, value } from "./make_model.ts";
 
@@ -97,6 +97,16 @@ testOnDevices(
     assertEquals(await array(m.call({ x, t: 0 }).y), [[4, 6, 128, 152]]);
   },
 );
+
+testOnDevices("replace() takes scripts that await in the middle of a model", async () => {
+  const m = await load();
+  const double = async (h: tf.Tensor): Promise<tf.Tensor> => {
+    await h.data();
+    return tf.mul(h, 2);
+  };
+  m.replace("hidden", (h) => tf.pyFunction(double as never, [h], "float32") as tf.Tensor);
+  assertEquals(await array((await m.run({ x, t: 0 })).y), [[-24]]);
+});
 
 testOnDevices("replace() makes variables of a head once, for traces of many shapes", async () => {
   const m = await load();
@@ -221,3 +231,24 @@ testOnDevices(
     assert(Math.abs(second - 1) < 1e-4, `${second}`);
   },
 );
+
+testOnDevices("encodeOnnx() writes a model with a new head and adapters as nodes", async () => {
+  const m = await load();
+  m.replace(
+    "y",
+    (h, variable) => tf.tanh(tf.matMul(h, variable("kernel", () => tf.ones([2, 3])))),
+    {
+      from: "hidden",
+    },
+  );
+  const { variables } = lora(m, { rank: 1, seed: 2, targets: "/first" });
+  variables["w.lora_B"].assign([[0.5, -1]]);
+  const want = await array(m.call({ x: [[0.1, -0.2]], t: 1 }).y);
+  const again = await loadOnnx(encodeOnnx(m));
+  assertEquals(
+    Object.keys(again.variables).sort(),
+    Object.keys(m.variables).filter((n) => n !== "v").sort(),
+  );
+  const got = await array(again.call({ x: [[0.1, -0.2]], t: 1 }).y);
+  (got as number[][])[0].forEach((v, i) => assert(Math.abs(v - (want as number[][])[0][i]) < 1e-5));
+});
