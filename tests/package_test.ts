@@ -382,7 +382,7 @@ Deno.test("the package declares what its sources declare", () => {
       // A namespace is a list of its own.
       if (named.flags & ts.SymbolFlags.ValueModule) return false;
       // The default export of ./ort is all of its names.
-      if (named.name === "default") return false;
+      if (symbol.name === "default") return false;
       return !named.getJsDocTags(checker).some(({ name }) => name === "category");
     }).map(({ name }) => name);
   }
