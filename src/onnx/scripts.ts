@@ -1,6 +1,7 @@
 /** Functions of the caller that replace ops. */
 import type { DType } from "../engine/core/dtype.ts";
 import { ValueError } from "../engine/core/errors.ts";
+import type { PartialShape } from "../engine/core/shape.ts";
 import { Tensor } from "../engine/core/tensor.ts";
 import { pyFunction } from "../engine/script/py_function.ts";
 import type { NodeCall } from "./build/node_call.ts";
@@ -47,11 +48,15 @@ function callScript(
     fn as never,
     inputs,
     dtypes.length === 1 ? dtypes[0] : dtypes,
-    { name },
+    { name, shapeFn: () => wanted.map((output) => rankOf(types.get(output))) },
   ) as unknown as Tensor | Tensor[];
   const list = results instanceof Tensor ? [results] : results;
-  // The file's shapes are hints: edited models may have wrong ones.
   return wanted.map((_, i) => list[i] ?? null);
+}
+
+/** Returns a shape of unknown extents: those of files are hints, and edited models may have wrong ones. */
+function rankOf(type: ValueType | undefined): PartialShape {
+  return type?.kind === "tensor" ? type.shape?.map(() => null) ?? null : null;
 }
 
 function typesOf(graph: OnnxGraph): Map<string, ValueType> {

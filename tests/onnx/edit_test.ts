@@ -104,8 +104,26 @@ testOnDevices("replace() takes scripts that await in the middle of a model", asy
     await h.data();
     return tf.mul(h, 2);
   };
-  m.replace("hidden", (h) => tf.pyFunction(double as never, [h], "float32") as tf.Tensor);
+  const shapeFn = () => [[null, 2]];
+  m.replace(
+    "hidden",
+    (h) => tf.pyFunction(double as never, [h], "float32", { shapeFn }) as tf.Tensor,
+  );
   assertEquals(await array((await m.run({ x, t: 0 })).y), [[-24]]);
+  // Ops after a script know its rank by the types that the file tells.
+  const own = await loadOnnx(
+    model({
+      ...TWO_LAYERS,
+      nodes: [
+        node("MatMul", ["x", "w"], ["xw"]),
+        node("Own", ["xw"], ["hidden"], {}, "acme"),
+        ...TWO_LAYERS.nodes.slice(2),
+      ],
+      types: [value("hidden", "float32", ["n", 7])],
+    }),
+    { scripts: { "acme:Own": double } },
+  );
+  assertEquals(await array((await own.run({ x, t: 0 })).y), [[-4]]);
 });
 
 testOnDevices("replace() makes variables of a head once, for traces of many shapes", async () => {

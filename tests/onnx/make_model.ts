@@ -49,6 +49,8 @@ export interface Graph {
   readonly inputs: readonly Part[];
   readonly outputs: readonly Part[];
   readonly initialisers?: readonly Part[];
+  /** Types of inner values. */
+  readonly types?: readonly Part[];
 }
 
 /** Fields of a message. */
@@ -124,13 +126,14 @@ export function value(name: string, dtype: DType, dims: readonly (number | strin
   ];
 }
 
-function graph({ nodes, inputs, outputs, initialisers = [] }: Graph): Part {
+function graph({ nodes, inputs, outputs, initialisers = [], types = [] }: Graph): Part {
   return [
     ...nodes.map((n) => message(1, n)),
     text(2, "graph"),
     ...initialisers.map((t) => message(5, t)),
     ...inputs.map((v) => message(11, v)),
     ...outputs.map((v) => message(12, v)),
+    ...types.map((v) => message(13, v)),
   ];
 }
 
