@@ -12,7 +12,7 @@ import type { FunctionBuilder, I } from "../wasm/function_builder.ts";
 import { f32x4, i16x8, i32, i32x4, i8x16 } from "../wasm/instructions.ts";
 import { kernel } from "../wasm/kernel.ts";
 import type { F4, Simd } from "../wasm/simd.ts";
-import type { Value } from "../wasm/value.ts";
+import { constantLanes, type Value } from "../wasm/value.ts";
 import { finished } from "./gemm.ts";
 import { tablesOf } from "./gemm_rows.ts";
 import { operandsFrom, prepareSums } from "./gemm_sums.ts";
@@ -138,8 +138,8 @@ function fourLevels(at: Value<"i32">, bits: number): F4 {
   if (bits === 8) return f32x4.ofI32(i32x4.ofLowU16(i16x8.ofLowU8(i8x16.loadFour(at))));
   const word = i32x4.splat(bits === 4 ? i32.load16u(at) : i32.load8u(at));
   const lanes = [0, 1, 2, 3], masks = lanes.map((i) => (2 ** bits - 1) * 2 ** (bits * i));
-  const kept = i32x4.and(word, i32x4.lanes(masks));
-  return f32x4.mul(f32x4.ofI32(kept), f32x4.lanes(lanes.map((i) => 2 ** (-bits * i))));
+  const kept = i32x4.and(word, constantLanes("i32x4", masks));
+  return f32x4.mul(f32x4.ofI32(kept), constantLanes("f32x4", lanes.map((i) => 2 ** (-bits * i))));
 }
 
 /** Transposes four vectors. */

@@ -11,6 +11,8 @@ import type { Lanes } from "./lane_printer.ts";
 export function loadSplat(f: FunctionBuilder, dtype: DType, p: Value<"i32">): Lanes {
   if (dtype === "float32") return f.let(f32x4.loadSplat(p));
   if (dtype === "float16") return f.let(ofHalves(f, i32x4.splat(i32.load16s(p))));
+  if (dtype === "int8") return f.let(i32x4.splat(i32.load8s(p)));
+  if (dtype === "uint8") return f.let(i32x4.splat(i32.load8u(p)));
   if (dtype !== "bool") return f.let(i32x4.loadSplat(p));
   return f.let(i32x4.ne(i32x4.splat(i32.load8u(p)), 0));
 }
@@ -27,25 +29,40 @@ export function loadGroup(
   if (dtype === "float16") {
     return each.map((u) => f.let(ofHalves(f, i32x4.loadHalves(p, 8 * u))));
   }
-  if (dtype !== "bool") return each.map((u) => f.let(i32x4.load(p, 16 * u)));
+  if (DTYPES[dtype].bytes > 1) return each.map((u) => f.let(i32x4.load(p, 16 * u)));
+  const lanes = dtype === "int8" ? signedBytes(f, p, unroll) : unsignedBytes(f, p, unroll);
+  if (dtype !== "bool") return lanes.map((x) => f.let(x));
   const zero = f.constant("i32x4", 0);
+  return lanes.map((x) => f.let(i32x4.ne(x, zero)));
+}
+
+/** Widens bytes, sixteen of them at once. */
+function unsignedBytes(f: FunctionBuilder, p: Value<"i32">, unroll: number): Value<"i32x4">[] {
   if (unroll === 4) {
     const bytes = f.let(i8x16.load(p));
-    return [i16x8.ofLowU8(bytes), i16x8.ofHighU8(bytes)].map((half) => f.let(half)).flatMap((
-      half,
-    ) => [
-      f.let(i32x4.ne(i32x4.ofLowU16(half), zero)),
-      f.let(i32x4.ne(i32x4.ofHighU16(half), zero)),
-    ]);
+    return [i16x8.ofLowU8(bytes), i16x8.ofHighU8(bytes)].map((half) => f.let(half))
+      .flatMap((half) => [i32x4.ofLowU16(half), i32x4.ofHighU16(half)]);
   }
-  return each.map((u) =>
-    f.let(i32x4.ne(i32x4.ofLowU16(i16x8.ofLowU8(i8x16.loadFour(p, 4 * u))), zero))
+  return Array.from(
+    { length: unroll },
+    (_, u) => i32x4.ofLowU16(i16x8.ofLowU8(i8x16.loadFour(p, 4 * u))),
   );
 }
 
-/** Converts masks to bytes of 0 and 1. */
-function maskBytes(f: FunctionBuilder, masks: readonly Lanes[]): Value<"i8x16"> {
-  const [a, b, c, d] = [0, 1, 2, 3].map((i) => i32x4.ofBits(masks[i % masks.length]));
+/** Widens bytes with their signs. */
+function signedBytes(f: FunctionBuilder, p: Value<"i32">, unroll: number): Value<"i32x4">[] {
+  return unsignedBytes(f, p, unroll).map((x) => i32x4.shr(i32x4.shl(x, 24), 24));
+}
+
+/** Converts masks to bytes of 0 and 1, and whole numbers to their lowest bytes. */
+function bytesOf(f: FunctionBuilder, dtype: DType, lanes: readonly Lanes[]): Value<"i8x16"> {
+  const vectors = [0, 1, 2, 3].map((i) => i32x4.ofBits(lanes[i % lanes.length]));
+  if (dtype !== "bool") {
+    const low = f.constant("i32x4", 255);
+    const [a, b, c, d] = vectors.map((v) => i32x4.and(v, low));
+    return i8x16.narrowU(i16x8.narrow(a, b), i16x8.narrow(c, d));
+  }
+  const [a, b, c, d] = vectors;
   return i8x16.and(i8x16.narrow(i16x8.narrow(a, b), i16x8.narrow(c, d)), f.constant("i8x16", 1));
 }
 
@@ -66,9 +83,9 @@ export function storeGroup(
       if (u + 1 < values.length) f.store(p, halves(f, values[u], values[u + 1]), 8 * u);
       else f.storeLane(p, halves(f, values[u], values[u]), 8, 0, 8 * u);
     }
-  } else if (dtype !== "bool") values.forEach((v, u) => f.store(p, v, 16 * u));
-  else if (values.length === 4) f.store(p, maskBytes(f, values));
-  else values.forEach((v, u) => f.storeLane(p, maskBytes(f, [v]), 4, 0, 4 * u));
+  } else if (DTYPES[dtype].bytes > 1) values.forEach((v, u) => f.store(p, v, 16 * u));
+  else if (values.length === 4) f.store(p, bytesOf(f, dtype, values));
+  else values.forEach((v, u) => f.storeLane(p, bytesOf(f, dtype, [v]), 4, 0, 4 * u));
 }
 
 /** Stores the first one to three lanes and moves `p` past them. */
@@ -79,10 +96,10 @@ export function storePart(
   value: Lanes,
   count: Value<"i32">,
 ): void {
-  if (dtype === "bool" || dtype === "float16") {
+  if (DTYPES[dtype].bytes < 4) {
     const size = DTYPES[dtype].bytes as 1 | 2;
     const lanes = f.let<"i8x16" | "i16x8">(
-      dtype === "bool" ? maskBytes(f, [value]) : halves(f, value, value),
+      dtype === "float16" ? halves(f, value, value) : bytesOf(f, dtype, [value]),
     );
     f.storeLane(p, lanes, size, 0);
     f.if(i32.gt(count, 1), () => f.storeLane(p, lanes, size, 1, size));

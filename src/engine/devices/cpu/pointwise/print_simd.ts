@@ -11,7 +11,7 @@ import type { ModuleBuilder } from "../wasm/module_builder.ts";
 import type { F4, HostImports, I4, Simd } from "../wasm/simd.ts";
 import type { LanePrinters, Lanes } from "./lane_printer.ts";
 import { FLOAT, HOST, numberOf } from "./print_simd_float.ts";
-import { BOOL, INT, UINT } from "./print_simd_int.ts";
+import { BOOL, INT, INT8, UINT, UINT8, wrapToByte } from "./print_simd_int.ts";
 import { Error } from "../../../core/throwing/builtin_errors.ts";
 
 const PRINTERS: Partial<Record<DType, LanePrinters<never>>> = {
@@ -19,6 +19,8 @@ const PRINTERS: Partial<Record<DType, LanePrinters<never>>> = {
   float16: FLOAT,
   int32: INT,
   uint32: UINT,
+  int8: INT8,
+  uint8: UINT8,
   bool: BOOL,
 };
 
@@ -139,7 +141,7 @@ function isSame(a: Expr, b: Expr): boolean {
 /** Prints such a choice as one instruction, which treats NaN and signed zeros alike. */
 function printBound(bound: "min" | "max", [b, x]: Lanes[], type: DType): Lanes {
   if (isLaneFloat(type)) return f32x4[`p${bound}`](x as F4, b as F4);
-  return type === "int32" ? i32x4[bound](x as I4, b as I4) : i32x4[`${bound}U`](x as I4, b as I4);
+  return type === "uint32" ? i32x4[`${bound}U`](x as I4, b as I4) : i32x4[bound](x as I4, b as I4);
 }
 
 function nameLanes(s: Simd, x: Lanes): Lanes {
@@ -159,10 +161,17 @@ function printCast(s: Simd, x: Lanes, from: DType, to: DType): Lanes {
   if (from === to || isLaneFloat(from) && isLaneFloat(to)) return x;
   if (isLaneFloat(to)) {
     if (from === "bool") return f32x4.and(f32x4.ofBits(x), s.k(1));
-    return from === "int32" ? f32x4.ofI32(x as I4) : f32x4.ofU32(x as I4);
+    return from === "uint32" ? f32x4.ofU32(x as I4) : f32x4.ofI32(x as I4);
   }
   if (to === "bool") {
     return isLaneFloat(from) ? f32x4.ne(x as F4, s.k(0)) : i32x4.ne(x as I4, s.i(0));
+  }
+  if (to === "int8" || to === "uint8") {
+    const signed = to === "int8", [low, high] = signed ? [-128, 127] : [0, 255];
+    if (from === "bool") return i32x4.and(x as I4, s.i(1));
+    // Floats are truncated and saturate, whole numbers wrap.
+    if (!isLaneFloat(from)) return wrapToByte(s, x as I4, signed);
+    return i32x4.max(i32x4.min(i32x4.ofF32(x as F4), s.i(high)), s.i(low));
   }
   if (isLaneFloat(from)) return i32x4.ofF32(x as F4);
   return from === "bool" ? i32x4.and(x as I4, s.i(1)) : x;

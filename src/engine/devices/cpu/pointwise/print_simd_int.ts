@@ -1,7 +1,7 @@
 /** Integer and boolean arithmetic of scalar expressions as vector code: wrapping, exact. */
 import { mayBeZero } from "../../../core/scalar/expr.ts";
 import { f64x2, i32, i32x4 } from "../wasm/instructions.ts";
-import type { I4 } from "../wasm/simd.ts";
+import type { I4, Simd } from "../wasm/simd.ts";
 import { instructions, type LanePrinter, type LanePrinters, unchanged } from "./lane_printer.ts";
 
 const { add, sub, mul, min, max, neg, abs, lt, gt, le, ge, eq, ne } = i32x4;
@@ -44,6 +44,42 @@ export const UINT: LanePrinters<I4> = {
   sign: (s, [a]) => minU(a, s.i(1)),
   shr: shift(i32x4.shrU, i32.shrU),
 };
+
+/** Primitives whose results are wrapped to a byte; the others give what a byte holds. */
+const WRAPPED = ["add", "sub", "mul", "neg", "abs"] as const;
+const KEPT = [
+  ...[
+    "min",
+    "max",
+    "sign",
+    "lt",
+    "gt",
+    "le",
+    "ge",
+    "eq",
+    "ne",
+    "isfinite",
+    "isnan",
+    "isinf",
+  ] as const,
+  ...["floor", "ceil", "round", "trunc", "real", "conj", "bitand", "bitor", "bitxor"] as const,
+];
+
+/** Wraps whole numbers to bytes. */
+export function wrapToByte(s: Simd, x: I4, signed: boolean): I4 {
+  return signed ? i32x4.shr(i32x4.shl(x, 24), 24) : i32x4.and(x, s.i(255));
+}
+
+/** Makes the printers of bytes, which are lanes of 32 bits between loads and stores. */
+function byteOps(signed: boolean): LanePrinters<I4> {
+  const table: LanePrinters<I4> = Object.fromEntries(KEPT.map((op) => [op, INT[op]]));
+  for (const op of WRAPPED) {
+    table[op] = (s, x, e) => wrapToByte(s, INT[op]!(s, x, e) as I4, signed);
+  }
+  return table;
+}
+export const INT8: LanePrinters<I4> = byteOps(true);
+export const UINT8: LanePrinters<I4> = byteOps(false);
 
 /** Makes quotients and remainders. Division by 0 is refused; -2³¹ / -1 wraps around. */
 function divisions(signed: boolean): LanePrinters<I4> {

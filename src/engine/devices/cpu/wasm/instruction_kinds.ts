@@ -6,7 +6,6 @@ import { unsigned } from "./bytes.ts";
 import {
   type Code,
   constant,
-  constantLanes,
   lift,
   type Operand,
   type ScalarType,
@@ -131,8 +130,6 @@ export function vectors<T extends VectorType, Table extends Entries>(
 }
 
 export interface Lanes<T extends VectorType, S extends ScalarType> {
-  /** Makes a constant of these lanes. */
-  readonly lanes: (numbers: readonly number[]) => Value<T>;
   readonly splat: (x: Operand<S>) => Value<T>;
   readonly lane: (a: Value<T>, lane: number) => Value<S>;
   readonly withLane: (a: Value<T>, lane: number, x: Operand<S>) => Value<T>;
@@ -145,7 +142,6 @@ export function lanes<T extends VectorType, S extends ScalarType>(
 ): Lanes<T, S> {
   const [splat, extract, replace] = ops.map(opcode);
   return {
-    lanes: (numbers) => constantLanes(type, numbers),
     splat: (x) => new Value(type, [lift(scalar, x).code, splat]),
     lane: (a, lane) => new Value(scalar, [a.code, extract, lane]),
     withLane: (a, lane, x) => new Value(type, [a.code, lift(scalar, x).code, replace, lane]),

@@ -67,6 +67,7 @@ export const i32: Numbers<"i32"> & Instructions<"i32", typeof I32> & {
   readonly add: Folded;
   readonly mul: Folded;
   readonly load8u: Load<"i32">;
+  readonly load8s: Load<"i32">;
   readonly load16s: Load<"i32">;
   readonly load16u: Load<"i32">;
 } = {
@@ -74,6 +75,7 @@ export const i32: Numbers<"i32"> & Instructions<"i32", typeof I32> & {
   add: folded(0x6a, 0, (a, b) => a + b),
   mul: folded(0x6c, 1, Math.imul),
   load8u: load("i32", 0x2d, 0),
+  load8s: load("i32", 0x2c, 0),
   load16s: load("i32", 0x2e, 1),
   load16u: load("i32", 0x2f, 1),
 };
@@ -231,6 +233,8 @@ const I8X16 = {
   ltU: ["own", "own", 0xfd026],
   /** Two vectors of i16 lanes, saturated. */
   narrow: ["i16x8", "i16x8", 0xfd065],
+  /** The same to unsigned lanes. */
+  narrowU: ["i16x8", "i16x8", 0xfd066],
   minU: ["own", "own", 0xfd077],
   maxU: ["own", "own", 0xfd079],
 } as const;
