@@ -1,5 +1,6 @@
 /** Quantised numbers, scale · (q − zero point): to and from them, products and convolutions of them. */
 import { type DType, DTYPES } from "../../../engine/core/dtype.ts";
+import { NdArray, sealArray } from "../../../engine/core/nd_array.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { NodeCall } from "../../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../../build/rule.ts";
@@ -111,7 +112,26 @@ export function quantizeLinear(n: NodeCall): RuleOutput {
   return isLast ? Value.channelsLast(y) : y;
 }
 
+/** Returns the weights that a file's levels mean, computed once while loading; null for other inputs. */
+function knownWeights(n: NodeCall): NdArray | null {
+  const [x, scale, zero] = [0, 1, 2].map((i) => n.has(i) ? n.value(i).known : undefined);
+  const isPlain = n.attributes.int("block_size", 0) === 0 &&
+    n.attributes.int("output_dtype", 0) === 0 && n.value(0).data === null;
+  if (!x || !scale || zero === null || !isPlain || scale.dtype !== "float32") return null;
+  const axis = scale.size === 1 ? 0 : n.axis("axis", 1, x.rank), { shape, size } = x;
+  const inner = scale.size === 1 ? size : shape.slice(axis + 1).reduce((a, b) => a * b, 1);
+  const levels = x.data as Int8Array, scales = scale.data as Float32Array;
+  const zeros = zero?.data as Int8Array | undefined, out = new Float32Array(size);
+  for (let at = 0, channel = 0; at < size; channel = (channel + 1) % scale.size) {
+    const by = scales[channel], from = zeros?.[channel] ?? 0;
+    for (const end = at + inner; at < end; at++) out[at] = Math.fround(levels[at] - from) * by;
+  }
+  return sealArray(new NdArray("float32", shape, out));
+}
+
 export function dequantizeLinear(n: NodeCall): RuleOutput {
+  const known = knownWeights(n);
+  if (known !== null) return known;
   const { x, isLast, place } = placing(n), number = n.attributes.int("output_dtype", 0);
   const y = to(
     dequantise(x, place(n.x(1)), n.has(2) ? place(n.x(2)) : null),
