@@ -235,3 +235,32 @@ Deno.test("loadOnnx() makes no more of external data than its files hold", async
   await assertRejects(() => load(shifted), tf.errors.DataLossError, "overlap within 4196 bytes");
   assertEquals(reads, 1);
 });
+
+Deno.test("nodes that lack what they need say so when the model is built", async () => {
+  await tf.setBackend("cpu");
+  const empty = { nodes: [], inputs: [], outputs: [] };
+  const cases: [string, ReturnType<typeof node>, string][] = [
+    [
+      "a loop",
+      node("Loop", ["", "", "x"], ["y"], { body: empty }),
+      "its body gives 0 outputs, wanted at least 2",
+    ],
+    [
+      "a scan",
+      node("Scan", ["x", "x"], ["y"], { body: empty, num_scan_inputs: 1n }),
+      "its body gives 0 outputs",
+    ],
+    [
+      "a branch",
+      node("If", ["x"], ["y"], { then_branch: empty }),
+      "Cannot reshape a tensor with 2 elements",
+    ],
+    ["a concatenation", node("Concat", [], ["y"], { axis: 0n }), ""],
+  ];
+  for (const [what, one, why] of cases) {
+    const m = await loadOnnx(model({ ...DENSE, nodes: [one] }));
+    const e = assertThrows(() => m.call({ x: [[1, 1]] }), Error, undefined, what);
+    assert(e instanceof tf.errors.OpError || e instanceof tf.ValueError, `${what}: ${e}`);
+    assert(e.message.includes(why), `${what}: ${e.message}`);
+  }
+});

@@ -50,7 +50,9 @@ function gather({ attributes }: GraphNode, inputs: readonly (Value | null)[]): F
 
 function concat(_: GraphNode, inputs: readonly (Value | null)[]): Followed | null {
   const parts = inputs.map((_, i) => rankAt(inputs, i) === 1 ? entriesAt(inputs, i) : null);
-  return parts.includes(null) ? null : { entries: parts.flatMap((p) => [...p!]), rank: 1 };
+  return parts.length === 0 || parts.includes(null)
+    ? null
+    : { entries: parts.flatMap((p) => [...p!]), rank: 1 };
 }
 
 /** Converts a scalar to a vector of one, or such a vector to a scalar. */

@@ -8,6 +8,7 @@ import { FuncGraph } from "../../engine/graph/func_graph.ts";
 import { type NodeCall, tensorOf } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
 import { Value } from "../build/value.ts";
+import type { OnnxGraph } from "../file/graph.ts";
 import { knownInt64 } from "./shapes.ts";
 import * as tf from "../../../mod.ts";
 
@@ -173,9 +174,16 @@ function run(n: NodeCall, turns: Turns, rows: number): RuleOutput[] {
   ];
 }
 
+/** Throws for a body with fewer outputs than it hands on. */
+function checkBody(n: NodeCall, { outputs }: OnnxGraph, least: number): void {
+  if (outputs.length >= least) return;
+  n.fail(`its body gives ${outputs.length} outputs, wanted at least ${least}`);
+}
+
 function loop(n: NodeCall): RuleOutput[] {
-  const count = n.inputs.length - 2, known = n.has(0) ? n.ints(0) : undefined;
-  const body = n.graph("body");
+  const count = Math.max(0, n.inputs.length - 2), body = n.graph("body");
+  checkBody(n, body, 1 + count);
+  const known = n.has(0) ? n.ints(0) : undefined;
   return run(n, {
     most: n.has(0) ? known?.[0] ?? tf.reshape(n.index(0), []) : null,
     begins: n.has(1) ? n.value(1) : null,
@@ -198,6 +206,7 @@ function scan(n: NodeCall): RuleOutput[] {
 }
 
 function scanned(n: NodeCall, inputs: readonly Value[], states: number): RuleOutput[] {
+  checkBody(n, n.graph("body"), states);
   const reads = inputs.length - states, writes = n.graph("body").outputs.length - states;
   const axes = listOf(n, "scan_input_axes", reads),
     back = listOf(n, "scan_input_directions", reads);
