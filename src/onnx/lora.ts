@@ -4,7 +4,7 @@ import { ValueError } from "../engine/core/errors.ts";
 import type { Tensor } from "../engine/core/tensor.ts";
 import { isolated } from "../engine/runtime/eager/isolated.ts";
 import { type Variable, variable } from "../engine/runtime/variables/variable.ts";
-import * as tf from "../../mod.ts";
+import * as tf from "./build/tf.ts";
 import { adapterNodes, graphNodes, isAdaptable } from "./edit/adapters.ts";
 import type { Edit } from "./edit/edit_graph.ts";
 import type { Edits } from "./edit/edits.ts";

@@ -8,7 +8,7 @@ import type { TensorSpec } from "../engine/core/tensor_spec.ts";
 import { currentGraph } from "../engine/graph/current_graph.ts";
 import type { FuncGraph } from "../engine/graph/func_graph.ts";
 import { captureSite } from "../engine/graph/operation.ts";
-import { identity } from "../../mod.ts";
+import { identity } from "./build/tf.ts";
 import { asTensor } from "../engine/ops/input.ts";
 import { type TracedFunction, tracedFunction } from "../engine/runtime/functions/function.ts";
 import { NeedsValueError, tensorOf } from "./build/node_call.ts";

@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 import { brotliCompressSync } from "node:zlib";
 import { buildPackage } from "../build.ts";
 import { enterRoot } from "../files.ts";
+import { packageFolder } from "../npm_folder.ts";
 
 const TRAIN = (device: string) => `
   await tf.setBackend("${device}");
@@ -23,6 +24,16 @@ const TRAIN = (device: string) => `
   sgd.applyGradients(tf.variableGrads(loss).grads);
   const after = (await loss().data())[0];
   console.log(after < first / 2 ? "learned" : "failed", tf.getBackend());`;
+
+/** A model with y = MatMul(x, w), as a file of ONNX has it. */
+const MODEL =
+  "CAoSADpXChEKAXgKAXcSAXkiBk1hdE11bBIBZyoTCAIIARABQgF3SggAAABAAABAQFoUCgF4Eg8KDQgBEgkKAxIBbgoCCAJiFAoBeRIPCg0IARIJCgMSAW4KAggBQgQKABAV";
+const RUN = (provider: string) => `
+  import { InferenceSession, Tensor } from "@weft/weft/ort";
+  const model = Uint8Array.from(atob("${MODEL}"), (c) => c.charCodeAt(0));
+  const session = await InferenceSession.create(model, { executionProviders: ["${provider}"] });
+  const { y } = await session.run({ x: new Tensor("float32", [1, 1], [1, 2]) });
+  console.log(y.data.join());`;
 
 /** Pages: programs and what they write. */
 export const PAGES: Readonly<
@@ -41,6 +52,8 @@ export const PAGES: Readonly<
     program: `import * as tf from "@weft/weft/eager";${TRAIN("webgpu")}`,
     writes: "learned webgpu",
   },
+  ort: { program: RUN("wasm"), writes: "5" },
+  ort_webgpu: { program: RUN("webgpu"), writes: "5" },
   all: {
     program: `import * as tf from "@weft/weft";${TRAIN("cpu")}`,
     writes: "learned cpu",
@@ -123,6 +136,9 @@ export async function installPackage(): Promise<string> {
   const home = await Deno.makeTempDir({ prefix: "weft-weigh-" });
   await Deno.mkdir(`${home}/node_modules/@weft/weft`, { recursive: true });
   await buildPackage(`${home}/node_modules/@weft/weft`, { types: false });
+  const protobuf = await packageFolder("@bufbuild/protobuf");
+  await Deno.mkdir(`${home}/node_modules/@bufbuild`);
+  await Deno.symlink(protobuf, `${home}/node_modules/@bufbuild/protobuf`, { type: "dir" });
   return home;
 }
 

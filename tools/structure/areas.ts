@@ -271,15 +271,15 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       build: {
         holds: "values and nodes as rules of ops see them, and the walk over a graph's nodes",
-        imports: ["engine", "onnx/file", "mod"],
+        imports: ["engine", "onnx/file"],
       },
       ops: {
         holds: "the table of ops: a rule by ONNX's op name and version, a file for each family",
-        imports: ["engine", "tensorflow/ops", "onnx/file", "onnx/build", "mod"],
+        imports: ["engine", "library/io", "tensorflow/ops", "onnx/file", "onnx/build"],
       },
       edit: {
         holds: "what is changed of a loaded model: its outputs, replaced tensors, adapters",
-        imports: ["engine", "onnx/file", "onnx/build", "onnx/proto", "mod"],
+        imports: ["engine", "onnx/file", "onnx/build", "onnx/proto"],
       },
       write: {
         holds:

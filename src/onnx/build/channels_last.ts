@@ -1,6 +1,6 @@
 /** Images with channels last: elementwise ops take them so, and need no transposition between convolutions. */
 import type { Tensor } from "../../engine/core/tensor.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "./tf.ts";
 import type { NodeCall } from "./node_call.ts";
 import { Value } from "./value.ts";
 

@@ -7,7 +7,7 @@ import { normalizeAxis, type PartialShape } from "../../engine/core/shape.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { constantValue, SymbolicTensor } from "../../engine/graph/operation.ts";
 import { Variable } from "../../engine/runtime/variables/variable.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "./tf.ts";
 import type { Attributes } from "../file/attributes.ts";
 import { type GraphNode, type OnnxGraph, opName } from "../file/graph.ts";
 import type { Entries, Value } from "./value.ts";

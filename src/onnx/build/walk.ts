@@ -7,7 +7,7 @@ import { InvalidArgumentError, UnimplementedError } from "../../engine/core/erro
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
 import { isolated } from "../../engine/runtime/eager/isolated.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "./tf.ts";
 import { allNodes, type GraphNode, type OnnxGraph, opName } from "../file/graph.ts";
 import { inputsLast, resultLast } from "./channels_last.ts";
 import { followEntries, knownEntries } from "./entries.ts";

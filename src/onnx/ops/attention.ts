@@ -16,7 +16,7 @@ import {
   zerosOf,
 } from "./heads.ts";
 import { like, to, wide } from "./raw.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** Returns the dtype of a softmax: the node's, where that is wider than what is computed in. */
 function precisionOf(n: NodeCall, x: Tensor): Tensor["dtype"] {

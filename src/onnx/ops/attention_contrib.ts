@@ -4,7 +4,7 @@ import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry } from "../build/rule.ts";
 import { attend, extentOf, joinHeads, minus, placesOf, rotate, splitHeads } from "./heads.ts";
 import { like, to } from "./raw.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** Returns the condition that a mask of the keys states: lengths, begins and ends, or zeros for hidden keys. */
 function seenKeys(n: NodeCall, i: number, batch: number | null, columns: Tensor): Tensor {

@@ -10,7 +10,7 @@ import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
 import { Value } from "../build/value.ts";
 import type { OnnxGraph } from "../file/graph.ts";
 import { knownInt64 } from "./shapes.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** Maximum turns of a loop that are unrolled. */
 const MOST_UNROLLED = 32;

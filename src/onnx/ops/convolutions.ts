@@ -6,7 +6,7 @@ import { Value } from "../build/value.ts";
 import { put1 } from "./raw.ts";
 import { elementOf, vectorOf } from "./shapes.ts";
 import { type Sliding, slidingOf } from "./window_shape.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** Returns the window's extents: those of the filter. */
 function kernelOf(n: NodeCall): readonly number[] {

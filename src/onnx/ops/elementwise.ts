@@ -5,7 +5,7 @@ import type { NodeCall } from "../build/node_call.ts";
 import { followArithmetic } from "../build/entries.ts";
 import { op, type OpEntry, type Rule, type RuleOptions } from "../build/rule.ts";
 import { binary, isFloat, isWhole, like, put1, to, unary } from "./raw.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** Divides integers towards zero. */
 function divide(a: Tensor, b: Tensor): Tensor {

@@ -5,7 +5,7 @@ import { op, type OpEntry } from "../build/rule.ts";
 import { dtypeOfNumber } from "../file/types.ts";
 import { rootMeanSquare } from "./norms.ts";
 import { to, wide } from "./raw.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 function simplifiedLayerNorm(n: NodeCall): Tensor[] {
   const { attributes } = n, rank = n.rank(0), axis = n.axis("axis", -1, rank);

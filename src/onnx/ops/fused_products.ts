@@ -6,7 +6,7 @@ import { Value } from "../build/value.ts";
 import { convolve } from "./convolutions.ts";
 import { like } from "./raw.ts";
 import { slidingOf } from "./window_shape.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** Applies the activation that a node names, with its parameters. */
 function activated(n: NodeCall, x: Tensor, params: readonly (number | undefined)[]): Tensor {

@@ -14,7 +14,7 @@ import {
   splitHeads,
 } from "./heads.ts";
 import { like } from "./raw.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** Returns queries, keys and values with their heads, which may be packed into the first input. */
 function separate(n: NodeCall, heads: number, shared: number): Tensor[] {

@@ -4,7 +4,7 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { like, to, wide } from "./raw.ts";
 import { elementOf, vectorOf, withShape } from "./shapes.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** The extent of an axis: a number, or an int32 scalar where it is known only at run time. */
 export type Extent = number | Tensor;

@@ -7,7 +7,7 @@ import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
 import { like, put1, to } from "./raw.ts";
 import { counted, diagonals, elementOf, vectorOf } from "./shapes.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 const MOST = 2 ** 31 - 1;
 

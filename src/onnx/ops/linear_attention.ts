@@ -7,7 +7,7 @@ import { convolve } from "./convolutions.ts";
 import { extentOf, joinHeads, minus, reshaped, splitHeads, zerosOf } from "./heads.ts";
 import { like, to, wide } from "./raw.ts";
 import { vectorOf } from "./shapes.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** Convolves each channel over its past and its input; the state is the end of both. */
 function causalConv(n: NodeCall): RuleOutput[] {

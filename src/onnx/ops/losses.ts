@@ -4,7 +4,7 @@ import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
 import { Value } from "../build/value.ts";
 import { to, wide } from "./raw.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** Returns the loss of log-probabilities with the classes last, weighted and reduced as the node says. */
 function classLoss(n: NodeCall, logs: Tensor): Tensor {

@@ -7,7 +7,7 @@ import { Value } from "../build/value.ts";
 import { dtypeOfNumber } from "../file/types.ts";
 import { like, to, wide } from "./raw.ts";
 import { lastAxis, permuted } from "./indexing.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** Appends axes of extent 1 to a vector of channels, which is then at axis 1. */
 function atChannels(v: Tensor, rank: number): Tensor {

@@ -5,7 +5,7 @@ import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
 import { isFloat, like, put, put1, to } from "./raw.ts";
 import { lastAxis, permuted } from "./indexing.ts";
 import { counted } from "./shapes.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 function topK(n: NodeCall): RuleOutput[] {
   const { attributes } = n, rank = n.rank(0), axis = n.axis("axis", -1, rank);
@@ -37,7 +37,7 @@ function unique(n: NodeCall): RuleOutput[] {
   const hasAxis = attributes.has("axis"), rank = hasAxis ? n.rank(0) : 1;
   const axis = hasAxis ? n.axis("axis", 0, rank) : 0;
   const x = hasAxis ? n.x(0) : tf.reshape(n.x(0), [-1]);
-  const [y, raw] = put("UniqueV2", [x, tf.tensor1d([axis], "int32")], { out_idx: "int32" });
+  const { values: y, indices: raw } = tf.unique(x, axis);
   const inverse = to(raw, "int32"), total = tf.size(inverse);
   const found = tf.reshape(tf.slice(tf.shape(y), [axis], [1]), []);
   const ones = tf.onesLike(inverse);

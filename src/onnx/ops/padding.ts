@@ -6,7 +6,7 @@ import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
 import { Value } from "../build/value.ts";
 import { like, to } from "./raw.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 type Pairs = [before: number, after: number][];
 

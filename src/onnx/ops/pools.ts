@@ -9,7 +9,7 @@ import { Value } from "../build/value.ts";
 import { isFloat, like, to } from "./raw.ts";
 import { counted } from "./shapes.ts";
 import { ceiledPads, type Sliding, slidingOf } from "./window_shape.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 type Pairs = readonly (readonly [number, number])[];
 

@@ -3,7 +3,7 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry } from "../build/rule.ts";
 import { isFloat, like, to, unary } from "./raw.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** Multiplies by numpy's rules: vectors are rows on the left and columns on the right. */
 export function matMul(a: Tensor, b: Tensor, ranks: readonly [number, number]): Tensor {

@@ -1,11 +1,13 @@
-/** Weft's ops without a public function, and small helpers of rules. */
+/** Weft's ops without a public function, and small helpers of rules. Modules of ops that rules name alone are loaded here. */
+import "../../tensorflow/ops/bits.ts";
+import "../../tensorflow/ops/scatter_fold.ts";
 import { apply, apply1, type OpInput } from "../../engine/core/apply.ts";
 import { type DType, DTYPES } from "../../engine/core/dtype.ts";
 import { type Attrs, lookupOp } from "../../engine/core/op.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import type { Rule } from "../build/rule.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** Applies an op of Weft's by name. */
 export function put(op: string, inputs: readonly OpInput[], attrs?: Attrs): Tensor[] {

@@ -6,7 +6,7 @@ import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type Rule } from "../build/rule.ts";
 import { Value } from "../build/value.ts";
 import { isFloat, to } from "./raw.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 type Reduce = (x: Tensor, axes: number[], keepDims: boolean) => Tensor;
 

@@ -8,7 +8,7 @@ import { Value } from "../build/value.ts";
 import { lastAxis, permuted } from "./indexing.ts";
 import { isFloat, to } from "./raw.ts";
 import { elementOf, vectorOf } from "./shapes.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 interface AxisPlan {
   readonly axis: number;

@@ -5,7 +5,7 @@ import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry } from "../build/rule.ts";
 import { like, to } from "./raw.ts";
 import { slidingOf } from "./window_shape.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** Treatment of places beyond the ends of an axis. */
 type Border = "zeros" | "border" | "reflection";

@@ -6,7 +6,7 @@ import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
 import { Value } from "../build/value.ts";
 import { dtypeOfNumber } from "../file/types.ts";
 import { knownInt64 } from "./shapes.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 function itemsOf(n: NodeCall, i = 0): readonly Value[] {
   const value = n.value(i);

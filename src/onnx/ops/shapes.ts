@@ -11,7 +11,7 @@ import { type Entries, Value } from "../build/value.ts";
 import { readSparse } from "../file/sparse_data.ts";
 import type { TensorData } from "../file/tensor_data.ts";
 import { dtypeOfNumber } from "../file/types.ts";
-import * as tf from "../../../mod.ts";
+import * as tf from "../build/tf.ts";
 
 /** Returns integers that count or place, which ONNX has as int64. */
 export function counted(x: Tensor): Value {

@@ -5,7 +5,7 @@ import type { NodeCall } from "../../build/node_call.ts";
 import { op, type OpEntry, type Rule } from "../../build/rule.ts";
 import { dtypeOfNumber } from "../../file/types.ts";
 import { to } from "../raw.ts";
-import * as tf from "../../../../mod.ts";
+import * as tf from "../../build/tf.ts";
 
 function seedOf({ attributes }: NodeCall): number | undefined {
   return attributes.has("seed") ? Math.trunc(attributes.float("seed", 0)) : undefined;

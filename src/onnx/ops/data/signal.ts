@@ -6,7 +6,7 @@ import { op, type OpEntry, type Rule } from "../../build/rule.ts";
 import { dtypeOfNumber } from "../../file/types.ts";
 import { lastAxis, permuted } from "../indexing.ts";
 import { put1, to } from "../raw.ts";
-import * as tf from "../../../../mod.ts";
+import * as tf from "../../build/tf.ts";
 
 /** Takes element `i` of the last axis, and drops it. */
 function partOf(x: Tensor, i: number): Tensor {

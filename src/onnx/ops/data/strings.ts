@@ -4,7 +4,7 @@ import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { NodeCall } from "../../build/node_call.ts";
 import { op, type OpEntry } from "../../build/rule.ts";
 import { broadcastShape, put1 } from "../raw.ts";
-import * as tf from "../../../../mod.ts";
+import * as tf from "../../build/tf.ts";
 
 const decoder = new TextDecoder(), encoder = new TextEncoder();
 

@@ -5,7 +5,8 @@ import type { NodeCall } from "../../build/node_call.ts";
 import { op, type OpEntry } from "../../build/rule.ts";
 import { knownInt64 } from "../shapes.ts";
 import { textArray, textsOf } from "./strings.ts";
-import * as tf from "../../../../mod.ts";
+import { decodeImage as decoded } from "../../../library/io/image_ops.ts";
+import * as tf from "../../build/tf.ts";
 
 const decoder = new TextDecoder(), encoder = new TextEncoder();
 
@@ -129,11 +130,11 @@ function encodeLabels(n: NodeCall): NdArray {
   return out;
 }
 
-/** Decodes the bytes of an image in a format of `tf.io.decodeImage`. */
+/** Decodes the bytes of an image in a format of `decodeImage`. */
 function decodeImage(n: NodeCall): Tensor {
   const { data } = n.wantKnown(0), format = n.attributes.text("pixel_format", "RGB");
   const channels = format === "Grayscale" ? 1 : 3;
-  const image = tf.io.decodeImage(Uint8Array.from(data as Uint8Array), { channels });
+  const image = decoded(Uint8Array.from(data as Uint8Array), { channels });
   return format === "BGR" ? tf.reverse(image, -1) : image;
 }
 

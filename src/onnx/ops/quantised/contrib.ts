@@ -18,7 +18,7 @@ import {
   spread,
 } from "./linear.ts";
 import { put1, to } from "../raw.ts";
-import * as tf from "../../../../mod.ts";
+import * as tf from "../../build/tf.ts";
 
 const domain = "com.microsoft";
 

@@ -10,7 +10,7 @@ import { convolve } from "../convolutions.ts";
 import { matMul } from "../products.ts";
 import { isFloat, to } from "../raw.ts";
 import { slidingOf } from "../window_shape.ts";
-import * as tf from "../../../../mod.ts";
+import * as tf from "../../build/tf.ts";
 
 /** The range of a quantised type and the dtype that holds it. */
 interface Levels {

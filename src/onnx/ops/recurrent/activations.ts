@@ -2,7 +2,7 @@
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { NodeCall } from "../../build/node_call.ts";
 import { like } from "../raw.ts";
-import * as tf from "../../../../mod.ts";
+import * as tf from "../../build/tf.ts";
 
 /** A function with defaults for its alpha and beta, where it takes them. */
 interface Activation {

@@ -5,7 +5,7 @@ import { op, type OpEntry, type Rule } from "../../build/rule.ts";
 import { centred, quantiseByRange } from "../quantised/linear.ts";
 import { like } from "../raw.ts";
 import { recurrentActivations } from "./activations.ts";
-import * as tf from "../../../../mod.ts";
+import * as tf from "../../build/tf.ts";
 
 /** Maximum steps of a graph that are unrolled. */
 const MOST_UNROLLED = 16;
