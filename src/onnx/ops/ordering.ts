@@ -2,7 +2,7 @@
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry, type RuleOutput } from "../build/rule.ts";
-import { isFloat, like, put, put1, to } from "./raw.ts";
+import { isFloat, like, put1, to } from "./raw.ts";
 import { lastAxis, permuted } from "./indexing.ts";
 import { counted } from "./shapes.ts";
 import * as tf from "../build/tf.ts";
