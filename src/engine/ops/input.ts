@@ -140,7 +140,11 @@ export function toMatchingInputs(
   fn: string,
   names: readonly [string, string] = ["a", "b"],
 ): [OpInput, OpInput] {
-  if (isTensor(a) && isTensor(b) && a.dtype === b.dtype) return [a.asOpInput(), b.asOpInput()];
+  if (isTensor(a)) {
+    if (typeof b === "number") {
+      if (a.dtype === "float32") return [a.asOpInput(), floatScalar(b)];
+    } else if (isTensor(b) && a.dtype === b.dtype) return [a.asOpInput(), b.asOpInput()];
+  }
   const x = toOperand(a, b, { arg: names[0], fn });
   const y = toOperand(b, a, { arg: names[1], fn });
   if (x.dtype === y.dtype) return [x, y];

@@ -122,15 +122,21 @@ export class Prepared {
     const { inputs: wanted, loads, device } = this.#layout;
     for (let i = 0; i < inputs.length; i++) {
       const v = inputs[i], { slot, spec, isArray, isTaken } = wanted[i];
-      if (isTaken !== null) {
-        const isOwn = slots === null ? isEager(v) && v.isGiven : slots.isOwn(slot);
-        if (isTaken !== mayMove(v, isOwn)) return false;
+      let shape: readonly number[];
+      if (v instanceof NdArray) {
+        if (!isArray || isTaken) return false;
+        shape = v.shape;
+      } else {
+        if (isArray) return false;
+        if (isTaken !== null) {
+          const isOwn = slots === null ? isEager(v) && v.isGiven : slots.isOwn(slot);
+          if (isTaken !== mayMove(v, isOwn)) return false;
+        }
+        shape = v.staticShape;
       }
-      const shape = v instanceof NdArray ? v.shape : v.staticShape;
-      if (
-        v.dtype !== spec.dtype || (shape !== spec.shape && !sameShape(shape, spec.shape)) ||
-        v instanceof NdArray !== isArray
-      ) return false;
+      if (v.dtype !== spec.dtype || (shape !== spec.shape && !sameShape(shape, spec.shape))) {
+        return false;
+      }
     }
     for (let i = 0; i < loads.length; i++) if (!isLoaded(loads[i], device)) return false;
     return true;
@@ -169,9 +175,9 @@ export class Prepared {
     const { inputs: wanted, loads, made, spent, work } = this.#layout;
     const buffers = this.#buffers, given: DeviceBuffer[] = [];
     for (let i = 0; i < inputs.length; i++) {
-      const { slot, isRead, isTaken } = wanted[i], v = inputs[i];
+      const { slot, isRead, isTaken, isArray } = wanted[i], v = inputs[i];
       if (!isRead) continue;
-      const isTensor = isEager(v);
+      const isTensor = !isArray && v instanceof EagerTensor;
       given.push(
         buffers[slot] = !isTensor ? undefined : isTaken ? v.surrender() : v.storage.buffer,
       );
