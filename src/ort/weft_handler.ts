@@ -186,10 +186,8 @@ async function load(
 }
 
 const onCpu = {
-  init: async (): Promise<void> => {
-    // Loads the kernels, and leaves the default device as it is.
-    await ready();
-  },
+  // Nothing looks for a GPU: a page on the CPU loads none of its code.
+  init: (): Promise<void> => Promise.resolve(),
   createInferenceSessionHandler: (model: string | Uint8Array, options?: SessionOptions) =>
     load(model, options, "cpu"),
 };
