@@ -1,6 +1,6 @@
 /** Products of every dtype that vector code multiplies, over sizes, transposes and batches, against sums in float64 or modulo 2³². */
 import { assert } from "@std/assert";
-import type { DType } from "../../src/engine/core/dtype.ts";
+import { type DType, DTYPES } from "../../src/engine/core/dtype.ts";
 import { NdArray } from "../../src/engine/core/nd_array.ts";
 import { lookupOp } from "../../src/engine/core/op.ts";
 import { ENGINES, randomSource } from "../devices/cpu/engines.ts";
@@ -17,6 +17,8 @@ const BOUNDS: Partial<Record<DType, number>> = {
   float64: 2 ** -45,
   int32: 0,
   uint32: 0,
+  int8: 0,
+  uint8: 0,
 };
 
 const SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 13, 31, 33, 70, 300] as const;
@@ -24,9 +26,9 @@ const CASES = effort(40, 600);
 
 function arrayOf(dtype: DType, shape: readonly number[], random: () => number): NdArray {
   const array = NdArray.zeros(dtype, shape), data = array.data as Float64Array;
-  const size = dtype === "int32" || dtype === "uint32" ? 2 ** 31 : 2;
+  const size = dtype.endsWith("int8") ? 255 : dtype.includes("int") ? 2 ** 31 : 2;
   for (let i = 0; i < data.length; i++) {
-    data[i] = (random() - (dtype === "uint32" ? 0 : 0.5)) * size;
+    data[i] = (random() - (dtype.startsWith("uint") ? 0 : 0.5)) * size;
   }
   return array;
 }
@@ -47,7 +49,7 @@ function* elements(a: NdArray, b: NdArray, adjX: boolean, adjY: boolean) {
           sum = isWhole ? (sum + Math.imul(u, v)) | 0 : sum + u * v;
           size += Math.abs(u * v);
         }
-        yield { sum: a.dtype === "uint32" ? sum >>> 0 : sum, size };
+        yield { sum: isWhole ? Number(new DTYPES[a.dtype].array!([sum])[0]) : sum, size };
       }
     }
   }

@@ -1,4 +1,4 @@
-/** Kernels of float32 for tensors of float16, which are converted before and after them. */
+/** Kernels of wider dtypes for tensors of narrow ones, which are converted before and after them. */
 import type { Problem } from "../../core/op.ts";
 import { argument, castTo, type Expr } from "../../core/scalar/expr.ts";
 import { sizeOf } from "../../core/shape.ts";
@@ -9,19 +9,33 @@ import type { FastRun } from "./fast.ts";
 
 /** Prepares the kernel of a problem. */
 type Prepare = (problem: Problem) => FastRun | null;
+/** Prepares the kernel of an expression. */
+type Convert = (problem: Problem, expr: Expr) => FastRun | null;
 
 /**
  * Prepares a kernel that `prepare` has for float32, between conversions by `convert`; null where there is none, or no float16. Sums
  * stay in float32, and each result rounds once.
  */
 export function prepareInFloat32(
-  { heap }: Engine,
+  engine: Engine,
   problem: Problem,
   prepare: Prepare,
-  convert: (problem: Problem, expr: Expr) => FastRun | null,
+  convert: Convert,
 ): FastRun | null {
-  if (!hasHalf(problem)) return null;
-  const wide = inFloat32(problem), run = prepare(wide);
+  return hasHalf(problem)
+    ? prepareWidened(engine, problem, inFloat32(problem), prepare, convert)
+    : null;
+}
+
+/** Prepares the kernel of a problem in wider dtypes, between conversions. */
+export function prepareWidened(
+  { heap }: Engine,
+  problem: Problem,
+  wide: Problem,
+  prepare: Prepare,
+  convert: Convert,
+): FastRun | null {
+  const run = prepare(wide);
   if (run === null) return null;
   const conversion = (from: ConcreteSpec, to: ConcreteSpec): FastRun | null =>
     from.dtype === to.dtype ? null : convert(

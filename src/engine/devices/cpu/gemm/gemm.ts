@@ -1,14 +1,15 @@
 /** Matrix products of dense matrices, stored either way, in batches that broadcast. */
+import { DTYPES } from "../../../core/dtype.ts";
 import type { Epilogue } from "../../../core/fusion.ts";
 import type { Problem } from "../../../core/op.ts";
-import { argument, scalar } from "../../../core/scalar/expr.ts";
+import { argument, type Expr, scalar } from "../../../core/scalar/expr.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
 import { type MatMulShape, matMulShape, matrixPairs } from "../../../kernels/matmul/shape.ts";
 import { evenBlocks, roundUp } from "../blocks.ts";
 import type { Engine, WasmCall } from "../engine.ts";
 import type { FastRun } from "../fast.ts";
 import type { Pointer } from "../heap.ts";
-import { prepareInFloat32 } from "../in_float32.ts";
+import { prepareInFloat32, prepareWidened } from "../in_float32.ts";
 import { preparePointwise } from "../pointwise/pointwise.ts";
 import { movedOperands } from "./epilogue.ts";
 import { panelArguments, panelKernel } from "./gemm_kernel.ts";
@@ -231,7 +232,10 @@ export function prepareMatMul(
   if (shape.batch === 0) return () => {};
   if (terms === null) {
     if (a.dtype === "float16") return prepareHalf(engine, shape, [a, b], epilogue);
-    return epilogue ? null : prepareWide(engine, shape, problem);
+    if (epilogue) return null;
+    return DTYPES[a.dtype].bytes === 1
+      ? prepareBytes(engine, problem)
+      : prepareWide(engine, shape, problem);
   }
   if (shape.k === 1 && !epilogue) return prepareOuter(engine, [a, b, out]);
   if (shape.batch > 1) {
@@ -257,9 +261,23 @@ function prepareHalf(
     engine,
     { inputs, hosts: [undefined, undefined], outputs: [sums], attrs },
     (wide) => prepareMatMul(engine, wide),
-    (cast, expr) => preparePointwise(engine, [expr], cast.inputs, cast.outputs[0].shape),
+    converted(engine),
   );
   return otherwise && prepareHalfThin(engine, { ...shape, epilogue, otherwise });
+}
+
+/** Prepares products of bytes as products of int32, whose lowest bytes are theirs. */
+function prepareBytes(engine: Engine, problem: Problem): FastRun | null {
+  const whole = (spec: ConcreteSpec): ConcreteSpec => ({ ...spec, dtype: "int32" });
+  const { inputs, outputs } = problem;
+  if (inputs.some(({ dtype }) => dtype !== "int8" && dtype !== "uint8")) return null;
+  const wide = { ...problem, inputs: inputs.map(whole), outputs: outputs.map(whole) };
+  return prepareWidened(engine, problem, wide, (p) => prepareMatMul(engine, p), converted(engine));
+}
+
+function converted(engine: Engine) {
+  return ({ inputs, outputs: [{ shape }] }: Problem, expr: Expr): FastRun | null =>
+    preparePointwise(engine, [expr], inputs, shape);
 }
 
 /** Returns the kind of elements that vector code multiplies; null for others. */
