@@ -25,6 +25,7 @@ export const EXCLUDED: Readonly<Record<string, string>> = {
   "tests/limits_test.ts": "reads the sources",
   "tests/script/upstream/collected_test.ts": "starts processes that collect garbage",
   "tests/shaders_test.ts": "tests our tools",
+  "tests/ort/": "installs packages from npm, and has onnxruntime-web as Deno wants it",
   "tests/tfjs_core/": "bundles packages from npm, starts servers and compilers",
   "tests/tools_test.ts": "tests our tools",
 };
