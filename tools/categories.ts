@@ -61,7 +61,6 @@ const CATEGORIES: Readonly<Record<string, string>> = {
   "library/train/": "Training",
   "onnx/": "Models and files",
   "ort/": "Models and files",
-  "ort/": "Models and files",
   "serve/": "Serving",
   "tensorflow/": "Models and files",
   "tensorflow/compat_v1/": "TensorFlow 1",
