@@ -6,13 +6,14 @@ import { UnimplementedError, ValueError } from "../engine/core/errors.ts";
 import { isPlainObject } from "../engine/core/nest.ts";
 import { resourceOf } from "../engine/core/graph_node.ts";
 import type { PartialShape } from "../engine/core/shape.ts";
-import { Tensor, type TensorLike } from "../engine/core/tensor.ts";
+import { Tensor } from "../engine/core/tensor.ts";
 import { FuncGraph } from "../engine/graph/func_graph.ts";
 import type {
   ConcreteFunctionHandle,
   TracedFunction,
 } from "../engine/runtime/functions/function.ts";
 import type { Variable } from "../engine/runtime/variables/variable.ts";
+import { SIGNATURE_BODIES, type SignatureBody } from "../tensorflow/graph_def/signature_bodies.ts";
 import { OnnxModel } from "./model.ts";
 
 /** An input as models describe it. */
@@ -45,14 +46,16 @@ export interface LayersModelLike {
   apply(inputs: never): unknown;
 }
 
-/** A function of named tensors, such as a method of a SavedModel. */
-export interface SpecifiedFunction {
+/** A signature of a SavedModel, as `loadSavedModel` gives it. */
+export interface SignatureLike {
   /** Computes results of a record of tensors. */
-  (...args: never[]): unknown;
+  (...args: never[]): Promise<unknown>;
   /** Specs of the inputs by name. */
   readonly inputs: Readonly<
     Record<string, { readonly dtype: DType; readonly shape: PartialShape }>
   >;
+  /** Specs of the outputs by name. */
+  readonly outputs: Readonly<Record<string, unknown>>;
 }
 
 /** A function or a model that can be written as ONNX. */
@@ -63,7 +66,7 @@ export type Exportable =
   | OnnxModel
   | GraphModelLike
   | LayersModelLike
-  | SpecifiedFunction;
+  | SignatureLike;
 
 /** A function to write. */
 export interface Exported {
@@ -147,18 +150,19 @@ function sourceOf(f: Exportable, fn: string): Source {
   if (typeof f === "function") {
     if ("getConcreteFunction" in f) return ofTraced(f, fn);
     if ("graph" in f) return { inputs: f.inputs, call: (ts) => f(...ts) };
-    const { inputs } = f as SpecifiedFunction;
-    if (isPlainObject(inputs)) return ofSpecified(f as SpecifiedFunction);
+    const body = SIGNATURE_BODIES.get(f);
+    if (body !== undefined) return ofSignature(f as SignatureLike, body);
     throw new ValueError(
       `Cannot ${fn}: it is a plain function, wanted one of tf.function with an inputSignature`,
     );
   }
   const model = f as Partial<GraphModelLike & LayersModelLike> | null;
-  if (typeof model?.execute === "function" && Array.isArray(model.inputs)) {
-    return ofGraphModel(f as GraphModelLike);
-  }
+  // Models of tfjs-layers have an execute() of their own.
   if (typeof model?.apply === "function" && Array.isArray(model.inputs)) {
     return ofLayers(f as LayersModelLike);
+  }
+  if (typeof model?.execute === "function" && Array.isArray(model.inputs)) {
+    return ofGraphModel(f as GraphModelLike);
   }
   throw new ValueError(
     `Cannot ${fn}: wanted a tf.function with an inputSignature, or a model, received ${
@@ -206,26 +210,24 @@ function ofGraphModel(model: GraphModelLike): Source {
   };
 }
 
+/** Layers read the extents of their tensors while they are built, so that open ones are 1. */
 function ofLayers(model: LayersModelLike): Source {
   return {
     inputs: (model.inputs as readonly NamedTensor[]).map(({ name, dtype, shape }) => ({
       name: name.replace(/:0$/, ""),
       dtype,
-      shape,
+      shape: shape && shape.map((d) => d ?? 1),
     })),
     outputNames: model.outputNames,
     call: (tensors) => model.apply((tensors.length === 1 ? tensors[0] : [...tensors]) as never),
   };
 }
 
-function ofSpecified(f: SpecifiedFunction): Source {
-  const entries = Object.entries(f.inputs);
+function ofSignature({ inputs, outputs }: SignatureLike, body: SignatureBody): Source {
   return {
-    inputs: entries.map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
-    call: (tensors) =>
-      (f as unknown as (inputs: Record<string, TensorLike>) => unknown)(
-        Object.fromEntries(entries.map(([name], i) => [name, tensors[i]])),
-      ),
+    inputs: Object.entries(inputs).map(([name, { dtype, shape }]) => ({ name, dtype, shape })),
+    outputNames: Object.keys(outputs),
+    call: (tensors) => body(...tensors),
   };
 }
 

@@ -18,7 +18,7 @@ export type {
   GraphModelLike,
   LayersModelLike,
   NamedTensor,
-  SpecifiedFunction,
+  SignatureLike,
 } from "./exported.ts";
 export type { UnportableOnnxNode } from "./write/writer.ts";
 export { inspectOnnx, type OnnxInspection } from "./inspect_onnx.ts";

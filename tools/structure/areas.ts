@@ -288,7 +288,14 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       ".": {
         holds: "the entry `./onnx`",
-        imports: ["engine", "library/io", "tensorflow/files", "onnx", "mod"],
+        imports: [
+          "engine",
+          "library/io",
+          "tensorflow/graph_def",
+          "tensorflow/files",
+          "onnx",
+          "mod",
+        ],
       },
     },
   },

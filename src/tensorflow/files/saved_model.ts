@@ -41,6 +41,7 @@ import {
   type TensorInfo,
 } from "../proto/saved_model_pb.ts";
 import { makeVariables, restoredKeys } from "./saved_variables.ts";
+import { SIGNATURE_BODIES } from "../graph_def/signature_bodies.ts";
 import { argumentsOf, type Signature, specsOf } from "./signature.ts";
 
 /** Options of {@linkcode loadSavedModel}. */
@@ -335,7 +336,7 @@ class Model implements LoadedModel {
       return Object.fromEntries(outputs.map(({ key }, i) => [key, results[i]]));
     };
     const signature = Object.assign(call, { inputs: specsOf(inputs), outputs: specsOf(outputs) });
-    BODIES.set(signature, body);
+    SIGNATURE_BODIES.set(signature, body);
     return signature;
   }
 }
@@ -356,10 +357,7 @@ function castTo(x: Tensor, dtype: DType): Tensor {
   return x.dtype === dtype ? x : cast(x, dtype);
 }
 
-/** Functions that add the nodes of signatures to the graph being built. */
-const BODIES = new WeakMap<Signature, (...xs: Tensor[]) => Tensor[]>();
-
 /** Adds a signature's nodes to the graph being built; inputs and outputs are in the signature's order. */
 export function buildSignature(signature: Signature, inputs: readonly Tensor[]): Tensor[] {
-  return BODIES.get(signature)!(...inputs);
+  return SIGNATURE_BODIES.get(signature)!(...inputs);
 }

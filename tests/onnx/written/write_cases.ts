@@ -1,10 +1,15 @@
-/** Writes every case of `cases.ts` for onnxruntime: a line of JSON each, to standard output. See `ask_onnxruntime.py`. */
+/**
+ * Writes every case of `cases.ts` for onnxruntime: a line of JSON each, to standard output. See `ask_onnxruntime.py`. Arguments: names
+ * of ops, or all, and a version of the operator set.
+ */
 import * as tf from "@weft/weft";
 import { program, PROGRAM_NAMES } from "./programs.ts";
 import { type Case, casesOf, sampledOps, write } from "./cases.ts";
 
 await tf.setBackend("cpu");
-const only = Deno.args[0]?.split(",");
+const [names = "all", version] = Deno.args;
+const only = names === "all" ? undefined : names.split(",");
+const opset = version === undefined ? undefined : Number(version);
 
 const plain = (a: tf.NdArray): unknown => ({
   dtype: a.dtype,
@@ -35,7 +40,7 @@ function line(c: Case): string {
   } catch (e) {
     return JSON.stringify({ name, op, invalid: (e as Error).message });
   }
-  const model = write(c);
+  const model = write(opset === undefined ? c : { ...c, opset });
   if (typeof model === "string") return JSON.stringify({ name, op, refused: model });
   return JSON.stringify({
     name,
@@ -49,7 +54,9 @@ function line(c: Case): string {
 }
 
 for (const name of PROGRAM_NAMES) {
-  if (only === undefined || only.includes("programs")) console.log(line(program(name)));
+  if (only !== undefined && !only.includes("programs")) continue;
+  const c = program(name), versions = opset === undefined ? [17, 18, 19, 20, 21] : [opset];
+  for (const own of versions) console.log(line({ ...c, name: `${name} ${own}`, opset: own }));
 }
 for (const def of sampledOps()) {
   if (only !== undefined && !only.includes(def.name)) continue;
