@@ -5,17 +5,21 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { TypeError as OwnTypeError } from "../../src/engine/core/throwing/builtin_errors.ts";
 import { beginAtCaller } from "../../src/engine/core/throwing/user_stack.ts";
 import { fileName, testOnDevices } from "../devices.ts";
+import {
+  before,
+  beginsHere,
+  ENGINE,
+  errorOf,
+  firstFrame,
+  functionsOf,
+  KINDS,
+  TELLING,
+} from "./wrong_values.ts";
 
 // deno-lint-ignore no-explicit-any
 type Any = any;
 
 const HERE = fileName(import.meta.url);
-
-/** The first frame of a stack. */
-function firstFrame(e: unknown): string {
-  const { message, stack = "" } = e as Error, at = stack.indexOf(message);
-  return stack.slice(at + message.length).split("\n").find((l) => /^\s+at |@/.test(l)) ?? "";
-}
 
 function thrownBy(use: () => unknown, name = String(use)): Error {
   try {
@@ -69,68 +73,6 @@ testOnDevices("errors of ordinary mistakes begin at the caller, and are shown on
   }
 });
 
-class Wrong {}
-
-/** Values of every kind, most of which a function cannot use at a given place. */
-const KINDS: Readonly<Record<string, Any>> = {
-  undefined: undefined,
-  null: null,
-  boolean: true,
-  number: 1.5,
-  string: "a string",
-  symbol: Symbol("a symbol"),
-  function: () => undefined,
-  "an object": { key: 1 },
-  "an instance": new Wrong(),
-  "a list": [undefined],
-};
-
-/** Kinds that tell most, after other arguments. */
-const TELLING = ["undefined", "null", "number", "symbol", "an object"];
-
-/** Arguments that stand before the wrong one. */
-const before = (): Any[][] => {
-  const t = tf.tensor([[1, 2], [3, 4]]);
-  return [[t], [t, t], [[t]], [(x: Any): Any => x], ["float32"]];
-};
-
-/** Messages of the engine, for what the library did not look at. */
-const ENGINE =
-  /^(Cannot (read|set) properties|Cannot destructure|Cannot convert (a Symbol|a BigInt|undefined or null|object to)|Reduce of empty|undefined is|Invalid array length)|is not (a function|iterable)/;
-
-/** Functions of a namespace and of those in it. Classes, and what would wait for a device, are left out. */
-function* functionsOf(
-  namespace: object,
-  path: string,
-  seen = new Set<unknown>(),
-): Generator<[string, (...args: Any[]) => unknown]> {
-  for (const [key, value] of Object.entries(namespace)) {
-    if (value === null || seen.has(value)) continue;
-    seen.add(value);
-    const name = `${path}.${key}`, kind = Object.prototype.toString.call(value);
-    if (kind === "[object Module]") yield* functionsOf(value, name, seen);
-    if (typeof value === "function" && !/^class\b/.test(String(value))) yield [name, value];
-  }
-}
-
-/** Returns the error that a call throws or rejects with, null for none. A resolved value is ended. */
-async function errorOf(call: () => unknown): Promise<unknown> {
-  try {
-    const result = tf.tidy(() => {
-      const made = call();
-      return made instanceof Promise ? { promise: made } as Any : undefined;
-    });
-    if (result === undefined) return null;
-    let next = (_: null): void => {};
-    const turn = new Promise<null>((resolve) => next = resolve);
-    const timer = setTimeout(next, 0, null);
-    const settled = result.promise.then(() => null, (e: unknown) => e);
-    return await Promise.race([settled, turn]).finally(() => clearTimeout(timer));
-  } catch (thrown) {
-    return thrown;
-  }
-}
-
 Deno.test("errors of every exported function are the library's and begin at the caller", async () => {
   await tf.setBackend("cpu");
   const wrong: string[] = [], good = before();
@@ -147,7 +89,7 @@ Deno.test("errors of every exported function are the library's and begin at the 
       const e = await errorOf(() => fn(...args));
       if (!(e instanceof Error)) continue;
       refused++;
-      if (!firstFrame(e).includes(HERE) || ENGINE.test(e.message)) {
+      if (!beginsHere(e, HERE) || ENGINE.test(e.message)) {
         wrong.push(`${name} of ${kind}, argument ${args.length}: ${e.stack}`);
       }
     }

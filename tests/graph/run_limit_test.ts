@@ -4,6 +4,7 @@
  */
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { RunLimit } from "../../src/engine/runtime/run/run_context.ts";
 import { testOnDevices } from "../devices.ts";
 import { assertFlat, open } from "../script/helpers.ts";
 
@@ -297,4 +298,14 @@ testOnDevices("a loop, mapFn or scan whose body throws leaves nothing behind", a
     await once();
     await assertFlat(once);
   }
+});
+
+Deno.test("a limit reads the clock after a body, however many short turns came before", () => {
+  const controller = new AbortController();
+  const limit = RunLimit.of({ signal: controller.signal })!;
+  // Short turns are counted, and the clock is read ever more seldom.
+  for (let k = 0; k < 1000; k++) assertEquals(limit.due(), null);
+  controller.abort("enough");
+  limit.look();
+  assertEquals(limit.due()?.message, "The run was cancelled");
 });

@@ -4,7 +4,7 @@ import { flatten, type Nest, packAs } from "../core/nest.ts";
 import { handleOf, type Resource } from "../core/graph_node.ts";
 import { compatible, shapeText } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
-import { optionCheck } from "../core/arguments.ts";
+import { optionCheck, wantFunction, wrongArgument } from "../core/arguments.ts";
 import { RuntimeError, ValueError } from "../core/errors.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
 import { backprop, type Seed } from "./backprop.ts";
@@ -83,7 +83,9 @@ export class GradientTape implements Disposable {
 
   /** Watches tensors and composite values, in any nest; variables are watched by themselves. */
   watch(tensors: Nest<Differentiable>): void {
-    for (const t of floatParts(flatten(tensors))) this.#recording.recorder.watch(t!.id);
+    for (const t of floatParts(tensorsOf(tensors, "tensors", "watch"))) {
+      this.#recording.recorder.watch(t!.id);
+    }
   }
 
   /** Returns the variables that were read and are followed, in the order of their first reads. */
@@ -99,6 +101,7 @@ export class GradientTape implements Disposable {
 
   /** Runs `fn` without recording. */
   stopRecording<R>(fn: () => R): R {
+    wantFunction(fn, "fn", "stopRecording");
     const was = this.#recording.isRunning;
     this.#recording.stop();
     try {
@@ -144,8 +147,9 @@ export class GradientTape implements Disposable {
   ): Nest<Differentiable | null> {
     checkGradientOptions(options);
     // Conversions to dense tensors are recorded, as they are differentiated too.
-    const targets = floatParts(flatten(target)).map((t) => dense(t!));
-    const wanted = flatten(sources), leaves = floatParts(wanted) as Tensor[];
+    const targets = floatParts(tensorsOf(target, "target", "gradient")).map((t) => dense(t!));
+    const wanted = tensorsOf(sources, "sources", "gradient"),
+      leaves = floatParts(wanted) as Tensor[];
     const given = options.outputGradients === undefined
       ? []
       : floatParts(flatten(options.outputGradients));
@@ -185,8 +189,8 @@ export class GradientTape implements Disposable {
     options: TapeGradientOptions = {},
   ): Nest<Tensor | null> {
     checkGradientOptions(options);
-    const leaves = flatten(sources);
-    wantTensors([target, ...leaves], "jacobian");
+    const leaves = tensorsOf(sources, "sources", "jacobian") as readonly Tensor[];
+    wantTensors([...tensorsOf(target, "target", "jacobian"), ...leaves], "jacobian");
     const zero = options.unconnectedGradients === "zero";
     const found = this.#use((differentiate) =>
       jacobians(target, leaves, (grad) => differentiate([{ id: target.id, grad }], leaves), zero)
@@ -200,7 +204,10 @@ export class GradientTape implements Disposable {
    */
   batchJacobian(target: Tensor, source: Tensor, options: TapeGradientOptions = {}): Tensor | null {
     checkGradientOptions(options);
-    wantTensors([target, source], "batchJacobian");
+    const [of, by] = [target, source].map((t, i) =>
+      tensorsOf(t, i === 0 ? "target" : "source", "batchJacobian")
+    );
+    wantTensors([...of, ...by], "batchJacobian");
     const shapes = [target, source].map((t) => t.isSymbolic ? t.staticShape : t.shape);
     const [batch, other] = shapes.map((s) => s && s.slice(0, 1));
     if (batch?.length === 0 || !compatible(batch, other)) {
@@ -274,6 +281,21 @@ type Differentiate = (
 ) => (Tensor | null)[];
 
 /** Throws `TypeError` for composite values: a Jacobian has the axes of both. */
+/** Returns the tensors of a nest. Throws `TypeError`, which names the argument, for another value. */
+function tensorsOf(
+  nest: Nest<Differentiable>,
+  arg: string,
+  fn: string,
+): readonly Differentiable[] {
+  const values = flatten(nest);
+  for (const v of values as readonly unknown[]) {
+    // Tapes tell variables by what holds their values, which has an id too.
+    if (v instanceof CompositeTensor || typeof (v as Tensor | null)?.id === "number") continue;
+    throw wrongArgument(v, arg, fn, "tensors");
+  }
+  return values;
+}
+
 function wantTensors(values: readonly unknown[], fn: string): void {
   const composite = values.find((v) => v instanceof CompositeTensor);
   if (composite === undefined) return;

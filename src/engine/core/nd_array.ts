@@ -1,4 +1,5 @@
 /** NdArray: the host array of script bodies and fetches. */
+import { wantFunction, wantNumber } from "./arguments.ts";
 import { type DType, DTYPES, type HostData, makeData } from "./dtype.ts";
 import { checkRank, isShape, type Shape, shapeText, sizeOf, stridesOf } from "./shape.ts";
 import { elementAt, numberToBfloat16 } from "./arrays/elements.ts";
@@ -157,6 +158,7 @@ export class NdArray {
 
   /** Returns the element at a flat index; negative ones count from the end. Throws `ValueError` out of bounds. */
   at(flat: number): ElementValue {
+    wantNumber(flat, "flat", "at");
     const i = flat < 0 ? flat + this.size : flat, part = this.#part;
     const data = part === null ? this.#source ?? this.data : part.data;
     const end = part === null ? data.length / DTYPES[this.dtype].slots : this.size;
@@ -202,6 +204,7 @@ export class NdArray {
 
   /** Makes a new array of the same dtype and shape from `fn(element, flatIndex)`. */
   map(fn: (value: ElementValue, index: number) => ElementValue): NdArray {
+    wantFunction(fn, "fn", "map");
     const out = NdArray.zeros(this.dtype, this.shape);
     for (let i = 0; i < this.size; i++) setElement(out, i, fn(this.at(i), i));
     return out;

@@ -8,6 +8,13 @@ import { type OpInput, withInterpreter } from "../core/apply.ts";
 import { type Attrs, inferOutputs, lookupOp, type OpDef } from "../core/op.ts";
 import { castArray } from "../core/convert.ts";
 import { DTYPES } from "../core/dtype.ts";
+import {
+  wantFunction,
+  wantList,
+  wantObject,
+  wantString,
+  wrongArgument,
+} from "../core/arguments.ts";
 import { isSealed, NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
@@ -109,6 +116,7 @@ export class Graph {
    * Runs `fn` with this graph as the one being built; an async function only until its first await, as in all scopes.
    */
   asDefault<R>(fn: () => R): R {
+    wantFunction(fn, "fn", "asDefault");
     return withInterpreter(this.interpreter, fn);
   }
 
@@ -207,6 +215,8 @@ export class Graph {
    * `tf.Graph.get_collection`.
    */
   getCollection(name: string, scope?: string): unknown[] {
+    wantString(name, "name", "getCollection");
+    if (scope !== undefined) wantString(scope, "scope", "getCollection");
     return this.collections.get(name, scope);
   }
 
@@ -215,6 +225,7 @@ export class Graph {
 
   /** Adds a `Const` node with a copy of the value: later writes of the caller must not change it. */
   constant(given: NdArray, name?: string): SymbolicTensor {
+    if (!(given instanceof NdArray)) throw wrongArgument(given, "given", "constant", "an NdArray");
     const isKept = DTYPES[given.dtype].kind === "handle" || isSealed(given);
     const value = isKept ? given : given.copy();
     return this.addOp(lookupOp("Const")!, [], { value, dtype: value.dtype }, { name }).outputs[0];
@@ -232,11 +243,13 @@ export class Graph {
 
   /** Runs `fn` outside name scopes and control dependencies. */
   atRoot<R>(fn: () => R): R {
+    wantFunction(fn, "fn", "atRoot");
     return this.#within({ scope: "", controls: [] }, fn);
   }
 
   /** Returns a free name, case-insensitively, and reserves it: `x`, `x_1`, …. */
   uniqueName(wanted: string): string {
+    wantString(wanted, "wanted", "uniqueName");
     const key = wanted.toLowerCase();
     const n = this.#names.get(key);
     this.#names.set(key, (n ?? 0) + 1);
@@ -262,6 +275,8 @@ export class Graph {
 
   /** Runs `fn` with names prefixed; a name that ends in `/` re-enters that scope, empty or null returns to the root. */
   nameScope<R>(name: string | null, fn: (scope: string) => R): R {
+    if (name !== null) wantString(name, "name", "nameScope");
+    wantFunction(fn, "fn", "nameScope");
     let scope = "";
     if (name?.endsWith("/")) scope = `${checkName(name.slice(0, -1))}/`;
     else if (name) scope = `${this.uniqueName(this.#scopedName(name))}/`;
@@ -270,11 +285,15 @@ export class Graph {
 
   /** Runs `fn`; the operations made inside run after `controls`. Null clears the dependencies in force. */
   controlDependencies<R>(controls: readonly (Operation | Tensor)[] | null, fn: () => R): R {
+    if (controls !== null) wantList(controls, "controls", "controlDependencies", "operations");
+    wantFunction(fn, "fn", "controlDependencies");
     if (controls === null) return this.#within({ controls: [] }, fn);
     const ops = controls.map((c) => {
-      const op = c instanceof Operation ? c : (c as SymbolicTensor).operation;
+      const op = operationOf(c);
       if (op?.graph === this) return op;
-      throw new ValueError(`Cannot depend on ${c}: it is not an operation or tensor of this graph`);
+      throw new ValueError(
+        `Cannot depend on ${String(c)}: it is not an operation or tensor of this graph`,
+      );
     });
     const scope = { controls: ops, made: new Set<Operation>() };
     return this.#within({ controls: [...this.#around.controls, scope] }, fn);
@@ -292,7 +311,9 @@ export class Graph {
 
   /** Runs `fn` with new operations on the device of `op`. */
   colocateWith<R>(op: Operation | Tensor, fn: () => R): R {
-    const colocation = op instanceof Operation ? op : (op as SymbolicTensor).operation;
+    const colocation = operationOf(op);
+    if (!colocation) throw wrongArgument(op, "op", "colocateWith", "an operation or its tensor");
+    wantFunction(fn, "fn", "colocateWith");
     return this.#within({ colocation }, fn);
   }
 
@@ -301,6 +322,8 @@ export class Graph {
    * `tf.Graph.gradient_override_map`.
    */
   gradientOverrideMap<R>(map: Readonly<Record<string, string>>, fn: () => R): R {
+    wantObject(map, "map", "gradientOverrideMap");
+    wantFunction(fn, "fn", "gradientOverrideMap");
     return this.#within({ overrides: { ...this.#around.overrides, ...map } }, fn);
   }
 
@@ -314,6 +337,7 @@ export class Graph {
 
   /** Returns the operation of this name. Throws `ValueError` for a tensor's name, `LookupError` for an unknown one. */
   getOperationByName(name: string): Operation {
+    wantString(name, "name", "getOperationByName");
     const op = this.#byName.get(name);
     if (op) return op;
     if (name.includes(":")) {
@@ -324,6 +348,7 @@ export class Graph {
 
   /** Returns the tensor `op:index`. Throws `ValueError` for an invalid name, `LookupError` for an unknown one. */
   getTensorByName(name: string): SymbolicTensor {
+    wantString(name, "name", "getTensorByName");
     const m = /^(.+):(\d+)$/.exec(name);
     if (!m) {
       const is = this.#byName.has(name)
@@ -361,10 +386,12 @@ export class Graph {
 
   /** Forbids feeding a tensor. */
   preventFeeding(t: Tensor): void {
+    wantObject(t, "t", "preventFeeding", "a tensor");
     this.#unfeedable.add(t.id);
   }
   /** False after `preventFeeding`. */
   isFeedable(t: Tensor): boolean {
+    wantObject(t, "t", "isFeedable", "a tensor");
     return !this.#unfeedable.has(t.id);
   }
 
@@ -376,4 +403,9 @@ export class Graph {
     if (!e.message.includes(where)) e.message += where;
     return e;
   }
+}
+
+/** Returns the operation that is given, or that makes a tensor; undefined for other values. */
+function operationOf(x: unknown): Operation | undefined {
+  return x instanceof Operation ? x : (x as SymbolicTensor | null | undefined)?.operation;
 }

@@ -1,4 +1,5 @@
 /** Operation and SymbolicTensor: the nodes of a graph and their outputs. */
+import { wantList } from "../core/arguments.ts";
 import type { Attrs, OpDef } from "../core/op.ts";
 import { mergeShapes, type PartialShape, sameShape } from "../core/shape.ts";
 import { NdArray } from "../core/nd_array.ts";
@@ -160,6 +161,7 @@ export class SymbolicTensor extends Tensor {
   }
   /** Refines the static shape. Throws `ValueError` on conflict. */
   override setShape(shape: PartialShape): void {
+    if (shape !== null) wantList(shape, "shape", "setShape", "numbers");
     const merged = mergeShapes(this.#shape, shape);
     if (sameShape(merged, this.#shape)) return;
     this.promised = true;

@@ -1,4 +1,5 @@
 /** Adds the op methods to tensors: one table, which must have every method of {@linkcode ChainedOps}. */
+import { wantObject } from "../core/arguments.ts";
 import type { ChainedOps } from "../core/chained/chained_ops.ts";
 import { Tensor, type TensorLike } from "../core/tensor.ts";
 import { bufferOf } from "./array/tensor_buffer.ts";
@@ -104,7 +105,10 @@ const METHODS: {
   print,
   prod: ops.prod,
   reshape: ops.reshape,
-  reshapeAs: (self, x) => ops.reshape(self, x.shape),
+  reshapeAs: (self, x) => {
+    wantObject(x, "x", "reshapeAs", "a tensor");
+    return ops.reshape(self, x.shape);
+  },
   resizeBilinear: ops.image.resizeBilinear,
   resizeNearestNeighbor: ops.image.resizeNearestNeighbor,
   reverse: ops.reverse,

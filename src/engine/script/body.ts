@@ -121,6 +121,7 @@ function runBody<R>(call: BodyUse<R>): R | Promise<R> {
     result = site.context && (site.context.limit ?? site.context.state)
       ? withinRun(site.context, () => callFunction(script, values, context))
       : callFunction(script, values, context);
+    site.context?.limit?.look();
     isAsync = !(result instanceof NdArray) && isPromise(result);
   } catch (e) {
     throw mapScriptError(e, site);

@@ -1,6 +1,6 @@
 /** bucketBySequenceLength: batches of elements of about the same length. */
 import { InvalidArgumentError, ValueError } from "../../engine/core/errors.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantObject } from "../../engine/core/arguments.ts";
 import type { PartialShape } from "../../engine/core/shape.ts";
 import { packComponents } from "../../engine/core/composite.ts";
 import { type Join, joinRows, PADDED_BATCH_OPTIONS, type PaddedBatchOptions } from "./batch.ts";
@@ -37,6 +37,7 @@ export function bucketSource(
   elementLengthFunc: ElementFunction,
   options: BucketOptions,
 ): Source {
+  wantObject(options, "options", "bucketBySequenceLength");
   checkOptions(options);
   const { bucketBoundaries: boundaries, bucketBatchSizes: sizes, dropRemainder = false } = options;
   checkBuckets(boundaries, sizes);

@@ -1,4 +1,5 @@
 /** Dataset: a pipeline of elements, with the stages that make other elements of them. */
+import { wantNumber } from "../../engine/core/arguments.ts";
 import {
   type BatchOptions,
   batchSource,
@@ -355,6 +356,7 @@ export class Dataset<E = TensorNest> extends Sequence<E> {
    * ```
    */
   enumerate(start = 0): Dataset<readonly [Tensor, E]> {
+    wantNumber(start, "start", "enumerate");
     const numbers = rangeSource(start, LAST_NUMBER, 1, "int32");
     return new Dataset<readonly [Tensor, E]>(zipSource([numbers, this.source], [0, 1]));
   }

@@ -1,4 +1,5 @@
 /** Stages that pass elements on as they are: repeat, take, skip, shard, concatenate, takeWhile, ignoreErrors. */
+import { wantObject } from "../../engine/core/arguments.ts";
 import { optionCheck } from "../../engine/core/arguments.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { messageOf } from "../../engine/core/thrown.ts";
@@ -192,6 +193,7 @@ const checkDatasetOptions = optionCheck<DatasetOptions>("withOptions", { determi
 
 /** Sets options for the stages before that do not set them themselves. */
 export function optionsSource(input: Source, options: DatasetOptions): Source {
+  wantObject(options, "options", "withOptions");
   checkDatasetOptions(options);
   const { deterministic } = options;
   return makeSource({

@@ -2,6 +2,7 @@
  * Sequence: passes over elements, and the stages that keep elements as they are: selected, reordered, stored or
  * computed elsewhere.
  */
+import { wantFunction, wrongArgument } from "../../engine/core/arguments.ts";
 import { cacheSource } from "./cache.ts";
 import { dataService, type ServiceOptions } from "./distributed.ts";
 import {
@@ -104,6 +105,9 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
 
   /** These elements, then those of another dataset. Throws `TypeError` where dtypes or structures differ. */
   concatenate(dataset: Sequence<E>): this {
+    if (!(dataset instanceof Sequence)) {
+      throw wrongArgument(dataset, "dataset", "concatenate", "a dataset");
+    }
     return this.stage(concatenateSource(this.source, dataset.source));
   }
 
@@ -254,6 +258,7 @@ export abstract class Sequence<E> implements AsyncIterable<E & Disposable> {
 
   /** Calls `fn` with each element, and frees the element when `fn` has returned or its promise has resolved. */
   async forEachAsync(fn: (element: E) => unknown): Promise<void> {
+    wantFunction(fn, "fn", "forEachAsync");
     for await (using element of this) await fn(element);
   }
 

@@ -166,7 +166,9 @@ export function outcomeOf(compute: () => Element): Outcome {
 /** Checks a count. Throws `ValueError` for a value that is no integer of at least `least`. */
 export function checkCount(value: unknown, what: string, least: number): number {
   if (typeof value === "number" && Number.isInteger(value) && value >= least) return value;
-  throw new ValueError(`Cannot take ${what} = ${value}: wanted an integer of at least ${least}`);
+  throw new ValueError(
+    `Cannot take ${what} = ${String(value)}: wanted an integer of at least ${least}`,
+  );
 }
 
 /** Keeps a rejection from being reported as unhandled: it is reported where the promise is awaited later. */

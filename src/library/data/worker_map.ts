@@ -1,4 +1,5 @@
 /** `map` with `workers`: functions of host arrays that run in other threads. */
+import { wantObject } from "../../engine/core/arguments.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { ScriptInput } from "../../engine/script/body_types.ts";
 import { numpyFunction } from "../../engine/script/numpy_function.ts";
@@ -30,6 +31,7 @@ export function mapArguments(
   fn: ElementFunction,
   options: MapOptions | WorkerMapOptions,
 ): [fn: ElementFunction, options: MapOptions] {
+  wantObject(options, "options", "map");
   if (!("workers" in options)) {
     if ("Tout" in options) {
       throw new ValueError(

@@ -1,5 +1,5 @@
 /** Gradients as optimizers take them: by name, in a list, or in pairs with their variables. */
-import { wrongArgument } from "../../engine/core/arguments.ts";
+import { wantObject, wrongArgument } from "../../engine/core/arguments.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import { variableByName } from "../../engine/runtime/variables/known_variables.ts";
@@ -26,6 +26,12 @@ export function gradientPairs(gradients: NamedGradients): (readonly [Tensor | nu
     : Object.entries(gradients).map(([name, tensor]) => ({ name, tensor }));
   return list.map((given, i) => {
     if (!Array.isArray(given)) {
+      wantObject(
+        given,
+        `gradients[${i}]`,
+        "applyGradients",
+        "a gradient with its variable or name",
+      );
       const { name, tensor } = given as NamedTensor;
       const v = variableByName(name);
       if (v) return [tensor ?? null, v];

@@ -4,9 +4,10 @@ import { describe } from "../../engine/core/convert.ts";
 import type { DType } from "../../engine/core/dtype.ts";
 import type { Resource } from "../../engine/core/graph_node.ts";
 import { NdArray, setElement } from "../../engine/core/nd_array.ts";
+import { wantList, wantObject, wrongArgument } from "../../engine/core/arguments.ts";
 import type { Attrs, OpDef } from "../../engine/core/op.ts";
 import { ValueError } from "../../engine/core/errors.ts";
-import type { Tensor } from "../../engine/core/tensor.ts";
+import { Tensor } from "../../engine/core/tensor.ts";
 import {
   gradientsOfVariables,
   notConnected,
@@ -170,6 +171,9 @@ export abstract class Optimizer {
     varList?: readonly Tensor[],
   ): Tensor | StepOperation | null {
     if (typeof f !== "function") {
+      if (!((f as unknown) instanceof Tensor)) {
+        throw wrongArgument(f, "f", "minimize", "a function, or a tensor of a graph");
+      }
       if (!f.isSymbolic) {
         throw new ValueError(
           "Cannot minimize a tensor outside of graphs: it has forgotten what it was computed from, pass a function",
@@ -202,6 +206,7 @@ export abstract class Optimizer {
    * variable has, `TypeError` for a pair without a variable.
    */
   applyGradients(gradients: NamedGradients): StepOperation | null {
+    wantObject(gradients, "gradients", "applyGradients");
     const pairs: [Variable, Tensor | null][] = [];
     const unseen = new Map<Tensor, number[]>();
     for (const [tensor, v] of gradientPairs(gradients)) {
@@ -336,6 +341,11 @@ export abstract class Optimizer {
   async setWeights(
     weights: readonly { readonly name: string; readonly tensor: Tensor }[],
   ): Promise<void> {
+    wantList(weights, "weights", "setWeights");
+    for (const [i, w] of weights.entries()) {
+      if (w?.tensor instanceof Tensor) continue;
+      throw wrongArgument(w, `weights[${i}]`, "setWeights", "an object of name and tensor");
+    }
     if (weights.length === 0) {
       throw new ValueError(`Cannot set the weights of ${this.getClassName()}: the list is empty`);
     }

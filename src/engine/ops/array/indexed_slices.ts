@@ -1,5 +1,6 @@
 /** IndexedSlices: a tensor given by some of its rows, as the gradients of gathers are. Ops accept it as a tensor. */
 import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
+import { wantList, wrongArgument } from "../../core/arguments.ts";
 import { isInteger } from "../../core/dtype.ts";
 import { TypeError } from "../../core/throwing/builtin_errors.ts";
 import { ValueError } from "../../core/errors.ts";
@@ -91,6 +92,9 @@ export class IndexedSlices extends Tensor {
   }
   /** Joins slices of the same tensor; rows in both are summed when needed. */
   with(other: IndexedSlices): IndexedSlices {
+    if (!(other instanceof IndexedSlices)) {
+      throw wrongArgument(other, "other", "with", "IndexedSlices");
+    }
     const same = this.indices.dtype === other.indices.dtype;
     const at = [this, other].map(({ indices }) => same ? indices : castInput(indices, "int64"));
     const rows = concat([this.values, other.values]);
@@ -232,6 +236,7 @@ export class IndexedSlices extends Tensor {
   }
   /** Checks the shape of the dense tensor. Throws `ValueError` on conflict. */
   override setShape(shape: PartialShape): void {
+    if (shape !== null) wantList(shape, "shape", "setShape", "numbers");
     mergeShapes(this.#shape, shape);
   }
   /** Short text. */

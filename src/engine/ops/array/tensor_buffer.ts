@@ -1,5 +1,5 @@
 /** TensorBuffer: elements that are set one by one before they become a tensor. */
-import { wantObject } from "../../core/arguments.ts";
+import { wantList, wantNumber, wantObject } from "../../core/arguments.ts";
 import type { ChainedBuffer } from "../../core/chained/chained_ops.ts";
 import { decodeString } from "../../core/text.ts";
 import { numberRule } from "../../core/convert.ts";
@@ -111,18 +111,22 @@ export class TensorBuffer<R extends Rank = Rank, D extends DataType = "float32">
   }
 
   #checkBounds(locs: readonly number[]): void {
+    locs.forEach((loc, i) => wantNumber(loc, `locs[${i}]`, "buffer"));
     if (locs.every((loc, i) => loc >= 0 && loc < (this.shape[i] ?? 1))) return;
     throw new ValueError(`Requested out of range element at ${locs}. Buffer shape=${this.shape}`);
   }
 
   /** Returns the flat index of these indices. */
   locToIndex(locs: readonly number[]): number {
+    wantList(locs, "locs", "locToIndex", "numbers");
+    locs.forEach((loc, i) => wantNumber(loc, `locs[${i}]`, "locToIndex"));
     if (this.rank === 0) return 0;
     return locs.reduce((n, loc, i) => n + loc * (this.strides[i] ?? 1), 0);
   }
 
   /** Returns the indices of a flat index. */
   indexToLoc(index: number): number[] {
+    wantNumber(index, "index", "indexToLoc");
     if (this.rank === 0) return [];
     return this.shape.map((_, i) => {
       const stride = this.strides[i] ?? 1;

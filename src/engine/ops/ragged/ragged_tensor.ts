@@ -1,4 +1,5 @@
 /** RaggedTensor: rows of different lengths as values and row starts, nested to any depth. */
+import { wantFunction, wantObject } from "../../core/arguments.ts";
 import { CompositeTensor } from "../../core/composite.ts";
 import { compose } from "../../core/apply.ts";
 import type { DType } from "../../core/dtype.ts";
@@ -198,6 +199,7 @@ export class RaggedTensor extends CompositeTensor {
   }
   /** Returns the same rows with the innermost values mapped by `fn`, an elementwise function. */
   map(fn: (flatValues: Tensor) => TensorLike): RaggedTensor {
+    wantFunction(fn, "fn", "map");
     return this.withFlatValues(fn(this.flatValues));
   }
 
@@ -214,7 +216,9 @@ export class RaggedTensor extends CompositeTensor {
   }
 
   /** Returns the dense tensor of all rows, padded with `defaultValue`. */
-  toTensor({ defaultValue = 0 }: { defaultValue?: TensorLike } = {}): Tensor {
+  toTensor(options: { defaultValue?: TensorLike } = {}): Tensor {
+    wantObject(options, "options", "toTensor");
+    const { defaultValue = 0 } = options;
     return compose(() => {
       const inner = this.values instanceof RaggedTensor
         ? this.values.toTensor({ defaultValue })

@@ -6,7 +6,7 @@
 import { apply1, currentInterpreter, type OpInput } from "../../core/apply.ts";
 import { asDType, type DType } from "../../core/dtype.ts";
 import { lookupOp } from "../../core/op.ts";
-import { optionCheck } from "../../core/arguments.ts";
+import { optionCheck, wantList } from "../../core/arguments.ts";
 import { compatible, isConcrete, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import { NdArray } from "../../core/nd_array.ts";
 import { Tensor, type TensorLike } from "../../core/tensor.ts";
@@ -132,6 +132,7 @@ export class TensorArray {
 
   /** Makes a list of zeros of this element shape; unknown dimensions are zero until the first write. */
   ofZeros(elementShape: readonly (number | null)[]): TensorArray {
+    wantList(elementShape, "elementShape", "ofZeros", "numbers");
     const { dynamicSize } = this,
       flow = this.#zeros(this.#rowCount(), elementShape.map((d) => d ?? 0));
     return TensorArray.fromFlow(flow, { dynamicSize });

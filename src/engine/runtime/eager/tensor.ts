@@ -6,6 +6,7 @@ import {
   readNow,
   urgently,
 } from "../../core/device.ts";
+import { wantList } from "../../core/arguments.ts";
 import type { DType, HostData } from "../../core/dtype.ts";
 import { mergeShapes, type PartialShape, shapeTuple } from "../../core/shape.ts";
 import type { DataType, DataTypeMap, NumericDataType } from "../../core/ranks.ts";
@@ -270,6 +271,7 @@ export class EagerTensor extends Tensor {
   }
   /** Refines the static shape. Throws `ValueError` on conflict. */
   override setShape(shape: PartialShape): void {
+    if (shape !== null) wantList(shape, "shape", "setShape", "numbers");
     try {
       mergeShapes(this.staticShape, shape);
     } catch {

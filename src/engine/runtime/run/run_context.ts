@@ -23,7 +23,7 @@ type RunLimitOptions = Pick<RunOptions, "timeoutMs" | "signal">;
 
 /** Milliseconds between two reads of the clock. */
 const LOOK_EVERY = 1;
-/** Calls between two reads of the clock: a slow body is noticed after so many turns. */
+/** Most calls between two reads of the clock. */
 const MOST_CALLS = 64;
 
 /** Milliseconds after which a run that can wait gives the event loop a turn. */
@@ -71,6 +71,11 @@ export class RunLimit {
     this.#every = now - this.#looked < LOOK_EVERY ? Math.min(2 * this.#every, MOST_CALLS) : 1;
     this.#looked = now;
     return null;
+  }
+
+  /** Makes the next {@linkcode due} read the clock: what ran meanwhile may have taken long. */
+  look(): void {
+    this.#calls = this.#every;
   }
 
   /**
