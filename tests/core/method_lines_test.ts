@@ -57,7 +57,7 @@ function calls(good: readonly Any[][]): [kind: string, args: Any[]][] {
 
 /** Methods that print or wait for what never comes, and those that the library calls. */
 const LEFT_OUT =
-  /^(print|then|toString|toJSON|inspect|valueOf|close|dispose|applyOp|addOp|convertInput|capture|foreign|resource|onResource|onOperation|array|save|addedTo)$/;
+  /^(print|then|toString|toJSON|inspect|valueOf|close|dispose|applyOp|addOp|convertInput|capture|foreign|resource|onResource|onOperation|array|save|addedTo|preventFeeding|isFeedable)$/;
 
 async function faultsOf(
   name: string,

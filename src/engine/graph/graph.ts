@@ -8,13 +8,7 @@ import { type OpInput, withInterpreter } from "../core/apply.ts";
 import { type Attrs, inferOutputs, lookupOp, type OpDef } from "../core/op.ts";
 import { castArray } from "../core/convert.ts";
 import { DTYPES } from "../core/dtype.ts";
-import {
-  wantFunction,
-  wantList,
-  wantObject,
-  wantString,
-  wrongArgument,
-} from "../core/arguments.ts";
+import { wantFunction, wantList, wantString, wrongArgument } from "../core/arguments.ts";
 import { isSealed, NdArray } from "../core/nd_array.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { type Spec, specText } from "../core/tensor_spec.ts";
@@ -25,7 +19,7 @@ import { Collections } from "./collections.ts";
 import type { GraphInterpreter } from "./current_graph.ts";
 import { GraphVariables } from "./graph_variables.ts";
 import type { GraphDefJson, GraphDefOptions } from "./graph_def_json.ts";
-import { captureSite, constantValue, Operation, SymbolicTensor } from "./operation.ts";
+import { captureSite, constantValue, Operation, operationOf, SymbolicTensor } from "./operation.ts";
 
 /** Writes graphs as GraphDefs. */
 export const graphDefs: Seam<(graph: Graph, options: GraphDefOptions) => GraphDefJson> = seam(
@@ -322,7 +316,6 @@ export class Graph {
    * `tf.Graph.gradient_override_map`.
    */
   gradientOverrideMap<R>(map: Readonly<Record<string, string>>, fn: () => R): R {
-    wantObject(map, "map", "gradientOverrideMap");
     wantFunction(fn, "fn", "gradientOverrideMap");
     return this.#within({ overrides: { ...this.#around.overrides, ...map } }, fn);
   }
@@ -386,12 +379,10 @@ export class Graph {
 
   /** Forbids feeding a tensor. */
   preventFeeding(t: Tensor): void {
-    wantObject(t, "t", "preventFeeding", "a tensor");
     this.#unfeedable.add(t.id);
   }
   /** False after `preventFeeding`. */
   isFeedable(t: Tensor): boolean {
-    wantObject(t, "t", "isFeedable", "a tensor");
     return !this.#unfeedable.has(t.id);
   }
 
@@ -403,9 +394,4 @@ export class Graph {
     if (!e.message.includes(where)) e.message += where;
     return e;
   }
-}
-
-/** Returns the operation that is given, or that makes a tensor; undefined for other values. */
-function operationOf(x: unknown): Operation | undefined {
-  return x instanceof Operation ? x : (x as SymbolicTensor | null | undefined)?.operation;
 }

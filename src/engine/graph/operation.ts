@@ -187,3 +187,8 @@ export function constantValue(t: SymbolicTensor): NdArray | undefined {
   if (operation.type === "Identity") return constantValue(operation.inputs[0]);
   return undefined;
 }
+
+/** Returns the operation that is given, or that makes a tensor; undefined for other values. */
+export function operationOf(x: unknown): Operation | undefined {
+  return x instanceof Operation ? x : (x as SymbolicTensor | null | undefined)?.operation;
+}
