@@ -1,4 +1,5 @@
 /** Elements of tensors in files beside the model: given by the caller, or read from the model's own folder only. */
+import { groupBy } from "../../engine/core/collections/group_by.ts";
 import {
   DataLossError,
   InvalidArgumentError,
@@ -106,7 +107,7 @@ const MOST_SHARED = 4;
 
 function checkOverlaps(places: readonly Place[]): void {
   const distinct = new Map(places.map((p) => [p.key, p])).values();
-  for (const [location, list] of Map.groupBy(distinct, (p) => p.location)) {
+  for (const [location, list] of groupBy(distinct, (p) => p.location)) {
     const total = list.reduce((n, p) => n + p.wanted, 0);
     const end = list.reduce((n, p) => Math.max(n, p.offset + p.wanted), 0);
     if (total <= MOST_SHARED * end) continue;

@@ -3,6 +3,7 @@
  * functions, in the GraphDef. Innermost loops and conditions are raised first, so that the outer ones contain ordinary
  * nodes.
  */
+import { groupBy } from "../../engine/core/collections/group_by.ts";
 import { UnimplementedError } from "../../engine/core/errors.ts";
 import type {
   ArgDefJson,
@@ -71,7 +72,7 @@ class Nodes {
   needed(): NodeDefJson[] {
     const all = this.all(), gone = [...this.#removed].filter((name) => !this.#byName.has(name));
     const edges = all.flatMap((n) => dataInputs(n).map((i) => ({ from: sourceOf(i), to: n.name })));
-    const readers = Map.groupBy(edges, ({ from }) => from);
+    const readers = groupBy(edges, ({ from }) => from);
     const dead = new Set<string>();
     const open = [
       ...gone,
@@ -181,7 +182,7 @@ interface LoopVariable {
 
 /** Raises one innermost loop; false if there is none. */
 function raiseLoop(nodes: Nodes, functions: FunctionDefJson[]): boolean {
-  const frames = Map.groupBy(
+  const frames = groupBy(
     nodes.all().filter((n) => is(n, "Enter")),
     (n) => text(n.attr?.frame_name?.s ?? ""),
   );

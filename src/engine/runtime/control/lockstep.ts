@@ -2,6 +2,7 @@
  * Lockstep: rows that go through a function side by side. Calls of vectorised scripts that they make at the same place become one,
  * and where they part, at a branch or as loops end, those that go the same way stay together.
  */
+import { groupBy } from "../../core/collections/group_by.ts";
 import type { OpInput } from "../../core/apply.ts";
 import { readNow } from "../../core/device.ts";
 import { whenReady } from "../../core/nest.ts";
@@ -253,7 +254,7 @@ function callTogether(
   rows: readonly Row[],
 ): Results {
   const results = new Array<OpInput[]>(rows.length);
-  const alike = Map.groupBy(
+  const alike = groupBy(
     rows.keys(),
     (k) => rows[k].inputs.map((x) => `${shapeOfInput(x)}`).join(";"),
   );

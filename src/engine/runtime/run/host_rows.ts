@@ -1,4 +1,5 @@
 /** Splits, joins and uploads host arrays as rows of one array. */
+import { groupBy } from "../../core/collections/group_by.ts";
 import type { OpInput } from "../../core/apply.ts";
 import type { Device } from "../../core/device.ts";
 import { DTYPES, type HostData, makeData } from "../../core/dtype.ts";
@@ -36,7 +37,7 @@ export function stackOnHost(values: readonly OpInput[]): NdArray | null {
 /** Uploads host arrays to a device: those of one dtype and shape in one copy, split there. */
 export function uploadTogether(arrays: readonly NdArray[], device: Device): EagerTensor[] {
   const tensors: EagerTensor[] = [];
-  const alike = Map.groupBy(arrays.keys(), (i) => `${arrays[i].dtype} ${arrays[i].shape}`);
+  const alike = groupBy(arrays.keys(), (i) => `${arrays[i].dtype} ${arrays[i].shape}`);
   for (const places of alike.values()) {
     const rows = uploadRows(places.map((i) => arrays[i]), device);
     places.forEach((i, k) => tensors[i] = rows[k]);
