@@ -4,7 +4,11 @@
  *
  * @module
  */
+import { ValueError } from "../engine/core/errors.ts";
+import { runMain } from "../library/io/command.ts";
 import { inspectionLines, inspectOnnx } from "./inspect_onnx.ts";
+
+const USAGE = "usage: inspect MODEL | convert MODEL FILE.onnx|FILE.pb|FOLDER";
 
 async function main([what, from, to]: readonly string[]): Promise<number> {
   if (what === "inspect" && from !== undefined) {
@@ -16,17 +20,10 @@ async function main([what, from, to]: readonly string[]): Promise<number> {
     await convertOnnx(from, to);
     return 0;
   }
-  console.error("usage: inspect MODEL | convert MODEL FILE.onnx|FILE.pb|FOLDER");
-  return 2;
+  throw new ValueError(USAGE);
 }
 
 /** Runs the command and ends the process. */
-export async function runCommand(): Promise<void> {
-  // The library's types are for browsers; a command runs in Deno.
-  const { Deno: deno } = globalThis as unknown as {
-    Deno: { readonly args: readonly string[]; exit(code: number): never };
-  };
-  deno.exit(await main(deno.args));
-}
+export const runCommand = (): Promise<void> => runMain(USAGE, main);
 
 if (import.meta.main) await runCommand();

@@ -14,6 +14,7 @@
 import { parseArgs } from "node:util";
 import { loadGraphModel, setBackend } from "../../mod.ts";
 import { NotFoundError, UnavailableError, ValueError } from "../engine/core/errors.ts";
+import { runMain } from "../library/io/command.ts";
 import { loadSavedModel } from "../tensorflow/mod.ts";
 import { createHandler } from "./handler.ts";
 import type { Versions } from "./model_entry.ts";
@@ -21,7 +22,6 @@ import type { ServableModel } from "./servable.ts";
 
 /** The used part of `Deno`: the library's types know browsers only. */
 interface DenoRuntime {
-  readonly args: readonly string[];
   readonly env: { get(name: string): string | undefined };
   exit(code: number): never;
   stat(path: string): Promise<unknown>;
@@ -101,7 +101,7 @@ async function certificate(
   return { cert: await deno.readTextFile(cert), key: await deno.readTextFile(key) };
 }
 
-async function main(args: readonly string[]): Promise<void> {
+async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -167,16 +167,10 @@ async function main(args: readonly string[]): Promise<void> {
     deno.addSignalListener(signal, () => void stop());
   }
   await server.finished;
+  return 0;
 }
 
 /** Runs the command; exits with code 2 on a failure. */
-export async function runCommand(): Promise<void> {
-  try {
-    await main(deno.args);
-  } catch (error) {
-    console.error((error as Error).message);
-    deno.exit(2);
-  }
-}
+export const runCommand = (): Promise<void> => runMain(USAGE, main);
 
 if (import.meta.main) await runCommand();

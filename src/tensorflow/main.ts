@@ -7,6 +7,8 @@
  */
 import "../../mod.ts";
 import "./files/checkpoint_ops.ts";
+import { ValueError } from "../engine/core/errors.ts";
+import { runMain } from "../library/io/command.ts";
 import { convertModel } from "./files/convert.ts";
 import { describeModel, readModel } from "./files/inspect.ts";
 
@@ -21,17 +23,10 @@ async function main([what, from, to, signature]: readonly string[]): Promise<num
     await convertModel(from, to, signature === undefined ? {} : { signature });
     return 0;
   }
-  console.error(USAGE);
-  return 2;
+  throw new ValueError(USAGE);
 }
 
 /** Runs the command and ends the process. */
-export async function runCommand(): Promise<void> {
-  // The library's types know browsers only; a command runs in Deno.
-  const { Deno: deno } = globalThis as unknown as {
-    Deno: { readonly args: readonly string[]; exit(code: number): never };
-  };
-  deno.exit(await main(deno.args));
-}
+export const runCommand = (): Promise<void> => runMain(USAGE, main);
 
 if (import.meta.main) await runCommand();

@@ -2,14 +2,15 @@
 import * as tf from "@weft/weft";
 import { saveModel } from "@weft/weft/tf";
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { capture } from "../../tools/command.ts";
 
 const ROOT = new URL("../../", import.meta.url);
+const MAP = new URL("tests/npm_only/import_map.json", ROOT).pathname;
+const at = (area: string): string => new URL(`src/${area}/mod.ts`, ROOT).pathname;
 
 function serve(...args: string[]): Deno.ChildProcess {
-  const map = new URL("tests/npm_only/import_map.json", ROOT).pathname;
-  const main = new URL("src/serve/mod.ts", ROOT).pathname;
   return new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", "--import-map", map, main, ...args],
+    args: ["run", "-A", "--no-check", "--import-map", MAP, at("serve"), ...args],
     stdout: "piped",
     stderr: "piped",
     env: { WEFT_TEST_TOKEN: "secret" },
@@ -107,6 +108,30 @@ Deno.test("the command answers by HTTPS with a certificate, to those who trust i
       await child.stderr.cancel();
     }
     await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("commands have help, and one line for a mistake", async (t) => {
+  const commands: Readonly<Record<string, readonly string[][]>> = {
+    serve: [["--help"], ["--nonsense"]],
+    tensorflow: [["inspect", "--help"], ["inspect", "/no/such/file.pb"]],
+    onnx: [["-h"], ["nonsense"]],
+  };
+  for (const [area, all] of Object.entries(commands)) {
+    for (const args of all) {
+      await t.step(`${area} ${args.join(" ")}`, async () => {
+        const { code, stdout, stderr } = await capture(
+          Deno.execPath(),
+          ["run", "-A", "-q", "--no-check", "--no-lock", "--import-map", MAP, at(area), ...args],
+          { timeoutMs: 120_000 },
+        );
+        const isHelp = args.some((arg) => /^-h|^--help/.test(arg));
+        assertEquals(code, isHelp ? 0 : 2, stderr);
+        const [told, other] = isHelp ? [stdout, stderr] : [stderr, stdout];
+        assertEquals([told.trim().split("\n").length, other.trim()], [1, ""], told);
+        if (isHelp) assert(told.startsWith("usage: "), told);
+      });
+    }
   }
 });
 

@@ -88,6 +88,11 @@ function columnOf(given: CsvColumn, key: string | number): Column {
 
 /** Reads the rows of CSV files. */
 export function csvSource(files: Files, options: CsvOptions): Source {
+  if (options === undefined) {
+    throw new TypeError(
+      'Cannot read csv without options: wanted columns, as in { columns: { label: "int32", text: "string" } }',
+    );
+  }
   checkCsv(options);
   const { columns: given, fieldDelim = ",", useQuoteDelim = true, naValue = "" } = options;
   const { compression, selectCols } = options;
@@ -197,21 +202,18 @@ class CsvReader {
   async #row(): Promise<string[] | null> {
     const line = await this.#lines.next();
     if (line === null) return null;
-    let text = decodeString(line);
+    const text = decodeString(line);
     const { fieldDelim, useQuoteDelim } = this.#format;
     if (!useQuoteDelim || !text.includes('"')) return text.split(fieldDelim);
-    const { place } = this.#lines;
-    for (;;) {
-      const fields = splitQuoted(text, fieldDelim);
-      if (typeof fields !== "string") return fields;
-      if (fields !== "open") throw this.#refused(fields, place);
-      const more = await this.#lines.next();
-      if (more === null) {
-        const why = "Quoted field has to end with quote followed by delim or end";
-        throw this.#refused(why, place);
-      }
-      text += `\n${decodeString(more)}`;
+    const { place } = this.#lines, row = new QuotedRow(fieldDelim);
+    for (let more: string | null = text; more !== null;) {
+      const fault = row.add(more);
+      if (fault !== null) throw this.#refused(fault, place);
+      if (!row.isOpen) return row.fields;
+      const next = await this.#lines.next();
+      more = next && decodeString(next);
     }
+    throw this.#refused("Quoted field has to end with quote followed by delim or end", place);
   }
 
   #value({ dtype, missing, key }: Column, field: string | undefined): NdArray {
@@ -250,35 +252,53 @@ function numberOf(text: string, dtype: DType): number | bigint | boolean | null 
   return isBigInt(dtype) ? BigInt(text.replace(/^\+/, "")) : Number(text);
 }
 
-/**
- * Splits a line with quotes into fields; returns "open" where the last one continues on the next line, else the fault.
- */
-function splitQuoted(text: string, delim: string): string[] | string {
-  const fields: string[] = [];
-  for (let at = 0;;) {
-    if (text[at] !== '"') {
-      const end = text.indexOf(delim, at);
-      const field = end < 0 ? text.slice(at) : text.slice(at, end);
-      if (field.includes('"')) return "Unquoted fields cannot have quotes inside";
-      fields.push(field);
-      if (end < 0) return fields;
-      at = end + 1;
-      continue;
-    }
-    let field = "";
-    for (at++;;) {
-      const end = text.indexOf('"', at);
-      if (end < 0) return "open";
-      field += text.slice(at, end);
-      at = end + 1;
-      if (text[at] !== '"') break;
-      field += '"';
+/** A row with quotes, split line by line: each line is read once, however many a field spans. */
+class QuotedRow {
+  readonly fields: string[] = [];
+  readonly #delim: string;
+  /** Parts of a quoted field that goes on in the next line; null where none does. */
+  #open: string[] | null = null;
+
+  constructor(delim: string) {
+    this.#delim = delim;
+  }
+
+  get isOpen(): boolean {
+    return this.#open !== null;
+  }
+
+  /** Splits a line. Returns what is wrong with it, or null. */
+  add(text: string): string | null {
+    this.#open?.push("\n");
+    for (let at = 0;;) {
+      if (this.#open === null && text[at] !== '"') {
+        const end = text.indexOf(this.#delim, at);
+        const field = end < 0 ? text.slice(at) : text.slice(at, end);
+        if (field.includes('"')) return "Unquoted fields cannot have quotes inside";
+        this.fields.push(field);
+        if (end < 0) return null;
+        at = end + 1;
+        continue;
+      }
+      if (this.#open === null) at++;
+      const parts: string[] = this.#open ??= [];
+      for (;;) {
+        const end = text.indexOf('"', at);
+        parts.push(end < 0 ? text.slice(at) : text.slice(at, end));
+        if (end < 0) return null;
+        at = end + 1;
+        if (text[at] !== '"') break;
+        parts.push('"');
+        at++;
+      }
+      this.fields.push(parts.join(""));
+      this.#open = null;
+      if (at === text.length) return null;
+      if (text[at] !== this.#delim) {
+        return "Quote inside a string has to be escaped by another quote";
+      }
       at++;
     }
-    fields.push(field);
-    if (at === text.length) return fields;
-    if (text[at] !== delim) return "Quote inside a string has to be escaped by another quote";
-    at++;
   }
 }
 
@@ -295,6 +315,11 @@ const checkJsonl = argumentsCheck<JsonlOptions>("jsonl", {
 
 /** Reads the lines of files of JSON. */
 export function jsonlSource(files: Files, options: JsonlOptions): Source {
+  if (options?.outputSignature === undefined) {
+    throw new TypeError(
+      'Cannot read jsonl without outputSignature: wanted what a line holds, as in { outputSignature: { text: "string" } }',
+    );
+  }
   checkJsonl(options);
   const type = declaredType(options.outputSignature), { structure } = type;
   const read = (line: Uint8Array, lines: LineReader): Outcome | null | Promise<Outcome> => {
