@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { ValueError } from "../engine/core/errors.ts";
 import { runMain } from "../library/io/command.ts";
 import { inspectionLines, inspectOnnx } from "./inspect_onnx.ts";
 
@@ -20,7 +19,8 @@ async function main([what, from, to]: readonly string[]): Promise<number> {
     await convertOnnx(from, to);
     return 0;
   }
-  throw new ValueError(USAGE);
+  console.error(USAGE);
+  return 2;
 }
 
 /** Runs the command and ends the process. */

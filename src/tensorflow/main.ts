@@ -7,7 +7,6 @@
  */
 import "../../mod.ts";
 import "./files/checkpoint_ops.ts";
-import { ValueError } from "../engine/core/errors.ts";
 import { runMain } from "../library/io/command.ts";
 import { convertModel } from "./files/convert.ts";
 import { describeModel, readModel } from "./files/inspect.ts";
@@ -23,7 +22,8 @@ async function main([what, from, to, signature]: readonly string[]): Promise<num
     await convertModel(from, to, signature === undefined ? {} : { signature });
     return 0;
   }
-  throw new ValueError(USAGE);
+  console.error(USAGE);
+  return 2;
 }
 
 /** Runs the command and ends the process. */

@@ -1,7 +1,8 @@
 /**
  * Codecs of images on bytes, for runtimes without those of a browser and for bodies in workers: JPEG by libjpeg-turbo,
  * PNG by ours. Importing it is enough: `tf.io.decodeJpeg`, `decodeImage` and `encodeJpeg` then work at once. For Deno
- * and Node: in browsers `tf.io` uses the browser's codecs.
+ * and Node: in browsers `tf.io` uses the browser's codecs. The decoder of JPEGs lies in a file of its package: in Deno it needs
+ * `--allow-read` when this module is imported, and without it decoding a JPEG throws `PermissionDeniedError`.
  *
  * @example
  * ```ts
@@ -14,16 +15,33 @@
  *
  * @module
  */
-import { decode as decodeTurbo } from "@cwasm/jpeg-turbo";
 import { encode as encodeJpegJs } from "jpeg-js";
-import { FailedPreconditionError } from "../../engine/core/errors.ts";
+import { FailedPreconditionError, PermissionDeniedError } from "../../engine/core/errors.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { decodeBytes, encodeImage, opaque, registerImageCodec } from "../../library/io/codecs.ts";
+
+/** The used part of `Deno`. */
+interface DenoRuntime {
+  readonly permissions: {
+    query(wanted: { readonly name: "read" }): Promise<{ readonly state: string }>;
+  };
+}
+
+const deno = (globalThis as { readonly Deno?: DenoRuntime }).Deno;
+/** True where the decoder's file is read without a question to the user. */
+const mayRead = deno === undefined ||
+  (await deno.permissions.query({ name: "read" })).state === "granted";
+const turbo = mayRead ? await import("@cwasm/jpeg-turbo") : null;
 
 registerImageCodec("jpeg", {
   matches: (bytes) => bytes[0] === 0xff && bytes[1] === 0xd8,
   decode(bytes) {
-    const { width, height, data } = decodeTurbo(bytes);
+    if (turbo === null) {
+      throw new PermissionDeniedError(
+        "Cannot decode a JPEG: its decoder lies in a file that may not be read, run with --allow-read",
+      );
+    }
+    const { width, height, data } = turbo.decode(bytes);
     return { width, height, channels: 4, data };
   },
   encode(pixels, quality) {

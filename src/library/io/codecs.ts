@@ -2,7 +2,12 @@
  * Codecs of images: the decoders and encoders of this runtime. PNG is ours; others are registered, or the platform's.
  */
 import { describe } from "../../engine/core/convert.ts";
-import { InvalidArgumentError, UnimplementedError, ValueError } from "../../engine/core/errors.ts";
+import {
+  InvalidArgumentError,
+  PermissionDeniedError,
+  UnimplementedError,
+  ValueError,
+} from "../../engine/core/errors.ts";
 import { NdArray } from "../../engine/core/nd_array.ts";
 import { argumentsCheck } from "../../engine/core/arguments.ts";
 import { decodePng, encodePng, isPng } from "./png.ts";
@@ -102,6 +107,7 @@ export function decodeBytes(bytes: Uint8Array, wanted: Wanted): NdArray | Promis
   try {
     pixels = decode(bytes);
   } catch (error) {
+    if (error instanceof PermissionDeniedError) throw error;
     return fail(error);
   }
   return pixels instanceof Promise ? pixels.then(finish, fail) : finish(pixels);

@@ -8,7 +8,7 @@ interface DenoRuntime {
 
 /**
  * Runs a command and ends the process: with 0 and the usage where `--help` is asked for, with the code that `main` gives, with 2 and one
- * line where it throws. A mistake in the arguments is an error whose message is the usage.
+ * line where it throws.
  */
 export async function runMain(
   usage: string,

@@ -2,7 +2,7 @@
  * Writing files, in Deno and in Node. A file that is replaced is written beside, brought to the disk and renamed, so that a crash
  * or a full disk leaves the old one whole; a file that grows in place is cut back where a write fails.
  */
-import { DataLossError } from "../../engine/core/errors.ts";
+import { DataLossError, PermissionDeniedError } from "../../engine/core/errors.ts";
 import { fileError, fileOf, nodeFiles } from "./files.ts";
 
 /** A file that is being written. */
@@ -62,6 +62,11 @@ export async function openReplacement(path: string | URL): Promise<FileWriter> {
   // Devices and pipes are no files that another could replace.
   if (before !== null && !before.isFile) return await openGrowing(path);
   const target = before?.path ?? given;
+  if (!await mayRead(folderOf(target))) {
+    throw new PermissionDeniedError(
+      `Cannot write ${path}: replacing a file needs permission to read and write in its folder`,
+    );
+  }
   const beside = `${target}.tmp-${crypto.randomUUID()}`;
   return await renamed(async () => {
     await removeLeftovers(fs, folderOf(target));
@@ -212,7 +217,6 @@ async function lockOf(path: string): Promise<LockedFile | null> {
 
 /** Removes files of a folder that were to replace others and whose writers have died. */
 async function removeLeftovers(fs: FileSystem, folder: string): Promise<void> {
-  if (!await mayRead(folder)) return;
   const names = await fs.readdir(folder).catch((): string[] => []);
   for (const name of names) {
     if (!BESIDE.test(name)) continue;

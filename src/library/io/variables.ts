@@ -204,7 +204,7 @@ export async function restoreVariables(
 
 /**
  * Writes variables to a file: npz where its name ends so, else safetensors. An earlier file is replaced in one
- * step: a crash or a full disk leaves the old or the new one. Needs permission to write in the file's folder. Rejects with
+ * step: a crash or a full disk leaves the old or the new one. Needs permission to read and write in the file's folder. Rejects with
  * `NotFoundError` where there is no such folder, `PermissionDeniedError`, and `FailedPreconditionError` for a full disk.
  *
  * @example
