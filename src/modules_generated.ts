@@ -599,7 +599,6 @@ import "./library/data/shuffle.ts";
 import "./library/io/files.ts";
 import "./library/io/file_system.ts";
 import "./library/io/byte_stream.ts";
-import "./library/io/lazy_writer.ts";
 import "./library/io/tf_record.ts";
 import "./library/data/composites.ts";
 import "./library/data/snapshot.ts";

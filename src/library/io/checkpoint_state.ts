@@ -6,7 +6,7 @@ import { wantString } from "../../engine/core/arguments.ts";
 import { DataLossError, NotFoundError, ValueError } from "../../engine/core/errors.ts";
 import { checkpointFormat } from "./checkpoint_format.ts";
 import { readBytes } from "./files.ts";
-import { fileWriter } from "./lazy_writer.ts";
+import { fileWriter } from "./file_system.ts";
 
 /** Contents of a state file. Paths can be opened as they are. */
 export interface CheckpointState {

@@ -130,3 +130,7 @@ function nameExpression(part: string): RegExp {
 function escapeText(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 }
+
+/** The module that writes files, for code that pages load too: they write none. */
+export const fileWriter = (): Promise<typeof import("./file_writer.ts")> =>
+  import("./file_writer.ts");

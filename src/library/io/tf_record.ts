@@ -6,7 +6,7 @@ import { type ByteSource, ByteStream, type Compression, compressionFormat } from
 import { type Bytes, concatBytes, viewOf } from "./bytes.ts";
 import { crc32c, maskCrc } from "./crc.ts";
 import type { FileWriter } from "./file_writer.ts";
-import { fileWriter } from "./lazy_writer.ts";
+import { fileWriter } from "./file_system.ts";
 
 /** Bytes of a record's head: its length in 8 bytes, and the length's checksum. */
 const HEAD = 12;

@@ -9,7 +9,7 @@ import { Tensor, type VariableLike } from "../../engine/core/tensor.ts";
 import { tensor } from "../../engine/ops/array/creation.ts";
 import { type Bytes, checkBytes } from "./bytes.ts";
 import { readBytes } from "./files.ts";
-import { fileWriter } from "./lazy_writer.ts";
+import { fileWriter } from "./file_system.ts";
 import { readNpz, writeNpz } from "./npz.ts";
 import { readSafetensors, writeSafetensors } from "./safetensors.ts";
 
