@@ -1,5 +1,6 @@
 /** Files that models name: those of their own folder, and no others unless the caller allows them. */
 
+import { filesWithin } from "../../src/tensorflow/graph_def/files_within.ts";
 import * as tf from "@weft/weft";
 import { loadSavedModel, saveModel } from "@weft/weft/tf";
 import * as tfc from "@weft/weft/tfjs-core";
@@ -191,3 +192,8 @@ Deno.test("a model from the network reads files of its own folder alone, in func
       secret,
     );
   }));
+
+Deno.test("graphs of the network may leave out lists of nothing", () => {
+  const bounded = filesWithin({ library: {} } as tf.GraphDefJson, ["http://localhost/"]);
+  assertEquals(bounded, { library: {}, node: [] } as unknown as tf.GraphDefJson);
+});

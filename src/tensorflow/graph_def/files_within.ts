@@ -6,8 +6,9 @@ import { base64Text } from "./values.ts";
 /** Returns the graph with the attribute `_within` at each node whose op reads or writes files. */
 export function filesWithin(def: GraphDefJson, folders: readonly string[]): GraphDefJson {
   const within = { s: base64Text(folders.join("\n")) };
-  const bounded = (nodes: readonly NodeDefJson[]): NodeDefJson[] =>
-    nodes.map((node) =>
+  // JSON of others leaves out lists of nothing.
+  const bounded = (nodes: readonly NodeDefJson[] | undefined): NodeDefJson[] =>
+    (nodes ?? []).map((node) =>
       lookupOp(node.op)?.outside === "files"
         ? { ...node, attr: { ...node.attr, _within: within } }
         : node
@@ -16,7 +17,7 @@ export function filesWithin(def: GraphDefJson, folders: readonly string[]): Grap
   return {
     ...def,
     node: bounded(def.node),
-    ...(library && {
+    ...(library?.function && {
       library: {
         ...library,
         function: library.function.map((f) => ({ ...f, nodeDef: bounded(f.nodeDef) })),
