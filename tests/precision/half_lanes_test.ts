@@ -44,3 +44,28 @@ Deno.test("float16 random numbers stay below 1, at steps of 1/2048", async () =>
   const values = await x.data<"float16">() as Float16Array;
   assert(values.every((v) => v >= 0 && v < 1 && Number.isInteger(v * 2048)));
 });
+
+Deno.test("few rows of float16 take what follows the product, and keep the result's dtype", async () => {
+  await tf.setBackend("cpu");
+  const after: Readonly<Record<string, (y: tf.Tensor) => tf.Tensor>> = {
+    nothing: (y) => y,
+    relu: (y) => tf.relu(y),
+    "a bias": (y) => tf.add(y, tf.cast([1, 2, 3, 4, 5, 6, 7, 8], "float16")),
+    "a mask": (y) => tf.where(tf.greater(y, 0), y, tf.cast(-1, "float16")),
+    "a cast to float32": (y) => tf.cast(y, "float32"),
+    "a cast to int32": (y) => tf.cast(y, "int32"),
+  };
+  for (const rows of [1, 3, 4, 9]) {
+    for (const [name, then] of Object.entries(after)) {
+      using _scope = tf.scope();
+      const a = tf.cast(tf.randomNormal([rows, 4], 0, 1, "float32", rows), "float16");
+      const b = tf.cast(tf.randomNormal([4, 8], 0, 1, "float32", 7), "float16");
+      const eager = then(tf.matMul(a, b));
+      const compiled = tf.function((a: tf.Tensor, b: tf.Tensor) => then(tf.matMul(a, b)))(a, b);
+      assertEquals(compiled.dtype, eager.dtype);
+      assertEquals(await compiled.array(), await eager.array(), `${name} behind ${rows} rows`);
+      const fused = tf.fused.matMul({ a, b });
+      assertEquals(await fused.array(), await tf.matMul(a, b).array(), `fused, ${rows} rows`);
+    }
+  }
+});

@@ -289,7 +289,7 @@ Deno.test("what cannot be quantised, and what quantised matrices are not for, is
     [
       () => tf.dequantize(tf.ones([1]) as unknown as tf.QuantizedTensor),
       TypeError,
-      "wanted a quantised tensor",
+      "must be a quantised tensor",
     ],
     [
       () => tf.add(q as unknown as tf.Tensor, 1),

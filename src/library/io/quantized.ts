@@ -1,4 +1,5 @@
 /** Quantised matrices in safetensors files: their levels, scales and zeros as tensors, their form in the metadata. */
+import { wrongArgument } from "../../engine/core/arguments.ts";
 import { asDType } from "../../engine/core/dtype.ts";
 import { DataLossError, NotFoundError } from "../../engine/core/errors.ts";
 import { isPlainObject } from "../../engine/core/nest.ts";
@@ -48,6 +49,9 @@ export function quantizedFrom(
   },
   name: string,
 ): QuantizedTensor {
+  if (!isPlainObject(file?.tensors) || !isPlainObject(file.metadata)) {
+    throw wrongArgument(file, "file", "quantizedFrom", "what tf.io.readSafetensors() returns");
+  }
   const text = Object.hasOwn(file.metadata, KEY + name) ? file.metadata[KEY + name] : undefined;
   if (text === undefined) {
     throw new NotFoundError(`Cannot read "${name}": the file has no quantised matrix of this name`);

@@ -1,7 +1,9 @@
 // Programs over packages for Node: embeddings of texts, and speech.
-import { env } from "transformers-3";
-import { KokoroTTS } from "kokoro-js";
-import { FlagEmbedding } from "fastembed";
+// The names are those of a folder that is installed for them; type checks do not know it.
+const load = (name) => import(name);
+const { env } = await load("transformers-3");
+const { KokoroTTS } = await load("kokoro-js");
+const { FlagEmbedding } = await load("fastembed");
 
 const models = process.argv[2];
 

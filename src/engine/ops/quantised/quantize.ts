@@ -1,6 +1,6 @@
 /** Quantisation of matrices to levels of a few bits in blocks. */
 import { compose } from "../../core/apply.ts";
-import { optionCheck } from "../../core/arguments.ts";
+import { optionCheck, wrongArgument } from "../../core/arguments.ts";
 import { DTYPES } from "../../core/dtype.ts";
 import { ValueError } from "../../core/errors.ts";
 import { isConcrete, shapeText } from "../../core/shape.ts";
@@ -140,5 +140,5 @@ function packed(levels: Tensor, bits: number): Tensor {
  */
 export function dequantize(q: QuantizedTensor): Tensor {
   if (q instanceof QuantizedTensor) return q.dequantize();
-  throw new TypeError(`Cannot dequantize ${q}: wanted a quantised tensor of tf.quantize()`);
+  throw wrongArgument(q, "q", "dequantize", "a quantised tensor of tf.quantize()");
 }

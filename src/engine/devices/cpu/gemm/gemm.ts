@@ -231,7 +231,7 @@ export function prepareMatMul(
   const shape = matMulShape(a.shape, b.shape, out.shape, transA, transB);
   if (shape.batch === 0) return () => {};
   if (terms === null) {
-    if (a.dtype === "float16") return prepareHalf(engine, shape, [a, b], epilogue);
+    if (a.dtype === "float16") return prepareHalf(engine, shape, problem, epilogue);
     if (epilogue) return null;
     return DTYPES[a.dtype].bytes === 1
       ? prepareBytes(engine, problem)
@@ -250,7 +250,7 @@ export function prepareMatMul(
 function prepareHalf(
   engine: Engine,
   shape: MatMulShape,
-  inputs: readonly ConcreteSpec[],
+  { inputs: [a, b], outputs: [{ dtype: result }] }: Problem,
   epilogue: Epilogue | undefined,
 ): FastRun | null {
   const { m, n, k, batch, transA, transB } = shape;
@@ -259,11 +259,11 @@ function prepareHalf(
   const attrs = { transpose_a: transA, transpose_b: transB };
   const otherwise = prepareInFloat32(
     engine,
-    { inputs, hosts: [undefined, undefined], outputs: [sums], attrs },
+    { inputs: [a, b], hosts: [undefined, undefined], outputs: [sums], attrs },
     (wide) => prepareMatMul(engine, wide),
     converted(engine),
   );
-  return otherwise && prepareHalfThin(engine, { ...shape, epilogue, otherwise });
+  return otherwise && prepareHalfThin(engine, { ...shape, epilogue, otherwise, result });
 }
 
 /** Prepares products of bytes as products of int32, whose lowest bytes are theirs. */

@@ -3,6 +3,7 @@
  * their bits are in place, so that A is multiplied by 2¹¹² instead of each of them. Infinities and NaN in B have no such place: the
  * kernel looks for them as it goes, and another one computes the product where there are any.
  */
+import type { DType } from "../../../core/dtype.ts";
 import type { Epilogue } from "../../../core/fusion.ts";
 import { argument, castTo } from "../../../core/scalar/expr.ts";
 import type { ConcreteSpec } from "../../../core/tensor_spec.ts";
@@ -30,12 +31,14 @@ export interface HalfProduct extends Product {
   readonly epilogue: Epilogue | undefined;
   /** Computes the sums where an element of B is not finite. */
   readonly otherwise: FastRun;
+  /** Dtype of the result. */
+  readonly result: DType;
 }
 
 /** Prepares a product of few rows. */
 export function prepareHalfThin(
   engine: Engine,
-  { m, n, k, transB, epilogue, otherwise }: HalfProduct,
+  { m, n, k, transB, epilogue, otherwise, result }: HalfProduct,
 ): FastRun | null {
   const widen = kernel(engine, "half widen", 3, writeWidened);
   const write = transB ? writeDots : writeSums;
@@ -43,7 +46,7 @@ export function prepareHalfThin(
   const shapes = { all: [], column: [n], element: [m, n] };
   const sums: ConcreteSpec = { dtype: "float32", shape: [m, n] };
   const further = epilogue?.operands.map(({ dtype, per }) => ({ dtype, shape: shapes[per] })) ?? [];
-  const expr = epilogue?.expr ?? castTo(argument(0), "float16");
+  const expr = castTo(epilogue?.expr ?? argument(0), result);
   const finish = preparePointwise(engine, [expr], [sums, ...further], [m, n]);
   if (finish === null) return null;
   const { heap } = engine, rowBytes = transB ? 2 * k : 2;
