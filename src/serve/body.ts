@@ -1,29 +1,17 @@
 /** Bodies of requests, read up to a limit. */
+import { ByteBudget } from "../library/io/byte_budget.ts";
 import { concatBytes } from "../library/io/bytes.ts";
 import { HttpError } from "./http_error.ts";
 
-/** Bytes of all bodies that requests hold until they are answered. */
-export class BodyBytes {
-  readonly #most: number;
-  #held = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  /** Takes room for bytes. Throws `HttpError` 429 where there is none. */
-  take(bytes: number): void {
-    if (this.#held + bytes > this.#most) {
-      throw new HttpError(429, `Too many requests: their bodies take ${this.#most} bytes`, {
+/** Bounds the bytes of all bodies that requests hold until they are answered. Beyond them is `HttpError` 429. */
+export function bodyBytes(most: number): ByteBudget {
+  return new ByteBudget(
+    most,
+    (most) =>
+      new HttpError(429, `Too many requests: their bodies take ${most} bytes`, {
         "retry-after": "1",
-      });
-    }
-    this.#held += bytes;
-  }
-
-  release(bytes: number): void {
-    this.#held -= bytes;
-  }
+      }),
+  );
 }
 
 /** Limits of a body. */

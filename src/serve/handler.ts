@@ -3,7 +3,8 @@ import { ValueError } from "../engine/core/errors.ts";
 import { optionCheck } from "../engine/core/arguments.ts";
 import { after } from "../engine/runtime/run/timers.ts";
 import type { BatchingOptions } from "./batcher.ts";
-import { BodyBytes, readBody } from "./body.ts";
+import type { ByteBudget } from "../library/io/byte_budget.ts";
+import { bodyBytes, readBody } from "./body.ts";
 import { errorResponse, HttpError } from "./http_error.ts";
 import { infer, JSON_LENGTH, modelJson } from "./inference_protocol.ts";
 import { Metrics } from "./metrics.ts";
@@ -109,7 +110,7 @@ class ModelServer {
   readonly #metrics = new Metrics();
   readonly #timeoutMs: number;
   readonly #maxBodyBytes: number;
-  readonly #bodies: BodyBytes;
+  readonly #bodies: ByteBudget;
   readonly #token: string | undefined;
   #active = 0;
   /** Called when the last request is answered, once draining has begun. */
@@ -120,7 +121,7 @@ class ModelServer {
     const { batching, token } = options;
     this.#timeoutMs = positive("timeoutMs", options.timeoutMs ?? 30_000);
     this.#maxBodyBytes = positive("maxBodyBytes", options.maxBodyBytes ?? MAX_BODY_BYTES);
-    this.#bodies = new BodyBytes(
+    this.#bodies = bodyBytes(
       positive("maxBodiesBytes", options.maxBodiesBytes ?? BODIES * this.#maxBodyBytes),
     );
     const maxQueued = positive("maxQueued", options.maxQueued ?? 256);

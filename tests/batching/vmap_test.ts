@@ -241,3 +241,42 @@ Deno.test("vmap() refuses what has no rows", () => {
   ];
   for (const [call, type, text] of cases) assertThrows(call, type as ErrorConstructor, text);
 });
+
+testOnDevices(
+  "rows of vmap() may be ragged, and follow each other in one ragged tensor",
+  async () => {
+    using x = tf.tensor([[1, 2], [3, 4]]);
+    const f = (row: tf.Tensor) => ({
+      rows: tf.RaggedTensor.fromRowSplits(tf.mul(row, 10), [0, 0, 2]),
+      sum: tf.sum(row),
+    });
+    const told = await texts(async () => {
+      for (const run of [tf.vmap(f as never), tf.function(tf.vmap(f as never))]) {
+        const { rows, sum } = (run as (x: tf.Tensor) => unknown)(x) as ReturnType<typeof f>;
+        assertEquals([rows.toList(), await sum.array()], [[[[], [10, 20]], [[], [30, 40]]], [
+          3,
+          7,
+        ]]);
+      }
+      const mapped = tf.vectorizedMap(f as never, x) as unknown as ReturnType<typeof f>;
+      assertEquals(mapped.rows.toList(), [[[], [10, 20]], [[], [30, 40]]]);
+    });
+    assertEquals(told.length, 3);
+    assertThrows(
+      () => tf.vmap(f as never, { outAxes: 1 })(x as never),
+      tf.ValueError,
+      "another axis than 0",
+    );
+  },
+);
+
+testOnDevices("what the function of vmap() throws comes out, and nothing is left", () => {
+  using x = tf.ones([3, 2]);
+  const before = tf.memory().numTensors;
+  const mapped = tf.vmap((row: tf.Tensor): tf.Tensor => {
+    tf.mul(row, 2);
+    throw new RangeError("mine");
+  });
+  assertThrows(() => mapped(x), RangeError, "mine");
+  assertEquals(tf.memory().numTensors, before);
+});

@@ -1,6 +1,6 @@
 /** Messages and status texts of gRPC in HTTP/2. */
 import { ResourceExhaustedError, UnimplementedError } from "../../engine/core/errors.ts";
-import type { HeldBytes } from "./http2_limits.ts";
+import type { ByteBudget } from "../../library/io/byte_budget.ts";
 import { MAX_MESSAGE_BYTES, type Parts, type TransportOptions } from "./transport.ts";
 
 /** Bytes of a message's head: the compression flag and the length. */
@@ -17,14 +17,14 @@ export function headOf(parts: Parts): Uint8Array {
 /** Collects the one message of a stream. Keeps nothing of a message that is too long, and takes memory as its bytes come. */
 export class Message {
   readonly #most: number;
-  readonly #held: HeldBytes;
+  readonly #held: ByteBudget;
   readonly #head = new Uint8Array(HEAD);
   #seen = 0;
   #length = 0;
   #body: Uint8Array | null = null;
   #isReleased = false;
 
-  constructor({ maxMessageBytes = MAX_MESSAGE_BYTES }: TransportOptions, held: HeldBytes) {
+  constructor({ maxMessageBytes = MAX_MESSAGE_BYTES }: TransportOptions, held: ByteBudget) {
     this.#most = maxMessageBytes;
     this.#held = held;
   }

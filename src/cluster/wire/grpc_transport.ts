@@ -12,7 +12,8 @@ import { after } from "../../engine/runtime/run/timers.ts";
 import type { Headers } from "./hpack.ts";
 import { decodeStatus, encodeStatus, headOf, Message } from "./grpc_message.ts";
 import { Http2Connection, LOST } from "./http2.ts";
-import { HeldBytes } from "./http2_limits.ts";
+import type { ByteBudget } from "../../library/io/byte_budget.ts";
+import { heldBytes } from "./http2_limits.ts";
 import type { Http2Stream, StreamEvents } from "./http2_stream.ts";
 import {
   type CallOptions,
@@ -49,7 +50,7 @@ function listen(
   options: TransportOptions = {},
 ): Promise<Listener> {
   checkSecret(options);
-  const connections = new Set<Http2Connection>(), held = heldBytes(options);
+  const connections = new Set<Http2Connection>(), held = messageBytes(options);
   const accept = (stream: Http2Stream): StreamEvents =>
     new Answering(stream, handler, options, held);
   const server = serverOf(options.tls, (socket) => {
@@ -96,8 +97,8 @@ const MOST_CONNECTIONS = 4096;
 /** Longest messages that calls may hold together while they come. */
 const MESSAGES_HELD = 4;
 
-function heldBytes({ maxMessageBytes = MAX_MESSAGE_BYTES }: TransportOptions): HeldBytes {
-  return new HeldBytes(MESSAGES_HELD * maxMessageBytes);
+function messageBytes({ maxMessageBytes = MAX_MESSAGE_BYTES }: TransportOptions): ByteBudget {
+  return heldBytes(MESSAGES_HELD * maxMessageBytes);
 }
 
 /** Milliseconds between two checks of a closing server for open calls. */
@@ -129,7 +130,7 @@ class Answering implements StreamEvents {
     stream: Http2Stream,
     handler: Handler,
     options: TransportOptions,
-    held: HeldBytes,
+    held: ByteBudget,
   ) {
     this.#stream = stream;
     this.#handler = handler;
@@ -208,7 +209,7 @@ class Asking implements StreamEvents {
   #status: ReadonlyMap<string, string> = new Map();
   #failed: unknown;
 
-  constructor(options: TransportOptions, held: HeldBytes) {
+  constructor(options: TransportOptions, held: ByteBudget) {
     this.#message = new Message(options, held);
     const { promise, ...settle } = Promise.withResolvers<Uint8Array>();
     this.answer = promise;
@@ -266,7 +267,7 @@ class Lost extends Error {}
 class GrpcChannel implements Channel {
   readonly #target: string;
   readonly #options: TransportOptions;
-  readonly #held: HeldBytes;
+  readonly #held: ByteBudget;
   #connection: Http2Connection | null = null;
   #closed = false;
 
@@ -274,7 +275,7 @@ class GrpcChannel implements Channel {
     checkSecret(options);
     this.#target = targetOf(target);
     this.#options = networkOf(target, options);
-    this.#held = heldBytes(options);
+    this.#held = messageBytes(options);
   }
 
   async call(path: string, request: Uint8Array, options: CallOptions = {}): Promise<Uint8Array> {

@@ -1,5 +1,6 @@
 /** Limits of what other ends may ask for without giving anything: RFC 9113, 10.5. */
 import { DataLossError, ResourceExhaustedError } from "../../engine/core/errors.ts";
+import { ByteBudget } from "../../library/io/byte_budget.ts";
 
 /**
  * Most frames a second of one connection that carry neither a call's headers nor its bytes: resets, settings, pings, windows. Reading
@@ -22,26 +23,10 @@ export class FrameRate {
   }
 }
 
-/** Bytes of messages that the calls of a server or a channel have sent so far: they are bounded together. */
-export class HeldBytes {
-  readonly #most: number;
-  #held = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  /** Takes room for bytes. Throws `ResourceExhaustedError` where there is none. */
-  take(bytes: number): void {
-    if (this.#held + bytes > this.#most) {
-      throw new ResourceExhaustedError(
-        `Cannot read a message: those of all calls together take more than ${this.#most} bytes`,
-      );
-    }
-    this.#held += bytes;
-  }
-
-  release(bytes: number): void {
-    this.#held -= bytes;
-  }
+/** Bounds the bytes of messages that the calls of a server or a channel have sent so far, together. */
+export function heldBytes(most: number): ByteBudget {
+  return new ByteBudget(most, (most) =>
+    new ResourceExhaustedError(
+      `Cannot read a message: those of all calls together take more than ${most} bytes`,
+    ));
 }

@@ -1,7 +1,7 @@
 /** vmap and vectorizedMap: functions of a row become functions of all rows. */
 import { currentInterpreter } from "../core/apply.ts";
 import { optionCheck, wantFunction } from "../core/arguments.ts";
-import { CompositeTensor } from "../core/composite.ts";
+import { CompositeSpec, CompositeTensor } from "../core/composite.ts";
 import { ValueError } from "../core/errors.ts";
 import { flatten, isNested, type Nest, packAs } from "../core/nest.ts";
 import { mergeShapes, normalizeAxis, type PartialShape } from "../core/shape.ts";
@@ -87,7 +87,7 @@ export function vmap<A extends readonly unknown[], R extends Nest<Tensor>>(
 
 /**
  * Calls `fn` on each row of `elems`, a tensor or a nest of tensors, and stacks the results, as {@linkcode mapFn} does, but all
- * rows at once as {@linkcode vmap} does. Ragged and sparse elements are visited one by one. Follows TensorFlow
+ * rows at once as {@linkcode vmap} does. Ragged and sparse elements and results are visited one by one. Follows TensorFlow
  * `tf.vectorized_map`.
  *
  * @example
@@ -102,8 +102,7 @@ export function vectorizedMap<const E, R extends Nest<Tensor>>(
   elems: E,
 ): R {
   wantFunction(fn, "fn", "vectorizedMap");
-  const leaves = isNested(elems) ? flatten<unknown>(elems as Nest<unknown>) : [elems];
-  if (leaves.some((v) => v instanceof CompositeTensor)) return mapFn(fn, elems);
+  if (leavesOf(elems).some((v) => v instanceof CompositeTensor)) return mapFn(fn, elems);
   const { like, tensors } = nestOf(elems, "elems", "vectorizedMap");
   const call = (...rows: Tensor[]): R =>
     fn((like === null ? rows[0] : packAs(like, rows)) as TensorsOf<E>);
@@ -133,7 +132,15 @@ function overRows(
     if (!currentInterpreter().symbolic && hasOpsOfGraphs(traced.f.graph)) {
       return tfFunction(() => overRows(fn, leaves, name, outAxes))();
     }
-    const tensors = ofTapes(traced.f.graph) ? inTurn(fn, inputs) : runRows(
+    if (leavesOf(traced.structure).some((leaf) => leaf instanceof CompositeSpec)) {
+      if ([outAxes].flat().some((axis) => axis !== 0)) {
+        throw new ValueError(
+          `Cannot return ragged or sparse rows from ${name} along another axis than 0`,
+        );
+      }
+      return inTurn(fn, inputs);
+    }
+    const tensors = ofTapes(traced.f.graph) ? leavesOf(inTurn(fn, inputs)) as Tensor[] : runRows(
       traced.f.graph,
       inputs,
       traced.f.graph.captures.map(({ outer }) => ({ all: outer, batched: false })),
@@ -201,17 +208,20 @@ function hasOpsOfGraphs(graph: FuncGraph): boolean {
   });
 }
 
-/** Calls the function for each row by itself. */
-function inTurn(fn: (...rows: Tensor[]) => unknown, inputs: readonly RowValue[]): Tensor[] {
+/** Calls the function for each row by itself, and stacks the results in their nest. */
+function inTurn(fn: (...rows: Tensor[]) => unknown, inputs: readonly RowValue[]): unknown {
   loopWarning.write(
-    "vmap has no rule for gradients of control flow and for lists: the function runs in a loop over the rows",
+    "vmap has no rule for gradients of control flow, lists, and ragged or sparse results: the function runs in a loop over the rows",
   );
   const batched = inputs.filter((v) => v.batched).map((v) => v.all as Tensor);
   return mapFn((rows: Tensor[]) => {
     const left = [...rows];
-    const result = fn(...inputs.map((v) => v.batched ? left.shift()! : v.all as Tensor));
-    return isNested(result) ? flatten(result as Nest<Tensor>) : [result as Tensor];
+    return fn(...inputs.map((v) => v.batched ? left.shift()! : v.all as Tensor)) as Nest<Tensor>;
   }, batched);
+}
+
+function leavesOf(nest: unknown): unknown[] {
+  return isNested(nest) ? flatten<unknown>(nest as Nest<unknown>) : [nest];
 }
 
 function packed(

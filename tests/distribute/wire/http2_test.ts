@@ -5,7 +5,7 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { grpcTransport, type Listener, MemoryTransport } from "@weft/weft/distribute";
 import { Message } from "../../../src/cluster/wire/grpc_message.ts";
 import { HeaderReader, type Headers, writeHeaders } from "../../../src/cluster/wire/hpack.ts";
-import { HeldBytes } from "../../../src/cluster/wire/http2_limits.ts";
+import { heldBytes } from "../../../src/cluster/wire/http2_limits.ts";
 
 const { errors } = tf;
 const HOST = { host: "127.0.0.1", port: 0 };
@@ -312,7 +312,7 @@ Deno.test("large messages go both ways at once, as the other end takes them", as
 });
 
 Deno.test("messages take memory as their bytes come, and together no more than four of the longest", () => {
-  const most = 1 << 20, held = new HeldBytes(4 * most);
+  const most = 1 << 20, held = heldBytes(4 * most);
   const head = new Uint8Array(5);
   new DataView(head.buffer).setUint32(1, most);
   const open = Array.from({ length: 50 }, () => {
