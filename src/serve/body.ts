@@ -1,6 +1,5 @@
 /** Bodies of requests, read up to a limit. */
-import { ByteBudget } from "../library/io/byte_budget.ts";
-import { concatBytes } from "../library/io/bytes.ts";
+import { ByteBudget, concatBytes } from "../library/io/bytes.ts";
 import { HttpError } from "./http_error.ts";
 
 /** Bounds the bytes of all bodies that requests hold until they are answered. Beyond them is `HttpError` 429. */

@@ -3,7 +3,7 @@ import { ValueError } from "../engine/core/errors.ts";
 import { optionCheck } from "../engine/core/arguments.ts";
 import { after } from "../engine/runtime/run/timers.ts";
 import type { BatchingOptions } from "./batcher.ts";
-import type { ByteBudget } from "../library/io/byte_budget.ts";
+import type { ByteBudget } from "../library/io/bytes.ts";
 import { bodyBytes, readBody } from "./body.ts";
 import { errorResponse, HttpError } from "./http_error.ts";
 import { infer, JSON_LENGTH, modelJson } from "./inference_protocol.ts";

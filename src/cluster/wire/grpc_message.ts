@@ -1,6 +1,6 @@
 /** Messages and status texts of gRPC in HTTP/2. */
 import { ResourceExhaustedError, UnimplementedError } from "../../engine/core/errors.ts";
-import type { ByteBudget } from "../../library/io/byte_budget.ts";
+import type { ByteBudget } from "../../library/io/bytes.ts";
 import { MAX_MESSAGE_BYTES, type Parts, type TransportOptions } from "./transport.ts";
 
 /** Bytes of a message's head: the compression flag and the length. */

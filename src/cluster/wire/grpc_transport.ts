@@ -12,7 +12,7 @@ import { after } from "../../engine/runtime/run/timers.ts";
 import type { Headers } from "./hpack.ts";
 import { decodeStatus, encodeStatus, headOf, Message } from "./grpc_message.ts";
 import { Http2Connection, LOST } from "./http2.ts";
-import type { ByteBudget } from "../../library/io/byte_budget.ts";
+import type { ByteBudget } from "../../library/io/bytes.ts";
 import { heldBytes } from "./http2_limits.ts";
 import type { Http2Stream, StreamEvents } from "./http2_stream.ts";
 import {

@@ -1,6 +1,6 @@
 /** Limits of what other ends may ask for without giving anything: RFC 9113, 10.5. */
 import { DataLossError, ResourceExhaustedError } from "../../engine/core/errors.ts";
-import { ByteBudget } from "../../library/io/byte_budget.ts";
+import { ByteBudget } from "../../library/io/bytes.ts";
 
 /**
  * Most frames a second of one connection that carry neither a call's headers nor its bytes: resets, settings, pings, windows. Reading
