@@ -1,31 +1,19 @@
 /** Finds what differs between rows in a body, before it runs. */
 import { effectsOf, isRead } from "../graph/effect_order.ts";
-import { FuncGraph } from "../graph/func_graph.ts";
+import { bodiesOf, type FuncGraph } from "../graph/func_graph.ts";
 import type { Operation } from "../graph/operation.ts";
 
 /** True where an op acts or draws random numbers, itself or in a function that it calls: each row does so by itself. */
 export function acts(op: Operation): boolean {
   if (isRead(op) || op.type === "VarHandleOp") return false;
   if (effectsOf(op) !== "none") return true;
-  const called = calledBy(op);
+  const called = bodiesOf(op);
   return called.length > 0 ? called.some(actsInside) : op.def.stateful === true;
 }
 
 /** True where an op of a body acts. */
 export function actsInside(graph: FuncGraph): boolean {
   return graph.operations.some(acts);
-}
-
-/** The bodies of the functions that an op calls. */
-export function calledBy({ attrs }: Operation): FuncGraph[] {
-  return Object.values(attrs).flatMap((value) => {
-    const called = value as
-      | { readonly graph?: unknown; readonly f?: { readonly graph?: unknown } }
-      | null
-      | undefined;
-    const graph = called?.graph ?? called?.f?.graph;
-    return graph instanceof FuncGraph ? [graph] : [];
-  });
 }
 
 /** Returns which results of a body differ between rows, where these of its inputs and captures do. */

@@ -7,7 +7,7 @@ import { flatten, isNested, type Nest, packAs } from "../core/nest.ts";
 import { mergeShapes, normalizeAxis, type PartialShape } from "../core/shape.ts";
 import type { Tensor } from "../core/tensor.ts";
 import { TypeError } from "../core/throwing/builtin_errors.ts";
-import type { FuncGraph } from "../graph/func_graph.ts";
+import { bodiesOf, type FuncGraph } from "../graph/func_graph.ts";
 import { slice } from "../ops/array/slice.ts";
 import { shape } from "../ops/array/view.ts";
 import { intVector } from "../ops/input.ts";
@@ -16,7 +16,6 @@ import { nestOf } from "../runtime/control/elems.ts";
 import { mapFn, type TensorsOf } from "../runtime/control/functional_ops.ts";
 import { tfFunction } from "../runtime/functions/function.ts";
 import { tidy } from "../runtime/eager/tensor.ts";
-import { calledBy } from "./differing.ts";
 import { batchedOf, moveAxis, type Rows, type RowValue } from "./values.ts";
 import { loopWarning, runRows } from "./walk.ts";
 
@@ -195,14 +194,14 @@ function rowsIn(inputs: readonly RowValue[], name: string): Rows {
 function ofTapes(graph: FuncGraph): boolean {
   return graph.operations.some((op) =>
     OF_TAPES.has(op.type) || op.inputs.some((t) => t.dtype === "variant") ||
-    calledBy(op).some(ofTapes)
+    bodiesOf(op).some(ofTapes)
   );
 }
 
 /** True where a body, or a function that it calls, has an op that runs in graphs alone, such as a script of tensors. */
 function hasOpsOfGraphs(graph: FuncGraph): boolean {
   return graph.operations.some((op) => {
-    const { host } = op.def, called = calledBy(op);
+    const { host } = op.def, called = bodiesOf(op);
     if (called.length > 0) return called.some(hasOpsOfGraphs);
     return host !== undefined && host.eager === undefined;
   });

@@ -148,10 +148,7 @@ export class FuncGraph extends Graph {
 
   /** Orders effects automatically, and tracks the depth of calls. */
   protected override onOperation(op: Operation): void {
-    for (const { name, type } of op.def.signature.attrDefs) {
-      if (type !== "func") continue;
-      const called = op.attrs[name] as Called | null, graph = called?.graph ?? called?.f?.graph;
-      if (!(graph instanceof FuncGraph)) continue;
+    for (const graph of bodiesOf(op)) {
       this.#calls = Math.max(this.#calls, graph.#calls + 1);
       this.#checkDepth(this.#calls, "calls");
     }
@@ -169,6 +166,15 @@ export class FuncGraph extends Graph {
     // An unused read can be dropped.
     if (!isRead(op)) this.effects.push(op);
   }
+}
+
+/** Returns the bodies of the functions that an op calls. */
+export function bodiesOf({ def, attrs }: Pick<Operation, "def" | "attrs">): FuncGraph[] {
+  return def.signature.attrDefs.flatMap(({ name, type }) => {
+    if (type !== "func") return [];
+    const called = attrs[name] as Called | null, graph = called?.graph ?? called?.f?.graph;
+    return graph instanceof FuncGraph ? [graph] : [];
+  });
 }
 
 /** Returns the attributes that describe the effects of the functions that an op calls. */
