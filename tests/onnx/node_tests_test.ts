@@ -15,7 +15,7 @@ const EXPECTED = new URL("expected_failures.json", import.meta.url);
 /** Reasons by the names of cases: those of all devices, and those of one. */
 type Expected = Record<"all" | TestDevice, Record<string, string>>;
 
-const PACKS = ["node_tests", "node_tests_large", "contrib_tests", "models"] as const;
+const PACKS = ["node_tests", "node_tests_large", "contrib_tests", "ort_tests", "models"] as const;
 const UPDATES = Deno.env.get("WEFT_ONNX_UPDATE") === "1";
 const found: Partial<Record<TestDevice, Record<string, string>>> = {};
 

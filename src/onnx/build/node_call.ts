@@ -240,6 +240,11 @@ export class NodeCall {
     return Object.hasOwn(graphs, name) ? graphs[name] : this.fail(`it has no graph "${name}"`);
   }
 
+  /** Returns the node with other inputs. */
+  with(inputs: readonly (Value | null)[]): NodeCall {
+    return new NodeCall(this.node, inputs, this.#around);
+  }
+
   /** Runs a graph among the attributes. */
   run(name: string, inputs: readonly Value[] = []): Value[] {
     return this.#around.runGraph(this.graph(name), inputs);

@@ -5,4 +5,5 @@ export { TensorArray } from "../../engine/runtime/control/tensor_array.ts";
 export { whileLoop } from "../../engine/runtime/control/while_loop.ts";
 export { tidy } from "../../engine/runtime/eager/tensor.ts";
 export { Tensor } from "../../engine/core/tensor.ts";
+export { cropAndResize } from "../../engine/ops/image/crop.ts";
 export * from "../../engine/ops/functions.ts";

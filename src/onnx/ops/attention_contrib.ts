@@ -3,6 +3,7 @@ import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
 import { op, type OpEntry } from "../build/rule.ts";
 import { attend, extentOf, joinHeads, minus, placesOf, rotate, splitHeads } from "./heads.ts";
+import { centred, oneOf } from "./quantised/linear.ts";
 import { like, to } from "./raw.ts";
 import * as tf from "../build/tf.ts";
 
@@ -55,17 +56,36 @@ export function maskedAttention(
   return joinHeads(n, y);
 }
 
-function attention(n: NodeCall): (Tensor | null)[] {
+/** Attends with queries, keys and values that are one product; `past` is the place of keys and values before them. */
+function packedAttention(
+  n: NodeCall,
+  product: Tensor,
+  { past, ...masks }: Masks & { readonly past: number },
+): (Tensor | null)[] {
   const { attributes } = n, heads = attributes.int("num_heads", 0);
   if (attributes.flag("do_rotary")) n.lacks("do_rotary");
   if (attributes.flag("past_present_share_buffer")) n.lacks("a shared buffer of past keys");
-  const product = tf.matMul(n.x(0), n.x(1)), all = n.has(2) ? tf.add(product, n.x(2)) : product;
+  const all = n.has(2) ? tf.add(product, n.x(2)) : product;
   const width = n.dims(1)[1] ?? n.needs("the columns of input 1");
   const sizes = attributes.ints("qkv_hidden_sizes") ?? [width / 3, width / 3, width / 3];
   const [q, ...own] = tf.split(all, [...sizes], -1).map((x) => splitHeads(n, x, heads));
-  const [k, v] = n.has(4) ? tf.unstack(n.x(4)).map((past, i) => tf.concat([past, own[i]], 2)) : own;
-  const y = maskedAttention(n, [q, k, v], { mask: 3, bias: 5 });
+  const [k, v] = n.has(past)
+    ? tf.unstack(n.x(past)).map((before, i) => tf.concat([before, own[i]], 2))
+    : own;
+  const y = maskedAttention(n, [q, k, v], masks);
   return [y, n.wants(1) ? tf.stack([k, v]) : null];
+}
+
+function attention(n: NodeCall): (Tensor | null)[] {
+  return packedAttention(n, tf.matMul(n.x(0), n.x(1)), { mask: 3, past: 4, bias: 5 });
+}
+
+/** Attends to levels times levels; the scales and zero points of weights may be those of columns. */
+function quantisedAttention(n: NodeCall): (Tensor | null)[] {
+  const of = (i: number): Tensor | null => n.has(i) ? oneOf(n.x(i)) : null;
+  const product = tf.matMul(centred(n.x(0), of(6)), centred(n.x(1), of(7)));
+  const scaled = tf.mul(product, tf.mul(of(3)!, of(4)!));
+  return packedAttention(n, to(scaled, n.dtype(2)), { mask: 5, past: 8, bias: 9 });
 }
 
 /** Returns the queries, keys and values of a node, which may be packed into one input. */
@@ -133,5 +153,6 @@ const MICROSOFT = { domain: "com.microsoft" };
 export const ATTENTION_CONTRIB: readonly OpEntry[] = [
   op("Attention", 1, attention, MICROSOFT),
   op("MultiHeadAttention", 1, multiHeadAttention, MICROSOFT),
+  op("QAttention", 1, quantisedAttention, MICROSOFT),
   op("RotaryEmbedding", 1, rotaryEmbedding, MICROSOFT),
 ];

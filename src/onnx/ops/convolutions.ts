@@ -96,8 +96,18 @@ function cropsOf(n: NodeCall, { kernel, strides, dilations, pads }: Sliding): [n
 }
 
 function convTranspose(n: NodeCall): RuleOutput {
+  return transposed(n, n.attributes.ints("pads"), 2);
+}
+
+/** Convolves transposed with pads, which an attribute or an input tells, and the bias at a place. */
+function transposed(
+  n: NodeCall,
+  given: readonly number[] | undefined,
+  bias: number,
+): RuleOutput {
   const { attributes } = n, kernel = kernelOf(n), axes = kernel.length, ones = kernel.map(() => 1);
-  const pads = attributes.ints("pads") ?? new Array<number>(2 * axes).fill(0);
+  const pads = given ?? new Array<number>(2 * axes).fill(0);
+  if (pads.length !== 2 * axes) n.fail(`it has ${pads.length} pads, wanted ${2 * axes}`);
   const sliding: Sliding = {
     kernel,
     strides: attributes.ints("strides") ?? ones,
@@ -109,8 +119,8 @@ function convTranspose(n: NodeCall): RuleOutput {
   const reach = (d: number, i: number): number =>
     strides[i] * (d - 1) + (window[i] - 1) * dilations[i] + 1;
   // The full result, before padding cuts it.
-  const given = [n.dims(0)[0], ...axes === 1 ? [1] : [], ...n.dims(0).slice(2)];
-  const full = given.map((d, i) => d === null || i === 0 ? d : reach(d, i - 1));
+  const extent = [n.dims(0)[0], ...axes === 1 ? [1] : [], ...n.dims(0).slice(2)];
+  const full = extent.map((d, i) => d === null || i === 0 ? d : reach(d, i - 1));
   const extents = full.includes(null) ? tf.shape(images) : null;
   const sizes = vectorOf([...full, n.concrete(1)[1]], (i) => {
     const extent = elementOf(extents!, i);
@@ -131,7 +141,7 @@ function convTranspose(n: NodeCall): RuleOutput {
     ...cropsOf(n, sliding),
   ] as [number, number][]);
   if (axes === 1) y = tf.squeeze(y, 1);
-  return Value.channelsLast(n.has(2) ? tf.add(y, n.x(2)) : y);
+  return Value.channelsLast(n.has(bias) ? tf.add(y, n.x(bias)) : y);
 }
 
 /** Cuts elements off the spatial axes of images, or adds zeros after them. */
@@ -151,4 +161,10 @@ function cropped(x: Tensor, crops: readonly (readonly [number, number])[]): Tens
 export const CONVOLUTIONS: readonly OpEntry[] = [
   op("Conv", 1, conv),
   op("ConvTranspose", 1, convTranspose),
+  op(
+    "ConvTransposeWithDynamicPads",
+    1,
+    (n) => transposed(n, n.has(2) ? n.wantInts(2) : undefined, 3),
+    { domain: "com.microsoft", known: [2] },
+  ),
 ];

@@ -69,7 +69,8 @@ function fusedGemm(n: NodeCall): Tensor {
   return activated(n, y, params);
 }
 
-function fusedConv(n: NodeCall): RuleOutput {
+/** Convolves, adds an image and activates the sum. */
+export function fusedConv(n: NodeCall): RuleOutput {
   const { attributes } = n;
   const sliding = slidingOf(n, attributes.ints("kernel_shape") ?? n.concrete(1).slice(2));
   let y = convolve(n.last(0), n.x(1), sliding, attributes.int("group", 1));

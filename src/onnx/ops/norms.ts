@@ -6,6 +6,7 @@ import { op, type OpEntry, type Rule, type RuleOutput } from "../build/rule.ts";
 import { Value } from "../build/value.ts";
 import { dtypeOfNumber } from "../file/types.ts";
 import { like, to, wide } from "./raw.ts";
+import { extentOf, reshaped } from "./heads.ts";
 import { lastAxis, permuted } from "./indexing.ts";
 import * as tf from "../build/tf.ts";
 
@@ -51,7 +52,7 @@ function instanceNorm(n: NodeCall): Tensor {
 }
 
 /** Subtracts the mean of elements and divides by their standard deviation. */
-function standardised(
+export function standardised(
   x: Tensor,
   axes: number[],
   epsilon: number,
@@ -104,15 +105,16 @@ function groupNorm(n: NodeCall): Tensor {
     dims = n.dims(0),
     rank = dims.length;
   const channels = dims[1] ?? n.needs("the channels of input 0"), each = channels / groups;
-  const x = wide(n.x(0)), shape = n.concrete(0);
-  const parts = tf.reshape(x, [shape[0], groups, -1]);
-  const { y } = standardised(parts, [2], attributes.float("epsilon", 1e-5));
+  const x = wide(n.x(0)), [batch, , ...spatial] = dims.map((_, axis) => extentOf(x, axis));
+  const parts = reshaped(x, [batch, groups, each, ...spatial]);
+  const axes = dims.slice(1).map((_, i) => i + 2);
+  const { y } = standardised(parts, axes, attributes.float("epsilon", 1e-5));
   const of = (i: number): Tensor => {
     const v = to(n.x(i), x.dtype);
     const all = n.version >= 21 ? v : tf.reshape(tf.tile(tf.expandDims(v, 1), [1, each]), [-1]);
     return atChannels(all, rank);
   };
-  return to(tf.add(tf.mul(tf.reshape(y, shape), of(1)), of(2)), n.dtype(0));
+  return to(tf.add(tf.mul(reshaped(y, [batch, channels, ...spatial]), of(1)), of(2)), n.dtype(0));
 }
 
 function lrn(n: NodeCall): RuleOutput {

@@ -32,8 +32,11 @@ function orderOfRows(rows: Tensor): Tensor {
 }
 
 /** Finds unique elements or slices, the first place of each, the index of each element among them, and their counts. */
-function unique(n: NodeCall): RuleOutput[] {
-  const { attributes } = n, isSorted = attributes.flag("sorted", true);
+export function unique(
+  n: NodeCall,
+  isSorted: boolean = n.attributes.flag("sorted", true),
+): RuleOutput[] {
+  const { attributes } = n;
   const hasAxis = attributes.has("axis"), rank = hasAxis ? n.rank(0) : 1;
   const axis = hasAxis ? n.axis("axis", 0, rank) : 0;
   const x = hasAxis ? n.x(0) : tf.reshape(n.x(0), [-1]);

@@ -13,8 +13,8 @@ type Pairs = [before: number, after: number][];
 /** Returns the padding of each axis; negative numbers crop. Undefined if only known at run time. */
 function padsOf(n: NodeCall): Pairs | undefined {
   const rank = n.rank(0), { attributes } = n;
-  const flat = n.version < 11 ? attributes.ints("pads") ?? attributes.ints("paddings") : n.ints(1);
-  if (flat === undefined) return undefined;
+  const flat = n.has(1) ? n.ints(1) : attributes.ints("pads") ?? attributes.ints("paddings");
+  if (flat === undefined) return n.has(1) ? undefined : n.fail("it has no pads");
   const axes = n.has(3) ? n.wantInts(3).map((a) => normalizeAxis(a, rank)) : null;
   const pairs: Pairs = Array.from({ length: rank }, () => [0, 0]);
   const count = flat.length / 2;
@@ -35,7 +35,7 @@ function cropped(x: Tensor, pairs: Pairs, n: NodeCall): Tensor {
 
 function pad(n: NodeCall): RuleOutput {
   const mode = n.attributes.text("mode", "constant"), pairs = padsOf(n);
-  const value = n.version < 11
+  const value = !n.has(1)
     ? like(n.x(0), n.attributes.float("value", 0))
     : n.has(2) && n.shape(2)?.[0] !== 0
     ? tf.reshape(n.x(2), [])
@@ -141,6 +141,7 @@ export const PADDING: readonly OpEntry[] = [
   op("CenterCropPad", 18, centerCropPad, { known: [1] }),
   op("DepthToSpace", 1, depthToSpace),
   op("Pad", 1, pad, { known: [1, 2, 3], grows: true }),
+  op("Pad", 1, pad, { domain: "com.microsoft", known: [1, 2], grows: true }),
   op("SpaceToDepth", 1, spaceToDepth),
   op("TensorScatter", 24, tensorScatter),
 ];

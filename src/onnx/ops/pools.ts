@@ -87,7 +87,8 @@ function padded(n: NodeCall, x: Tensor, pads: Pairs, value: number): [Tensor, nu
   ];
 }
 
-function maxPool(n: NodeCall): RuleOutput | RuleOutput[] {
+/** Pools by the maximum. */
+export function maxPool(n: NodeCall): RuleOutput | RuleOutput[] {
   const { sliding, pads } = windows(n);
   if (n.wants(1)) return maxPoolWithPlaces(n, sliding, pads);
   const isDilated = sliding.dilations.some((d) => d !== 1);

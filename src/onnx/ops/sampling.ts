@@ -1,4 +1,4 @@
-/** Samples images between and beyond their points: grids, regions, deformed windows. */
+/** Samples images between and beyond their points: grids, deformed windows. */
 import { NdArray } from "../../engine/core/nd_array.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { NodeCall } from "../build/node_call.ts";
@@ -11,7 +11,7 @@ import * as tf from "../build/tf.ts";
 type Border = "zeros" | "border" | "reflection";
 
 /** Coordinates `[batch, points, axes]` from 0 to extent−1 in images, and the images as `[batch, places, channels]`. */
-interface Sampler {
+export interface Sampler {
   readonly rows: Tensor;
   readonly extents: readonly number[];
   readonly border: Border;
@@ -33,7 +33,7 @@ function reflected(x: Tensor, low: number, high: number): Tensor {
  * Returns the elements at integral coordinates, one tensor for each axis `[batch, points]`:
  * `[batch, points, channels]`.
  */
-function elementsAt(
+export function elementsAt(
   { rows, extents, border, alignsCorners }: Sampler,
   at: readonly Tensor[],
 ): Tensor {
@@ -107,12 +107,16 @@ function cubicAt(sampler: Sampler, at: readonly Tensor[]): Tensor {
 }
 
 /** Converts images `[batch, channels, …]` to rows of channels, one for each place. */
-function rowsOf(x: Tensor, dims: readonly number[]): Tensor {
+export function rowsOf(x: Tensor, dims: readonly number[]): Tensor {
   return tf.transpose(tf.reshape(x, [dims[0], dims[1], -1]), [0, 2, 1]);
 }
 
 /** Converts rows of channels to images. */
-function imagesOf(rows: Tensor, dims: readonly number[], extents: readonly number[]): Tensor {
+export function imagesOf(
+  rows: Tensor,
+  dims: readonly number[],
+  extents: readonly number[],
+): Tensor {
   return tf.reshape(tf.transpose(rows, [0, 2, 1]), [dims[0], dims[1], ...extents]);
 }
 
@@ -283,65 +287,6 @@ function deformConv(n: NodeCall): Tensor {
   return to(tf.reshape(tf.transpose(y, [0, 2, 1]), [batch, w[0], ...out]), n.dtype(0));
 }
 
-/** Pools regions of images to one size, by the mean or maximum of points in each cell. */
-function roiAlign(n: NodeCall): Tensor {
-  const { attributes } = n, dims = n.concrete(0), regions = n.concrete(1)[0];
-  const isMax = attributes.text("mode", "avg") === "max",
-    scale = attributes.float("spatial_scale", 1);
-  const isHalf = n.version >= 16 &&
-    attributes.text("coordinate_transformation_mode", "half_pixel") === "half_pixel";
-  const out = [attributes.int("output_height", 1), attributes.int("output_width", 1)];
-  const ratio = attributes.int("sampling_ratio", 0), boxes = n.wantNumbers(1);
-  const rows = to(rowsOf(n.x(0), dims), "float32"), extents = dims.slice(2);
-  const batch = n.index(2), results: Tensor[] = [];
-  for (let r = 0; r < regions; r++) {
-    const [x1, y1, x2, y2] = boxes.slice(4 * r, 4 * r + 4).map((v) =>
-      v * scale - (isHalf ? 0.5 : 0)
-    );
-    const begin = [y1, x1];
-    const whole = [y2 - y1, x2 - x1].map((v) => isHalf ? v : Math.max(1, v));
-    const cell = whole.map((v, a) => v / out[a]);
-    const samples = cell.map((c) => ratio > 0 ? ratio : Math.max(1, Math.ceil(c)));
-    const count = out[0] * out[1] * samples[0] * samples[1];
-    const at = [0, 1].map(() => new Float32Array(count)), kept = new Float32Array(count);
-    for (let i = 0; i < count; i++) {
-      const sx = i % samples[1], sy = Math.floor(i / samples[1]) % samples[0];
-      const c = Math.floor(i / (samples[0] * samples[1])),
-        px = c % out[1],
-        py = Math.floor(c / out[1]);
-      const y = begin[0] + py * cell[0] + (sy + 0.5) * cell[0] / samples[0];
-      const x = begin[1] + px * cell[1] + (sx + 0.5) * cell[1] / samples[1];
-      kept[i] = Number(y >= -1 && y <= extents[0] && x >= -1 && x <= extents[1]);
-      at[0][i] = Math.min(extents[0] - 1, Math.max(0, y));
-      at[1][i] = Math.min(extents[1] - 1, Math.max(0, x));
-    }
-    const image = tf.gather(rows, tf.slice(batch, [r], [1]));
-    const places = at.map((a) => tf.tensor(new NdArray("float32", [1, count], a)));
-    const sampler: Sampler = { rows: image, extents, border: "border", alignsCorners: true };
-    const weights = tf.tensor(new NdArray("float32", [1, count, 1], kept));
-    const shape = [out[0] * out[1], samples[0] * samples[1], dims[1]];
-    if (isMax) {
-      results.push(tf.max(tf.reshape(tf.mul(greatestAt(sampler, places), weights), shape), 1));
-    } else {
-      results.push(tf.mean(tf.reshape(tf.mul(linearAt(sampler, places), weights), shape), 1));
-    }
-  }
-  const all = tf.stack(results, 0);
-  return to(imagesOf(all, [regions, dims[1]], out), n.dtype(0));
-}
-
-/** Returns the maximum of the weighted elements around coordinates. */
-function greatestAt(sampler: Sampler, at: readonly Tensor[]): Tensor {
-  const lows = at.map((x) => tf.floor(x)), parts = at.map((x, i) => tf.sub(x, lows[i]));
-  const terms = [[0, 0], [0, 1], [1, 0], [1, 1]].map((corner) => {
-    const places = lows.map((low, a) => tf.add(low, like(low, corner[a])));
-    const weight = corner.map((c, a) => c === 1 ? parts[a] : tf.sub(like(parts[a], 1), parts[a]))
-      .reduce((x, y) => tf.mul(x, y));
-    return tf.mul(elementsAt(sampler, places), tf.expandDims(weight, -1));
-  });
-  return terms.reduce((x, y) => tf.maximum(x, y));
-}
-
 /** Ops that sample images. */
 export const SAMPLING: readonly OpEntry[] = [
   op("AffineGrid", 20, affineGrid, { known: [1] }),
@@ -349,5 +294,4 @@ export const SAMPLING: readonly OpEntry[] = [
   op("DeformConv", 19, deformConv),
   op("GridSample", 16, gridSample),
   op("GridSample", 1, gridSample, { domain: "com.microsoft" }),
-  op("RoiAlign", 10, roiAlign),
 ];

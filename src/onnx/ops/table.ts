@@ -27,6 +27,11 @@ import { SEQUENCES } from "./sequences.ts";
 import { SHAPES } from "./shapes.ts";
 import { SIGNAL } from "./data/signal.ts";
 import { STRINGS } from "./data/strings.ts";
+import { CONTRIB } from "./domains/contrib.ts";
+import { ML } from "./domains/ml.ts";
+import { NHWC } from "./domains/nhwc.ts";
+import { OPTIMIZERS } from "./domains/optimizers.ts";
+import { REGIONS } from "./regions.ts";
 import { TOKENS } from "./data/tokens.ts";
 
 /** All entries, by family. */
@@ -55,6 +60,11 @@ export const OPS: readonly OpEntry[] = [
   ...SHAPES,
   ...SIGNAL,
   ...STRINGS,
+  ...CONTRIB,
+  ...ML,
+  ...NHWC,
+  ...OPTIMIZERS,
+  ...REGIONS,
   ...TOKENS,
 ];
 

@@ -1,5 +1,6 @@
 /** Fourier transforms and windows of signals. */
 import type { DType } from "../../../engine/core/dtype.ts";
+import { NdArray } from "../../../engine/core/nd_array.ts";
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { NodeCall } from "../../build/node_call.ts";
 import { op, type OpEntry, type Rule } from "../../build/rule.ts";
@@ -114,10 +115,36 @@ function windowOf(weights: readonly number[]): Rule {
   };
 }
 
+/** Makes the weights that sum bins of a spectrum to bands of the mel scale: triangles of height 1. */
+function melWeights(n: NodeCall): Tensor {
+  const [bands, length, rate, low, high] = [0, 1, 2, 3, 4].map((i) => n.wantNumbers(i)[0]);
+  const bins = Math.floor(length / 2) + 1, out = new Float64Array(bins * bands);
+  const mel = (hertz: number): number => 2595 * Math.log10(1 + hertz / 700);
+  const step = (mel(high) - mel(low)) / (bands + 2);
+  const edges = Array.from({ length: bands + 2 }, (_, i) => {
+    const hertz = 700 * (10 ** ((mel(low) + i * step) / 2595) - 1);
+    return Math.floor((length + 1) * hertz / rate);
+  });
+  if (edges[0] < 0 || edges[bands + 1] >= bins) n.fail(`its edges are not within ${bins} bins`);
+  for (let band = 0; band < bands; band++) {
+    const [left, centre, right] = edges.slice(band, band + 3);
+    for (let bin = left; bin < right; bin++) {
+      const isRise = bin < centre;
+      out[bin * bands + band] = isRise
+        ? (bin - left) / (centre - left)
+        : (right - bin) / (right - centre);
+    }
+    out[centre * bands + band] = 1;
+  }
+  const weights = tf.tensor(new NdArray("float64", [bins, bands], out));
+  return to(weights, dtypeOfNumber(n.attributes.int("output_datatype", 1)));
+}
+
 export const SIGNAL: readonly OpEntry[] = [
   op("BlackmanWindow", 17, windowOf([0.42, -0.5, 0.08]), { grows: true }),
   op("DFT", 17, dft, { known: [1, 2] }),
   op("HammingWindow", 17, windowOf([25 / 46, -21 / 46]), { grows: true }),
   op("HannWindow", 17, windowOf([0.5, -0.5]), { grows: true }),
+  op("MelWeightMatrix", 17, melWeights, { known: [0, 1, 2, 3, 4], grows: true }),
   op("STFT", 17, stft, { known: [1, 3] }),
 ];

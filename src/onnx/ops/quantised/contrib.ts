@@ -1,6 +1,6 @@
 /** Quantised numbers in com.microsoft: weights of a few bits in blocks, and ops between levels. */
 import type { Tensor } from "../../../engine/core/tensor.ts";
-import { NodeCall, type NodeSurroundings } from "../../build/node_call.ts";
+import type { NodeCall } from "../../build/node_call.ts";
 import { op, type OpEntry, type Rule, type RuleOutput } from "../../build/rule.ts";
 import { Value } from "../../build/value.ts";
 import { POOLS } from "../pools.ts";
@@ -17,6 +17,7 @@ import {
   quantizeLinear,
   spread,
 } from "./linear.ts";
+import { channelsLast } from "../domains/nhwc.ts";
 import { put1, to } from "../raw.ts";
 import * as tf from "../../build/tf.ts";
 
@@ -181,17 +182,10 @@ function globalAveragePool(x: Tensor, n: NodeCall): Tensor {
 }
 
 function averagePool(x: Tensor, n: NodeCall): Tensor {
-  const around: NodeSurroundings = {
-    tensors: new Map(),
-    lasts: new Map(),
-    runGraph: () => n.fail("it has no graphs"),
-  };
-  const isLast = n.attributes.flag("channels_last");
-  const value = isLast ? Value.channelsLast(x) : Value.of(x), { rule } = AVERAGE;
-  const y = rule!(new NodeCall(n.node, [value], around)) as RuleOutput;
-  const made = y instanceof Value ? y : Value.of(y as Tensor);
-  if (isLast) return made.last!;
-  return new NodeCall(n.node, [made], around).x(0);
+  const { rule } = AVERAGE;
+  if (n.attributes.flag("channels_last")) return channelsLast(n.with([Value.of(x)]), rule!)[0];
+  const y = rule!(n.with([Value.of(x)])) as RuleOutput;
+  return n.with([y instanceof Value ? y : Value.of(y as Tensor)]).x(0);
 }
 
 const AVERAGE = POOLS.find(({ name }) => name === "AveragePool")!;
