@@ -138,6 +138,24 @@ Deno.test("functions made anew at one line are told of once, with the line", asy
   assert(!/tfFunction|Tracer/.test(texts[0]), texts[0]);
 });
 
+Deno.test("functions take no stack before many have their text, and those of two lines are counted apart", async () => {
+  using stacks = stub(Error, "captureStackTrace");
+  const call = (f: (x: tf.Tensor) => unknown): void => tf.tidy(() => void f(tf.scalar(1)));
+  const here = (): ReturnType<typeof tf.function> =>
+    tf.function((x: tf.Tensor) => tf.sub(x, tf.log1p(x)));
+  const texts = await told(() => {
+    for (let k = 0; k < 50; k++) call(here());
+    assertEquals(stacks.calls.length, 0);
+    stacks.restore();
+    const there = tf.function;
+    for (let k = 0; k < 45; k++) {
+      call(here());
+      call(there((x: tf.Tensor) => tf.sub(x, tf.log1p(x))));
+    }
+  });
+  assertEquals(texts, []);
+});
+
 Deno.test("nothing is told of functions that are traced now and then", async () => {
   const texts = await told(() =>
     tf.tidy(() => {

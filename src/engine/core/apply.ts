@@ -84,9 +84,10 @@ export function apply(def: OpDef, inputs: readonly OpInput[], attrs: Attrs = NO_
   let flows = false;
   for (let i = 0; i < inputs.length; i++) {
     const x = inputs[i] as NdArray | Tensor & Partial<CompositeTensor>;
-    if (x instanceof NdArray) continue;
+    if (x instanceof NdArray || x.context === null) continue;
+    // Composite values have no context.
     if (x.isComposite) return x.applyOp!(def, inputs, attrs) as Tensor[];
-    if (x.context !== null) flows = true;
+    flows = true;
   }
   const outputs = currentInterpreter().apply(def, inputs, attrs);
   const told = recorders.current;

@@ -7,7 +7,7 @@ import { stackOf, userFrames } from "../core/throwing/user_stack.ts";
 /** TensorFlow's numbers: this many traces among this many calls. */
 const TRACES = 5, CALLS = 10;
 /** The limit for functions made at one place. Models make some tens of them, each traced at its first call. */
-const FUNCTIONS = 100, CALLS_OF_ALL = 200;
+const FUNCTIONS = 100;
 
 /** Output of the warnings, for tests. */
 export const retracingWarning: { write: (text: string) => void } = {
@@ -20,7 +20,8 @@ class Counter {
   readonly #traces: number[] = [];
   readonly #most: number;
   readonly #within: number;
-  #told = false;
+  /** True once a warning was due. */
+  isTold = false;
 
   constructor(most: number, within: number) {
     this.#most = most;
@@ -29,10 +30,10 @@ class Counter {
 
   /** Notes that the call was traced. True the first time that a warning is due. */
   traced(): boolean {
-    if (this.#told) return false;
+    if (this.isTold) return false;
     this.#traces.push(this.calls);
     while (this.calls - this.#traces[0] >= this.#within) this.#traces.shift();
-    return this.#told = this.#traces.length >= this.#most;
+    return this.isTold = this.#traces.length >= this.#most;
   }
 }
 
@@ -45,42 +46,48 @@ export interface TraceReason {
   readonly isRelaxed: boolean;
 }
 
-/** Functions made at one place of the user's code, with one text. */
+/** Functions with one text that are only counted: from then on their places are asked for, which takes longer than making them. */
+const ALIKE = FUNCTIONS / 2;
+
+/** Functions with one text. */
+const texts = new RecentMap<string, Counter>(1024);
+/** Functions with one text, made at one place of the user's code. */
 const places = new RecentMap<string, Counter>(1024);
 
 /** Watches one function. */
 export class Retracing {
   readonly #name: string;
   readonly #fn: { toString(): string };
-  readonly #made: Error = new Error();
+  /** The place that made it; null while few functions have its text. */
+  readonly #made: Error | null;
   readonly #own = new Counter(TRACES, CALLS);
-  #place: Counter | null = null;
+  /** Counts the functions like this one, once this one was traced. */
+  #others: Counter | null = null;
   #before: TraceReason | null = null;
 
   /** Watches a new function; its place is the code that called `maker`. */
   constructor(name: string, fn: { toString(): string }, maker: unknown) {
     this.#name = name;
     this.#fn = fn;
-    // V8 can omit the maker's own frames, which look like any others in a bundle.
-    const { captureStackTrace } = Error as { captureStackTrace?(e: Error, above: unknown): void };
-    captureStackTrace?.(this.#made, maker);
+    this.#made = texts.get(String(fn))?.isTold ? stackBefore(maker) : null;
   }
 
   called(): void {
     this.#own.calls++;
-    if (this.#place !== null) this.#place.calls++;
+    if (this.#others !== null) this.#others.calls++;
   }
 
   /** Notes that the call was traced, and warns once if there were too many. */
   traced(reason: TraceReason): void {
     const before = this.#before;
     this.#before = reason;
-    if (before === null && this.#places().traced()) {
-      return warn(
-        `"${this.#name}" is one of ${FUNCTIONS} functions made by tf.function() at the same line and traced at their first call. Make it once, outside of the loop:\n${
-          userFrames(stackOf(this.#made))
-        }`,
-      );
+    if (before === null) {
+      const frames = this.#made && userFrames(stackOf(this.#made));
+      if (this.#countOf(frames).traced() && frames !== null) {
+        return warn(
+          `"${this.#name}" is one of ${FUNCTIONS} functions made by tf.function() at the same line and traced at their first call. Make it once, outside of the loop:\n${frames}`,
+        );
+      }
     }
     if (this.#own.traced() && before !== null) {
       warn(
@@ -91,13 +98,23 @@ export class Retracing {
     }
   }
 
-  #places(): Counter {
-    const key = `${userFrames(stackOf(this.#made)).split("\n")[0]}\n${this.#fn}`;
-    let place = places.get(key);
-    if (place === undefined) places.set(key, place = new Counter(FUNCTIONS, CALLS_OF_ALL));
-    place.calls++;
-    return this.#place = place;
+  /** Returns the counter of the functions with this one's text, and its place where that is known. */
+  #countOf(frames: string | null): Counter {
+    const counters = frames === null ? texts : places, text = String(this.#fn);
+    const key = frames === null ? text : `${frames.split("\n")[0]}\n${text}`;
+    let found = counters.get(key);
+    if (found === undefined) counters.set(key, found = new Counter(ALIKE, 2 * ALIKE));
+    found.calls++;
+    return this.#others = found;
   }
+}
+
+/** Takes the stack above `maker`. V8 omits the frames below, which look like the user's in a bundle. */
+function stackBefore(maker: unknown): Error {
+  const made = new Error();
+  const { captureStackTrace } = Error as { captureStackTrace?(e: Error, above: unknown): void };
+  captureStackTrace?.(made, maker);
+  return made;
 }
 
 function because(before: TraceReason, now: TraceReason): string {

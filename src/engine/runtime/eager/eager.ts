@@ -243,13 +243,13 @@ function runOnto(
   return [t.surrender()];
 }
 
-function viewOf(input: OpInput, { device, outputs: [spec] }: Launch): EagerTensor {
-  const source = onDevice(
-    input,
-    input instanceof NdArray ? device : (input as EagerTensor).storage.device,
-  );
-  const view = new EagerTensor(spec.dtype, spec.shape, source.storage.retain());
-  if (source !== input) source.dispose();
+function viewOf(input: OpInput, { device, outputs: [spec], outputIds: [id] }: Launch): EagerTensor {
+  const uploaded = input instanceof NdArray ? constantTensor(input, device) : null;
+  // findLaunch() has refused other tensors.
+  const { storage } = uploaded ?? input as EagerTensor;
+  const view = new EagerTensor(spec.dtype, spec.shape, storage.retain());
+  view.specId = id;
+  uploaded?.dispose();
   return view;
 }
 

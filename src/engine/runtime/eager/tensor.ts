@@ -53,10 +53,9 @@ export class EagerTensor extends Tensor {
   declare readonly staticShape: readonly number[];
   /** The memory. */
   declare readonly storage: Storage;
-  #disposed = false;
-  #guarded = false;
-  #registered = false;
   #specId = 0;
+  /** Its standing with the garbage collector, which frees the memory of a registered tensor. */
+  #guarded: "no" | "recently" | "registered" = "no";
   /**
    * True where `keep()` was called: no scope disposes it. `"owned"` where something else than a scope does, `"captured"` where a
    * function reads it.
@@ -77,6 +76,11 @@ export class EagerTensor extends Tensor {
     else this.#goWithoutScope();
   }
 
+  /** True for a tensor with memory. An array's prototypes end in a Proxy, which `instanceof` would ask. */
+  static is(value: unknown): value is EagerTensor {
+    return typeof value === "object" && value !== null && #specId in value;
+  }
+
   #goWithoutScope(): void {
     this.guard();
     offerToOwner(this);
@@ -92,17 +96,17 @@ export class EagerTensor extends Tensor {
 
   /** Lets the garbage collector free the memory. Tensors owned by a scope do not need it. */
   guard(): void {
-    if (this.#guarded || this.#disposed || !this.storage.device.managed) return;
-    this.#guarded = true;
+    if (this.#guarded !== "no" || this.isDisposed || !this.storage.device.managed) return;
+    this.#guarded = "recently";
     if (this.storage.bytes > SMALL_BYTES) return this.#register();
     const older = recent[nextRecent];
     recent[nextRecent] = this;
     nextRecent = (nextRecent + 1) % MOST_RECENT;
-    if (older !== undefined && !older.#disposed) older.#register();
+    if (older !== undefined && !older.isDisposed) older.#register();
   }
 
   #register(): void {
-    this.#registered = true;
+    this.#guarded = "registered";
     lost.register(this, this.storage, this);
   }
 
@@ -112,7 +116,7 @@ export class EagerTensor extends Tensor {
   }
   /** True once `dispose()` has been called. */
   override get isDisposed(): boolean {
-    return this.#disposed;
+    return this.#specId === DISPOSED;
   }
 
   /** Returns a second handle on the memory, with an id of its own unless one is given. */
@@ -222,15 +226,14 @@ export class EagerTensor extends Tensor {
 
   /** Frees the memory after its last view. */
   override dispose(): void {
-    if (this.#disposed) return;
+    if (this.isDisposed) return;
     this.#end();
     this.storage.release();
   }
   #end(): void {
-    this.#disposed = true;
     this.#specId = DISPOSED;
     if (!this.#isUncounted) totals.tensors--;
-    if (this.#registered) lost.unregister(this);
+    if (this.#guarded === "registered") lost.unregister(this);
   }
   /** True where its memory may become that of another value: it is the only holder. */
   get isMovable(): boolean {
@@ -264,7 +267,7 @@ export class EagerTensor extends Tensor {
    */
   outlive(): void {
     this.guard();
-    if (this.kept !== "captured" || this.#isUncounted || this.#disposed) return;
+    if (this.kept !== "captured" || this.#isUncounted || this.isDisposed) return;
     this.#isUncounted = true;
     totals.tensors--;
     if (this.storage.refs === 1) this.storage.uncount();
@@ -286,7 +289,7 @@ export class EagerTensor extends Tensor {
    * Formats the elements as `print` does, with `verbose` also dtype, rank and shape; short if they cannot be read now.
    */
   override toString(verbose = false): string {
-    if (this.#disposed) return shortText(this);
+    if (this.isDisposed) return shortText(this);
     try {
       return tensorText(this.ndarraySync(), verbose);
     } catch (error) {
@@ -306,9 +309,9 @@ export class EagerTensor extends Tensor {
   }
 }
 
-/** True for a tensor with memory. Arrays are asked for first: their prototypes end in a Proxy, where `instanceof` leaves fast code. */
+/** True for a tensor with memory. */
 export function isEager(value: unknown): value is EagerTensor {
-  return !(value instanceof NdArray) && value instanceof EagerTensor;
+  return EagerTensor.is(value);
 }
 
 /** Converts elements to the form of `data()`. */

@@ -77,7 +77,6 @@ export class ConcreteFunction {
   #forward: ForwardBackward | null = null;
   #callAttrs: Attrs | null = null;
   #mayCapture: boolean | null = null;
-
   readonly #isTapeOnly: boolean;
 
   /**
@@ -256,7 +255,10 @@ export function gradientsThrough(
 
 /** Inputs of a call: arguments, captures, handles. */
 export function callInputs(f: ConcreteFunction, args: readonly OpInput[]): OpInput[] {
-  return [...args, ...f.graph.captures.map((c) => c.outer), ...f.graph.resources];
+  const inputs = args.slice(), { captures, resources } = f.graph;
+  for (const { outer } of captures) inputs.push(outer);
+  inputs.push(...resources);
+  return inputs;
 }
 
 /** Returns {@linkcode callInputs} for a call now. Throws `RuntimeError` for a disposed tensor: captures are not copied. */

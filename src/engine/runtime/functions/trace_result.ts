@@ -25,8 +25,8 @@ export interface TraceResult {
 
 /** Packs the result of a call: records of gradients lack variables that no script has read, as in eager code. */
 export function packResult(result: TraceResult, outputs: readonly Tensor[]): unknown {
+  if (result.isOne) return outputs[result.outputs[0]!];
   const found = result.outputs.map((i) => (i === null ? null : outputs[i]));
-  if (result.isOne) return found[0];
   const packed = packComponents(result.structure, found);
   const lacking = new Set<unknown>(result.mayLack ? outputs.filter(isUnread) : []);
   if (lacking.size === 0) return packed;

@@ -54,6 +54,8 @@ export class Results {
   }
 }
 
+const NONE: readonly Storage[] = [];
+
 /** True for a value whose memory its last reader may reuse: the run owns it, and nothing else holds it. */
 export function mayMove(v: RunValue, isOwn: boolean): boolean {
   return isOwn && isEager(v) && v.isMovable;
@@ -265,16 +267,17 @@ export class Prepared {
   }
 
   /** Retains the memory of all assigned values before the first assignment. */
-  #nextValues(inputs: readonly RunValue[]): Storage[] {
-    return this.#layout.stores.map(({ owner }) => this.#hold(owner, inputs));
+  #nextValues(inputs: readonly RunValue[]): readonly Storage[] {
+    const { stores } = this.#layout;
+    return stores.length === 0 ? NONE : stores.map(({ owner }) => this.#hold(owner, inputs));
   }
 
   /** Assigns the variables and ends the run. */
   #assign(next: readonly Storage[]): void {
     const { stores } = this.#layout;
     for (let i = 0; i < stores.length; i++) stores[i].state.replace(stores[i].shape, next[i]);
-    this.#loaded.fill(null);
-    this.#storages.fill(null);
+    for (let i = 0; i < this.#loaded.length; i++) this.#loaded[i] = null;
+    for (let i = 0; i < this.#storages.length; i++) this.#storages[i] = null;
   }
 
   /** Retains memory that outlives the segment. */
