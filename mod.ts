@@ -279,7 +279,7 @@ export type { Quantization } from "./src/tfjs/graph_model/mod.ts";
 export type { NamedTensorMap } from "./src/tfjs/core/types.ts";
 export type { GradientsOptions } from "./src/engine/autodiff/gradients.ts";
 export type { TapeGradientOptions, UnconnectedGradients } from "./src/engine/autodiff/tape.ts";
-export type { Application, Interpreter, OpInput } from "./src/engine/core/apply.ts";
+export type { Application, OpInput } from "./src/engine/core/apply.ts";
 export type {
   ChainedAxes,
   ChainedBuffer,
@@ -344,7 +344,6 @@ export type { PartialShape, Shape } from "./src/engine/core/shape.ts";
 export type { TensorContext, VariableLike } from "./src/engine/core/tensor.ts";
 export type { ConcreteSpec, Spec, TensorSpecMaker } from "./src/engine/core/tensor_spec.ts";
 export type { Capture, FuncGraph } from "./src/engine/graph/func_graph.ts";
-export type { GraphInterpreter } from "./src/engine/graph/current_graph.ts";
 export type {
   ArgDefJson,
   AttrValueJson,
@@ -377,9 +376,7 @@ export type {
 } from "./src/engine/runtime/functions/function.ts";
 export type { ImportOptions } from "./src/tensorflow/graph/import_graph_def.ts";
 export type { MemoryInfo } from "./src/engine/runtime/eager/memory.ts";
-export type { Storage } from "./src/engine/runtime/eager/storage.ts";
 export type { EagerTensor, Scope } from "./src/engine/runtime/eager/tensor.ts";
-export type { VariableState } from "./src/engine/runtime/variables/variable_state.ts";
 export type { SignatureSpec } from "./src/engine/runtime/functions/function_binding.ts";
 export type { RowSignature } from "./src/engine/runtime/control/elems.ts";
 export type { Differentiable } from "./src/engine/autodiff/composites.ts";

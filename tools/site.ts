@@ -13,6 +13,7 @@ import { parseArgs } from "node:util";
 import { minify } from "oxc-minify";
 import { enterRoot, list, readConfig, ROOT } from "./files.ts";
 import { packedDigits } from "./site/digits.ts";
+import { writeDocuments } from "./site/documents.ts";
 import { copyFaceModel, copyWasm, PACKAGES } from "./site/packages.ts";
 import { pages, SOURCE } from "./site/pages.ts";
 
@@ -22,7 +23,7 @@ const FOLDER = "dist-site";
 /** Modules that pages and workers begin with. */
 const ENTRIES = [
   ...["playground", "program_worker", "train", "train_worker", "camera", "camera_worker"],
-  ...["inside", "speed", "speed_worker", "tfjs", "jax", "weft"],
+  ...["inside", "speed", "speed_worker", "tfjs", "jax", "weft", "reading/reference"],
 ];
 
 /** Browsers that have WebGPU or `light-dark()`. */
@@ -50,6 +51,8 @@ const TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
   ".svg": "image/svg+xml",
+  ".txt": "text/plain; charset=utf-8",
+  ".md": "text/markdown; charset=utf-8",
   ".bin": "application/octet-stream",
   ".json": "application/json",
   ".wasm": "application/wasm",
@@ -74,7 +77,9 @@ export async function buildSite(folder: string): Promise<void> {
   try {
     await build({
       absWorkingDir: root,
-      entryPoints: ENTRIES.map((name) => `${SOURCE}/${name}.ts`),
+      entryPoints: Object.fromEntries(
+        ENTRIES.map((name) => [name.split("/").at(-1)!, `${SOURCE}/${name}.ts`]),
+      ),
       outdir: folder,
       bundle: true,
       splitting: true,
@@ -98,7 +103,10 @@ export async function buildSite(folder: string): Promise<void> {
     }
   }
   await Deno.copyFile(new URL("docs/plan.svg", ROOT), `${folder}/plan.svg`);
-  for (const [file, text] of pages()) await Deno.writeTextFile(`${folder}/${file}`, text);
+  const parts = await writeDocuments(folder);
+  for (const [file, text] of pages({ ...parts })) {
+    await Deno.writeTextFile(`${folder}/${file}`, text);
+  }
   await Deno.writeFile(`${folder}/digits.bin`, await packedDigits());
   await copyFaceModel(folder);
   await copyWasm(folder);

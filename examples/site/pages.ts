@@ -46,4 +46,14 @@ export const PAGES: readonly SitePage[] = [
     title: "How fast",
     about: "Time Weft beside TensorFlow.js and jax-js, here and now, on this machine.",
   },
+  {
+    name: "guides",
+    title: "Guides",
+    about: "Pages to read in five minutes each, by what you would like to do; their programs run.",
+  },
+  {
+    name: "reference",
+    title: "Reference",
+    about: "Every function, class and type with its declaration, an example and its source.",
+  },
 ];

@@ -217,6 +217,19 @@ test("a page tells where there is no WebGPU", async (page) => {
   assertStringIncludes((await page.textContent("#note"))!, "no WebGPU");
 });
 
+test("the reference finds a name, and leads to it and to its source", async (page) => {
+  await page.goto(`${home}/reference.html`);
+  await page.fill("#search", "singular value");
+  await textOf(page, "found", /^\d+ found/);
+  await page.click("#results a >> text=tf.linalg.svd");
+  await page.waitForURL(/api_tf_linalg\.html#linalg\.svd$/);
+  const svd = page.locator("section.name", { has: page.locator('[id="linalg.svd"]') });
+  assertMatch((await svd.textContent())!, /function svd\(a: TensorLike.*tf\.linalg\.svd\(\[/s);
+  const source = (await svd.locator("a >> text=decompositions.ts").getAttribute("href"))!;
+  const response = await page.request.get(`${home}/${source.split("#")[0]}`);
+  assertMatch(await response.text(), /export function svd\(/);
+});
+
 for (const colorScheme of ["light", "dark"] as const) {
   test(`no page scrolls sideways on a phone, in ${colorScheme} colours`, async (page) => {
     for (const name of PAGES) {

@@ -10,32 +10,45 @@ import { exists, read } from "../files.ts";
 /** Where the pages are made of. */
 export const SOURCE = "examples/site";
 
-/** The pages by the names of their files. */
-export function pages(): Map<string, string> {
-  const layout = read(`${SOURCE}/layout.html`);
-  return new Map(PAGES.map((page) => [`${page.name}.html`, filled(layout, page)]));
+/** The pages by the names of their files; `more` are parts that they name. */
+export function pages(more: Readonly<Record<string, string>> = {}): Map<string, string> {
+  return new Map(
+    PAGES.map((page) => {
+      const hasScript = exists(`${SOURCE}/${page.name}.ts`) ||
+        exists(`${SOURCE}/reading/${page.name}.ts`);
+      const script = hasScript ? `<script type="module" src="./${page.name}.js"></script>` : "";
+      return [
+        `${page.name}.html`,
+        fill(framed(page, read(`${SOURCE}/${page.name}.html`), script), {
+          ...more,
+          cards: PAGES.slice(1).map(card).join("\n"),
+          device: read(`${SOURCE}/parts/device.html`).trimEnd(),
+          key: read(`${SOURCE}/parts/key.html`).trimEnd(),
+        }),
+      ];
+    }),
+  );
 }
 
-function filled(layout: string, page: SitePage): string {
+/** A page around what stands in its middle. */
+export function framed(page: SitePage, main: string, script = ""): string {
   const [first] = PAGES;
-  const { name, title, about } = page;
-  const hasScript = exists(`${SOURCE}/${name}.ts`);
-  const parts: Readonly<Record<string, string>> = {
-    about,
-    title: page === first ? title : `${title} – ${first!.title}`,
-    script: hasScript ? `<script type="module" src="./${name}.js"></script>` : "",
-    links: PAGES.map((other) => link(other, other === page)).join("\n"),
-    main: read(`${SOURCE}/${name}.html`).trimEnd(),
-    cards: PAGES.slice(1).map(card).join("\n"),
-    device: read(`${SOURCE}/parts/device.html`).trimEnd(),
-    key: read(`${SOURCE}/parts/key.html`).trimEnd(),
-  };
-  // Twice: what stands in the middle has parts of its own.
-  return fill(fill(layout, parts), parts);
+  const { about, title, name } = page;
+  return fill(read(`${SOURCE}/layout.html`), {
+    about: attribute(about),
+    title: page === first ? title : `${attribute(title)} – ${first!.title}`,
+    script,
+    links: PAGES.map((other) => link(other, other.name === name)).join("\n"),
+    main: main.trimEnd(),
+  });
+}
+
+function attribute(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }
 
 function fill(text: string, parts: Readonly<Record<string, string>>): string {
-  return text.replaceAll(/\{\{ *(\w+) *\}\}/g, (_, name) => parts[name]!);
+  return text.replaceAll(/\{\{ *(\w+) *\}\}/g, (all, name) => parts[name] ?? all);
 }
 
 function link({ name, title }: SitePage, isHere: boolean): string {

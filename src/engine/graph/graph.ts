@@ -80,7 +80,10 @@ export class Graph {
   readonly variables: GraphVariables = new GraphVariables(this);
   /** Its collections. */
   readonly collections: Collections = new Collections();
-  /** Adds an operation for each `apply`. */
+  /**
+   * Adds an operation for each `apply`.
+   * @internal
+   */
   readonly interpreter: GraphInterpreter = {
     symbolic: true,
     operationCount: () => this.version,

@@ -41,6 +41,7 @@ const METADATA = "__metadata__";
 /** Longest header the format allows. */
 const MAX_HEADER = 100_000_000;
 
+/** Contents of a safetensors file. */
 export interface Safetensors {
   readonly tensors: Record<string, NdArray>;
   readonly metadata: Record<string, string>;

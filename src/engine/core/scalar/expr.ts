@@ -8,6 +8,7 @@ import { ValueError } from "../errors.ts";
 /**
  * Scalar primitives: the leaves, wrappers of a value, and those that {@linkcode scalar} builds. A new one needs a line
  * in each printer.
+ * @internal
  */
 export type ScalarOp = "arg" | "const" | "cast" | "keep" | keyof typeof scalar;
 

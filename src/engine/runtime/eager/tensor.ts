@@ -51,7 +51,10 @@ let nextRecent = 0;
 export class EagerTensor extends Tensor {
   /** Known dimensions. */
   declare readonly staticShape: readonly number[];
-  /** The memory. */
+  /**
+   * The memory.
+   * @internal
+   */
   declare readonly storage: Storage;
   #specId = 0;
   /** Its standing with the garbage collector, which frees the memory of a registered tensor. */

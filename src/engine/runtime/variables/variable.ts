@@ -57,7 +57,10 @@ export class Variable<R extends Rank = Rank> extends Tensor<R> {
       Variable.created = before;
     }
   }
-  /** The state, shared with graphs. */
+  /**
+   * The state, shared with graphs.
+   * @internal
+   */
   readonly resource: VariableState;
   readonly #sharedRead: Attrs;
   /** Common shape of all values; null where it varies. */

@@ -223,7 +223,10 @@ export class VariableState implements Resource, NodeState {
 export class VariableHandle extends Tensor {
   /** A handle is a scalar. */
   readonly staticShape: readonly number[] = [];
-  /** The variable's state. */
+  /**
+   * The variable's state.
+   * @internal
+   */
   readonly resource: VariableState;
 
   /** `id` is the variable's. */
