@@ -192,10 +192,86 @@ const OTHER_READERS: readonly Part[] = [
   ),
 ];
 
+/** A value as a batch of matrices. */
+const batch = (y: tf.Tensor): tf.Tensor => tf.reshape(y, [-1, ...y.shape.slice(-2)]);
+const outer = (shape: readonly number[]): number => shape.slice(0, -2).reduce((a, b) => a * b, 1);
+
+/** Keys and values for queries of this shape, then a mask and numbers for each query and key. */
+const keyed = (shape: readonly number[]): readonly Operand[] => [
+  floats(outer(shape), 5, last(shape)),
+  floats(outer(shape), 5, last(shape)),
+  { dtype: "bool", shape: [shape.at(-2)!, 5] },
+  floats(shape.at(-2)!, 5),
+];
+
+function attended(
+  [q, k, v]: readonly [tf.Tensor, tf.Tensor, tf.Tensor],
+  score: (scores: tf.Tensor) => tf.Tensor = (s) => s,
+): tf.Tensor {
+  return tf.matMul(tf.softmax(score(tf.matMul(q, k, false, true))), v);
+}
+
+/** Repeats one matrix for each of several heads, as models with fewer keys than queries do. */
+function repeated(matrix: tf.Tensor, heads: number): tf.Tensor {
+  const [rows, columns] = matrix.shape;
+  const wide = tf.broadcastTo(tf.reshape(matrix, [1, 1, 1, rows, columns]), [
+    ...[1, 1, heads, rows, columns],
+  ]);
+  return tf.reshape(wide, [1, heads, rows, columns]);
+}
+
+/** Readers that plans make one op of several products, or one product of several heads. */
+const ATTENTION_READERS: readonly Part[] = [
+  part(
+    "attention of y",
+    matrix,
+    keyed,
+    (y, [k, v]) => attended([batch(y), k, v], (s) => tf.div(s, 2)),
+  ),
+  part(
+    "attention to y",
+    matrix,
+    keyed,
+    (y, [k, v]) => attended([tf.add(k, v), batch(y), batch(y)]),
+  ),
+  part("attention within y", matrix, none, (y) => attended([batch(y), batch(y), batch(y)])),
+  part(
+    "attention of y where m",
+    matrix,
+    keyed,
+    (y, [k, v, m]) => attended([batch(y), k, v], (s) => tf.where(m, s, -1e9)),
+  ),
+  part(
+    "attention of y with cast(m) and c",
+    matrix,
+    keyed,
+    (y, [k, v, m, c]) =>
+      attended([batch(y), k, v], (s) => tf.add(tf.mul(s, tf.cast(m, "float32")), c)),
+  ),
+  part(
+    "where(m, causal attention within y, y)",
+    matrix,
+    (shape) => [{ dtype: "bool", shape: shape.slice(-1) }],
+    (y, [m]) => {
+      const x = tf.expandDims(batch(y), 2);
+      return tf.where(m, tf.scaledDotProductAttention(x, x, x, { causal: true }), x);
+    },
+  ),
+  part(
+    "where(m, y · heads, c)",
+    matrix,
+    (shape) => [floats(last(shape), 3), ...masked([1, outer(shape), shape.at(-2)!, 3])],
+    (y, [w, m, c]) => {
+      const heads = outer(y.shape), x = tf.reshape(y, [1, heads, ...y.shape.slice(-2)]);
+      return tf.where(m, tf.matMul(x, repeated(w, heads)), c);
+    },
+  ),
+];
+
 /** Readers of every kind and dtype; parts of one list differ in the access of an operand alone. */
 export const READERS: readonly (readonly Part[])[] = [
   ...POINTWISE_READERS,
-  ...OTHER_READERS.map((reader) => [reader]),
+  ...[...OTHER_READERS, ...ATTENTION_READERS].map((reader) => [reader]),
 ];
 
 /** Producers of an op's input, from a similar tensor and operands; the result is similar again. */
@@ -237,4 +313,12 @@ export const PRODUCERS: readonly Part[] = [
     (shape) => [{ dtype: "int64", shape }],
     (x, [l]) => tf.where(tf.greater(l, 0), x, tf.abs(x)),
   ),
+  part("attention to one key", matrix, none, (x) => {
+    const rows = tf.reshape(x, [-1, 1, x.shape.at(-1)!]);
+    return tf.reshape(attended([rows, tf.cos(rows), rows]), x.shape);
+  }),
+  part("x · heads", matrix, none, (x) => {
+    const heads = outer(x.shape), rows = tf.reshape(x, [1, heads, ...x.shape.slice(-2)]);
+    return tf.reshape(tf.matMul(rows, repeated(tf.eye(x.shape.at(-1)!), heads)), x.shape);
+  }),
 ];

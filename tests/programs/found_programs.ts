@@ -238,4 +238,13 @@ export const FOUND_PROGRAMS: readonly Program[] = [
     "lines": [{ "code": "tf.square(tf.gather($0, $1))", "operands": [0, 1] }],
     "outputs": [2],
   },
+  // function
+  {
+    "inputs": [{ "dtype": "float32", "shape": [1, 1], "data": [1], "variable": true }],
+    "lines": [{
+      "code": "tf.grad((a) => tf.sum(tf.sigmoid(tf.add(a, $1))))($0)",
+      "operands": [0, 0],
+    }],
+    "outputs": [1],
+  },
 ];

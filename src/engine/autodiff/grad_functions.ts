@@ -318,6 +318,8 @@ function twin(x: Differentiable): Differentiable {
 
 function source(x: TensorLike | CompositeTensor, arg: string, fn: string): Differentiable {
   if (x instanceof CompositeTensor) return x;
+  // All reads of a variable count, also those beside the argument.
+  if (x instanceof Tensor && "resource" in x) return x;
   return asTensor(toInput(x, arg, `tf.${fn}`));
 }
 
