@@ -2475,6 +2475,131 @@ return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body 
   },
 };
 
+/** Parameters of shaders/rows/recurrence.wgsl. */
+export interface RowsRecurrence {
+  /** Units. */
+  readonly units: number;
+  /** Gates of a unit. */
+  readonly gates: number;
+  /** From the last step to the first. */
+  readonly reverse: boolean;
+  /** Gates i, o, f and c; a state of the cells. */
+  readonly lstm: boolean;
+  /** Gates z, r and h, the reset before the product. */
+  readonly gru: boolean;
+  /** The same, the reset after the product. */
+  readonly after: boolean;
+  /** A plain cell's activation. */
+  readonly relu: boolean;
+  /** The same. */
+  readonly sigmoid: boolean;
+  /** Invocations of a workgroup. */
+  readonly workgroup: number;
+  /** Those of shaders/scalar.wgsl that compute exponentials. */
+  readonly functions?: string | undefined;
+}
+
+/** shaders/rows/recurrence.wgsl */
+export const ROWS_RECURRENCE: Shader<RowsRecurrence> = {
+  name: "rows_recurrence",
+  of(g) {
+return [[g.units, g.gates, g.reverse, g.lstm, g.gru, g.after, g.relu, g.sigmoid, g.workgroup, g.functions], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const total: number = g.gates * g.units;
+const early: number = g.gru ? 2 * g.units : g.gates * g.units;
+const reset: number = g.gru ? g.units : 1;
+const cells: number = g.lstm ? g.units : 1;
+inputs.push("f32", "f32", "f32");
+if (g.lstm || g.after) {
+inputs.push("f32");
+}
+outputs.push("f32", "f32");
+if (g.lstm) {
+outputs.push("f32");
+}
+params.push("rows", "steps");
+prelude += `var<workgroup> h: array<f32, ${g.units}u>;\n`;
+if (g.lstm) {
+prelude += `var<workgroup> c: array<f32, ${cells}u>;\n`;
+}
+if (g.gru) {
+prelude += `var<workgroup> reset: array<f32, ${reset}u>;\n`;
+}
+prelude += `var<workgroup> sums: array<f32, ${total}u>;\n`;
+if (g.functions !== undefined) prelude += g.functions === "" ? "" : g.functions + "\n"; else {
+prelude += `fn exp_(v: f32) -> f32 { return exp(v); }\nfn tanh_(v: f32) -> f32 { return tanh(v); }\n`;
+}
+prelude += `fn logistic(v: f32) -> f32 { return 1.0 / (1.0 + exp_(-v)); }\n`;
+if (g.relu) {
+prelude += `fn activated(v: f32) -> f32 { return select(v, 0.0, v < 0.0); }\n`;
+}
+if (g.sigmoid) {
+prelude += `fn activated(v: f32) -> f32 { return logistic(v); }\n`;
+}
+prelude += `fn product(n: u32) -> f32 {\nvar sum = 0.0;\nfor (var k = 0u; k < ${g.units}u; k += 1u) { sum += in1[n * ${g.units}u + k] * h[k]; }\nreturn sum;\n}\n`;
+if (g.gru) {
+prelude += `fn product_of_reset(n: u32) -> f32 {\n`;
+}
+if (g.gru) {
+prelude += `var sum = 0.0;\n`;
+}
+if (g.gru) {
+prelude += `for (var k = 0u; k < ${g.units}u; k += 1u) { sum += in1[n * ${g.units}u + k] * reset[k]; }\n`;
+}
+if (g.gru) {
+prelude += `return sum;\n`;
+}
+if (g.gru) {
+prelude += `}\n`;
+}
+body += `let row = wid.x + wid.y * nwg.x;\nif (row >= p.rows) { return; }\nfor (var j = lidx; j < ${g.units}u; j += ${g.workgroup}u) {\nh[j] = in2[row * ${g.units}u + j];\n`;
+if (g.lstm) {
+body += `c[j] = in3[row * ${g.units}u + j];\n`;
+}
+body += `}\nworkgroupBarrier();\nfor (var s = 0u; s < p.steps; s += 1u) {\n`;
+if (g.reverse) {
+body += `let t = p.steps - 1u - s;\n`;
+}
+if (!g.reverse) {
+body += `let t = s;\n`;
+}
+body += `let base = (t * p.rows + row) * ${total}u;\nfor (var n = lidx; n < ${early}u; n += ${g.workgroup}u) {\n`;
+if (g.after) {
+body += `if (n < 2u * ${g.units}u) { sums[n] = in0[base + n] + product(n); } else { sums[n] = in3[n - 2u * ${g.units}u] + product(n); }\n`;
+}
+if (!g.after) {
+body += `sums[n] = in0[base + n] + product(n);\n`;
+}
+body += `}\nworkgroupBarrier();\n`;
+if (g.gru) {
+body += `for (var j = lidx; j < ${g.units}u; j += ${g.workgroup}u) { reset[j] = logistic(sums[${g.units}u + j]) * h[j]; }\n`;
+}
+if (g.gru) {
+body += `workgroupBarrier();\n`;
+}
+body += `for (var j = lidx; j < ${g.units}u; j += ${g.workgroup}u) {\n`;
+if (g.lstm) {
+body += `let cell = logistic(sums[2u * ${g.units}u + j]) * c[j] + logistic(sums[j]) * tanh_(sums[3u * ${g.units}u + j]);\nc[j] = cell;\nlet next = logistic(sums[${g.units}u + j]) * tanh_(cell);\n`;
+} else if (g.after) {
+body += `let z = logistic(sums[j]);\nlet fresh = tanh_(in0[base + 2u * ${g.units}u + j] + logistic(sums[${g.units}u + j]) * sums[2u * ${g.units}u + j]);\nlet next = (1.0 - z) * fresh + z * h[j];\n`;
+} else if (g.gru) {
+body += `let z = logistic(sums[j]);\nlet fresh = tanh_(in0[base + 2u * ${g.units}u + j] + product_of_reset(2u * ${g.units}u + j));\nlet next = (1.0 - z) * fresh + z * h[j];\n`;
+} else if (g.relu || g.sigmoid) {
+body += `let next = activated(sums[j]);\n`;
+} else {
+body += `let next = tanh_(sums[j]);\n`;
+}
+body += `h[j] = next;\nout0[(t * p.rows + row) * ${g.units}u + j] = next;\n}\nworkgroupBarrier();\n}\nfor (var j = lidx; j < ${g.units}u; j += ${g.workgroup}u) {\nout1[row * ${g.units}u + j] = h[j];\n`;
+if (g.lstm) {
+body += `out2[row * ${g.units}u + j] = c[j];\n`;
+}
+body += `}\n`;
+return { inputs, outputs, params, workgroup: [g.workgroup, 1, 1], prelude, body };
+}];
+  },
+};
+
 /** Parameters of shaders/rows/search.wgsl. */
 export interface RowsSearch {
   /** Type of the elements. */

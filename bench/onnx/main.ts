@@ -1,11 +1,11 @@
 // Loads and runs models of ONNX in Weft and in onnxruntime-web, in one process, compares both with what the files want, and times them.
 //
-//   deno task bench onnx --models FOLDER... [cpu|webgpu] [--threads N] [--only NAME]... [--native PYTHON] [--check] [--write]
+//   deno task bench onnx --models FOLDER... [cpu|webgpu] [--threads N] [--only NAME]... [--native PYTHON] [--check] [--first] [--write]
 //
 // A folder has NAME.onnx and NAME.io.bin; `bench/onnx/models.py` makes one of larger models. "first" is the time from the file's
-// bytes to the first result, the model's first load in the process, "again" the same for a second load, "run" the median of
+// bytes to the first result, the model's first load in the process, "again" the median of three more loads, "run" the median of
 // interleaved runs, with one thread in time of the processor, all with results in JavaScript's memory. --native names a Python that has onnxruntime, for a column of it.
-// --write puts the table into bench/RESULTS.md.
+// --first leaves the runs out. --write puts the table into bench/RESULTS.md.
 
 import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
@@ -144,8 +144,21 @@ interface Line {
   readonly native?: number;
 }
 
+/** Milliseconds that have passed; with one thread, of the processor: work of others counts less. */
+function clockOf(isParallel: boolean): () => number {
+  if (isParallel) return () => performance.now();
+  return () => {
+    const { user, system } = cpuUsage();
+    return (user + system) / 1000;
+  };
+}
+
 /** Loads a model and runs it once; `count` times, one after the other. */
-async function firstResults(system: System, file: OnnxFile, count: number): Promise<{
+async function firstResults(
+  system: System,
+  file: OnnxFile,
+  { count, clock }: { readonly count: number; readonly clock: () => number },
+): Promise<{
   readonly session: Session;
   readonly results: Results;
   readonly times: number[];
@@ -153,9 +166,9 @@ async function firstResults(system: System, file: OnnxFile, count: number): Prom
   const bytes = await file.bytes(), times: number[] = [];
   for (let i = 0;; i++) {
     // A session may keep or change what it is given.
-    const copy = bytes.slice(), started = performance.now();
+    const copy = bytes.slice(), started = clock();
     const session = await system.load(copy, file.inputs), results = await session.run();
-    times.push(performance.now() - started);
+    times.push(clock() - started);
     if (i === count - 1) return { session, results, times };
     session.dispose();
   }
@@ -164,8 +177,7 @@ async function firstResults(system: System, file: OnnxFile, count: number): Prom
 /** Median times of interleaved runs; short runs are timed several at once. */
 async function medians(sessions: readonly Session[], isParallel: boolean): Promise<number[]> {
   const samples = sessions.map((): number[] => []), counts: number[] = [];
-  // With one thread, time of the processor: work of others counts less.
-  const clock = isParallel ? () => performance.now() : () => cpuUsage().user / 1000;
+  const clock = clockOf(isParallel);
   for (const session of sessions) {
     // Code is compiled as it becomes hot.
     const until = performance.now() + WARM_MS;
@@ -194,27 +206,32 @@ function median(list: readonly number[]): number {
 async function measure(
   file: OnnxFile,
   systems: readonly System[],
-  { check, isParallel }: { readonly check: boolean; readonly isParallel: boolean },
+  { loads, runs, isParallel }: {
+    readonly loads: number;
+    readonly runs: boolean;
+    readonly isParallel: boolean;
+  },
 ): Promise<Line> {
+  const clock = clockOf(isParallel);
   const times: Times[] = [], sessions: Session[] = [];
   for (const system of systems) {
     try {
-      const made = await firstResults(system, file, check ? 1 : 2);
+      const made = await firstResults(system, file, { count: loads, clock });
       sessions.push(made.session);
       times.push({
         first: made.times[0]!,
-        again: made.times[1] ?? NaN,
+        again: loads > 1 ? median(made.times.slice(1)) : NaN,
         error: errorOf(made.results, file.outputs),
       });
     } catch (e) {
       times.push({ failure: String(e).split("\n")[0]! });
     }
   }
-  if (!check && sessions.length > 0) {
-    const runs = await medians(sessions, isParallel);
+  if (runs && sessions.length > 0) {
+    const found = await medians(sessions, isParallel);
     let at = 0;
     times.forEach((t, i) => {
-      if (t.failure === undefined) times[i] = { ...t, run: runs[at++]! };
+      if (t.failure === undefined) times[i] = { ...t, run: found[at++]! };
     });
   }
   sessions.forEach((s) => s.dispose());
@@ -278,6 +295,7 @@ export async function main(args: readonly string[]): Promise<number> {
       only: { type: "string", multiple: true, default: [] },
       native: { type: "string" },
       check: { type: "boolean", default: false },
+      first: { type: "boolean", default: false },
       write: { type: "boolean", default: false },
     },
   });
@@ -289,15 +307,16 @@ export async function main(args: readonly string[]): Promise<number> {
     : await nativeTimes(values.native, values.models, threads);
   const head = [...HEAD, ...native === null ? [] : ["native", "×"], "difference", "theirs"];
   console.log(head.join("  "));
-  const lines: Line[] = [], wrong: string[] = [];
+  const lines: Line[] = [], wrong: string[] = [], { check } = values, isParallel = threads > 1;
+  const how = { loads: check ? 1 : 4, runs: !check && !values.first, isParallel };
   let isStarted = false;
   for (const folder of values.models) {
     for (const file of await folderFiles(folder)) {
       if (values.only.length > 0 && !values.only.some((o) => file.name.includes(o))) continue;
       // The first session of a process starts the runtimes.
-      if (!isStarted) await measure(file, systems, { check: true, isParallel: false });
+      if (!isStarted) await measure(file, systems, { ...how, loads: 1, runs: false });
       isStarted = true;
-      const found = await measure(file, systems, { check: values.check, isParallel: threads > 1 });
+      const found = await measure(file, systems, how);
       const line = { ...found, ...native?.has(file.name) && { native: native.get(file.name)! } };
       lines.push(line);
       const error = line.times[0]!.error ?? Infinity;
@@ -306,13 +325,14 @@ export async function main(args: readonly string[]): Promise<number> {
     }
   }
   const ratios = lines.map(ratioOf).filter((r) => !Number.isNaN(r));
-  const summary = ratios.length === 0
+  const earlier = (key: "first" | "again"): number =>
+    lines.filter(({ times: [a, b] }) => (a?.[key] ?? NaN) <= (b?.[key] ?? NaN)).length;
+  const run = ratios.length === 0
     ? ""
-    : `${ratios.length} models: ours × ${shown(median(ratios))} in the median, ${
-      shown(Math.min(...ratios))
-    } at least; ${
-      lines.filter(({ times: [a, b] }) => (a?.first ?? NaN) <= (b?.first ?? NaN)).length
-    } first results no later.`;
+    : `ours × ${shown(median(ratios))} in the median, ${shown(Math.min(...ratios))} at least; `;
+  const summary = `${lines.length} models: ${run}${earlier("first")} first results no later, ${
+    earlier("again")
+  } further ones.`;
   console.log(summary);
   if (wrong.length > 0) console.log(`Differ or fail: ${wrong.join(", ")}`);
   if (values.write) {
@@ -330,8 +350,10 @@ export async function main(args: readonly string[]): Promise<number> {
       text:
         `${new Date().toISOString().slice(0, 10)}, milliseconds, at a load of ${
           Deno.loadavg()[0]!.toFixed(1)
-        }. First: from the file's bytes to the first result; again: for a second load; run: median of ` +
-        `interleaved runs${threads === 1 ? ", in time of the processor" : ""}.\n\n${table}`,
+        }${
+          threads === 1 ? ", in time of the processor" : ""
+        }. First: from the file's bytes to the first ` +
+        `result; again: median of three more loads; run: median of interleaved runs.\n\n${table}`,
     });
   }
   return wrong.length > 0 ? 1 : 0;

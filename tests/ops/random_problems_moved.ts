@@ -1,5 +1,6 @@
 /**
- * Further problems of random shapes: elements that are moved, windows in three dimensions, what is fused, random numbers.
+ * Further problems of random shapes: elements that are moved, windows in three dimensions, what is fused, random numbers,
+ * recurrences.
  */
 
 import type { DType, NdArray } from "@weft/weft";
@@ -7,6 +8,8 @@ import { lookupOp } from "../../src/engine/core/op.ts";
 import { argument, castTo, scalar as s } from "../../src/engine/core/scalar/expr.ts";
 import { problemOf, runCpuKernel } from "../../src/library/testing/run_op.ts";
 import { fusedReduction, withEpilogue } from "../fusions.ts";
+// Recurrences are ops of models of ONNX.
+import "../../src/onnx/ops/recurrent/recurrence.ts";
 import { filled, number, vector } from "./values.ts";
 import { type Draw, NUMBERS, RANDOM_PROBLEMS, type RandomProblem } from "./random_problems.ts";
 
@@ -216,8 +219,26 @@ function drawn(dtype: DType, ...bounds: number[]): (d: Draw) => RandomProblem {
   });
 }
 
+function recurrence(d: Draw): RandomProblem {
+  const cell = d.pick(["lstm", "gru", "gru after", "tanh", "relu", "sigmoid"]);
+  const gates = cell === "lstm" ? 4 : cell.startsWith("gru") ? 3 : 1, units = d.side(33);
+  const states = cell === "lstm" ? 2 : 1, biases = cell === "gru after" ? 1 : 0;
+  const batch = d.whole(1, 5), width = gates * units;
+  return {
+    inputs: [
+      d.values([d.whole(1, 4), batch, width]),
+      d.values([width, units]),
+      ...Array.from({ length: states }, () => d.values([batch, units])),
+      ...biases > 0 ? [d.values([units])] : [],
+    ],
+    attrs: { cell, states, biases, reverse: d.coin() },
+    absolute: 1e-5,
+  };
+}
+
 /** By op. */
 export const MOVED_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomProblem>> = {
+  _Recurrence: recurrence,
   Roll: roll,
   MirrorPad: mirrorPad,
   StridedSlice: stridedSlice,

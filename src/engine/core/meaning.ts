@@ -152,8 +152,15 @@ export type SpecialKernel =
   | "onto rows"
   | "pick"
   | "place"
+  | "recurrence"
   | "shift"
   | "upper bound";
+
+/**
+ * Cells of recurrent networks: of a GRU the reset gate is applied before the product with its weights or after it; a plain one by its
+ * activation.
+ */
+export type RecurrentCell = "lstm" | "gru" | "gru after" | "tanh" | "relu" | "sigmoid";
 
 /** A reduction: the term of each element, the operation that combines terms, and the final step. */
 export interface ReduceMeaning {

@@ -21,6 +21,7 @@ import { scanVariants } from "./reduce/scan.ts";
 import { linearScanVariants, shiftVariants } from "./reduce/scan_linear.ts";
 import { reduceVariants } from "./reduce/variants.ts";
 import { ATTENTION_VARIANTS } from "./rows/attention.ts";
+import { RECURRENCE_VARIANTS } from "./rows/recurrence.ts";
 import { layerNormGradVariants, lrnVariants, windowSumVariants } from "./rows/norm.ts";
 import {
   crossEntropyVariants,
@@ -51,6 +52,7 @@ const SPECIAL: Readonly<Record<SpecialKernel, readonly GpuVariant[]>> = {
   "onto rows": ontoVariants,
   "pick": pickVariants,
   "place": placeVariants,
+  "recurrence": RECURRENCE_VARIANTS,
   "shift": shiftVariants,
   "upper bound": searchVariants(true),
 };

@@ -2,7 +2,10 @@
 import { cpuKernels } from "./kernel_table.ts";
 import * as images from "./images.ts";
 import * as selections from "./selections.ts";
+import * as sequences from "./sequences.ts";
 import * as vectors from "./vectors.ts";
 import * as windows from "./windows.ts";
 
-for (const { kernels } of [vectors, images, selections, windows]) cpuKernels.bring(kernels);
+for (const { kernels } of [vectors, images, selections, sequences, windows]) {
+  cpuKernels.bring(kernels);
+}

@@ -3,6 +3,7 @@ import { cpuKernels } from "./kernel_table.ts";
 
 const images = () => import("./images.ts");
 const selections = () => import("./selections.ts");
+const sequences = () => import("./sequences.ts");
 const vectors = () => import("./vectors.ts");
 const windows = () => import("./windows.ts");
 
@@ -23,6 +24,7 @@ cpuKernels.loadFrom({
   "product": vectors,
   "arg reduce": selections,
   "top": selections,
+  "special": sequences,
   "window": windows,
   "convolution": windows,
   "neighbors": windows,

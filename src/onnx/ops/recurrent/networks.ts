@@ -2,16 +2,22 @@
 import type { Tensor } from "../../../engine/core/tensor.ts";
 import type { NodeCall } from "../../build/node_call.ts";
 import { op, type OpEntry, type Rule } from "../../build/rule.ts";
+import type { RecurrentCell } from "../../../engine/core/meaning.ts";
+import {
+  type Cell,
+  type CellInit,
+  gruCell,
+  hiddenProducts,
+  lstmCell,
+  masked,
+  over,
+  rnnCell,
+} from "./cells.ts";
+import { isFused, recurrence } from "./recurrence.ts";
 import { centred, quantiseByRange } from "../quantised/linear.ts";
-import { like } from "../raw.ts";
 import { recurrentActivations } from "./activations.ts";
+import { ensureShape } from "../../../engine/ops/graph_ops.ts";
 import * as tf from "../../build/tf.ts";
-
-/** Maximum steps of a graph that are unrolled. */
-const MOST_UNROLLED = 16;
-
-/** A cell of one direction: the next states from the input's parts of its gates, and the states before. */
-type Step = (parts: readonly Tensor[], states: readonly Tensor[]) => Tensor[];
 
 /** Products with the weights of a direction. */
 interface Weights {
@@ -19,6 +25,8 @@ interface Weights {
   input(x: Tensor): Tensor;
   /** Multiplies a hidden state by the rows of gates `from` to `to`. */
   hidden(h: Tensor, from: number, to: number): Tensor;
+  /** The weights of a hidden state, `[gates · units, units]`; absent for levels. */
+  readonly rows?: Tensor;
   /** Biases of the inputs and of the hidden state, one number for each row of a gate; null for none. */
   readonly biases: readonly [Tensor, Tensor] | null;
 }
@@ -31,19 +39,19 @@ interface Direction {
   readonly weights: Weights;
 }
 
-/** Makes the step of a direction's cell, and what is added to the inputs of all steps. */
-type Cell = (direction: Direction) => {
-  readonly step: Step;
+/** Makes a direction's cell, what is added to the inputs of all steps, and to the product within a reset. */
+type CellOf = (direction: Direction) => Cell & {
   readonly bias: Tensor | null;
-  /** Numbers of gates that are in one part of the inputs. */
-  readonly parts: readonly number[];
+  readonly own?: Tensor | null;
 };
 
 /** A kind of network. */
 interface Kind {
   readonly gates: number;
   readonly states: number;
-  readonly cell: Cell;
+  readonly cell: CellOf;
+  /** The cell that one op computes over all steps, if the node's attributes ask for nothing else; null for none. */
+  readonly whole: (n: NodeCall) => RecurrentCell | null;
   /** Makes the products of a direction. */
   readonly weights: (n: NodeCall, index: number, size: number, gates: number) => Weights;
 }
@@ -60,18 +68,10 @@ function part(n: NodeCall, i: number, index: number): Tensor {
 
 function plainWeights(n: NodeCall, index: number, size: number, gates: number): Weights {
   const w = part(n, 1, index), r = part(n, 2, index);
-  const rows = new Map<string, Tensor>();
-  const rowsOf = (from: number, to: number): Tensor => {
-    if (from === 0 && to === gates) return r;
-    const key = `${from} ${to}`;
-    return rows.get(key) ??
-      rows.set(key, tf.slice(r, [from * size, 0], [(to - from) * size, -1])).get(key)!;
-  };
-  // Slices are made outside of the loop.
-  if (gates === 3) { for (const [from, to] of [[0, 2], [2, 3]]) rowsOf(from, to); }
   return {
     input: (x) => tf.matMul(x, w, false, true),
-    hidden: (h, from, to) => tf.matMul(h, rowsOf(from, to), false, true),
+    hidden: hiddenProducts(r, size, gates),
+    rows: r,
     biases: biasesOf(n, index),
   };
 }
@@ -97,112 +97,34 @@ function sum(pair: readonly [Tensor, Tensor] | null): Tensor | null {
   return pair === null ? null : tf.add(pair[0], pair[1]);
 }
 
-function lstmCell({ n, index, size, weights }: Direction): ReturnType<Cell> {
-  const [f, g, h] = recurrentActivations(n, index, ["Sigmoid", "Tanh", "Tanh"]), clip = clipped(n);
-  const peeps = n.has(7) ? tf.split(part(n, 7, index), 3, 0) : null;
-  const couples = n.attributes.flag("input_forget"), one = like(n.x(0), 1);
-  const peep = (x: Tensor, c: Tensor, i: number): Tensor =>
-    peeps === null ? x : tf.add(x, tf.mul(peeps[i], c));
-  const step: Step = ([x], [before, c]) => {
-    const gates = tf.split(tf.add(x, weights.hidden(before, 0, 4)), [size, size, size, size], -1);
-    const input = f(clip(peep(gates[0], c, 0)));
-    const forget = couples ? tf.sub(one, input) : f(clip(peep(gates[2], c, 2)));
-    const cell = tf.add(tf.mul(forget, c), tf.mul(input, g(clip(gates[3]))));
-    const output = f(clip(peep(gates[1], cell, 1)));
-    return [tf.mul(output, h(cell)), cell];
-  };
-  return { step, bias: sum(weights.biases), parts: [4] };
+function cellInit(
+  { n, index, size, weights }: Direction,
+  defaults: readonly string[],
+): CellInit {
+  const activations = recurrentActivations(n, index, defaults);
+  return { size, hidden: weights.hidden, activations, clip: clipped(n) };
 }
 
-function gruCell({ n, index, size, weights }: Direction): ReturnType<Cell> {
-  const [f, g] = recurrentActivations(n, index, ["Sigmoid", "Tanh"]), clip = clipped(n);
-  const resetsProduct = n.attributes.flag("linear_before_reset"), one = like(n.x(0), 1);
-  const { biases } = weights, own = biases && tf.slice(biases[1], [2 * size], [size]);
-  const step: Step = ([xzr, xn], [h]) => {
-    const sums = tf.add(xzr, weights.hidden(h, 0, 2));
-    const [z, r] = tf.split(f(clip(sums)), [size, size], -1);
-    let next: Tensor;
-    if (resetsProduct) {
-      const hn = weights.hidden(h, 2, 3);
-      next = tf.add(xn, tf.mul(r, own === null ? hn : tf.add(hn, own)));
-    } else next = tf.add(xn, weights.hidden(tf.mul(r, h), 2, 3));
-    return [tf.add(tf.mul(tf.sub(one, z), g(clip(next))), tf.mul(z, h))];
-  };
-  const parts = [2, 1];
-  if (biases === null || !resetsProduct) return { step, bias: sum(biases), parts };
+function lstm(direction: Direction): ReturnType<CellOf> {
+  const { n, index, weights } = direction, couples = n.attributes.flag("input_forget");
+  const peeps = n.has(7) ? tf.split(part(n, 7, index), 3, 0) : null;
+  const init = cellInit(direction, ["Sigmoid", "Tanh", "Tanh"]);
+  return { ...lstmCell(init, { peeps, couples }), bias: sum(weights.biases) };
+}
+
+function gru(direction: Direction): ReturnType<CellOf> {
+  const { n, size, weights: { biases } } = direction;
+  const resetsProduct = n.attributes.flag("linear_before_reset");
+  const own = resetsProduct && biases ? tf.slice(biases[1], [2 * size], [size]) : null;
+  const cell = gruCell(cellInit(direction, ["Sigmoid", "Tanh"]), { resetsProduct, own });
+  if (biases === null || !resetsProduct) return { ...cell, own, bias: sum(biases) };
   // The hidden state's bias of the last gate is within the reset.
   const rest = tf.pad(tf.slice(biases[1], [0], [2 * size]), [[0, size]]);
-  return { step, bias: tf.add(biases[0], rest), parts };
+  return { ...cell, own, bias: tf.add(biases[0], rest) };
 }
 
-function rnnCell({ n, index, weights }: Direction): ReturnType<Cell> {
-  const [f] = recurrentActivations(n, index, ["Tanh"]), clip = clipped(n);
-  return {
-    step: ([x], [h]) => [f(clip(tf.add(x, weights.hidden(h, 0, 1))))],
-    bias: sum(weights.biases),
-    parts: [1],
-  };
-}
-
-/** Replaces states, and zeros outputs, of the rows that ended before this step. */
-function masked(step: Step, lengths: Tensor | null) {
-  return (
-    x: readonly Tensor[],
-    t: Tensor | number,
-    states: readonly Tensor[],
-  ): { readonly y: Tensor; readonly states: Tensor[] } => {
-    const next = step(x, states);
-    if (lengths === null) return { y: next[0], states: next };
-    const goesOn = tf.expandDims(
-      tf.less(typeof t === "number" ? tf.scalar(t, "int32") : t, lengths),
-      1,
-    );
-    return {
-      y: tf.where(goesOn, next[0], tf.zerosLike(next[0])),
-      states: next.map((s, i) => tf.where(goesOn, s, states[i])),
-    };
-  };
-}
-
-/** Splits the last axis, if it has several parts. */
-function partsOf(x: Tensor, sizes: readonly number[]): Tensor[] {
-  return sizes.length === 1 ? [x] : tf.split(x, [...sizes], -1);
-}
-
-/** Runs a cell over the steps of `[steps, batch, gates]`. Returns the hidden states of all, and the last states. */
-function over(
-  x: Tensor,
-  start: readonly Tensor[],
-  { step, sizes }: { readonly step: ReturnType<typeof masked>; readonly sizes: readonly number[] },
-): { readonly ys: Tensor; readonly states: readonly Tensor[] } {
-  const count = x.staticShape![0];
-  if (count !== null && count > 0 && (count <= MOST_UNROLLED || !x.isSymbolic)) {
-    const ys: Tensor[] = [];
-    let states = start;
-    const rows = partsOf(x, sizes).map((part) => tf.unstack(part, 0));
-    for (let t = 0; t < count; t++) {
-      const next = step(rows.map((list) => list[t]), t, states);
-      ys.push(next.y);
-      states = next.states;
-    }
-    return { ys: tf.stack(ys, 0), states };
-  }
-  const steps = count ?? tf.reshape(tf.slice(tf.shape(x), [0], [1]), []);
-  const { dtype } = x, shape = start[0].staticShape;
-  const rows = new tf.TensorArray(dtype, steps, { elementShape: x.staticShape!.slice(1) })
-    .unstack(x);
-  const made = new tf.TensorArray(dtype, steps, { elementShape: shape });
-  const out = tf.whileLoop(
-    (...vars: readonly unknown[]) => tf.less(vars[0] as Tensor, steps),
-    (...vars: readonly unknown[]) => {
-      const [t, ys, ...states] = vars as [Tensor, tf.TensorArray, ...Tensor[]];
-      const next = step(partsOf(rows.read(t), sizes), t, states);
-      return [tf.add(t, 1), ys.write(t, next.y), ...next.states];
-    },
-    [tf.scalar(0, "int32"), made, ...start],
-    { shapeInvariants: [[], undefined, ...start.map((s) => s.staticShape)] as never },
-  ) as readonly unknown[];
-  return { ys: (out[1] as tf.TensorArray).stack(), states: out.slice(2) as Tensor[] };
+function rnn(direction: Direction): ReturnType<CellOf> {
+  return { ...rnnCell(cellInit(direction, ["Tanh"])), bias: sum(direction.weights.biases) };
 }
 
 /** Returns a shape of extents that may be known only at run time: those of the first axes of a tensor. */
@@ -232,7 +154,7 @@ function lengthsOf(n: NodeCall, steps: number | null): Tensor | null {
 }
 
 /** Makes the rule of a kind of network. */
-function recurrent({ gates, states, cell, weights }: Kind): Rule {
+function recurrent({ gates, states, cell, weights, whole }: Kind): Rule {
   return (n) => {
     const { attributes } = n, isBatchFirst = attributes.flag("layout");
     const direction = attributes.text("direction", "forward");
@@ -246,22 +168,28 @@ function recurrent({ gates, states, cell, weights }: Kind): Rule {
     for (let index = 0; index < count; index++) {
       const isBack = direction === "reverse" || index === 1;
       const own = weights(n, index, size, gates);
-      const { step, bias, parts } = cell({ n, index, size, weights: own });
+      const { step, bias, parts, own: within = null } = cell({ n, index, size, weights: own });
       const product = own.input(flat);
       const shape = x.staticShape!.slice(0, 2), width = gates * size;
-      const wide = tf.reshape(
-        bias === null ? product : tf.add(product, bias),
-        shape.includes(null) ? sizesOf(x, 0, 2, width) : [...shape as number[], width],
-      );
+      const summed = bias === null ? product : tf.add(product, bias);
+      const wide = shape.includes(null)
+        ? ensureShape(tf.reshape(summed, sizesOf(x, 0, 2, width)), [...shape, width])
+        : tf.reshape(summed, [...shape as number[], width]);
       const start = Array.from({ length: states }, (_, k) => {
         if (!n.has(5 + k)) return tf.fill(sizesOf(x, 1, 2, size), 0, x.dtype);
         return tf.gather(n.x(5 + k), index, isBatchFirst ? 1 : 0);
       });
-      const ran = over(isBack ? reversed(wide, lengths) : wide, start, {
-        step: masked(step, lengths),
-        sizes: parts.map((gates) => gates * size),
-      });
-      if (n.wants(0)) outputs.push(isBack ? reversed(ran.ys, lengths) : ran.ys);
+      const known = lengths === null && own.rows !== undefined && isFused(x.dtype, width)
+        ? whole(n)
+        : null;
+      const ran = known !== null
+        ? recurrence(wide, { cell: known, weights: own.rows!, start, own: within, isBack })
+        : over(isBack ? reversed(wide, lengths) : wide, start, {
+          step: masked(step, lengths),
+          sizes: parts.map((gates) => gates * size),
+        });
+      const turned = isBack && known === null;
+      if (n.wants(0)) outputs.push(turned ? reversed(ran.ys, lengths) : ran.ys);
       ran.states.forEach((state, k) => (last[k] ??= []).push(state));
     }
     const y = !n.wants(0)
@@ -273,13 +201,53 @@ function recurrent({ gates, states, cell, weights }: Kind): Rule {
   };
 }
 
-const LSTM: Kind = { gates: 4, states: 2, cell: lstmCell, weights: plainWeights };
+/** True where a node has no limit of sums, and these activations or none. */
+function isPlain(n: NodeCall, activations: readonly string[]): boolean {
+  const { attributes } = n, given = attributes.texts("activations") ?? [];
+  return !(attributes.float("clip", 0) > 0) &&
+    given.every((name, i) => name.toLowerCase() === activations[i % activations.length]);
+}
+
+/** The activation of all directions of a plain network, where it is one that an op knows. */
+function plainActivation(n: NodeCall): RecurrentCell | null {
+  const name = n.attributes.texts("activations")?.[0]?.toLowerCase() ?? "tanh";
+  const isKnown = name === "tanh" || name === "relu" || name === "sigmoid";
+  return isKnown && isPlain(n, [name]) ? name : null;
+}
+
+const LSTM: Kind = {
+  gates: 4,
+  states: 2,
+  cell: lstm,
+  weights: plainWeights,
+  whole: (n) => {
+    const isUsual = !n.has(7) && !n.attributes.flag("input_forget");
+    return isUsual && isPlain(n, ["sigmoid", "tanh", "tanh"]) ? "lstm" : null;
+  },
+};
+const GRU: Kind = {
+  gates: 3,
+  states: 1,
+  cell: gru,
+  weights: plainWeights,
+  whole: (n) => {
+    if (!isPlain(n, ["sigmoid", "tanh"])) return null;
+    return n.attributes.flag("linear_before_reset") ? "gru after" : "gru";
+  },
+};
+const RNN: Kind = {
+  gates: 1,
+  states: 1,
+  cell: rnn,
+  weights: plainWeights,
+  whole: plainActivation,
+};
 
 export const RECURRENT: readonly OpEntry[] = [
   op("DynamicQuantizeLSTM", 1, recurrent({ ...LSTM, weights: levelWeights }), {
     domain: "com.microsoft",
   }),
-  op("GRU", 1, recurrent({ gates: 3, states: 1, cell: gruCell, weights: plainWeights })),
+  op("GRU", 1, recurrent(GRU)),
   op("LSTM", 1, recurrent(LSTM)),
-  op("RNN", 1, recurrent({ gates: 1, states: 1, cell: rnnCell, weights: plainWeights })),
+  op("RNN", 1, recurrent(RNN)),
 ];
