@@ -1557,8 +1557,11 @@ const across: number = g.bn / g.tn;
 const down: number = g.bm / g.tm;
 const rowBlocks: number = g.bm / 4;
 const columnBlocks: number = g.bn / 4;
-const sizeA: number = g.bm * g.bk / 4;
-const sizeB: number = g.bn * g.bk / 4;
+const steps: number = g.bk / 4;
+const acrossA: boolean = !g.transA && g.wideA;
+const acrossB: boolean = g.transB && g.wideB;
+const stepA: number = g.bm / 4 + (acrossA ? 1 : 0);
+const stepB: number = g.bn / 4 + (acrossB ? 1 : 0);
 const band: number = 8;
 const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
 const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
@@ -1571,11 +1574,16 @@ params.push("m", "n", "k", "kfrom", "kstep", "ldc", "cbase", "cz", "col0", "zbas
 for (let d = 0; d < g.batchRank; d++) {
 params.push(`bd_${d}`, `ba_${d}`, `bb_${d}`);
 }
-prelude += `var<workgroup> sa: array<vec4<${g.acc}>, ${sizeA}u>;\nvar<workgroup> sb: array<vec4<${g.acc}>, ${sizeB}u>;\n`;
+prelude += `var<workgroup> sa: array<array<vec4<${g.acc}>, ${stepA}u>, ${g.bk}u>;\nvar<workgroup> sb: array<array<vec4<${g.acc}>, ${stepB}u>, ${g.bk}u>;\n`;
 if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
 prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${g.c} { return v; }\n`;
 }
-body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet band = ${band}u * (p.groups / p.rowgroups); let top = g / band * ${band}u; let inBand = g % band;\nlet height = min(${band}u, p.rowgroups - top);\nlet gm = top + inBand % height; let gn = inBand / height;\nlet r0 = gm * ${g.bm}u; let c0 = gn * ${g.bn}u;\nlet tx = lidx % ${across}u; let ty = lidx / ${across}u;\n`;
+body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet band = ${band}u * (p.groups / p.rowgroups); let top = g / band * ${band}u; let inBand = g % band;\nlet height = min(${band}u, p.rowgroups - top);\nlet gm = top + inBand % height; let gn = inBand / height;\nlet r0 = gm * ${g.bm}u; let c0 = gn * ${g.bn}u;\n`;
+if (across % 8 === 0 && down % 4 === 0) {
+body += `let tile = lidx / 32u; let tx = tile % (${across}u / 8u) * 8u + lidx % 8u; let ty = tile / (${across}u / 8u) * 4u + lidx / 8u % 4u;\n`;
+} else {
+body += `let tx = lidx % ${across}u; let ty = lidx / ${across}u;\n`;
+}
 if (g.split) {
 body += `let zs = wid.z + p.zbase; let z = zs / p.splits; let zk = zs % p.splits;\n`;
 }
@@ -1627,6 +1635,31 @@ body += `var s_${i}_${j} = vec4<${g.acc}>();\n`;
 }
 }
 body += `for (var kt = k0; kt < k1; kt += ${g.bk}u) {\n`;
+for (let inner = 0; inner < 2; inner++) {
+if (inner === 0) {
+body += `if (kt + ${g.bk}u <= k1) {\n`;
+}
+if (inner === 1) {
+body += `else {\n`;
+}
+if (g.transA && g.wideA) {
+for (let first = 0; first < g.bm * g.bk / 4; first += threads) {
+const rest = g.bm * g.bk / 4 - first;
+if (rest < threads) {
+body += `if (lidx < ${rest}u) {\n`;
+}
+if (rest >= threads) {
+body += `{\n`;
+}
+body += `let t = lidx + ${first}u; let bi = t % ${rowBlocks}u; let bk = t / ${rowBlocks}u;\nlet at = r0 + bi * 4u; let k = kt + bk;\n`;
+if (inner === 0) {
+body += `let v = ${load_a(`in0[p.abase + za + min(at, p.m - 4u) / 4u + k * p.lda]`)};\n`;
+} else {
+body += `let v = select(vec4<${g.acc}>(), ${load_a(`in0[p.abase + za + min(at, p.m - 4u) / 4u + min(k, k1 - 1u) * p.lda]`)}, k < k1);\n`;
+}
+body += `sa[bk][bi] = v;\n}\n`;
+}
+} else {
 for (let first = 0; first < g.bm * g.bk / 16; first += threads) {
 const rest = g.bm * g.bk / 16 - first;
 if (rest < threads) {
@@ -1635,11 +1668,22 @@ body += `if (lidx < ${rest}u) {\n`;
 if (rest >= threads) {
 body += `{\n`;
 }
-body += `let t = lidx + ${first}u; let bi = t % ${rowBlocks}u; let bq = t / ${rowBlocks}u;\nlet at = r0 + bi * 4u; let k = kt + bq * 4u;\n`;
+if (acrossA) {
+body += `let t = lidx + ${first}u; let bi = t / ${steps}u; let bq = t % ${steps}u;\n`;
+} else {
+body += `let t = lidx + ${first}u; let bi = t % ${rowBlocks}u; let bq = t / ${rowBlocks}u;\n`;
+}
+body += `let at = r0 + bi * 4u; let k = kt + bq * 4u;\n`;
 if (!g.transA && g.wideA) {
+if (inner === 0) {
+for (let i = 0; i < 4; i++) {
+body += `let w_${i} = ${load_a(`in0[p.abase + za + min(at + ${i}u, p.m - 1u) * p.lda + k / 4u]`)};\n`;
+}
+} else {
 body += `let kv = min(k, k1 - 4u) / 4u;\n`;
 for (let i = 0; i < 4; i++) {
 body += `let w_${i} = select(vec4<${g.acc}>(), ${load_a(`in0[p.abase + za + min(at + ${i}u, p.m - 1u) * p.lda + kv]`)}, k < k1);\n`;
+}
 }
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(w_0.${"xyzw"[q]}, w_1.${"xyzw"[q]}, w_2.${"xyzw"[q]}, w_3.${"xyzw"[q]});\n`;
@@ -1650,22 +1694,44 @@ body += `let ro_${i} = p.abase + za + min(at + ${i}u, p.m - 1u) * p.lda;\n`;
 }
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(\n`;
+if (inner === 0) {
+{ const list: string[] = [];
+for (let i = 0; i < 4; i++) {
+list.push(`${load_a(`in0[ro_${i} + k + ${q}u]`)}`);
+}
+body += list.join(" , ") + "\n"; }
+} else {
 { const list: string[] = [];
 for (let i = 0; i < 4; i++) {
 list.push(`select(${g.acc}(0), ${load_a(`in0[ro_${i} + min(k + ${q}u, k1 - 1u)]`)}, k + ${q}u < k1)`);
 }
 body += list.join(" , ") + "\n"; }
+}
 body += `);\n`;
 }
 } else if (g.wideA) {
 body += `let av = p.abase + za + min(at, p.m - 4u) / 4u;\n`;
+if (inner === 0) {
+for (let q = 0; q < 4; q++) {
+body += `let v_${q} = ${load_a(`in0[av + (k + ${q}u) * p.lda]`)};\n`;
+}
+} else {
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = select(vec4<${g.acc}>(), ${load_a(`in0[av + min(k + ${q}u, k1 - 1u) * p.lda]`)}, k + ${q}u < k1);\n`;
+}
 }
 } else {
 for (let i = 0; i < 4; i++) {
 body += `let co_${i} = p.abase + za + min(at + ${i}u, p.m - 1u);\n`;
 }
+if (inner === 0) {
+for (let q = 0; q < 4; q++) {
+body += `let kr_${q} = (k + ${q}u) * p.lda;\n`;
+}
+for (let q = 0; q < 4; q++) {
+body += `let v_${q} = vec4(${load_a(`in0[co_0 + kr_${q}]`)}, ${load_a(`in0[co_1 + kr_${q}]`)}, ${load_a(`in0[co_2 + kr_${q}]`)}, ${load_a(`in0[co_3 + kr_${q}]`)});\n`;
+}
+} else {
 for (let q = 0; q < 4; q++) {
 body += `let kr_${q} = min(k + ${q}u, k1 - 1u) * p.lda;\n`;
 }
@@ -1673,11 +1739,31 @@ for (let q = 0; q < 4; q++) {
 body += `let v_${q} = select(vec4<${g.acc}>(), vec4(${load_a(`in0[co_0 + kr_${q}]`)}, ${load_a(`in0[co_1 + kr_${q}]`)}, ${load_a(`in0[co_2 + kr_${q}]`)}, ${load_a(`in0[co_3 + kr_${q}]`)}), k + ${q}u < k1);\n`;
 }
 }
+}
 for (let q = 0; q < 4; q++) {
-body += `sa[(bq * 4u + ${q}u) * ${rowBlocks}u + bi] = v_${q};\n`;
+body += `sa[bq * 4u + ${q}u][bi] = v_${q};\n`;
 }
 body += `}\n`;
 }
+}
+if (g.wideB && !g.transB) {
+for (let first = 0; first < g.bn * g.bk / 4; first += threads) {
+const rest = g.bn * g.bk / 4 - first;
+if (rest < threads) {
+body += `if (lidx < ${rest}u) {\n`;
+}
+if (rest >= threads) {
+body += `{\n`;
+}
+body += `let t = lidx + ${first}u; let bi = t % ${columnBlocks}u; let bk = t / ${columnBlocks}u;\nlet at = c0 + bi * 4u; let k = kt + bk;\n`;
+if (inner === 0) {
+body += `let v = ${load_b(`in1[p.bbase + zb + min(at, p.n - 4u) / 4u + k * p.ldb]`)};\n`;
+} else {
+body += `let v = select(vec4<${g.acc}>(), ${load_b(`in1[p.bbase + zb + min(at, p.n - 4u) / 4u + min(k, k1 - 1u) * p.ldb]`)}, k < k1);\n`;
+}
+body += `sb[bk][bi] = v;\n}\n`;
+}
+} else {
 for (let first = 0; first < g.bn * g.bk / 16; first += threads) {
 const rest = g.bn * g.bk / 16 - first;
 if (rest < threads) {
@@ -1686,11 +1772,22 @@ body += `if (lidx < ${rest}u) {\n`;
 if (rest >= threads) {
 body += `{\n`;
 }
-body += `let t = lidx + ${first}u; let bi = t % ${columnBlocks}u; let bq = t / ${columnBlocks}u;\nlet at = c0 + bi * 4u; let k = kt + bq * 4u;\n`;
+if (acrossB) {
+body += `let t = lidx + ${first}u; let bi = t / ${steps}u; let bq = t % ${steps}u;\n`;
+} else {
+body += `let t = lidx + ${first}u; let bi = t % ${columnBlocks}u; let bq = t / ${columnBlocks}u;\n`;
+}
+body += `let at = c0 + bi * 4u; let k = kt + bq * 4u;\n`;
 if (g.transB && g.wideB) {
+if (inner === 0) {
+for (let i = 0; i < 4; i++) {
+body += `let w_${i} = ${load_b(`in1[p.bbase + zb + min(at + ${i}u, p.n - 1u) * p.ldb + k / 4u]`)};\n`;
+}
+} else {
 body += `let kv = min(k, k1 - 4u) / 4u;\n`;
 for (let i = 0; i < 4; i++) {
 body += `let w_${i} = select(vec4<${g.acc}>(), ${load_b(`in1[p.bbase + zb + min(at + ${i}u, p.n - 1u) * p.ldb + kv]`)}, k < k1);\n`;
+}
 }
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(w_0.${"xyzw"[q]}, w_1.${"xyzw"[q]}, w_2.${"xyzw"[q]}, w_3.${"xyzw"[q]});\n`;
@@ -1701,22 +1798,44 @@ body += `let ro_${i} = p.bbase + zb + min(at + ${i}u, p.n - 1u) * p.ldb;\n`;
 }
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(\n`;
+if (inner === 0) {
+{ const list: string[] = [];
+for (let i = 0; i < 4; i++) {
+list.push(`${load_b(`in1[ro_${i} + k + ${q}u]`)}`);
+}
+body += list.join(" , ") + "\n"; }
+} else {
 { const list: string[] = [];
 for (let i = 0; i < 4; i++) {
 list.push(`select(${g.acc}(0), ${load_b(`in1[ro_${i} + min(k + ${q}u, k1 - 1u)]`)}, k + ${q}u < k1)`);
 }
 body += list.join(" , ") + "\n"; }
+}
 body += `);\n`;
 }
 } else if (g.wideB) {
 body += `let av = p.bbase + zb + min(at, p.n - 4u) / 4u;\n`;
+if (inner === 0) {
+for (let q = 0; q < 4; q++) {
+body += `let v_${q} = ${load_b(`in1[av + (k + ${q}u) * p.ldb]`)};\n`;
+}
+} else {
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = select(vec4<${g.acc}>(), ${load_b(`in1[av + min(k + ${q}u, k1 - 1u) * p.ldb]`)}, k + ${q}u < k1);\n`;
+}
 }
 } else {
 for (let i = 0; i < 4; i++) {
 body += `let co_${i} = p.bbase + zb + min(at + ${i}u, p.n - 1u);\n`;
 }
+if (inner === 0) {
+for (let q = 0; q < 4; q++) {
+body += `let kr_${q} = (k + ${q}u) * p.ldb;\n`;
+}
+for (let q = 0; q < 4; q++) {
+body += `let v_${q} = vec4(${load_b(`in1[co_0 + kr_${q}]`)}, ${load_b(`in1[co_1 + kr_${q}]`)}, ${load_b(`in1[co_2 + kr_${q}]`)}, ${load_b(`in1[co_3 + kr_${q}]`)});\n`;
+}
+} else {
 for (let q = 0; q < 4; q++) {
 body += `let kr_${q} = min(k + ${q}u, k1 - 1u) * p.ldb;\n`;
 }
@@ -1724,23 +1843,25 @@ for (let q = 0; q < 4; q++) {
 body += `let v_${q} = select(vec4<${g.acc}>(), vec4(${load_b(`in1[co_0 + kr_${q}]`)}, ${load_b(`in1[co_1 + kr_${q}]`)}, ${load_b(`in1[co_2 + kr_${q}]`)}, ${load_b(`in1[co_3 + kr_${q}]`)}), k + ${q}u < k1);\n`;
 }
 }
+}
 for (let q = 0; q < 4; q++) {
-body += `sb[(bq * 4u + ${q}u) * ${columnBlocks}u + bi] = v_${q};\n`;
+body += `sb[bq * 4u + ${q}u][bi] = v_${q};\n`;
+}
+body += `}\n`;
+}
 }
 body += `}\n`;
 }
 body += `workgroupBarrier();\n`;
-for (let q = 0; q < g.bk; q++) {
+for (let stage = 0; stage < g.bk; stage++) {
 body += `{\n`;
 for (let h = 0; h < g.tm / 4; h++) {
-const start = q * g.bm / 4;
 const later = h * down;
-body += `let a_${h} = sa[${start}u + ty + ${later}u];\n`;
+body += `let a_${h} = sa[${stage}u][ty + ${later}u];\n`;
 }
 for (let j = 0; j < g.tn / 4; j++) {
-const start = q * g.bn / 4;
 const later = j * across;
-body += `let b_${j} = sb[${start}u + tx + ${later}u];\n`;
+body += `let b_${j} = sb[${stage}u][tx + ${later}u];\n`;
 }
 for (let i = 0; i < g.tm; i++) {
 const h = i >> 2;

@@ -18,7 +18,7 @@ async function withFile(fn: (path: string) => Promise<void>): Promise<void> {
 
 Deno.test("Recorder writes errors and goes on, and begins again after what a process ended in", async () => {
   await withFile(async (path) => {
-    const record = await Recorder.open(path, "part", 60);
+    const record = await Recorder.open(path, "part", { seconds: 60 });
     assertEquals(await record.attempt("a", () => 1), 1);
     assertEquals(await record.attempt("b", () => Promise.reject(new Error("no"))), undefined);
     // The process ends in an item, in the middle of a line.
@@ -30,7 +30,7 @@ Deno.test("Recorder writes errors and goes on, and begins again after what a pro
       ["b", "Error: no"],
       ["c", "The process ended in this item"],
     ]);
-    const again = await Recorder.open(path, "part", 60), ran: string[] = [];
+    const again = await Recorder.open(path, "part", { seconds: 60 }), ran: string[] = [];
     for (const item of ["a", "b", "c", "d"]) await again.attempt(item, () => ran.push(item));
     assertEquals(ran, ["d"]);
   });
@@ -38,12 +38,12 @@ Deno.test("Recorder writes errors and goes on, and begins again after what a pro
 
 Deno.test("Recorder keeps to its time, says what it left out, and stops where the device is lost", async () => {
   await withFile(async (path) => {
-    const late = await Recorder.open(path, "part", -1);
+    const late = await Recorder.open(path, "part", { seconds: -1 });
     assertEquals(await late.attempt("a", () => 1), undefined);
     late.end();
     const left = await readEntries(path);
     assertEquals(left, [{ part: "part", item: "left out", result: ["a"] }]);
-    const record = await Recorder.open(path, "other", 60);
+    const record = await Recorder.open(path, "other", { seconds: 60 });
     const lost = () => Promise.reject(new Error("Cannot go on: the device is lost"));
     await assertRejects(() => record.attempt("b", lost), Error, "lost");
   });
@@ -57,6 +57,7 @@ function sweptBy(ranking: Omit<typeof SHARED_RANKING, "source">): Swept[] {
       extents: [m, n, 512, 1],
       times: ranking.tiles.map((tile) => ({
         tile,
+        splits: 1,
         ms: sharedCost(tile, sharedGroups(tile, m, n, 1), ranking),
       })),
     }))
@@ -65,7 +66,7 @@ function sweptBy(ranking: Omit<typeof SHARED_RANKING, "source">): Swept[] {
 
 Deno.test("fitRanking() finds weights that lose nothing where times have such, and few tiles", () => {
   const { tiles } = SHARED_RANKING;
-  const truth = { invocations: 32768, registers: 4, loads: 32, tiles };
+  const truth = { invocations: 32768, registers: 4, loads: 32, part: 256, tiles };
   const work = sweptBy(truth), fitted = fitRanking(work);
   assertEquals(lossOf(work, truth), 1);
   assert(lossOf(work, SHARED_RANKING) > 1.01, "Those in force would lose something");

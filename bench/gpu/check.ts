@@ -5,6 +5,7 @@ import type { NdArray } from "@weft/weft";
 import { castArray } from "../../src/engine/core/convert.ts";
 import type { Profile } from "../../src/engine/core/dispatch.ts";
 import type { Attrs, OpDef, Problem } from "../../src/engine/core/op.ts";
+import { gpuKernels, gpuVariants } from "../../src/engine/devices/webgpu/kernel_table.ts";
 import { cpuDevice } from "../../src/engine/runtime/devices/devices.ts";
 import { difference, epsilonOf } from "../../src/library/testing/compare.ts";
 import {
@@ -134,10 +135,13 @@ async function checkVariants(
   { family, half, record }: { family: string; half: boolean; record: Recorder },
 ): Promise<unknown> {
   const def = opOfCase(name), { profile } = gpuDevice();
-  const counts = new Map(def.gpu!.map((v) => [v.name, 0]));
+  await gpuKernels.load([def.meaning]);
+  const variants = gpuVariants(def);
+  if (variants.length === 0) throw new Error(`Cannot check ${name}: it has no kernel`);
+  const counts = new Map(variants.map((v) => [v.name, 0]));
   const outcome = newOutcome();
   for (let seed = 0; seed < DRAWS && !record.isLate; seed++) {
-    const wanting = def.gpu!.filter((v) => counts.get(v.name)! < PROBLEMS.variants);
+    const wanting = variants.filter((v) => counts.get(v.name)! < PROBLEMS.variants);
     if (wanting.length === 0 || outcome.wrong.length >= 4) break;
     const drawn = ALL[name]!(new Draw(seed));
     if (half && !takesHalf(def, drawn)) continue;
@@ -160,7 +164,7 @@ function plansOf(
   drawn: RandomProblem,
   { profile, wanting, family, half }: {
     profile: Profile;
-    wanting: NonNullable<OpDef["gpu"]>;
+    wanting: ReturnType<typeof gpuVariants>;
     family: string;
     half: boolean;
   },

@@ -2,13 +2,17 @@
 
 import type { SharedRanking } from "../../src/engine/kernels/matmul/shared_ranking.ts";
 import { sharedThreads, type SharedTile } from "../../src/engine/kernels/matmul/tiled.ts";
-import { sharedCost, sharedGroups } from "../../src/engine/kernels/matmul/tiles.ts";
+import { sharedCost, sharedGroups, sharedSplits } from "../../src/engine/kernels/matmul/tiles.ts";
 
-/** Work with the least time of each tile that was timed. */
+/** Work with the times of tiles and of parts of their sums. */
 export interface Swept {
   /** Rows, columns and terms, and how many products. */
   readonly extents: readonly [m: number, n: number, k: number, batch: number];
-  readonly times: readonly { readonly tile: SharedTile; readonly ms: number }[];
+  readonly times: readonly {
+    readonly tile: SharedTile;
+    readonly splits: number;
+    readonly ms: number;
+  }[];
 }
 
 /** A ranking and what it loses. */
@@ -22,15 +26,22 @@ const MOST_TILES = 6;
 /** Weights that are tried. */
 const INVOCATIONS = [2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144];
 const REGISTERS = [0, 0.25, 0.5, 1, 2, 4], LOADS = [0, 2, 4, 8, 16, 32, 64];
+const PARTS = [64, 128, 256, 512];
 
 function same(a: SharedTile, b: SharedTile): boolean {
   return a.bm === b.bm && a.bn === b.bn && a.bk === b.bk && a.tm === b.tm && a.tn === b.tn;
 }
 
-/** Milliseconds of a tile on some work; where it was not timed it went out early, for being slow. */
-function msOf({ times }: Swept, tile: SharedTile): number {
-  const slowest = Math.max(...times.map(({ ms }) => ms));
-  return times.find((t) => same(t.tile, tile))?.ms ?? slowest;
+/**
+ * Milliseconds of a tile on some work, with so many parts or those nearest to them, or with the best; where it was not timed it
+ * went out early, for being slow.
+ */
+function msOf({ times }: Swept, tile: SharedTile, splits?: number): number {
+  const own = times.filter((t) => same(t.tile, tile));
+  if (own.length === 0) return Math.max(...times.map(({ ms }) => ms));
+  if (splits === undefined) return Math.min(...own.map(({ ms }) => ms));
+  const far = (t: Swept["times"][number]): number => Math.abs(Math.log(t.splits / splits));
+  return own.reduce((near, t) => (far(t) < far(near) ? t : near)).ms;
 }
 
 const bestOf = ({ times }: Swept): number => Math.min(...times.map(({ ms }) => ms));
@@ -61,10 +72,11 @@ function chooseTiles(work: readonly Swept[]): SharedTile[] {
 /** Returns the loss of a ranking that takes the tile of least cost for each work. */
 export function lossOf(work: readonly Swept[], ranking: Omit<SharedRanking, "source">): number {
   return geometricMean(work.map((w) => {
-    const [m, n, , batch] = w.extents;
-    const cost = (t: SharedTile): number => sharedCost(t, sharedGroups(t, m, n, batch), ranking);
+    const [m, n, k, batch] = w.extents;
+    const groups = (t: SharedTile): number => sharedGroups(t, m, n, batch);
+    const cost = (t: SharedTile): number => sharedCost(t, groups(t), ranking);
     const first = ranking.tiles.reduce((best, t) => (cost(t) < cost(best) ? t : best));
-    return msOf(w, first) / bestOf(w);
+    return msOf(w, first, sharedSplits(first, groups(first), k, ranking)) / bestOf(w);
   }));
 }
 
@@ -76,9 +88,11 @@ export function fitRanking(work: readonly Swept[]): Fitted {
   for (const invocations of INVOCATIONS) {
     for (const registers of REGISTERS) {
       for (const loads of LOADS) {
-        const ranking = { invocations, registers, loads, tiles };
-        const loss = lossOf(work, ranking);
-        if (best === null || loss < best.loss) best = { ...ranking, loss };
+        for (const part of PARTS) {
+          const ranking = { invocations, registers, loads, part, tiles };
+          const loss = lossOf(work, ranking);
+          if (best === null || loss < best.loss) best = { ...ranking, loss };
+        }
       }
     }
   }

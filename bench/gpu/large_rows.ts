@@ -2,7 +2,7 @@
 
 import type { Tensor } from "@tensorflow/tfjs-core";
 import { type OpRow, opRow } from "../op_row.ts";
-import type { Weft } from "../peers/weft.ts";
+import { type Weft, weftOutput } from "../peers/weft.ts";
 import { spread, uniform } from "../random.ts";
 import type { Row, Sample } from "../row.ts";
 
@@ -117,7 +117,7 @@ function memoryRows(rows: number, columns: number): readonly OpRow[] {
     spread(rows * columns, 16).map((index) => ({ index, value: value(index) }));
   return [
     {
-      id: "neg_128mb",
+      id: "neg_72mib",
       what: "-x",
       bytes: 2 * bytes,
       inputs: [shape],
@@ -126,7 +126,7 @@ function memoryRows(rows: number, columns: number): readonly OpRow[] {
       expected: ([x]) => somewhere((i) => -x![i]!),
     },
     {
-      id: "add_128mb",
+      id: "add_72mib",
       what: "a + b",
       bytes: 3 * bytes,
       inputs: [shape, shape],
@@ -135,7 +135,7 @@ function memoryRows(rows: number, columns: number): readonly OpRow[] {
       expected: ([a, b]) => somewhere((i) => a![i]! + b![i]!),
     },
     {
-      id: "transpose_128mb",
+      id: "transpose_72mib",
       what: "transpose",
       bytes: 2 * bytes,
       inputs: [shape],
@@ -143,7 +143,7 @@ function memoryRows(rows: number, columns: number): readonly OpRow[] {
       expected: ([x]) => somewhere((i) => x![i % rows * columns + Math.floor(i / rows)]!),
     },
     {
-      id: "softmax_128mb",
+      id: "softmax_72mib",
       what: "softmax of rows",
       bytes: 2 * bytes,
       inputs: [shape],
@@ -155,7 +155,7 @@ function memoryRows(rows: number, columns: number): readonly OpRow[] {
         ),
     },
     {
-      id: "layer_norm_128mb",
+      id: "layer_norm_72mib",
       what: "mean 0, variance 1 of rows",
       bytes: 2 * bytes,
       inputs: [shape],
@@ -174,7 +174,7 @@ function memoryRows(rows: number, columns: number): readonly OpRow[] {
         }),
     },
     {
-      id: "sum_rows_128mb",
+      id: "sum_rows_72mib",
       what: "sums of rows",
       bytes,
       inputs: [shape],
@@ -187,7 +187,7 @@ function memoryRows(rows: number, columns: number): readonly OpRow[] {
         })),
     },
     {
-      id: "max_columns_128mb",
+      id: "max_columns_72mib",
       what: "maxima of columns",
       bytes,
       inputs: [shape],
@@ -203,8 +203,35 @@ function memoryRows(rows: number, columns: number): readonly OpRow[] {
   ];
 }
 
-/** Rows and columns of the large matrices: 128 MiB of float32, the most that adapters of the default limits bind. */
-const LARGE = [8192, 4096] as const;
+/** Rows and columns of the large matrices: 72 MiB of float32, more than caches hold and less than the default limits bind. */
+const LARGE = [6144, 3072] as const;
+
+/** One row times a matrix of weights, as in decoding: what it takes is reading the weights, so many bytes an element. */
+function decodeRows(n: number): readonly Row[] {
+  type Quantize = { quantize(x: Tensor, options: { bits: number }): Tensor };
+  const kinds: Readonly<
+    Record<string, readonly [bytes: number, of: (tf: Weft, w: Tensor) => Tensor]>
+  > = {
+    f32: [4, (tf, w) => tf.clone(w)],
+    f16: [2, (tf, w) => tf.cast(w, "float16" as "float32")],
+    q8: [1 + 4 / 32, (tf, w) => (tf as unknown as Quantize).quantize(w, { bits: 8 })],
+    q4: [0.5 + 4 / 32, (tf, w) => (tf as unknown as Quantize).quantize(w, { bits: 4 })],
+  };
+  return Object.entries(kinds).map(([kind, [bytes, weightsOf]]): Row => ({
+    id: `decode_${kind}`,
+    what: `[1,${n}] × weights [${n},${n}] in ${kind}`,
+    bytes: bytes * n * n,
+    weft({ tf }) {
+      const [x, w] = [[1, n], [n, n]].map((shape, i) => tf.tensor(valuesOf(shape, i), shape));
+      const weights = weightsOf(tf, w!), row = kind === "f16" ? weightsOf(tf, x!) : x!;
+      w!.dispose();
+      return {
+        call: () => weftOutput(tf, tf.matMul(row, weights)),
+        dispose: () => tf.dispose([x!, weights]),
+      };
+    },
+  }));
+}
 
 /** Rows of this file; with `small` they only show that all of them run. */
 export function largeRows(small: boolean): readonly Row[] {
@@ -214,6 +241,7 @@ export function largeRows(small: boolean): readonly Row[] {
     ...product("large_4096_tb", [n, n, n], { transB: true }),
     ...product("large_4096_ta", [n, n, n], { transA: true }),
     ...product("large_4095", [n - 1, n + 1, n - 3]),
+    ...decodeRows(small ? 256 : 8192),
     ...product("large_batch", [n / 4, n / 4, n / 4], { batch: 16 }),
     ...memoryRows(rows, columns).map((row) =>
       largeRow({ ...row, what: `${row.what}, ${rows}×${columns} of float32` })

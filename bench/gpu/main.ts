@@ -6,7 +6,8 @@
 //
 // The first writes a line of JSON to FILE (gpu.jsonl) for each thing that it measured; begun again with the same file it goes on
 // where it ended. Parts are adapter, limits, check, rows, sweep and ops; with --profile adapter, limits, dispatch, readback, steps
-// and memory. They share the minutes (8). --small tries all of it on small shapes, which also software adapters do in a minute.
+// and memory. They share the minutes (8). --alone leaves the peers out. --small tries all of it on small shapes, which also software
+// adapters do in a minute.
 // On another machine: `deno run -A FILE.js` with the same flags.
 
 import { bundle } from "./bundle.ts";

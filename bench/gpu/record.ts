@@ -36,6 +36,12 @@ export async function readEntries(path: string): Promise<Entry[]> {
 /** Errors that a GPU device never recovers from: what comes after them is left to another process. */
 const LOST = /device (is|was) lost|lost device|DeviceLost/i;
 
+/** The share of a part's items that one of several processes does. */
+export interface Lane {
+  readonly index: number;
+  readonly count: number;
+}
+
 /** Writes the entries of one part, and keeps to its time. */
 export class Recorder {
   /** When the part should have ended. */
@@ -43,24 +49,35 @@ export class Recorder {
   readonly #path: string;
   readonly #part: string;
   readonly #done: ReadonlySet<string>;
+  readonly #lane: Lane;
+  #asked = 0;
   #left: string[] = [];
 
   private constructor(
     path: string,
     part: string,
-    { seconds, done }: { readonly seconds: number; readonly done: ReadonlySet<string> },
+    { seconds, done, lane }: {
+      readonly seconds: number;
+      readonly done: ReadonlySet<string>;
+      readonly lane: Lane;
+    },
   ) {
     this.#path = path;
     this.#part = part;
     this.#done = done;
+    this.#lane = lane;
     this.deadline = performance.now() + 1000 * seconds;
   }
 
-  /** For a part; what the file has of it already is not done again. */
-  static async open(path: string, part: string, seconds: number): Promise<Recorder> {
+  /** Opens the file for a part; what the file has of it already is not done again. */
+  static async open(
+    path: string,
+    part: string,
+    { seconds, lane = { index: 0, count: 1 } }: { readonly seconds: number; readonly lane?: Lane },
+  ): Promise<Recorder> {
     const entries = await readEntries(path);
     const done = new Set(entries.filter((e) => e.part === part).map(({ item }) => item));
-    return new Recorder(path, part, { seconds, done });
+    return new Recorder(path, part, { seconds, done, lane });
   }
 
   /** True where the part's time is up. */
@@ -73,7 +90,8 @@ export class Recorder {
    * with what ends the device.
    */
   async attempt<T>(item: string, fn: () => T | Promise<T>): Promise<T | undefined> {
-    if (this.#done.has(item)) return undefined;
+    const isOwn = this.#asked++ % this.#lane.count === this.#lane.index;
+    if (!isOwn || this.#done.has(item)) return undefined;
     if (this.isLate) return void this.#left.push(item);
     this.#write({ part: this.#part, item, begun: true });
     const started = performance.now();

@@ -21,12 +21,19 @@ export interface RowEntry {
   readonly cells: Partial<Record<System, Measurement>>;
 }
 
+/** Steps of models, attention, and chains of small ops. */
+const TELLING = /_step|mlp_|mobilenet|attention|chain/;
+
 /** Several hundred rows in minutes: shorter than where a machine is one's own. */
 const ROW_EFFORT: Effort = { minRounds: 3, maxRounds: 7, sampleMs: 20, rowMs: 800, slowMs: 2000 };
 const OP_EFFORT: Effort = { minRounds: 3, maxRounds: 3, sampleMs: 6, rowMs: 200, slowMs: 1000 };
 
 /** Sets up the systems that can be; notes their versions, or why not. */
-async function peersOf(record: Recorder, { tfjs }: Setting, withJax: boolean): Promise<Peers> {
+async function peersOf(
+  record: Recorder,
+  { tfjs, alone }: Setting,
+  withJax: boolean,
+): Promise<Peers> {
   const peers: Record<string, unknown> = {};
   const add = async (name: string, create: () => Promise<{ version: string }>): Promise<void> => {
     // Written again where the part begins again: each process needs them.
@@ -37,8 +44,8 @@ async function peersOf(record: Recorder, { tfjs }: Setting, withJax: boolean): P
     });
   };
   await add("weft", () => createWeftPeer("webgpu", tf as unknown as Weft));
-  await add("tfjs", () => createTfjsPeer("webgpu", tfjs));
-  if (withJax) await add("jax", () => createJaxPeer("webgpu"));
+  if (!alone) await add("tfjs", () => createTfjsPeer("webgpu", tfjs));
+  if (withJax && !alone) await add("jax", () => createJaxPeer("webgpu"));
   return { ...peers, ...(withJax && { weftFunction: peers.weft }) } as Peers;
 }
 
@@ -61,10 +68,10 @@ async function runRows(
 export async function rowsPart(record: Recorder, setting: Setting): Promise<void> {
   const peers = await peersOf(record, setting, true);
   const { small } = setting, few = ["mm256", "add_1m", "mlp_adam"];
-  const rows = [
-    ...largeRows(small),
-    ...PROCESS_ROWS.filter(({ id }) => !small || few.includes(id)),
-  ];
+  const own = PROCESS_ROWS.filter(({ id }) => !small || few.includes(id));
+  // What a run that is cut short must not miss comes first.
+  const [first, rest] = [true, false].map((is) => own.filter(({ id }) => TELLING.test(id) === is));
+  const rows = [...first!, ...largeRows(small), ...rest!];
   await runRows(record, rows, { peers, effort: ROW_EFFORT });
 }
 

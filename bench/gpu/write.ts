@@ -176,23 +176,21 @@ export function sectionOf(run: Run): string {
   ].join("\n");
 }
 
-/** Times of tiles, without parts of sums: how many parts is decided apart. */
+/** Times of tiles and of parts of their sums. */
 export function sweptOf(run: Run): Swept[] {
   return sweepsOf(run).flatMap(({ extents, times, cut }) => {
     if (extents === undefined || cut) return [];
-    const best = new Map<string, Swept["times"][number]>();
-    for (const { tile, best: ms } of times) {
-      const name = JSON.stringify(tile);
-      if (tile !== undefined && ms < (best.get(name)?.ms ?? Infinity)) best.set(name, { tile, ms });
-    }
-    return best.size === 0 ? [] : [{ extents, times: [...best.values()] }];
+    const tiled = times.flatMap(({ tile, splits, best: ms }) =>
+      tile !== undefined && splits !== undefined ? [{ tile, splits, ms }] : []
+    );
+    return tiled.length === 0 ? [] : [{ extents, times: tiled }];
   });
 }
 
 /** The text of the module with another ranking. */
 export function rankingText(module: string, fitted: Fitted, source: string): string {
   const [before] = module.split(/^(?=export const SHARED_RANKING)/m);
-  const { invocations, registers, loads, tiles } = fitted;
+  const { invocations, registers, loads, part, tiles } = fitted;
   const lines = tiles.map((t) =>
     `    { bm: ${t.bm}, bn: ${t.bn}, bk: ${t.bk}, tm: ${t.tm}, tn: ${t.tn} },\n`
   );
@@ -201,6 +199,7 @@ export function rankingText(module: string, fitted: Fitted, source: string): str
   invocations: ${invocations},
   registers: ${registers},
   loads: ${loads},
+  part: ${part},
   tiles: [
 ${lines.join("")}  ],
 };

@@ -50,8 +50,8 @@ struct Params {
   xolimit: u32,
 }
 @group(0) @binding(3) var<uniform> p: Params;
-var<workgroup> sa: array<vec4<f32>, 256u>;
-var<workgroup> sb: array<vec4<f32>, 256u>;
+var<workgroup> sa: array<array<vec4<f32>, 8u>, 32u>;
+var<workgroup> sb: array<array<vec4<f32>, 8u>, 32u>;
 fn finish(v: vec4<f32>, at: u32, column: u32) -> vec4<f32> { return v; }
 @compute @workgroup_size(64, 1, 1)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation_id) lid: vec3<u32>,
@@ -62,7 +62,7 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation
   let height = min(8u, p.rowgroups - top);
   let gm = top + inBand % height; let gn = inBand / height;
   let r0 = gm * 32u; let c0 = gn * 32u;
-  let tx = lidx % 8u; let ty = lidx / 8u;
+  let tile = lidx / 32u; let tx = tile % (8u / 8u) * 8u + lidx % 8u; let ty = tile / (8u / 8u) * 4u + lidx / 8u % 4u;
   let z = wid.z + p.zbase;
   let k0 = p.kfrom; let k1 = p.k;
   let at0 = r0 + lidx % 8u * 4u;
@@ -117,276 +117,287 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation
       let ok_3 = (k + 3u < k1) & (u32(zp_3) < p.zlimit) & (u32(yp_3) < p.ylimit) & (u32(xp_3) < p.xlimit);
       let px_3 = u32(select(0, ((i32(n_3) * i32(p.zlimit) + zp_3) * i32(p.ylimit) + yp_3) * i32(p.xlimit) + xp_3, ok_3));
       let v_3 = select(vec4<f32>(), in0[px_3 * (p.channels / 4u) + tc_A / 4u], ok_3);
-      sa[(bq * 4u + 0u) * 8u + bi] = v_0;
-      sa[(bq * 4u + 1u) * 8u + bi] = v_1;
-      sa[(bq * 4u + 2u) * 8u + bi] = v_2;
-      sa[(bq * 4u + 3u) * 8u + bi] = v_3;
+      sa[bq * 4u + 0u][bi] = v_0;
+      sa[bq * 4u + 1u][bi] = v_1;
+      sa[bq * 4u + 2u][bi] = v_2;
+      sa[bq * 4u + 3u][bi] = v_3;
     }
     {
-      let t = lidx + 0u; let bi = t % 8u; let bq = t / 8u;
-      let at = c0 + bi * 4u; let k = kt + bq * 4u;
-      let av = 0u + min(at, p.n - 4u) / 4u;
-      let v_0 = select(vec4<f32>(), in1[av + min(k + 0u, k1 - 1u) * p.ldb], k + 0u < k1);
-      let v_1 = select(vec4<f32>(), in1[av + min(k + 1u, k1 - 1u) * p.ldb], k + 1u < k1);
-      let v_2 = select(vec4<f32>(), in1[av + min(k + 2u, k1 - 1u) * p.ldb], k + 2u < k1);
-      let v_3 = select(vec4<f32>(), in1[av + min(k + 3u, k1 - 1u) * p.ldb], k + 3u < k1);
-      sb[(bq * 4u + 0u) * 8u + bi] = v_0;
-      sb[(bq * 4u + 1u) * 8u + bi] = v_1;
-      sb[(bq * 4u + 2u) * 8u + bi] = v_2;
-      sb[(bq * 4u + 3u) * 8u + bi] = v_3;
+      let t = lidx + 0u; let bi = t % 8u; let bk = t / 8u;
+      let at = c0 + bi * 4u; let k = kt + bk;
+      let v = select(vec4<f32>(), in1[0u + min(at, p.n - 4u) / 4u + min(k, k1 - 1u) * p.ldb], k < k1);
+      sb[bk][bi] = v;
+    }
+    {
+      let t = lidx + 64u; let bi = t % 8u; let bk = t / 8u;
+      let at = c0 + bi * 4u; let k = kt + bk;
+      let v = select(vec4<f32>(), in1[0u + min(at, p.n - 4u) / 4u + min(k, k1 - 1u) * p.ldb], k < k1);
+      sb[bk][bi] = v;
+    }
+    {
+      let t = lidx + 128u; let bi = t % 8u; let bk = t / 8u;
+      let at = c0 + bi * 4u; let k = kt + bk;
+      let v = select(vec4<f32>(), in1[0u + min(at, p.n - 4u) / 4u + min(k, k1 - 1u) * p.ldb], k < k1);
+      sb[bk][bi] = v;
+    }
+    {
+      let t = lidx + 192u; let bi = t % 8u; let bk = t / 8u;
+      let at = c0 + bi * 4u; let k = kt + bk;
+      let v = select(vec4<f32>(), in1[0u + min(at, p.n - 4u) / 4u + min(k, k1 - 1u) * p.ldb], k < k1);
+      sb[bk][bi] = v;
     }
     workgroupBarrier();
     {
-      let a_0 = sa[0u + ty + 0u];
-      let b_0 = sb[0u + tx + 0u];
+      let a_0 = sa[0u][ty + 0u];
+      let b_0 = sb[0u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[8u + ty + 0u];
-      let b_0 = sb[8u + tx + 0u];
+      let a_0 = sa[1u][ty + 0u];
+      let b_0 = sb[1u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[16u + ty + 0u];
-      let b_0 = sb[16u + tx + 0u];
+      let a_0 = sa[2u][ty + 0u];
+      let b_0 = sb[2u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[24u + ty + 0u];
-      let b_0 = sb[24u + tx + 0u];
+      let a_0 = sa[3u][ty + 0u];
+      let b_0 = sb[3u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[32u + ty + 0u];
-      let b_0 = sb[32u + tx + 0u];
+      let a_0 = sa[4u][ty + 0u];
+      let b_0 = sb[4u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[40u + ty + 0u];
-      let b_0 = sb[40u + tx + 0u];
+      let a_0 = sa[5u][ty + 0u];
+      let b_0 = sb[5u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[48u + ty + 0u];
-      let b_0 = sb[48u + tx + 0u];
+      let a_0 = sa[6u][ty + 0u];
+      let b_0 = sb[6u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[56u + ty + 0u];
-      let b_0 = sb[56u + tx + 0u];
+      let a_0 = sa[7u][ty + 0u];
+      let b_0 = sb[7u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[64u + ty + 0u];
-      let b_0 = sb[64u + tx + 0u];
+      let a_0 = sa[8u][ty + 0u];
+      let b_0 = sb[8u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[72u + ty + 0u];
-      let b_0 = sb[72u + tx + 0u];
+      let a_0 = sa[9u][ty + 0u];
+      let b_0 = sb[9u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[80u + ty + 0u];
-      let b_0 = sb[80u + tx + 0u];
+      let a_0 = sa[10u][ty + 0u];
+      let b_0 = sb[10u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[88u + ty + 0u];
-      let b_0 = sb[88u + tx + 0u];
+      let a_0 = sa[11u][ty + 0u];
+      let b_0 = sb[11u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[96u + ty + 0u];
-      let b_0 = sb[96u + tx + 0u];
+      let a_0 = sa[12u][ty + 0u];
+      let b_0 = sb[12u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[104u + ty + 0u];
-      let b_0 = sb[104u + tx + 0u];
+      let a_0 = sa[13u][ty + 0u];
+      let b_0 = sb[13u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[112u + ty + 0u];
-      let b_0 = sb[112u + tx + 0u];
+      let a_0 = sa[14u][ty + 0u];
+      let b_0 = sb[14u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[120u + ty + 0u];
-      let b_0 = sb[120u + tx + 0u];
+      let a_0 = sa[15u][ty + 0u];
+      let b_0 = sb[15u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[128u + ty + 0u];
-      let b_0 = sb[128u + tx + 0u];
+      let a_0 = sa[16u][ty + 0u];
+      let b_0 = sb[16u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[136u + ty + 0u];
-      let b_0 = sb[136u + tx + 0u];
+      let a_0 = sa[17u][ty + 0u];
+      let b_0 = sb[17u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[144u + ty + 0u];
-      let b_0 = sb[144u + tx + 0u];
+      let a_0 = sa[18u][ty + 0u];
+      let b_0 = sb[18u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[152u + ty + 0u];
-      let b_0 = sb[152u + tx + 0u];
+      let a_0 = sa[19u][ty + 0u];
+      let b_0 = sb[19u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[160u + ty + 0u];
-      let b_0 = sb[160u + tx + 0u];
+      let a_0 = sa[20u][ty + 0u];
+      let b_0 = sb[20u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[168u + ty + 0u];
-      let b_0 = sb[168u + tx + 0u];
+      let a_0 = sa[21u][ty + 0u];
+      let b_0 = sb[21u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[176u + ty + 0u];
-      let b_0 = sb[176u + tx + 0u];
+      let a_0 = sa[22u][ty + 0u];
+      let b_0 = sb[22u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[184u + ty + 0u];
-      let b_0 = sb[184u + tx + 0u];
+      let a_0 = sa[23u][ty + 0u];
+      let b_0 = sb[23u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[192u + ty + 0u];
-      let b_0 = sb[192u + tx + 0u];
+      let a_0 = sa[24u][ty + 0u];
+      let b_0 = sb[24u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[200u + ty + 0u];
-      let b_0 = sb[200u + tx + 0u];
+      let a_0 = sa[25u][ty + 0u];
+      let b_0 = sb[25u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[208u + ty + 0u];
-      let b_0 = sb[208u + tx + 0u];
+      let a_0 = sa[26u][ty + 0u];
+      let b_0 = sb[26u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[216u + ty + 0u];
-      let b_0 = sb[216u + tx + 0u];
+      let a_0 = sa[27u][ty + 0u];
+      let b_0 = sb[27u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[224u + ty + 0u];
-      let b_0 = sb[224u + tx + 0u];
+      let a_0 = sa[28u][ty + 0u];
+      let b_0 = sb[28u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[232u + ty + 0u];
-      let b_0 = sb[232u + tx + 0u];
+      let a_0 = sa[29u][ty + 0u];
+      let b_0 = sb[29u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[240u + ty + 0u];
-      let b_0 = sb[240u + tx + 0u];
+      let a_0 = sa[30u][ty + 0u];
+      let b_0 = sb[30u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;
       s_3_0 += a_0.w * b_0;
     }
     {
-      let a_0 = sa[248u + ty + 0u];
-      let b_0 = sb[248u + tx + 0u];
+      let a_0 = sa[31u][ty + 0u];
+      let b_0 = sb[31u][tx + 0u];
       s_0_0 += a_0.x * b_0;
       s_1_0 += a_0.y * b_0;
       s_2_0 += a_0.z * b_0;

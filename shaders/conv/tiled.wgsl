@@ -22,8 +22,6 @@ const ACROSS = 8u; //#let BN / TN
 const DOWN = 8u; //#let BM / TM
 const ROW_BLOCKS = 8u; //#let BM / 4
 const COLUMN_BLOCKS = 8u; //#let BN / 4
-const SIZE_A = 256u; //#let BM * BK / 4
-const SIZE_B = 256u; //#let BN * BK / 4
 const i = 0u; //#index
 const j = 0u; //#index
 const q = 0u; //#lane
@@ -73,8 +71,8 @@ struct Params {
   xrows: u32, xmul: u32, xadd: i32, xstep: i32, xlimit: u32, xtaps: u32, xphases: u32, xomul: u32, xoadd: i32, xolimit: u32,
 }
 @group(0) @binding(3) var<uniform> p: Params;
-var<workgroup> sa: array<vec4<Acc>, SIZE_A>;
-var<workgroup> sb: array<vec4<Acc>, SIZE_B>;
+var<workgroup> sa: array<array<vec4<Acc>, ROW_BLOCKS>, BK>;
+var<workgroup> sb: array<array<vec4<Acc>, COLUMN_BLOCKS>, BK>;
 
 //#slot finish The epilogue, as a function that gives what is stored for a sum.
 fn finish(v: vec4<f32>, at: u32, column: u32) -> C { return v; }
@@ -107,22 +105,35 @@ fn main(
       let t = lidx + first; let bi = t % ROW_BLOCKS; let bq = t / ROW_BLOCKS;
       let at = r0 + bi * 4u; let k = kt + bq * 4u;
       let v_q = in0[at + k]; //#include conv/patches.wgsl patches
-      sa[(bq * 4u + q) * ROW_BLOCKS + bi] = v_q; //#for q in 0..4
+      sa[bq * 4u + q][bi] = v_q; //#for q in 0..4
     }
     //#end
-    //#for first = 0; first < BN * BK / 16; first += THREADS
-    //#let rest = BN * BK / 16 - first
+    //#if WIDE_B && !TRANS_B
+    //#for first = 0; first < BN * BK / 4; first += THREADS
+    //#let rest = BN * BK / 4 - first
     if (lidx < rest) { //#if rest < THREADS
     //: { //#if rest >= THREADS
-      let t = lidx + first; let bi = t % COLUMN_BLOCKS; let bq = t / COLUMN_BLOCKS;
-      let at = c0 + bi * 4u; let k = kt + bq * 4u;
+      let t = lidx + first; let bi = t % COLUMN_BLOCKS; let bk = t / COLUMN_BLOCKS;
+      let at = c0 + bi * 4u; let k = kt + bk;
+      let v = in1[at + k]; //#include matmul/blocks.wgsl line BUFFER = in1; LOAD = load_b; BASE = 0u; STRIDE = p.ldb; EXTENT = p.n; INNER = false
+      sb[bk][bi] = v;
+    }
+    //#end
+    //#else
+    //#for first = 0; first < BN * BK / 16; first += THREADS
+    //#let rest = BN * BK / 16 - first
+    //: if (lidx < rest) { //#if rest < THREADS
+    //: { //#if rest >= THREADS
+      //: let t = lidx + first; let bi = t % COLUMN_BLOCKS; let bq = t / COLUMN_BLOCKS;
+      //: let at = c0 + bi * 4u; let k = kt + bq * 4u;
       //#if TRANS_B
       //#include conv/patches.wgsl turned_filter
       //#else
-      let v_q = in1[at + k]; //#include matmul/blocks.wgsl plain BUFFER = in1; LOAD = load_b; BASE = 0u; STRIDE = p.ldb; EXTENT = p.n; ALONG_K = false; WIDE = WIDE_B
+      //: let v_q = in1[at + k]; //#include matmul/blocks.wgsl plain BUFFER = in1; LOAD = load_b; BASE = 0u; STRIDE = p.ldb; EXTENT = p.n; ALONG_K = false; WIDE = WIDE_B; INNER = false
       //#end
-      sb[(bq * 4u + q) * COLUMN_BLOCKS + bi] = v_q; //#for q in 0..4
-    }
+      //: sb[bq * 4u + q][bi] = v_q; //#for q in 0..4
+    //: }
+    //#end
     //#end
     workgroupBarrier();
     //#include matmul/tile.wgsl products

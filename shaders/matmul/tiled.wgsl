@@ -22,13 +22,17 @@ const ACROSS = 8u; //#let BN / TN
 const DOWN = 8u; //#let BM / TM
 const ROW_BLOCKS = 8u; //#let BM / 4
 const COLUMN_BLOCKS = 8u; //#let BN / 4
-const SIZE_A = 256u; //#let BM * BK / 4
-const SIZE_B = 256u; //#let BN * BK / 4
+const STEPS = 8u; //#let BK / 4
+const ACROSS_A = false; //#let !TRANS_A && WIDE_A
+const ACROSS_B = false; //#let TRANS_B && WIDE_B
+const STEP_A = 8u; //#let BM / 4 + (ACROSS_A ? 1 : 0)
+const STEP_B = 8u; //#let BN / 4 + (ACROSS_B ? 1 : 0)
 const i = 0u; //#index
 const j = 0u; //#index
 const q = 0u; //#index
 const first = 0u; //#index
 const rest = 64u; //#index
+const inner = 0; //#index
 
 fn load_a(x: vec4<f32>) -> vec4<f32> { return x; } //#inline !HALF
 //: fn load_a(x: vec4<f16>) -> vec4<f32> { return vec4<f32>(x); } //#inline WIDE_A
@@ -67,8 +71,8 @@ struct Params {
   //#end
 }
 @group(0) @binding(3) var<uniform> p: Params;
-var<workgroup> sa: array<vec4<Acc>, SIZE_A>;
-var<workgroup> sb: array<vec4<Acc>, SIZE_B>;
+var<workgroup> sa: array<array<vec4<Acc>, STEP_A>, BK>;
+var<workgroup> sb: array<array<vec4<Acc>, STEP_B>, BK>;
 
 //#slot finish The epilogue, as a function that gives what is stored for a sum.
 fn finish(v: vec4<f32>, at: u32, column: u32) -> C { return v; }
@@ -88,25 +92,65 @@ fn main(
   let k0 = p.kfrom; let k1 = p.k; //#if !SPLIT
   var s_i_j = vec4<Acc>(); //#for i in 0..TM, j in 0..TN / 4
   for (var kt = k0; kt < k1; kt += BK) {
-    // Each invocation copies blocks of 4 x 4 elements.
-    //#for first = 0; first < BM * BK / 16; first += THREADS
-    //#let rest = BM * BK / 16 - first
-    if (lidx < rest) { //#if rest < THREADS
-    //: { //#if rest >= THREADS
-      let t = lidx + first; let bi = t % ROW_BLOCKS; let bq = t / ROW_BLOCKS;
-      let at = r0 + bi * 4u; let k = kt + bq * 4u;
-      let v_q = in0[at + k]; //#include matmul/blocks.wgsl plain BUFFER = in0; LOAD = load_a; BASE = p.abase + za; STRIDE = p.lda; EXTENT = p.m; ALONG_K = !TRANS_A; WIDE = WIDE_A
-      sa[(bq * 4u + q) * ROW_BLOCKS + bi] = v_q; //#for q in 0..4
-    }
-    //#end
-    //#for first = 0; first < BN * BK / 16; first += THREADS
-    //#let rest = BN * BK / 16 - first
-    if (lidx < rest) { //#if rest < THREADS
-    //: { //#if rest >= THREADS
-      let t = lidx + first; let bi = t % COLUMN_BLOCKS; let bq = t / COLUMN_BLOCKS;
-      let at = c0 + bi * 4u; let k = kt + bq * 4u;
-      let v_q = in1[at + k]; //#include matmul/blocks.wgsl plain BUFFER = in1; LOAD = load_b; BASE = p.bbase + zb; STRIDE = p.ldb; EXTENT = p.n; ALONG_K = TRANS_B; WIDE = WIDE_B
-      sb[(bq * 4u + q) * COLUMN_BLOCKS + bi] = v_q; //#for q in 0..4
+    // Each invocation copies vectors that are contiguous in memory and in the panel, or blocks of 4 x 4 elements; steps beyond the last
+    // are asked for in the last turn alone. Where steps are contiguous, neighbours copy neighbouring steps.
+    //#for inner in 0..2
+    if (kt + BK <= k1) { //#if inner == 0
+    //: else { //#if inner == 1
+      //#if TRANS_A && WIDE_A
+      //#for first = 0; first < BM * BK / 4; first += THREADS
+      //#let rest = BM * BK / 4 - first
+      if (lidx < rest) { //#if rest < THREADS
+      //: { //#if rest >= THREADS
+        let t = lidx + first; let bi = t % ROW_BLOCKS; let bk = t / ROW_BLOCKS;
+        let at = r0 + bi * 4u; let k = kt + bk;
+        let v = in0[at + k]; //#include matmul/blocks.wgsl line BUFFER = in0; LOAD = load_a; BASE = p.abase + za; STRIDE = p.lda; EXTENT = p.m; INNER = inner == 0
+        sa[bk][bi] = v;
+      }
+      //#end
+      //#else
+      //#for first = 0; first < BM * BK / 16; first += THREADS
+      //#let rest = BM * BK / 16 - first
+      //: if (lidx < rest) { //#if rest < THREADS
+      //: { //#if rest >= THREADS
+        //#if ACROSS_A
+        //: let t = lidx + first; let bi = t / STEPS; let bq = t % STEPS;
+        //#else
+        //: let t = lidx + first; let bi = t % ROW_BLOCKS; let bq = t / ROW_BLOCKS;
+        //#end
+        //: let at = r0 + bi * 4u; let k = kt + bq * 4u;
+        //: let v_q = in0[at + k]; //#include matmul/blocks.wgsl plain BUFFER = in0; LOAD = load_a; BASE = p.abase + za; STRIDE = p.lda; EXTENT = p.m; ALONG_K = !TRANS_A; WIDE = WIDE_A; INNER = inner == 0
+        //: sa[bq * 4u + q][bi] = v_q; //#for q in 0..4
+      //: }
+      //#end
+      //#end
+      //#if WIDE_B && !TRANS_B
+      //#for first = 0; first < BN * BK / 4; first += THREADS
+      //#let rest = BN * BK / 4 - first
+      if (lidx < rest) { //#if rest < THREADS
+      //: { //#if rest >= THREADS
+        let t = lidx + first; let bi = t % COLUMN_BLOCKS; let bk = t / COLUMN_BLOCKS;
+        let at = c0 + bi * 4u; let k = kt + bk;
+        let v = in1[at + k]; //#include matmul/blocks.wgsl line BUFFER = in1; LOAD = load_b; BASE = p.bbase + zb; STRIDE = p.ldb; EXTENT = p.n; INNER = inner == 0
+        sb[bk][bi] = v;
+      }
+      //#end
+      //#else
+      //#for first = 0; first < BN * BK / 16; first += THREADS
+      //#let rest = BN * BK / 16 - first
+      //: if (lidx < rest) { //#if rest < THREADS
+      //: { //#if rest >= THREADS
+        //#if ACROSS_B
+        //: let t = lidx + first; let bi = t / STEPS; let bq = t % STEPS;
+        //#else
+        //: let t = lidx + first; let bi = t % COLUMN_BLOCKS; let bq = t / COLUMN_BLOCKS;
+        //#end
+        //: let at = c0 + bi * 4u; let k = kt + bq * 4u;
+        //: let v_q = in1[at + k]; //#include matmul/blocks.wgsl plain BUFFER = in1; LOAD = load_b; BASE = p.bbase + zb; STRIDE = p.ldb; EXTENT = p.n; ALONG_K = TRANS_B; WIDE = WIDE_B; INNER = inner == 0
+        //: sb[bq * 4u + q][bi] = v_q; //#for q in 0..4
+      //: }
+      //#end
+      //#end
     }
     //#end
     workgroupBarrier();

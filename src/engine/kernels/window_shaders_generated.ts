@@ -301,8 +301,6 @@ const across: number = g.bn / g.tn;
 const down: number = g.bm / g.tm;
 const rowBlocks: number = g.bm / 4;
 const columnBlocks: number = g.bn / 4;
-const sizeA: number = g.bm * g.bk / 4;
-const sizeB: number = g.bn * g.bk / 4;
 const band: number = 8;
 const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
 const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
@@ -319,11 +317,16 @@ if (g.deep) {
 params.push("zrows", "zmul", "zadd:i32", "zstep:i32", "zlimit", "ztaps", "zphases", "zomul", "zoadd:i32", "zolimit");
 }
 params.push("yrows", "ymul", "yadd:i32", "ystep:i32", "ylimit", "ytaps", "yphases", "yomul", "yoadd:i32", "yolimit", "xrows", "xmul", "xadd:i32", "xstep:i32", "xlimit", "xtaps", "xphases", "xomul", "xoadd:i32", "xolimit");
-prelude += `var<workgroup> sa: array<vec4<${g.acc}>, ${sizeA}u>;\nvar<workgroup> sb: array<vec4<${g.acc}>, ${sizeB}u>;\n`;
+prelude += `var<workgroup> sa: array<array<vec4<${g.acc}>, ${rowBlocks}u>, ${g.bk}u>;\nvar<workgroup> sb: array<array<vec4<${g.acc}>, ${columnBlocks}u>, ${g.bk}u>;\n`;
 if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
 prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${g.c} { return v; }\n`;
 }
-body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet band = ${band}u * (p.groups / p.rowgroups); let top = g / band * ${band}u; let inBand = g % band;\nlet height = min(${band}u, p.rowgroups - top);\nlet gm = top + inBand % height; let gn = inBand / height;\nlet r0 = gm * ${g.bm}u; let c0 = gn * ${g.bn}u;\nlet tx = lidx % ${across}u; let ty = lidx / ${across}u;\n`;
+body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet band = ${band}u * (p.groups / p.rowgroups); let top = g / band * ${band}u; let inBand = g % band;\nlet height = min(${band}u, p.rowgroups - top);\nlet gm = top + inBand % height; let gn = inBand / height;\nlet r0 = gm * ${g.bm}u; let c0 = gn * ${g.bn}u;\n`;
+if (across % 8 === 0 && down % 4 === 0) {
+body += `let tile = lidx / 32u; let tx = tile % (${across}u / 8u) * 8u + lidx % 8u; let ty = tile / (${across}u / 8u) * 4u + lidx / 8u % 4u;\n`;
+} else {
+body += `let tx = lidx % ${across}u; let ty = lidx / ${across}u;\n`;
+}
 if (g.split) {
 body += `let zs = wid.z + p.zbase; let z = zs / p.splits; let zk = zs % p.splits;\n`;
 }
@@ -403,10 +406,28 @@ body += `);\n`;
 }
 }
 for (let q = 0; q < 4; q++) {
-body += `sa[(bq * 4u + ${q}u) * ${rowBlocks}u + bi] = v_${q};\n`;
+body += `sa[bq * 4u + ${q}u][bi] = v_${q};\n`;
 }
 body += `}\n`;
 }
+if (g.wideB) {
+for (let first = 0; first < g.bn * g.bk / 4; first += threads) {
+const rest = g.bn * g.bk / 4 - first;
+if (rest < threads) {
+body += `if (lidx < ${rest}u) {\n`;
+}
+if (rest >= threads) {
+body += `{\n`;
+}
+body += `let t = lidx + ${first}u; let bi = t % ${columnBlocks}u; let bk = t / ${columnBlocks}u;\nlet at = c0 + bi * 4u; let k = kt + bk;\n`;
+if (false) {
+body += `let v = ${load_b(`in1[0u + min(at, p.n - 4u) / 4u + k * p.ldb]`)};\n`;
+} else {
+body += `let v = select(vec4<${g.acc}>(), ${load_b(`in1[0u + min(at, p.n - 4u) / 4u + min(k, k1 - 1u) * p.ldb]`)}, k < k1);\n`;
+}
+body += `sb[bk][bi] = v;\n}\n`;
+}
+} else {
 for (let first = 0; first < g.bn * g.bk / 16; first += threads) {
 const rest = g.bn * g.bk / 16 - first;
 if (rest < threads) {
@@ -417,9 +438,15 @@ body += `{\n`;
 }
 body += `let t = lidx + ${first}u; let bi = t % ${columnBlocks}u; let bq = t / ${columnBlocks}u;\nlet at = c0 + bi * 4u; let k = kt + bq * 4u;\n`;
 if (false && g.wideB) {
+if (false) {
+for (let i = 0; i < 4; i++) {
+body += `let w_${i} = ${load_b(`in1[0u + min(at + ${i}u, p.n - 1u) * p.ldb + k / 4u]`)};\n`;
+}
+} else {
 body += `let kv = min(k, k1 - 4u) / 4u;\n`;
 for (let i = 0; i < 4; i++) {
 body += `let w_${i} = select(vec4<${g.acc}>(), ${load_b(`in1[0u + min(at + ${i}u, p.n - 1u) * p.ldb + kv]`)}, k < k1);\n`;
+}
 }
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(w_0.${"xyzw"[q]}, w_1.${"xyzw"[q]}, w_2.${"xyzw"[q]}, w_3.${"xyzw"[q]});\n`;
@@ -430,22 +457,44 @@ body += `let ro_${i} = 0u + min(at + ${i}u, p.n - 1u) * p.ldb;\n`;
 }
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(\n`;
+if (false) {
+{ const list: string[] = [];
+for (let i = 0; i < 4; i++) {
+list.push(`${load_b(`in1[ro_${i} + k + ${q}u]`)}`);
+}
+body += list.join(" , ") + "\n"; }
+} else {
 { const list: string[] = [];
 for (let i = 0; i < 4; i++) {
 list.push(`select(${g.acc}(0), ${load_b(`in1[ro_${i} + min(k + ${q}u, k1 - 1u)]`)}, k + ${q}u < k1)`);
 }
 body += list.join(" , ") + "\n"; }
+}
 body += `);\n`;
 }
 } else if (g.wideB) {
 body += `let av = 0u + min(at, p.n - 4u) / 4u;\n`;
+if (false) {
+for (let q = 0; q < 4; q++) {
+body += `let v_${q} = ${load_b(`in1[av + (k + ${q}u) * p.ldb]`)};\n`;
+}
+} else {
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = select(vec4<${g.acc}>(), ${load_b(`in1[av + min(k + ${q}u, k1 - 1u) * p.ldb]`)}, k + ${q}u < k1);\n`;
+}
 }
 } else {
 for (let i = 0; i < 4; i++) {
 body += `let co_${i} = 0u + min(at + ${i}u, p.n - 1u);\n`;
 }
+if (false) {
+for (let q = 0; q < 4; q++) {
+body += `let kr_${q} = (k + ${q}u) * p.ldb;\n`;
+}
+for (let q = 0; q < 4; q++) {
+body += `let v_${q} = vec4(${load_b(`in1[co_0 + kr_${q}]`)}, ${load_b(`in1[co_1 + kr_${q}]`)}, ${load_b(`in1[co_2 + kr_${q}]`)}, ${load_b(`in1[co_3 + kr_${q}]`)});\n`;
+}
+} else {
 for (let q = 0; q < 4; q++) {
 body += `let kr_${q} = min(k + ${q}u, k1 - 1u) * p.ldb;\n`;
 }
@@ -453,23 +502,23 @@ for (let q = 0; q < 4; q++) {
 body += `let v_${q} = select(vec4<${g.acc}>(), vec4(${load_b(`in1[co_0 + kr_${q}]`)}, ${load_b(`in1[co_1 + kr_${q}]`)}, ${load_b(`in1[co_2 + kr_${q}]`)}, ${load_b(`in1[co_3 + kr_${q}]`)}), k + ${q}u < k1);\n`;
 }
 }
+}
 for (let q = 0; q < 4; q++) {
-body += `sb[(bq * 4u + ${q}u) * ${columnBlocks}u + bi] = v_${q};\n`;
+body += `sb[bq * 4u + ${q}u][bi] = v_${q};\n`;
 }
 body += `}\n`;
 }
+}
 body += `workgroupBarrier();\n`;
-for (let q = 0; q < g.bk; q++) {
+for (let stage = 0; stage < g.bk; stage++) {
 body += `{\n`;
 for (let h = 0; h < g.tm / 4; h++) {
-const start = q * g.bm / 4;
 const later = h * down;
-body += `let a_${h} = sa[${start}u + ty + ${later}u];\n`;
+body += `let a_${h} = sa[${stage}u][ty + ${later}u];\n`;
 }
 for (let j = 0; j < g.tn / 4; j++) {
-const start = q * g.bn / 4;
 const later = j * across;
-body += `let b_${j} = sb[${start}u + tx + ${later}u];\n`;
+body += `let b_${j} = sb[${stage}u][tx + ${later}u];\n`;
 }
 for (let i = 0; i < g.tm; i++) {
 const h = i >> 2;
@@ -869,8 +918,6 @@ const across: number = g.bn / g.tn;
 const down: number = g.bm / g.tm;
 const rowBlocks: number = g.bm / 4;
 const columnBlocks: number = g.bn / 4;
-const sizeA: number = g.bm * g.bk / 4;
-const sizeB: number = g.bn * g.bk / 4;
 const band: number = 8;
 const load_a = (x: string): string => !g.half ? `${x}` : g.wideA ? `vec4<f32>(${x})` : `f32(${x})`;
 const load_b = (x: string): string => !g.half ? `${x}` : g.wideB ? `vec4<f32>(${x})` : `f32(${x})`;
@@ -893,11 +940,16 @@ if (g.deep) {
 params.push("zrows", "zmul", "zadd:i32", "zstep:i32", "zlimit", "ztaps", "zphases", "zomul", "zoadd:i32", "zolimit");
 }
 params.push("yrows", "ymul", "yadd:i32", "ystep:i32", "ylimit", "ytaps", "yphases", "yomul", "yoadd:i32", "yolimit", "xrows", "xmul", "xadd:i32", "xstep:i32", "xlimit", "xtaps", "xphases", "xomul", "xoadd:i32", "xolimit");
-prelude += `var<workgroup> sa: array<vec4<${g.acc}>, ${sizeA}u>;\nvar<workgroup> sb: array<vec4<${g.acc}>, ${sizeB}u>;\n`;
+prelude += `var<workgroup> sa: array<array<vec4<${g.acc}>, ${rowBlocks}u>, ${g.bk}u>;\nvar<workgroup> sb: array<array<vec4<${g.acc}>, ${columnBlocks}u>, ${g.bk}u>;\n`;
 if (g.finish !== undefined) prelude += g.finish === "" ? "" : g.finish + "\n"; else {
 prelude += `fn finish(v: vec4<f32>, at: u32, column: u32) -> ${g.c} { return v; }\n`;
 }
-body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet band = ${band}u * (p.groups / p.rowgroups); let top = g / band * ${band}u; let inBand = g % band;\nlet height = min(${band}u, p.rowgroups - top);\nlet gm = top + inBand % height; let gn = inBand / height;\nlet r0 = gm * ${g.bm}u; let c0 = gn * ${g.bn}u;\nlet tx = lidx % ${across}u; let ty = lidx / ${across}u;\n`;
+body += `let g = wid.x + wid.y * nwg.x;\nif (g >= p.groups) { return; }\nlet band = ${band}u * (p.groups / p.rowgroups); let top = g / band * ${band}u; let inBand = g % band;\nlet height = min(${band}u, p.rowgroups - top);\nlet gm = top + inBand % height; let gn = inBand / height;\nlet r0 = gm * ${g.bm}u; let c0 = gn * ${g.bn}u;\n`;
+if (across % 8 === 0 && down % 4 === 0) {
+body += `let tile = lidx / 32u; let tx = tile % (${across}u / 8u) * 8u + lidx % 8u; let ty = tile / (${across}u / 8u) * 4u + lidx / 8u % 4u;\n`;
+} else {
+body += `let tx = lidx % ${across}u; let ty = lidx / ${across}u;\n`;
+}
 if (g.split) {
 body += `let zs = wid.z + p.zbase; let z = zs / p.splits; let zk = zs % p.splits;\n`;
 }
@@ -992,10 +1044,28 @@ body += `v_${q} = vec4(e_0, e_1, e_2, e_3);\n}\n`;
 }
 }
 for (let q = 0; q < 4; q++) {
-body += `sa[(bq * 4u + ${q}u) * ${rowBlocks}u + bi] = v_${q};\n`;
+body += `sa[bq * 4u + ${q}u][bi] = v_${q};\n`;
 }
 body += `}\n`;
 }
+if (g.wideB && !g.transB) {
+for (let first = 0; first < g.bn * g.bk / 4; first += threads) {
+const rest = g.bn * g.bk / 4 - first;
+if (rest < threads) {
+body += `if (lidx < ${rest}u) {\n`;
+}
+if (rest >= threads) {
+body += `{\n`;
+}
+body += `let t = lidx + ${first}u; let bi = t % ${columnBlocks}u; let bk = t / ${columnBlocks}u;\nlet at = c0 + bi * 4u; let k = kt + bk;\n`;
+if (false) {
+body += `let v = ${load_b(`in1[0u + min(at, p.n - 4u) / 4u + k * p.ldb]`)};\n`;
+} else {
+body += `let v = select(vec4<${g.acc}>(), ${load_b(`in1[0u + min(at, p.n - 4u) / 4u + min(k, k1 - 1u) * p.ldb]`)}, k < k1);\n`;
+}
+body += `sb[bk][bi] = v;\n}\n`;
+}
+} else {
 for (let first = 0; first < g.bn * g.bk / 16; first += threads) {
 const rest = g.bn * g.bk / 16 - first;
 if (rest < threads) {
@@ -1039,9 +1109,15 @@ body += `), k + ${q}u < k1);\n`;
 }
 } else {
 if (false && g.wideB) {
+if (false) {
+for (let i = 0; i < 4; i++) {
+body += `let w_${i} = ${load_b(`in1[0u + min(at + ${i}u, p.n - 1u) * p.ldb + k / 4u]`)};\n`;
+}
+} else {
 body += `let kv = min(k, k1 - 4u) / 4u;\n`;
 for (let i = 0; i < 4; i++) {
 body += `let w_${i} = select(vec4<${g.acc}>(), ${load_b(`in1[0u + min(at + ${i}u, p.n - 1u) * p.ldb + kv]`)}, k < k1);\n`;
+}
 }
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(w_0.${"xyzw"[q]}, w_1.${"xyzw"[q]}, w_2.${"xyzw"[q]}, w_3.${"xyzw"[q]});\n`;
@@ -1052,22 +1128,44 @@ body += `let ro_${i} = 0u + min(at + ${i}u, p.n - 1u) * p.ldb;\n`;
 }
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = vec4(\n`;
+if (false) {
+{ const list: string[] = [];
+for (let i = 0; i < 4; i++) {
+list.push(`${load_b(`in1[ro_${i} + k + ${q}u]`)}`);
+}
+body += list.join(" , ") + "\n"; }
+} else {
 { const list: string[] = [];
 for (let i = 0; i < 4; i++) {
 list.push(`select(${g.acc}(0), ${load_b(`in1[ro_${i} + min(k + ${q}u, k1 - 1u)]`)}, k + ${q}u < k1)`);
 }
 body += list.join(" , ") + "\n"; }
+}
 body += `);\n`;
 }
 } else if (g.wideB) {
 body += `let av = 0u + min(at, p.n - 4u) / 4u;\n`;
+if (false) {
+for (let q = 0; q < 4; q++) {
+body += `let v_${q} = ${load_b(`in1[av + (k + ${q}u) * p.ldb]`)};\n`;
+}
+} else {
 for (let q = 0; q < 4; q++) {
 body += `let v_${q} = select(vec4<${g.acc}>(), ${load_b(`in1[av + min(k + ${q}u, k1 - 1u) * p.ldb]`)}, k + ${q}u < k1);\n`;
+}
 }
 } else {
 for (let i = 0; i < 4; i++) {
 body += `let co_${i} = 0u + min(at + ${i}u, p.n - 1u);\n`;
 }
+if (false) {
+for (let q = 0; q < 4; q++) {
+body += `let kr_${q} = (k + ${q}u) * p.ldb;\n`;
+}
+for (let q = 0; q < 4; q++) {
+body += `let v_${q} = vec4(${load_b(`in1[co_0 + kr_${q}]`)}, ${load_b(`in1[co_1 + kr_${q}]`)}, ${load_b(`in1[co_2 + kr_${q}]`)}, ${load_b(`in1[co_3 + kr_${q}]`)});\n`;
+}
+} else {
 for (let q = 0; q < 4; q++) {
 body += `let kr_${q} = min(k + ${q}u, k1 - 1u) * p.ldb;\n`;
 }
@@ -1076,23 +1174,23 @@ body += `let v_${q} = select(vec4<${g.acc}>(), vec4(${load_b(`in1[co_0 + kr_${q}
 }
 }
 }
+}
 for (let q = 0; q < 4; q++) {
-body += `sb[(bq * 4u + ${q}u) * ${columnBlocks}u + bi] = v_${q};\n`;
+body += `sb[bq * 4u + ${q}u][bi] = v_${q};\n`;
 }
 body += `}\n`;
 }
+}
 body += `workgroupBarrier();\n`;
-for (let q = 0; q < g.bk; q++) {
+for (let stage = 0; stage < g.bk; stage++) {
 body += `{\n`;
 for (let h = 0; h < g.tm / 4; h++) {
-const start = q * g.bm / 4;
 const later = h * down;
-body += `let a_${h} = sa[${start}u + ty + ${later}u];\n`;
+body += `let a_${h} = sa[${stage}u][ty + ${later}u];\n`;
 }
 for (let j = 0; j < g.tn / 4; j++) {
-const start = q * g.bn / 4;
 const later = j * across;
-body += `let b_${j} = sb[${start}u + tx + ${later}u];\n`;
+body += `let b_${j} = sb[${stage}u][tx + ${later}u];\n`;
 }
 for (let i = 0; i < g.tm; i++) {
 const h = i >> 2;

@@ -44,14 +44,42 @@ Deno.test("BufferPool hands a buffer out again", () => {
   ]);
 });
 
-Deno.test("BufferPool destroys what is beyond its limit, but not before the commands that use it", () => {
+/** Submits until the pool has forgotten what was in use at once. */
+function submitMany(pool: BufferPool): void {
+  for (let i = 0; i < 512; i++) pool.submitted();
+}
+
+Deno.test("BufferPool holds what was in use at once, and after a while no more than its limit", () => {
   const { pool, destroyed } = countingPool();
-  const [a, b, c] = [1024, 1024, 1024].map((bytes) => pool.take(pool.classOf(bytes)));
-  c.batch = 7;
-  for (const buffer of [a, b, c]) pool.give(buffer, 7);
-  assertEquals(destroyed, [b.id]);
+  const buffers = [1024, 1024, 1024].map((bytes) => pool.take(pool.classOf(bytes)));
+  buffers.forEach((b, i) => {
+    b.batch = 2 - i;
+    pool.give(b, 3);
+  });
+  assertEquals([destroyed, pool.poolBytes], [[], 3072]);
+  submitMany(pool);
+  assertEquals([destroyed.length, pool.buffers, pool.poolBytes], [2, 1, 1024]);
+});
+
+Deno.test("BufferPool makes room for a buffer by the longest unused, but not before the commands that use it", () => {
+  const { pool, destroyed } = countingPool();
+  const take = (bytes: number, batch: number): PooledBuffer => {
+    const buffer = pool.take(pool.classOf(bytes));
+    buffer.batch = batch;
+    return buffer;
+  };
+  const a = take(512, 1);
+  pool.give(a, 2);
+  const b = take(256, 2);
+  pool.give(b, 2);
+  // One at a time, so that no more than 1,024 bytes are in use at once.
+  for (let i = 0; i < 3; i++) pool.give(take(1024, 7), 7);
+  assertEquals([destroyed, pool.poolBytes], [[a.id, b.id], 1024]);
+  const c = take(768, 7);
+  pool.give(c, 7);
+  assertEquals([destroyed, pool.poolBytes], [[a.id, b.id], 768]);
   pool.submitted();
-  assertEquals([destroyed, pool.buffers, pool.poolBytes], [[b.id, c.id], 1, 1024]);
+  assertEquals([destroyed.length, pool.buffers, pool.poolBytes], [3, 1, 768]);
 });
 
 Deno.test("BufferPool gives a kernel the buffers it had, or those of the time before", () => {

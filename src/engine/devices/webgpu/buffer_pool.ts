@@ -31,6 +31,8 @@ export type Taken = (PooledBuffer | undefined)[];
 /** Bytes above which a flush is cheaper than one more buffer. */
 const SMALL = 1 << 16;
 const LIMIT_BYTES = 512 * 2 ** 20;
+/** Submissions after which the memory that the process needed at once is asked again. */
+const WINDOW = 256;
 
 /** Size class: multiples of an eighth of a power of two, at least 256 bytes. */
 export function sizeClass(bytes: number): number {
@@ -56,11 +58,16 @@ export class BufferPool {
   readonly #most: number;
   readonly #adopted = new WeakMap<GPUBuffer, PooledBuffer>();
   #freeBytes = 0;
+  #usedBytes = 0;
+  /** Most bytes in use at once, in this window of submissions and in the one before. */
+  #peak = 0;
+  #peakBefore = 0;
+  #submissions = 0;
   #live = 0;
   #nextId = 1;
 
   /**
-   * Holds at most `limit` bytes for reuse. `onFail` is called for buffers that could not be allocated, which WebGPU
+   * Holds at most `limit` bytes for reuse, or, with those in use, as many as were lately in use at once. `onFail` is called for buffers that could not be allocated, which WebGPU
    * reports later; after it no recorded commands may be left.
    */
   constructor(
@@ -155,6 +162,7 @@ export class BufferPool {
     buffer.isFree = false;
     buffer.given = null;
     this.#freeBytes -= buffer.bytes;
+    this.#use(buffer.bytes);
     return buffer;
   }
 
@@ -190,9 +198,15 @@ export class BufferPool {
     return Math.min(sizeClass(bytes), most);
   }
 
+  #use(bytes: number): void {
+    this.#usedBytes += bytes;
+    if (this.#usedBytes > this.#peak) this.#peak = this.#usedBytes;
+  }
+
   #create(size: number, list: PooledBuffer[]): PooledBuffer {
     this.#counters.buffersCreated++;
     this.#live++;
+    this.#use(size);
     this.#device.pushErrorScope("out-of-memory");
     const gpu = this.#device.createBuffer({
       size,
@@ -216,12 +230,12 @@ export class BufferPool {
       new ResourceExhaustedError(
         "Cannot use this tensor: there was no GPU memory for it when it was made",
       ));
-    const lists = [...this.#classes.values()].map((c) => c.list);
-    for (const list of [...lists, ...this.#uploads.values()]) {
+    for (const list of this.#lists()) {
       for (const held of list.splice(0)) {
         held.isListed = false;
         if (!held.isFree) continue;
-        this.claim(held);
+        held.isFree = false;
+        this.#freeBytes -= held.bytes;
         this.#failed.delete(held);
         this.#destroy(held);
       }
@@ -236,26 +250,59 @@ export class BufferPool {
   }
 
   /**
-   * Returns a buffer to the pool. Beyond the limit it is destroyed: at once, or, where recorded commands of `batch` use
-   * it, at {@linkcode BufferPool.submitted}.
+   * Returns a buffer to the pool. Beyond the limit the longest unused ones are destroyed: at once, or, where recorded commands
+   * of `batch` use them, at {@linkcode BufferPool.submitted}.
    */
   give(buffer: PooledBuffer, batch: number): void {
+    this.#usedBytes -= buffer.bytes;
     if (this.#failed.delete(buffer)) return this.#destroy(buffer);
-    if (this.#freeBytes + buffer.bytes > this.#limit) {
-      if (buffer.batch === batch) this.#doomed.push(buffer);
-      else this.#destroy(buffer);
-      return;
-    }
     buffer.isFree = true;
     this.#freeBytes += buffer.bytes;
-    if (buffer.isListed) return;
-    buffer.isListed = true;
-    buffer.list.push(buffer);
+    if (!buffer.isListed) {
+      buffer.isListed = true;
+      buffer.list.push(buffer);
+    }
+    if (this.#freeBytes > this.#limit) this.#trim(batch);
   }
 
-  /** Destroys the buffers that waited for recorded commands to be submitted. */
+  /** Destroys the longest unused buffers until the limit is kept. */
+  #trim(batch: number): void {
+    const peak = Math.max(this.#peak, this.#peakBefore);
+    const most = Math.max(this.#limit, peak - this.#usedBytes);
+    while (this.#freeBytes > most) {
+      const oldest = this.#longestUnused();
+      if (oldest === null) return;
+      oldest.isFree = false;
+      this.#freeBytes -= oldest.bytes;
+      if (oldest.batch === batch) this.#doomed.push(oldest);
+      else this.#destroy(oldest);
+    }
+  }
+
+  /** Takes the free buffer out of its list whose last batch is the earliest; null where there is none. */
+  #longestUnused(): PooledBuffer | null {
+    let oldest: PooledBuffer[] | null = null;
+    for (const list of this.#lists()) {
+      while (list.length > 0 && !list[0].isFree) list.shift()!.isListed = false;
+      if (list.length > 0 && (oldest === null || list[0].batch < oldest[0].batch)) oldest = list;
+    }
+    const buffer = oldest?.shift() ?? null;
+    if (buffer !== null) buffer.isListed = false;
+    return buffer;
+  }
+
+  *#lists(): Generator<PooledBuffer[]> {
+    for (const { list } of this.#classes.values()) yield list;
+    yield* this.#uploads.values();
+  }
+
+  /** Destroys the buffers that waited for recorded commands to be submitted, and what is no longer needed. */
   submitted(): void {
     for (const buffer of this.#doomed.splice(0)) this.#destroy(buffer);
+    if (++this.#submissions % WINDOW !== 0) return;
+    this.#peakBefore = this.#peak;
+    this.#peak = this.#usedBytes;
+    this.#trim(-1);
   }
 
   #destroy(buffer: PooledBuffer): void {

@@ -14,6 +14,8 @@ export interface SharedRanking {
   readonly registers: number;
   /** Weight of a workgroup's loads from memory, relative to its products. */
   readonly loads: number;
+  /** Least terms of a part, where several workgroups share a sum. */
+  readonly part: number;
   /** Tiles to choose among. */
   readonly tiles: readonly SharedTile[];
 }
@@ -24,6 +26,7 @@ export const SHARED_RANKING: SharedRanking = {
   invocations: 8192,
   registers: 1,
   loads: 8,
+  part: 256,
   tiles: [
     { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8 },
     { bm: 128, bn: 64, bk: 16, tm: 8, tn: 8 },

@@ -19,6 +19,7 @@ export function sharedThreads({ bm, bn, tm, tn }: SharedTile): number {
   return (bm / tm) * (bn / tn);
 }
 
+/** Returns the bytes of both panels, whose steps may be a vector longer than the tile. */
 export function sharedBytes({ bm, bn, bk }: SharedTile): number {
-  return (bm + bn) * bk * 4;
+  return (bm + bn + 8) * bk * 4;
 }

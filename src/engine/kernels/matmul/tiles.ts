@@ -20,7 +20,7 @@ const WANTED_THREADS = 4;
 export function sharedCost(
   { bm, bn, tm, tn }: SharedTile,
   groups: number,
-  { invocations, registers, loads }: Omit<SharedRanking, "source" | "tiles">,
+  { invocations, registers, loads }: Pick<SharedRanking, "invocations" | "registers" | "loads">,
 ): number {
   // Work of an invocation, times the fills of the GPU; more where less of the loaded data is reused.
   const fills = Math.max(1, groups * (bm / tm) * (bn / tn) / invocations);
@@ -44,10 +44,18 @@ export function rankSharedTiles(
   );
   const groups = (t: SharedTile): number => sharedGroups(t, m, n, batch);
   const cost = (t: SharedTile): number => sharedCost(t, groups(t), SHARED_RANKING);
-  return fitting.sort((a, b) => cost(a) - cost(b)).map((tile) => {
-    const wanted = Math.ceil(SHARED_RANKING.invocations / sharedThreads(tile));
-    return { tile, splits: splitsFor(groups(tile), terms, 256, wanted) };
-  });
+  return fitting.sort((a, b) => cost(a) - cost(b))
+    .map((tile) => ({ tile, splits: sharedSplits(tile, groups(tile), terms, SHARED_RANKING) }));
+}
+
+/** Returns the parts of a tile's sums of `terms`, so that the GPU is busy. */
+export function sharedSplits(
+  tile: SharedTile,
+  groups: number,
+  terms: number,
+  { invocations, part }: Pick<SharedRanking, "invocations" | "part">,
+): number {
+  return splitsFor(groups, terms, part, Math.ceil(invocations / sharedThreads(tile)));
 }
 
 /** Properties that the number of a register tile's loads depends on. */

@@ -137,25 +137,33 @@ export const columnSumVariants: readonly GpuVariant[] = [{
   plan: (problem, profile) => planColumnSums(problem.attrs.scales, problem, profile),
 }];
 
-/** Plans sums over the first axis of several matrices (or vectors), each times a factor: one invocation per column. */
+/** Plans sums over the first axis of several matrices (or vectors), each times a factor. */
 function planColumnSums(
   scales: readonly number[],
   { inputs, outputs }: Problem,
   profile: Profile,
 ): GpuPlan {
-  const each = Math.floor(profile.maxBuffers / 2);
+  const each = Math.floor(profile.maxBuffers / 2), { barriers } = profile;
   const dispatches = chunks(range(inputs.length), each).map((list): Dispatch => {
     const columns = list.map((m) => sizeOf(outputs[m].shape));
+    const threads = barriers
+      ? columns.map((count) => Math.ceil(count / SIDE) * SIDE * SLICES)
+      : columns;
     return {
-      program: columnSumProgram(list.length),
+      program: (barriers ? slicedSumProgram : columnSumProgram)(list.length),
       buffers: [...list.map((input) => ({ input })), ...list.map((output) => ({ output }))],
       params: list.flatMap((m, k) => [columns[k], inputs[m].shape[0], f32Bits(scales[m])]),
-      grid: gridFor(columns.reduce((a, b) => a + b, 0), WORKGROUP, profile),
+      grid: gridFor(
+        threads.reduce((a, b) => a + b, 0),
+        barriers ? SIDE * SLICES : WORKGROUP,
+        profile,
+      ),
     };
   });
   return { dispatches };
 }
 
+/** One invocation a column: for software adapters. */
 function columnSumProgram(members: number): Program {
   const lines = [`var i = ${flatId(WORKGROUP)};`];
   for (const m of range(members)) {
@@ -175,12 +183,61 @@ function columnSumProgram(members: number): Program {
 }
 i = i - p.c${m};`);
   }
+  return sumProgram(members, { workgroup: WORKGROUP, body: lines.join("\n") });
+}
+
+/** Neighbouring columns of a workgroup, and the invocations that share a column: loads of a short matrix are in flight together. */
+const SIDE = 32, SLICES = 8;
+
+/** A workgroup for each {@linkcode SIDE} columns of a member. */
+function slicedSumProgram(members: number): Program {
+  const lines = [
+    "var g = wid.x + wid.y * nwg.x;",
+    `let column = lidx % ${SIDE}u;`,
+    `let slice = lidx / ${SIDE}u;`,
+  ];
+  for (const m of range(members)) {
+    lines.push(`let n${m} = (p.c${m} + ${SIDE - 1}u) / ${SIDE}u;
+if (g < n${m}) {
+  let i = g * ${SIDE}u + column;
+  var sum = 0.0;
+  var row = select(p.r${m}, slice, i < p.c${m});
+  while (row < p.r${m}) {
+    let end = min(row + ${16 * SLICES}u, p.r${m});
+    var part = 0.0;
+    while (row < end) { part = part + in${m}[row * p.c${m} + i]; row = row + ${SLICES}u; }
+    sum = sum + part;
+  }
+  sums[lidx] = sum;
+  workgroupBarrier();
+  if (slice == 0u && i < p.c${m}) {
+    var total = 0.0;
+    for (var s = 0u; s < ${SLICES}u; s++) { total = total + sums[s * ${SIDE}u + column]; }
+    out${m}[i] = total * p.f${m};
+  }
+  return;
+}
+g = g - n${m};`);
+  }
+  const prelude = `var<workgroup> sums: array<f32, ${SIDE * SLICES}>;`;
+  return sumProgram(members, { workgroup: SIDE * SLICES, prelude, body: lines.join("\n") });
+}
+
+function sumProgram(
+  members: number,
+  { workgroup, body, prelude = "" }: {
+    readonly workgroup: number;
+    readonly body: string;
+    readonly prelude?: string;
+  },
+): Program {
   return makeProgram({
     name: "grouped_column_sum",
     inputs: range(members).map(() => "f32"),
     outputs: range(members).map(() => "f32"),
     params: range(members).flatMap((m) => [`c${m}`, `r${m}`, `f${m}:f32`]),
-    workgroup: [WORKGROUP, 1, 1],
-    body: lines.join("\n"),
+    workgroup: [workgroup, 1, 1],
+    prelude,
+    body,
   });
 }
