@@ -33,57 +33,217 @@ export interface Shader<P> {
   of(g: P): readonly [key: readonly unknown[], text: () => ShaderText];
 }
 
-/** Parameters of shaders/attention/streaming.wgsl. */
-export interface AttentionStreaming {
+/** Parameters of shaders/attention/blocks.wgsl. */
+export interface AttentionBlocks {
   /** Vectors of four that make up the depth. */
   readonly vectors: number;
   /** A query sees only keys up to its own place. */
   readonly causal: boolean;
+  /** Query rows of an invocation. */
+  readonly rows: number;
+  /** Keys of a tile; a multiple of eight. */
+  readonly keys: number;
+  /** Invocations of a workgroup; a multiple of eight. */
+  readonly threads: number;
+  /** The functions of a score and of a weight. */
+  readonly score?: string | undefined;
 }
 
-/** shaders/attention/streaming.wgsl */
-export const ATTENTION_STREAMING: Shader<AttentionStreaming> = {
-  name: "attention_streaming",
+/** shaders/attention/blocks.wgsl */
+export const ATTENTION_BLOCKS: Shader<AttentionBlocks> = {
+  name: "attention_blocks",
   of(g) {
-return [[g.vectors, g.causal], () => {
+return [[g.vectors, g.causal, g.rows, g.keys, g.threads, g.score], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
+const span: number = g.threads / 8 * g.rows;
+const columns: number = g.keys / 8;
+const outs: number = Math.ceil(g.vectors / 8);
+const ragged: boolean = g.vectors % 8 !== 0;
+const pitch: number = g.vectors + 1;
+const queryVectors: number = span * g.vectors;
+const tileVectors: number = g.keys * pitch;
+const ownVectors: number = g.keys * g.vectors;
+const weights: number = span * g.keys;
+const maxima: number = span * 8;
 inputs.push("vec4<f32>", "vec4<f32>", "vec4<f32>");
 outputs.push("vec4<f32>");
-params.push("rows", "queries", "keys", "heads", "scale:f32");
-body += `let row = (wid.x + wid.y * nwg.x) * 64u + lidx;\nif (row >= p.rows) { return; }\nlet t = row % p.queries;\nlet bh = row / p.queries;\nlet h = bh % p.heads;\nlet b = bh / p.heads;\nlet at = ((b * p.queries + t) * p.heads + h) * ${g.vectors}u;\n`;
-for (let j = 0; j < g.vectors; j++) {
-body += `let q_${j} = in0[at + ${j}u] * p.scale;\n`;
+params.push("groups", "d1", "d2", "q", "q0", "q1", "q2", "k", "k0", "k1", "k2", "v", "v0", "v1", "v2", "o", "o0", "o1", "o2", "qr", "kr", "vr", "or", "blocks", "queries", "keys", "scale:f32");
+prelude += `var<workgroup> own: array<vec4<f32>, ${queryVectors}u>;\nvar<workgroup> tile: array<vec4<f32>, ${tileVectors}u>;\nvar<workgroup> weights: array<f32, ${weights}u>;\nvar<workgroup> shared_: array<f32, ${maxima}u>;\n`;
+if (g.score !== undefined) prelude += g.score === "" ? "" : g.score + "\n"; else {
+prelude += `fn score(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }\nfn weigh(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }\n`;
 }
-for (let j = 0; j < g.vectors; j++) {
-body += `var o_${j} = vec4<f32>(0.0);\n`;
+body += `let group = wid.x + wid.y * nwg.x;\nif (group >= p.groups) { return; }\nlet t0 = (group % p.blocks) * ${span}u;\nlet z = group / p.blocks;\nlet c = z % p.d2;\nlet b = z / p.d2 % p.d1;\nlet a = z / p.d2 / p.d1;\nlet q0 = p.q + a * p.q0 + b * p.q1 + c * p.q2;\nlet k0 = p.k + a * p.k0 + b * p.k1 + c * p.k2;\nlet v0 = p.v + a * p.v0 + b * p.v1 + c * p.v2;\nlet o0 = p.o + a * p.o0 + b * p.o1 + c * p.o2;\nlet lane = lidx % 8u;\nlet row = lidx / 8u * ${g.rows}u;\nlet last = p.keys - 1u;\nfor (var x = lidx; x < ${queryVectors}u; x += ${g.threads}u) {\nown[x] = in0[q0 + min(t0 + x / ${g.vectors}u, p.queries - 1u) * p.qr + x % ${g.vectors}u] * p.scale;\n}\n`;
+for (let i = 0; i < g.rows; i++) {
+body += `let t_${i} = min(t0 + row + ${i}u, p.queries - 1u);\n`;
 }
-body += `var top = -3.0e38;\nvar total = 0.0;\nlet step = p.heads * ${g.vectors}u;\nvar k = (b * p.keys * p.heads + h) * ${g.vectors}u;\n`;
+for (let i = 0; i < g.rows; i++) {
+body += `var top_${i} = -3.4028234e38;\n`;
+}
+for (let i = 0; i < g.rows; i++) {
+body += `var total_${i} = 0.0;\n`;
+}
+for (let i = 0; i < g.rows; i++) {
+for (let e = 0; e < outs; e++) {
+body += `var o_${i}_${e} = vec4<f32>(0.0);\n`;
+}
+}
 if (g.causal) {
-body += `let end = u32(max(0, min(i32(p.keys), i32(t) + 1 + i32(p.keys) - i32(p.queries))));\n`;
+body += `let end = min(p.keys, t0 + ${span}u + p.keys - p.queries);\n`;
 }
 if (!g.causal) {
 body += `let end = p.keys;\n`;
 }
-body += `for (var n = 0u; n < end; n = n + 1u) {\nlet s =\n`;
-{ const list: string[] = [];
-for (let j = 0; j < g.vectors; j++) {
-list.push(`dot(q_${j}, in1[k + ${j}u])`);
+body += `for (var n = 0u; n < end; n += ${g.keys}u) {\nfor (var x = lidx; x < ${ownVectors}u; x += ${g.threads}u) {\ntile[x / ${g.vectors}u * ${pitch}u + x % ${g.vectors}u] = in1[k0 + min(n + x / ${g.vectors}u, last) * p.kr + x % ${g.vectors}u];\n}\nworkgroupBarrier();\n`;
+for (let i = 0; i < g.rows; i++) {
+for (let j = 0; j < columns; j++) {
+body += `var s_${i}_${j} = 0.0;\n`;
 }
-body += list.join(" + ") + "\n"; }
-body += `;\nif (s > top) {\nlet shrink = exp(top - s);\ntotal = total * shrink;\n`;
-for (let j = 0; j < g.vectors; j++) {
-body += `o_${j} = o_${j} * shrink;\n`;
 }
-body += `top = s;\n}\nlet w = exp(s - top);\ntotal = total + w;\n`;
-for (let j = 0; j < g.vectors; j++) {
-body += `o_${j} = o_${j} + w * in2[k + ${j}u];\n`;
+body += `for (var d = 0u; d < ${g.vectors}u; d += 1u) {\n`;
+for (let i = 0; i < g.rows; i++) {
+body += `let q_${i} = own[(row + ${i}u) * ${g.vectors}u + d];\n`;
 }
-body += `k = k + step;\n}\nlet norm = select(0.0, 1.0 / total, total > 0.0);\n`;
-for (let j = 0; j < g.vectors; j++) {
-body += `out0[at + ${j}u] = o_${j} * norm;\n`;
+for (let j = 0; j < columns; j++) {
+const x = j * 8;
+body += `let k_${j} = tile[(lane + ${x}u) * ${pitch}u + d];\n`;
 }
-return { inputs, outputs, params, workgroup: [64, 1, 1], prelude, body };
+for (let i = 0; i < g.rows; i++) {
+for (let j = 0; j < columns; j++) {
+body += `s_${i}_${j} += dot(q_${i}, k_${j});\n`;
+}
+}
+body += `}\n`;
+for (let j = 0; j < columns; j++) {
+const x = j * 8;
+body += `let n_${j} = n + lane + ${x}u;\nlet m_${j} = min(n_${j}, last);\n`;
+for (let i = 0; i < g.rows; i++) {
+body += `s_${i}_${j} = score(s_${i}_${j}, t_${i}, m_${j}, a, b, c);\n`;
+if (g.causal) {
+body += `let seen_${i}_${j} = n_${j} <= min(last, t_${i} + p.keys - p.queries);\n`;
+}
+if (!g.causal) {
+body += `let seen_${i}_${j} = n_${j} <= last;\n`;
+}
+body += `s_${i}_${j} = select(-3.4028234e38, s_${i}_${j}, seen_${i}_${j});\n`;
+}
+}
+for (let i = 0; i < g.rows; i++) {
+body += `var high_${i} = s_${i}_0;\n`;
+for (let j = 1; j < columns; j++) {
+body += `high_${i} = max(high_${i}, s_${i}_${j});\n`;
+}
+body += `shared_[(row + ${i}u) * 8u + lane] = high_${i};\n`;
+}
+body += `workgroupBarrier();\n`;
+for (let i = 0; i < g.rows; i++) {
+body += `var new_${i} = top_${i};\n`;
+for (let x = 0; x < 8; x++) {
+body += `new_${i} = max(new_${i}, shared_[(row + ${i}u) * 8u + ${x}u]);\n`;
+}
+body += `let shrink_${i} = exp(top_${i} - new_${i});\ntop_${i} = new_${i};\ntotal_${i} *= shrink_${i};\n`;
+for (let e = 0; e < outs; e++) {
+body += `o_${i}_${e} *= shrink_${i};\n`;
+}
+for (let j = 0; j < columns; j++) {
+const x = j * 8;
+body += `let w_${i}_${j} = select(0.0, exp(s_${i}_${j} - new_${i}), seen_${i}_${j});\ntotal_${i} += w_${i}_${j};\nweights[(row + ${i}u) * ${g.keys}u + lane + ${x}u] = weigh(w_${i}_${j}, t_${i}, m_${j}, a, b, c);\n`;
+}
+}
+body += `for (var x = lidx; x < ${ownVectors}u; x += ${g.threads}u) {\ntile[x / ${g.vectors}u * ${pitch}u + x % ${g.vectors}u] = in2[v0 + min(n + x / ${g.vectors}u, last) * p.vr + x % ${g.vectors}u];\n}\nworkgroupBarrier();\nfor (var k = 0u; k < ${g.keys}u; k += 1u) {\n`;
+for (let i = 0; i < g.rows; i++) {
+body += `let w_${i} = weights[(row + ${i}u) * ${g.keys}u + k];\n`;
+}
+for (let e = 0; e < outs; e++) {
+const x = e * 8;
+if (!ragged) {
+body += `let v_${e} = tile[k * ${pitch}u + lane + ${x}u];\n`;
+}
+if (ragged) {
+body += `let v_${e} = tile[k * ${pitch}u + min(lane + ${x}u, ${g.vectors}u - 1u)];\n`;
+}
+}
+for (let i = 0; i < g.rows; i++) {
+for (let e = 0; e < outs; e++) {
+body += `o_${i}_${e} += w_${i} * v_${e};\n`;
+}
+}
+body += `}\nworkgroupBarrier();\n}\n`;
+for (let i = 0; i < g.rows; i++) {
+body += `shared_[(row + ${i}u) * 8u + lane] = total_${i};\n`;
+}
+body += `workgroupBarrier();\n`;
+for (let i = 0; i < g.rows; i++) {
+body += `if (t0 + row + ${i}u < p.queries) {\nvar sum_${i} = 0.0;\n`;
+for (let x = 0; x < 8; x++) {
+body += `sum_${i} += shared_[(row + ${i}u) * 8u + ${x}u];\n`;
+}
+body += `let norm_${i} = 1.0 / sum_${i};\n`;
+for (let e = 0; e < outs; e++) {
+const x = e * 8;
+if (ragged) {
+body += `if (lane + ${x}u < ${g.vectors}u) {\n`;
+}
+body += `out0[o0 + t_${i} * p.or + lane + ${x}u] = o_${i}_${e} * norm_${i};\n`;
+if (ragged) {
+body += `}\n`;
+}
+}
+body += `}\n`;
+}
+return { inputs, outputs, params, workgroup: [g.threads, 1, 1], prelude, body };
+}];
+  },
+};
+
+/** Parameters of shaders/attention/few.wgsl. */
+export interface AttentionFew {
+  /** Vectors of four that make up the depth; at most THREADS. */
+  readonly vectors: number;
+  /** A query sees only keys up to its own place. */
+  readonly causal: boolean;
+  /** Invocations of a workgroup; a power of two. */
+  readonly threads: number;
+  /** The functions of a score and of a weight. */
+  readonly score?: string | undefined;
+}
+
+/** shaders/attention/few.wgsl */
+export const ATTENTION_FEW: Shader<AttentionFew> = {
+  name: "attention_few",
+  of(g) {
+return [[g.vectors, g.causal, g.threads, g.score], () => {
+const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
+let prelude = "", body = "";
+const slices: number = Math.floor(g.threads / g.vectors);
+inputs.push("vec4<f32>", "vec4<f32>", "vec4<f32>");
+outputs.push("vec4<f32>");
+params.push("groups", "d1", "d2", "q", "q0", "q1", "q2", "k", "k0", "k1", "k2", "v", "v0", "v1", "v2", "o", "o0", "o1", "o2", "qr", "kr", "vr", "or", "blocks", "queries", "keys", "scale:f32");
+prelude += `var<workgroup> own: array<vec4<f32>, ${g.vectors}u>;\nvar<workgroup> weights: array<f32, ${g.threads}u>;\nvar<workgroup> tree: array<f32, ${g.threads}u>;\nvar<workgroup> parts: array<vec4<f32>, ${g.threads}u>;\n`;
+if (g.score !== undefined) prelude += g.score === "" ? "" : g.score + "\n"; else {
+prelude += `fn score(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }\nfn weigh(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }\n`;
+}
+body += `let group = wid.x + wid.y * nwg.x;\nif (group >= p.groups) { return; }\nlet t = group % p.blocks;\nlet z = group / p.blocks;\nlet c = z % p.d2;\nlet b = z / p.d2 % p.d1;\nlet a = z / p.d2 / p.d1;\nlet q0 = p.q + a * p.q0 + b * p.q1 + c * p.q2;\nlet k0 = p.k + a * p.k0 + b * p.k1 + c * p.k2;\nlet v0 = p.v + a * p.v0 + b * p.v1 + c * p.v2;\nlet o0 = p.o + a * p.o0 + b * p.o1 + c * p.o2;\nif (lidx < ${g.vectors}u) { own[lidx] = in0[q0 + t * p.qr + lidx] * p.scale; }\nworkgroupBarrier();\nlet e = lidx % ${g.vectors}u;\nlet slice = lidx / ${g.vectors}u;\n`;
+if (g.causal) {
+body += `let end = t + 1u + p.keys - p.queries;\n`;
+}
+if (!g.causal) {
+body += `let end = p.keys;\n`;
+}
+body += `var top = -3.4028234e38;\nvar total = 0.0;\nvar o = vec4<f32>(0.0);\nfor (var n = 0u; n < end; n += ${g.threads}u) {\nlet k = min(n + lidx, end - 1u);\nlet seen = n + lidx < end;\nlet at = k0 + k * p.kr;\nvar s = 0.0;\n`;
+for (let x = 0; x < g.vectors; x++) {
+body += `s += dot(own[${x}u], in1[at + ${x}u]);\n`;
+}
+body += `s = score(s, t, k, a, b, c);\ntree[lidx] = select(-3.4028234e38, s, seen);\nworkgroupBarrier();\n`;
+for (let half = g.threads / 2; half >= 1; half /= 2) {
+body += `if (lidx < ${half}u) { tree[lidx] = max(tree[lidx], tree[lidx + ${half}u]); }\nworkgroupBarrier();\n`;
+}
+body += `let new_ = max(top, tree[0]);\nlet shrink = exp(top - new_);\ntop = new_;\nlet w = select(0.0, exp(s - new_), seen);\ntotal = total * shrink + w;\nweights[lidx] = weigh(w, t, k, a, b, c);\nworkgroupBarrier();\no *= shrink;\nif (slice < ${slices}u) {\nlet count = min(${g.threads}u, end - n);\nfor (var y = slice; y < count; y += ${slices}u) { o += weights[y] * in2[v0 + (n + y) * p.vr + e]; }\n}\n}\nworkgroupBarrier();\ntree[lidx] = total;\nparts[lidx] = o;\nworkgroupBarrier();\n`;
+for (let half = g.threads / 2; half >= 1; half /= 2) {
+body += `if (lidx < ${half}u) { tree[lidx] += tree[lidx + ${half}u]; }\nworkgroupBarrier();\n`;
+}
+body += `if (lidx < ${g.vectors}u) {\nvar sum = parts[lidx];\nfor (var y = 1u; y < ${slices}u; y += 1u) { sum += parts[y * ${g.vectors}u + lidx]; }\nout0[o0 + t * p.or + lidx] = sum * (1.0 / tree[0]);\n}\n`;
+return { inputs, outputs, params, workgroup: [g.threads, 1, 1], prelude, body };
 }];
   },
 };
@@ -102,13 +262,15 @@ export interface AttentionTiles {
   readonly rows: number;
   /** The last workgroup of a head has more rows than there are queries. */
   readonly ragged: boolean;
+  /** The functions of a score and of a weight. */
+  readonly score?: string | undefined;
 }
 
 /** shaders/attention/tiles.wgsl */
 export const ATTENTION_TILES: Shader<AttentionTiles> = {
   name: "attention_tiles",
   of(g) {
-return [[g.vectors, g.causal, g.lanes, g.shares, g.rows, g.ragged], () => {
+return [[g.vectors, g.causal, g.lanes, g.shares, g.rows, g.ragged, g.score], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
 const keys: number = g.shares ? 4 : 1;
@@ -119,17 +281,20 @@ const place = (t: string): string => g.ragged ? `min(${t}, p.queries - 1u)` : `$
 const last_seen = (seen: string): string => g.causal ? `${seen}` : `p.keys - 1u`;
 inputs.push("vec4<f32>", "vec4<f32>", "vec4<f32>");
 outputs.push("vec4<f32>");
-params.push("groups", "blocks", "queries", "keys", "heads", "scale:f32");
-body += `let group = wid.x + wid.y * nwg.x;\nif (group >= p.groups) { return; }\nlet t0 = (group % p.blocks) * ${span}u;\nlet bh = group / p.blocks;\nlet h = bh % p.heads;\nlet b = bh / p.heads;\nlet extra = p.keys - p.queries;\nlet step = p.heads * ${g.vectors}u;\nlet first = (b * p.keys * p.heads + h) * ${g.vectors}u;\n`;
+params.push("groups", "d1", "d2", "q", "q0", "q1", "q2", "k", "k0", "k1", "k2", "v", "v0", "v1", "v2", "o", "o0", "o1", "o2", "qr", "kr", "vr", "or", "blocks", "queries", "keys", "scale:f32");
+if (g.score !== undefined) prelude += g.score === "" ? "" : g.score + "\n"; else {
+prelude += `fn score(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }\nfn weigh(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }\n`;
+}
+body += `let group = wid.x + wid.y * nwg.x;\nif (group >= p.groups) { return; }\nlet t0 = (group % p.blocks) * ${span}u;\nlet z = group / p.blocks;\nlet c = z % p.d2;\nlet b = z / p.d2 % p.d1;\nlet a = z / p.d2 / p.d1;\nlet q0 = p.q + a * p.q0 + b * p.q1 + c * p.q2;\nlet k0 = p.k + a * p.k0 + b * p.k1 + c * p.k2;\nlet v0 = p.v + a * p.v0 + b * p.v1 + c * p.v2;\nlet o0 = p.o + a * p.o0 + b * p.o1 + c * p.o2;\nlet extra = p.keys - p.queries;\n`;
 if (g.shares) {
-for (let c = 0; c < parts; c++) {
-const begin = c * g.lanes;
-body += `let own_${c} = min(lidx + ${begin}u, ${last}u);\n`;
+for (let w = 0; w < parts; w++) {
+const begin = w * g.lanes;
+body += `let own_${w} = min(lidx + ${begin}u, ${last}u);\n`;
 }
 }
 for (let i = 0; i < g.rows; i++) {
 const begin = i * g.lanes;
-body += `let t_${i} = t0 + ${begin}u + lidx;\nlet at_${i} = (b * p.queries + ${place(`t_${i}`)}) * step + h * ${g.vectors}u;\n`;
+body += `let t_${i} = t0 + ${begin}u + lidx;\nlet at_${i} = q0 + ${place(`t_${i}`)} * p.qr;\n`;
 if (g.causal) {
 body += `let seen_${i} = t_${i} + extra;\n`;
 }
@@ -139,7 +304,7 @@ body += `let q_${i}_${j} = in0[at_${i} + ${j}u] * p.scale;\n`;
 for (let j = 0; j < g.vectors; j++) {
 body += `var o_${i}_${j} = vec4<f32>(0.0);\n`;
 }
-body += `var top_${i} = -3.0e38;\nvar total_${i} = 0.0;\n`;
+body += `var top_${i} = -3.4028234e38;\nvar total_${i} = 0.0;\n`;
 }
 if (g.causal) {
 body += `let end = min(p.keys, t0 + ${span}u + extra);\n`;
@@ -150,16 +315,17 @@ body += `let end = p.keys;\n`;
 body += `for (var n = 0u; n < end; n += ${keys}u) {\n`;
 for (let k = 0; k < keys; k++) {
 if (k === 0) {
-body += `let k_${k} = first + n * step;\n`;
+body += `let n_${k} = n;\n`;
 }
 if (k > 0) {
-body += `let k_${k} = first + min(n + ${k}u, p.keys - 1u) * step;\n`;
+body += `let n_${k} = min(n + ${k}u, p.keys - 1u);\n`;
 }
+body += `let k_${k} = k0 + n_${k} * p.kr;\nlet v_${k} = v0 + n_${k} * p.vr;\n`;
 }
 if (g.shares) {
 for (let k = 0; k < keys; k++) {
-for (let c = 0; c < parts; c++) {
-body += `let x_${k}_${c} = in1[k_${k} + own_${c}];\n`;
+for (let w = 0; w < parts; w++) {
+body += `let x_${k}_${w} = in1[k_${k} + own_${w}];\n`;
 }
 }
 }
@@ -170,10 +336,10 @@ body += `var s_${i}_${k} = 0.0;\n`;
 }
 for (let k = 0; k < keys; k++) {
 for (let j = 0; j < g.vectors; j++) {
-const c = Math.floor(j / g.lanes);
+const w = Math.floor(j / g.lanes);
 const giver = j % g.lanes;
 if (g.shares) {
-body += `let a_${k}_${j} = subgroupBroadcast(x_${k}_${c}, ${giver}u);\n`;
+body += `let a_${k}_${j} = subgroupBroadcast(x_${k}_${w}, ${giver}u);\n`;
 }
 if (!g.shares) {
 body += `let a_${k}_${j} = in1[k_${k} + ${j}u];\n`;
@@ -187,15 +353,18 @@ body += `s_${i}_${k} += q_${i}_${j}.${"xyzw"[l]} * a_${k}_${j}.${"xyzw"[l]};\n`;
 }
 if (g.shares) {
 for (let k = 0; k < keys; k++) {
-for (let c = 0; c < parts; c++) {
-body += `let y_${k}_${c} = in2[k_${k} + own_${c}];\n`;
+for (let w = 0; w < parts; w++) {
+body += `let y_${k}_${w} = in2[v_${k} + own_${w}];\n`;
 }
 }
 }
 for (let i = 0; i < g.rows; i++) {
+for (let k = 0; k < keys; k++) {
+body += `s_${i}_${k} = score(s_${i}_${k}, ${place(`t_${i}`)}, n_${k}, a, b, c);\n`;
+}
 if (g.causal || keys > 1) {
 for (let k = 0; k < keys; k++) {
-body += `s_${i}_${k} = select(-3.0e38, s_${i}_${k}, n + ${k}u <= (${last_seen(`seen_${i}`)}));\n`;
+body += `s_${i}_${k} = select(-3.4028234e38, s_${i}_${k}, n + ${k}u <= (${last_seen(`seen_${i}`)}));\n`;
 }
 }
 for (let k = 0; k < (keys === 1 ? 1 : 0); k++) {
@@ -205,26 +374,35 @@ if (keys === 4) {
 body += `let new_${i} = max(max(max(max(top_${i}, s_${i}_0), s_${i}_1), s_${i}_2), s_${i}_3);\n`;
 }
 body += `let shrink_${i} = exp(top_${i} - new_${i});\ntop_${i} = new_${i};\n`;
+if (g.causal || keys > 1) {
 for (let k = 0; k < keys; k++) {
-body += `let w_${i}_${k} = exp(s_${i}_${k} - new_${i});\n`;
+body += `let e_${i}_${k} = select(0.0, exp(s_${i}_${k} - new_${i}), n + ${k}u <= (${last_seen(`seen_${i}`)}));\n`;
+}
+} else {
+for (let k = 0; k < keys; k++) {
+body += `let e_${i}_${k} = exp(s_${i}_${k} - new_${i});\n`;
+}
 }
 body += `total_${i} = total_${i} * shrink_${i} + (\n`;
 { const list: string[] = [];
 for (let k = 0; k < keys; k++) {
-list.push(`w_${i}_${k}`);
+list.push(`e_${i}_${k}`);
 }
 body += list.join(" + ") + "\n"; }
 body += `);\n`;
+for (let k = 0; k < keys; k++) {
+body += `let w_${i}_${k} = weigh(e_${i}_${k}, ${place(`t_${i}`)}, n_${k}, a, b, c);\n`;
+}
 }
 for (let j = 0; j < g.vectors; j++) {
 for (let k = 0; k < keys; k++) {
-const c = Math.floor(j / g.lanes);
+const w = Math.floor(j / g.lanes);
 const giver = j % g.lanes;
 if (g.shares) {
-body += `let b_${k}_${j} = subgroupBroadcast(y_${k}_${c}, ${giver}u);\n`;
+body += `let b_${k}_${j} = subgroupBroadcast(y_${k}_${w}, ${giver}u);\n`;
 }
 if (!g.shares) {
-body += `let b_${k}_${j} = in2[k_${k} + ${j}u];\n`;
+body += `let b_${k}_${j} = in2[v_${k} + ${j}u];\n`;
 }
 }
 for (let i = 0; i < g.rows; i++) {
@@ -244,7 +422,7 @@ body += `if (t_${i} < p.queries) {\n`;
 }
 body += `let norm_${i} = 1.0 / total_${i};\n`;
 for (let j = 0; j < g.vectors; j++) {
-body += `out0[at_${i} + ${j}u] = o_${i}_${j} * norm_${i};\n`;
+body += `out0[o0 + t_${i} * p.or + ${j}u] = o_${i}_${j} * norm_${i};\n`;
 }
 if (g.ragged) {
 body += `}\n`;

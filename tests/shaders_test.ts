@@ -1,7 +1,7 @@
 /** Compilation of the directives in shaders/, and unrolling by parameters. */
 import { assertEquals, assertThrows } from "@std/assert";
 import {
-  ATTENTION_STREAMING,
+  ATTENTION_FEW,
   COPY_MAP,
   MATMUL_REGISTER,
   MATMUL_TILED,
@@ -213,8 +213,8 @@ Deno.test("kernels hold as many sums, loads and products as their tiles say", ()
   assertEquals(tiled().workgroup, [64, 1, 1]);
   assertEquals(count(tiled(), /\bs_\d+_\d+ \+= /g), tile.bk * tile.tm * tile.tn / 4);
   assertEquals(count(tiled(), /\bworkgroupBarrier\(/g), 2);
-  const [, streaming] = ATTENTION_STREAMING.of({ vectors: 16, causal: true });
-  assertEquals(count(streaming(), /\bdot\(/g), 16);
+  const [, few] = ATTENTION_FEW.of({ vectors: 16, causal: true, threads: 64 });
+  assertEquals(count(few(), /\bdot\(/g), 16);
   const [, depthwise] = DEPTHWISE_TILE.of(depthwiseTile(3, 2));
   assertEquals(count(depthwise(), /\bin0\[/g), 25);
   assertEquals(count(depthwise(), /^s_\d+ \+= /gm), 36);

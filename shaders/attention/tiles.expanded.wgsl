@@ -5,54 +5,84 @@
 @group(0) @binding(3) var<storage, read_write> out0: array<vec4<f32>>;
 struct Params {
   groups: u32,
+  d1: u32,
+  d2: u32,
+  q: u32,
+  q0: u32,
+  q1: u32,
+  q2: u32,
+  k: u32,
+  k0: u32,
+  k1: u32,
+  k2: u32,
+  v: u32,
+  v0: u32,
+  v1: u32,
+  v2: u32,
+  o: u32,
+  o0: u32,
+  o1: u32,
+  o2: u32,
+  qr: u32,
+  kr: u32,
+  vr: u32,
+  or: u32,
   blocks: u32,
   queries: u32,
   keys: u32,
-  heads: u32,
   scale: f32,
 }
 @group(0) @binding(4) var<uniform> p: Params;
+fn score(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }
+fn weigh(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }
 @compute @workgroup_size(8, 1, 1)
 fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation_id) lid: vec3<u32>,
   @builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>, @builtin(local_invocation_index) lidx: u32) {
   let group = wid.x + wid.y * nwg.x;
   if (group >= p.groups) { return; }
   let t0 = (group % p.blocks) * 8u;
-  let bh = group / p.blocks;
-  let h = bh % p.heads;
-  let b = bh / p.heads;
+  let z = group / p.blocks;
+  let c = z % p.d2;
+  let b = z / p.d2 % p.d1;
+  let a = z / p.d2 / p.d1;
+  let q0 = p.q + a * p.q0 + b * p.q1 + c * p.q2;
+  let k0 = p.k + a * p.k0 + b * p.k1 + c * p.k2;
+  let v0 = p.v + a * p.v0 + b * p.v1 + c * p.v2;
+  let o0 = p.o + a * p.o0 + b * p.o1 + c * p.o2;
   let extra = p.keys - p.queries;
-  let step = p.heads * 1u;
-  let first = (b * p.keys * p.heads + h) * 1u;
   let t_0 = t0 + 0u + lidx;
-  let at_0 = (b * p.queries + min(t_0, p.queries - 1u)) * step + h * 1u;
+  let at_0 = q0 + min(t_0, p.queries - 1u) * p.qr;
   let q_0_0 = in0[at_0 + 0u] * p.scale;
   var o_0_0 = vec4<f32>(0.0);
-  var top_0 = -3.0e38;
+  var top_0 = -3.4028234e38;
   var total_0 = 0.0;
   let end = p.keys;
   for (var n = 0u; n < end; n += 1u) {
-    let k_0 = first + n * step;
+    let n_0 = n;
+    let k_0 = k0 + n_0 * p.kr;
+    let v_0 = v0 + n_0 * p.vr;
     var s_0_0 = 0.0;
     let a_0_0 = in1[k_0 + 0u];
     s_0_0 += q_0_0.x * a_0_0.x;
     s_0_0 += q_0_0.y * a_0_0.y;
     s_0_0 += q_0_0.z * a_0_0.z;
     s_0_0 += q_0_0.w * a_0_0.w;
+    s_0_0 = score(s_0_0, min(t_0, p.queries - 1u), n_0, a, b, c);
     let new_0 = max(top_0, s_0_0);
     let shrink_0 = exp(top_0 - new_0);
     top_0 = new_0;
-    let w_0_0 = exp(s_0_0 - new_0);
+    let e_0_0 = exp(s_0_0 - new_0);
     total_0 = total_0 * shrink_0 + (
-      w_0_0
+      e_0_0
     );
-    let b_0_0 = in2[k_0 + 0u];
+    let w_0_0 = weigh(e_0_0, min(t_0, p.queries - 1u), n_0, a, b, c);
+    let b_0_0 = in2[v_0 + 0u];
     o_0_0 = o_0_0 * shrink_0 +
     w_0_0 * b_0_0
     ;
   }
   if (t_0 < p.queries) {
     let norm_0 = 1.0 / total_0;
-    out0[at_0 + 0u] = o_0_0 * norm_0;
+    out0[o0 + t_0 * p.or + 0u] = o_0_0 * norm_0;
   }
 }

@@ -8,6 +8,7 @@ import {
   pipelineOptions,
   runPasses,
 } from "../../src/engine/graph/passes/pipeline.ts";
+import { attentionOptions } from "../../src/engine/graph/passes/attention.ts";
 import { irText } from "../../src/engine/graph/passes/verify.ts";
 import { foldOrdinary } from "../../src/engine/runtime/plan/folder.ts";
 import type { SymbolicTensor } from "../../src/engine/graph/operation.ts";
@@ -17,12 +18,14 @@ export const PASS_NAMES = Object.keys(PASSES) as PassName[];
 
 /** Calls `fn` with these passes on and the graph verified after each. */
 export function withPasses<R>(passes: readonly PassName[], fn: () => R): R {
-  const before = { ...pipelineOptions };
+  const before = { ...pipelineOptions }, { leastOnCpu } = attentionOptions;
+  attentionOptions.leastOnCpu = 0;
   Object.assign(pipelineOptions, { passes: { CPU: passes, GPU: passes }, verify: true });
   try {
     return fn();
   } finally {
     Object.assign(pipelineOptions, before);
+    attentionOptions.leastOnCpu = leastOnCpu;
   }
 }
 

@@ -102,12 +102,8 @@ const MODELS: readonly Model[] = [
     inputs: { q: [2, 8, 4], k: [2, 8, 4], v: [2, 8, 4] },
     build: ({ q, k, v }) => [tf.matMul(tf.softmax(tf.mul(tf.matMul(q, k, false, true), 0.5)), v)],
     text: `
-      %5 = Reshape(%2, %4) : float32[2,8,1,4]
-      %7 = Reshape(%1, %6) : float32[2,8,1,4]
-      %9 = Reshape(%0, %8) : float32[2,8,1,4]
-      %10 = _Attention(%9, %7, %5) : float32[2,8,1,4]
-      %11 = Reshape(%10, %3) : float32[2,8,4]
-      return %11`,
+      %3 = _FusedAttention(%0, %1, %2) : float32[2,8,4]
+      return %3`,
     dispatches: 1,
   },
 ];

@@ -232,7 +232,7 @@ for (
       return m.call(Object.fromEntries(inputs)).y as tf.Tensor;
     }, ["cse", "attention"]);
     m.dispose();
-    const counts = ["_Attention", "Softmax", "BatchMatMulV2"].map((name) =>
+    const counts = ["_FusedAttention", "Softmax", "BatchMatMulV2"].map((name) =>
       lines.filter((line) => line.includes(` ${name}`)).length
     );
     assertEquals(counts, [1, 0, 0], lines.join("\n"));

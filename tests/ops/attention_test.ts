@@ -2,7 +2,13 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
+import { lookupOp } from "../../src/engine/core/op.ts";
+import { cpuDevice } from "../../src/engine/runtime/devices/devices.ts";
+import { difference } from "../../src/library/testing/compare.ts";
+import { problemOf, runCpuKernel, runEagerly } from "../../src/library/testing/run_op.ts";
 import { compareVariants } from "./force_variant.ts";
+import { Draw } from "./random_problems.ts";
+import { MOVED_RANDOM_PROBLEMS } from "./random_problems_moved.ts";
 import { noise } from "./values.ts";
 
 /** `[batch, time, heads, depth]` attention in float64. */
@@ -82,8 +88,23 @@ Deno.test({
         ) ran.add(name);
       }
     }
-    assertEquals([...ran].sort(), ["shared tiles", "streaming", "tiles"]);
+    assertEquals([...ran].sort(), ["blocks", "few queries", "shared tiles", "tiles"]);
   },
+});
+
+Deno.test("attention in plain loops equals that in vector code", async () => {
+  for (let seed = 0; seed < 8; seed++) {
+    const { inputs, attrs } = MOVED_RANDOM_PROBLEMS._FusedAttention(new Draw(seed));
+    const def = lookupOp("_FusedAttention")!, problem = problemOf(def, inputs, attrs ?? {});
+    const [loops] = runCpuKernel(def, inputs, problem);
+    const [vectors] = await runEagerly(def, inputs, attrs ?? {}, cpuDevice());
+    const wrong = difference(loops, vectors, "float32", {
+      ulps: 64,
+      ulpsOfLargest: 64,
+      absolute: 1e-5,
+    });
+    assertEquals(wrong, null, `seed ${seed}`);
+  }
 });
 
 testOnDevices("scaledDotProductAttention() is differentiated", () => {

@@ -85,13 +85,6 @@ function sparseCrossEntropy(d: Draw): RandomProblem {
   return { inputs: [d.values([rows, classes]), labels], absolute: 1e-5 };
 }
 
-function attention(d: Draw): RandomProblem {
-  const causal = d.coin(), m = d.side(65), n = causal ? Math.min(m, d.side(65)) : d.side(65);
-  const batch = d.whole(1, 2), heads = d.whole(1, 2), depth = d.side(65);
-  const of = (time: number): NdArray => d.values([batch, time, heads, depth]);
-  return { inputs: [of(n), of(m), of(m)], attrs: { scale: 0.5, causal }, absolute: 1e-5 };
-}
-
 function levelsProduct(d: Draw): RandomProblem {
   const bits = d.pick([2, 4, 8]),
     block = d.pick([16, 32, 64]),
@@ -350,7 +343,6 @@ export const MORE_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomPr
   _LayerNormGrad: layerNormGrad,
   SoftmaxCrossEntropyWithLogits: crossEntropy,
   SparseSoftmaxCrossEntropyWithLogits: sparseCrossEntropy,
-  _Attention: attention,
   _QuantizedMatMul: levelsProduct,
   Conv3D: conv3d,
   DepthwiseConv2dNativeBackpropInput: depthwiseInput,

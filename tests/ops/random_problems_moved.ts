@@ -3,9 +3,10 @@
  * recurrences.
  */
 
+import { type AttentionForm, AttentionOf, type RowPlace } from "../../src/engine/core/attention.ts";
 import type { DType, NdArray } from "@weft/weft";
 import { lookupOp } from "../../src/engine/core/op.ts";
-import { argument, castTo, scalar as s } from "../../src/engine/core/scalar/expr.ts";
+import { argument, castTo, constant, scalar as s } from "../../src/engine/core/scalar/expr.ts";
 import { problemOf, runCpuKernel } from "../../src/library/testing/run_op.ts";
 import { fusedReduction, withEpilogue } from "../fusions.ts";
 // Recurrences are ops of models of ONNX.
@@ -236,9 +237,46 @@ function recurrence(d: Draw): RandomProblem {
   };
 }
 
+function attention(d: Draw): RandomProblem {
+  const causal = d.coin(), m = d.side(65), n = causal ? Math.min(m, d.side(65)) : d.side(65);
+  const batch = d.whole(1, 2), heads = d.whole(1, 2), depth = d.side(65);
+  const of = (time: number): NdArray => d.values([batch, time, heads, depth]);
+  return { inputs: [of(n), of(m), of(m)], attrs: { scale: 0.5, causal }, absolute: 1e-5 };
+}
+
+/** Queries, keys and values that are parts of one array, with a mask to add and one to choose by. */
+function fusedAttention(d: Draw): RandomProblem {
+  const [batch, heads, n, m] = [d.whole(1, 2), d.whole(1, 3), d.side(40), d.side(65)];
+  const depth = 4 * d.whole(1, 8), step = heads * depth, time = Math.max(n, m), row = 3 * step;
+  const part = (i: number): RowPlace => ({ base: i * step, outer: [0, time * row, depth], row });
+  const chosen = s.select(argument(2), s.add(argument(0), argument(1)), constant(-1e9));
+  const form: AttentionForm = {
+    ...{ outer: [1, batch, heads], queries: n, keys: m, depth, scale: 0.5, causal: false },
+    ...{ query: part(0), key: part(1), value: part(2) },
+    result: { base: 0, outer: [0, heads * n * depth, n * depth], row: depth },
+    masks: [
+      { base: 0, outer: [0, 0, 0], row: m, column: 1 },
+      { base: 0, outer: [0, m, 0], row: 0, column: 1 },
+    ],
+    scores: d.coin() ? chosen : s.add(argument(0), s.tanh(argument(1))),
+    weights: d.coin() ? null : s.mul(argument(0), constant(1.5)),
+  };
+  const x = d.values([batch, time, row]);
+  return {
+    inputs: [x, x, x, d.values([n, m]), d.values([batch, 1, 1, m], "bool")],
+    attrs: {
+      Tmasks: ["float32", "bool"],
+      form: new AttentionOf(form, [batch, heads, n, depth]),
+    },
+    absolute: 1e-5,
+  };
+}
+
 /** By op. */
 export const MOVED_RANDOM_PROBLEMS: Readonly<Record<string, (d: Draw) => RandomProblem>> = {
   _Recurrence: recurrence,
+  _Attention: attention,
+  _FusedAttention: fusedAttention,
   Roll: roll,
   MirrorPad: mirrorPad,
   StridedSlice: stridedSlice,

@@ -41,7 +41,11 @@ const DRAWS = effort(160, 40);
 const MOST_PROGRAMS = ASKED === undefined ? 12 : 128;
 const NEAR = { ulps: 64, ulpsOfLargest: 64, absolute: 1e-6 };
 
-const ALL = { ...RANDOM_PROBLEMS, ...MORE_RANDOM_PROBLEMS, ...MOVED_RANDOM_PROBLEMS };
+const ALL = {
+  ...RANDOM_PROBLEMS,
+  ...MORE_RANDOM_PROBLEMS,
+  ...MOVED_RANDOM_PROBLEMS,
+};
 
 Deno.test("every kind of variant has problems of random shapes, or a reason why not", () => {
   const names = (ops: readonly OpDef[]): string[] =>

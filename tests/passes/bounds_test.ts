@@ -56,7 +56,7 @@ const PATTERNS: readonly [string, PassName, RegExp, number, (o: Order[]) => tf.T
     const [labels, logits] = [place([3, 4], "labels"), place([3, 4], "logits")];
     return tf.neg(tf.sum(o(tf.mul)(labels, tf.logSoftmax(logits)), -1));
   }],
-  ["attention with a mask", "attention", /_Attention/, 2, ([o, p]) => {
+  ["attention with a mask", "attention", /_FusedAttention/, 2, ([o, p]) => {
     const [q, k, v] = ["q", "k", "v"].map((name) => place([2, 5, 4], name));
     const seen = range(25).map((i) => i % 5 <= Math.floor(i / 5) ? 0 : -1e9);
     const scores = o(tf.mul)(tf.matMul(q, k, false, true), tf.constant(0.5));

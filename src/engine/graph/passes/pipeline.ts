@@ -53,7 +53,17 @@ export const pipelineOptions: {
 } = {
   passes: {
     // The other passes help where dispatches are expensive, or where only the GPU has a kernel.
-    CPU: ["cse", "filters", "rewrite", "views", "fuse", "epilogue", "reductions", "merge"],
+    CPU: [
+      "cse",
+      "filters",
+      "rewrite",
+      "views",
+      "attention",
+      "fuse",
+      "epilogue",
+      "reductions",
+      "merge",
+    ],
     GPU: NAMES,
   },
   verify: false,

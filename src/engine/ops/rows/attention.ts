@@ -1,4 +1,5 @@
 /** Scaled dot-product attention. */
+import type { AttentionOf } from "../../core/attention.ts";
 import { apply1, type OpInput } from "../../core/apply.ts";
 import { type Attrs, defineOp, type OpDef } from "../../core/op.ts";
 import { toNdArray } from "../../core/convert.ts";
@@ -7,6 +8,7 @@ import { mergeShapes, type PartialShape } from "../../core/shape.ts";
 import { type Spec, specText } from "../../core/tensor_spec.ts";
 import type { Tensor, TensorLike } from "../../core/tensor.ts";
 import { ValueError } from "../../core/errors.ts";
+import { attentionCpu } from "../../kernels/host/attention.ts";
 import { transpose } from "../array/move.ts";
 import { expandDims, reshape, squeeze } from "../array/view.ts";
 import { onesOfTensor } from "../array/fill_ops.ts";
@@ -39,6 +41,19 @@ const Attention: OpDef = defineOp({
   },
   meaning: { kind: "special", kernel: "attention" },
   expand: ([q, k, v], attrs) => [composed(q, k, v, attrs)],
+});
+
+/** Attention whose operands and result a plan reads and writes where they lie. */
+defineOp({
+  name: "_FusedAttention",
+  portable: { never: "only plans make it" },
+  inputs: ["query: T", "key: T", "value: T", "masks: Tmasks"],
+  outputs: ["output: T"],
+  attrs: ["T: floating", "Tmasks: list(type)", "form: form"],
+  infer: (_, { form }) => [(form as AttentionOf).shape],
+  grad: null,
+  meaning: { kind: "special", kernel: "attention" },
+  cpu: attentionCpu,
 });
 
 function attentionShape(q: Spec, k: Spec, v: Spec): PartialShape {

@@ -1,0 +1,45 @@
+/** Masks that hide all later keys from each query: kernels of attention skip what they hide. */
+import type { NdArray } from "../../core/nd_array.ts";
+import { type IrValue, isConstant } from "../ir.ts";
+
+/** Scores this low weigh nothing: the lowest of float16. */
+const HIDDEN = -65504;
+
+type Wanted = (value: number, isSeen: boolean) => boolean;
+const isAdded: Wanted = (v, isSeen) => isSeen ? v === 0 : v <= HIDDEN;
+const isSeenMask: Wanted = (v, isSeen) => (v === 1) === isSeen;
+const isHiddenMask: Wanted = (v, isSeen) => (v === 1) !== isSeen;
+
+/** Returns the scores before later keys were hidden by a constant; null for other values. */
+export function causalOperand({ node, shape }: IrValue): IrValue | null {
+  const [a, b, c] = node.inputs;
+  const [n, m] = shape?.slice(-2) ?? [];
+  if (n == null || m == null) return null;
+  const is = (v: IrValue, wanted: Wanted): boolean => isCausal(v, [n, m], wanted);
+  switch (node.def.name) {
+    case "AddV2":
+    case "Add":
+      return is(b, isAdded) ? a : is(a, isAdded) ? b : null;
+    case "SelectV2":
+    case "Select":
+      return isLow(c) && is(a, isSeenMask) ? b : isLow(b) && is(a, isHiddenMask) ? c : null;
+  }
+  return null;
+}
+
+/** True for a constant of queries and keys, aligned at their ends, with the wanted values. */
+function isCausal({ node }: IrValue, [n, m]: readonly [number, number], wanted: Wanted): boolean {
+  if (!isConstant(node) || n > m || n < 2) return false;
+  const { shape, data, size } = node.attrs.value as NdArray;
+  return shape.length >= 2 && size === n * m && shape.at(-1) === m && Array.prototype.every.call(
+    data,
+    (value, i) => wanted(Number(value), i % m <= Math.floor(i / m) + m - n),
+  );
+}
+
+/** True for a constant of one number that is low enough to erase a score. */
+function isLow({ node, dtype }: IrValue): boolean {
+  if (!isConstant(node) || dtype !== "float32") return false;
+  const { data, size } = node.attrs.value as NdArray;
+  return size === 1 && (data as Float32Array)[0] <= HIDDEN;
+}
