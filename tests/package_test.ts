@@ -7,11 +7,11 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { build, stop } from "esbuild";
 import ts from "typescript";
 import { findChromium, type PageFile, runPage } from "../tools/browser.ts";
-import { buildPackage } from "../tools/build.ts";
 import { capture } from "../tools/command.ts";
 import { read, readConfig, ROOT } from "../tools/files.ts";
 import { findNode } from "../tools/node.ts";
 import { HAS_WEBGPU } from "./devices.ts";
+import { putPackage } from "./built.ts";
 
 const config = readConfig();
 const node = await findNode(), chromium = await findChromium();
@@ -30,7 +30,7 @@ let home = "";
 
 Deno.test.beforeAll(async () => {
   home = await Deno.realPath(await Deno.makeTempDir({ prefix: "weft_package_" }));
-  await buildPackage(`${home}/package`);
+  await putPackage(`${home}/package`);
   await Deno.mkdir(`${home}/node_modules/@weft`, { recursive: true });
   await Deno.symlink(`${home}/package`, `${home}/node_modules/@weft/weft`, { type: "dir" });
   const names = entries.map(({ name, file }) => [name, `./package/${file}`]);

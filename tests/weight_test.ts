@@ -3,6 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { capture } from "../tools/command.ts";
 import { installPackage, PAGES, weigh, type Weight } from "../tools/package/weigh.ts";
+import { putPackage } from "./built.ts";
 import { HAS_WEBGPU } from "./devices.ts";
 
 /** Limits of a page: KiB, compressed, at its start and in all, and the files loaded later. */
@@ -24,7 +25,7 @@ const PAGE: Readonly<Record<string, Limits>> = {
 let home = "";
 
 Deno.test.beforeAll(async () => {
-  home = await installPackage();
+  home = await installPackage(putPackage);
 });
 
 Deno.test.afterAll(() => Deno.remove(home, { recursive: true }));

@@ -6,6 +6,7 @@
  * JSR cannot be reached the assertions come from tests/npm_only, where there is no WebGPU adapter a
  * software one is installed if the system lets us, and what then still cannot run is listed.
  *
+ * What several files build stands in one folder, `WEFT_TEST_BUILT` (see tests/built.ts).
  * Tests see `WEFT_TEST_WEBGPU=1` or `0` and name the half that needs an adapter "… [webgpu]".
  * `WEFT_REQUIRE_WEBGPU=1` makes it an error that there is no adapter.
  *
@@ -39,6 +40,7 @@ async function main(given: string[]): Promise<number> {
   console.log(`WebGPU: ${adapter ? describeAdapter(adapter) : "no adapter"}`);
   console.log(`Imports: ${imports.description}`);
 
+  const built = await Deno.makeTempDir({ prefix: "weft-built-" });
   const command = new Deno.Command(Deno.execPath(), {
     args: [
       ...TEST_FLAGS,
@@ -47,6 +49,7 @@ async function main(given: string[]): Promise<number> {
       ...withDefaultFiles(args),
     ],
     env: {
+      WEFT_TEST_BUILT: built,
       WEFT_TEST_WEBGPU: adapter ? "1" : "0",
       ...(given.includes("--thorough") ? { WEFT_TEST_EFFORT: "thorough" } : {}),
       DENO_JOBS: Deno.env.get("DENO_JOBS") ??
@@ -61,6 +64,7 @@ async function main(given: string[]): Promise<number> {
   const output = new TestOutput();
   await output.tee(child.stdout, Deno.stdout);
   const { code, signal } = await child.status;
+  await Deno.remove(built, { recursive: true });
 
   reportSkipped(output.skipped, adapter !== null);
   const counts = output.counts ?? { passed: 0, failed: 0, skipped: 0 };

@@ -3,7 +3,8 @@
 import { capture } from "../../tools/command.ts";
 import { list, read, ROOT } from "../../tools/files.ts";
 import { NPM_ONLY_IMPORT_MAP } from "../../tools/jsr.ts";
-import { EXCLUDED, PLATFORM } from "./excluded.ts";
+import { THOROUGH } from "../effort.ts";
+import { EXCLUDED, NUMBERS, PLATFORM } from "./excluded.ts";
 
 /** Code for another platform, each an ECMAScript module. */
 export interface TestBundle {
@@ -25,13 +26,13 @@ const ALL_PAGES = Deno.env.get("WEFT_ALL_PAGES") === "1";
 
 /**
  * The test files to run elsewhere: of those that can those with one of some words in their paths, else those that look at what
- * platforms do differently, and where all is to be tried all.
+ * platforms do differently, the numbers of kernels only where all is to be tried.
  */
 export function portableTests(words?: readonly string[]): string[] {
-  const starts = Object.keys(ALL_PAGES ? { "": "" } : PLATFORM);
+  const isAll = ALL_PAGES || THOROUGH, starts = Object.keys(ALL_PAGES ? { "": "" } : PLATFORM);
   return list("tests", "_test.ts").filter((file) =>
     (words?.some((word) => file.includes(word)) ??
-      starts.some((start) => file.startsWith(start))) &&
+      (starts.some((start) => file.startsWith(start)) && (isAll || !NUMBERS.includes(file)))) &&
     !Object.keys(EXCLUDED).some((start) => file.startsWith(start)) &&
     !DENO_ONLY.test(read(file))
   );

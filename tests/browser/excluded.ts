@@ -40,6 +40,11 @@ export const PLATFORM: Readonly<Record<string, string>> = {
   "tests/script/upstream/documents": "the examples that script ops are judged by",
 };
 
+/** Tests of the numbers that kernels compute, which are the same wherever WebAssembly is: others run them where all is to be tried. */
+export const NUMBERS: readonly string[] = [
+  ...["conv", "copy", "depthwise", "fused", "gemm", "pointwise", "pool", "reduce", "rows"],
+].map((name) => `tests/devices/cpu/${name}_test.ts`);
+
 /** Paths that Node does not run either, though browsers do. */
 export const NOT_IN_NODE: Readonly<Record<string, string>> = {
   "tests/devices/webgpu/buffer_pool_test.ts": "takes WebGPU's constants, which Node has not",

@@ -34,7 +34,7 @@ const JOINED_KINDS: ReadonlySet<Meaning["kind"]> = new Set([
   "product",
 ]);
 /** Combinations that are tried as a rule. */
-const USUAL: Readonly<Record<TestDevice, number>> = { cpu: 400, webgpu: 60 };
+const USUAL: Readonly<Record<TestDevice, number>> = { cpu: 200, webgpu: 60 };
 /** Elements of a value that is joined. */
 const MOST = 400;
 /** Programs that one function holds. */

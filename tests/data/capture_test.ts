@@ -2,7 +2,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { findChromium, type PageFile, runPage } from "../../tools/browser.ts";
-import { buildPackage } from "../../tools/build.ts";
+import { putPackage } from "../built.ts";
 
 const PROGRAM = `
 import * as tf from "/weft/mod.js";
@@ -55,7 +55,7 @@ Deno.test({
     const script = (body: string): PageFile => ({ type: "text/javascript", body });
     const folder = await Deno.makeTempDir({ prefix: "weft-capture-" });
     try {
-      await buildPackage(folder, { types: false });
+      await putPackage(folder, { types: false });
       for await (const { name } of Deno.readDir(folder)) {
         if (!name.endsWith(".js")) continue;
         files.set(`/weft/${name}`, script(await Deno.readTextFile(`${folder}/${name}`)));

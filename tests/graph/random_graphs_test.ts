@@ -6,7 +6,7 @@ import { PASSES, type PassName, pipelineOptions } from "../../src/engine/graph/p
 import { difference } from "../../src/library/testing/compare.ts";
 import { uniform } from "../../src/library/testing/op_sample.ts";
 import { testOnDevices } from "../devices.ts";
-import { effort } from "../effort.ts";
+import { effort, Turns } from "../effort.ts";
 import { type Facts, type Maker, opMakers, type Step, stepText, unfold } from "./random_graph.ts";
 import { PIECES } from "./random_pieces.ts";
 
@@ -104,13 +104,13 @@ function same(found: readonly tf.NdArray[], wanted: readonly tf.NdArray[], what:
 testOnDevices(
   "random graphs compute the same with every pass on, off, and alone",
   async (device) => {
-    const examples = dealt(30).map((s): [Step[]] => [s]);
+    const turns = new Turns(), examples = dealt(30).map((s): [Step[]] => [s]);
     await fc.assert(
       fc.asyncProperty(steps, async (list: Step[]) => {
         const { facts, arrays } = factsOf(list);
         const plain = await run(list, facts, []);
         same(plain.arrays, arrays, "no passes and eager");
-        for (const passes of [NAMES, ...NAMES.map((n) => [n])]) {
+        for (const passes of [NAMES, ...turns.of(NAMES).map((n) => [n])]) {
           const other = await run(list, facts, passes);
           same(other.arrays, plain.arrays, `${passes} and no passes`);
           assertEquals([...other.log].sort(), [...plain.log].sort(), `${passes}: calls of scripts`);

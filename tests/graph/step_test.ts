@@ -2,6 +2,7 @@
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
 import { HAS_WEBGPU, testOnDevices } from "../devices.ts";
+import { effort } from "../effort.ts";
 
 interface Mlp {
   readonly vars: tf.Variable[];
@@ -65,7 +66,7 @@ Deno.test({
     ]);
     assert(counts.result < first / 2, `the loss went from ${first} to ${counts.result}`);
     const before = tf.memory();
-    for (let k = 0; k < 1000; k++) step(x, y).dispose();
+    for (let k = 0; k < effort(200, 1000); k++) step(x, y).dispose();
     const ahead = await tf.profile(() => {
       for (let k = 0; k < 50; k++) step(x, y).dispose();
     });

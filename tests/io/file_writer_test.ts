@@ -45,6 +45,17 @@ const records = (compression: "" | "GZIP"): Kind => ({
 const elements = async (dataset: tf.data.Dataset<tf.Tensor>): Promise<number> =>
   Number((await Array.fromAsync(dataset.asNumpyIterator(), (x) => x.item()))[0]);
 
+/** A folder of models to convert, which the disk keeps: a file that fails is one of the converter's. */
+let models = "";
+Deno.test.beforeAll(async () => {
+  models = await Deno.makeTempDir({ prefix: "weft_models_" });
+  for (const value of [1, 2, 3]) await writeModel(`${models}/${value}`, value);
+});
+Deno.test.afterAll(() => Deno.remove(models, { recursive: true }));
+
+/** Converts a model of {@linkcode models}. */
+const writeConverted: Kind["write"] = (path, value) => convertModel(`${models}/${value}`, path);
+
 /** The model x ↦ x + value, with a variable of that value. */
 async function writeModel(folder: string, value: number): Promise<void> {
   using w = tf.variable(value);
@@ -88,10 +99,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     read: async (path) => await elements(await tf.data.load(path) as tf.data.Dataset<tf.Tensor>),
   },
   "graph.pb": {
-    async write(path, value) {
-      await writeModel(`${path}-source`, value);
-      await convertModel(`${path}-source`, path);
-    },
+    write: writeConverted,
     async read(path) {
       const def = await (await import("@weft/weft/tf")).readGraphDef(path);
       const constant = def.node.find((n) => n.op === "Const" && n.attr?.dtype?.type === "DT_FLOAT");
@@ -103,10 +111,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
   "model.json": {
-    async write(path, value) {
-      await writeModel(`${path}-source`, value);
-      await convertModel(`${path}-source`, path);
-    },
+    write: writeConverted,
     async read(path) {
       const model = await tf.loadGraphModel(path);
       return (model.predict(tf.scalar(0)) as tf.Tensor).item() as number;

@@ -9,7 +9,7 @@
 
 import * as tf from "@weft/weft";
 import { assert, assertEquals } from "@std/assert";
-import { type TestDevice, testOnDevices } from "../devices.ts";
+import { testOnDevices } from "../devices.ts";
 import { effort } from "../effort.ts";
 import {
   assertNear,
@@ -110,13 +110,8 @@ const COMPILES: Partial<Record<Mode, readonly ("forward" | "loss")[]>> = {
 /** Steps after which the totals of memory must stay as they are. */
 const WARM_UP = 3;
 
-/**
- * Returns the number of further steps. A leak in every step shows at once; many steps show occasional ones, and take a
- * software adapter's time.
- */
-function repetitions(device: TestDevice): number {
-  return device === "cpu" ? 50 : effort(5, 50);
-}
+/** Number of further steps. A leak in every step shows at once, many steps show occasional ones. */
+const REPETITIONS = effort(5, 50);
 
 const goldens: Record<string, Result> = JSON.parse(
   await Deno.readTextFile(new URL("goldens.json", import.meta.url)),
@@ -125,7 +120,7 @@ const goldens: Record<string, Result> = JSON.parse(
 /** Registers the tests of programs: one for each and each device, with a step for each mode. */
 export function testPrograms(programs: readonly Program[]): void {
   for (const program of programs) {
-    testOnDevices(`program: ${program.name}`, async (device, t) => {
+    testOnDevices(`program: ${program.name}`, async (_device, t) => {
       const golden = goldens[program.name];
       assert(
         golden,
@@ -140,7 +135,7 @@ export function testPrograms(programs: readonly Program[]): void {
           assertNear(result, golden, program.tolerance?.value ?? NEAR_TENSORFLOW);
           eager.result ??= result;
           assertNear(result, eager.result, program.tolerance?.value ?? NEAR_EAGER);
-          await run.repeat(repetitions(device));
+          await run.repeat(REPETITIONS);
         });
       }
     });

@@ -7,6 +7,7 @@ import { brotliCompressSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { PAGES as SITE_PAGES } from "../../examples/site/pages.ts";
 import { HEADERS, serveSite } from "../../tools/site.ts";
+import { effort } from "../effort.ts";
 import { folder, home, runProgram, test, textOf } from "./served.ts";
 
 const PAGES = SITE_PAGES.map(({ name }) => name);
@@ -102,9 +103,14 @@ test("training goes on where the GPU is lost [webgpu]", async (page) => {
   assertEquals(await page.locator("#body-state.error").count(), 0);
 });
 
-test("97 % of the test images are recognised after some passes", async (page) => {
+/** Percent of the test images. */
+const RECOGNISED = effort(90, 97);
+test(`${RECOGNISED} % of the test images are recognised after some passes`, async (page) => {
   await page.goto(`${home}/train.html?device=cpu`);
-  await textOf(page, "accuracy", /^(9[789]|100)/);
+  await page.waitForFunction(
+    (wanted) => parseFloat(document.getElementById("accuracy")!.textContent!) >= wanted,
+    RECOGNISED,
+  );
   // It rests after a dozen passes.
   assert(await number(page, "images") <= 100_064);
 });

@@ -9,6 +9,7 @@ import { assertEquals } from "@std/assert";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { findChromium, pathOf } from "../../tools/browser.ts";
 import { buildSite, serveSite } from "../../tools/site.ts";
+import { builtOnce } from "../built.ts";
 
 const found = await findChromium();
 const ignore = found === null && Deno.env.get("WEFT_REQUIRE_WEBGPU") !== "1";
@@ -24,8 +25,7 @@ let browser: Browser;
 if (!ignore) {
   Deno.test.beforeAll(async () => {
     if (found === null) throw new Error("Cannot find Chromium: WEFT_REQUIRE_WEBGPU wants it");
-    folder = await Deno.makeTempDir({ prefix: "weft-site-" });
-    await buildSite(folder);
+    folder = await builtOnce("site", buildSite);
     server = serveSite(folder);
     home = `http://127.0.0.1:${server.addr.port}`;
     browser = await chromium.launch({
@@ -42,7 +42,6 @@ if (!ignore) {
   Deno.test.afterAll(async () => {
     await browser.close();
     await server.shutdown();
-    await Deno.remove(folder, { recursive: true });
   });
 }
 

@@ -1,8 +1,8 @@
 /** A page that trains TensorFlow.js's layers on Weft by one line of its import map, and keeps models in the browser's stores. */
+import { putPackage } from "../built.ts";
 
 import { assert, assertEquals } from "@std/assert";
 import { findChromium, type PageFile, runPage } from "../../tools/browser.ts";
-import { buildPackage } from "../../tools/build.ts";
 import { npmFolder } from "../../tools/conformance/npm.ts";
 
 const chromium = await findChromium();
@@ -66,7 +66,7 @@ async function pageFiles(): Promise<Map<string, PageFile>> {
   const files = new Map<string, PageFile>();
   const folder = await Deno.makeTempDir({ prefix: "weft-page-" });
   try {
-    await buildPackage(folder, { types: false });
+    await putPackage(folder, { types: false });
     for await (const { name } of Deno.readDir(folder)) {
       if (!name.endsWith(".js")) continue;
       files.set(`/weft/${name}`, script(await Deno.readTextFile(`${folder}/${name}`)));

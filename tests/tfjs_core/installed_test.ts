@@ -1,7 +1,7 @@
 /** The ways to put Weft in the place of `@tensorflow/tfjs-core`: one line of an import map, and npm's `overrides`. */
+import { putPackage } from "../built.ts";
 
 import { assertEquals } from "@std/assert";
-import { buildPackage } from "../../tools/build.ts";
 import { buildTfjsCore } from "../../tools/package/stand_ins.ts";
 import { capture } from "../../tools/command.ts";
 import { npmFolder } from "../../tools/conformance/npm.ts";
@@ -55,7 +55,7 @@ let home = "";
 
 Deno.test.beforeAll(async () => {
   home = await Deno.realPath(await Deno.makeTempDir({ prefix: "weft-installed-" }));
-  await buildPackage(`${home}/built/weft`, { types: false });
+  await putPackage(`${home}/built/weft`, { types: false });
   await buildTfjsCore(`${home}/built/tfjs-core`);
 });
 Deno.test.afterAll(() => Deno.remove(home, { recursive: true }));

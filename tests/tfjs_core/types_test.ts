@@ -1,12 +1,12 @@
 /** Programs as TensorFlow.js's users write them type-check unchanged, with each TypeScript that they may have. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { buildPackage } from "../../tools/build.ts";
 import { buildTfjsCore } from "../../tools/package/stand_ins.ts";
 import { capture } from "../../tools/command.ts";
 import { npmFolder } from "../../tools/conformance/npm.ts";
 import { fromFileUrl } from "../../tools/conformance/paths.ts";
 import { read } from "../../tools/files.ts";
+import { putPackage } from "../built.ts";
 
 const PROGRAMS = ["data", "gradients", "layers", "regression", "transfer"] as const;
 
@@ -24,7 +24,7 @@ let home = "";
 Deno.test.beforeAll(async () => {
   home = await Deno.realPath(await Deno.makeTempDir({ prefix: "weft-types-" }));
   const modules = `${home}/node_modules`;
-  await buildPackage(`${modules}/@weft/weft`);
+  await putPackage(`${modules}/@weft/weft`);
   await buildTfjsCore(`${modules}/@tensorflow/tfjs-core`);
   const layers = fromFileUrl(await npmFolder("@tensorflow/tfjs-layers"));
   await Deno.symlink(layers, `${modules}/@tensorflow/tfjs-layers`, { type: "dir" });

@@ -3,10 +3,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { stop } from "esbuild";
 import { findChromium, type PageFile, runPage } from "../../tools/browser.ts";
-import { buildPackage } from "../../tools/build.ts";
 import { npmFolder } from "../../tools/conformance/npm.ts";
 import { fromFileUrl } from "../../tools/conformance/paths.ts";
 import { bundlePackages, type CoreFor, theirCore } from "../../tools/tfjs_packages.ts";
+import { putPackage } from "../built.ts";
 
 const chromium = await findChromium();
 
@@ -79,7 +79,7 @@ const script = (body: string): PageFile => ({ type: "text/javascript", body });
 
 /** Files of Weft as it is published. */
 async function weftFiles(folder: string): Promise<Map<string, PageFile>> {
-  await buildPackage(folder, { types: false });
+  await putPackage(folder, { types: false });
   const files = new Map<string, PageFile>();
   for await (const { name } of Deno.readDir(folder)) {
     if (!name.endsWith(".js")) continue;

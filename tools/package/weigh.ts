@@ -131,11 +131,11 @@ function closure(outputs: Outputs, start: string): Set<string> {
   return found;
 }
 
-/** Builds the package into a folder as npm installs it; gives the folder. */
-export async function installPackage(): Promise<string> {
+/** Puts the package into a folder as npm installs it; gives the folder. `put` writes the package. */
+export async function installPackage(put: typeof buildPackage = buildPackage): Promise<string> {
   const home = await Deno.makeTempDir({ prefix: "weft-weigh-" });
   await Deno.mkdir(`${home}/node_modules/@weft/weft`, { recursive: true });
-  await buildPackage(`${home}/node_modules/@weft/weft`, { types: false });
+  await put(`${home}/node_modules/@weft/weft`, { types: false });
   const protobuf = await packageFolder("@bufbuild/protobuf");
   await Deno.mkdir(`${home}/node_modules/@bufbuild`);
   await Deno.symlink(protobuf, `${home}/node_modules/@bufbuild/protobuf`, { type: "dir" });

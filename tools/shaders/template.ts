@@ -1,5 +1,5 @@
 /**
- * Turns a kernel under shaders/ into a TypeScript function of its parameters that returns the kernel's text. CONTRIBUTING.md
+ * Turns a kernel under shaders/ into a TypeScript function of its parameters that returns the kernel's text. shaders/README.md
  * tells what may stand in such a file: WGSL, and comments that begin with `//#`, which say what is a parameter, what is left
  * out and what is repeated.
  *

@@ -23,7 +23,7 @@ import { UNARY_KERNELS } from "./oracle_unary_cases.ts";
 import { WARP_KERNELS } from "./oracle_warp_cases.ts";
 
 /** Cases that there are for each kernel, and those that are tried. */
-const ALL = 500, CASES = effort(40, ALL);
+const ALL = 500, CASES = effort(24, ALL);
 /** Cases of each kernel at each hard place. */
 const HARD_CASES = effort(2, 10);
 /** Roundings that a sum may suffer, each of half a unit in the last place. */

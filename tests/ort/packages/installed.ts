@@ -2,9 +2,9 @@
  * Packages from npm with Weft in the place of onnxruntime's packages, installed as users do: `overrides` in package.json. Deno takes local
  * packages by `links`.
  */
-import { buildPackage } from "../../../tools/build.ts";
 import { buildOrt } from "../../../tools/package/stand_ins.ts";
 import { capture } from "../../../tools/command.ts";
+import { putPackage } from "../../built.ts";
 
 /** Packages that run models by onnxruntime, and the names under which programs import them. */
 const PACKAGES: Readonly<Record<string, string>> = {
@@ -76,7 +76,7 @@ async function writeManifests(
 
 /** Builds Weft and what stands for onnxruntime's packages. */
 async function replace(home: string): Promise<void> {
-  await buildPackage(`${home}/weft`, { types: false });
+  await putPackage(`${home}/weft`, { types: false });
   // With this file it would be a package of JSR.
   await Deno.remove(`${home}/weft/deno.json`);
   for (const name of REPLACED) await buildOrt(`${home}/${name}`, { name, version: VERSION });
