@@ -30,7 +30,7 @@ const A = { rho: 0.875, momentum: 0.5, epsilon: 0.0625, beta1: 0.75, beta2: 0.87
 function updates(
   slots: number,
   scalars: number,
-  attrs: { readonly [k: string]: number | boolean },
+  attrs: { readonly [k: string]: number | boolean | string },
   update: (x: Numbers, a: Settings) => Numbers,
 ): OpSample[] {
   return [[2, 3], [7], [1], [0], [4, 8]].filter((shape) => shape[0] > 0).map((shape) =>
@@ -48,6 +48,48 @@ function updates(
 }
 
 const { sqrt } = Math;
+
+/** Chains of parts: of no slot, of many with the variable changed, and of one that follows a change. */
+function transforms(): OpSample[] {
+  const chain = (parts: readonly (readonly [string, unknown?])[]) =>
+    JSON.stringify(parts.map(([name, options = {}]) => [name, options]));
+  const { beta1, beta2, epsilon } = A;
+  return [
+    ...updates(0, 1, {
+      ...{ n: 1, m: 1 },
+      parts: chain([["scale", { factor: 2 }], ["clip", { limit: 0.75 }], ["rate"], ["add"]]),
+    }, ([x, lr, g]) => [x - lr * Math.min(Math.max(2 * g, -0.75), 0.75)]),
+    ...updates(4, 4, {
+      ...{ n: 5, m: 4 },
+      parts: chain([
+        ["trace", { decay: 0.5, nesterov: true }],
+        ["adam", { beta1, beta2, epsilon }],
+        ["decay", { weight: 0.25 }],
+        ["schedule"],
+        ["add"],
+        ["lookahead", { size: 0.5 }],
+      ]),
+    }, ([x, t, m, v, ahead, c1, c2, factor, , g]) => {
+      const t1 = 0.5 * t + g, u = g + 0.5 * t1;
+      const m1 = beta1 * m + (1 - beta1) * u, v1 = beta2 * v + (1 - beta2) * u * u;
+      const step = factor * (m1 * c1 / (sqrt(v1 * c2) + epsilon) + 0.25 * x);
+      return [x + step - 0.5 * (ahead + step), t1, m1, v1, 0];
+    }),
+    ...updates(2, 0, {
+      ...{ n: 3, m: 0 },
+      parts: chain([["rms", { decay: 0.875, epsilon }], ["lion", { beta1, beta2 }], ["sign"]]),
+    }, ([, v, m, g]) => {
+      const v1 = 0.875 * v + 0.125 * g * g, u = g / sqrt(v1 + epsilon);
+      return [Math.sign(beta1 * m + (1 - beta1) * u), v1, beta2 * m + (1 - beta2) * u];
+    }),
+    ...updates(
+      1,
+      1,
+      { n: 2, m: 1, parts: chain([["lookahead", { size: 0.25 }]]) },
+      ([x, ahead, , before]) => [x - 0.75 * (ahead + x - before), 0],
+    ),
+  ];
+}
 
 export const OPTIMIZER: SampleTable = {
   _ApplyGradientDescent: updates(0, 1, {}, ([x, lr, g]) => [x - lr * g]),
@@ -166,6 +208,7 @@ export const OPTIMIZER: SampleTable = {
       return [x - x * decay - alpha * m1 / (sqrt(v1) + a.epsilon), m1, v1];
     },
   ),
+  _ApplyTransforms: transforms(),
   _ApplyFtrl: [-0.5, -0.25].flatMap((lr_power) =>
     updates(
       2,

@@ -1,9 +1,17 @@
 /** The arithmetic of a step's scalars, on numbers for eager steps and on tensors for compiled ones. */
 import { NdArray } from "../../engine/core/nd_array.ts";
-import type { Tensor } from "../../engine/core/tensor.ts";
+import { Tensor } from "../../engine/core/tensor.ts";
+import { cast } from "../../engine/ops/array/cast.ts";
 import { asTensor } from "../../engine/ops/input.ts";
 import { add, div, mul, sub } from "../../engine/ops/pointwise/arithmetic.ts";
+import { less } from "../../engine/ops/pointwise/compare.ts";
+import { exp } from "../../engine/ops/pointwise/exponential.ts";
 import { pow, sqrt } from "../../engine/ops/pointwise/power.ts";
+import { floor } from "../../engine/ops/pointwise/rounding.ts";
+import { maximum, minimum, where } from "../../engine/ops/pointwise/select.ts";
+import { cos } from "../../engine/ops/pointwise/trigonometric.ts";
+import { device } from "../../engine/runtime/devices/devices.ts";
+import { tidy } from "../../engine/runtime/eager/tensor.ts";
 
 /** Dtypes that the scalars of a step are computed in. */
 export type ScalarDType = "float32" | "float64";
@@ -24,6 +32,20 @@ export interface Arithmetic<N> {
   pow(a: N, b: N): N;
   /** Square root. */
   sqrt(a: N): N;
+  /** Exponential function. */
+  exp(a: N): N;
+  /** Cosine. */
+  cos(a: N): N;
+  /** Greatest whole number that is not above. */
+  floor(a: N): N;
+  /** The lesser one. */
+  min(a: N, b: N): N;
+  /** The greater one. */
+  max(a: N, b: N): N;
+  /** `yes` where `a` is less than `b`, else `no`. */
+  ifLess(a: N, b: N, yes: N, no: N): N;
+  /** Value of a function of tensors. */
+  call(fn: (x: Tensor) => Tensor, x: N): N;
 }
 
 export const numberArithmetic: Arithmetic<number> = {
@@ -33,7 +55,19 @@ export const numberArithmetic: Arithmetic<number> = {
   mul: (a, b) => a * b,
   div: (a, b) => a / b,
   pow: (a, b) => a ** b,
-  sqrt: (a) => Math.sqrt(a),
+  sqrt: Math.sqrt,
+  exp: Math.exp,
+  cos: Math.cos,
+  floor: Math.floor,
+  min: Math.min,
+  max: Math.max,
+  ifLess: (a, b, yes, no) => a < b ? yes : no,
+  call: (fn, x) =>
+    device("/CPU:0", () =>
+      tidy(() => {
+        const y: unknown = fn(tensorArithmetic("float32").number(x));
+        return y instanceof Tensor ? Number(y.dataSync()[0]) : Number(y);
+      })),
 };
 
 /** Arithmetic on scalar tensors of float32 or float64. */
@@ -48,4 +82,11 @@ export const tensorArithmetic = (dtype: ScalarDType): Arithmetic<Tensor> => ({
   div,
   pow,
   sqrt,
+  exp,
+  cos,
+  floor,
+  min: minimum,
+  max: maximum,
+  ifLess: (a, b, yes, no) => where(less(a, b), yes, no),
+  call: (fn, x) => cast(fn(x), dtype),
 });

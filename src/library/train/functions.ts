@@ -9,6 +9,7 @@ import {
   RMSPropOptimizer,
   SGDOptimizer,
 } from "./optimizers.ts";
+import type { Rate } from "./rate.ts";
 
 export * from "./optimizers.ts";
 
@@ -25,7 +26,7 @@ export * from "./optimizers.ts";
  * assertEquals(w.arraySync(), [0, 0]);
  * ```
  */
-export function sgd(learningRate: number): SGDOptimizer {
+export function sgd(learningRate: Rate): SGDOptimizer {
   return new SGDOptimizer(learningRate);
 }
 
@@ -44,7 +45,7 @@ export function sgd(learningRate: number): SGDOptimizer {
  * ```
  */
 export function momentum(
-  learningRate: number,
+  learningRate: Rate,
   momentum: number,
   useNesterov = false,
 ): MomentumOptimizer {
@@ -66,7 +67,7 @@ export function momentum(
  * ```
  */
 export function rmsprop(
-  learningRate: number,
+  learningRate: Rate,
   decay = 0.9,
   momentum = 0,
   epsilon: number | null = null,
@@ -89,7 +90,7 @@ export function rmsprop(
  * assert(Math.abs(w.item() - 0.9) < 1e-6);
  * ```
  */
-export function adagrad(learningRate: number, initialAccumulatorValue = 0.1): AdagradOptimizer {
+export function adagrad(learningRate: Rate, initialAccumulatorValue = 0.1): AdagradOptimizer {
   return new AdagradOptimizer(learningRate, initialAccumulatorValue);
 }
 
@@ -107,7 +108,7 @@ export function adagrad(learningRate: number, initialAccumulatorValue = 0.1): Ad
  * ```
  */
 export function adadelta(
-  learningRate = 0.001,
+  learningRate: Rate = 0.001,
   rho = 0.95,
   epsilon: number | null = null,
 ): AdadeltaOptimizer {
@@ -128,7 +129,7 @@ export function adadelta(
  * ```
  */
 export function adam(
-  learningRate = 0.001,
+  learningRate: Rate = 0.001,
   beta1 = 0.9,
   beta2 = 0.999,
   epsilon: number | null = null,
@@ -150,7 +151,7 @@ export function adam(
  * ```
  */
 export function adamax(
-  learningRate = 0.002,
+  learningRate: Rate = 0.002,
   beta1 = 0.9,
   beta2 = 0.999,
   epsilon: number | null = null,
@@ -173,7 +174,7 @@ export function adamax(
  * ```
  */
 export function adamw(
-  learningRate = 0.001,
+  learningRate: Rate = 0.001,
   weightDecay = 0.004,
   beta1 = 0.9,
   beta2 = 0.999,

@@ -1,9 +1,7 @@
 /** The base of all optimizers: gradients, slots, the step count and saving; subclasses add a variable's update op. */
-import { apply, currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
-import { describe } from "../../engine/core/convert.ts";
-import type { DType } from "../../engine/core/dtype.ts";
+import { currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
 import type { Resource } from "../../engine/core/graph_node.ts";
-import { NdArray, setElement } from "../../engine/core/nd_array.ts";
+import { NdArray } from "../../engine/core/nd_array.ts";
 import { wantList, wantObject, wrongArgument } from "../../engine/core/arguments.ts";
 import type { Attrs, OpDef } from "../../engine/core/op.ts";
 import { ValueError } from "../../engine/core/errors.ts";
@@ -13,28 +11,26 @@ import {
   notConnected,
   variableGrads,
 } from "../../engine/autodiff/grad_functions.ts";
-import { cast } from "../../engine/ops/array/cast.ts";
-import { dense, IndexedSlices } from "../../engine/ops/array/indexed_slices.ts";
-import { device } from "../../engine/runtime/devices/devices.ts";
 import { dispose, tidy } from "../../engine/runtime/eager/tensor.ts";
 import { isTracing } from "../../engine/runtime/variables/known_variables.ts";
 import { Variable, variable } from "../../engine/runtime/variables/variable.ts";
 import type { VariableState } from "../../engine/runtime/variables/variable_state.ts";
-import {
-  type Arithmetic,
-  numberArithmetic,
-  type ScalarDType,
-  tensorArithmetic,
-} from "./arithmetic.ts";
-import { updateRows } from "./row_updates.ts";
+import type { Arithmetic } from "./arithmetic.ts";
+import { LearningRate } from "./learning_rate.ts";
 import { gradientPairs, type NamedGradients } from "./named_gradients.ts";
+import type { Rate } from "./rate.ts";
+import { RuleSteps } from "./rule_steps.ts";
 import { type SlotPlan, Slots } from "./slots.ts";
-import { onHost, StepCount } from "./step_count.ts";
+import type { Stage } from "./stages.ts";
+import { StepCount } from "./step_count.ts";
 import { after, group, type StepOperation } from "./step_graph.ts";
 import { applyUnseen, unseenIn } from "./unseen_updates.ts";
 
-/** Settings of an optimizer as plain JSON values. */
-export type OptimizerConfig = Readonly<Record<string, number | boolean>>;
+/** Settings of an optimizer as plain JSON values, but for a learning rate that is a function. */
+export type OptimizerConfig = Readonly<Record<string, ConfigValue>>;
+
+/** A setting. */
+export type ConfigValue = number | boolean | string | readonly string[] | Rate;
 
 /** Numbers from which the scalars of an update are computed. */
 export interface StepNumbers<N> {
@@ -48,10 +44,16 @@ export interface StepNumbers<N> {
   readonly options: OptimizerConfig;
 }
 
-/** The rule of one optimizer: its update op, scalars and slots. */
+/** The rule of one optimizer: its update op, scalars and slots, and the stages around it. */
 export interface OptimizerRule extends SlotPlan {
+  /** Stages before the update op, or where there is none all of them. */
+  readonly before?: readonly Stage[];
+  /** Stages after it. */
+  readonly after?: readonly Stage[];
   /** The update op: inputs are the variable, the slots, the scalars and the gradient. */
-  readonly update: OpDef;
+  readonly update?: OpDef;
+  /** Number of steps of which the last one changes the variables, by the mean of their gradients. Default 1. */
+  readonly accumulates?: number;
   /** Attributes of the update op. Default: none. */
   readonly attrs?: (options: OptimizerConfig) => Attrs;
   /** The update op's scalars. Default: the learning rate. */
@@ -61,6 +63,16 @@ export interface OptimizerRule extends SlotPlan {
    * alone.
    */
   readonly leavesUnnamedRows?: boolean;
+}
+
+/** Parts of an optimizer. */
+export interface OptimizerParts {
+  /** The learning rate as it was given. */
+  readonly rate: Rate;
+  /** The rule. */
+  readonly rule: OptimizerRule;
+  /** The settings. */
+  readonly options: OptimizerConfig;
 }
 
 /** A cost: a function that computes it or, in a graph, a tensor. */
@@ -98,34 +110,36 @@ export abstract class Optimizer {
   /** Name in saved configurations, as in Keras. */
   static readonly className: string = "Optimizer";
   readonly #rule: OptimizerRule;
+  readonly #steps: RuleSteps;
   readonly #slots: Slots;
   readonly #count = new StepCount();
   /** True where it was made in a function: its variables are that function's. */
   readonly #isTraced: boolean;
-  #rate: number;
-  /** The rate as compiled steps read it, by dtype. */
-  readonly #rateVariables = new Map<ScalarDType, Variable>();
+  readonly #rate: LearningRate;
 
-  /** Creates an optimizer of a rule. Throws `ValueError` where the rate is no number. */
-  constructor(learningRate: number, rule: OptimizerRule, options: OptimizerConfig = {}) {
+  /** Creates an optimizer of a rule. Throws `ValueError` where the rate is neither a number nor a function. */
+  constructor(learningRate: Rate, rule: OptimizerRule, options: OptimizerConfig = {}) {
     const className = this.getClassName();
     this.#isTraced = isTracing();
     this.#rule = rule;
-    this.#slots = new Slots(className, rule);
     this.options = options;
-    this.#rate = checkedNumber(learningRate, "learningRate", className);
+    this.#steps = new RuleSteps(rule, () => this.options);
+    this.#slots = new Slots(className, this.#steps.slotPlan);
+    this.#rate = new LearningRate(learningRate, className);
   }
 
   /** Settings besides the learning rate. */
   protected options: OptimizerConfig;
   /** Returns the settings as plain values, from which `fromConfig` makes an equal optimizer. */
   getConfig(): OptimizerConfig {
-    return { learningRate: this.learningRate, ...this.options };
+    return { learningRate: this.#rate.given, ...this.options };
   }
 
   /** Makes an optimizer from the result of `getConfig()`, by its own class. */
   static fromConfig<T extends Optimizer>(cls: OptimizerClass<T>, config: OptimizerConfig): T {
-    return new cls(...cls.configOrder.map((key) => config[key]) as never[]);
+    const { learningRate: _, ...options } = config;
+    const given: Readonly<Record<string, unknown>> = { ...config, options };
+    return new cls(...cls.configOrder.map((key) => given[key]) as never[]);
   }
 
   /** Name in saved configurations. */
@@ -133,13 +147,19 @@ export abstract class Optimizer {
     return (this.constructor as typeof Optimizer).className;
   }
 
-  /** The learning rate; a new one holds for the steps that follow, compiled ones too. */
+  /**
+   * The learning rate of the next step; a new one holds for the steps that follow, compiled ones too. Setting it throws
+   * `ValueError` where the rate is a function of the step.
+   */
   get learningRate(): number {
-    return this.#rate;
+    return this.#rate.after(() => Math.floor(this.iterations / (this.#rule.accumulates ?? 1)));
   }
   set learningRate(rate: number) {
-    this.#rate = checkedNumber(rate, "learningRate", this.getClassName());
-    for (const variable of this.#rateVariables.values()) variable.assign(this.#rate);
+    this.#rate.set(rate);
+  }
+  /** The rate as it was given, and the rule: what a chain with this optimizer at its end is made of. */
+  get parts(): OptimizerParts {
+    return { rate: this.#rate.given, rule: this.#rule, options: this.options };
   }
 
   /**
@@ -249,76 +269,11 @@ export abstract class Optimizer {
 
   /** Updates variables; `count` is the number of steps before, in a graph, and null in eager code. */
   #update(pairs: readonly Pair[], count: Variable | null): (StepOperation | null)[] {
-    const done: (StepOperation | null)[] = [];
-    const scalars = this.#stepScalars(count);
-    const { update, leavesUnnamedRows } = this.#rule;
-    const attrs = this.#rule.attrs?.(this.options) ?? {};
-    for (const [v, gradient] of pairs) {
-      const slots = this.#slots.of(v);
-      if (gradient === null) continue;
-      const all = [v, ...slots];
-      if (gradient instanceof IndexedSlices && leavesUnnamedRows) {
-        done.push(...updateRows(all, gradient, { update, scalars: scalars(v.dtype), attrs }));
-        continue;
-      }
-      const state = all.map((s) => s.readValue());
-      const inputs = [...state, ...scalars(v.dtype), dense(gradient, v.shape)];
-      const next = apply(update, inputs, attrs);
-      all.forEach((s, i) => done.push(s.assign(next[i])?.operation ?? null));
-    }
-    return done;
-  }
-
-  /** Makes the scalars of this step, once for each dtype. */
-  #stepScalars(count: Variable | null): (dtype: DType) => Tensor[] {
-    const made = new Map<DType, Tensor[]>();
-    const make = count ? this.#symbolicScalars(count) : this.#eagerScalars();
-    return (dtype) => {
-      let tensors = made.get(dtype);
-      if (!tensors) made.set(dtype, tensors = make(dtype));
-      return tensors;
-    };
-  }
-
-  #scalars<N>(step: N, rate: N, a: Arithmetic<N>): readonly N[] {
-    return this.#rule.scalars?.({ step, rate, a, options: this.options }) ?? [rate];
-  }
-
-  #eagerScalars(): (dtype: DType) => Tensor[] {
-    const values = this.#scalars(this.iterations + 1, this.#rate, numberArithmetic);
-    return (dtype) =>
-      values.map((value) => {
-        const literal = NdArray.zeros(dtype, []);
-        setElement(literal, 0, value);
-        return currentInterpreter().constant(literal);
-      });
-  }
-
-  /** In a graph the step and the rate are read at each run. The arithmetic stays on the host. */
-  #symbolicScalars(count: Variable): (dtype: DType) => Tensor[] {
-    const made = new Map<ScalarDType, readonly Tensor[]>();
-    const make = (dtype: ScalarDType): readonly Tensor[] =>
-      device("/CPU:0", () => {
-        const arithmetic = tensorArithmetic(dtype);
-        const step = cast(count.readValue(), dtype);
-        const rate = this.#hostRate(dtype).readValue();
-        return this.#scalars(arithmetic.add(step, arithmetic.number(1)), rate, arithmetic);
-      });
-    return (dtype) => {
-      const within = dtype === "float64" ? dtype : "float32";
-      let values = made.get(within);
-      if (!values) made.set(within, values = make(within));
-      return values.map((v) => cast(v, dtype));
-    };
-  }
-
-  #hostRate(dtype: ScalarDType): Variable {
-    let rate = this.#rateVariables.get(dtype);
-    if (!rate) {
-      rate = onHost(() => variable(this.#rate, false, undefined, dtype));
-      this.#rateVariables.set(dtype, rate);
-    }
-    return rate;
+    const trained = pairs.flatMap(([of, gradient]) => {
+      const slots = this.#slots.of(of);
+      return gradient === null ? [] : [{ of, slots, gradient }];
+    });
+    return this.#steps.run(trained, count ?? this.iterations, this.#rate);
   }
 
   /**
@@ -363,22 +318,12 @@ export abstract class Optimizer {
   dispose(): void {
     this.#slots.dispose();
     this.#count.dispose();
-    for (const variable of this.#rateVariables.values()) variable.dispose();
-    this.#rateVariables.clear();
+    this.#rate.dispose();
   }
   /** Frees the slots at the end of a `using` block. */
   [Symbol.dispose](): void {
     this.dispose();
   }
-}
-
-function checkedNumber(value: unknown, name: string, className: string): number {
-  if (typeof value !== "number" || Number.isNaN(value)) {
-    throw new ValueError(
-      `Cannot make ${className}: ${name} must be defined as a number, received ${describe(value)}`,
-    );
-  }
-  return value;
 }
 
 function variableOf(resource: Resource): Variable {

@@ -12,6 +12,7 @@ import {
   ApplyRmsProp,
 } from "../../engine/ops/state/optimizer_updates.ts";
 import { Optimizer, type OptimizerConfig, type StepNumbers } from "./optimizer.ts";
+import type { Rate } from "./rate.ts";
 
 /** Default epsilon under roots and in denominators. */
 const EPSILON = 1e-7;
@@ -35,7 +36,7 @@ export class SGDOptimizer extends Optimizer {
   static readonly configOrder: readonly string[] = ["learningRate"];
 
   /** `learningRate` scales the subtracted gradient. */
-  constructor(learningRate: number) {
+  constructor(learningRate: Rate) {
     super(learningRate, { update: ApplyGradientDescent, leavesUnnamedRows: true });
   }
   /** Changes the learning rate. */
@@ -52,7 +53,7 @@ export class MomentumOptimizer extends Optimizer {
   static readonly configOrder: readonly string[] = ["learningRate", "momentum", "useNesterov"];
 
   /** `momentum` is the part of the last step that is kept. */
-  constructor(learningRate: number, momentum: number, useNesterov = false) {
+  constructor(learningRate: Rate, momentum: number, useNesterov = false) {
     super(learningRate, {
       update: ApplyMomentum,
       slots: [{ name: "momentum" }],
@@ -77,7 +78,7 @@ export class AdagradOptimizer extends Optimizer {
   static readonly configOrder: readonly string[] = ["learningRate", "initialAccumulatorValue"];
 
   /** `initialAccumulatorValue` is the initial sum. */
-  constructor(learningRate: number, initialAccumulatorValue = 0.1) {
+  constructor(learningRate: Rate, initialAccumulatorValue = 0.1) {
     super(learningRate, {
       update: ApplyAdagrad,
       slots: [{ name: "accumulator", initial: initialAccumulatorValue }],
@@ -95,7 +96,7 @@ export class AdadeltaOptimizer extends Optimizer {
   static readonly configOrder: readonly string[] = ["learningRate", "rho", "epsilon"];
 
   /** `rho` is the decay of both averages. */
-  constructor(learningRate: number, rho: number, epsilon: number | null = null) {
+  constructor(learningRate: Rate, rho: number, epsilon: number | null = null) {
     super(learningRate, {
       update: ApplyAdadelta,
       slots: [{ name: "accum_grad" }, { name: "accum_var" }],
@@ -115,7 +116,7 @@ export class RMSPropOptimizer extends Optimizer {
 
   /** `decay` is that of the averages; `centered` subtracts the squared mean from the mean square. */
   constructor(
-    learningRate: number,
+    learningRate: Rate,
     decay = 0.9,
     momentum = 0,
     epsilon: number | null = null,
@@ -139,7 +140,7 @@ export class AdamOptimizer extends Optimizer {
   static readonly configOrder: readonly string[] = ["learningRate", "beta1", "beta2", "epsilon"];
 
   /** `beta1` and `beta2` are the decays of the two means. */
-  constructor(learningRate: number, beta1: number, beta2: number, epsilon: number | null = null) {
+  constructor(learningRate: Rate, beta1: number, beta2: number, epsilon: number | null = null) {
     super(learningRate, {
       ...OF_MOMENTS,
       update: ApplyAdam,
@@ -162,7 +163,7 @@ export class AdamaxOptimizer extends Optimizer {
 
   /** `decay` lowers the learning rate to `lr / (1 + decay · steps done)`. */
   constructor(
-    learningRate: number,
+    learningRate: Rate,
     beta1: number,
     beta2: number,
     epsilon: number | null = null,
@@ -191,7 +192,7 @@ export class AdamWOptimizer extends Optimizer {
 
   /** Each step subtracts `learningRate · weightDecay` of every variable. */
   constructor(
-    learningRate: number,
+    learningRate: Rate,
     weightDecay: number,
     beta1: number,
     beta2: number,

@@ -1,5 +1,7 @@
 /** Slots: the variables that an optimizer keeps for each variable that it trains, with their saving and restoring. */
 import { currentInterpreter, withInterpreter } from "../../engine/core/apply.ts";
+import { castArray } from "../../engine/core/convert.ts";
+import type { DType } from "../../engine/core/dtype.ts";
 import type { NdArray } from "../../engine/core/nd_array.ts";
 import { sameShape, shapeText } from "../../engine/core/shape.ts";
 import { ValueError } from "../../engine/core/errors.ts";
@@ -16,6 +18,13 @@ export interface SlotInit {
   readonly name: string;
   /** Initial value. Default 0. */
   readonly initial?: number;
+  /** Its shape. Default the variable's. */
+  readonly shape?: (v: Variable) => readonly number[];
+}
+
+/** The dtype of a variable's slots: float32 where that of the variable holds too few digits of a running mean. */
+export function stateDType(dtype: DType): DType {
+  return dtype === "float16" || dtype === "bfloat16" ? "float32" : dtype;
 }
 
 /** An optimizer's slots. */
@@ -59,10 +68,11 @@ export class Slots {
     if (known) return known.slots;
     const index = this.#kept.size;
     const initial = (slot: SlotInit, k: number): Tensor => {
-      const saved = this.#savedFor(v.name, k, index, v.shape);
+      const shape = slot.shape?.(v) ?? v.shape, dtype = stateDType(v.dtype);
+      const saved = this.#savedFor(v.name, k, index, shape);
       return saved
-        ? currentInterpreter().constant(saved)
-        : fill(v.shape, slot.initial ?? 0, v.dtype);
+        ? currentInterpreter().constant(castArray(saved, dtype))
+        : fill(shape, slot.initial ?? 0, dtype);
     };
     const made = withInterpreter(
       null,
@@ -131,7 +141,7 @@ export class Slots {
       const pairs = [...this.#kept.values()].flatMap(({ name, slots: kept }, index) =>
         kept.map((slot, k) => [slot, this.#savedFor(name, k, index, slot.shape)] as const)
       );
-      for (const [slot, value] of pairs) if (value) slot.assign(value);
+      for (const [slot, value] of pairs) if (value) slot.assign(castArray(value, slot.dtype));
     } catch (e) {
       this.#saved = before;
       throw e;

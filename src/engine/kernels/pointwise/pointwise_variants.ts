@@ -63,7 +63,8 @@ export function updateVariants(
 ): readonly GpuVariant[] {
   if (members) return [grouped];
   const own = exprsOf(exprs), buffers = inputArgs.length + outputArgs.length;
-  return [together("together", own), ...(buffers > LEAST_BUFFERS ? [apart(own)] : [])];
+  const mayBeMany = buffers > LEAST_BUFFERS || outputArgs.some((arg) => arg.numberAttr);
+  return [together("together", own), ...(mayBeMany ? [apart(own)] : [])];
 }
 
 /** Members in as few dispatches as the adapter can bind. */

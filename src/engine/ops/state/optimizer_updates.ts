@@ -60,10 +60,13 @@ const OPS: Partial<Record<ScalarOp, string>> = {
   max: "Maximum",
   min: "Minimum",
   pow: "Pow",
+  sign: "Sign",
+  gt: "Greater",
+  select: "SelectV2",
 };
 
 /** Builds the expressions in ordinary ops; common parts are computed once. */
-function asOps(exprs: readonly Expr[], tensors: readonly OpInput[]): Tensor[] {
+export function asOps(exprs: readonly Expr[], tensors: readonly OpInput[]): Tensor[] {
   const dtype = tensors[0].dtype;
   const made = new Map<Expr, OpInput>();
   const visit = (e: Expr): OpInput => {
@@ -83,9 +86,9 @@ function asOps(exprs: readonly Expr[], tensors: readonly OpInput[]): Tensor[] {
   return exprs.map((e) => asTensor(visit(e)));
 }
 
-const square = (x: Expr): Expr => s.mul(x, x);
+export const square = (x: Expr): Expr => s.mul(x, x);
 /** `decay · old + (1 - decay) · now`. */
-const blend = (old: Expr, now: Expr, decay: number): Expr =>
+export const blend = (old: Expr, now: Expr, decay: number): Expr =>
   s.add(s.mul(old, decay), s.mul(now, 1 - decay));
 
 /** `var - lr · grad`: what TensorFlow's `ResourceApplyGradientDescent` computes. */
