@@ -383,9 +383,23 @@ export type { Differentiable } from "./src/engine/autodiff/composites.ts";
 export type { Decorated, DecoratorOptions } from "./src/engine/script/decorator.ts";
 export type { Arithmetic } from "./src/library/train/arithmetic.ts";
 export type {
+  ConfigValue,
   Cost,
+  OptimizerParts,
   OptimizerRule,
   StepNumbers,
   StepOperation,
 } from "./src/library/train/optimizer.ts";
+export type {
+  AllStage,
+  EachStage,
+  PartStage,
+  SharedUpdate,
+  Stage,
+  StageBase,
+  StageResult,
+  StageValues,
+} from "./src/library/train/stages.ts";
+export type { PartOptions } from "./src/engine/ops/state/transform_parts.ts";
+export type { Rate, Schedule } from "./src/library/train/rate.ts";
 export type { SlotInit, SlotPlan } from "./src/library/train/slots.ts";

@@ -156,7 +156,7 @@ testOnDevices("optimizers of halves keep their state in float32", async () => {
   v.dispose();
 });
 
-const RATES: Record<keyof typeof KERAS.rates, tf.train.Schedule> = {
+const RATES: Record<keyof typeof KERAS.rates, tf.Schedule> = {
   "cosine": schedules.cosineDecay(0.5, 8, { alpha: 0.25 }),
   "cosine, warm": schedules.cosineDecay(0.125, 8, {
     ...{ alpha: 0.25, warmupTarget: 0.5, warmupSteps: 4 },
@@ -200,7 +200,7 @@ for (const [name, rate] of Object.entries(RATES)) {
 }
 
 testOnDevices("a rate may be any function of the step, and schedules may be joined", () => {
-  const rates: Record<string, [tf.train.Rate, number[]]> = {
+  const rates: Record<string, [tf.Rate, number[]]> = {
     "a function": [(step: tf.Tensor) => tf.div(1, tf.add(step, 1)), [1, 1 / 2, 1 / 3, 1 / 4]],
     "joined": [
       schedules.join([schedules.linear(0, 1, 2), (s: tf.Tensor) => tf.add(s, 4), 3], [1, 3]),

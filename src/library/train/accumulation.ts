@@ -1,5 +1,5 @@
 /** Gradients added up over several steps, of which the last one changes the variables. */
-import { Tensor } from "../../engine/core/tensor.ts";
+import type { Tensor } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { zerosLike } from "../../engine/ops/array/creation.ts";
 import { dense, IndexedSlices } from "../../engine/ops/array/indexed_slices.ts";

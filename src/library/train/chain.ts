@@ -17,7 +17,7 @@ export class ChainOptimizer extends Optimizer {
   /** Name of the class. */
   static override readonly className: string = "Chain";
 
-  /** Of a rule and a rate. */
+  /** Made of a rule and a rate. */
   constructor({ rate, rule, options }: OptimizerParts) {
     super(rate, rule, options);
   }

@@ -12,7 +12,7 @@ import {
 import type { Rate } from "./rate.ts";
 
 export * from "./optimizers.ts";
-
+export type { Rate, Schedule } from "./rate.ts";
 /**
  * Plain gradient descent; where rows of a table were gathered, only those rows change. TensorFlow op
  * `ResourceApplyGradientDescent`.

@@ -3,7 +3,6 @@ import "./update_ops.ts";
 
 export * from "./functions.ts";
 export * from "./chained_functions.ts";
-export type { Rate, Schedule } from "./rate.ts";
 export type { Transformation } from "./transforms.ts";
 export { ExponentialMovingAverage, type MovingAverageOptions } from "./weight_average.ts";
 /** Learning rates that follow the number of steps. */

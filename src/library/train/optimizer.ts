@@ -13,7 +13,7 @@ import {
 } from "../../engine/autodiff/grad_functions.ts";
 import { dispose, tidy } from "../../engine/runtime/eager/tensor.ts";
 import { isTracing } from "../../engine/runtime/variables/known_variables.ts";
-import { Variable, variable } from "../../engine/runtime/variables/variable.ts";
+import { Variable } from "../../engine/runtime/variables/variable.ts";
 import type { VariableState } from "../../engine/runtime/variables/variable_state.ts";
 import type { Arithmetic } from "./arithmetic.ts";
 import { LearningRate } from "./learning_rate.ts";

@@ -4,9 +4,6 @@ import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
 import type { Arithmetic } from "./arithmetic.ts";
 
-/** Key of a schedule's formula. */
-export const AT: unique symbol = Symbol("formula of a schedule");
-
 /** A rate that follows the number of steps taken before, from 0: of a number the number, of a tensor the tensor. */
 export interface Schedule {
   /** The rate at a step. */
@@ -14,7 +11,7 @@ export interface Schedule {
   /** The rate at a step. */
   (step: Tensor): Tensor;
   /** The formula, on numbers and on tensors. */
-  readonly [AT]: <N>(step: N, a: Arithmetic<N>) => N;
+  readonly formula: <N>(step: N, a: Arithmetic<N>) => N;
 }
 
 /** A learning rate: a number, a schedule of `tf.train.schedules`, or a function of a scalar, the number of steps taken before. */
@@ -23,7 +20,7 @@ export type Rate = number | Schedule | ((step: Tensor) => Tensor);
 /** Returns the rate after so many steps. */
 export function rateAt<N>(rate: Rate, step: N, a: Arithmetic<N>): N {
   if (typeof rate === "number") return a.number(rate);
-  return AT in rate ? rate[AT](step, a) : a.call(rate as (step: Tensor) => Tensor, step);
+  return "formula" in rate ? rate.formula(step, a) : a.call(rate as (step: Tensor) => Tensor, step);
 }
 
 /** Returns the rate. Throws `ValueError` for what is neither a number nor a function. */

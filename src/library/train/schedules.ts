@@ -1,11 +1,10 @@
 /** Learning rates that follow the number of steps taken. The public name is `tf.train.schedules`. */
-import { wantList, wantNumber } from "../../engine/core/arguments.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantList, wantNumber } from "../../engine/core/arguments.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import { Tensor } from "../../engine/core/tensor.ts";
 import { cast } from "../../engine/ops/array/cast.ts";
 import { type Arithmetic, numberArithmetic, tensorArithmetic } from "./arithmetic.ts";
-import { AT, type Rate, rateAt, type Schedule } from "./rate.ts";
+import { type Rate, rateAt, type Schedule } from "./rate.ts";
 
 /** Makes a schedule of its formula; `step` counts the steps that are done, from 0. */
 function scheduleOf(at: <N>(step: N, a: Arithmetic<N>) => N): Schedule {
@@ -14,7 +13,7 @@ function scheduleOf(at: <N>(step: N, a: Arithmetic<N>) => N): Schedule {
     const dtype = step.dtype === "float64" ? "float64" : "float32";
     return at(cast(step, dtype), tensorArithmetic(dtype));
   };
-  return Object.assign(schedule, { [AT]: at }) as Schedule;
+  return Object.assign(schedule, { formula: at }) as Schedule;
 }
 
 /** Checks that numbers are such; returns nothing. */

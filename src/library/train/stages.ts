@@ -37,7 +37,8 @@ export interface StageResult {
   readonly slots?: readonly Tensor[];
 }
 
-interface StageBase {
+/** Parts of every stage. */
+export interface StageBase {
   /** Its slots. Default none. */
   readonly slots?: readonly SlotInit[];
   /** Its scalars. Default none. */
@@ -50,7 +51,9 @@ interface StageBase {
 
 /** A pointwise part of `transform_parts.ts`. */
 export interface PartStage extends StageBase {
+  /** Name of the part. */
   readonly part: string;
+  /** Its settings. */
   readonly options: PartOptions;
   /** True where it changes the variable after the update was added. */
   readonly ofVariable?: boolean;
@@ -58,11 +61,13 @@ export interface PartStage extends StageBase {
 
 /** Any function of the values of one variable. */
 export interface EachStage extends StageBase {
+  /** The function. */
   readonly each: (values: StageValues) => StageResult;
 }
 
 /** A function of the updates of all variables together. */
 export interface AllStage extends StageBase {
+  /** The function: of the updates to as many new ones. */
   readonly all: (updates: readonly SharedUpdate[]) => readonly Tensor[];
 }
 

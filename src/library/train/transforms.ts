@@ -1,6 +1,5 @@
 /** Transformations of updates, of which `tf.train.chain` makes optimizers. The public name is `tf.train.transforms`. */
-import { wantFunction, wantNumber } from "../../engine/core/arguments.ts";
-import { optionCheck } from "../../engine/core/arguments.ts";
+import { optionCheck, wantFunction, wantNumber } from "../../engine/core/arguments.ts";
 import { compose } from "../../engine/core/apply.ts";
 import { ValueError } from "../../engine/core/errors.ts";
 import type { Tensor } from "../../engine/core/tensor.ts";
