@@ -191,7 +191,6 @@ export {
   unregisterScript,
 } from "./src/engine/script/script.ts";
 export type { WorkerModule, WorkerOption } from "./src/engine/script/workers/worker_body.ts";
-export type { NamedGradients, NamedTensor } from "./src/library/train/named_gradients.ts";
 export type { Tout } from "./src/engine/script/tout.ts";
 /** TensorFlow 1's spellings, `tf.compat.v1.pyFunc`, and version 2 by its name: `tf.compat.v2` is `tf`. */
 export * as compat from "./src/tensorflow/compat_v1/compat.ts";
@@ -381,25 +380,4 @@ export type { SignatureSpec } from "./src/engine/runtime/functions/function_bind
 export type { RowSignature } from "./src/engine/runtime/control/elems.ts";
 export type { Differentiable } from "./src/engine/autodiff/composites.ts";
 export type { Decorated, DecoratorOptions } from "./src/engine/script/decorator.ts";
-export type { Arithmetic } from "./src/library/train/arithmetic.ts";
-export type {
-  ConfigValue,
-  Cost,
-  OptimizerParts,
-  OptimizerRule,
-  StepNumbers,
-  StepOperation,
-} from "./src/library/train/optimizer.ts";
-export type {
-  AllStage,
-  EachStage,
-  PartStage,
-  SharedUpdate,
-  Stage,
-  StageBase,
-  StageResult,
-  StageValues,
-} from "./src/library/train/stages.ts";
-export type { PartOptions } from "./src/engine/ops/state/transform_parts.ts";
-export type { Rate, Schedule } from "./src/library/train/rate.ts";
-export type { SlotInit, SlotPlan } from "./src/library/train/slots.ts";
+export type * from "./src/library/train/types.ts";
