@@ -1,11 +1,13 @@
 /** The files of `deno task gpu` and their evaluation, without a GPU. */
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { bundle } from "../bench/gpu/bundle.ts";
 import { fitRanking, lossOf, type Swept } from "../bench/gpu/fit.ts";
 import { readEntries, Recorder } from "../bench/gpu/record.ts";
 import { rankingText, readRun, sectionOf, sweptOf } from "../bench/gpu/write.ts";
 import { SHARED_RANKING } from "../src/engine/kernels/matmul/shared_ranking.ts";
 import { sharedCost, sharedGroups } from "../src/engine/kernels/matmul/tiles.ts";
+import { testOnGpu } from "./ops/force_variant.ts";
 
 async function withFile(fn: (path: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();
@@ -128,5 +130,25 @@ Deno.test("readRun() and sectionOf() hold rows against limits and peers", async 
     assert(text.includes("4 plans of kernels held against float64, 1 wrong."), text);
     assert(text.includes("| 2.00 TFLOP/s | 50 % | t /1 | 1.00 |"), text);
     assertEquals(sweptOf(run).map(({ times }) => times.length), [1], "What was cut off has no say");
+  });
+});
+
+testOnGpu("the bundle of `deno task gpu` measures something in every part", async () => {
+  await withFile(async (path) => {
+    const file = path.replace("run.jsonl", "bench.js");
+    assertEquals(await bundle(file), 0);
+    const parts = ["adapter", "limits", "check", "sweep", "rows", "steps"];
+    const { code } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-check", file, "--small", "--alone", "--minutes", "0.5"]
+        .concat("--parts", parts.join(","), "--out", path),
+      stdout: "null",
+    }).output();
+    assertEquals(code, 0);
+    const entries = (await readEntries(path)).filter(({ item }) => item !== "left out");
+    const failed = entries.filter(({ item, error }) => error !== undefined && item !== "vendor");
+    assertEquals(failed.map(({ part, item, error }) => `${part}, ${item}: ${error}`), []);
+    for (const part of parts) assert(entries.some((e) => e.part === part), part);
+    const wrong = entries.flatMap(({ result }) => (result as { wrong?: string[] })?.wrong ?? []);
+    assertEquals(wrong, []);
   });
 });
