@@ -45,6 +45,8 @@ export interface AttentionBlocks {
   readonly keys: number;
   /** Invocations of a workgroup; a multiple of eight. */
   readonly threads: number;
+  /** Type of a key's weights for an invocation's queries. */
+  readonly weights: string;
   /** The functions of a score and of a weight. */
   readonly score?: string | undefined;
 }
@@ -53,29 +55,28 @@ export interface AttentionBlocks {
 export const ATTENTION_BLOCKS: Shader<AttentionBlocks> = {
   name: "attention_blocks",
   of(g) {
-return [[g.vectors, g.causal, g.rows, g.keys, g.threads, g.score], () => {
+return [[g.vectors, g.causal, g.rows, g.keys, g.threads, g.weights, g.score], () => {
 const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
 let prelude = "", body = "";
-const span: number = g.threads / 8 * g.rows;
+const teams: number = g.threads / 8;
+const span: number = teams * g.rows;
 const columns: number = g.keys / 8;
 const outs: number = Math.ceil(g.vectors / 8);
 const ragged: boolean = g.vectors % 8 !== 0;
 const pitch: number = g.vectors + 1;
 const queryVectors: number = span * g.vectors;
-const tileVectors: number = g.keys * pitch;
 const ownVectors: number = g.keys * g.vectors;
-const weights: number = span * g.keys;
-const maxima: number = span * 8;
+const copies: number = Math.ceil(ownVectors / g.threads);
 inputs.push("vec4<f32>", "vec4<f32>", "vec4<f32>");
 outputs.push("vec4<f32>");
 params.push("groups", "d1", "d2", "q", "q0", "q1", "q2", "k", "k0", "k1", "k2", "v", "v0", "v1", "v2", "o", "o0", "o1", "o2", "qr", "kr", "vr", "or", "blocks", "queries", "keys", "scale:f32");
-prelude += `var<workgroup> own: array<vec4<f32>, ${queryVectors}u>;\nvar<workgroup> tile: array<vec4<f32>, ${tileVectors}u>;\nvar<workgroup> weights: array<f32, ${weights}u>;\nvar<workgroup> shared_: array<f32, ${maxima}u>;\n`;
+prelude += `var<workgroup> own: array<array<vec4<f32>, ${pitch}u>, ${span}u>;\nvar<workgroup> tile: array<array<vec4<f32>, ${pitch}u>, ${g.keys}u>;\nvar<workgroup> weights: array<array<${g.weights}, ${teams}u>, ${g.keys}u>;\nvar<workgroup> shared_: array<array<f32, 8>, ${span}u>;\n`;
 if (g.score !== undefined) prelude += g.score === "" ? "" : g.score + "\n"; else {
 prelude += `fn score(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }\nfn weigh(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }\n`;
 }
-body += `let group = wid.x + wid.y * nwg.x;\nif (group >= p.groups) { return; }\nlet t0 = (group % p.blocks) * ${span}u;\nlet z = group / p.blocks;\nlet c = z % p.d2;\nlet b = z / p.d2 % p.d1;\nlet a = z / p.d2 / p.d1;\nlet q0 = p.q + a * p.q0 + b * p.q1 + c * p.q2;\nlet k0 = p.k + a * p.k0 + b * p.k1 + c * p.k2;\nlet v0 = p.v + a * p.v0 + b * p.v1 + c * p.v2;\nlet o0 = p.o + a * p.o0 + b * p.o1 + c * p.o2;\nlet lane = lidx % 8u;\nlet row = lidx / 8u * ${g.rows}u;\nlet last = p.keys - 1u;\nfor (var x = lidx; x < ${queryVectors}u; x += ${g.threads}u) {\nown[x] = in0[q0 + min(t0 + x / ${g.vectors}u, p.queries - 1u) * p.qr + x % ${g.vectors}u] * p.scale;\n}\n`;
+body += `let group = wid.x + wid.y * nwg.x;\nif (group >= p.groups) { return; }\nlet t0 = (group % p.blocks) * ${span}u;\nlet z = group / p.blocks;\nlet c = z % p.d2;\nlet b = z / p.d2 % p.d1;\nlet a = z / p.d2 / p.d1;\nlet q0 = p.q + a * p.q0 + b * p.q1 + c * p.q2;\nlet k0 = p.k + a * p.k0 + b * p.k1 + c * p.k2;\nlet v0 = p.v + a * p.v0 + b * p.v1 + c * p.v2;\nlet o0 = p.o + a * p.o0 + b * p.o1 + c * p.o2;\nlet lane = lidx % 8u;\nlet team = lidx / 8u;\nlet last = p.keys - 1u;\nfor (var x = lidx; x < ${queryVectors}u; x += ${g.threads}u) {\nown[x / ${g.vectors}u][x % ${g.vectors}u] = in0[q0 + min(t0 + x / ${g.vectors}u, p.queries - 1u) * p.qr + x % ${g.vectors}u] * p.scale;\n}\n`;
 for (let i = 0; i < g.rows; i++) {
-body += `let t_${i} = min(t0 + row + ${i}u, p.queries - 1u);\n`;
+body += `let t_${i} = min(t0 + team + ${i}u * ${teams}u, p.queries - 1u);\n`;
 }
 for (let i = 0; i < g.rows; i++) {
 body += `var top_${i} = -3.4028234e38;\n`;
@@ -94,19 +95,38 @@ body += `let end = min(p.keys, t0 + ${span}u + p.keys - p.queries);\n`;
 if (!g.causal) {
 body += `let end = p.keys;\n`;
 }
-body += `for (var n = 0u; n < end; n += ${g.keys}u) {\nfor (var x = lidx; x < ${ownVectors}u; x += ${g.threads}u) {\ntile[x / ${g.vectors}u * ${pitch}u + x % ${g.vectors}u] = in1[k0 + min(n + x / ${g.vectors}u, last) * p.kr + x % ${g.vectors}u];\n}\nworkgroupBarrier();\n`;
+for (let f = 0; f < copies; f++) {
+const x = f * g.threads;
+body += `let h_${f} = (lidx + ${x}u) / ${g.vectors}u; let c_${f} = (lidx + ${x}u) % ${g.vectors}u;\nvar g_${f} = in1[k0 + min(h_${f}, last) * p.kr + c_${f}];\n`;
+}
+body += `for (var n = 0u; n < end; n += ${g.keys}u) {\n`;
+for (let f = 0; f < copies; f++) {
+const rest = ownVectors - f * g.threads;
+if (rest < g.threads) {
+body += `if (lidx < ${rest}u) {\n`;
+}
+body += `tile[h_${f}][c_${f}] = g_${f};\n`;
+if (rest < g.threads) {
+body += `}\n`;
+}
+}
+body += `workgroupBarrier();\n`;
+for (let f = 0; f < copies; f++) {
+body += `g_${f} = in2[v0 + min(n + h_${f}, last) * p.vr + c_${f}];\n`;
+}
 for (let i = 0; i < g.rows; i++) {
 for (let j = 0; j < columns; j++) {
 body += `var s_${i}_${j} = 0.0;\n`;
 }
 }
-body += `for (var d = 0u; d < ${g.vectors}u; d += 1u) {\n`;
+for (let d = 0; d < g.vectors; d++) {
+body += `{\n`;
 for (let i = 0; i < g.rows; i++) {
-body += `let q_${i} = own[(row + ${i}u) * ${g.vectors}u + d];\n`;
+body += `let q_${i} = own[team + ${i}u * ${teams}u][${d}u];\n`;
 }
 for (let j = 0; j < columns; j++) {
 const x = j * 8;
-body += `let k_${j} = tile[(lane + ${x}u) * ${pitch}u + d];\n`;
+body += `let k_${j} = tile[lane + ${x}u][${d}u];\n`;
 }
 for (let i = 0; i < g.rows; i++) {
 for (let j = 0; j < columns; j++) {
@@ -114,6 +134,7 @@ body += `s_${i}_${j} += dot(q_${i}, k_${j});\n`;
 }
 }
 body += `}\n`;
+}
 for (let j = 0; j < columns; j++) {
 const x = j * 8;
 body += `let n_${j} = n + lane + ${x}u;\nlet m_${j} = min(n_${j}, last);\n`;
@@ -133,13 +154,13 @@ body += `var high_${i} = s_${i}_0;\n`;
 for (let j = 1; j < columns; j++) {
 body += `high_${i} = max(high_${i}, s_${i}_${j});\n`;
 }
-body += `shared_[(row + ${i}u) * 8u + lane] = high_${i};\n`;
+body += `shared_[team + ${i}u * ${teams}u][lane] = high_${i};\n`;
 }
 body += `workgroupBarrier();\n`;
 for (let i = 0; i < g.rows; i++) {
 body += `var new_${i} = top_${i};\n`;
 for (let x = 0; x < 8; x++) {
-body += `new_${i} = max(new_${i}, shared_[(row + ${i}u) * 8u + ${x}u]);\n`;
+body += `new_${i} = max(new_${i}, shared_[team + ${i}u * ${teams}u][${x}u]);\n`;
 }
 body += `let shrink_${i} = exp(top_${i} - new_${i});\ntop_${i} = new_${i};\ntotal_${i} *= shrink_${i};\n`;
 for (let e = 0; e < outs; e++) {
@@ -147,36 +168,67 @@ body += `o_${i}_${e} *= shrink_${i};\n`;
 }
 for (let j = 0; j < columns; j++) {
 const x = j * 8;
-body += `let w_${i}_${j} = select(0.0, exp(s_${i}_${j} - new_${i}), seen_${i}_${j});\ntotal_${i} += w_${i}_${j};\nweights[(row + ${i}u) * ${g.keys}u + lane + ${x}u] = weigh(w_${i}_${j}, t_${i}, m_${j}, a, b, c);\n`;
+body += `let w_${i}_${j} = select(0.0, exp(s_${i}_${j} - new_${i}), seen_${i}_${j});\ntotal_${i} += w_${i}_${j};\nlet g_${i}_${j} = weigh(w_${i}_${j}, t_${i}, m_${j}, a, b, c);\n`;
 }
 }
-body += `for (var x = lidx; x < ${ownVectors}u; x += ${g.threads}u) {\ntile[x / ${g.vectors}u * ${pitch}u + x % ${g.vectors}u] = in2[v0 + min(n + x / ${g.vectors}u, last) * p.vr + x % ${g.vectors}u];\n}\nworkgroupBarrier();\nfor (var k = 0u; k < ${g.keys}u; k += 1u) {\n`;
+for (let j = 0; j < columns; j++) {
+const x = j * 8;
+body += `weights[lane + ${x}u][team] = ${g.weights}(\n`;
+{ const list: string[] = [];
 for (let i = 0; i < g.rows; i++) {
-body += `let w_${i} = weights[(row + ${i}u) * ${g.keys}u + k];\n`;
+list.push(`g_${i}_${j}`);
 }
+body += list.join(" , ") + "\n"; }
+body += `);\n`;
+}
+for (let f = 0; f < copies; f++) {
+const rest = ownVectors - f * g.threads;
+if (rest < g.threads) {
+body += `if (lidx < ${rest}u) {\n`;
+}
+body += `tile[h_${f}][c_${f}] = g_${f};\n`;
+if (rest < g.threads) {
+body += `}\n`;
+}
+}
+body += `workgroupBarrier();\n`;
+for (let f = 0; f < copies; f++) {
+body += `g_${f} = in1[k0 + min(n + ${g.keys}u + h_${f}, last) * p.kr + c_${f}];\n`;
+}
+for (let k = 0; k < g.keys; k++) {
+body += `{\nlet w = weights[${k}u][team];\n`;
 for (let e = 0; e < outs; e++) {
 const x = e * 8;
 if (!ragged) {
-body += `let v_${e} = tile[k * ${pitch}u + lane + ${x}u];\n`;
+body += `let v_${e} = tile[${k}u][lane + ${x}u];\n`;
 }
 if (ragged) {
-body += `let v_${e} = tile[k * ${pitch}u + min(lane + ${x}u, ${g.vectors}u - 1u)];\n`;
+body += `let v_${e} = tile[${k}u][min(lane + ${x}u, ${g.vectors}u - 1u)];\n`;
 }
 }
+if (g.rows > 1) {
 for (let i = 0; i < g.rows; i++) {
+const l = i;
 for (let e = 0; e < outs; e++) {
-body += `o_${i}_${e} += w_${i} * v_${e};\n`;
+body += `o_${i}_${e} += w.${"xyzw"[l]} * v_${e};\n`;
 }
 }
-body += `}\nworkgroupBarrier();\n}\n`;
+} else {
+for (let e = 0; e < outs; e++) {
+body += `o_0_${e} += w * v_${e};\n`;
+}
+}
+body += `}\n`;
+}
+body += `workgroupBarrier();\n}\n`;
 for (let i = 0; i < g.rows; i++) {
-body += `shared_[(row + ${i}u) * 8u + lane] = total_${i};\n`;
+body += `shared_[team + ${i}u * ${teams}u][lane] = total_${i};\n`;
 }
 body += `workgroupBarrier();\n`;
 for (let i = 0; i < g.rows; i++) {
-body += `if (t0 + row + ${i}u < p.queries) {\nvar sum_${i} = 0.0;\n`;
+body += `if (t0 + team + ${i}u * ${teams}u < p.queries) {\nvar sum_${i} = 0.0;\n`;
 for (let x = 0; x < 8; x++) {
-body += `sum_${i} += shared_[(row + ${i}u) * 8u + ${x}u];\n`;
+body += `sum_${i} += shared_[team + ${i}u * ${teams}u][${x}u];\n`;
 }
 body += `let norm_${i} = 1.0 / sum_${i};\n`;
 for (let e = 0; e < outs; e++) {

@@ -33,10 +33,10 @@ struct Params {
   scale: f32,
 }
 @group(0) @binding(4) var<uniform> p: Params;
-var<workgroup> own: array<vec4<f32>, 512u>;
-var<workgroup> tile: array<vec4<f32>, 544u>;
-var<workgroup> weights: array<f32, 1024u>;
-var<workgroup> shared_: array<f32, 256u>;
+var<workgroup> own: array<array<vec4<f32>, 17u>, 32u>;
+var<workgroup> tile: array<array<vec4<f32>, 17u>, 32u>;
+var<workgroup> weights: array<array<vec2<f32>, 16u>, 32u>;
+var<workgroup> shared_: array<array<f32, 8>, 32u>;
 fn score(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }
 fn weigh(x: f32, t: u32, k: u32, a: u32, b: u32, c: u32) -> f32 { return x; }
 @compute @workgroup_size(128, 1, 1)
@@ -54,13 +54,13 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation
   let v0 = p.v + a * p.v0 + b * p.v1 + c * p.v2;
   let o0 = p.o + a * p.o0 + b * p.o1 + c * p.o2;
   let lane = lidx % 8u;
-  let row = lidx / 8u * 2u;
+  let team = lidx / 8u;
   let last = p.keys - 1u;
   for (var x = lidx; x < 512u; x += 128u) {
-    own[x] = in0[q0 + min(t0 + x / 16u, p.queries - 1u) * p.qr + x % 16u] * p.scale;
+    own[x / 16u][x % 16u] = in0[q0 + min(t0 + x / 16u, p.queries - 1u) * p.qr + x % 16u] * p.scale;
   }
-  let t_0 = min(t0 + row + 0u, p.queries - 1u);
-  let t_1 = min(t0 + row + 1u, p.queries - 1u);
+  let t_0 = min(t0 + team + 0u * 16u, p.queries - 1u);
+  let t_1 = min(t0 + team + 1u * 16u, p.queries - 1u);
   var top_0 = -3.4028234e38;
   var top_1 = -3.4028234e38;
   var total_0 = 0.0;
@@ -70,11 +70,24 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation
   var o_1_0 = vec4<f32>(0.0);
   var o_1_1 = vec4<f32>(0.0);
   let end = p.keys;
+  let h_0 = (lidx + 0u) / 16u; let c_0 = (lidx + 0u) % 16u;
+  var g_0 = in1[k0 + min(h_0, last) * p.kr + c_0];
+  let h_1 = (lidx + 128u) / 16u; let c_1 = (lidx + 128u) % 16u;
+  var g_1 = in1[k0 + min(h_1, last) * p.kr + c_1];
+  let h_2 = (lidx + 256u) / 16u; let c_2 = (lidx + 256u) % 16u;
+  var g_2 = in1[k0 + min(h_2, last) * p.kr + c_2];
+  let h_3 = (lidx + 384u) / 16u; let c_3 = (lidx + 384u) % 16u;
+  var g_3 = in1[k0 + min(h_3, last) * p.kr + c_3];
   for (var n = 0u; n < end; n += 32u) {
-    for (var x = lidx; x < 512u; x += 128u) {
-      tile[x / 16u * 17u + x % 16u] = in1[k0 + min(n + x / 16u, last) * p.kr + x % 16u];
-    }
+    tile[h_0][c_0] = g_0;
+    tile[h_1][c_1] = g_1;
+    tile[h_2][c_2] = g_2;
+    tile[h_3][c_3] = g_3;
     workgroupBarrier();
+    g_0 = in2[v0 + min(n + h_0, last) * p.vr + c_0];
+    g_1 = in2[v0 + min(n + h_1, last) * p.vr + c_1];
+    g_2 = in2[v0 + min(n + h_2, last) * p.vr + c_2];
+    g_3 = in2[v0 + min(n + h_3, last) * p.vr + c_3];
     var s_0_0 = 0.0;
     var s_0_1 = 0.0;
     var s_0_2 = 0.0;
@@ -83,13 +96,253 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation
     var s_1_1 = 0.0;
     var s_1_2 = 0.0;
     var s_1_3 = 0.0;
-    for (var d = 0u; d < 16u; d += 1u) {
-      let q_0 = own[(row + 0u) * 16u + d];
-      let q_1 = own[(row + 1u) * 16u + d];
-      let k_0 = tile[(lane + 0u) * 17u + d];
-      let k_1 = tile[(lane + 8u) * 17u + d];
-      let k_2 = tile[(lane + 16u) * 17u + d];
-      let k_3 = tile[(lane + 24u) * 17u + d];
+    {
+      let q_0 = own[team + 0u * 16u][0u];
+      let q_1 = own[team + 1u * 16u][0u];
+      let k_0 = tile[lane + 0u][0u];
+      let k_1 = tile[lane + 8u][0u];
+      let k_2 = tile[lane + 16u][0u];
+      let k_3 = tile[lane + 24u][0u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][1u];
+      let q_1 = own[team + 1u * 16u][1u];
+      let k_0 = tile[lane + 0u][1u];
+      let k_1 = tile[lane + 8u][1u];
+      let k_2 = tile[lane + 16u][1u];
+      let k_3 = tile[lane + 24u][1u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][2u];
+      let q_1 = own[team + 1u * 16u][2u];
+      let k_0 = tile[lane + 0u][2u];
+      let k_1 = tile[lane + 8u][2u];
+      let k_2 = tile[lane + 16u][2u];
+      let k_3 = tile[lane + 24u][2u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][3u];
+      let q_1 = own[team + 1u * 16u][3u];
+      let k_0 = tile[lane + 0u][3u];
+      let k_1 = tile[lane + 8u][3u];
+      let k_2 = tile[lane + 16u][3u];
+      let k_3 = tile[lane + 24u][3u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][4u];
+      let q_1 = own[team + 1u * 16u][4u];
+      let k_0 = tile[lane + 0u][4u];
+      let k_1 = tile[lane + 8u][4u];
+      let k_2 = tile[lane + 16u][4u];
+      let k_3 = tile[lane + 24u][4u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][5u];
+      let q_1 = own[team + 1u * 16u][5u];
+      let k_0 = tile[lane + 0u][5u];
+      let k_1 = tile[lane + 8u][5u];
+      let k_2 = tile[lane + 16u][5u];
+      let k_3 = tile[lane + 24u][5u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][6u];
+      let q_1 = own[team + 1u * 16u][6u];
+      let k_0 = tile[lane + 0u][6u];
+      let k_1 = tile[lane + 8u][6u];
+      let k_2 = tile[lane + 16u][6u];
+      let k_3 = tile[lane + 24u][6u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][7u];
+      let q_1 = own[team + 1u * 16u][7u];
+      let k_0 = tile[lane + 0u][7u];
+      let k_1 = tile[lane + 8u][7u];
+      let k_2 = tile[lane + 16u][7u];
+      let k_3 = tile[lane + 24u][7u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][8u];
+      let q_1 = own[team + 1u * 16u][8u];
+      let k_0 = tile[lane + 0u][8u];
+      let k_1 = tile[lane + 8u][8u];
+      let k_2 = tile[lane + 16u][8u];
+      let k_3 = tile[lane + 24u][8u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][9u];
+      let q_1 = own[team + 1u * 16u][9u];
+      let k_0 = tile[lane + 0u][9u];
+      let k_1 = tile[lane + 8u][9u];
+      let k_2 = tile[lane + 16u][9u];
+      let k_3 = tile[lane + 24u][9u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][10u];
+      let q_1 = own[team + 1u * 16u][10u];
+      let k_0 = tile[lane + 0u][10u];
+      let k_1 = tile[lane + 8u][10u];
+      let k_2 = tile[lane + 16u][10u];
+      let k_3 = tile[lane + 24u][10u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][11u];
+      let q_1 = own[team + 1u * 16u][11u];
+      let k_0 = tile[lane + 0u][11u];
+      let k_1 = tile[lane + 8u][11u];
+      let k_2 = tile[lane + 16u][11u];
+      let k_3 = tile[lane + 24u][11u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][12u];
+      let q_1 = own[team + 1u * 16u][12u];
+      let k_0 = tile[lane + 0u][12u];
+      let k_1 = tile[lane + 8u][12u];
+      let k_2 = tile[lane + 16u][12u];
+      let k_3 = tile[lane + 24u][12u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][13u];
+      let q_1 = own[team + 1u * 16u][13u];
+      let k_0 = tile[lane + 0u][13u];
+      let k_1 = tile[lane + 8u][13u];
+      let k_2 = tile[lane + 16u][13u];
+      let k_3 = tile[lane + 24u][13u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][14u];
+      let q_1 = own[team + 1u * 16u][14u];
+      let k_0 = tile[lane + 0u][14u];
+      let k_1 = tile[lane + 8u][14u];
+      let k_2 = tile[lane + 16u][14u];
+      let k_3 = tile[lane + 24u][14u];
+      s_0_0 += dot(q_0, k_0);
+      s_0_1 += dot(q_0, k_1);
+      s_0_2 += dot(q_0, k_2);
+      s_0_3 += dot(q_0, k_3);
+      s_1_0 += dot(q_1, k_0);
+      s_1_1 += dot(q_1, k_1);
+      s_1_2 += dot(q_1, k_2);
+      s_1_3 += dot(q_1, k_3);
+    }
+    {
+      let q_0 = own[team + 0u * 16u][15u];
+      let q_1 = own[team + 1u * 16u][15u];
+      let k_0 = tile[lane + 0u][15u];
+      let k_1 = tile[lane + 8u][15u];
+      let k_2 = tile[lane + 16u][15u];
+      let k_3 = tile[lane + 24u][15u];
       s_0_0 += dot(q_0, k_0);
       s_0_1 += dot(q_0, k_1);
       s_0_2 += dot(q_0, k_2);
@@ -135,22 +388,22 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation
     high_0 = max(high_0, s_0_1);
     high_0 = max(high_0, s_0_2);
     high_0 = max(high_0, s_0_3);
-    shared_[(row + 0u) * 8u + lane] = high_0;
+    shared_[team + 0u * 16u][lane] = high_0;
     var high_1 = s_1_0;
     high_1 = max(high_1, s_1_1);
     high_1 = max(high_1, s_1_2);
     high_1 = max(high_1, s_1_3);
-    shared_[(row + 1u) * 8u + lane] = high_1;
+    shared_[team + 1u * 16u][lane] = high_1;
     workgroupBarrier();
     var new_0 = top_0;
-    new_0 = max(new_0, shared_[(row + 0u) * 8u + 0u]);
-    new_0 = max(new_0, shared_[(row + 0u) * 8u + 1u]);
-    new_0 = max(new_0, shared_[(row + 0u) * 8u + 2u]);
-    new_0 = max(new_0, shared_[(row + 0u) * 8u + 3u]);
-    new_0 = max(new_0, shared_[(row + 0u) * 8u + 4u]);
-    new_0 = max(new_0, shared_[(row + 0u) * 8u + 5u]);
-    new_0 = max(new_0, shared_[(row + 0u) * 8u + 6u]);
-    new_0 = max(new_0, shared_[(row + 0u) * 8u + 7u]);
+    new_0 = max(new_0, shared_[team + 0u * 16u][0u]);
+    new_0 = max(new_0, shared_[team + 0u * 16u][1u]);
+    new_0 = max(new_0, shared_[team + 0u * 16u][2u]);
+    new_0 = max(new_0, shared_[team + 0u * 16u][3u]);
+    new_0 = max(new_0, shared_[team + 0u * 16u][4u]);
+    new_0 = max(new_0, shared_[team + 0u * 16u][5u]);
+    new_0 = max(new_0, shared_[team + 0u * 16u][6u]);
+    new_0 = max(new_0, shared_[team + 0u * 16u][7u]);
     let shrink_0 = exp(top_0 - new_0);
     top_0 = new_0;
     total_0 *= shrink_0;
@@ -158,25 +411,25 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation
     o_0_1 *= shrink_0;
     let w_0_0 = select(0.0, exp(s_0_0 - new_0), seen_0_0);
     total_0 += w_0_0;
-    weights[(row + 0u) * 32u + lane + 0u] = weigh(w_0_0, t_0, m_0, a, b, c);
+    let g_0_0 = weigh(w_0_0, t_0, m_0, a, b, c);
     let w_0_1 = select(0.0, exp(s_0_1 - new_0), seen_0_1);
     total_0 += w_0_1;
-    weights[(row + 0u) * 32u + lane + 8u] = weigh(w_0_1, t_0, m_1, a, b, c);
+    let g_0_1 = weigh(w_0_1, t_0, m_1, a, b, c);
     let w_0_2 = select(0.0, exp(s_0_2 - new_0), seen_0_2);
     total_0 += w_0_2;
-    weights[(row + 0u) * 32u + lane + 16u] = weigh(w_0_2, t_0, m_2, a, b, c);
+    let g_0_2 = weigh(w_0_2, t_0, m_2, a, b, c);
     let w_0_3 = select(0.0, exp(s_0_3 - new_0), seen_0_3);
     total_0 += w_0_3;
-    weights[(row + 0u) * 32u + lane + 24u] = weigh(w_0_3, t_0, m_3, a, b, c);
+    let g_0_3 = weigh(w_0_3, t_0, m_3, a, b, c);
     var new_1 = top_1;
-    new_1 = max(new_1, shared_[(row + 1u) * 8u + 0u]);
-    new_1 = max(new_1, shared_[(row + 1u) * 8u + 1u]);
-    new_1 = max(new_1, shared_[(row + 1u) * 8u + 2u]);
-    new_1 = max(new_1, shared_[(row + 1u) * 8u + 3u]);
-    new_1 = max(new_1, shared_[(row + 1u) * 8u + 4u]);
-    new_1 = max(new_1, shared_[(row + 1u) * 8u + 5u]);
-    new_1 = max(new_1, shared_[(row + 1u) * 8u + 6u]);
-    new_1 = max(new_1, shared_[(row + 1u) * 8u + 7u]);
+    new_1 = max(new_1, shared_[team + 1u * 16u][0u]);
+    new_1 = max(new_1, shared_[team + 1u * 16u][1u]);
+    new_1 = max(new_1, shared_[team + 1u * 16u][2u]);
+    new_1 = max(new_1, shared_[team + 1u * 16u][3u]);
+    new_1 = max(new_1, shared_[team + 1u * 16u][4u]);
+    new_1 = max(new_1, shared_[team + 1u * 16u][5u]);
+    new_1 = max(new_1, shared_[team + 1u * 16u][6u]);
+    new_1 = max(new_1, shared_[team + 1u * 16u][7u]);
     let shrink_1 = exp(top_1 - new_1);
     top_1 = new_1;
     total_1 *= shrink_1;
@@ -184,59 +437,354 @@ fn main(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation
     o_1_1 *= shrink_1;
     let w_1_0 = select(0.0, exp(s_1_0 - new_1), seen_1_0);
     total_1 += w_1_0;
-    weights[(row + 1u) * 32u + lane + 0u] = weigh(w_1_0, t_1, m_0, a, b, c);
+    let g_1_0 = weigh(w_1_0, t_1, m_0, a, b, c);
     let w_1_1 = select(0.0, exp(s_1_1 - new_1), seen_1_1);
     total_1 += w_1_1;
-    weights[(row + 1u) * 32u + lane + 8u] = weigh(w_1_1, t_1, m_1, a, b, c);
+    let g_1_1 = weigh(w_1_1, t_1, m_1, a, b, c);
     let w_1_2 = select(0.0, exp(s_1_2 - new_1), seen_1_2);
     total_1 += w_1_2;
-    weights[(row + 1u) * 32u + lane + 16u] = weigh(w_1_2, t_1, m_2, a, b, c);
+    let g_1_2 = weigh(w_1_2, t_1, m_2, a, b, c);
     let w_1_3 = select(0.0, exp(s_1_3 - new_1), seen_1_3);
     total_1 += w_1_3;
-    weights[(row + 1u) * 32u + lane + 24u] = weigh(w_1_3, t_1, m_3, a, b, c);
-    for (var x = lidx; x < 512u; x += 128u) {
-      tile[x / 16u * 17u + x % 16u] = in2[v0 + min(n + x / 16u, last) * p.vr + x % 16u];
-    }
+    let g_1_3 = weigh(w_1_3, t_1, m_3, a, b, c);
+    weights[lane + 0u][team] = vec2<f32>(
+      g_0_0 , g_1_0
+    );
+    weights[lane + 8u][team] = vec2<f32>(
+      g_0_1 , g_1_1
+    );
+    weights[lane + 16u][team] = vec2<f32>(
+      g_0_2 , g_1_2
+    );
+    weights[lane + 24u][team] = vec2<f32>(
+      g_0_3 , g_1_3
+    );
+    tile[h_0][c_0] = g_0;
+    tile[h_1][c_1] = g_1;
+    tile[h_2][c_2] = g_2;
+    tile[h_3][c_3] = g_3;
     workgroupBarrier();
-    for (var k = 0u; k < 32u; k += 1u) {
-      let w_0 = weights[(row + 0u) * 32u + k];
-      let w_1 = weights[(row + 1u) * 32u + k];
-      let v_0 = tile[k * 17u + lane + 0u];
-      let v_1 = tile[k * 17u + lane + 8u];
-      o_0_0 += w_0 * v_0;
-      o_0_1 += w_0 * v_1;
-      o_1_0 += w_1 * v_0;
-      o_1_1 += w_1 * v_1;
+    g_0 = in1[k0 + min(n + 32u + h_0, last) * p.kr + c_0];
+    g_1 = in1[k0 + min(n + 32u + h_1, last) * p.kr + c_1];
+    g_2 = in1[k0 + min(n + 32u + h_2, last) * p.kr + c_2];
+    g_3 = in1[k0 + min(n + 32u + h_3, last) * p.kr + c_3];
+    {
+      let w = weights[0u][team];
+      let v_0 = tile[0u][lane + 0u];
+      let v_1 = tile[0u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[1u][team];
+      let v_0 = tile[1u][lane + 0u];
+      let v_1 = tile[1u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[2u][team];
+      let v_0 = tile[2u][lane + 0u];
+      let v_1 = tile[2u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[3u][team];
+      let v_0 = tile[3u][lane + 0u];
+      let v_1 = tile[3u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[4u][team];
+      let v_0 = tile[4u][lane + 0u];
+      let v_1 = tile[4u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[5u][team];
+      let v_0 = tile[5u][lane + 0u];
+      let v_1 = tile[5u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[6u][team];
+      let v_0 = tile[6u][lane + 0u];
+      let v_1 = tile[6u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[7u][team];
+      let v_0 = tile[7u][lane + 0u];
+      let v_1 = tile[7u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[8u][team];
+      let v_0 = tile[8u][lane + 0u];
+      let v_1 = tile[8u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[9u][team];
+      let v_0 = tile[9u][lane + 0u];
+      let v_1 = tile[9u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[10u][team];
+      let v_0 = tile[10u][lane + 0u];
+      let v_1 = tile[10u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[11u][team];
+      let v_0 = tile[11u][lane + 0u];
+      let v_1 = tile[11u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[12u][team];
+      let v_0 = tile[12u][lane + 0u];
+      let v_1 = tile[12u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[13u][team];
+      let v_0 = tile[13u][lane + 0u];
+      let v_1 = tile[13u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[14u][team];
+      let v_0 = tile[14u][lane + 0u];
+      let v_1 = tile[14u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[15u][team];
+      let v_0 = tile[15u][lane + 0u];
+      let v_1 = tile[15u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[16u][team];
+      let v_0 = tile[16u][lane + 0u];
+      let v_1 = tile[16u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[17u][team];
+      let v_0 = tile[17u][lane + 0u];
+      let v_1 = tile[17u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[18u][team];
+      let v_0 = tile[18u][lane + 0u];
+      let v_1 = tile[18u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[19u][team];
+      let v_0 = tile[19u][lane + 0u];
+      let v_1 = tile[19u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[20u][team];
+      let v_0 = tile[20u][lane + 0u];
+      let v_1 = tile[20u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[21u][team];
+      let v_0 = tile[21u][lane + 0u];
+      let v_1 = tile[21u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[22u][team];
+      let v_0 = tile[22u][lane + 0u];
+      let v_1 = tile[22u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[23u][team];
+      let v_0 = tile[23u][lane + 0u];
+      let v_1 = tile[23u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[24u][team];
+      let v_0 = tile[24u][lane + 0u];
+      let v_1 = tile[24u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[25u][team];
+      let v_0 = tile[25u][lane + 0u];
+      let v_1 = tile[25u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[26u][team];
+      let v_0 = tile[26u][lane + 0u];
+      let v_1 = tile[26u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[27u][team];
+      let v_0 = tile[27u][lane + 0u];
+      let v_1 = tile[27u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[28u][team];
+      let v_0 = tile[28u][lane + 0u];
+      let v_1 = tile[28u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[29u][team];
+      let v_0 = tile[29u][lane + 0u];
+      let v_1 = tile[29u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[30u][team];
+      let v_0 = tile[30u][lane + 0u];
+      let v_1 = tile[30u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
+    }
+    {
+      let w = weights[31u][team];
+      let v_0 = tile[31u][lane + 0u];
+      let v_1 = tile[31u][lane + 8u];
+      o_0_0 += w.x * v_0;
+      o_0_1 += w.x * v_1;
+      o_1_0 += w.y * v_0;
+      o_1_1 += w.y * v_1;
     }
     workgroupBarrier();
   }
-  shared_[(row + 0u) * 8u + lane] = total_0;
-  shared_[(row + 1u) * 8u + lane] = total_1;
+  shared_[team + 0u * 16u][lane] = total_0;
+  shared_[team + 1u * 16u][lane] = total_1;
   workgroupBarrier();
-  if (t0 + row + 0u < p.queries) {
+  if (t0 + team + 0u * 16u < p.queries) {
     var sum_0 = 0.0;
-    sum_0 += shared_[(row + 0u) * 8u + 0u];
-    sum_0 += shared_[(row + 0u) * 8u + 1u];
-    sum_0 += shared_[(row + 0u) * 8u + 2u];
-    sum_0 += shared_[(row + 0u) * 8u + 3u];
-    sum_0 += shared_[(row + 0u) * 8u + 4u];
-    sum_0 += shared_[(row + 0u) * 8u + 5u];
-    sum_0 += shared_[(row + 0u) * 8u + 6u];
-    sum_0 += shared_[(row + 0u) * 8u + 7u];
+    sum_0 += shared_[team + 0u * 16u][0u];
+    sum_0 += shared_[team + 0u * 16u][1u];
+    sum_0 += shared_[team + 0u * 16u][2u];
+    sum_0 += shared_[team + 0u * 16u][3u];
+    sum_0 += shared_[team + 0u * 16u][4u];
+    sum_0 += shared_[team + 0u * 16u][5u];
+    sum_0 += shared_[team + 0u * 16u][6u];
+    sum_0 += shared_[team + 0u * 16u][7u];
     let norm_0 = 1.0 / sum_0;
     out0[o0 + t_0 * p.or + lane + 0u] = o_0_0 * norm_0;
     out0[o0 + t_0 * p.or + lane + 8u] = o_0_1 * norm_0;
   }
-  if (t0 + row + 1u < p.queries) {
+  if (t0 + team + 1u * 16u < p.queries) {
     var sum_1 = 0.0;
-    sum_1 += shared_[(row + 1u) * 8u + 0u];
-    sum_1 += shared_[(row + 1u) * 8u + 1u];
-    sum_1 += shared_[(row + 1u) * 8u + 2u];
-    sum_1 += shared_[(row + 1u) * 8u + 3u];
-    sum_1 += shared_[(row + 1u) * 8u + 4u];
-    sum_1 += shared_[(row + 1u) * 8u + 5u];
-    sum_1 += shared_[(row + 1u) * 8u + 6u];
-    sum_1 += shared_[(row + 1u) * 8u + 7u];
+    sum_1 += shared_[team + 1u * 16u][0u];
+    sum_1 += shared_[team + 1u * 16u][1u];
+    sum_1 += shared_[team + 1u * 16u][2u];
+    sum_1 += shared_[team + 1u * 16u][3u];
+    sum_1 += shared_[team + 1u * 16u][4u];
+    sum_1 += shared_[team + 1u * 16u][5u];
+    sum_1 += shared_[team + 1u * 16u][6u];
+    sum_1 += shared_[team + 1u * 16u][7u];
     let norm_1 = 1.0 / sum_1;
     out0[o0 + t_1 * p.or + lane + 0u] = o_1_0 * norm_1;
     out0[o0 + t_1 * p.or + lane + 8u] = o_1_1 * norm_1;

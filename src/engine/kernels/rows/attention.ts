@@ -12,7 +12,7 @@ import {
   type Profile,
   type Program,
 } from "../../core/dispatch.ts";
-import { wgslType } from "../../core/gpu_storage.ts";
+import { vec, wgslType } from "../../core/gpu_storage.ts";
 import type { Problem } from "../../core/op.ts";
 import { argumentsOf, type Expr } from "../../core/scalar/expr.ts";
 import { loadElement, printWgsl, registerType } from "../../core/scalar/wgsl.ts";
@@ -86,7 +86,7 @@ function blockOf({ depth, queries }: AttentionForm, profile: Profile): Block | n
   if (profile.maxInvocations < THREADS) return null;
   return BLOCKS.find(({ rows, keys }, i) => {
     const span = rows * THREADS / 8, more = BLOCKS[i + 1];
-    const bytes = 4 * (span * depth + keys * (depth + 4) + span * keys + 8 * span);
+    const bytes = 4 * ((span + keys) * (depth + 4) + span * (keys + 8));
     return bytes <= profile.maxWorkgroupBytes && (queries > span / 2 || more === undefined);
   }) ?? null;
 }
@@ -98,7 +98,13 @@ function planBlocks(problem: Problem, profile: Profile): GpuPlan {
     profile,
     Math.ceil(form.queries / (rows * THREADS / 8)),
     (shared, added) =>
-      shaderProgram(ATTENTION_BLOCKS, { ...shared, rows, keys, threads: THREADS }, added),
+      shaderProgram(ATTENTION_BLOCKS, {
+        ...shared,
+        rows,
+        keys,
+        threads: THREADS,
+        weights: vec("f32", rows),
+      }, added),
   );
 }
 
